@@ -1,0 +1,12 @@
+//! The dimensions of Daybreak: time in integer picoseconds, link rates, and seeded random streams.
+//!
+//! One type a dimension; arithmetic that makes no physical sense (adding two instants) does not compile.
+//! Text such as "10 Gbit/s" is known only to the scenario parser, never here.
+
+mod random;
+mod rate;
+mod time;
+
+pub use random::Stream;
+pub use rate::{ByteTime, Rate};
+pub use time::{Duration, Instant};
