@@ -1,0 +1,238 @@
+//! Congestion control: the rule trait, what a rule sees and may edit, and the registry.
+//!
+//! A rule is one file. It sees an [`AckSample`], edits a [`Window`], is asked for `ssthresh` when
+//! the window must shrink, and hears of [`CaEvent`]s and state changes. Loss detection (SACK,
+//! RACK-TLP), RTO, PRR, pacing, undo and F-RTO are shared machinery outside the rules.
+
+use daybreak_units::{Duration, Instant, Rate};
+
+mod registry;
+
+pub use registry::{Entry, REGISTRY, UnknownVariant, find};
+
+/// The sender's congestion state, as in Linux and RFC 6582/6675 terms.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum CaState {
+    /// Normal: no dubious events.
+    #[default]
+    Open = 0,
+    /// Duplicate ACKs or SACKs seen; not yet a loss.
+    Disorder = 1,
+    /// The window is being reduced after an ECN echo or local congestion.
+    Cwr = 2,
+    /// Fast recovery.
+    Recovery = 3,
+    /// After a retransmission timeout.
+    Loss = 4,
+}
+
+/// The window of one path: what a rule edits. Counted in segments, as Linux counts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Window {
+    /// Congestion window in segments; never below 1.
+    pub cwnd: u32,
+    /// Slow-start threshold in segments; `u32::MAX` while unlimited.
+    pub ssthresh: u32,
+    /// ACKs counted towards the next increment of `cwnd` (`snd_cwnd_cnt`).
+    pub cwnd_cnt: u32,
+    /// Upper bound of `cwnd`.
+    pub cwnd_clamp: u32,
+    /// `cwnd` just before the last reduction (`prior_cwnd`), for undo and for rules that resume.
+    pub prior_cwnd: u32,
+    /// Rate at which the sender paces; zero while it does not.
+    pub pacing_rate: Rate,
+}
+
+impl Window {
+    /// True below the threshold.
+    #[inline]
+    pub fn in_slow_start(&self) -> bool {
+        self.cwnd < self.ssthresh
+    }
+
+    /// Classic slow start (RFC 5681, section 3.1): one segment more for each one acknowledged, up
+    /// to `ssthresh`. Returns the acknowledged segments that remain for congestion avoidance.
+    #[inline]
+    pub fn slow_start(&mut self, acked: u32) -> u32 {
+        let cwnd = self.cwnd.saturating_add(acked).min(self.ssthresh);
+        let left = acked - (cwnd - self.cwnd);
+        self.cwnd = cwnd.min(self.cwnd_clamp);
+        left
+    }
+
+    /// Additive increase: one segment more for every `per` acknowledged ones.
+    #[inline]
+    pub fn additive_increase(&mut self, per: u32, acked: u32) {
+        let per = per.max(1);
+        // Credit that was earned under a larger `per` is worth at most one segment.
+        if self.cwnd_cnt >= per {
+            self.cwnd_cnt = 0;
+            self.cwnd += 1;
+        }
+        self.cwnd_cnt += acked;
+        if self.cwnd_cnt >= per {
+            let more = self.cwnd_cnt / per;
+            self.cwnd_cnt -= more * per;
+            self.cwnd += more;
+        }
+        self.cwnd = self.cwnd.min(self.cwnd_clamp);
+    }
+}
+
+/// The delivery rate over the ACK's sampling interval (draft-cheng-iccrg-delivery-rate-estimation).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RateSample {
+    /// Segments delivered in the interval; `None` when the ACK gives no valid sample.
+    pub delivered: Option<u32>,
+    /// Length of the interval: the longer of the send and the ACK phase.
+    pub interval: Duration,
+    /// The connection's `delivered` count when the sampled segment was sent.
+    pub prior_delivered: u64,
+    /// The sampled segment was sent while the application, not the window, was the limit.
+    pub is_app_limited: bool,
+    /// The RTT of the sampled segment came from a segment that was retransmitted, so it is unusable.
+    pub is_retrans: bool,
+    /// The ACK was delayed by the receiver's timer, as far as the sender can tell.
+    pub is_ack_delayed: bool,
+}
+
+/// Everything that a rule may know about one ACK. Counts are segments unless they say bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct AckSample {
+    /// Arrival of the ACK.
+    pub now: Instant,
+    /// Newly acknowledged cumulatively.
+    pub acked: u32,
+    /// Newly delivered: cumulatively acknowledged or SACKed for the first time (`acked_sacked`).
+    pub newly_delivered: u32,
+    /// Newly marked lost by this ACK.
+    pub newly_lost: u32,
+    /// RTT measured by this ACK; `None` when only retransmitted data was acknowledged.
+    pub rtt: Option<Duration>,
+    /// Smoothed RTT (RFC 6298); zero before the first sample.
+    pub srtt: Duration,
+    /// Minimum RTT over the windowed filter of the connection (`tcp_min_rtt`).
+    pub min_rtt: Duration,
+    /// In flight before the ACK was processed.
+    pub prior_in_flight: u32,
+    /// In flight after.
+    pub in_flight: u32,
+    /// All segments delivered so far on this path.
+    pub delivered: u64,
+    /// All segments marked lost so far.
+    pub lost: u64,
+    /// Delivery rate sample.
+    pub rate: RateSample,
+    /// Congestion state after this ACK was processed.
+    pub state: CaState,
+    /// The sender filled its window since the last ACKs: only then may the window grow (RFC 7661).
+    pub is_cwnd_limited: bool,
+    /// First unacknowledged byte, after this ACK.
+    pub snd_una: u64,
+    /// Next byte to send.
+    pub snd_nxt: u64,
+    /// Sender maximum segment size in bytes.
+    pub mss: u32,
+    /// The ACK carries an ECN echo.
+    pub ece: bool,
+    /// The ACK took the receive fast path: in-order, no SACK, nothing unusual.
+    pub is_fast_path: bool,
+}
+
+/// What a rule hears besides ACKs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CaEvent {
+    /// First transmission when nothing was in flight.
+    TxStart,
+    /// The window was restarted after idle time (RFC 5681, section 4.1).
+    WindowRestart,
+    /// A window reduction ended (leaving CWR or Recovery); cwnd is being set to ssthresh.
+    CompleteCwr,
+    /// A retransmission timeout fired; state is Loss.
+    Loss,
+    /// A packet arrived with (`true`) or without CE, before its ACK is sent (for DCTCP's receiver).
+    EcnReceived {
+        /// The packet carried CE.
+        ce: bool,
+    },
+}
+
+/// What a rule sees when it is asked for a decision outside an ACK.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Context {
+    /// Now.
+    pub now: Instant,
+    /// Smoothed RTT; zero before the first sample.
+    pub srtt: Duration,
+    /// Minimum RTT of the connection.
+    pub min_rtt: Duration,
+    /// In flight.
+    pub in_flight: u32,
+    /// All segments delivered so far on this path.
+    pub delivered: u64,
+    /// First unacknowledged byte.
+    pub snd_una: u64,
+    /// Next byte to send.
+    pub snd_nxt: u64,
+    /// Sender maximum segment size in bytes.
+    pub mss: u32,
+    /// The last transmission was limited by the application.
+    pub is_app_limited: bool,
+    /// Congestion state.
+    pub state: CaState,
+}
+
+/// One congestion control rule.
+pub trait Congestion: std::fmt::Debug {
+    /// Called once the handshake is done, before the first data.
+    fn init(&mut self, _window: &mut Window, _ctx: &Context) {}
+
+    /// Called on every ACK, before any other hook, with the RTT sample of the ACK (`pkts_acked`
+    /// and `in_ack_event` of Linux).
+    fn on_ack_sample(&mut self, _window: &mut Window, _ack: &AckSample) {}
+
+    /// Grow the window. Called for ACKs that advance `snd_una` outside a reduction (not in
+    /// Recovery or CWR), also when the sender is not window-limited: the rule checks `is_cwnd_limited`.
+    /// Not called when [`Congestion::controls_window`] is true.
+    fn on_ack(&mut self, window: &mut Window, ack: &AckSample);
+
+    /// True for a rule that sets the window and the pacing rate itself on every ACK, in every state
+    /// (BBR); PRR and the growth rule are then bypassed.
+    fn controls_window(&self) -> bool {
+        false
+    }
+    /// The whole control for a rule that [`Congestion::controls_window`]; called on every ACK.
+    fn control(&mut self, _window: &mut Window, _ack: &AckSample) {}
+
+    /// The new threshold on entering Recovery, CWR or Loss; at least 2.
+    fn ssthresh(&mut self, window: &Window, ctx: &Context) -> u32;
+
+    /// The window to restore when a reduction is found to be spurious.
+    fn undo_cwnd(&mut self, window: &Window) -> u32 {
+        window.cwnd.max(window.prior_cwnd)
+    }
+
+    /// Something other than an ACK happened.
+    fn on_event(&mut self, _window: &mut Window, _event: CaEvent, _ctx: &Context) {}
+
+    /// The congestion state is about to become `state`.
+    fn on_state(&mut self, _window: &mut Window, _state: CaState, _ctx: &Context) {}
+
+    /// The rule needs ECN negotiated (DCTCP).
+    fn needs_ecn(&self) -> bool {
+        false
+    }
+    /// The rule needs the sender to pace (BBR).
+    fn needs_pacing(&self) -> bool {
+        false
+    }
+    /// Fewest segments in a TSO burst at the current pacing rate.
+    fn min_tso_segments(&self) -> u32 {
+        2
+    }
+    /// How many windows the send buffer should hold.
+    fn send_buffer_windows(&self) -> u32 {
+        2
+    }
+}

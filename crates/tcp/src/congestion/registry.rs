@@ -1,0 +1,34 @@
+//! The list of congestion rules. A new rule is one file and one line here.
+
+use super::Congestion;
+
+/// One registered rule.
+#[derive(Clone, Copy)]
+pub struct Entry {
+    /// Name as Linux spells it in `tcp_congestion_control`.
+    pub name: &'static str,
+    /// One line for people.
+    pub summary: &'static str,
+    /// Makes a rule for one connection; `seed` feeds the rule's own random stream.
+    pub new: fn(seed: u64) -> Box<dyn Congestion>,
+}
+
+/// Every rule, by name.
+pub const REGISTRY: &[Entry] = &[];
+
+/// A name that is not registered.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown TCP variant \"{name}\"; known are {}", known())]
+pub struct UnknownVariant {
+    /// The name that was asked for.
+    pub name: String,
+}
+
+fn known() -> String {
+    REGISTRY.iter().map(|entry| entry.name).collect::<Vec<_>>().join(", ")
+}
+
+/// Looks a rule up by its name.
+pub fn find(name: &str) -> Result<&'static Entry, UnknownVariant> {
+    REGISTRY.iter().find(|entry| entry.name == name).ok_or_else(|| UnknownVariant { name: name.into() })
+}

@@ -1,0 +1,42 @@
+//! What the fabric and the hosts tell while a run goes on.
+
+use daybreak_units::Instant;
+
+use crate::{CircuitRow, DropRow, WindowRow};
+
+/// Receives the events of a run. Every method does nothing unless it is overridden, and the probe is
+/// a type parameter of the run, so recording that is off costs no instruction.
+pub trait Probe {
+    /// `wire_bytes` of a packet of `flow` have left on `link`; `data` tells the direction.
+    #[inline]
+    fn link_sent(&mut self, _now: Instant, _link: u32, _flow: u32, _data: bool, _wire_bytes: u32) {}
+    /// A queue now holds this much, after an arrival or a departure.
+    #[inline]
+    fn queue_changed(&mut self, _now: Instant, _queue: u32, _packets: u32, _bytes: u64) {}
+    /// A packet was lost.
+    #[inline]
+    fn dropped(&mut self, _row: DropRow) {}
+    /// The receiver of `flow` handed `bytes` to its application, in order.
+    #[inline]
+    fn delivered(&mut self, _now: Instant, _flow: u32, _bytes: u64) {}
+    /// Whether [`Probe::window`] wants the state of `flow` now; asked after every ACK.
+    #[inline]
+    fn wants_window(&self, _now: Instant, _flow: u32) -> bool {
+        false
+    }
+    /// A sender's window after an ACK or a timer.
+    #[inline]
+    fn window(&mut self, _row: WindowRow) {}
+    /// A timeline took a step.
+    #[inline]
+    fn circuit(&mut self, _row: CircuitRow) {}
+    /// A data packet of `flow` reached its receiver `delay_ps` after it entered the sender's NIC queue.
+    #[inline]
+    fn packet_delay(&mut self, _flow: u32, _delay_ps: u64) {}
+}
+
+/// Records nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Silent;
+
+impl Probe for Silent {}

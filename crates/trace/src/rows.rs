@@ -1,0 +1,190 @@
+//! The record vocabulary: one struct a table. Columns carry their unit in their name.
+//! Identifiers (`flow`, `link`, `queue` ...) are indices into the Plan's lists, which hold the names.
+
+use crate::table::table;
+
+/// The value of a time column for something that has not happened by the end of the run.
+pub const NEVER_NS: u64 = u64::MAX;
+
+table! {
+    /// One flow, from its start to its end.
+    "flows" FlowRow => FlowColumns {
+        /// Index of the flow.
+        flow: u32,
+        /// Size asked for; 0 for an unlimited flow.
+        bytes: u64,
+        /// When the application opened the connection.
+        start_ns: u64,
+        /// When the sender had everything acknowledged, or [`NEVER_NS`].
+        end_ns: u64,
+        /// `end_ns - start_ns`, or [`NEVER_NS`].
+        fct_ns: u64,
+        /// Payload handed to the receiving application, in order.
+        delivered_bytes: u64,
+        /// Data segments sent, retransmissions included.
+        segments: u64,
+        /// Data segments sent again.
+        retransmits: u64,
+        /// Retransmission timeouts that fired.
+        rtos: u32,
+        /// Tail loss probes sent (RFC 8985, section 7).
+        tlps: u32,
+        /// Times the sender entered Recovery.
+        fast_recoveries: u32,
+        /// Recoveries and timeouts found to be spurious and undone.
+        spurious: u32,
+        /// Duplicate ACKs received.
+        dup_acks: u64,
+        /// Segments that the receiver got out of order.
+        reordered: u64,
+        /// Segments that the receiver got twice.
+        duplicates: u64,
+        /// Bytes of payload sent minus payload acknowledged at the end of the run.
+        outstanding_bytes: u64,
+    }
+}
+
+/// What a row of `bins` counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum BinScope {
+    /// Payload handed to the flow's receiver in order; `id` is the flow.
+    Delivered = 0,
+    /// Bytes of a flow's data packets, with framing, on the links that the plan taps; `id` is the flow.
+    Tap = 1,
+    /// All bytes on a link, with framing; `id` is the link.
+    Link = 2,
+}
+
+table! {
+    /// Bytes counted in one time bin. Empty bins are left out.
+    "bins" BinRow => BinColumns {
+        /// What is counted: see [`BinScope`].
+        scope: u8,
+        /// Flow or link.
+        id: u32,
+        /// Start of the bin.
+        start_ns: u64,
+        /// Bytes in the bin.
+        bytes: u64,
+    }
+}
+
+table! {
+    /// A sender's window at one instant.
+    "window" WindowRow => WindowColumns {
+        /// Index of the flow.
+        flow: u32,
+        /// When.
+        time_ns: u64,
+        /// Congestion window in segments.
+        cwnd: u32,
+        /// Slow-start threshold in segments; `u32::MAX` while unlimited.
+        ssthresh: u32,
+        /// Segments in flight as the sender counts them (RFC 6675 "pipe").
+        in_flight: u32,
+        /// Bytes sent and not acknowledged: `snd_nxt - snd_una`.
+        bytes_in_flight: u64,
+        /// Smoothed round-trip time; 0 before the first sample.
+        srtt_ns: u64,
+        /// Pacing rate in bit/s; 0 when not paced.
+        pacing_bps: u64,
+        /// Congestion state: 0 Open, 1 Disorder, 2 CWR, 3 Recovery, 4 Loss.
+        state: u8,
+    }
+}
+
+table! {
+    /// A queue's occupancy in one sampling interval.
+    "queues" QueueRow => QueueColumns {
+        /// Index of the queue.
+        queue: u32,
+        /// End of the interval.
+        time_ns: u64,
+        /// Packets waiting at the end of the interval.
+        packets: u32,
+        /// Bytes waiting at the end of the interval.
+        bytes: u64,
+        /// Most packets that waited at once within the interval.
+        max_packets: u32,
+    }
+}
+
+/// Why a packet was lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum DropReason {
+    /// The queue was full; `place` is a queue.
+    QueueFull = 0,
+    /// The route was dark and the downtime policy is `drop`; `place` is a branch.
+    Night = 1,
+    /// Random loss on a link; `place` is a link.
+    RandomLoss = 2,
+    /// A gate closed on a queue whose policy is `drop`; `place` is a queue.
+    GateClosed = 3,
+    /// The buffer that holds packets during a night was full; `place` is a branch.
+    HoldFull = 4,
+}
+
+table! {
+    /// One lost packet.
+    "drops" DropRow => DropColumns {
+        /// When.
+        time_ns: u64,
+        /// Why: see [`DropReason`].
+        reason: u8,
+        /// Queue, link or branch, as the reason says.
+        place: u32,
+        /// Flow of the packet.
+        flow: u32,
+        /// 1 for a packet of the data direction, 0 for an ACK.
+        data: u8,
+        /// First byte of its payload.
+        seq: u64,
+        /// IP length.
+        bytes: u32,
+    }
+}
+
+table! {
+    /// A step of a timeline.
+    "circuits" CircuitRow => CircuitColumns {
+        /// When.
+        time_ns: u64,
+        /// Index of the timeline.
+        timeline: u32,
+        /// Index of the step in the timeline's program.
+        step: u32,
+    }
+}
+
+table! {
+    /// What crossed one link in the whole run.
+    "links" LinkRow => LinkColumns {
+        /// Index of the link.
+        link: u32,
+        /// Packets sent.
+        packets: u64,
+        /// Bytes sent, with framing.
+        bytes: u64,
+        /// Packets lost on the link.
+        lost: u64,
+        /// Packets still on the link at the end.
+        in_flight: u64,
+    }
+}
+
+table! {
+    /// One-way delay of a flow's data packets from NIC queue to receiver, as a histogram with
+    /// buckets of at most 1/16 relative width.
+    "latency" LatencyRow => LatencyColumns {
+        /// Index of the flow.
+        flow: u32,
+        /// Lower edge of the bucket.
+        from_ns: u64,
+        /// Upper edge of the bucket, exclusive.
+        to_ns: u64,
+        /// Packets in the bucket.
+        packets: u64,
+    }
+}

@@ -1,0 +1,62 @@
+//! What a table is: a plain row struct, and the same fields as columns.
+
+/// One column with its values, ready to be handed over without a copy.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Column {
+    /// Small codes and flags.
+    U8(Vec<u8>),
+    /// Identifiers and counts.
+    U32(Vec<u32>),
+    /// Times and bytes.
+    U64(Vec<u64>),
+}
+
+impl From<Vec<u8>> for Column {
+    fn from(values: Vec<u8>) -> Self {
+        Self::U8(values)
+    }
+}
+impl From<Vec<u32>> for Column {
+    fn from(values: Vec<u32>) -> Self {
+        Self::U32(values)
+    }
+}
+impl From<Vec<u64>> for Column {
+    fn from(values: Vec<u64>) -> Self {
+        Self::U64(values)
+    }
+}
+
+/// A filled table: its name and its columns in their order.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Table {
+    /// Name of the table, as users see it.
+    pub name: &'static str,
+    /// Column names with their values; all of one length.
+    pub columns: Vec<(&'static str, Column)>,
+}
+
+/// Declares a row struct and the struct of its columns.
+macro_rules! table {
+    ($(#[$doc:meta])* $name:literal $row:ident => $columns:ident {
+        $($(#[$field_doc:meta])* $field:ident: $ty:ty,)*
+    }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        pub struct $row { $($(#[$field_doc])* pub $field: $ty,)* }
+
+        #[doc = concat!("The columns of the table `", $name, "`.")]
+        #[derive(Clone, Debug, Default, PartialEq)]
+        pub struct $columns { $($(#[$field_doc])* pub $field: Vec<$ty>,)* }
+
+        impl $columns {
+            /// Appends a row.
+            pub fn push(&mut self, row: $row) { $(self.$field.push(row.$field);)* }
+            /// The columns, moved out.
+            pub fn into_table(self) -> $crate::Table {
+                $crate::Table { name: $name, columns: vec![$((stringify!($field), self.$field.into()),)*] }
+            }
+        }
+    };
+}
+pub(crate) use table;
