@@ -40,8 +40,11 @@ pub struct Window {
     pub cwnd_clamp: u32,
     /// `cwnd` just before the last reduction (`prior_cwnd`), for undo and for rules that resume.
     pub prior_cwnd: u32,
-    /// Rate at which the sender paces; zero while it does not.
+    /// The pacing rate (`sk_pacing_rate`). The sender keeps it up to date on every ACK, whether it
+    /// paces or not, for rules that do not set it themselves; zero before the first RTT sample.
     pub pacing_rate: Rate,
+    /// The sender paces with `pacing_rate` (`sk_pacing_status` is not "none").
+    pub is_paced: bool,
 }
 
 impl Window {
@@ -108,7 +111,8 @@ pub struct AckSample {
     pub newly_delivered: u32,
     /// Newly marked lost by this ACK.
     pub newly_lost: u32,
-    /// RTT measured by this ACK; `None` when only retransmitted data was acknowledged.
+    /// RTT of the last-sent segment that this ACK newly acknowledges or SACKs; `None` when there is
+    /// none that was sent only once.
     pub rtt: Option<Duration>,
     /// Smoothed RTT (RFC 6298); zero before the first sample.
     pub srtt: Duration,
@@ -138,18 +142,26 @@ pub struct AckSample {
     pub ece: bool,
     /// The ACK took the receive fast path: in-order, no SACK, nothing unusual.
     pub is_fast_path: bool,
+    /// Earliest time at which pacing lets the next segment leave (`tcp_wstamp_ns`); not after `now`
+    /// when pacing holds nothing back.
+    pub earliest_departure: Instant,
 }
 
 /// What a rule hears besides ACKs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CaEvent {
     /// First transmission when nothing was in flight.
-    TxStart,
+    TxStart {
+        /// Time since the last data segment was sent (`now - lsndtime`); zero for the first one.
+        idle: Duration,
+    },
     /// The window was restarted after idle time (RFC 5681, section 4.1).
     WindowRestart,
-    /// A window reduction ended (leaving CWR or Recovery); cwnd is being set to ssthresh.
+    /// A window reduction ended (leaving CWR or Recovery). Heard after `cwnd` was set to `ssthresh`;
+    /// a rule that sets both itself has the last word.
     CompleteCwr,
-    /// A retransmission timeout fired; state is Loss.
+    /// A retransmission timeout fired. Order: [`Congestion::ssthresh`], this event, the new `cwnd`,
+    /// then [`Congestion::on_state`] with Loss.
     Loss,
     /// A packet arrived with (`true`) or without CE, before its ACK is sent (for DCTCP's receiver).
     EcnReceived {
@@ -171,6 +183,8 @@ pub struct Context {
     pub in_flight: u32,
     /// All segments delivered so far on this path.
     pub delivered: u64,
+    /// All segments marked lost so far.
+    pub lost: u64,
     /// First unacknowledged byte.
     pub snd_una: u64,
     /// Next byte to send.
@@ -181,6 +195,8 @@ pub struct Context {
     pub is_app_limited: bool,
     /// Congestion state.
     pub state: CaState,
+    /// Length of a jiffy (`Config::jiffy`): rules whose Linux original counts time in jiffies need it.
+    pub jiffy: Duration,
 }
 
 /// One congestion control rule.
@@ -188,8 +204,8 @@ pub trait Congestion: std::fmt::Debug {
     /// Called once the handshake is done, before the first data.
     fn init(&mut self, _window: &mut Window, _ctx: &Context) {}
 
-    /// Called on every ACK, before any other hook, with the RTT sample of the ACK (`pkts_acked`
-    /// and `in_ack_event` of Linux).
+    /// Called on every ACK, before any other hook and before `cwnd` or the state changes, with the
+    /// RTT sample of the ACK (`in_ack_event` and then `pkts_acked` of Linux).
     fn on_ack_sample(&mut self, _window: &mut Window, _ack: &AckSample) {}
 
     /// Grow the window. Called for ACKs that advance `snd_una` outside a reduction (not in
@@ -230,6 +246,12 @@ pub trait Congestion: std::fmt::Debug {
     /// Fewest segments in a TSO burst at the current pacing rate.
     fn min_tso_segments(&self) -> u32 {
         2
+    }
+    /// Rate samples of what is now in flight must not count as the path's limit, since the rule holds
+    /// the window down on purpose (BBR in PROBE_RTT). The sender asks after [`Congestion::control`]
+    /// and then behaves as if the application were the limit.
+    fn marks_app_limited(&self) -> bool {
+        false
     }
     /// How many windows the send buffer should hold.
     fn send_buffer_windows(&self) -> u32 {
