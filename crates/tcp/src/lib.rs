@@ -3,6 +3,7 @@
 
 pub mod config;
 pub mod congestion;
+pub mod receiver;
 mod segment;
 
 pub use segment::{Ecn, Flags, SackBlock, Segment, SynOptions};
