@@ -1,0 +1,85 @@
+"""Means over runs with Student's t confidence intervals.
+
+The runs of one scenario differ only by their seed and are independent, so a mean over n runs has the
+interval mean +- t(n - 1) * s / sqrt(n), with s the sample standard deviation.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+from scipy import stats
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A mean with its confidence interval; ``low`` and ``high`` are NaN for fewer than two values."""
+
+    mean: float
+    low: float
+    high: float
+    runs: int
+
+    def overlaps(self, other: Interval) -> bool:
+        """Whether the two intervals have a point in common; false when one of them is unknown."""
+        return self.low <= other.high and other.low <= self.high
+
+    def contains(self, value: float) -> bool:
+        """Whether ``value`` lies in the interval; false when the interval is unknown."""
+        return self.low <= value <= self.high
+
+
+def t_quantile(runs: int, level: float = 0.95) -> float:
+    """Two-sided quantile of Student's t for a mean over ``runs`` values; NaN for fewer than two."""
+    if runs < 2:
+        return math.nan
+    return float(stats.t.ppf(0.5 + level / 2, runs - 1))
+
+
+def interval(values: Iterable[float], level: float = 0.95) -> Interval:
+    """Mean and confidence interval of one value per run."""
+    numbers = [float(value) for value in values]
+    runs = len(numbers)
+    if runs == 0:
+        return Interval(math.nan, math.nan, math.nan, 0)
+    mean = math.fsum(numbers) / runs
+    if runs == 1:
+        return Interval(mean, math.nan, math.nan, 1)
+    variance = math.fsum((number - mean) ** 2 for number in numbers) / (runs - 1)
+    half = t_quantile(runs, level) * math.sqrt(variance / runs)
+    return Interval(mean, mean - half, mean + half, runs)
+
+
+def over_runs(table: pl.DataFrame, by: Sequence[str], value: str, level: float = 0.95) -> pl.DataFrame:
+    """Mean of the column ``value`` over the rows of each group of ``by`` (one row a run).
+
+    Returns the columns ``by``, ``mean``, ``low``, ``high`` and ``runs``; ``low`` and ``high`` are null
+    where there are fewer than two runs.
+    """
+    grouped = table.group_by(list(by), maintain_order=True).agg(
+        pl.col(value).mean().alias("mean"),
+        pl.col(value).std(ddof=1).alias("deviation"),
+        pl.col(value).count().cast(pl.Int64).alias("runs"),
+    )
+    counts = grouped["runs"].unique().to_list()
+    quantiles = pl.DataFrame(
+        {"runs": counts, "t": [t_quantile(count, level) if count > 1 else None for count in counts]},
+        schema={"runs": pl.Int64, "t": pl.Float64},
+    )
+    half = pl.col("t") * pl.col("deviation") / pl.col("runs").sqrt()
+    return (
+        grouped.join(quantiles, on="runs", how="left", maintain_order="left")
+        .with_columns((pl.col("mean") - half).alias("low"), (pl.col("mean") + half).alias("high"))
+        .select(*by, "mean", "low", "high", "runs")
+    )
+
+
+def stack(tables: Iterable[tuple[int, pl.DataFrame]]) -> pl.DataFrame:
+    """One table of several runs: the column ``run`` says which run (its seed) a row is from."""
+    return pl.concat(
+        [table.with_columns(pl.lit(run, dtype=pl.Int64).alias("run")) for run, table in tables],
+        how="vertical",
+    )

@@ -1,0 +1,78 @@
+"""Flow completion times.
+
+The FCT of a flow runs from the opening of its connection to the acknowledgement of its last payload
+byte at the sender. A flow that did not end within the run has no FCT (null), never a made-up one.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from daybreak.metrics.errors import check_columns
+
+NEVER_NS = 2**64 - 1
+
+
+def table(flows: pl.DataFrame) -> pl.DataFrame:
+    """The flows with ``fct_s``, ``end_s`` and ``goodput_gbps`` (size over FCT); null where a flow did not end."""
+    check_columns("flows", flows, ("bytes", "start_ns", "end_ns", "fct_ns"))
+    ended = pl.col("fct_ns") != NEVER_NS
+    return flows.with_columns(
+        pl.when(ended).then(pl.col("fct_ns") / 1e9).alias("fct_s"),
+        pl.when(ended).then(pl.col("end_ns") / 1e9).alias("end_s"),
+        pl.when(ended).then(pl.col("bytes") * 8 / pl.col("fct_ns")).alias("goodput_gbps"),
+    )
+
+
+def by_run(flows: pl.DataFrame, *, by: str = "group") -> pl.DataFrame:
+    """Mean FCT of each group in each run: columns ``run``, ``by`` and ``fct_s``.
+
+    A group with a flow that did not end has a null, since its mean would be too good.
+    """
+    check_columns("flows", flows, ("run", by))
+    return (
+        table(flows)
+        .group_by("run", by, maintain_order=True)
+        .agg(pl.when(pl.col("fct_s").is_null().any()).then(None).otherwise(pl.col("fct_s").mean()).alias("fct_s"))
+    )
+
+
+def prolongation(flows: pl.DataFrame, *, migrated: str = "migrated", main: str = "main") -> pl.DataFrame:
+    """FCT of the migrated group less that of the main group in each run: ``run``, ``prolongation_s``."""
+    means = by_run(flows)
+    groups = set(means["group"].to_list())
+    for name in (migrated, main):
+        if name not in groups:
+            raise ValueError(f"group: {name!r} is not in the flows (there are: {', '.join(sorted(groups))})")
+    left = means.filter(pl.col("group") == migrated).select("run", pl.col("fct_s").alias("migrated_s"))
+    right = means.filter(pl.col("group") == main).select("run", pl.col("fct_s").alias("main_s"))
+    return left.join(right, on="run", maintain_order="left").select(
+        "run", (pl.col("migrated_s") - pl.col("main_s")).alias("prolongation_s")
+    )
+
+
+def group_throughput(flows: pl.DataFrame, *, by: str = "group") -> pl.DataFrame:
+    """Three readings of "average throughput" of a group in each run, in Gb/s.
+
+    ``mean_goodput``: size over FCT of each flow, averaged over the flows (what one flow sees).
+    ``pooled_goodput``: all bytes over the sum of the FCTs (the same, weighted by time).
+    ``group_goodput``: all bytes over the time from the first start to the last end (what the group sees).
+    """
+    check_columns("flows", flows, ("run", by))
+    ended = table(flows)
+    return (
+        ended.group_by("run", by, maintain_order=True)
+        .agg(
+            pl.col("goodput_gbps").mean().alias("mean_goodput"),
+            (pl.col("bytes").sum() * 8 / pl.col("fct_s").sum() / 1e9).alias("pooled_goodput"),
+            (pl.col("bytes").sum() * 8 / (pl.col("end_s").max() - pl.col("start_ns").min() / 1e9) / 1e9).alias(
+                "group_goodput"
+            ),
+            pl.col("fct_s").is_null().any().alias("unfinished"),
+        )
+        .with_columns(
+            pl.when(pl.col("unfinished")).then(None).otherwise(pl.col(name)).alias(name)
+            for name in ("mean_goodput", "pooled_goodput", "group_goodput")
+        )
+        .drop("unfinished")
+    )

@@ -1,0 +1,99 @@
+"""Throughput from byte bins.
+
+Throughput is what the bins count: with scope ``tap`` the bytes on the wire with framing, as a tap on a
+link sees them, with scope ``delivered`` the payload handed to the receiving application, with scope
+``link`` everything on a link. Bins that the engine left out are empty, so they count as zero here.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from daybreak.metrics.errors import check_columns, positive
+
+
+def series(
+    bins: pl.DataFrame,
+    flows: pl.DataFrame,
+    *,
+    bin_ns: int,
+    end_ns: int,
+    by: str = "group",
+    scope: str = "tap",
+) -> pl.DataFrame:
+    """Throughput over time: columns ``by``, ``time_s`` (start of the bin) and ``gbps``.
+
+    ``bin_ns`` is the width of the output bins, a multiple of the recorded width; every bin from 0 to
+    ``end_ns`` has a row for every value of ``by`` (a column of ``flows``: ``group``, ``flow_name`` ...).
+    """
+    positive("bin_ns", bin_ns)
+    positive("end_ns", end_ns)
+    named = of_flows(bins, flows, by=by, scope=scope)
+    summed = (
+        named.with_columns((pl.col("start_ns") // bin_ns).cast(pl.Int64).alias("slot"))
+        .group_by(by, "slot")
+        .agg(pl.col("bytes").sum().cast(pl.Int64))
+    )
+    slots = pl.DataFrame({"slot": pl.Series(range(-(-end_ns // bin_ns)), dtype=pl.Int64)})
+    names = flows.select(by).unique(maintain_order=True)
+    return (
+        names.join(slots, how="cross", maintain_order="left_right")
+        .join(summed, on=[by, "slot"], how="left", maintain_order="left")
+        .select(
+            by,
+            (pl.col("slot") * bin_ns / 1e9).alias("time_s"),
+            (pl.col("bytes").fill_null(0) * 8 / bin_ns).alias("gbps"),
+        )
+    )
+
+
+def mean_between(
+    bins: pl.DataFrame,
+    flows: pl.DataFrame,
+    *,
+    from_ns: int,
+    to_ns: int,
+    by: str = "group",
+    scope: str = "tap",
+) -> pl.DataFrame:
+    """Mean throughput of the bins that start in ``[from_ns, to_ns)``: columns ``by`` and ``gbps``."""
+    positive("to_ns - from_ns", to_ns - from_ns)
+    named = of_flows(bins, flows, by=by, scope=scope)
+    summed = (
+        named.filter((pl.col("start_ns") >= from_ns) & (pl.col("start_ns") < to_ns))
+        .group_by(by)
+        .agg(pl.col("bytes").sum().cast(pl.Int64))
+    )
+    names = flows.select(by).unique(maintain_order=True)
+    return names.join(summed, on=by, how="left", maintain_order="left").select(
+        by, (pl.col("bytes").fill_null(0) * 8 / (to_ns - from_ns)).alias("gbps")
+    )
+
+
+def time_to_reach(table: pl.DataFrame, *, gbps: float) -> float | None:
+    """End of the first bin of a ``series`` with at least ``gbps``, in seconds; ``None`` if there is none."""
+    check_columns("series", table, ("time_s", "gbps"))
+    times = table["time_s"].unique().sort()
+    if len(times) < 2:
+        return None
+    width = float(times[1] - times[0])
+    first = table.filter(pl.col("gbps") >= gbps)["time_s"].min()
+    return None if first is None else float(first) + width
+
+
+def of_flows(bins: pl.DataFrame, flows: pl.DataFrame, *, by: str, scope: str) -> pl.DataFrame:
+    """The bins of one scope with the column ``by`` of the flow that each counts."""
+    check_columns("bins", bins, ("scope", "id", "start_ns", "bytes"))
+    check_columns("flows", flows, ("flow", by))
+    if scope not in ("tap", "delivered"):
+        raise ValueError(f"scope: {scope!r} does not count flows; expected 'tap' or 'delivered'")
+    names = flows.select(pl.col("flow").cast(pl.Int64), by)
+    return (
+        bins.filter(pl.col("scope") == scope)
+        .with_columns(
+            pl.col("id").cast(pl.Int64),
+            pl.col("start_ns").cast(pl.Int64),
+            pl.col("bytes").cast(pl.Int64),
+        )
+        .join(names, left_on="id", right_on="flow", how="inner", maintain_order="left")
+    )

@@ -1,0 +1,45 @@
+"""How full links are: bytes carried with framing against what the rate allows."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from daybreak.metrics.errors import check_columns, positive
+
+
+def of_links(bins: pl.DataFrame, *, rate_bps: int, from_ns: int, to_ns: int) -> pl.DataFrame:
+    """Utilisation of each binned link over ``[from_ns, to_ns)``: columns ``link`` and ``utilisation`` (0 to 1).
+
+    All links are taken to have the rate ``rate_bps``; bins of scope ``link`` are used.
+    """
+    check_columns("bins", bins, ("scope", "id", "start_ns", "bytes"))
+    positive("rate_bps", rate_bps)
+    positive("to_ns - from_ns", to_ns - from_ns)
+    capacity_bytes = rate_bps * (to_ns - from_ns) / 8e9
+    links = bins.filter(pl.col("scope") == "link")
+    within = (pl.col("start_ns") >= from_ns) & (pl.col("start_ns") < to_ns)
+    return (
+        links.group_by("id")
+        .agg((pl.when(within).then(pl.col("bytes")).otherwise(0).sum() / capacity_bytes).alias("utilisation"))
+        .sort("id")
+        .rename({"id": "link"})
+    )
+
+
+def over_time(bins: pl.DataFrame, *, rate_bps: int, bin_ns: int) -> pl.DataFrame:
+    """Utilisation of each binned link over time: ``link``, ``time_s``, ``utilisation``; empty bins are left out."""
+    check_columns("bins", bins, ("scope", "id", "start_ns", "bytes"))
+    positive("rate_bps", rate_bps)
+    positive("bin_ns", bin_ns)
+    return (
+        bins.filter(pl.col("scope") == "link")
+        .with_columns((pl.col("start_ns") // bin_ns).alias("slot"))
+        .group_by("id", "slot")
+        .agg(pl.col("bytes").sum())
+        .sort("id", "slot")
+        .select(
+            pl.col("id").alias("link"),
+            (pl.col("slot") * bin_ns / 1e9).alias("time_s"),
+            (pl.col("bytes") * 8e9 / (rate_bps * bin_ns)).alias("utilisation"),
+        )
+    )

@@ -1,0 +1,80 @@
+"""The sender's window over time. "Window" is what a trace shows: bytes sent and not yet acknowledged."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from daybreak.metrics.errors import check_columns, positive
+
+
+def series(
+    window: pl.DataFrame, flows: pl.DataFrame, *, bin_ns: int, end_ns: int, by: str = "group"
+) -> pl.DataFrame:
+    """Largest window of each bin over time: columns ``by``, ``time_s`` (start of the bin), ``kilobytes``.
+
+    Bins of a flow that has ended, or that were not sampled, have 0: nothing is in flight. The windows of
+    several flows of one group are added up.
+    """
+    positive("bin_ns", bin_ns)
+    positive("end_ns", end_ns)
+    summed = (
+        named(window, flows, by=by)
+        .with_columns((pl.col("time_ns") // bin_ns).alias("slot"))
+        .group_by("flow", by, "slot")
+        .agg(pl.col("bytes_in_flight").max())
+        .group_by(by, "slot")
+        .agg(pl.col("bytes_in_flight").sum())
+    )
+    slots = pl.DataFrame({"slot": pl.Series(range(-(-end_ns // bin_ns)), dtype=pl.Int64)})
+    names = flows.select(by).unique(maintain_order=True)
+    return (
+        names.join(slots, how="cross", maintain_order="left_right")
+        .join(summed, on=[by, "slot"], how="left", maintain_order="left")
+        .select(
+            by,
+            (pl.col("slot") * bin_ns / 1e9).alias("time_s"),
+            (pl.col("bytes_in_flight").fill_null(0) / 1e3).alias("kilobytes"),
+        )
+    )
+
+
+def peaks(
+    window: pl.DataFrame, flows: pl.DataFrame, *, cycle_ns: int, from_ns: int, to_ns: int, by: str = "group"
+) -> pl.DataFrame:
+    """Largest and smallest window in every whole cycle of ``[from_ns, to_ns)``.
+
+    Cycles are counted from time 0. Columns ``by``, ``cycle``, ``peak_kilobytes``, ``valley_kilobytes``.
+    """
+    positive("cycle_ns", cycle_ns)
+    first, last = -(-from_ns // cycle_ns), to_ns // cycle_ns
+    return (
+        named(window, flows, by=by)
+        .with_columns((pl.col("time_ns") // cycle_ns).alias("cycle"))
+        .filter((pl.col("cycle") >= first) & (pl.col("cycle") < last))
+        .group_by(by, "cycle")
+        .agg(
+            (pl.col("bytes_in_flight").max() / 1e3).alias("peak_kilobytes"),
+            (pl.col("bytes_in_flight").min() / 1e3).alias("valley_kilobytes"),
+        )
+        .sort(by, "cycle")
+    )
+
+
+def largest(window: pl.DataFrame, flows: pl.DataFrame, *, by: str = "group") -> pl.DataFrame:
+    """Largest window of each group in the whole run: columns ``by`` and ``kilobytes``."""
+    return (
+        named(window, flows, by=by)
+        .group_by(by, maintain_order=True)
+        .agg((pl.col("bytes_in_flight").max() / 1e3).alias("kilobytes"))
+    )
+
+
+def named(window: pl.DataFrame, flows: pl.DataFrame, *, by: str) -> pl.DataFrame:
+    """The samples with the column ``by`` of their flow."""
+    check_columns("window", window, ("flow", "time_ns", "bytes_in_flight"))
+    check_columns("flows", flows, ("flow", by))
+    names = flows.select(pl.col("flow").cast(pl.Int64), by)
+    samples = window.select(
+        pl.col("flow").cast(pl.Int64), pl.col("time_ns").cast(pl.Int64), pl.col("bytes_in_flight").cast(pl.Int64)
+    )
+    return samples.join(names, on="flow", how="inner", maintain_order="left")

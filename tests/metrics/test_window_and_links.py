@@ -1,0 +1,37 @@
+import pytest
+from tables import bins, flows, window
+
+from daybreak.metrics import utilisation
+from daybreak.metrics import window as windows
+
+MS = 1_000_000
+
+
+def test_window_series_takes_the_largest_of_a_bin_and_adds_up_a_group():
+    pair = flows({"group": "a"}, {"group": "a"})
+    samples = window((0, 0, 1000), (0, MS - 1, 3000), (1, 0, 500), (0, 2 * MS, 8000))
+    found = windows.series(samples, pair, bin_ns=MS, end_ns=3 * MS)
+    assert found["kilobytes"].to_list() == [3.5, 0, 8]
+
+
+def test_peaks_of_whole_cycles_only():
+    samples = window(*[(0, step * MS, step * 1000) for step in range(10)])
+    found = windows.peaks(samples, flows({"group": "a"}), cycle_ns=3 * MS, from_ns=1 * MS, to_ns=9 * MS)
+    assert found["cycle"].to_list() == [1, 2]
+    assert found["peak_kilobytes"].to_list() == [5, 8]
+    assert found["valley_kilobytes"].to_list() == [3, 6]
+
+
+def test_largest_window():
+    found = windows.largest(window((0, 0, 10), (0, 5, 2_940_000), (0, 9, 7)), flows({"group": "a"}))
+    assert found["kilobytes"].to_list() == [2940]
+
+
+def test_utilisation_of_links():
+    table = bins(("link", 3, 0, 1_250_000), ("link", 3, MS, 625_000), ("link", 4, 5 * MS, 1), ("tap", 3, 0, 77))
+    found = utilisation.of_links(table, rate_bps=10**10, from_ns=0, to_ns=2 * MS)
+    assert found.to_dicts() == [{"link": 3, "utilisation": 0.75}, {"link": 4, "utilisation": 0}]
+    curve = utilisation.over_time(table, rate_bps=10**10, bin_ns=MS)
+    assert curve["utilisation"].to_list()[:2] == [1, 0.5]
+    with pytest.raises(ValueError, match="rate_bps: 0"):
+        utilisation.of_links(table, rate_bps=0, from_ns=0, to_ns=MS)
