@@ -5,5 +5,6 @@ pub mod config;
 pub mod congestion;
 pub mod receiver;
 mod segment;
+pub mod slow_start;
 
 pub use segment::{Ecn, Flags, SackBlock, Segment, SynOptions};

@@ -6,8 +6,12 @@
 
 use daybreak_units::{Duration, Instant, Rate};
 
+mod cubic;
 mod registry;
+mod reno;
 
+pub use cubic::Cubic;
+pub use reno::Reno;
 pub use registry::{Entry, REGISTRY, UnknownVariant, find};
 
 /// The sender's congestion state, as in Linux and RFC 6582/6675 terms.
@@ -48,6 +52,19 @@ pub struct Window {
 }
 
 impl Window {
+    /// A window of `cwnd` segments without any other limit than `ssthresh`, not paced.
+    pub fn new(cwnd: u32, ssthresh: u32) -> Self {
+        Self {
+            cwnd,
+            ssthresh,
+            cwnd_cnt: 0,
+            cwnd_clamp: u32::MAX,
+            prior_cwnd: 0,
+            pacing_rate: Rate::ZERO,
+            is_paced: false,
+        }
+    }
+
     /// True below the threshold.
     #[inline]
     pub fn in_slow_start(&self) -> bool {

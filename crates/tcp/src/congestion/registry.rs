@@ -1,6 +1,7 @@
 //! The list of congestion rules. A new rule is one file and one line here.
 
-use super::Congestion;
+use super::{Congestion, Cubic, Reno};
+use crate::slow_start::HyStart;
 
 /// One registered rule.
 #[derive(Clone, Copy)]
@@ -14,7 +15,10 @@ pub struct Entry {
 }
 
 /// Every rule, by name.
-pub const REGISTRY: &[Entry] = &[];
+pub const REGISTRY: &[Entry] = &[
+    Entry { name: "reno", summary: "Reno (RFC 5681)", new: |_| Box::new(Reno) },
+    Entry { name: "cubic", summary: "CUBIC with HyStart (RFC 9438)", new: |_| Box::new(Cubic::<HyStart>::default()) },
+];
 
 /// A name that is not registered.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -1,0 +1,252 @@
+//! CUBIC: RFC 9438 as Linux 6.1 has it; Ha, Rhee and Xu, "CUBIC", ACM SIGOPS OSR 42(5), 2008.
+//!
+//! After a loss at `W_max` the window is cut to 0.7 of it and then follows
+//! `W(t) = C (t - K)^3 + W_max` with `K = cbrt((W_max - cwnd) / C)` (RFC 9438, equations 1 and 2),
+//! never slower than an additive-increase flow of the same mean would (`W_est`, equation 4). A flow
+//! that loses below its last `W_max` gives up room (fast convergence, section 4.7). HyStart, or
+//! whichever [`SlowStart`] rule it carries, ends slow start.
+//!
+//! Follows Linux where RFC 9438 differs, since these decide what a flow does within an RTT:
+//! * Time is counted in jiffies, and converted to 1/1024 s: at RTTs below a jiffy the curve moves
+//!   once a jiffy and its target lies one jiffy ahead, because the smallest RTT is rounded up.
+//! * The rate is a count of segments per increment, recomputed at most once a jiffy, at least 2
+//!   (1.5 times a window) and `100 cwnd` at or above the target; before the first loss at most 20.
+//! * `W_est` grows with 8 segments for 15 windows' worth acknowledged (the RFC's 0.529 as 8/15) and
+//!   does not switch to 1 once it passes the window before the loss.
+//! * For one second after an epoch starts RTT samples count neither for the smallest RTT nor for
+//!   slow start's end.
+//! * After idle time the epoch is shifted by it (section 5.8 counts `t` without idle periods).
+//! * A retransmission timeout forgets everything, `W_max` too.
+//!
+//! The cube root is exact where Linux's is an approximation within 0.2 %: `K` differs by that much.
+//!
+//! Validated by the worked numbers below, and by its curves against the equations and over a
+//! drop-tail path (`tests/curves`).
+
+use daybreak_units::{Duration, Instant};
+
+use super::{AckSample, CaEvent, CaState, Congestion, Context, Window};
+use crate::slow_start::{HyStart, SlowStart};
+
+/// Multiplicative decrease of 0.7 as 717/1024 (RFC 9438, section 4.6).
+const BETA: u64 = 717;
+const BETA_SCALE: u64 = 1_024;
+/// C of 0.4 as 410/1024 segments/s^3 (section 5.1).
+const C: u64 = 410;
+/// Ticks a second of the curve's own time; C's fraction and three of these make 2^40.
+const TICKS: u32 = 10;
+const CURVE_SHIFT: u32 = 10 + 3 * TICKS;
+/// Windows' worth of acknowledged segments for 8 more in `W_est`: the inverse of
+/// 3 (1 - beta) / (1 + beta), times 8 and rounded down as Linux does.
+const FRIENDLY_EIGHTHS: u32 = (8 * (BETA_SCALE + BETA) / 3 / (BETA_SCALE - BETA)) as u32;
+/// Fewest acknowledged segments for one more.
+const MIN_PER_SEGMENT: u32 = 2;
+/// Most of them before any loss has shown what the path holds.
+const MAX_PER_SEGMENT_UNPROBED: u32 = 20;
+/// A curve's distance from its middle beyond which it is not followed: 256 s, 6.7 million segments.
+const MAX_OFFSET: u64 = 1 << 18;
+
+/// The curve since the last reduction.
+#[derive(Clone, Copy, Debug)]
+struct Epoch {
+    /// Start in jiffies.
+    start: u64,
+    /// Window at the curve's middle: `W_max`, or where the epoch began if that was higher.
+    origin: u32,
+    /// K in 1/1024 s.
+    k: u64,
+}
+
+/// The rule, with the slow start it uses.
+#[derive(Clone, Debug)]
+pub struct Cubic<S: SlowStart = HyStart> {
+    slow_start: S,
+    jiffy: Duration,
+    /// Jiffies a second.
+    hz: u64,
+    epoch: Option<Epoch>,
+    /// Window before the last reduction, lowered by fast convergence; 0 before the first.
+    w_max: u32,
+    /// Acknowledged segments for one more in `cwnd`.
+    per_segment: u32,
+    /// Window and jiffy of the last look at the curve.
+    seen_cwnd: u32,
+    seen_at: u64,
+    /// Smallest accepted RTT; zero before the first.
+    min_delay: Duration,
+    /// Segments acknowledged since `w_est` last grew.
+    est_acked: u32,
+    /// Window of the additive-increase flow that this one must not fall behind.
+    w_est: u32,
+}
+
+impl<S: SlowStart> Default for Cubic<S> {
+    fn default() -> Self {
+        Self {
+            slow_start: S::default(),
+            jiffy: Duration::from_ms(1),
+            hz: 1_000,
+            epoch: None,
+            w_max: 0,
+            per_segment: 0,
+            seen_cwnd: 0,
+            seen_at: 0,
+            min_delay: Duration::ZERO,
+            est_acked: 0,
+            w_est: 0,
+        }
+    }
+}
+
+impl<S: SlowStart> Congestion for Cubic<S> {
+    fn init(&mut self, _window: &mut Window, ctx: &Context) {
+        if !ctx.jiffy.is_zero() {
+            self.jiffy = ctx.jiffy;
+            self.hz = 1_000_000_000_000 / ctx.jiffy.as_ps();
+        }
+        self.forget(ctx);
+    }
+
+    fn on_ack_sample(&mut self, window: &mut Window, ack: &AckSample) {
+        let Some(rtt) = ack.rtt else { return };
+        if let Some(epoch) = self.epoch
+            && self.jiffies(ack.now) < epoch.start + self.hz
+        {
+            return;
+        }
+        let rtt = rtt.max(Duration::from_us(1));
+        if self.min_delay.is_zero() || rtt < self.min_delay {
+            self.min_delay = rtt;
+        }
+        if window.in_slow_start() && self.slow_start.is_over(window, ack, rtt, self.min_delay) {
+            window.ssthresh = window.cwnd;
+        }
+    }
+
+    fn on_ack(&mut self, window: &mut Window, ack: &AckSample) {
+        if !ack.is_cwnd_limited {
+            return;
+        }
+        let mut acked = ack.acked;
+        if window.in_slow_start() {
+            acked = window.slow_start(acked);
+            if acked == 0 {
+                return;
+            }
+        }
+        self.follow_curve(window.cwnd, acked, self.jiffies(ack.now));
+        window.additive_increase(self.per_segment, acked);
+    }
+
+    fn ssthresh(&mut self, window: &Window, _ctx: &Context) -> u32 {
+        self.epoch = None;
+        let cwnd = u64::from(window.cwnd);
+        self.w_max = if window.cwnd < self.w_max {
+            (cwnd * (BETA_SCALE + BETA) / (2 * BETA_SCALE)) as u32
+        } else {
+            window.cwnd
+        };
+        ((cwnd * BETA / BETA_SCALE) as u32).max(2)
+    }
+
+    fn on_event(&mut self, _window: &mut Window, event: CaEvent, ctx: &Context) {
+        let CaEvent::TxStart { idle } = event else { return };
+        let now = self.jiffies(ctx.now);
+        let idle = now - self.jiffies(Instant::ZERO + (ctx.now - Instant::ZERO).saturating_sub(idle));
+        if let Some(epoch) = &mut self.epoch {
+            epoch.start = (epoch.start + idle).min(now);
+        }
+    }
+
+    fn on_state(&mut self, _window: &mut Window, state: CaState, ctx: &Context) {
+        if state == CaState::Loss {
+            self.forget(ctx);
+        }
+    }
+}
+
+impl<S: SlowStart> Cubic<S> {
+    fn forget(&mut self, ctx: &Context) {
+        let mut slow_start = std::mem::take(&mut self.slow_start);
+        slow_start.restart(ctx.now, ctx.snd_nxt);
+        *self = Self { slow_start, jiffy: self.jiffy, hz: self.hz, ..Self::default() };
+    }
+
+    #[inline]
+    fn jiffies(&self, now: Instant) -> u64 {
+        now.as_ps() / self.jiffy.as_ps()
+    }
+
+    /// Recomputes how many acknowledged segments earn one more.
+    fn follow_curve(&mut self, cwnd: u32, acked: u32, now: u64) {
+        self.est_acked += acked;
+        let since = now - self.seen_at;
+        if self.seen_cwnd == cwnd && since <= self.hz / 32 {
+            return;
+        }
+        match self.epoch {
+            Some(_) if since == 0 => {}
+            epoch => {
+                self.seen_cwnd = cwnd;
+                self.seen_at = now;
+                let epoch = epoch.unwrap_or_else(|| self.start_epoch(cwnd, acked, now));
+                let target = epoch.window_at(self.curve_time(now - epoch.start));
+                self.per_segment = if target > cwnd { cwnd / (target - cwnd) } else { 100 * cwnd };
+                if self.w_max == 0 {
+                    self.per_segment = self.per_segment.min(MAX_PER_SEGMENT_UNPROBED);
+                }
+            }
+        }
+        self.keep_up_with_reno(cwnd);
+        self.per_segment = self.per_segment.max(MIN_PER_SEGMENT);
+    }
+
+    fn start_epoch(&mut self, cwnd: u32, acked: u32, now: u64) -> Epoch {
+        self.est_acked = acked;
+        self.w_est = cwnd;
+        let below = u64::from(self.w_max.saturating_sub(cwnd));
+        let epoch = Epoch { start: now, origin: self.w_max.max(cwnd), k: cube_root(below * ((1 << CURVE_SHIFT) / C)) };
+        self.epoch = Some(epoch);
+        epoch
+    }
+
+    /// The curve's time `jiffies` into the epoch, in 1/1024 s, one smallest RTT ahead.
+    fn curve_time(&self, jiffies: u64) -> u64 {
+        let ahead = self.min_delay.as_ps().div_ceil(self.jiffy.as_ps());
+        ((jiffies + ahead) << TICKS) / self.hz
+    }
+
+    /// The Reno-friendly region (RFC 9438, section 4.3).
+    fn keep_up_with_reno(&mut self, cwnd: u32) {
+        let step = ((cwnd * FRIENDLY_EIGHTHS) >> 3).max(1);
+        if self.est_acked > step {
+            let steps = (self.est_acked - 1) / step;
+            self.est_acked -= steps * step;
+            self.w_est += steps;
+        }
+        if self.w_est > cwnd {
+            self.per_segment = self.per_segment.min(cwnd / (self.w_est - cwnd));
+        }
+    }
+}
+
+impl Epoch {
+    /// W(t), RFC 9438, equation 1.
+    fn window_at(&self, t: u64) -> u32 {
+        let offset = t.abs_diff(self.k).min(MAX_OFFSET);
+        let distance = ((C * offset * offset * offset) >> CURVE_SHIFT) as u32;
+        if t < self.k { self.origin.saturating_sub(distance) } else { self.origin.saturating_add(distance) }
+    }
+}
+
+/// The largest `root` with `root^3 <= value`, one bit at a time from the top.
+fn cube_root(value: u64) -> u64 {
+    (0..=21).rev().fold(0u64, |root, bit| {
+        let more = root | (1 << bit);
+        if u128::from(more).pow(3) <= u128::from(value) { more } else { root }
+    })
+}
+
+#[cfg(test)]
+#[path = "cubic_tests.rs"]
+mod tests;

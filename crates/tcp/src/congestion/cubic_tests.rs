@@ -1,0 +1,169 @@
+use super::*;
+use crate::slow_start::Classic;
+
+const MS: Duration = Duration::from_ms(1);
+
+fn at(ms: u64) -> Instant {
+    Instant::ZERO + Duration::from_ms(ms)
+}
+
+fn ack(now: Instant, acked: u32, rtt: Duration) -> AckSample {
+    AckSample { now, acked, rtt: Some(rtt), is_cwnd_limited: true, ..AckSample::default() }
+}
+
+/// One window of ACKs, each for `per_ack` segments, spread evenly over an RTT that ends at `end`.
+fn one_round(rule: &mut Cubic<Classic>, window: &mut Window, end: Instant, rtt: Duration, per_ack: u32) {
+    let cwnd = window.cwnd;
+    let mut done = 0;
+    while done < cwnd {
+        let acked = per_ack.min(cwnd - done);
+        done += acked;
+        let now = end - rtt * u64::from(cwnd - done) / u64::from(cwnd);
+        let sample = ack(now, acked, rtt);
+        rule.on_ack_sample(window, &sample);
+        rule.on_ack(window, &sample);
+    }
+}
+
+/// A rule that lost at `w_max` just before `at(0)`, with its window at the new threshold.
+fn after_loss(w_max: u32) -> (Cubic<Classic>, Window) {
+    let mut rule = Cubic::default();
+    let mut window = Window::new(w_max, w_max);
+    let ctx = Context { jiffy: MS, ..Context::default() };
+    rule.init(&mut window, &ctx);
+    window.ssthresh = rule.ssthresh(&window, &ctx);
+    window.cwnd = window.ssthresh;
+    (rule, window)
+}
+
+/// W(t) = C (t - K)^3 + W_max, RFC 9438 equations 1 and 2, in real numbers.
+fn rfc_window(t: f64, cwnd: f64, w_max: f64) -> f64 {
+    let k = ((w_max - cwnd) / 0.4).cbrt();
+    0.4 * (t - k).powi(3) + w_max
+}
+
+#[test]
+fn constants_are_those_of_the_rfc() {
+    assert_eq!(FRIENDLY_EIGHTHS, 15, "8/15 = 0.533 for the RFC's 0.529");
+    assert!((BETA as f64 / BETA_SCALE as f64 - 0.7).abs() < 0.001);
+    assert!((C as f64 / 1024.0 - 0.4).abs() < 0.001);
+}
+
+#[test]
+fn loss_at_a_thousand() {
+    let (rule, window) = after_loss(1_000);
+    // 1000 * 717 / 1024 = 700.2.
+    assert_eq!((window.ssthresh, rule.w_max), (700, 1_000));
+    // K = cbrt(300 / 0.4) = 9.086 s = 9303 / 1024 s; C is 0.1 % larger than 0.4, K 0.03 % smaller.
+    assert_eq!(cube_root(300 * ((1 << CURVE_SHIFT) / C)), 9_300);
+}
+
+#[test]
+fn fast_convergence_gives_up_room() {
+    let (mut rule, mut window) = after_loss(1_000);
+    window.cwnd = 800;
+    // Below the last maximum: W_max = 800 * (1 + 0.7) / 2 = 680.
+    assert_eq!(rule.ssthresh(&window, &Context::default()), 560);
+    assert_eq!(rule.w_max, 680);
+    window.cwnd = 900;
+    rule.ssthresh(&window, &Context::default());
+    assert_eq!(rule.w_max, 900);
+    assert_eq!(rule.ssthresh(&Window::new(2, 2), &Context::default()), 2);
+}
+
+/// The whole curve of one epoch, concave and convex, at an RTT long enough for the cubic term to
+/// rule: within a segment of the equation, evaluated one RTT behind since the window reaches W(t + RTT)
+/// only when the RTT has passed.
+#[test]
+fn the_curve_is_the_equation() {
+    for per_ack in [1, 2] {
+        let rtt = Duration::from_ms(100);
+        let (mut rule, mut window) = after_loss(1_000);
+        for round in 1..=150u64 {
+            one_round(&mut rule, &mut window, at(100 * round), rtt, per_ack);
+            let want = rfc_window(0.1 * round as f64, 700.0, 1_000.0);
+            let got = f64::from(window.cwnd);
+            // The rate is an integer count of segments, so steps are coarse: 0.5 % of the window.
+            assert!((got - want).abs() <= 1.0 + 0.005 * want, "round {round}: {got} against {want:.1}");
+        }
+    }
+}
+
+#[test]
+fn short_rtts_are_reno_friendly() {
+    // RTT 10 ms at 70 of 100 segments: K = 4.2 s, while 30 segments at 8/15 an RTT take 0.56 s.
+    let rtt = Duration::from_ms(10);
+    let (mut rule, mut window) = after_loss(100);
+    for round in 1..=100u64 {
+        one_round(&mut rule, &mut window, at(10 * round), rtt, 1);
+        let want = 70.0 + round as f64 * 8.0 / 15.0;
+        // The window follows W_est, and the rate towards it is looked at again after HZ/32 = 31 ms
+        // when the window did not move: it may be three rounds late, 1.6 segments, and both are whole numbers.
+        let behind = want - f64::from(window.cwnd);
+        assert!((-0.5..=3.6).contains(&behind), "round {round}: {} against {want:.1}", window.cwnd);
+    }
+}
+
+#[test]
+fn before_any_loss_one_in_twenty() {
+    let mut rule = Cubic::<Classic>::default();
+    let mut window = Window::new(200, 200);
+    rule.init(&mut window, &Context { jiffy: MS, ..Context::default() });
+    one_round(&mut rule, &mut window, at(100), Duration::from_ms(100), 1);
+    assert_eq!(window.cwnd, 210);
+}
+
+#[test]
+fn never_faster_than_half_a_window_a_round() {
+    // 20 s past K the curve is 3200 segments above: two segments acknowledged for each one more.
+    let (mut rule, mut window) = after_loss(100);
+    one_round(&mut rule, &mut window, at(100), Duration::from_ms(100), 1);
+    let cwnd = window.cwnd;
+    one_round(&mut rule, &mut window, at(24_000), Duration::from_ms(100), 1);
+    assert_eq!(window.cwnd, cwnd + cwnd / 2);
+}
+
+#[test]
+fn idle_time_shifts_the_epoch() {
+    let run = |idle: u64| {
+        let (mut rule, mut window) = after_loss(1_000);
+        let rtt = Duration::from_ms(100);
+        (1..=50).for_each(|round| one_round(&mut rule, &mut window, at(100 * round), rtt, 1));
+        let start = CaEvent::TxStart { idle: Duration::from_ms(idle) };
+        rule.on_event(&mut window, start, &Context { now: at(5_000 + idle), ..Context::default() });
+        (51..=80).for_each(|round| one_round(&mut rule, &mut window, at(100 * round + idle), rtt, 1));
+        window.cwnd
+    };
+    assert_eq!(run(0), run(60_000));
+}
+
+#[test]
+fn a_timeout_forgets_everything() {
+    let (mut rule, mut window) = after_loss(1_000);
+    one_round(&mut rule, &mut window, at(100), Duration::from_ms(100), 1);
+    assert!(!rule.min_delay.is_zero() && rule.epoch.is_some());
+    rule.on_state(&mut window, CaState::Loss, &Context::default());
+    assert_eq!((rule.w_max, rule.min_delay, rule.epoch.is_none()), (0, Duration::ZERO, true));
+}
+
+#[test]
+fn samples_within_a_second_of_the_epoch_are_discarded() {
+    let (mut rule, mut window) = after_loss(1_000);
+    one_round(&mut rule, &mut window, at(100), Duration::from_ms(100), 1000);
+    rule.on_ack_sample(&mut window, &ack(at(1_099), 1, Duration::from_ms(50)));
+    assert_eq!(rule.min_delay, Duration::from_ms(100));
+    rule.on_ack_sample(&mut window, &ack(at(1_100), 1, Duration::from_ms(50)));
+    assert_eq!(rule.min_delay, Duration::from_ms(50));
+}
+
+#[test]
+fn cube_roots_are_exact() {
+    for root in [0u64, 1, 2, 3, 4, 63, 64, 9_300, 65_535, 2_097_151, 2_642_245] {
+        let cube = root.pow(3);
+        assert_eq!(cube_root(cube), root);
+        if root > 0 {
+            assert_eq!(cube_root(cube - 1), root - 1);
+        }
+    }
+    assert_eq!(cube_root(u64::MAX), 2_642_245);
+}

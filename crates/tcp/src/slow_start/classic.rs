@@ -1,0 +1,18 @@
+//! Classic slow start (RFC 5681, section 3.1): only a loss or `ssthresh` ends it.
+
+use daybreak_units::{Duration, Instant};
+
+use super::SlowStart;
+use crate::congestion::{AckSample, Window};
+
+/// The rule without an early exit.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Classic;
+
+impl SlowStart for Classic {
+    fn restart(&mut self, _now: Instant, _snd_nxt: u64) {}
+
+    fn is_over(&mut self, _window: &Window, _ack: &AckSample, _rtt: Duration, _min_delay: Duration) -> bool {
+        false
+    }
+}

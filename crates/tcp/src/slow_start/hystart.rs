@@ -1,0 +1,210 @@
+//! HyStart: Ha and Rhee, "Taming the elephants: new TCP slow start", Computer Networks, 2011.
+//!
+//! Models the two detectors of Linux 6.1 with its defaults. *ACK train*: within a round, ACKs that
+//! follow each other closely form a train, whose length is the time the path needs for a window;
+//! once it passes half of the smallest RTT the window is about the path's. *Delay*: the smallest
+//! of a round's first RTT samples has risen by an eighth of the smallest RTT, 4 to 16 ms.
+//!
+//! Follows Linux where the paper and RFC 9406 (HyStart++) differ: the train test stays (RFC 9406
+//! drops it), there is no conservative slow start after the exit, and the exit happens inside the
+//! ACK that shows it. As in Linux the train's limit is lengthened by the time that segmentation
+//! bursts at the pacing rate add, and is not halved for a sender that paces.
+//!
+//! Not modelled: the sysctl switches of single detectors; both are on.
+
+use daybreak_units::{Duration, Instant};
+
+use super::SlowStart;
+use crate::congestion::{AckSample, Window};
+
+/// Smaller windows are never judged (`hystart_low_window`).
+const LOW_WINDOW: u32 = 16;
+/// ACKs within this distance belong to one train (`hystart_ack_delta_us`).
+const TRAIN_SPACING_US: u64 = 2_000;
+/// RTT samples of a round before the delay test speaks.
+const MIN_SAMPLES: u32 = 8;
+/// Bounds of the tolerated rise of the RTT.
+const DELAY_RISE_US: (u64, u64) = (4_000, 16_000);
+/// Largest segmentation burst in bytes: 64 KiB less the room for headers (`sk_gso_max_size`).
+const MAX_BURST_BYTES: u64 = 65_215;
+/// Bursts that may pile up between sender and receiver, and the most they may lengthen a train.
+const BURSTS: u64 = 4;
+const MAX_BURST_DELAY_US: u64 = 1_000;
+
+/// State of one connection. Times are microseconds of the simulated clock, as Linux keeps them.
+#[derive(Clone, Debug)]
+pub struct HyStart {
+    /// Start of the round.
+    round_start_us: u64,
+    /// Last ACK of the train.
+    last_ack_us: u64,
+    /// The round ends when a byte beyond this one is acknowledged.
+    end_seq: u64,
+    /// Smallest RTT of the round.
+    round_rtt_us: u64,
+    /// RTT samples in the round, up to [`MIN_SAMPLES`].
+    samples: u32,
+    /// An exit was found; nothing is looked at until the next restart.
+    is_found: bool,
+}
+
+impl Default for HyStart {
+    fn default() -> Self {
+        Self { round_start_us: 0, last_ack_us: 0, end_seq: 0, round_rtt_us: u64::MAX, samples: 0, is_found: false }
+    }
+}
+
+impl HyStart {
+    fn start_round(&mut self, now_us: u64, snd_nxt: u64) {
+        self.round_start_us = now_us;
+        self.last_ack_us = now_us;
+        self.end_seq = snd_nxt;
+        self.round_rtt_us = u64::MAX;
+        self.samples = 0;
+    }
+
+    /// The train test. An ACK that comes late leaves the train as it was: the round has no other.
+    fn is_train_long(&mut self, now_us: u64, window: &Window, min_delay_us: u64) -> bool {
+        if now_us - self.last_ack_us > TRAIN_SPACING_US {
+            return false;
+        }
+        self.last_ack_us = now_us;
+        let limit = min_delay_us + burst_delay_us(window);
+        // Pacing spreads a window over half an RTT by itself.
+        let limit = if window.is_paced { limit } else { limit / 2 };
+        now_us - self.round_start_us > limit
+    }
+
+    /// The delay test; the first samples of a round only set the round's RTT.
+    fn is_delay_high(&mut self, rtt_us: u64, min_delay_us: u64) -> bool {
+        self.round_rtt_us = self.round_rtt_us.min(rtt_us);
+        if self.samples < MIN_SAMPLES {
+            self.samples += 1;
+            return false;
+        }
+        let rise = (min_delay_us / 8).clamp(DELAY_RISE_US.0, DELAY_RISE_US.1);
+        self.round_rtt_us > min_delay_us + rise
+    }
+}
+
+/// How much the largest bursts at the present rate may lengthen a train.
+fn burst_delay_us(window: &Window) -> u64 {
+    match window.pacing_rate.as_bytes_per_sec() {
+        0 => 0,
+        rate => (MAX_BURST_BYTES * BURSTS * 1_000_000 / rate).min(MAX_BURST_DELAY_US),
+    }
+}
+
+impl SlowStart for HyStart {
+    fn restart(&mut self, now: Instant, snd_nxt: u64) {
+        self.is_found = false;
+        self.start_round(now.as_us(), snd_nxt);
+    }
+
+    fn is_over(&mut self, window: &Window, ack: &AckSample, rtt: Duration, min_delay: Duration) -> bool {
+        if self.is_found {
+            return false;
+        }
+        let now_us = ack.now.as_us();
+        if ack.snd_una > self.end_seq {
+            self.start_round(now_us, ack.snd_nxt);
+        }
+        if window.cwnd < LOW_WINDOW {
+            return false;
+        }
+        let (rtt_us, min_delay_us) = (rtt.as_us().max(1), min_delay.as_us().max(1));
+        let train = self.is_train_long(now_us, window, min_delay_us);
+        let delay = self.is_delay_high(rtt_us, min_delay_us);
+        self.is_found = train || delay;
+        self.is_found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use daybreak_units::Rate;
+
+    const MSS: u64 = 1_000;
+
+    fn window(cwnd: u32) -> Window {
+        Window::new(cwnd, u32::MAX)
+    }
+
+    /// An ACK at `now_us` for everything up to segment `una` while `nxt` segments were sent.
+    fn ack(now_us: u64, una: u64, nxt: u64) -> AckSample {
+        AckSample { now: Instant::ZERO + Duration::from_us(now_us), snd_una: una * MSS, snd_nxt: nxt * MSS, ..AckSample::default() }
+    }
+
+    /// Feeds ACKs `spacing_us` apart from the start of a round at 100 ms; returns the time into the
+    /// round at which slow start ends.
+    fn train_exit_us(window: &Window, spacing_us: u64, min_delay_us: u64) -> Option<u64> {
+        let mut rule = HyStart::default();
+        rule.restart(Instant::ZERO, 0);
+        let delay = Duration::from_us(min_delay_us);
+        (0..100).map(|n| 100_000 + n * spacing_us).find_map(|now| {
+            let una = 1 + (now - 100_000) / spacing_us;
+            rule.is_over(window, &ack(now, una, 100), delay, delay).then_some(now - 100_000)
+        })
+    }
+
+    #[test]
+    fn a_train_longer_than_half_the_rtt_ends_it() {
+        // RTT 10 ms, ACKs 100 us apart: the first one past 5 ms is that at 5.1 ms.
+        assert_eq!(train_exit_us(&window(16), 100, 10_000), Some(5_100));
+        // Below 16 segments nothing is judged.
+        assert_eq!(train_exit_us(&window(15), 100, 10_000), None);
+        // ACKs more than 2 ms apart are no train.
+        assert_eq!(train_exit_us(&window(16), 2_001, 10_000), None);
+        assert_eq!(train_exit_us(&window(16), 2_000, 10_000), Some(6_000));
+    }
+
+    #[test]
+    fn bursts_and_pacing_lengthen_the_limit() {
+        // 260,860 bytes of bursts at 521.72 MB/s take 500 us: the limit is (10,000 + 500) / 2 = 5,250 us.
+        let rate = Rate::from_bytes_per_sec(521_720_000);
+        let unpaced = Window { pacing_rate: rate, ..window(16) };
+        assert_eq!(train_exit_us(&unpaced, 50, 10_000), None, "100 ACKs end at 4,950 us");
+        assert_eq!(train_exit_us(&unpaced, 60, 10_000), Some(5_280));
+        // A paced sender's limit is not halved.
+        let paced = Window { is_paced: true, ..unpaced };
+        assert_eq!(train_exit_us(&paced, 120, 10_000), Some(10_560));
+    }
+
+    #[test]
+    fn a_risen_delay_ends_it_after_eight_samples() {
+        let mut rule = HyStart::default();
+        rule.restart(Instant::ZERO, 0);
+        let base = Duration::from_ms(40);
+        // The rise allowed at 40 ms is 5 ms. ACKs come 3 ms apart, so there is no train.
+        let mut exits = Vec::new();
+        for n in 0..12 {
+            let sample = ack(100_000 + 3_000 * n, n + 1, 100);
+            exits.push(rule.is_over(&window(20), &sample, Duration::from_us(45_001), base));
+        }
+        assert_eq!(exits.iter().position(|&over| over), Some(8));
+        // Found once, it stays quiet until the next restart.
+        assert!(exits[9..].iter().all(|over| !over));
+        let mut rule = HyStart::default();
+        rule.restart(Instant::ZERO, 0);
+        for n in 0..12 {
+            let sample = ack(100_000 + 3_000 * n, n + 1, 100);
+            assert!(!rule.is_over(&window(20), &sample, Duration::from_us(45_000), base), "5 ms is still allowed");
+        }
+    }
+
+    #[test]
+    fn a_round_ends_with_its_last_byte() {
+        let mut rule = HyStart::default();
+        rule.restart(Instant::ZERO, 0);
+        let base = Duration::from_ms(10);
+        let over = |rule: &mut HyStart, now, una, nxt| rule.is_over(&window(20), &ack(now, una, nxt), base, base);
+        assert!(!over(&mut rule, 10_000, 1, 40));
+        // Segment 41 belongs to the next round: the train starts anew, however long the old one was.
+        assert!(!over(&mut rule, 11_900, 20, 60));
+        assert!(!over(&mut rule, 13_800, 41, 80));
+        assert!(!over(&mut rule, 15_700, 60, 100));
+        assert!(!over(&mut rule, 17_600, 70, 110));
+        assert!(over(&mut rule, 19_000, 79, 120));
+    }
+}
