@@ -9,10 +9,12 @@ use daybreak_units::{Duration, Instant, Rate};
 mod cubic;
 mod registry;
 mod reno;
+mod westwood;
 
 pub use cubic::Cubic;
 pub use reno::Reno;
 pub use registry::{Entry, REGISTRY, UnknownVariant, find};
+pub use westwood::Westwood;
 
 /// The sender's congestion state, as in Linux and RFC 6582/6675 terms.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
