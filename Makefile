@@ -1,0 +1,49 @@
+# make demo   sets everything up, reproduces the migration study at reduced size, shows its scoreboard
+# make test   sets everything up and runs everything that CI runs
+# make build  only sets up: .venv with the locked Python packages and Daybreak itself, built optimised
+
+PYTHON ?= python3
+BIN := .venv/bin
+RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml -not -path '*/target/*')
+
+.PHONY: demo test build test-rust test-python lint lock clean
+
+demo: build
+	$(BIN)/daybreak reproduce migration --quick
+
+test: lint test-rust test-python
+
+build: .venv/built
+
+test-rust: .venv/packages
+	cargo test --workspace --quiet
+
+test-python: build
+	$(BIN)/pytest
+
+lint: .venv/packages
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --quiet -- -D warnings
+	$(BIN)/ruff check python tests
+	$(BIN)/ruff format --check python tests
+	$(BIN)/lint-imports
+
+# The sentence that a user sees when something is missing comes from this script.
+.venv/packages: requirements.lock tools/check-requirements.sh
+	@sh tools/check-requirements.sh "$(PYTHON)"
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check --requirement requirements.lock
+	@touch $@
+
+.venv/built: .venv/packages pyproject.toml $(RUST_SOURCES)
+	. $(BIN)/activate && PIP_QUIET=1 maturin develop --release --quiet
+	@touch $@
+
+# Regenerates the lock file after a change of the dependencies in pyproject.toml.
+lock: .venv/packages
+	$(BIN)/pip install --quiet uv
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-header --no-annotate --extra dev \
+	  --no-emit-index-url --no-emit-find-links pyproject.toml --output-file requirements.lock
+
+clean:
+	rm -rf .venv target python/daybreak/_native*.so

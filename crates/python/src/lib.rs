@@ -1,0 +1,17 @@
+//! `daybreak._native`: the engine, its registries and its random streams, as Python sees them.
+//! Python is thin over Rust: nothing is decided here.
+
+mod errors;
+mod random;
+mod registries;
+
+use pyo3::prelude::*;
+
+/// The engine of Daybreak, its registries and its random streams.
+#[pymodule]
+mod _native {
+    #[pymodule_export]
+    use super::random::Stream;
+    #[pymodule_export]
+    use super::registries::{queues, variants};
+}

@@ -1,0 +1,45 @@
+"""The errors that a user can cause. Each message is one sentence that names the field and the value."""
+
+
+class DaybreakError(Exception):
+    """Base of all of them; the command line prints the message and ends with `exit_code`."""
+
+    exit_code = 1
+
+
+class ScenarioError(DaybreakError):
+    """A scenario says something that is not possible.
+
+    `field` is the path of the key ("flows[0].size"), `problems` all sentences when there are several.
+    """
+
+    def __init__(self, message: str, field: str = "", problems: tuple[str, ...] = ()):
+        super().__init__(message)
+        self.field = field
+        self.problems = problems or (message,)
+
+
+class UnknownName(ScenarioError):
+    """A name that no registry or list of the scenario has; the message lists the known ones."""
+
+
+class PlanError(DaybreakError):
+    """An engine refused a plan."""
+
+
+class EngineError(DaybreakError):
+    """An engine could not finish a run."""
+
+
+class OutputError(DaybreakError):
+    """A result could not be written or read."""
+
+
+class Interrupted(DaybreakError):
+    """The user pressed Ctrl-C; what was finished is kept in `finished`."""
+
+    exit_code = 130
+
+    def __init__(self, message: str = "interrupted", finished: tuple = ()):
+        super().__init__(message)
+        self.finished = finished

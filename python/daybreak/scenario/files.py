@@ -1,0 +1,44 @@
+"""Scenario files: TOML in, TOML out, and the JSON Schema that editors use."""
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+
+from daybreak.errors import OutputError, ScenarioError
+
+from .scenario import Scenario
+
+
+def load(path: str | Path) -> Scenario:
+    """Reads a scenario file. Raises ScenarioError, whose sentence names the file and the field."""
+    path = Path(path)
+    try:
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ScenarioError(f"{path} cannot be read: {(error.strerror or str(error)).lower()}") from None
+    except UnicodeDecodeError:
+        raise ScenarioError(f"{path} is not a scenario file: it is not UTF-8 text") from None
+    except tomllib.TOMLDecodeError as error:
+        text = str(error)
+        raise ScenarioError(f"{path} is not valid TOML: {text[0].lower()}{text[1:]}") from None
+    return Scenario.parse(document, source=str(path))
+
+
+def save(scenario: Scenario, path: str | Path) -> None:
+    """Writes a scenario file that loads to the same scenario. Raises OutputError."""
+    try:
+        Path(path).write_text(dumps(scenario), encoding="utf-8")
+    except OSError as error:
+        raise OutputError(f"{path} cannot be written: {(error.strerror or str(error)).lower()}") from None
+
+
+def dumps(scenario: Scenario) -> str:
+    """The text of a scenario file."""
+    return tomli_w.dumps(scenario.document())
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema of scenario files."""
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema"} | Scenario.model_json_schema(by_alias=True)

@@ -1,0 +1,46 @@
+"""What a run records. What is off costs nothing."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field
+
+from .model import Model
+from .quantities import Span, reject
+
+
+def _window_interval(value: Any) -> Any:
+    if value == "every ack":
+        return value
+    span = Span.parse(value)
+    if span == 0:
+        raise reject('expected a time above 0 s, or "every ack"')
+    return span
+
+
+class Records(Model):
+    """Choice of tables and of their detail."""
+
+    bins: Span | None = Field(default=Span.parse("10 ms"), gt=0)
+    """Width of the throughput bins of table `bins`."""
+    delivered: bool = True
+    """Bin the payload that each receiver delivers."""
+    taps: tuple[str, ...] = ()
+    """Links on which each flow's bytes are binned, framing included."""
+    links: tuple[str, ...] = ()
+    """Links whose total bytes are binned."""
+    window: Annotated[Span | Literal["every ack"], BeforeValidator(_window_interval)] | None = None
+    """Interval of the samples in table `window`, or "every ack"."""
+    queues: Span | None = Field(default=None, gt=0)
+    """Interval of the samples in table `queues`."""
+    sampled_queues: tuple[str, ...] = ()
+    """Queues that are sampled, by their links' names; all queues of switches without a list."""
+    drops: bool = True
+    """One row of table `drops` for every lost packet."""
+    circuits: bool = True
+    """One row of table `circuits` for every step of a timeline."""
+    latency: bool = False
+    """A histogram of each flow's one-way delay in table `latency`."""
+    capture: tuple[str, ...] = ()
+    """Links whose packets are captured as pcapng."""
+    snaplen: int = Field(default=128, ge=40, le=65_535)
+    """Bytes of each packet that are kept in a capture."""

@@ -1,0 +1,109 @@
+"""The scenario: what the user wrote, validated, in human units."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Self
+
+from pydantic import Field, ValidationError
+
+from daybreak.errors import ScenarioError
+
+from .model import Model
+from .network import Link, Node, SharedQueue
+from .problems import scenario_error
+from .quantities import Span
+from .records import Records
+from .stack import Stack
+from .timelines import Timeline
+from .topologies import Topology
+from .traffic import Arrivals, Flow
+
+
+class Scenario(Model):
+    """Everything that one experiment says; with a seed it becomes a plan that an engine runs."""
+
+    name: str = Field(min_length=1)
+    """Name for people."""
+    description: str = ""
+    """What it is for."""
+    duration: Span = Field(gt=0)
+    """End of the run at the latest."""
+    stop: Literal["flows_complete", "duration"] = "flows_complete"
+    """Stop as soon as every flow of limited size is complete, or at `duration`."""
+    topology: Topology | None = None
+    """A ready network, by its kind in `daybreak list topologies`."""
+    nodes: tuple[Node, ...] = ()
+    """Hosts and switches, besides those of the topology."""
+    links: tuple[Link, ...] = ()
+    """Links, besides those of the topology."""
+    queues: tuple[SharedQueue, ...] = ()
+    """Queues that several links share."""
+    routing: Literal["first", "ecmp"] = "first"
+    """Among equally short ways take the one listed first, or draw one for each flow."""
+    flows: tuple[Flow, ...] = ()
+    """Flows."""
+    arrivals: tuple[Arrivals, ...] = ()
+    """Generators of flows."""
+    timelines: tuple[Timeline, ...] = ()
+    """Programs that change the network."""
+    stack: Stack = Stack()
+    """The TCP stack of every flow that names no other."""
+    stacks: dict[str, Stack] = {}
+    """Other stacks, by name."""
+    records: Records = Records()
+    """What is recorded."""
+
+    @classmethod
+    def parse(cls, document: dict[str, Any], source: str = "scenario") -> Self:
+        """Makes a scenario from a document in the shape of a scenario file.
+
+        `source` names it in errors. Raises ScenarioError.
+        """
+        try:
+            return cls.model_validate(document)
+        except ValidationError as error:
+            raise scenario_error(error, document, source) from None
+
+    def document(self) -> dict[str, Any]:
+        """The scenario in the shape of a scenario file, without what is default."""
+        return self.model_dump(mode="json", by_alias=True, exclude_defaults=True, exclude_none=True)
+
+    def with_(self, changes: dict[str, Any] | None = None, **fields: Any) -> Self:
+        """A changed copy: `scenario.with_({"flows.0.variant": "bbr", "timelines.0.period": "10 ms"}, name="b")`.
+
+        A key is the dotted path of a field of the scenario file; a table that is given for a table replaces only the
+        keys that it has. Raises ScenarioError.
+        """
+        document = self.document()
+        for path, value in ((changes or {}) | fields).items():
+            _set(document, path, _plain(value))
+        return self.parse(document, source=f'scenario "{self.name}", changed')
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Model):
+        return value.model_dump(mode="json", by_alias=True, exclude_defaults=True, exclude_none=True)
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return value
+
+
+def _set(document: Any, path: str, value: Any) -> None:
+    *parents, last = path.split(".")
+    for key in parents:
+        if isinstance(document, list):
+            if not key.isdigit() or int(key) >= len(document):
+                raise ScenarioError(f'"{path}" cannot be changed: "{key}" is not in a list of {len(document)}', path)
+            document = document[int(key)]
+        else:
+            document = document.setdefault(key, {})
+        if not isinstance(document, dict | list):
+            raise ScenarioError(f'"{path}" cannot be changed: "{key}" is {document!r}, not a table', path)
+    if isinstance(document, list):
+        if not last.isdigit() or int(last) >= len(document):
+            raise ScenarioError(f'"{path}" cannot be changed: "{last}" is not in a list of {len(document)}', path)
+        document[int(last)] = value
+    elif isinstance(value, dict) and isinstance(document.get(last), dict):
+        document[last] = document[last] | value
+    else:
+        document[last] = value

@@ -1,0 +1,84 @@
+"""The TCP stack of a host: Linux's sysctls by their names, with the defaults of Linux 6.1."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from .model import Model
+from .quantities import Rate, Span, reject
+
+Bytes = Annotated[int, Field(ge=0, le=2**40)]
+
+
+class Stack(Model):
+    """Settings of one stack. Integers are in the unit that the sysctl has."""
+
+    mtu: int = Field(default=1500, ge=576, le=65_535)
+    """Largest IP packet, in bytes."""
+    initial_window: int = Field(default=10, ge=1, le=10_000)
+    """Initial window in segments (RFC 6928)."""
+    cwnd_clamp: int | None = Field(default=None, ge=2, le=2**31)
+    """Upper bound of the congestion window in segments."""
+    hz: int = Field(default=1000, ge=24, le=10_000)
+    """Timer ticks a second (CONFIG_HZ)."""
+    rto_min: Span = Field(default=Span.parse("200 ms"), gt=0)
+    """Minimum retransmission timeout."""
+    delayed_ack_min: Span = Field(default=Span.parse("40 ms"), gt=0)
+    """Shortest delayed-ACK time."""
+    delayed_ack_max: Span = Field(default=Span.parse("200 ms"), gt=0)
+    """Longest delayed-ACK time."""
+    tcp_rmem: tuple[Bytes, Bytes, Bytes] = (4_096, 131_072, 6_291_456)
+    """Receive buffer: minimum, default, maximum."""
+    tcp_wmem: tuple[Bytes, Bytes, Bytes] = (4_096, 16_384, 4_194_304)
+    """Send buffer: minimum, default, maximum."""
+    tcp_moderate_rcvbuf: bool = True
+    """Let the receive buffer grow with the flow."""
+    tcp_adv_win_scale: int = Field(default=1, ge=-31, le=31)
+    """Part of the receive buffer that is window; 1 is half."""
+    tcp_window_scaling: bool = True
+    """Window scaling (RFC 7323)."""
+    tcp_timestamps: bool = True
+    """Timestamps (RFC 7323)."""
+    tcp_sack: bool = True
+    """Selective acknowledgements (RFC 2018)."""
+    tcp_dsack: bool = True
+    """Duplicate SACK (RFC 2883)."""
+    tcp_frto: Literal[0, 2] = 2
+    """F-RTO (RFC 5682)."""
+    tcp_early_retrans: Literal[0, 3] = 3
+    """Tail loss probes (RFC 8985)."""
+    tcp_recovery: int = Field(default=1, ge=0, le=7)
+    """Bit 0: RACK (RFC 8985)."""
+    tcp_reordering: int = Field(default=3, ge=1, le=10_000)
+    """Reordering degree at the start."""
+    tcp_max_reordering: int = Field(default=300, ge=1, le=100_000)
+    """Largest reordering degree."""
+    tcp_slow_start_after_idle: bool = True
+    """Start slowly after an idle time."""
+    tcp_ecn: Literal[0, 1, 2] = 2
+    """ECN: 0 off, 1 on, 2 when the peer asks."""
+    tcp_comp_sack_delay_ns: int = Field(default=1_000_000, ge=0, le=10**9)
+    """Longest delay of a compressed SACK."""
+    tcp_comp_sack_slack_ns: int = Field(default=100_000, ge=0, le=10**9)
+    """Slack of its timer."""
+    tcp_comp_sack_nr: int = Field(default=44, ge=0, le=255)
+    """Most SACKs that are compressed into one; 0 switches it off."""
+    tso_max_bytes: int = Field(default=0, ge=0, le=65_536)
+    """Segmentation offload: largest burst handed to the NIC at once; 0 is off."""
+    tcp_limit_output_bytes: Annotated[int, Field(ge=1, le=2**31)] | Literal["off"] = 1_048_576
+    """TCP small queues: most bytes of a flow in the host's NIC queue, or "off"."""
+    max_pacing_rate: Rate | None = None
+    """`SO_MAX_PACING_RATE`; a variant that paces does so either way."""
+
+    @model_validator(mode="after")
+    def _makes_sense(self) -> "Stack":
+        for name in ("tcp_rmem", "tcp_wmem"):
+            low, middle, high = getattr(self, name)
+            if not low <= middle <= high:
+                raise reject(f"has {name} = [{low}, {middle}, {high}]: expected minimum, default and maximum in order")
+        if self.delayed_ack_min > self.delayed_ack_max:
+            raise reject(
+                f"has delayed_ack_min = {self.delayed_ack_min}: "
+                f"expected at most delayed_ack_max = {self.delayed_ack_max}"
+            )
+        return self

@@ -1,0 +1,17 @@
+"""Ready networks. Each is one file: a model of its parameters that builds nodes and links; add it to the list here."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from .dumbbell import Dumbbell
+from .leaf_spine import LeafSpine
+from .migration_testbed import MigrationTestbed
+from .parallel_links import ParallelLinks
+
+REGISTRY = (Dumbbell, ParallelLinks, MigrationTestbed, LeafSpine)
+"""Every topology."""
+
+Topology = Annotated[Dumbbell | ParallelLinks | MigrationTestbed | LeafSpine, Field(discriminator="kind")]
+
+__all__ = ["REGISTRY", "Dumbbell", "LeafSpine", "MigrationTestbed", "ParallelLinks", "Topology"]

@@ -1,0 +1,54 @@
+"""The testbed of the migration study: two servers, and a programmable switch with two loopback links."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from ..model import Tagged
+from ..network import Link, Node
+from ..quantities import Framing, QueueLimit, Rate, Span
+
+
+class MigrationTestbed(Tagged):
+    """Server 1 sends from the ports sender-main and sender-migrated, server 2 receives at receiver-main and
+    receiver-migrated. The switch is two nodes, ingress and egress, joined by the loopback links "green" and "blue".
+    ACKs come back over "bypass", which never is a bottleneck, so they do not meet the data.
+
+    The base round-trip time is spread over the hosts' links (half), a loopback link and the bypass (a quarter each).
+    """
+
+    kind: Literal["migration_testbed"] = "migration_testbed"
+    """Tells this topology."""
+    rate: Rate = Rate.parse("10 Gbit/s")
+    """Rate of the loopback links and of the servers' ports."""
+    rtt: Span = Field(default=Span.parse("40 us"), ge=8)
+    """Base round-trip time without serialisation."""
+    queue: QueueLimit = QueueLimit.parse("350 packets")
+    """Limit of each loopback link's queue."""
+    framing: Framing = Framing.parse("ethernet")
+    """Bytes on the wire beyond the IP packet."""
+
+    def build(self) -> tuple[list[Node], list[Link]]:
+        """Its nodes and links."""
+        pairs = ("main", "migrated")
+        nodes = [Node(name=f"{end}-{pair}") for end in ("sender", "receiver") for pair in pairs]
+        nodes += [Node(name=name, kind="switch") for name in ("ingress", "egress")]
+        access, bypass = Span(self.rtt // 8), Span(self.rtt // 4)
+        loopback = Span(self.rtt - 4 * access - bypass)
+        port = {"rate": self.rate, "delay": access, "framing": self.framing}
+        links = [Link(from_=f"sender-{pair}", to="ingress", **port) for pair in pairs]
+        links += [
+            Link(
+                name=name, from_="ingress", to="egress", duplex=False, rate=self.rate, delay=loopback,
+                queue=self.queue, framing=self.framing,
+            )
+            for name in ("green", "blue")
+        ]  # fmt: skip
+        links.append(
+            Link(
+                name="bypass", from_="egress", to="ingress", duplex=False, rate=Rate(10 * self.rate), delay=bypass,
+                framing=self.framing,
+            )
+        )  # fmt: skip
+        links += [Link(from_="egress", to=f"receiver-{pair}", **port) for pair in pairs]
+        return nodes, links

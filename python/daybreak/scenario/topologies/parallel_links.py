@@ -1,0 +1,57 @@
+"""Two switches with several links between them, such as a packet network and a light-path."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from ..model import Model, Tagged
+from ..network import Link, Node
+from ..quantities import Framing, QueueLimit, Rate, Span
+
+
+class ParallelLink(Model):
+    """One of the links between the switches."""
+
+    name: str = Field(min_length=1)
+    """Unique name."""
+    rate: Rate
+    """Rate of each direction."""
+    delay: Span
+    """Delay, one way."""
+    queue: QueueLimit
+    """Limit of its queues."""
+
+
+class ParallelLinks(Tagged):
+    """sender-0 ... - left = right - receiver-0 ...; the links between left and right have their own names."""
+
+    kind: Literal["parallel_links"] = "parallel_links"
+    """Tells this topology."""
+    pairs: int = Field(default=1, ge=1, le=10_000)
+    """Number of senders, and of receivers."""
+    between: tuple[ParallelLink, ...] = Field(min_length=2)
+    """The links between the switches."""
+    access_rate: Rate
+    """Rate of the hosts' links."""
+    access_delay: Span = Span.parse("1 us")
+    """Delay of the hosts' links, one way."""
+    framing: Framing = Framing.parse("ethernet")
+    """Bytes on the wire beyond the IP packet."""
+
+    def build(self) -> tuple[list[Node], list[Link]]:
+        """Its nodes and links."""
+        senders = [f"sender-{i}" for i in range(self.pairs)]
+        receivers = [f"receiver-{i}" for i in range(self.pairs)]
+        nodes = [Node(name=name) for name in senders + receivers]
+        nodes += [Node(name=name, kind="switch") for name in ("left", "right")]
+        access = {"rate": self.access_rate, "delay": self.access_delay, "framing": self.framing}
+        links = [Link(from_=name, to="left", **access) for name in senders]
+        links += [
+            Link(
+                name=link.name, from_="left", to="right", rate=link.rate, delay=link.delay, queue=link.queue,
+                framing=self.framing,
+            )
+            for link in self.between
+        ]  # fmt: skip
+        links += [Link(from_="right", to=name, **access) for name in receivers]
+        return nodes, links
