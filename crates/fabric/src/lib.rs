@@ -1,1 +1,30 @@
-//! placeholder
+//! The network between the hosts: packets, queues, links, routes, gates and the timelines that
+//! change them. Sans-IO: it is told the time, and asks through [`Schedule`] to be called again.
+//!
+//! **Models** unidirectional links (a serialiser of a fixed rate, then a pipe of a fixed delay, with
+//! optional independent random loss), FIFO queues that one or more links pull from through gates,
+//! static paths with branches that a timeline switches, and what becomes of packets in the night.
+//! **Does not model** switch-internal delay, shared buffers, or bit errors that a link would detect.
+//! The packet in service has left its queue and no longer counts against the queue's limit.
+//!
+//! The packet body is a type parameter: the simulator puts a TCP segment there, an engine that
+//! carries real frames a reference to one. Nothing in here looks into it.
+
+pub mod circuit;
+pub mod control;
+mod link;
+mod monitor;
+mod network;
+mod packet;
+mod path;
+mod prefetch;
+pub mod queue;
+mod schedule;
+
+pub use link::LinkConfig;
+pub use monitor::{DropReason, Monitor, Unobserved};
+pub use network::{Census, Context, Departure, Fabric, LinkTotals, QueueConfig};
+pub use packet::{Packet, PacketId, Slab};
+pub use path::{BranchConfig, Step};
+pub use prefetch::prefetch;
+pub use schedule::{Schedule, Wake};

@@ -1,0 +1,15 @@
+//! Downtime policies.
+
+/// What becomes of packets while a route or a gate is dark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Downtime {
+    /// Packets that arrive in the night are lost; a queue that no gate serves any more is emptied.
+    Drop,
+    /// Packets wait: arrivals are held, a queue whose gate closes keeps its packets.
+    Hold,
+    /// Arrivals wait, but what was queued before the night is still sent.
+    Drain,
+    /// The old path goes on serving through the night; nothing waits. A gate closes only when
+    /// another gate of the same queue opens.
+    MakeBeforeBreak,
+}

@@ -1,0 +1,9 @@
+//! What reconfiguration means for packets: gates between queues and links, and the policies for the
+//! time in which a route or a gate is dark.
+
+mod downtime;
+mod gate;
+mod switching;
+
+pub use downtime::Downtime;
+pub(crate) use gate::{Gate, GateState};

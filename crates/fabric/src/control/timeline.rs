@@ -1,0 +1,111 @@
+//! A timeline is a periodic program of [`Action`]s.
+
+use daybreak_units::{Duration, Instant};
+
+use crate::circuit::Downtime;
+
+/// A change of the fabric.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Let a branch use an alternative; held packets follow at once.
+    SetRoute {
+        /// Index of the branch.
+        branch: u32,
+        /// Index in its alternatives.
+        alternative: u32,
+    },
+    /// Make a branch dark until the next [`Action::SetRoute`].
+    Darken {
+        /// Index of the branch.
+        branch: u32,
+        /// What becomes of packets that arrive meanwhile.
+        downtime: Downtime,
+    },
+    /// Let a link serve a queue.
+    OpenGate {
+        /// Index of the queue.
+        queue: u32,
+        /// One of the links that may serve it.
+        link: u32,
+    },
+    /// Stop a link from serving a queue; a packet on the wire still arrives.
+    CloseGate {
+        /// Index of the queue.
+        queue: u32,
+        /// One of the links that may serve it.
+        link: u32,
+        /// What becomes of the queue's packets.
+        downtime: Downtime,
+    },
+}
+
+/// What a timeline does at one offset of its period.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TimelineStep {
+    /// Time after the start of the period.
+    pub offset: Duration,
+    /// Done in this order.
+    pub actions: Vec<Action>,
+}
+
+/// A program that repeats for ever.
+#[derive(Clone, Debug)]
+pub struct Timeline {
+    period_start: Instant,
+    period: Duration,
+    steps: Vec<TimelineStep>,
+    next: usize,
+}
+
+impl Timeline {
+    /// A program whose first period starts at `start`. Steps are in the order of their offsets, which
+    /// are all shorter than the period.
+    ///
+    /// # Panics
+    /// If that does not hold.
+    pub fn new(start: Instant, period: Duration, steps: Vec<TimelineStep>) -> Self {
+        assert!(steps.is_sorted_by_key(|step| step.offset), "timeline steps are not in the order of their offsets");
+        assert!(steps.iter().all(|step| step.offset < period), "a timeline step lies behind its period");
+        Self { period_start: start, period, steps, next: 0 }
+    }
+
+    /// When the next step is due; never for an empty program.
+    pub fn next_at(&self) -> Instant {
+        match self.steps.get(self.next) {
+            Some(step) => self.period_start.saturating_add(step.offset),
+            None => Instant::NEVER,
+        }
+    }
+
+    /// Takes the step that is due: its index and its actions.
+    ///
+    /// # Panics
+    /// If the program is empty.
+    pub fn advance(&mut self) -> (u32, &[Action]) {
+        let index = self.next;
+        self.next += 1;
+        if self.next == self.steps.len() {
+            self.next = 0;
+            self.period_start = self.period_start.saturating_add(self.period);
+        }
+        (index as u32, &self.steps[index].actions)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_repeats_with_its_period() {
+        let at = |us| TimelineStep { offset: Duration::from_us(us), actions: vec![] };
+        let mut timeline =
+            Timeline::new(Instant::ZERO + Duration::from_us(5), Duration::from_us(200), vec![at(0), at(180)]);
+        let mut seen = Vec::new();
+        for _ in 0..4 {
+            let when = timeline.next_at().as_us();
+            seen.push((when, timeline.advance().0));
+        }
+        assert_eq!(seen, [(5, 0), (185, 1), (205, 0), (385, 1)]);
+    }
+}

@@ -1,0 +1,92 @@
+//! A unidirectional link: a serialiser, then a pipe.
+
+use daybreak_units::{ByteTime, Duration, Instant, Rate};
+
+/// A link at the start of a run.
+#[derive(Clone, Debug)]
+pub struct LinkConfig {
+    /// At least 1 Mbit/s.
+    pub rate: Rate,
+    /// Time from the last bit sent to the arrival of the packet.
+    pub delay: Duration,
+    /// Bytes on the wire beyond each packet's IP length.
+    pub framing_bytes: u32,
+    /// Probability of losing a packet, in parts per 10^9.
+    pub loss_ppb: u32,
+    /// Name of the link's random stream.
+    pub stream: String,
+}
+
+/// The state of a link, in one cache line.
+#[derive(Debug)]
+#[repr(C, align(64))]
+pub(crate) struct Link {
+    /// When the packet in service, if any, has been sent.
+    pub busy_until: Instant,
+    pub byte_time: ByteTime,
+    pub delay: Duration,
+    /// Packets that began to be sent, lost ones included.
+    pub packets: u64,
+    /// Their bytes on the wire.
+    pub bytes: u64,
+    /// Packets that arrived at the other end.
+    pub arrived: u64,
+    pub framing_bytes: u32,
+    /// Index of its [`Loss`], or [`LOSSLESS`].
+    pub loss: u32,
+    /// The queue it serves, or [`SEVERAL`].
+    pub queue: u32,
+    /// A [`crate::Wake::LinkFree`] is under way: somebody waits.
+    pub awaited: bool,
+}
+
+/// No random loss.
+pub(crate) const LOSSLESS: u32 = u32::MAX;
+/// The link serves no queue or more than one.
+pub(crate) const SEVERAL: u32 = u32::MAX;
+
+impl Link {
+    pub(crate) fn new(config: &LinkConfig, loss: u32) -> Self {
+        Self {
+            busy_until: Instant::ZERO,
+            byte_time: ByteTime::new(config.rate),
+            delay: config.delay,
+            packets: 0,
+            bytes: 0,
+            arrived: 0,
+            framing_bytes: config.framing_bytes,
+            loss,
+            queue: SEVERAL,
+            awaited: false,
+        }
+    }
+
+    /// True when a packet may start at once: nothing is in service, nobody waits.
+    #[inline]
+    pub(crate) fn is_idle(&self, now: Instant) -> bool {
+        self.busy_until <= now && !self.awaited
+    }
+}
+
+/// Random loss of a link: each packet is lost independently of the others.
+#[derive(Debug)]
+pub(crate) struct Loss {
+    pub stream: daybreak_units::Stream,
+    /// A draw below this loses the packet.
+    pub threshold: u64,
+    /// Packets lost so far.
+    pub lost: u64,
+}
+
+impl Loss {
+    pub(crate) fn new(stream: daybreak_units::Stream, ppb: u32) -> Self {
+        let threshold = (u128::from(ppb) << 64) / 1_000_000_000;
+        Self { stream, threshold: u64::try_from(threshold).unwrap_or(u64::MAX), lost: 0 }
+    }
+
+    pub(crate) fn loses(&mut self) -> bool {
+        let lost = self.stream.next_u64() < self.threshold;
+        self.lost += u64::from(lost);
+        lost
+    }
+}

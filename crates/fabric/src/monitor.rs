@@ -1,0 +1,27 @@
+//! What the fabric tells while it works.
+
+use daybreak_units::Instant;
+
+use crate::{Packet, PacketId};
+
+pub use daybreak_trace::DropReason;
+
+/// Sees what happens to packets. Every method does nothing unless it is overridden; the monitor is a
+/// type parameter, so what is not watched costs nothing.
+pub trait Monitor<B> {
+    /// A link starts to send the packet, which takes `wire_bytes` with its framing.
+    #[inline]
+    fn link_sent(&mut self, _now: Instant, _link: u32, _id: PacketId, _packet: &Packet<B>, _wire_bytes: u32) {}
+    /// So much waits in the queue now, after an arrival or a departure.
+    #[inline]
+    fn queue_changed(&mut self, _now: Instant, _queue: u32, _packets: u32, _bytes: u64) {}
+    /// The packet is lost at `place`, a queue, link or branch as the reason says.
+    #[inline]
+    fn dropped(&mut self, _now: Instant, _reason: DropReason, _place: u32, _packet: &Packet<B>) {}
+}
+
+/// Watches nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Unobserved;
+
+impl<B> Monitor<B> for Unobserved {}

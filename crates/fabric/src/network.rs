@@ -1,0 +1,455 @@
+//! The fabric itself: packets enter, are forwarded hop by hop, and come out at an endpoint.
+
+use std::collections::VecDeque;
+
+use daybreak_units::{Instant, Stream};
+
+use crate::circuit::{Downtime, Gate, GateState};
+use crate::link::{LOSSLESS, Link, LinkConfig, Loss, SEVERAL};
+use crate::path::{self, Branch, BranchConfig, Code, Decoded, Step};
+use crate::queue::{Limits, NOT_PLAIN, Queue, Verdict};
+use crate::{DropReason, Monitor, Packet, PacketId, Schedule, Slab, Wake};
+
+/// A queue at the start of a run. All its gates are open.
+#[derive(Clone, Debug)]
+pub struct QueueConfig {
+    /// Name in [`crate::queue::REGISTRY`].
+    pub kind: String,
+    /// What it may hold.
+    pub limits: Limits,
+    /// Links that may serve it, in the order in which they are tried.
+    pub served_by: Vec<u32>,
+}
+
+/// What every call is told: the time, where to ask for further calls, and who watches.
+pub struct Context<'a, S, M> {
+    /// Now.
+    pub now: Instant,
+    /// Takes the fabric's wishes to be called.
+    pub schedule: &'a mut S,
+    /// Watches.
+    pub monitor: &'a mut M,
+}
+
+/// A packet that was announced has left its first queue: it is on the wire, or lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Departure {
+    /// Where the packet is going.
+    pub endpoint: u32,
+    /// Its IP length.
+    pub bytes: u32,
+}
+
+/// What one link has done so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LinkTotals {
+    /// Packets that began to be sent, lost ones included.
+    pub packets: u64,
+    /// Their bytes on the wire.
+    pub bytes: u64,
+    /// Packets lost at random.
+    pub lost: u64,
+    /// Packets that arrived at the other end.
+    pub arrived: u64,
+}
+
+/// Where the packets are that are neither delivered nor lost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Census {
+    /// In the slab, wherever they are.
+    pub alive: u64,
+    /// In queues.
+    pub queued: u64,
+    /// Held by dark branches.
+    pub held: u64,
+    /// On links, in service or in the pipe.
+    pub on_links: u64,
+}
+
+/// The network between the endpoints.
+#[derive(Debug)]
+pub struct Fabric<B> {
+    pub(crate) slab: Slab<B>,
+    steps: Vec<Code>,
+    pub(crate) queues: Vec<Queue>,
+    pub(crate) gates: Vec<Gate>,
+    pub(crate) links: Vec<Link>,
+    /// Queues that each link serves, where it does not serve just one; and whose turn it is.
+    shared: Vec<(Vec<u32>, u32)>,
+    losses: Vec<Loss>,
+    pub(crate) branches: Vec<Branch>,
+    departures: VecDeque<Departure>,
+    /// Packets lost, by endpoint.
+    lost: Vec<u64>,
+}
+
+impl<B: Copy> Fabric<B> {
+    /// A fabric with room for so many `packets` before it has to move them. The links' random
+    /// streams are those of the run's `seed`.
+    ///
+    /// # Panics
+    /// If the configuration names a queue kind or a link that does not exist.
+    pub fn new(
+        links: &[LinkConfig],
+        queues: &[QueueConfig],
+        branches: &[BranchConfig],
+        seed: u64,
+        packets: usize,
+    ) -> Self {
+        let mut fabric = Self {
+            slab: Slab::with_capacity(packets),
+            steps: Vec::new(),
+            queues: Vec::with_capacity(queues.len()),
+            gates: Vec::new(),
+            links: Vec::with_capacity(links.len()),
+            shared: vec![(Vec::new(), 0); links.len()],
+            losses: Vec::new(),
+            branches: Vec::new(),
+            departures: VecDeque::new(),
+            lost: Vec::new(),
+        };
+        for config in links {
+            let mut loss = LOSSLESS;
+            if config.loss_ppb > 0 {
+                loss = fabric.losses.len() as u32;
+                fabric.losses.push(Loss::new(Stream::new(seed, &config.stream), config.loss_ppb));
+            }
+            fabric.links.push(Link::new(config, loss));
+        }
+        for (index, config) in queues.iter().enumerate() {
+            let start = fabric.gates.len() as u32;
+            for &link in &config.served_by {
+                fabric.gates.push(Gate { link, state: GateState::Open });
+                fabric.shared[link as usize].0.push(index as u32);
+            }
+            let queue = Queue::new(&config.kind, config.limits, start..fabric.gates.len() as u32);
+            fabric.queues.push(queue.unwrap_or_else(|| panic!("queue kind \"{}\" is not registered", config.kind)));
+            fabric.update_sole_link(index as u32);
+        }
+        for (link, (queues, _)) in fabric.links.iter_mut().zip(&fabric.shared) {
+            link.queue = if let [queue] = queues[..] { queue } else { SEVERAL };
+        }
+        for config in branches {
+            let alternatives: Vec<u32> =
+                config.alternatives.iter().map(|steps| path::append(&mut fabric.steps, steps)).collect();
+            fabric.branches.push(Branch {
+                current: alternatives[config.initial as usize],
+                alternatives,
+                dark: None,
+                held: Default::default(),
+                hold_limit: config.hold_limit.unwrap_or(u64::MAX),
+            });
+        }
+        fabric
+    }
+
+    /// Adds a path and returns the cursor of its first step, for [`Fabric::send`].
+    ///
+    /// # Panics
+    /// If the path is empty.
+    pub fn add_path(&mut self, steps: &[Step]) -> u32 {
+        path::append(&mut self.steps, steps)
+    }
+
+    /// Puts a packet of `bytes` IP length on the path that starts at `cursor`, towards `endpoint`.
+    /// With `announce`, a [`Departure`] tells when it leaves its first queue.
+    #[inline]
+    pub fn send<S: Schedule, M: Monitor<B>>(
+        &mut self,
+        ctx: &mut Context<'_, S, M>,
+        endpoint: u32,
+        cursor: u32,
+        bytes: u32,
+        announce: bool,
+        body: B,
+    ) -> PacketId {
+        let id = self.slab.insert(Packet { endpoint, cursor, bytes, announce, alive: true, body });
+        let delivered = self.forward(ctx, id);
+        debug_assert!(!delivered, "a path without a queue was added");
+        id
+    }
+
+    /// The packet is at the end of the link. True if it has reached its endpoint: the caller reads
+    /// it and then gives it back with [`Fabric::release`].
+    #[inline]
+    pub fn arrive<S: Schedule, M: Monitor<B>>(
+        &mut self,
+        ctx: &mut Context<'_, S, M>,
+        link: u32,
+        id: PacketId,
+    ) -> bool {
+        self.links[link as usize].arrived += 1;
+        self.forward(ctx, id)
+    }
+
+    /// The link has sent its packet and pulls the next one.
+    #[inline]
+    pub fn link_free<S: Schedule, M: Monitor<B>>(&mut self, ctx: &mut Context<'_, S, M>, link: u32) {
+        let state = &mut self.links[link as usize];
+        state.awaited = false;
+        let index = state.queue;
+        if index == SEVERAL || self.queues[index as usize].sole_link != link {
+            return self.pull_through_gates(ctx, link);
+        }
+        let queue = &mut self.queues[index as usize];
+        if let Some(id) = queue.front() {
+            let bytes = self.slab.get(id).bytes;
+            queue.pop(bytes);
+            let next = queue.front();
+            let occupancy = queue.occupancy();
+            ctx.monitor.queue_changed(ctx.now, index, occupancy.packets, occupancy.bytes);
+            self.transmit(ctx, link, id);
+            if let Some(next) = next {
+                self.slab.prefetch(next);
+                self.await_link(ctx, link);
+            }
+        }
+    }
+
+    /// The packet `id`, which has been delivered.
+    #[inline]
+    pub fn packet(&self, id: PacketId) -> &Packet<B> {
+        self.slab.get(id)
+    }
+
+    /// Forgets a packet that has been delivered.
+    #[inline]
+    pub fn release(&mut self, id: PacketId) {
+        self.slab.remove(id);
+    }
+
+    /// Fetches a packet that will arrive soon into the processor's cache.
+    #[inline]
+    pub fn prefetch(&self, id: PacketId) {
+        self.slab.prefetch(id);
+    }
+
+    /// Announced departures since the last call, oldest first.
+    #[inline]
+    pub fn take_departure(&mut self) -> Option<Departure> {
+        self.departures.pop_front()
+    }
+
+    /// Totals of every link.
+    pub fn link_totals(&self) -> impl Iterator<Item = LinkTotals> {
+        self.links.iter().map(|link| LinkTotals {
+            packets: link.packets,
+            bytes: link.bytes,
+            lost: if link.loss == LOSSLESS { 0 } else { self.losses[link.loss as usize].lost },
+            arrived: link.arrived,
+        })
+    }
+
+    /// Packets lost so far on the way to `endpoint`.
+    pub fn lost(&self, endpoint: u32) -> u64 {
+        self.lost.get(endpoint as usize).copied().unwrap_or(0)
+    }
+
+    /// Every packet that is alive.
+    pub fn packets(&self) -> impl Iterator<Item = &Packet<B>> {
+        self.slab.iter()
+    }
+
+    /// Where the packets are.
+    pub fn census(&self) -> Census {
+        Census {
+            alive: self.slab.len() as u64,
+            queued: self.queues.iter().map(|queue| u64::from(queue.occupancy().packets)).sum(),
+            held: self.branches.iter().map(|branch| branch.held.len() as u64).sum(),
+            on_links: self.link_totals().map(|link| link.packets - link.lost - link.arrived).sum(),
+        }
+    }
+
+    /// Takes the packet one step further along its path. True when it is at its endpoint.
+    #[inline]
+    pub(crate) fn forward<S: Schedule, M: Monitor<B>>(&mut self, ctx: &mut Context<'_, S, M>, id: PacketId) -> bool {
+        let packet = self.slab.get_mut(id);
+        match self.steps[packet.cursor as usize].decode() {
+            Decoded::Queue(queue) => {
+                packet.cursor += 1;
+                self.enqueue(ctx, queue, id);
+                false
+            }
+            Decoded::Branch(branch) => self.forward_at_branch(ctx, branch, id),
+            Decoded::Deliver => true,
+        }
+    }
+
+    #[inline(never)]
+    fn forward_at_branch<S: Schedule, M: Monitor<B>>(
+        &mut self,
+        ctx: &mut Context<'_, S, M>,
+        index: u32,
+        id: PacketId,
+    ) -> bool {
+        let branch = &mut self.branches[index as usize];
+        match branch.dark {
+            None | Some(Downtime::MakeBeforeBreak) => {
+                self.slab.get_mut(id).cursor = branch.current;
+                self.forward(ctx, id)
+            }
+            Some(Downtime::Drop) => {
+                self.lose(ctx, id, DropReason::Night, index);
+                false
+            }
+            Some(Downtime::Hold | Downtime::Drain) => {
+                if (branch.held.len() as u64) < branch.hold_limit {
+                    branch.held.push_back(id);
+                } else {
+                    self.lose(ctx, id, DropReason::HoldFull, index);
+                }
+                false
+            }
+        }
+    }
+
+    #[inline]
+    fn enqueue<S: Schedule, M: Monitor<B>>(&mut self, ctx: &mut Context<'_, S, M>, index: u32, id: PacketId) {
+        let link = self.queues[index as usize].sole_link;
+        if link == NOT_PLAIN {
+            return self.enqueue_before_gates(ctx, index, id);
+        }
+        if self.links[link as usize].is_idle(ctx.now) {
+            return self.transmit(ctx, link, id);
+        }
+        if self.wait(ctx, index, id) {
+            self.await_link(ctx, link);
+        }
+    }
+
+    /// Puts the packet into the queue. False if it was lost.
+    #[inline]
+    fn wait<S: Schedule, M: Monitor<B>>(&mut self, ctx: &mut Context<'_, S, M>, index: u32, id: PacketId) -> bool {
+        let queue = &mut self.queues[index as usize];
+        if queue.push(id, self.slab.get(id).bytes) == Verdict::Drop {
+            self.lose(ctx, id, DropReason::QueueFull, index);
+            return false;
+        }
+        let occupancy = queue.occupancy();
+        ctx.monitor.queue_changed(ctx.now, index, occupancy.packets, occupancy.bytes);
+        true
+    }
+
+    /// Makes sure that somebody calls when the link is free.
+    #[inline]
+    pub(crate) fn await_link<S: Schedule, M: Monitor<B>>(&mut self, ctx: &mut Context<'_, S, M>, link: u32) {
+        let state = &mut self.links[link as usize];
+        if !state.awaited {
+            state.awaited = true;
+            ctx.schedule.at(state.busy_until, Wake::LinkFree { link });
+        }
+    }
+
+    /// Starts to send the packet on a link that is free.
+    #[inline]
+    fn transmit<S: Schedule, M: Monitor<B>>(&mut self, ctx: &mut Context<'_, S, M>, index: u32, id: PacketId) {
+        let link = &mut self.links[index as usize];
+        let packet = self.slab.get_mut(id);
+        let wire_bytes = packet.bytes + link.framing_bytes;
+        link.busy_until = ctx.now + link.byte_time.of(wire_bytes);
+        link.packets += 1;
+        link.bytes += u64::from(wire_bytes);
+        let arrival = link.busy_until + link.delay;
+        let loss = link.loss;
+        if packet.announce {
+            packet.announce = false;
+            self.departures.push_back(Departure { endpoint: packet.endpoint, bytes: packet.bytes });
+        }
+        ctx.monitor.link_sent(ctx.now, index, id, packet, wire_bytes);
+        if loss != LOSSLESS && self.losses[loss as usize].loses() {
+            return self.lose(ctx, id, DropReason::RandomLoss, index);
+        }
+        ctx.schedule.at(arrival, Wake::Arrival { link: index, packet: id });
+    }
+
+    #[cold]
+    pub(crate) fn lose<S: Schedule, M: Monitor<B>>(
+        &mut self,
+        ctx: &mut Context<'_, S, M>,
+        id: PacketId,
+        reason: DropReason,
+        place: u32,
+    ) {
+        let packet = self.slab.get(id);
+        let endpoint = packet.endpoint as usize;
+        if packet.announce {
+            self.departures.push_back(Departure { endpoint: packet.endpoint, bytes: packet.bytes });
+        }
+        ctx.monitor.dropped(ctx.now, reason, place, packet);
+        if self.lost.len() <= endpoint {
+            self.lost.resize(endpoint + 1, 0);
+        }
+        self.lost[endpoint] += 1;
+        self.slab.remove(id);
+    }
+
+    // What follows is the general case: queues behind several gates or a closed one, links that
+    // serve several queues.
+
+    #[inline(never)]
+    fn enqueue_before_gates<S: Schedule, M: Monitor<B>>(
+        &mut self,
+        ctx: &mut Context<'_, S, M>,
+        index: u32,
+        id: PacketId,
+    ) {
+        let queue = &self.queues[index as usize];
+        if queue.drops_arrivals {
+            return self.lose(ctx, id, DropReason::GateClosed, index);
+        }
+        // A draining gate is for those who were there before the night.
+        let usable = |gate: &Gate| matches!(gate.state, GateState::Open | GateState::Parting);
+        let gates = queue.gates_start as usize..queue.gates_end as usize;
+        let idle = self.gates[gates.clone()]
+            .iter()
+            .find(|gate| usable(gate) && self.links[gate.link as usize].is_idle(ctx.now))
+            .map(|gate| gate.link);
+        if let Some(link) = idle.filter(|_| queue.is_empty()) {
+            return self.transmit(ctx, link, id);
+        }
+        if self.wait(ctx, index, id) {
+            for gate in gates {
+                if usable(&self.gates[gate]) {
+                    self.await_link(ctx, self.gates[gate].link);
+                }
+            }
+        }
+    }
+
+    /// A link that is free takes a packet from the queues whose gates to it are open, in turn.
+    #[inline(never)]
+    pub(crate) fn pull_through_gates<S: Schedule, M: Monitor<B>>(&mut self, ctx: &mut Context<'_, S, M>, link: u32) {
+        let Some(index) = self.next_queue(link) else { return };
+        let queue = &mut self.queues[index as usize];
+        let Some(id) = queue.front() else { return };
+        queue.pop(self.slab.get(id).bytes);
+        let occupancy = queue.occupancy();
+        for gate in &mut self.gates[queue.gates_start as usize..queue.gates_end as usize] {
+            if let GateState::Draining(left) = gate.state {
+                gate.state = if left > 1 { GateState::Draining(left - 1) } else { GateState::Closed };
+            }
+        }
+        ctx.monitor.queue_changed(ctx.now, index, occupancy.packets, occupancy.bytes);
+        self.shared[link as usize].1 += 1;
+        self.transmit(ctx, link, id);
+        if self.next_queue(link).is_some() {
+            self.await_link(ctx, link);
+        }
+    }
+
+    /// The queue that the link serves next; round robin where several wait.
+    fn next_queue(&mut self, link: u32) -> Option<u32> {
+        let (queues, turn) = &mut self.shared[link as usize];
+        let count = queues.len();
+        let turn = *turn as usize;
+        let ready = (turn..turn + count).find(|&position| {
+            let position = position % count;
+            let queue = &self.queues[queues[position] as usize];
+            let gates = &self.gates[queue.gates_start as usize..queue.gates_end as usize];
+            !queue.is_empty() && gates.iter().any(|gate| gate.link == link && gate.is_open())
+        })?;
+        let queue = queues[ready % count];
+        self.shared[link as usize].1 = (ready % count) as u32;
+        Some(queue)
+    }
+}

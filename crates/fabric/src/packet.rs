@@ -1,0 +1,119 @@
+//! Packets, and the slab that all packets of a run live in.
+
+use crate::prefetch::prefetch;
+
+/// Index of a packet in its [`Slab`]. It is reused once the packet is gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PacketId(pub u32);
+
+/// A packet on its way. What the fabric needs comes first: with a body of up to 48 bytes a packet is
+/// one cache line, and forwarding it touches no other.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
+pub struct Packet<B> {
+    /// Where it will be delivered.
+    pub endpoint: u32,
+    /// Next step of its path.
+    pub(crate) cursor: u32,
+    /// IP length in bytes, without framing.
+    pub bytes: u32,
+    /// Tell the sender when the packet leaves its first queue ([`crate::Departure`]).
+    pub(crate) announce: bool,
+    /// False for a slot of the slab that waits for reuse.
+    pub(crate) alive: bool,
+    /// What it carries.
+    pub body: B,
+}
+
+/// All packets of a run. Slots are reused last in, first out, so that a new packet is written where
+/// the cache still is warm.
+#[derive(Debug)]
+pub struct Slab<B> {
+    slots: Vec<Packet<B>>,
+    free: Vec<u32>,
+}
+
+impl<B: Copy> Slab<B> {
+    /// An empty slab that takes `packets` before it has to move its contents.
+    pub fn with_capacity(packets: usize) -> Self {
+        Self { slots: Vec::with_capacity(packets), free: Vec::new() }
+    }
+
+    #[inline]
+    pub(crate) fn insert(&mut self, packet: Packet<B>) -> PacketId {
+        if let Some(index) = self.free.pop() {
+            self.slots[index as usize] = packet;
+            return PacketId(index);
+        }
+        let index = u32::try_from(self.slots.len()).expect("more than 2^32 packets are alive at once");
+        self.slots.push(packet);
+        PacketId(index)
+    }
+
+    #[inline]
+    pub(crate) fn remove(&mut self, id: PacketId) {
+        let slot = &mut self.slots[id.0 as usize];
+        debug_assert!(slot.alive, "packet {id:?} is released twice");
+        slot.alive = false;
+        self.free.push(id.0);
+    }
+
+    /// The packet `id`.
+    #[inline]
+    pub fn get(&self, id: PacketId) -> &Packet<B> {
+        &self.slots[id.0 as usize]
+    }
+
+    #[inline]
+    pub(crate) fn get_mut(&mut self, id: PacketId) -> &mut Packet<B> {
+        &mut self.slots[id.0 as usize]
+    }
+
+    /// Asks the processor to fetch the packet, which will be needed soon.
+    #[inline]
+    pub fn prefetch(&self, id: PacketId) {
+        prefetch(&self.slots, id.0 as usize);
+    }
+
+    /// Packets that are alive.
+    pub fn len(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+
+    /// True when no packet is alive.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Every packet that is alive.
+    pub fn iter(&self) -> impl Iterator<Item = &Packet<B>> {
+        self.slots.iter().filter(|packet| packet.alive)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn packet(endpoint: u32) -> Packet<[u8; 48]> {
+        Packet { endpoint, cursor: 0, bytes: 100, announce: false, alive: true, body: [0; 48] }
+    }
+
+    #[test]
+    fn a_packet_with_a_small_body_is_one_cache_line() {
+        assert_eq!(size_of::<Packet<[u8; 48]>>(), 64);
+    }
+
+    #[test]
+    fn the_last_slot_freed_is_used_first() {
+        let mut slab = Slab::with_capacity(4);
+        let [a, b, c] = [0, 1, 2].map(|endpoint| slab.insert(packet(endpoint)));
+        slab.remove(a);
+        slab.remove(c);
+        assert_eq!(slab.len(), 1);
+        assert_eq!(slab.insert(packet(3)), c);
+        assert_eq!(slab.insert(packet(4)), a);
+        assert_eq!(slab.get(b).endpoint, 1);
+        assert_eq!(slab.iter().map(|packet| packet.endpoint).collect::<Vec<_>>(), [4, 1, 3]);
+    }
+}

@@ -1,0 +1,270 @@
+//! The fabric moves packets: times, limits, gates, branches and the policies of the night.
+
+mod rig;
+
+use daybreak_fabric::circuit::Downtime;
+use daybreak_fabric::control::Action;
+use daybreak_fabric::queue::Limits;
+use daybreak_fabric::{BranchConfig, Step};
+use daybreak_units::{Duration, Rate};
+use proptest::prelude::*;
+use rig::{DropReason, Rig, link, queue, us};
+
+/// One link of 10 Gbit/s and 5 us behind a queue of two packets. 1250 bytes take 1 us.
+fn single() -> Rig {
+    let limits = Limits { packets: Some(2), bytes: None };
+    let mut rig = Rig::new(&[link(10, 5)], &[queue(limits, &[0])], &[]);
+    rig.path(&[Step::Queue(0)]);
+    rig
+}
+
+#[test]
+fn a_packet_takes_serialisation_and_delay() {
+    let mut rig = single();
+    rig.send(us(3), 0, 1250);
+    rig.run_to_end();
+    assert_eq!(rig.delivered, [(us(3 + 1 + 5), 0)]);
+    assert_eq!(rig.wakes, 1, "an idle hop costs one event");
+}
+
+#[test]
+fn waiting_packets_follow_back_to_back_and_the_rest_is_lost() {
+    let mut rig = single();
+    for _ in 0..4 {
+        rig.send(us(0), 0, 1250);
+    }
+    rig.run_to_end();
+    assert_eq!(rig.delivered, [(us(6), 0), (us(7), 1), (us(8), 2)]);
+    assert_eq!(rig.dropped, [(us(0), DropReason::QueueFull, 0, 3)]);
+    assert_eq!(rig.wakes, 3 + 2, "a hop with a queue costs two events");
+}
+
+#[test]
+fn a_byte_limit_counts_only_what_waits() {
+    let limits = Limits { packets: None, bytes: Some(2_000) };
+    let mut rig = Rig::new(&[link(10, 5)], &[queue(limits, &[0])], &[]);
+    rig.path(&[Step::Queue(0)]);
+    for _ in 0..3 {
+        rig.send(us(0), 0, 1250);
+    }
+    rig.run_to_end();
+    assert_eq!(rig.delivered.len(), 2);
+    assert_eq!(rig.dropped.len(), 1);
+}
+
+#[test]
+fn framing_takes_time_on_the_wire() {
+    let mut config = link(10, 5);
+    config.framing_bytes = 125;
+    let mut rig = Rig::new(&[config], &[queue(Limits::default(), &[0])], &[]);
+    rig.path(&[Step::Queue(0)]);
+    rig.send(us(0), 0, 1125);
+    rig.run_to_end();
+    assert_eq!(rig.delivered, [(us(6), 0)]);
+}
+
+#[test]
+fn an_announced_packet_tells_when_it_leaves_its_first_queue() {
+    let mut rig = single();
+    rig.announce = true;
+    rig.send(us(0), 0, 1250);
+    assert_eq!(rig.departures(), 1);
+    rig.send(us(0), 0, 1250);
+    rig.send(us(0), 0, 1250);
+    assert_eq!(rig.departures(), 0);
+    rig.send(us(0), 0, 1250);
+    assert_eq!(rig.departures(), 1, "a packet that is lost in its first queue leaves it too");
+    rig.run_until(us(1));
+    assert_eq!(rig.departures(), 1);
+    rig.run_to_end();
+    assert_eq!(rig.departures(), 1);
+}
+
+#[test]
+fn a_queue_is_served_by_two_links_at_once() {
+    let mut rig = Rig::new(&[link(10, 5), link(10, 1)], &[queue(Limits::default(), &[0, 1])], &[]);
+    rig.path(&[Step::Queue(0)]);
+    for _ in 0..4 {
+        rig.send(us(0), 0, 1250);
+    }
+    rig.run_to_end();
+    assert_eq!(rig.delivered, [(us(2), 1), (us(3), 3), (us(6), 0), (us(7), 2)]);
+}
+
+#[test]
+fn a_link_serves_several_queues_in_turn() {
+    let queues = [queue(Limits::default(), &[0]), queue(Limits::default(), &[0])];
+    let mut rig = Rig::new(&[link(10, 5)], &queues, &[]);
+    let first = rig.path(&[Step::Queue(0)]);
+    let second = rig.path(&[Step::Queue(1)]);
+    for path in [first, first, first, second, second] {
+        rig.send(us(0), path, 1250);
+    }
+    rig.run_to_end();
+    let order: Vec<u64> = rig.delivered.iter().map(|&(_, number)| number).collect();
+    assert_eq!(order, [0, 1, 3, 2, 4]);
+}
+
+fn close(downtime: Downtime) -> Action {
+    Action::CloseGate { queue: 0, link: 0, downtime }
+}
+
+const OPEN: Action = Action::OpenGate { queue: 0, link: 0 };
+
+/// Three packets at 0, the gate closes at 0.5 us, one more at 2 us, the gate opens at 100 us.
+fn night_at_a_gate(downtime: Downtime) -> Rig {
+    let mut rig = Rig::new(&[link(10, 5)], &[queue(Limits::default(), &[0])], &[]);
+    rig.path(&[Step::Queue(0)]);
+    for _ in 0..3 {
+        rig.send(us(0), 0, 1250);
+    }
+    rig.apply(us(0) + Duration::from_ns(500), &close(downtime));
+    rig.send(us(2), 0, 1250);
+    rig.apply(us(100), &OPEN);
+    rig.run_to_end();
+    rig
+}
+
+#[test]
+fn a_gate_that_holds_keeps_its_packets() {
+    let rig = night_at_a_gate(Downtime::Hold);
+    assert_eq!(rig.delivered, [(us(6), 0), (us(106), 1), (us(107), 2), (us(108), 3)]);
+}
+
+#[test]
+fn a_gate_that_drops_empties_its_queue() {
+    let rig = night_at_a_gate(Downtime::Drop);
+    assert_eq!(rig.delivered, [(us(6), 0)], "the packet on the wire still arrives");
+    let lost: Vec<u64> = rig.dropped.iter().map(|drop| drop.3).collect();
+    assert_eq!(lost, [1, 2, 3]);
+    assert!(rig.dropped.iter().all(|drop| drop.1 == DropReason::GateClosed));
+}
+
+#[test]
+fn a_gate_that_drains_sends_what_was_queued_before() {
+    let rig = night_at_a_gate(Downtime::Drain);
+    assert_eq!(rig.delivered, [(us(6), 0), (us(7), 1), (us(8), 2), (us(106), 3)]);
+}
+
+#[test]
+fn a_gate_that_makes_before_it_breaks_serves_until_another_opens() {
+    let mut rig = Rig::new(&[link(10, 5), link(10, 1)], &[queue(Limits::default(), &[0, 1])], &[]);
+    rig.path(&[Step::Queue(0)]);
+    rig.apply(us(0), &Action::CloseGate { queue: 0, link: 1, downtime: Downtime::Hold });
+    rig.send(us(0), 0, 1250);
+    rig.apply(us(10), &Action::CloseGate { queue: 0, link: 0, downtime: Downtime::MakeBeforeBreak });
+    rig.send(us(20), 0, 1250);
+    rig.apply(us(30), &Action::OpenGate { queue: 0, link: 1 });
+    rig.send(us(40), 0, 1250);
+    rig.run_to_end();
+    assert_eq!(rig.delivered, [(us(6), 0), (us(26), 1), (us(42), 2)]);
+}
+
+#[test]
+fn an_idle_link_starts_when_its_gate_opens() {
+    let mut rig = single();
+    rig.apply(us(0), &close(Downtime::Hold));
+    rig.send(us(1), 0, 1250);
+    rig.apply(us(50), &OPEN);
+    rig.run_to_end();
+    assert_eq!(rig.delivered, [(us(56), 0)]);
+}
+
+/// A branch between a 5 us and a 1 us link: dark at 10 us, the fast link at 100 us.
+fn night_at_a_branch(downtime: Downtime, hold_limit: Option<u64>) -> Rig {
+    let alternatives = vec![vec![Step::Queue(0)], vec![Step::Queue(1)]];
+    let branch = BranchConfig { alternatives, initial: 0, hold_limit };
+    let queues = [queue(Limits::default(), &[0]), queue(Limits::default(), &[1])];
+    let mut rig = Rig::new(&[link(10, 5), link(10, 1)], &queues, &[branch]);
+    rig.path(&[Step::Branch(0)]);
+    rig.send(us(0), 0, 1250);
+    rig.apply(us(10), &Action::Darken { branch: 0, downtime });
+    rig.send(us(20), 0, 1250);
+    rig.send(us(30), 0, 1250);
+    rig.apply(us(100), &Action::SetRoute { branch: 0, alternative: 1 });
+    rig.send(us(200), 0, 1250);
+    rig.run_to_end();
+    rig
+}
+
+#[test]
+fn a_dark_branch_treats_arrivals_as_its_policy_says() {
+    for downtime in [Downtime::Hold, Downtime::Drain] {
+        let rig = night_at_a_branch(downtime, None);
+        assert_eq!(rig.delivered, [(us(6), 0), (us(102), 1), (us(103), 2), (us(202), 3)]);
+    }
+    let rig = night_at_a_branch(Downtime::Hold, Some(1));
+    assert_eq!(rig.dropped, [(us(30), DropReason::HoldFull, 0, 2)]);
+    let rig = night_at_a_branch(Downtime::Drop, None);
+    assert_eq!(rig.delivered, [(us(6), 0), (us(202), 3)]);
+    assert_eq!(rig.dropped, [(us(20), DropReason::Night, 0, 1), (us(30), DropReason::Night, 0, 2)]);
+    let rig = night_at_a_branch(Downtime::MakeBeforeBreak, None);
+    assert_eq!(rig.delivered, [(us(6), 0), (us(26), 1), (us(36), 2), (us(202), 3)]);
+}
+
+#[test]
+fn random_loss_has_its_rate_and_its_own_stream() {
+    let mut config = link(100, 5);
+    config.loss_ppb = 100_000_000;
+    let run = || {
+        let mut rig = Rig::new(std::slice::from_ref(&config), &[queue(Limits::default(), &[0])], &[]);
+        rig.path(&[Step::Queue(0)]);
+        for i in 0..10_000 {
+            rig.send(us(i), 0, 1250);
+        }
+        rig.run_to_end();
+        rig.dropped
+    };
+    let lost = run();
+    assert!((900..1_100).contains(&lost.len()), "{} of 10000 lost at 10 %", lost.len());
+    assert_eq!(lost, run());
+}
+
+#[test]
+#[should_panic(expected = "a link rate of 999 bit/s")]
+fn a_rate_that_the_clock_cannot_hold_is_refused() {
+    let mut config = link(1, 5);
+    config.rate = Rate::from_bps(999);
+    Rig::new(&[config], &[], &[]);
+}
+
+proptest! {
+    /// Whatever timelines do, no packet is forged or forgotten, and no link sends two at a time.
+    #[test]
+    fn packets_are_conserved(
+        seed in any::<u64>(),
+        calls in prop::collection::vec((0u64..3_000, 0u32..10, 40u32..9_000), 1..300),
+    ) {
+        let mut lossy = link(10, 7);
+        lossy.loss_ppb = seed as u32 % 200_000_000;
+        let limits = Limits { packets: Some(5), bytes: Some(20_000) };
+        let queues = [queue(limits, &[0, 1]), queue(limits, &[1]), queue(limits, &[2])];
+        let branch = BranchConfig {
+            alternatives: vec![vec![Step::Queue(0)], vec![Step::Queue(1), Step::Queue(2)]],
+            initial: 0,
+            hold_limit: Some(3),
+        };
+        let mut rig = Rig::new(&[link(10, 5), lossy, link(40, 1)], &queues, &[branch]);
+        rig.path(&[Step::Queue(2), Step::Branch(0)]);
+        rig.path(&[Step::Queue(0)]);
+        let policies = [Downtime::Drop, Downtime::Hold, Downtime::Drain, Downtime::MakeBeforeBreak];
+        let mut now = us(0);
+        for (gap, what, bytes) in calls {
+            now += Duration::from_ns(gap);
+            let downtime = policies[bytes as usize % 4];
+            match what {
+                0 => rig.apply(now, &Action::CloseGate { queue: 0, link: bytes % 2, downtime }),
+                1 => rig.apply(now, &Action::OpenGate { queue: 0, link: bytes % 2 }),
+                2 => rig.apply(now, &Action::Darken { branch: 0, downtime }),
+                3 => rig.apply(now, &Action::SetRoute { branch: 0, alternative: bytes % 2 }),
+                _ => rig.send(now, what % 2, bytes),
+            }
+            rig.check_conservation();
+        }
+        rig.apply(now, &Action::SetRoute { branch: 0, alternative: 1 });
+        rig.apply(now, &Action::OpenGate { queue: 0, link: 0 });
+        rig.run_to_end();
+        rig.check_conservation();
+        prop_assert_eq!(rig.fabric.census().alive, 0, "a packet is stuck");
+    }
+}
