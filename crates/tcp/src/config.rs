@@ -1,6 +1,6 @@
 //! The settings of one TCP stack. Names and defaults are those of Linux 6.1's sysctls.
 
-use daybreak_units::{Duration, Rate};
+use daybreak_units::{Duration, Instant, Rate};
 
 /// Limits of a socket buffer in bytes: minimum, default, maximum (`tcp_rmem`, `tcp_wmem`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,6 +95,14 @@ pub struct Config {
     pub pacing_ss_ratio: u32,
     /// `tcp_pacing_ca_ratio`.
     pub pacing_ca_ratio: u32,
+}
+
+impl Config {
+    /// The timestamp option's clock (RFC 7323, section 5.4) at `now`: ticks since the start, and one,
+    /// since a segment without the option has `ts_val` 0.
+    pub fn timestamp(&self, now: Instant) -> u32 {
+        (now.as_ps() / self.timestamp_tick.as_ps().max(1)) as u32 + 1
+    }
 }
 
 impl Default for Config {

@@ -3,6 +3,7 @@
 
 pub mod config;
 pub mod congestion;
+mod jiffies;
 pub mod receiver;
 mod segment;
 pub mod slow_start;

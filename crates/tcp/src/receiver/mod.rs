@@ -5,11 +5,36 @@
 //! processing, then [`Receiver::on_data`] when the segment carries payload or FIN. After any input an
 //! acknowledgement is due when [`Receiver::ack_pending`] says so; [`Receiver::fill_ack`] completes
 //! every outgoing segment but a SYN, which is [`Receiver::fill_syn`]'s.
+//!
+//! Models Linux 6.1 with an application that reads whatever is in order at once: a segment is queued
+//! and charged to the receive buffer, the ACK is decided on, and then the read empties the buffer, which
+//! may decide on an ACK too. Not modelled: readers that fall behind, urgent data, GRO (every packet is
+//! its own segment), and DCTCP's exact echo of CE, which is its rule's. Checked by the dialogues in
+//! `tests/dialogues` and against the packets of a Linux 6.1 kernel.
 
 use daybreak_units::{Duration, Instant};
 
+use self::ack_policy::{AckPolicy, Arrival, Decision, ECN_QUICKACKS, MAX_QUICKACKS};
+use self::reassembly::OutOfOrder;
+use self::sack_list::{Dsack, SackList};
+use self::window::{ReceiveWindow, SEGMENT_OVERHEAD};
 use crate::config::Config;
-use crate::{Flags, Segment};
+use crate::{Ecn, Flags, Segment};
+
+mod ack_policy;
+mod reassembly;
+mod sack_list;
+mod window;
+
+/// Options that fit behind timestamps and without them.
+const SACK_BLOCKS: [u8; 2] = [4, 3];
+/// ACKs that answer segments without data from outside the window are this far apart at least
+/// (`tcp_invalid_ratelimit`).
+const INVALID_RATE_LIMIT: Duration = Duration::from_ms(500);
+/// How much older than the newest one a timestamp may be, in ticks.
+const PAWS_SLACK: i32 = 1;
+/// Segments below this size do not make the window grow.
+const GROWTH_MIN: u32 = 128;
 
 /// What the handshake settled; the receiver needs it before the first data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,25 +85,61 @@ pub struct ReceiverCounters {
 /// The receiving half of one connection.
 #[derive(Clone, Debug)]
 pub struct Receiver {
+    /// Next byte expected.
     rcv_nxt: u64,
-    rcv_wnd: u32,
-    ts_recent: u32,
+    queue: OutOfOrder,
+    /// An ACK goes out with the next segment that is sent.
     ack_pending: bool,
-    window_scale: u8,
+    /// Its window was settled when it was decided on, before the application read.
+    offer_settled: bool,
+    /// Sequence number of the peer's FIN; `u64::MAX` until one was seen.
+    fin_seq: u64,
+    /// Timestamp to echo (RFC 7323, section 4.3): of the segment that covers the last ACK sent.
+    ts_recent: u32,
+    /// Echo of the last RTT measurement: each of our timestamps is measured once.
+    measured_ecr: u32,
+    policy: AckPolicy,
+    window: ReceiveWindow,
+    sacks: SackList,
+    dsack: Dsack,
     negotiated: Negotiated,
+    /// A CE mark is echoed until the peer says CWR (RFC 3168, section 6.1.3).
+    echo_ce: bool,
+    /// The peer has sent ECN-capable segments.
+    ect_seen: bool,
+    dsack_enabled: bool,
+    /// Last answer to a segment without data from outside the window.
+    last_invalid: Option<Instant>,
+    config: Config,
     counters: ReceiverCounters,
 }
 
 impl Receiver {
     /// A receiver before the handshake, with the buffer of `config.rmem.default`.
-    pub fn new(_config: &Config) -> Self {
+    pub fn new(config: &Config) -> Self {
         Self {
             rcv_nxt: 0,
-            rcv_wnd: 65_160,
-            ts_recent: 0,
+            queue: OutOfOrder::default(),
             ack_pending: false,
-            window_scale: 7,
-            negotiated: Negotiated { window_scaling: true, timestamps: true, sack: true, ecn: false },
+            offer_settled: false,
+            fin_seq: u64::MAX,
+            ts_recent: 0,
+            measured_ecr: 0,
+            policy: AckPolicy::new(config),
+            window: ReceiveWindow::new(config),
+            sacks: SackList::default(),
+            dsack: Dsack::default(),
+            negotiated: Negotiated {
+                window_scaling: config.window_scaling,
+                timestamps: config.timestamps,
+                sack: config.sack,
+                ecn: false,
+            },
+            echo_ce: false,
+            ect_seen: false,
+            dsack_enabled: config.dsack,
+            last_invalid: None,
+            config: config.clone(),
             counters: ReceiverCounters::default(),
         }
     }
@@ -87,52 +148,112 @@ impl Receiver {
     /// window scale option when `segment.syn` is to carry it, and `ack` and `ts_ecr` when ACK is set.
     /// On a SYN-ACK call it after [`Receiver::on_syn`].
     pub fn fill_syn(&mut self, segment: &mut Segment) {
-        segment.window = self.rcv_wnd;
-        segment.syn.window_scale_plus_one = self.window_scale + 1;
+        segment.window = self.window.initial_offer();
+        if self.negotiated.window_scaling {
+            segment.syn.window_scale_plus_one = self.window.scale() + 1;
+        }
         if segment.flags.contains(Flags::ACK) {
             segment.ack = self.rcv_nxt;
-            segment.ts_ecr = self.ts_recent;
+            segment.ts_ecr = if self.negotiated.timestamps { self.ts_recent } else { 0 };
         }
     }
 
-    /// The peer's SYN or SYN-ACK arrived and settled the options.
-    pub fn on_syn(&mut self, _now: Instant, segment: &Segment, negotiated: Negotiated) {
+    /// The peer's SYN or SYN-ACK arrived and settled the options. Only the first one counts.
+    pub fn on_syn(&mut self, now: Instant, segment: &Segment, negotiated: Negotiated) {
+        if self.rcv_nxt != 0 {
+            return;
+        }
         self.rcv_nxt = segment.seq + 1;
         self.ts_recent = segment.ts_val;
         self.negotiated = negotiated;
+        let answering = !segment.flags.contains(Flags::ACK);
+        self.window.negotiate(negotiated.timestamps, negotiated.window_scaling, answering);
+        if !answering {
+            self.established(now);
+        }
     }
 
-    /// The handshake is done on our side: the buffer and the autotuning start here.
-    pub fn established(&mut self, _now: Instant) {}
+    /// The handshake is done on our side: the buffer and the autotuning start here. The active end is
+    /// established by [`Receiver::on_syn`] already; a second call changes nothing.
+    pub fn established(&mut self, now: Instant) {
+        if self.window.is_established() {
+            return;
+        }
+        self.window.established(now, self.rcv_nxt);
+        let header = if self.negotiated.timestamps { 32 } else { 20 };
+        self.policy.established(now, self.window.advmss(), header, self.window.rcv_wnd());
+    }
 
     /// Whether the segment may be processed at all: PAWS (RFC 7323, section 5) and the window check.
     /// `false` means drop it whole; an ACK may have become pending. Also keeps `ts_recent`.
-    pub fn accept(&mut self, _now: Instant, segment: &Segment) -> bool {
-        if segment.seq <= self.rcv_nxt {
-            self.ts_recent = self.ts_recent.max(segment.ts_val);
+    #[inline]
+    pub fn accept(&mut self, now: Instant, segment: &Segment) -> bool {
+        let end = segment.seq + segment.sequence_len();
+        let newer = segment.ts_val.wrapping_sub(self.ts_recent) as i32;
+        let timestamps = self.negotiated.timestamps && segment.ts_val != 0;
+        let stale = timestamps && newer < -PAWS_SLACK && !self.is_reordered_ack(segment);
+        let inside = end >= self.window.rcv_wup() && segment.seq <= self.rcv_nxt + self.window.remaining(self.rcv_nxt);
+        if stale || !inside {
+            self.reject(now, segment, end);
+            return false;
         }
-        segment.seq <= self.rcv_nxt + u64::from(self.rcv_wnd)
+        if timestamps && newer >= 0 && segment.seq <= self.window.rcv_wup() {
+            self.ts_recent = segment.ts_val;
+        }
+        true
     }
 
     /// Takes the payload and the FIN of an accepted segment and decides about its ACK.
-    pub fn on_data(&mut self, _now: Instant, segment: &Segment, _timing: SenderTiming) -> Received {
-        self.ack_pending = true;
-        if segment.seq != self.rcv_nxt {
+    pub fn on_data(&mut self, now: Instant, segment: &Segment, timing: SenderTiming) -> Received {
+        if segment.sequence_len() == 0 {
             return Received::default();
         }
-        self.rcv_nxt += u64::from(segment.len);
-        let fin = segment.flags.contains(Flags::FIN);
-        self.rcv_nxt += u64::from(fin);
-        Received { delivered: u64::from(segment.len), fin }
+        self.measure_rtt(now, segment);
+        if segment.flags.contains(Flags::CWR) && self.negotiated.ecn {
+            // The peer's window may be a single segment now: it waits for this ACK.
+            self.echo_ce = false;
+            if segment.len > 0 {
+                self.policy.demand();
+            }
+        }
+        let before = self.rcv_nxt;
+        let end = segment.seq + segment.sequence_len();
+        let remaining = self.window.remaining(self.rcv_nxt);
+        let mut taken = self.queue.memory();
+        if segment.seq <= before && end > before && (remaining > 0 || segment.len == 0) {
+            taken += truesize(segment.len);
+            self.take_in_order(now, segment, end, timing, taken);
+        } else if end <= before {
+            self.counters.duplicates += 1;
+            self.report_duplicate(segment.seq, end);
+            self.acknowledge_quickly(MAX_QUICKACKS);
+        } else if segment.seq >= before + remaining {
+            self.counters.rejected += 1;
+            if segment.seq < before {
+                self.report_duplicate(segment.seq, before);
+            }
+            self.acknowledge_quickly(MAX_QUICKACKS);
+        } else {
+            self.take_out_of_order(segment, end);
+            taken = self.queue.memory();
+        }
+        let fin = before <= self.fin_seq && self.fin_seq < self.rcv_nxt;
+        let delivered = self.rcv_nxt - before - u64::from(fin);
+        self.decide(now, delivered, taken, timing);
+        Received { delivered, fin }
     }
 
     /// The delayed-ACK or SACK-compression timer; harmless when early.
-    pub fn on_timeout(&mut self, _now: Instant, _timing: SenderTiming) {}
+    pub fn on_timeout(&mut self, now: Instant, timing: SenderTiming) {
+        let (send, delayed) = self.policy.on_timeout(now, timing.rto);
+        self.ack_pending |= send;
+        self.counters.delayed_acks += u64::from(delayed);
+    }
 
     /// When [`Receiver::on_timeout`] wants to be called.
     #[inline]
     pub fn poll_timeout(&self) -> Instant {
-        Instant::NEVER
+        self.policy.deadline()
     }
 
     /// An ACK must go out now.
@@ -149,23 +270,41 @@ impl Receiver {
     /// Puts the acknowledgement on any outgoing segment but a SYN: the ACK flag, `ack`, `window`,
     /// SACK and DSACK blocks, `ts_ecr` and ECE. Takes note that an ACK was sent: nothing is pending
     /// or delayed afterwards. `ts_val` is the sender's.
+    #[inline]
     pub fn fill_ack(&mut self, _now: Instant, segment: &mut Segment) {
-        segment.flags = segment.flags.with(Flags::ACK);
-        segment.ack = self.rcv_nxt;
-        segment.window = self.rcv_wnd;
-        segment.ts_ecr = self.ts_recent;
+        if !self.offer_settled {
+            self.window.offer(self.rcv_nxt, self.queue.memory(), self.policy.rcv_mss());
+        }
+        self.offer_settled = false;
         self.ack_pending = false;
+        segment.flags = segment.flags.with(Flags::ACK);
+        if self.echo_ce {
+            segment.flags = segment.flags.with(Flags::ECE);
+        }
+        segment.ack = self.rcv_nxt;
+        segment.window = self.window.offered();
+        if self.negotiated.timestamps {
+            segment.ts_ecr = self.ts_recent;
+        }
+        if !self.sacks.is_empty() || self.dsack.block().is_some() {
+            self.sacks.write(self.dsack, SACK_BLOCKS[usize::from(self.negotiated.timestamps)], segment);
+            self.dsack = Dsack::default();
+        }
+        self.counters.compressed_acks += u64::from(self.policy.on_ack_sent());
     }
 
     /// Data was sent (not a pure ACK): for the choice between delayed and quick ACKs (pingpong mode).
     #[inline]
-    pub fn on_data_sent(&mut self, _now: Instant) {}
+    pub fn on_data_sent(&mut self, now: Instant) {
+        self.policy.on_data_sent(now);
+    }
 
     /// Bytes of SACK blocks that the next segment would carry, option header included; the sender
     /// must leave them out of its payload.
     #[inline]
     pub fn sack_option_len(&self) -> u32 {
-        0
+        let blocks = self.sacks.carried(self.dsack, SACK_BLOCKS[usize::from(self.negotiated.timestamps)]);
+        if blocks == 0 { 0 } else { 4 + 8 * u32::from(blocks) }
     }
 
     /// Next byte expected.
@@ -178,4 +317,204 @@ impl Receiver {
     pub fn counters(&self) -> &ReceiverCounters {
         &self.counters
     }
+
+    /// The segment continues the stream, perhaps after a part that was there already. `taken` is the
+    /// memory of the buffer with this segment.
+    #[inline]
+    fn take_in_order(&mut self, now: Instant, segment: &Segment, end: u64, timing: SenderTiming, taken: u64) {
+        if segment.seq < self.rcv_nxt {
+            self.report_duplicate(segment.seq, self.rcv_nxt);
+        }
+        self.rcv_nxt = end;
+        if segment.len > 0 {
+            let arrival = Arrival {
+                len: segment.len,
+                push: segment.flags.contains(Flags::PSH),
+                plain: segment.flags.0 & (Flags::PSH.0 | Flags::FIN.0) == 0,
+            };
+            self.policy.on_in_order(now, arrival, self.window.rcv_wnd(), timing.rto);
+            self.window.rtt_by_window(now, end);
+            self.check_ce(segment);
+            // The payload lies in pages of its own, so the rest of the cost is not held against it.
+            let cost = u64::from(segment.len);
+            if segment.len >= GROWTH_MIN && self.window.grow(segment.len, cost, taken, self.policy.rcv_mss()) {
+                self.policy.on_window_growth();
+            }
+        }
+        if segment.flags.contains(Flags::FIN) {
+            self.fin_seq = end - 1;
+        }
+        if !self.queue.is_empty() {
+            self.rcv_nxt = self.queue.advance(end, &mut self.dsack);
+            if self.queue.is_empty() {
+                // The hole is filled (RFC 5681, section 4.2).
+                self.policy.demand();
+            }
+            self.sacks.remove_below(self.rcv_nxt);
+        }
+        if self.fin_seq < self.rcv_nxt {
+            self.policy.on_fin();
+        }
+    }
+
+    /// The segment lies beyond a hole.
+    fn take_out_of_order(&mut self, segment: &Segment, end: u64) {
+        self.check_ce(segment);
+        self.policy.schedule();
+        self.counters.reordered += 1;
+        let taken = self.queue.memory();
+        let cost = truesize(segment.len);
+        let mut dsack = self.dsack;
+        let is_new = self.queue.insert(segment.seq, end, cost, &mut dsack);
+        if segment.flags.contains(Flags::FIN) {
+            self.fin_seq = end - 1;
+        }
+        if !is_new {
+            self.counters.duplicates += 1;
+        }
+        if !self.negotiated.sack {
+            return;
+        }
+        if self.dsack_enabled {
+            self.dsack = dsack;
+        }
+        if self.sacks.report(segment.seq, end) && self.policy.compressed() > 0 {
+            self.policy.demand();
+        }
+        if is_new && self.window.grow(segment.len, cost, taken, self.policy.rcv_mss()) {
+            self.policy.on_window_growth();
+        }
+    }
+
+    /// The ACK for what has just been queued: now, after the application's read, or later. `taken` is
+    /// the memory of the buffer before the read.
+    #[inline]
+    fn decide(&mut self, now: Instant, delivered: u64, taken: u64, timing: SenderTiming) {
+        let unacked = self.rcv_nxt - self.window.rcv_wup();
+        let rcv_mss = self.policy.rcv_mss();
+        let mut window_open = false;
+        if unacked > u64::from(rcv_mss) {
+            let (candidate, crowded) = self.window.candidate(taken, rcv_mss);
+            if crowded {
+                self.policy.leave_quick_mode();
+            }
+            window_open = candidate >= self.window.rcv_wnd();
+        }
+        if !self.policy.scheduled() {
+            return;
+        }
+        let mut decision = self.policy.decide(unacked, window_open);
+        if decision == Decision::Now {
+            self.window.offer(self.rcv_nxt, taken, rcv_mss);
+            self.offer_settled = true;
+        } else if !self.queue.is_empty() {
+            decision = if self.negotiated.sack {
+                self.policy.compress(now, self.rcv_nxt, self.window.rcv_rtt_us8(), timing.srtt)
+            } else {
+                Decision::Now
+            };
+        }
+        if delivered > 0 {
+            self.window.adjust_space(now, self.rcv_nxt);
+        }
+        if decision == Decision::Later
+            && (self.policy.due_after_read(unacked, self.queue.is_empty()) || self.window_doubles(delivered))
+        {
+            decision = Decision::Now;
+        }
+        if decision == Decision::Later && self.queue.is_empty() {
+            decision = self.policy.delay(now, timing.srtt);
+        }
+        self.ack_pending |= decision == Decision::Now;
+    }
+
+    /// The read freed so much of the buffer that the peer should hear of it at once.
+    fn window_doubles(&self, delivered: u64) -> bool {
+        let current = self.window.remaining(self.rcv_nxt);
+        if delivered == 0 || 2 * current > self.window.window_clamp() {
+            return false;
+        }
+        let (candidate, _) = self.window.candidate(self.queue.memory(), self.policy.rcv_mss());
+        candidate > 0 && candidate >= 2 * current
+    }
+
+    /// A segment that is not processed: tell the peer where we stand, but do not join a loop of ACKs.
+    #[cold]
+    fn reject(&mut self, now: Instant, segment: &Segment, end: u64) {
+        self.counters.rejected += 1;
+        if segment.flags.contains(Flags::RST) {
+            return;
+        }
+        if segment.sequence_len() == 0 {
+            if self.last_invalid.is_some_and(|last| now.saturating_since(last) < INVALID_RATE_LIMIT) {
+                return;
+            }
+            self.last_invalid = Some(now);
+        } else if segment.seq < self.rcv_nxt {
+            self.counters.duplicates += u64::from(end <= self.rcv_nxt);
+            self.policy.enter_quick_mode(self.window.rcv_wnd(), MAX_QUICKACKS);
+            self.report_duplicate(segment.seq, end.min(self.rcv_nxt));
+        }
+        self.ack_pending = true;
+    }
+
+    /// A pure ACK that was overtaken: harmless, though its timestamp is old.
+    fn is_reordered_ack(&self, segment: &Segment) -> bool {
+        segment.sequence_len() == 0 && segment.seq == self.rcv_nxt
+    }
+
+    fn report_duplicate(&mut self, start: u64, end: u64) {
+        if self.negotiated.sack && self.dsack_enabled {
+            self.dsack.set(start, end);
+        }
+    }
+
+    fn acknowledge_quickly(&mut self, most: u64) {
+        self.policy.enter_quick_mode(self.window.rcv_wnd(), most);
+        self.policy.schedule();
+    }
+
+    /// RFC 3168, section 6.1.3: a mark is echoed; and a sender that was marked needs its ACKs soon.
+    #[inline]
+    fn check_ce(&mut self, segment: &Segment) {
+        if !self.negotiated.ecn {
+            return;
+        }
+        match segment.ecn {
+            // ECN-capable before and not now: probably a retransmission.
+            Ecn::NotEct if self.ect_seen => self.policy.enter_quick_mode(self.window.rcv_wnd(), ECN_QUICKACKS),
+            Ecn::NotEct => {}
+            Ecn::Ce => {
+                self.ect_seen = true;
+                if !self.echo_ce {
+                    self.echo_ce = true;
+                    self.policy.enter_quick_mode(self.window.rcv_wnd(), ECN_QUICKACKS);
+                }
+            }
+            Ecn::Ect0 | Ecn::Ect1 => self.ect_seen = true,
+        }
+    }
+
+    /// RTT of the peer's data by the echo of our timestamp, once for each timestamp.
+    #[inline]
+    fn measure_rtt(&mut self, now: Instant, segment: &Segment) {
+        if !self.negotiated.timestamps || segment.ts_ecr == self.measured_ecr {
+            return;
+        }
+        self.measured_ecr = segment.ts_ecr;
+        if segment.sequence_len() < u64::from(self.policy.rcv_mss()) {
+            return;
+        }
+        let ticks = self.config.timestamp(now).wrapping_sub(segment.ts_ecr);
+        if ticks < i32::MAX as u32 {
+            let tick_us = self.config.timestamp_tick.as_us();
+            self.window.rtt_by_timestamp(u64::from(ticks.max(1)) * tick_us);
+        }
+    }
+}
+
+/// What a segment costs of the receive buffer.
+#[inline]
+fn truesize(len: u32) -> u64 {
+    u64::from(len) + SEGMENT_OVERHEAD
 }

@@ -1,0 +1,81 @@
+//! Linux's coarse clock and its timer wheel.
+//!
+//! TCP's delayed-ACK, retransmission, probe and persist timers count jiffies and live in a timer wheel
+//! that must never fire early: an expiry is rounded up to the next slot of its level. A level holds
+//! 64 slots and each level is eight times coarser than the one below, so a timer of less than 63
+//! jiffies fires up to one jiffy late and one of 200 jiffies up to eight.
+
+use daybreak_units::{Duration, Instant};
+
+/// Slots of a wheel level less one: the span, in slots, that a level covers.
+const LEVEL_SPAN: u64 = 63;
+/// Each level is `1 << LEVEL_SHIFT` times coarser than the one below.
+const LEVEL_SHIFT: u32 = 3;
+/// Levels of the wheel at HZ above 100.
+const LEVELS: u32 = 9;
+
+/// The tick of one host's coarse clock. Jiffy 0 starts at instant 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Jiffies {
+    length: Duration,
+}
+
+impl Jiffies {
+    /// A clock that ticks every `length`; at least one picosecond.
+    pub(crate) fn new(length: Duration) -> Self {
+        Self { length: length.max(Duration::from_ps(1)) }
+    }
+
+    /// Ticks up to `now`.
+    pub(crate) fn at(self, now: Instant) -> u64 {
+        now.as_ps() / self.length.as_ps()
+    }
+
+    /// Ticks that cover `span`, rounded up.
+    pub(crate) fn covering(self, span: Duration) -> u64 {
+        span.as_ps().div_ceil(self.length.as_ps())
+    }
+
+    /// `ticks` as a span.
+    pub(crate) fn span(self, ticks: u64) -> Duration {
+        self.length.saturating_mul(ticks)
+    }
+
+    /// When a wheel timer that is armed at `now` for jiffy `expires` fires.
+    pub(crate) fn fires(self, now: Instant, expires: u64) -> Instant {
+        let delta = expires.saturating_sub(self.at(now));
+        let level = (1..LEVELS).take_while(|level| delta >= LEVEL_SPAN << ((level - 1) * LEVEL_SHIFT)).count();
+        let shift = level as u32 * LEVEL_SHIFT;
+        let slot = (expires >> shift) + 1;
+        Instant::ZERO.saturating_add(self.span(slot << shift))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HZ_1000: Jiffies = Jiffies { length: Duration::from_ms(1) };
+
+    #[test]
+    fn a_short_timer_fires_within_the_next_jiffy() {
+        // Armed in jiffy 10 for jiffy 50: never before 50 has passed in full.
+        let now = Instant::from_ps(10_400_000_000);
+        assert_eq!(HZ_1000.fires(now, 50), Instant::ZERO + Duration::from_ms(51));
+    }
+
+    #[test]
+    fn a_longer_timer_is_rounded_to_its_level() {
+        // 200 jiffies lie in level 1 (63 to 503), whose slots are 8 jiffies wide: 203 -> 208.
+        let now = Instant::ZERO + Duration::from_ms(3);
+        assert_eq!(HZ_1000.fires(now, 203), Instant::ZERO + Duration::from_ms(208));
+        // 1000 jiffies lie in level 2 (504 to 4031), slots of 64: 1003 -> 1024.
+        assert_eq!(HZ_1000.fires(now, 1003), Instant::ZERO + Duration::from_ms(1024));
+    }
+
+    #[test]
+    fn an_overdue_timer_fires_at_the_next_tick() {
+        let now = Instant::ZERO + Duration::from_ms(7);
+        assert_eq!(HZ_1000.fires(now, 7), Instant::ZERO + Duration::from_ms(8));
+    }
+}

@@ -1,0 +1,361 @@
+//! When to acknowledge: at once, with the next segment, by a timer, or compressed.
+//!
+//! Follows Linux 6.1. A connection starts in quick-ACK mode and returns to it after duplicates, ECN
+//! marks and long silences. Outside it, every second full segment is acknowledged (RFC 1122, 4.2.3.2;
+//! RFC 5681, section 4.2) and a single one after the adaptive delayed-ACK time (`ato`), in jiffies of
+//! the timer wheel. An application that reads at once also acknowledges a partial or pushed segment at
+//! once. Above a hole the first three duplicate ACKs go out at once and the next ones are compressed
+//! into one per 5 % of the RTT.
+
+use daybreak_units::{Duration, Instant};
+
+use crate::config::Config;
+use crate::jiffies::Jiffies;
+
+/// Most ACKs in a row that quick-ACK mode sends after a start, a duplicate or a silence.
+pub(super) const MAX_QUICKACKS: u64 = 16;
+/// Quick ACKs after an ECN mark.
+pub(super) const ECN_QUICKACKS: u64 = 2;
+/// Duplicate ACKs that are sent at once (RFC 5681's threshold of fast retransmit).
+const DUPTHRESH: u8 = 3;
+/// The peer's segment size is assumed to be this, the default of RFC 9293, until one has been seen.
+const MSS_DEFAULT: u32 = 536;
+/// TCP header without options.
+const MIN_HEADER: u32 = 20;
+/// Smallest segment size that is believed.
+const MSS_MIN: u32 = 88;
+
+/// Why an acknowledgement goes out or does not, right after a segment was queued.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Decision {
+    /// At once.
+    Now,
+    /// A timer will send it, unless something else does first.
+    Later,
+}
+
+/// A segment as the policy sees it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Arrival {
+    /// Payload bytes.
+    pub(super) len: u32,
+    /// The PSH flag.
+    pub(super) push: bool,
+    /// Neither PSH nor FIN: the segment should be a full one.
+    pub(super) plain: bool,
+}
+
+/// State of the policy. Times in jiffies are marked so.
+#[derive(Clone, Debug)]
+pub(super) struct AckPolicy {
+    /// Something is to be acknowledged.
+    scheduled: bool,
+    /// The protocol demands an ACK at once: a hole was filled, CWR came.
+    demanded: bool,
+    /// Segments since the last ACK that ended a write: partial or with PSH; 2 means more.
+    pushed: u8,
+    /// The session is interactive: answers carry the ACKs (`pingpong`).
+    interactive: bool,
+    /// ACKs left in quick-ACK mode.
+    quick: u32,
+    /// Delayed-ACK time in jiffies; 0 before the first data.
+    ato: u64,
+    /// Estimate of the peer's full segment.
+    rcv_mss: u32,
+    /// Size of the last small segment: two alike are taken for full ones.
+    last_small: u32,
+    advmss: u32,
+    /// TCP header of the peer's data segments.
+    header: u32,
+    last_data: Instant,
+    /// When the delayed ACK is due, in jiffies, while its timer runs.
+    due: Option<u64>,
+    delayed_fires: Instant,
+    /// ACKs held back by compression since the last one.
+    compressed: u32,
+    /// Duplicate ACKs sent at once for `duplicates_of`.
+    duplicates: u8,
+    duplicates_of: u64,
+    compressed_fires: Instant,
+    jiffies: Jiffies,
+    /// `TCP_ATO_MIN` and `TCP_DELACK_MAX` in jiffies.
+    ato_min: u64,
+    ato_max: u64,
+    half_second: u64,
+    compression_delay: Duration,
+    compression_slack: Duration,
+    compression_limit: u32,
+}
+
+impl AckPolicy {
+    pub(super) fn new(config: &Config) -> Self {
+        let jiffies = Jiffies::new(config.jiffy);
+        Self {
+            scheduled: false,
+            demanded: false,
+            pushed: 0,
+            interactive: false,
+            quick: 0,
+            ato: 0,
+            rcv_mss: MSS_DEFAULT,
+            last_small: 0,
+            advmss: MSS_DEFAULT,
+            header: MIN_HEADER,
+            last_data: Instant::ZERO,
+            due: None,
+            delayed_fires: Instant::NEVER,
+            compressed: 0,
+            duplicates: 0,
+            duplicates_of: 0,
+            compressed_fires: Instant::NEVER,
+            jiffies,
+            ato_min: jiffies.covering(config.delayed_ack_min),
+            ato_max: jiffies.covering(config.delayed_ack_max),
+            half_second: jiffies.covering(Duration::from_ms(500)),
+            compression_delay: config.comp_sack_delay,
+            compression_slack: config.comp_sack_slack,
+            compression_limit: config.comp_sack_nr,
+        }
+    }
+
+    /// The handshake is done.
+    pub(super) fn established(&mut self, now: Instant, advmss: u32, header: u32, rcv_wnd: u64) {
+        let half_window = u32::try_from(rcv_wnd / 2).unwrap_or(u32::MAX);
+        self.rcv_mss = advmss.min(half_window).clamp(MSS_MIN, MSS_DEFAULT);
+        self.advmss = advmss;
+        self.header = header;
+        self.last_data = now;
+    }
+
+    #[inline]
+    pub(super) fn rcv_mss(&self) -> u32 {
+        self.rcv_mss
+    }
+    #[inline]
+    pub(super) fn scheduled(&self) -> bool {
+        self.scheduled
+    }
+    /// ACKs that are being held back.
+    pub(super) fn compressed(&self) -> u32 {
+        self.compressed
+    }
+    #[inline]
+    pub(super) fn deadline(&self) -> Instant {
+        self.delayed_fires.min(self.compressed_fires)
+    }
+
+    /// There is something to acknowledge.
+    pub(super) fn schedule(&mut self) {
+        self.scheduled = true;
+    }
+    /// The next decision will be [`Decision::Now`].
+    pub(super) fn demand(&mut self) {
+        self.scheduled = true;
+        self.demanded = true;
+    }
+    /// The receive buffer is more than half full: no more quick ACKs.
+    pub(super) fn leave_quick_mode(&mut self) {
+        self.quick = 0;
+    }
+    /// The window could grow: the peer should hear of it.
+    #[inline]
+    pub(super) fn on_window_growth(&mut self) {
+        self.quick |= 1;
+    }
+    /// The peer will send no more; what is left to come are answers.
+    pub(super) fn on_fin(&mut self) {
+        self.scheduled = true;
+        self.interactive = true;
+    }
+
+    /// Data arrived in order.
+    #[inline]
+    pub(super) fn on_in_order(&mut self, now: Instant, arrival: Arrival, rcv_wnd: u64, rto: Duration) {
+        self.scheduled = true;
+        self.measure_mss(arrival);
+        let gap = now.saturating_since(self.last_data);
+        if self.ato == 0 {
+            self.add_quick_acks(rcv_wnd, MAX_QUICKACKS);
+            self.ato = self.ato_min;
+        } else if gap < self.jiffies.span(self.ato_min / 2) {
+            self.ato = self.ato / 2 + self.ato_min / 2;
+        } else {
+            self.adapt_to_gap(now, rcv_wnd, rto);
+        }
+        self.last_data = now;
+    }
+
+    /// Quick-ACK mode for up to `most` ACKs, as many as half the window has segments.
+    pub(super) fn enter_quick_mode(&mut self, rcv_wnd: u64, most: u64) {
+        self.add_quick_acks(rcv_wnd, most);
+        self.interactive = false;
+        self.ato = self.ato_min;
+    }
+
+    /// Decides after a segment was queued. `unacked` bytes have come in order since the last ACK and
+    /// `window_open` says that the next offer would be no smaller than the last one.
+    #[inline]
+    pub(super) fn decide(&self, unacked: u64, window_open: bool) -> Decision {
+        if (unacked > u64::from(self.rcv_mss) && window_open) || (self.quick > 0 && !self.interactive) || self.demanded {
+            Decision::Now
+        } else {
+            Decision::Later
+        }
+    }
+
+    /// The application has read all: acknowledges more than one full segment, and the end of a write
+    /// when the buffer is empty now.
+    #[inline]
+    pub(super) fn due_after_read(&self, unacked: u64, buffer_empty: bool) -> bool {
+        let end_of_write = self.pushed > 1 || (self.pushed == 1 && !self.interactive);
+        self.scheduled && (unacked > u64::from(self.rcv_mss) || (end_of_write && buffer_empty))
+    }
+
+    /// Starts the delayed-ACK timer, or decides that the time has come.
+    pub(super) fn delay(&mut self, now: Instant, srtt: Duration) -> Decision {
+        let mut ato = self.ato;
+        if ato > self.ato_min {
+            let mut limit = if self.interactive || self.pushed > 0 { self.ato_max } else { self.half_second };
+            if !srtt.is_zero() {
+                limit = limit.min(self.jiffies.covering(srtt).max(self.ato_min));
+            }
+            ato = ato.min(limit);
+        }
+        let ato = ato.min(self.ato_max);
+        let jiffy = self.jiffies.at(now);
+        let mut due = jiffy + ato;
+        if let Some(earlier) = self.due {
+            if earlier <= jiffy + ato / 4 {
+                return Decision::Now;
+            }
+            due = due.min(earlier);
+        }
+        self.scheduled = true;
+        self.due = Some(due);
+        self.delayed_fires = self.jiffies.fires(now, due);
+        Decision::Later
+    }
+
+    /// Above a hole: an ACK at once for the first duplicates of `rcv_nxt`, then one per 5 % of the RTT,
+    /// given in eighths of a microsecond.
+    pub(super) fn compress(&mut self, now: Instant, rcv_nxt: u64, rcv_rtt_us8: u64, srtt: Duration) -> Decision {
+        if self.compressed >= self.compression_limit {
+            return Decision::Now;
+        }
+        if self.duplicates_of != rcv_nxt {
+            self.duplicates_of = rcv_nxt;
+            self.duplicates = 0;
+        }
+        if self.duplicates < DUPTHRESH {
+            self.duplicates += 1;
+            return Decision::Now;
+        }
+        self.compressed += 1;
+        if self.compressed_fires == Instant::NEVER {
+            let srtt_us8 = srtt.as_ns() * 8 / 1_000;
+            let rtt_us8 = if srtt_us8 != 0 { rcv_rtt_us8.min(srtt_us8) } else { rcv_rtt_us8 };
+            let delay = Duration::from_ns(rtt_us8 * (1_000 / 8) / 20).min(self.compression_delay);
+            // The timer may fire anywhere within its slack; an idle host fires it at the end.
+            self.compressed_fires = now.saturating_add(delay).saturating_add(self.compression_slack);
+        }
+        Decision::Later
+    }
+
+    /// A deadline may have passed. True when an ACK must go out; the second value says that the
+    /// delayed-ACK timer sent it.
+    pub(super) fn on_timeout(&mut self, now: Instant, rto: Duration) -> (bool, bool) {
+        let mut send = false;
+        if self.compressed_fires <= now {
+            self.compressed_fires = Instant::NEVER;
+            if self.compressed > 0 {
+                self.compressed -= 1;
+                send = true;
+            }
+        }
+        let mut delayed = false;
+        if self.delayed_fires <= now {
+            self.delayed_fires = Instant::NEVER;
+            self.due = None;
+            if self.scheduled {
+                if self.interactive {
+                    // The answer did not come: the session is not interactive after all.
+                    self.interactive = false;
+                    self.ato = self.ato_min;
+                } else {
+                    self.ato = (self.ato * 2).min(self.jiffies.covering(rto));
+                }
+                delayed = true;
+            }
+        }
+        (send || delayed, delayed)
+    }
+
+    /// A segment with an ACK went out. Returns the ACKs that compression saved.
+    #[inline]
+    pub(super) fn on_ack_sent(&mut self) -> u32 {
+        let saved = std::mem::take(&mut self.compressed);
+        self.compressed_fires = Instant::NEVER;
+        if self.quick > 0 {
+            self.quick -= 1;
+            if self.quick == 0 {
+                self.ato = self.ato_min;
+            }
+        }
+        self.scheduled = false;
+        self.demanded = false;
+        self.pushed = 0;
+        self.due = None;
+        self.delayed_fires = Instant::NEVER;
+        saved
+    }
+
+    /// We sent data: soon after the peer's, it counts as an answer.
+    pub(super) fn on_data_sent(&mut self, now: Instant) {
+        if self.jiffies.at(now) - self.jiffies.at(self.last_data) < self.ato {
+            self.interactive = true;
+        }
+    }
+
+    /// Learns the peer's full segment size, and where its writes end.
+    #[inline]
+    fn measure_mss(&mut self, arrival: Arrival) {
+        let last_small = std::mem::take(&mut self.last_small);
+        if arrival.len >= self.rcv_mss {
+            self.rcv_mss = arrival.len.min(self.advmss);
+            if arrival.push {
+                self.pushed = self.pushed.max(1);
+            }
+            return;
+        }
+        // A small segment that should be full, or is too large for the end of a small write, is one
+        // when it comes twice.
+        let with_header = arrival.len + self.header;
+        if with_header >= MSS_DEFAULT + MIN_HEADER || (with_header >= MSS_MIN + MIN_HEADER && arrival.plain) {
+            self.last_small = arrival.len;
+            if arrival.len == last_small {
+                self.rcv_mss = arrival.len;
+                return;
+            }
+        }
+        self.pushed = (self.pushed + 1).min(2);
+    }
+
+    fn add_quick_acks(&mut self, rcv_wnd: u64, most: u64) {
+        let half_window = rcv_wnd / (2 * u64::from(self.rcv_mss));
+        let quick = if half_window == 0 { 2 } else { half_window }.min(most) as u32;
+        self.quick = self.quick.max(quick);
+    }
+
+    /// The gap to the last data was not short: follow it, or after a long silence start anew.
+    fn adapt_to_gap(&mut self, now: Instant, rcv_wnd: u64, rto: Duration) {
+        let gap = self.jiffies.at(now) - self.jiffies.at(self.last_data);
+        let rto = self.jiffies.covering(rto);
+        if gap <= self.ato_min / 2 {
+            self.ato = self.ato / 2 + self.ato_min / 2;
+        } else if gap < self.ato {
+            self.ato = (self.ato / 2 + gap).min(rto);
+        } else if gap > rto {
+            self.add_quick_acks(rcv_wnd, MAX_QUICKACKS);
+        }
+    }
+}

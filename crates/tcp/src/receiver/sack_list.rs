@@ -1,0 +1,189 @@
+//! What the next ACK reports beyond `rcv_nxt`: the SACK blocks, most recently changed first
+//! (RFC 2018, section 4), and one DSACK block (RFC 2883).
+
+use crate::{SackBlock, Segment};
+
+/// Blocks that are remembered. Without timestamps all fit into a segment, with them three.
+const REMEMBERED: usize = 4;
+/// Blocks that every ACK can carry next to a DSACK and timestamps; a change behind them is urgent.
+const ALWAYS_CARRIED: usize = 2;
+
+/// The duplicate range to report with the next ACK, if any.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Dsack {
+    range: SackBlock,
+    present: bool,
+}
+
+impl Dsack {
+    /// Reports this range; an earlier one that was not yet sent is forgotten.
+    pub(super) fn set(&mut self, start: u64, end: u64) {
+        *self = Self { range: SackBlock { start, end }, present: true };
+    }
+
+    /// Widens the range to be reported, or starts one. What neither overlaps nor touches is left out:
+    /// there is room for one block.
+    pub(super) fn extend(&mut self, start: u64, end: u64) {
+        if self.present {
+            join(&mut self.range, SackBlock { start, end });
+        } else {
+            self.set(start, end);
+        }
+    }
+
+    /// The range to report.
+    pub(super) fn block(self) -> Option<SackBlock> {
+        self.present.then_some(self.range)
+    }
+}
+
+/// The received ranges that ACKs report.
+#[derive(Clone, Debug, Default)]
+pub(super) struct SackList {
+    blocks: [SackBlock; REMEMBERED],
+    count: u8,
+}
+
+impl SackList {
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// A segment `start..end` joined the out-of-order queue, or repeated a part of it. Its block moves
+    /// to the front. True when this pushed back a block so far that the peer may never have been told
+    /// of it: then an ACK that was being held back should go.
+    pub(super) fn report(&mut self, start: u64, end: u64) -> bool {
+        let segment = SackBlock { start, end };
+        let count = usize::from(self.count);
+        if let Some(at) = self.blocks[..count].iter_mut().position(|block| join(block, segment)) {
+            self.blocks[..=at].rotate_right(1);
+            self.merge_into_first();
+            return at >= ALWAYS_CARRIED;
+        }
+        let full = count == REMEMBERED;
+        let kept = count - usize::from(full);
+        self.blocks[..=kept].rotate_right(1);
+        self.blocks[0] = segment;
+        self.count = (kept + 1) as u8;
+        full
+    }
+
+    /// Forgets the blocks that the cumulative acknowledgement has reached.
+    pub(super) fn remove_below(&mut self, rcv_nxt: u64) {
+        let mut kept = 0;
+        for index in 0..usize::from(self.count) {
+            if self.blocks[index].start > rcv_nxt {
+                self.blocks[kept] = self.blocks[index];
+                kept += 1;
+            }
+        }
+        self.count = kept as u8;
+    }
+
+    /// Blocks that a segment carries when `limit` fit, the DSACK among them.
+    pub(super) fn carried(&self, dsack: Dsack, limit: u8) -> u8 {
+        (self.count + u8::from(dsack.present)).min(limit)
+    }
+
+    /// Writes the DSACK and then the blocks, `limit` at most.
+    pub(super) fn write(&self, dsack: Dsack, limit: u8, segment: &mut Segment) {
+        segment.sack_count = self.carried(dsack, limit);
+        let blocks = dsack.block().into_iter().chain(self.blocks[..usize::from(self.count)].iter().copied());
+        for (slot, block) in segment.sack[..usize::from(segment.sack_count)].iter_mut().zip(blocks) {
+            *slot = block;
+        }
+    }
+
+    /// The first block may have grown into others.
+    fn merge_into_first(&mut self) {
+        let mut kept = 1;
+        for index in 1..usize::from(self.count) {
+            let block = self.blocks[index];
+            if !join(&mut self.blocks[0], block) {
+                self.blocks[kept] = block;
+                kept += 1;
+            }
+        }
+        self.count = kept as u8;
+    }
+}
+
+/// Makes `block` the union when the two overlap or touch.
+fn join(block: &mut SackBlock, other: SackBlock) -> bool {
+    let joined = other.start <= block.end && block.start <= other.end;
+    if joined {
+        block.start = block.start.min(other.start);
+        block.end = block.end.max(other.end);
+    }
+    joined
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn blocks(list: &SackList, dsack: Dsack, limit: u8) -> Vec<(u64, u64)> {
+        let mut segment = Segment::default();
+        list.write(dsack, limit, &mut segment);
+        segment.sacks().iter().map(|block| (block.start, block.end)).collect()
+    }
+
+    #[test]
+    fn the_example_of_rfc_2018_section_5() {
+        // Case 2: segments of 500 bytes, the first (5000) lost, the next seven arrive.
+        let mut list = SackList::default();
+        for start in (5500..9000).step_by(500) {
+            assert!(!list.report(start, start + 500));
+        }
+        assert_eq!(blocks(&list, Dsack::default(), 3), [(5500, 9000)]);
+        // Case 3: every other segment lost: the most recent first.
+        let mut list = SackList::default();
+        for start in [5500, 6500, 7500, 8500] {
+            list.report(start, start + 500);
+        }
+        assert_eq!(blocks(&list, Dsack::default(), 4), [(8500, 9000), (7500, 8000), (6500, 7000), (5500, 6000)]);
+    }
+
+    #[test]
+    fn the_changed_block_moves_to_the_front_and_swallows_its_neighbours() {
+        let mut list = SackList::default();
+        for start in [100, 300, 500] {
+            list.report(start, start + 100);
+        }
+        // The list is now 500, 300, 100; 200..300 joins the second, which then reaches the third.
+        assert!(!list.report(200, 300), "the first two blocks are in every ACK");
+        assert_eq!(blocks(&list, Dsack::default(), 3), [(100, 400), (500, 600)]);
+    }
+
+    #[test]
+    fn a_fifth_block_drops_the_oldest() {
+        let mut list = SackList::default();
+        for start in [100, 300, 500, 700] {
+            assert!(!list.report(start, start + 100));
+        }
+        assert!(list.report(900, 1000));
+        assert_eq!(blocks(&list, Dsack::default(), 4), [(900, 1000), (700, 800), (500, 600), (300, 400)]);
+    }
+
+    #[test]
+    fn a_dsack_comes_first_and_takes_a_place() {
+        let mut list = SackList::default();
+        for start in [100, 300, 500] {
+            list.report(start, start + 100);
+        }
+        let mut dsack = Dsack::default();
+        dsack.set(0, 50);
+        assert_eq!(blocks(&list, dsack, 3), [(0, 50), (500, 600), (300, 400)]);
+    }
+
+    #[test]
+    fn the_cumulative_acknowledgement_removes_what_it_reached() {
+        let mut list = SackList::default();
+        for start in [100, 300] {
+            list.report(start, start + 100);
+        }
+        list.remove_below(200);
+        assert_eq!(blocks(&list, Dsack::default(), 3), [(300, 400)]);
+    }
+}

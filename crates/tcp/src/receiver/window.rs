@@ -1,0 +1,437 @@
+//! The receive window: how much is offered, and how buffer and offer grow with the flow.
+//!
+//! Follows Linux 6.1. A segment costs its `truesize`, payload plus [`SEGMENT_OVERHEAD`], of the receive
+//! buffer, and `tcp_adv_win_scale` says which part of the buffer is offered as window. Three limits
+//! stand above the offer: the free part of the buffer; `window_clamp`, the offer of an empty buffer;
+//! and `rcv_ssthresh`, which starts low and grows with what arrives. Dynamic right-sizing (Fisk and
+//! Feng, LANL 2001) grows the buffer to what the application reads in a round trip.
+//!
+//! Not modelled: a buffer that overflows because segments are small (pruning and collapsing), global
+//! memory pressure, `SO_RCVBUF`, and the optional shrinking of the window.
+
+use daybreak_units::Instant;
+
+use crate::config::Config;
+
+/// What the kernel charges for a segment beyond its payload: `sk_buff` (256 bytes), shared info (320)
+/// and the sender's header room, which `kmalloc` rounds to 1024 with the shared info. This is the
+/// charge of a segment that came over veth, where the receiver gets the sender's buffers.
+pub(super) const SEGMENT_OVERHEAD: u64 = 1_280;
+/// The same without the rounding and with the largest header (256), as right-sizing estimates it.
+const ESTIMATED_OVERHEAD: u64 = 832;
+/// Segments in the initial window that right-sizing assumes (RFC 6928).
+const INITIAL_WINDOW_SEGMENTS: u32 = 10;
+/// Largest shift of RFC 7323, section 2.3.
+const MAX_WINDOW_SCALE: u8 = 14;
+/// Largest value of the window field.
+const MAX_FIELD: u64 = 65_535;
+
+/// State of the receive window. Bytes, unless a field says otherwise.
+#[derive(Clone, Debug)]
+pub(super) struct ReceiveWindow {
+    /// The offer of the last ACK.
+    rcv_wnd: u64,
+    /// `rcv_nxt` of the last ACK: the offer counts from here.
+    rcv_wup: u64,
+    /// Largest offer for now; grows with what arrives.
+    rcv_ssthresh: u64,
+    /// Offer of the empty buffer.
+    window_clamp: u64,
+    /// The receive buffer, overhead included (`sk_rcvbuf`).
+    rcvbuf: u64,
+    /// Shift of our window field.
+    scale: u8,
+    adv_win_scale: i8,
+    autotuning: bool,
+    rmem_max: u64,
+    /// Largest payload that we let the peer send (`advmss`).
+    advmss: u32,
+    /// The RTT as the receiver sees it in eighths of a microsecond; 0 before the first sample.
+    rcv_rtt_us8: u64,
+    /// When `rcv_nxt` reaches this, one window has arrived since `rtt_from`.
+    rtt_until: u64,
+    /// Start of that window in microseconds; 0 when no measurement runs.
+    rtt_from_us: u64,
+    /// What the application read in the last round trip that had more than those before.
+    space: u64,
+    /// Where its count started.
+    space_from: u64,
+    /// When, in microseconds.
+    space_since_us: u64,
+}
+
+impl ReceiveWindow {
+    /// The window before the handshake; the SYN can be filled from it.
+    pub(super) fn new(config: &Config) -> Self {
+        let mut window = Self {
+            rcv_wnd: 0,
+            rcv_wup: 0,
+            rcv_ssthresh: 0,
+            window_clamp: MAX_FIELD << MAX_WINDOW_SCALE,
+            rcvbuf: config.rmem.default,
+            scale: 0,
+            adv_win_scale: config.adv_win_scale,
+            autotuning: config.receive_autotuning,
+            rmem_max: config.rmem.max,
+            advmss: config.mtu.saturating_sub(40).max(1),
+            rcv_rtt_us8: 0,
+            rtt_until: 0,
+            rtt_from_us: 0,
+            space: 0,
+            space_from: 0,
+            space_since_us: 0,
+        };
+        window.select_initial(config.window_scaling);
+        window
+    }
+
+    /// The options are known: timestamps shorten every segment, and without window scaling the field
+    /// limits the window. `answering` is true at the passive end, whose first offer is made now.
+    pub(super) fn negotiate(&mut self, timestamps: bool, window_scaling: bool, answering: bool) {
+        if timestamps {
+            self.advmss = self.advmss.saturating_sub(12).max(1);
+        }
+        if answering {
+            self.window_clamp = MAX_FIELD << MAX_WINDOW_SCALE;
+            self.select_initial(window_scaling);
+        } else if !window_scaling {
+            self.scale = 0;
+            self.window_clamp = self.window_clamp.min(MAX_FIELD);
+        }
+    }
+
+    /// The connection is established and its first byte is `rcv_nxt`.
+    pub(super) fn established(&mut self, now: Instant, rcv_nxt: u64) {
+        let advmss = u64::from(self.advmss);
+        let whole = self.offer_of(self.rcvbuf);
+        self.window_clamp = self.window_clamp.min(whole);
+        // One segment stays in reserve.
+        if self.window_clamp > 2 * advmss && self.window_clamp + advmss > whole {
+            self.window_clamp = (2 * advmss).max(whole.saturating_sub(advmss));
+        }
+        self.rcv_ssthresh = self.rcv_ssthresh.min(self.window_clamp);
+        self.rcv_wup = rcv_nxt;
+        self.space = self.rcv_ssthresh.min(self.rcv_wnd).min(u64::from(INITIAL_WINDOW_SEGMENTS) * advmss).max(1);
+        self.space_from = rcv_nxt;
+        self.space_since_us = now.as_us();
+    }
+
+    /// [`ReceiveWindow::established`] was called.
+    pub(super) fn is_established(&self) -> bool {
+        self.space > 0
+    }
+
+    /// Offer of the first segment, not scaled.
+    pub(super) fn initial_offer(&self) -> u32 {
+        self.rcv_wnd as u32
+    }
+
+    #[inline]
+    pub(super) fn scale(&self) -> u8 {
+        self.scale
+    }
+    #[inline]
+    pub(super) fn advmss(&self) -> u32 {
+        self.advmss
+    }
+    #[inline]
+    pub(super) fn rcv_wup(&self) -> u64 {
+        self.rcv_wup
+    }
+    #[inline]
+    pub(super) fn rcv_wnd(&self) -> u64 {
+        self.rcv_wnd
+    }
+    #[inline]
+    pub(super) fn window_clamp(&self) -> u64 {
+        self.window_clamp
+    }
+    #[inline]
+    pub(super) fn rcv_rtt_us8(&self) -> u64 {
+        self.rcv_rtt_us8
+    }
+
+    /// What the peer may still send when `rcv_nxt` has been reached.
+    #[inline]
+    pub(super) fn remaining(&self, rcv_nxt: u64) -> u64 {
+        (self.rcv_wup + self.rcv_wnd).saturating_sub(rcv_nxt)
+    }
+
+    /// The window that an ACK would offer now, when `memory` bytes of the buffer are taken and full
+    /// segments have `rcv_mss` bytes; whole steps of the window field. The second value says that the
+    /// buffer is more than half full.
+    #[inline]
+    pub(super) fn candidate(&self, memory: u64, rcv_mss: u32) -> (u64, bool) {
+        let whole = self.offer_of(self.rcvbuf);
+        let full = self.window_clamp.min(whole);
+        let mss = u64::from(rcv_mss).min(full);
+        let step = (1u64 << self.scale) - 1;
+        let mut free = self.offer_of(self.rcvbuf.saturating_sub(memory));
+        let crowded = free < full / 2;
+        if mss == 0 {
+            return (0, crowded);
+        }
+        if crowded {
+            // The window must not grow by rounding now, and a sliver of it is none (RFC 9293, 3.8.6.2.2).
+            free &= !step;
+            if free < whole / 16 || free < mss {
+                return (0, crowded);
+            }
+        }
+        let free = free.min(self.rcv_ssthresh);
+        if self.scale > 0 {
+            return ((free + step) & !step, crowded);
+        }
+        // Without a scale the offer is kept at whole segments, and unless it is off by one, as it is.
+        let kept = self.rcv_wnd;
+        let window = if kept + mss <= free || kept > free {
+            free - free % mss
+        } else if mss == full && free > kept + full / 2 {
+            free
+        } else {
+            kept
+        };
+        (window, crowded)
+    }
+
+    /// An ACK of `rcv_nxt` goes out: settles its offer. The right edge never moves back.
+    #[inline]
+    pub(super) fn offer(&mut self, rcv_nxt: u64, memory: u64, rcv_mss: u32) {
+        let step = (1u64 << self.scale) - 1;
+        let (candidate, _) = self.candidate(memory, rcv_mss);
+        let current = self.remaining(rcv_nxt);
+        self.rcv_wnd = if candidate < current { (current + step) & !step } else { candidate };
+        self.rcv_wup = rcv_nxt;
+    }
+
+    /// The offer as the peer reads it: what the field can say.
+    #[inline]
+    pub(super) fn offered(&self) -> u32 {
+        ((self.rcv_wnd.min(MAX_FIELD << self.scale) >> self.scale) << self.scale) as u32
+    }
+
+    /// A segment of `len` bytes arrived while `memory` bytes of the buffer are taken, its own included:
+    /// `rcv_ssthresh` grows when segments like it fit the buffer. True when it grew.
+    #[inline]
+    pub(super) fn grow(&mut self, len: u32, truesize: u64, memory: u64, rcv_mss: u32) -> bool {
+        let limit = self.window_clamp.min(self.offer_of(self.rcvbuf.saturating_sub(memory)));
+        if limit <= self.rcv_ssthresh {
+            return false;
+        }
+        let len = u64::from(len);
+        let step = if self.offer_of(truesize) <= len {
+            2 * u64::from(self.advmss)
+        } else {
+            self.slow_step(len, truesize, rcv_mss)
+        };
+        if step == 0 {
+            return false;
+        }
+        self.rcv_ssthresh = limit.min(self.rcv_ssthresh + step.max(2 * len));
+        true
+    }
+
+    /// Growth for a segment whose overhead exceeds its payload: allowed while the window is small
+    /// enough for the buffer to hold as many of them.
+    fn slow_step(&self, len: u64, truesize: u64, rcv_mss: u32) -> u64 {
+        let mut cost = self.offer_of(truesize) / 2;
+        let mut window = self.offer_of(self.rmem_max) / 2;
+        while self.rcv_ssthresh <= window {
+            if cost <= len {
+                return 2 * u64::from(rcv_mss);
+            }
+            cost /= 2;
+            window /= 2;
+        }
+        0
+    }
+
+    /// RTT by an echoed timestamp: at least a tick. Smoothed by an eighth.
+    pub(super) fn rtt_by_timestamp(&mut self, sample_us: u64) {
+        self.rcv_rtt_us8 = match self.rcv_rtt_us8 {
+            0 => sample_us * 8,
+            smoothed => smoothed - smoothed / 8 + sample_us,
+        };
+    }
+
+    /// RTT by the time that one window takes to arrive: an upper bound, so the least counts.
+    #[inline]
+    pub(super) fn rtt_by_window(&mut self, now: Instant, rcv_nxt: u64) {
+        if self.rtt_from_us != 0 {
+            if rcv_nxt < self.rtt_until {
+                return;
+            }
+            let sample_us8 = (now.as_us().saturating_sub(self.rtt_from_us)).max(1) * 8;
+            if self.rcv_rtt_us8 == 0 || sample_us8 < self.rcv_rtt_us8 {
+                self.rcv_rtt_us8 = sample_us8;
+            }
+        }
+        self.rtt_until = rcv_nxt + self.rcv_wnd;
+        // The first microsecond of a run counts as the second: zero means "not started".
+        self.rtt_from_us = now.as_us().max(1);
+    }
+
+    /// The application has read everything up to `copied`: right-size the buffer once a round trip.
+    #[inline]
+    pub(super) fn adjust_space(&mut self, now: Instant, copied: u64) {
+        let now_us = now.as_us();
+        if self.rcv_rtt_us8 == 0 || now_us - self.space_since_us < self.rcv_rtt_us8 / 8 {
+            return;
+        }
+        let read = copied - self.space_from;
+        if read > self.space {
+            if self.autotuning {
+                self.right_size(read);
+            }
+            self.space = read;
+        }
+        self.space_from = copied;
+        self.space_since_us = now_us;
+    }
+
+    /// Room for what was `read` in a round trip, twice, for the next one may bring a recovery; and for
+    /// its growth over the previous round trip, twice again.
+    fn right_size(&mut self, read: u64) {
+        let advmss = u64::from(self.advmss);
+        let steady = 2 * read + 16 * advmss;
+        let growth = u128::from(steady) * u128::from(read - self.space) / u128::from(self.space);
+        let segments = (u128::from(steady) + 2 * growth) / u128::from(advmss);
+        let mut segment_memory = advmss + ESTIMATED_OVERHEAD;
+        while self.offer_of(segment_memory) < advmss {
+            segment_memory += 128;
+        }
+        let rcvbuf = (segments * u128::from(segment_memory)).min(u128::from(self.rmem_max)) as u64;
+        if rcvbuf > self.rcvbuf {
+            self.rcvbuf = rcvbuf;
+            self.window_clamp = self.offer_of(rcvbuf);
+        }
+    }
+
+    /// The first offer, in whole segments, and the scale that the largest buffer will need.
+    fn select_initial(&mut self, window_scaling: bool) {
+        let mss = u64::from(self.advmss);
+        let space = self.offer_of(self.rcvbuf).min(self.window_clamp);
+        let space = if space > mss { space - space % mss } else { space };
+        self.rcv_wnd = space.min(MAX_FIELD);
+        self.scale = 0;
+        if window_scaling {
+            let largest = space.max(self.rmem_max).min(self.window_clamp).max(1);
+            self.scale = (largest.ilog2() as u8).saturating_sub(15).min(MAX_WINDOW_SCALE);
+        }
+        self.window_clamp = self.window_clamp.min(MAX_FIELD << self.scale);
+        self.rcv_ssthresh = self.rcv_wnd;
+    }
+
+    /// The part of `space` bytes of buffer that is offered as window.
+    #[inline]
+    fn offer_of(&self, space: u64) -> u64 {
+        if self.adv_win_scale <= 0 {
+            space >> self.adv_win_scale.unsigned_abs()
+        } else {
+            space - (space >> self.adv_win_scale.unsigned_abs())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn established(config: &Config) -> ReceiveWindow {
+        let mut window = ReceiveWindow::new(config);
+        window.negotiate(true, true, true);
+        window.established(Instant::ZERO, 1);
+        window
+    }
+
+    #[test]
+    fn the_first_offers_are_those_that_linux_is_known_for() {
+        // tcp_rmem 131072 gives 65536 bytes of window; 44 * 1460 = 64240 in a SYN and, with
+        // timestamps agreed, 45 * 1448 = 65160 in a SYN-ACK. 6 MiB need a shift of 22 - 15 = 7.
+        let mut window = ReceiveWindow::new(&Config::default());
+        assert_eq!((window.initial_offer(), window.scale()), (64_240, 7));
+        window.negotiate(true, true, true);
+        assert_eq!((window.initial_offer(), window.scale()), (65_160, 7));
+        // 65536 - 1448 in reserve: the 64088 of `ss -i`.
+        window.established(Instant::ZERO, 1);
+        assert_eq!(window.rcv_ssthresh, 64_088);
+        assert_eq!(window.space, 14_480);
+    }
+
+    #[test]
+    fn without_a_scale_the_offer_is_whole_segments() {
+        let mut window = ReceiveWindow::new(&Config::default());
+        window.negotiate(true, false, true);
+        window.established(Instant::ZERO, 1);
+        window.offer(1, 0, 1448);
+        // 64088 is less than one segment below the 65160 of the SYN-ACK, which may not shrink.
+        assert_eq!(window.offered(), 65_160);
+        window.offer(1 + 65_160, 0, 1448);
+        // All of it used: 44 segments fit into 64088.
+        assert_eq!(window.offered(), 63_712);
+    }
+
+    #[test]
+    fn the_right_edge_never_moves_back() {
+        let mut window = established(&Config::default());
+        window.offer(1, 0, 1448);
+        let edge = window.rcv_wup + window.rcv_wnd;
+        window.offer(1_001, 60_000, 1448);
+        assert!(window.rcv_wup + window.rcv_wnd >= edge);
+        assert!(window.rcv_wup + window.rcv_wnd < edge + 128);
+    }
+
+    #[test]
+    fn a_crowded_buffer_offers_nothing_rather_than_a_sliver() {
+        let mut window = established(&Config::default());
+        // Free: half of 131072 - 123000 = 4036, below 65536 / 16 = 4096.
+        window.offer(64_089, 123_000, 1448);
+        // The edge of the SYN-ACK, 1 + 65160, still stands; the rest is rounded up to 128.
+        assert_eq!(window.rcv_wnd, (65_161u64 - 64_089).next_multiple_of(128));
+        window.offer(65_300, 123_000, 1448);
+        assert_eq!(window.rcv_wnd, 0);
+    }
+
+    #[test]
+    fn right_sizing_follows_its_formula() {
+        let mut window = established(&Config::default());
+        window.rtt_by_timestamp(1_000);
+        assert_eq!(window.rcv_rtt_us8, 8_000);
+        // 28960 bytes in the first round trip, twice the assumed 14480:
+        // steady = 2 * 28960 + 16 * 1448 = 81088; growth = 81088 * 14480 / 14480 = 81088;
+        // (81088 + 2 * 81088) / 1448 = 168 segments; one costs 1448 + 832 = 2280, plus 128 until
+        // half of it reaches 1448: 2920. 168 * 2920 = 490560.
+        window.adjust_space(Instant::ZERO + daybreak_units::Duration::from_ms(1), 1 + 28_960);
+        assert_eq!(window.rcvbuf, 490_560);
+        assert_eq!(window.window_clamp, 245_280);
+        assert_eq!(window.space, 28_960);
+        // Less in the next round trip: nothing changes but the start of the count.
+        window.adjust_space(Instant::ZERO + daybreak_units::Duration::from_ms(2), 1 + 40_000);
+        assert_eq!((window.rcvbuf, window.space, window.space_from), (490_560, 28_960, 40_001));
+    }
+
+    #[test]
+    fn the_offer_grows_by_two_segments_for_each_that_arrives() {
+        let mut window = established(&Config::default());
+        window.rcvbuf = 490_560;
+        window.window_clamp = 245_280;
+        assert!(window.grow(1_448, 1_448, 2_728, 1_448));
+        assert_eq!(window.rcv_ssthresh, 64_088 + 2 * 1_448);
+        // Ever more, up to what the buffer offers beside the segment itself: (490560 - 2728) / 2.
+        while window.grow(1_448, 1_448, 2_728, 1_448) {}
+        assert_eq!(window.rcv_ssthresh, 243_916);
+    }
+
+    #[test]
+    fn segments_that_are_mostly_overhead_grow_it_only_while_it_is_small() {
+        let mut window = established(&Config::default());
+        window.rcvbuf = 6_291_456;
+        window.window_clamp = 3_145_728;
+        // 200 bytes cost 1480 and take 740 of window. Half of that, 370, does not fit 200 bytes; a
+        // quarter, 185, does, and is allowed up to a quarter of the largest window: 786432.
+        assert!(window.grow(200, 1_480, 1_480, 536));
+        assert_eq!(window.rcv_ssthresh, 64_088 + 2 * 536);
+        while window.grow(200, 1_480, 1_480, 536) {}
+        assert!(window.rcv_ssthresh > 786_432 && window.rcv_ssthresh <= 786_432 + 2 * 536);
+    }
+}
