@@ -25,6 +25,7 @@
 
 use daybreak_units::{Duration, Instant};
 
+use super::jiffies::Jiffies;
 use super::{AckSample, CaEvent, CaState, Congestion, Context, Window};
 use crate::slow_start::{HyStart, SlowStart};
 
@@ -61,7 +62,7 @@ struct Epoch {
 #[derive(Clone, Debug)]
 pub struct Cubic<S: SlowStart = HyStart> {
     slow_start: S,
-    jiffy: Duration,
+    jiffies: Jiffies,
     /// Jiffies a second.
     hz: u64,
     epoch: Option<Epoch>,
@@ -84,8 +85,8 @@ impl<S: SlowStart> Default for Cubic<S> {
     fn default() -> Self {
         Self {
             slow_start: S::default(),
-            jiffy: Duration::from_ms(1),
-            hz: 1_000,
+            jiffies: Jiffies::default(),
+            hz: Jiffies::default().hz(),
             epoch: None,
             w_max: 0,
             per_segment: 0,
@@ -100,17 +101,15 @@ impl<S: SlowStart> Default for Cubic<S> {
 
 impl<S: SlowStart> Congestion for Cubic<S> {
     fn init(&mut self, _window: &mut Window, ctx: &Context) {
-        if !ctx.jiffy.is_zero() {
-            self.jiffy = ctx.jiffy;
-            self.hz = 1_000_000_000_000 / ctx.jiffy.as_ps();
-        }
+        self.jiffies = Jiffies::new(ctx.jiffy);
+        self.hz = self.jiffies.hz();
         self.forget(ctx);
     }
 
     fn on_ack_sample(&mut self, window: &mut Window, ack: &AckSample) {
         let Some(rtt) = ack.rtt else { return };
         if let Some(epoch) = self.epoch
-            && self.jiffies(ack.now) < epoch.start + self.hz
+            && self.jiffies.at(ack.now) < epoch.start + self.hz
         {
             return;
         }
@@ -134,7 +133,7 @@ impl<S: SlowStart> Congestion for Cubic<S> {
                 return;
             }
         }
-        self.follow_curve(window.cwnd, acked, self.jiffies(ack.now));
+        self.follow_curve(window.cwnd, acked, self.jiffies.at(ack.now));
         window.additive_increase(self.per_segment, acked);
     }
 
@@ -151,8 +150,8 @@ impl<S: SlowStart> Congestion for Cubic<S> {
 
     fn on_event(&mut self, _window: &mut Window, event: CaEvent, ctx: &Context) {
         let CaEvent::TxStart { idle } = event else { return };
-        let now = self.jiffies(ctx.now);
-        let idle = now - self.jiffies(Instant::ZERO + (ctx.now - Instant::ZERO).saturating_sub(idle));
+        let now = self.jiffies.at(ctx.now);
+        let idle = now - self.jiffies.at(Instant::ZERO + (ctx.now - Instant::ZERO).saturating_sub(idle));
         if let Some(epoch) = &mut self.epoch {
             epoch.start = (epoch.start + idle).min(now);
         }
@@ -169,12 +168,7 @@ impl<S: SlowStart> Cubic<S> {
     fn forget(&mut self, ctx: &Context) {
         let mut slow_start = std::mem::take(&mut self.slow_start);
         slow_start.restart(ctx.now, ctx.snd_nxt);
-        *self = Self { slow_start, jiffy: self.jiffy, hz: self.hz, ..Self::default() };
-    }
-
-    #[inline]
-    fn jiffies(&self, now: Instant) -> u64 {
-        now.as_ps() / self.jiffy.as_ps()
+        *self = Self { slow_start, jiffies: self.jiffies, hz: self.hz, ..Self::default() };
     }
 
     /// Recomputes how many acknowledged segments earn one more.
@@ -212,7 +206,7 @@ impl<S: SlowStart> Cubic<S> {
 
     /// The curve's time `jiffies` into the epoch, in 1/1024 s, one smallest RTT ahead.
     fn curve_time(&self, jiffies: u64) -> u64 {
-        let ahead = self.min_delay.as_ps().div_ceil(self.jiffy.as_ps());
+        let ahead = self.jiffies.covering(self.min_delay);
         ((jiffies + ahead) << TICKS) / self.hz
     }
 

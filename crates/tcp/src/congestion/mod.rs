@@ -6,15 +6,21 @@
 
 use daybreak_units::{Duration, Instant, Rate};
 
+mod bbr;
 mod cubic;
+mod jiffies;
 mod registry;
 mod reno;
 mod westwood;
 
+pub use bbr::Bbr;
 pub use cubic::Cubic;
 pub use reno::Reno;
 pub use registry::{Entry, REGISTRY, UnknownVariant, find};
 pub use westwood::Westwood;
+
+/// Largest segmentation burst in bytes: 64 KiB less Linux's room for headers (`sk_gso_max_size`).
+pub(crate) const GSO_MAX_BYTES: u64 = 65_215;
 
 /// The sender's congestion state, as in Linux and RFC 6582/6675 terms.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]

@@ -17,8 +17,9 @@
 //!
 //! Validated by the worked numbers below and by its curve over a drop-tail path (`tests/curves`).
 
-use daybreak_units::{Duration, Instant};
+use daybreak_units::Duration;
 
+use super::jiffies::Jiffies;
 use super::{AckSample, CaEvent, Congestion, Context, Window, reno};
 
 /// Shortest interval of a bandwidth sample.
@@ -29,7 +30,7 @@ const INITIAL_RTT: Duration = Duration::from_secs(20);
 /// The rule.
 #[derive(Clone, Debug)]
 pub struct Westwood {
-    jiffy: Duration,
+    jiffies: Jiffies,
     /// [`MIN_INTERVAL`] in jiffies.
     min_interval: u64,
     /// Bandwidth after the first and after the second filter, in bytes a jiffy; `None` before the
@@ -53,34 +54,18 @@ pub struct Westwood {
 
 impl Default for Westwood {
     fn default() -> Self {
-        let mut rule = Self {
-            jiffy: Duration::ZERO,
-            min_interval: 0,
-            bandwidth: None,
-            interval_start: 0,
-            confirmed: 0,
-            snd_una: None,
-            accounted: 0,
-            rtt: 0,
-            min_rtt: None,
-            last_min_rtt: 0,
-        };
-        rule.set_jiffy(Duration::from_ms(1));
-        rule
+        Self::new(Jiffies::default())
     }
 }
 
 impl Congestion for Westwood {
     fn init(&mut self, _window: &mut Window, ctx: &Context) {
-        *self = Self::default();
-        if !ctx.jiffy.is_zero() {
-            self.set_jiffy(ctx.jiffy);
-        }
-        self.interval_start = self.jiffies(ctx.now);
+        *self = Self::new(Jiffies::new(ctx.jiffy));
+        self.interval_start = self.jiffies.at(ctx.now);
     }
 
     fn on_ack_sample(&mut self, _window: &mut Window, ack: &AckSample) {
-        self.close_interval(self.jiffies(ack.now));
+        self.close_interval(self.jiffies.at(ack.now));
         // The first ACK only says where to count from.
         let before = self.snd_una.unwrap_or(ack.snd_una);
         self.confirmed += if ack.is_fast_path {
@@ -93,7 +78,7 @@ impl Congestion for Westwood {
         self.min_rtt = Some(self.last_min_rtt);
         // Only now: the ACK's own RTT serves the next one.
         if let Some(rtt) = ack.rtt.filter(|rtt| rtt.as_us() > 0) {
-            self.rtt = self.round_up(rtt);
+            self.rtt = self.jiffies.covering(rtt);
         }
     }
 
@@ -122,21 +107,19 @@ impl Congestion for Westwood {
 }
 
 impl Westwood {
-    fn set_jiffy(&mut self, jiffy: Duration) {
-        self.jiffy = jiffy;
-        self.min_interval = self.round_up(MIN_INTERVAL);
-        self.rtt = self.round_up(INITIAL_RTT);
-        self.last_min_rtt = self.rtt;
-    }
-
-    #[inline]
-    fn jiffies(&self, now: Instant) -> u64 {
-        now.as_ps() / self.jiffy.as_ps()
-    }
-
-    #[inline]
-    fn round_up(&self, span: Duration) -> u64 {
-        span.as_ps().div_ceil(self.jiffy.as_ps())
+    fn new(jiffies: Jiffies) -> Self {
+        Self {
+            jiffies,
+            min_interval: jiffies.covering(MIN_INTERVAL),
+            bandwidth: None,
+            interval_start: 0,
+            confirmed: 0,
+            snd_una: None,
+            accounted: 0,
+            rtt: jiffies.covering(INITIAL_RTT),
+            min_rtt: None,
+            last_min_rtt: jiffies.covering(INITIAL_RTT),
+        }
     }
 
     /// Ends the interval when it is long enough, and filters its bandwidth.
@@ -190,6 +173,8 @@ fn smoothed(old: u64, new: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use daybreak_units::Instant;
+
     use super::*;
 
     const MSS: u64 = 1_000;

@@ -15,7 +15,7 @@
 use daybreak_units::{Duration, Instant};
 
 use super::SlowStart;
-use crate::congestion::{AckSample, Window};
+use crate::congestion::{AckSample, GSO_MAX_BYTES, Window};
 
 /// Smaller windows are never judged (`hystart_low_window`).
 const LOW_WINDOW: u32 = 16;
@@ -25,8 +25,6 @@ const TRAIN_SPACING_US: u64 = 2_000;
 const MIN_SAMPLES: u32 = 8;
 /// Bounds of the tolerated rise of the RTT.
 const DELAY_RISE_US: (u64, u64) = (4_000, 16_000);
-/// Largest segmentation burst in bytes: 64 KiB less the room for headers (`sk_gso_max_size`).
-const MAX_BURST_BYTES: u64 = 65_215;
 /// Bursts that may pile up between sender and receiver, and the most they may lengthen a train.
 const BURSTS: u64 = 4;
 const MAX_BURST_DELAY_US: u64 = 1_000;
@@ -91,7 +89,7 @@ impl HyStart {
 fn burst_delay_us(window: &Window) -> u64 {
     match window.pacing_rate.as_bytes_per_sec() {
         0 => 0,
-        rate => (MAX_BURST_BYTES * BURSTS * 1_000_000 / rate).min(MAX_BURST_DELAY_US),
+        rate => (GSO_MAX_BYTES * BURSTS * 1_000_000 / rate).min(MAX_BURST_DELAY_US),
     }
 }
 
