@@ -1,9 +1,9 @@
 """Daybreak: a laboratory for TCP on networks whose paths change under running connections.
 
-    import daybreak
-    scenario = daybreak.load("scenarios/01-one-flow.toml")
-    run = daybreak.run(scenario, engine="simulated", seed=1)
-    print(run.flows)
+import daybreak
+scenario = daybreak.load("scenarios/01-one-flow.toml")
+run = daybreak.run(scenario, engine="simulated", seed=1)
+print(run.flows)
 """
 
 from .scenario import Scenario, load, save

@@ -16,3 +16,6 @@ def variants() -> list[tuple[str, str]]:
 
 def queues() -> list[tuple[str, str]]:
     """Every queue discipline: its name and a line about it."""
+
+def check_plan(plan: str) -> None:
+    """Raises PlanError unless the engine understands every word of the plan."""

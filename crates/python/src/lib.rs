@@ -2,6 +2,7 @@
 //! Python is thin over Rust: nothing is decided here.
 
 mod errors;
+mod plan;
 mod random;
 mod registries;
 
@@ -10,6 +11,8 @@ use pyo3::prelude::*;
 /// The engine of Daybreak, its registries and its random streams.
 #[pymodule]
 mod _native {
+    #[pymodule_export]
+    use super::plan::check_plan;
     #[pymodule_export]
     use super::random::Stream;
     #[pymodule_export]

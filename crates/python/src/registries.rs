@@ -1,5 +1,6 @@
 //! The registries: every name that a scenario may use, with a line about each.
 
+use daybreak_fabric::queue;
 use daybreak_tcp::congestion;
 use pyo3::prelude::*;
 
@@ -12,5 +13,5 @@ pub fn variants() -> Vec<(&'static str, &'static str)> {
 /// Every queue discipline: its name and a line about it.
 #[pyfunction]
 pub fn queues() -> Vec<(&'static str, &'static str)> {
-    vec![("drop_tail", "first in, first out; an arrival that does not fit is lost")]
+    queue::REGISTRY.to_vec()
 }

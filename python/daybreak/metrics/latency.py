@@ -29,9 +29,7 @@ def percentiles(
         .group_by(by, "from_ns", "to_ns")
         .agg(pl.col("packets").cast(pl.Int64).sum())
         .sort(by, "from_ns")
-        .with_columns(
-            pl.col("packets").cum_sum().over(by).alias("seen"), pl.col("packets").sum().over(by).alias("all")
-        )
+        .with_columns(pl.col("packets").cum_sum().over(by).alias("seen"), pl.col("packets").sum().over(by).alias("all"))
     )
     rows = [
         pooled.filter(pl.col("seen") >= pl.col("all") * (percent / 100) - 1e-9)

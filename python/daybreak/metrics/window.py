@@ -7,9 +7,7 @@ import polars as pl
 from daybreak.metrics.errors import check_columns, positive
 
 
-def series(
-    window: pl.DataFrame, flows: pl.DataFrame, *, bin_ns: int, end_ns: int, by: str = "group"
-) -> pl.DataFrame:
+def series(window: pl.DataFrame, flows: pl.DataFrame, *, bin_ns: int, end_ns: int, by: str = "group") -> pl.DataFrame:
     """Largest window of each bin over time: columns ``by``, ``time_s`` (start of the bin), ``kilobytes``.
 
     Bins of a flow that has ended, or that were not sampled, have 0: nothing is in flight. The windows of

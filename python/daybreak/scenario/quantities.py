@@ -214,6 +214,9 @@ class QueueLimit(Quantity):
         same_kind = not isinstance(other, QueueLimit) or other.in_packets == self.in_packets
         return same_kind and int(self) == other
 
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
     def __hash__(self) -> int:
         return hash((int(self), self.in_packets))
 

@@ -49,7 +49,7 @@ def _one_or_many(value: Any) -> Any:
     return (value,) if isinstance(value, str) else value
 
 
-Via = Annotated[tuple[str, ...], BeforeValidator(_one_or_many)]
+Via = Annotated[tuple[str, ...], BeforeValidator(_one_or_many, json_schema_input_type=str | tuple[str, ...])]
 """Links that a path must take, in their order; the rest of it is the shortest way. One name or a list."""
 
 

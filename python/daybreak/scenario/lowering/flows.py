@@ -1,0 +1,136 @@
+"""The flows of a scenario one by one, with what is random drawn from streams named after them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from daybreak import _native
+from daybreak._native import Stream
+from daybreak.errors import ScenarioError
+
+from ..quantities import Span
+from ..scenario import Scenario
+from ..traffic import Arrivals, Exponential, Flow, Sizes, Uniform
+from .names import look_up
+
+_MOST_FLOWS = 1_000_000
+# Drawn times are whole nanoseconds, so that a last digit that another machine's log() rounds otherwise is not seen.
+_DRAWN_TO = 1_000
+
+
+@dataclass(frozen=True)
+class PlannedFlow:
+    """One flow with its numbers; names of the network are not looked up yet."""
+
+    field: str
+    name: str
+    family: str
+    group: str
+    source: str
+    destination: str
+    variant: str
+    bytes: int
+    start_ps: int
+    via: tuple[str, ...]
+    ack_via: tuple[str, ...]
+    stack: str | None
+    receiver_stack: str | None
+
+
+def planned_flows(scenario: Scenario, seed: int) -> list[PlannedFlow]:
+    """All flows, in the order of the scenario."""
+    flows: list[PlannedFlow] = []
+    for i, flow in enumerate(scenario.flows):
+        flows += _flows(flow, i, seed)
+    for i, arrivals in enumerate(scenario.arrivals):
+        flows += _arrivals(arrivals, f"arrivals[{i}]", seed)
+    if not flows:
+        raise ScenarioError("the scenario has no flows: expected at least one in flows or arrivals", "flows")
+    if len(flows) > _MOST_FLOWS:
+        raise ScenarioError(f"the scenario has {len(flows)} flows: expected at most {_MOST_FLOWS}", "flows")
+    names: set[str] = set()
+    known = [name for name, _ in _native.variants()]
+    for flow in flows:
+        if flow.name in names:
+            raise ScenarioError(f'{flow.field}.name = "{flow.name}": expected a name that no other flow has')
+        names.add(flow.name)
+        look_up(flow.variant, known, f"{flow.field}.variant", "variant")
+        if flow.start_ps >= scenario.duration:
+            raise ScenarioError(
+                f"{flow.field}.start: flow {flow.name} would start at {Span(flow.start_ps)}: expected a start before "
+                f"the end at {scenario.duration}",
+                f"{flow.field}.start",
+            )
+    return flows
+
+
+def _flows(flow: Flow, index: int, seed: int) -> Iterator[PlannedFlow]:
+    family = flow.name or f"flow-{index}"
+    for k in range(flow.count):
+        name = family if flow.count == 1 else f"{family}-{k}"
+        yield PlannedFlow(
+            field=f"flows[{index}]", name=name, family=family, group=flow.group or family, source=flow.from_,
+            destination=flow.to, variant=flow.variant, bytes=int(flow.size),
+            start_ps=_drawn(flow.start, Stream(seed, f"flow/{name}/start")),
+            via=flow.via, ack_via=flow.ack_via, stack=flow.stack, receiver_stack=flow.receiver_stack,
+        )  # fmt: skip
+
+
+def _arrivals(arrivals: Arrivals, field: str, seed: int) -> Iterator[PlannedFlow]:
+    sizes = _draw_sizes(arrivals.sizes, Stream(seed, f"sizes/{arrivals.stream or arrivals.name}"), f"{field}.sizes")
+    gaps = Stream(seed, f"arrivals/{arrivals.name}/gap")
+    now = _drawn(arrivals.start, Stream(seed, f"arrivals/{arrivals.name}/start"))
+    for k, size in enumerate(sizes):
+        if k and k % arrivals.at_once == 0:
+            now += _drawn(arrivals.every, gaps)
+        yield PlannedFlow(
+            field=field, name=f"{arrivals.name}-{k}", family=arrivals.name, group=arrivals.group or arrivals.name,
+            source=arrivals.from_, destination=arrivals.to, variant=arrivals.variant, bytes=size, start_ps=now,
+            via=arrivals.via, ack_via=arrivals.ack_via, stack=arrivals.stack, receiver_stack=arrivals.receiver_stack,
+        )  # fmt: skip
+
+
+def _drawn(time: Span | Uniform | Exponential, stream: Stream) -> int:
+    """Picoseconds of a time, drawn if it is random."""
+    if isinstance(time, Uniform):
+        low, high = (int(end) // _DRAWN_TO for end in time.uniform)
+        return (low + stream.below(high - low + 1)) * _DRAWN_TO
+    if isinstance(time, Exponential):
+        return round(-math.log(1.0 - stream.unit()) * int(time.exponential) / _DRAWN_TO) * _DRAWN_TO
+    return int(time)
+
+
+def _draw_sizes(sizes: Sizes, stream: Stream, field: str) -> list[int]:
+    """Sizes that add up to the total: each even among those after which the rest can still be made."""
+    choice = sorted({int(size) for size in sizes.choice})
+    unit = math.gcd(int(sizes.total), *choice)
+    steps = [size // unit for size in choice]
+    total = int(sizes.total) // unit
+    if total > 10_000_000:
+        raise ScenarioError(f"{field}.total = {sizes.total}: expected a total that is a rounder multiple of the sizes")
+    fewest = _fewest_parts(steps, total)
+    if fewest[total] > sizes.max_flows:
+        listed = ", ".join(str(size) for size in sizes.choice)
+        raise ScenarioError(
+            f"{field}.total = {sizes.total}: at most {sizes.max_flows} flows of {listed} cannot add up to it",
+            f"{field}.total",
+        )
+    drawn: list[int] = []
+    left = total
+    while left:
+        flows_left = sizes.max_flows - len(drawn) - 1
+        fitting = [step for step in steps if step <= left and fewest[left - step] <= flows_left]
+        step = fitting[stream.below(len(fitting))]
+        drawn.append(step * unit)
+        left -= step
+    return drawn
+
+
+def _fewest_parts(steps: list[int], total: int) -> list[float]:
+    """For every sum up to `total`, the fewest steps that make it; infinite where none do."""
+    fewest: list[float] = [0] + [math.inf] * total
+    for amount in range(1, total + 1):
+        fewest[amount] = min((fewest[amount - step] for step in steps if step <= amount), default=math.inf) + 1
+    return fewest

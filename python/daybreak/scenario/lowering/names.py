@@ -1,0 +1,27 @@
+"""Looks names up; an unknown one is an error that lists the known ones."""
+
+import difflib
+from collections.abc import Sequence
+
+from daybreak.errors import UnknownName
+
+_LISTED = 12
+
+
+def look_up(name: str, known: Sequence[str], field: str, noun: str) -> int:
+    """The index of `name` in `known`."""
+    try:
+        return known.index(name)
+    except ValueError:
+        raise unknown(name, known, field, noun) from None
+
+
+def unknown(name: str, known: Sequence[str], field: str, noun: str) -> UnknownName:
+    """The error of a name that is not `known`."""
+    if not known:
+        return UnknownName(f'{field} = "{name}": there is no {noun} at all', field)
+    close = difflib.get_close_matches(name, known, n=1)
+    guess = f' (did you mean "{close[0]}"?)' if close else ""
+    listed = ", ".join(list(known)[:_LISTED])
+    more = f" and {len(known) - _LISTED} more" if len(known) > _LISTED else ""
+    return UnknownName(f'{field} = "{name}": there is no such {noun}{guess}; known are {listed}{more}', field)

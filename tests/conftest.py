@@ -1,0 +1,36 @@
+"""Small scenarios that the tests start from."""
+
+import pytest
+
+from daybreak.scenario import Scenario
+
+
+@pytest.fixture
+def one_flow() -> Scenario:
+    """A flow of 1 MB over a dumbbell."""
+    return Scenario.parse(
+        {
+            "name": "one flow",
+            "duration": "1 s",
+            "topology": {"kind": "dumbbell", "rate": "10 Gbit/s", "delay": "20 us", "queue": "350 packets"},
+            "flows": [{"from": "sender-0", "to": "receiver-0", "size": "1 MB"}],
+        }
+    )
+
+
+@pytest.fixture
+def migration() -> Scenario:
+    """Two flows on the migration testbed, one of them moved every 10 ms."""
+    return Scenario.parse(
+        {
+            "name": "migration",
+            "duration": "2 s",
+            "topology": {"kind": "migration_testbed"},
+            "stack": {"mtu": 9000},
+            "flows": [
+                {"name": "main", "from": "sender-main", "to": "receiver-main", "size": "32 MiB", "via": "green"},
+                {"name": "moved", "from": "sender-migrated", "to": "receiver-migrated", "size": "32 MiB"},
+            ],
+            "timelines": [{"kind": "migrate", "flows": ["moved"], "between": ["blue", "green"], "period": "10 ms"}],
+        }
+    )
