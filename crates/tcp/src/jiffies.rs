@@ -20,6 +20,13 @@ pub(crate) struct Jiffies {
     length: Duration,
 }
 
+impl Default for Jiffies {
+    /// HZ = 1000.
+    fn default() -> Self {
+        Self { length: Duration::from_ms(1) }
+    }
+}
+
 impl Jiffies {
     /// A clock that ticks every `length`; at least one picosecond.
     pub(crate) fn new(length: Duration) -> Self {
@@ -34,6 +41,11 @@ impl Jiffies {
     /// Ticks that cover `span`, rounded up.
     pub(crate) fn covering(self, span: Duration) -> u64 {
         span.as_ps().div_ceil(self.length.as_ps())
+    }
+
+    /// Ticks a second (HZ).
+    pub(crate) fn hz(self) -> u64 {
+        Duration::from_secs(1).as_ps() / self.length.as_ps()
     }
 
     /// `ticks` as a span.

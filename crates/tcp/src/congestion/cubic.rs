@@ -25,8 +25,8 @@
 
 use daybreak_units::{Duration, Instant};
 
-use super::jiffies::Jiffies;
 use super::{AckSample, CaEvent, CaState, Congestion, Context, Window};
+use crate::jiffies::Jiffies;
 use crate::slow_start::{HyStart, SlowStart};
 
 /// Multiplicative decrease of 0.7 as 717/1024 (RFC 9438, section 4.6).
@@ -101,7 +101,7 @@ impl<S: SlowStart> Default for Cubic<S> {
 
 impl<S: SlowStart> Congestion for Cubic<S> {
     fn init(&mut self, _window: &mut Window, ctx: &Context) {
-        self.jiffies = Jiffies::new(ctx.jiffy);
+        self.jiffies = ctx.jiffies();
         self.hz = self.jiffies.hz();
         self.forget(ctx);
     }

@@ -6,9 +6,10 @@
 
 use daybreak_units::{Duration, Instant, Rate};
 
+use crate::jiffies::Jiffies;
+
 mod bbr;
 mod cubic;
-mod jiffies;
 mod registry;
 mod reno;
 mod westwood;
@@ -221,7 +222,14 @@ pub struct Context {
     /// Congestion state.
     pub state: CaState,
     /// Length of a jiffy (`Config::jiffy`): rules whose Linux original counts time in jiffies need it.
+    /// Zero stands for a millisecond.
     pub jiffy: Duration,
+}
+
+impl Context {
+    fn jiffies(&self) -> Jiffies {
+        if self.jiffy.is_zero() { Jiffies::default() } else { Jiffies::new(self.jiffy) }
+    }
 }
 
 /// One congestion control rule.

@@ -19,8 +19,8 @@
 
 use daybreak_units::Duration;
 
-use super::jiffies::Jiffies;
 use super::{AckSample, CaEvent, Congestion, Context, Window, reno};
+use crate::jiffies::Jiffies;
 
 /// Shortest interval of a bandwidth sample.
 const MIN_INTERVAL: Duration = Duration::from_ms(50);
@@ -60,7 +60,7 @@ impl Default for Westwood {
 
 impl Congestion for Westwood {
     fn init(&mut self, _window: &mut Window, ctx: &Context) {
-        *self = Self::new(Jiffies::new(ctx.jiffy));
+        *self = Self::new(ctx.jiffies());
         self.interval_start = self.jiffies.at(ctx.now);
     }
 

@@ -20,8 +20,8 @@
 
 use daybreak_units::{Duration, Rate, Stream};
 
-use super::jiffies::Jiffies;
 use super::{AckSample, CaEvent, CaState, Congestion, Context, GSO_MAX_BYTES, Window};
+use crate::jiffies::Jiffies;
 
 mod aggregation;
 mod bandwidth;
@@ -164,7 +164,7 @@ impl Bbr {
 
 impl Congestion for Bbr {
     fn init(&mut self, window: &mut Window, ctx: &Context) {
-        *self = Self { random: self.random.clone(), jiffies: Jiffies::new(ctx.jiffy), ..Self::new(0) };
+        *self = Self { random: self.random.clone(), jiffies: ctx.jiffies(), ..Self::new(0) };
         window.ssthresh = u32::MAX;
         self.next_round = ctx.delivered;
         self.min_rtt_us = (!ctx.min_rtt.is_zero()).then(|| ctx.min_rtt.as_us().max(1));
