@@ -1,0 +1,12 @@
+"""Figures: functions from metrics to matplotlib figures, one file a family. Nothing is shown or read here.
+
+Figures are drawn without a display (the Agg canvas) and saved by `style.save`.
+"""
+
+import matplotlib
+
+matplotlib.use("Agg")
+
+from daybreak.figures import curves, fct, shading, style, throughput, window
+
+__all__ = ["curves", "fct", "shading", "style", "throughput", "window"]

@@ -1,0 +1,75 @@
+"""One look for all figures: fonts, colours that colour-blind readers can tell apart, and saving.
+
+Saved files are the same bytes for the same figure: no dates, no random ids, no software version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import matplotlib
+from matplotlib.figure import Figure
+
+# Okabe and Ito's palette, the colours that stay apart under all common colour vision deficiencies.
+BLUE, VERMILION, GREEN, ORANGE, SKY, PURPLE, BLACK = (
+    "#0072B2",
+    "#D55E00",
+    "#009E73",
+    "#E69F00",
+    "#56B4E9",
+    "#CC79A7",
+    "#000000",
+)
+CYCLE = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK)
+COLOURS = {"main": BLUE, "migrated": VERMILION, "baseline": GREEN}
+"""Colours that a name keeps in every figure; other names take those of `CYCLE` in their order."""
+
+DAY, NIGHT = "#e9e9e9", "#8c8c8c"
+
+RC = {
+    "axes.axisbelow": True,
+    "axes.grid": True,
+    "axes.labelsize": 9,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlesize": 9,
+    "figure.dpi": 100,
+    "font.family": "DejaVu Sans",
+    "font.size": 9,
+    "grid.color": "#d9d9d9",
+    "grid.linewidth": 0.5,
+    "legend.fontsize": 8.5,
+    "legend.frameon": False,
+    "lines.linewidth": 1.2,
+    "svg.fonttype": "path",
+    "svg.hashsalt": "daybreak",
+    "xtick.labelsize": 8,
+    "ytick.labelsize": 8,
+}
+
+WIDTH_INCHES = 7.2
+"""Width of a figure that spans a page of two columns."""
+
+
+@contextmanager
+def style() -> Iterator[None]:
+    """The look, for the time of a ``with`` block."""
+    with matplotlib.rc_context(RC):
+        yield
+
+
+def colour(name: str, position: int) -> str:
+    """Colour of the curve ``name``, the ``position``-th of its figure."""
+    return COLOURS.get(name, CYCLE[position % len(CYCLE)])
+
+
+def save(figure: Figure, directory: Path, name: str, *, dpi: int = 160) -> list[Path]:
+    """Writes ``name.png`` and ``name.svg`` to the directory and returns their paths."""
+    directory.mkdir(parents=True, exist_ok=True)
+    png, svg = directory / f"{name}.png", directory / f"{name}.svg"
+    with style():
+        figure.savefig(png, dpi=dpi, metadata={"Software": None})
+        figure.savefig(svg, metadata={"Date": None, "Creator": None})
+    return [png, svg]

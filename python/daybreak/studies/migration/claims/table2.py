@@ -1,0 +1,65 @@
+"""Table II: groups of flows of random sizes that arrive in pairs."""
+
+from __future__ import annotations
+
+from daybreak.metrics import fct
+from daybreak.metrics.confidence import interval
+from daybreak.studies.migration.measured import Evidence, Measured
+from daybreak.studies.migration.settings import GROUP_PERIODS, Scale, groups
+from daybreak.studies.scoreboard import Scoreboard
+
+READING = "mean_goodput"
+"""Which reading of "average throughput" is judged; see `daybreak.metrics.fct.group_throughput`."""
+
+
+def judge(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
+    """Six averages, and how they change with the period."""
+    found: dict[str, dict[int, float]] = {"migrated": {}, "main": {}}
+    for period in GROUP_PERIODS:
+        measured = evidence[groups(scale, period)]
+        for group, averaged in found.items():
+            values = averages(measured, group)
+            averaged[period] = interval(float("nan") if v is None else v for v in values).mean
+            others = ", ".join(
+                f"{name.replace('_', ' ')} {interval(averages(measured, group, name)).mean:.3g}"
+                for name in ("pooled_goodput", "group_goodput")
+                if None not in averages(measured, group, name)
+            )
+            board.value(
+                f"table2.{group}",
+                f"average throughput of the {group} flows, {period} ms",
+                values,
+                suffix=f"{period}ms",
+                printed=board.published[f"table2.{group}"].values[f"{period}ms"],
+                note=f"other readings: {others} Gb/s" if others else "",
+            )
+    migrated, main = ([found[group][period] for period in GROUP_PERIODS] for group in ("migrated", "main"))
+    numbers = ", ".join(f"{value:.4g} at {period} ms" for period, value in found["migrated"].items())
+    board.shape(
+        "table2.falls",
+        "migrated flows' average throughput from 50 ms to 10 ms",
+        migrated[0] > migrated[1] > migrated[2],
+        ours=migrated[2],
+        note=numbers,
+    )
+    centre = sum(main) / len(main)
+    spread = max(abs(value / centre - 1) for value in main) * 100
+    board.shape(
+        "table2.constant",
+        "variation of the main flows' average throughput",
+        spread < 2,
+        ours=spread,
+        note=", ".join(f"{value:.4g} Gb/s at {period} ms" for period, value in found["main"].items()),
+    )
+    gaps = [a - b for a, b in zip(migrated, main, strict=True)]
+    board.shape(
+        "table2.above",
+        "migrated less main flows' average throughput, least of the periods",
+        all(gap > 0 for gap in gaps),
+        ours=min(gaps),
+    )
+
+
+def averages(measured: Measured, group: str, reading: str = READING) -> list[float | None]:
+    """Average throughput of a group in Gb/s, one value a run."""
+    return fct.group_throughput(measured.flows).filter(group=group).sort("run")[reading].to_list()

@@ -1,0 +1,88 @@
+"""The page of prose of a reproduction: what was done, what was inferred, and every claim beside its figure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from daybreak.studies.migration.settings import SCALES
+from daybreak.studies.scoreboard import MISS, NOT_EVALUATED, PASS, SHAPE_MISS, SHAPE_PASS, Claim, Scoreboard, markdown
+
+TITLES = {
+    "3": "Figure 3: one flow, no congestion",
+    "4": "Figure 4: two CUBIC flows",
+    "5": "Figure 5: their windows",
+    "6a": "Figure 6(a): CUBIC migrated against BBR, Reno and Westwood, 50 ms",
+    "6b": "Figure 6(b): the same, 10 ms",
+    "7": "Figure 7: reconfiguration with downtime",
+    "table2": "Table II: groups of small flows",
+    "kernel": "Beside the real kernel",
+}
+
+TEXTS = {
+    "3": """One flow of 4 GiB is moved between the two loopback links, which it has for itself. Curves are wire bytes at
+the taps in bins of 50 ms. 4 GiB in frames of 9038 bytes with 8948 bytes of payload take 3.470 s at 10 Gb/s, so the
+printed 3.47 s leaves no room for any loss by the moves.""",
+    "4": """Two CUBIC flows start together. One stays on the green link, the other is moved: a period on the blue link,
+where it is alone, then a period on the green one, which is then shared. Curves are wire bytes at the taps, bins of
+10 ms (20 ms, both states together, at periods of 10 and 1 ms).""",
+    "5": """Bytes in flight of the flows of figure 4, the largest in each bin, beside a flow alone that is never
+moved.""",
+    "6a": """CUBIC is migrated; the main flow runs another variant.""",
+    "6b": """The paper's period is not readable in the text; 10 ms is an inference.""",
+    "7": """As figure 4, but each period begins with a night in which the migrated flow's packets are dropped. The title
+of each panel names day and night; together they are the period.""",
+    "table2": """Two groups of at most 20 CUBIC flows, 1 GiB each in total, with sizes of 2^n MiB (n = 0 to 8); a pair
+arrives every 10 ms. "Average throughput" is read as the goodput of one flow, its size over its FCT, averaged over the
+flows of a group: a group as a whole that ran at 1.4 Gb/s would take 6 s for its 1 GiB, and its link carries that in
+0.9 s; ten flows that share a link do get about 1 Gb/s each. The other readings are in the notes.""",
+    "kernel": """The same scenarios at 1 GiB a flow, beside the TCP of Linux 6.1 in virtual time.""",
+}
+
+INFERENCES = """The paper prints the testbed's shape: two servers, 10 Gb/s ports, a green and a blue loopback
+link, ACKs that bypass them, two states that alternate with the period, 30 runs with means and 95 % confidence
+intervals. What it does not print is inferred, here and in every claim that rests on it:
+
+- frames are jumbo (9000-byte MTU, 38 bytes of framing) and GB means GiB, since only so 4 GB take 3.47 s;
+- each loopback port buffers 350 packets (3.1 MB), since windows up to about 3000 KB went without loss;
+- the base RTT is 40 us plus serialisation;
+- each flow has one 10 Gb/s port of server 1, as the two ports for two flows suggest;
+- starts are drawn evenly from the first 5 ms: flows "start at the same time", and runs differ;
+- the TCP is that of Linux 6.1 with default sysctls; the paper's kernel is not known;
+- the shorter period of figure 6(b) is 10 ms;
+- in Table II each group draws its own sizes, anew in every run."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """One figure of the page: its key, the names of its image files, and its claims."""
+
+    figure: str
+    images: tuple[str, ...]
+    claims: tuple[Claim, ...]
+
+
+def write(board: Scoreboard, sections: Sequence[Section]) -> str:
+    """The page in markdown."""
+    scale, counts = SCALES[board.mode], board.counts()
+    judged = sum(counts.values()) - counts[NOT_EVALUATED]
+    held = counts[PASS] + counts[SHAPE_PASS]
+    parts = [
+        "# The migration study, reproduced\n",
+        f"TCP flows that an optical switch moves between two links, engine `{board.engine}`, mode `{board.mode}`: "
+        f"{board.seeds} runs of each setting, flows of {scale.pair_mib} MiB in figures 4 to 7 and "
+        f"{scale.single_mib} MiB in figure 3.\n",
+        f"**{held} of {judged} claims hold**: {counts[PASS]} numbers within their tolerance and "
+        f"{counts[MISS]} outside, {counts[SHAPE_PASS]} statements that hold and {counts[SHAPE_MISS]} that do not; "
+        f"{counts[NOT_EVALUATED]} not evaluated. Tolerances were fixed before the first run.\n",
+        "## What was inferred\n",
+        INFERENCES + "\n",
+    ]
+    for section in sections:
+        parts += [f"## {TITLES[section.figure]}\n", TEXTS[section.figure] + "\n"]
+        parts += [f"![{TITLES[section.figure]}](figures/{name}.png)\n" for name in section.images]
+        parts.append(markdown(section.claims))
+        notes = [f"- `{claim.id}` ({claim.verdict}): {claim.note}" for claim in section.claims if claim.note]
+        if notes:
+            parts.append("<details><summary>Notes</summary>\n\n" + "\n".join(dict.fromkeys(notes)) + "\n\n</details>\n")
+    return "\n".join(parts)

@@ -1,0 +1,115 @@
+"""What the study varied: one setting is one bar or panel of its figures, run with many seeds."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any, Literal
+
+VARIANTS = ("cubic", "bbr", "reno", "westwood")
+SINGLE_PERIODS = (0, 50, 10)
+PAIR_PERIODS = (50, 25, 10, 1)
+MIXED_MAINS = ("bbr", "reno", "westwood")
+MIXED_PERIODS = (50, 10)
+"""Figure 6 (a) and (b). That (b) is 10 ms is an inference: the text calls it "a smaller period" only."""
+CYCLES = ((100, 10), (50, 5), (20, 2), (10, 1))
+"""Figure 7: period and night in ms, so that the days are 90, 45, 18 and 9 ms."""
+GROUP_PERIODS = (50, 25, 10)
+
+FIGURES = ("3", "4", "5", "6a", "6b", "7", "table2", "kernel")
+"""What `--figure` takes; "kernel" is the comparison with the real kernel."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One point of the grid. ``main`` is empty for a single flow; a ``period_ms`` of 0 means no reconfiguration."""
+
+    kind: Literal["single", "pair", "groups"]
+    migrated: str
+    main: str
+    period_ms: int
+    night_ms: int
+    mib: int
+
+    @property
+    def name(self) -> str:
+        """Name for files and records, such as ``pair-cubic-bbr-50ms-2048MiB``."""
+        period = f"{self.period_ms}ms" if self.period_ms else "static"
+        if self.night_ms:
+            period = f"{self.period_ms - self.night_ms}+{self.night_ms}ms"
+        return "-".join(part for part in (self.kind, self.migrated, self.main, period, f"{self.mib}MiB") if part)
+
+    @property
+    def period(self) -> str:
+        """The period as ids and titles have it: ``50ms``, or ``none``."""
+        return f"{self.period_ms}ms" if self.period_ms else "none"
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How large a reproduction is: MiB of a single flow, of each of two flows, of a group; and numbers of runs."""
+
+    single_mib: int
+    pair_mib: int
+    group_mib: int
+    kernel_mib: int
+    single_runs: int
+    runs: int
+
+
+SCALES = {
+    "full": Scale(single_mib=4096, pair_mib=2048, group_mib=1024, kernel_mib=1024, single_runs=30, runs=30),
+    "quick": Scale(single_mib=4096, pair_mib=1024, group_mib=1024, kernel_mib=1024, single_runs=1, runs=5),
+}
+"""The two sizes. A single flow keeps its size in "quick", since its claim is an absolute time."""
+
+
+def single(scale: Scale, variant: str, period_ms: int) -> Setting:
+    """Figure 3: one flow that is moved between the links."""
+    return Setting("single", variant, "", period_ms, 0, scale.single_mib)
+
+
+def pair(scale: Scale, migrated: str, main: str, period_ms: int, night_ms: int = 0) -> Setting:
+    """Figures 4 to 7: a flow that is moved, and one that stays."""
+    return Setting("pair", migrated, main, period_ms, night_ms, scale.pair_mib)
+
+
+def groups(scale: Scale, period_ms: int) -> Setting:
+    """Table II: a group that is moved, and one that stays."""
+    return Setting("groups", "cubic", "cubic", period_ms, 0, scale.group_mib)
+
+
+def kernel_rows() -> list[dict[str, Any]]:
+    """The rows of kernel.toml."""
+    text = files(__package__).joinpath("kernel.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)["row"]
+
+
+def kernel_setting(scale: Scale, row: dict[str, Any]) -> Setting:
+    """The setting of one row of kernel.toml."""
+    return Setting("pair", row["migrated"], row["main"], row["period_ms"], row["night_ms"], scale.kernel_mib)
+
+
+def of_figure(figure: str, scale: Scale) -> list[Setting]:
+    """The settings that a figure and its claims need."""
+    match figure:
+        case "3":
+            return [single(scale, variant, period) for variant in VARIANTS for period in SINGLE_PERIODS]
+        case "4":
+            return [pair(scale, "cubic", "cubic", period) for period in PAIR_PERIODS]
+        case "5":
+            return [single(scale, "cubic", 0), *of_figure("4", scale)]
+        case "6a" | "6b":
+            # The two parts are compared with each other, so both need both.
+            return [pair(scale, "cubic", main, period) for period in MIXED_PERIODS for main in MIXED_MAINS]
+        case "7":
+            with_night = [pair(scale, "cubic", "cubic", period, night) for period, night in CYCLES]
+            without = [pair(scale, "cubic", "cubic", period) for period in (50, 10)]
+            return with_night + without
+        case "table2":
+            return [groups(scale, period) for period in GROUP_PERIODS]
+        case "kernel":
+            return [kernel_setting(scale, row) for row in kernel_rows()]
+        case _:
+            raise ValueError(f'figure: "{figure}" is not one of {", ".join(FIGURES)}')

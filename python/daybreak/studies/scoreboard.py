@@ -1,0 +1,243 @@
+"""The scoreboard: published values beside ours, with a verdict each.
+
+A claim with a printed number and a tolerance is judged by them (``pass`` or ``miss``), a claim about an order, a
+ratio or a trend by code (``shape-pass`` or ``shape-miss``). What a reduced run cannot judge is
+``not-evaluated``, with the reason in the note.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import tomllib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Any
+
+from daybreak.metrics.confidence import Interval, interval
+
+PASS, MISS, SHAPE_PASS, SHAPE_MISS, NOT_EVALUATED = "pass", "miss", "shape-pass", "shape-miss", "not-evaluated"
+
+
+@dataclass(frozen=True)
+class Published:
+    """One entry of a file of published values."""
+
+    key: str
+    figure: str
+    where: str
+    printed: str
+    unit: str
+    basis: str
+    value: float | None = None
+    values: dict[str, float] = field(default_factory=dict)
+    tolerance: str = ""
+    note: str = ""
+    quick: bool = True
+
+
+def load_published(path: Traversable) -> dict[str, Published]:
+    """The entries of a file of published values by their dotted keys; tables with ``figure`` are entries."""
+    found: dict[str, Published] = {}
+
+    def walk(prefix: str, table: dict[str, Any]) -> None:
+        if "figure" in table:
+            found[prefix] = Published(key=prefix, **table)
+            return
+        for name, value in table.items():
+            if isinstance(value, dict):
+                walk(f"{prefix}.{name}" if prefix else name, value)
+
+    walk("", tomllib.loads(path.read_text(encoding="utf-8")))
+    return found
+
+
+def within(tolerance: str, published: float, ours: float) -> bool:
+    """Whether ``ours`` is within a tolerance such as ``"1 %"`` (of the published value) or ``"0.1"`` (absolute)."""
+    text = tolerance.strip()
+    try:
+        allowed = abs(published) * float(text[:-1]) / 100 if text.endswith("%") else float(text)
+    except ValueError:
+        raise ValueError(f'tolerance: {tolerance!r} is neither like "1 %" nor a number') from None
+    return abs(ours - published) <= allowed
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One line of the scoreboard."""
+
+    id: str
+    figure: str
+    what: str
+    published: float | str
+    ours: float | None
+    unit: str
+    ci95: tuple[float, float] | None
+    tolerance: str
+    verdict: str
+    note: str
+
+    def row(self) -> dict[str, Any]:
+        """The claim as `scoreboard.json` has it."""
+        return {
+            "id": self.id,
+            "figure": self.figure,
+            "what": self.what,
+            "published": self.published,
+            "ours": self.ours,
+            "unit": self.unit,
+            "ci95": None if self.ci95 is None else list(self.ci95),
+            "tolerance": self.tolerance,
+            "verdict": self.verdict,
+            "note": self.note,
+        }
+
+
+class Scoreboard:
+    """Collects the claims of one reproduction."""
+
+    def __init__(self, study: str, *, engine: str, mode: str, seeds: int, published: dict[str, Published]):
+        self.study, self.engine, self.mode, self.seeds = study, engine, mode, seeds
+        self.published = published
+        self.claims: list[Claim] = []
+
+    def value(
+        self,
+        key: str,
+        what: str,
+        ours: Sequence[float | None] | Interval,
+        *,
+        suffix: str = "",
+        printed: float | None = None,
+        note: str = "",
+    ) -> None:
+        """A claim judged by its published number and tolerance; ``ours`` has one value a run.
+
+        ``suffix`` makes the id of a member of a family, ``printed`` its number where the entry has several.
+        """
+        entry = self.published[key]
+        number = entry.value if printed is None else printed
+        if number is None:
+            raise ValueError(f"published value {key!r}: the entry has no number")
+        subject = _Subject(entry, what, suffix, number, entry.tolerance)
+        if self._too_small(subject):
+            return
+        measured = _measured(ours)
+        if measured is None:
+            self._add(subject, None, MISS, _join(entry, "a flow did not end", note))
+            return
+        verdict = PASS if within(entry.tolerance, number, measured.mean) else MISS
+        self._add(subject, measured, verdict, _join(entry, note))
+
+    def shape(
+        self,
+        key: str,
+        what: str,
+        holds: bool,
+        *,
+        suffix: str = "",
+        ours: Sequence[float | None] | Interval | float | None = None,
+        note: str = "",
+    ) -> None:
+        """A claim judged by code: ``holds`` is the judgement, ``note`` has the measured numbers behind it."""
+        entry = self.published[key]
+        subject = _Subject(entry, what, suffix, entry.printed if entry.value is None else entry.value, "")
+        if self._too_small(subject):
+            return
+        measured = interval([ours]) if isinstance(ours, int | float) else _measured(ours) if ours is not None else None
+        self._add(subject, measured, SHAPE_PASS if holds else SHAPE_MISS, _join(entry, note))
+
+    def document(self) -> dict[str, Any]:
+        """The content of `scoreboard.json`."""
+        return {
+            "study": self.study,
+            "engine": self.engine,
+            "mode": self.mode,
+            "seeds": self.seeds,
+            "claims": [claim.row() for claim in self.claims],
+        }
+
+    def write(self, path: Path) -> None:
+        """Writes `scoreboard.json`."""
+        path.write_text(json.dumps(self.document(), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+    def counts(self) -> dict[str, int]:
+        """How many claims have each verdict."""
+        return {
+            verdict: sum(claim.verdict == verdict for claim in self.claims)
+            for verdict in (PASS, MISS, SHAPE_PASS, SHAPE_MISS, NOT_EVALUATED)
+        }
+
+    def _too_small(self, subject: _Subject) -> bool:
+        if self.mode != "quick" or subject.entry.quick:
+            return False
+        self._add(subject, None, NOT_EVALUATED, "needs the full size and number of runs")
+        return True
+
+    def _add(self, subject: _Subject, measured: Interval | None, verdict: str, note: str) -> None:
+        entry = subject.entry
+        name = f"{entry.key}.{subject.suffix}" if subject.suffix else entry.key
+        if any(claim.id == name for claim in self.claims):
+            raise ValueError(f"claim id: {name!r} is used twice")
+        ours, ci95 = None, None
+        if measured is not None and not math.isnan(measured.mean):
+            ours = _rounded(measured.mean)
+            ci95 = None if math.isnan(measured.low) else (_rounded(measured.low), _rounded(measured.high))
+        self.claims.append(
+            Claim(
+                id=name,
+                figure=entry.figure,
+                what=subject.what,
+                published=subject.published,
+                ours=ours,
+                unit=entry.unit,
+                ci95=ci95,
+                tolerance=subject.tolerance,
+                verdict=verdict,
+                note=note,
+            )
+        )
+
+
+@dataclass(frozen=True)
+class _Subject:
+    """What a claim is about, before it is judged."""
+
+    entry: Published
+    what: str
+    suffix: str
+    published: float | str
+    tolerance: str
+
+
+def markdown(claims: Iterable[Claim]) -> str:
+    """The claims as a markdown table."""
+    lines = [
+        "| claim | published | ours | 95 % interval | unit | tolerance | verdict |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for claim in claims:
+        spread = "" if claim.ci95 is None else f"{claim.ci95[0]:.4g} to {claim.ci95[1]:.4g}"
+        ours = "" if claim.ours is None else f"{claim.ours:.4g}"
+        printed = claim.published if isinstance(claim.published, str) else f"{claim.published:.4g}"
+        verdict = f"**{claim.verdict}**" if claim.verdict.endswith("miss") else claim.verdict
+        lines.append(f"| {claim.what} | {printed} | {ours} | {spread} | {claim.unit} | {claim.tolerance} | {verdict} |")
+    return "\n".join(lines) + "\n"
+
+
+def _measured(ours: Sequence[float | None] | Interval) -> Interval | None:
+    if isinstance(ours, Interval):
+        return ours
+    if not ours or any(value is None for value in ours):
+        return None
+    return interval(value for value in ours if value is not None)
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.6g}")
+
+
+def _join(entry: Published, *notes: str) -> str:
+    return "; ".join(note for note in (*notes, entry.note) if note)

@@ -1,0 +1,113 @@
+"""Every claim holds on what the paper describes and fails on the opposite."""
+
+import math
+from dataclasses import replace
+from importlib.resources import files
+
+import pytest
+import synthetic
+
+from daybreak.metrics.confidence import Interval
+from daybreak.studies import scoreboard
+from daybreak.studies.migration.claims import CLAIMS
+from daybreak.studies.migration.settings import FIGURES, SCALES, kernel_rows
+from daybreak.studies.scoreboard import Scoreboard
+
+PUBLISHED = files("daybreak.studies.migration").joinpath("published.toml")
+FULL = SCALES["full"]
+
+
+def board(mode="full"):
+    published = scoreboard.load_published(PUBLISHED)
+    return Scoreboard("migration", engine="synthetic", mode=mode, seeds=3, published=published)
+
+
+def judged(profile, mode="full"):
+    found = board(mode)
+    measured = synthetic.evidence(profile, SCALES[mode], runs=3)
+    for figure in FIGURES:
+        CLAIMS[figure](found, measured, SCALES[mode])
+    return found
+
+
+@pytest.fixture(scope="module")
+def as_printed():
+    return judged(synthetic.paper)
+
+
+@pytest.fixture(scope="module")
+def opposite():
+    return judged(synthetic.contrary)
+
+
+def test_every_claim_holds_on_what_the_paper_describes(as_printed):
+    missed = [(claim.id, claim.ours) for claim in as_printed.claims if claim.verdict.endswith("miss")]
+    assert missed == []
+
+
+def test_every_claim_can_miss(opposite):
+    held = [(claim.id, claim.ours) for claim in opposite.claims if claim.verdict.endswith("pass")]
+    assert held == []
+
+
+def test_every_published_entry_has_a_claim_and_every_claim_an_entry(as_printed):
+    entries = set(scoreboard.load_published(PUBLISHED))
+    used = {key for claim in as_printed.claims for key in entries if claim.id == key or claim.id.startswith(key + ".")}
+    assert used == entries
+    kernel = [claim for claim in as_printed.claims if claim.id.startswith("kernel.")]
+    assert len(kernel) == 2 * len(kernel_rows()) == 12
+
+
+def test_quick_leaves_out_what_needs_the_full_size():
+    found = judged(synthetic.paper, "quick")
+    left_out = {claim.id for claim in found.claims if claim.verdict == scoreboard.NOT_EVALUATED}
+    assert {"fig4.main_end.50ms", "table2.falls", "table2.constant"} <= left_out
+    assert all(claim.ours is None and claim.note for claim in found.claims if claim.id in left_out)
+
+
+def test_a_flow_that_does_not_end_is_a_miss():
+    found = board()
+    found.value("fig3.fct", "FCT", [3.47, None], suffix="cubic.none")
+    assert (found.claims[0].verdict, found.claims[0].ours) == (scoreboard.MISS, None)
+
+
+def test_tolerances():
+    assert scoreboard.within("1 %", 3.47, 3.5)
+    assert not scoreboard.within("1 %", 3.47, 3.51)
+    assert scoreboard.within("0.1", 0.6, 0.69)
+    assert not scoreboard.within("0.1", 0.6, 0.71)
+    with pytest.raises(ValueError, match="tolerance: 'about'"):
+        scoreboard.within("about", 1, 1)
+
+
+def test_rows_have_the_fields_of_the_scoreboard(tmp_path, as_printed):
+    path = tmp_path / "scoreboard.json"
+    as_printed.write(path)
+    document = as_printed.document()
+    assert path.read_text().endswith("}\n")
+    assert (document["study"], document["mode"], document["seeds"]) == ("migration", "full", 3)
+    row = next(row for row in document["claims"] if row["id"] == "fig3.fct.cubic.none")
+    assert list(row) == [
+        "id", "figure", "what", "published", "ours", "unit", "ci95", "tolerance", "verdict", "note",
+    ]  # fmt: skip
+    assert row["published"] == 3.47 and row["tolerance"] == "1 %" and row["verdict"] == "pass"
+    assert row["ci95"][0] <= row["ours"] <= row["ci95"][1]
+
+
+def test_the_same_id_twice_is_an_error():
+    found = board()
+    found.shape("fig3.ramp", "ramp", True, ours=1.0)
+    with pytest.raises(ValueError, match=r"'fig3\.ramp' is used twice"):
+        found.shape("fig3.ramp", "ramp", True, ours=1.0)
+
+
+def test_one_run_has_no_interval():
+    found = board()
+    found.value("fig3.fct", "FCT", Interval(3.47, math.nan, math.nan, 1))
+    assert found.claims[0].ci95 is None and found.claims[0].verdict == "pass"
+
+
+def test_markdown_marks_misses(opposite):
+    claim = opposite.claims[0]
+    text = scoreboard.markdown([claim, replace(claim, verdict="pass")])
+    assert "| **miss** |" in text.splitlines()[2] and "| pass |" in text.splitlines()[3]

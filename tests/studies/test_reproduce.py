@@ -1,0 +1,164 @@
+"""The study from settings to files, with runs that are made up; and its scenarios."""
+
+import json
+from types import SimpleNamespace
+
+import polars as pl
+import pytest
+import synthetic
+
+from daybreak.errors import UnknownName
+from daybreak.studies import STUDIES, study
+from daybreak.studies.migration import runner, settings, testbed
+from daybreak.studies.migration.plots import FIGURES as DRAW
+from daybreak.studies.migration.reproduce import reproduce
+from daybreak.studies.migration.runner import Store, execute
+from daybreak.studies.migration.settings import FIGURES, SCALES, of_figure
+
+QUICK = SCALES["quick"]
+ALL = {setting for figure in FIGURES for scale in SCALES.values() for setting in of_figure(figure, scale)}
+BY_NAME = {setting.name: setting for setting in ALL}
+
+
+def run(scenario, seed):
+    """A run in the shape of an engine's, from the fluid model."""
+    setting = BY_NAME[scenario.name]
+    flows, throughput, windows = synthetic.one_run(setting, synthetic.paper(setting), seed)
+    number = {group: i for i, group in enumerate(flows["group"])}
+    flow = pl.col("group").replace_strict(number, return_dtype=pl.UInt32)
+    time = (pl.col("time_s") * 1e9).round(0).cast(pl.UInt64)
+    bins = throughput.select(
+        pl.lit("tap").alias("scope"),
+        flow.alias("id"),
+        time.alias("start_ns"),
+        (pl.col("gbps") * 125_000).cast(pl.UInt64).alias("bytes"),
+    )
+    samples = windows.select(
+        flow.alias("flow"), time.alias("time_ns"), (pl.col("kilobytes") * 1e3).cast(pl.UInt64).alias("bytes_in_flight")
+    )
+    return SimpleNamespace(flows=flows.drop("run"), bins=bins, window=samples)
+
+
+@pytest.mark.parametrize("setting", sorted(ALL, key=lambda setting: setting.name), ids=lambda setting: setting.name)
+def test_every_setting_is_a_valid_scenario(setting):
+    scenario = testbed.scenario(setting)
+    document = scenario.document()
+    assert scenario.name == setting.name
+    assert document["stack"]["mtu"] == 9000
+    assert len(document.get("timelines", ())) == (1 if setting.period_ms else 0)
+    flows = document.get("flows") or document["arrivals"]
+    assert {flow["name"] for flow in flows} == ({"migrated", "main"} if setting.main else {"migrated"})
+    assert all(flow["ack_via"] == ["bypass"] for flow in flows)
+
+
+def test_the_grid_is_the_papers():
+    full = SCALES["full"]
+    assert full.runs == full.single_runs == 30
+    assert {s.period_ms for s in of_figure("4", full)} == {50, 25, 10, 1}
+    assert {(s.period_ms - s.night_ms, s.night_ms) for s in of_figure("7", full) if s.night_ms} == {
+        (90, 10), (45, 5), (18, 2), (9, 1),
+    }  # fmt: skip
+    assert {(s.migrated, s.period_ms) for s in of_figure("3", full)} == {
+        (variant, period) for variant in ("cubic", "bbr", "reno", "westwood") for period in (0, 10, 50)
+    }
+    assert len(of_figure("kernel", full)) == 6
+    with pytest.raises(ValueError, match='"8" is not one of'):
+        of_figure("8", full)
+
+
+def test_reproduce_writes_scoreboard_figures_tables_and_page(tmp_path):
+    seen = []
+    board = reproduce(
+        mode="quick",
+        figures=["4", "table2"],
+        seeds=2,
+        out=tmp_path,
+        workers=2,
+        run=run,
+        progress=lambda *state: seen.append(state),
+    )
+    assert seen[0] == (0, 14, "") and seen[-1][:2] == (14, 14)
+    document = json.loads((tmp_path / "scoreboard.json").read_text())
+    assert document["claims"] == board.document()["claims"]
+    assert {claim["figure"] for claim in document["claims"]} == {"4", "Table II"}
+    for name in ("figure4", "figure4-fct", "table2"):
+        for kind in ("png", "svg"):
+            assert (tmp_path / "figures" / f"{name}.{kind}").stat().st_size > 1000
+    page = (tmp_path / "results.md").read_text()
+    assert "claims hold" in page and "figures/figure4.png" in page and "inferred" in page
+    flows = pl.read_parquet(tmp_path / "tables" / "flows.parquet")
+    assert flows.select("setting", "run").n_unique() == 14
+    assert "fct_mean_s" in (tmp_path / "tables" / "fct.csv").read_text()
+
+
+def test_a_second_time_runs_nothing(tmp_path):
+    count = []
+
+    def counted(scenario, seed):
+        count.append(seed)
+        return run(scenario, seed)
+
+    first = reproduce(figures=["4"], seeds=1, out=tmp_path, workers=1, run=counted)
+    before = (tmp_path / "scoreboard.json").read_bytes()
+    assert len(count) == 4
+    second = reproduce(figures=["4"], seeds=1, out=tmp_path, workers=1, run=counted)
+    assert len(count) == 4 and first.claims == second.claims
+    assert (tmp_path / "scoreboard.json").read_bytes() == before
+
+
+def test_an_interrupted_study_keeps_what_is_finished(tmp_path):
+    jobs = [(setting, 1) for setting in of_figure("4", QUICK)]
+    store = Store(tmp_path, "simulated", "1")
+    started = []
+
+    def interrupted(scenario, seed):
+        started.append(scenario.name)
+        if len(started) == 3:
+            raise KeyboardInterrupt
+        return run(scenario, seed)
+
+    with pytest.raises(KeyboardInterrupt):
+        execute(jobs, store, interrupted, workers=1)
+    assert sum(store.has(*job) for job in jobs) >= 2
+    assert not list(tmp_path.glob("*/*.part"))
+    again = []
+    execute(jobs, store, lambda scenario, seed: again.append(scenario.name) or run(scenario, seed), workers=1)
+    assert all(store.has(*job) for job in jobs)
+    assert set(again).isdisjoint(started[:2])
+
+
+def test_what_is_kept_depends_on_scenario_seed_and_engine(tmp_path):
+    one, other = of_figure("4", QUICK)[:2]
+    store = Store(tmp_path, "simulated", "1")
+    places = {store.place(one, 1), store.place(one, 2), store.place(other, 1)}
+    places |= {Store(tmp_path, "simulated", "2").place(one, 1), Store(tmp_path, "kernel", "1").place(one, 1)}
+    assert len(places) == 5
+    assert len(runner.engine_version()) == 16
+
+
+def test_unknown_names_are_errors_that_list_the_known(tmp_path):
+    with pytest.raises(UnknownName, match='figure: "9" is not one of 3, 4, 5'):
+        reproduce(figures=["9"], out=tmp_path)
+    with pytest.raises(UnknownName, match='mode: "fast"'):
+        reproduce(mode="fast", out=tmp_path)
+    with pytest.raises(UnknownName, match='study: "etalon2" is not known'):
+        study("etalon2")
+    assert study("migration") is STUDIES["migration"]
+
+
+def test_figures_have_the_papers_panels():
+    measured = {
+        setting: synthetic.measured(setting, synthetic.paper, 2)
+        for figure in ("4", "6a", "7")
+        for setting in of_figure(figure, QUICK)
+    }
+    four = DRAW["4"](measured, QUICK, {})["figure4"]
+    assert [axes.get_title() for axes in four.axes] == [f"CUBIC ({period} ms)" for period in (50, 25, 10, 1)]
+    assert all(len(axes.get_lines()) == 2 for axes in four.axes)
+    six = DRAW["6a"](measured, QUICK, {})["figure6a"]
+    assert [axes.get_title() for axes in six.axes] == [
+        f"CUBIC - {name} (50 ms)" for name in ("BBR", "Reno", "Westwood")
+    ]
+    seven = DRAW["7"](measured, QUICK, {})["figure7"]
+    assert "90 ms day + 10 ms night" in seven.axes[0].get_title()
+    assert settings.CYCLES[0] == (100, 10)
