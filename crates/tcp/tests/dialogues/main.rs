@@ -1,0 +1,61 @@
+//! TCP's behaviour as dialogues: text files of segments, times and expected answers. See README.md.
+
+mod listener;
+mod runner;
+mod script;
+
+use std::path::{Path, PathBuf};
+
+use listener::Listener;
+use script::Script;
+
+/// One test for each file of this directory.
+macro_rules! dialogues {
+    ($($name:ident,)*) => {
+        const LISTED: &[&str] = &[$(stringify!($name)),*];
+        $(#[test] fn $name() { check(stringify!($name)); })*
+    };
+}
+
+dialogues! {
+    delayed_ack,
+    dsack,
+    ecn_echo,
+    paws_and_window_checks,
+    quick_ack_jumbo,
+    sack_blocks,
+    sack_compression,
+    sack_without_timestamps,
+    timestamps_echo,
+    window_scaling_absent,
+}
+
+fn directory() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/dialogues")
+}
+
+fn check(name: &str) {
+    let text = std::fs::read_to_string(directory().join(name).with_extension("dialogue")).expect("the file is there");
+    if let Err(error) = play(&text) {
+        panic!("{name}.dialogue, {error}");
+    }
+}
+
+fn play(text: &str) -> Result<(), String> {
+    let script = Script::parse(text)?;
+    runner::run(&script, &mut Listener::new(&script.config))
+}
+
+#[test]
+fn every_dialogue_is_listed() {
+    let entries = std::fs::read_dir(directory()).expect("the directory is there");
+    let mut found: Vec<String> = entries
+        .map(|entry| entry.expect("readable").path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "dialogue"))
+        .map(|path| path.file_stem().expect("a name").to_string_lossy().into_owned())
+        .collect();
+    found.sort();
+    let mut listed: Vec<&str> = LISTED.to_vec();
+    listed.sort_unstable();
+    assert_eq!(found, listed);
+}
