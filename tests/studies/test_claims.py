@@ -111,3 +111,19 @@ def test_markdown_marks_misses(opposite):
     claim = opposite.claims[0]
     text = scoreboard.markdown([claim, replace(claim, verdict="pass")])
     assert "| **miss** |" in text.splitlines()[2] and "| pass |" in text.splitlines()[3]
+
+
+def test_an_explanation_opens_the_note_of_a_miss_and_changes_no_verdict():
+    published = scoreboard.load_published(PUBLISHED)
+    found = Scoreboard(
+        "migration", engine="x", mode="full", seeds=1, published=published, explanations={"fig3.ramp": "because"}
+    )
+    found.shape("fig3.ramp", "ramp", False, ours=11.0)
+    found.value("fig3.fct", "FCT", [3.47], suffix="cubic.none")
+    assert found.claims[0].verdict == scoreboard.SHAPE_MISS and found.claims[0].note.startswith("because; ")
+    assert found.claims[1].verdict == scoreboard.PASS and "because" not in found.claims[1].note
+
+
+def test_explanations_belong_to_claims(as_printed):
+    path = files("daybreak.studies.migration").joinpath("explanations.toml")
+    assert set(scoreboard.load_explanations(path)) <= {claim.id for claim in as_printed.claims}

@@ -54,6 +54,11 @@ def load_published(path: Traversable) -> dict[str, Published]:
     return found
 
 
+def load_explanations(path: Traversable) -> dict[str, str]:
+    """Why claims miss, by claim id: what was found when a miss was looked into."""
+    return {str(key): str(text) for key, text in tomllib.loads(path.read_text(encoding="utf-8")).items()}
+
+
 def within(tolerance: str, published: float, ours: float) -> bool:
     """Whether ``ours`` is within a tolerance such as ``"1 %"`` (of the published value) or ``"0.1"`` (absolute)."""
     text = tolerance.strip()
@@ -96,11 +101,24 @@ class Claim:
 
 
 class Scoreboard:
-    """Collects the claims of one reproduction."""
+    """Collects the claims of one reproduction.
 
-    def __init__(self, study: str, *, engine: str, mode: str, seeds: int, published: dict[str, Published]):
+    ``explanations`` have texts for claims that are known to miss; they open the note of a claim that does, and
+    never change a verdict.
+    """
+
+    def __init__(
+        self,
+        study: str,
+        *,
+        engine: str,
+        mode: str,
+        seeds: int,
+        published: dict[str, Published],
+        explanations: dict[str, str] | None = None,
+    ):
         self.study, self.engine, self.mode, self.seeds = study, engine, mode, seeds
-        self.published = published
+        self.published, self.explanations = published, explanations or {}
         self.claims: list[Claim] = []
 
     def value(
@@ -181,6 +199,8 @@ class Scoreboard:
         name = f"{entry.key}.{subject.suffix}" if subject.suffix else entry.key
         if any(claim.id == name for claim in self.claims):
             raise ValueError(f"claim id: {name!r} is used twice")
+        if verdict in (MISS, SHAPE_MISS) and name in self.explanations:
+            note = "; ".join(part for part in (self.explanations[name], note) if part)
         ours, ci95 = None, None
         if measured is not None and not math.isnan(measured.mean):
             ours = _rounded(measured.mean)

@@ -44,7 +44,9 @@ link, ACKs that bypass them, two states that alternate with the period, 30 runs 
 intervals. What it does not print is inferred, here and in every claim that rests on it:
 
 - frames are jumbo (9000-byte MTU, 38 bytes of framing) and GB means GiB, since only so 4 GB take 3.47 s;
-- each loopback port buffers 350 packets (3.1 MB), since windows up to about 3000 KB went without loss;
+- each loopback port buffers 350 packets (3.1 MB), as much as the printed window without loss of about 3000 KB;
+- that window itself ends at half of Linux's default receive buffer of 6 MiB: a flow alone comes from a port of the
+  same rate, so its queue stands in the server. TCP small queues are off, since they would end it at 1 MB;
 - the base RTT is 40 us plus serialisation;
 - each flow has one 10 Gb/s port of server 1, as the two ports for two flows suggest;
 - starts are drawn evenly from the first 5 ms: flows "start at the same time", and runs differ;

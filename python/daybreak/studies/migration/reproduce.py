@@ -19,9 +19,10 @@ from daybreak.studies.migration.measured import FLOW_COLUMNS, Measured
 from daybreak.studies.migration.plots import FIGURES as DRAW
 from daybreak.studies.migration.runner import Progress, RunOne, Store, default_workers, engine_version, execute
 from daybreak.studies.migration.settings import FIGURES, SCALES, Scale, Setting, of_figure
-from daybreak.studies.scoreboard import Claim, Scoreboard, load_published, markdown
+from daybreak.studies.scoreboard import Claim, Scoreboard, load_explanations, load_published, markdown
 
 PUBLISHED = files(__package__).joinpath("published.toml")
+EXPLANATIONS = files(__package__).joinpath("explanations.toml")
 
 
 def reproduce(
@@ -56,7 +57,12 @@ def reproduce(
     execute(jobs, store, run or _engine(engine), workers=workers or default_workers(), progress=progress)
 
     board = Scoreboard(
-        "migration", engine=engine, mode=mode, seeds=seeds or scale.runs, published=load_published(PUBLISHED)
+        "migration",
+        engine=engine,
+        mode=mode,
+        seeds=seeds or scale.runs,
+        published=load_published(PUBLISHED),
+        explanations=load_explanations(EXPLANATIONS),
     )
     sections: list[page.Section] = []
     flows: list[pl.DataFrame] = []
