@@ -20,8 +20,10 @@
 //!
 //! The cube root is exact where Linux's is an approximation within 0.2 %: `K` differs by that much.
 //!
-//! Validated by the worked numbers below, and by its curves against the equations and over a
-//! drop-tail path (`tests/curves`).
+//! Validated by the worked numbers below, by its curves against the equations and over a drop-tail
+//! path (`tests/curves`), and beside Linux 6.1: over 1 Gbit/s, 10 ms and 830 packets it goes from 1217
+//! to 1312 in 0.724 s and to 1426 in 1.724 s after the first loss, the kernel to 1313 and 1427; over
+//! 10 Gbit/s and 40 us both gain 7 segments a millisecond before the first loss.
 
 use daybreak_units::{Duration, Instant};
 
