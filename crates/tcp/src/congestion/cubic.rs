@@ -151,9 +151,14 @@ impl<S: SlowStart> Congestion for Cubic<S> {
     }
 
     fn on_event(&mut self, _window: &mut Window, event: CaEvent, ctx: &Context) {
-        let CaEvent::TxStart { idle } = event else { return };
+        let CaEvent::TxStart { idle } = event else {
+            return;
+        };
         let now = self.jiffies.at(ctx.now);
-        let idle = now - self.jiffies.at(Instant::ZERO + (ctx.now - Instant::ZERO).saturating_sub(idle));
+        let idle = now
+            - self
+                .jiffies
+                .at(Instant::ZERO + (ctx.now - Instant::ZERO).saturating_sub(idle));
         if let Some(epoch) = &mut self.epoch {
             epoch.start = (epoch.start + idle).min(now);
         }
@@ -170,7 +175,12 @@ impl<S: SlowStart> Cubic<S> {
     fn forget(&mut self, ctx: &Context) {
         let mut slow_start = std::mem::take(&mut self.slow_start);
         slow_start.restart(ctx.now, ctx.snd_nxt);
-        *self = Self { slow_start, jiffies: self.jiffies, hz: self.hz, ..Self::default() };
+        *self = Self {
+            slow_start,
+            jiffies: self.jiffies,
+            hz: self.hz,
+            ..Self::default()
+        };
     }
 
     /// Recomputes how many acknowledged segments earn one more.
@@ -187,7 +197,11 @@ impl<S: SlowStart> Cubic<S> {
                 self.seen_at = now;
                 let epoch = epoch.unwrap_or_else(|| self.start_epoch(cwnd, acked, now));
                 let target = epoch.window_at(self.curve_time(now - epoch.start));
-                self.per_segment = if target > cwnd { cwnd / (target - cwnd) } else { 100 * cwnd };
+                self.per_segment = if target > cwnd {
+                    cwnd / (target - cwnd)
+                } else {
+                    100 * cwnd
+                };
                 if self.w_max == 0 {
                     self.per_segment = self.per_segment.min(MAX_PER_SEGMENT_UNPROBED);
                 }
@@ -201,7 +215,11 @@ impl<S: SlowStart> Cubic<S> {
         self.est_acked = acked;
         self.w_est = cwnd;
         let below = u64::from(self.w_max.saturating_sub(cwnd));
-        let epoch = Epoch { start: now, origin: self.w_max.max(cwnd), k: cube_root(below * ((1 << CURVE_SHIFT) / C)) };
+        let epoch = Epoch {
+            start: now,
+            origin: self.w_max.max(cwnd),
+            k: cube_root(below * ((1 << CURVE_SHIFT) / C)),
+        };
         self.epoch = Some(epoch);
         epoch
     }
@@ -231,7 +249,11 @@ impl Epoch {
     fn window_at(&self, t: u64) -> u32 {
         let offset = t.abs_diff(self.k).min(MAX_OFFSET);
         let distance = ((C * offset * offset * offset) >> CURVE_SHIFT) as u32;
-        if t < self.k { self.origin.saturating_sub(distance) } else { self.origin.saturating_add(distance) }
+        if t < self.k {
+            self.origin.saturating_sub(distance)
+        } else {
+            self.origin.saturating_add(distance)
+        }
     }
 }
 
@@ -239,7 +261,11 @@ impl Epoch {
 fn cube_root(value: u64) -> u64 {
     (0..=21).rev().fold(0u64, |root, bit| {
         let more = root | (1 << bit);
-        if u128::from(more).pow(3) <= u128::from(value) { more } else { root }
+        if u128::from(more).pow(3) <= u128::from(value) {
+            more
+        } else {
+            root
+        }
     })
 }
 

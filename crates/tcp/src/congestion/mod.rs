@@ -16,8 +16,8 @@ mod westwood;
 
 pub use bbr::Bbr;
 pub use cubic::Cubic;
-pub use reno::Reno;
 pub use registry::{Entry, REGISTRY, UnknownVariant, find};
+pub use reno::Reno;
 pub use westwood::Westwood;
 
 /// Largest segmentation burst in bytes: 64 KiB less Linux's room for headers (`sk_gso_max_size`).
@@ -228,7 +228,11 @@ pub struct Context {
 
 impl Context {
     fn jiffies(&self) -> Jiffies {
-        if self.jiffy.is_zero() { Jiffies::default() } else { Jiffies::new(self.jiffy) }
+        if self.jiffy.is_zero() {
+            Jiffies::default()
+        } else {
+            Jiffies::new(self.jiffy)
+        }
     }
 }
 

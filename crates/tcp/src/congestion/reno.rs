@@ -55,7 +55,11 @@ mod tests {
     use super::*;
 
     fn ack(acked: u32) -> AckSample {
-        AckSample { acked, is_cwnd_limited: true, ..AckSample::default() }
+        AckSample {
+            acked,
+            is_cwnd_limited: true,
+            ..AckSample::default()
+        }
     }
 
     #[test]
@@ -64,9 +68,17 @@ mod tests {
         Reno.on_ack(&mut window, &ack(3));
         assert_eq!((window.cwnd, window.cwnd_cnt), (13, 0));
         Reno.on_ack(&mut window, &ack(4));
-        assert_eq!((window.cwnd, window.cwnd_cnt), (14, 3), "one segment to ssthresh, three counted");
+        assert_eq!(
+            (window.cwnd, window.cwnd_cnt),
+            (14, 3),
+            "one segment to ssthresh, three counted"
+        );
         Reno.on_ack(&mut window, &ack(11));
-        assert_eq!((window.cwnd, window.cwnd_cnt), (15, 0), "fourteen counted: one more");
+        assert_eq!(
+            (window.cwnd, window.cwnd_cnt),
+            (15, 0),
+            "fourteen counted: one more"
+        );
     }
 
     #[test]
@@ -87,7 +99,13 @@ mod tests {
     #[test]
     fn grows_only_when_it_is_the_limit() {
         let mut window = Window::new(10, u32::MAX);
-        Reno.on_ack(&mut window, &AckSample { acked: 5, ..AckSample::default() });
+        Reno.on_ack(
+            &mut window,
+            &AckSample {
+                acked: 5,
+                ..AckSample::default()
+            },
+        );
         assert_eq!(window.cwnd, 10);
     }
 
@@ -96,9 +114,15 @@ mod tests {
         let ctx = Context::default();
         assert_eq!(Reno.ssthresh(&Window::new(101, 10), &ctx), 50);
         assert_eq!(Reno.ssthresh(&Window::new(3, 10), &ctx), 2);
-        let window = Window { prior_cwnd: 101, ..Window::new(60, 50) };
+        let window = Window {
+            prior_cwnd: 101,
+            ..Window::new(60, 50)
+        };
         assert_eq!(Reno.undo_cwnd(&window), 101);
-        let window = Window { prior_cwnd: 40, ..Window::new(60, 50) };
+        let window = Window {
+            prior_cwnd: 40,
+            ..Window::new(60, 50)
+        };
         assert_eq!(Reno.undo_cwnd(&window), 60);
     }
 }
