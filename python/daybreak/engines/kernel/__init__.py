@@ -1,0 +1,1 @@
+"""The engine that runs a scenario on the real Linux TCP stack, in virtual time."""

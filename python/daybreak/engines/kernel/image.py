@@ -1,0 +1,131 @@
+"""The kernel image: build it once per recipe, source and kind of CPU; find it again for every run.
+
+    image = build()                      # or build("/path/to/linux-source.tar.xz", progress=show)
+    image = find()                       # NoImage when there is none for this recipe and this machine
+
+An image is a directory in the user's cache, made under another name and renamed when it is whole, so a build that is
+interrupted leaves nothing that could be taken for one. Two builds of one image wait for each other.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import host, tools
+from . import recipe as recipes
+from . import source as sources
+from .errors import KernelEngineError, MissingTool, NoImage
+from .making import META, Making, Progress, Report
+from .recipe import Recipe
+from .source import Source
+
+__all__ = ["Image", "Progress", "build", "cache_directory", "find", "images"]
+
+
+@dataclass(frozen=True)
+class Image:
+    """A kernel that was built and booted once."""
+
+    directory: Path
+    recipe_digest: str
+    source_version: str
+    large_cpu_state: bool
+    objects: int
+    build_s: float
+    congestion_modules: tuple[str, ...]
+
+    @property
+    def program(self) -> Path:
+        """The kernel: an ordinary executable."""
+        return self.directory / "linux"
+
+
+def build(
+    source: str | os.PathLike[str] | None = None,
+    progress: Report | None = None,
+    *,
+    recipe: Recipe | None = None,
+    jobs: int | None = None,
+) -> Image:
+    """The image for `source` (default: the distribution's newest `linux-source`), built now unless the cache has it.
+
+    Raises MissingTool naming every missing program or file at once, BuildError with the log's path when a step fails.
+    """
+    report = progress or (lambda _: None)
+    plan = recipe or recipes.load()
+    if not host.is_supported():
+        raise MissingTool("the kernel engine needs Linux on x86-64")
+    lacking = tools.missing()
+    if lacking:
+        raise MissingTool("; ".join(f"{tool.name} is missing ({tool.remedy})" for tool in lacking))
+    probe = host.probe_tracing()
+    if probe.state_bytes is None:
+        raise MissingTool(f"the kernel engine cannot run here: {probe.refusal}")
+    large = plan.needs_large_state(probe.state_bytes)
+    origin = sources.locate(source)
+    target = cache_directory() / key(plan, origin, large)
+    with _locked(target, report):
+        if not (target / META).is_file():
+            Making(plan, origin, large, target, report, jobs or os.cpu_count() or 1).run()
+        return _load(target)
+
+
+def find(recipe: Recipe | None = None) -> Image:
+    """The newest image of this recipe that runs on this CPU; NoImage says how to get one. Needs no kernel source."""
+    plan = recipe or recipes.load()
+    probe = host.probe_tracing()
+    if probe.state_bytes is None:
+        raise NoImage(f"the kernel engine cannot run here: {probe.refusal}")
+    large = plan.needs_large_state(probe.state_bytes)
+    fitting = [
+        image for image in images() if image.recipe_digest == plan.digest and (image.large_cpu_state or not large)
+    ]
+    if not fitting:
+        raise NoImage("no kernel image for this recipe and machine; make one with: daybreak kernel build")
+    return max(fitting, key=lambda image: (image.directory / META).stat().st_mtime_ns)
+
+
+def images() -> list[Image]:
+    """Every whole image in the cache, in no promised order."""
+    return [_load(path.parent) for path in cache_directory().glob(f"*/{META}") if not path.parent.name.startswith(".")]
+
+
+def cache_directory() -> Path:
+    """`$XDG_CACHE_HOME/daybreak/kernel`, by default below ~/.cache."""
+    base = os.environ.get("XDG_CACHE_HOME")
+    root = Path(base) if base and os.path.isabs(base) else Path.home() / ".cache"
+    return root / "daybreak" / "kernel"
+
+
+def key(recipe: Recipe, source: Source, large_state: bool) -> str:
+    """Names an image by what it was made of."""
+    text = f"{recipe.digest} {source.identity} {'large' if large_state else 'plain'}"
+    return hashlib.sha256(text.encode()).hexdigest()[:24]
+
+
+def _load(directory: Path) -> Image:
+    try:
+        meta = json.loads((directory / META).read_text())
+        meta["congestion_modules"] = tuple(meta["congestion_modules"])
+        return Image(directory=directory, **meta)
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise KernelEngineError(f"{directory / META}: not the description of a kernel image ({error})") from error
+
+
+@contextlib.contextmanager
+def _locked(target: Path, report: Report) -> Iterator[None]:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with target.with_name(f".{target.name}.lock").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            report(Progress("waiting", 0, 0))
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield

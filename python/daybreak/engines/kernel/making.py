@@ -1,0 +1,213 @@
+"""One build of a kernel: unpack, edit, configure, compile, boot once. What it leaves is whole or nothing but a log."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from . import source as sources
+from .errors import BuildError
+from .recipe import Recipe
+from .source import Source
+
+META = "image.json"
+LOG = "build.log"
+OBJECT = re.compile(r"^\s+CC\s+\S+")
+MAKE_LINE = re.compile(r"make(\[\d+\])?:")
+CAUSE = re.compile(r"\berror:|No rule to make target|undefined reference", re.IGNORECASE)
+BOOT_LIMIT_S = 60
+BOOT_MEMORY = "128M"
+# Set by somebody who builds other kernels; here they would change what is built.
+FOREIGN_VARIABLES = ("ARCH", "CROSS_COMPILE", "CFLAGS", "LDFLAGS", "SUBARCH", "O")
+FOREIGN_PREFIXES = ("KBUILD", "KCONFIG", "MAKE")
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a build is: `done` of `total` objects in `stage` ("waiting", "unpacking", "compiling", "checking")."""
+
+    stage: str
+    done: int
+    total: int
+
+
+Report = Callable[[Progress], None]
+
+
+@dataclass(frozen=True)
+class Making:
+    """What is to be made (`recipe` on `source`, with room for a large CPU state or not), where, and who hears of it."""
+
+    recipe: Recipe
+    source: Source
+    large_cpu_state: bool
+    target: Path
+    report: Report
+    jobs: int
+
+    def run(self) -> None:
+        """Make `target`. It appears by a rename at the very end; a failure leaves `<target>.failed.log`."""
+        work = self.target.with_name(f".{self.target.name}.building")
+        shutil.rmtree(work, ignore_errors=True)  # left by a build that was killed; the lock says it is not running
+        tree, objects, result = work / "source", work / "objects", work / "result"
+        for path in (tree, objects, result):
+            path.mkdir(parents=True)
+        failed_log = self.target.with_name(f"{self.target.name}.failed.log")
+        started = time.monotonic()
+        try:
+            self.report(Progress("unpacking", 0, self.recipe.expected_objects))
+            sources.unpack(self.source, self.recipe, tree)
+            self.recipe.apply(tree, self.large_cpu_state)
+            count = self._compile(tree, objects, result / LOG)
+            shutil.copy2(objects / "linux", result / "linux")
+            shutil.copy2(objects / ".config", result / "config")
+            self.report(Progress("checking", count, count))
+            _boot_once(result / "linux", result / LOG)
+            self._describe(objects, result, count, time.monotonic() - started)
+            shutil.rmtree(self.target, ignore_errors=True)
+            result.rename(self.target)
+            failed_log.unlink(missing_ok=True)
+        except BuildError as error:
+            if not (result / LOG).is_file():
+                raise
+            shutil.copyfile(result / LOG, failed_log)
+            raise BuildError(f"{error}; the whole output is in {failed_log}", str(failed_log)) from None
+        finally:
+            shutil.rmtree(work, ignore_errors=True)
+
+    def _compile(self, tree: Path, objects: Path, log: Path) -> int:
+        """Configure and compile; how many objects were compiled."""
+        fragment = objects / "daybreak.config"
+        asked = self.recipe.config(self.large_cpu_state)
+        fragment.write_text(asked)
+        make = ["make", "-C", str(tree), "ARCH=um", f"O={objects}"]
+        environment = _environment(fragment)
+        total = self.recipe.expected_objects
+        count = 0
+
+        def on_line(line: str) -> None:
+            nonlocal count
+            if OBJECT.match(line):
+                count += 1
+                self.report(Progress("compiling", count, max(count, total)))
+
+        with log.open("w") as out:
+            _follow([*make, "allnoconfig"], environment, out, lambda _: None)
+            refused = _refused(asked, (objects / ".config").read_text())
+            if refused:
+                raise BuildError(f"this kernel source does not take {', '.join(refused)} of the recipe")
+            self.report(Progress("compiling", 0, total))
+            _follow([*make, f"-j{self.jobs}", "linux"], environment, out, on_line)
+        return count
+
+    def _describe(self, objects: Path, result: Path, count: int, seconds: float) -> None:
+        release = objects / "include/config/kernel.release"
+        meta = {
+            "recipe_digest": self.recipe.digest,
+            "source_version": release.read_text().strip() if release.is_file() else self.source.version,
+            "large_cpu_state": self.large_cpu_state,
+            "objects": count,
+            "build_s": round(seconds, 1),
+            "congestion_modules": [module.stem for module in self.recipe.modules],
+        }
+        (result / META).write_text(json.dumps(meta, indent=1) + "\n")
+
+
+def _environment(fragment: Path) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(FOREIGN_PREFIXES)}
+    for name in FOREIGN_VARIABLES:
+        kept.pop(name, None)
+    return kept | {
+        "LC_ALL": "C",
+        "KCONFIG_ALLCONFIG": str(fragment),
+        "KBUILD_BUILD_USER": "daybreak",
+        "KBUILD_BUILD_HOST": "daybreak",
+        "KBUILD_BUILD_TIMESTAMP": "1970-01-01",
+    }
+
+
+def _follow(command: list[str], environment: dict[str, str], log: IO[str], on_line: Callable[[str], None]) -> None:
+    """Run `command` in a process group of its own, which ends with us however we end."""
+    process = subprocess.Popen(
+        command,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+    )
+    tail: deque[str] = deque(maxlen=400)
+    assert process.stdout is not None
+    try:
+        for line in process.stdout:
+            log.write(line)
+            tail.append(line)
+            on_line(line)
+        code = process.wait()
+    except BaseException:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        raise
+    finally:
+        process.stdout.close()
+    if code != 0:
+        raise BuildError(f"'make {command[-1]}' failed: {_blame(list(tail)) or f'exit code {code}'}")
+
+
+def _blame(tail: list[str]) -> str:
+    """The line that says why make failed: the first that looks like a cause, else the last that is not make's own."""
+    lines = [line.strip() for line in tail if line.strip()]
+    cause = next((line for line in lines if CAUSE.search(line)), None)
+    said = [line for line in lines if not MAKE_LINE.match(line)]
+    return cause or (said[-1] if said else "")
+
+
+def _refused(asked: str, got: str) -> list[str]:
+    """Options that were asked for with =y and did not survive the configuration."""
+    have = set(got.splitlines())
+    return [line.removesuffix("=y") for line in asked.splitlines() if line.endswith("=y") and line not in have]
+
+
+def _boot_once(program: Path, log: Path) -> None:
+    """Boot with /bin/true as the init: the kernel must start it and then complain that it ended, with code 0."""
+    root = ["root=/dev/root", "rootfstype=hostfs", "rootflags=/", "ro", "init=/bin/true"]
+    console = ["con=null", "con0=null,fd:1"]
+    command = [str(program), f"mem={BOOT_MEMORY}", "time-travel=inf-cpu", *root, *console]
+    # The panic that ends the boot aborts the process, which should leave no core file.
+    without_core = ["/bin/sh", "-c", 'ulimit -c 0; exec "$@"', "sh", *command]
+    try:
+        done = subprocess.run(
+            without_core,
+            env={**os.environ, "HOME": str(program.parent)},  # the kernel keeps a directory of its instance there
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=BOOT_LIMIT_S,
+            start_new_session=True,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise BuildError(f"the built kernel did not start a program within {BOOT_LIMIT_S} s") from None
+    finally:
+        shutil.rmtree(program.parent / ".uml", ignore_errors=True)
+    output = done.stdout + done.stderr
+    with log.open("a") as out:
+        out.write(output)
+    if "exitcode=0x00000000" not in output:
+        last = [line for line in output.splitlines() if line.strip()][-1:] or ["no output"]
+        raise BuildError(f"the built kernel does not boot here: {last[0].strip()}")

@@ -1,0 +1,167 @@
+"""The recipe in `kernel-image/`: which options, which edits of the source, which congestion modules of our own.
+
+A recipe is data. It is applied to a copy of the source, never to the user's, and every edit must find exactly the text
+that it was written for: a source that reads differently is refused by name instead of being built half-edited.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .errors import RecipeError
+
+RECIPE_FILE = "recipe.toml"
+BASE_CONFIG = "base.config"
+LARGE_STATE_CONFIG = "large-cpu-state.config"
+MODULES = "congestion"
+LARGE_STATE = "large_cpu_state"
+
+
+@dataclass(frozen=True)
+class Edit:
+    """One change of one source file: `find` becomes `replace`, or `append` is added at the end."""
+
+    path: str
+    why: str
+    find: str | None = None
+    replace: str | None = None
+    append: str | None = None
+    when: str | None = None
+
+    def apply(self, text: str) -> str:
+        """The text after the edit; RecipeError when `find` is not there exactly once."""
+        if self.append is not None:
+            return text + self.append
+        assert self.find is not None and self.replace is not None
+        count = text.count(self.find)
+        if count != 1:
+            raise RecipeError(
+                f"{self.path}: expected {self.find.strip()!r} once and found it {count} times; "
+                "the recipe was not written for this kernel version"
+            )
+        return text.replace(self.find, self.replace)
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Everything of ours that decides what the image is."""
+
+    directory: Path
+    base_config: str
+    large_state_config: str
+    edits: tuple[Edit, ...]
+    modules: tuple[Path, ...]
+    leave_out: tuple[str, ...]
+    tested_versions: tuple[str, ...]
+    expected_objects: int
+    plain_state_bytes: int
+    large_state_bytes: int
+    digest: str
+
+    def needs_large_state(self, state_bytes: int) -> bool:
+        """Whether a CPU with so many bytes of extended state needs the edits for large state."""
+        if state_bytes > self.large_state_bytes:
+            raise RecipeError(
+                f"the CPU's extended state has {state_bytes} bytes "
+                f"and the recipe provides at most {self.large_state_bytes}"
+            )
+        return state_bytes > self.plain_state_bytes
+
+    def config(self, large_state: bool) -> str:
+        """The options to build with, everything else off."""
+        return self.base_config + ("\n" + self.large_state_config if large_state else "")
+
+    def apply(self, source: Path, large_state: bool) -> None:
+        """Edit the copy of the source in `source` and add the congestion modules."""
+        for edit in self.edits:
+            if edit.when == LARGE_STATE and not large_state:
+                continue
+            path = source / edit.path
+            try:
+                text = path.read_text(encoding="utf-8", errors="surrogateescape")
+            except OSError as error:
+                raise RecipeError(f"{edit.path}: not readable in this kernel source ({error.strerror})") from error
+            path.write_text(edit.apply(text), encoding="utf-8", errors="surrogateescape")
+        ours = source / "net/ipv4/daybreak"
+        ours.mkdir()
+        lines = []
+        for module in self.modules:
+            (ours / module.name).write_bytes(module.read_bytes())
+            lines.append(f"obj-y += {module.stem}.o\n")
+        (ours / "Makefile").write_text("".join(lines) or "obj-y :=\n")
+
+
+def load(directory: Path | None = None) -> Recipe:
+    """The recipe in `directory`, or the one that this installation came with."""
+    home = directory or default_directory()
+    try:
+        raw = tomllib.loads((home / RECIPE_FILE).read_text())
+        base = (home / BASE_CONFIG).read_text()
+        large = (home / LARGE_STATE_CONFIG).read_text()
+    except OSError as error:
+        raise RecipeError(f"{error.filename}: the kernel recipe cannot be read ({error.strerror})") from error
+    except tomllib.TOMLDecodeError as error:
+        raise RecipeError(f"{home / RECIPE_FILE}: not valid TOML ({error})") from error
+    modules = tuple(sorted((home / MODULES).glob("*.c"))) if (home / MODULES).is_dir() else ()
+    edits = tuple(_edit(entry) for entry in raw["edit"])
+    digest = hashlib.sha256()
+    _feed(digest, "edits", json.dumps(_what_counts(raw), sort_keys=True).encode())
+    for name in (BASE_CONFIG, LARGE_STATE_CONFIG):
+        _feed(digest, name, (home / name).read_bytes())
+    for module in modules:
+        _feed(digest, module.name, module.read_bytes())
+    return Recipe(
+        directory=home,
+        base_config=base,
+        large_state_config=large,
+        edits=edits,
+        modules=modules,
+        leave_out=tuple(raw["leave_out"]),
+        tested_versions=tuple(raw["tested_versions"]),
+        expected_objects=int(raw["expected_objects"]),
+        plain_state_bytes=int(raw["cpu_state"]["plain"]),
+        large_state_bytes=int(raw["cpu_state"]["large"]),
+        digest=digest.hexdigest(),
+    )
+
+
+def default_directory() -> Path:
+    """`$DAYBREAK_KERNEL_IMAGE`, the copy inside an installed package, or `kernel-image/` of the checkout."""
+    named = os.environ.get("DAYBREAK_KERNEL_IMAGE")
+    if named:
+        return Path(named)
+    here = Path(__file__).resolve().parent
+    candidates = (here / "recipe_data", *(parent / "kernel-image" for parent in here.parents))
+    for candidate in candidates:
+        if (candidate / RECIPE_FILE).is_file():
+            return candidate
+    raise RecipeError("kernel-image/recipe.toml was not found with this installation; set DAYBREAK_KERNEL_IMAGE")
+
+
+def _edit(entry: dict[str, str]) -> Edit:
+    known = {"path", "why", "find", "replace", "append", "when"}
+    for key in entry:
+        if key not in known:
+            raise RecipeError(f"edit of {entry.get('path', '?')}: unknown field {key!r}; known are {sorted(known)}")
+    if entry.get("when") not in (None, LARGE_STATE):
+        raise RecipeError(f"edit of {entry['path']}: when is {entry['when']!r}; known is {LARGE_STATE!r}")
+    if ("append" in entry) == ("find" in entry) or ("find" in entry) != ("replace" in entry):
+        raise RecipeError(f"edit of {entry.get('path', '?')}: give either find and replace, or append")
+    return Edit(**entry)
+
+
+def _what_counts(raw: dict[str, Any]) -> dict[str, Any]:
+    """What of recipe.toml changes the kernel that comes out: not the reasons, the forecast, or what is not unpacked."""
+    edits = [{name: value for name, value in entry.items() if name != "why"} for entry in raw["edit"]]
+    return {"edits": edits, "cpu_state": raw["cpu_state"]}
+
+
+def _feed(digest: hashlib._Hash, name: str, content: bytes) -> None:
+    digest.update(f"{name} {len(content)}\n".encode())
+    digest.update(content)

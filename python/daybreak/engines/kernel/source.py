@@ -1,0 +1,134 @@
+"""Where the kernel source comes from: the distribution's `linux-source` package or a directory of the user's.
+
+The source is only read. What a build needs of it is copied (`unpack`), about a sixth of the whole.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from .errors import BuildError, MissingTool
+from .recipe import Recipe
+
+PACKAGE_DIRECTORY = Path("/usr/src")
+INSTALL_HINT = "on Debian or Ubuntu: apt-get install linux-source"
+ENDS = 1 << 20
+
+
+@dataclass(frozen=True)
+class Source:
+    """A kernel source that exists. `identity` changes when its content does; `version` is for people."""
+
+    path: Path
+    version: str
+    identity: str
+
+    @property
+    def is_tarball(self) -> bool:
+        return self.path.is_file()
+
+
+def locate(source: str | os.PathLike[str] | None = None) -> Source:
+    """The source at `source` (tarball or directory), or the newest tarball in /usr/src; MissingTool when none."""
+    if source is not None:
+        path = Path(source).expanduser().resolve()
+        if path.is_dir():
+            return _directory(path)
+        if path.is_file():
+            return _tarball(path)
+        raise MissingTool(f"kernel source {str(path)!r} does not exist; {INSTALL_HINT}")
+    found = installed()
+    if not found:
+        raise MissingTool(f"no linux-source-*.tar.* in {PACKAGE_DIRECTORY}; {INSTALL_HINT}, or give a source directory")
+    return _tarball(found[-1])
+
+
+def installed(directory: Path | None = None) -> list[Path]:
+    """Source tarballs of the distribution, oldest version first."""
+    home = directory or PACKAGE_DIRECTORY
+    return sorted(home.glob("linux-source-*.tar.*"), key=lambda path: (_numbers(path.name), path.name))
+
+
+def unpack(source: Source, recipe: Recipe, target: Path) -> None:
+    """Copy what a build needs of `source` into the empty directory `target`."""
+    skip = ["--anchored", "--wildcards"]
+    if source.is_tarball:
+        top = _top(source.path)
+        skip += [f"--exclude={top}{pattern.removeprefix('.')}" for pattern in recipe.leave_out]
+        _run(["tar", "-x", "-f", str(source.path), "-C", str(target), "--strip-components=1", *skip], source)
+        return
+    skip += [f"--exclude={pattern}" for pattern in ("./.git", "./*.o", "./vmlinux", "./linux", *recipe.leave_out)]
+    reader = subprocess.Popen(["tar", "-c", "-C", str(source.path), *skip, "."], stdout=subprocess.PIPE)
+    try:
+        _run(["tar", "-x", "-C", str(target)], source, stdin=reader.stdout)
+    finally:
+        if reader.stdout is not None:
+            reader.stdout.close()
+        code = reader.wait()
+    if code != 0:
+        raise BuildError(f"reading the kernel source {str(source.path)!r} failed: tar exited with {code}")
+
+
+def _run(command: list[str], source: Source, stdin: IO[bytes] | None = None) -> None:
+    done = subprocess.run(command, stdin=stdin, stderr=subprocess.PIPE, text=True, check=False)
+    if done.returncode != 0:
+        last = done.stderr.strip().splitlines()[-1:] or [f"exit code {done.returncode}"]
+        raise BuildError(f"unpacking {str(source.path)!r} failed: {last[0]}")
+
+
+def _tarball(path: Path) -> Source:
+    status = path.stat()
+    digest = hashlib.sha256(f"{path.name} {status.st_size}\n".encode())
+    with path.open("rb") as file:
+        digest.update(file.read(ENDS))
+        file.seek(max(0, status.st_size - ENDS))
+        digest.update(file.read())
+    found = re.search(r"linux(?:-source)?-([0-9][0-9.]*[0-9])", path.name)
+    return Source(path, found.group(1) if found else path.name, digest.hexdigest())
+
+
+def _directory(path: Path) -> Source:
+    makefile = path / "Makefile"
+    if not makefile.is_file() or not (path / "arch/um").is_dir():
+        raise MissingTool(f"{str(path)!r} is not a kernel source: it has no Makefile or no arch/um")
+    if (path / ".config").exists() or (path / "include/config").exists():
+        raise MissingTool(f"{str(path)!r} was built in place; run 'make mrproper' there or give a clean copy")
+    head = makefile.read_text(errors="replace")[:2000]
+    parts = [_field(head, name) for name in ("VERSION", "PATCHLEVEL", "SUBLEVEL")]
+    version = ".".join(part for part in parts if part) + _field(head, "EXTRAVERSION")
+    digest = hashlib.sha256(version.encode())
+    for folder, folders, files in os.walk(path):
+        folders[:] = sorted(name for name in folders if name != ".git")
+        for name in sorted(files):
+            status = os.stat(os.path.join(folder, name), follow_symlinks=False)
+            digest.update(f"{folder}/{name} {status.st_size} {status.st_mtime_ns}\n".encode())
+    return Source(path, version, digest.hexdigest())
+
+
+def _field(text: str, name: str) -> str:
+    found = re.search(rf"^{name}\s*=[ \t]*(\S*)", text, re.MULTILINE)
+    return found.group(1) if found else ""
+
+
+def _top(path: Path) -> str:
+    """The one directory that the tarball holds, read from its first entry without unpacking the rest."""
+    command = ["tar", "-t", "-f", str(path)]
+    reader = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    assert reader.stdout is not None
+    first = reader.stdout.readline().strip()
+    reader.stdout.close()
+    reader.terminate()
+    reader.wait()
+    if not first:
+        raise BuildError(f"{str(path)!r} is not a readable tarball")
+    return first.split("/", 1)[0]
+
+
+def _numbers(name: str) -> list[int]:
+    return [int(part) for part in re.findall(r"\d+", name)]

@@ -1,0 +1,229 @@
+"""Building and finding an image with a make that only pretends: cache, lock, progress, and every way to fail."""
+
+import os
+import shutil
+import stat
+import subprocess
+import threading
+from pathlib import Path
+
+import pytest
+from kernel_tree import miniature
+
+from daybreak.engines.kernel import doctor, host, image, tools
+from daybreak.engines.kernel import recipe as recipes
+from daybreak.engines.kernel import source as sources
+from daybreak.engines.kernel.errors import BuildError, MissingTool, NoImage
+
+PRETENDED_MAKE = """#!/bin/sh
+for word in "$@"; do case "$word" in O=*) out="${word#O=}";; esac; last="$word"; done
+echo "$last" >> "$PRETENDED_CALLS"
+case "$last" in
+  allnoconfig) grep -v "$REFUSED_OPTION" "$KCONFIG_ALLCONFIG" > "$out/.config";;
+  linux)
+    echo '  CC      init/main.o'
+    echo '  AR      init/built-in.a'
+    echo '  CC      net/ipv4/tcp.o'
+    if [ -n "$PRETENDED_ERROR" ]; then
+      echo "net/ipv4/tcp.c:1:1: error: $PRETENDED_ERROR"; echo 'make[1]: *** [tcp.o] Error 1'; exit 2
+    fi
+    printf '#!/bin/sh\\necho "%s"\\n' "$BOOT_SAYS" > "$out/linux"; chmod +x "$out/linux";;
+esac
+"""
+GOOD_BOOT = "Kernel panic - not syncing: Attempted to kill init! exitcode=0x00000000"
+
+
+@pytest.fixture
+def workshop(tmp_path, monkeypatch):
+    """A cache, a miniature source directory and a PATH whose make pretends."""
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    make = programs / "make"
+    make.write_text(PRETENDED_MAKE)
+    make.chmod(make.stat().st_mode | stat.S_IXUSR)
+    for tool in tools.NEEDED:
+        if tool.header is None and tool.name != "make":
+            (programs / tool.name).symlink_to(shutil.which(tool.name) or "/bin/true")
+    monkeypatch.setenv("PATH", f"{programs}:/usr/bin:/bin")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("PRETENDED_CALLS", str(tmp_path / "calls"))
+    monkeypatch.setenv("REFUSED_OPTION", "^NOTHING")
+    monkeypatch.setenv("BOOT_SAYS", GOOD_BOOT)
+    monkeypatch.setattr(tools, "missing", lambda: [])
+    monkeypatch.setattr(host, "is_supported", lambda: True)
+    monkeypatch.setattr(host, "probe_tracing", lambda: host.TraceProbe(2432, None))
+    return miniature(tmp_path / "source", recipes.load())
+
+
+def calls() -> list[str]:
+    path = Path(os.environ["PRETENDED_CALLS"])
+    return path.read_text().split() if path.exists() else []
+
+
+def left_behind() -> list[str]:
+    return sorted(path.name for path in image.cache_directory().iterdir() if not path.name.endswith(".lock"))
+
+
+def test_build_makes_an_image_that_find_returns_and_a_second_build_takes(workshop):
+    seen = []
+    built = image.build(workshop, seen.append)
+    assert built.program.is_file() and built.objects == 2 and built.large_cpu_state is False
+    assert [step.stage for step in seen] == ["unpacking", "compiling", "compiling", "compiling", "checking"]
+    assert [step.done for step in seen if step.stage == "compiling"] == [0, 1, 2]
+    assert image.find() == built
+    assert image.build(workshop) == built
+    assert calls() == ["allnoconfig", "linux"]
+    assert left_behind() == [built.directory.name]
+
+
+def test_users_source_is_not_touched(workshop):
+    before = (workshop / "arch/um/Kconfig").read_text()
+    image.build(workshop)
+    assert (workshop / "arch/um/Kconfig").read_text() == before
+    assert not (workshop / "net/ipv4/daybreak").exists()
+
+
+def test_a_change_of_the_source_makes_a_new_image(workshop):
+    first = image.build(workshop)
+    (workshop / "net/ipv4/Makefile").write_text("obj-y := tcp.o more.o\n")
+    assert image.build(workshop).directory != first.directory
+
+
+def test_compiler_error_is_quoted_and_leaves_only_the_log(workshop, monkeypatch):
+    monkeypatch.setenv("PRETENDED_ERROR", "unknown type name 'u128'")
+    with pytest.raises(BuildError, match=r"net/ipv4/tcp.c:1:1: error: unknown type name 'u128'") as caught:
+        image.build(workshop)
+    assert caught.value.log is not None and "CC      init/main.o" in Path(caught.value.log).read_text()
+    assert left_behind() == [Path(caught.value.log).name]
+    with pytest.raises(NoImage, match="daybreak kernel build"):
+        image.find()
+
+
+def test_option_that_the_source_does_not_take_is_named(workshop, monkeypatch):
+    monkeypatch.setenv("REFUSED_OPTION", "TCP_CONG_BBR")
+    with pytest.raises(BuildError, match="does not take CONFIG_TCP_CONG_BBR of the recipe"):
+        image.build(workshop)
+    assert "linux" not in calls()
+
+
+def test_kernel_that_does_not_boot_is_not_an_image(workshop, monkeypatch):
+    monkeypatch.setenv("BOOT_SAYS", "put_fp_registers failed, errno = 5")
+    with pytest.raises(BuildError, match="does not boot here: put_fp_registers failed, errno = 5"):
+        image.build(workshop)
+    assert image.images() == []
+
+
+def test_leftovers_of_a_killed_build_are_swept(workshop):
+    name = image.key(recipes.load(), sources.locate(workshop), False)
+    stale = image.cache_directory() / f".{name}.building" / "objects"
+    stale.mkdir(parents=True)
+    (stale / "linux").write_text("half")
+    built = image.build(workshop)
+    assert left_behind() == [built.directory.name]
+
+
+def test_two_builds_at_once_compile_once(workshop):
+    results = []
+    threads = [threading.Thread(target=lambda: results.append(image.build(workshop))) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(results) == 2 and results[0] == results[1]
+    assert calls() == ["allnoconfig", "linux"]
+
+
+def test_large_cpu_state_gets_an_image_of_its_own_and_plain_does_not_serve_it(workshop, monkeypatch):
+    plain = image.build(workshop)
+    monkeypatch.setattr(host, "probe_tracing", lambda: host.TraceProbe(11008, None))
+    with pytest.raises(NoImage):
+        image.find()
+    large = image.build(workshop)
+    assert large.large_cpu_state and large.directory != plain.directory
+    assert "CONFIG_KERNEL_STACK_ORDER=4" in (large.directory / "config").read_text()
+
+
+def test_every_missing_tool_is_named_with_its_package(workshop, monkeypatch):
+    lacking = [tool for tool in tools.NEEDED if tool.name in ("flex", "bc")]
+    monkeypatch.setattr(tools, "missing", lambda: lacking)
+    with pytest.raises(MissingTool, match=r"flex is missing \(.*install flex\); bc is missing \(.*install bc\)"):
+        image.build(workshop)
+
+
+def test_refused_ptrace_is_said_before_anything_is_built(workshop, monkeypatch):
+    monkeypatch.setattr(host, "probe_tracing", lambda: host.TraceProbe(None, "ptrace is refused"))
+    with pytest.raises(MissingTool, match="ptrace is refused"):
+        image.build(workshop)
+    assert calls() == []
+
+
+def test_an_empty_path_misses_every_program(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert {tool.name for tool in tools.missing()} == {tool.name for tool in tools.NEEDED if tool.header is None}
+
+
+def test_source_that_does_not_exist_is_named():
+    with pytest.raises(MissingTool, match="'/nowhere/linux' does not exist"):
+        sources.locate("/nowhere/linux")
+
+
+def test_directory_that_is_no_kernel_source_is_refused(tmp_path):
+    with pytest.raises(MissingTool, match="not a kernel source"):
+        sources.locate(tmp_path)
+
+
+def test_source_built_in_place_is_refused(workshop):
+    (workshop / ".config").write_text("")
+    with pytest.raises(MissingTool, match="mrproper"):
+        sources.locate(workshop)
+
+
+def test_directory_version_and_tarball_version(workshop, tmp_path):
+    assert sources.locate(workshop).version == "6.1.7"
+    tarball = tmp_path / "linux-source-6.12.tar"
+    subprocess.run(["tar", "-c", "-f", tarball, "-C", workshop.parent, workshop.name], check=True)
+    assert sources.locate(tarball).version == "6.12"
+
+
+def test_newest_distribution_source_is_last(tmp_path):
+    for name in ("linux-source-6.10.tar.xz", "linux-source-6.9.tar.xz", "linux-source-6.1.tar.xz"):
+        (tmp_path / name).write_bytes(b"")
+    assert [path.name for path in sources.installed(tmp_path)][-1] == "linux-source-6.10.tar.xz"
+
+
+def test_unpack_leaves_out_what_is_never_compiled(workshop, tmp_path):
+    skipped = ["drivers/gpu/drm/big.c", "arch/arm/kernel/a.c"]
+    kept = ["drivers/gpu/Kconfig", "arch/arm/Kconfig", "arch/Kconfig"]
+    for name in skipped + kept:
+        (workshop / name).parent.mkdir(parents=True, exist_ok=True)
+        (workshop / name).write_text("x")
+    tarball = tmp_path / "linux-source-6.1.tar"
+    subprocess.run(["tar", "-c", "-f", tarball, "-C", workshop.parent, workshop.name], check=True)
+    for number, origin in enumerate((workshop, tarball)):
+        target = tmp_path / f"copy{number}"
+        target.mkdir()
+        sources.unpack(sources.locate(origin), recipes.load(), target)
+        assert [name for name in skipped if (target / name).exists()] == []
+        assert [name for name in [*kept, "arch/um/Kconfig", "Makefile"] if not (target / name).is_file()] == []
+
+
+def test_doctor_says_what_is_missing_and_how_to_get_it(workshop, monkeypatch, tmp_path):
+    monkeypatch.setattr(sources, "PACKAGE_DIRECTORY", tmp_path / "none")
+    found = {finding.name: finding for finding in doctor.doctor().findings}
+    assert found["kernel source"].status == "missing"
+    assert "apt-get install linux-source" in found["kernel source"].remedy
+    assert found["kernel image"].status == "missing"
+    assert found["kernel image"].remedy == "daybreak kernel build"
+    assert not doctor.doctor().can_run and not doctor.doctor().can_build
+    image.build(workshop)
+    diagnosis = doctor.doctor(workshop)
+    assert {finding.name: finding.status for finding in diagnosis.findings}["kernel image"] == "ok"
+    assert diagnosis.can_build
+
+
+@pytest.mark.skipif(not host.is_supported(), reason="the kernel engine is for Linux on x86-64")
+def test_probe_of_this_machine_gives_a_size_or_a_reason():
+    probe = host.probe_tracing()
+    assert (probe.state_bytes is None) == (probe.refusal is not None)
+    if probe.state_bytes is not None:
+        assert 512 <= probe.state_bytes <= 1 << 16

@@ -1,0 +1,111 @@
+"""The recipe: what it asks for, and that an edit is applied exactly or refused."""
+
+from pathlib import Path
+
+import pytest
+from kernel_tree import miniature
+
+from daybreak.engines.kernel import recipe as recipes
+from daybreak.engines.kernel.errors import RecipeError
+from daybreak.engines.kernel.recipe import Edit
+
+CONGESTION_CONTROLS = ["BBR", "BIC", "CDG", "CUBIC", "DCTCP", "HSTCP", "HTCP", "HYBLA", "ILLINOIS", "LP"]
+CONGESTION_CONTROLS += ["NV", "SCALABLE", "VEGAS", "VENO", "WESTWOOD", "YEAH"]
+
+
+def copy_of_recipe(tmp_path: Path) -> Path:
+    home = tmp_path / "recipe"
+    (home / recipes.MODULES).mkdir(parents=True)
+    for name in (recipes.RECIPE_FILE, recipes.BASE_CONFIG, recipes.LARGE_STATE_CONFIG):
+        (home / name).write_bytes((recipes.default_directory() / name).read_bytes())
+    return home
+
+
+def test_base_config_has_every_congestion_control_and_no_host_randomness():
+    options = recipes.load().config(large_state=False).splitlines()
+    for name in CONGESTION_CONTROLS:
+        assert f"CONFIG_TCP_CONG_{name}=y" in options
+    assert "CONFIG_UML_TIME_TRAVEL_SUPPORT=y" in options
+    assert not any(line.startswith("CONFIG_UML_RANDOM") for line in options)
+
+
+def test_larger_stack_only_with_large_state():
+    recipe = recipes.load()
+    assert "CONFIG_KERNEL_STACK_ORDER=4" not in recipe.config(large_state=False)
+    assert "CONFIG_KERNEL_STACK_ORDER=4" in recipe.config(large_state=True).splitlines()
+
+
+@pytest.mark.parametrize(
+    ("state_bytes", "large"), [(832, False), (2696, False), (2697, True), (11008, True), (12288, True)]
+)
+def test_large_state_starts_where_the_plain_buffer_ends(state_bytes, large):
+    assert recipes.load().needs_large_state(state_bytes) is large
+
+
+def test_state_beyond_the_recipe_is_refused_with_both_numbers():
+    with pytest.raises(RecipeError, match=r"12289 bytes .* at most 12288"):
+        recipes.load().needs_large_state(12289)
+
+
+@pytest.mark.parametrize("large", [False, True])
+def test_edits_change_a_fitting_source(tmp_path, large):
+    recipe = recipes.load()
+    tree = miniature(tmp_path / "source", recipe)
+    recipe.apply(tree, large)
+    assert "default 1000\n" in (tree / "arch/um/Kconfig").read_text()
+    assert "#define TIMER_MULTIPLIER 1\n" in (tree / "arch/um/include/linux/time-internal.h").read_text()
+    assert ("12288" in (tree / "arch/x86/um/user-offsets.c").read_text()) is large
+    assert (tree / "net/ipv4/Makefile").read_text().endswith("obj-y += daybreak/\n")
+
+
+def test_edit_refuses_a_source_that_reads_differently():
+    edit = Edit(path="arch/um/Kconfig", why="", find="default 100\n", replace="default 1000\n")
+    with pytest.raises(RecipeError, match=r"arch/um/Kconfig.*found it 0 times"):
+        edit.apply("default 250\n")
+    with pytest.raises(RecipeError, match="found it 2 times"):
+        edit.apply("default 100\ndefault 100\n")
+
+
+def test_a_congestion_module_is_built_in_and_changes_the_digest(tmp_path):
+    home = copy_of_recipe(tmp_path)
+    bare = recipes.load(home)
+    (home / recipes.MODULES / "tcp_retcp.c").write_text("/* ours */\n")
+    with_module = recipes.load(home)
+    assert with_module.digest != bare.digest
+    tree = miniature(tmp_path / "source", with_module)
+    with_module.apply(tree, large_state=False)
+    assert (tree / "net/ipv4/daybreak/tcp_retcp.c").read_text() == "/* ours */\n"
+    assert (tree / "net/ipv4/daybreak/Makefile").read_text() == "obj-y += tcp_retcp.o\n"
+
+
+def test_digest_follows_the_fragment(tmp_path):
+    home = copy_of_recipe(tmp_path)
+    before = recipes.load(home).digest
+    with (home / recipes.BASE_CONFIG).open("a") as file:
+        file.write("CONFIG_TUN=y\n")
+    assert recipes.load(home).digest != before
+
+
+def test_digest_does_not_follow_the_forecast(tmp_path):
+    home = copy_of_recipe(tmp_path)
+    before = recipes.load(home)
+    text = (home / recipes.RECIPE_FILE).read_text()
+    forecast = f"expected_objects = {before.expected_objects}"
+    assert forecast in text
+    (home / recipes.RECIPE_FILE).write_text(text.replace(forecast, "expected_objects = 1"))
+    after = recipes.load(home)
+    assert after.expected_objects == 1
+    assert after.digest == before.digest
+
+
+def test_unknown_field_of_an_edit_is_refused(tmp_path):
+    home = copy_of_recipe(tmp_path)
+    text = (home / recipes.RECIPE_FILE).read_text()
+    (home / recipes.RECIPE_FILE).write_text(text.replace('append = "obj-y', 'apend = "obj-y'))
+    with pytest.raises(RecipeError, match="net/ipv4/Makefile: unknown field 'apend'"):
+        recipes.load(home)
+
+
+def test_missing_recipe_names_the_file(tmp_path):
+    with pytest.raises(RecipeError, match=r"recipe\.toml"):
+        recipes.load(tmp_path)
