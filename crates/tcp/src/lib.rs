@@ -3,9 +3,12 @@
 
 pub mod config;
 pub mod congestion;
+pub mod connection;
 mod jiffies;
 pub mod receiver;
 mod segment;
+mod sender;
 pub mod slow_start;
 
+pub use connection::Connection;
 pub use segment::{Ecn, Flags, SackBlock, Segment, SynOptions};

@@ -1,0 +1,73 @@
+//! A segment arrives (RFC 9293, section 3.10.7).
+
+use super::{Connection, State};
+use crate::{Flags, Segment};
+
+impl Connection {
+    #[inline]
+    pub(super) fn input(&mut self, segment: &Segment) {
+        if self.sender.is_synchronised && segment.flags.0 & (Flags::SYN.0 | Flags::RST.0 | Flags::FIN.0) == 0 {
+            self.input_synchronised(segment);
+        } else {
+            self.input_unusual(segment);
+        }
+    }
+
+    #[inline]
+    fn input_synchronised(&mut self, segment: &Segment) {
+        let now = self.sender.clock.now;
+        if !self.receiver.accept(now, segment) {
+            return;
+        }
+        if segment.flags.contains(Flags::ACK) {
+            self.sender.on_ack(segment);
+        }
+        let fin = segment.flags.contains(Flags::FIN);
+        if segment.len > 0 || fin {
+            let timing = self.timing();
+            let received = self.receiver.on_data(now, segment, timing);
+            self.delivered += received.delivered;
+            if received.fin {
+                self.step_closing(false, true);
+            }
+        }
+        if self.sender.fin_sent {
+            let fin_acked = self.sender.snd_una > self.sender.buffer.write_seq;
+            self.step_closing(fin_acked, false);
+        }
+    }
+
+    /// Segments of the handshake, FINs and resets.
+    #[cold]
+    fn input_unusual(&mut self, segment: &Segment) {
+        if segment.flags.contains(Flags::RST) {
+            self.reset();
+            return;
+        }
+        match self.state {
+            State::Closed => {}
+            State::Listen => self.on_syn(segment),
+            State::SynSent => self.on_syn_ack(segment),
+            State::SynReceived => {
+                if segment.flags.contains(Flags::SYN) {
+                    // Our SYN-ACK was lost, or is late.
+                    self.handshake.is_due = true;
+                } else if segment.flags.contains(Flags::ACK) && segment.ack >= 1 {
+                    self.sender.snd_wnd = segment.window;
+                    self.finish_handshake(segment);
+                    self.input_synchronised(segment);
+                }
+            }
+            _ if segment.flags.contains(Flags::SYN) => self.receiver.request_ack(),
+            _ => self.input_synchronised(segment),
+        }
+    }
+
+    /// The peer gave up.
+    fn reset(&mut self) {
+        if self.state != State::Listen {
+            self.state = State::Closed;
+            self.sender.clear_timer();
+        }
+    }
+}

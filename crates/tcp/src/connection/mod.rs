@@ -1,0 +1,222 @@
+//! One endpoint of a connection: its states, what comes in, what goes out, and when.
+//!
+//! The way of quinn and smoltcp: the caller hands in segments and the time, polls segments out until
+//! there are none, and asks when to come back. Nothing happens in between.
+
+use daybreak_trace::WindowRow;
+use daybreak_units::{Duration, Instant};
+
+use crate::config::Config;
+use crate::congestion::{CaState, Congestion};
+use crate::receiver::{Receiver, SenderTiming};
+use crate::sender::Sender;
+
+mod counters;
+mod input;
+mod output;
+mod state;
+
+pub use counters::Counters;
+pub use state::State;
+
+use state::Handshake;
+
+/// One endpoint: sending half and receiving half.
+#[derive(Debug)]
+pub struct Connection {
+    sender: Sender,
+    receiver: Receiver,
+    state: State,
+    handshake: Handshake,
+    /// Timestamps were negotiated.
+    timestamps: bool,
+    /// The next poll may find something to send.
+    delivered: u64,
+    deadline: Instant,
+}
+
+impl Connection {
+    /// The active opener: sends a SYN after [`Connection::open`].
+    pub fn client(config: Config, rule: Box<dyn Congestion>) -> Self {
+        Self::new(config, rule, State::Closed)
+    }
+
+    /// The passive opener: waits for a SYN.
+    pub fn server(config: Config, rule: Box<dyn Congestion>) -> Self {
+        Self::new(config, rule, State::Listen)
+    }
+
+    fn new(config: Config, rule: Box<dyn Congestion>, state: State) -> Self {
+        Self {
+            receiver: Receiver::new(&config),
+            handshake: Handshake::new(&config, rule.needs_ecn()),
+            sender: Sender::new(&config, rule),
+            state,
+            timestamps: false,
+            delivered: 0,
+            deadline: Instant::NEVER,
+        }
+    }
+
+    /// Active open: the SYN goes out at the next poll.
+    pub fn open(&mut self, now: Instant) {
+        self.sender.clock.advance(now);
+        if self.state == State::Closed {
+            self.state = State::SynSent;
+            self.handshake.is_due = true;
+        }
+    }
+
+    /// The application has `bytes` more to send; `u64::MAX` for ever more.
+    pub fn write(&mut self, now: Instant, bytes: u64) {
+        self.sender.clock.advance(now);
+        self.sender.write(bytes);
+        if self.sender.is_synchronised {
+            self.sender.check_app_limited();
+        }
+    }
+
+    /// The application will write no more: FIN follows the data.
+    pub fn close(&mut self, now: Instant) {
+        self.sender.clock.advance(now);
+        self.sender.buffer.closed = true;
+    }
+
+    /// A segment of the peer arrived.
+    #[inline]
+    pub fn on_segment(&mut self, now: Instant, segment: &crate::Segment) {
+        self.sender.clock.advance(now);
+        self.input(segment);
+    }
+
+    /// To be called at [`Connection::poll_timeout`]; does nothing when early.
+    pub fn on_timeout(&mut self, now: Instant) {
+        self.sender.clock.advance(now);
+        self.sender.path.pacing.waiting = false;
+        if self.sender.timer.at <= now {
+            if self.sender.is_synchronised {
+                self.sender.on_timer();
+            } else {
+                self.on_handshake_timeout();
+            }
+        }
+        if self.receiver.poll_timeout() <= now {
+            let timing = self.timing();
+            self.receiver.on_timeout(now, timing);
+        }
+    }
+
+    /// A packet with `bytes` (IP length) of this connection has left the host's NIC queue.
+    #[inline]
+    pub fn on_nic_freed(&mut self, now: Instant, bytes: u32) {
+        self.sender.clock.advance(now);
+        self.sender.on_nic_freed(bytes);
+    }
+
+    /// The next segment to send; poll until `None` after every input.
+    #[inline]
+    pub fn poll_transmit(&mut self, now: Instant) -> Option<crate::Segment> {
+        self.sender.clock.advance(now);
+        self.output()
+    }
+
+    /// When [`Connection::on_timeout`] wants to be called; [`Instant::NEVER`] for never. Valid once
+    /// [`Connection::poll_transmit`] has returned `None`.
+    #[inline]
+    pub fn poll_timeout(&self) -> Instant {
+        self.deadline
+    }
+
+    /// Payload handed to the application here, in order.
+    #[inline]
+    pub fn delivered_bytes(&self) -> u64 {
+        self.delivered
+    }
+
+    /// Our payload that the peer has acknowledged.
+    #[inline]
+    pub fn acked_bytes(&self) -> u64 {
+        // The SYN took one number, an acknowledged FIN another.
+        self.sender.snd_una.min(self.sender.buffer.write_seq).saturating_sub(1)
+    }
+
+    /// The handshake is done.
+    pub fn is_established(&self) -> bool {
+        self.sender.is_synchronised && self.state != State::Closed
+    }
+
+    /// Both directions are closed, or the connection was reset.
+    pub fn is_closed(&self) -> bool {
+        matches!(self.state, State::Closed | State::TimeWait)
+    }
+
+    /// The state of RFC 9293, section 3.3.2.
+    pub fn state(&self) -> State {
+        self.state
+    }
+
+    /// What has happened so far.
+    pub fn counters(&self) -> Counters {
+        let receiver = self.receiver.counters();
+        Counters {
+            reordered: receiver.reordered,
+            duplicates: receiver.duplicates,
+            ..self.sender.counters
+        }
+    }
+
+    /// Congestion window in segments.
+    pub fn cwnd(&self) -> u32 {
+        self.sender.path.window.cwnd
+    }
+    /// Slow-start threshold in segments; `u32::MAX` while unlimited.
+    pub fn ssthresh(&self) -> u32 {
+        self.sender.path.window.ssthresh
+    }
+    /// Segments in flight as the sender counts them.
+    pub fn in_flight(&self) -> u32 {
+        self.sender.path.in_flight()
+    }
+    /// Congestion state.
+    pub fn ca_state(&self) -> CaState {
+        self.sender.path.state
+    }
+    /// Sent and not acknowledged, SACKed, lost, and sent again and in flight: the counts that
+    /// [`Connection::in_flight`] is made of.
+    pub fn outstanding(&self) -> [u32; 4] {
+        let path = &self.sender.path;
+        [path.packets_out, path.sacked_out, path.lost_out, path.retrans_out]
+    }
+    /// Smoothed RTT; zero before the first sample.
+    pub fn srtt(&self) -> Duration {
+        self.sender.srtt()
+    }
+    /// Retransmission timeout.
+    pub fn rto(&self) -> Duration {
+        self.sender.rto()
+    }
+    /// Reordering degree in segments.
+    pub fn reordering(&self) -> u32 {
+        self.sender.path.reordering.degree
+    }
+
+    /// The state of the sending half as a record.
+    pub fn window_row(&self, flow: u32, now: Instant) -> WindowRow {
+        let window = &self.sender.path.window;
+        WindowRow {
+            flow,
+            time_ns: now.as_ns(),
+            cwnd: window.cwnd,
+            ssthresh: window.ssthresh,
+            in_flight: self.sender.path.in_flight(),
+            bytes_in_flight: self.sender.snd_nxt - self.sender.snd_una,
+            srtt_ns: self.sender.srtt().as_ns(),
+            pacing_bps: if window.is_paced { window.pacing_rate.as_bps() } else { 0 },
+            state: self.sender.path.state as u8,
+        }
+    }
+
+    fn timing(&self) -> SenderTiming {
+        SenderTiming { srtt: self.sender.srtt(), rto: self.sender.rto() }
+    }
+}

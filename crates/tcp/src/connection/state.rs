@@ -1,0 +1,208 @@
+//! The states of RFC 9293, section 3.3.2, and the handshake.
+
+use daybreak_units::Instant;
+
+use super::Connection;
+use crate::config::{Config, EcnMode};
+use crate::receiver::Negotiated;
+use crate::sender::TimerKind;
+use crate::{Flags, Segment, SynOptions};
+
+/// State of an endpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// Not opened, or over.
+    Closed,
+    /// Waits for a SYN.
+    Listen,
+    /// Our SYN is out.
+    SynSent,
+    /// Our SYN-ACK is out.
+    SynReceived,
+    /// Open in both directions.
+    Established,
+    /// Our FIN is out.
+    FinWait1,
+    /// Our FIN is acknowledged.
+    FinWait2,
+    /// The peer's FIN has arrived.
+    CloseWait,
+    /// Both FINs are out, ours not acknowledged.
+    Closing,
+    /// The peer's FIN came first, ours is out.
+    LastAck,
+    /// Over; late segments are still answered.
+    TimeWait,
+}
+
+/// What the handshake needs.
+#[derive(Clone, Debug)]
+pub(super) struct Handshake {
+    offer: SynOptions,
+    /// Ask for ECN.
+    ask_ecn: bool,
+    /// Grant it.
+    grant_ecn: bool,
+    /// A SYN or SYN-ACK is to be sent.
+    pub is_due: bool,
+    /// SYNs or SYN-ACKs that were sent.
+    sent: u32,
+    /// When the first went out.
+    sent_at: Instant,
+    /// ECN is granted to the peer.
+    ecn_granted: bool,
+    /// Our ACK of the SYN-ACK is still to be sent.
+    third_due: bool,
+}
+
+impl Handshake {
+    pub fn new(config: &Config, needs_ecn: bool) -> Self {
+        Self {
+            offer: SynOptions {
+                mss: config.mtu.saturating_sub(40).min(65_535) as u16,
+                window_scale_plus_one: u8::from(config.window_scaling),
+                sack_permitted: config.sack,
+                timestamps: config.timestamps,
+            },
+            ask_ecn: config.ecn == EcnMode::On || needs_ecn,
+            grant_ecn: config.ecn != EcnMode::Off || needs_ecn,
+            is_due: false,
+            sent: 0,
+            sent_at: Instant::ZERO,
+            ecn_granted: false,
+            third_due: false,
+        }
+    }
+
+    /// True once when the third segment of the handshake is to be sent, before any data.
+    #[inline]
+    pub fn take_third(&mut self) -> bool {
+        std::mem::take(&mut self.third_due)
+    }
+}
+
+impl Connection {
+    /// The SYN or SYN-ACK that is due.
+    #[cold]
+    pub(super) fn send_syn(&mut self) -> Segment {
+        let handshake = &mut self.handshake;
+        handshake.is_due = false;
+        if handshake.sent == 0 {
+            handshake.sent_at = self.sender.clock.now;
+        }
+        handshake.sent += 1;
+        let reply = self.state == State::SynReceived;
+        let mut segment = Segment { flags: Flags::SYN, syn: handshake.offer, ..Segment::default() };
+        if reply {
+            segment.flags = segment.flags.with(Flags::ACK);
+            segment.syn.sack_permitted = self.sender.sack_permitted;
+            segment.syn.timestamps = self.timestamps;
+            if handshake.ecn_granted {
+                segment.flags = segment.flags.with(Flags::ECE);
+            }
+        } else if handshake.ask_ecn {
+            segment.flags = segment.flags.with(Flags::ECE).with(Flags::CWR);
+        }
+        if segment.syn.timestamps {
+            segment.ts_val = self.sender.clock.timestamp;
+        }
+        self.receiver.fill_syn(&mut segment);
+        self.sender.snd_nxt = 1;
+        let rto = self.sender.path.rtt.rto;
+        self.sender.set_timer(TimerKind::Retransmit, rto);
+        segment
+    }
+
+    /// No answer to our SYN or SYN-ACK: again, after twice the time.
+    pub(super) fn on_handshake_timeout(&mut self) {
+        if matches!(self.state, State::SynSent | State::SynReceived) {
+            self.sender.path.rtt.back_off();
+            self.sender.counters.rtos += 1;
+            self.handshake.is_due = true;
+        }
+    }
+
+    /// A SYN arrived at a listener.
+    pub(super) fn on_syn(&mut self, segment: &Segment) {
+        if !segment.flags.contains(Flags::SYN) || segment.flags.contains(Flags::ACK) {
+            return;
+        }
+        let asks_ecn = segment.flags.contains(Flags::ECE.with(Flags::CWR));
+        self.handshake.ecn_granted = asks_ecn && self.handshake.grant_ecn;
+        self.state = State::SynReceived;
+        self.handshake.is_due = true;
+        let ecn = self.handshake.ecn_granted;
+        self.negotiate(segment, ecn);
+    }
+
+    /// The answer to our SYN.
+    pub(super) fn on_syn_ack(&mut self, segment: &Segment) {
+        if !segment.flags.contains(Flags::SYN.with(Flags::ACK)) || segment.ack != 1 {
+            return;
+        }
+        let ecn = self.handshake.ask_ecn
+            && segment.flags.contains(Flags::ECE)
+            && !segment.flags.contains(Flags::CWR);
+        self.negotiate(segment, ecn);
+        self.sender.snd_wnd = segment.window;
+        self.finish_handshake(segment);
+        self.handshake.third_due = true;
+    }
+
+    /// Settles the options (RFC 9293 section 3.7.1, RFC 7323, RFC 2018, RFC 3168).
+    fn negotiate(&mut self, segment: &Segment, ecn: bool) {
+        let offer = &self.handshake.offer;
+        let peer = &segment.syn;
+        let window_scaling = offer.window_scale_plus_one != 0 && peer.window_scale_plus_one != 0;
+        let sack = offer.sack_permitted && peer.sack_permitted;
+        self.timestamps = offer.timestamps && peer.timestamps;
+        let peer_mss = if peer.mss == 0 { 536 } else { u32::from(peer.mss) };
+        let options = if self.timestamps { 12 } else { 0 };
+        self.sender.mss = peer_mss.min(u32::from(offer.mss)).saturating_sub(options).max(1);
+        self.sender.sack_permitted = sack;
+        self.sender.ecn.active = ecn;
+        if !window_scaling {
+            self.handshake.offer.window_scale_plus_one = 0;
+        }
+        let negotiated = Negotiated { window_scaling, timestamps: self.timestamps, sack, ecn };
+        self.receiver.on_syn(self.sender.clock.now, segment, negotiated);
+    }
+
+    /// Our SYN is acknowledged by `segment`.
+    pub(super) fn finish_handshake(&mut self, segment: &Segment) {
+        let now = self.sender.clock.now;
+        let rtt_us = if self.handshake.sent == 1 {
+            Some((now.as_us() - self.handshake.sent_at.as_us()) as u32)
+        } else if self.timestamps && segment.ts_ecr != 0 {
+            let ticks = self.sender.clock.timestamp.wrapping_sub(segment.ts_ecr).max(1);
+            Some(self.sender.clock.timestamp_us(ticks) as u32)
+        } else {
+            None
+        };
+        self.state = State::Established;
+        self.receiver.established(now);
+        self.sender.start(self.handshake.sent - 1, rtt_us);
+    }
+
+    /// Our FIN is acknowledged, or the peer's has arrived: the next state.
+    pub(super) fn step_closing(&mut self, fin_acked: bool, fin_received: bool) {
+        let fin_sent = self.sender.fin_sent;
+        self.state = match self.state {
+            State::Established if fin_received && fin_sent => State::Closing,
+            State::Established if fin_received => State::CloseWait,
+            State::Established if fin_sent => State::FinWait1,
+            State::CloseWait if fin_sent => State::LastAck,
+            State::FinWait1 if fin_received => State::Closing,
+            State::FinWait2 if fin_received => State::TimeWait,
+            state => state,
+        };
+        if fin_acked {
+            self.state = match self.state {
+                State::FinWait1 => State::FinWait2,
+                State::Closing => State::TimeWait,
+                State::LastAck => State::Closed,
+                state => state,
+            };
+        }
+    }
+}

@@ -1,0 +1,453 @@
+//! Acknowledgement processing: from an arriving ACK to the new window.
+//!
+//! The order is that of Linux, since the parts feed each other: SACKs, cumulative acknowledgement and
+//! RTT, the probe, the congestion state, the timer, and at last the window.
+
+use super::queue::Sent;
+use super::rate_sample::Building;
+use super::rto::Resend;
+use super::Sender;
+use crate::congestion::{AckSample, CaState};
+use crate::{Flags, Segment};
+use daybreak_units::Duration;
+
+/// What an ACK was found to do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct AckFlags(u32);
+
+impl AckFlags {
+    /// It moves `snd_una`.
+    pub const UNA_ADVANCED: Self = Self(1);
+    /// The segment carries data.
+    pub const DATA: Self = Self(2);
+    /// It updates the peer's window.
+    pub const WIN_UPDATE: Self = Self(4);
+    /// It acknowledges data cumulatively.
+    pub const DATA_ACKED: Self = Self(8);
+    /// Of this, something that was sent more than once.
+    pub const RETRANS_DATA_ACKED: Self = Self(16);
+    /// It SACKs something new.
+    pub const DATA_SACKED: Self = Self(32);
+    /// It echoes congestion.
+    pub const ECE: Self = Self(64);
+    /// A retransmission was found to be lost.
+    pub const LOST_RETRANS: Self = Self(128);
+    /// It delivers something below `high_seq` that was sent once.
+    pub const ORIG_SACK_ACKED: Self = Self(256);
+    /// It reports a duplicate that may be believed.
+    pub const DSACKING: Self = Self(512);
+    /// It reports the tail loss probe as a duplicate.
+    pub const DSACK_TLP: Self = Self(1024);
+    /// The probe or retransmission timer starts anew.
+    pub const SET_TIMER: Self = Self(2048);
+    /// The first outstanding segment is SACKed: the peer may be reneging.
+    pub const SACK_RENEGING: Self = Self(4096);
+    /// Probably held back by the receiver's timer.
+    pub const MAYBE_DELAYED: Self = Self(8192);
+
+    /// Not a duplicate ACK.
+    pub const NOT_DUP: Self = Self(Self::DATA.0 | Self::WIN_UPDATE.0 | Self::DATA_ACKED.0);
+    /// Needs the congestion state machine.
+    pub const ALERT: Self = Self(Self::DATA_SACKED.0 | Self::ECE.0 | Self::DSACKING.0);
+
+    #[inline]
+    pub fn any(self, bits: Self) -> bool {
+        self.0 & bits.0 != 0
+    }
+    #[inline]
+    pub fn set(&mut self, bits: Self) {
+        self.0 |= bits.0;
+    }
+    #[inline]
+    pub fn unset(&mut self, bits: Self) {
+        self.0 &= !bits.0;
+    }
+}
+
+impl std::ops::BitOr for AckFlags {
+    type Output = Self;
+    fn bitor(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+/// What is gathered while one ACK is processed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ack {
+    pub flags: AckFlags,
+    pub prior_una: u64,
+    /// Lowest segment that this ACK SACKs after data above it.
+    pub sack_reord: u64,
+    /// Send times of the first and the last segment that it SACKs, if they were sent once.
+    pub first_sacked_us: Option<u64>,
+    pub last_sacked_us: u64,
+    pub rate: Building,
+}
+
+/// What cumulative acknowledgement found.
+#[derive(Clone, Copy, Debug, Default)]
+struct Cleaned {
+    segments: u32,
+    /// Send times of the first and the last segment that were sent once.
+    first_us: Option<u64>,
+    last_us: u64,
+    /// Lowest segment that was sent once and not SACKed before.
+    reord: u64,
+}
+
+/// Who measured the RTT.
+#[derive(Clone, Copy, Debug, Default)]
+struct RttSamples {
+    /// For the estimator.
+    seq_us: Option<u32>,
+    /// Of what was SACKed first.
+    sack_us: Option<u32>,
+    /// For the rule: of what was delivered last.
+    ca_us: Option<u32>,
+}
+
+impl Sender {
+    /// Processes the acknowledgement of an acceptable segment.
+    pub(crate) fn on_ack(&mut self, segment: &Segment) {
+        let acked = segment.ack;
+        if acked > self.snd_nxt {
+            return;
+        }
+        self.resend = Resend::Lost;
+        self.echoed = segment.ts_ecr;
+        let prior_una = self.snd_una;
+        let mut ack = Ack {
+            flags: AckFlags::default(),
+            prior_una,
+            sack_reord: self.snd_nxt,
+            first_sacked_us: None,
+            last_sacked_us: 0,
+            rate: Building::default(),
+        };
+        if segment.len > 0 {
+            ack.flags.set(AckFlags::DATA);
+        }
+        let delivered_before = self.path.delivery.delivered;
+        let lost_before = self.path.delivery.lost;
+        if acked < prior_una {
+            self.on_old_ack(segment, ack, delivered_before);
+            return;
+        }
+        let prior_in_flight = self.path.in_flight();
+        let prior_highest = self.highest_sacked();
+        let prior_packets = self.path.packets_out;
+        if acked > prior_una {
+            ack.flags.set(AckFlags::UNA_ADVANCED);
+            self.retransmits = 0;
+        }
+        self.update_window(segment, &mut ack);
+        self.snd_una = acked;
+        if segment.sack_count > 0 && self.sack_permitted {
+            self.tag_sacks(segment, &mut ack);
+        }
+        if segment.flags.contains(Flags::ECE) && self.ecn.active && !segment.flags.contains(Flags::SYN) {
+            ack.flags.set(AckFlags::ECE);
+        }
+        self.window_probes = 0;
+        if prior_packets == 0 {
+            self.on_ack_without_queue(&mut ack);
+            return;
+        }
+
+        let (segments, rtt_us) = self.clean_queue(&mut ack, prior_highest);
+        let mut sample = self.sample(segments, rtt_us, prior_in_flight, &ack);
+        sample.newly_delivered = (self.path.delivery.delivered - delivered_before) as u32;
+        self.rule.on_ack_sample(&mut self.path.window, &sample);
+        self.update_reo_wnd(ack.rate.taken.then_some(ack.rate.prior_delivered));
+        if self.path.probe.high_seq != 0 {
+            self.on_loss_probe_ack(acked, ack.flags);
+        }
+        if !ack.flags.any(AckFlags::NOT_DUP)
+            || ack.flags.any(AckFlags::ALERT)
+            || self.path.state != CaState::Open
+        {
+            let is_dupack =
+                !ack.flags.any(AckFlags::UNA_ADVANCED | AckFlags::NOT_DUP | AckFlags::DSACKING);
+            self.counters.dup_acks += u64::from(is_dupack);
+            self.alert(&mut ack, is_dupack);
+            if ack.flags.any(AckFlags::SET_TIMER) {
+                self.arm_after_ack(true);
+            }
+        } else if ack.flags.any(AckFlags::SET_TIMER) {
+            // Once what it released has been sent: that would set the timer again.
+            self.arm = true;
+        }
+
+        let delivery = &mut self.path.delivery;
+        let newly_lost = delivery.lost - lost_before;
+        sample.newly_delivered = (delivery.delivered - delivered_before) as u32;
+        sample.newly_lost = newly_lost as u32;
+        sample.rate = delivery.finish(
+            &ack.rate,
+            sample.newly_delivered,
+            self.clock.now_us,
+            self.path.min_rtt.get(),
+        );
+        if self.reneging {
+            sample.rate.delivered = None;
+        }
+        sample.rate.is_ack_delayed = ack.flags.any(AckFlags::MAYBE_DELAYED);
+        sample.delivered = self.path.delivery.delivered;
+        sample.lost = self.path.delivery.lost;
+        sample.in_flight = self.path.in_flight();
+        sample.state = self.path.state;
+        self.control_window(&sample, ack.flags);
+    }
+
+    /// The rule, or PRR, sets the window.
+    #[inline]
+    fn control_window(&mut self, sample: &AckSample, flags: AckFlags) {
+        if self.rule_controls {
+            self.rule.control(&mut self.path.window, sample);
+            if self.rule.marks_app_limited() {
+                self.mark_app_limited();
+            }
+            return;
+        }
+        if self.path.in_cwnd_reduction() {
+            let advanced = flags.any(AckFlags::UNA_ADVANCED);
+            self.reduce_cwnd(sample.newly_delivered, u64::from(sample.newly_lost), advanced);
+        } else if flags.any(AckFlags::DATA_ACKED)
+            || (flags.any(AckFlags::DATA_SACKED)
+                && self.path.reordering.degree > self.initial_reordering)
+        {
+            self.rule.on_ack(&mut self.path.window, sample);
+            self.path.usage.stamp = self.clock.jiffies;
+        }
+        self.update_pacing_rate();
+    }
+
+    /// Takes the peer's window from the newest segment (RFC 9293, section 3.10.7.4).
+    #[inline]
+    fn update_window(&mut self, segment: &Segment, ack: &mut Ack) {
+        if segment.ack > ack.prior_una
+            || segment.seq > self.window_seq
+            || (segment.seq == self.window_seq && segment.window > self.snd_wnd)
+        {
+            ack.flags.set(AckFlags::WIN_UPDATE);
+            self.window_seq = segment.seq;
+            if self.snd_wnd != segment.window {
+                self.snd_wnd = segment.window;
+                self.max_window = self.max_window.max(segment.window);
+                if self.has_unsent() {
+                    self.restart_after_idle();
+                }
+            }
+        }
+    }
+
+    /// An ACK from before the newest: only its SACKs count.
+    #[cold]
+    fn on_old_ack(&mut self, segment: &Segment, mut ack: Ack, delivered_before: u64) {
+        if segment.sack_count == 0 || !self.sack_permitted {
+            return;
+        }
+        self.tag_sacks(segment, &mut ack);
+        self.alert(&mut ack, false);
+        let newly = self.path.delivery.delivered - delivered_before;
+        if newly > 0 {
+            self.path.delivery.delivered_us = self.clock.now_us;
+        }
+    }
+
+    /// Nothing was outstanding: a window update, or a late duplicate.
+    fn on_ack_without_queue(&mut self, ack: &mut Ack) {
+        if ack.flags.any(AckFlags::DSACKING) {
+            self.alert(ack, false);
+        }
+        self.on_window_probe_ack();
+        if self.path.probe.high_seq != 0 {
+            self.on_loss_probe_ack(self.snd_una, ack.flags);
+        }
+    }
+
+    /// Removes what is acknowledged, measures the RTT. Returns the segments and the rule's sample.
+    #[inline]
+    fn clean_queue(&mut self, ack: &mut Ack, prior_highest: u64) -> (u32, Option<u32>) {
+        let prior_sacked = self.path.sacked_out;
+        let mut cleaned = Cleaned { reord: self.snd_nxt, ..Cleaned::default() };
+        let mut last_plain: Option<u32> = None;
+        let mut at = self.queue.head();
+        while at != self.queue.tail() {
+            let record = self.queue.get(at);
+            if record.end() > self.snd_una {
+                break;
+            }
+            if record.has(Sent::UNUSUAL) {
+                self.clean_marked(at, ack, &mut cleaned);
+            } else {
+                if cleaned.first_us.is_none() {
+                    cleaned.first_us = Some(record.sent_us);
+                    cleaned.reord = cleaned.reord.min(record.seq);
+                }
+                cleaned.last_us = record.sent_us;
+                if record.end() <= self.path.high_seq {
+                    ack.flags.set(AckFlags::ORIG_SACK_ACKED);
+                }
+                last_plain = Some(at);
+                self.path.delivery.delivered += 1;
+            }
+            cleaned.segments += 1;
+            at = at.wrapping_add(1);
+        }
+        if let Some(at) = last_plain {
+            // Plain records were sent in this order: the last of them is the latest.
+            let sent = self.queue.get(at);
+            self.path.rack.on_delivered(sent, self.clock.now_us, self.path.min_rtt.get());
+            self.path.delivery.on_delivered(&mut ack.rate, sent);
+        }
+        if cleaned.segments > 0 {
+            self.path.packets_out -= cleaned.segments;
+            self.queue.pop_to(at);
+            if (at.wrapping_sub(self.resend_from) as i32) > 0 {
+                self.resend_from = at;
+            }
+            ack.flags.set(AckFlags::DATA_ACKED | AckFlags::SET_TIMER);
+            if self.queue.is_ordered_by_time()
+                && self.path.sacked_out | self.path.lost_out | self.path.retrans_out == 0
+                && self.snd_una >= self.time_order_until
+            {
+                self.queue.drop_time_order();
+            }
+        }
+        if prior_sacked > 0 && self.queue.first().is_some_and(|first| first.has(Sent::SACKED)) {
+            ack.flags.set(AckFlags::SACK_RENEGING);
+        }
+        debug_assert_eq!(self.path.packets_out, self.queue.len(), "packets_out is not what is queued");
+        let mut rtt = RttSamples::default();
+        let now_us = self.clock.now_us;
+        if let Some(first_us) = cleaned.first_us
+            && !ack.flags.any(AckFlags::RETRANS_DATA_ACKED)
+        {
+            rtt.seq_us = Some((now_us - first_us) as u32);
+            rtt.ca_us = Some((now_us - cleaned.last_us) as u32);
+            // A lone segment, not full sized, and nothing else delivered while it was under way.
+            if cleaned.segments == 1
+                && self.snd_una - ack.prior_una < u64::from(self.mss)
+                && prior_sacked == 0
+                && ack.rate.prior_delivered + 1 == self.path.delivery.delivered
+                && !ack.flags.any(AckFlags::ALERT)
+            {
+                ack.flags.set(AckFlags::MAYBE_DELAYED);
+            }
+        }
+        if let Some(first_us) = ack.first_sacked_us {
+            rtt.sack_us = Some((now_us - first_us) as u32);
+            rtt.ca_us = Some((now_us - ack.last_sacked_us) as u32);
+        }
+        let updated = self.update_rtt(&mut rtt, ack.flags);
+        if cleaned.segments > 0 {
+            if cleaned.reord < prior_highest {
+                self.check_reordering(cleaned.reord);
+            }
+        } else if updated
+            && let (Some(sack_us), Some(first)) = (rtt.sack_us, self.queue.first())
+            && u64::from(sack_us) > now_us - first.sent_us
+        {
+            ack.flags.set(AckFlags::SET_TIMER);
+        }
+        (cleaned.segments, rtt.ca_us)
+    }
+
+    /// A segment that was SACKed, sent again or marked lost is acknowledged.
+    #[cold]
+    fn clean_marked(&mut self, at: u32, ack: &mut Ack, cleaned: &mut Cleaned) {
+        let sent = *self.queue.get(at);
+        self.queue.unlink(at);
+        let path = &mut self.path;
+        if sent.has(Sent::RETRANS | Sent::EVER_RETRANS) {
+            if sent.has(Sent::RETRANS) {
+                path.retrans_out -= 1;
+            }
+            ack.flags.set(AckFlags::RETRANS_DATA_ACKED);
+        } else if !sent.has(Sent::SACKED) {
+            if cleaned.first_us.is_none() {
+                cleaned.first_us = Some(sent.sent_us);
+            }
+            cleaned.last_us = sent.sent_us;
+            cleaned.reord = cleaned.reord.min(sent.seq);
+            if sent.end() <= path.high_seq {
+                ack.flags.set(AckFlags::ORIG_SACK_ACKED);
+            }
+        }
+        if sent.has(Sent::SACKED) {
+            path.sacked_out -= 1;
+        } else {
+            path.delivery.delivered += 1;
+            // An echo older than the retransmission means that the original was delivered.
+            let spurious = sent.has(Sent::RETRANS | Sent::EVER_RETRANS)
+                && self.echoed != 0
+                && (self.echoed.wrapping_sub(self.clock.timestamp_of(sent.sent_us)) as i32) < 0;
+            if !spurious {
+                path.rack.on_delivered(&sent, self.clock.now_us, path.min_rtt.get());
+            }
+        }
+        if sent.has(Sent::LOST) {
+            path.lost_out -= 1;
+        }
+        path.delivery.on_delivered(&mut ack.rate, &sent);
+    }
+
+    /// Feeds the estimator (RFC 6298; Karn's rule). Falls back to the timestamp echo when only data
+    /// that was sent again is acknowledged (RFC 7323, section 4). True when there was a sample.
+    #[inline]
+    fn update_rtt(&mut self, rtt: &mut RttSamples, flags: AckFlags) -> bool {
+        let mut seq_us = rtt.seq_us.or(rtt.sack_us);
+        if seq_us.is_none() && self.echoed != 0 && flags.any(AckFlags::DATA_ACKED) {
+            let ticks = self.clock.timestamp.wrapping_sub(self.echoed);
+            let us = self.clock.timestamp_us(ticks.max(1));
+            if let Ok(us) = u32::try_from(us) {
+                seq_us = Some(us);
+                rtt.ca_us = seq_us;
+            }
+        }
+        let (Some(seq_us), Some(ca_us)) = (seq_us, rtt.ca_us) else { return false };
+        if !(flags.any(AckFlags::MAYBE_DELAYED) && ca_us > self.path.min_rtt.get()) {
+            let floor = if ca_us == 0 { self.clock.us_in(1) as u32 } else { ca_us };
+            self.path.min_rtt.sample(self.clock.now_us, floor);
+        }
+        self.path.rtt.sample(&self.clock, seq_us, self.snd_una, self.snd_nxt);
+        true
+    }
+
+    #[inline]
+    fn sample(&self, acked: u32, rtt_us: Option<u32>, prior_in_flight: u32, ack: &Ack) -> AckSample {
+        let path = &self.path;
+        AckSample {
+            now: self.clock.now,
+            acked,
+            newly_delivered: 0,
+            newly_lost: 0,
+            rtt: rtt_us.map(|us| Duration::from_us(u64::from(us))),
+            srtt: self.srtt(),
+            min_rtt: self.min_rtt(),
+            prior_in_flight,
+            in_flight: path.in_flight(),
+            delivered: path.delivery.delivered,
+            lost: path.delivery.lost,
+            rate: Default::default(),
+            state: path.state,
+            is_cwnd_limited: self.is_cwnd_limited(),
+            snd_una: self.snd_una,
+            snd_nxt: self.snd_nxt,
+            mss: self.mss,
+            ece: ack.flags.any(AckFlags::ECE),
+            is_fast_path: !ack.flags.any(AckFlags::ALERT) && path.state == CaState::Open,
+            earliest_departure: path.pacing.departure,
+        }
+    }
+
+    /// Sets the probe or the retransmission timer after an ACK; `advancing` when nothing was sent since.
+    #[inline]
+    pub(crate) fn arm_after_ack(&mut self, advancing: bool) {
+        self.arm = false;
+        if !self.schedule_loss_probe(advancing) {
+            self.rearm_rto();
+        }
+    }
+}

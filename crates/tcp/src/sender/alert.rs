@@ -1,0 +1,202 @@
+//! The congestion state machine: Open, Disorder, CWR, Recovery, Loss.
+//!
+//! Runs for ACKs that are not plain: duplicates, SACKs, ECN echoes, and every ACK outside Open.
+
+use super::Sender;
+use super::ack::{Ack, AckFlags};
+use super::queue::Sent;
+use super::timer::TimerKind;
+use crate::congestion::{CaEvent, CaState};
+
+impl Sender {
+    /// Takes one such ACK.
+    pub(crate) fn alert(&mut self, ack: &mut Ack, is_dupack: bool) {
+        if self.path.packets_out == 0 && self.path.sacked_out > 0 {
+            self.path.sacked_out = 0;
+        }
+        if ack.flags.any(AckFlags::ECE) {
+            self.path.undo.prior_ssthresh = 0;
+        }
+        if self.check_reneging(ack.flags) {
+            return;
+        }
+        if self.path.state == CaState::Open {
+            self.path.undo.retrans_stamp = 0;
+        } else if self.snd_una >= self.path.high_seq {
+            match self.path.state {
+                // Something above high_seq must be acknowledged, so that CWR has reached the peer.
+                CaState::Cwr if self.snd_una != self.path.high_seq => {
+                    self.end_cwnd_reduction();
+                    self.set_state(CaState::Open);
+                }
+                CaState::Recovery => {
+                    self.leave_recovery();
+                    self.end_cwnd_reduction();
+                }
+                _ => {}
+            }
+        }
+        match self.path.state {
+            CaState::Recovery => self.alert_in_recovery(ack),
+            CaState::Loss => {
+                self.process_loss(ack.flags, is_dupack);
+                self.identify_losses(ack);
+                if self.path.state == CaState::Open || ack.flags.any(AckFlags::LOST_RETRANS) {
+                    self.alert_otherwise(ack);
+                }
+            }
+            _ => self.alert_otherwise(ack),
+        }
+    }
+
+    fn alert_in_recovery(&mut self, ack: &mut Ack) {
+        if ack.flags.any(AckFlags::UNA_ADVANCED) && self.undo_partial(ack.prior_una) {
+            return;
+        }
+        if self.undo_by_dsack() {
+            self.try_keep_open();
+        }
+        self.identify_losses(ack);
+        if self.path.state != CaState::Recovery && self.path.lost_out > 0 {
+            self.enter_recovery(ack.flags.any(AckFlags::ECE));
+        }
+    }
+
+    fn alert_otherwise(&mut self, ack: &mut Ack) {
+        if self.path.state <= CaState::Disorder {
+            self.undo_by_dsack();
+        }
+        self.identify_losses(ack);
+        let ece = ack.flags.any(AckFlags::ECE);
+        if self.path.lost_out > 0 {
+            self.enter_recovery(ece);
+        } else {
+            self.try_to_open(ece);
+        }
+    }
+
+    /// RACK, or, without it, the classic count of duplicates (RFC 6675, section 5).
+    fn identify_losses(&mut self, ack: &mut Ack) {
+        let retransmitted = self.path.retrans_out;
+        if self.rack_enabled {
+            if self.rack_mark_lost() {
+                ack.flags.unset(AckFlags::SET_TIMER);
+            }
+        } else {
+            self.mark_lost_by_count(ack);
+        }
+        if retransmitted > self.path.retrans_out {
+            ack.flags.set(AckFlags::LOST_RETRANS);
+        }
+    }
+
+    /// Segments with `reordering` SACKed ones above them are lost.
+    fn mark_lost_by_count(&mut self, ack: &Ack) {
+        let degree = self.path.reordering.degree;
+        if self.path.sacked_out < degree && self.path.state < CaState::Recovery {
+            return;
+        }
+        self.queue.keep_time_order();
+        let mut above = self.path.sacked_out;
+        let mut to_mark = Vec::new();
+        for at in self.queue.positions() {
+            let sent = self.queue.get(at);
+            if sent.has(Sent::SACKED) {
+                above -= 1;
+            } else if above >= degree.max(1) && !sent.has(Sent::LOST) {
+                to_mark.push(at);
+            }
+            if above == 0 {
+                break;
+            }
+        }
+        // A partial ACK shows the next hole to be lost as well (RFC 6582, section 3.2 step 3).
+        if self.path.state == CaState::Recovery && ack.flags.any(AckFlags::UNA_ADVANCED) {
+            let head = self.queue.head();
+            if self.queue.first().is_some_and(|first| !first.has(Sent::SACKED | Sent::LOST | Sent::RETRANS)) {
+                to_mark.push(head);
+            }
+        }
+        for at in to_mark {
+            self.mark_lost(at);
+            self.queue.unlink(at);
+        }
+    }
+
+    /// Begins fast recovery.
+    pub(crate) fn enter_recovery(&mut self, ece: bool) {
+        self.counters.fast_recoveries += 1;
+        self.path.undo.prior_ssthresh = 0;
+        self.start_undo();
+        if !self.path.in_cwnd_reduction() {
+            if !ece {
+                self.path.undo.prior_ssthresh = self.path.current_ssthresh();
+            }
+            self.start_cwnd_reduction();
+        }
+        self.set_state(CaState::Recovery);
+    }
+
+    /// Nothing is lost: returns to Open or Disorder, or reacts to congestion echoes.
+    fn try_to_open(&mut self, ece: bool) {
+        if !self.any_retransmission_done() {
+            self.path.undo.retrans_stamp = 0;
+        }
+        if ece {
+            self.enter_cwr();
+        }
+        if self.path.state != CaState::Cwr {
+            self.try_keep_open();
+        }
+    }
+
+    /// Open, or Disorder while something is SACKed or was sent again.
+    pub(crate) fn try_keep_open(&mut self) {
+        let disorder = self.path.left_out() > 0 || self.any_retransmission_done();
+        let state = if disorder { CaState::Disorder } else { CaState::Open };
+        if self.path.state != state {
+            self.set_state(state);
+            self.path.high_seq = self.snd_nxt;
+        }
+    }
+
+    /// Congestion was signalled without loss (RFC 3168, section 6.1.2); once a window of data.
+    pub(crate) fn enter_cwr(&mut self) {
+        self.path.undo.prior_ssthresh = 0;
+        if self.path.state < CaState::Cwr {
+            self.path.undo.marker = 0;
+            self.start_cwnd_reduction();
+            self.set_state(CaState::Cwr);
+            self.counters.ecn_reductions += 1;
+        }
+    }
+
+    /// Something at the head of the queue was sent more than once.
+    pub(crate) fn any_retransmission_done(&self) -> bool {
+        self.path.retrans_out > 0
+            || self.queue.first().is_some_and(|first| first.has(Sent::EVER_RETRANS))
+    }
+
+    /// The first segment is SACKed though not acknowledged: gives the peer half an RTT, at least
+    /// 10 ms, to acknowledge it, then times out (RFC 2018, section 8).
+    fn check_reneging(&mut self, flags: AckFlags) -> bool {
+        if !flags.any(AckFlags::SACK_RENEGING) || !flags.any(AckFlags::UNA_ADVANCED) {
+            return false;
+        }
+        let half_rtt = u64::from(self.path.rtt.srtt_x8() >> 4);
+        let jiffies = self.clock.jiffies_in(half_rtt.max(10_000));
+        self.set_timer(TimerKind::Retransmit, jiffies);
+        true
+    }
+
+    pub(crate) fn set_state(&mut self, state: CaState) {
+        let context = self.context();
+        self.rule.on_state(&mut self.path.window, state, &context);
+        self.path.state = state;
+    }
+
+    pub(crate) fn event(&mut self, event: CaEvent) {
+        let context = self.context();
+        self.rule.on_event(&mut self.path.window, event, &context);
+    }
+}

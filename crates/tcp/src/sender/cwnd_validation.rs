@@ -1,0 +1,98 @@
+//! Congestion window validation: whether the flow uses its window (RFC 7661's concern), and the
+//! decay of a window that it does not use (RFC 2861), as Linux 6.1 does them.
+
+use super::Sender;
+use crate::congestion::{CaEvent, CaState};
+
+/// How much of the window the flow has used lately.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Usage {
+    /// The window was the limit at some time of this window of data.
+    is_cwnd_limited: bool,
+    /// Most segments out at once in this window of data.
+    max_packets_out: u32,
+    /// The window of data ends when this is acknowledged.
+    round_end: u64,
+    /// Most segments out since the window was last full.
+    cwnd_used: u32,
+    /// When the window was last full or changed, in jiffies.
+    pub stamp: u64,
+}
+
+impl Sender {
+    /// Whether the window may grow: it was the limit, or, in slow start, more than half of it was used.
+    #[inline]
+    pub(crate) fn is_cwnd_limited(&self) -> bool {
+        let usage = &self.path.usage;
+        let window = &self.path.window;
+        usage.is_cwnd_limited || (window.in_slow_start() && window.cwnd < 2 * usage.max_packets_out)
+    }
+
+    /// After a burst of transmissions that ended because the window was full (`limited`) or not.
+    #[inline]
+    pub(crate) fn validate_cwnd(&mut self, limited: bool) {
+        let usage = &mut self.path.usage;
+        if self.snd_una >= usage.round_end
+            || limited
+            || (!usage.is_cwnd_limited && self.path.packets_out > usage.max_packets_out)
+        {
+            usage.is_cwnd_limited = limited;
+            usage.max_packets_out = self.path.packets_out;
+            usage.round_end = self.snd_nxt;
+        }
+        if self.is_cwnd_limited() {
+            self.path.usage.cwnd_used = 0;
+            self.path.usage.stamp = self.clock.jiffies;
+        } else {
+            self.note_unused_window();
+        }
+    }
+
+    fn note_unused_window(&mut self) {
+        let usage = &mut self.path.usage;
+        usage.cwnd_used = usage.cwnd_used.max(self.path.packets_out);
+        if self.slow_start_after_idle
+            && self.clock.jiffies - usage.stamp >= self.path.rtt.rto
+            && !self.rule_controls
+        {
+            self.decay_unused_window();
+        }
+    }
+
+    /// The application has not filled the window for a whole timeout: halve what it did not use.
+    #[cold]
+    fn decay_unused_window(&mut self) {
+        if self.path.state == CaState::Open && !self.buffer.is_full() {
+            let used = self.path.usage.cwnd_used.max(self.initial_window());
+            if used < self.path.window.cwnd {
+                self.path.window.ssthresh = self.path.current_ssthresh();
+                self.path.window.cwnd = (self.path.window.cwnd + used) >> 1;
+            }
+            self.path.usage.cwnd_used = 0;
+        }
+        self.path.usage.stamp = self.clock.jiffies;
+    }
+
+    /// Slow start after idle (RFC 5681, section 4.1): the window halves for every timeout that has
+    /// passed since the last transmission, down to the restart window.
+    pub(crate) fn restart_after_idle(&mut self) {
+        if !self.slow_start_after_idle || self.path.packets_out > 0 || self.rule_controls {
+            return;
+        }
+        let rto = self.path.rtt.rto;
+        let mut idle = self.clock.jiffies - self.last_sent_jiffies;
+        if idle <= rto {
+            return;
+        }
+        self.event(CaEvent::WindowRestart);
+        self.path.window.ssthresh = self.path.current_ssthresh();
+        let restart = self.initial_window().min(self.path.window.cwnd);
+        while idle > rto && self.path.window.cwnd > restart {
+            idle -= rto;
+            self.path.window.cwnd >>= 1;
+        }
+        self.path.window.cwnd = self.path.window.cwnd.max(restart);
+        self.path.usage.stamp = self.clock.jiffies;
+        self.path.usage.cwnd_used = 0;
+    }
+}

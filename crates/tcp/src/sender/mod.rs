@@ -1,0 +1,307 @@
+//! The sending half of a connection.
+//!
+//! One file a mechanism, each an `impl Sender` beside its own state. The congestion rule is asked for
+//! windows and thresholds; everything else here is shared by all rules.
+
+use daybreak_units::{Duration, Instant, Rate};
+
+use crate::config::Config;
+use crate::congestion::{CaState, Congestion, Context, Window};
+use crate::connection::Counters;
+
+mod ack;
+mod alert;
+mod clock;
+mod cwnd_validation;
+mod ecn;
+mod min_rtt;
+mod output;
+mod pacing;
+mod path;
+mod prr;
+mod queue;
+mod rack;
+mod rate_sample;
+mod reordering;
+mod rto;
+mod rtt;
+mod scoreboard;
+mod send_buffer;
+mod small_queue;
+mod timer;
+mod tlp;
+mod undo;
+
+pub(crate) use clock::Clock;
+pub(crate) use output::Outgoing;
+pub(crate) use timer::TimerKind;
+
+use ecn::EcnState;
+use path::Path;
+use queue::Queue;
+use rack::Rack;
+use reordering::Reordering;
+use rto::Resend;
+use rtt::Rtt;
+use scoreboard::Scoreboard;
+use send_buffer::{SEGMENT_OVERHEAD, SendBuffer};
+use small_queue::SmallQueue;
+use timer::Timer;
+
+/// The sending half.
+#[derive(Debug)]
+pub(crate) struct Sender {
+    // Read or written by every ACK.
+    pub clock: Clock,
+    /// First unacknowledged byte.
+    pub snd_una: u64,
+    /// Next byte to send.
+    pub snd_nxt: u64,
+    /// The peer's window in bytes.
+    pub snd_wnd: u32,
+    /// Payload of a full segment.
+    pub mss: u32,
+    /// Sequence number of the segment that last updated the window (`snd_wl1`).
+    window_seq: u64,
+    /// Timestamp that the latest ACK echoes.
+    echoed: u32,
+    /// Largest window that the peer has offered.
+    max_window: u32,
+    queue: Queue,
+    pub path: Path,
+    pub timer: Timer,
+    pub buffer: SendBuffer,
+    rule: Box<dyn Congestion>,
+    /// The rule sets window and pacing rate itself.
+    rule_controls: bool,
+    /// New segments of the burst that is being polled.
+    burst: u32,
+    started_from_idle: bool,
+    /// The burst ended at the window.
+    limited_by_cwnd: bool,
+    /// The timer is to be set when the burst ends.
+    arm: bool,
+    resend: Resend,
+    /// The first segment must leave, whatever the window: the timer fired.
+    rto_retransmission: bool,
+    /// No segment below this position waits to be sent again.
+    resend_from: u32,
+    small_queue: SmallQueue,
+    /// End of the last segment that was not full.
+    small_end: u64,
+    last_sent: Instant,
+    last_sent_jiffies: u64,
+    scoreboard: Scoreboard,
+    /// The transmission order may differ from the sequence order below this.
+    time_order_until: u64,
+    pub ecn: EcnState,
+    /// The FIN has been sent.
+    pub fin_sent: bool,
+    reneging: bool,
+    pub window_probe_due: bool,
+    window_probes: u32,
+    /// Timeouts since `snd_una` last advanced.
+    retransmits: u32,
+    /// Segments reported as duplicates.
+    dsacks: u64,
+    /// The handshake is done.
+    pub is_synchronised: bool,
+    pub counters: Counters,
+    // Settings.
+    pub sack_permitted: bool,
+    rack_enabled: bool,
+    frto_enabled: bool,
+    tail_loss_probe: bool,
+    slow_start_after_idle: bool,
+    initial_cwnd: u32,
+    initial_reordering: u32,
+    max_reordering: u32,
+    rto_initial: u64,
+    pacing_ss_ratio: u32,
+    pacing_ca_ratio: u32,
+    max_pacing_bytes: u64,
+    limit_output: Option<u64>,
+    segment_overhead: u64,
+    tso_max_bytes: u32,
+}
+
+impl Sender {
+    pub fn new(config: &Config, rule: Box<dyn Congestion>) -> Self {
+        let clock = Clock::new(config.jiffy, config.timestamp_tick);
+        let jiffies = |span: Duration| clock.jiffies_in(span.as_us());
+        let rto_min_us = config.rto_min.as_us().min(u64::from(u32::MAX)) as u32;
+        let mut window = Window::new(config.initial_window.max(1), config.initial_ssthresh);
+        window.cwnd_clamp = config.cwnd_clamp.max(1);
+        window.is_paced = rule.needs_pacing() || config.max_pacing_rate > Rate::ZERO;
+        let max_pacing_bytes = match config.max_pacing_rate {
+            Rate::ZERO => u64::MAX / 8,
+            rate => rate.as_bytes_per_sec(),
+        };
+        Self {
+            snd_una: 0,
+            snd_nxt: 0,
+            snd_wnd: 0,
+            mss: config.mtu.saturating_sub(40).max(1),
+            window_seq: 0,
+            echoed: 0,
+            max_window: 0,
+            queue: Queue::new(),
+            path: Path {
+                window,
+                state: CaState::Open,
+                frto: false,
+                packets_out: 0,
+                sacked_out: 0,
+                lost_out: 0,
+                retrans_out: 0,
+                rtt: Rtt::new(jiffies(config.rto_initial), jiffies(config.rto_max), rto_min_us),
+                min_rtt: min_rtt::MinRtt::new(),
+                delivery: Default::default(),
+                usage: Default::default(),
+                pacing: Default::default(),
+                high_seq: 0,
+                probe: Default::default(),
+                rack: Rack::new(),
+                reordering: Reordering { degree: config.reordering, seen: 0 },
+                prr: Default::default(),
+                undo: Default::default(),
+            },
+            timer: Timer::UNSET,
+            buffer: SendBuffer::new(config.wmem.default, config.wmem.max),
+            rule_controls: rule.controls_window(),
+            rule,
+            burst: 0,
+            started_from_idle: false,
+            limited_by_cwnd: false,
+            arm: false,
+            resend: Resend::Lost,
+            rto_retransmission: false,
+            resend_from: 0,
+            small_queue: SmallQueue::default(),
+            small_end: 0,
+            last_sent: Instant::ZERO,
+            last_sent_jiffies: 0,
+            scoreboard: Scoreboard::default(),
+            time_order_until: 0,
+            ecn: EcnState::default(),
+            fin_sent: false,
+            reneging: false,
+            window_probe_due: false,
+            window_probes: 0,
+            retransmits: 0,
+            dsacks: 0,
+            is_synchronised: false,
+            counters: Counters::default(),
+            sack_permitted: false,
+            rack_enabled: config.rack,
+            frto_enabled: config.frto,
+            tail_loss_probe: config.tail_loss_probe,
+            slow_start_after_idle: config.slow_start_after_idle,
+            initial_cwnd: config.initial_window.max(1),
+            initial_reordering: config.reordering,
+            max_reordering: config.max_reordering,
+            rto_initial: jiffies(config.rto_initial),
+            pacing_ss_ratio: config.pacing_ss_ratio,
+            pacing_ca_ratio: config.pacing_ca_ratio,
+            max_pacing_bytes,
+            limit_output: config.limit_output_bytes,
+            segment_overhead: SEGMENT_OVERHEAD,
+            tso_max_bytes: config.tso_max_bytes,
+            clock,
+        }
+    }
+
+    /// The handshake is done: the window, the rule and the buffer start. `syn_retransmits` counts
+    /// repeated SYNs of our side; `rtt_us` is the RTT of the handshake.
+    pub fn start(&mut self, syn_retransmits: u32, rtt_us: Option<u32>) {
+        self.is_synchronised = true;
+        self.snd_una = 1;
+        self.snd_nxt = self.snd_nxt.max(1);
+        self.clear_timer();
+        self.path.rtt = Rtt::new(self.rto_initial, self.path.rtt.rto_max(), self.path.rtt.rto_min_us());
+        if let Some(rtt_us) = rtt_us {
+            self.path.min_rtt.sample(self.clock.now_us, rtt_us.max(1));
+            self.path.rtt.sample(&self.clock, rtt_us, self.snd_una, self.snd_nxt);
+        }
+        // RFC 6298, section 5.7, in the gentler form of Linux: only the second repetition counts.
+        self.path.window.cwnd = if syn_retransmits > 1 { 1 } else { self.initial_cwnd };
+        self.path.delivery.delivered = 1;
+        self.path.delivery.delivered_us = self.clock.now_us;
+        self.path.high_seq = 0;
+        self.last_sent = self.clock.now;
+        self.last_sent_jiffies = self.clock.jiffies;
+        self.path.usage.stamp = self.clock.jiffies;
+        self.small_end = self.snd_una;
+        self.segment_overhead = SEGMENT_OVERHEAD / u64::from(self.segments_a_burst());
+        let context = self.context();
+        self.rule.init(&mut self.path.window, &context);
+        if !self.rule_controls {
+            self.update_pacing_rate();
+        }
+        self.size_buffer();
+    }
+
+    /// Restart window and floor of the decay.
+    #[inline]
+    fn initial_window(&self) -> u32 {
+        self.initial_cwnd
+    }
+
+    /// Segments that the host may hand to the NIC as one.
+    #[inline]
+    fn segments_a_burst(&self) -> u32 {
+        (self.tso_max_bytes / self.mss).max(1)
+    }
+
+    /// Smoothed RTT; zero before the first sample.
+    #[inline]
+    pub fn srtt(&self) -> Duration {
+        Duration::from_us(u64::from(self.path.rtt.srtt_us()))
+    }
+
+    /// The present retransmission timeout.
+    #[inline]
+    pub fn rto(&self) -> Duration {
+        Duration::from_us(self.clock.us_in(self.path.rtt.rto))
+    }
+
+    fn min_rtt(&self) -> Duration {
+        Duration::from_us(u64::from(self.path.min_rtt.get()))
+    }
+
+    /// What the rule sees outside an ACK.
+    fn context(&self) -> Context {
+        Context {
+            now: self.clock.now,
+            srtt: self.srtt(),
+            min_rtt: self.min_rtt(),
+            in_flight: self.path.in_flight(),
+            delivered: self.path.delivery.delivered,
+            lost: self.path.delivery.lost,
+            snd_una: self.snd_una,
+            snd_nxt: self.snd_nxt,
+            mss: self.mss,
+            is_app_limited: self.path.delivery.app_limited != 0,
+            state: self.path.state,
+            jiffy: self.clock.jiffy(),
+        }
+    }
+
+    /// The timer fired.
+    pub fn on_timer(&mut self) {
+        self.resend = Resend::Lost;
+        match std::mem::replace(&mut self.timer, Timer::UNSET).kind {
+            TimerKind::Retransmit => self.on_rto(),
+            TimerKind::LossProbe => self.on_loss_probe_timeout(),
+            TimerKind::Reorder => self.on_reorder_timeout(),
+            TimerKind::WindowProbe => self.on_window_probe_timeout(),
+            TimerKind::None => {}
+        }
+    }
+
+    /// When the sender wants to be called: its timer, or the next departure that pacing allows.
+    #[inline]
+    pub fn deadline(&self) -> Instant {
+        if self.path.pacing.waiting { self.timer.at.min(self.path.pacing.departure) } else { self.timer.at }
+    }
+}

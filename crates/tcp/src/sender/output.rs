@@ -1,0 +1,350 @@
+//! What may be sent now: retransmissions, new data, probes.
+
+use super::Sender;
+use super::queue::Sent;
+use super::rto::Resend;
+use super::timer::TimerKind;
+use crate::congestion::CaEvent;
+
+/// Half a second: the wait for local resources.
+const RESOURCE_PROBE_MS: u64 = 500;
+
+/// A segment that is to go out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Outgoing {
+    pub seq: u64,
+    /// Payload.
+    pub len: u32,
+    pub fin: bool,
+    pub push: bool,
+    /// New data, which may be marked ECN-capable (RFC 3168, section 6.1.5).
+    pub is_new: bool,
+}
+
+impl Sender {
+    /// The next segment that may leave now. Call until `None`, which ends the burst: it validates the
+    /// window and sets the timers.
+    #[inline]
+    pub(crate) fn next_outgoing(&mut self) -> Option<Outgoing> {
+        if self.path.probe.due {
+            return self.send_loss_probe();
+        }
+        if self.path.lost_out > self.path.retrans_out
+            && self.resend == Resend::Lost
+            && let Some(outgoing) = self.retransmit_lost()
+        {
+            return Some(outgoing);
+        }
+        if let Some(outgoing) = self.send_new(false) {
+            return Some(outgoing);
+        }
+        self.end_burst()
+    }
+
+    /// Anything is or may be waiting to be sent.
+    #[inline]
+    pub(crate) fn has_unsent(&self) -> bool {
+        self.snd_nxt < self.buffer.write_seq || (self.buffer.is_complete() && !self.fin_sent)
+    }
+
+    /// First sequence number beyond the peer's window.
+    #[inline]
+    pub(crate) fn window_end(&self) -> u64 {
+        self.snd_una + u64::from(self.snd_wnd)
+    }
+
+    #[inline]
+    fn send_new(&mut self, is_probe: bool) -> Option<Outgoing> {
+        if !self.has_unsent() || self.pacing_holds() {
+            return None;
+        }
+        if self.path.in_flight() >= self.path.window.cwnd && !is_probe {
+            self.limited_by_cwnd = true;
+            return None;
+        }
+        let left = self.buffer.write_seq - self.snd_nxt;
+        let len = left.min(u64::from(self.mss)) as u32;
+        let last = u64::from(len) == left;
+        let fin = last && self.buffer.is_complete();
+        if self.snd_nxt + u64::from(len) > self.window_end() {
+            return None;
+        }
+        if len < self.mss && !fin && !is_probe && self.nagle_holds() {
+            return None;
+        }
+        if self.small_queue_holds(len, 0) {
+            return None;
+        }
+        Some(self.push_new(len, fin, last))
+    }
+
+    /// Nagle's algorithm with Minshall's change: a small segment waits only while another small one
+    /// is unacknowledged.
+    fn nagle_holds(&self) -> bool {
+        self.path.packets_out > 0 && self.small_end > self.snd_una
+    }
+
+    #[inline]
+    fn push_new(&mut self, len: u32, fin: bool, last: bool) -> Outgoing {
+        let seq = self.snd_nxt;
+        if self.path.in_flight() == 0 {
+            let idle = self.clock.now.saturating_since(self.last_sent);
+            self.event(CaEvent::TxStart { idle });
+        }
+        let sent_us = self.pace(len);
+        let mut sent = Sent {
+            seq,
+            len: len + u32::from(fin),
+            nic_serial: self.next_nic_serial(),
+            flags: if fin { Sent::FIN } else { 0 },
+            ..Sent::default()
+        };
+        let idle = self.path.packets_out == 0;
+        self.path.delivery.stamp(&mut sent, sent_us, idle);
+        self.snd_nxt = sent.end();
+        self.queue.push(sent);
+        self.path.packets_out += 1;
+        if len < self.mss {
+            self.small_end = self.snd_nxt;
+        }
+        self.fin_sent |= fin;
+        self.last_sent = self.clock.now;
+        self.last_sent_jiffies = self.clock.jiffies;
+        self.started_from_idle |= idle;
+        self.burst += 1;
+        Outgoing { seq, len, fin, push: last, is_new: true }
+    }
+
+    /// The burst is over. Refills the socket, which may allow one more segment.
+    fn end_burst(&mut self) -> Option<Outgoing> {
+        if self.burst > 0 || self.limited_by_cwnd {
+            let full = self.path.in_flight() >= self.path.window.cwnd;
+            self.validate_cwnd(self.limited_by_cwnd || full);
+        }
+        self.limited_by_cwnd = false;
+        let burst = std::mem::take(&mut self.burst);
+        let from_idle = std::mem::take(&mut self.started_from_idle);
+        if self.resend == Resend::NewFirst {
+            return self.end_frto_burst(burst);
+        }
+        if burst > 0 {
+            if self.path.in_cwnd_reduction() {
+                self.path.prr.out += burst;
+            }
+            if self.arm {
+                self.arm_after_ack(false);
+            } else {
+                if from_idle || self.timer.kind == TimerKind::LossProbe {
+                    self.rearm_rto();
+                }
+                self.schedule_loss_probe(false);
+            }
+        } else if self.arm {
+            self.arm_after_ack(true);
+        }
+        if self.refill_buffer() {
+            return self.next_outgoing();
+        }
+        if self.path.packets_out == 0 && self.timer.kind == TimerKind::None && self.has_unsent() {
+            self.start_window_probe();
+        }
+        None
+    }
+
+    /// F-RTO sent new data, if it could; otherwise conventional recovery goes on.
+    #[cold]
+    fn end_frto_burst(&mut self, burst: u32) -> Option<Outgoing> {
+        self.resend = Resend::Lost;
+        if self.snd_nxt > self.path.high_seq {
+            if burst > 0 && self.timer.kind == TimerKind::LossProbe {
+                self.rearm_rto();
+            }
+            return None;
+        }
+        self.path.frto = false;
+        self.next_outgoing()
+    }
+
+    /// The lowest segment that is lost and not yet sent again, if the window has room.
+    #[cold]
+    fn retransmit_lost(&mut self) -> Option<Outgoing> {
+        // The timeout always sends its segment.
+        let forced = self.rto_retransmission;
+        if !forced && (self.pacing_holds() || self.path.in_flight() >= self.path.window.cwnd) {
+            return None;
+        }
+        let mut at = self.resend_from;
+        while at != self.queue.tail() {
+            let sent = self.queue.get(at);
+            if sent.has(Sent::LOST) && !sent.has(Sent::RETRANS | Sent::SACKED) {
+                break;
+            }
+            at = at.wrapping_add(1);
+        }
+        self.resend_from = at;
+        if at == self.queue.tail() {
+            debug_assert!(false, "a lost segment is below the retransmission cursor");
+            return None;
+        }
+        let sent = *self.queue.get(at);
+        if sent.seq >= self.window_end() && sent.seq != self.snd_una {
+            return None;
+        }
+        if !forced && self.small_queue_holds(sent.len, 1) {
+            return None;
+        }
+        if self.is_in_host_queue(sent.nic_serial) {
+            if forced {
+                self.rto_retransmission = false;
+                self.set_timer(TimerKind::Retransmit, self.clock.jiffies_in(RESOURCE_PROBE_MS * 1_000));
+            }
+            return None;
+        }
+        self.rto_retransmission = false;
+        let outgoing = self.send_again(at);
+        let record = self.queue.get_mut(at);
+        record.flags |= Sent::RETRANS;
+        record.flags &= !Sent::RACKED;
+        self.path.retrans_out += 1;
+        self.count_retransmission();
+        if self.path.in_cwnd_reduction() {
+            self.path.prr.out += 1;
+        }
+        self.resend_from = at.wrapping_add(1);
+        if at == self.queue.head() && self.timer.kind != TimerKind::Reorder {
+            self.set_timer(TimerKind::Retransmit, self.path.rtt.rto);
+        }
+        Some(outgoing)
+    }
+
+    /// Sends the segment at `at` again.
+    fn send_again(&mut self, at: u32) -> Outgoing {
+        self.queue.keep_time_order();
+        let payload = {
+            let sent = self.queue.get(at);
+            sent.len - u32::from(sent.has(Sent::FIN))
+        };
+        let sent_us = self.pace(payload);
+        let serial = self.next_nic_serial();
+        let record = self.queue.get_mut(at);
+        self.path.delivery.stamp(record, sent_us, false);
+        record.flags |= Sent::EVER_RETRANS;
+        record.nic_serial = serial;
+        let outgoing = Outgoing {
+            seq: record.seq,
+            len: payload,
+            fin: record.has(Sent::FIN),
+            push: false,
+            is_new: false,
+        };
+        if !record.has(Sent::SACKED) {
+            self.queue.link_newest(at);
+        }
+        self.time_order_until = self.snd_nxt;
+        self.counters.retransmits += 1;
+        self.last_sent = self.clock.now;
+        outgoing
+    }
+
+    /// RFC 8985, section 7.3.
+    #[cold]
+    fn send_loss_probe(&mut self) -> Option<Outgoing> {
+        if self.path.packets_out == 0 {
+            self.path.probe.due = false;
+            return self.next_outgoing();
+        }
+        let fits = {
+            let left = self.buffer.write_seq.saturating_sub(self.snd_nxt).min(u64::from(self.mss));
+            self.has_unsent() && self.snd_nxt + left <= self.window_end()
+        };
+        let outgoing = if fits {
+            self.send_new(true)
+        } else {
+            let at = self.queue.last().expect("segments are out");
+            (!self.is_in_host_queue(self.queue.get(at).nic_serial)).then(|| self.send_again(at))
+        };
+        let is_retrans = outgoing.is_some() && !fits;
+        if !is_retrans && outgoing.is_some() {
+            // Counted here: the probe does not end a burst.
+            let burst = std::mem::take(&mut self.burst);
+            self.started_from_idle = false;
+            let full = self.path.in_flight() >= self.path.window.cwnd;
+            self.validate_cwnd(full);
+            if self.path.in_cwnd_reduction() {
+                self.path.prr.out += burst;
+            }
+        }
+        self.loss_probe_done(outgoing.is_some(), is_retrans);
+        outgoing
+    }
+
+    /// The peer's window is closed, or too small for the next segment, and nothing is out.
+    fn start_window_probe(&mut self) {
+        let base = self.path.rtt.rto.max(self.clock.jiffies_in(u64::from(self.path.rtt.rto_min_us())));
+        self.set_timer(TimerKind::WindowProbe, base);
+    }
+
+    /// The probe timer fired (RFC 9293, section 3.8.6.1): what fits into the window, or an empty
+    /// segment below it that the peer must answer.
+    pub(crate) fn on_window_probe_timeout(&mut self) {
+        if self.path.packets_out > 0 || !self.has_unsent() {
+            self.clear_timer();
+            return;
+        }
+        self.window_probe_due = true;
+        self.window_probes += 1;
+        self.path.rtt.backoff += 1;
+        let base = self.path.rtt.rto.max(self.clock.jiffies_in(u64::from(self.path.rtt.rto_min_us())));
+        let wait = base.saturating_mul(1 << self.path.rtt.backoff.min(20));
+        self.set_timer(TimerKind::WindowProbe, wait);
+    }
+
+    /// The segment of a window probe.
+    #[cold]
+    pub(crate) fn window_probe(&mut self) -> Outgoing {
+        self.window_probe_due = false;
+        let room = self.window_end().saturating_sub(self.snd_nxt);
+        let left = self.buffer.write_seq - self.snd_nxt;
+        let len = left.min(room).min(u64::from(self.mss)) as u32;
+        if len == 0 {
+            return Outgoing { seq: self.snd_una - 1, len: 0, fin: false, push: false, is_new: false };
+        }
+        let outgoing = self.push_new(len, false, true);
+        self.burst = 0;
+        self.started_from_idle = false;
+        self.set_timer(TimerKind::Retransmit, self.path.rtt.rto);
+        outgoing
+    }
+
+    /// An ACK while nothing is out: does the window take the next segment now?
+    pub(crate) fn on_window_probe_ack(&mut self) {
+        if self.timer.kind != TimerKind::WindowProbe {
+            return;
+        }
+        let next = self.buffer.write_seq.saturating_sub(self.snd_nxt).min(u64::from(self.mss));
+        if self.snd_nxt + next <= self.window_end() {
+            self.path.rtt.backoff = 0;
+            self.clear_timer();
+        } else {
+            let base =
+                self.path.rtt.rto.max(self.clock.jiffies_in(u64::from(self.path.rtt.rto_min_us())));
+            self.set_timer(TimerKind::WindowProbe, base << self.path.rtt.backoff.min(20));
+        }
+    }
+
+    /// What is in flight does not show the path's limit (`tcp_rate_check_app_limited`).
+    pub(crate) fn check_app_limited(&mut self) {
+        if self.buffer.write_seq.saturating_sub(self.snd_nxt) < u64::from(self.mss)
+            && self.host_queue_is_empty()
+            && self.path.in_flight() < self.path.window.cwnd
+            && self.path.lost_out <= self.path.retrans_out
+        {
+            self.mark_app_limited();
+        }
+    }
+
+    pub(crate) fn mark_app_limited(&mut self) {
+        let path = &mut self.path;
+        path.delivery.app_limited = (path.delivery.delivered + u64::from(path.in_flight())).max(1);
+    }
+}

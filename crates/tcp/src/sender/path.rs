@@ -1,0 +1,82 @@
+//! Everything of a sender that belongs to one network path.
+//!
+//! A connection has one path today. What is here would exist once for every path if it had more:
+//! the window, the RTT, the counts of what is in flight, and the state of recovery.
+
+use super::cwnd_validation::Usage;
+use super::min_rtt::MinRtt;
+use super::pacing::Pacing;
+use super::prr::Prr;
+use super::rack::Rack;
+use super::rate_sample::Delivery;
+use super::reordering::Reordering;
+use super::rtt::Rtt;
+use super::tlp::LossProbe;
+use super::undo::Undo;
+use crate::congestion::{CaState, Window};
+
+/// The state of one path. Counts are segments.
+#[derive(Clone, Debug)]
+pub(crate) struct Path {
+    pub window: Window,
+    pub state: CaState,
+    /// F-RTO is judging a timeout (RFC 5682).
+    pub frto: bool,
+    /// Sent and not acknowledged cumulatively.
+    pub packets_out: u32,
+    /// Of these, SACKed.
+    pub sacked_out: u32,
+    /// Of these, thought to be lost.
+    pub lost_out: u32,
+    /// Retransmissions thought to be in flight.
+    pub retrans_out: u32,
+    pub rtt: Rtt,
+    pub min_rtt: MinRtt,
+    pub delivery: Delivery,
+    pub usage: Usage,
+    pub pacing: Pacing,
+    /// `snd_nxt` when the present state was entered: it ends when this is acknowledged.
+    pub high_seq: u64,
+    pub probe: LossProbe,
+    pub rack: Rack,
+    pub reordering: Reordering,
+    pub prr: Prr,
+    pub undo: Undo,
+}
+
+impl Path {
+    /// What the network is thought to hold (the "pipe" of RFC 6675).
+    #[inline]
+    pub fn in_flight(&self) -> u32 {
+        debug_assert!(
+            self.sacked_out + self.lost_out <= self.packets_out + self.retrans_out,
+            "in flight is negative: {} out, {} sacked, {} lost, {} sent again",
+            self.packets_out,
+            self.sacked_out,
+            self.lost_out,
+            self.retrans_out
+        );
+        self.packets_out + self.retrans_out - self.sacked_out - self.lost_out
+    }
+
+    /// SACKed or lost: has left the network.
+    #[inline]
+    pub fn left_out(&self) -> u32 {
+        self.sacked_out + self.lost_out
+    }
+
+    /// PRR holds the window.
+    #[inline]
+    pub fn in_cwnd_reduction(&self) -> bool {
+        matches!(self.state, CaState::Cwr | CaState::Recovery)
+    }
+
+    /// The threshold to come back to: outside a reduction no less than three quarters of the window.
+    pub fn current_ssthresh(&self) -> u32 {
+        if self.in_cwnd_reduction() {
+            self.window.ssthresh
+        } else {
+            self.window.ssthresh.max((self.window.cwnd >> 1) + (self.window.cwnd >> 2))
+        }
+    }
+}

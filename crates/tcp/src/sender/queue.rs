@@ -1,0 +1,352 @@
+//! The retransmission queue: one record a sent segment, in sequence order, in a ring.
+//!
+//! Segments keep their boundaries when they are sent again, so a SACK block always covers whole
+//! records. The records that loss detection may still judge are also linked in the order of their
+//! last transmission (RFC 8985, section 6.2 step 5). While nothing is SACKed, lost or sent again, that
+//! order is the sequence order, and the links are not kept at all: the common case pays nothing.
+
+/// One sent segment that is not yet acknowledged cumulatively.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub(crate) struct Sent {
+    /// Sequence number of the first byte.
+    pub seq: u64,
+    /// Last transmission, in microseconds (`skb_mstamp`).
+    pub sent_us: u64,
+    /// `delivered_us` of the path at that transmission.
+    pub delivered_us: u64,
+    /// `first_sent_us` of the path at that transmission.
+    pub first_sent_us: u64,
+    /// `delivered` of the path at that transmission.
+    pub delivered: u64,
+    /// Sequence space: payload, and one for a FIN.
+    pub len: u32,
+    /// Which packet it was on its last way to the NIC, to tell whether it is still queued there.
+    pub nic_serial: u32,
+    /// Neighbours in transmission order; meaningful with [`Sent::LINKED`].
+    pub(super) older: u32,
+    pub(super) newer: u32,
+    /// The bits below.
+    pub flags: u16,
+}
+
+const _: () = assert!(size_of::<Sent>() <= 64, "a sent segment must fit a cache line");
+
+impl Sent {
+    /// The peer holds it (RFC 2018).
+    pub const SACKED: u16 = 1;
+    /// Sent again, and the copy is thought to be in flight.
+    pub const RETRANS: u16 = 2;
+    /// Thought to be lost.
+    pub const LOST: u16 = 4;
+    /// Sent more than once.
+    pub const EVER_RETRANS: u16 = 8;
+    /// Sent while the application was the limit.
+    pub const APP_LIMITED: u16 = 16;
+    /// Its delivery was already sampled.
+    pub const SAMPLED: u16 = 32;
+    /// Carries the FIN.
+    pub const FIN: u16 = 64;
+    /// Member of the transmission order.
+    const LINKED: u16 = 128;
+    /// RACK declared it lost: it leaves the transmission order until it is sent again.
+    pub const RACKED: u16 = 256;
+    /// Anything that needs more than plain cumulative acknowledgement.
+    pub const UNUSUAL: u16 =
+        Self::SACKED | Self::RETRANS | Self::LOST | Self::EVER_RETRANS | Self::LINKED;
+
+    /// First sequence number after the segment.
+    #[inline]
+    pub fn end(&self) -> u64 {
+        self.seq + u64::from(self.len)
+    }
+    /// Any of `bits` is set.
+    #[inline]
+    pub fn has(&self, bits: u16) -> bool {
+        self.flags & bits != 0
+    }
+}
+
+/// The ring. Positions count up for ever (modulo 2^32) and stay valid while the record is queued.
+#[derive(Debug)]
+pub(crate) struct Queue {
+    ring: Box<[Sent]>,
+    head: u32,
+    tail: u32,
+    /// Transmission order; only kept while `ordered`.
+    oldest: u32,
+    newest: u32,
+    linked: u32,
+    ordered: bool,
+}
+
+impl Queue {
+    pub fn new() -> Self {
+        Self {
+            ring: vec![Sent::default(); 16].into_boxed_slice(),
+            head: 0,
+            tail: 0,
+            oldest: 0,
+            newest: 0,
+            linked: 0,
+            ordered: false,
+        }
+    }
+
+    #[inline]
+    fn slot(&self, at: u32) -> usize {
+        at as usize & (self.ring.len() - 1)
+    }
+    /// Position of the lowest record.
+    #[inline]
+    pub fn head(&self) -> u32 {
+        self.head
+    }
+    /// Position after the highest record.
+    #[inline]
+    pub fn tail(&self) -> u32 {
+        self.tail
+    }
+    #[inline]
+    pub fn len(&self) -> u32 {
+        self.tail.wrapping_sub(self.head)
+    }
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.tail == self.head
+    }
+    #[inline]
+    pub fn get(&self, at: u32) -> &Sent {
+        &self.ring[at as usize & (self.ring.len() - 1)]
+    }
+    #[inline]
+    pub fn get_mut(&mut self, at: u32) -> &mut Sent {
+        let slot = self.slot(at);
+        &mut self.ring[slot]
+    }
+    /// The lowest record.
+    #[inline]
+    pub fn first(&self) -> Option<&Sent> {
+        (!self.is_empty()).then(|| self.get(self.head))
+    }
+    /// Position of the highest record.
+    pub fn last(&self) -> Option<u32> {
+        (!self.is_empty()).then(|| self.tail.wrapping_sub(1))
+    }
+    /// All positions, lowest sequence number first.
+    pub fn positions(&self) -> impl Iterator<Item = u32> + use<> {
+        let head = self.head;
+        (0..self.len()).map(move |offset| head.wrapping_add(offset))
+    }
+
+    /// Appends a segment that is sent for the first time.
+    #[inline]
+    pub fn push(&mut self, sent: Sent) {
+        if self.len() as usize == self.ring.len() {
+            self.grow();
+        }
+        let at = self.tail;
+        let slot = self.slot(at);
+        self.ring[slot] = sent;
+        self.tail = at.wrapping_add(1);
+        if self.ordered {
+            self.link_newest(at);
+        }
+    }
+
+    /// Removes the records below position `at`, which are not linked any more.
+    #[inline]
+    pub fn pop_to(&mut self, at: u32) {
+        debug_assert!(at.wrapping_sub(self.head) <= self.len(), "a segment was acknowledged that was never sent");
+        self.head = at;
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let mut larger = vec![Sent::default(); self.ring.len() * 2].into_boxed_slice();
+        for at in self.positions() {
+            larger[at as usize & (larger.len() - 1)] = *self.get(at);
+        }
+        self.ring = larger;
+    }
+
+    /// Position of the record that holds `seq`, or of the first one after it.
+    pub fn find(&self, seq: u64, mss: u32) -> u32 {
+        let Some(first) = self.first() else { return self.head };
+        if seq <= first.seq {
+            return self.head;
+        }
+        // Nearly all segments are full: the guess is then exact.
+        let guess = ((seq - first.seq) / u64::from(mss)).min(u64::from(self.len()) - 1) as u32;
+        let at = self.head.wrapping_add(guess);
+        let record = self.get(at);
+        if record.seq <= seq && seq < record.end() {
+            return at;
+        }
+        let (mut low, mut high) = (0, self.len());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.get(self.head.wrapping_add(middle)).end() <= seq {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        self.head.wrapping_add(low)
+    }
+
+    /// Whether the transmission order differs, or may differ, from the sequence order.
+    #[inline]
+    pub fn is_ordered_by_time(&self) -> bool {
+        self.ordered
+    }
+
+    /// Starts to keep the transmission order; until now it was the sequence order.
+    pub fn keep_time_order(&mut self) {
+        if self.ordered {
+            return;
+        }
+        self.ordered = true;
+        self.linked = 0;
+        for at in self.positions() {
+            if !self.get(at).has(Sent::SACKED | Sent::LOST) {
+                self.link_newest(at);
+            }
+        }
+    }
+
+    /// Stops keeping it: every record was sent once, or once more in sequence order, and none is marked.
+    pub fn drop_time_order(&mut self) {
+        if self.ordered {
+            self.ordered = false;
+            for at in self.positions() {
+                self.get_mut(at).flags &= !Sent::LINKED;
+            }
+        }
+    }
+
+    /// Sorts the order anew after marks were removed: whatever is neither SACKed, lost nor given up
+    /// by RACK takes part.
+    pub fn rebuild_time_order(&mut self) {
+        let mut by_time: Vec<(u64, u32)> = Vec::with_capacity(self.len() as usize);
+        for offset in 0..self.len() {
+            let record = self.get_mut(self.head.wrapping_add(offset));
+            record.flags &= !Sent::LINKED;
+            if !record.has(Sent::SACKED | Sent::LOST | Sent::RACKED) {
+                by_time.push((record.sent_us, offset));
+            }
+        }
+        by_time.sort_unstable();
+        self.ordered = true;
+        self.linked = 0;
+        for (_, offset) in by_time {
+            self.link_newest(self.head.wrapping_add(offset));
+        }
+    }
+
+    /// The record that was sent longest ago, among those that loss detection may judge.
+    #[inline]
+    pub fn oldest(&self) -> Option<u32> {
+        (self.linked > 0).then_some(self.oldest)
+    }
+    /// The one that was sent next after `at`.
+    #[inline]
+    pub fn newer(&self, at: u32) -> Option<u32> {
+        (at != self.newest).then(|| self.get(at).newer)
+    }
+
+    /// The record is SACKed or lost: loss detection is done with it.
+    #[inline]
+    pub fn unlink(&mut self, at: u32) {
+        let record = self.get_mut(at);
+        if !record.has(Sent::LINKED) {
+            return;
+        }
+        record.flags &= !Sent::LINKED;
+        let (older, newer) = (record.older, record.newer);
+        self.linked -= 1;
+        if at == self.oldest {
+            self.oldest = newer;
+        } else {
+            self.get_mut(older).newer = newer;
+        }
+        if at == self.newest {
+            self.newest = older;
+        } else {
+            self.get_mut(newer).older = older;
+        }
+    }
+
+    /// The record was sent just now.
+    pub fn link_newest(&mut self, at: u32) {
+        self.unlink(at);
+        let newest = self.newest;
+        let record = self.get_mut(at);
+        record.flags |= Sent::LINKED;
+        record.older = newest;
+        if self.linked == 0 {
+            self.oldest = at;
+        } else {
+            self.get_mut(newest).newer = at;
+        }
+        self.newest = at;
+        self.linked += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn queue(segments: u64) -> Queue {
+        let mut queue = Queue::new();
+        for n in 0..segments {
+            queue.push(Sent { seq: 1 + n * 1000, len: 1000, sent_us: n, ..Sent::default() });
+        }
+        queue
+    }
+
+    fn order(queue: &Queue) -> Vec<u32> {
+        let mut order = Vec::new();
+        let mut at = queue.oldest();
+        while let Some(position) = at {
+            order.push(position);
+            at = queue.newer(position);
+        }
+        order
+    }
+
+    #[test]
+    fn grows_and_finds() {
+        let mut queue = queue(100);
+        queue.pop_to(30);
+        assert_eq!(queue.len(), 70);
+        for n in 30..100u64 {
+            assert_eq!(queue.find(1 + n * 1000, 1000), n as u32);
+            assert_eq!(queue.find(1 + n * 1000 + 999, 1400), n as u32);
+        }
+        assert_eq!(queue.find(1 + 100 * 1000, 1000), 100);
+    }
+
+    #[test]
+    fn time_order_follows_retransmissions() {
+        let mut queue = queue(5);
+        queue.keep_time_order();
+        queue.unlink(2);
+        queue.link_newest(0);
+        assert_eq!(order(&queue), [1, 3, 4, 0]);
+        queue.unlink(0);
+        queue.unlink(1);
+        queue.link_newest(1);
+        queue.push(Sent { seq: 5001, len: 1000, ..Sent::default() });
+        assert_eq!(order(&queue), [3, 4, 1, 5]);
+        queue.unlink(0);
+        queue.unlink(1);
+        queue.pop_to(2);
+        assert_eq!(order(&queue), [3, 4, 5]);
+        for at in 3..6 {
+            queue.unlink(at);
+        }
+        assert_eq!(queue.oldest(), None);
+    }
+}

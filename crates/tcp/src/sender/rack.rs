@@ -1,0 +1,173 @@
+//! RACK: time-based loss detection (RFC 8985, section 6).
+//!
+//! A segment is lost when one sent later has been delivered and the reordering window has passed
+//! since. Linux keeps the window at zero until reordering has been seen once recovery has begun or the
+//! classic threshold of duplicate ACKs is reached; it counts the steps of the window in quarters of
+//! the minimum RTT; its timer runs in jiffies with two more on top.
+
+use super::Sender;
+use super::queue::Sent;
+use super::timer::{TIMEOUT_MIN, TimerKind};
+use crate::congestion::CaState;
+
+/// Recoveries that a widened window outlasts (RFC 8985, section 6.2 step 4).
+pub(crate) const RECOVERY_THRESHOLD: u8 = 16;
+
+/// State of RACK.
+#[derive(Clone, Debug)]
+pub(crate) struct Rack {
+    /// A segment sent later than all before was delivered since the last look for losses.
+    pub advanced: bool,
+    /// A DSACK that is due to reordering has arrived.
+    pub dsack_seen: bool,
+    /// Width of the reordering window in quarters of the minimum RTT.
+    pub reo_wnd_steps: u8,
+    /// Recoveries until the width returns to one step.
+    pub reo_wnd_persist: u8,
+    /// RTT of the segment delivered last, in microseconds.
+    pub rtt_us: u32,
+    /// Send time of the most recently sent segment that was delivered.
+    sent_us: u64,
+    /// Its end, which orders segments sent at the same time.
+    end: u64,
+    /// `delivered` when the width last grew: it may grow once a round trip.
+    last_delivered: u64,
+}
+
+impl Rack {
+    pub fn new() -> Self {
+        Self {
+            advanced: false,
+            dsack_seen: false,
+            reo_wnd_steps: 1,
+            reo_wnd_persist: 0,
+            rtt_us: 0,
+            sent_us: 0,
+            end: 0,
+            last_delivered: 0,
+        }
+    }
+
+    /// Section 6.2, steps 1 and 2: a segment was delivered.
+    #[inline]
+    pub fn on_delivered(&mut self, sent: &Sent, now_us: u64, min_rtt_us: u32) {
+        let rtt_us = (now_us - sent.sent_us) as u32;
+        // Too fast for the retransmission: the original was delivered.
+        if rtt_us < min_rtt_us && sent.has(Sent::RETRANS | Sent::EVER_RETRANS) {
+            return;
+        }
+        self.advanced = true;
+        self.rtt_us = rtt_us;
+        if (sent.sent_us, sent.end()) > (self.sent_us, self.end) {
+            self.sent_us = sent.sent_us;
+            self.end = sent.end();
+        }
+    }
+
+    /// The segment was sent before the most recent delivered one.
+    #[inline]
+    fn overtook(&self, sent: &Sent) -> bool {
+        (self.sent_us, self.end) > (sent.sent_us, sent.end())
+    }
+
+    /// Microseconds until the segment is lost; zero or less when it is.
+    #[inline]
+    pub fn remaining_us(&self, sent: &Sent, reo_wnd_us: u32, now_us: u64) -> i64 {
+        i64::from(self.rtt_us) + i64::from(reo_wnd_us) - (now_us - sent.sent_us) as i64
+    }
+}
+
+impl Sender {
+    /// Section 6.2, step 4: the reordering window in microseconds.
+    fn reo_wnd_us(&self) -> u32 {
+        let path = &self.path;
+        if path.reordering.seen == 0
+            && (path.state >= CaState::Recovery || path.sacked_out >= path.reordering.degree)
+        {
+            return 0;
+        }
+        let min_rtt = path.min_rtt.get();
+        ((min_rtt >> 2).saturating_mul(u32::from(path.rack.reo_wnd_steps))).min(path.rtt.srtt_us())
+    }
+
+    /// Section 6.2, step 4: widens the window after a DSACK, once a round trip.
+    #[inline]
+    pub(crate) fn update_reo_wnd(&mut self, prior_delivered: Option<u64>) {
+        let rack = &mut self.path.rack;
+        if !rack.dsack_seen && (rack.reo_wnd_persist > 0 || rack.reo_wnd_steps == 1) {
+            return;
+        }
+        let Some(prior_delivered) = prior_delivered else { return };
+        if prior_delivered < rack.last_delivered {
+            rack.dsack_seen = false;
+        }
+        if rack.dsack_seen {
+            rack.reo_wnd_steps = rack.reo_wnd_steps.saturating_add(1);
+            rack.dsack_seen = false;
+            rack.last_delivered = self.path.delivery.delivered;
+            rack.reo_wnd_persist = RECOVERY_THRESHOLD;
+        } else if rack.reo_wnd_persist == 0 {
+            rack.reo_wnd_steps = 1;
+        }
+    }
+
+    /// Section 6.2, step 5: marks what is lost; returns the time until the next may be.
+    fn detect_loss(&mut self) -> Option<u64> {
+        let reo_wnd = self.reo_wnd_us();
+        let now_us = self.clock.now_us;
+        if !self.queue.is_ordered_by_time() {
+            match self.queue.first() {
+                Some(first) if self.path.rack.overtook(first) => self.queue.keep_time_order(),
+                _ => return None,
+            }
+        }
+        let mut wait = 0i64;
+        let mut next = self.queue.oldest();
+        while let Some(at) = next {
+            let sent = *self.queue.get(at);
+            if !self.path.rack.overtook(&sent) {
+                break;
+            }
+            next = self.queue.newer(at);
+            let remaining = self.path.rack.remaining_us(&sent, reo_wnd, now_us);
+            if remaining <= 0 {
+                self.mark_lost(at);
+                self.queue.unlink(at);
+                self.queue.get_mut(at).flags |= Sent::RACKED;
+            } else {
+                wait = wait.max(remaining);
+            }
+        }
+        (wait > 0).then_some(wait as u64)
+    }
+
+    /// Looks for losses after an ACK. True when the reorder timer was set.
+    pub(crate) fn rack_mark_lost(&mut self) -> bool {
+        if !self.path.rack.advanced {
+            return false;
+        }
+        self.path.rack.advanced = false;
+        let Some(wait_us) = self.detect_loss() else { return false };
+        let jiffies = self.clock.jiffies_in(wait_us) + TIMEOUT_MIN;
+        self.set_timer(TimerKind::Reorder, jiffies.min(self.path.rtt.rto));
+        true
+    }
+
+    /// The reorder timer fired.
+    pub(crate) fn on_reorder_timeout(&mut self) {
+        let before = self.path.in_flight();
+        let lost_before = self.path.delivery.lost;
+        // The timer that this look asks for is the retransmission timer, which is set below.
+        let _ = self.detect_loss();
+        if self.path.in_flight() != before && self.path.state != CaState::Recovery {
+            self.enter_recovery(false);
+            if !self.rule_controls {
+                let lost = self.path.delivery.lost - lost_before;
+                self.reduce_cwnd(1, lost, false);
+            }
+        }
+        if self.timer.kind != TimerKind::Retransmit {
+            self.rearm_rto();
+        }
+    }
+}

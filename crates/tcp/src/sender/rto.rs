@@ -1,0 +1,124 @@
+//! The retransmission timeout and the Loss state, with F-RTO.
+
+use super::Sender;
+use super::ack::AckFlags;
+use super::queue::Sent;
+use super::timer::TimerKind;
+use crate::congestion::{CaEvent, CaState};
+
+/// What a transmission after an ACK begins with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Resend {
+    /// What is marked lost, then new data.
+    #[default]
+    Lost,
+    /// New data: F-RTO looks whether it is acknowledged (RFC 5682, section 3.1 step 2b).
+    NewFirst,
+}
+
+impl Sender {
+    /// The retransmission timer fired: enters Loss; the first segment leaves at the next poll.
+    pub(crate) fn on_rto(&mut self) {
+        if self.path.packets_out == 0 {
+            self.clear_timer();
+            return;
+        }
+        self.counters.rtos += 1;
+        self.enter_loss();
+        self.retransmits += 1;
+        self.path.rtt.back_off();
+        self.rto_retransmission = true;
+        self.set_timer(TimerKind::Retransmit, self.path.rtt.rto);
+    }
+
+    /// RFC 5681, section 3.1, with the reduction made once a window of data.
+    fn enter_loss(&mut self) {
+        let state = self.path.state;
+        let new_recovery = state < CaState::Recovery;
+        self.mark_lost_by_timeout();
+        if state <= CaState::Disorder
+            || self.path.high_seq <= self.snd_una
+            || (state == CaState::Loss && self.retransmits == 0)
+        {
+            self.path.undo.prior_ssthresh = self.path.current_ssthresh();
+            self.path.window.prior_cwnd = self.path.window.cwnd;
+            let context = self.context();
+            self.path.window.ssthresh = self.rule.ssthresh(&self.path.window, &context);
+            self.event(CaEvent::Loss);
+            self.start_undo();
+        }
+        self.path.window.cwnd = self.path.in_flight() + 1;
+        self.path.window.cwnd_cnt = 0;
+        self.path.usage.stamp = self.clock.jiffies;
+        if state <= CaState::Disorder && self.path.sacked_out >= self.initial_reordering {
+            // Many SACKs, and still a timeout: reordering was overestimated.
+            let degree = &mut self.path.reordering.degree;
+            *degree = (*degree).min(self.initial_reordering);
+        }
+        self.set_state(CaState::Loss);
+        self.path.high_seq = self.snd_nxt;
+        self.queue_cwr();
+        self.path.probe.high_seq = 0;
+        self.path.frto = self.frto_enabled && (new_recovery || self.retransmits > 0);
+    }
+
+    /// Everything is lost, but what was sent too recently for RACK to say so. If the peer had SACKed
+    /// the first segment, it has thrown data away (reneging, RFC 2018 section 8) and SACKs count for
+    /// nothing.
+    fn mark_lost_by_timeout(&mut self) {
+        let reneging = self.queue.first().is_some_and(|first| first.has(Sent::SACKED));
+        self.queue.keep_time_order();
+        if reneging {
+            self.path.sacked_out = 0;
+            self.reneging = true;
+            self.forget_sacks();
+        }
+        let now_us = self.clock.now_us;
+        let head = self.queue.head();
+        for at in self.queue.positions() {
+            if reneging {
+                self.queue.get_mut(at).flags &= !Sent::SACKED;
+            } else if self.rack_enabled
+                && at != head
+                && self.path.rack.remaining_us(self.queue.get(at), 0, now_us) > 0
+            {
+                continue;
+            }
+            self.mark_lost(at);
+        }
+        for at in self.queue.positions() {
+            if self.queue.get(at).has(Sent::LOST) {
+                self.queue.unlink(at);
+            }
+        }
+        self.resend_from = head;
+    }
+
+    /// An ACK in Loss: undo, F-RTO (RFC 5682, section 3.1, SACK-enhanced), or slow start.
+    pub(crate) fn process_loss(&mut self, flags: AckFlags, is_dupack: bool) {
+        let recovered = self.snd_una >= self.path.high_seq;
+        if flags.any(AckFlags::UNA_ADVANCED) && self.undo_loss(false) {
+            return;
+        }
+        if self.path.frto {
+            if flags.any(AckFlags::ORIG_SACK_ACKED) && self.undo_loss(true) {
+                return;
+            }
+            if self.snd_nxt > self.path.high_seq {
+                if flags.any(AckFlags::DATA_SACKED) || is_dupack {
+                    self.path.frto = false;
+                }
+            } else if flags.any(AckFlags::UNA_ADVANCED) && !recovered {
+                self.path.high_seq = self.snd_nxt;
+                if self.has_unsent() && self.window_end() > self.snd_nxt {
+                    self.resend = Resend::NewFirst;
+                    return;
+                }
+                self.path.frto = false;
+            }
+        }
+        if recovered {
+            self.leave_recovery();
+        }
+    }
+}

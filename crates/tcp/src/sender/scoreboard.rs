@@ -1,0 +1,246 @@
+//! The SACK scoreboard (RFC 2018, RFC 6675) and DSACKs (RFC 2883).
+//!
+//! An ACK repeats what earlier ACKs reported; only the part of its blocks that the previous ACK did
+//! not carry is looked at, so an ACK costs what is new in it and not what is in flight.
+
+use super::Sender;
+use super::ack::{Ack, AckFlags};
+use super::queue::Sent;
+use crate::{SackBlock, Segment};
+
+/// What the scoreboard remembers between ACKs.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Scoreboard {
+    /// Blocks of the previous ACK, in sequence order.
+    seen: [SackBlock; 4],
+    seen_count: u8,
+    /// End of the highest SACKed segment; meaningful while something is SACKed.
+    highest: u64,
+}
+
+impl Sender {
+    /// End of the highest SACKed segment, `snd_una` when there is none (`tcp_highest_sack_seq`).
+    #[inline]
+    pub(crate) fn highest_sacked(&self) -> u64 {
+        if self.path.sacked_out == 0 { self.snd_una } else { self.scoreboard.highest.max(self.snd_una) }
+    }
+
+    /// The peer's SACKs were found to be untrue.
+    pub(crate) fn forget_sacks(&mut self) {
+        self.scoreboard = Scoreboard::default();
+    }
+
+    /// Takes the SACK blocks of a segment.
+    pub(crate) fn tag_sacks(&mut self, segment: &Segment, ack: &mut Ack) {
+        if self.path.sacked_out == 0 {
+            self.scoreboard = Scoreboard::default();
+        }
+        let blocks = segment.sacks();
+        let is_dsack = self.check_dsack(blocks, segment.ack, ack);
+        let mut fresh = [SackBlock::default(); 4];
+        let mut count = 0;
+        for (n, block) in blocks.iter().enumerate() {
+            if n == 0 && is_dsack {
+                continue;
+            }
+            if self.is_plausible(block) && block.end > ack.prior_una {
+                fresh[count] = *block;
+                count += 1;
+            }
+        }
+        fresh[..count].sort_unstable_by_key(|block| block.start);
+        if is_dsack {
+            self.tag_dsack(blocks[0], ack);
+        }
+        if self.path.packets_out > 0 {
+            let (seen, seen_count) = (self.scoreboard.seen, self.scoreboard.seen_count as usize);
+            for block in &fresh[..count] {
+                self.tag_unseen(*block, &seen[..seen_count], ack);
+            }
+            self.scoreboard.seen = fresh;
+            self.scoreboard.seen_count = count as u8;
+        }
+        if self.path.state != crate::congestion::CaState::Loss || self.path.undo.marker != 0 {
+            self.check_reordering(ack.sack_reord);
+        }
+    }
+
+    fn is_plausible(&self, block: &SackBlock) -> bool {
+        block.start < block.end && block.end <= self.snd_nxt && block.start >= self.snd_una
+    }
+
+    /// RFC 2883, section 4: the first block lies below the ACK or within the second block. True when
+    /// it is a DSACK that may be believed.
+    fn check_dsack(&mut self, blocks: &[SackBlock], acked: u64, ack: &mut Ack) -> bool {
+        let Some(first) = blocks.first() else { return false };
+        let within = |outer: &SackBlock| first.start >= outer.start && first.end <= outer.end;
+        if first.start >= acked && !blocks.get(1).is_some_and(within) {
+            return false;
+        }
+        if first.start >= first.end || first.end > self.snd_nxt {
+            return false;
+        }
+        let bytes = first.end - first.start;
+        if bytes > u64::from(self.max_window) {
+            return false;
+        }
+        let segments = bytes.div_ceil(u64::from(self.mss)) as u32;
+        if segments == 1 && self.path.probe.high_seq != 0 && self.path.probe.high_seq == first.end {
+            ack.flags.set(AckFlags::DSACK_TLP);
+        }
+        self.dsacks += u64::from(segments);
+        if self.dsacks > self.counters.retransmits {
+            // More than was ever sent again: the network duplicates, which says nothing.
+            return false;
+        }
+        self.counters.dsacks += u64::from(segments);
+        if self.path.reordering.seen > 0 && !ack.flags.any(AckFlags::DSACK_TLP) {
+            self.path.rack.dsack_seen = true;
+        }
+        ack.flags.set(AckFlags::DSACKING);
+        self.path.delivery.delivered += u64::from(segments);
+        let undo = &mut self.path.undo;
+        if undo.marker != 0 && undo.retrans > 0 && first.end <= ack.prior_una && first.end > undo.marker {
+            undo.retrans = (undo.retrans - i64::from(segments)).max(0);
+        }
+        true
+    }
+
+    /// A duplicate of data that is still outstanding: it clears the retransmissions that it reports.
+    fn tag_dsack(&mut self, block: SackBlock, ack: &mut Ack) {
+        let mut at = self.queue.find(block.start, self.mss);
+        while at != self.queue.tail() {
+            let sent = *self.queue.get(at);
+            if sent.seq >= block.end {
+                break;
+            }
+            if sent.seq >= block.start && sent.end() <= block.end {
+                self.tag_duplicate(at, &sent, ack);
+            }
+            at = at.wrapping_add(1);
+        }
+    }
+
+    fn tag_duplicate(&mut self, at: u32, sent: &Sent, ack: &mut Ack) {
+        let undo = &mut self.path.undo;
+        if sent.has(Sent::RETRANS | Sent::EVER_RETRANS) {
+            if undo.marker != 0 && undo.retrans > 0 && sent.end() > undo.marker {
+                undo.retrans -= 1;
+            }
+            if sent.has(Sent::SACKED) {
+                ack.sack_reord = ack.sack_reord.min(sent.seq);
+            }
+        }
+        if sent.end() <= self.snd_una {
+            return;
+        }
+        if !sent.has(Sent::SACKED) {
+            self.tag_one(at, ack);
+        }
+        let record = self.queue.get_mut(at);
+        if record.has(Sent::RETRANS) {
+            record.flags &= !Sent::RETRANS;
+            self.path.retrans_out -= 1;
+        }
+    }
+
+    /// Tags what `block` holds and the previous ACK's blocks did not.
+    fn tag_unseen(&mut self, block: SackBlock, seen: &[SackBlock], ack: &mut Ack) {
+        let mut start = block.start;
+        for old in seen {
+            if old.end <= start {
+                continue;
+            }
+            if old.start >= block.end {
+                break;
+            }
+            if start < old.start {
+                self.tag_range(SackBlock { start, end: old.start }, ack);
+            }
+            start = old.end;
+        }
+        if start < block.end {
+            self.tag_range(SackBlock { start, end: block.end }, ack);
+        }
+    }
+
+    fn tag_range(&mut self, range: SackBlock, ack: &mut Ack) {
+        let mut at = self.queue.find(range.start, self.mss);
+        while at != self.queue.tail() {
+            let sent = self.queue.get(at);
+            if sent.end() > range.end {
+                break;
+            }
+            if sent.seq >= range.start && !sent.has(Sent::SACKED) {
+                self.tag_one(at, ack);
+            }
+            at = at.wrapping_add(1);
+        }
+    }
+
+    /// A segment is SACKed for the first time.
+    fn tag_one(&mut self, at: u32, ack: &mut Ack) {
+        self.queue.keep_time_order();
+        let sent = *self.queue.get(at);
+        let path = &mut self.path;
+        path.rack.on_delivered(&sent, self.clock.now_us, path.min_rtt.get());
+        let mut flags = sent.flags;
+        if sent.has(Sent::RETRANS) {
+            // Not marked lost: the retransmission is believed to be still in flight.
+            if sent.has(Sent::LOST) {
+                flags &= !(Sent::LOST | Sent::RETRANS);
+                path.lost_out -= 1;
+                path.retrans_out -= 1;
+            }
+        } else {
+            if !sent.has(Sent::EVER_RETRANS) {
+                let high = if path.sacked_out == 0 { self.snd_una } else { self.scoreboard.highest };
+                if sent.seq < high {
+                    ack.sack_reord = ack.sack_reord.min(sent.seq);
+                }
+                if sent.end() <= path.high_seq {
+                    ack.flags.set(AckFlags::ORIG_SACK_ACKED);
+                }
+                if ack.first_sacked_us.is_none() {
+                    ack.first_sacked_us = Some(sent.sent_us);
+                }
+                ack.last_sacked_us = sent.sent_us;
+            }
+            if sent.has(Sent::LOST) {
+                flags &= !Sent::LOST;
+                path.lost_out -= 1;
+            }
+        }
+        ack.flags.set(AckFlags::DATA_SACKED);
+        path.delivery.delivered += 1;
+        path.delivery.on_delivered(&mut ack.rate, &sent);
+        path.sacked_out += 1;
+        self.scoreboard.highest =
+            if path.sacked_out == 1 { sent.end() } else { self.scoreboard.highest.max(sent.end()) };
+        self.queue.get_mut(at).flags = flags | Sent::SACKED | Sent::SAMPLED;
+        self.queue.unlink(at);
+    }
+
+    /// The segment is thought to be lost: the original, or its retransmission too.
+    pub(crate) fn mark_lost(&mut self, at: u32) {
+        let record = self.queue.get_mut(at);
+        if record.has(Sent::SACKED) {
+            return;
+        }
+        if record.has(Sent::LOST) {
+            if !record.has(Sent::RETRANS) {
+                return;
+            }
+            record.flags &= !Sent::RETRANS;
+            self.path.retrans_out -= 1;
+            self.counters.lost_retransmits += 1;
+        } else {
+            record.flags |= Sent::LOST;
+            self.path.lost_out += 1;
+        }
+        self.path.delivery.lost += 1;
+        if (at.wrapping_sub(self.resend_from) as i32) < 0 {
+            self.resend_from = at;
+        }
+    }
+}

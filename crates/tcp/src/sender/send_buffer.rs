@@ -1,0 +1,131 @@
+//! The send buffer: how much of what the application wants to send is in the socket.
+//!
+//! Linux charges a buffer for memory, not for payload: each segment costs its payload and a constant
+//! for its descriptor and header room. The buffer grows with the window, to twice the room that the
+//! window's segments may take, up to `tcp_wmem`'s maximum; the application refills it when a third of
+//! it is free.
+
+use super::Sender;
+
+/// Memory of a segment besides its payload: the socket buffer's descriptor (256 bytes), and its head
+/// of 1,024 bytes with header room and the shared page list. Seen on x86-64 distribution kernels.
+pub(crate) const SEGMENT_OVERHEAD: u64 = 1_280;
+/// Header room that sizing allows for, and the shared page list, and the descriptor.
+const SIZING_HEADER: u64 = 320;
+const SIZING_SHARED: u64 = 320;
+const SIZING_DESCRIPTOR: u64 = 256;
+
+/// The buffer. Sequence numbers count payload only: a FIN is not in it.
+#[derive(Clone, Debug)]
+pub(crate) struct SendBuffer {
+    /// End of what the application has asked to send.
+    app_end: u64,
+    /// End of what is in the socket (`write_seq`).
+    pub write_seq: u64,
+    /// `sk_sndbuf`.
+    size: u64,
+    max: u64,
+    /// `size` in payload bytes.
+    capacity: u64,
+    /// The application waits for room (`SOCK_NOSPACE`).
+    full: bool,
+    /// The application will write no more.
+    pub closed: bool,
+}
+
+impl SendBuffer {
+    pub fn new(size: u64, max: u64) -> Self {
+        Self { app_end: 1, write_seq: 1, size, max, capacity: 0, full: false, closed: false }
+    }
+
+    /// The application waits for room.
+    #[inline]
+    pub fn is_full(&self) -> bool {
+        self.full
+    }
+
+    /// All that will ever be written is in the socket.
+    #[inline]
+    pub fn is_complete(&self) -> bool {
+        self.closed && self.write_seq == self.app_end
+    }
+}
+
+impl Sender {
+    /// The application asks to send `bytes` more; `u64::MAX` never ends.
+    pub(crate) fn write(&mut self, bytes: u64) {
+        // Far beyond any run, and still with room for arithmetic.
+        self.buffer.app_end = self.buffer.app_end.saturating_add(bytes).min(u64::MAX / 4);
+        if self.is_synchronised {
+            self.fill_buffer();
+        }
+    }
+
+    /// The application writes what fits.
+    pub(crate) fn fill_buffer(&mut self) {
+        let buffer = &mut self.buffer;
+        if buffer.write_seq == buffer.app_end {
+            buffer.full = false;
+            return;
+        }
+        let mss = u64::from(self.mss);
+        // A write begins while there is any room and then takes a whole segment.
+        let room = buffer.capacity.div_ceil(mss) * mss;
+        let end = (self.snd_una + room).min(buffer.app_end).max(buffer.write_seq);
+        buffer.full = end < buffer.app_end;
+        if end > buffer.write_seq {
+            let had_unsent = self.buffer.write_seq > self.snd_nxt;
+            self.buffer.write_seq = end;
+            if !had_unsent {
+                self.restart_after_idle();
+            }
+        }
+    }
+
+    /// The handshake is done: sizes the buffer for the initial window.
+    pub(crate) fn size_buffer(&mut self) {
+        self.update_capacity();
+        self.expand_buffer();
+        self.fill_buffer();
+    }
+
+    /// `tcp_wmem` autotuning: twice the memory of the window's segments.
+    fn expand_buffer(&mut self) {
+        let per_segment = (u64::from(self.mss) + SIZING_HEADER + SIZING_SHARED).next_power_of_two()
+            + SIZING_DESCRIPTOR;
+        let window = &self.path.window;
+        let segments = window.cwnd.max(10).max(self.path.reordering.degree + 1);
+        let wanted = u64::from(self.rule.send_buffer_windows()) * u64::from(segments) * per_segment;
+        if wanted > self.buffer.size {
+            self.buffer.size = wanted.min(self.buffer.max).max(self.buffer.size);
+            self.update_capacity();
+        }
+    }
+
+    fn update_capacity(&mut self) {
+        let mss = u64::from(self.mss);
+        let charge = u64::from(self.segments_a_burst()) * mss + SEGMENT_OVERHEAD;
+        let payload = u64::from(self.segments_a_burst()) * mss;
+        self.buffer.capacity = self.buffer.size * payload / charge;
+    }
+
+    /// After transmissions: grows the buffer if it, not the window, was the limit, and lets the
+    /// application go on once a third is free. True when there is new data to send.
+    #[inline]
+    pub(crate) fn refill_buffer(&mut self) -> bool {
+        if !self.buffer.full {
+            return false;
+        }
+        if self.path.in_flight() < self.path.window.cwnd {
+            self.expand_buffer();
+            self.path.usage.stamp = self.clock.jiffies;
+        }
+        let queued = self.buffer.write_seq - self.snd_una.min(self.buffer.write_seq);
+        if queued > self.buffer.capacity / 3 * 2 {
+            return false;
+        }
+        let before = self.buffer.write_seq;
+        self.fill_buffer();
+        self.buffer.write_seq > before
+    }
+}

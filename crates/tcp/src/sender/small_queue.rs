@@ -1,0 +1,96 @@
+//! TCP small queues: a flow keeps no more than about a millisecond of its data in the host's queues.
+//!
+//! The limit is a 1/1024 s of the pacing rate, at least two segments and at most
+//! `tcp_limit_output_bytes`; it is counted in memory, as the send buffer is.
+
+use super::Sender;
+use super::send_buffer::SEGMENT_OVERHEAD;
+
+/// A packet up to this size carries no payload worth counting.
+const PURE_ACK_MAX: u32 = 92;
+/// What Linux charges for a pure ACK.
+const PURE_ACK_CHARGE: u64 = 2;
+/// IP and TCP header with timestamps.
+const HEADERS: u64 = 52;
+
+/// What the host's queues hold of a flow.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SmallQueue {
+    /// Memory of the packets that wait (`sk_wmem_alloc`).
+    held: u64,
+    /// Packets handed to the host.
+    sent: u32,
+    /// Packets that have left it.
+    freed: u32,
+    /// A transmission waits for room.
+    pub throttled: bool,
+}
+
+impl SmallQueue {
+    #[inline]
+    fn charge(ip_bytes: u32, overhead: u64) -> u64 {
+        if ip_bytes <= PURE_ACK_MAX { PURE_ACK_CHARGE } else { u64::from(ip_bytes) - HEADERS + overhead }
+    }
+}
+
+impl Sender {
+    /// A packet goes to the host's queue; returns its serial number.
+    #[inline]
+    pub(crate) fn on_nic_queued(&mut self, ip_bytes: u32) {
+        if self.limit_output.is_some() {
+            self.small_queue.held += SmallQueue::charge(ip_bytes, self.segment_overhead);
+            self.small_queue.sent = self.small_queue.sent.wrapping_add(1);
+        }
+    }
+
+    /// A packet has left the host's queue.
+    #[inline]
+    pub(crate) fn on_nic_freed(&mut self, ip_bytes: u32) {
+        if self.limit_output.is_none() {
+            return;
+        }
+        let charge = SmallQueue::charge(ip_bytes, self.segment_overhead);
+        debug_assert!(self.small_queue.held >= charge, "the NIC freed more than it was given");
+        self.small_queue.held = self.small_queue.held.saturating_sub(charge);
+        self.small_queue.freed = self.small_queue.freed.wrapping_add(1);
+        self.small_queue.throttled = false;
+    }
+
+    /// The serial number that the next packet will get.
+    #[inline]
+    pub(crate) fn next_nic_serial(&self) -> u32 {
+        self.small_queue.sent
+    }
+
+    /// The packet is still in the host's queue: sending it again would be nonsense.
+    pub(crate) fn is_in_host_queue(&self, serial: u32) -> bool {
+        self.limit_output.is_some() && (serial.wrapping_sub(self.small_queue.freed) as i32) >= 0
+    }
+
+    /// Nothing waits in the host's queue.
+    pub(crate) fn host_queue_is_empty(&self) -> bool {
+        self.small_queue.held < SEGMENT_OVERHEAD
+    }
+
+    /// True when a segment with `len` bytes must wait. Retransmissions (`factor_shift` 1) may use
+    /// twice the limit.
+    #[inline]
+    pub(crate) fn small_queue_holds(&mut self, len: u32, factor_shift: u32) -> bool {
+        let Some(most) = self.limit_output else { return false };
+        let held = self.small_queue.held;
+        let two = 2 * (u64::from(len) + self.segment_overhead);
+        if held <= two << factor_shift {
+            return false;
+        }
+        let rate = self.path.window.pacing_rate.as_bytes_per_sec();
+        let mut limit = two.max(rate >> 10);
+        if !self.path.window.is_paced {
+            limit = limit.min(most);
+        }
+        if held <= limit << factor_shift || self.queue.len() <= 1 {
+            return false;
+        }
+        self.small_queue.throttled = true;
+        true
+    }
+}

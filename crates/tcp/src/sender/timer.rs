@@ -1,0 +1,77 @@
+//! The one timer of a sender: retransmission, tail loss probe, reordering or window probe.
+
+use daybreak_units::Instant;
+
+use super::Sender;
+
+/// The least timeout of a probe or of reordering, in jiffies.
+pub(crate) const TIMEOUT_MIN: u64 = 2;
+
+/// What the timer is set for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum TimerKind {
+    /// Not set.
+    #[default]
+    None,
+    /// The retransmission timeout (RFC 6298).
+    Retransmit,
+    /// The tail loss probe (RFC 8985, section 7).
+    LossProbe,
+    /// RACK's reordering window (RFC 8985, section 6.3).
+    Reorder,
+    /// The zero-window probe (RFC 9293, section 3.8.6.1).
+    WindowProbe,
+}
+
+/// The timer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Timer {
+    pub kind: TimerKind,
+    pub at: Instant,
+}
+
+impl Timer {
+    pub const UNSET: Self = Self { kind: TimerKind::None, at: Instant::NEVER };
+}
+
+impl Sender {
+    /// Sets the timer to `jiffies` from now, later by what pacing holds back.
+    #[inline]
+    pub(crate) fn set_timer(&mut self, kind: TimerKind, jiffies: u64) {
+        let mut jiffies = jiffies;
+        if self.path.window.is_paced {
+            let held = self.path.pacing.departure.saturating_since(self.clock.now);
+            jiffies += self.clock.jiffies_in(held.as_us());
+        }
+        self.timer = Timer { kind, at: self.clock.expiry(jiffies.min(self.path.rtt.rto_max())) };
+    }
+
+    #[inline]
+    pub(crate) fn clear_timer(&mut self) {
+        self.timer = Timer::UNSET;
+    }
+
+    /// Microseconds until the oldest segment has been out for a whole RTO; negative when it has.
+    #[inline]
+    pub(crate) fn rto_left_us(&self) -> i64 {
+        let sent_us = self.queue.first().map_or(self.clock.now_us, |first| first.sent_us);
+        let rto_us = self.clock.us_in(self.path.rtt.rto);
+        sent_us as i64 + rto_us as i64 - self.clock.now_us as i64
+    }
+
+    /// RFC 6298, rules 5.1 to 5.3. When a probe or the reorder timer was set, time has already passed
+    /// for the oldest segment.
+    pub(crate) fn rearm_rto(&mut self) {
+        if self.path.packets_out == 0 {
+            self.clear_timer();
+            return;
+        }
+        let jiffies = match self.timer.kind {
+            TimerKind::Reorder | TimerKind::LossProbe => {
+                self.clock.jiffies_in(self.rto_left_us().max(1) as u64)
+            }
+            _ => self.path.rtt.rto,
+        };
+        self.set_timer(TimerKind::Retransmit, jiffies);
+    }
+}

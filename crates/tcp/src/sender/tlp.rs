@@ -1,0 +1,100 @@
+//! Tail loss probes (RFC 8985, section 7).
+//!
+//! The probe timeout is two smoothed RTTs and two jiffies, or, with one segment out, the delayed-ACK
+//! allowance of `rto_min` instead of the jiffies; never later than the RTO.
+
+use super::Sender;
+use super::timer::{TIMEOUT_MIN, TimerKind};
+use crate::congestion::CaState;
+
+/// The probe that is out.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LossProbe {
+    /// `snd_nxt` when the probe was sent; zero when none is out.
+    pub high_seq: u64,
+    /// It was a retransmission.
+    pub is_retrans: bool,
+    /// The timer fired: one segment may leave although the window is full.
+    pub due: bool,
+}
+
+impl Sender {
+    /// Section 7.2: sets the probe timer when a probe may be sent. `advancing` when the RTO would
+    /// start anew now.
+    #[inline]
+    pub(crate) fn schedule_loss_probe(&mut self, advancing: bool) -> bool {
+        let path = &self.path;
+        if !self.tail_loss_probe
+            || path.packets_out == 0
+            || !self.sack_permitted
+            || !matches!(path.state, CaState::Open | CaState::Cwr)
+        {
+            return false;
+        }
+        let srtt_x8 = path.rtt.srtt_x8();
+        let mut jiffies = if srtt_x8 == 0 {
+            self.rto_initial
+        } else {
+            let slack = if path.packets_out == 1 {
+                self.clock.jiffies_in(u64::from(path.rtt.rto_min_us()))
+            } else {
+                TIMEOUT_MIN
+            };
+            self.clock.jiffies_in(u64::from(srtt_x8 >> 2)) + slack
+        };
+        if advancing {
+            jiffies = jiffies.min(path.rtt.rto);
+        } else {
+            let left_us = self.rto_left_us();
+            if left_us > 0 {
+                jiffies = jiffies.min(self.clock.jiffies_in(left_us as u64));
+            }
+        }
+        self.set_timer(TimerKind::LossProbe, jiffies);
+        true
+    }
+
+    /// Section 7.3: the probe timer fired. New data goes out if there is some and the peer's window
+    /// takes it, otherwise the last segment again; the transmission itself happens at the next poll.
+    pub(crate) fn on_loss_probe_timeout(&mut self) {
+        if self.path.probe.high_seq != 0 || self.path.packets_out == 0 {
+            self.rearm_rto();
+            return;
+        }
+        self.path.probe.is_retrans = false;
+        self.path.probe.due = true;
+    }
+
+    /// The probe has left, or could not.
+    pub(crate) fn loss_probe_done(&mut self, sent: bool, is_retrans: bool) {
+        self.path.probe.due = false;
+        if sent {
+            self.path.probe.is_retrans = is_retrans;
+            self.path.probe.high_seq = self.snd_nxt;
+            self.counters.tlps += 1;
+            // The retransmission timer starts from the probe.
+            self.timer.kind = TimerKind::None;
+        }
+        self.rearm_rto();
+    }
+
+    /// Section 7.4.2: what the ACK says of the probe.
+    pub(crate) fn on_loss_probe_ack(&mut self, ack: u64, flags: super::ack::AckFlags) {
+        use super::ack::AckFlags;
+        if ack < self.path.probe.high_seq {
+            return;
+        }
+        if !self.path.probe.is_retrans || flags.any(AckFlags::DSACK_TLP) {
+            self.path.probe.high_seq = 0;
+        } else if ack > self.path.probe.high_seq {
+            // Only one copy arrived: the probe repaired a loss, which must count as congestion.
+            self.start_cwnd_reduction();
+            self.set_state(CaState::Cwr);
+            self.end_cwnd_reduction();
+            self.try_keep_open();
+            self.counters.tlp_recoveries += 1;
+        } else if !flags.any(AckFlags::UNA_ADVANCED | AckFlags::NOT_DUP | AckFlags::DATA_SACKED) {
+            self.path.probe.high_seq = 0;
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! Undo of reductions that turn out to have been needless: by timestamps (Eifel detection, RFC 3522,
+//! with the response of RFC 4015) or by DSACKs for every retransmission (RFC 3708).
+
+use super::Sender;
+use super::queue::Sent;
+use super::rack::RECOVERY_THRESHOLD;
+use crate::congestion::CaState;
+
+/// What is needed to take a reduction back.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Undo {
+    /// `snd_una` when the reduction began; zero when there is nothing to undo.
+    pub marker: u64,
+    /// Retransmissions that no DSACK has reported yet; negative when none was sent.
+    pub retrans: i64,
+    /// Threshold before the reduction; zero when it must stand.
+    pub prior_ssthresh: u32,
+    /// Timestamp of the first retransmission, in timestamp ticks; zero without one.
+    pub retrans_stamp: u32,
+}
+
+impl Sender {
+    /// A reduction begins that may have to be taken back.
+    pub(crate) fn start_undo(&mut self) {
+        self.path.undo.marker = self.snd_una;
+        self.path.undo.retrans = match self.path.retrans_out {
+            0 => -1,
+            out => i64::from(out),
+        };
+    }
+
+    /// A retransmission left.
+    pub(crate) fn count_retransmission(&mut self) {
+        let undo = &mut self.path.undo;
+        if undo.retrans_stamp == 0 {
+            undo.retrans_stamp = self.clock.timestamp;
+        }
+        undo.retrans = undo.retrans.max(0) + 1;
+    }
+
+    /// The ACK echoes a timestamp from before the first retransmission: the original had arrived.
+    fn original_arrived(&self) -> bool {
+        let stamp = self.path.undo.retrans_stamp;
+        stamp != 0 && self.echoed != 0 && (self.echoed.wrapping_sub(stamp) as i32) < 0
+    }
+
+    fn may_undo(&self) -> bool {
+        self.path.undo.marker != 0 && (self.path.undo.retrans == 0 || self.original_arrived())
+    }
+
+    /// Restores window and threshold; `unmark` also takes back all loss marks.
+    fn undo_reduction(&mut self, unmark: bool) {
+        if unmark {
+            for at in self.queue.positions() {
+                self.queue.get_mut(at).flags &= !Sent::LOST;
+            }
+            self.path.lost_out = 0;
+            self.queue.rebuild_time_order();
+        }
+        if self.path.undo.prior_ssthresh != 0 {
+            self.path.window.cwnd = self.rule.undo_cwnd(&self.path.window);
+            if self.path.undo.prior_ssthresh > self.path.window.ssthresh {
+                self.path.window.ssthresh = self.path.undo.prior_ssthresh;
+                self.withdraw_cwr();
+            }
+        }
+        self.path.usage.stamp = self.clock.jiffies;
+        self.path.undo.marker = 0;
+        self.path.rack.advanced = true;
+        self.counters.spurious += 1;
+    }
+
+    /// Recovery or Loss ends because all of it is acknowledged.
+    pub(crate) fn leave_recovery(&mut self) {
+        if self.may_undo() {
+            self.undo_reduction(false);
+        } else if self.path.rack.reo_wnd_persist > 0 {
+            self.path.rack.reo_wnd_persist -= 1;
+        }
+        self.set_state(CaState::Open);
+        self.reneging = false;
+    }
+
+    /// Every retransmission was reported as a duplicate. True when the reduction was undone.
+    pub(crate) fn undo_by_dsack(&mut self) -> bool {
+        if self.path.undo.marker == 0 || self.path.undo.retrans != 0 {
+            return false;
+        }
+        let rack = &mut self.path.rack;
+        rack.reo_wnd_persist = (rack.reo_wnd_persist + 1).min(RECOVERY_THRESHOLD);
+        self.undo_reduction(false);
+        true
+    }
+
+    /// A timeout turns out to be spurious, by F-RTO (`by_frto`) or by the evidence above.
+    pub(crate) fn undo_loss(&mut self, by_frto: bool) -> bool {
+        if !by_frto && !self.may_undo() {
+            return false;
+        }
+        self.undo_reduction(true);
+        self.counters.spurious_rtos += u64::from(by_frto);
+        self.retransmits = 0;
+        if by_frto || self.sack_permitted {
+            self.set_state(CaState::Open);
+            self.reneging = false;
+        }
+        true
+    }
+
+    /// A partial ACK in Recovery came from the original, not from the retransmission. True when
+    /// retransmissions are still out: then nothing more may be marked lost by this ACK.
+    pub(crate) fn undo_partial(&mut self, prior_una: u64) -> bool {
+        if self.path.undo.marker == 0 || !self.original_arrived() {
+            return false;
+        }
+        self.check_reordering(prior_una);
+        if self.path.retrans_out > 0 {
+            return true;
+        }
+        if !self.any_retransmission_done() {
+            self.path.undo.retrans_stamp = 0;
+        }
+        self.undo_reduction(true);
+        self.try_keep_open();
+        false
+    }
+}
