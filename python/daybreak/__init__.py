@@ -6,6 +6,8 @@ run = daybreak.run(scenario, engine="simulated", seed=1)
 print(run.flows)
 """
 
+from .engines import run, run_many
+from .runs import Run
 from .scenario import Scenario, load, save
 
-__all__ = ["Scenario", "load", "save"]
+__all__ = ["Run", "Scenario", "load", "run", "run_many", "save"]

@@ -1,5 +1,10 @@
 """The engine of Daybreak, its registries and its random streams."""
 
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
 class Stream:
     """One component's own sequence of random numbers, named by the run's seed and the component's path."""
 
@@ -19,3 +24,15 @@ def queues() -> list[tuple[str, str]]:
 
 def check_plan(plan: str) -> None:
     """Raises PlanError unless the engine understands every word of the plan."""
+
+def run(
+    plan: str, capture: str | None = None, progress: Callable[[int, int, int, int, int], object] | None = None
+) -> tuple[dict[str, dict[str, np.ndarray[Any, Any]]], dict[str, int]]:
+    """Runs a plan to its end.
+
+    `capture` is the file for the packets of the plan's captured links. `progress` is called now and then with the
+    simulated time, its end (both in ps), the events so far, the complete flows and all flows of limited size; an
+    exception that it raises ends the run. Ctrl-C in the main thread does as well.
+
+    Returns the columns by table, and the totals of the run.
+    """

@@ -14,7 +14,7 @@ def scenario_error(error: ValidationError, document: Any, source: str) -> Scenar
     fields: dict[str, str] = {}
     for finding in error.errors():
         field = _field(finding, document)
-        fields.setdefault(field, f"{source}: {_sentence(field, finding)}")
+        fields.setdefault(field, f"{source}: {sentence(field, finding)}")
     field, first = next(iter(fields.items()))
     others = len(fields) - 1
     more = f" (and {others} more problem{'s' if others > 1 else ''})" if others else ""
@@ -38,7 +38,8 @@ def _field(finding: Any, document: Any) -> str:
     return path
 
 
-def _sentence(field: str, finding: Any) -> str:
+def sentence(field: str, finding: Any) -> str:
+    """The sentence of one finding of pydantic's about the value of `field`."""
     kind, context, value = finding["type"], finding.get("ctx", {}), finding["input"]
     subject = field or "the scenario"
     if kind == "missing":
@@ -82,6 +83,7 @@ def _expectation(kind: str, context: dict[str, Any], message: str) -> str:
             return "expected a table"
         case "tuple_type" | "list_type":
             return "expected a list"
+    message = message.removeprefix("Value error, ")
     return message[0].lower() + message[1:]
 
 

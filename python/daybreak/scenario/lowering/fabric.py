@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from daybreak import _native
+from daybreak._native import queues as queue_registry
 from daybreak.errors import ScenarioError, UnknownName
 
 from ..network import Link, Node
@@ -152,7 +152,7 @@ class Fabric:
 
 
 def _check_kind(kind: str, field: str) -> None:
-    look_up(kind, [name for name, _ in _native.queues()], field, "queue discipline")
+    look_up(kind, [name for name, _ in queue_registry()], field, "queue discipline")
 
 
 def _unique(names: list[str], noun: str) -> dict[str, int]:

@@ -6,8 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from daybreak import _native
-from daybreak._native import Stream
+from daybreak._native import Stream, variants
 from daybreak.errors import ScenarioError
 
 from ..quantities import Span
@@ -51,7 +50,7 @@ def planned_flows(scenario: Scenario, seed: int) -> list[PlannedFlow]:
     if len(flows) > _MOST_FLOWS:
         raise ScenarioError(f"the scenario has {len(flows)} flows: expected at most {_MOST_FLOWS}", "flows")
     names: set[str] = set()
-    known = [name for name, _ in _native.variants()]
+    known = [name for name, _ in variants()]
     for flow in flows:
         if flow.name in names:
             raise ScenarioError(f'{flow.field}.name = "{flow.name}": expected a name that no other flow has')

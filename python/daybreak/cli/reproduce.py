@@ -1,0 +1,67 @@
+"""daybreak reproduce"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from daybreak.engines import single
+
+from .terminal import Json, out, print_json, print_table, progress_bar
+
+
+def add_to(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command(epilog="Example: daybreak reproduce migration --figure 4 --full")(reproduce)
+
+
+def reproduce(
+    study: Annotated[str, typer.Argument(help="A study of 'daybreak list studies'.")],
+    figure: Annotated[list[str] | None, typer.Option(help="Only this figure; may be given several times.")] = None,
+    full: Annotated[
+        bool, typer.Option("--full/--quick", help="Published sizes and numbers of runs, or reduced ones.")
+    ] = False,
+    engine: Annotated[str, typer.Option(help="simulated or kernel.")] = "simulated",
+    seeds: Annotated[
+        int | None, typer.Option(help="Runs of each setting; as the mode says if not given.", min=1)
+    ] = None,
+    workers: Annotated[int | None, typer.Option(help="Runs side by side; one a processor if not given.", min=1)] = None,
+    out_: Annotated[Path | None, typer.Option("-o", "--out", help="Folder for the results.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Run a published study and put its numbers beside ours.
+
+    Writes figures, tables and scoreboard.json. A published number that is missed is a result, not a failure.
+    """
+    from daybreak import studies
+
+    chosen = studies.study(study)
+    single.find(engine)
+    place = out_ or Path("results") / study
+    with progress_bar(f"reproducing {study}", shown=not as_json) as progress:
+        board = chosen.reproduce(
+            mode="full" if full else "quick", figures=tuple(figure or ()), engine=engine, seeds=seeds, out=place,
+            progress=progress, workers=workers,
+        )  # fmt: skip
+    document = board.document()
+    if as_json:
+        print_json(document)
+        return
+    columns = ("claim", "published", "ours", "unit", "verdict")
+    print_table(columns, [_row(claim) for claim in document["claims"]], numeric=("published", "ours"))
+    counts = ", ".join(f"{count} {verdict}" for verdict, count in board.counts().items() if count)
+    out.print(f"{counts}; figures, tables and scoreboard.json are in {place}", highlight=False)
+
+
+def _row(claim: dict[str, Any]) -> tuple[str, ...]:
+    style = {"miss": "red", "shape-miss": "red", "pass": "green", "shape-pass": "green"}.get(claim["verdict"], "dim")
+    return (
+        claim["what"], _number(claim["published"]), _number(claim["ours"]), claim["unit"],
+        f"[{style}]{claim['verdict']}[/{style}]",
+    )  # fmt: skip
+
+
+def _number(value: Any) -> str:
+    return "" if value is None else f"{value:.4g}" if isinstance(value, int | float) else str(value)

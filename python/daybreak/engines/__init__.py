@@ -1,0 +1,6 @@
+"""Engines: each runs a plan and fills the same tables. One that cannot do what a scenario asks refuses by name."""
+
+from .pool import run_many
+from .single import ENGINES, Progress, run
+
+__all__ = ["ENGINES", "Progress", "run", "run_many"]

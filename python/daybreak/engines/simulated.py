@@ -1,0 +1,23 @@
+"""Daybreak's packet-level simulator."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from daybreak import _native
+from daybreak.runs import Recorded
+from daybreak.scenario.lowering import Plan
+
+from .single import Progress, Report
+
+
+def execute(plan: Plan, progress: Report | None = None) -> Recorded:
+    """Runs a plan; other Python threads go on meanwhile."""
+    report = (lambda *numbers: progress(Progress(*numbers))) if progress else None
+    if not plan.document["records"]["capture_links"]:
+        return Recorded(*_native.run(plan.json, None, report))
+    directory = tempfile.TemporaryDirectory(prefix="daybreak-")
+    capture = Path(directory.name) / "capture.pcapng"
+    tables, totals = _native.run(plan.json, str(capture), report)
+    return Recorded(tables, totals, capture, keep=directory)

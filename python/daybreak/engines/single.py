@@ -1,0 +1,61 @@
+"""Runs one scenario on one engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import NamedTuple, Protocol, cast
+
+from daybreak.runs import Recorded, Run
+from daybreak.scenario import Scenario
+from daybreak.scenario.lowering import Plan, lower
+from daybreak.scenario.lowering.names import look_up
+
+ENGINES = {
+    "simulated": "Daybreak's packet-level simulator",
+    "kernel": "real Linux TCP in virtual time",
+}
+"""Every engine with a line about it; each is the module of its name here, with a function `execute`."""
+
+
+class Progress(NamedTuple):
+    """How far a run has come."""
+
+    now_ps: int
+    """Simulated time."""
+    end_ps: int
+    """Its end at the latest."""
+    events: int
+    """Events processed."""
+    flows_complete: int
+    """Flows of limited size that are complete."""
+    flows_limited: int
+    """Flows of limited size."""
+
+    @property
+    def fraction(self) -> float:
+        """The part that is done, from 0 to 1: by time, or by complete flows where these are further."""
+        flows = self.flows_complete / self.flows_limited if self.flows_limited else 0.0
+        return max(self.now_ps / self.end_ps, flows)
+
+
+Report = Callable[[Progress], object]
+
+
+class Engine(Protocol):
+    """What an engine's module offers."""
+
+    def execute(self, plan: Plan, progress: Report | None) -> Recorded:
+        """Runs a plan; an exception that `progress` raises ends it."""
+
+
+def run(scenario: Scenario, engine: str = "simulated", seed: int = 1, progress: Report | None = None) -> Run:
+    """Runs `scenario` with `seed`. Raises ScenarioError, PlanError or EngineError."""
+    plan = lower(scenario, seed)
+    return Run.of(scenario, plan, engine, find(engine).execute(plan, progress))
+
+
+def find(name: str) -> Engine:
+    """The engine of this name."""
+    look_up(name, list(ENGINES), "engine", "engine")
+    return cast(Engine, import_module(f"daybreak.engines.{name}"))

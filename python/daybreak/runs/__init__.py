@@ -1,0 +1,6 @@
+"""Runs: the records of one scenario with one seed, in memory or in a folder of Parquet files."""
+
+from .run import Recorded, Run
+from .storage import read
+
+__all__ = ["Recorded", "Run", "read"]
