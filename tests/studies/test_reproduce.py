@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 import synthetic
 
-from daybreak.errors import UnknownName
+from daybreak.errors import Interrupted, UnknownName
 from daybreak.studies import STUDIES, study
 from daybreak.studies.migration import runner, settings, testbed
 from daybreak.studies.migration.plots import FIGURES as DRAW
@@ -36,7 +36,25 @@ def run(scenario, seed):
     samples = windows.select(
         flow.alias("flow"), time.alias("time_ns"), (pl.col("kilobytes") * 1e3).cast(pl.UInt64).alias("bytes_in_flight")
     )
-    return SimpleNamespace(flows=flows.drop("run"), bins=bins, window=samples)
+    manifest = {"name": scenario.name, "seed": seed}
+    return SimpleNamespace(manifest=manifest, flows=flows.drop("run"), bins=bins, window=samples)
+
+
+class Many:
+    """Stands in for `daybreak.engines.run_many`; counts its runs, and is interrupted before one if asked."""
+
+    def __init__(self, interrupt_at=None):
+        self.ran = []
+        self.interrupt_at = interrupt_at
+
+    def __call__(self, jobs, *, engine, workers, progress, reduce):
+        for number, (scenario, seed) in enumerate(jobs):
+            if number == self.interrupt_at:
+                raise Interrupted
+            self.ran.append((scenario.name, seed))
+            reduce(run(scenario, seed))
+            progress(number + 1, len(jobs))
+        return []
 
 
 @pytest.mark.parametrize("setting", sorted(ALL, key=lambda setting: setting.name), ids=lambda setting: setting.name)
@@ -74,10 +92,10 @@ def test_reproduce_writes_scoreboard_figures_tables_and_page(tmp_path):
         seeds=2,
         out=tmp_path,
         workers=2,
-        run=run,
+        many=Many(),
         progress=lambda *state: seen.append(state),
     )
-    assert seen[0] == (0, 14, "") and seen[-1][:2] == (14, 14)
+    assert seen[0] == (0, 14) and seen[-1] == (14, 14)
     document = json.loads((tmp_path / "scoreboard.json").read_text())
     assert document["claims"] == board.document()["claims"]
     assert {claim["figure"] for claim in document["claims"]} == {"4", "Table II"}
@@ -92,39 +110,26 @@ def test_reproduce_writes_scoreboard_figures_tables_and_page(tmp_path):
 
 
 def test_a_second_time_runs_nothing(tmp_path):
-    count = []
-
-    def counted(scenario, seed):
-        count.append(seed)
-        return run(scenario, seed)
-
-    first = reproduce(figures=["4"], seeds=1, out=tmp_path, workers=1, run=counted)
+    many = Many()
+    first = reproduce(figures=["4"], seeds=1, out=tmp_path, many=many)
     before = (tmp_path / "scoreboard.json").read_bytes()
-    assert len(count) == 4
-    second = reproduce(figures=["4"], seeds=1, out=tmp_path, workers=1, run=counted)
-    assert len(count) == 4 and first.claims == second.claims
+    assert len(many.ran) == 4
+    second = reproduce(figures=["4"], seeds=1, out=tmp_path, many=many)
+    assert len(many.ran) == 4 and first.claims == second.claims
     assert (tmp_path / "scoreboard.json").read_bytes() == before
 
 
 def test_an_interrupted_study_keeps_what_is_finished(tmp_path):
     jobs = [(setting, 1) for setting in of_figure("4", QUICK)]
     store = Store(tmp_path, "simulated", "1")
-    started = []
-
-    def interrupted(scenario, seed):
-        started.append(scenario.name)
-        if len(started) == 3:
-            raise KeyboardInterrupt
-        return run(scenario, seed)
-
-    with pytest.raises(KeyboardInterrupt):
-        execute(jobs, store, interrupted, workers=1)
-    assert sum(store.has(*job) for job in jobs) >= 2
+    first, second = Many(interrupt_at=2), Many()
+    with pytest.raises(Interrupted):
+        execute(jobs, store, many=first)
+    assert sum(store.has(*job) for job in jobs) == 2
     assert not list(tmp_path.glob("*/*.part"))
-    again = []
-    execute(jobs, store, lambda scenario, seed: again.append(scenario.name) or run(scenario, seed), workers=1)
+    execute(jobs, store, many=second)
     assert all(store.has(*job) for job in jobs)
-    assert set(again).isdisjoint(started[:2])
+    assert len(first.ran) == len(second.ran) == 2 and set(first.ran).isdisjoint(second.ran)
 
 
 def test_what_is_kept_depends_on_scenario_seed_and_engine(tmp_path):

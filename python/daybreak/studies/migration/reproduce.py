@@ -8,16 +8,15 @@ from pathlib import Path
 
 import polars as pl
 
-import daybreak
+from daybreak.engines import run_many
 from daybreak.errors import ScenarioError, UnknownName
 from daybreak.figures.style import save
 from daybreak.metrics import retransmissions
-from daybreak.scenario import Scenario
 from daybreak.studies.migration import page
 from daybreak.studies.migration.claims import CLAIMS
 from daybreak.studies.migration.measured import FLOW_COLUMNS, Measured
 from daybreak.studies.migration.plots import FIGURES as DRAW
-from daybreak.studies.migration.runner import Progress, RunOne, Store, default_workers, engine_version, execute
+from daybreak.studies.migration.runner import Progress, RunMany, Store, engine_version, execute
 from daybreak.studies.migration.settings import FIGURES, SCALES, Scale, Setting, of_figure
 from daybreak.studies.scoreboard import Claim, Scoreboard, load_explanations, load_published, markdown
 
@@ -34,12 +33,13 @@ def reproduce(
     out: Path | str = "results/migration",
     progress: Progress | None = None,
     workers: int | None = None,
-    run: RunOne | None = None,
+    many: RunMany = run_many,
 ) -> Scoreboard:
     """Runs what the figures need (all figures without a list) and writes everything to the directory ``out``.
 
-    ``mode`` is "quick" or "full"; ``seeds`` overrides its number of runs a setting. ``run`` replaces the engine,
-    for tests. Returns the scoreboard. Finished runs are kept under ``out/runs`` and found again.
+    ``mode`` is "quick" or "full"; ``seeds`` overrides its number of runs a setting. ``many`` replaces
+    `daybreak.engines.run_many`, for tests. Returns the scoreboard. Finished runs are kept under ``out/runs`` and
+    found again.
     """
     wanted = tuple(figures) or FIGURES
     for figure in wanted:
@@ -51,10 +51,10 @@ def reproduce(
         raise ScenarioError(f"seeds: {seeds} is not above zero")
     scale, out = SCALES[mode], Path(out)
     out.mkdir(parents=True, exist_ok=True)
-    store = Store(out / "runs", engine, engine_version() if run is None else "given")
+    store = Store(out / "runs", engine, engine_version())
     settings = {setting for figure in wanted for setting in of_figure(figure, scale)}
     jobs = [(setting, seed) for setting in settings for seed in seeds_of(setting, scale, seeds)]
-    execute(jobs, store, run or _engine(engine), workers=workers or default_workers(), progress=progress)
+    execute(jobs, store, workers=workers, progress=progress, many=many)
 
     board = Scoreboard(
         "migration",
@@ -116,10 +116,3 @@ def write_tables(directory: Path, flows: pl.DataFrame, claims: Sequence[Claim]) 
         .write_csv(directory / "fct.csv", float_precision=6)
     )
     (directory / "claims.md").write_text(markdown(claims), encoding="utf-8")
-
-
-def _engine(engine: str) -> RunOne:
-    def run(scenario: Scenario, seed: int) -> object:
-        return daybreak.run(scenario, engine=engine, seed=seed)
-
-    return run

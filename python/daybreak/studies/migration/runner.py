@@ -1,18 +1,15 @@
 """Runs settings with seeds, keeps what each run showed, and never runs the same thing twice.
 
-A run's measured tables are kept in a directory named by everything that they depend on: the scenario, the seed,
-and the engine's program. A run that is interrupted leaves nothing, one that is finished is found again.
+A run's measured tables are kept in a directory named by everything that they depend on: the plan (which has the
+seed) and the engine's program. A run that is interrupted leaves nothing, one that is finished is found again.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
-import os
 import shutil
 import uuid
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +17,8 @@ from typing import Any
 import polars as pl
 
 from daybreak import _native
-from daybreak.scenario import Scenario
+from daybreak.engines import run_many
+from daybreak.scenario.lowering import lower
 from daybreak.studies.migration import measured, testbed
 from daybreak.studies.migration.measured import Measured
 from daybreak.studies.migration.settings import Setting
@@ -30,10 +28,10 @@ FORMAT = 1
 """Version of the kept tables; a new one forgets the old ones."""
 
 Job = tuple[Setting, int]
-Progress = Callable[[int, int, str], None]
-"""Told how many runs are done, of how many, and the name of the setting that was last."""
-RunOne = Callable[[Scenario, int], Any]
-"""Runs a scenario with a seed and returns its `Run`."""
+Progress = Callable[[float, float], object]
+"""Told how many runs are done (with fractions), and of how many."""
+RunMany = Callable[..., list[Any]]
+"""`daybreak.engines.run_many`, or what a test puts in its place."""
 
 
 @dataclass(frozen=True)
@@ -46,8 +44,8 @@ class Store:
 
     def place(self, setting: Setting, seed: int) -> Path:
         """The directory of one run."""
-        document = testbed.scenario(setting).document()
-        facts = json.dumps([FORMAT, document, seed, self.engine, self.version], sort_keys=True)
+        plan = lower(testbed.scenario(setting), seed)
+        facts = f"{FORMAT} {plan.hash} {self.engine} {self.version}"
         return self.directory / setting.name / f"{seed}-{hashlib.sha256(facts.encode()).hexdigest()[:16]}"
 
     def has(self, setting: Setting, seed: int) -> bool:
@@ -69,47 +67,50 @@ class Store:
 
     def get(self, setting: Setting, seeds: Iterable[int]) -> Measured:
         """Reads the runs of a setting."""
-        runs = {
-            seed: {name: pl.read_parquet(self.place(setting, seed) / f"{name}.parquet") for name in TABLES}
-            for seed in seeds
-        }
-        return measured.of_runs(setting, runs)
+        places = {seed: self.place(setting, seed) for seed in seeds}
+        return measured.of_runs(
+            setting,
+            {
+                seed: {name: pl.read_parquet(place / f"{name}.parquet") for name in TABLES}
+                for seed, place in places.items()
+            },
+        )
 
 
-def execute(jobs: Iterable[Job], store: Store, run: RunOne, *, workers: int, progress: Progress | None = None) -> None:
-    """Runs the jobs that are not kept yet, the longest first.
-
-    On an interruption the runs under way are finished and kept, and the others are given up.
-    """
+def execute(
+    jobs: Iterable[Job],
+    store: Store,
+    *,
+    workers: int | None = None,
+    progress: Progress | None = None,
+    many: RunMany = run_many,
+) -> None:
+    """Runs the jobs that are not kept yet, the longest first. What is finished is kept whatever happens later."""
     wanted = sorted(set(jobs), key=_cost, reverse=True)
     missing = [job for job in wanted if not store.has(*job)]
     done = len(wanted) - len(missing)
-    if progress:
-        progress(done, len(wanted), "")
-    pool = ThreadPoolExecutor(max_workers=workers)
-    try:
-        pending = {pool.submit(_one, setting, seed, store, run): setting for setting, seed in missing}
-        for future in as_completed(pending):
-            future.result()
-            done += 1
-            if progress:
-                progress(done, len(wanted), pending[future].name)
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+    settings = {setting.name: setting for setting, _ in missing}
+
+    def keep(run: Any) -> None:
+        store.put(settings[run.manifest["name"]], run.manifest["seed"], measured.of_run(run))
+
+    def report(now: float, _: float) -> None:
+        if progress:
+            progress(done + now, len(wanted))
+
+    report(0, 0)
+    many(
+        [(testbed.scenario(setting), seed) for setting, seed in missing],
+        engine=store.engine,
+        workers=workers,
+        progress=report,
+        reduce=keep,
+    )
 
 
 def engine_version() -> str:
     """What identifies the simulator's program: the digest of the native module."""
     return hashlib.sha256(Path(str(_native.__file__)).read_bytes()).hexdigest()[:16]
-
-
-def default_workers() -> int:
-    """A worker for each processor that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _one(setting: Setting, seed: int, store: Store, run: RunOne) -> None:
-    store.put(setting, seed, measured.of_run(run(testbed.scenario(setting), seed)))
 
 
 def _cost(job: Job) -> tuple[int, str, int]:

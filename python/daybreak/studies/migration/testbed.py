@@ -55,7 +55,7 @@ def scenario(setting: Setting) -> Scenario:
     groups = {group: variant for group, variant in both.items() if variant}
     if setting.kind == "groups":
         document["arrivals"] = [
-            _ends(group)
+            _ends(group, setting)
             | {
                 "name": group,
                 "variant": variant,
@@ -70,7 +70,7 @@ def scenario(setting: Setting) -> Scenario:
         ]
     else:
         document["flows"] = [
-            _ends(group)
+            _ends(group, setting)
             | {
                 "name": group,
                 "group": group,
@@ -93,6 +93,9 @@ def scenario(setting: Setting) -> Scenario:
     return Scenario.parse(document, source=f'study migration, setting "{setting.name}"')
 
 
-def _ends(group: str) -> dict[str, str]:
-    link = "blue" if group == "migrated" else "green"
-    return {"from": f"sender-{group}", "to": f"receiver-{group}", "via": link, "ack_via": "bypass"}
+def _ends(group: str, setting: Setting) -> dict[str, str]:
+    ends = {"from": f"sender-{group}", "to": f"receiver-{group}", "ack_via": "bypass"}
+    if group == "migrated" and setting.period_ms:
+        # Its way is the timeline's.
+        return ends
+    return ends | {"via": "blue" if group == "migrated" else "green"}
