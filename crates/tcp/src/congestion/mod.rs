@@ -131,7 +131,8 @@ pub struct RateSample {
 pub struct AckSample {
     /// Arrival of the ACK.
     pub now: Instant,
-    /// Newly acknowledged cumulatively.
+    /// What counts for growth: in [`Congestion::on_ack_sample`] what was newly acknowledged
+    /// cumulatively, afterwards the same as `newly_delivered`.
     pub acked: u32,
     /// Newly delivered: cumulatively acknowledged or SACKed for the first time (`acked_sacked`).
     pub newly_delivered: u32,

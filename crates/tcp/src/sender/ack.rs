@@ -196,6 +196,8 @@ impl Sender {
         sample.lost = self.path.delivery.lost;
         sample.in_flight = self.path.in_flight();
         sample.state = self.path.state;
+        // The window grows by what was delivered; what had been SACKed before counted then.
+        sample.acked = sample.newly_delivered;
         self.control_window(&sample, ack.flags);
     }
 
@@ -272,6 +274,7 @@ impl Sender {
         let prior_sacked = self.path.sacked_out;
         let mut cleaned = Cleaned { reord: self.snd_nxt, ..Cleaned::default() };
         let mut last_plain: Option<u32> = None;
+        let mut plain = 0;
         let mut at = self.queue.head();
         while at != self.queue.tail() {
             let record = self.queue.get(at);
@@ -290,7 +293,7 @@ impl Sender {
                     ack.flags.set(AckFlags::ORIG_SACK_ACKED);
                 }
                 last_plain = Some(at);
-                self.path.delivery.delivered += 1;
+                plain += 1;
             }
             cleaned.segments += 1;
             at = at.wrapping_add(1);
@@ -301,9 +304,19 @@ impl Sender {
             self.path.rack.on_delivered(sent, self.clock.now_us, self.path.min_rtt.get());
             self.path.delivery.on_delivered(&mut ack.rate, sent);
         }
+        if self.sack_permitted {
+            self.path.delivery.delivered += plain;
+        }
         if cleaned.segments > 0 {
             self.path.packets_out -= cleaned.segments;
             self.queue.pop_to(at);
+            if !self.sack_permitted {
+                self.uncount_duplicates(cleaned.segments);
+                // Without SACK nothing tells an original from its retransmission.
+                if ack.flags.any(AckFlags::RETRANS_DATA_ACKED) {
+                    ack.flags.unset(AckFlags::ORIG_SACK_ACKED);
+                }
+            }
             if (at.wrapping_sub(self.resend_from) as i32) > 0 {
                 self.resend_from = at;
             }
@@ -324,8 +337,8 @@ impl Sender {
         if let Some(first_us) = cleaned.first_us
             && !ack.flags.any(AckFlags::RETRANS_DATA_ACKED)
         {
-            rtt.seq_us = Some((now_us - first_us) as u32);
-            rtt.ca_us = Some((now_us - cleaned.last_us) as u32);
+            rtt.seq_us = Some(now_us.saturating_sub(first_us) as u32);
+            rtt.ca_us = Some(now_us.saturating_sub(cleaned.last_us) as u32);
             // A lone segment, not full sized, and nothing else delivered while it was under way.
             if cleaned.segments == 1
                 && self.snd_una - ack.prior_una < u64::from(self.mss)
@@ -337,8 +350,8 @@ impl Sender {
             }
         }
         if let Some(first_us) = ack.first_sacked_us {
-            rtt.sack_us = Some((now_us - first_us) as u32);
-            rtt.ca_us = Some((now_us - ack.last_sacked_us) as u32);
+            rtt.sack_us = Some(now_us.saturating_sub(first_us) as u32);
+            rtt.ca_us = Some(now_us.saturating_sub(ack.last_sacked_us) as u32);
         }
         let updated = self.update_rtt(&mut rtt, ack.flags);
         if cleaned.segments > 0 {
@@ -347,7 +360,7 @@ impl Sender {
             }
         } else if updated
             && let (Some(sack_us), Some(first)) = (rtt.sack_us, self.queue.first())
-            && u64::from(sack_us) > now_us - first.sent_us
+            && u64::from(sack_us) > now_us.saturating_sub(first.sent_us)
         {
             ack.flags.set(AckFlags::SET_TIMER);
         }
@@ -377,7 +390,7 @@ impl Sender {
         }
         if sent.has(Sent::SACKED) {
             path.sacked_out -= 1;
-        } else {
+        } else if self.sack_permitted {
             path.delivery.delivered += 1;
             // An echo older than the retransmission means that the original was delivered.
             let spurious = sent.has(Sent::RETRANS | Sent::EVER_RETRANS)

@@ -30,28 +30,37 @@ impl Sender {
                     self.set_state(CaState::Open);
                 }
                 CaState::Recovery => {
-                    self.leave_recovery();
+                    if !self.sack_permitted {
+                        self.path.sacked_out = 0;
+                    }
+                    if self.leave_recovery() {
+                        return;
+                    }
                     self.end_cwnd_reduction();
                 }
                 _ => {}
             }
         }
         match self.path.state {
-            CaState::Recovery => self.alert_in_recovery(ack),
+            CaState::Recovery => self.alert_in_recovery(ack, is_dupack),
             CaState::Loss => {
                 self.process_loss(ack.flags, is_dupack);
                 self.identify_losses(ack);
                 if self.path.state == CaState::Open || ack.flags.any(AckFlags::LOST_RETRANS) {
-                    self.alert_otherwise(ack);
+                    self.alert_otherwise(ack, is_dupack);
                 }
             }
-            _ => self.alert_otherwise(ack),
+            _ => self.alert_otherwise(ack, is_dupack),
         }
     }
 
-    fn alert_in_recovery(&mut self, ack: &mut Ack) {
-        if ack.flags.any(AckFlags::UNA_ADVANCED) && self.undo_partial(ack.prior_una) {
-            return;
+    fn alert_in_recovery(&mut self, ack: &mut Ack, is_dupack: bool) {
+        if ack.flags.any(AckFlags::UNA_ADVANCED) {
+            if self.undo_partial(ack.prior_una) {
+                return;
+            }
+        } else if !self.sack_permitted && is_dupack {
+            self.count_duplicate();
         }
         if self.undo_by_dsack() {
             self.try_keep_open();
@@ -62,7 +71,15 @@ impl Sender {
         }
     }
 
-    fn alert_otherwise(&mut self, ack: &mut Ack) {
+    fn alert_otherwise(&mut self, ack: &mut Ack, is_dupack: bool) {
+        if !self.sack_permitted {
+            if ack.flags.any(AckFlags::UNA_ADVANCED) {
+                self.path.sacked_out = 0;
+            }
+            if is_dupack {
+                self.count_duplicate();
+            }
+        }
         if self.path.state <= CaState::Disorder {
             self.undo_by_dsack();
         }
@@ -78,7 +95,9 @@ impl Sender {
     /// RACK, or, without it, the classic count of duplicates (RFC 6675, section 5).
     fn identify_losses(&mut self, ack: &mut Ack) {
         let retransmitted = self.path.retrans_out;
-        if self.rack_enabled {
+        if !self.sack_permitted {
+            self.newreno_mark_lost(ack);
+        } else if self.rack_enabled {
             if self.rack_mark_lost() {
                 ack.flags.unset(AckFlags::SET_TIMER);
             }

@@ -15,6 +15,7 @@ mod clock;
 mod cwnd_validation;
 mod ecn;
 mod min_rtt;
+mod newreno;
 mod output;
 mod pacing;
 mod path;

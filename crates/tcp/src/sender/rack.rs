@@ -51,7 +51,7 @@ impl Rack {
     /// Section 6.2, steps 1 and 2: a segment was delivered.
     #[inline]
     pub fn on_delivered(&mut self, sent: &Sent, now_us: u64, min_rtt_us: u32) {
-        let rtt_us = (now_us - sent.sent_us) as u32;
+        let rtt_us = now_us.saturating_sub(sent.sent_us) as u32;
         // Too fast for the retransmission: the original was delivered.
         if rtt_us < min_rtt_us && sent.has(Sent::RETRANS | Sent::EVER_RETRANS) {
             return;
@@ -73,7 +73,7 @@ impl Rack {
     /// Microseconds until the segment is lost; zero or less when it is.
     #[inline]
     pub fn remaining_us(&self, sent: &Sent, reo_wnd_us: u32, now_us: u64) -> i64 {
-        i64::from(self.rtt_us) + i64::from(reo_wnd_us) - (now_us - sent.sent_us) as i64
+        i64::from(self.rtt_us) + i64::from(reo_wnd_us) - now_us.saturating_sub(sent.sent_us) as i64
     }
 }
 

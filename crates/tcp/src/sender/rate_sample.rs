@@ -93,7 +93,7 @@ impl Delivery {
             ..RateSample::default()
         };
         if building.taken {
-            let interval_us = building.send_us.max(now_us - building.prior_us);
+            let interval_us = building.send_us.max(now_us.saturating_sub(building.prior_us));
             // Shorter than any round trip: the segment must have been delivered by an earlier copy.
             if interval_us >= u64::from(min_rtt_us) {
                 sample.delivered = Some((self.delivered - building.prior_delivered) as u32);

@@ -72,6 +72,8 @@ impl Sender {
             self.path.sacked_out = 0;
             self.reneging = true;
             self.forget_sacks();
+        } else if !self.sack_permitted {
+            self.path.sacked_out = 0;
         }
         let now_us = self.clock.now_us;
         let head = self.queue.head();
@@ -79,6 +81,7 @@ impl Sender {
             if reneging {
                 self.queue.get_mut(at).flags &= !Sent::SACKED;
             } else if self.rack_enabled
+                && self.sack_permitted
                 && at != head
                 && self.path.rack.remaining_us(self.queue.get(at), 0, now_us) > 0
             {
@@ -119,6 +122,15 @@ impl Sender {
         }
         if recovered {
             self.leave_recovery();
+            return;
+        }
+        if !self.sack_permitted {
+            // Duplicates count once F-RTO has sent new data: they show that it arrived.
+            if self.snd_nxt > self.path.high_seq && is_dupack {
+                self.count_duplicate();
+            } else if flags.any(AckFlags::UNA_ADVANCED) {
+                self.path.sacked_out = 0;
+            }
         }
     }
 }

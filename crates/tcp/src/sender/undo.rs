@@ -70,15 +70,19 @@ impl Sender {
         self.counters.spurious += 1;
     }
 
-    /// Recovery or Loss ends because all of it is acknowledged.
-    pub(crate) fn leave_recovery(&mut self) {
+    /// Recovery or Loss ends because all of it is acknowledged. True when the state must be held.
+    pub(crate) fn leave_recovery(&mut self) -> bool {
         if self.may_undo() {
             self.undo_reduction(false);
         } else if self.path.rack.reo_wnd_persist > 0 {
             self.path.rack.reo_wnd_persist -= 1;
         }
+        if self.must_hold_state() {
+            return true;
+        }
         self.set_state(CaState::Open);
         self.reneging = false;
+        false
     }
 
     /// Every retransmission was reported as a duplicate. True when the reduction was undone.
@@ -100,6 +104,9 @@ impl Sender {
         self.undo_reduction(true);
         self.counters.spurious_rtos += u64::from(by_frto);
         self.retransmits = 0;
+        if self.must_hold_state() {
+            return true;
+        }
         if by_frto || self.sack_permitted {
             self.set_state(CaState::Open);
             self.reneging = false;

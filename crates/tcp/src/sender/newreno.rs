@@ -1,0 +1,75 @@
+//! Recovery without SACK (RFC 6582): each duplicate ACK stands for one segment that has left the
+//! network. The count of SACKed segments is then an estimate, and no record is marked.
+
+use super::Sender;
+use super::ack::{Ack, AckFlags};
+use super::queue::Sent;
+use crate::congestion::CaState;
+
+impl Sender {
+    /// A duplicate ACK: one segment more has arrived somewhere above the hole.
+    pub(crate) fn count_duplicate(&mut self) {
+        self.path.sacked_out += 1;
+        if self.limit_estimate() {
+            self.reordering_without_sack(0);
+        }
+        self.path.delivery.delivered += 1;
+    }
+
+    /// At least one segment must be missing for duplicates to be sent. True when the estimate was
+    /// too large, which means that segments were reordered.
+    fn limit_estimate(&mut self) -> bool {
+        let path = &mut self.path;
+        let holes = path.lost_out.max(1).min(path.packets_out);
+        let most = path.packets_out - holes;
+        let exceeded = path.sacked_out > most;
+        path.sacked_out = path.sacked_out.min(most);
+        exceeded
+    }
+
+    fn reordering_without_sack(&mut self, more: u32) {
+        let path = &mut self.path;
+        path.reordering.degree = (path.packets_out + more).min(self.max_reordering).max(path.reordering.degree);
+        path.reordering.seen += 1;
+        self.counters.reordering_seen += 1;
+    }
+
+    /// `acked` segments were acknowledged cumulatively: all but one of them had been counted.
+    pub(crate) fn uncount_duplicates(&mut self, acked: u32) {
+        if acked > 0 {
+            let path = &mut self.path;
+            path.delivery.delivered += u64::from(acked.saturating_sub(path.sacked_out).max(1));
+            path.sacked_out = path.sacked_out.saturating_sub(acked - 1);
+        }
+        if self.limit_estimate() {
+            self.reordering_without_sack(acked);
+        }
+    }
+
+    /// The first segment is lost after enough duplicates, and after a partial ACK in Recovery (RFC
+    /// 6582, section 3.2 step 3).
+    pub(crate) fn newreno_mark_lost(&mut self, ack: &Ack) {
+        let path = &self.path;
+        let begins = path.state < CaState::Recovery && path.sacked_out >= path.reordering.degree;
+        let partial = path.state == CaState::Recovery && ack.flags.any(AckFlags::UNA_ADVANCED);
+        if (begins || partial) && self.queue.first().is_some_and(|first| !first.has(Sent::LOST)) {
+            self.queue.keep_time_order();
+            let head = self.queue.head();
+            self.mark_lost(head);
+            self.queue.unlink(head);
+            self.limit_estimate();
+        }
+    }
+
+    /// Without SACK a recovery is only over once something above `high_seq` is acknowledged: before
+    /// that, duplicates may still be due to it (RFC 6582, section 5).
+    pub(crate) fn must_hold_state(&mut self) -> bool {
+        if self.sack_permitted || self.snd_una != self.path.high_seq {
+            return false;
+        }
+        if !self.any_retransmission_done() {
+            self.path.undo.retrans_stamp = 0;
+        }
+        true
+    }
+}
