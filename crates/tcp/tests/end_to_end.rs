@@ -1,0 +1,166 @@
+//! Every registered congestion rule in two whole connections over a fixed path.
+
+mod pair;
+
+use daybreak_tcp::congestion::REGISTRY;
+use daybreak_trace::WindowRow;
+use daybreak_units::{Duration, Instant, Rate};
+use pair::{Pair, Path};
+
+/// A NIC of 40 Gbit/s, a bottleneck of 10 Gbit/s with 350 packets, 40 us, jumbo frames.
+const DATA_CENTRE: Path = Path {
+    mtu: 9_000,
+    nic: Rate::from_bps(40_000_000_000),
+    rate: Rate::from_bps(10_000_000_000),
+    delay: Duration::from_us(20),
+    buffer: 350,
+    drop: None,
+};
+
+/// 1 Gbit/s, 10 ms, a buffer of one product.
+const METRO: Path = Path {
+    mtu: 1_500,
+    nic: Rate::from_bps(10_000_000_000),
+    rate: Rate::from_bps(1_000_000_000),
+    delay: Duration::from_ms(5),
+    buffer: 830,
+    drop: None,
+};
+
+/// Sends `bytes` and checks what must hold whatever the rule does.
+fn transfer(path: Path, variant: &str, bytes: u64, every: Duration) -> (Pair, Vec<WindowRow>) {
+    let mut pair = Pair::new(path, variant);
+    pair.start(bytes);
+    let end = Instant::ZERO + Duration::from_secs(30);
+    let rows = pair.run(end, every, |pair| pair.client.acked_bytes() == bytes);
+    assert_eq!(
+        pair.client.acked_bytes(),
+        bytes,
+        "{variant} did not finish by {}",
+        pair.now
+    );
+    assert_eq!(pair.server.delivered_bytes(), bytes, "{variant}");
+    let counters = pair.client.counters();
+    let sent_once = bytes.div_ceil(u64::from(path.mtu) - 52);
+    assert_eq!(
+        pair.offered, counters.segments,
+        "{variant}: every segment went to the bottleneck"
+    );
+    assert_eq!(
+        counters.segments - counters.retransmits,
+        sent_once,
+        "{variant}"
+    );
+    assert_eq!(
+        counters.retransmits, pair.dropped,
+        "{variant}: sent again is what was lost, and no more"
+    );
+    assert_eq!((counters.rtos, counters.spurious), (0, 0), "{variant}");
+    (pair, rows)
+}
+
+#[test]
+fn every_rule_fills_ten_gigabit() {
+    for entry in REGISTRY {
+        let bytes = 256 << 20;
+        let (pair, rows) = transfer(DATA_CENTRE, entry.name, bytes, Duration::from_us(100));
+        // 8948 of 9014 bytes are payload: 0.2163 s at line rate. 99 % of it, with handshake and start.
+        let line = bytes as f64 * 9_014.0 / 8_948.0 * 0.8e-9;
+        let share = line / pair.now.as_secs_f64();
+        assert!(
+            share > 0.99 && share <= 1.0,
+            "{}: {share} of the link",
+            entry.name
+        );
+        // The path holds 6 segments, the buffer 350, the NIC a few; what is lost is not known at once.
+        let most = rows
+            .iter()
+            .map(|row| u64::from(row.in_flight))
+            .max()
+            .unwrap_or(0);
+        assert!(
+            most <= 350 + 6 + 8 + pair.dropped,
+            "{}: {most} in flight",
+            entry.name
+        );
+        assert!(pair.max_queue <= 350, "{}", entry.name);
+    }
+}
+
+#[test]
+fn every_rule_recovers_from_one_loss() {
+    for entry in REGISTRY {
+        let path = Path {
+            mtu: 9_000,
+            buffer: 3_000,
+            drop: Some(200),
+            ..METRO
+        };
+        let (pair, _) = transfer(path, entry.name, 8_948_000, Duration::from_ms(1));
+        let counters = pair.client.counters();
+        assert_eq!(
+            (counters.retransmits, counters.fast_recoveries),
+            (1, 1),
+            "{}",
+            entry.name
+        );
+    }
+}
+
+/// What Linux 6.1 in virtual time did over [`METRO`] with 256 MiB: retransmissions, and the window when
+/// the last recovery had ended. Ours may differ by what one ACK more or less in slow start makes of a
+/// window that doubles.
+#[test]
+fn the_kernel_over_the_metro_path() {
+    // (variant, retransmissions, ssthresh after the last recovery, seconds)
+    let kernel = [
+        ("reno", 1_659, 828, 2.322),
+        ("cubic", 83, 1_217, 2.321),
+        ("bbr", 1_732, 962, 2.324),
+    ];
+    for (variant, retransmits, ssthresh, seconds) in kernel {
+        let (pair, rows) = transfer(METRO, variant, 256 << 20, Duration::from_ms(1));
+        let ours = pair.client.counters().retransmits;
+        assert!(
+            ours.abs_diff(retransmits) * 100 <= retransmits,
+            "{variant}: {ours} of {retransmits} again"
+        );
+        let last = rows[rows.len() - 1];
+        assert!(
+            last.ssthresh.abs_diff(ssthresh) <= 2,
+            "{variant}: {} of {ssthresh}",
+            last.ssthresh
+        );
+        assert!(
+            (pair.now.as_secs_f64() / seconds - 1.0).abs() < 0.001,
+            "{variant}: {}",
+            pair.now
+        );
+    }
+}
+
+/// Linux 6.1 over the metro path, CUBIC: segments above `ssthresh` this many milliseconds after the
+/// first recovery began.
+#[test]
+fn cubic_grows_as_the_kernel_after_a_loss() {
+    let (_, rows) = transfer(METRO, "cubic", 256 << 20, Duration::from_ms(1));
+    let loss = rows
+        .iter()
+        .position(|row| row.state == 3)
+        .expect("CUBIC loses once");
+    for (ms, above) in [
+        (60, 3),
+        (210, 24),
+        (510, 65),
+        (1_110, 139),
+        (1_710, 205),
+        (2_010, 234),
+    ] {
+        let row = rows[loss + ms];
+        let ours = row.cwnd - row.ssthresh;
+        assert!(
+            ours.abs_diff(above) <= 1,
+            "{ms} ms after the loss: {ours} of {above}"
+        );
+    }
+}
