@@ -1,5 +1,21 @@
-//! Runs a Plan: the event queue, the wiring of TCP endpoints to the fabric, the applications.
+//! Runs a [`Plan`]: the event queue, the wiring of TCP endpoints to the fabric, the applications.
+//!
+//! [`run`] runs a plan to its end. [`Simulation`] does the same in steps, so that a caller can show
+//! progress or give up, and can capture packets. The same plan gives byte-identical records on every
+//! machine and from any number of threads, one run a thread.
 
+mod alarm;
+pub mod benchmarks;
+mod capture;
+mod error;
 pub mod plan;
+mod recorder;
+mod schedule;
+mod simulation;
+mod validate;
+mod wire;
+mod wiring;
 
+pub use error::EngineError;
 pub use plan::Plan;
+pub use simulation::{Progress, Records, Simulation, run};

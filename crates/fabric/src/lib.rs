@@ -12,6 +12,7 @@
 
 pub mod circuit;
 pub mod control;
+mod lane;
 mod link;
 mod monitor;
 mod network;

@@ -5,9 +5,10 @@ use std::collections::VecDeque;
 use daybreak_units::{Instant, Stream};
 
 use crate::circuit::{Downtime, Gate, GateState};
+use crate::lane::{Lane, LaneTotals, Refused, Transit};
 use crate::link::{LOSSLESS, Link, LinkConfig, Loss, SEVERAL};
 use crate::path::{self, Branch, BranchConfig, Code, Decoded, Step};
-use crate::queue::{Limits, NOT_PLAIN, Queue, Verdict};
+use crate::queue::{Kind, Limits, NOT_PLAIN, Queue, Verdict};
 use crate::{DropReason, Monitor, Packet, PacketId, Schedule, Slab, Wake};
 
 /// A queue at the start of a run. All its gates are open.
@@ -19,6 +20,11 @@ pub struct QueueConfig {
     pub limits: Limits,
     /// Links that may serve it, in the order in which they are tried.
     pub served_by: Vec<u32>,
+    /// Somebody looks at each packet here or changes the gates: the monitor is told of every packet
+    /// that enters, leaves or crosses the link at its time, and gates, announced packets and random
+    /// loss work. A queue that is not watched, with a lossless link of its own, is served with half
+    /// the events.
+    pub watched: bool,
 }
 
 /// What every call is told: the time, where to ask for further calls, and who watches.
@@ -51,6 +57,11 @@ pub struct LinkTotals {
     pub lost: u64,
     /// Packets that arrived at the other end.
     pub arrived: u64,
+    /// Packets in the queue of a settled link; 0 for other links.
+    pub waiting: u64,
+    /// The order and the times of sending are settled: the link keeps its packets itself and asks to
+    /// be called for the first one only.
+    pub settled: bool,
 }
 
 /// Where the packets are that are neither delivered nor lost.
@@ -74,6 +85,10 @@ pub struct Fabric<B> {
     pub(crate) queues: Vec<Queue>,
     pub(crate) gates: Vec<Gate>,
     pub(crate) links: Vec<Link>,
+    /// By link; `None` for a link that is not a lane.
+    lanes: Vec<Option<Lane>>,
+    /// The link of each queue that is a lane.
+    lane_of_queue: Vec<Option<u32>>,
     /// Queues that each link serves, where it does not serve just one; and whose turn it is.
     shared: Vec<(Vec<u32>, u32)>,
     losses: Vec<Loss>,
@@ -102,6 +117,8 @@ impl<B: Copy> Fabric<B> {
             queues: Vec::with_capacity(queues.len()),
             gates: Vec::new(),
             links: Vec::with_capacity(links.len()),
+            lanes: Vec::with_capacity(links.len()),
+            lane_of_queue: vec![None; queues.len()],
             shared: vec![(Vec::new(), 0); links.len()],
             losses: Vec::new(),
             branches: Vec::new(),
@@ -129,9 +146,13 @@ impl<B: Copy> Fabric<B> {
         for (link, (queues, _)) in fabric.links.iter_mut().zip(&fabric.shared) {
             link.queue = if let [queue] = queues[..] { queue } else { SEVERAL };
         }
+        fabric.make_lanes(links, queues);
         for config in branches {
-            let alternatives: Vec<u32> =
-                config.alternatives.iter().map(|steps| path::append(&mut fabric.steps, steps)).collect();
+            let alternatives: Vec<u32> = config
+                .alternatives
+                .iter()
+                .map(|steps| path::append(&mut fabric.steps, steps, &fabric.lane_of_queue))
+                .collect();
             fabric.branches.push(Branch {
                 current: alternatives[config.initial as usize],
                 alternatives,
@@ -143,43 +164,108 @@ impl<B: Copy> Fabric<B> {
         fabric
     }
 
+    /// Queues and links that have only each other, and that nobody watches, become lanes.
+    fn make_lanes(&mut self, links: &[LinkConfig], queues: &[QueueConfig]) {
+        self.lanes.resize_with(links.len(), || None);
+        for (index, config) in queues.iter().enumerate() {
+            let [link] = config.served_by[..] else { continue };
+            let state = &self.links[link as usize];
+            if !config.watched && state.queue == index as u32 && state.loss == LOSSLESS {
+                let kind = Kind::find(&config.kind, config.limits);
+                self.lanes[link as usize] = kind.map(|kind| Lane::new(&links[link as usize], kind));
+                self.lane_of_queue[index] = Some(link);
+            }
+        }
+    }
+
     /// Adds a path and returns the cursor of its first step, for [`Fabric::send`].
     ///
     /// # Panics
     /// If the path is empty.
     pub fn add_path(&mut self, steps: &[Step]) -> u32 {
-        path::append(&mut self.steps, steps)
+        path::append(&mut self.steps, steps, &self.lane_of_queue)
     }
 
-    /// Puts a packet of `bytes` IP length on the path that starts at `cursor`, towards `endpoint`.
+    /// Makes a packet of `bytes` IP length for the path that starts at `cursor`, towards `endpoint`.
     /// With `announce`, a [`Departure`] tells when it leaves its first queue.
     #[inline]
-    pub fn send<S: Schedule, M: Monitor<B>>(
-        &mut self,
-        ctx: &mut Context<'_, S, M>,
-        endpoint: u32,
-        cursor: u32,
-        bytes: u32,
-        announce: bool,
-        body: B,
-    ) -> PacketId {
-        let id = self.slab.insert(Packet { endpoint, cursor, bytes, announce, alive: true, body });
-        let delivered = self.forward(ctx, id);
-        debug_assert!(!delivered, "a path without a queue was added");
-        id
+    pub fn create(&mut self, endpoint: u32, cursor: u32, bytes: u32, announce: bool, body: B) -> PacketId {
+        self.slab.insert(Packet { endpoint, cursor, bytes, announce, alive: true, body })
     }
 
-    /// The packet is at the end of the link. True if it has reached its endpoint: the caller reads
-    /// it and then gives it back with [`Fabric::release`].
-    #[inline]
+    /// Puts a packet that was just created on its path.
+    #[inline(always)]
+    pub fn send<S: Schedule, M: Monitor<B>>(&mut self, ctx: &mut Context<'_, S, M>, id: PacketId) {
+        let delivered = self.forward(ctx, id);
+        debug_assert!(!delivered, "a path without a queue was added");
+    }
+
+    /// The packet is at the end of the link. Returns it if it has reached its endpoint: the caller
+    /// reads it and then gives it back with [`Fabric::release`].
+    #[inline(always)]
     pub fn arrive<S: Schedule, M: Monitor<B>>(
         &mut self,
         ctx: &mut Context<'_, S, M>,
         link: u32,
-        id: PacketId,
-    ) -> bool {
+        packet: PacketId,
+    ) -> Option<PacketId> {
+        if packet == PacketId::NEXT {
+            return self.arrive_on_lane(ctx, link);
+        }
         self.links[link as usize].arrived += 1;
-        self.forward(ctx, id)
+        self.forward(ctx, packet).then_some(packet)
+    }
+
+    #[inline(always)]
+    fn arrive_on_lane<S: Schedule, M: Monitor<B>>(
+        &mut self,
+        ctx: &mut Context<'_, S, M>,
+        link: u32,
+    ) -> Option<PacketId> {
+        let lane = self.lanes[link as usize].as_mut()?;
+        let (transit, next) = lane.arrival()?;
+        if let Some(at) = next {
+            ctx.schedule.at(at, Wake::Arrival { link, packet: PacketId::NEXT });
+        }
+        let Transit { id, cursor, bytes, .. } = transit;
+        match self.steps[cursor as usize].decode() {
+            Decoded::Lane(next) => {
+                self.enter_lane(ctx, next, id, cursor, bytes);
+                None
+            }
+            Decoded::Deliver => Some(id),
+            Decoded::Queue(_) | Decoded::Branch(_) => {
+                self.slab.get_mut(id).cursor = cursor;
+                self.forward_in_general(ctx, id)
+            }
+        }
+    }
+
+    #[inline(never)]
+    fn forward_in_general<S: Schedule, M: Monitor<B>>(
+        &mut self,
+        ctx: &mut Context<'_, S, M>,
+        id: PacketId,
+    ) -> Option<PacketId> {
+        self.forward(ctx, id).then_some(id)
+    }
+
+    /// The packet, whose step at `cursor` is the lane, enters it or is lost.
+    #[inline(always)]
+    fn enter_lane<S: Schedule, M: Monitor<B>>(
+        &mut self,
+        ctx: &mut Context<'_, S, M>,
+        link: u32,
+        id: PacketId,
+        cursor: u32,
+        bytes: u32,
+    ) {
+        let Some(lane) = &mut self.lanes[link as usize] else { unreachable!("link {link} is not a lane") };
+        match lane.accept(ctx.now, id, cursor + 1, bytes) {
+            Ok(None) => {}
+            Ok(Some(at)) => ctx.schedule.at(at, Wake::Arrival { link, packet: PacketId::NEXT }),
+            Err(Refused) => self.lose(ctx, id, DropReason::QueueFull, self.links[link as usize].queue),
+        }
     }
 
     /// The link has sent its packet and pulls the next one.
@@ -230,13 +316,21 @@ impl<B: Copy> Fabric<B> {
         self.departures.pop_front()
     }
 
-    /// Totals of every link.
-    pub fn link_totals(&self) -> impl Iterator<Item = LinkTotals> {
-        self.links.iter().map(|link| LinkTotals {
-            packets: link.packets,
-            bytes: link.bytes,
-            lost: if link.loss == LOSSLESS { 0 } else { self.losses[link.loss as usize].lost },
-            arrived: link.arrived,
+    /// What every link has done by `now`, the time of the last call or later.
+    pub fn link_totals(&self, now: Instant) -> impl Iterator<Item = LinkTotals> {
+        self.links.iter().zip(&self.lanes).map(move |(link, lane)| match lane {
+            Some(lane) => {
+                let LaneTotals { packets, bytes, arrived, waiting } = lane.totals(now);
+                LinkTotals { packets, bytes, lost: 0, arrived, waiting, settled: true }
+            }
+            None => LinkTotals {
+                packets: link.packets,
+                bytes: link.bytes,
+                lost: if link.loss == LOSSLESS { 0 } else { self.losses[link.loss as usize].lost },
+                arrived: link.arrived,
+                waiting: 0,
+                settled: false,
+            },
         })
     }
 
@@ -250,33 +344,50 @@ impl<B: Copy> Fabric<B> {
         self.slab.iter()
     }
 
-    /// Where the packets are.
-    pub fn census(&self) -> Census {
-        Census {
+    /// Where the packets are at `now`, the time of the last call or later.
+    pub fn census(&self, now: Instant) -> Census {
+        let mut census = Census {
             alive: self.slab.len() as u64,
             queued: self.queues.iter().map(|queue| u64::from(queue.occupancy().packets)).sum(),
             held: self.branches.iter().map(|branch| branch.held.len() as u64).sum(),
-            on_links: self.link_totals().map(|link| link.packets - link.lost - link.arrived).sum(),
+            on_links: 0,
+        };
+        for link in self.link_totals(now) {
+            census.queued += link.waiting;
+            census.on_links += link.packets - link.lost - link.arrived;
         }
+        census
     }
 
     /// Takes the packet one step further along its path. True when it is at its endpoint.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn forward<S: Schedule, M: Monitor<B>>(&mut self, ctx: &mut Context<'_, S, M>, id: PacketId) -> bool {
-        let packet = self.slab.get_mut(id);
-        match self.steps[packet.cursor as usize].decode() {
-            Decoded::Queue(queue) => {
-                packet.cursor += 1;
-                self.enqueue(ctx, queue, id);
-                false
+        loop {
+            let packet = self.slab.get_mut(id);
+            match self.steps[packet.cursor as usize].decode() {
+                Decoded::Lane(link) => {
+                    let (cursor, bytes) = (packet.cursor, packet.bytes);
+                    self.enter_lane(ctx, link, id, cursor, bytes);
+                    return false;
+                }
+                Decoded::Queue(queue) => {
+                    packet.cursor += 1;
+                    self.enqueue(ctx, queue, id);
+                    return false;
+                }
+                Decoded::Branch(branch) => {
+                    if !self.pass_branch(ctx, branch, id) {
+                        return false;
+                    }
+                }
+                Decoded::Deliver => return true,
             }
-            Decoded::Branch(branch) => self.forward_at_branch(ctx, branch, id),
-            Decoded::Deliver => true,
         }
     }
 
+    /// Lets the packet take the alternative in force. False if it stays here.
     #[inline(never)]
-    fn forward_at_branch<S: Schedule, M: Monitor<B>>(
+    fn pass_branch<S: Schedule, M: Monitor<B>>(
         &mut self,
         ctx: &mut Context<'_, S, M>,
         index: u32,
@@ -286,24 +397,21 @@ impl<B: Copy> Fabric<B> {
         match branch.dark {
             None | Some(Downtime::MakeBeforeBreak) => {
                 self.slab.get_mut(id).cursor = branch.current;
-                self.forward(ctx, id)
+                return true;
             }
-            Some(Downtime::Drop) => {
-                self.lose(ctx, id, DropReason::Night, index);
-                false
-            }
+            Some(Downtime::Drop) => self.lose(ctx, id, DropReason::Night, index),
             Some(Downtime::Hold | Downtime::Drain) => {
                 if (branch.held.len() as u64) < branch.hold_limit {
                     branch.held.push_back(id);
                 } else {
                     self.lose(ctx, id, DropReason::HoldFull, index);
                 }
-                false
             }
         }
+        false
     }
 
-    #[inline]
+    #[inline(always)]
     fn enqueue<S: Schedule, M: Monitor<B>>(&mut self, ctx: &mut Context<'_, S, M>, index: u32, id: PacketId) {
         let link = self.queues[index as usize].sole_link;
         if link == NOT_PLAIN {
@@ -318,7 +426,7 @@ impl<B: Copy> Fabric<B> {
     }
 
     /// Puts the packet into the queue. False if it was lost.
-    #[inline]
+    #[inline(always)]
     fn wait<S: Schedule, M: Monitor<B>>(&mut self, ctx: &mut Context<'_, S, M>, index: u32, id: PacketId) -> bool {
         let queue = &mut self.queues[index as usize];
         if queue.push(id, self.slab.get(id).bytes) == Verdict::Drop {
@@ -331,7 +439,7 @@ impl<B: Copy> Fabric<B> {
     }
 
     /// Makes sure that somebody calls when the link is free.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn await_link<S: Schedule, M: Monitor<B>>(&mut self, ctx: &mut Context<'_, S, M>, link: u32) {
         let state = &mut self.links[link as usize];
         if !state.awaited {
@@ -341,7 +449,7 @@ impl<B: Copy> Fabric<B> {
     }
 
     /// Starts to send the packet on a link that is free.
-    #[inline]
+    #[inline(always)]
     fn transmit<S: Schedule, M: Monitor<B>>(&mut self, ctx: &mut Context<'_, S, M>, index: u32, id: PacketId) {
         let link = &mut self.links[index as usize];
         let packet = self.slab.get_mut(id);

@@ -6,6 +6,11 @@ use crate::prefetch::prefetch;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PacketId(pub u32);
 
+impl PacketId {
+    /// The packet that comes next at the end of a link which knows the order itself.
+    pub const NEXT: Self = Self(u32::MAX);
+}
+
 /// A packet on its way. What the fabric needs comes first: with a body of up to 48 bytes a packet is
 /// one cache line, and forwarding it touches no other.
 #[derive(Clone, Copy, Debug)]

@@ -45,6 +45,8 @@ pub(crate) struct Code(u32);
 pub(crate) enum Decoded {
     Queue(u32),
     Branch(u32),
+    /// A queue with its link; the index is the link's.
+    Lane(u32),
     Deliver,
 }
 
@@ -52,32 +54,37 @@ const KIND_SHIFT: u32 = 30;
 const INDEX: u32 = (1 << KIND_SHIFT) - 1;
 
 impl Code {
-    pub(crate) const DELIVER: Self = Self(2 << KIND_SHIFT);
+    pub(crate) const DELIVER: Self = Self(3 << KIND_SHIFT);
 
-    pub(crate) fn new(step: Step) -> Self {
+    /// `lanes` holds the link of every queue that is a lane.
+    fn new(step: Step, lanes: &[Option<u32>]) -> Self {
         let (kind, index) = match step {
-            Step::Queue(index) => (0, index),
-            Step::Branch(index) => (1, index),
+            Step::Queue(index) => match lanes[index as usize] {
+                Some(link) => (0, link),
+                None => (1, index),
+            },
+            Step::Branch(index) => (2, index),
         };
         assert!(index <= INDEX, "index {index} of a path step does not fit 30 bits");
         Self(kind << KIND_SHIFT | index)
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn decode(self) -> Decoded {
         match self.0 >> KIND_SHIFT {
-            0 => Decoded::Queue(self.0),
-            1 => Decoded::Branch(self.0 & INDEX),
+            0 => Decoded::Lane(self.0),
+            1 => Decoded::Queue(self.0 & INDEX),
+            2 => Decoded::Branch(self.0 & INDEX),
             _ => Decoded::Deliver,
         }
     }
 }
 
 /// Appends a list of steps to the arena and returns where it starts.
-pub(crate) fn append(arena: &mut Vec<Code>, steps: &[Step]) -> u32 {
+pub(crate) fn append(arena: &mut Vec<Code>, steps: &[Step], lanes: &[Option<u32>]) -> u32 {
     assert!(!steps.is_empty(), "a path has no steps");
     let start = u32::try_from(arena.len()).expect("more than 2^32 path steps");
-    arena.extend(steps.iter().map(|&step| Code::new(step)));
+    arena.extend(steps.iter().map(|&step| Code::new(step, lanes)));
     if !matches!(steps.last(), Some(Step::Branch(_))) {
         arena.push(Code::DELIVER);
     }

@@ -16,7 +16,7 @@ pub enum Wake {
     Arrival {
         /// The link at whose end the packet will be.
         link: u32,
-        /// The packet.
+        /// The packet, or [`PacketId::NEXT`].
         packet: PacketId,
     },
 }

@@ -5,7 +5,7 @@ mod rig;
 use daybreak_fabric::circuit::Downtime;
 use daybreak_fabric::control::Action;
 use daybreak_fabric::queue::Limits;
-use daybreak_fabric::{BranchConfig, Step};
+use daybreak_fabric::{BranchConfig, QueueConfig, Step};
 use daybreak_units::{Duration, Rate};
 use proptest::prelude::*;
 use rig::{DropReason, Rig, link, queue, us};
@@ -228,7 +228,55 @@ fn a_rate_that_the_clock_cannot_hold_is_refused() {
     Rig::new(&[config], &[], &[]);
 }
 
+/// A queue that nobody watches gives the same outcome with fewer events.
+#[test]
+fn an_unwatched_queue_costs_one_event_a_packet() {
+    let limits = Limits { packets: Some(2), bytes: None };
+    let config = QueueConfig { watched: false, ..queue(limits, &[0]) };
+    let mut rig = Rig::new(&[link(10, 5)], &[config], &[]);
+    rig.path(&[Step::Queue(0)]);
+    for _ in 0..4 {
+        rig.send(us(0), 0, 1250);
+    }
+    rig.run_to_end();
+    assert_eq!(rig.delivered, [(us(6), 0), (us(7), 1), (us(8), 2)]);
+    assert_eq!(rig.dropped, [(us(0), DropReason::QueueFull, 0, 3)]);
+    assert_eq!(rig.wakes, 3);
+}
+
 proptest! {
+    /// Watching a queue changes nothing.
+    #[test]
+    fn watched_or_not_the_outcome_is_the_same(
+        packets in prop::collection::vec((0u64..3_000, 0u32..2, 40u32..9_000), 1..300),
+        limit_packets in prop::option::of(0u64..8),
+        limit_bytes in prop::option::of(0u64..30_000),
+    ) {
+        let limits = Limits { packets: limit_packets, bytes: limit_bytes };
+        let run = |watched: [bool; 3]| {
+            let config = |queue: usize, link| QueueConfig {
+                watched: watched[queue],
+                ..rig::queue(limits, &[link])
+            };
+            let queues = [config(0, 0), config(1, 1), config(2, 2)];
+            let mut rig = Rig::new(&[link(40, 2), link(40, 2), link(10, 7)], &queues, &[]);
+            rig.path(&[Step::Queue(0), Step::Queue(2)]);
+            rig.path(&[Step::Queue(1), Step::Queue(2)]);
+            let mut now = us(0);
+            for &(gap, path, bytes) in &packets {
+                now += Duration::from_ns(gap);
+                rig.send(now, path, bytes);
+                rig.check_conservation();
+            }
+            let totals: Vec<_> = rig.fabric.link_totals(now).map(|link| (link.packets, link.bytes, link.arrived)).collect();
+            rig.run_to_end();
+            (rig.delivered, rig.dropped, totals)
+        };
+        let watched = run([true; 3]);
+        prop_assert_eq!(&run([false; 3]), &watched);
+        prop_assert_eq!(&run([false, true, false]), &watched);
+    }
+
     /// Whatever timelines do, no packet is forged or forgotten, and no link sends two at a time.
     #[test]
     fn packets_are_conserved(
@@ -265,6 +313,6 @@ proptest! {
         rig.apply(now, &Action::OpenGate { queue: 0, link: 0 });
         rig.run_to_end();
         rig.check_conservation();
-        prop_assert_eq!(rig.fabric.census().alive, 0, "a packet is stuck");
+        prop_assert_eq!(rig.fabric.census(now).alive, 0, "a packet is stuck");
     }
 }

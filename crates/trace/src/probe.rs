@@ -7,6 +7,8 @@ use crate::{CircuitRow, DropRow, WindowRow};
 /// Receives the events of a run. Every method does nothing unless it is overridden, and the probe is
 /// a type parameter of the run, so recording that is off costs no instruction.
 pub trait Probe {
+    /// False for a probe that never looks: the caller may then skip what only it would need.
+    const LOOKS: bool = true;
     /// `wire_bytes` of a packet of `flow` have left on `link`; `data` tells the direction.
     #[inline]
     fn link_sent(&mut self, _now: Instant, _link: u32, _flow: u32, _data: bool, _wire_bytes: u32) {}
@@ -39,4 +41,6 @@ pub trait Probe {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silent;
 
-impl Probe for Silent {}
+impl Probe for Silent {
+    const LOOKS: bool = false;
+}

@@ -2,8 +2,9 @@
 
 use super::{Discipline, Limits, Occupancy, Verdict};
 
+/// The limits of one queue.
 #[derive(Debug)]
-pub(super) struct DropTail {
+pub(crate) struct DropTail {
     packets: u32,
     bytes: u64,
 }
@@ -11,10 +12,7 @@ pub(super) struct DropTail {
 impl Discipline for DropTail {
     fn new(limits: Limits) -> Self {
         let packets = limits.packets.unwrap_or(u64::from(u32::MAX));
-        Self {
-            packets: u32::try_from(packets).unwrap_or(u32::MAX),
-            bytes: limits.bytes.unwrap_or(u64::MAX),
-        }
+        Self { packets: u32::try_from(packets).unwrap_or(u32::MAX), bytes: limits.bytes.unwrap_or(u64::MAX) }
     }
 
     #[inline]

@@ -46,18 +46,19 @@ macro_rules! registry {
         /// Names of all kinds of queue with a line about each.
         pub const REGISTRY: &[(&str, &str)] = &[$(($name, $summary)),*];
 
+        /// The kind of one queue, with its settings and state.
         #[derive(Debug)]
-        enum Kind { $($kind($module::$kind)),* }
+        pub(crate) enum Kind { $($kind($module::$kind)),* }
 
         impl Kind {
-            fn find(name: &str, limits: Limits) -> Option<Self> {
+            pub(crate) fn find(name: &str, limits: Limits) -> Option<Self> {
                 match name {
                     $($name => Some(Self::$kind($module::$kind::new(limits))),)*
                     _ => None,
                 }
             }
-            #[inline]
-            fn arrival(&mut self, occupancy: Occupancy, bytes: u32) -> Verdict {
+            #[inline(always)]
+            pub(crate) fn arrival(&mut self, occupancy: Occupancy, bytes: u32) -> Verdict {
                 match self { $(Self::$kind(kind) => kind.arrival(occupancy, bytes)),* }
             }
         }
@@ -140,5 +141,4 @@ impl Queue {
     pub(crate) fn occupancy(&self) -> Occupancy {
         Occupancy { packets: self.ring.len() as u32, bytes: self.bytes }
     }
-
 }

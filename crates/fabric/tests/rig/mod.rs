@@ -63,8 +63,7 @@ pub struct Rig {
 
 impl Rig {
     pub fn new(links: &[LinkConfig], queues: &[QueueConfig], branches: &[BranchConfig]) -> Self {
-        let watch =
-            Watch { busy_until: vec![Instant::ZERO; links.len()], links: links.to_vec(), dropped: Vec::new() };
+        let watch = Watch { busy_until: vec![Instant::ZERO; links.len()], links: links.to_vec(), dropped: Vec::new() };
         Self {
             fabric: Fabric::new(links, queues, branches, 7, 16),
             heap: Heap::default(),
@@ -89,7 +88,8 @@ impl Rig {
         self.run_until(at);
         let (number, cursor, announce) = (self.sent, self.paths[path as usize], self.announce);
         self.sent += 1;
-        self.with(|fabric, ctx| fabric.send(ctx, 0, cursor, bytes, announce, number));
+        let id = self.fabric.create(0, cursor, bytes, announce, number);
+        self.with(|fabric, ctx| fabric.send(ctx, id));
     }
 
     pub fn apply(&mut self, at: Instant, action: &Action) {
@@ -114,7 +114,7 @@ impl Rig {
             match rank {
                 0 => self.with(|fabric, ctx| fabric.link_free(ctx, link)),
                 _ => {
-                    if self.with(|fabric, ctx| fabric.arrive(ctx, link, id)) {
+                    if let Some(id) = self.with(|fabric, ctx| fabric.arrive(ctx, link, id)) {
                         self.delivered.push((at, self.fabric.packet(id).body));
                         self.fabric.release(id);
                     }
@@ -132,7 +132,7 @@ impl Rig {
 
     pub fn check_conservation(&mut self) {
         self.dropped.append(&mut self.watch.dropped);
-        let census = self.fabric.census();
+        let census = self.fabric.census(self.now);
         assert_eq!(self.sent, self.delivered.len() as u64 + self.fabric.lost(0) + census.alive);
         assert_eq!(self.fabric.lost(0), self.dropped.len() as u64);
         assert_eq!(census.alive, census.queued + census.held + census.on_links);
@@ -156,7 +156,7 @@ pub fn link(gbps: u64, delay_us: u64) -> LinkConfig {
 }
 
 pub fn queue(limits: Limits, served_by: &[u32]) -> QueueConfig {
-    QueueConfig { kind: "drop_tail".to_owned(), limits, served_by: served_by.to_vec() }
+    QueueConfig { kind: "drop_tail".to_owned(), limits, served_by: served_by.to_vec(), watched: true }
 }
 
 pub fn us(us: u64) -> Instant {

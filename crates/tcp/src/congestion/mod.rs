@@ -238,7 +238,7 @@ impl Context {
 }
 
 /// One congestion control rule.
-pub trait Congestion: std::fmt::Debug {
+pub trait Congestion: std::fmt::Debug + Send {
     /// Called once the handshake is done, before the first data.
     fn init(&mut self, _window: &mut Window, _ctx: &Context) {}
 

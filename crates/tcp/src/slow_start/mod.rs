@@ -15,7 +15,7 @@ pub use classic::Classic;
 pub use hystart::HyStart;
 
 /// Decides when slow start ends.
-pub trait SlowStart: std::fmt::Debug + Default {
+pub trait SlowStart: std::fmt::Debug + Send + Default {
     /// Forget everything; a new round begins with `snd_nxt`. Called when the connection is
     /// established and after a retransmission timeout.
     fn restart(&mut self, now: Instant, snd_nxt: u64);

@@ -1,0 +1,154 @@
+//! Fills the record tables while a run goes on. Bins, histograms and samples stream: memory grows
+//! with the rows asked for, never with the number of packets.
+
+mod bins;
+mod latency;
+mod queues;
+mod windows;
+
+use daybreak_trace::{BinScope, CircuitColumns, CircuitRow, DropColumns, DropRow, Probe, Table, WindowRow};
+use daybreak_units::Instant;
+
+use crate::plan::Plan;
+use bins::BinnedSeries;
+use latency::Latency;
+use queues::QueueSamples;
+use windows::WindowSamples;
+
+/// Whether a plan records anything for which packets have to be watched.
+pub(crate) fn watches_packets(plan: &Plan) -> bool {
+    let records = &plan.records;
+    records.bin_ps.is_some()
+        || records.window_ps.is_some()
+        || records.queue_ps.is_some()
+        || records.drops
+        || records.circuits
+        || records.latency
+}
+
+/// What a link is watched for.
+#[derive(Clone, Copy, Debug, Default)]
+struct LinkWatch {
+    tap: bool,
+    bins: bool,
+}
+
+/// The probe of a run that records; the default one records nothing.
+#[derive(Debug, Default)]
+pub(crate) struct Recorder {
+    links: Vec<LinkWatch>,
+    taps: Option<BinnedSeries>,
+    link_bins: Option<BinnedSeries>,
+    delivered: Option<BinnedSeries>,
+    windows: Option<WindowSamples>,
+    queues: Option<QueueSamples>,
+    drops: Option<DropColumns>,
+    circuits: Option<CircuitColumns>,
+    latency: Option<Latency>,
+}
+
+impl Recorder {
+    pub(crate) fn new(plan: &Plan) -> Self {
+        let records = &plan.records;
+        let mut links = vec![LinkWatch::default(); plan.links.len()];
+        for &link in &records.tap_links {
+            links[link as usize].tap = true;
+        }
+        for &link in &records.bin_links {
+            links[link as usize].bins = true;
+        }
+        let bin = records.bin_ps.unwrap_or(u64::MAX);
+        let flows = plan.flows.len();
+        Self {
+            links,
+            taps: Some(BinnedSeries::new(BinScope::Tap, flows, bin)),
+            link_bins: Some(BinnedSeries::new(BinScope::Link, plan.links.len(), bin)),
+            delivered: records.bin_delivered.then(|| BinnedSeries::new(BinScope::Delivered, flows, bin)),
+            windows: records.window_ps.map(|interval| WindowSamples::new(flows, interval)),
+            queues: records.queue_ps.map(|interval| QueueSamples::new(plan.queues.len(), &records.queues, interval)),
+            drops: records.drops.then(DropColumns::default),
+            circuits: records.circuits.then(CircuitColumns::default),
+            latency: records.latency.then(|| Latency::new(flows)),
+        }
+    }
+
+    /// Whether one-way delays are wanted.
+    pub(crate) fn wants_latency(&self) -> bool {
+        self.latency.is_some()
+    }
+
+    /// The tables `bins`, `window`, `queues`, `drops`, `circuits` and `latency`; `end` is the time
+    /// at which the run stopped. What was not asked for is empty.
+    pub(crate) fn into_tables(self, end: Instant) -> Vec<Table> {
+        vec![
+            bins::into_table([self.delivered, self.taps, self.link_bins].into_iter().flatten()),
+            self.windows.map(WindowSamples::into_columns).unwrap_or_default().into_table(),
+            self.queues.map(|samples| samples.into_columns(end)).unwrap_or_default().into_table(),
+            self.drops.unwrap_or_default().into_table(),
+            self.circuits.unwrap_or_default().into_table(),
+            self.latency.map(Latency::into_columns).unwrap_or_default().into_table(),
+        ]
+    }
+}
+
+impl Probe for Recorder {
+    #[inline]
+    fn link_sent(&mut self, now: Instant, link: u32, flow: u32, data: bool, wire_bytes: u32) {
+        let watch = self.links[link as usize];
+        if watch.tap
+            && data
+            && let Some(taps) = &mut self.taps
+        {
+            taps.add(now, flow, u64::from(wire_bytes));
+        }
+        if watch.bins
+            && let Some(bins) = &mut self.link_bins
+        {
+            bins.add(now, link, u64::from(wire_bytes));
+        }
+    }
+
+    #[inline]
+    fn queue_changed(&mut self, now: Instant, queue: u32, packets: u32, bytes: u64) {
+        if let Some(samples) = &mut self.queues {
+            samples.changed(now, queue, packets, bytes);
+        }
+    }
+
+    fn dropped(&mut self, row: DropRow) {
+        if let Some(drops) = &mut self.drops {
+            drops.push(row);
+        }
+    }
+
+    #[inline]
+    fn delivered(&mut self, now: Instant, flow: u32, bytes: u64) {
+        if let Some(bins) = &mut self.delivered {
+            bins.add(now, flow, bytes);
+        }
+    }
+
+    #[inline]
+    fn wants_window(&self, now: Instant, flow: u32) -> bool {
+        self.windows.as_ref().is_some_and(|samples| samples.is_due(now, flow))
+    }
+
+    fn window(&mut self, row: WindowRow) {
+        if let Some(samples) = &mut self.windows {
+            samples.push(row);
+        }
+    }
+
+    fn circuit(&mut self, row: CircuitRow) {
+        if let Some(circuits) = &mut self.circuits {
+            circuits.push(row);
+        }
+    }
+
+    #[inline]
+    fn packet_delay(&mut self, flow: u32, delay_ps: u64) {
+        if let Some(latency) = &mut self.latency {
+            latency.add(flow, delay_ps / 1_000);
+        }
+    }
+}

@@ -1,0 +1,435 @@
+//! The event queue: a wheel of time slots.
+//!
+//! Events of the slot in hand are sorted and taken one by one; events of the slots ahead hang in
+//! unsorted lists, found by a bitmap; events beyond the wheel wait in a binary heap. Inserting costs
+//! a few instructions whatever the number of events. The slot width follows the density of events,
+//! from nothing but the events themselves, so a run stays reproducible.
+//!
+//! Source of the idea: Brown, "Calendar Queues", CACM 1988; Varghese and Lauck, "Hashed and
+//! Hierarchical Timing Wheels", SOSP 1987.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use daybreak_fabric::{PacketId, Schedule, Wake};
+use daybreak_units::Instant;
+
+/// What happens, in the order in which simultaneous events happen: the fabric changes first, then
+/// links become free, then packets arrive, then flows start, then timers fire. So a packet that
+/// arrives as the day begins meets the day, a departure makes room for a simultaneous arrival, and
+/// an acknowledgement that arrives at a deadline is in time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub(crate) enum Rank {
+    Timeline = 0,
+    LinkFree = 1,
+    Arrival = 2,
+    Start = 3,
+    Timer = 4,
+}
+
+/// One event, totally ordered by time, rank, component and argument.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct Event {
+    ps: u64,
+    /// Rank in 4 bits, component in 28, argument in 32.
+    key: u64,
+}
+
+impl Event {
+    /// Components are numbered below this.
+    pub(crate) const COMPONENTS: u32 = 1 << 28;
+
+    #[inline]
+    pub(crate) fn new(at: Instant, rank: Rank, component: u32, argument: u32) -> Self {
+        debug_assert!(component < Self::COMPONENTS);
+        let key = (rank as u64) << 60 | u64::from(component) << 32 | u64::from(argument);
+        Self { ps: at.as_ps(), key }
+    }
+    #[inline]
+    pub(crate) fn at(self) -> Instant {
+        Instant::from_ps(self.ps)
+    }
+    #[inline]
+    pub(crate) fn rank(self) -> Rank {
+        match self.key >> 60 {
+            0 => Rank::Timeline,
+            1 => Rank::LinkFree,
+            2 => Rank::Arrival,
+            3 => Rank::Start,
+            _ => Rank::Timer,
+        }
+    }
+    #[inline]
+    pub(crate) fn component(self) -> u32 {
+        (self.key >> 32) as u32 & (Self::COMPONENTS - 1)
+    }
+    #[inline]
+    pub(crate) fn argument(self) -> u32 {
+        self.key as u32
+    }
+    /// One number in the order of the events: a comparison without a branch.
+    #[inline]
+    fn order(self) -> u128 {
+        u128::from(self.ps) << 64 | u128::from(self.key)
+    }
+}
+
+const SLOTS: usize = 32768;
+const WORDS: usize = SLOTS / 64;
+/// End of a list.
+const NIL: u32 = u32::MAX;
+/// Events that a slot holds on average once the width has adapted.
+const EVENTS_PER_SLOT: u64 = 1;
+/// Width at the start: 2^20 ps, about a microsecond.
+const FIRST_SHIFT: u32 = 20;
+const SHIFTS: std::ops::RangeInclusive<u32> = 6..=36;
+/// Events between two looks at the density; the first look comes early.
+const FIRST_LOOK: u64 = 1 << 10;
+const LOOK: u64 = 1 << 16;
+/// A slot with more events is sorted by more than insertion.
+const INSERTION_LIMIT: usize = 24;
+
+#[derive(Clone, Copy, Debug)]
+struct Node {
+    event: Event,
+    next: u32,
+}
+
+/// Pending events.
+#[derive(Debug)]
+pub(crate) struct EventQueue {
+    /// The slot in hand, latest event first.
+    current: Vec<Event>,
+    /// Number of the slot in hand: time >> shift.
+    slot: u64,
+    shift: u32,
+    /// First free node.
+    free: u32,
+    nodes: Vec<Node>,
+    /// First node of each slot's list.
+    heads: Box<[u32; SLOTS]>,
+    /// A bit for every slot that has a list.
+    occupied: Box<[u64; WORDS]>,
+    far: BinaryHeap<Reverse<Event>>,
+    /// Slot of the first event in `far`.
+    far_slot: u64,
+    /// Events added since the last look at the density, when that was, and how many make the next.
+    added: u64,
+    look_started: u64,
+    look_interval: u64,
+}
+
+impl EventQueue {
+    pub(crate) fn new() -> Self {
+        Self {
+            current: Vec::with_capacity(64),
+            slot: 0,
+            shift: FIRST_SHIFT,
+            free: NIL,
+            nodes: Vec::with_capacity(1024),
+            heads: vec![NIL; SLOTS].try_into().expect("the length is that of the array"),
+            occupied: Box::new([0; WORDS]),
+            far: BinaryHeap::new(),
+            far_slot: u64::MAX,
+            added: 0,
+            look_started: 0,
+            look_interval: FIRST_LOOK,
+        }
+    }
+
+    /// Adds an event, which is not earlier than the last one taken.
+    #[inline(always)]
+    pub(crate) fn push(&mut self, event: Event) {
+        self.added += 1;
+        let slot = event.ps >> self.shift;
+        let ahead = slot.wrapping_sub(self.slot);
+        // Slots 1 to SLOTS - 1 ahead; the slot in hand and those behind wrap around.
+        if ahead.wrapping_sub(1) < SLOTS as u64 - 1 && self.free != NIL {
+            let index = slot as usize % SLOTS;
+            let free = self.free;
+            let node = &mut self.nodes[free as usize];
+            self.free = node.next;
+            *node = Node { event, next: self.heads[index] };
+            self.heads[index] = free;
+            self.occupied[index / 64] |= 1 << (index % 64);
+        } else {
+            self.push_elsewhere(event, slot);
+        }
+    }
+
+    /// Takes the first event.
+    #[inline(always)]
+    pub(crate) fn pop(&mut self) -> Option<Event> {
+        let first = self.current.pop();
+        if first.is_some() {
+            return first;
+        }
+        self.advance()
+    }
+
+    /// Every pending event, in no particular order.
+    pub(crate) fn into_events(mut self) -> Vec<Event> {
+        self.gather()
+    }
+
+    /// The rarer cases: the slot in hand, a slot beyond the wheel, or no free node.
+    #[inline(never)]
+    fn push_elsewhere(&mut self, event: Event, slot: u64) {
+        if slot <= self.slot {
+            insert_latest_first(&mut self.current, event);
+        } else if slot - self.slot < SLOTS as u64 {
+            let index = slot as usize % SLOTS;
+            let node = Node { event, next: self.heads[index] };
+            self.heads[index] = self.nodes.len() as u32;
+            self.nodes.push(node);
+            self.occupied[index / 64] |= 1 << (index % 64);
+        } else {
+            self.far_slot = self.far_slot.min(slot);
+            self.far.push(Reverse(event));
+        }
+    }
+
+    /// Takes the next slot with events in hand, and its first event out.
+    #[inline(never)]
+    fn advance(&mut self) -> Option<Event> {
+        if self.added >= self.look_interval {
+            self.look_at_density();
+            if let Some(first) = self.current.pop() {
+                return Some(first);
+            }
+        }
+        let near = self.next_occupied();
+        let slot = near.min(self.far_slot);
+        if slot == u64::MAX {
+            return None;
+        }
+        self.slot = slot;
+        if near == slot {
+            let index = slot as usize % SLOTS;
+            let at = std::mem::replace(&mut self.heads[index], NIL);
+            self.occupied[index / 64] &= !(1 << (index % 64));
+            let node = &mut self.nodes[at as usize];
+            let next = std::mem::replace(&mut node.next, self.free);
+            self.free = at;
+            if next == NIL && self.far_slot != slot {
+                return Some(node.event);
+            }
+            self.current.push(node.event);
+            self.take_list(next);
+        }
+        if self.far_slot == slot {
+            self.take_far();
+        }
+        self.current.pop()
+    }
+
+    /// Sorts the rest of a slot's list into hand.
+    #[inline]
+    fn take_list(&mut self, mut at: u32) {
+        while at != NIL {
+            let node = &mut self.nodes[at as usize];
+            let event = node.event;
+            let next = std::mem::replace(&mut node.next, self.free);
+            self.free = at;
+            at = next;
+            if self.current.len() >= INSERTION_LIMIT {
+                self.current.push(event);
+            } else {
+                insert_latest_first(&mut self.current, event);
+            }
+        }
+        if self.current.len() > INSERTION_LIMIT {
+            self.current.sort_unstable_by_key(|event| Reverse(event.order()));
+        }
+    }
+
+    /// Takes the far events of the slot in hand.
+    #[cold]
+    fn take_far(&mut self) {
+        self.far_slot = u64::MAX;
+        while let Some(&Reverse(event)) = self.far.peek() {
+            let slot = event.ps >> self.shift;
+            if slot > self.slot {
+                self.far_slot = slot;
+                break;
+            }
+            self.far.pop();
+            insert_latest_first(&mut self.current, event);
+        }
+    }
+
+    /// The first slot after the one in hand that has a list, or `u64::MAX`.
+    #[inline]
+    fn next_occupied(&self) -> u64 {
+        let from = self.slot + 1;
+        let start = from as usize % SLOTS;
+        let here = self.occupied[start / 64] >> (start % 64);
+        if here != 0 {
+            return from + u64::from(here.trailing_zeros());
+        }
+        // The words behind, once around: the lower bits of this word come last.
+        let mut at = from + 64 - start as u64 % 64;
+        for _ in 0..WORDS {
+            let word = self.occupied[at as usize % SLOTS / 64];
+            if word != 0 {
+                return at + u64::from(word.trailing_zeros());
+            }
+            at += 64;
+        }
+        u64::MAX
+    }
+
+    /// Adapts the slot width to the events since the last look.
+    #[cold]
+    fn look_at_density(&mut self) {
+        let now = self.slot << self.shift;
+        let width = (now - self.look_started).saturating_mul(EVENTS_PER_SLOT) / self.added;
+        let shift = width.max(1).ilog2().clamp(*SHIFTS.start(), *SHIFTS.end());
+        self.look_started = now;
+        self.look_interval = (self.look_interval * 4).min(LOOK);
+        if shift != self.shift {
+            let events = self.gather();
+            // Everything before the end of the slot in hand has been taken.
+            let end = (self.slot + 1) << self.shift;
+            self.shift = shift;
+            self.slot = (end >> shift).saturating_sub(1);
+            for event in events {
+                self.push(event);
+            }
+        }
+        self.added = 0;
+    }
+
+    /// Takes everything out.
+    fn gather(&mut self) -> Vec<Event> {
+        let mut events = std::mem::take(&mut self.current);
+        for head in self.heads.iter_mut() {
+            let mut at = std::mem::replace(head, NIL);
+            while at != NIL {
+                events.push(self.nodes[at as usize].event);
+                at = self.nodes[at as usize].next;
+            }
+        }
+        self.occupied.fill(0);
+        self.nodes.clear();
+        self.free = NIL;
+        events.extend(std::mem::take(&mut self.far).into_iter().map(|Reverse(event)| event));
+        self.far_slot = u64::MAX;
+        events
+    }
+}
+
+/// Inserts where the order is kept; lists hold the newest event first, which mostly is the latest
+/// one too, so that is mostly at the end.
+#[inline(always)]
+fn insert_latest_first(events: &mut Vec<Event>, event: Event) {
+    let order = event.order();
+    match events.last() {
+        Some(&last) if last.order() < order => {
+            events.push(last);
+            let mut hole = events.len() - 2;
+            while hole > 0 && events[hole - 1].order() < order {
+                events[hole] = events[hole - 1];
+                hole -= 1;
+            }
+            events[hole] = event;
+        }
+        _ => events.push(event),
+    }
+}
+
+impl Schedule for EventQueue {
+    #[inline(always)]
+    fn at(&mut self, at: Instant, wake: Wake) {
+        self.push(match wake {
+            Wake::LinkFree { link } => Event::new(at, Rank::LinkFree, link, 0),
+            Wake::Arrival { link, packet: PacketId(packet) } => Event::new(at, Rank::Arrival, link, packet),
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn simultaneous_events_follow_rank_and_component() {
+        let at = Instant::from_ps(5_000_000);
+        let mut queue = EventQueue::new();
+        let in_order = [
+            Event::new(at, Rank::Timeline, 9, 0),
+            Event::new(at, Rank::LinkFree, 1, 0),
+            Event::new(at, Rank::LinkFree, 7, 0),
+            Event::new(at, Rank::Arrival, 0, 3),
+            Event::new(at, Rank::Timer, 0, 0),
+        ];
+        for &event in in_order.iter().rev() {
+            queue.push(event);
+        }
+        for event in in_order {
+            assert_eq!(queue.pop(), Some(event));
+        }
+        assert_eq!(queue.pop(), None);
+    }
+
+    #[test]
+    fn an_event_gives_back_what_it_was_made_of() {
+        let event = Event::new(Instant::from_ps(77), Rank::Timer, Event::COMPONENTS - 1, u32::MAX);
+        assert_eq!(event.at(), Instant::from_ps(77));
+        assert_eq!(event.rank(), Rank::Timer);
+        assert_eq!(event.component(), Event::COMPONENTS - 1);
+        assert_eq!(event.argument(), u32::MAX);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        /// The order is that of a binary heap, whatever the spacing: `scales` moves it from
+        /// picoseconds to seconds within a run, so the wheel has to adapt.
+        #[test]
+        fn order_is_that_of_a_heap(
+            scales in prop::collection::vec(0u32..42, 1..8),
+            steps in prop::collection::vec((0u64..1_000, 0u8..7, 0u32..4), 1..6_000),
+        ) {
+            let mut queue = EventQueue::new();
+            let mut reference = BinaryHeap::new();
+            let mut now = 0;
+            for (index, &(distance, what, component)) in steps.iter().enumerate() {
+                let scale = scales[index * scales.len() / steps.len()];
+                if what < 4 {
+                    let at = Instant::from_ps(now + (distance << scale >> 8));
+                    let event = Event::new(at, Rank::Arrival, component, index as u32);
+                    queue.push(event);
+                    reference.push(Reverse(event));
+                }
+                if what >= 3 {
+                    let expected = reference.pop().map(|Reverse(event)| event);
+                    prop_assert_eq!(queue.pop(), expected);
+                    now = expected.map_or(now, |event| event.at().as_ps());
+                }
+            }
+            let mut left = queue.into_events();
+            left.sort();
+            let expected: Vec<Event> =
+                std::iter::from_fn(|| reference.pop().map(|Reverse(event)| event)).collect();
+            prop_assert_eq!(left, expected);
+        }
+
+        #[test]
+        fn nothing_is_left_behind(times in prop::collection::vec(0u64..1 << 45, 0..5_000)) {
+            let mut queue = EventQueue::new();
+            let mut expected: Vec<Event> = times
+                .iter()
+                .enumerate()
+                .map(|(index, &ps)| Event::new(Instant::from_ps(ps), Rank::Timer, index as u32, 0))
+                .collect();
+            for &event in &expected {
+                queue.push(event);
+            }
+            expected.sort();
+            let taken: Vec<Event> = std::iter::from_fn(|| queue.pop()).collect();
+            prop_assert_eq!(taken, expected);
+        }
+    }
+}

@@ -1,0 +1,540 @@
+//! One run of a plan: the loop over events, and the endpoints that it wakes.
+
+use std::io::Write;
+
+use daybreak_fabric::control::Timeline;
+use daybreak_fabric::{Context, Fabric, PacketId};
+use daybreak_tcp::congestion;
+use daybreak_tcp::connection::Connection;
+use daybreak_trace::{CircuitRow, FlowColumns, FlowRow, LinkColumns, LinkRow, NEVER_NS, Probe, Silent, Table};
+use daybreak_units::{Instant, Stream};
+
+use crate::alarm::Alarm;
+use crate::capture::Capture;
+use crate::error::EngineError;
+use crate::plan::{Flow, Plan};
+use crate::recorder::{self, Recorder};
+use crate::schedule::{Event, EventQueue, Rank};
+use crate::wire::{Head, IP_HEADER, Wire, client_of, flow_of, is_server, peer_of, server_of};
+use crate::{validate, wiring};
+
+/// Address space for packets that is reserved, not used, at the start.
+const PACKETS_RESERVED: usize = 1 << 18;
+
+/// A run in progress.
+pub struct Simulation {
+    run: Box<dyn Run>,
+}
+
+/// How far a run has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Simulated time.
+    pub now: Instant,
+    /// End of the run at the latest.
+    pub end: Instant,
+    /// Events processed so far.
+    pub events: u64,
+    /// Flows of limited size that are complete.
+    pub flows_complete: u32,
+    /// Flows of limited size.
+    pub flows_limited: u32,
+    /// Nothing is left to do.
+    pub done: bool,
+}
+
+/// What a run has left behind.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Records {
+    /// `flows`, `bins`, `window`, `queues`, `drops`, `circuits`, `latency`, `links`; a table that was
+    /// not asked for is empty.
+    pub tables: Vec<Table>,
+    /// Packets that finished crossing a link, counted at every link.
+    pub packet_hops: u64,
+    /// Events processed.
+    pub events: u64,
+    /// Simulated time at the end.
+    pub ended: Instant,
+}
+
+impl Records {
+    /// The table of this name.
+    pub fn table(&self, name: &str) -> Option<&Table> {
+        self.tables.iter().find(|table| table.name == name)
+    }
+}
+
+impl Simulation {
+    /// Prepares a run of a plan that captures no packets.
+    ///
+    /// # Errors
+    /// When the plan is not sound; the error names the field.
+    pub fn new(plan: &Plan) -> Result<Self, EngineError> {
+        validate::validate(plan)?;
+        match plan.records.capture_links.len() {
+            0 => Ok(Self::prepare(plan, None)),
+            links => Err(EngineError::NoCaptureOutput { links }),
+        }
+    }
+
+    /// Prepares a run whose capture goes to `output` as pcapng.
+    ///
+    /// # Errors
+    /// When the plan is not sound, or the head of the capture cannot be written.
+    pub fn with_capture(plan: &Plan, output: Box<dyn Write + Send>) -> Result<Self, EngineError> {
+        validate::validate(plan)?;
+        Ok(Self::prepare(plan, Some(Capture::new(plan, output).map_err(EngineError::Capture)?)))
+    }
+
+    fn prepare(plan: &Plan, capture: Option<Capture>) -> Self {
+        let run: Box<dyn Run> = if recorder::watches_packets(plan) {
+            let recorder = Recorder::new(plan);
+            let wants_delays = recorder.wants_latency();
+            Box::new(Core::new(plan, Wire::new(recorder, wants_delays, capture)))
+        } else {
+            Box::new(Core::new(plan, Wire::new(Silent, false, capture)))
+        };
+        Self { run }
+    }
+
+    /// Processes up to `max_events` events. Call until `done`; in between, the caller may look at
+    /// the progress or give up.
+    pub fn step(&mut self, max_events: u64) -> Progress {
+        self.run.step(max_events)
+    }
+
+    /// Ends the run, which need not be done, and hands out its records.
+    ///
+    /// # Errors
+    /// When the capture could not be written, or packets were not conserved.
+    pub fn finish(self) -> Result<Records, EngineError> {
+        self.run.finish()
+    }
+}
+
+/// Runs a plan to its end.
+///
+/// # Errors
+/// As [`Simulation::new`] and [`Simulation::finish`].
+pub fn run(plan: &Plan) -> Result<Records, EngineError> {
+    let mut simulation = Simulation::new(plan)?;
+    while !simulation.step(u64::MAX).done {}
+    simulation.finish()
+}
+
+/// The two forms of a run, with and without a recorder, behind one face.
+trait Run: Send {
+    fn step(&mut self, max_events: u64) -> Progress;
+    fn finish(self: Box<Self>) -> Result<Records, EngineError>;
+}
+
+/// One end of a connection.
+#[repr(C)]
+struct Endpoint {
+    alarm: Alarm,
+    /// First step of its packets.
+    path: u32,
+    /// Its packets tell when they leave the NIC's queue (TCP small queues).
+    announce: bool,
+    /// Packets sent and received.
+    sent: u64,
+    received: u64,
+    /// The flow is complete when so much is acknowledged.
+    goal: u64,
+    /// Payload delivered to the application, as far as the probe has been told.
+    told: u64,
+    connection: Connection,
+}
+
+/// What a flow needs at its start and its end.
+struct FlowState {
+    bytes: u64,
+    start: Instant,
+    end: Option<Instant>,
+}
+
+struct Core<P> {
+    now: Instant,
+    end: Instant,
+    events: EventQueue,
+    fabric: Fabric<Head>,
+    wire: Wire<P>,
+    endpoints: Vec<Endpoint>,
+    flows: Vec<FlowState>,
+    timelines: Vec<Timeline>,
+    names: Names,
+    stop_when_complete: bool,
+    flows_limited: u32,
+    flows_complete: u32,
+    processed: u64,
+    done: bool,
+}
+
+/// Names for errors.
+struct Names {
+    flows: Vec<String>,
+    links: Vec<String>,
+}
+
+impl<P: Probe + Tables + Send> Core<P> {
+    fn new(plan: &Plan, wire: Wire<P>) -> Self {
+        let links: Vec<_> = plan.links.iter().map(wiring::link).collect();
+        let queues = wiring::queues(plan);
+        let branches: Vec<_> = plan.branches.iter().map(wiring::branch).collect();
+        let mut core = Self {
+            now: Instant::ZERO,
+            end: Instant::from_ps(plan.end_ps),
+            events: EventQueue::new(),
+            fabric: Fabric::new(&links, &queues, &branches, plan.seed, PACKETS_RESERVED),
+            wire,
+            endpoints: Vec::with_capacity(2 * plan.flows.len()),
+            flows: Vec::with_capacity(plan.flows.len()),
+            timelines: plan.timelines.iter().map(wiring::timeline).collect(),
+            names: Names {
+                flows: plan.flows.iter().map(|flow| flow.name.clone()).collect(),
+                links: plan.links.iter().map(|link| link.name.clone()).collect(),
+            },
+            stop_when_complete: plan.stop_when_flows_complete,
+            flows_limited: plan.flows.iter().filter(|flow| flow.bytes > 0).count() as u32,
+            flows_complete: 0,
+            processed: 0,
+            done: false,
+        };
+        for (index, flow) in plan.flows.iter().enumerate() {
+            core.add_flow(plan, index as u32, flow);
+        }
+        for (index, timeline) in core.timelines.iter().enumerate() {
+            core.events.push(Event::new(timeline.next_at(), Rank::Timeline, index as u32, 0));
+        }
+        core
+    }
+
+    fn add_flow(&mut self, plan: &Plan, index: u32, flow: &Flow) {
+        let entry = congestion::find(&flow.variant).expect("the plan was validated");
+        let mut add = |side: &str, path: &[crate::plan::Step], stack: u32, client: bool| {
+            let config = wiring::stack(&plan.stacks[stack as usize]);
+            let seed = Stream::new(plan.seed, &format!("flow/{}/{side}/rule", flow.name)).next_u64();
+            let rule = (entry.new)(seed);
+            self.endpoints.push(Endpoint {
+                alarm: Alarm::IDLE,
+                path: self.fabric.add_path(&wiring::path(path)),
+                announce: config.limit_output_bytes.is_some(),
+                sent: 0,
+                received: 0,
+                goal: if client && flow.bytes > 0 { flow.bytes } else { u64::MAX },
+                told: 0,
+                connection: if client { Connection::client(config, rule) } else { Connection::server(config, rule) },
+            });
+        };
+        add("client", &flow.data_path, flow.src_stack, true);
+        add("server", &flow.ack_path, flow.dst_stack, false);
+        let start = Instant::from_ps(flow.start_ps);
+        self.flows.push(FlowState { bytes: flow.bytes, start, end: None });
+        self.events.push(Event::new(start, Rank::Start, index, 0));
+    }
+
+    fn progress(&self) -> Progress {
+        Progress {
+            now: self.now,
+            end: self.end,
+            events: self.processed,
+            flows_complete: self.flows_complete,
+            flows_limited: self.flows_limited,
+            done: self.done,
+        }
+    }
+
+    #[inline]
+    fn handle(&mut self, event: Event) {
+        match event.rank() {
+            Rank::Arrival => self.arrival(event.component(), PacketId(event.argument())),
+            Rank::LinkFree => {
+                let (fabric, mut ctx) = self.fabric();
+                fabric.link_free(&mut ctx, event.component());
+                self.tell_departures();
+            }
+            Rank::Timer => self.timer(event.component()),
+            Rank::Start => self.start(event.component()),
+            Rank::Timeline => self.timeline(event.component()),
+        }
+    }
+
+    #[inline]
+    fn fabric(&mut self) -> (&mut Fabric<Head>, Context<'_, EventQueue, Wire<P>>) {
+        let ctx = Context { now: self.now, schedule: &mut self.events, monitor: &mut self.wire };
+        (&mut self.fabric, ctx)
+    }
+
+    #[inline]
+    fn arrival(&mut self, link: u32, id: PacketId) {
+        let (fabric, mut ctx) = self.fabric();
+        let Some(id) = fabric.arrive(&mut ctx, link, id) else {
+            return self.tell_departures();
+        };
+        let packet = self.fabric.packet(id);
+        let index = packet.endpoint;
+        self.wire.received(self.now, id, packet);
+        let segment = self.wire.segment(id, &packet.body);
+        self.fabric.release(id);
+        let endpoint = &mut self.endpoints[index as usize];
+        endpoint.received += 1;
+        endpoint.connection.on_segment(self.now, &segment);
+        if P::LOOKS || !is_server(index) {
+            self.look_at(index);
+        }
+        self.drive(index);
+    }
+
+    /// Sees what a segment or a timer has changed: payload delivered, the window, the end of the flow.
+    #[inline]
+    fn look_at(&mut self, index: u32) {
+        let endpoint = &mut self.endpoints[index as usize];
+        let flow = flow_of(index);
+        if is_server(index) {
+            let delivered = endpoint.connection.delivered_bytes();
+            if delivered != endpoint.told {
+                self.wire.probe.delivered(self.now, flow, delivered - endpoint.told);
+                endpoint.told = delivered;
+            }
+            return;
+        }
+        if self.wire.probe.wants_window(self.now, flow) {
+            let row = endpoint.connection.window_row(flow, self.now);
+            self.wire.probe.window(row);
+        }
+        if endpoint.connection.acked_bytes() >= endpoint.goal {
+            endpoint.goal = u64::MAX;
+            self.flows[flow as usize].end = Some(self.now);
+            self.flows_complete += 1;
+            self.done |= self.stop_when_complete && self.flows_complete == self.flows_limited;
+        }
+    }
+
+    /// Sends what the endpoint has to send and sets its alarm.
+    #[inline]
+    fn drive(&mut self, index: u32) {
+        let now = self.now;
+        loop {
+            let endpoint = &mut self.endpoints[index as usize];
+            let Some(segment) = endpoint.connection.poll_transmit(now) else { break };
+            endpoint.sent += 1;
+            let bytes = IP_HEADER + segment.header_len() + segment.len;
+            let (path, announce) = (endpoint.path, endpoint.announce);
+            let id = self.fabric.create(peer_of(index), path, bytes, announce, Head::of(&segment));
+            self.wire.created(now, peer_of(index), id, &segment);
+            let (fabric, mut ctx) = self.fabric();
+            fabric.send(&mut ctx, id);
+            // A packet that found its NIC idle is gone at once.
+            while let Some(departure) = self.fabric.take_departure() {
+                self.endpoints[index as usize].connection.on_nic_freed(now, departure.bytes);
+            }
+        }
+        let endpoint = &mut self.endpoints[index as usize];
+        let deadline = endpoint.connection.poll_timeout();
+        if endpoint.alarm.set(deadline) {
+            self.events.push(Event::new(deadline, Rank::Timer, index, 0));
+        }
+    }
+
+    /// Tells senders that packets have left their NIC, which may let them send more.
+    #[inline]
+    fn tell_departures(&mut self) {
+        while let Some(departure) = self.fabric.take_departure() {
+            let index = peer_of(departure.endpoint);
+            self.endpoints[index as usize].connection.on_nic_freed(self.now, departure.bytes);
+            self.drive(index);
+        }
+    }
+
+    fn timer(&mut self, index: u32) {
+        let endpoint = &mut self.endpoints[index as usize];
+        if !endpoint.alarm.fired(self.now) {
+            return;
+        }
+        if endpoint.connection.poll_timeout() <= self.now {
+            endpoint.connection.on_timeout(self.now);
+            self.look_at(index);
+        }
+        self.drive(index);
+    }
+
+    fn start(&mut self, flow: u32) {
+        let bytes = self.flows[flow as usize].bytes;
+        let connection = &mut self.endpoints[client_of(flow) as usize].connection;
+        connection.open(self.now);
+        if bytes == 0 {
+            connection.write(self.now, u64::MAX);
+        } else {
+            connection.write(self.now, bytes);
+            connection.close(self.now);
+        }
+        self.drive(client_of(flow));
+    }
+
+    fn timeline(&mut self, index: u32) {
+        let mut ctx = Context { now: self.now, schedule: &mut self.events, monitor: &mut self.wire };
+        let timeline = &mut self.timelines[index as usize];
+        let (step, actions) = timeline.advance();
+        ctx.monitor.probe.circuit(CircuitRow { time_ns: ctx.now.as_ns(), timeline: index, step });
+        for action in actions {
+            self.fabric.apply(&mut ctx, action);
+        }
+        self.events.push(Event::new(timeline.next_at(), Rank::Timeline, index, 0));
+        self.tell_departures();
+    }
+
+    /// Every packet is delivered, lost or on its way, by flow, by link and in all.
+    fn check_conservation(&self) -> Result<(), EngineError> {
+        let mut in_flight = vec![0u64; self.endpoints.len()];
+        for packet in self.fabric.packets() {
+            in_flight[packet.endpoint as usize] += 1;
+        }
+        for (index, receiver) in self.endpoints.iter().enumerate() {
+            let index = index as u32;
+            let sent = self.endpoints[peer_of(index) as usize].sent;
+            let lost = self.fabric.lost(index);
+            let way = if is_server(index) { "data" } else { "ACKs" };
+            let place = || format!("flow \"{}\" ({way})", self.names.flows[flow_of(index) as usize]);
+            balance(place, sent, receiver.received, lost, in_flight[index as usize])?;
+        }
+        let census = self.fabric.census(self.now);
+        let found = census.queued + census.held + census.on_links;
+        balance(|| "the slab".into(), census.alive, 0, 0, found)
+    }
+
+    /// The events that are left know which packets are on which link.
+    fn check_links(&self, left: &[Event]) -> Result<(), EngineError> {
+        let mut under_way = vec![0u64; self.names.links.len()];
+        for event in left.iter().filter(|event| event.rank() == Rank::Arrival) {
+            under_way[event.component() as usize] += 1;
+        }
+        for (index, link) in self.fabric.link_totals(self.now).enumerate() {
+            let place = || format!("link \"{}\"", self.names.links[index]);
+            if link.settled {
+                // Such a link keeps its packets itself, with one event under way for the first.
+                let present = link.packets - link.arrived + link.waiting;
+                balance(place, present.min(1), 0, 0, under_way[index])?;
+            } else {
+                balance(place, link.packets, link.arrived, link.lost, under_way[index])?;
+            }
+        }
+        Ok(())
+    }
+
+    fn flow_table(&self) -> Table {
+        let mut columns = FlowColumns::default();
+        for (index, flow) in self.flows.iter().enumerate() {
+            let index = index as u32;
+            let client = &self.endpoints[client_of(index) as usize].connection;
+            let server = &self.endpoints[server_of(index) as usize].connection;
+            let window = client.window_row(index, self.now);
+            let counters = client.counters();
+            columns.push(FlowRow {
+                flow: index,
+                bytes: flow.bytes,
+                start_ns: flow.start.as_ns(),
+                end_ns: flow.end.map_or(NEVER_NS, Instant::as_ns),
+                fct_ns: flow.end.map_or(NEVER_NS, |end| (end - flow.start).as_ns()),
+                delivered_bytes: server.delivered_bytes(),
+                segments: counters.segments,
+                retransmits: counters.retransmits,
+                rtos: counters.rtos as u32,
+                tlps: counters.tlps as u32,
+                fast_recoveries: counters.fast_recoveries as u32,
+                spurious: counters.spurious as u32,
+                dup_acks: counters.dup_acks,
+                reordered: server.counters().reordered,
+                duplicates: server.counters().duplicates,
+                outstanding_bytes: window.bytes_in_flight,
+            });
+        }
+        columns.into_table()
+    }
+
+    fn link_table(&self) -> Table {
+        let mut columns = LinkColumns::default();
+        for (index, link) in self.fabric.link_totals(self.now).enumerate() {
+            columns.push(LinkRow {
+                link: index as u32,
+                packets: link.packets,
+                bytes: link.bytes,
+                lost: link.lost,
+                in_flight: link.packets - link.lost - link.arrived,
+            });
+        }
+        columns.into_table()
+    }
+}
+
+fn balance(
+    place: impl FnOnce() -> String,
+    sent: u64,
+    delivered: u64,
+    lost: u64,
+    in_flight: u64,
+) -> Result<(), EngineError> {
+    if sent == delivered + lost + in_flight {
+        return Ok(());
+    }
+    Err(EngineError::NotConserved { place: place(), sent, delivered, lost, in_flight })
+}
+
+impl<P: Probe + Tables + Send> Run for Core<P> {
+    fn step(&mut self, max_events: u64) -> Progress {
+        for _ in 0..max_events {
+            if self.done {
+                break;
+            }
+            let Some(event) = self.events.pop() else {
+                self.now = self.end;
+                self.done = true;
+                break;
+            };
+            if event.at() > self.end {
+                // It stays under way, so that the packets on the links can be counted.
+                self.events.push(event);
+                self.now = self.end;
+                self.done = true;
+                break;
+            }
+            self.now = event.at();
+            self.handle(event);
+            self.processed += 1;
+        }
+        self.progress()
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<Records, EngineError> {
+        self.check_conservation()?;
+        let left = std::mem::replace(&mut self.events, EventQueue::new()).into_events();
+        self.check_links(&left)?;
+        if let Some(capture) = self.wire.capture.take() {
+            capture.finish().map_err(EngineError::Capture)?;
+        }
+        let (flows, links) = (self.flow_table(), self.link_table());
+        let packet_hops = self.fabric.link_totals(self.now).map(|link| link.arrived).sum();
+        let (events, ended) = (self.processed, self.now);
+        let mut tables = vec![flows];
+        tables.extend(self.wire.probe.into_tables(ended));
+        tables.push(links);
+        Ok(Records { tables, packet_hops, events, ended })
+    }
+}
+
+/// A probe that ends in tables.
+trait Tables {
+    fn into_tables(self, end: Instant) -> Vec<Table>;
+}
+
+impl Tables for Recorder {
+    fn into_tables(self, end: Instant) -> Vec<Table> {
+        Recorder::into_tables(self, end)
+    }
+}
+
+impl Tables for Silent {
+    fn into_tables(self, end: Instant) -> Vec<Table> {
+        // The same tables as ever, empty.
+        Recorder::default().into_tables(end)
+    }
+}

@@ -1,0 +1,140 @@
+//! Turns the lists of a valid plan into what the fabric and TCP are configured with.
+
+use daybreak_fabric::{BranchConfig, LinkConfig, QueueConfig, circuit, control, queue};
+use daybreak_tcp::config::{BufferLimits, Config, EcnMode};
+use daybreak_units::{Duration, Instant, Rate};
+
+use crate::plan::{Action, Branch, Downtime, Link, Plan, Queue, Stack, Step, Timeline};
+
+pub(crate) fn link(link: &Link) -> LinkConfig {
+    LinkConfig {
+        rate: Rate::from_bps(link.rate_bps),
+        delay: Duration::from_ps(link.delay_ps),
+        framing_bytes: link.framing_bytes,
+        loss_ppb: link.loss_ppb,
+        stream: format!("link/{}/loss", link.name),
+    }
+}
+
+/// Every queue, and whether somebody has to look at its packets one by one.
+pub(crate) fn queues(plan: &Plan) -> Vec<QueueConfig> {
+    let watched = watched_queues(plan);
+    let config = |(queue, watched): (&Queue, bool)| QueueConfig {
+        kind: queue.kind.clone(),
+        limits: queue::Limits { packets: queue.limit_packets, bytes: queue.limit_bytes },
+        served_by: queue.served_by.clone(),
+        watched,
+    };
+    plan.queues.iter().zip(watched).map(config).collect()
+}
+
+fn watched_queues(plan: &Plan) -> Vec<bool> {
+    let mut links = vec![false; plan.links.len()];
+    let records = &plan.records;
+    for &link in records.tap_links.iter().chain(&records.bin_links).chain(&records.capture_links) {
+        links[link as usize] = true;
+    }
+    // Senders with TCP small queues are told when a packet leaves their host's queue.
+    let mut nodes = vec![false; plan.nodes.len()];
+    for flow in &plan.flows {
+        for (node, stack) in [(flow.src, flow.src_stack), (flow.dst, flow.dst_stack)] {
+            nodes[node as usize] |= plan.stacks[stack as usize].tcp_limit_output_bytes.is_some();
+        }
+    }
+    let on = |queue: &Queue| nodes[queue.node as usize] || queue.served_by.iter().any(|&link| links[link as usize]);
+    let mut watched: Vec<bool> = plan.queues.iter().map(on).collect();
+    for &queue in &records.queues {
+        watched[queue as usize] = true;
+    }
+    for action in plan.timelines.iter().flat_map(|timeline| &timeline.steps).flat_map(|step| &step.actions) {
+        if let Action::OpenGate { queue, .. } | Action::CloseGate { queue, .. } = *action {
+            watched[queue as usize] = true;
+        }
+    }
+    watched
+}
+
+pub(crate) fn branch(branch: &Branch) -> BranchConfig {
+    BranchConfig {
+        alternatives: branch.alternatives.iter().map(|steps| path(steps)).collect(),
+        initial: branch.initial,
+        hold_limit: branch.hold_limit_packets,
+    }
+}
+
+pub(crate) fn path(steps: &[Step]) -> Vec<daybreak_fabric::Step> {
+    let step = |&step: &Step| match step {
+        Step::Queue(index) => daybreak_fabric::Step::Queue(index),
+        Step::Branch(index) => daybreak_fabric::Step::Branch(index),
+    };
+    steps.iter().map(step).collect()
+}
+
+pub(crate) fn timeline(timeline: &Timeline) -> control::Timeline {
+    let steps = timeline.steps.iter().map(|step| control::TimelineStep {
+        offset: Duration::from_ps(step.offset_ps),
+        actions: step.actions.iter().map(action).collect(),
+    });
+    let period = Duration::from_ps(timeline.period_ps);
+    control::Timeline::new(Instant::from_ps(timeline.start_ps), period, steps.collect())
+}
+
+fn action(action: &Action) -> control::Action {
+    match *action {
+        Action::SetRoute { branch, alternative } => control::Action::SetRoute { branch, alternative },
+        Action::Darken { branch, downtime } => control::Action::Darken { branch, downtime: policy(downtime) },
+        Action::OpenGate { queue, link } => control::Action::OpenGate { queue, link },
+        Action::CloseGate { queue, link, downtime } => {
+            control::Action::CloseGate { queue, link, downtime: policy(downtime) }
+        }
+    }
+}
+
+fn policy(downtime: Downtime) -> circuit::Downtime {
+    match downtime {
+        Downtime::Drop => circuit::Downtime::Drop,
+        Downtime::Hold => circuit::Downtime::Hold,
+        Downtime::Drain => circuit::Downtime::Drain,
+        Downtime::MakeBeforeBreak => circuit::Downtime::MakeBeforeBreak,
+    }
+}
+
+/// The settings of an endpoint; what the plan does not say is Linux's default.
+pub(crate) fn stack(stack: &Stack) -> Config {
+    let buffer = |[min, default, max]: [u64; 3]| BufferLimits { min, default, max };
+    Config {
+        mtu: stack.mtu,
+        initial_window: stack.initial_window,
+        cwnd_clamp: stack.cwnd_clamp.unwrap_or(u32::MAX),
+        jiffy: Duration::from_ps(Duration::from_secs(1).as_ps() / u64::from(stack.hz)),
+        rto_min: Duration::from_ps(stack.rto_min_ps),
+        delayed_ack_min: Duration::from_ps(stack.delayed_ack_min_ps),
+        delayed_ack_max: Duration::from_ps(stack.delayed_ack_max_ps),
+        rmem: buffer(stack.tcp_rmem),
+        wmem: buffer(stack.tcp_wmem),
+        receive_autotuning: stack.tcp_moderate_rcvbuf,
+        adv_win_scale: stack.tcp_adv_win_scale,
+        window_scaling: stack.tcp_window_scaling,
+        timestamps: stack.tcp_timestamps,
+        sack: stack.tcp_sack,
+        dsack: stack.tcp_dsack,
+        frto: stack.tcp_frto != 0,
+        tail_loss_probe: stack.tcp_early_retrans == 3,
+        rack: stack.tcp_recovery & 1 != 0,
+        reordering: stack.tcp_reordering,
+        max_reordering: stack.tcp_max_reordering,
+        slow_start_after_idle: stack.tcp_slow_start_after_idle,
+        ecn: match stack.tcp_ecn {
+            0 => EcnMode::Off,
+            1 => EcnMode::On,
+            _ => EcnMode::Passive,
+        },
+        comp_sack_delay: Duration::from_ns(stack.tcp_comp_sack_delay_ns),
+        comp_sack_slack: Duration::from_ns(stack.tcp_comp_sack_slack_ns),
+        comp_sack_nr: stack.tcp_comp_sack_nr,
+        tso_max_bytes: stack.tso_max_bytes,
+        limit_output_bytes: stack.tcp_limit_output_bytes,
+        max_pacing_rate: stack.max_pacing_rate_bps.map_or(Rate::ZERO, Rate::from_bps),
+        ..Config::default()
+    }
+}
