@@ -19,7 +19,9 @@ impl Connection {
         if !self.receiver.accept(now, segment) {
             return;
         }
-        if segment.flags.contains(Flags::ACK) {
+        if self.sender.is_quiet() && segment.sack_count == 0 {
+            self.sender.on_quiet_ack(segment);
+        } else if segment.flags.contains(Flags::ACK) {
             self.sender.on_ack(segment);
         }
         let fin = segment.flags.contains(Flags::FIN);

@@ -15,7 +15,10 @@ impl Connection {
             self.output_handshake()
         };
         match &segment {
-            Some(segment) => self.sender.on_nic_queued(20 + segment.header_len() + segment.len),
+            Some(segment) if self.sender.counts_host_queue() => {
+                self.sender.on_nic_queued(20 + segment.header_len() + segment.len);
+            }
+            Some(_) => {}
             None => self.update_deadline(),
         }
         segment
@@ -26,11 +29,9 @@ impl Connection {
         if self.handshake.take_third() {
             return Some(self.pure_ack());
         }
-        if self.sender.window_probe_due {
-            let outgoing = self.sender.window_probe();
-            return Some(self.data_segment(outgoing));
-        }
-        if let Some(outgoing) = self.sender.next_outgoing() {
+        if !self.sender.is_quiet()
+            && let Some(outgoing) = self.sender.next_outgoing()
+        {
             return Some(self.data_segment(outgoing));
         }
         if self.receiver.ack_pending() {

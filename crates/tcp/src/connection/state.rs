@@ -116,7 +116,7 @@ impl Connection {
     /// No answer to our SYN or SYN-ACK: again, after twice the time.
     pub(super) fn on_handshake_timeout(&mut self) {
         if matches!(self.state, State::SynSent | State::SynReceived) {
-            self.sender.path.rtt.back_off();
+            self.sender.path.rtt.back_off(&self.sender.clock);
             self.sender.counters.rtos += 1;
             self.handshake.is_due = true;
         }

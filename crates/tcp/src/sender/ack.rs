@@ -107,6 +107,17 @@ struct RttSamples {
 }
 
 impl Sender {
+    /// The acknowledgement of a segment when nothing is out (see [`Sender::is_quiet`]): only its
+    /// window matters.
+    #[inline]
+    pub(crate) fn on_quiet_ack(&mut self, segment: &Segment) {
+        if segment.seq >= self.window_seq && segment.ack == self.snd_una {
+            self.window_seq = segment.seq;
+            self.snd_wnd = segment.window;
+            self.max_window = self.max_window.max(segment.window);
+        }
+    }
+
     /// Processes the acknowledgement of an acceptable segment.
     pub(crate) fn on_ack(&mut self, segment: &Segment) {
         let acked = segment.ack;

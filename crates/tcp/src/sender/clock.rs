@@ -46,6 +46,9 @@ impl Clock {
 
     #[inline]
     pub fn advance(&mut self, now: Instant) {
+        if now == self.now {
+            return;
+        }
         self.now = now;
         self.now_us = now.as_ps() / PS_PER_US;
         if now.as_ps() >= self.tick_end_ps {

@@ -99,7 +99,7 @@ pub(crate) struct Sender {
     /// The FIN has been sent.
     pub fin_sent: bool,
     reneging: bool,
-    pub window_probe_due: bool,
+    window_probe_due: bool,
     window_probes: u32,
     /// Timeouts since `snd_una` last advanced.
     retransmits: u32,
@@ -155,7 +155,7 @@ impl Sender {
                 sacked_out: 0,
                 lost_out: 0,
                 retrans_out: 0,
-                rtt: Rtt::new(jiffies(config.rto_initial), jiffies(config.rto_max), rto_min_us),
+                rtt: Rtt::new(&clock, jiffies(config.rto_initial), jiffies(config.rto_max), rto_min_us),
                 min_rtt: min_rtt::MinRtt::new(),
                 delivery: Default::default(),
                 usage: Default::default(),
@@ -219,7 +219,8 @@ impl Sender {
         self.snd_una = 1;
         self.snd_nxt = self.snd_nxt.max(1);
         self.clear_timer();
-        self.path.rtt = Rtt::new(self.rto_initial, self.path.rtt.rto_max(), self.path.rtt.rto_min_us());
+        let (rto_max, rto_min_us) = (self.path.rtt.rto_max(), self.path.rtt.rto_min_us());
+        self.path.rtt = Rtt::new(&self.clock, self.rto_initial, rto_max, rto_min_us);
         if let Some(rtt_us) = rtt_us {
             self.path.min_rtt.sample(self.clock.now_us, rtt_us.max(1));
             self.path.rtt.sample(&self.clock, rtt_us, self.snd_una, self.snd_nxt);
@@ -263,7 +264,7 @@ impl Sender {
     /// The present retransmission timeout.
     #[inline]
     pub fn rto(&self) -> Duration {
-        Duration::from_us(self.clock.us_in(self.path.rtt.rto))
+        Duration::from_us(self.path.rtt.rto_us())
     }
 
     fn min_rtt(&self) -> Duration {
@@ -298,6 +299,15 @@ impl Sender {
             TimerKind::WindowProbe => self.on_window_probe_timeout(),
             TimerKind::None => {}
         }
+    }
+
+    /// Nothing is out, nothing waits to be sent, no timer runs: the half of a pure receiver.
+    #[inline]
+    pub fn is_quiet(&self) -> bool {
+        self.path.packets_out == 0
+            && self.snd_nxt >= self.buffer.write_seq
+            && self.timer.kind == TimerKind::None
+            && (!self.buffer.closed || self.fin_sent)
     }
 
     /// When the sender wants to be called: its timer, or the next departure that pacing allows.

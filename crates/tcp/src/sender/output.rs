@@ -29,6 +29,9 @@ impl Sender {
         if self.path.probe.due {
             return self.send_loss_probe();
         }
+        if self.window_probe_due {
+            return Some(self.window_probe());
+        }
         if self.path.lost_out > self.path.retrans_out
             && self.resend == Resend::Lost
             && let Some(outgoing) = self.retransmit_lost()
@@ -301,7 +304,7 @@ impl Sender {
 
     /// The segment of a window probe.
     #[cold]
-    pub(crate) fn window_probe(&mut self) -> Outgoing {
+    fn window_probe(&mut self) -> Outgoing {
         self.window_probe_due = false;
         let room = self.window_end().saturating_sub(self.snd_nxt);
         let left = self.buffer.write_seq - self.snd_nxt;

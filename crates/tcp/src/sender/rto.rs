@@ -26,7 +26,7 @@ impl Sender {
         self.counters.rtos += 1;
         self.enter_loss();
         self.retransmits += 1;
-        self.path.rtt.back_off();
+        self.path.rtt.back_off(&self.clock);
         self.rto_retransmission = true;
         self.set_timer(TimerKind::Retransmit, self.path.rtt.rto);
     }

@@ -23,6 +23,8 @@ pub(crate) struct Rtt {
     round_end: u64,
     /// The timeout in jiffies, with back-off.
     pub rto: u64,
+    /// The same in microseconds.
+    rto_us: u64,
     rto_max: u64,
     /// Timeouts in a row without a new RTT sample.
     pub backoff: u32,
@@ -30,7 +32,7 @@ pub(crate) struct Rtt {
 
 impl Rtt {
     /// All times in jiffies but `rto_min_us`.
-    pub fn new(rto_initial: u64, rto_max: u64, rto_min_us: u32) -> Self {
+    pub fn new(clock: &Clock, rto_initial: u64, rto_max: u64, rto_min_us: u32) -> Self {
         Self {
             srtt_x8: 0,
             mdev_x4: 0,
@@ -39,6 +41,7 @@ impl Rtt {
             rto_min_us,
             round_end: 0,
             rto: rto_initial.min(rto_max),
+            rto_us: clock.us_in(rto_initial.min(rto_max)),
             rto_max,
             backoff: 0,
         }
@@ -58,6 +61,11 @@ impl Rtt {
     #[inline]
     pub fn rto_min_us(&self) -> u32 {
         self.rto_min_us
+    }
+    /// The timeout in microseconds.
+    #[inline]
+    pub fn rto_us(&self) -> u64 {
+        self.rto_us
     }
     pub fn rto_max(&self) -> u64 {
         self.rto_max
@@ -89,7 +97,11 @@ impl Rtt {
             }
         }
         let rto_us = u64::from(self.srtt_x8 >> 3) + u64::from(self.rttvar_us);
-        self.rto = clock.jiffies_in(rto_us).min(self.rto_max);
+        let rto = clock.jiffies_in(rto_us).min(self.rto_max);
+        if rto != self.rto {
+            self.rto = rto;
+            self.rto_us = clock.us_in(rto);
+        }
         self.backoff = 0;
     }
 
@@ -103,9 +115,10 @@ impl Rtt {
     }
 
     /// RFC 6298, rule 5.5: the timer expired.
-    pub fn back_off(&mut self) {
+    pub fn back_off(&mut self, clock: &Clock) {
         self.backoff += 1;
         self.rto = (self.rto * 2).min(self.rto_max);
+        self.rto_us = clock.us_in(self.rto);
     }
 }
 
@@ -115,7 +128,8 @@ mod tests {
     use daybreak_units::Duration;
 
     fn estimator() -> (Clock, Rtt) {
-        (Clock::new(Duration::from_ms(1), Duration::from_ms(1)), Rtt::new(1_000, 120_000, 200_000))
+        let clock = Clock::new(Duration::from_ms(1), Duration::from_ms(1));
+        (clock, Rtt::new(&clock, 1_000, 120_000, 200_000))
     }
 
     #[test]
@@ -160,9 +174,9 @@ mod tests {
 
     #[test]
     fn back_off_doubles_up_to_the_limit() {
-        let (_, mut rtt) = estimator();
+        let (clock, mut rtt) = estimator();
         for _ in 0..20 {
-            rtt.back_off();
+            rtt.back_off(&clock);
         }
         assert_eq!((rtt.rto, rtt.backoff), (120_000, 20));
     }

@@ -34,13 +34,17 @@ impl SmallQueue {
 }
 
 impl Sender {
-    /// A packet goes to the host's queue; returns its serial number.
+    /// A packet goes to the host's queue.
     #[inline]
     pub(crate) fn on_nic_queued(&mut self, ip_bytes: u32) {
-        if self.limit_output.is_some() {
-            self.small_queue.held += SmallQueue::charge(ip_bytes, self.segment_overhead);
-            self.small_queue.sent = self.small_queue.sent.wrapping_add(1);
-        }
+        self.small_queue.held += SmallQueue::charge(ip_bytes, self.segment_overhead);
+        self.small_queue.sent = self.small_queue.sent.wrapping_add(1);
+    }
+
+    /// Small queues are on: every packet must be told of.
+    #[inline]
+    pub(crate) fn counts_host_queue(&self) -> bool {
+        self.limit_output.is_some()
     }
 
     /// A packet has left the host's queue.

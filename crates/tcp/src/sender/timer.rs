@@ -55,8 +55,7 @@ impl Sender {
     #[inline]
     pub(crate) fn rto_left_us(&self) -> i64 {
         let sent_us = self.queue.first().map_or(self.clock.now_us, |first| first.sent_us);
-        let rto_us = self.clock.us_in(self.path.rtt.rto);
-        sent_us as i64 + rto_us as i64 - self.clock.now_us as i64
+        sent_us as i64 + self.path.rtt.rto_us() as i64 - self.clock.now_us as i64
     }
 
     /// RFC 6298, rules 5.1 to 5.3. When a probe or the reorder timer was set, time has already passed
