@@ -305,7 +305,7 @@ impl Sender {
     #[inline]
     pub fn is_quiet(&self) -> bool {
         self.path.packets_out == 0
-            && self.snd_nxt >= self.buffer.write_seq
+            && self.snd_nxt >= self.buffer.app_end()
             && self.timer.kind == TimerKind::None
             && (!self.buffer.closed || self.fin_sent)
     }

@@ -38,6 +38,12 @@ impl SendBuffer {
         Self { app_end: 1, write_seq: 1, size, max, capacity: 0, full: false, closed: false }
     }
 
+    /// End of what the application has asked to send.
+    #[inline]
+    pub fn app_end(&self) -> u64 {
+        self.app_end
+    }
+
     /// The application waits for room.
     #[inline]
     pub fn is_full(&self) -> bool {
