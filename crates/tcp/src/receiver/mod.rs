@@ -17,9 +17,9 @@ use daybreak_units::{Duration, Instant};
 use self::ack_policy::{AckPolicy, Arrival, Decision, ECN_QUICKACKS, MAX_QUICKACKS};
 use self::reassembly::OutOfOrder;
 use self::sack_list::{Dsack, SackList};
-use self::window::{ReceiveWindow, SEGMENT_OVERHEAD};
+use self::window::{ReceiveWindow, buffer_size, truesize};
 use crate::config::Config;
-use crate::{Ecn, Flags, Segment};
+use crate::{Ecn, Flags, SackBlock, Segment};
 
 mod ack_policy;
 mod reassembly;
@@ -102,6 +102,9 @@ pub struct Receiver {
     window: ReceiveWindow,
     sacks: SackList,
     dsack: Dsack,
+    /// A segment that joins the SACK list once the pending ACK, about the list before it, has gone,
+    /// and the smoothed RTT for the compression of its own ACK.
+    joins_after_ack: Option<(SackBlock, Duration)>,
     negotiated: Negotiated,
     /// A CE mark is echoed until the peer says CWR (RFC 3168, section 6.1.3).
     echo_ce: bool,
@@ -129,6 +132,7 @@ impl Receiver {
             window: ReceiveWindow::new(config),
             sacks: SackList::default(),
             dsack: Dsack::default(),
+            joins_after_ack: None,
             negotiated: Negotiated {
                 window_scaling: config.window_scaling,
                 timestamps: config.timestamps,
@@ -234,12 +238,16 @@ impl Receiver {
             }
             self.acknowledge_quickly(MAX_QUICKACKS);
         } else {
-            self.take_out_of_order(segment, end);
+            self.take_out_of_order(segment, end, timing);
+            if self.joins_after_ack.is_some() {
+                self.ack_pending = true;
+                return Received::default();
+            }
             taken = self.queue.memory();
         }
         let fin = before <= self.fin_seq && self.fin_seq < self.rcv_nxt;
         let delivered = self.rcv_nxt - before - u64::from(fin);
-        self.decide(now, delivered, taken, timing);
+        self.decide(now, delivered, end, taken, timing);
         Received { delivered, fin }
     }
 
@@ -271,7 +279,7 @@ impl Receiver {
     /// SACK and DSACK blocks, `ts_ecr` and ECE. Takes note that an ACK was sent: nothing is pending
     /// or delayed afterwards. `ts_val` is the sender's.
     #[inline]
-    pub fn fill_ack(&mut self, _now: Instant, segment: &mut Segment) {
+    pub fn fill_ack(&mut self, now: Instant, segment: &mut Segment) {
         if !self.offer_settled {
             self.window.offer(self.rcv_nxt, self.queue.memory(), self.policy.rcv_mss());
         }
@@ -291,6 +299,12 @@ impl Receiver {
             self.dsack = Dsack::default();
         }
         self.counters.compressed_acks += u64::from(self.policy.on_ack_sent());
+        if let Some((block, srtt)) = self.joins_after_ack.take() {
+            self.sacks.report(block);
+            self.policy.schedule();
+            let decision = self.policy.compress(now, self.rcv_nxt, self.window.rcv_rtt_us8(), srtt);
+            self.ack_pending = decision == Decision::Now;
+        }
     }
 
     /// Data was sent (not a pure ACK): for the choice between delayed and quick ACKs (pingpong mode).
@@ -335,8 +349,7 @@ impl Receiver {
             self.policy.on_in_order(now, arrival, self.window.rcv_wnd(), timing.rto);
             self.window.rtt_by_window(now, end);
             self.check_ce(segment);
-            // The payload lies in pages of its own, so the rest of the cost is not held against it.
-            let cost = u64::from(segment.len);
+            let cost = truesize(segment.len);
             if segment.len >= GROWTH_MIN && self.window.grow(segment.len, cost, taken, self.policy.rcv_mss()) {
                 self.policy.on_window_growth();
             }
@@ -358,14 +371,13 @@ impl Receiver {
     }
 
     /// The segment lies beyond a hole.
-    fn take_out_of_order(&mut self, segment: &Segment, end: u64) {
+    fn take_out_of_order(&mut self, segment: &Segment, end: u64, timing: SenderTiming) {
         self.check_ce(segment);
         self.policy.schedule();
         self.counters.reordered += 1;
         let taken = self.queue.memory();
-        let cost = truesize(segment.len);
         let mut dsack = self.dsack;
-        let is_new = self.queue.insert(segment.seq, end, cost, &mut dsack);
+        let is_new = self.queue.insert(segment.seq, end, buffer_size(segment.len), &mut dsack);
         if segment.flags.contains(Flags::FIN) {
             self.fin_seq = end - 1;
         }
@@ -378,18 +390,21 @@ impl Receiver {
         if self.dsack_enabled {
             self.dsack = dsack;
         }
-        if self.sacks.report(segment.seq, end) && self.policy.compressed() > 0 {
-            self.policy.demand();
+        let block = SackBlock { start: segment.seq, end };
+        if self.policy.compressed() > 0 && self.sacks.is_pushed_back_by(block) {
+            self.joins_after_ack = Some((block, timing.srtt));
+        } else {
+            self.sacks.report(block);
         }
-        if is_new && self.window.grow(segment.len, cost, taken, self.policy.rcv_mss()) {
+        if is_new && self.window.grow(segment.len, truesize(segment.len), taken, self.policy.rcv_mss()) {
             self.policy.on_window_growth();
         }
     }
 
-    /// The ACK for what has just been queued: now, after the application's read, or later. `taken` is
-    /// the memory of the buffer before the read.
+    /// The ACK for what has just been queued: now, after the application's read, or later. The segment
+    /// ended at `end`, and `taken` is the memory of the buffer before the read.
     #[inline]
-    fn decide(&mut self, now: Instant, delivered: u64, taken: u64, timing: SenderTiming) {
+    fn decide(&mut self, now: Instant, delivered: u64, end: u64, taken: u64, timing: SenderTiming) {
         let unacked = self.rcv_nxt - self.window.rcv_wup();
         let rcv_mss = self.policy.rcv_mss();
         let mut window_open = false;
@@ -415,7 +430,8 @@ impl Receiver {
             };
         }
         if delivered > 0 {
-            self.window.adjust_space(now, self.rcv_nxt);
+            // Segment by segment: what a filled hole sets free counts for the next round trip.
+            self.window.adjust_space(now, end);
         }
         if decision == Decision::Later
             && (self.policy.due_after_read(unacked, self.queue.is_empty()) || self.window_doubles(delivered))
@@ -511,10 +527,4 @@ impl Receiver {
             self.window.rtt_by_timestamp(u64::from(ticks.max(1)) * tick_us);
         }
     }
-}
-
-/// What a segment costs of the receive buffer.
-#[inline]
-fn truesize(len: u32) -> u64 {
-    u64::from(len) + SEGMENT_OVERHEAD
 }

@@ -50,23 +50,33 @@ impl SackList {
         self.count == 0
     }
 
-    /// A segment `start..end` joined the out-of-order queue, or repeated a part of it. Its block moves
-    /// to the front. True when this pushed back a block so far that the peer may never have been told
-    /// of it: then an ACK that was being held back should go.
-    pub(super) fn report(&mut self, start: u64, end: u64) -> bool {
-        let segment = SackBlock { start, end };
+    /// A segment joined the out-of-order queue, or repeated a part of it. Its block moves to the front.
+    pub(super) fn report(&mut self, segment: SackBlock) {
         let count = usize::from(self.count);
-        if let Some(at) = self.blocks[..count].iter_mut().position(|block| join(block, segment)) {
+        if let Some(at) = self.position(segment) {
+            join(&mut self.blocks[at], segment);
             self.blocks[..=at].rotate_right(1);
             self.merge_into_first();
-            return at >= ALWAYS_CARRIED;
+            return;
         }
-        let full = count == REMEMBERED;
-        let kept = count - usize::from(full);
+        let kept = count.min(REMEMBERED - 1);
         self.blocks[..=kept].rotate_right(1);
         self.blocks[0] = segment;
         self.count = (kept + 1) as u8;
-        full
+    }
+
+    /// Reporting this segment would push back or forget a block that the peer may never have been told
+    /// of: an ACK that is being held back should go first.
+    pub(super) fn is_pushed_back_by(&self, segment: SackBlock) -> bool {
+        match self.position(segment) {
+            Some(at) => at >= ALWAYS_CARRIED,
+            None => usize::from(self.count) == REMEMBERED,
+        }
+    }
+
+    /// The first block that the segment overlaps or touches.
+    fn position(&self, segment: SackBlock) -> Option<usize> {
+        self.blocks[..usize::from(self.count)].iter().position(|block| joins(*block, segment))
     }
 
     /// Forgets the blocks that the cumulative acknowledgement has reached.
@@ -109,9 +119,14 @@ impl SackList {
     }
 }
 
+/// The two overlap or touch.
+fn joins(block: SackBlock, other: SackBlock) -> bool {
+    other.start <= block.end && block.start <= other.end
+}
+
 /// Makes `block` the union when the two overlap or touch.
 fn join(block: &mut SackBlock, other: SackBlock) -> bool {
-    let joined = other.start <= block.end && block.start <= other.end;
+    let joined = joins(*block, other);
     if joined {
         block.start = block.start.min(other.start);
         block.end = block.end.max(other.end);
@@ -134,13 +149,13 @@ mod tests {
         // Case 2: segments of 500 bytes, the first (5000) lost, the next seven arrive.
         let mut list = SackList::default();
         for start in (5500..9000).step_by(500) {
-            assert!(!list.report(start, start + 500));
+            list.report(SackBlock { start, end: start + 500 });
         }
         assert_eq!(blocks(&list, Dsack::default(), 3), [(5500, 9000)]);
         // Case 3: every other segment lost: the most recent first.
         let mut list = SackList::default();
         for start in [5500, 6500, 7500, 8500] {
-            list.report(start, start + 500);
+            list.report(SackBlock { start, end: start + 500 });
         }
         assert_eq!(blocks(&list, Dsack::default(), 4), [(8500, 9000), (7500, 8000), (6500, 7000), (5500, 6000)]);
     }
@@ -149,10 +164,12 @@ mod tests {
     fn the_changed_block_moves_to_the_front_and_swallows_its_neighbours() {
         let mut list = SackList::default();
         for start in [100, 300, 500] {
-            list.report(start, start + 100);
+            list.report(SackBlock { start, end: start + 100 });
         }
         // The list is now 500, 300, 100; 200..300 joins the second, which then reaches the third.
-        assert!(!list.report(200, 300), "the first two blocks are in every ACK");
+        let segment = SackBlock { start: 200, end: 300 };
+        assert!(!list.is_pushed_back_by(segment), "the first two blocks are in every ACK");
+        list.report(segment);
         assert_eq!(blocks(&list, Dsack::default(), 3), [(100, 400), (500, 600)]);
     }
 
@@ -160,9 +177,11 @@ mod tests {
     fn a_fifth_block_drops_the_oldest() {
         let mut list = SackList::default();
         for start in [100, 300, 500, 700] {
-            assert!(!list.report(start, start + 100));
+            list.report(SackBlock { start, end: start + 100 });
         }
-        assert!(list.report(900, 1000));
+        let segment = SackBlock { start: 900, end: 1000 };
+        assert!(list.is_pushed_back_by(segment));
+        list.report(segment);
         assert_eq!(blocks(&list, Dsack::default(), 4), [(900, 1000), (700, 800), (500, 600), (300, 400)]);
     }
 
@@ -170,7 +189,7 @@ mod tests {
     fn a_dsack_comes_first_and_takes_a_place() {
         let mut list = SackList::default();
         for start in [100, 300, 500] {
-            list.report(start, start + 100);
+            list.report(SackBlock { start, end: start + 100 });
         }
         let mut dsack = Dsack::default();
         dsack.set(0, 50);
@@ -181,7 +200,7 @@ mod tests {
     fn the_cumulative_acknowledgement_removes_what_it_reached() {
         let mut list = SackList::default();
         for start in [100, 300] {
-            list.report(start, start + 100);
+            list.report(SackBlock { start, end: start + 100 });
         }
         list.remove_below(200);
         assert_eq!(blocks(&list, Dsack::default(), 3), [(300, 400)]);

@@ -1,7 +1,7 @@
 //! The receive window: how much is offered, and how buffer and offer grow with the flow.
 //!
-//! Follows Linux 6.1. A segment costs its `truesize`, payload plus [`SEGMENT_OVERHEAD`], of the receive
-//! buffer, and `tcp_adv_win_scale` says which part of the buffer is offered as window. Three limits
+//! Follows Linux 6.1. A segment costs its [`truesize`] of the receive buffer, and `tcp_adv_win_scale`
+//! says which part of the buffer is offered as window. Three limits
 //! stand above the offer: the free part of the buffer; `window_clamp`, the offer of an empty buffer;
 //! and `rcv_ssthresh`, which starts low and grows with what arrives. Dynamic right-sizing (Fisk and
 //! Feng, LANL 2001) grows the buffer to what the application reads in a round trip.
@@ -13,18 +13,46 @@ use daybreak_units::Instant;
 
 use crate::config::Config;
 
-/// What the kernel charges for a segment beyond its payload: `sk_buff` (256 bytes), shared info (320)
-/// and the sender's header room, which `kmalloc` rounds to 1024 with the shared info. This is the
-/// charge of a segment that came over veth, where the receiver gets the sender's buffers.
-pub(super) const SEGMENT_OVERHEAD: u64 = 1_280;
-/// The same without the rounding and with the largest header (256), as right-sizing estimates it.
-const ESTIMATED_OVERHEAD: u64 = 832;
+/// Headers of a frame: Ethernet, IP, and TCP with timestamps.
+const FRAME_HEADERS: u32 = 14 + 20 + 32;
+/// Headroom of a frame that a driver leaves in front.
+const HEADROOM: u32 = 16;
+const PAGE: u32 = 4_096;
+/// `sk_buff`, rounded to cache lines.
+const SK_BUFF: u32 = 256;
+/// `skb_shared_info`, at the end of every buffer.
+const SHARED_INFO: u32 = 320;
+/// What the header part of a segment in pages costs: 512 bytes of buffer and the `sk_buff`.
+const PAGED_HEAD: u32 = 512 + SK_BUFF;
+/// Overhead that right-sizing assumes for a segment: the largest TCP header with its headroom.
+const ESTIMATED_OVERHEAD: u64 = (192 + SK_BUFF + SHARED_INFO) as u64;
 /// Segments in the initial window that right-sizing assumes (RFC 6928).
 const INITIAL_WINDOW_SEGMENTS: u32 = 10;
 /// Largest shift of RFC 7323, section 2.3.
 const MAX_WINDOW_SCALE: u8 = 14;
 /// Largest value of the window field.
 const MAX_FIELD: u64 = 65_535;
+
+/// What a segment of `len` bytes costs of the receive buffer when it arrives: a frame below a page
+/// lies in one buffer, a power of two in size as `kmalloc` gives them, and a larger one in pages. So
+/// 1448 bytes cost 2304 and 8948 bytes 13056. This is a frame from a packet socket, as in the kernel
+/// engine; common drivers charge about the same.
+#[inline]
+pub(super) fn truesize(len: u32) -> u64 {
+    let frame = len + FRAME_HEADERS;
+    if frame + HEADROOM < PAGE {
+        buffer_size(len)
+    } else {
+        u64::from(PAGED_HEAD + (frame - 14).next_multiple_of(PAGE))
+    }
+}
+
+/// The same in the out-of-order queue, where the kernel recalculates it as one buffer: a NIC without
+/// scatter-gather, as in the kernel engine, has put large frames into one as well. 8948 bytes: 16640.
+pub(super) fn buffer_size(len: u32) -> u64 {
+    let filled = (len + FRAME_HEADERS + HEADROOM).next_multiple_of(64) + SHARED_INFO;
+    u64::from(filled.next_power_of_two() + SK_BUFF)
+}
 
 /// State of the receive window. Bytes, unless a field says otherwise.
 #[derive(Clone, Debug)]
@@ -246,12 +274,12 @@ impl ReceiveWindow {
         0
     }
 
-    /// RTT by an echoed timestamp: at least a tick. Smoothed by an eighth.
+    /// RTT by an echoed timestamp: at least a tick. A lower one counts at once (6.1.y; the first 6.1 did
+    /// not), a higher one is smoothed by an eighth.
     pub(super) fn rtt_by_timestamp(&mut self, sample_us: u64) {
-        self.rcv_rtt_us8 = match self.rcv_rtt_us8 {
-            0 => sample_us * 8,
-            smoothed => smoothed - smoothed / 8 + sample_us,
-        };
+        let smoothed = self.rcv_rtt_us8;
+        let is_lower = smoothed == 0 || sample_us * 8 < smoothed;
+        self.rcv_rtt_us8 = if is_lower { sample_us * 8 } else { smoothed - smoothed / 8 + sample_us };
     }
 
     /// RTT by the time that one window takes to arrive: an upper bound, so the least counts.
@@ -399,27 +427,38 @@ mod tests {
         assert_eq!(window.rcv_rtt_us8, 8_000);
         // 28960 bytes in the first round trip, twice the assumed 14480:
         // steady = 2 * 28960 + 16 * 1448 = 81088; growth = 81088 * 14480 / 14480 = 81088;
-        // (81088 + 2 * 81088) / 1448 = 168 segments; one costs 1448 + 832 = 2280, plus 128 until
-        // half of it reaches 1448: 2920. 168 * 2920 = 490560.
+        // (81088 + 2 * 81088) / 1448 = 168 segments; one costs 1448 + 768 = 2216, plus 128 until
+        // half of it reaches 1448: 2984. 168 * 2984 = 501312.
         window.adjust_space(Instant::ZERO + daybreak_units::Duration::from_ms(1), 1 + 28_960);
-        assert_eq!(window.rcvbuf, 490_560);
-        assert_eq!(window.window_clamp, 245_280);
+        assert_eq!(window.rcvbuf, 501_312);
+        assert_eq!(window.window_clamp, 250_656);
         assert_eq!(window.space, 28_960);
         // Less in the next round trip: nothing changes but the start of the count.
         window.adjust_space(Instant::ZERO + daybreak_units::Duration::from_ms(2), 1 + 40_000);
-        assert_eq!((window.rcvbuf, window.space, window.space_from), (490_560, 28_960, 40_001));
+        assert_eq!((window.rcvbuf, window.space, window.space_from), (501_312, 28_960, 40_001));
+    }
+
+    #[test]
+    fn segments_cost_what_a_kernel_was_seen_to_charge() {
+        // Linux 6.1.192: rcv_ssthresh stopped at 423264 = (48 * 17908 - 13056) / 2 with 8948-byte segments.
+        assert_eq!(truesize(1_448), 2_304);
+        assert_eq!(truesize(8_948), 13_056);
+        assert_eq!(truesize(1), 512 + 256);
+        // Above a hole it stopped at 3677480 = (7521360 - 10 * 16640) / 2 after ten such segments.
+        assert_eq!(buffer_size(1_448), 2_304);
+        assert_eq!(buffer_size(8_948), 16_640);
     }
 
     #[test]
     fn the_offer_grows_by_two_segments_for_each_that_arrives() {
         let mut window = established(&Config::default());
-        window.rcvbuf = 490_560;
-        window.window_clamp = 245_280;
-        assert!(window.grow(1_448, 1_448, 2_728, 1_448));
+        window.rcvbuf = 501_312;
+        window.window_clamp = 250_656;
+        assert!(window.grow(1_448, 2_304, 2_304, 1_448));
         assert_eq!(window.rcv_ssthresh, 64_088 + 2 * 1_448);
-        // Ever more, up to what the buffer offers beside the segment itself: (490560 - 2728) / 2.
-        while window.grow(1_448, 1_448, 2_728, 1_448) {}
-        assert_eq!(window.rcv_ssthresh, 243_916);
+        // Ever more, up to what the buffer offers beside the segment itself: (501312 - 2304) / 2.
+        while window.grow(1_448, 2_304, 2_304, 1_448) {}
+        assert_eq!(window.rcv_ssthresh, 249_504);
     }
 
     #[test]

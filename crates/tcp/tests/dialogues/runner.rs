@@ -200,7 +200,7 @@ impl<'a> Run<'a> {
             segment.window = pattern.window.unwrap_or(65_535);
         } else {
             self.peer_window = pattern.window.unwrap_or(self.peer_window);
-            if self.peer_window % (1 << self.peer_scale) != 0 {
+            if !self.peer_window.is_multiple_of(1 << self.peer_scale) {
                 return Err(format!("win {} is not a multiple of 2^{}", self.peer_window, self.peer_scale));
             }
             segment.window = self.peer_window;

@@ -226,7 +226,7 @@ impl Parser {
             let own_ecn = if self.script.config.ecn == EcnMode::On { Flags::ECE.with(Flags::CWR) } else { Flags::default() };
             self.push(What::Open);
             self.push(What::Leaves(Pattern { flags: syn.flags.with(own_ecn), ..syn }));
-            self.now = self.now + rtt;
+            self.now += rtt;
             self.push(What::Arrives(answer));
             self.push(What::Leaves(ack));
         } else {
@@ -235,7 +235,7 @@ impl Parser {
             let own_ecn = if granted { Flags::ECE } else { Flags::default() };
             self.push(What::Arrives(ask));
             self.push(What::Leaves(Pattern { flags: syn_ack.flags.with(own_ecn), ..syn_ack }));
-            self.now = self.now + rtt;
+            self.now += rtt;
             self.push(What::Arrives(ack));
         }
         Ok(())
