@@ -33,28 +33,13 @@ fn transfer(path: Path, variant: &str, bytes: u64, every: Duration) -> (Pair, Ve
     pair.start(bytes);
     let end = Instant::ZERO + Duration::from_secs(30);
     let rows = pair.run(end, every, |pair| pair.client.acked_bytes() == bytes);
-    assert_eq!(
-        pair.client.acked_bytes(),
-        bytes,
-        "{variant} did not finish by {}",
-        pair.now
-    );
+    assert_eq!(pair.client.acked_bytes(), bytes, "{variant} did not finish by {}", pair.now);
     assert_eq!(pair.server.delivered_bytes(), bytes, "{variant}");
     let counters = pair.client.counters();
     let sent_once = bytes.div_ceil(u64::from(path.mtu) - 52);
-    assert_eq!(
-        pair.offered, counters.segments,
-        "{variant}: every segment went to the bottleneck"
-    );
-    assert_eq!(
-        counters.segments - counters.retransmits,
-        sent_once,
-        "{variant}"
-    );
-    assert_eq!(
-        counters.retransmits, pair.dropped,
-        "{variant}: sent again is what was lost, and no more"
-    );
+    assert_eq!(pair.offered, counters.segments, "{variant}: every segment went to the bottleneck");
+    assert_eq!(counters.segments - counters.retransmits, sent_once, "{variant}");
+    assert_eq!(counters.retransmits, pair.dropped, "{variant}: sent again is what was lost, and no more");
     assert_eq!((counters.rtos, counters.spurious), (0, 0), "{variant}");
     (pair, rows)
 }
@@ -67,22 +52,10 @@ fn every_rule_fills_ten_gigabit() {
         // 8948 of 9014 bytes are payload: 0.2163 s at line rate. 99 % of it, with handshake and start.
         let line = bytes as f64 * 9_014.0 / 8_948.0 * 0.8e-9;
         let share = line / pair.now.as_secs_f64();
-        assert!(
-            share > 0.99 && share <= 1.0,
-            "{}: {share} of the link",
-            entry.name
-        );
+        assert!(share > 0.99 && share <= 1.0, "{}: {share} of the link", entry.name);
         // The path holds 6 segments, the buffer 350, the NIC a few; what is lost is not known at once.
-        let most = rows
-            .iter()
-            .map(|row| u64::from(row.in_flight))
-            .max()
-            .unwrap_or(0);
-        assert!(
-            most <= 350 + 6 + 8 + pair.dropped,
-            "{}: {most} in flight",
-            entry.name
-        );
+        let most = rows.iter().map(|row| u64::from(row.in_flight)).max().unwrap_or(0);
+        assert!(most <= 350 + 6 + 8 + pair.dropped, "{}: {most} in flight", entry.name);
         assert!(pair.max_queue <= 350, "{}", entry.name);
     }
 }
@@ -90,20 +63,10 @@ fn every_rule_fills_ten_gigabit() {
 #[test]
 fn every_rule_recovers_from_one_loss() {
     for entry in REGISTRY {
-        let path = Path {
-            mtu: 9_000,
-            buffer: 3_000,
-            drop: Some(200),
-            ..METRO
-        };
+        let path = Path { mtu: 9_000, buffer: 3_000, drop: Some(200), ..METRO };
         let (pair, _) = transfer(path, entry.name, 8_948_000, Duration::from_ms(1));
         let counters = pair.client.counters();
-        assert_eq!(
-            (counters.retransmits, counters.fast_recoveries),
-            (1, 1),
-            "{}",
-            entry.name
-        );
+        assert_eq!((counters.retransmits, counters.fast_recoveries), (1, 1), "{}", entry.name);
     }
 }
 
@@ -113,29 +76,14 @@ fn every_rule_recovers_from_one_loss() {
 #[test]
 fn the_kernel_over_the_metro_path() {
     // (variant, retransmissions, ssthresh after the last recovery, seconds)
-    let kernel = [
-        ("reno", 1_659, 828, 2.322),
-        ("cubic", 83, 1_217, 2.321),
-        ("bbr", 1_732, 962, 2.324),
-    ];
+    let kernel = [("reno", 1_659, 828, 2.322), ("cubic", 83, 1_217, 2.321), ("bbr", 1_732, 962, 2.324)];
     for (variant, retransmits, ssthresh, seconds) in kernel {
         let (pair, rows) = transfer(METRO, variant, 256 << 20, Duration::from_ms(1));
         let ours = pair.client.counters().retransmits;
-        assert!(
-            ours.abs_diff(retransmits) * 100 <= retransmits,
-            "{variant}: {ours} of {retransmits} again"
-        );
+        assert!(ours.abs_diff(retransmits) * 100 <= retransmits, "{variant}: {ours} of {retransmits} again");
         let last = rows[rows.len() - 1];
-        assert!(
-            last.ssthresh.abs_diff(ssthresh) <= 2,
-            "{variant}: {} of {ssthresh}",
-            last.ssthresh
-        );
-        assert!(
-            (pair.now.as_secs_f64() / seconds - 1.0).abs() < 0.001,
-            "{variant}: {}",
-            pair.now
-        );
+        assert!(last.ssthresh.abs_diff(ssthresh) <= 2, "{variant}: {} of {ssthresh}", last.ssthresh);
+        assert!((pair.now.as_secs_f64() / seconds - 1.0).abs() < 0.001, "{variant}: {}", pair.now);
     }
 }
 
@@ -144,23 +92,22 @@ fn the_kernel_over_the_metro_path() {
 #[test]
 fn cubic_grows_as_the_kernel_after_a_loss() {
     let (_, rows) = transfer(METRO, "cubic", 256 << 20, Duration::from_ms(1));
-    let loss = rows
-        .iter()
-        .position(|row| row.state == 3)
-        .expect("CUBIC loses once");
-    for (ms, above) in [
-        (60, 3),
-        (210, 24),
-        (510, 65),
-        (1_110, 139),
-        (1_710, 205),
-        (2_010, 234),
-    ] {
+    let loss = rows.iter().position(|row| row.state == 3).expect("CUBIC loses once");
+    for (ms, above) in [(60, 3), (210, 24), (510, 65), (1_110, 139), (1_710, 205), (2_010, 234)] {
         let row = rows[loss + ms];
         let ours = row.cwnd - row.ssthresh;
-        assert!(
-            ours.abs_diff(above) <= 1,
-            "{ms} ms after the loss: {ours} of {above}"
-        );
+        assert!(ours.abs_diff(above) <= 1, "{ms} ms after the loss: {ours} of {above}");
     }
+}
+
+/// Linux 6.1 with default buffers over a NIC and a link of 10 Gbit/s and 40 us: HyStart ends slow start
+/// at 24 segments within the first 340 us. It does so only if the receiver acknowledges 1, 2, 3, 4, 6, 8,
+/// 9, 10, 11, 12 ... segments, which takes PSH after each half of the window.
+#[test]
+fn hystart_exits_where_the_kernel_does() {
+    let path = Path { nic: DATA_CENTRE.rate, ..DATA_CENTRE };
+    let (_, rows) = transfer(path, "cubic", 8 << 20, Duration::from_us(20));
+    let exit = rows.iter().find(|row| row.ssthresh < u32::MAX).expect("HyStart ends slow start");
+    assert_eq!(exit.ssthresh, 24);
+    assert!(exit.time_ns <= 340_000, "{}", exit.time_ns);
 }

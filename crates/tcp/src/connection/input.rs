@@ -56,6 +56,7 @@ impl Connection {
                     self.handshake.is_due = true;
                 } else if segment.flags.contains(Flags::ACK) && segment.ack >= 1 {
                     self.sender.snd_wnd = segment.window;
+                    self.sender.max_window = segment.window;
                     self.finish_handshake(segment);
                     self.input_synchronised(segment);
                 }

@@ -145,6 +145,7 @@ impl Connection {
             && !segment.flags.contains(Flags::CWR);
         self.negotiate(segment, ecn);
         self.sender.snd_wnd = segment.window;
+        self.sender.max_window = segment.window;
         self.finish_handshake(segment);
         self.handshake.third_due = true;
     }

@@ -67,7 +67,9 @@ pub(crate) struct Sender {
     /// Timestamp that the latest ACK echoes.
     echoed: u32,
     /// Largest window that the peer has offered.
-    max_window: u32,
+    pub max_window: u32,
+    /// End of the last segment that was sent with PSH.
+    pushed_seq: u64,
     queue: Queue,
     pub path: Path,
     pub timer: Timer,
@@ -146,6 +148,7 @@ impl Sender {
             window_seq: 0,
             echoed: 0,
             max_window: 0,
+            pushed_seq: 1,
             queue: Queue::new(),
             path: Path {
                 window,

@@ -110,12 +110,17 @@ impl Sender {
         if len < self.mss {
             self.small_end = self.snd_nxt;
         }
+        // Linux also pushes after half of the largest window, so that the receiver does not sit on it.
+        let push = last || seq + u64::from(len) > self.pushed_seq + u64::from(self.max_window / 2);
+        if push {
+            self.pushed_seq = seq + u64::from(len);
+        }
         self.fin_sent |= fin;
         self.last_sent = self.clock.now;
         self.last_sent_jiffies = self.clock.jiffies;
         self.started_from_idle |= idle;
         self.burst += 1;
-        Outgoing { seq, len, fin, push: last, is_new: true }
+        Outgoing { seq, len, fin, push, is_new: true }
     }
 
     /// The burst is over. Refills the socket, which may allow one more segment.

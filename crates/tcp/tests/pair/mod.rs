@@ -26,19 +26,9 @@ pub struct Path {
 impl Path {
     /// Buffers of 64 MB, so that the path is the limit.
     pub fn config(&self) -> Config {
-        let large = |limits: BufferLimits| BufferLimits {
-            max: 64 << 20,
-            ..limits
-        };
-        let config = Config {
-            mtu: self.mtu,
-            ..Config::default()
-        };
-        Config {
-            rmem: large(config.rmem),
-            wmem: large(config.wmem),
-            ..config
-        }
+        let large = |limits: BufferLimits| BufferLimits { max: 64 << 20, ..limits };
+        let config = Config { mtu: self.mtu, ..Config::default() };
+        Config { rmem: large(config.rmem), wmem: large(config.wmem), ..config }
     }
 }
 
@@ -95,20 +85,11 @@ impl Pair {
     }
 
     /// Runs until `end` or until `is_done`, with a window row every `every`.
-    pub fn run(
-        &mut self,
-        end: Instant,
-        every: Duration,
-        is_done: impl Fn(&Self) -> bool,
-    ) -> Vec<WindowRow> {
+    pub fn run(&mut self, end: Instant, every: Duration, is_done: impl Fn(&Self) -> bool) -> Vec<WindowRow> {
         let mut rows = Vec::new();
         let mut sample = self.now + every;
         while !is_done(self) {
-            let event = self
-                .events
-                .keys()
-                .next()
-                .map_or(Instant::NEVER, |key| key.0);
+            let event = self.events.keys().next().map_or(Instant::NEVER, |key| key.0);
             let timers = self.client.poll_timeout().min(self.server.poll_timeout());
             let next = event.min(timers).min(sample);
             if next > end {
@@ -167,17 +148,12 @@ impl Pair {
         if segment.len > 0 {
             self.offered += 1;
         }
-        if self.queue.len() >= self.path.buffer
-            || self.path.drop.is_some_and(|n| n + 1 == self.offered)
-        {
+        if self.queue.len() >= self.path.buffer || self.path.drop.is_some_and(|n| n + 1 == self.offered) {
             self.dropped += 1;
             self.path.drop = self.path.drop.filter(|n| n + 1 != self.offered);
             return;
         }
-        let start = self
-            .queue
-            .back()
-            .map_or(self.now, |&leaves| leaves.max(self.now));
+        let start = self.queue.back().map_or(self.now, |&leaves| leaves.max(self.now));
         let leaves = start + self.path.rate.time_for(u64::from(bytes) + FRAMING);
         self.queue.push_back(leaves);
         self.max_queue = self.max_queue.max(self.queue.len());
