@@ -60,13 +60,45 @@ fn every_rule_fills_ten_gigabit() {
     }
 }
 
+/// 1000 segments of 8948 bytes, of which the 201st is lost once.
+const ONE_LOSS: Path = Path { mtu: 9_000, buffer: 3_000, drop: Some(200), ..METRO };
+
 #[test]
 fn every_rule_recovers_from_one_loss() {
     for entry in REGISTRY {
-        let path = Path { mtu: 9_000, buffer: 3_000, drop: Some(200), ..METRO };
-        let (pair, _) = transfer(path, entry.name, 8_948_000, Duration::from_ms(1));
+        let (pair, _) = transfer(ONE_LOSS, entry.name, 8_948_000, Duration::from_ms(1));
         let counters = pair.client.counters();
         assert_eq!((counters.retransmits, counters.fast_recoveries), (1, 1), "{}", entry.name);
+    }
+}
+
+/// Linux 6.1 over the same path: the window when recovery ended, and the completion time.
+#[test]
+fn the_kernel_with_one_loss() {
+    // Westwood's filter has one interval of 51 or 52 ms then, as the jiffies fall.
+    let kernel = [("cubic", 140, 0, 135.9), ("reno", 102, 0, 149.2), ("westwood", 14, 1, 284.0)];
+    for (variant, cwnd, within, ms) in kernel {
+        let (pair, rows) = transfer(ONE_LOSS, variant, 8_948_000, Duration::from_us(100));
+        let loss = rows.iter().position(|row| row.state == 3).expect("it enters recovery");
+        assert_eq!(rows[loss].time_ns / 100_000, 766, "{variant}: entered as the kernel, at 76.6 ms");
+        let open = rows[loss..].iter().find(|row| row.state == 0).expect("it leaves recovery");
+        assert!(open.cwnd.abs_diff(cwnd) <= within, "{variant}: {} of {cwnd}", open.cwnd);
+        let ours = pair.now.as_secs_f64() * 1e3;
+        assert!((ours / ms - 1.0).abs() < 0.005, "{variant}: {ours} of {ms} ms");
+    }
+}
+
+/// Linux 6.1 over [`DATA_CENTRE`]: the window every 20 ms from 60 ms on, after the first losses.
+#[test]
+fn the_kernel_over_the_data_centre_path() {
+    let kernel =
+        [("cubic", [263, 263, 272, 272, 282, 282, 292, 292]), ("reno", [222, 234, 246, 257, 267, 278, 287, 297])];
+    for (variant, windows) in kernel {
+        let (_, rows) = transfer(DATA_CENTRE, variant, 256 << 20, Duration::from_us(100));
+        for (n, cwnd) in windows.into_iter().enumerate() {
+            let row = rows[600 + 200 * n - 1];
+            assert!(row.cwnd.abs_diff(cwnd) <= 1, "{variant} at {} us: {} of {cwnd}", row.time_ns / 1_000, row.cwnd);
+        }
     }
 }
 

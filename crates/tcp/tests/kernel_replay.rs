@@ -14,30 +14,16 @@ fn westwood_after_one_loss() {
     let log = include_str!("kernel/westwood_one_loss.csv");
     let mut rule = (find("westwood").expect("it is registered").new)(1);
     let mut window = Window::new(204, 102);
-    let ctx = Context {
-        mss: 8_948,
-        jiffy: Duration::from_ms(1),
-        ..Context::default()
-    };
+    let ctx = Context { mss: 8_948, jiffy: Duration::from_ms(1), ..Context::default() };
     let mut una = 1;
     for (n, line) in log.lines().skip(1).enumerate() {
-        let [us, ack, sack] = line
-            .split(',')
-            .map(|field| field.parse().expect("a number"))
-            .collect::<Vec<u64>>()[..]
+        let [us, ack, sack] = line.split(',').map(|field| field.parse().expect("a number")).collect::<Vec<u64>>()[..]
         else {
             panic!("{line} has not three columns")
         };
         let now = Instant::ZERO + Duration::from_us(us);
         if n == 0 {
-            rule.init(
-                &mut window,
-                &Context {
-                    now,
-                    snd_una: ack,
-                    ..ctx
-                },
-            );
+            rule.init(&mut window, &Context { now, snd_una: ack, ..ctx });
             continue;
         }
         let is_new = ack > una;

@@ -8,23 +8,11 @@ fn at(ms: u64) -> Instant {
 }
 
 fn ack(now: Instant, acked: u32, rtt: Duration) -> AckSample {
-    AckSample {
-        now,
-        acked,
-        rtt: Some(rtt),
-        is_cwnd_limited: true,
-        ..AckSample::default()
-    }
+    AckSample { now, acked, rtt: Some(rtt), is_cwnd_limited: true, ..AckSample::default() }
 }
 
 /// One window of ACKs, each for `per_ack` segments, spread evenly over an RTT that ends at `end`.
-fn one_round(
-    rule: &mut Cubic<Classic>,
-    window: &mut Window,
-    end: Instant,
-    rtt: Duration,
-    per_ack: u32,
-) {
+fn one_round(rule: &mut Cubic<Classic>, window: &mut Window, end: Instant, rtt: Duration, per_ack: u32) {
     let cwnd = window.cwnd;
     let mut done = 0;
     while done < cwnd {
@@ -41,10 +29,7 @@ fn one_round(
 fn after_loss(w_max: u32) -> (Cubic<Classic>, Window) {
     let mut rule = Cubic::default();
     let mut window = Window::new(w_max, w_max);
-    let ctx = Context {
-        jiffy: MS,
-        ..Context::default()
-    };
+    let ctx = Context { jiffy: MS, ..Context::default() };
     rule.init(&mut window, &ctx);
     window.ssthresh = rule.ssthresh(&window, &ctx);
     window.cwnd = window.ssthresh;
@@ -99,10 +84,7 @@ fn the_curve_is_the_equation() {
             let want = rfc_window(0.1 * round as f64, 700.0, 1_000.0);
             let got = f64::from(window.cwnd);
             // The rate is an integer count of segments, so steps are coarse: 0.5 % of the window.
-            assert!(
-                (got - want).abs() <= 1.0 + 0.005 * want,
-                "round {round}: {got} against {want:.1}"
-            );
+            assert!((got - want).abs() <= 1.0 + 0.005 * want, "round {round}: {got} against {want:.1}");
         }
     }
 }
@@ -118,11 +100,7 @@ fn short_rtts_are_reno_friendly() {
         // The window follows W_est, and the rate towards it is looked at again after HZ/32 = 31 ms
         // when the window did not move: it may be three rounds late, 1.6 segments, and both are whole numbers.
         let behind = want - f64::from(window.cwnd);
-        assert!(
-            (-0.5..=3.6).contains(&behind),
-            "round {round}: {} against {want:.1}",
-            window.cwnd
-        );
+        assert!((-0.5..=3.6).contains(&behind), "round {round}: {} against {want:.1}", window.cwnd);
     }
 }
 
@@ -130,13 +108,7 @@ fn short_rtts_are_reno_friendly() {
 fn before_any_loss_one_in_twenty() {
     let mut rule = Cubic::<Classic>::default();
     let mut window = Window::new(200, 200);
-    rule.init(
-        &mut window,
-        &Context {
-            jiffy: MS,
-            ..Context::default()
-        },
-    );
+    rule.init(&mut window, &Context { jiffy: MS, ..Context::default() });
     one_round(&mut rule, &mut window, at(100), Duration::from_ms(100), 1);
     assert_eq!(window.cwnd, 210);
 }
@@ -147,13 +119,7 @@ fn never_faster_than_half_a_window_a_round() {
     let (mut rule, mut window) = after_loss(100);
     one_round(&mut rule, &mut window, at(100), Duration::from_ms(100), 1);
     let cwnd = window.cwnd;
-    one_round(
-        &mut rule,
-        &mut window,
-        at(24_000),
-        Duration::from_ms(100),
-        1,
-    );
+    one_round(&mut rule, &mut window, at(24_000), Duration::from_ms(100), 1);
     assert_eq!(window.cwnd, cwnd + cwnd / 2);
 }
 
@@ -163,19 +129,9 @@ fn idle_time_shifts_the_epoch() {
         let (mut rule, mut window) = after_loss(1_000);
         let rtt = Duration::from_ms(100);
         (1..=50).for_each(|round| one_round(&mut rule, &mut window, at(100 * round), rtt, 1));
-        let start = CaEvent::TxStart {
-            idle: Duration::from_ms(idle),
-        };
-        rule.on_event(
-            &mut window,
-            start,
-            &Context {
-                now: at(5_000 + idle),
-                ..Context::default()
-            },
-        );
-        (51..=80)
-            .for_each(|round| one_round(&mut rule, &mut window, at(100 * round + idle), rtt, 1));
+        let start = CaEvent::TxStart { idle: Duration::from_ms(idle) };
+        rule.on_event(&mut window, start, &Context { now: at(5_000 + idle), ..Context::default() });
+        (51..=80).for_each(|round| one_round(&mut rule, &mut window, at(100 * round + idle), rtt, 1));
         window.cwnd
     };
     assert_eq!(run(0), run(60_000));
@@ -187,22 +143,13 @@ fn a_timeout_forgets_everything() {
     one_round(&mut rule, &mut window, at(100), Duration::from_ms(100), 1);
     assert!(!rule.min_delay.is_zero() && rule.epoch.is_some());
     rule.on_state(&mut window, CaState::Loss, &Context::default());
-    assert_eq!(
-        (rule.w_max, rule.min_delay, rule.epoch.is_none()),
-        (0, Duration::ZERO, true)
-    );
+    assert_eq!((rule.w_max, rule.min_delay, rule.epoch.is_none()), (0, Duration::ZERO, true));
 }
 
 #[test]
 fn samples_within_a_second_of_the_epoch_are_discarded() {
     let (mut rule, mut window) = after_loss(1_000);
-    one_round(
-        &mut rule,
-        &mut window,
-        at(100),
-        Duration::from_ms(100),
-        1000,
-    );
+    one_round(&mut rule, &mut window, at(100), Duration::from_ms(100), 1000);
     rule.on_ack_sample(&mut window, &ack(at(1_099), 1, Duration::from_ms(50)));
     assert_eq!(rule.min_delay, Duration::from_ms(100));
     rule.on_ack_sample(&mut window, &ack(at(1_100), 1, Duration::from_ms(50)));
@@ -211,9 +158,7 @@ fn samples_within_a_second_of_the_epoch_are_discarded() {
 
 #[test]
 fn cube_roots_are_exact() {
-    for root in [
-        0u64, 1, 2, 3, 4, 63, 64, 9_300, 65_535, 2_097_151, 2_642_245,
-    ] {
+    for root in [0u64, 1, 2, 3, 4, 63, 64, 9_300, 65_535, 2_097_151, 2_642_245] {
         let cube = root.pow(3);
         assert_eq!(cube_root(cube), root);
         if root > 0 {

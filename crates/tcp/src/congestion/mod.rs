@@ -229,11 +229,7 @@ pub struct Context {
 
 impl Context {
     fn jiffies(&self) -> Jiffies {
-        if self.jiffy.is_zero() {
-            Jiffies::default()
-        } else {
-            Jiffies::new(self.jiffy)
-        }
+        if self.jiffy.is_zero() { Jiffies::default() } else { Jiffies::new(self.jiffy) }
     }
 }
 

@@ -16,26 +16,10 @@ pub struct Entry {
 
 /// Every rule, by name.
 pub const REGISTRY: &[Entry] = &[
-    Entry {
-        name: "reno",
-        summary: "Reno (RFC 5681)",
-        new: |_| Box::new(Reno),
-    },
-    Entry {
-        name: "cubic",
-        summary: "CUBIC with HyStart (RFC 9438)",
-        new: |_| Box::new(Cubic::<HyStart>::default()),
-    },
-    Entry {
-        name: "westwood",
-        summary: "Westwood+ (Grieco and Mascolo, 2004)",
-        new: |_| Box::new(Westwood::default()),
-    },
-    Entry {
-        name: "bbr",
-        summary: "BBR version 1 (Cardwell et al., 2017)",
-        new: |seed| Box::new(Bbr::new(seed)),
-    },
+    Entry { name: "reno", summary: "Reno (RFC 5681)", new: |_| Box::new(Reno) },
+    Entry { name: "cubic", summary: "CUBIC with HyStart (RFC 9438)", new: |_| Box::new(Cubic::<HyStart>::default()) },
+    Entry { name: "westwood", summary: "Westwood+ (Grieco and Mascolo, 2004)", new: |_| Box::new(Westwood::default()) },
+    Entry { name: "bbr", summary: "BBR version 1 (Cardwell et al., 2017)", new: |seed| Box::new(Bbr::new(seed)) },
 ];
 
 /// A name that is not registered.
@@ -47,17 +31,10 @@ pub struct UnknownVariant {
 }
 
 fn known() -> String {
-    REGISTRY
-        .iter()
-        .map(|entry| entry.name)
-        .collect::<Vec<_>>()
-        .join(", ")
+    REGISTRY.iter().map(|entry| entry.name).collect::<Vec<_>>().join(", ")
 }
 
 /// Looks a rule up by its name.
 pub fn find(name: &str) -> Result<&'static Entry, UnknownVariant> {
-    REGISTRY
-        .iter()
-        .find(|entry| entry.name == name)
-        .ok_or_else(|| UnknownVariant { name: name.into() })
+    REGISTRY.iter().find(|entry| entry.name == name).ok_or_else(|| UnknownVariant { name: name.into() })
 }

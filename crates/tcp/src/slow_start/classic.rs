@@ -12,13 +12,7 @@ pub struct Classic;
 impl SlowStart for Classic {
     fn restart(&mut self, _now: Instant, _snd_nxt: u64) {}
 
-    fn is_over(
-        &mut self,
-        _window: &Window,
-        _ack: &AckSample,
-        _rtt: Duration,
-        _min_delay: Duration,
-    ) -> bool {
+    fn is_over(&mut self, _window: &Window, _ack: &AckSample, _rtt: Duration, _min_delay: Duration) -> bool {
         false
     }
 }

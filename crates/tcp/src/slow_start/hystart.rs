@@ -48,14 +48,7 @@ pub struct HyStart {
 
 impl Default for HyStart {
     fn default() -> Self {
-        Self {
-            round_start_us: 0,
-            last_ack_us: 0,
-            end_seq: 0,
-            round_rtt_us: u64::MAX,
-            samples: 0,
-            is_found: false,
-        }
+        Self { round_start_us: 0, last_ack_us: 0, end_seq: 0, round_rtt_us: u64::MAX, samples: 0, is_found: false }
     }
 }
 
@@ -106,13 +99,7 @@ impl SlowStart for HyStart {
         self.start_round(now.as_us(), snd_nxt);
     }
 
-    fn is_over(
-        &mut self,
-        window: &Window,
-        ack: &AckSample,
-        rtt: Duration,
-        min_delay: Duration,
-    ) -> bool {
+    fn is_over(&mut self, window: &Window, ack: &AckSample, rtt: Duration, min_delay: Duration) -> bool {
         if self.is_found {
             return false;
         }
@@ -160,8 +147,7 @@ mod tests {
         let delay = Duration::from_us(min_delay_us);
         (0..100).map(|n| 100_000 + n * spacing_us).find_map(|now| {
             let una = 1 + (now - 100_000) / spacing_us;
-            rule.is_over(window, &ack(now, una, 100), delay, delay)
-                .then_some(now - 100_000)
+            rule.is_over(window, &ack(now, una, 100), delay, delay).then_some(now - 100_000)
         })
     }
 
@@ -180,21 +166,11 @@ mod tests {
     fn bursts_and_pacing_lengthen_the_limit() {
         // 260,860 bytes of bursts at 521.72 MB/s take 500 us: the limit is (10,000 + 500) / 2 = 5,250 us.
         let rate = Rate::from_bytes_per_sec(521_720_000);
-        let unpaced = Window {
-            pacing_rate: rate,
-            ..window(16)
-        };
-        assert_eq!(
-            train_exit_us(&unpaced, 50, 10_000),
-            None,
-            "100 ACKs end at 4,950 us"
-        );
+        let unpaced = Window { pacing_rate: rate, ..window(16) };
+        assert_eq!(train_exit_us(&unpaced, 50, 10_000), None, "100 ACKs end at 4,950 us");
         assert_eq!(train_exit_us(&unpaced, 60, 10_000), Some(5_280));
         // A paced sender's limit is not halved.
-        let paced = Window {
-            is_paced: true,
-            ..unpaced
-        };
+        let paced = Window { is_paced: true, ..unpaced };
         assert_eq!(train_exit_us(&paced, 120, 10_000), Some(10_560));
     }
 
@@ -216,10 +192,7 @@ mod tests {
         rule.restart(Instant::ZERO, 0);
         for n in 0..12 {
             let sample = ack(100_000 + 3_000 * n, n + 1, 100);
-            assert!(
-                !rule.is_over(&window(20), &sample, Duration::from_us(45_000), base),
-                "5 ms is still allowed"
-            );
+            assert!(!rule.is_over(&window(20), &sample, Duration::from_us(45_000), base), "5 ms is still allowed");
         }
     }
 
@@ -228,9 +201,7 @@ mod tests {
         let mut rule = HyStart::default();
         rule.restart(Instant::ZERO, 0);
         let base = Duration::from_ms(10);
-        let over = |rule: &mut HyStart, now, una, nxt| {
-            rule.is_over(&window(20), &ack(now, una, nxt), base, base)
-        };
+        let over = |rule: &mut HyStart, now, una, nxt| rule.is_over(&window(20), &ack(now, una, nxt), base, base);
         assert!(!over(&mut rule, 10_000, 1, 40));
         // Segment 41 belongs to the next round: the train starts anew, however long the old one was.
         assert!(!over(&mut rule, 11_900, 20, 60));

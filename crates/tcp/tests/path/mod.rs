@@ -5,9 +5,7 @@
 
 use std::collections::VecDeque;
 
-use daybreak_tcp::congestion::{
-    AckSample, CaEvent, CaState, Congestion, Context, RateSample, Window,
-};
+use daybreak_tcp::congestion::{AckSample, CaEvent, CaState, Congestion, Context, RateSample, Window};
 use daybreak_units::{Duration, Instant, Rate};
 
 /// A path and its segments.
@@ -134,16 +132,8 @@ impl Loop {
     pub fn run(&mut self, end: Instant) -> &mut Self {
         while self.now < end {
             self.send();
-            let ack = self
-                .flying
-                .iter()
-                .find_map(|sent| sent.acked_at)
-                .expect("an ACK is always on its way");
-            let release = if self.may_send() {
-                self.departure
-            } else {
-                Instant::NEVER
-            };
+            let ack = self.flying.iter().find_map(|sent| sent.acked_at).expect("an ACK is always on its way");
+            let release = if self.may_send() { self.departure } else { Instant::NEVER };
             let next = ack.min(release);
             self.sample_until(next);
             self.now = next;
@@ -187,10 +177,7 @@ impl Loop {
             self.queue.pop_front();
         }
         let acked_at = if self.queue.len() < self.path.buffer {
-            let starts = self
-                .queue
-                .back()
-                .map_or(self.now, |&leaves| leaves.max(self.now));
+            let starts = self.queue.back().map_or(self.now, |&leaves| leaves.max(self.now));
             let leaves = starts + self.path.rate.time_for(u64::from(self.path.frame));
             self.queue.push_back(leaves);
             Some(leaves + self.path.delay)
@@ -213,11 +200,7 @@ impl Loop {
     /// The ACK of the oldest transmission that was not dropped.
     fn receive(&mut self) {
         let prior_in_flight = self.in_flight();
-        let place = self
-            .flying
-            .iter()
-            .position(|sent| sent.acked_at.is_some())
-            .expect("an ACK is here");
+        let place = self.flying.iter().position(|sent| sent.acked_at.is_some()).expect("an ACK is here");
         let sent = self.flying.remove(place).expect("it is in flight");
         // What was sent before it is lost once three later ones arrived; with one path in order the
         // first such ACK already proves it, the third is waited for.
@@ -234,8 +217,7 @@ impl Loop {
         }
         let rtt = self.now - sent.sent_at;
         if !sent.is_retransmission {
-            self.srtt =
-                Duration::from_ps(self.srtt.as_ps() - self.srtt.as_ps() / 8 + rtt.as_ps() / 8);
+            self.srtt = Duration::from_ps(self.srtt.as_ps() - self.srtt.as_ps() / 8 + rtt.as_ps() / 8);
             self.min_rtt = self.min_rtt.min(rtt);
         }
         let mut ack = self.ack_sample(&sent, rtt);
@@ -248,11 +230,7 @@ impl Loop {
         ack.state = self.state;
         self.act(&ack);
         if !self.rule.needs_pacing() {
-            let percent = if self.window.cwnd < self.window.ssthresh / 2 {
-                200
-            } else {
-                120
-            };
+            let percent = if self.window.cwnd < self.window.ssthresh / 2 { 200 } else { 120 };
             let bytes = u64::from(self.window.cwnd) * u64::from(self.path.mss) * percent / 100;
             let ps = u128::from(bytes) * 8_000_000_000_000 / u128::from(self.srtt.as_ps());
             self.window.pacing_rate = Rate::from_bps(ps as u64);
@@ -334,8 +312,7 @@ impl Loop {
         if newly_lost > 0 && self.state == CaState::Open {
             self.window.prior_cwnd = self.window.cwnd;
             self.window.ssthresh = self.rule.ssthresh(&self.window, &ctx);
-            self.rule
-                .on_state(&mut self.window, CaState::Recovery, &ctx);
+            self.rule.on_state(&mut self.window, CaState::Recovery, &ctx);
             self.state = CaState::Recovery;
             self.recovery_end = self.next;
             self.prr = (0, 0);
@@ -343,8 +320,7 @@ impl Loop {
             if !self.rule.controls_window() {
                 self.window.cwnd = self.window.ssthresh;
                 self.window.cwnd_cnt = 0;
-                self.rule
-                    .on_event(&mut self.window, CaEvent::CompleteCwr, &ctx);
+                self.rule.on_event(&mut self.window, CaEvent::CompleteCwr, &ctx);
             }
             self.rule.on_state(&mut self.window, CaState::Open, &ctx);
             self.state = CaState::Open;

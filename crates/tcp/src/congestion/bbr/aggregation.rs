@@ -68,9 +68,7 @@ impl Aggregation {
 
     /// Segments by which the window should be larger.
     pub(super) fn window(&self, bandwidth: Bandwidth) -> u64 {
-        self.current
-            .max(self.previous)
-            .min(bandwidth.segments_in(MAX_US))
+        self.current.max(self.previous).min(bandwidth.segments_in(MAX_US))
     }
 }
 
@@ -80,24 +78,14 @@ mod tests {
 
     /// 10 segments a millisecond.
     fn acked(ms: u64, acked: u32, starts_round: bool) -> Acked {
-        Acked {
-            now_us: ms * 1_000,
-            acked,
-            starts_round,
-            bandwidth: Bandwidth::of(10, 1_000),
-            cwnd: 200,
-        }
+        Acked { now_us: ms * 1_000, acked, starts_round, bandwidth: Bandwidth::of(10, 1_000), cwnd: 200 }
     }
 
     #[test]
     fn bursts_are_remembered_for_five_to_ten_rounds() {
         let mut rule = Aggregation::default();
         rule.update(acked(1, 10, false));
-        assert_eq!(
-            rule.window(Bandwidth::of(10, 1_000)),
-            10,
-            "one ACK's own segments"
-        );
+        assert_eq!(rule.window(Bandwidth::of(10, 1_000)), 10, "one ACK's own segments");
         // 5 ms of silence end the epoch, then 50 at once.
         rule.update(acked(6, 50, false));
         assert_eq!(rule.window(Bandwidth::of(10, 1_000)), 50);
@@ -106,10 +94,7 @@ mod tests {
             rounds += 1;
             rule.update(acked(10 + rounds, 10, true));
         }
-        assert_eq!(
-            rounds, 10,
-            "begun in the first half, forgotten at the end of the next"
-        );
+        assert_eq!(rounds, 10, "begun in the first half, forgotten at the end of the next");
     }
 
     #[test]
@@ -117,10 +102,6 @@ mod tests {
         let mut rule = Aggregation::default();
         rule.update(acked(1, 1_000, false));
         assert_eq!(rule.window(Bandwidth::of(10, 1_000)), 200, "by the window");
-        assert_eq!(
-            rule.window(Bandwidth::of(1, 1_000)),
-            99,
-            "by 100 ms of bandwidth, rounded down"
-        );
+        assert_eq!(rule.window(Bandwidth::of(1, 1_000)), 99, "by 100 ms of bandwidth, rounded down");
     }
 }

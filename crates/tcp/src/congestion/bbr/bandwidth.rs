@@ -26,8 +26,7 @@ impl Bandwidth {
     pub(super) fn pacing_bytes_per_sec(self, mss: u32, gain: u64) -> u64 {
         let bytes = (self.0 * u64::from(mss)).scaled_by(gain);
         let margin = super::PACING_MARGIN_PERCENT;
-        ((u128::from(bytes) * u128::from(Duration::from_secs(1).as_us() / 100 * (100 - margin)))
-            >> 24) as u64
+        ((u128::from(bytes) * u128::from(Duration::from_secs(1).as_us() / 100 * (100 - margin))) >> 24) as u64
     }
     /// `gain` times this bandwidth.
     pub(super) fn times(self, gain: u64) -> Self {
@@ -121,11 +120,7 @@ mod tests {
         let mut filter = MaxFilter::default();
         let mut maxima = Vec::new();
         for round in 0..30u32 {
-            let value = if round == 3 {
-                100
-            } else {
-                50 + u64::from(round % 2)
-            };
+            let value = if round == 3 { 100 } else { 50 + u64::from(round % 2) };
             filter.update(10, round, Bandwidth(value));
             maxima.push(filter.max().0);
         }

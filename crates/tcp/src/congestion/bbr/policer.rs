@@ -119,8 +119,7 @@ impl Policer {
         if let Some(before) = self.bandwidth {
             let difference = Bandwidth(bandwidth.0.abs_diff(before.0));
             if difference.0 * 256 <= RATIO * before.0
-                || difference.pacing_bytes_per_sec(seen.mss, super::UNIT_GAIN)
-                    <= MAX_DIFFERENCE_BYTES_PER_SEC
+                || difference.pacing_bytes_per_sec(seen.mss, super::UNIT_GAIN) <= MAX_DIFFERENCE_BYTES_PER_SEC
             {
                 self.bandwidth = Some(Bandwidth((bandwidth.0 + before.0) / 2));
                 self.state = State::InUse;
@@ -163,10 +162,7 @@ mod tests {
                 is_probe_bw: true,
                 mss: 1_448,
             };
-            Self {
-                policer: Policer::default(),
-                seen,
-            }
+            Self { policer: Policer::default(), seen }
         }
         fn round(&mut self, delivered: u64, lost: u64) -> Verdict {
             self.seen.delivered_us += 100_000;
@@ -182,16 +178,9 @@ mod tests {
         let mut feed = Feed::new();
         // The first round with loss only starts the sampling, but its start counts as a round.
         let verdicts: Vec<Verdict> = (0..8).map(|_| feed.round(100, 25)).collect();
-        assert_eq!(
-            verdicts.iter().position(|&v| v == Verdict::Found),
-            Some(7),
-            "{verdicts:?}"
-        );
+        assert_eq!(verdicts.iter().position(|&v| v == Verdict::Found), Some(7), "{verdicts:?}");
         // 100 segments in 100 ms.
-        assert_eq!(
-            feed.policer.bandwidth_in_use(),
-            Some(Bandwidth::of(1, 1_000))
-        );
+        assert_eq!(feed.policer.bandwidth_in_use(), Some(Bandwidth::of(1, 1_000)));
         let used = (1..=60).find(|_| feed.round(100, 0) == Verdict::Expired);
         assert_eq!(used, Some(48));
         assert_eq!(feed.policer.bandwidth_in_use(), None);
@@ -204,10 +193,7 @@ mod tests {
         assert!((0..40).all(|_| feed.round(100, 19) != Verdict::Found));
         // Throughputs that differ by more than an eighth.
         let mut feed = Feed::new();
-        assert!(
-            (0..16)
-                .all(|n| feed.round(if n / 4 % 2 == 0 { 100 } else { 150 }, 50) != Verdict::Found)
-        );
+        assert!((0..16).all(|n| feed.round(if n / 4 % 2 == 0 { 100 } else { 150 }, 50) != Verdict::Found));
         // An application-limited sender proves nothing.
         let mut feed = Feed::new();
         feed.seen.is_app_limited = true;

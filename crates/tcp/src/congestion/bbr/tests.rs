@@ -15,25 +15,9 @@ impl Rounds {
     fn new() -> Self {
         let mut rule = Bbr::new(1);
         let mut window = Window::new(10, u32::MAX);
-        rule.init(
-            &mut window,
-            &Context {
-                srtt: Duration::from_ms(10),
-                mss: MSS,
-                ..Context::default()
-            },
-        );
-        let ack = AckSample {
-            mss: MSS,
-            srtt: Duration::from_ms(10),
-            ..AckSample::default()
-        };
-        Self {
-            rule,
-            window,
-            ack,
-            rtt: Some(Duration::from_ms(10)),
-        }
+        rule.init(&mut window, &Context { srtt: Duration::from_ms(10), mss: MSS, ..Context::default() });
+        let ack = AckSample { mss: MSS, srtt: Duration::from_ms(10), ..AckSample::default() };
+        Self { rule, window, ack, rtt: Some(Duration::from_ms(10)) }
     }
 
     /// One round that delivers `segments` and finds `lost` more lost.
@@ -42,14 +26,7 @@ impl Rounds {
     }
 
     /// An ACK whose newest segment was sent when `prior_delivered` segments had been delivered.
-    fn ack(
-        &mut self,
-        prior_delivered: u64,
-        segments: u32,
-        lost: u32,
-        state: CaState,
-        in_flight: u32,
-    ) {
+    fn ack(&mut self, prior_delivered: u64, segments: u32, lost: u32, state: CaState, in_flight: u32) {
         let interval = Duration::from_ms(10);
         self.ack = AckSample {
             now: self.ack.now + interval,
@@ -61,12 +38,7 @@ impl Rounds {
             lost: self.ack.lost + u64::from(lost),
             in_flight,
             prior_in_flight: in_flight,
-            rate: RateSample {
-                delivered: Some(segments),
-                interval,
-                prior_delivered,
-                ..RateSample::default()
-            },
+            rate: RateSample { delivered: Some(segments), interval, prior_delivered, ..RateSample::default() },
             state,
             ..self.ack
         };
@@ -80,29 +52,16 @@ impl Rounds {
 
 #[test]
 fn gains_are_those_of_the_draft() {
-    assert!(
-        (HIGH_GAIN as f64 / 256.0 - 2.0 / 2f64.ln()).abs() < 0.003,
-        "2/ln 2"
-    );
-    assert!(
-        (DRAIN_GAIN as f64 / 256.0 - 2f64.ln() / 2.0).abs() < 0.003,
-        "ln 2 / 2"
-    );
-    assert_eq!(
-        CYCLE.iter().sum::<u64>(),
-        8 * UNIT_GAIN,
-        "a cycle neither builds nor drains a queue"
-    );
+    assert!((HIGH_GAIN as f64 / 256.0 - 2.0 / 2f64.ln()).abs() < 0.003, "2/ln 2");
+    assert!((DRAIN_GAIN as f64 / 256.0 - 2f64.ln() / 2.0).abs() < 0.003, "ln 2 / 2");
+    assert_eq!(CYCLE.iter().sum::<u64>(), 8 * UNIT_GAIN, "a cycle neither builds nor drains a queue");
 }
 
 #[test]
 fn the_first_pacing_rate_is_the_window_over_the_rtt() {
     // 10 segments of 1000 bytes in 10 ms are 1 MB/s; times 739/256, less 1 %.
     let rate = Rounds::new().window.pacing_rate.as_bytes_per_sec();
-    assert!(
-        (rate as f64 / (1e6 * 739.0 / 256.0 * 0.99) - 1.0).abs() < 1e-4,
-        "{rate}"
-    );
+    assert!((rate as f64 / (1e6 * 739.0 / 256.0 * 0.99) - 1.0).abs() < 1e-4, "{rate}");
 }
 
 #[test]
@@ -110,18 +69,11 @@ fn three_rounds_without_a_quarter_more_fill_the_pipe() {
     let mut path = Rounds::new();
     for segments in [10, 20, 40, 80, 99, 99] {
         path.round(segments, 0, CaState::Open, 200);
-        assert_eq!(
-            (path.rule.mode, path.rule.pacing_gain),
-            (Mode::Startup, HIGH_GAIN),
-            "{segments}"
-        );
+        assert_eq!((path.rule.mode, path.rule.pacing_gain), (Mode::Startup, HIGH_GAIN), "{segments}");
     }
     // 99 is less than 5/4 of 80: the third such round ends STARTUP; 200 in flight are to be drained.
     path.round(99, 0, CaState::Open, 200);
-    assert_eq!(
-        (path.rule.mode, path.rule.pacing_gain),
-        (Mode::Drain, DRAIN_GAIN)
-    );
+    assert_eq!((path.rule.mode, path.rule.pacing_gain), (Mode::Drain, DRAIN_GAIN));
     // The product is 99 segments; at 28.3 MB/s a burst has 27, and three of them make 180.
     assert_eq!(path.window.ssthresh, 180);
     // Draining at 3.4 MB/s bursts have 3: 99 + 9, even.
@@ -146,30 +98,17 @@ fn probing() -> Rounds {
 fn packets_are_conserved_for_a_round_of_recovery_and_the_window_comes_back() {
     let mut path = probing();
     let before = path.window.cwnd;
-    assert_eq!(
-        path.rule
-            .ssthresh(&path.window.clone(), &Context::default()),
-        path.window.ssthresh
-    );
+    assert_eq!(path.rule.ssthresh(&path.window.clone(), &Context::default()), path.window.ssthresh);
     path.round(20, 5, CaState::Recovery, 60);
-    assert_eq!(
-        path.window.cwnd, 80,
-        "in flight and what was just delivered"
-    );
+    assert_eq!(path.window.cwnd, 80, "in flight and what was just delivered");
     path.ack(0, 10, 0, CaState::Recovery, 70);
-    assert_eq!(
-        path.window.cwnd, 80,
-        "sent before the recovery: as many out as in, not more"
-    );
+    assert_eq!(path.window.cwnd, 80, "sent before the recovery: as many out as in, not more");
     path.ack(0, 10, 4, CaState::Recovery, 62);
     assert_eq!(path.window.cwnd, 76, "lost segments are taken off");
     path.round(10, 0, CaState::Recovery, 70);
     assert_eq!(path.window.cwnd, 86, "a round later growth is free again");
     path.ack(0, 10, 0, CaState::Open, 70);
-    assert!(
-        path.window.cwnd > 200,
-        "back towards {before}, as far as the target allows"
-    );
+    assert!(path.window.cwnd > 200, "back towards {before}, as far as the target allows");
 }
 
 #[test]
@@ -190,11 +129,7 @@ fn probe_rtt_after_ten_seconds_for_two_hundred_ms() {
     assert_eq!((small[0], small[small.len() - 1]), (10_020, 10_230));
     assert_eq!(small.len(), 22, "one stretch");
     assert!(path.window.cwnd > 200, "the window came back");
-    assert_eq!(
-        path.rule.min_rtt_us,
-        Some(11_000),
-        "the expired minimum gave way"
-    );
+    assert_eq!(path.rule.min_rtt_us, Some(11_000), "the expired minimum gave way");
 }
 
 #[test]
