@@ -6,8 +6,28 @@ run = daybreak.run(scenario, engine="simulated", seed=1)
 print(run.flows)
 """
 
-from .engines import run, run_many
-from .runs import Run
-from .scenario import Scenario, load, save
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .engines import run, run_many
+    from .runs import Run
+    from .scenario import Scenario, load, save
+
+# Imported when they are first used: the command line should answer at once, and a benchmark measure only the engine.
+_HOMES = {
+    "Run": "runs", "Scenario": "scenario", "load": "scenario", "run": "engines", "run_many": "engines",
+    "save": "scenario",
+}  # fmt: skip
 
 __all__ = ["Run", "Scenario", "load", "run", "run_many", "save"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(f"daybreak.{_HOMES[name]}"), name)
+    raise AttributeError(f"module 'daybreak' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})

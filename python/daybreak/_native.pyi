@@ -23,7 +23,7 @@ def queues() -> list[tuple[str, str]]:
     """Every queue discipline: its name and a line about it."""
 
 def check_plan(plan: str) -> None:
-    """Raises PlanError unless the engine understands every word of the plan."""
+    """Raises PlanError unless a run can be made of the plan."""
 
 def run(
     plan: str, capture: str | None = None, progress: Callable[[int, int, int, int, int], object] | None = None
@@ -36,3 +36,9 @@ def run(
 
     Returns the columns by table, and the totals of the run.
     """
+
+def benchmarks() -> list[tuple[str, str]]:
+    """Every benchmark: its name and a line about it."""
+
+def run_benchmark(name: str, progress: Callable[[int, int, int, int, int], object] | None = None) -> dict[str, int]:
+    """Runs a benchmark and returns its totals; `progress` as in `run`, called before the first event as well."""

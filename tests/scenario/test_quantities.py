@@ -47,9 +47,9 @@ def test_exact_values(kind, text, value):
         (Rate, "10 gb/s", 'did you mean "Gb/s"'),
         (Rate, "10 GB", '"GB" is not a unit of it'),
         (Rate, "ten Gbit/s", "expected a rate such as"),
-        (Rate, "0 Gbit/s", "from 1 Mbit/s to 100 Tbit/s"),
+        (Rate, "0 Gbit/s", "from 1 Mbit/s to 10 Tbit/s"),
         (Rate, "1 Pbit/s", "is not a unit"),
-        (Rate, "999 Tbit/s", "from 1 Mbit/s to 100 Tbit/s"),
+        (Rate, "999 Tbit/s", "from 1 Mbit/s to 10 Tbit/s"),
         (Span, "-1 s", "not a negative one"),
         (Span, "0.5 ps", "a whole number of picoseconds"),
         (Span, "1000 h", "expected a time from 0 s to 86400 s"),
@@ -74,7 +74,7 @@ def test_refused(kind, text, message):
     assert message in str(error.value)
 
 
-@given(st.integers(10**6, 10**14))
+@given(st.integers(10**6, 10**13))
 def test_a_rate_prints_what_it_parses(bps):
     assert Rate.parse(str(Rate(bps))) == bps
 

@@ -5,6 +5,8 @@ mod errors;
 mod plan;
 mod random;
 mod registries;
+mod run;
+mod tables;
 
 use pyo3::prelude::*;
 
@@ -17,4 +19,6 @@ mod _native {
     use super::random::Stream;
     #[pymodule_export]
     use super::registries::{queues, variants};
+    #[pymodule_export]
+    use super::run::{benchmarks, run, run_benchmark};
 }

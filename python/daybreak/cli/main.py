@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from daybreak.errors import DaybreakError
 from daybreak.scenario.problems import sentence
 
-from . import listing, reproduce, run, schema, validate
+from . import bench, listing, reproduce, run, schema, validate
 
 INTERRUPTED = 130
 WRONG_USAGE = 2
@@ -28,7 +28,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (run, validate, listing, schema, reproduce):
+for command in (run, validate, listing, schema, reproduce, bench):
     command.add_to(app)
 
 

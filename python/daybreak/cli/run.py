@@ -58,7 +58,7 @@ def run(
             "seed": done.seed,
             "out": str(place) if place else None,
             "totals": done.manifest["totals"],
-            "flows": flow_rows(done.flows),
+            "flows": flow_rows(done),
         }
 
     with progress_bar(f"{model.name}", shown=not as_json) as progress:

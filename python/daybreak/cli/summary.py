@@ -7,23 +7,29 @@ from typing import Any
 import polars as pl
 
 from daybreak.metrics import fct
+from daybreak.runs import Run
 from daybreak.scenario import Size
 
 from .terminal import out, print_table
 
 _SHOWN = 40
-_COLUMNS = ("flow_name", "group", "variant", "bytes", "delivered_bytes", "fct_s", "goodput_gbps", "retransmits", "rtos")
+_COLUMNS = (
+    "flow_name", "group", "variant", "bytes", "delivered_bytes", "fct_s", "goodput_gbps", "retransmits", "rtos",
+)  # fmt: skip
 
 
-def flow_rows(flows: pl.DataFrame) -> list[dict[str, Any]]:
-    """Each flow's numbers; a flow that did not end has no FCT."""
-    return fct.table(flows).select(_COLUMNS).to_dicts()
+def flow_rows(run: Run) -> list[dict[str, Any]]:
+    """Each flow's numbers. A flow that did not end has no FCT; its goodput is that of its time in the run."""
+    lasted_ns = (pl.lit(run.manifest["totals"]["ended_ns"]) - pl.col("start_ns").cast(pl.Int64)).clip(1)
+    so_far = pl.col("delivered_bytes") * 8 / lasted_ns
+    flows = fct.table(run.flows).with_columns(pl.coalesce("goodput_gbps", so_far).alias("goodput_gbps"))
+    return flows.select(_COLUMNS).to_dicts()
 
 
 def print_flows(runs: list[dict[str, Any]]) -> None:
     """A table of all flows of all runs, or of the first ones."""
     rows = [(run["seed"], flow) for run in runs for flow in run["flows"]]
-    columns = ("seed", "flow", "group", "variant", "size", "FCT", "goodput", "retransmits", "timeouts")
+    columns = ("seed", "flow", "group", "variant", "size", "FCT (s)", "Gbit/s", "retransmits", "timeouts")
     texts = [
         (
             str(seed),
@@ -31,14 +37,14 @@ def print_flows(runs: list[dict[str, Any]]) -> None:
             flow["group"],
             flow["variant"],
             str(Size(flow["bytes"])) if flow["bytes"] else "unlimited",
-            f"{flow['fct_s']:.6f} s" if flow["fct_s"] is not None else "not finished",
-            f"{flow['goodput_gbps']:.3f} Gbit/s" if flow["goodput_gbps"] else f"{Size(flow['delivered_bytes'])} in all",
+            f"{flow['fct_s']:.6f}" if flow["fct_s"] is not None else "-",
+            f"{flow['goodput_gbps']:.3f}",
             str(flow["retransmits"]),
             str(flow["rtos"]),
         )
         for seed, flow in rows[:_SHOWN]
     ]
-    print_table(columns, texts, numeric=("seed", "size", "FCT", "goodput", "retransmits", "timeouts"))
+    print_table(columns, texts, numeric=columns[4:])
     if len(rows) > _SHOWN:
         out.print(f"... and {len(rows) - _SHOWN} more flows")
     places = [run["out"] for run in runs if run["out"]]

@@ -21,7 +21,8 @@ Report = Callable[..., None]
 # A bar that is gone at once only flickers.
 _BAR_AFTER_S = 1.0
 
-out = Console(soft_wrap=True)
+# What is not a terminal has no width to wrap at.
+out = Console(width=None if sys.stdout.isatty() else 200)
 _err = Console(stderr=True)
 
 
@@ -35,7 +36,7 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], numeric: 
     """A table for people; `numeric` columns stand to the right."""
     table = Table(box=None, header_style="bold", pad_edge=False)
     for column in columns:
-        table.add_column(column, justify="right" if column in numeric else "left", overflow="fold")
+        table.add_column(column, justify="right" if column in numeric else "left", no_wrap=column in numeric)
     for row in rows:
         table.add_row(*row)
     out.print(table)

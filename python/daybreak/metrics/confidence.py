@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import polars as pl
-from scipy import stats
+from scipy import special
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ def t_quantile(runs: int, level: float = 0.95) -> float:
     """Two-sided quantile of Student's t for a mean over ``runs`` values; NaN for fewer than two."""
     if runs < 2:
         return math.nan
-    return float(stats.t.ppf(0.5 + level / 2, runs - 1))
+    return float(special.stdtrit(runs - 1, 0.5 + level / 2))
 
 
 def interval(values: Iterable[float], level: float = 0.95) -> Interval:

@@ -117,7 +117,7 @@ class Rate(Quantity):
         | {f"{prefix}B/s": 8 * size for prefix, size in _BINARY.items()}
     )
     printed = ("Tbit/s", "Gbit/s", "Mbit/s", "kbit/s", "bit/s")
-    lowest, highest = 10**6, 100 * 10**12
+    lowest, highest = 10**6, 10 * 10**12
     base_unit = "bit/s"
 
 

@@ -44,9 +44,10 @@ class MigrationTestbed(Tagged):
             )
             for name in ("green", "blue")
         ]  # fmt: skip
+        ack_rate = Rate(min(10 * self.rate, Rate.highest))
         links.append(
             Link(
-                name="bypass", from_="egress", to="ingress", duplex=False, rate=Rate(10 * self.rate), delay=bypass,
+                name="bypass", from_="egress", to="ingress", duplex=False, rate=ack_rate, delay=bypass,
                 framing=self.framing,
             )
         )  # fmt: skip

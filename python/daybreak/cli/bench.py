@@ -1,0 +1,57 @@
+"""daybreak bench"""
+
+from __future__ import annotations
+
+import statistics
+from typing import Annotated
+
+import typer
+
+from daybreak import _native, benchmark
+from daybreak.errors import UnknownName
+
+from .terminal import Json, out, print_json, print_table, progress_bar
+
+
+def add_to(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command(epilog="Example: daybreak bench S1 S4 --repeat 3")(bench)
+
+
+def bench(
+    names: Annotated[
+        list[str] | None, typer.Argument(help="Benchmarks such as S1; S1 to S4 if not given.", metavar="[NAME]...")
+    ] = None,
+    repeat: Annotated[int, typer.Option(help="Measurements of each; the median counts.", min=1)] = 1,
+    as_json: Json = False,
+) -> None:
+    """Measure the simulator: packet-hops per wall second and peak memory."""
+    known = dict(_native.benchmarks())
+    chosen = names or list(benchmark.STANDARD)
+    for name in chosen:
+        if name not in known:
+            raise UnknownName(f'benchmark "{name}" is not known; known are {", ".join(known)}')
+    results = []
+    with progress_bar("measuring", shown=not as_json) as progress:
+        for i, name in enumerate(chosen):
+            progress(i, len(chosen), name)
+            measured = [benchmark.measure_apart(name) for _ in range(repeat)]
+            middle = {key: statistics.median(one[key] for one in measured) for key in measured[0]}
+            results.append({"name": name, "summary": known[name]} | middle)
+    if as_json:
+        print_json(results)
+        return
+    columns = ("benchmark", "million packet-hops/s", "packet-hops", "wall s", "peak MiB", "what")
+    rows = [
+        (
+            result["name"],
+            f"{result['packet_hops_per_s'] / 1e6:.2f}",
+            f"{result['packet_hops']:.0f}",
+            f"{result['wall_s']:.2f}",
+            f"{result['peak_memory_bytes'] / 2**20:.0f}",
+            result["summary"],
+        )
+        for result in results
+    ]
+    print_table(columns, rows, numeric=columns[1:5])
+    out.print("wall time is that of the event loop; a packet-hop is one packet that has crossed one link")

@@ -1,0 +1,209 @@
+"""The command line as its users see it: output, exit codes, one sentence for every mistake."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from ready_files import ROOT, SCENARIO_FILES
+
+from daybreak.runs import read
+
+ONE_FLOW = str(SCENARIO_FILES[0])
+PROGRAM = [sys.executable, "-c", "from daybreak.cli import main; main()"]
+
+
+def daybreak(*arguments, cwd=None):
+    return subprocess.run(
+        [*PROGRAM, *map(str, arguments)], capture_output=True, text=True, cwd=cwd, check=False, timeout=120
+    )
+
+
+@pytest.mark.parametrize(
+    "command",
+    [(), ("run",), ("validate",), ("list",), ("schema",), ("reproduce",), ("bench",)],
+    ids=" ".join,
+)
+def test_help_has_an_example(command):
+    done = daybreak(*command, "--help")
+    assert done.returncode == 0
+    assert " ".join(("Example: daybreak", *command)) in " ".join(done.stdout.split())
+
+
+def test_run_shows_the_flows():
+    done = daybreak("run", ONE_FLOW)
+    assert done.returncode == 0, done.stderr
+    assert "flow-0" in done.stdout
+    assert "100 MB" in done.stdout
+
+
+def test_run_writes_a_folder_a_seed(tmp_path):
+    done = daybreak("run", ONE_FLOW, "--runs", 3, "--seed", 5, "-o", tmp_path / "out", "--json")
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert [run["seed"] for run in document["runs"]] == [5, 6, 7]
+    assert document["runs"][0]["flows"][0]["bytes"] == 100_000_000
+    assert sorted(os.listdir(tmp_path / "out")) == ["seed-5", "seed-6", "seed-7"]
+    assert read(tmp_path / "out" / "seed-6").seed == 6
+
+
+def test_set_changes_the_scenario(tmp_path):
+    done = daybreak(
+        "run", ONE_FLOW, "--set", "flows.0.variant=reno", "--set", "flows.0.size=1 MB", "-o", tmp_path / "x", "--json"
+    )
+    flow = json.loads(done.stdout)["runs"][0]["flows"][0]
+    assert (flow["variant"], flow["bytes"]) == ("reno", 1_000_000)
+    assert read(tmp_path / "x").scenario.flows[0].variant == "reno"
+
+
+def test_validate_counts_what_there_is():
+    done = daybreak("validate", SCENARIO_FILES[2], "--json")
+    document = json.loads(done.stdout)
+    assert (document["valid"], document["flows"], document["timelines"]) == (True, 2, 1)
+    assert "is a valid scenario" in daybreak("validate", ONE_FLOW).stdout
+
+
+@pytest.mark.parametrize(
+    ("what", "name"),
+    [
+        ("variants", "cubic"),
+        ("queues", "drop_tail"),
+        ("schedules", "migrate"),
+        ("studies", "migration"),
+        ("topologies", "dumbbell"),
+        ("engines", "simulated"),
+    ],
+)
+def test_lists(what, name):
+    assert name in [entry["name"] for entry in json.loads(daybreak("list", what, "--json").stdout)]
+    assert name in daybreak("list", what).stdout
+
+
+def test_schema_is_a_schema():
+    assert json.loads(daybreak("schema").stdout)["properties"]["flows"]["type"] == "array"
+
+
+def test_bench_measures():
+    (result,) = json.loads(daybreak("bench", "S1-50ms", "--json").stdout)
+    assert result["packet_hops"] > 100_000
+    assert result["packet_hops_per_s"] > 0
+    assert 1_000_000 < result["peak_memory_bytes"] < 200_000_000
+
+
+# A scenario file, with one line of it replaced.
+BAD_SCENARIOS = {
+    "unknown key": ("name =", 'nmae = "x"\nname =', 'has no key "nmae" (did you mean "name"?)'),
+    "wrong unit": ('"100 MB"', '"100 Mb"', 'flows[0].size = "100 Mb": expected a size'),
+    "missing unit": ('"2 s"', '"2"', 'duration = "2": expected a time such as "40 us" (a unit is missing)'),
+    "negative": ('"2 s"', '"-2 s"', 'duration = "-2 s": expected a time such as "40 us", not a negative one'),
+    "absurd": ('"10 Gbit/s"', '"10000 Tbit/s"', "topology.rate"),
+    "no hosts": ('"350 packets"', '"350 packets", pairs = 0', "topology.pairs = 0: expected at least 1"),
+    "unknown variant": ('"cubic"', '"cubik"', "known are"),
+    "nowhere": ('"receiver-0"', '"mars"', 'flows[0].to = "mars": there is no such host'),
+    "no flows": ("[[flows]]", "[[flowz]]", 'has no key "flowz" (did you mean "flows"?)'),
+    "not TOML": ("[[flows]]", "[[flows]", "is not valid TOML"),
+    "no path": (
+        '[[flows]]\nfrom = "sender-0"',
+        '[[nodes]]\nname = "moon"\n[[flows]]\nfrom = "moon"',
+        'flows[0]: there is no path from "moon" to "receiver-0"',
+    ),
+    "short period": (
+        "[[flows]]",
+        '[[timelines]]\nkind = "migrate"\nflows = ["flow-0"]\nbetween = ["bottleneck", "x"]\nperiod = "1 ms"\n'
+        'night = "2 ms"\n[[flows]]',
+        "timelines[0] has a period of 1 ms: expected one longer than its night of 2 ms",
+    ),
+    "own rule": ('variant = "cubic"', 'variant = ""', 'flows[0].variant = "": there is no such variant'),
+}
+
+
+@pytest.mark.parametrize("case", BAD_SCENARIOS)
+@pytest.mark.parametrize("command", ["run", "validate"])
+def test_a_bad_scenario_is_one_sentence(tmp_path, case, command):
+    old, new, sentence = BAD_SCENARIOS[case]
+    text = Path(ONE_FLOW).read_text()
+    assert old in text
+    path = tmp_path / "bad.toml"
+    path.write_text(text.replace(old, new))
+    done = daybreak(command, path)
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert sentence in done.stderr
+    assert one_sentence(done.stderr)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "sentence"),
+    [
+        (("run", "missing.toml"), 1, "missing.toml cannot be read: no such file or directory"),
+        (("run", "."), 1, ". cannot be read: is a directory"),
+        (("run",), 2, "missing argument"),
+        (("run", ONE_FLOW, "--seed", "-1"), 1, "seed = -1: expected a number from 0"),
+        (("run", ONE_FLOW, "--seed", "x"), 2, '--seed = "x": expected a whole number'),
+        (("run", ONE_FLOW, "--runs", "0"), 2, '--runs = "0": expected at least 1'),
+        (("run", ONE_FLOW, "--engine", "ns3"), 1, 'engine = "ns3": there is no such engine; known are simulated'),
+        (("run", ONE_FLOW, "--speed", "3"), 2, "no such option"),
+        (("run", ONE_FLOW, "--set", "duration"), 1, "expected KEY=VALUE"),
+        (("run", ONE_FLOW, "--set", "flows.3.size=1 MB"), 1, "flows.3.size"),
+        (("run", ONE_FLOW, "-o", "/proc/daybreak/out"), 1, "/proc/daybreak/out cannot be written"),
+        (("run", ONE_FLOW, "-o", "/etc"), 1, "/etc cannot be written: it exists and is not a run"),
+        (("run", ONE_FLOW, "-o", f"{ONE_FLOW}/out"), 1, "cannot be written"),
+        (("validate", "missing.toml"), 1, "missing.toml cannot be read"),
+        (("list", "planets"), 2, "planets"),
+        (("reproduce", "nothing"), 1, "nothing"),
+        (("reproduce", "migration", "--engine", "ns3"), 1, "known are simulated"),
+        (("reproduce", "migration", "--figure", "99"), 1, "99"),
+        (("reproduce", "migration", "-o", "/proc/daybreak"), 1, "/proc/daybreak"),
+        (("bench", "S9"), 1, 'benchmark "S9" is not known; known are S1'),
+        (("fly",), 2, "no such command 'fly'"),
+    ],
+)
+def test_a_wrong_command_is_one_sentence(arguments, code, sentence):
+    done = daybreak(*arguments)
+    assert done.returncode == code, done.stderr
+    assert sentence in done.stderr
+    assert one_sentence(done.stderr)
+
+
+def test_errors_are_json_when_asked_for():
+    done = daybreak("run", "missing.toml", "--json")
+    assert done.returncode == 1
+    assert "cannot be read" in json.loads(done.stdout)["error"]
+
+
+def one_sentence(text):
+    return text.count("\n") == 1 and text.startswith("daybreak: ") and "Traceback" not in text
+
+
+def test_ctrl_c_keeps_finished_runs(tmp_path):
+    out = tmp_path / "out"
+    arguments = ["run", ONE_FLOW, "--set", "flows.0.size=1 GB", "--runs", "500", "--workers", "2", "-o", str(out)]
+    process = subprocess.Popen([*PROGRAM, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 60
+    while not list(out.glob("seed-*/manifest.json")) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130, errors
+    assert one_sentence(errors), errors
+    assert "of 500 runs are finished, kept in" in errors
+    kept = list(out.iterdir())
+    assert 1 <= len(kept) < 500
+    # Whole runs only, and no unfinished folder beside them.
+    assert all(read(place).flows.height == 1 for place in kept)
+    assert int(errors.split("interrupted: ")[1].split()[0]) == len(kept)
+
+
+def test_a_closed_pipe_is_not_an_error():
+    lister = subprocess.Popen([*PROGRAM, "schema"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    lister.stdout.close()
+    lister.wait(timeout=60)
+    assert "Traceback" not in lister.stderr.read()
+
+
+def test_the_module_is_the_program():
+    assert (ROOT / "pyproject.toml").read_text().count('daybreak = "daybreak.cli:main"') == 1

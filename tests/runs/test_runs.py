@@ -1,0 +1,243 @@
+"""Runs: tables with names, determinism, and folders that are whole or not there."""
+
+import os
+import stat
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import polars as pl
+import pytest
+from ready_files import SCENARIO_FILES
+
+import daybreak
+from daybreak import _native
+from daybreak.engines import run_many
+from daybreak.errors import DaybreakError, EngineError, Interrupted, OutputError, PlanError, UnknownName
+from daybreak.runs import read
+from daybreak.runs.run import frame
+from daybreak.scenario import load
+from daybreak.scenario.lowering import lower
+
+NEVER_NS = 2**64 - 1
+EVERYTHING = {
+    "records": {
+        "bins": "1 ms", "taps": ["green", "blue"], "links": ["green"], "window": "1 ms", "queues": "1 ms",
+        "latency": True,
+    }
+}  # fmt: skip
+
+
+def contents(directory):
+    return {path.name: path.read_bytes() for path in sorted(directory.iterdir())}
+
+
+@pytest.mark.parametrize("path", SCENARIO_FILES, ids=lambda path: path.stem)
+def test_ready_files_run(path):
+    scenario = load(path)
+    run = daybreak.run(scenario)
+    assert run.flows.height == len(lower(scenario, 1).document["flows"])
+    assert (run.flows["delivered_bytes"] > 0).all()
+    limited = run.flows.filter(pl.col("bytes") > 0)
+    assert (limited["end_ns"] != NEVER_NS).all()
+    assert (limited["delivered_bytes"] == limited["bytes"]).all()
+
+
+def test_tables_have_names_beside_numbers(migration):
+    run = daybreak.run(migration.with_(EVERYTHING))
+    assert run.flows["flow_name"].to_list() == ["main", "moved"]
+    assert run.flows["src"].to_list() == ["sender-main", "sender-migrated"]
+    assert set(run.bins["scope"]) == {"delivered", "tap", "link"}
+    assert set(run.bins.filter(pl.col("scope") == "link")["name"]) == {"green"}
+    assert set(run.bins.filter(pl.col("scope") == "tap")["name"]) == {"main", "moved"}
+    assert set(run.window["variant"]) == {"cubic"}
+    assert set(run.window["state"]) <= {"Open", "Disorder", "CWR", "Recovery", "Loss"}
+    assert "blue" in run.queues["queue_name"].to_list()
+    assert set(run.circuits["timeline_name"]) == {"migrate-0"}
+    assert "bypass" in run.links["link_name"].to_list()
+    assert set(run.latency["group"]) == {"main", "moved"}
+
+
+def test_drops_tell_why_and_where(migration):
+    night = {"timelines.0.night": "2 ms", "duration": "60 ms", "flows.1.size": "unlimited"}
+    drops = daybreak.run(migration.with_(night)).drops
+    by_night = drops.filter(pl.col("reason") == "night")
+    assert by_night.height > 0
+    assert set(by_night["place_name"]) == {"migrate-0/0"}
+    assert set(by_night["flow_name"]) == {"moved"}
+    assert by_night["data"].all()
+
+
+def test_bytes_are_counted_once(migration):
+    run = daybreak.run(migration.with_(EVERYTHING))
+    delivered = run.bins.filter(pl.col("scope") == "delivered").group_by("name").agg(pl.col("bytes").sum())
+    assert dict(delivered.iter_rows()) == dict(run.flows.select("flow_name", "delivered_bytes").iter_rows())
+
+
+def test_columns_are_not_copied(one_flow):
+    tables, _ = _native.run(lower(one_flow, 1).json)
+    values = tables["bins"]["bytes"]
+    assert values.dtype == np.uint64
+    seen = frame(tables["bins"])["bytes"].to_numpy(allow_copy=False)
+    assert seen.ctypes.data == values.ctypes.data
+    assert len(seen) == len(values) > 0
+
+
+def test_the_manifest_says_what_was_run(one_flow):
+    run = daybreak.run(one_flow, seed=9)
+    assert (run.manifest["name"], run.seed, run.manifest["engine"]) == ("one flow", 9, "simulated")
+    assert run.manifest["plan_hash"] == lower(one_flow, 9).hash
+    assert run.scenario == one_flow
+    assert run.manifest["totals"]["packet_hops"] > 1_000
+
+
+def test_a_run_comes_back_from_disk(migration, tmp_path):
+    run = daybreak.run(migration.with_(EVERYTHING))
+    place = run.write(tmp_path / "deep" / "run")
+    again = read(place)
+    assert again.manifest == run.manifest
+    for name, table in run.tables():
+        assert again.table(name).equals(table), name
+    assert stat.S_IMODE(place.stat().st_mode) & 0o700 == 0o700
+
+
+def test_the_same_plan_gives_the_same_bytes(migration, tmp_path):
+    scenario = migration.with_(EVERYTHING)
+    for name in ("first", "second"):
+        daybreak.run(scenario, seed=4).write(tmp_path / name)
+    assert contents(tmp_path / "first") == contents(tmp_path / "second")
+
+
+def test_the_number_of_workers_changes_nothing(migration, tmp_path):
+    jitter = {"flows.1.start": {"uniform": ["0 s", "5 ms"]}, "flows.0.size": "4 MiB", "flows.1.size": "4 MiB"}
+    jobs = [(migration.with_(EVERYTHING).with_(jitter), seed) for seed in range(6)]
+    for workers in (1, 2, 5):
+        for run in run_many(jobs, workers=workers):
+            run.write(tmp_path / f"{workers}-workers" / f"seed-{run.seed}")
+    for seed in range(6):
+        folders = [contents(tmp_path / f"{workers}-workers" / f"seed-{seed}") for workers in (1, 2, 5)]
+        assert folders[0] == folders[1] == folders[2]
+    assert contents(tmp_path / "1-workers" / "seed-0") != contents(tmp_path / "1-workers" / "seed-1")
+
+
+def test_many_runs_keep_their_order_and_tell_their_progress(one_flow):
+    told = []
+    runs = run_many(
+        [one_flow, (one_flow, 5)], workers=2, reduce=lambda run: run.seed, progress=lambda *now: told.append(now)
+    )
+    assert runs == [1, 5]
+    assert told[-1] == (2.0, 2)
+
+
+def test_an_error_in_one_run_is_the_error_of_all(one_flow):
+    broken = one_flow.with_({"flows.0.to": "nobody"})
+    with pytest.raises(UnknownName, match="nobody"):
+        run_many([one_flow, broken, one_flow])
+
+
+def test_progress_may_end_a_run(one_flow):
+    def enough(now):
+        raise Interrupted
+
+    with pytest.raises(Interrupted):
+        daybreak.run(one_flow, progress=enough)
+
+
+def test_other_threads_go_on_during_a_run(one_flow):
+    ticks = threading.Event()
+    waiter = threading.Thread(target=ticks.set)
+    endless = one_flow.with_({"flows.0.size": "unlimited"})
+    seen = []
+    daybreak.run(endless, progress=lambda now: seen.append(now) or (waiter.start() if len(seen) == 1 else None))
+    assert ticks.is_set()
+    assert seen[-1].fraction == 1.0
+    assert seen[0].events == 0
+
+
+def test_capture_is_a_file_that_lives_with_the_run(one_flow, tmp_path):
+    run = daybreak.run(one_flow.with_({"records": {"capture": ["bottleneck"], "snaplen": 96}}))
+    assert run.capture.read_bytes()[:4] == b"\x0a\x0d\x0d\x0a"
+    run.write(tmp_path / "run")
+    assert read(tmp_path / "run").capture.read_bytes() == run.capture.read_bytes()
+    assert daybreak.run(one_flow).capture is None
+
+
+def test_writing_replaces_a_run_but_nothing_else(one_flow, tmp_path):
+    run = daybreak.run(one_flow)
+    run.write(tmp_path / "run")
+    daybreak.run(one_flow, seed=2).write(tmp_path / "run")
+    assert read(tmp_path / "run").seed == 2
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "letter.txt").write_text("dear")
+    with pytest.raises(OutputError, match="it exists and is not a run"):
+        run.write(tmp_path / "mine")
+    assert os.listdir(tmp_path / "mine") == ["letter.txt"]
+    assert sorted(os.listdir(tmp_path)) == ["mine", "run"]
+
+
+def test_a_full_disk_leaves_nothing_behind(tmp_path):
+    """A limit on the size of files stands for the full disk; it holds for the whole process, hence another one."""
+    program = f"""
+import resource, signal, sys
+import daybreak
+from daybreak.errors import OutputError
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+run = daybreak.run(daybreak.load({str(SCENARIO_FILES[0])!r}))
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+try:
+    run.write({str(tmp_path / "run")!r})
+except OutputError as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert "cannot be written" in done.stdout, done.stderr
+    assert done.stdout.count("\n") == 1
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_file_in_the_way(one_flow, tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OutputError, match="cannot be written"):
+        daybreak.run(one_flow).write(tmp_path / "file" / "run")
+
+
+@pytest.mark.parametrize(
+    ("manifest", "sentence"),
+    [(None, "no such file"), ("{", "is not JSON"), ("{}", "lacks the scenario"), ("[]", "lacks the scenario")],
+)
+def test_folders_that_are_not_runs(tmp_path, manifest, sentence):
+    if manifest is not None:
+        (tmp_path / "manifest.json").write_text(manifest)
+    with pytest.raises(OutputError, match=sentence):
+        read(tmp_path)
+
+
+def test_a_missing_table_is_named(one_flow, tmp_path):
+    run = daybreak.run(one_flow)
+    with pytest.raises(OutputError, match='no table "packets": it has flows'):
+        run.table("packets")
+    run.write(tmp_path / "run")
+    (tmp_path / "run" / "links.parquet").unlink()
+    with pytest.raises(OutputError, match=r"links.parquet cannot be read"):
+        _ = read(tmp_path / "run").links
+
+
+def test_unknown_engines_list_the_known_ones(one_flow):
+    with pytest.raises(UnknownName, match="known are simulated, kernel"):
+        daybreak.run(one_flow, engine="ns3")
+
+
+def test_errors_of_the_engine_are_daybreak_errors():
+    for error in (PlanError, EngineError, OutputError, UnknownName, Interrupted):
+        assert issubclass(error, DaybreakError)
+    with pytest.raises(PlanError, match="cannot be read"):
+        _native.run("{}")
+    with pytest.raises(UnknownName, match="known are S1"):
+        _native.run_benchmark("S9")
+
+
+def test_the_engine_refuses_a_plan_that_makes_no_sense(one_flow):
+    plan = lower(one_flow, 1).json.replace('"src":0', '"src":99')
+    with pytest.raises(PlanError, match=r"flows\[0\]"):
+        _native.run(plan)
