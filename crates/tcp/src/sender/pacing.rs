@@ -7,7 +7,7 @@ use daybreak_units::{Instant, Rate};
 
 use super::Sender;
 
-/// Segments that leave before pacing starts to count (one initial window).
+/// The segment, counted from 1, after which pacing begins (one initial window).
 const UNPACED_SEGMENTS: u64 = 10;
 
 /// When the next segment may leave.
@@ -58,7 +58,7 @@ impl Sender {
         let leaves = before.max(self.clock.now);
         self.path.pacing.departure = leaves;
         let rate = self.path.window.pacing_rate;
-        if rate > Rate::ZERO && self.counters.segments > UNPACED_SEGMENTS {
+        if rate > Rate::ZERO && self.counters.segments + 1 >= UNPACED_SEGMENTS {
             let gap = rate.time_for(u64::from(len));
             // A timer that was late gives back at most half of the gap.
             let credit = (leaves - before).as_ps().min(gap.as_ps() / 2);
