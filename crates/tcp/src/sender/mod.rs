@@ -68,8 +68,6 @@ pub(crate) struct Sender {
     echoed: u32,
     /// Largest window that the peer has offered.
     pub max_window: u32,
-    /// End of the last segment that was sent with PSH.
-    pushed_seq: u64,
     queue: Queue,
     pub path: Path,
     pub timer: Timer,
@@ -148,7 +146,6 @@ impl Sender {
             window_seq: 0,
             echoed: 0,
             max_window: 0,
-            pushed_seq: 1,
             queue: Queue::new(),
             path: Path {
                 window,
@@ -237,6 +234,7 @@ impl Sender {
         self.last_sent_jiffies = self.clock.jiffies;
         self.path.usage.stamp = self.clock.jiffies;
         self.small_end = self.snd_una;
+        self.max_window = self.max_window.max(self.snd_wnd);
         self.segment_overhead = SEGMENT_OVERHEAD / u64::from(self.segments_a_burst());
         let context = self.context();
         self.rule.init(&mut self.path.window, &context);
@@ -295,11 +293,19 @@ impl Sender {
     /// The timer fired.
     pub fn on_timer(&mut self) {
         self.resend = Resend::Lost;
-        match std::mem::replace(&mut self.timer, Timer::UNSET).kind {
-            TimerKind::Retransmit => self.on_rto(),
+        self.timer.at = Instant::NEVER;
+        match self.timer.kind {
+            TimerKind::Retransmit => {
+                self.timer.kind = TimerKind::None;
+                self.on_rto();
+            }
+            // These remember what they were: the RTO that follows counts from the oldest segment.
             TimerKind::LossProbe => self.on_loss_probe_timeout(),
             TimerKind::Reorder => self.on_reorder_timeout(),
-            TimerKind::WindowProbe => self.on_window_probe_timeout(),
+            TimerKind::WindowProbe => {
+                self.timer.kind = TimerKind::None;
+                self.on_window_probe_timeout();
+            }
             TimerKind::None => {}
         }
     }

@@ -78,7 +78,7 @@ impl Sender {
         if self.small_queue_holds(len, 0) {
             return None;
         }
-        Some(self.push_new(len, fin, last))
+        Some(self.push_new(len, fin))
     }
 
     /// Nagle's algorithm with Minshall's change: a small segment waits only while another small one
@@ -88,8 +88,9 @@ impl Sender {
     }
 
     #[inline]
-    fn push_new(&mut self, len: u32, fin: bool, last: bool) -> Outgoing {
+    fn push_new(&mut self, len: u32, fin: bool) -> Outgoing {
         let seq = self.snd_nxt;
+        let push = fin || self.buffer.takes_push(seq + u64::from(len));
         if self.path.in_flight() == 0 {
             let idle = self.clock.now.saturating_since(self.last_sent);
             self.event(CaEvent::TxStart { idle });
@@ -109,11 +110,6 @@ impl Sender {
         self.path.packets_out += 1;
         if len < self.mss {
             self.small_end = self.snd_nxt;
-        }
-        // Linux also pushes after half of the largest window, so that the receiver does not sit on it.
-        let push = last || seq + u64::from(len) > self.pushed_seq + u64::from(self.max_window / 2);
-        if push {
-            self.pushed_seq = seq + u64::from(len);
         }
         self.fin_sent |= fin;
         self.last_sent = self.clock.now;
@@ -317,7 +313,7 @@ impl Sender {
         if len == 0 {
             return Outgoing { seq: self.snd_una - 1, len: 0, fin: false, push: false, is_new: false };
         }
-        let outgoing = self.push_new(len, false, true);
+        let outgoing = self.push_new(len, false);
         self.burst = 0;
         self.started_from_idle = false;
         self.set_timer(TimerKind::Retransmit, self.path.rtt.rto);
