@@ -1,12 +1,12 @@
 //! TCP's behaviour as dialogues: text files of segments, times and expected answers. See README.md.
 
-mod listener;
+mod endpoint;
 mod runner;
 mod script;
 
 use std::path::{Path, PathBuf};
 
-use listener::Listener;
+use endpoint::Stack;
 use script::Script;
 
 /// One test for each file of this directory.
@@ -43,7 +43,8 @@ fn check(name: &str) {
 
 fn play(text: &str) -> Result<(), String> {
     let script = Script::parse(text)?;
-    runner::run(&script, &mut Listener::new(&script.config))
+    let mut stack = Stack::new(&script.config, &script.variant).map_err(|error| error.to_string())?;
+    runner::run(&script, &mut stack)
 }
 
 #[test]
