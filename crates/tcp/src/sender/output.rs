@@ -100,7 +100,7 @@ impl Sender {
             seq,
             len: len + u32::from(fin),
             nic_serial: self.next_nic_serial(),
-            flags: if fin { Sent::FIN } else { 0 },
+            flags: if fin { Sent::FIN } else { 0 } | if last { Sent::PUSH } else { 0 },
             ..Sent::default()
         };
         let idle = self.path.packets_out == 0;
@@ -238,7 +238,7 @@ impl Sender {
             seq: record.seq,
             len: payload,
             fin: record.has(Sent::FIN),
-            push: false,
+            push: record.has(Sent::PUSH),
             is_new: false,
         };
         if !record.has(Sent::SACKED) {
@@ -247,6 +247,7 @@ impl Sender {
         self.time_order_until = self.snd_nxt;
         self.counters.retransmits += 1;
         self.last_sent = self.clock.now;
+        self.last_sent_jiffies = self.clock.jiffies;
         outgoing
     }
 

@@ -58,6 +58,7 @@ impl Sender {
         let leaves = before.max(self.clock.now);
         self.path.pacing.departure = leaves;
         let rate = self.path.window.pacing_rate;
+        // This segment is not counted yet; the tenth is the first that has to be waited for.
         if rate > Rate::ZERO && self.counters.segments + 1 >= UNPACED_SEGMENTS {
             let gap = rate.time_for(u64::from(len));
             // A timer that was late gives back at most half of the gap.

@@ -51,6 +51,8 @@ impl Sent {
     const LINKED: u16 = 128;
     /// RACK declared it lost: it leaves the transmission order until it is sent again.
     pub const RACKED: u16 = 256;
+    /// Carries PSH, also when it is sent again: the peer acknowledges it at once.
+    pub const PUSH: u16 = 512;
     /// Anything that needs more than plain cumulative acknowledgement.
     pub const UNUSUAL: u16 =
         Self::SACKED | Self::RETRANS | Self::LOST | Self::EVER_RETRANS | Self::LINKED;

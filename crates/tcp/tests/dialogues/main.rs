@@ -17,16 +17,37 @@ macro_rules! dialogues {
     };
 }
 
+
 dialogues! {
+    application_limited,
+    application_limited_slow_start,
     delayed_ack,
     dsack,
     ecn_echo,
+    ecn_refused,
+    ecn_sender,
+    frto_genuine,
+    frto_spurious,
+    handshake_active,
+    handshake_bare_peer,
+    handshake_passive,
+    idle_restart,
+    pacing,
     paws_and_window_checks,
+    persist,
     quick_ack_jumbo,
+    rack_reordering,
+    rto,
     sack_blocks,
     sack_compression,
+    sack_recovery,
     sack_without_timestamps,
+    slow_start,
+    small_queues,
+    tail_loss_probe_needless,
+    tail_loss_probe_repairs,
     timestamps_echo,
+    undo_by_dsack,
     window_scaling_absent,
 }
 
