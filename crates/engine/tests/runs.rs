@@ -1,0 +1,159 @@
+//! Whole runs: what the tables say fits together, and the same plan gives the same bytes.
+
+mod plans;
+
+use daybreak_engine::plan::{Downtime, Plan};
+use daybreak_engine::{Records, Simulation, run};
+use plans::{MS, US, all_recorded, column, day_and_night, rows};
+
+const POLICIES: [Downtime; 4] = [Downtime::Drop, Downtime::Hold, Downtime::Drain, Downtime::MakeBeforeBreak];
+
+#[test]
+fn a_flow_is_complete_under_every_policy_and_the_tables_agree() {
+    for downtime in POLICIES {
+        let plan = all_recorded(day_and_night(downtime));
+        let records = run(&plan).unwrap();
+        assert_eq!(column(&records, "flows", "delivered_bytes"), [4_000_000], "{downtime:?}");
+        let fct = column(&records, "flows", "fct_ns")[0];
+        // 4 MB take 3.2 ms at 10 Gbit/s.
+        assert!((3_200_000..300_000_000).contains(&fct), "{downtime:?}: {fct} ns");
+        assert_eq!(column(&records, "flows", "end_ns")[0], 10_000 + fct);
+
+        let scope = column(&records, "bins", "scope");
+        let bytes = column(&records, "bins", "bytes");
+        let ids = column(&records, "bins", "id");
+        let sum = |wanted: u64, id: u64| -> u64 {
+            (0..bytes.len()).filter(|&i| scope[i] == wanted && ids[i] == id).map(|i| bytes[i]).sum()
+        };
+        assert_eq!(sum(0, 0), 4_000_000, "delivered");
+        let link_bytes = column(&records, "links", "bytes");
+        assert_eq!(sum(2, 6), link_bytes[6], "link bins");
+        assert_eq!(sum(1, 0), link_bytes[2] + link_bytes[4], "taps see every data packet once");
+
+        let drops = rows(&records, "drops") as u64;
+        if downtime == Downtime::Drop {
+            assert!(column(&records, "drops", "reason").contains(&1), "a night loses packets");
+        }
+        let segments = column(&records, "flows", "segments")[0];
+        let retransmits = column(&records, "flows", "retransmits")[0];
+        assert!(drops <= retransmits + 1, "{downtime:?}: {drops} lost, {retransmits} sent again");
+        let delays: u64 = column(&records, "latency", "packets").iter().sum();
+        assert!(delays + drops >= segments - 10 && delays + drops <= segments, "{delays} {drops} {segments}");
+        let steps = column(&records, "circuits", "time_ns");
+        assert_eq!(steps[..3], [450_000, 500_000, 950_000]);
+        assert!(rows(&records, "window") > 10 && rows(&records, "queues") > 10);
+    }
+}
+
+#[test]
+fn recording_changes_nothing() {
+    for downtime in POLICIES {
+        let plain = run(&day_and_night(downtime)).unwrap();
+        let recorded = run(&all_recorded(day_and_night(downtime))).unwrap();
+        assert_eq!(plain.table("flows"), recorded.table("flows"), "{downtime:?}");
+        assert_eq!(plain.table("links"), recorded.table("links"), "{downtime:?}");
+        assert_eq!(plain.ended, recorded.ended);
+        assert_eq!(rows(&plain, "bins") + rows(&plain, "drops"), 0, "what is not asked for is empty");
+    }
+}
+
+#[test]
+fn the_same_plan_gives_the_same_bytes_in_any_thread() {
+    let plans: Vec<Plan> = POLICIES
+        .iter()
+        .map(|&downtime| {
+            let mut plan = all_recorded(day_and_night(downtime));
+            plan.links[6].loss_ppb = 1_000_000;
+            plan
+        })
+        .collect();
+    let alone: Vec<Records> = plans.iter().map(|plan| run(plan).unwrap()).collect();
+    for threads in [1, 2, 4] {
+        let found = std::thread::scope(|scope| {
+            let workers: Vec<_> = (0..threads)
+                .map(|worker| {
+                    let plans = &plans;
+                    scope.spawn(move || {
+                        let mine = (0..plans.len()).filter(move |i| i % threads == worker);
+                        mine.map(|i| (i, run(&plans[i]).unwrap())).collect::<Vec<_>>()
+                    })
+                })
+                .collect();
+            let mut found: Vec<_> = workers.into_iter().flat_map(|worker| worker.join().unwrap()).collect();
+            found.sort_by_key(|(i, _)| *i);
+            found.into_iter().map(|(_, records)| records).collect::<Vec<_>>()
+        });
+        assert_eq!(found, alone, "with {threads} threads");
+    }
+}
+
+#[test]
+fn another_seed_loses_other_packets() {
+    let lost = |seed| {
+        let mut plan = all_recorded(day_and_night(Downtime::Hold));
+        plan.seed = seed;
+        plan.links[6].loss_ppb = 10_000_000;
+        column(&run(&plan).unwrap(), "drops", "seq")
+    };
+    assert_ne!(lost(1), lost(2));
+    assert_eq!(lost(1), lost(1));
+}
+
+#[test]
+fn a_run_in_steps_is_the_run() {
+    let plan = all_recorded(day_and_night(Downtime::Drain));
+    let whole = run(&plan).unwrap();
+    let mut simulation = Simulation::new(&plan).unwrap();
+    let mut before = 0;
+    loop {
+        let progress = simulation.step(97);
+        assert!(progress.events - before <= 97);
+        before = progress.events;
+        if progress.done {
+            assert_eq!((progress.flows_complete, progress.flows_limited), (1, 1));
+            break;
+        }
+    }
+    assert_eq!(simulation.finish().unwrap(), whole);
+}
+
+#[test]
+fn a_run_may_be_given_up_at_any_time() {
+    for events in [0, 1, 50, 500, 2_000] {
+        let mut simulation = Simulation::new(&day_and_night(Downtime::Drop)).unwrap();
+        assert!(!simulation.step(events).done);
+        let records = simulation.finish().unwrap();
+        assert_eq!(column(&records, "flows", "fct_ns"), [u64::MAX]);
+    }
+}
+
+#[test]
+fn a_run_ends_at_its_end() {
+    let mut plan = day_and_night(Downtime::Hold);
+    plan.end_ps = MS;
+    let records = run(&plan).unwrap();
+    assert_eq!(records.ended.as_ps(), MS);
+    assert_eq!(column(&records, "flows", "end_ns"), [u64::MAX]);
+    plan.end_ps = 5 * US;
+    assert_eq!(column(&run(&plan).unwrap(), "flows", "segments"), [0], "the flow starts later");
+}
+
+/// Memory depends on what is asked for, not on how long the run is: the rows of a long run without
+/// bins are those of a short one.
+#[test]
+fn tables_do_not_grow_with_time_unless_asked_to() {
+    let table_rows = |end: u64| {
+        let mut plan = day_and_night(Downtime::Hold);
+        plan.flows[0].bytes = 0;
+        plan.records.latency = true;
+        plan.end_ps = end;
+        let records = run(&plan).unwrap();
+        records
+            .tables
+            .iter()
+            .filter(|table| table.name != "latency")
+            .map(|table| rows(&records, table.name))
+            .sum::<usize>()
+    };
+    assert_eq!(table_rows(5 * MS), table_rows(50 * MS));
+}
