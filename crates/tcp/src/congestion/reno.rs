@@ -11,7 +11,8 @@
 //!
 //! Validated by the worked numbers below, by its curve over a drop-tail path (`tests/curves`), and
 //! beside Linux 6.1 (`tests/end_to_end.rs`): over 10 Gbit/s, 40 us and 350 packets both are cut to 389
-//! at 8.3 ms and to 194 at 14.5 ms, and the windows agree to the segment from 40 to 200 ms.
+//! at 8.3 ms and to 194 at 14.5 ms, and the windows agree to the segment from 40 to 200 ms; over 1 Gbit/s,
+//! 10 ms and 830 packets both lose 1659 and are cut to 828.
 
 use super::{AckSample, Congestion, Context, Window};
 

@@ -17,7 +17,7 @@ pub struct Path {
     pub rate: Rate,
     /// One way.
     pub delay: Duration,
-    /// Packets at the bottleneck, the one being sent included.
+    /// Packets that wait at the bottleneck, without the one being sent.
     pub buffer: usize,
     /// The data packet, counted from 0, that is dropped whatever the buffer says.
     pub drop: Option<u64>,
@@ -148,7 +148,7 @@ impl Pair {
         if segment.len > 0 {
             self.offered += 1;
         }
-        if self.queue.len() >= self.path.buffer || self.path.drop.is_some_and(|n| n + 1 == self.offered) {
+        if self.queue.len() > self.path.buffer || self.path.drop.is_some_and(|n| n + 1 == self.offered) {
             self.dropped += 1;
             self.path.drop = self.path.drop.filter(|n| n + 1 != self.offered);
             return;
