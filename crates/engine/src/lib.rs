@@ -9,13 +9,15 @@ pub mod benchmarks;
 mod capture;
 mod error;
 pub mod plan;
-mod recorder;
+pub mod recorder;
 mod schedule;
 mod simulation;
 mod validate;
 mod wire;
-mod wiring;
+pub mod wiring;
 
 pub use error::EngineError;
 pub use plan::Plan;
+pub use recorder::Recorder;
 pub use simulation::{Progress, Records, Simulation, run};
+pub use validate::validate;

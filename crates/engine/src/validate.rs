@@ -18,7 +18,10 @@ const MOST_FRAMING_BYTES: u32 = 65_536;
 type Check = Result<(), EngineError>;
 
 /// Checks the whole plan.
-pub(crate) fn validate(plan: &Plan) -> Check {
+///
+/// # Errors
+/// When no run can be made of it; the error names the field and the value.
+pub fn validate(plan: &Plan) -> Check {
     ensure(plan.version == PLAN_VERSION, "version", plan.version, || {
         format!("this engine runs plans of version {PLAN_VERSION}")
     })?;

@@ -6,7 +6,8 @@ use daybreak_units::{Duration, Instant, Rate};
 
 use crate::plan::{Action, Branch, Downtime, Link, Plan, Queue, Stack, Step, Timeline};
 
-pub(crate) fn link(link: &Link) -> LinkConfig {
+/// A link as the fabric takes it.
+pub fn link(link: &Link) -> LinkConfig {
     LinkConfig {
         rate: Rate::from_bps(link.rate_bps),
         delay: Duration::from_ps(link.delay_ps),
@@ -17,7 +18,7 @@ pub(crate) fn link(link: &Link) -> LinkConfig {
 }
 
 /// Every queue, and whether somebody has to look at its packets one by one.
-pub(crate) fn queues(plan: &Plan) -> Vec<QueueConfig> {
+pub fn queues(plan: &Plan) -> Vec<QueueConfig> {
     let watched = watched_queues(plan);
     let config = |(queue, watched): (&Queue, bool)| QueueConfig {
         kind: queue.kind.clone(),
@@ -54,7 +55,8 @@ fn watched_queues(plan: &Plan) -> Vec<bool> {
     watched
 }
 
-pub(crate) fn branch(branch: &Branch) -> BranchConfig {
+/// A branch as the fabric takes it.
+pub fn branch(branch: &Branch) -> BranchConfig {
     BranchConfig {
         alternatives: branch.alternatives.iter().map(|steps| path(steps)).collect(),
         initial: branch.initial,
@@ -62,7 +64,8 @@ pub(crate) fn branch(branch: &Branch) -> BranchConfig {
     }
 }
 
-pub(crate) fn path(steps: &[Step]) -> Vec<daybreak_fabric::Step> {
+/// Steps as the fabric takes them.
+pub fn path(steps: &[Step]) -> Vec<daybreak_fabric::Step> {
     let step = |&step: &Step| match step {
         Step::Queue(index) => daybreak_fabric::Step::Queue(index),
         Step::Branch(index) => daybreak_fabric::Step::Branch(index),
@@ -70,7 +73,8 @@ pub(crate) fn path(steps: &[Step]) -> Vec<daybreak_fabric::Step> {
     steps.iter().map(step).collect()
 }
 
-pub(crate) fn timeline(timeline: &Timeline) -> control::Timeline {
+/// A timeline as the fabric takes it.
+pub fn timeline(timeline: &Timeline) -> control::Timeline {
     let steps = timeline.steps.iter().map(|step| control::TimelineStep {
         offset: Duration::from_ps(step.offset_ps),
         actions: step.actions.iter().map(action).collect(),

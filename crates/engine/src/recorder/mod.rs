@@ -35,7 +35,7 @@ struct LinkWatch {
 
 /// The probe of a run that records; the default one records nothing.
 #[derive(Debug, Default)]
-pub(crate) struct Recorder {
+pub struct Recorder {
     links: Vec<LinkWatch>,
     taps: Option<BinnedSeries>,
     link_bins: Option<BinnedSeries>,
@@ -48,7 +48,8 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
-    pub(crate) fn new(plan: &Plan) -> Self {
+    /// A recorder of what `plan` asks for.
+    pub fn new(plan: &Plan) -> Self {
         let records = &plan.records;
         let mut links = vec![LinkWatch::default(); plan.links.len()];
         for &link in &records.tap_links {
@@ -79,7 +80,7 @@ impl Recorder {
 
     /// The tables `bins`, `window`, `queues`, `drops`, `circuits` and `latency`; `end` is the time
     /// at which the run stopped. What was not asked for is empty.
-    pub(crate) fn into_tables(self, end: Instant) -> Vec<Table> {
+    pub fn into_tables(self, end: Instant) -> Vec<Table> {
         vec![
             bins::into_table([self.delivered, self.taps, self.link_bins].into_iter().flatten()),
             self.windows.map(WindowSamples::into_columns).unwrap_or_default().into_table(),

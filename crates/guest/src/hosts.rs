@@ -1,0 +1,343 @@
+//! Makes the hosts: a network namespace each, a virtual cable to the switch's namespace, the NIC as a
+//! queueing discipline, the stack's settings.
+//!
+//! The NIC is a queueing discipline that lets each packet go when its first bit would be sent, and keeps it
+//! charged to its socket until then, so TCP small queues see a real NIC. The time on the host's link is
+//! added by the switch, which so knows of the packet ahead of its arrival.
+
+use daybreak_engine::Plan;
+use daybreak_engine::plan::{Link, Stack};
+
+use crate::error::GuestError;
+use crate::layout::{End, Layout};
+use crate::netlink::{CREATE, Netlink, Request};
+use crate::system::{self, Fd};
+
+/// The namespaces of a run.
+#[derive(Debug)]
+pub struct Hosts {
+    /// The namespace in which the cables end; the calling thread is left in it.
+    pub switch: Fd,
+    /// One namespace an end.
+    pub ends: Vec<Fd>,
+    /// Device of each end's cable in the switch's namespace.
+    pub devices: Vec<u32>,
+}
+
+const RTM_NEWLINK: u16 = 16;
+const RTM_NEWADDR: u16 = 20;
+const RTM_NEWROUTE: u16 = 24;
+const RTM_NEWNEIGH: u16 = 28;
+const RTM_NEWQDISC: u16 = 36;
+const IFLA_ADDRESS: u16 = 1;
+const IFLA_IFNAME: u16 = 3;
+const IFLA_MTU: u16 = 4;
+const IFLA_LINKINFO: u16 = 18;
+const IFLA_NET_NS_FD: u16 = 28;
+const IFLA_GSO_MAX_SEGS: u16 = 40;
+const IFLA_INFO_KIND: u16 = 1;
+const IFLA_INFO_DATA: u16 = 2;
+const VETH_INFO_PEER: u16 = 1;
+const TCA_KIND: u16 = 1;
+const TCA_OPTIONS: u16 = 2;
+const ETHTOOL_SGSO: u32 = 0x24;
+const ETHTOOL_STSO: u32 = 0x1f;
+const ETHTOOL_SGRO: u32 = 0x2c;
+
+/// The NIC in every host's namespace.
+const NIC: &str = "nic";
+/// Packets that a queue takes where the plan sets no limit.
+const UNLIMITED: u32 = 1_000_000;
+/// Ethernet header, which queueing disciplines count on their own.
+pub const ETHERNET: u32 = 14;
+
+/// Makes all hosts of a layout.
+pub fn make(plan: &Plan, layout: &Layout) -> Result<Hosts, GuestError> {
+    global_settings()?;
+    let switch = system::new_network()?;
+    let mut hosts = Hosts { switch, ends: Vec::new(), devices: Vec::new() };
+    for _ in &layout.ends {
+        hosts.ends.push(system::new_network()?);
+    }
+    system::enter_network(&hosts.switch)?;
+    let mut netlink = Netlink::open()?;
+    for (index, namespace) in hosts.ends.iter().enumerate() {
+        hosts.devices.push(cable(&mut netlink, index as u32, namespace)?);
+    }
+    for (index, (end, namespace)) in layout.ends.iter().zip(&hosts.ends).enumerate() {
+        system::enter_network(namespace)?;
+        host(plan, index as u32, end)?;
+    }
+    system::enter_network(&hosts.switch)?;
+    Ok(hosts)
+}
+
+/// What is one for all namespaces in Linux 6.1; none of it may bind.
+fn global_settings() -> Result<(), GuestError> {
+    setting("net/ipv4/tcp_mem", "2000000 3000000 4000000")?;
+    setting("net/core/netdev_max_backlog", "1000000")?;
+    // One packet takes no other one's time, so there is no reason to stop early.
+    setting("net/core/netdev_budget", "1000000")?;
+    setting("net/core/netdev_budget_usecs", "1000000")
+}
+
+/// A cable from the switch's namespace to an end; returns its device here.
+fn cable(netlink: &mut Netlink, index: u32, namespace: &Fd) -> Result<u32, GuestError> {
+    use std::os::fd::AsRawFd;
+    let name = format!("port{index}");
+    let mut request = Request::new(RTM_NEWLINK, CREATE | 0x200, &link_body(0, false), format!("make the cable {name}"));
+    request.put_str(IFLA_IFNAME, &name).put_u32(IFLA_MTU, 65_535).nest(IFLA_LINKINFO, |info| {
+        info.put_str(IFLA_INFO_KIND, "veth").nest(IFLA_INFO_DATA, |data| {
+            data.nest(VETH_INFO_PEER, |peer| {
+                peer.raw(&link_body(0, false))
+                    .put_str(IFLA_IFNAME, NIC)
+                    .put_u32(IFLA_NET_NS_FD, namespace.as_raw_fd() as u32);
+            });
+        });
+    });
+    netlink.ask(&request)?;
+    let device = system::device_index(&name)?;
+    let mut up = Request::new(RTM_NEWLINK, 0, &link_body(device, true), format!("set {name} up"));
+    netlink.ask(up.put_u32(IFLA_MTU, 65_535))?;
+    netlink.ask(&timed_queue(device))?;
+    Ok(device)
+}
+
+/// `fq` without pacing of its own: packets leave at the time that they carry.
+fn timed_queue(device: u32) -> Request {
+    const PLIMIT: u16 = 1;
+    const FLOW_PLIMIT: u16 = 2;
+    const RATE_ENABLE: u16 = 5;
+    const TIMER_SLACK: u16 = 12;
+    let mut request = qdisc(device, "fq");
+    request.nest(TCA_OPTIONS, |options| {
+        options
+            .put_u32(PLIMIT, UNLIMITED)
+            .put_u32(FLOW_PLIMIT, UNLIMITED)
+            .put_u32(RATE_ENABLE, 0)
+            .put_u32(TIMER_SLACK, 0);
+    });
+    request
+}
+
+/// `tbf` as a NIC: it lets a packet go when the one before it has been sent, and until then the packet
+/// is charged to its socket, so TCP small queues work (`netem` disowns packets). The bucket holds one
+/// packet of full size.
+fn nic_queue(device: u32, link: &Link, mtu: u32) -> Request {
+    const PARAMETERS: u16 = 1;
+    const RATE64: u16 = 4;
+    const BURST: u16 = 6;
+    const ETHERNET_LINK_LAYER: u8 = 1;
+    let rate = link.rate_bps / 8;
+    // struct tc_ratespec: cell_log, linklayer, overhead, cell_align, mpu, rate
+    let mut spec = [0u8; 12];
+    spec[1] = ETHERNET_LINK_LAYER;
+    spec[2..4].copy_from_slice(&overhead(link, mtu).to_ne_bytes());
+    spec[8..12].copy_from_slice(&u32::try_from(rate).unwrap_or(u32::MAX).to_ne_bytes());
+    let mut request = qdisc(device, "tbf");
+    request.nest(TCA_OPTIONS, |options| {
+        // struct tc_tbf_qopt: rate, peakrate, limit in bytes, buffer, mtu
+        let mut parameters = spec.to_vec();
+        parameters.extend_from_slice(&[0; 12]);
+        parameters.extend_from_slice(&(i32::MAX as u32).to_ne_bytes());
+        parameters.extend_from_slice(&[0; 8]);
+        options.put(PARAMETERS, &parameters).put_u32(BURST, mtu + ETHERNET);
+        if rate > u64::from(u32::MAX) {
+            options.put(RATE64, &rate.to_ne_bytes());
+        }
+    });
+    request
+}
+
+/// What tbf counts beyond IP and Ethernet header. It counts time in whole nanoseconds, rounded down, and a
+/// NIC that is too fast by a fraction of one would fill the switch's queue; so a packet of full size gets
+/// the bytes that round its time up, unless that would slow the NIC down by more than one part in 2000.
+fn overhead(link: &Link, mtu: u32) -> u16 {
+    let framing = link.framing_bytes - ETHERNET;
+    let wire = u64::from(mtu + link.framing_bytes);
+    let ps = |bytes: u64| (u128::from(bytes) * 8_000_000_000_000 / u128::from(link.rate_bps)) as u64;
+    let rounded = |more: u64| ps(wire + more) / 1_000 * 1_000;
+    let more = (0..).find(|&more| rounded(more) >= ps(wire)).unwrap_or(0);
+    let kept = if rounded(more) * 2_000 <= ps(wire) * 2_001 { more } else { 0 };
+    (u64::from(framing) + kept) as u16
+}
+
+fn qdisc(device: u32, kind: &str) -> Request {
+    const ROOT: u32 = u32::MAX;
+    let mut body = [0u8; 20];
+    body[4..8].copy_from_slice(&device.to_ne_bytes());
+    body[12..16].copy_from_slice(&ROOT.to_ne_bytes());
+    let mut request = Request::new(RTM_NEWQDISC, CREATE, &body, format!("make a queue of kind {kind}"));
+    request.put_str(TCA_KIND, kind);
+    request
+}
+
+fn link_body(device: u32, up: bool) -> [u8; 16] {
+    let mut body = [0u8; 16];
+    body[4..8].copy_from_slice(&device.to_ne_bytes());
+    let flags = u32::from(up).to_ne_bytes();
+    body[8..12].copy_from_slice(&flags);
+    body[12..16].copy_from_slice(&flags);
+    body
+}
+
+/// Sets up the namespace of an end, in which the calling thread is.
+fn host(plan: &Plan, index: u32, end: &End) -> Result<(), GuestError> {
+    use std::os::fd::AsRawFd;
+    let stack = &plan.stacks[end.stack as usize];
+    let link = &plan.links[end.link as usize];
+    settings(stack)?;
+    let control = system::socket(libc::AF_INET, libc::SOCK_DGRAM, 0, "open a socket for ethtool")?;
+    for command in [ETHTOOL_STSO, ETHTOOL_SGSO, ETHTOOL_SGRO] {
+        system::ethtool(control.as_raw_fd(), NIC, command, 0)?;
+    }
+    let device = system::device_index(NIC)?;
+    let mut netlink = Netlink::open()?;
+    let mut up = Request::new(RTM_NEWLINK, 0, &link_body(device, true), "set the NIC up");
+    up.put(IFLA_ADDRESS, &End::mac(index)).put_u32(IFLA_MTU, stack.mtu).put_u32(IFLA_GSO_MAX_SEGS, 1);
+    netlink.ask(&up)?;
+    netlink.ask(&address(device, End::ip(index)))?;
+    netlink.ask(&route(device, End::ip(index), stack))?;
+    for &peer in &end.peers {
+        netlink.ask(&neighbour(device, End::ip(peer), End::mac(peer)))?;
+    }
+    netlink.ask(&nic_queue(device, link, stack.mtu))
+}
+
+fn address(device: u32, ip: u32) -> Request {
+    const IFA_LOCAL: u16 = 2;
+    let mut body = [libc::AF_INET as u8, 32, 0, 0, 0, 0, 0, 0];
+    body[4..8].copy_from_slice(&device.to_ne_bytes());
+    let mut request = Request::new(RTM_NEWADDR, CREATE, &body, "set an address");
+    request.put(IFA_LOCAL, &ip.to_be_bytes());
+    request
+}
+
+/// The route to all other ends, with what Linux keeps per route.
+fn route(device: u32, ip: u32, stack: &Stack) -> Request {
+    const RTA_DST: u16 = 1;
+    const RTA_OIF: u16 = 4;
+    const RTA_PREFSRC: u16 = 7;
+    const RTA_METRICS: u16 = 8;
+    const RTAX_LOCK: u16 = 1;
+    const RTAX_CWND: u16 = 7;
+    const RTAX_INITCWND: u16 = 11;
+    const RTAX_RTO_MIN: u16 = 13;
+    // family, dst_len, src_len, tos, table main, protocol static, scope link, type unicast, flags
+    let body = [libc::AF_INET as u8, 8, 0, 0, 254, 4, 253, 1, 0, 0, 0, 0];
+    let mut request = Request::new(RTM_NEWROUTE, CREATE, &body, "set a route");
+    request
+        .put(RTA_DST, &0x0a00_0000u32.to_be_bytes())
+        .put_u32(RTA_OIF, device)
+        .put(RTA_PREFSRC, &ip.to_be_bytes())
+        .nest(RTA_METRICS, |metrics| {
+            let mut locked = 1 << RTAX_RTO_MIN;
+            metrics.put_u32(RTAX_INITCWND, stack.initial_window);
+            metrics.put_u32(RTAX_RTO_MIN, (stack.rto_min_ps / 1_000_000_000) as u32);
+            if let Some(clamp) = stack.cwnd_clamp {
+                metrics.put_u32(RTAX_CWND, clamp);
+                locked |= 1 << RTAX_CWND;
+            }
+            metrics.put_u32(RTAX_LOCK, locked);
+        });
+    request
+}
+
+fn neighbour(device: u32, ip: u32, mac: [u8; 6]) -> Request {
+    const NDA_DST: u16 = 1;
+    const NDA_LLADDR: u16 = 2;
+    const PERMANENT: u16 = 0x80;
+    let mut body = [0u8; 12];
+    body[0] = libc::AF_INET as u8;
+    body[4..8].copy_from_slice(&device.to_ne_bytes());
+    body[8..10].copy_from_slice(&PERMANENT.to_ne_bytes());
+    let mut request = Request::new(RTM_NEWNEIGH, CREATE, &body, "set a neighbour");
+    request.put(NDA_DST, &ip.to_be_bytes()).put(NDA_LLADDR, &mac);
+    request
+}
+
+/// Writes the stack's sysctls into the calling thread's namespace.
+fn settings(stack: &Stack) -> Result<(), GuestError> {
+    let triple = |[a, b, c]: [u64; 3]| format!("{a} {b} {c}");
+    let flag = |on: bool| u32::from(on).to_string();
+    let limit = stack.tcp_limit_output_bytes.unwrap_or(i32::MAX as u64).min(i32::MAX as u64);
+    let values = [
+        ("tcp_rmem", triple(stack.tcp_rmem)),
+        ("tcp_wmem", triple(stack.tcp_wmem)),
+        ("tcp_moderate_rcvbuf", flag(stack.tcp_moderate_rcvbuf)),
+        ("tcp_adv_win_scale", stack.tcp_adv_win_scale.to_string()),
+        ("tcp_window_scaling", flag(stack.tcp_window_scaling)),
+        ("tcp_timestamps", flag(stack.tcp_timestamps)),
+        ("tcp_sack", flag(stack.tcp_sack)),
+        ("tcp_dsack", flag(stack.tcp_dsack)),
+        ("tcp_frto", stack.tcp_frto.to_string()),
+        ("tcp_early_retrans", stack.tcp_early_retrans.to_string()),
+        ("tcp_recovery", stack.tcp_recovery.to_string()),
+        ("tcp_reordering", stack.tcp_reordering.to_string()),
+        ("tcp_max_reordering", stack.tcp_max_reordering.to_string()),
+        ("tcp_slow_start_after_idle", flag(stack.tcp_slow_start_after_idle)),
+        ("tcp_ecn", stack.tcp_ecn.to_string()),
+        ("tcp_comp_sack_delay_ns", stack.tcp_comp_sack_delay_ns.to_string()),
+        ("tcp_comp_sack_slack_ns", stack.tcp_comp_sack_slack_ns.to_string()),
+        ("tcp_comp_sack_nr", stack.tcp_comp_sack_nr.to_string()),
+        ("tcp_limit_output_bytes", limit.to_string()),
+        // A flow must not inherit what an earlier one has learnt.
+        ("tcp_no_metrics_save", "1".to_owned()),
+    ];
+    values.iter().try_for_each(|(name, value)| setting(&format!("net/ipv4/{name}"), value))
+}
+
+fn setting(name: &str, value: &str) -> Result<(), GuestError> {
+    let path = format!("/proc/sys/{name}");
+    std::fs::write(&path, value).map_err(|error| GuestError::io(format!("set {name} to {value}"), error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Reads attributes back: type and value.
+    fn attributes(mut bytes: &[u8]) -> Vec<(u16, Vec<u8>)> {
+        let mut found = Vec::new();
+        while bytes.len() >= 4 {
+            let length = usize::from(u16::from_ne_bytes([bytes[0], bytes[1]]));
+            found.push((u16::from_ne_bytes([bytes[2], bytes[3]]), bytes[4..length].to_vec()));
+            bytes = &bytes[length.next_multiple_of(4).min(bytes.len())..];
+        }
+        found
+    }
+
+    fn link(rate_bps: u64, framing_bytes: u32) -> Link {
+        let name = "nic".to_owned();
+        Link { name, from: 0, to: 1, rate_bps, delay_ps: 0, framing_bytes, loss_ppb: 0 }
+    }
+
+    #[test]
+    fn a_nic_is_tbf_with_the_rate_and_a_bucket_of_one_packet() {
+        let message = nic_queue(2, &link(10_000_000_000, 38), 9_000).finish(1);
+        let parts = attributes(&message[16 + 20..]);
+        assert_eq!(parts[0], (TCA_KIND, b"tbf\0".to_vec()));
+        let options = attributes(&parts[1].1);
+        let parameters = &options[0].1;
+        // 9038 bytes take 7230.4 ns; one byte more makes it 7231.
+        assert_eq!(parameters[2..4], 25u16.to_ne_bytes());
+        assert_eq!(parameters[8..12], 1_250_000_000u32.to_ne_bytes());
+        assert_eq!(options[1], (6, 9_014u32.to_ne_bytes().to_vec()));
+        assert_eq!(options.len(), 2);
+    }
+
+    #[test]
+    fn a_fast_nic_has_its_rate_in_64_bits() {
+        let message = nic_queue(2, &link(100_000_000_000, 38), 9_000).finish(1);
+        let options = attributes(&attributes(&message[16 + 20..])[1].1);
+        assert_eq!(options[0].1[8..12], u32::MAX.to_ne_bytes());
+        assert_eq!(options[2], (4, 12_500_000_000u64.to_ne_bytes().to_vec()));
+    }
+
+    #[test]
+    fn time_is_rounded_up_where_that_costs_little() {
+        assert_eq!(overhead(&link(8_000_000_000, 38), 1_500), 24, "whole nanoseconds need nothing");
+        assert_eq!(overhead(&link(10_000_000_000, 38), 1_500), 25, "1230.4 ns become 1231");
+        assert_eq!(overhead(&link(100_000_000_000, 38), 1_500), 24, "123.04 ns would become 124, 0.8 % more");
+    }
+}

@@ -1,0 +1,256 @@
+//! Who is who: the ends of the flows and their NICs. Refuses by name what real hosts cannot do here.
+
+use daybreak_engine::Plan;
+use daybreak_engine::plan::{Action, Flow, Stack, Step};
+
+use crate::error::GuestError;
+use crate::hosts::ETHERNET;
+
+/// The client of flow 0 has this port, that of flow 1 the next, and so on.
+pub const FIRST_CLIENT_PORT: u16 = 5_000;
+/// The server of flow 0 listens at this port, that of flow 1 at the next, and so on.
+pub const FIRST_SERVER_PORT: u16 = 35_000;
+/// Most flows of a plan.
+pub const MOST_FLOWS: usize = 30_000;
+
+/// A network interface with the host behind it: one network namespace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct End {
+    /// Queue of the plan that this NIC is.
+    pub queue: u32,
+    /// Link of the plan that the queue feeds.
+    pub link: u32,
+    /// Stack of the plan.
+    pub stack: u32,
+    /// Ends that it exchanges packets with, in rising order.
+    pub peers: Vec<u32>,
+}
+
+impl End {
+    /// Address of the end with this index.
+    pub fn ip(index: u32) -> u32 {
+        0x0a00_0001 + index
+    }
+
+    /// Ethernet address of the end with this index, locally administered.
+    pub fn mac(index: u32) -> [u8; 6] {
+        let [a, b, c, d] = index.to_be_bytes();
+        [0x02, 0, a, b, c, d]
+    }
+}
+
+/// All ends, and which of them each flow joins.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// Ends in the order in which the flows name them.
+    pub ends: Vec<End>,
+    /// Sending and receiving end of each flow.
+    pub flows: Vec<(u32, u32)>,
+}
+
+impl Layout {
+    /// Lays a plan out, or says by name why real hosts cannot run it here.
+    pub fn of(plan: &Plan) -> Result<Self, GuestError> {
+        if plan.flows.len() > MOST_FLOWS {
+            return refuse("flows", plan.flows.len(), format!("there are ports for {MOST_FLOWS} flows"));
+        }
+        records(plan)?;
+        let mut layout = Self { ends: Vec::new(), flows: Vec::new() };
+        for (i, flow) in plan.flows.iter().enumerate() {
+            for (side, stack) in [("src_stack", flow.src_stack), ("dst_stack", flow.dst_stack)] {
+                supported(&format!("stacks[{stack}]"), &plan.stacks[stack as usize])
+                    .map_err(|error| with_flow(error, i, side))?;
+            }
+            let src = layout.end(plan, &format!("flows[{i}].data_path[0]"), &flow.data_path, flow.src_stack)?;
+            let dst = layout.end(plan, &format!("flows[{i}].ack_path[0]"), &flow.ack_path, flow.dst_stack)?;
+            layout.join(src, dst);
+            layout.flows.push((src, dst));
+        }
+        Ok(layout)
+    }
+
+    /// The end at the start of `path`, made if it is new.
+    fn end(&mut self, plan: &Plan, field: &str, path: &[Step], stack: u32) -> Result<u32, GuestError> {
+        let Some(&Step::Queue(queue)) = path.first() else {
+            return refuse(
+                field,
+                format!("{:?}", path.first()),
+                "a real host has one NIC for a flow, so a path starts with a queue",
+            );
+        };
+        if let Some(known) = self.ends.iter().position(|end| end.queue == queue) {
+            let end = &self.ends[known];
+            if end.stack != stack {
+                let name = |stack: u32| &plan.stacks[stack as usize].name;
+                let problem =
+                    format!("another flow at this NIC has the stack \"{}\"; give it a NIC of its own", name(end.stack));
+                return refuse(field, format!("a path of stack \"{}\"", name(stack)), problem);
+            }
+            return Ok(known as u32);
+        }
+        let link = nic(plan, queue)?;
+        self.ends.push(End { queue, link, stack, peers: Vec::new() });
+        Ok(self.ends.len() as u32 - 1)
+    }
+
+    fn join(&mut self, a: u32, b: u32) {
+        for (end, peer) in [(a, b), (b, a)] {
+            let peers = &mut self.ends[end as usize].peers;
+            if let Err(place) = peers.binary_search(&peer) {
+                peers.insert(place, peer);
+            }
+        }
+    }
+}
+
+fn refuse<T>(
+    field: impl Into<String>,
+    value: impl std::fmt::Display,
+    problem: impl Into<String>,
+) -> Result<T, GuestError> {
+    Err(GuestError::Unsupported { field: field.into(), value: value.to_string(), problem: problem.into() })
+}
+
+fn with_flow(error: GuestError, flow: usize, side: &str) -> GuestError {
+    match error {
+        GuestError::Unsupported { field, value, problem } => {
+            GuestError::Unsupported { field, value, problem: format!("{problem} (flows[{flow}].{side})") }
+        }
+        other => other,
+    }
+}
+
+/// Checks that a queue can be the queueing discipline of a NIC, and returns its link.
+fn nic(plan: &Plan, index: u32) -> Result<u32, GuestError> {
+    let queue = &plan.queues[index as usize];
+    let field = |name: &str| format!("queues[{index}].{name}");
+    let [link] = queue.served_by[..] else {
+        return refuse(field("served_by"), queue.served_by.len(), "a host's NIC serves one link");
+    };
+    if queue.kind != "drop_tail" {
+        return refuse(field("kind"), format!("\"{}\"", queue.kind), "a host's NIC is a drop_tail queue");
+    }
+    if let Some(limit) = queue.limit_packets {
+        return refuse(
+            field("limit_packets"),
+            limit,
+            "drops at a host's own NIC cannot be recorded; leave nic_queue out",
+        );
+    }
+    if let Some(limit) = queue.limit_bytes {
+        return refuse(
+            field("limit_bytes"),
+            limit,
+            "drops at a host's own NIC cannot be recorded; leave nic_queue out",
+        );
+    }
+    if let Some(other) =
+        (0..plan.queues.len()).find(|&i| i != index as usize && plan.queues[i].served_by.contains(&link))
+    {
+        return refuse(
+            format!("queues[{other}].served_by"),
+            link,
+            "that link is a host's NIC and serves another queue already",
+        );
+    }
+    let gated = plan.timelines.iter().flat_map(|timeline| &timeline.steps).flat_map(|step| &step.actions).any(
+        |action| matches!(*action, Action::OpenGate { queue, .. } | Action::CloseGate { queue, .. } if queue == index),
+    );
+    if gated {
+        return refuse(field("name"), format!("\"{}\"", queue.name), "a timeline cannot gate a real host's NIC");
+    }
+    let framing = plan.links[link as usize].framing_bytes;
+    if framing < ETHERNET {
+        return refuse(
+            format!("links[{link}].framing_bytes"),
+            framing,
+            "a real NIC sends an Ethernet header of 14 bytes",
+        );
+    }
+    let rate = plan.links[link as usize].rate_bps;
+    if !rate.is_multiple_of(8) {
+        return refuse(format!("links[{link}].rate_bps"), rate, "the NIC's rate must be a multiple of 8 bit/s");
+    }
+    Ok(link)
+}
+
+/// Checks a stack for what the kernel fixes at build time.
+fn supported(field: &str, stack: &Stack) -> Result<(), GuestError> {
+    let field = |name: &str| format!("{field}.{name}");
+    // TCP_DELACK_MIN and TCP_DELACK_MAX are constants of the kernel.
+    if stack.delayed_ack_min_ps != 40_000_000_000 {
+        return refuse(
+            field("delayed_ack_min_ps"),
+            stack.delayed_ack_min_ps,
+            "Linux has 40 ms, fixed when it is built",
+        );
+    }
+    if stack.delayed_ack_max_ps != 200_000_000_000 {
+        return refuse(
+            field("delayed_ack_max_ps"),
+            stack.delayed_ack_max_ps,
+            "Linux has 200 ms, fixed when it is built",
+        );
+    }
+    if !stack.rto_min_ps.is_multiple_of(1_000_000_000) || stack.rto_min_ps == 0 {
+        return refuse(field("rto_min_ps"), stack.rto_min_ps, "Linux takes whole milliseconds");
+    }
+    if stack.tso_max_bytes != 0 {
+        return refuse(
+            field("tso_max_bytes"),
+            stack.tso_max_bytes,
+            "bursts of segmentation offload are not supported; use 0",
+        );
+    }
+    if stack.tcp_rmem.iter().chain(&stack.tcp_wmem).any(|&bytes| bytes > i32::MAX as u64) {
+        return refuse(field("tcp_rmem or tcp_wmem"), "above 2147483647", "Linux takes 31 bits");
+    }
+    Ok(())
+}
+
+fn records(plan: &Plan) -> Result<(), GuestError> {
+    if plan.records.window_ps == Some(0) {
+        return refuse("records.window_ps", 0, "a real host's window cannot be read on every ACK; give an interval");
+    }
+    if plan.records.latency {
+        return refuse("records.latency", true, "when a packet entered a real host's NIC queue is not known");
+    }
+    Ok(())
+}
+
+/// The port of the client or the server of a flow, and back.
+pub mod ports {
+    use super::{FIRST_CLIENT_PORT, FIRST_SERVER_PORT, MOST_FLOWS};
+
+    /// Port of the flow's sender.
+    pub fn client(flow: usize) -> u16 {
+        FIRST_CLIENT_PORT + flow as u16
+    }
+
+    /// Port of the flow's receiver.
+    pub fn server(flow: usize) -> u16 {
+        FIRST_SERVER_PORT + flow as u16
+    }
+
+    /// The flow of a packet, and whether it comes from the sender.
+    pub fn flow(source: u16, destination: u16, flows: usize) -> Option<(u32, bool)> {
+        let of = |client: u16, server: u16| {
+            let flow = usize::from(client.checked_sub(FIRST_CLIENT_PORT)?);
+            let known = flow < flows.min(MOST_FLOWS) && self::server(flow) == server;
+            known.then_some(flow as u32)
+        };
+        of(source, destination).map(|flow| (flow, true)).or_else(|| of(destination, source).map(|flow| (flow, false)))
+    }
+}
+
+/// Nodes at which each link ends are hosts: such a link delivers.
+pub fn delivers(plan: &Plan) -> Vec<bool> {
+    let host = |node: u32| plan.nodes[node as usize].kind == daybreak_engine::plan::NodeKind::Host;
+    plan.links.iter().map(|link| host(link.to)).collect()
+}
+
+/// The steps of a flow behind the NIC, on the way of the data or of the ACKs.
+pub fn behind_nic(flow: &Flow, data: bool) -> &[Step] {
+    let path = if data { &flow.data_path } else { &flow.ack_path };
+    &path[1..]
+}

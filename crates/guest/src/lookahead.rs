@@ -1,0 +1,63 @@
+//! How far ahead the switch may look, from the delays of the plan alone.
+//!
+//! The switch does not have to be awake when a packet enters or leaves it: the ring tells when packets
+//! came, and the kernel sends them when they are due. It only has to be in time: awake before the first
+//! delivery that it has not yet handed over. The shortest way through the network says how long that
+//! takes at least (as in conservative parallel simulation: Chandy and Misra, CACM 1981).
+
+use daybreak_engine::Plan;
+use daybreak_engine::plan::Step;
+use daybreak_units::{Duration, Rate};
+
+use crate::layout::{Layout, behind_nic, delivers};
+
+/// IP length of the smallest TCP packet.
+const SMALLEST: u64 = 40;
+
+/// Lower bounds of times to come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lookahead {
+    /// From the start of a packet at any NIC to its entry into the fabric.
+    pub entry: Duration,
+    /// From the start of a packet at any NIC to its delivery.
+    pub through: Duration,
+    /// From any event in the fabric to a delivery that follows from it.
+    pub last_link: Duration,
+}
+
+impl Lookahead {
+    /// The bounds of a plan.
+    pub fn of(plan: &Plan, layout: &Layout) -> Self {
+        let entry = layout.ends.iter().map(|end| crossing(plan, end.link)).min().unwrap_or(Duration::ZERO);
+        let last_link = (0u32..)
+            .zip(delivers(plan))
+            .filter(|&(link, delivers)| delivers && !layout.ends.iter().any(|end| end.link == link))
+            .map(|(link, _)| crossing(plan, link))
+            .min();
+        let through = plan.flows.iter().zip(&layout.flows).flat_map(|(flow, &(src, dst))| {
+            [(true, src), (false, dst)].map(|(data, end)| {
+                crossing(plan, layout.ends[end as usize].link) + shortest(plan, behind_nic(flow, data))
+            })
+        });
+        Self { entry, through: through.min().unwrap_or(entry), last_link: last_link.unwrap_or(entry) }
+    }
+}
+
+/// Time that the smallest packet takes on an idle link.
+fn crossing(plan: &Plan, link: u32) -> Duration {
+    let link = &plan.links[link as usize];
+    let bytes = SMALLEST + u64::from(link.framing_bytes);
+    Duration::from_ps(Rate::from_bps(link.rate_bps).time_for(bytes).as_ps() + link.delay_ps)
+}
+
+fn shortest(plan: &Plan, steps: &[Step]) -> Duration {
+    steps.iter().fold(Duration::ZERO, |sum, &step| {
+        let least = match step {
+            Step::Queue(queue) => plan.queues[queue as usize].served_by.iter().map(|&link| crossing(plan, link)).min(),
+            Step::Branch(branch) => {
+                plan.branches[branch as usize].alternatives.iter().map(|tail| shortest(plan, tail)).min()
+            }
+        };
+        Duration::from_ps(sum.as_ps() + least.unwrap_or(Duration::ZERO).as_ps())
+    })
+}

@@ -1,0 +1,267 @@
+//! System calls as functions that return errors. The only place with `unsafe` besides the packet ring.
+#![allow(unsafe_code)]
+
+use std::ffi::CString;
+use std::io;
+use std::mem::{size_of, zeroed};
+use std::os::fd::{AsRawFd, FromRawFd, RawFd};
+
+use crate::error::GuestError;
+
+/// A file descriptor that is closed when it goes.
+pub type Fd = std::os::fd::OwnedFd;
+
+type Outcome<T> = Result<T, GuestError>;
+
+/// Opens a socket in the network namespace of the calling thread.
+pub fn socket(family: i32, kind: i32, protocol: i32, what: &str) -> Outcome<Fd> {
+    // SAFETY: no pointers; the descriptor is new and ours.
+    unsafe {
+        match libc::socket(family, kind | libc::SOCK_CLOEXEC, protocol) {
+            -1 => Err(GuestError::last(what)),
+            fd => Ok(Fd::from_raw_fd(fd)),
+        }
+    }
+}
+
+/// Sends a whole message.
+pub fn send(fd: RawFd, bytes: &[u8]) -> io::Result<()> {
+    // SAFETY: the pointer and the length are those of a slice.
+    let sent = unsafe { libc::send(fd, bytes.as_ptr().cast(), bytes.len(), 0) };
+    if sent == bytes.len() as isize { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Receives one message.
+pub fn receive(fd: RawFd, buffer: &mut [u8]) -> io::Result<usize> {
+    // SAFETY: the pointer and the length are those of a slice.
+    let length = unsafe { libc::recv(fd, buffer.as_mut_ptr().cast(), buffer.len(), 0) };
+    usize::try_from(length).map_err(|_| io::Error::last_os_error())
+}
+
+/// Waits until `bytes` have come or the connection is closed, without keeping them; returns how many came.
+pub fn receive_and_forget(fd: RawFd, bytes: usize) -> io::Result<usize> {
+    // SAFETY: with MSG_TRUNC, TCP counts bytes and writes none.
+    let length = unsafe { libc::recv(fd, std::ptr::null_mut(), bytes, libc::MSG_TRUNC | libc::MSG_WAITALL) };
+    usize::try_from(length).map_err(|_| io::Error::last_os_error())
+}
+
+/// Sends up to `bytes` from the start of a file to a socket; returns how many were taken.
+pub fn send_file(socket: RawFd, file: RawFd, bytes: usize) -> io::Result<usize> {
+    let mut offset = 0;
+    // SAFETY: the offset lives through the call.
+    let length = unsafe { libc::sendfile(socket, file, &mut offset, bytes) };
+    usize::try_from(length).map_err(|_| io::Error::last_os_error())
+}
+
+/// Sets an option of a socket to any plain value.
+pub fn set_option<T: Copy>(fd: RawFd, level: i32, name: i32, value: &T, what: &str) -> Outcome<()> {
+    set_option_bytes(fd, level, name, (value as *const T).cast(), size_of::<T>(), what)
+}
+
+/// Sets an option of a socket to a string.
+pub fn set_option_str(fd: RawFd, level: i32, name: i32, value: &str, what: &str) -> Outcome<()> {
+    set_option_bytes(fd, level, name, value.as_ptr(), value.len(), what)
+}
+
+fn set_option_bytes(fd: RawFd, level: i32, name: i32, value: *const u8, length: usize, what: &str) -> Outcome<()> {
+    // SAFETY: the callers pass the pointer and the size of one value.
+    let answer = unsafe { libc::setsockopt(fd, level, name, value.cast(), length as libc::socklen_t) };
+    if answer == 0 { Ok(()) } else { Err(GuestError::last(what)) }
+}
+
+/// Reads an option of a socket; returns how many bytes the kernel wrote.
+pub fn option(fd: RawFd, level: i32, name: i32, buffer: &mut [u8], what: &str) -> Outcome<usize> {
+    let mut length = buffer.len() as libc::socklen_t;
+    // SAFETY: the pointer and the length are those of a slice.
+    let answer = unsafe { libc::getsockopt(fd, level, name, buffer.as_mut_ptr().cast(), &mut length) };
+    if answer == 0 { Ok(length as usize) } else { Err(GuestError::last(what)) }
+}
+
+/// An IPv4 address and a port, in host order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Address {
+    /// Address.
+    pub ip: u32,
+    /// Port.
+    pub port: u16,
+}
+
+impl Address {
+    fn raw(self) -> libc::sockaddr_in {
+        // SAFETY: all zeros is a valid value of the struct.
+        let mut raw: libc::sockaddr_in = unsafe { zeroed() };
+        raw.sin_family = libc::AF_INET as u16;
+        raw.sin_port = self.port.to_be();
+        raw.sin_addr.s_addr = self.ip.to_be();
+        raw
+    }
+}
+
+/// Binds a socket to an address.
+pub fn bind(fd: RawFd, address: Address, what: &str) -> Outcome<()> {
+    bind_raw(fd, &address.raw(), what)
+}
+
+/// Binds a socket to an address of any family.
+pub fn bind_raw<T>(fd: RawFd, address: &T, what: &str) -> Outcome<()> {
+    // SAFETY: the pointer and the size are those of one value.
+    let answer = unsafe { libc::bind(fd, (address as *const T).cast(), size_of::<T>() as libc::socklen_t) };
+    if answer == 0 { Ok(()) } else { Err(GuestError::last(what)) }
+}
+
+/// Lets a socket listen.
+pub fn listen(fd: RawFd, what: &str) -> Outcome<()> {
+    // SAFETY: no pointers.
+    if unsafe { libc::listen(fd, 8) } == 0 { Ok(()) } else { Err(GuestError::last(what)) }
+}
+
+/// Connects, and waits until that is done.
+pub fn connect(fd: RawFd, address: Address) -> io::Result<()> {
+    let raw = address.raw();
+    // SAFETY: the pointer and the size are those of one value.
+    let answer = unsafe { libc::connect(fd, (&raw as *const libc::sockaddr_in).cast(), size_of_val(&raw) as u32) };
+    if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Closes the sending direction.
+pub fn no_more_data(fd: RawFd) -> io::Result<()> {
+    // SAFETY: no pointers.
+    if unsafe { libc::shutdown(fd, libc::SHUT_WR) } == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Waits for a connection.
+pub fn accept(fd: RawFd) -> io::Result<Fd> {
+    // SAFETY: the peer's address is not asked for; the descriptor is new and ours.
+    unsafe {
+        match libc::accept4(fd, std::ptr::null_mut(), std::ptr::null_mut(), libc::SOCK_CLOEXEC) {
+            -1 => Err(io::Error::last_os_error()),
+            fd => Ok(Fd::from_raw_fd(fd)),
+        }
+    }
+}
+
+/// Sets a flag or a number of a network device through ethtool's ioctl.
+pub fn ethtool(fd: RawFd, device: &str, command: u32, value: u32) -> Outcome<()> {
+    const SIOCETHTOOL: libc::c_ulong = 0x8946;
+    let mut argument = [command, value];
+    // SAFETY: all zeros is a valid value of the struct; the name fits, and the argument lives through the call.
+    let answer = unsafe {
+        let mut request: libc::ifreq = zeroed();
+        for (to, from) in request.ifr_name.iter_mut().zip(device.bytes().take(15)) {
+            *to = from as libc::c_char;
+        }
+        request.ifr_ifru.ifru_data = argument.as_mut_ptr().cast();
+        libc::ioctl(fd, SIOCETHTOOL as _, &request)
+    };
+    if answer == 0 { Ok(()) } else { Err(GuestError::last(format!("ethtool command {command:#x} on {device}"))) }
+}
+
+/// Gives the calling thread a network namespace of its own, which the descriptor keeps.
+pub fn new_network() -> Outcome<Fd> {
+    // SAFETY: no pointers.
+    if unsafe { libc::unshare(libc::CLONE_NEWNET) } != 0 {
+        return Err(GuestError::last("make a network namespace"));
+    }
+    this_network()
+}
+
+/// The network namespace of the calling thread.
+pub fn this_network() -> Outcome<Fd> {
+    let path = "/proc/thread-self/ns/net";
+    std::fs::File::open(path).map(Fd::from).map_err(|error| GuestError::io(path, error))
+}
+
+/// Moves the calling thread to a network namespace.
+pub fn enter_network(namespace: &Fd) -> Outcome<()> {
+    // SAFETY: no pointers.
+    let answer = unsafe { libc::setns(namespace.as_raw_fd(), libc::CLONE_NEWNET) };
+    if answer == 0 { Ok(()) } else { Err(GuestError::last("enter a network namespace")) }
+}
+
+/// The index of a network device of the calling thread's namespace.
+pub fn device_index(device: &str) -> Outcome<u32> {
+    let name = text(device)?;
+    // SAFETY: the name is a string with its final zero.
+    match unsafe { libc::if_nametoindex(name.as_ptr()) } {
+        0 => Err(GuestError::last(format!("find the device {device}"))),
+        index => Ok(index),
+    }
+}
+
+/// Mounts a file system.
+pub fn mount(source: &str, target: &str, kind: &str, options: &str) -> Outcome<()> {
+    let [from, to, fs, data] = [text(source)?, text(target)?, text(kind)?, text(options)?];
+    // SAFETY: all are strings with their final zero.
+    let answer = unsafe { libc::mount(from.as_ptr(), to.as_ptr(), fs.as_ptr(), 0, data.as_ptr().cast()) };
+    if answer == 0 { Ok(()) } else { Err(GuestError::last(format!("mount {kind} on {target}"))) }
+}
+
+/// Writes everything to disk and ends the guest.
+pub fn power_off() -> ! {
+    // SAFETY: no pointers. As PID 1 this does not return; otherwise the process ends.
+    unsafe {
+        libc::sync();
+        libc::reboot(libc::RB_POWER_OFF);
+        libc::_exit(1)
+    }
+}
+
+/// Keeps all memory in place, so that no page fault costs host time later.
+pub fn lock_memory() {
+    // SAFETY: no pointers. Failure only costs time.
+    unsafe { libc::mlockall(libc::MCL_CURRENT) };
+}
+
+/// Timers of the calling thread fire when they are due, not up to 50 us later.
+pub fn exact_timers() {
+    // SAFETY: no pointers.
+    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
+}
+
+/// A clock in nanoseconds.
+pub fn clock_ns(clock: libc::clockid_t) -> u64 {
+    // SAFETY: the struct lives through the call.
+    unsafe {
+        let mut time: libc::timespec = zeroed();
+        libc::clock_gettime(clock, &mut time);
+        time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+    }
+}
+
+/// The resolution of a clock in nanoseconds.
+pub fn clock_resolution_ns(clock: libc::clockid_t) -> u64 {
+    // SAFETY: the struct lives through the call.
+    unsafe {
+        let mut time: libc::timespec = zeroed();
+        libc::clock_getres(clock, &mut time);
+        time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+    }
+}
+
+/// Sleeps until the monotonic clock shows `ns`.
+pub fn sleep_until(ns: u64) {
+    let time = timespec(ns);
+    // SAFETY: the struct lives through the call.
+    unsafe {
+        while libc::clock_nanosleep(libc::CLOCK_MONOTONIC, libc::TIMER_ABSTIME, &time, std::ptr::null_mut())
+            == libc::EINTR
+        {}
+    }
+}
+
+/// Waits until the descriptor can be read, at most `ns` nanoseconds.
+pub fn wait_readable(fd: RawFd, ns: u64) -> Outcome<()> {
+    let mut wanted = libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
+    let time = timespec(ns);
+    // SAFETY: the structs live through the call.
+    let answer = unsafe { libc::ppoll(&mut wanted, 1, &time, std::ptr::null()) };
+    if answer >= 0 { Ok(()) } else { Err(GuestError::last("wait for packets")) }
+}
+
+fn timespec(ns: u64) -> libc::timespec {
+    libc::timespec { tv_sec: (ns / 1_000_000_000) as i64, tv_nsec: (ns % 1_000_000_000) as i64 }
+}
+
+fn text(string: &str) -> Outcome<CString> {
+    CString::new(string).map_err(|error| GuestError::io(format!("\"{string}\" as a path or name"), error.into()))
+}

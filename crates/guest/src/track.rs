@@ -1,0 +1,225 @@
+//! Follows one connection by the packets that cross the fabric: what the sender has sent, what the
+//! receiver has got in order, what is acknowledged.
+//!
+//! The receiving application reads at once, so what is in order is delivered. Sequence numbers are
+//! unwrapped to 64 bits, and the payload starts at 0.
+
+use std::collections::BTreeMap;
+
+use crate::headers::{Headers, flags};
+
+/// One flow as its packets show it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Track {
+    /// Payload of the sender, payload of the receiver (which sends none).
+    data: Numbers,
+    acks: Numbers,
+    /// Highest payload byte sent, plus one.
+    pub sent: u64,
+    /// Payload that the receiver has in order.
+    pub delivered: u64,
+    /// Payload acknowledged at the sender.
+    pub acked: u64,
+    /// Data packets that entered the network.
+    pub segments: u64,
+    /// Data packets that reached the receiver behind a gap.
+    pub reordered: u64,
+    /// Data packets that brought the receiver nothing new.
+    pub duplicates: u64,
+    /// ACKs at the sender that acknowledged nothing new while data was outstanding.
+    pub dup_acks: u64,
+    window: u16,
+    /// Ranges beyond `delivered`, start to end.
+    ahead: BTreeMap<u64, u64>,
+}
+
+/// Unwraps the sequence numbers of one direction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Numbers {
+    /// Sequence number of the first payload byte.
+    first: u32,
+    /// Highest position seen.
+    highest: u64,
+}
+
+impl Numbers {
+    fn begin(&mut self, syn: u32) {
+        *self = Self { first: syn.wrapping_add(1), highest: 0 };
+    }
+
+    /// Position of a sequence number: bytes after the first payload byte.
+    fn position(&mut self, number: u32) -> u64 {
+        let expected = self.first.wrapping_add(self.highest as u32);
+        let distance = i64::from(number.wrapping_sub(expected) as i32);
+        let position = self.highest.saturating_add_signed(distance);
+        self.highest = self.highest.max(position);
+        position
+    }
+}
+
+/// A packet's place in its flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// First byte of its payload.
+    pub seq: u64,
+    /// Payload that it acknowledges.
+    pub ack: u64,
+    /// Payload bytes.
+    pub payload: u32,
+    /// Window field.
+    pub window: u16,
+    /// Control bits.
+    pub flags: u8,
+    /// True if there is a SACK option.
+    pub sack: bool,
+}
+
+impl Track {
+    /// A packet has left its NIC; `data` is the direction of the data.
+    pub fn sent(&mut self, headers: &Headers, data: bool) -> Place {
+        let (own, other) = if data { (&mut self.data, &mut self.acks) } else { (&mut self.acks, &mut self.data) };
+        if headers.flags & flags::SYN != 0 {
+            own.begin(headers.seq);
+        }
+        let syn = u32::from(headers.flags & flags::SYN != 0);
+        let seq = own.position(headers.seq.wrapping_add(syn));
+        let ack = if headers.flags & flags::ACK != 0 { other.position(headers.ack) } else { 0 };
+        let payload = headers.payload;
+        if data && payload > 0 {
+            self.segments += 1;
+            self.sent = self.sent.max(seq + u64::from(payload));
+        }
+        Place { seq, ack, payload, window: headers.window, flags: headers.flags, sack: headers.sack }
+    }
+
+    /// A data packet has reached the receiver; returns how many bytes it made deliverable.
+    pub fn data_arrived(&mut self, place: &Place) -> u64 {
+        if place.payload == 0 {
+            return 0;
+        }
+        let (start, end) = (place.seq, place.seq + u64::from(place.payload));
+        let known = |ahead: &BTreeMap<u64, u64>| {
+            ahead.range(..=start).next_back().is_some_and(|(_, &known_end)| end <= known_end)
+        };
+        if end <= self.delivered || known(&self.ahead) {
+            self.duplicates += 1;
+            return 0;
+        }
+        if start > self.delivered {
+            self.reordered += 1;
+            self.keep(start, end);
+            return 0;
+        }
+        let before = self.delivered;
+        self.delivered = end;
+        while let Some(range) = self.ahead.first_entry().filter(|range| *range.key() <= self.delivered) {
+            self.delivered = self.delivered.max(range.remove());
+        }
+        self.delivered - before
+    }
+
+    /// A packet of the receiver has reached the sender; true if it acknowledged something new.
+    pub fn ack_arrived(&mut self, place: &Place) -> bool {
+        if place.flags & flags::ACK == 0 || place.flags & flags::SYN != 0 {
+            return false;
+        }
+        let window_moved = std::mem::replace(&mut self.window, place.window) != place.window;
+        // The acknowledgement of a FIN lies one behind the payload.
+        let ack = place.ack.min(self.sent);
+        if ack > self.acked {
+            self.acked = ack;
+            return true;
+        }
+        let outstanding = self.sent > self.acked;
+        if ack == self.acked && outstanding && (!window_moved || place.sack) {
+            self.dup_acks += 1;
+        }
+        false
+    }
+
+    /// Keeps a range, merged with those that it touches.
+    fn keep(&mut self, mut start: u64, mut end: u64) {
+        if let Some((&before, &before_end)) = self.ahead.range(..=start).next_back()
+            && before_end >= start
+        {
+            start = before;
+            end = end.max(before_end);
+        }
+        while let Some((&next, &next_end)) = self.ahead.range(start..=end).next() {
+            end = end.max(next_end);
+            self.ahead.remove(&next);
+        }
+        self.ahead.insert(start, end);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(seq: u32, ack: u32, bits: u8, payload: u32) -> Headers {
+        Headers {
+            source: 1,
+            destination: 2,
+            seq,
+            ack,
+            flags: bits,
+            window: 100,
+            sack: false,
+            length: 54,
+            ip_bytes: 40 + payload,
+            payload,
+        }
+    }
+
+    fn open(data: u32, acks: u32) -> Track {
+        let mut track = Track::default();
+        track.sent(&headers(data, 0, flags::SYN, 0), true);
+        track.sent(&headers(acks, data.wrapping_add(1), flags::SYN | flags::ACK, 0), false);
+        track
+    }
+
+    fn data(track: &mut Track, isn: u32, at: u32, payload: u32) -> Place {
+        track.sent(&headers(isn.wrapping_add(1).wrapping_add(at), 0, flags::ACK, payload), true)
+    }
+
+    #[test]
+    fn numbers_wrap() {
+        let isn = u32::MAX - 500;
+        let mut track = open(isn, 9);
+        for at in [0, 1000, 2000] {
+            assert_eq!(data(&mut track, isn, at, 1000).seq, u64::from(at));
+        }
+        assert_eq!((track.sent, track.segments), (3000, 3));
+        let ack = track.sent(&headers(10, isn.wrapping_add(1).wrapping_add(2000), flags::ACK, 0), false);
+        assert_eq!(ack.ack, 2000);
+        assert!(track.ack_arrived(&ack));
+        assert_eq!(track.acked, 2000);
+    }
+
+    #[test]
+    fn a_gap_is_filled() {
+        let mut track = open(5, 9);
+        let places: Vec<Place> = (0..4).map(|i| data(&mut track, 5, i * 1000, 1000)).collect();
+        assert_eq!(track.data_arrived(&places[0]), 1000);
+        assert_eq!(track.data_arrived(&places[2]), 0);
+        assert_eq!(track.data_arrived(&places[3]), 0);
+        assert_eq!(track.data_arrived(&places[3]), 0);
+        assert_eq!(track.data_arrived(&places[1]), 3000);
+        assert_eq!(track.data_arrived(&places[1]), 0);
+        assert_eq!((track.delivered, track.reordered, track.duplicates), (4000, 2, 2));
+    }
+
+    #[test]
+    fn duplicate_acks_need_outstanding_data() {
+        let mut track = open(5, 9);
+        let ack = track.sent(&headers(10, 6, flags::ACK, 0), false);
+        track.ack_arrived(&ack);
+        assert_eq!(track.dup_acks, 0);
+        data(&mut track, 5, 0, 1000);
+        track.ack_arrived(&ack);
+        assert_eq!(track.dup_acks, 1);
+        track.ack_arrived(&Place { window: 200, ..ack });
+        assert_eq!(track.dup_acks, 1, "an ACK that moves the window is not a duplicate");
+    }
+}
