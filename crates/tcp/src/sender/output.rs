@@ -100,7 +100,7 @@ impl Sender {
             seq,
             len: len + u32::from(fin),
             nic_serial: self.next_nic_serial(),
-            flags: if fin { Sent::FIN } else { 0 } | if last { Sent::PUSH } else { 0 },
+            flags: if fin { Sent::FIN } else { 0 } | if push { Sent::PUSH } else { 0 },
             ..Sent::default()
         };
         let idle = self.path.packets_out == 0;
