@@ -25,7 +25,17 @@ def daybreak(*arguments, cwd=None):
 
 @pytest.mark.parametrize(
     "command",
-    [(), ("run",), ("validate",), ("list",), ("schema",), ("reproduce",), ("bench",)],
+    [
+        (),
+        ("run",),
+        ("validate",),
+        ("list",),
+        ("schema",),
+        ("reproduce",),
+        ("bench",),
+        ("kernel", "build"),
+        ("kernel", "doctor"),
+    ],
     ids=" ".join,
 )
 def test_help_has_an_example(command):
@@ -92,6 +102,19 @@ def test_bench_measures():
     assert result["packet_hops"] > 100_000
     assert result["packet_hops_per_s"] > 0
     assert 1_000_000 < result["peak_memory_bytes"] < 200_000_000
+
+
+def test_kernel_doctor_says_what_is_missing():
+    done = daybreak("kernel", "doctor", "--json")
+    document = json.loads(done.stdout)
+    assert done.returncode == (0 if document["can_run"] else 1)
+    assert {finding["status"] for finding in document["findings"]} <= {"ok", "missing", "warning"}
+
+
+def test_kernel_build_needs_a_source(tmp_path):
+    done = daybreak("kernel", "build", "--source", tmp_path / "nothing")
+    assert done.returncode == 1
+    assert one_sentence(done.stderr)
 
 
 # A scenario file, with one line of it replaced.

@@ -224,7 +224,7 @@ def test_a_missing_table_is_named(one_flow, tmp_path):
 
 
 def test_unknown_engines_list_the_known_ones(one_flow):
-    with pytest.raises(UnknownName, match="known are simulated, kernel"):
+    with pytest.raises(UnknownName, match="known are simulated"):
         daybreak.run(one_flow, engine="ns3")
 
 

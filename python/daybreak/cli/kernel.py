@@ -6,8 +6,6 @@ from typing import Annotated
 
 import typer
 
-from daybreak.errors import EngineError
-
 from .terminal import Json, out, print_json, print_table, progress_bar
 
 app = typer.Typer(help="The real-kernel engine: build its image, or see what is missing.", no_args_is_help=True)
@@ -20,13 +18,9 @@ Source = Annotated[
 def build(source: Source = None, as_json: Json = False) -> None:
     """Build the kernel image, once for this machine. Takes some minutes."""
     from daybreak.engines.kernel import image
-    from daybreak.engines.kernel.errors import KernelEngineError
 
     with progress_bar("building the kernel", shown=not as_json) as progress:
-        try:
-            built = image.build(source, progress=lambda now: progress(now.done, now.total, now.stage))
-        except KernelEngineError as error:
-            raise EngineError(str(error)) from None
+        built = image.build(source, progress=lambda now: progress(now.done, now.total, now.stage))
     if as_json:
         print_json({"directory": str(built.directory), "source_version": built.source_version})
     else:

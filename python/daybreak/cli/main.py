@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from daybreak.errors import DaybreakError
 from daybreak.scenario.problems import sentence
 
-from . import bench, listing, reproduce, run, schema, validate
+from . import bench, kernel, listing, reproduce, run, schema, validate
 
 INTERRUPTED = 130
 WRONG_USAGE = 2
@@ -30,6 +30,7 @@ app = typer.Typer(
 )
 for command in (run, validate, listing, schema, reproduce, bench):
     command.add_to(app)
+app.add_typer(kernel.app, name="kernel")
 
 
 @app.callback(invoke_without_command=False)

@@ -23,7 +23,7 @@ def reproduce(
     full: Annotated[
         bool, typer.Option("--full/--quick", help="Published sizes and numbers of runs, or reduced ones.")
     ] = False,
-    engine: Annotated[str, typer.Option(help="simulated or kernel.")] = "simulated",
+    engine: Annotated[str, typer.Option(help="An engine of 'daybreak list engines'.")] = "simulated",
     seeds: Annotated[
         int | None, typer.Option(help="Runs of each setting; as the mode says if not given.", min=1)
     ] = None,
@@ -64,4 +64,5 @@ def _row(claim: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _number(value: Any) -> str:
-    return "" if value is None else f"{value:.4g}" if isinstance(value, int | float) else str(value)
+    # Statements about an order or a trend have no number; scoreboard.json quotes them.
+    return f"{value:.4g}" if isinstance(value, int | float) else "-"

@@ -29,7 +29,7 @@ def add_to(app: typer.Typer) -> None:
 
 def run(
     scenario: Annotated[Path, typer.Argument(help="Scenario file (TOML).", metavar="SCENARIO.toml")],
-    engine: Annotated[str, typer.Option(help="simulated or kernel.")] = "simulated",
+    engine: Annotated[str, typer.Option(help="An engine of 'daybreak list engines'.")] = "simulated",
     seed: Annotated[int, typer.Option(help="Seed of the first run.")] = 1,
     runs: Annotated[int, typer.Option(help="Number of runs, with the seeds from --seed on.", min=1)] = 1,
     workers: Annotated[int | None, typer.Option(help="Runs side by side; one a processor if not given.", min=1)] = None,

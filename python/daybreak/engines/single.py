@@ -13,9 +13,8 @@ from daybreak.scenario.lowering.names import look_up
 
 ENGINES = {
     "simulated": "Daybreak's packet-level simulator",
-    "kernel": "real Linux TCP in virtual time",
 }
-"""Every engine with a line about it; each is the module of its name here, with a function `execute`."""
+"""Every engine that runs scenarios, with a line about it; each is a module here with a function `execute`."""
 
 
 class Progress(NamedTuple):
