@@ -270,6 +270,7 @@ impl Topology {
                     delay_ps: delay_ns * 1_000,
                     framing_bytes: 0,
                     loss_ppb: 0,
+                    jitter_ps: 0,
                 });
             }
         }

@@ -75,6 +75,9 @@ pub struct Link {
     pub framing_bytes: u32,
     /// Probability that a packet is lost on the link, in parts per 10^9.
     pub loss_ppb: u32,
+    /// Most that a packet is late beyond `delay_ps`, drawn evenly from zero to this; packets keep their order.
+    #[serde(default)]
+    pub jitter_ps: u64,
 }
 
 /// A FIFO queue with a drop-tail limit. The packet that a link is sending no longer counts.

@@ -91,6 +91,7 @@ fn links(plan: &Plan) -> Check {
             format!("a rate is between {} and {} bit/s", RATES_BPS.start(), RATES_BPS.end())
         })?;
         bounded_time(&field("delay_ps"), link.delay_ps)?;
+        bounded_time(&field("jitter_ps"), link.jitter_ps)?;
         ensure(link.framing_bytes <= MOST_FRAMING_BYTES, &field("framing_bytes"), link.framing_bytes, || {
             format!("framing is at most {MOST_FRAMING_BYTES} bytes")
         })?;

@@ -13,7 +13,8 @@ pub fn link(link: &Link) -> LinkConfig {
         delay: Duration::from_ps(link.delay_ps),
         framing_bytes: link.framing_bytes,
         loss_ppb: link.loss_ppb,
-        stream: format!("link/{}/loss", link.name),
+        jitter: Duration::from_ps(link.jitter_ps),
+        stream: format!("link/{}", link.name),
     }
 }
 

@@ -2,11 +2,11 @@
 
 use std::collections::VecDeque;
 
-use daybreak_units::{Instant, Stream};
+use daybreak_units::Instant;
 
 use crate::circuit::{Downtime, Gate, GateState};
 use crate::lane::{Lane, LaneTotals, Refused, Transit};
-use crate::link::{LOSSLESS, Link, LinkConfig, Loss, SEVERAL};
+use crate::link::{CERTAIN, Chance, Link, LinkConfig, SEVERAL};
 use crate::path::{self, Branch, BranchConfig, Code, Decoded, Step};
 use crate::queue::{Kind, Limits, NOT_PLAIN, Queue, Verdict};
 use crate::{DropReason, Monitor, Packet, PacketId, Schedule, Slab, Wake};
@@ -22,7 +22,8 @@ pub struct QueueConfig {
     pub served_by: Vec<u32>,
     /// Somebody looks at each packet here or changes the gates: the monitor is told of every packet
     /// that enters, leaves or crosses the link at its time, and gates, announced packets and random
-    /// loss work. A queue that is not watched, with a lossless link of its own, is served with half
+    /// loss work. A queue that is not watched, with a link of its own that neither loses nor
+    /// delays at random, is served with half
     /// the events.
     pub watched: bool,
 }
@@ -91,7 +92,7 @@ pub struct Fabric<B> {
     lane_of_queue: Vec<Option<u32>>,
     /// Queues that each link serves, where it does not serve just one; and whose turn it is.
     shared: Vec<(Vec<u32>, u32)>,
-    losses: Vec<Loss>,
+    chances: Vec<Chance>,
     pub(crate) branches: Vec<Branch>,
     departures: VecDeque<Departure>,
     /// Packets lost, by endpoint.
@@ -120,18 +121,18 @@ impl<B: Copy> Fabric<B> {
             lanes: Vec::with_capacity(links.len()),
             lane_of_queue: vec![None; queues.len()],
             shared: vec![(Vec::new(), 0); links.len()],
-            losses: Vec::new(),
+            chances: Vec::new(),
             branches: Vec::new(),
             departures: VecDeque::new(),
             lost: Vec::new(),
         };
         for config in links {
-            let mut loss = LOSSLESS;
-            if config.loss_ppb > 0 {
-                loss = fabric.losses.len() as u32;
-                fabric.losses.push(Loss::new(Stream::new(seed, &config.stream), config.loss_ppb));
+            let mut chance = CERTAIN;
+            if let Some(random) = Chance::new(config, seed) {
+                chance = fabric.chances.len() as u32;
+                fabric.chances.push(random);
             }
-            fabric.links.push(Link::new(config, loss));
+            fabric.links.push(Link::new(config, chance));
         }
         for (index, config) in queues.iter().enumerate() {
             let start = fabric.gates.len() as u32;
@@ -170,7 +171,7 @@ impl<B: Copy> Fabric<B> {
         for (index, config) in queues.iter().enumerate() {
             let [link] = config.served_by[..] else { continue };
             let state = &self.links[link as usize];
-            if !config.watched && state.queue == index as u32 && state.loss == LOSSLESS {
+            if !config.watched && state.queue == index as u32 && state.chance == CERTAIN {
                 let kind = Kind::find(&config.kind, config.limits);
                 self.lanes[link as usize] = kind.map(|kind| Lane::new(&links[link as usize], kind));
                 self.lane_of_queue[index] = Some(link);
@@ -326,7 +327,7 @@ impl<B: Copy> Fabric<B> {
             None => LinkTotals {
                 packets: link.packets,
                 bytes: link.bytes,
-                lost: if link.loss == LOSSLESS { 0 } else { self.losses[link.loss as usize].lost },
+                lost: if link.chance == CERTAIN { 0 } else { self.chances[link.chance as usize].lost },
                 arrived: link.arrived,
                 waiting: 0,
                 settled: false,
@@ -457,15 +458,19 @@ impl<B: Copy> Fabric<B> {
         link.busy_until = ctx.now + link.byte_time.of(wire_bytes);
         link.packets += 1;
         link.bytes += u64::from(wire_bytes);
-        let arrival = link.busy_until + link.delay;
-        let loss = link.loss;
+        let mut arrival = link.busy_until + link.delay;
+        let chance = link.chance;
         if packet.announce {
             packet.announce = false;
             self.departures.push_back(Departure { endpoint: packet.endpoint, bytes: packet.bytes });
         }
         ctx.monitor.link_sent(ctx.now, index, id, packet, wire_bytes);
-        if loss != LOSSLESS && self.losses[loss as usize].loses() {
-            return self.lose(ctx, id, DropReason::RandomLoss, index);
+        if chance != CERTAIN {
+            let chance = &mut self.chances[chance as usize];
+            if chance.loses() {
+                return self.lose(ctx, id, DropReason::RandomLoss, index);
+            }
+            arrival = chance.late(arrival);
         }
         ctx.schedule.at(arrival, Wake::Arrival { link: index, packet: id });
     }

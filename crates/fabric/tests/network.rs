@@ -221,6 +221,28 @@ fn random_loss_has_its_rate_and_its_own_stream() {
 }
 
 #[test]
+fn jitter_is_bounded_and_keeps_the_order() {
+    let mut config = link(10, 5);
+    config.jitter = Duration::from_us(3);
+    let run = || {
+        let mut rig = Rig::new(std::slice::from_ref(&config), &[queue(Limits::default(), &[0])], &[]);
+        rig.path(&[Step::Queue(0)]);
+        for _ in 0..1_000 {
+            rig.send(us(0), 0, 1250);
+        }
+        rig.run_to_end();
+        rig.delivered
+    };
+    let delivered = run();
+    let late: Vec<u64> =
+        (6..).zip(&delivered).map(|(on_time, &(at, _))| at.saturating_since(us(on_time)).as_ps()).collect();
+    assert!(late.iter().all(|&late| late <= 3_000_000 + 1_000), "at most 3 us late");
+    assert!(late.iter().any(|&late| late < 300_000) && late.iter().any(|&late| late > 2_700_000));
+    assert!(delivered.iter().map(|&(_, body)| body).eq(0..1_000) && delivered.is_sorted_by(|a, b| a.0 < b.0));
+    assert_eq!(delivered, run());
+}
+
+#[test]
 #[should_panic(expected = "a link rate of 999 bit/s")]
 fn a_rate_that_the_clock_cannot_hold_is_refused() {
     let mut config = link(1, 5);

@@ -46,6 +46,8 @@ class Link(Model):
     """Bytes on the wire beyond the IP packet."""
     loss: Loss = Loss(0.0)
     """Probability that a packet is lost on the link."""
+    jitter: Span = Span(0)
+    """Most that a packet is late beyond the delay, drawn evenly from zero to this; packets keep their order."""
 
     @model_validator(mode="after")
     def _ends_differ(self) -> "Link":

@@ -151,6 +151,7 @@ pub fn link(gbps: u64, delay_us: u64) -> LinkConfig {
         delay: Duration::from_us(delay_us),
         framing_bytes: 0,
         loss_ppb: 0,
+        jitter: Duration::ZERO,
         stream: "link".to_owned(),
     }
 }

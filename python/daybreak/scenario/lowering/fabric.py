@@ -95,6 +95,7 @@ class Fabric:
             {
                 "name": link.name, "from": link.source, "to": link.target, "rate_bps": int(link.of.rate),
                 "delay_ps": int(link.of.delay), "framing_bytes": int(link.of.framing), "loss_ppb": link.loss_ppb,
+                "jitter_ps": int(link.of.jitter),
             }
             for link in self.links
         ]  # fmt: skip

@@ -25,6 +25,9 @@ class MigrationTestbed(Tagged):
     """Base round-trip time without serialisation."""
     queue: QueueLimit = QueueLimit.parse("350 packets")
     """Limit of each loopback link's queue."""
+    jitter: Span = Span.parse("1 us")
+    """Jitter of the servers' ports towards the switch. Without any, two senders of one rate keep in step for ever, and
+    of a full queue one gets everything and the other nothing."""
     framing: Framing = Framing.parse("ethernet")
     """Bytes on the wire beyond the IP packet."""
 
@@ -36,7 +39,7 @@ class MigrationTestbed(Tagged):
         access, bypass = Span(self.rtt // 8), Span(self.rtt // 4)
         loopback = Span(self.rtt - 4 * access - bypass)
         port = {"rate": self.rate, "delay": access, "framing": self.framing}
-        links = [Link(from_=f"sender-{pair}", to="ingress", **port) for pair in pairs]
+        links = [Link(from_=f"sender-{pair}", to="ingress", jitter=self.jitter, **port) for pair in pairs]
         links += [
             Link(
                 name=name, from_="ingress", to="egress", duplex=False, rate=self.rate, delay=loopback,

@@ -47,6 +47,8 @@ intervals. What it does not print is inferred, here and in every claim that rest
 - each loopback port buffers 350 packets (3.1 MB), as much as the printed window without loss of about 3000 KB;
 - that window itself ends at half of Linux's default receive buffer of 6 MiB: a flow alone comes from a port of the
   same rate, so its queue stands in the server. TCP small queues are off, since they would end it at 1 MB;
+- packets leave a server's port up to 1 us late: real hosts jitter by more, and without any jitter two senders of one
+  rate keep in step, so that one flow gets all of a full queue, on the real kernel in virtual time as well;
 - the base RTT is 40 us plus serialisation;
 - each flow has one 10 Gb/s port of server 1, as the two ports for two flows suggest;
 - starts are drawn evenly from the first 5 ms: flows "start at the same time", and runs differ;

@@ -12,6 +12,8 @@ What is inferred:
   ends its window is half of Linux's default receive buffer of 6 MiB, 3146 KB, as measured on the real kernel.
 - TCP small queues are off: with them no more than 1 MB would wait in the server, and the window would end there.
 - The base RTT is 40 us plus serialisation. It is not printed; all variants fill the link within 10 ms.
+- Packets leave a server's port up to 1 us late. Real hosts jitter by more, and without any jitter two senders of
+  one rate keep in step: of a full queue one flow gets everything, on the real kernel in virtual time as well.
 - Flows start "at the same time": each start is drawn evenly from 5 ms, which is what makes runs differ.
 - The stack is Linux 6.1 with default sysctls. The paper's kernel is not printed.
 - Table II: both groups draw their sizes with streams of their own, and arrive as pairs from time 0 on.
@@ -30,6 +32,7 @@ RATE_GBPS = 10.0
 START_JITTER = "5 ms"
 LOOPBACK_QUEUE = "350 packets"
 RTT = "40 us"
+JITTER = "1 us"
 ARRIVAL_PERIOD = "10 ms"
 MOST_FLOWS = 20
 SIZES_MIB = tuple(2**n for n in range(9))
@@ -42,7 +45,13 @@ def scenario(setting: Setting) -> Scenario:
         "name": setting.name,
         "description": "Migration study: TCP flows that an optical switch moves between two loopback links.",
         "duration": "120 s",
-        "topology": {"kind": "migration_testbed", "rate": f"{RATE_GBPS} Gbit/s", "rtt": RTT, "queue": LOOPBACK_QUEUE},
+        "topology": {
+            "kind": "migration_testbed",
+            "rate": f"{RATE_GBPS} Gbit/s",
+            "rtt": RTT,
+            "queue": LOOPBACK_QUEUE,
+            "jitter": JITTER,
+        },
         "stack": {"mtu": 9000, "tcp_limit_output_bytes": "off"},
         "records": {
             "bins": f"{BIN_MS} ms",
