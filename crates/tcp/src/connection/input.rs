@@ -21,6 +21,8 @@ impl Connection {
         }
         if self.sender.is_quiet() && segment.sack_count == 0 {
             self.sender.on_quiet_ack(segment);
+        } else if self.sender.is_plain(segment) {
+            self.sender.on_plain_ack(segment);
         } else if segment.flags.contains(Flags::ACK) {
             self.sender.on_ack(segment);
         }

@@ -30,9 +30,13 @@ pub struct Connection {
     handshake: Handshake,
     /// Timestamps were negotiated.
     timestamps: bool,
-    /// The next poll may find something to send.
+    /// Payload handed to the application.
     delivered: u64,
     deadline: Instant,
+    /// Our ACK of the SYN-ACK is still to be sent: it goes before any data.
+    third_due: bool,
+    /// The segment that was polled last.
+    out: crate::Segment,
 }
 
 impl Connection {
@@ -55,6 +59,8 @@ impl Connection {
             timestamps: false,
             delivered: 0,
             deadline: Instant::NEVER,
+            third_due: false,
+            out: crate::Segment::default(),
         }
     }
 
@@ -116,8 +122,15 @@ impl Connection {
     /// The next segment to send; poll until `None` after every input.
     #[inline]
     pub fn poll_transmit(&mut self, now: Instant) -> Option<crate::Segment> {
+        self.next_segment(now).copied()
+    }
+
+    /// [`Connection::poll_transmit`] without a copy: the segment stays here and is valid until the
+    /// next call.
+    #[inline]
+    pub fn next_segment(&mut self, now: Instant) -> Option<&crate::Segment> {
         self.sender.clock.advance(now);
-        self.output()
+        if self.output() { Some(&self.out) } else { None }
     }
 
     /// When [`Connection::on_timeout`] wants to be called; [`Instant::NEVER`] for never. Valid once

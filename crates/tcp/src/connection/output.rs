@@ -4,89 +4,106 @@ use daybreak_units::Instant;
 
 use super::{Connection, State};
 use crate::sender::Outgoing;
-use crate::{Ecn, Flags, Segment};
+use crate::{Ecn, Flags, SynOptions};
 
 impl Connection {
+    /// Writes the next segment into `self.out`; false when there is none.
     #[inline]
-    pub(super) fn output(&mut self) -> Option<Segment> {
-        let segment = if self.sender.is_synchronised && self.state != State::Closed {
-            self.output_synchronised()
-        } else {
-            self.output_handshake()
-        };
-        match &segment {
-            Some(segment) if self.sender.counts_host_queue() => {
-                self.sender.on_nic_queued(20 + segment.header_len() + segment.len);
-            }
-            Some(_) => {}
-            None => self.update_deadline(),
+    pub(super) fn output(&mut self) -> bool {
+        if !self.sender.is_synchronised || self.state == State::Closed {
+            return self.output_handshake();
         }
-        segment
+        if self.third_due {
+            self.third_due = false;
+            self.write_ack();
+            return true;
+        }
+        if self.sender.is_quiet() {
+            if self.receiver.ack_pending() {
+                self.write_ack();
+                return true;
+            }
+            self.deadline = self.sender.deadline().min(self.receiver.poll_timeout());
+            return false;
+        }
+        self.output_busy()
     }
 
-    #[inline]
-    fn output_synchronised(&mut self) -> Option<Segment> {
-        if self.handshake.take_third() {
-            return Some(self.pure_ack());
-        }
-        if !self.sender.is_quiet()
-            && let Some(outgoing) = self.sender.next_outgoing()
-        {
-            return Some(self.data_segment(outgoing));
+    fn output_busy(&mut self) -> bool {
+        if let Some(outgoing) = self.sender.next_outgoing() {
+            self.write_data(outgoing);
+            return true;
         }
         if self.receiver.ack_pending() {
-            return Some(self.pure_ack());
+            self.write_ack();
+            return true;
         }
-        None
+        self.deadline = self.sender.deadline().min(self.receiver.poll_timeout());
+        false
     }
 
-    fn output_handshake(&mut self) -> Option<Segment> {
-        (self.handshake.is_due && matches!(self.state, State::SynSent | State::SynReceived))
-            .then(|| self.send_syn())
+    #[cold]
+    fn output_handshake(&mut self) -> bool {
+        if self.handshake.is_due && matches!(self.state, State::SynSent | State::SynReceived) {
+            self.out = self.send_syn();
+            self.count_host_queue();
+            return true;
+        }
+        self.deadline = match self.state {
+            State::Closed => Instant::NEVER,
+            _ => self.sender.deadline().min(self.receiver.poll_timeout()),
+        };
+        false
     }
 
     #[inline]
-    fn data_segment(&mut self, outgoing: Outgoing) -> Segment {
-        let mut segment = Segment { seq: outgoing.seq, len: outgoing.len, ..Segment::default() };
-        if self.timestamps {
-            segment.ts_val = self.sender.clock.timestamp;
-        }
+    fn write_data(&mut self, outgoing: Outgoing) {
+        self.write_common(outgoing.seq);
+        let out = &mut self.out;
+        out.len = outgoing.len;
         if outgoing.push {
-            segment.flags = segment.flags.with(Flags::PSH);
+            out.flags = out.flags.with(Flags::PSH);
         }
         if self.sender.ecn.active && outgoing.is_new {
-            segment.ecn = Ecn::Ect0;
+            out.ecn = Ecn::Ect0;
             if std::mem::take(&mut self.sender.ecn.cwr_due) {
-                segment.flags = segment.flags.with(Flags::CWR);
+                out.flags = out.flags.with(Flags::CWR);
             }
         }
+        self.receiver.on_data_sent(self.sender.clock.now);
+        self.sender.counters.segments += 1;
         if outgoing.fin {
-            segment.flags = segment.flags.with(Flags::FIN);
+            self.out.flags = self.out.flags.with(Flags::FIN);
             self.step_closing(false, false);
         }
-        let now = self.sender.clock.now;
-        self.receiver.fill_ack(now, &mut segment);
-        self.receiver.on_data_sent(now);
-        self.sender.counters.segments += 1;
-        segment
+        self.count_host_queue();
     }
 
     #[inline]
-    fn pure_ack(&mut self) -> Segment {
-        let mut segment = Segment { seq: self.sender.snd_nxt, ..Segment::default() };
-        if self.timestamps {
-            segment.ts_val = self.sender.clock.timestamp;
+    fn write_ack(&mut self) {
+        self.write_common(self.sender.snd_nxt);
+        self.count_host_queue();
+    }
+
+    /// Sequence number, timestamp and acknowledgement; no payload.
+    #[inline]
+    fn write_common(&mut self, seq: u64) {
+        let out = &mut self.out;
+        out.seq = seq;
+        out.len = 0;
+        out.flags = Flags::default();
+        out.ecn = Ecn::NotEct;
+        out.syn = SynOptions::default();
+        out.sack_count = 0;
+        out.ts_val = if self.timestamps { self.sender.clock.timestamp } else { 0 };
+        self.receiver.fill_ack(self.sender.clock.now, out);
+    }
+
+    #[inline]
+    fn count_host_queue(&mut self) {
+        if self.sender.counts_host_queue() {
+            let out = &self.out;
+            self.sender.on_nic_queued(20 + out.header_len() + out.len);
         }
-        self.receiver.fill_ack(self.sender.clock.now, &mut segment);
-        segment
-    }
-
-    #[inline]
-    fn update_deadline(&mut self) {
-        self.deadline = if self.state == State::Closed {
-            Instant::NEVER
-        } else {
-            self.sender.deadline().min(self.receiver.poll_timeout())
-        };
     }
 }

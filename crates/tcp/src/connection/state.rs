@@ -51,8 +51,6 @@ pub(super) struct Handshake {
     sent_at: Instant,
     /// ECN is granted to the peer.
     ecn_granted: bool,
-    /// Our ACK of the SYN-ACK is still to be sent.
-    third_due: bool,
 }
 
 impl Handshake {
@@ -70,14 +68,7 @@ impl Handshake {
             sent: 0,
             sent_at: Instant::ZERO,
             ecn_granted: false,
-            third_due: false,
         }
-    }
-
-    /// True once when the third segment of the handshake is to be sent, before any data.
-    #[inline]
-    pub fn take_third(&mut self) -> bool {
-        std::mem::take(&mut self.third_due)
     }
 }
 
@@ -147,7 +138,7 @@ impl Connection {
         self.sender.snd_wnd = segment.window;
         self.sender.max_window = segment.window;
         self.finish_handshake(segment);
-        self.handshake.third_due = true;
+        self.third_due = true;
     }
 
     /// Settles the options (RFC 9293 section 3.7.1, RFC 7323, RFC 2018, RFC 3168).

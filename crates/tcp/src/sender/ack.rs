@@ -216,10 +216,7 @@ impl Sender {
     #[inline]
     fn control_window(&mut self, sample: &AckSample, flags: AckFlags) {
         if self.rule_controls {
-            self.rule.control(&mut self.path.window, sample);
-            if self.rule.marks_app_limited() {
-                self.mark_app_limited();
-            }
+            self.control_by_rule(sample);
             return;
         }
         if self.path.in_cwnd_reduction() {
@@ -233,6 +230,14 @@ impl Sender {
             self.path.usage.stamp = self.clock.jiffies;
         }
         self.update_pacing_rate();
+    }
+
+    /// The rule sets window and pacing rate.
+    pub(crate) fn control_by_rule(&mut self, sample: &AckSample) {
+        self.rule.control(&mut self.path.window, sample);
+        if self.rule.marks_app_limited() {
+            self.mark_app_limited();
+        }
     }
 
     /// Takes the peer's window from the newest segment (RFC 9293, section 3.10.7.4).

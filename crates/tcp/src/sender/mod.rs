@@ -19,6 +19,7 @@ mod newreno;
 mod output;
 mod pacing;
 mod path;
+mod plain_ack;
 mod prr;
 mod queue;
 mod rack;

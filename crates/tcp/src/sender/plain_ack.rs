@@ -1,0 +1,125 @@
+//! The short way for the usual ACK: in order, no SACK, nothing wrong, nothing that was sent twice.
+//!
+//! It does what [`Sender::on_ack`] would do, without looking at marks that cannot be there.
+
+use daybreak_units::Duration;
+
+use super::Sender;
+use super::rate_sample::Building;
+use super::rto::Resend;
+use crate::congestion::{AckSample, CaState};
+use crate::{Flags, Segment};
+
+impl Sender {
+    /// Whether [`Sender::on_plain_ack`] may take the ACK of `segment`.
+    #[inline]
+    pub(crate) fn is_plain(&self, segment: &Segment) -> bool {
+        segment.len == 0
+            && segment.sack_count == 0
+            && segment.flags == Flags::ACK
+            && segment.ack > self.snd_una
+            && segment.ack <= self.snd_nxt
+            && self.path.state == CaState::Open
+            // What is out was sent once: the last retransmission is acknowledged.
+            && self.snd_una >= self.time_order_until
+            && self.path.sacked_out | self.path.lost_out | self.path.retrans_out == 0
+            && self.path.probe.high_seq == 0
+            && self.sack_permitted
+            && !self.queue.is_ordered_by_time()
+    }
+
+    /// Takes a plain ACK.
+    #[inline]
+    pub(crate) fn on_plain_ack(&mut self, segment: &Segment) {
+        let acked = segment.ack;
+        let prior_una = self.snd_una;
+        let prior_in_flight = self.path.packets_out;
+        self.resend = Resend::Lost;
+        self.echoed = segment.ts_ecr;
+        self.retransmits = 0;
+        self.window_probes = 0;
+        self.window_seq = segment.seq;
+        if self.snd_wnd != segment.window {
+            self.snd_wnd = segment.window;
+            self.max_window = self.max_window.max(segment.window);
+        }
+        self.snd_una = acked;
+
+        // Not all of the first segment may be acknowledged: a peer may take part of one.
+        let now_us = self.clock.now_us;
+        let head = self.queue.head();
+        let first = self.queue.get(head);
+        let first_us = first.sent_us;
+        let mut at = head;
+        while at != self.queue.tail() && self.queue.get(at).end() <= acked {
+            at = at.wrapping_add(1);
+        }
+        let segments = at.wrapping_sub(head);
+        if segments == 0 {
+            return;
+        }
+        let last = self.queue.get(at.wrapping_sub(1));
+        let path = &mut self.path;
+        path.delivery.delivered += u64::from(segments);
+        let min_rtt_us = path.min_rtt.get();
+        path.rack.on_delivered(last, now_us, min_rtt_us);
+        let mut building = Building::default();
+        path.delivery.on_delivered(&mut building, last);
+        let ca_us = now_us.saturating_sub(last.sent_us) as u32;
+        let seq_us = now_us.saturating_sub(first_us) as u32;
+        path.packets_out -= segments;
+        self.queue.pop_to(at);
+        self.resend_from = at;
+        debug_assert_eq!(path.packets_out, self.queue.len(), "packets_out is not what is queued");
+
+        // A lone segment, not full sized, and nothing else delivered while it was under way.
+        let maybe_delayed = segments == 1
+            && acked - prior_una < u64::from(self.mss)
+            && building.prior_delivered + 1 == path.delivery.delivered;
+        if !maybe_delayed || ca_us <= min_rtt_us {
+            let floor = if ca_us == 0 { self.clock.us_in(1) as u32 } else { ca_us };
+            path.min_rtt.sample(now_us, floor);
+        }
+        path.rtt.sample(&self.clock, seq_us, acked, self.snd_nxt);
+        let rack = &path.rack;
+        if rack.dsack_seen || (rack.reo_wnd_persist == 0 && rack.reo_wnd_steps != 1) {
+            self.update_reo_wnd(building.taken.then_some(building.prior_delivered));
+        }
+        self.arm = true;
+
+        let min_rtt_us = self.path.min_rtt.get();
+        let mut rate = self.path.delivery.finish(&building, segments, now_us, min_rtt_us);
+        rate.is_ack_delayed = maybe_delayed;
+        let path = &self.path;
+        let sample = AckSample {
+            now: self.clock.now,
+            acked: segments,
+            newly_delivered: segments,
+            newly_lost: 0,
+            rtt: Some(Duration::from_us(u64::from(ca_us))),
+            srtt: self.srtt(),
+            min_rtt: self.min_rtt(),
+            prior_in_flight,
+            in_flight: path.packets_out,
+            delivered: path.delivery.delivered,
+            lost: path.delivery.lost,
+            rate,
+            state: CaState::Open,
+            is_cwnd_limited: self.is_cwnd_limited(),
+            snd_una: acked,
+            snd_nxt: self.snd_nxt,
+            mss: self.mss,
+            ece: false,
+            is_fast_path: true,
+            earliest_departure: path.pacing.departure,
+        };
+        self.rule.on_ack_sample(&mut self.path.window, &sample);
+        if self.rule_controls {
+            self.control_by_rule(&sample);
+            return;
+        }
+        self.rule.on_ack(&mut self.path.window, &sample);
+        self.path.usage.stamp = self.clock.jiffies;
+        self.update_pacing_rate();
+    }
+}
