@@ -32,6 +32,10 @@ impl Connection {
             let received = self.receiver.on_data(now, segment, timing);
             self.delivered += received.delivered;
             if received.fin {
+                if matches!(self.state, State::FinWait1 | State::FinWait2) {
+                    // Nothing of ours will carry this acknowledgement.
+                    self.receiver.request_ack();
+                }
                 self.step_closing(false, true);
             }
         }

@@ -196,7 +196,8 @@ impl AckPolicy {
     /// `window_open` says that the next offer would be no smaller than the last one.
     #[inline]
     pub(super) fn decide(&self, unacked: u64, window_open: bool) -> Decision {
-        if (unacked > u64::from(self.rcv_mss) && window_open) || (self.quick > 0 && !self.interactive) || self.demanded {
+        if (unacked > u64::from(self.rcv_mss) && window_open) || (self.quick > 0 && !self.interactive) || self.demanded
+        {
             Decision::Now
         } else {
             Decision::Later

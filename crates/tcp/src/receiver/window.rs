@@ -40,11 +40,7 @@ const MAX_FIELD: u64 = 65_535;
 #[inline]
 pub(super) fn truesize(len: u32) -> u64 {
     let frame = len + FRAME_HEADERS;
-    if frame + HEADROOM < PAGE {
-        buffer_size(len)
-    } else {
-        u64::from(PAGED_HEAD + (frame - 14).next_multiple_of(PAGE))
-    }
+    if frame + HEADROOM < PAGE { buffer_size(len) } else { u64::from(PAGED_HEAD + (frame - 14).next_multiple_of(PAGE)) }
 }
 
 /// The same in the out-of-order queue, where the kernel recalculates it as one buffer: a NIC without

@@ -17,10 +17,11 @@ macro_rules! dialogues {
     };
 }
 
-
 dialogues! {
     application_limited,
     application_limited_slow_start,
+    close_active,
+    close_passive,
     delayed_ack,
     dsack,
     ecn_echo,
@@ -32,12 +33,19 @@ dialogues! {
     handshake_bare_peer,
     handshake_passive,
     idle_restart,
+    newreno_without_sack,
     pacing,
     paws_and_window_checks,
     persist,
+    prr_below_ssthresh,
     quick_ack_jumbo,
+    rack_lost_retransmission,
     rack_reordering,
+    rack_timer,
+    receive_autotuning,
+    receiver_limited,
     rto,
+    rto_undone_by_timestamp,
     sack_blocks,
     sack_compression,
     sack_recovery,
@@ -45,6 +53,7 @@ dialogues! {
     slow_start,
     small_queues,
     tail_loss_probe_needless,
+    tail_loss_probe_new_data,
     tail_loss_probe_repairs,
     timestamps_echo,
     undo_by_dsack,
@@ -80,4 +89,29 @@ fn every_dialogue_is_listed() {
     let mut listed: Vec<&str> = LISTED.to_vec();
     listed.sort_unstable();
     assert_eq!(found, listed);
+}
+
+#[test]
+fn a_dialogue_that_expects_something_else_fails() {
+    let opening = "0 accept rtt 10ms\n20ms < . 1:1449 ack 1\n";
+    let error = |rest: &str| play(&format!("{opening}{rest}")).expect_err("the dialogue is wrong");
+    assert_eq!(
+        error("20ms > . 1 ack 1449 win 64000"),
+        "line 3: expected . 1:1 ack 1449 win 64000, got . 1:1 ack 1449 win 64128 ts 21 21 at 20 ms: win differs"
+    );
+    assert_eq!(
+        error("21ms > . 1 ack 1449"),
+        "line 3: . 1:1 ack 1449 win 64128 ts 21 21 left at 20 ms, expected at 21 ms within 0 ps"
+    );
+    assert_eq!(
+        error("20ms > . 1 ack 1449\n+0 > . 1 ack 1449"),
+        "line 4: expected . 1:1 ack 1449 at 20 ms, nothing came by 20 ms"
+    );
+    assert_eq!(
+        error("25ms < . 1449:2897 ack 1"),
+        "line 3: before this step, nothing expected at 20 ms: . 1:1 ack 1449 win 64128 ts 21 21"
+    );
+    assert_eq!(error("20ms > . 1 ack 1449\n+0 expect delivered 1449"), "line 4: delivered is 1448, expected 1449");
+    assert_eq!(error("20ms > . 1 ack 1449\n+0 expect mood good"), "line 4: the stack does not tell \"mood\"");
+    assert!(error("").starts_with("before the end of the dialogue, nothing expected at 20 ms"));
 }

@@ -298,7 +298,8 @@ fn text(segment: &Segment) -> String {
         Ecn::Ect1 => " ect1",
         Ecn::Ce => " ce",
     };
-    let options = if segment.flags.contains(Flags::SYN) { format!(" {:?}", options_of(segment)) } else { String::new() };
+    let options =
+        if segment.flags.contains(Flags::SYN) { format!(" {:?}", options_of(segment)) } else { String::new() };
     let stamps = format!(" ts {} {}", segment.ts_val, segment.ts_ecr);
     pattern_text(&pattern) + ecn + &options + &stamps
 }

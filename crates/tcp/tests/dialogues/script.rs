@@ -102,7 +102,8 @@ struct Words<'a> {
 
 impl<'a> Words<'a> {
     fn take(&mut self, what: &str) -> Result<&'a str, String> {
-        let (first, rest) = self.rest.split_first().ok_or_else(|| format!("{what} is missing at the end of the line"))?;
+        let (first, rest) =
+            self.rest.split_first().ok_or_else(|| format!("{what} is missing at the end of the line"))?;
         self.rest = rest;
         Ok(first)
     }
@@ -118,7 +119,13 @@ impl<'a> Words<'a> {
 impl Parser {
     fn new() -> Self {
         Self {
-            script: Script { config: Config::default(), variant: "reno".into(), nic: None, peer_window: 1 << 20, steps: Vec::new() },
+            script: Script {
+                config: Config::default(),
+                variant: "reno".into(),
+                nic: None,
+                peer_window: 1 << 20,
+                steps: Vec::new(),
+            },
             peer: Options { mss: 1460, window_scale: Some(7), sack_permitted: true, timestamps: true },
             peer_ecn: false,
             line: 0,
@@ -184,7 +191,13 @@ impl Parser {
     }
 
     fn push(&mut self, what: What) {
-        self.script.steps.push(Step { line: self.line, at: self.now, tolerance: Duration::ZERO, continues: false, what });
+        self.script.steps.push(Step {
+            line: self.line,
+            at: self.now,
+            tolerance: Duration::ZERO,
+            continues: false,
+            what,
+        });
     }
 
     fn expect(&mut self, words: &mut Words) -> Result<(), String> {
@@ -216,14 +229,12 @@ impl Parser {
             Pattern { syn: Some(self.peer), window: Some(self.script.peer_window.min(65_535)), ..pattern }
         };
         // RFC 3168, section 6.1.1: a SYN asks with ECE and CWR, a SYN-ACK grants with ECE alone.
-        let [asks, grants] = if self.peer_ecn {
-            [Flags::ECE.with(Flags::CWR), Flags::ECE]
-        } else {
-            [Flags::default(); 2]
-        };
+        let [asks, grants] =
+            if self.peer_ecn { [Flags::ECE.with(Flags::CWR), Flags::ECE] } else { [Flags::default(); 2] };
         if active {
             let answer = offer(syn_ack, grants);
-            let own_ecn = if self.script.config.ecn == EcnMode::On { Flags::ECE.with(Flags::CWR) } else { Flags::default() };
+            let own_ecn =
+                if self.script.config.ecn == EcnMode::On { Flags::ECE.with(Flags::CWR) } else { Flags::default() };
             self.push(What::Open);
             self.push(What::Leaves(Pattern { flags: syn.flags.with(own_ecn), ..syn }));
             self.now += rtt;
@@ -449,11 +460,17 @@ mod tests {
 
     #[test]
     fn errors_name_the_line_and_the_word() {
-        assert_eq!(error("0 open\n5ms jump"), "line 2: unknown step \"jump\"; known are <, >, open, connect, accept, write, close, expect");
+        assert_eq!(
+            error("0 open\n5ms jump"),
+            "line 2: unknown step \"jump\"; known are <, >, open, connect, accept, write, close, expect"
+        );
         assert_eq!(error("5ms open\n1ms close"), "line 2: 1 ms is before the line above, 5 ms");
         assert_eq!(error("0 > . 1"), "line 1: \"ack\" and the flag \".\" go together");
         assert_eq!(error("0 > X 1"), "line 1: unknown flag \"X\" in \"X\"; known are S F R P . E W");
-        assert_eq!(error("0 < . 1:10/0 ack 1"), "line 1: a sequence range is SEQ, SEQ:END or SEQ:END/PIECE, not \"1:10/0\"");
+        assert_eq!(
+            error("0 < . 1:10/0 ack 1"),
+            "line 1: a sequence range is SEQ, SEQ:END or SEQ:END/PIECE, not \"1:10/0\""
+        );
         assert_eq!(error("config speed 3"), "line 1: unknown setting \"speed\"");
         assert_eq!(error("0 open\nconfig mtu 9000"), "line 2: \"config\" must stand before the first step");
         assert_eq!(error("0 open now"), "line 1: \"now\" was not expected here");
@@ -466,7 +483,8 @@ mod tests {
 
     #[test]
     fn a_line_may_stand_for_several_segments() {
-        let script = Script::parse("1.5ms < P. 1:2901/1448 ack 1 sack 5:9 11:12\n+20us~3us > . 1 ack 2901").expect("valid");
+        let script =
+            Script::parse("1.5ms < P. 1:2901/1448 ack 1 sack 5:9 11:12\n+20us~3us > . 1 ack 2901").expect("valid");
         let lens: Vec<u32> = script
             .steps
             .iter()

@@ -111,7 +111,8 @@ impl Replay {
         while self.receiver.ack_pending() {
             let mut segment = Segment::default();
             self.receiver.fill_ack(now, &mut segment);
-            let sacks: Vec<String> = segment.sacks().iter().map(|block| format!("{}:{}", block.start, block.end)).collect();
+            let sacks: Vec<String> =
+                segment.sacks().iter().map(|block| format!("{}:{}", block.start, block.end)).collect();
             self.sent.push(Ack {
                 at: now,
                 ack: segment.ack,
@@ -146,7 +147,12 @@ fn replay(name: &str, config: &Config) -> usize {
         assert_eq!(Ack { at: kernel.at, ..ours.clone() }, *kernel, "{name}");
         assert!(ours.at <= kernel.at && late <= KERNEL_LATENCY, "{name}: {ours:?} is {late} before the kernel's");
     }
-    assert!(replay.sent.len().abs_diff(expected.len()) <= 1, "{name}: {} ACKs, {} of the kernel", replay.sent.len(), expected.len());
+    assert!(
+        replay.sent.len().abs_diff(expected.len()) <= 1,
+        "{name}: {} ACKs, {} of the kernel",
+        replay.sent.len(),
+        expected.len()
+    );
     expected.len()
 }
 
