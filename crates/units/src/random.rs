@@ -14,9 +14,9 @@ pub struct Stream {
 impl Stream {
     /// The stream of the component at `path` in the run with this `seed`.
     pub fn new(seed: u64, path: &str) -> Self {
-        let name = path.bytes().fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-        });
+        let name = path
+            .bytes()
+            .fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
         let mut fill = SplitMix(splitmix(seed) ^ name);
         Self { state: [fill.next(), fill.next(), fill.next(), fill.next()] }
     }

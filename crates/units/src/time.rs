@@ -168,8 +168,7 @@ impl Div<u64> for Duration {
 
 /// Prints picoseconds in the largest unit that keeps the number whole.
 fn write_ps(f: &mut fmt::Formatter<'_>, ps: u64) -> fmt::Result {
-    const UNITS: [(u64, &str); 4] =
-        [(1_000_000_000_000, "s"), (1_000_000_000, "ms"), (1_000_000, "us"), (1_000, "ns")];
+    const UNITS: [(u64, &str); 4] = [(1_000_000_000_000, "s"), (1_000_000_000, "ms"), (1_000_000, "us"), (1_000, "ns")];
     match UNITS.iter().find(|(size, _)| ps != 0 && ps.is_multiple_of(*size)) {
         Some((size, unit)) => write!(f, "{} {unit}", ps / size),
         None => write!(f, "{ps} ps"),
