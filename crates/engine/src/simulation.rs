@@ -5,7 +5,7 @@ use std::io::Write;
 use daybreak_fabric::control::Timeline;
 use daybreak_fabric::{Context, Fabric, PacketId};
 use daybreak_tcp::congestion;
-use daybreak_tcp::connection::Connection;
+use daybreak_tcp::connection::{Connection, State};
 use daybreak_trace::{CircuitRow, FlowColumns, FlowRow, LinkColumns, LinkRow, NEVER_NS, Probe, Silent, Table};
 use daybreak_units::{Instant, Stream};
 
@@ -279,6 +279,11 @@ impl<P: Probe + Tables + Send> Core<P> {
         let endpoint = &mut self.endpoints[index as usize];
         endpoint.received += 1;
         endpoint.connection.on_segment(self.now, &segment);
+        if is_server(index) && endpoint.connection.state() == State::CloseWait {
+            // The application reads the end of the stream and closes: its FIN acknowledges the last
+            // segment, which nothing else would do before the delayed-ACK timer.
+            endpoint.connection.close(self.now);
+        }
         if P::LOOKS || !is_server(index) {
             self.look_at(index);
         }

@@ -22,7 +22,7 @@ mod prefetch;
 pub mod queue;
 mod schedule;
 
-pub use link::LinkConfig;
+pub use link::{Chance, LinkConfig};
 pub use monitor::{DropReason, Monitor, Unobserved};
 pub use network::{Census, Context, Departure, Fabric, LinkTotals, QueueConfig};
 pub use packet::{Packet, PacketId, Slab};

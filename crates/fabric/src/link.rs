@@ -72,7 +72,7 @@ impl Link {
 
 /// What is random about a link: each packet is lost, or late, independently of the others.
 #[derive(Debug)]
-pub(crate) struct Chance {
+pub struct Chance {
     losses: Stream,
     /// A draw below this loses the packet.
     threshold: u64,
@@ -86,7 +86,7 @@ pub(crate) struct Chance {
 
 impl Chance {
     /// `None` for a link that leaves nothing to chance.
-    pub(crate) fn new(config: &LinkConfig, seed: u64) -> Option<Self> {
+    pub fn new(config: &LinkConfig, seed: u64) -> Option<Self> {
         let threshold = (u128::from(config.loss_ppb) << 64) / 1_000_000_000;
         (config.loss_ppb > 0 || !config.jitter.is_zero()).then(|| Self {
             losses: Stream::new(seed, &format!("{}/loss", config.stream)),
@@ -99,14 +99,14 @@ impl Chance {
     }
 
     /// Whether the next packet is lost.
-    pub(crate) fn loses(&mut self) -> bool {
+    pub fn loses(&mut self) -> bool {
         let lost = self.threshold > 0 && self.losses.next_u64() < self.threshold;
         self.lost += u64::from(lost);
         lost
     }
 
     /// When a packet arrives that would arrive at this time without jitter.
-    pub(crate) fn late(&mut self, arrival: Instant) -> Instant {
+    pub fn late(&mut self, arrival: Instant) -> Instant {
         if !self.jitter.is_zero() {
             let late = arrival + Duration::from_ps(self.delays.below(self.jitter.as_ps() + 1));
             self.latest = late.max(self.latest + Duration::from_ps(1));

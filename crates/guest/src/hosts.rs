@@ -309,7 +309,7 @@ mod tests {
 
     fn link(rate_bps: u64, framing_bytes: u32) -> Link {
         let name = "nic".to_owned();
-        Link { name, from: 0, to: 1, rate_bps, delay_ps: 0, framing_bytes, loss_ppb: 0 }
+        Link { name, from: 0, to: 1, rate_bps, delay_ps: 0, framing_bytes, loss_ppb: 0, jitter_ps: 0 }
     }
 
     #[test]

@@ -9,9 +9,9 @@ use std::mem::size_of;
 
 use daybreak_engine::{Plan, wiring};
 use daybreak_fabric::control::Timeline;
-use daybreak_fabric::{Context, DropReason, Fabric, Monitor, Packet, PacketId, QueueConfig};
+use daybreak_fabric::{Chance, Context, DropReason, Fabric, Monitor, Packet, PacketId, QueueConfig};
 use daybreak_trace::{CircuitRow, DropRow, Probe};
-use daybreak_units::{ByteTime, Duration, Instant, Rate, Stream};
+use daybreak_units::{ByteTime, Duration, Instant, Rate};
 
 use crate::error::GuestError;
 use crate::events::{Event, Events};
@@ -41,8 +41,8 @@ struct Nic {
     byte_time: ByteTime,
     /// When its last packet has been sent.
     busy_until: Instant,
-    /// Random loss: the stream and the bound below which a draw loses.
-    loss: Option<(Stream, u64)>,
+    /// What is random about it.
+    chance: Option<Chance>,
     packets: u64,
     bytes: u64,
     lost: u64,
@@ -330,7 +330,6 @@ impl<P: Probe> Switch<P> {
             }
             let wire_bytes = headers.ip_bytes + nic.framing_bytes;
             let began = nic.begin(left, wire_bytes);
-            let at = nic.busy_until + nic.delay;
             let place = tracks[flow as usize].sent(&headers, data);
             watch.probe.link_sent(began, nic.link, flow, data, wire_bytes);
             if nic.loses() {
@@ -338,6 +337,8 @@ impl<P: Probe> Switch<P> {
                 watch.drop_row(began, DropReason::RandomLoss, nic.link, flow, data, place.seq, headers.ip_bytes);
                 return Ok(());
             }
+            let on_time = nic.busy_until + nic.delay;
+            let at = nic.chance.as_mut().map_or(on_time, |chance| chance.late(on_time));
             let slot = watch.slots.put(Outgoing::new(&arrival, headers.length));
             let endpoint = flow << 1 | u32::from(data);
             let entry = Entry { endpoint, bytes: headers.ip_bytes, frame: Frame { place, slot } };
@@ -440,14 +441,13 @@ impl<P: Probe> Switch<P> {
 impl Nic {
     fn new(plan: &Plan, index: u32) -> Self {
         let link = &plan.links[index as usize];
-        let threshold = u64::try_from((u128::from(link.loss_ppb) << 64) / 1_000_000_000).unwrap_or(u64::MAX);
         Self {
             link: index,
             delay: Duration::from_ps(link.delay_ps),
             framing_bytes: link.framing_bytes,
             byte_time: ByteTime::new(Rate::from_bps(link.rate_bps)),
             busy_until: Instant::ZERO,
-            loss: (link.loss_ppb > 0).then(|| (Stream::new(plan.seed, &wiring::link(link).stream), threshold)),
+            chance: Chance::new(&wiring::link(link), plan.seed),
             packets: 0,
             bytes: 0,
             lost: 0,
@@ -468,7 +468,7 @@ impl Nic {
     }
 
     fn loses(&mut self) -> bool {
-        self.loss.as_mut().is_some_and(|(stream, threshold)| stream.next_u64() < *threshold)
+        self.chance.as_mut().is_some_and(Chance::loses)
     }
 }
 

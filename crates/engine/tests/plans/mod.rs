@@ -85,7 +85,16 @@ fn node(name: &str) -> Node {
 }
 
 fn link(name: &str, from: u32, to: u32, delay_ps: u64) -> Link {
-    Link { name: name.to_owned(), from, to, rate_bps: 10_000_000_000, delay_ps, framing_bytes: 38, loss_ppb: 0 }
+    Link {
+        name: name.to_owned(),
+        from,
+        to,
+        rate_bps: 10_000_000_000,
+        delay_ps,
+        framing_bytes: 38,
+        loss_ppb: 0,
+        jitter_ps: 0,
+    }
 }
 
 fn queue(name: &str, node: u32, packets: u64, served_by: &[u32]) -> Queue {
