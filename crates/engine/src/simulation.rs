@@ -321,12 +321,12 @@ impl<P: Probe + Tables + Send> Core<P> {
         let now = self.now;
         loop {
             let endpoint = &mut self.endpoints[index as usize];
-            let Some(segment) = endpoint.connection.poll_transmit(now) else { break };
+            let Some(segment) = endpoint.connection.next_segment(now) else { break };
             endpoint.sent += 1;
             let bytes = IP_HEADER + segment.header_len() + segment.len;
             let (path, announce) = (endpoint.path, endpoint.announce);
-            let id = self.fabric.create(peer_of(index), path, bytes, announce, Head::of(&segment));
-            self.wire.created(now, peer_of(index), id, &segment);
+            let id = self.fabric.create(peer_of(index), path, bytes, announce, Head::of(segment));
+            self.wire.created(now, peer_of(index), id, segment);
             let (fabric, mut ctx) = self.fabric();
             fabric.send(&mut ctx, id);
             // A packet that found its NIC idle is gone at once.

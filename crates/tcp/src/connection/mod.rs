@@ -85,6 +85,7 @@ impl Connection {
     /// The application will write no more: FIN follows the data.
     pub fn close(&mut self, now: Instant) {
         self.sender.clock.advance(now);
+        self.sender.ready = 0;
         self.sender.buffer.closed = true;
     }
 
@@ -92,12 +93,14 @@ impl Connection {
     #[inline]
     pub fn on_segment(&mut self, now: Instant, segment: &crate::Segment) {
         self.sender.clock.advance(now);
+        self.sender.ready = 0;
         self.input(segment);
     }
 
     /// To be called at [`Connection::poll_timeout`]; does nothing when early.
     pub fn on_timeout(&mut self, now: Instant) {
         self.sender.clock.advance(now);
+        self.sender.ready = 0;
         self.sender.path.pacing.waiting = false;
         if self.sender.timer.at <= now {
             if self.sender.is_synchronised {
@@ -127,9 +130,12 @@ impl Connection {
 
     /// [`Connection::poll_transmit`] without a copy: the segment stays here and is valid until the
     /// next call.
-    #[inline]
+    #[inline(always)]
     pub fn next_segment(&mut self, now: Instant) -> Option<&crate::Segment> {
-        self.sender.clock.advance(now);
+        if now != self.sender.clock.now {
+            self.sender.ready = 0;
+            self.sender.clock.advance(now);
+        }
         if self.output() { Some(&self.out) } else { None }
     }
 

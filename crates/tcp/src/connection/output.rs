@@ -8,8 +8,12 @@ use crate::{Ecn, Flags, SynOptions};
 
 impl Connection {
     /// Writes the next segment into `self.out`; false when there is none.
-    #[inline]
+    #[inline(always)]
     pub(super) fn output(&mut self) -> bool {
+        if self.sender.ready > 0 {
+            self.write_ready();
+            return true;
+        }
         if !self.sender.is_synchronised || self.state == State::Closed {
             return self.output_handshake();
         }
@@ -29,6 +33,7 @@ impl Connection {
         self.output_busy()
     }
 
+    #[inline(never)]
     fn output_busy(&mut self) -> bool {
         if let Some(outgoing) = self.sender.next_outgoing() {
             self.write_data(outgoing);
@@ -79,7 +84,26 @@ impl Connection {
         self.count_host_queue();
     }
 
-    #[inline]
+    /// The next full segment of a burst: what it acknowledges has not changed since the last one.
+    #[inline(never)]
+    fn write_ready(&mut self) {
+        let (seq, push) = self.sender.push_ready();
+        let out = &mut self.out;
+        out.seq = seq;
+        out.flags = Flags(out.flags.0 & (Flags::ACK.0 | Flags::ECE.0));
+        if push {
+            out.flags = out.flags.with(Flags::PSH);
+        }
+        if out.sack_count > 0 {
+            // A DSACK is reported once.
+            out.sack_count = 0;
+            self.receiver.fill_ack(self.sender.clock.now, out);
+        }
+        self.sender.counters.segments += 1;
+        self.count_host_queue();
+    }
+
+    #[inline(never)]
     fn write_ack(&mut self) {
         self.write_common(self.sender.snd_nxt);
         self.count_host_queue();

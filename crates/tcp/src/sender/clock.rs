@@ -20,6 +20,8 @@ pub(crate) struct Clock {
     /// Ticks so far (`tcp_jiffies32`).
     pub jiffies: u64,
     jiffy_ps: u64,
+    /// A jiffy in microseconds, rounded up.
+    jiffy_us: u64,
     /// Start of the next tick, so that most readings need no division.
     tick_end_ps: u64,
     /// The value of the timestamp option now (RFC 7323), never zero before it wraps.
@@ -37,6 +39,7 @@ impl Clock {
             now_us: 0,
             jiffies: 0,
             jiffy_ps,
+            jiffy_us: jiffy_ps.div_ceil(PS_PER_US),
             tick_end_ps: jiffy_ps,
             timestamp: 1,
             timestamp_tick_ps,
@@ -89,12 +92,21 @@ impl Clock {
         jiffies * self.jiffy_ps / PS_PER_US
     }
 
+    /// At least the microseconds of `jiffies`, without a division.
+    #[inline]
+    pub fn us_within(&self, jiffies: u64) -> u64 {
+        jiffies * self.jiffy_us
+    }
+
     /// When a timer fires that is set to `timeout` ticks from now. Linux keeps timers on a wheel of
     /// levels, each eight times coarser, and never fires early: a timer waits for the end of its
     /// slot, so 200 ticks can become 208.
     #[inline]
     pub fn expiry(&self, timeout: u64) -> Instant {
-        let mut level = 0;
+        if timeout < LEVEL_SPAN {
+            return Instant::from_ps((self.jiffies + timeout + 1) * self.jiffy_ps);
+        }
+        let mut level = 1;
         while level + 1 < LEVELS && timeout >= LEVEL_SPAN << (level * LEVEL_SHIFT) {
             level += 1;
         }

@@ -78,6 +78,8 @@ pub(crate) struct Sender {
     rule_controls: bool,
     /// New segments of the burst that is being polled.
     burst: u32,
+    /// Full segments that may follow at once, without another look.
+    pub ready: u32,
     started_from_idle: bool,
     /// The burst ended at the window.
     limited_by_cwnd: bool,
@@ -173,6 +175,7 @@ impl Sender {
             rule_controls: rule.controls_window(),
             rule,
             burst: 0,
+            ready: 0,
             started_from_idle: false,
             limited_by_cwnd: false,
             arm: false,

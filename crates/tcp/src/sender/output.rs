@@ -78,7 +78,50 @@ impl Sender {
         if self.small_queue_holds(len, 0) {
             return None;
         }
-        Some(self.push_new(len, fin))
+        let outgoing = self.push_new(len, fin);
+        if len == self.mss && !fin && !is_probe {
+            self.ready = self.following();
+        }
+        Some(outgoing)
+    }
+
+    /// How many full segments may follow the one that was just sent, for the same reasons.
+    #[inline]
+    fn following(&self) -> u32 {
+        let path = &self.path;
+        let mut segments = u64::from(path.window.cwnd.saturating_sub(path.in_flight()));
+        if segments == 0 || path.window.is_paced {
+            return 0;
+        }
+        let mss = u64::from(self.mss);
+        // The last segment may not be full, or carry the FIN: it is looked at by itself.
+        let data = (self.buffer.write_seq - self.snd_nxt).saturating_sub(1);
+        if segments * mss > data {
+            segments = data / mss;
+        }
+        let window = self.window_end().saturating_sub(self.snd_nxt);
+        if segments * mss > window {
+            segments = window / mss;
+        }
+        segments.min(self.small_queue_room()) as u32
+    }
+
+    /// Sends one of the segments that [`Sender::ready`] counts; returns its sequence number and PSH.
+    #[inline]
+    pub(crate) fn push_ready(&mut self) -> (u64, bool) {
+        self.ready -= 1;
+        let seq = self.snd_nxt;
+        let mut sent = Sent { seq, len: self.mss, nic_serial: self.next_nic_serial(), ..Sent::default() };
+        self.path.delivery.stamp(&mut sent, self.clock.now_us, false);
+        self.snd_nxt = sent.end();
+        let push = self.buffer.takes_push(self.snd_nxt);
+        if push {
+            sent.flags |= Sent::PUSH;
+        }
+        self.queue.push(sent);
+        self.path.packets_out += 1;
+        self.burst += 1;
+        (seq, push)
     }
 
     /// Nagle's algorithm with Minshall's change: a small segment waits only while another small one

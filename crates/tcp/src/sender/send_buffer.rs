@@ -35,7 +35,9 @@ pub(crate) struct SendBuffer {
     full: bool,
     /// The application will write no more.
     pub closed: bool,
-    /// Ends of the segments that carry PSH, in order.
+    /// End of the next segment that carries PSH.
+    next_push: u64,
+    /// Ends of those that follow it.
     pushes: VecDeque<u64>,
     /// End of the last of them (`pushed_seq`).
     pushed: u64,
@@ -43,7 +45,7 @@ pub(crate) struct SendBuffer {
 
 impl SendBuffer {
     pub fn new(size: u64, max: u64) -> Self {
-        Self { app_end: 1, write_seq: 1, size, max, capacity: 0, full: false, closed: false, pushes: VecDeque::new(), pushed: 1 }
+        Self { app_end: 1, write_seq: 1, size, max, capacity: 0, full: false, closed: false, next_push: u64::MAX, pushes: VecDeque::new(), pushed: 1 }
     }
 
     /// End of what the application has asked to send.
@@ -61,10 +63,10 @@ impl SendBuffer {
     /// Whether the segment that ends at `end` carries PSH.
     #[inline]
     pub fn takes_push(&mut self, end: u64) -> bool {
-        if self.pushes.front() != Some(&end) {
+        if self.next_push != end {
             return false;
         }
-        self.pushes.pop_front();
+        self.next_push = self.pushes.pop_front().unwrap_or(u64::MAX);
         true
     }
 
@@ -86,7 +88,11 @@ impl SendBuffer {
 
     fn push_at(&mut self, end: u64) {
         self.pushed = end;
-        self.pushes.push_back(end);
+        if self.next_push == u64::MAX {
+            self.next_push = end;
+        } else {
+            self.pushes.push_back(end);
+        }
     }
 
     /// All that will ever be written is in the socket.

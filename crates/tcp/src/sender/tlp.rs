@@ -46,7 +46,8 @@ impl Sender {
             jiffies = jiffies.min(path.rtt.rto);
         } else {
             let left_us = self.rto_left_us();
-            if left_us > 0 {
+            // The division is only worth it when the RTO may come first.
+            if left_us > 0 && (left_us as u64) < self.clock.us_within(jiffies) {
                 jiffies = jiffies.min(self.clock.jiffies_in(left_us as u64));
             }
         }
