@@ -11,8 +11,8 @@ use daybreak_units::{Duration, Instant};
 const LEVEL_SPAN: u64 = 63;
 /// Each level is `1 << LEVEL_SHIFT` times coarser than the one below.
 const LEVEL_SHIFT: u32 = 3;
-/// Levels of the wheel at HZ above 100.
-const LEVELS: u32 = 9;
+/// Shift of the coarsest of its nine levels (at HZ above 100).
+const COARSEST: u32 = 24;
 
 /// The tick of one host's coarse clock. Jiffy 0 starts at instant 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,11 +53,14 @@ impl Jiffies {
         self.length.saturating_mul(ticks)
     }
 
-    /// When a wheel timer that is armed at `now` for jiffy `expires` fires.
-    pub(crate) fn fires(self, now: Instant, expires: u64) -> Instant {
-        let delta = expires.saturating_sub(self.at(now));
-        let level = (1..LEVELS).take_while(|level| delta >= LEVEL_SPAN << ((level - 1) * LEVEL_SHIFT)).count();
-        let shift = level as u32 * LEVEL_SHIFT;
+    /// When a wheel timer fires that is armed in jiffy `now` for jiffy `expires`.
+    #[inline]
+    pub(crate) fn fires(self, now: u64, expires: u64) -> Instant {
+        let delta = expires.saturating_sub(now);
+        let mut shift = 0;
+        while delta >> shift >= LEVEL_SPAN && shift < COARSEST {
+            shift += LEVEL_SHIFT;
+        }
         let slot = (expires >> shift) + 1;
         Instant::ZERO.saturating_add(self.span(slot << shift))
     }
@@ -72,22 +75,20 @@ mod tests {
     #[test]
     fn a_short_timer_fires_within_the_next_jiffy() {
         // Armed in jiffy 10 for jiffy 50: never before 50 has passed in full.
-        let now = Instant::from_ps(10_400_000_000);
-        assert_eq!(HZ_1000.fires(now, 50), Instant::ZERO + Duration::from_ms(51));
+        assert_eq!(HZ_1000.at(Instant::from_ps(10_400_000_000)), 10);
+        assert_eq!(HZ_1000.fires(10, 50), Instant::ZERO + Duration::from_ms(51));
     }
 
     #[test]
     fn a_longer_timer_is_rounded_to_its_level() {
         // 200 jiffies lie in level 1 (63 to 503), whose slots are 8 jiffies wide: 203 -> 208.
-        let now = Instant::ZERO + Duration::from_ms(3);
-        assert_eq!(HZ_1000.fires(now, 203), Instant::ZERO + Duration::from_ms(208));
+        assert_eq!(HZ_1000.fires(3, 203), Instant::ZERO + Duration::from_ms(208));
         // 1000 jiffies lie in level 2 (504 to 4031), slots of 64: 1003 -> 1024.
-        assert_eq!(HZ_1000.fires(now, 1003), Instant::ZERO + Duration::from_ms(1024));
+        assert_eq!(HZ_1000.fires(3, 1003), Instant::ZERO + Duration::from_ms(1024));
     }
 
     #[test]
     fn an_overdue_timer_fires_at_the_next_tick() {
-        let now = Instant::ZERO + Duration::from_ms(7);
-        assert_eq!(HZ_1000.fires(now, 7), Instant::ZERO + Duration::from_ms(8));
+        assert_eq!(HZ_1000.fires(7, 7), Instant::ZERO + Duration::from_ms(8));
     }
 }

@@ -78,6 +78,11 @@ pub(super) struct AckPolicy {
     duplicates_of: u64,
     compressed_fires: Instant,
     jiffies: Jiffies,
+    /// The current jiffy and its end, so that most readings need no division.
+    jiffy: u64,
+    jiffy_end: Instant,
+    /// Half of `ato_min`: data this close to the last are a stream.
+    stream_gap: Duration,
     /// `TCP_ATO_MIN` and `TCP_DELACK_MAX` in jiffies.
     ato_min: u64,
     ato_max: u64,
@@ -109,6 +114,9 @@ impl AckPolicy {
             duplicates_of: 0,
             compressed_fires: Instant::NEVER,
             jiffies,
+            jiffy: 0,
+            jiffy_end: Instant::ZERO + jiffies.span(1),
+            stream_gap: jiffies.span(jiffies.covering(config.delayed_ack_min) / 2),
             ato_min: jiffies.covering(config.delayed_ack_min),
             ato_max: jiffies.covering(config.delayed_ack_max),
             half_second: jiffies.covering(Duration::from_ms(500)),
@@ -177,7 +185,7 @@ impl AckPolicy {
         if self.ato == 0 {
             self.add_quick_acks(rcv_wnd, MAX_QUICKACKS);
             self.ato = self.ato_min;
-        } else if gap < self.jiffies.span(self.ato_min / 2) {
+        } else if gap < self.stream_gap {
             self.ato = self.ato / 2 + self.ato_min / 2;
         } else {
             self.adapt_to_gap(now, rcv_wnd, rto);
@@ -192,16 +200,17 @@ impl AckPolicy {
         self.ato = self.ato_min;
     }
 
-    /// Decides after a segment was queued. `unacked` bytes have come in order since the last ACK and
-    /// `window_open` says that the next offer would be no smaller than the last one.
+    /// An ACK is wanted whatever has arrived.
     #[inline]
-    pub(super) fn decide(&self, unacked: u64, window_open: bool) -> Decision {
-        if (unacked > u64::from(self.rcv_mss) && window_open) || (self.quick > 0 && !self.interactive) || self.demanded
-        {
-            Decision::Now
-        } else {
-            Decision::Later
-        }
+    pub(super) fn is_urgent(&self) -> bool {
+        self.demanded || (self.quick > 0 && !self.interactive)
+    }
+
+    /// Decides after a segment was queued. `window_moves` says that more than one full segment has come
+    /// in order since the last ACK and that the next offer would be no smaller than the last one.
+    #[inline]
+    pub(super) fn decide(&self, window_moves: bool) -> Decision {
+        if window_moves || self.is_urgent() { Decision::Now } else { Decision::Later }
     }
 
     /// The application has read all: acknowledges more than one full segment, and the end of a write
@@ -213,6 +222,7 @@ impl AckPolicy {
     }
 
     /// Starts the delayed-ACK timer, or decides that the time has come.
+    #[inline]
     pub(super) fn delay(&mut self, now: Instant, srtt: Duration) -> Decision {
         let mut ato = self.ato;
         if ato > self.ato_min {
@@ -223,7 +233,7 @@ impl AckPolicy {
             ato = ato.min(limit);
         }
         let ato = ato.min(self.ato_max);
-        let jiffy = self.jiffies.at(now);
+        let jiffy = self.jiffy_of(now);
         let mut due = jiffy + ato;
         if let Some(earlier) = self.due {
             if earlier <= jiffy + ato / 4 {
@@ -233,7 +243,7 @@ impl AckPolicy {
         }
         self.scheduled = true;
         self.due = Some(due);
-        self.delayed_fires = self.jiffies.fires(now, due);
+        self.delayed_fires = self.jiffies.fires(jiffy, due);
         Decision::Later
     }
 
@@ -339,6 +349,15 @@ impl AckPolicy {
             }
         }
         self.pushed = (self.pushed + 1).min(2);
+    }
+
+    #[inline]
+    fn jiffy_of(&mut self, now: Instant) -> u64 {
+        if now >= self.jiffy_end {
+            self.jiffy = self.jiffies.at(now);
+            self.jiffy_end = Instant::ZERO + self.jiffies.span(self.jiffy + 1);
+        }
+        self.jiffy
     }
 
     fn add_quick_acks(&mut self, rcv_wnd: u64, most: u64) {

@@ -281,7 +281,8 @@ impl Receiver {
     #[inline]
     pub fn fill_ack(&mut self, now: Instant, segment: &mut Segment) {
         if !self.offer_settled {
-            self.window.offer(self.rcv_nxt, self.queue.memory(), self.policy.rcv_mss());
+            let (candidate, _) = self.window.candidate(self.queue.memory(), self.policy.rcv_mss());
+            self.window.offer(self.rcv_nxt, candidate);
         }
         self.offer_settled = false;
         self.ack_pending = false;
@@ -407,20 +408,21 @@ impl Receiver {
     fn decide(&mut self, now: Instant, delivered: u64, end: u64, taken: u64, timing: SenderTiming) {
         let unacked = self.rcv_nxt - self.window.rcv_wup();
         let rcv_mss = self.policy.rcv_mss();
-        let mut window_open = false;
-        if unacked > u64::from(rcv_mss) {
-            let (candidate, crowded) = self.window.candidate(taken, rcv_mss);
+        let is_due = unacked > u64::from(rcv_mss);
+        let mut candidate = 0;
+        if is_due || self.policy.is_urgent() {
+            let crowded;
+            (candidate, crowded) = self.window.candidate(taken, rcv_mss);
             if crowded {
                 self.policy.leave_quick_mode();
             }
-            window_open = candidate >= self.window.rcv_wnd();
         }
         if !self.policy.scheduled() {
             return;
         }
-        let mut decision = self.policy.decide(unacked, window_open);
+        let mut decision = self.policy.decide(is_due && candidate >= self.window.rcv_wnd());
         if decision == Decision::Now {
-            self.window.offer(self.rcv_nxt, taken, rcv_mss);
+            self.window.offer(self.rcv_nxt, candidate);
             self.offer_settled = true;
         } else if !self.queue.is_empty() {
             decision = if self.negotiated.sack {

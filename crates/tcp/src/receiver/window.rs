@@ -9,7 +9,7 @@
 //! Not modelled: a buffer that overflows because segments are small (pruning and collapsing), global
 //! memory pressure, `SO_RCVBUF`, and the optional shrinking of the window.
 
-use daybreak_units::Instant;
+use daybreak_units::{Duration, Instant};
 
 use crate::config::Config;
 
@@ -63,6 +63,8 @@ pub(super) struct ReceiveWindow {
     window_clamp: u64,
     /// The receive buffer, overhead included (`sk_rcvbuf`).
     rcvbuf: u64,
+    /// The part of the whole buffer that is window.
+    whole: u64,
     /// Shift of our window field.
     scale: u8,
     adv_win_scale: i8,
@@ -82,6 +84,8 @@ pub(super) struct ReceiveWindow {
     space_from: u64,
     /// When, in microseconds.
     space_since_us: u64,
+    /// When a round trip has passed since; never while the RTT is not known.
+    space_due: Instant,
 }
 
 impl ReceiveWindow {
@@ -93,6 +97,7 @@ impl ReceiveWindow {
             rcv_ssthresh: 0,
             window_clamp: MAX_FIELD << MAX_WINDOW_SCALE,
             rcvbuf: config.rmem.default,
+            whole: 0,
             scale: 0,
             adv_win_scale: config.adv_win_scale,
             autotuning: config.receive_autotuning,
@@ -104,6 +109,7 @@ impl ReceiveWindow {
             space: 0,
             space_from: 0,
             space_since_us: 0,
+            space_due: Instant::NEVER,
         };
         window.select_initial(config.window_scaling);
         window
@@ -127,7 +133,7 @@ impl ReceiveWindow {
     /// The connection is established and its first byte is `rcv_nxt`.
     pub(super) fn established(&mut self, now: Instant, rcv_nxt: u64) {
         let advmss = u64::from(self.advmss);
-        let whole = self.offer_of(self.rcvbuf);
+        let whole = self.whole;
         self.window_clamp = self.window_clamp.min(whole);
         // One segment stays in reserve.
         if self.window_clamp > 2 * advmss && self.window_clamp + advmss > whole {
@@ -186,7 +192,7 @@ impl ReceiveWindow {
     /// buffer is more than half full.
     #[inline]
     pub(super) fn candidate(&self, memory: u64, rcv_mss: u32) -> (u64, bool) {
-        let whole = self.offer_of(self.rcvbuf);
+        let whole = self.whole;
         let full = self.window_clamp.min(whole);
         let mss = u64::from(rcv_mss).min(full);
         let step = (1u64 << self.scale) - 1;
@@ -218,11 +224,11 @@ impl ReceiveWindow {
         (window, crowded)
     }
 
-    /// An ACK of `rcv_nxt` goes out: settles its offer. The right edge never moves back.
+    /// An ACK of `rcv_nxt` goes out with this [`ReceiveWindow::candidate`]: settles its offer. The right
+    /// edge never moves back.
     #[inline]
-    pub(super) fn offer(&mut self, rcv_nxt: u64, memory: u64, rcv_mss: u32) {
+    pub(super) fn offer(&mut self, rcv_nxt: u64, candidate: u64) {
         let step = (1u64 << self.scale) - 1;
-        let (candidate, _) = self.candidate(memory, rcv_mss);
         let current = self.remaining(rcv_nxt);
         self.rcv_wnd = if candidate < current { (current + step) & !step } else { candidate };
         self.rcv_wup = rcv_nxt;
@@ -275,7 +281,7 @@ impl ReceiveWindow {
     pub(super) fn rtt_by_timestamp(&mut self, sample_us: u64) {
         let smoothed = self.rcv_rtt_us8;
         let is_lower = smoothed == 0 || sample_us * 8 < smoothed;
-        self.rcv_rtt_us8 = if is_lower { sample_us * 8 } else { smoothed - smoothed / 8 + sample_us };
+        self.set_rtt(if is_lower { sample_us * 8 } else { smoothed - smoothed / 8 + sample_us });
     }
 
     /// RTT by the time that one window takes to arrive: an upper bound, so the least counts.
@@ -287,7 +293,7 @@ impl ReceiveWindow {
             }
             let sample_us8 = (now.as_us().saturating_sub(self.rtt_from_us)).max(1) * 8;
             if self.rcv_rtt_us8 == 0 || sample_us8 < self.rcv_rtt_us8 {
-                self.rcv_rtt_us8 = sample_us8;
+                self.set_rtt(sample_us8);
             }
         }
         self.rtt_until = rcv_nxt + self.rcv_wnd;
@@ -298,8 +304,7 @@ impl ReceiveWindow {
     /// The application has read everything up to `copied`: right-size the buffer once a round trip.
     #[inline]
     pub(super) fn adjust_space(&mut self, now: Instant, copied: u64) {
-        let now_us = now.as_us();
-        if self.rcv_rtt_us8 == 0 || now_us - self.space_since_us < self.rcv_rtt_us8 / 8 {
+        if now < self.space_due {
             return;
         }
         let read = copied - self.space_from;
@@ -310,7 +315,15 @@ impl ReceiveWindow {
             self.space = read;
         }
         self.space_from = copied;
-        self.space_since_us = now_us;
+        self.space_since_us = now.as_us();
+        self.set_rtt(self.rcv_rtt_us8);
+    }
+
+    fn set_rtt(&mut self, rtt_us8: u64) {
+        self.rcv_rtt_us8 = rtt_us8;
+        if rtt_us8 != 0 {
+            self.space_due = Instant::ZERO + Duration::from_us(self.space_since_us + rtt_us8 / 8);
+        }
     }
 
     /// Room for what was `read` in a round trip, twice, for the next one may bring a recovery; and for
@@ -327,14 +340,16 @@ impl ReceiveWindow {
         let rcvbuf = (segments * u128::from(segment_memory)).min(u128::from(self.rmem_max)) as u64;
         if rcvbuf > self.rcvbuf {
             self.rcvbuf = rcvbuf;
-            self.window_clamp = self.offer_of(rcvbuf);
+            self.whole = self.offer_of(rcvbuf);
+            self.window_clamp = self.whole;
         }
     }
 
     /// The first offer, in whole segments, and the scale that the largest buffer will need.
     fn select_initial(&mut self, window_scaling: bool) {
         let mss = u64::from(self.advmss);
-        let space = self.offer_of(self.rcvbuf).min(self.window_clamp);
+        self.whole = self.offer_of(self.rcvbuf);
+        let space = self.whole.min(self.window_clamp);
         let space = if space > mss { space - space % mss } else { space };
         self.rcv_wnd = space.min(MAX_FIELD);
         self.scale = 0;
@@ -368,6 +383,11 @@ mod tests {
         window
     }
 
+    fn offer(window: &mut ReceiveWindow, rcv_nxt: u64, memory: u64, rcv_mss: u32) {
+        let (candidate, _) = window.candidate(memory, rcv_mss);
+        window.offer(rcv_nxt, candidate);
+    }
+
     #[test]
     fn the_first_offers_are_those_that_linux_is_known_for() {
         // tcp_rmem 131072 gives 65536 bytes of window; 44 * 1460 = 64240 in a SYN and, with
@@ -387,10 +407,10 @@ mod tests {
         let mut window = ReceiveWindow::new(&Config::default());
         window.negotiate(true, false, true);
         window.established(Instant::ZERO, 1);
-        window.offer(1, 0, 1448);
+        offer(&mut window, 1, 0, 1448);
         // 64088 is less than one segment below the 65160 of the SYN-ACK, which may not shrink.
         assert_eq!(window.offered(), 65_160);
-        window.offer(1 + 65_160, 0, 1448);
+        offer(&mut window, 1 + 65_160, 0, 1448);
         // All of it used: 44 segments fit into 64088.
         assert_eq!(window.offered(), 63_712);
     }
@@ -398,9 +418,9 @@ mod tests {
     #[test]
     fn the_right_edge_never_moves_back() {
         let mut window = established(&Config::default());
-        window.offer(1, 0, 1448);
+        offer(&mut window, 1, 0, 1448);
         let edge = window.rcv_wup + window.rcv_wnd;
-        window.offer(1_001, 60_000, 1448);
+        offer(&mut window, 1_001, 60_000, 1448);
         assert!(window.rcv_wup + window.rcv_wnd >= edge);
         assert!(window.rcv_wup + window.rcv_wnd < edge + 128);
     }
@@ -409,10 +429,10 @@ mod tests {
     fn a_crowded_buffer_offers_nothing_rather_than_a_sliver() {
         let mut window = established(&Config::default());
         // Free: half of 131072 - 123000 = 4036, below 65536 / 16 = 4096.
-        window.offer(64_089, 123_000, 1448);
+        offer(&mut window, 64_089, 123_000, 1448);
         // The edge of the SYN-ACK, 1 + 65160, still stands; the rest is rounded up to 128.
         assert_eq!(window.rcv_wnd, (65_161u64 - 64_089).next_multiple_of(128));
-        window.offer(65_300, 123_000, 1448);
+        offer(&mut window, 65_300, 123_000, 1448);
         assert_eq!(window.rcv_wnd, 0);
     }
 
@@ -425,12 +445,12 @@ mod tests {
         // steady = 2 * 28960 + 16 * 1448 = 81088; growth = 81088 * 14480 / 14480 = 81088;
         // (81088 + 2 * 81088) / 1448 = 168 segments; one costs 1448 + 768 = 2216, plus 128 until
         // half of it reaches 1448: 2984. 168 * 2984 = 501312.
-        window.adjust_space(Instant::ZERO + daybreak_units::Duration::from_ms(1), 1 + 28_960);
+        window.adjust_space(Instant::ZERO + Duration::from_ms(1), 1 + 28_960);
         assert_eq!(window.rcvbuf, 501_312);
         assert_eq!(window.window_clamp, 250_656);
         assert_eq!(window.space, 28_960);
         // Less in the next round trip: nothing changes but the start of the count.
-        window.adjust_space(Instant::ZERO + daybreak_units::Duration::from_ms(2), 1 + 40_000);
+        window.adjust_space(Instant::ZERO + Duration::from_ms(2), 1 + 40_000);
         assert_eq!((window.rcvbuf, window.space, window.space_from), (501_312, 28_960, 40_001));
     }
 
