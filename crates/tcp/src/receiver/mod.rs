@@ -192,8 +192,21 @@ impl Receiver {
     /// `false` means drop it whole; an ACK may have become pending. Also keeps `ts_recent`.
     #[inline]
     pub fn accept(&mut self, now: Instant, segment: &Segment) -> bool {
-        let end = segment.seq + segment.sequence_len();
         let newer = segment.ts_val.wrapping_sub(self.ts_recent) as i32;
+        // The next in order, and not older than the one before: in the window by definition. Without
+        // timestamps both are 0.
+        if segment.seq == self.rcv_nxt && newer >= 0 {
+            if segment.seq == self.window.rcv_wup() {
+                self.ts_recent = segment.ts_val;
+            }
+            return true;
+        }
+        self.accept_unusual(now, segment, newer)
+    }
+
+    #[inline(never)]
+    fn accept_unusual(&mut self, now: Instant, segment: &Segment, newer: i32) -> bool {
+        let end = segment.seq + segment.sequence_len();
         let timestamps = self.negotiated.timestamps && segment.ts_val != 0;
         let stale = timestamps && newer < -PAWS_SLACK && !self.is_reordered_ack(segment);
         let inside = end >= self.window.rcv_wup() && segment.seq <= self.rcv_nxt + self.window.remaining(self.rcv_nxt);
@@ -208,7 +221,27 @@ impl Receiver {
     }
 
     /// Takes the payload and the FIN of an accepted segment and decides about its ACK.
+    #[inline]
     pub fn on_data(&mut self, now: Instant, segment: &Segment, timing: SenderTiming) -> Received {
+        let unusual = segment.flags.0 & (Flags::FIN.0 | Flags::CWR.0) != 0;
+        if unusual || segment.seq != self.rcv_nxt || segment.len == 0 || !self.queue.is_empty() {
+            return self.on_unusual_data(now, segment, timing);
+        }
+        let remaining = self.window.remaining(self.rcv_nxt);
+        if remaining == 0 {
+            return self.on_unusual_data(now, segment, timing);
+        }
+        self.measure_rtt(now, segment);
+        let end = segment.seq + u64::from(segment.len);
+        self.rcv_nxt = end;
+        self.count_payload(now, segment, timing, 0);
+        self.decide_in_order(now, segment.len, timing);
+        Received { delivered: u64::from(segment.len), fin: false }
+    }
+
+    /// Holes, duplicates, FIN, CWR, a closed window.
+    #[inline(never)]
+    fn on_unusual_data(&mut self, now: Instant, segment: &Segment, timing: SenderTiming) -> Received {
         if segment.sequence_len() == 0 {
             return Received::default();
         }
@@ -342,18 +375,7 @@ impl Receiver {
         }
         self.rcv_nxt = end;
         if segment.len > 0 {
-            let arrival = Arrival {
-                len: segment.len,
-                push: segment.flags.contains(Flags::PSH),
-                plain: segment.flags.0 & (Flags::PSH.0 | Flags::FIN.0) == 0,
-            };
-            self.policy.on_in_order(now, arrival, self.window.rcv_wnd(), timing.rto);
-            self.window.rtt_by_window(now, end);
-            self.check_ce(segment);
-            let cost = truesize(segment.len);
-            if segment.len >= GROWTH_MIN && self.window.grow(segment.len, cost, taken, self.policy.rcv_mss()) {
-                self.policy.on_window_growth();
-            }
+            self.count_payload(now, segment, timing, taken - truesize(segment.len));
         }
         if segment.flags.contains(Flags::FIN) {
             self.fin_seq = end - 1;
@@ -368,6 +390,23 @@ impl Receiver {
         }
         if self.fin_seq < self.rcv_nxt {
             self.policy.on_fin();
+        }
+    }
+
+    /// Payload came in order, up to `rcv_nxt`, while `taken` bytes of the buffer were in use.
+    #[inline]
+    fn count_payload(&mut self, now: Instant, segment: &Segment, timing: SenderTiming, taken: u64) {
+        let arrival = Arrival {
+            len: segment.len,
+            push: segment.flags.contains(Flags::PSH),
+            plain: segment.flags.0 & (Flags::PSH.0 | Flags::FIN.0) == 0,
+        };
+        self.policy.on_in_order(now, arrival, self.window.rcv_wnd(), timing.rto);
+        self.window.rtt_by_window(now, self.rcv_nxt);
+        self.check_ce(segment);
+        let cost = self.window.cost_of(segment.len);
+        if segment.len >= GROWTH_MIN && self.window.grow(segment.len, cost, taken + cost, self.policy.rcv_mss()) {
+            self.policy.on_window_growth();
         }
     }
 
@@ -400,6 +439,31 @@ impl Receiver {
         if is_new && self.window.grow(segment.len, truesize(segment.len), taken, self.policy.rcv_mss()) {
             self.policy.on_window_growth();
         }
+    }
+
+    /// The ACK for a segment of `len` bytes in order when no hole is open: [`Receiver::decide`] without
+    /// what cannot be.
+    #[inline]
+    fn decide_in_order(&mut self, now: Instant, len: u32, timing: SenderTiming) {
+        let unacked = self.rcv_nxt - self.window.rcv_wup();
+        let rcv_mss = self.policy.rcv_mss();
+        let is_due = unacked > u64::from(rcv_mss);
+        if is_due || self.policy.is_urgent() {
+            let (candidate, crowded) = self.window.candidate(self.window.cost_of(len), rcv_mss);
+            if crowded {
+                self.policy.leave_quick_mode();
+            }
+            if self.policy.decide(is_due && candidate >= self.window.rcv_wnd()) == Decision::Now {
+                self.window.offer(self.rcv_nxt, candidate);
+                self.offer_settled = true;
+                self.ack_pending = true;
+                return self.window.adjust_space(now, self.rcv_nxt);
+            }
+        }
+        self.window.adjust_space(now, self.rcv_nxt);
+        self.ack_pending |= self.policy.due_after_read(unacked, true)
+            || self.window_doubles(u64::from(len))
+            || self.policy.delay(now, timing.srtt) == Decision::Now;
     }
 
     /// The ACK for what has just been queued: now, after the application's read, or later. The segment

@@ -72,6 +72,8 @@ pub(super) struct ReceiveWindow {
     rmem_max: u64,
     /// Largest payload that we let the peer send (`advmss`).
     advmss: u32,
+    /// What a segment of that size costs of the buffer.
+    full_cost: u64,
     /// The RTT as the receiver sees it in eighths of a microsecond; 0 before the first sample.
     rcv_rtt_us8: u64,
     /// When `rcv_nxt` reaches this, one window has arrived since `rtt_from`.
@@ -103,6 +105,7 @@ impl ReceiveWindow {
             autotuning: config.receive_autotuning,
             rmem_max: config.rmem.max,
             advmss: config.mtu.saturating_sub(40).max(1),
+            full_cost: 0,
             rcv_rtt_us8: 0,
             rtt_until: 0,
             rtt_from_us: 0,
@@ -120,6 +123,7 @@ impl ReceiveWindow {
     pub(super) fn negotiate(&mut self, timestamps: bool, window_scaling: bool, answering: bool) {
         if timestamps {
             self.advmss = self.advmss.saturating_sub(12).max(1);
+            self.full_cost = truesize(self.advmss);
         }
         if answering {
             self.window_clamp = MAX_FIELD << MAX_WINDOW_SCALE;
@@ -154,6 +158,12 @@ impl ReceiveWindow {
     /// Offer of the first segment, not scaled.
     pub(super) fn initial_offer(&self) -> u32 {
         self.rcv_wnd as u32
+    }
+
+    /// [`truesize`], without arithmetic for segments of the usual size.
+    #[inline]
+    pub(super) fn cost_of(&self, len: u32) -> u64 {
+        if len == self.advmss { self.full_cost } else { truesize(len) }
     }
 
     #[inline]
@@ -348,6 +358,7 @@ impl ReceiveWindow {
     /// The first offer, in whole segments, and the scale that the largest buffer will need.
     fn select_initial(&mut self, window_scaling: bool) {
         let mss = u64::from(self.advmss);
+        self.full_cost = truesize(self.advmss);
         self.whole = self.offer_of(self.rcvbuf);
         let space = self.whole.min(self.window_clamp);
         let space = if space > mss { space - space % mss } else { space };
