@@ -2,14 +2,9 @@
 
 use daybreak_units::{Duration, Instant};
 
-const PS_PER_US: u64 = 1_000_000;
+use crate::jiffies::Jiffies;
 
-/// Slots of one level of Linux's timer wheel, less one: the first span that the next level takes.
-const LEVEL_SPAN: u64 = 63;
-/// Each level of the wheel is coarser by this many bits.
-const LEVEL_SHIFT: u32 = 3;
-/// Levels of the wheel at HZ = 1000.
-const LEVELS: u32 = 9;
+const PS_PER_US: u64 = 1_000_000;
 
 /// The time of the input that is being processed, read once (`tcp_mstamp`).
 #[derive(Clone, Copy, Debug)]
@@ -103,16 +98,7 @@ impl Clock {
     /// slot, so 200 ticks can become 208.
     #[inline]
     pub fn expiry(&self, timeout: u64) -> Instant {
-        if timeout < LEVEL_SPAN {
-            return Instant::from_ps((self.jiffies + timeout + 1) * self.jiffy_ps);
-        }
-        let mut level = 1;
-        while level + 1 < LEVELS && timeout >= LEVEL_SPAN << (level * LEVEL_SHIFT) {
-            level += 1;
-        }
-        let shift = level * LEVEL_SHIFT;
-        let ticks = (((self.jiffies + timeout) >> shift) + 1) << shift;
-        Instant::from_ps(ticks.saturating_mul(self.jiffy_ps))
+        Jiffies::new(self.jiffy()).fires(self.jiffies, self.jiffies + timeout)
     }
 }
 
