@@ -60,13 +60,16 @@ impl SendBuffer {
         self.full
     }
 
-    /// Whether the segment that ends at `end` carries PSH.
+    /// Whether the segment that ends at `end` carries PSH: a push point lies in it or at its end. It
+    /// need not end there, since a later write may have filled the segment up.
     #[inline]
     pub fn takes_push(&mut self, end: u64) -> bool {
-        if self.next_push != end {
+        if end < self.next_push {
             return false;
         }
-        self.next_push = self.pushes.pop_front().unwrap_or(u64::MAX);
+        while self.next_push <= end {
+            self.next_push = self.pushes.pop_front().unwrap_or(u64::MAX);
+        }
         true
     }
 
@@ -180,5 +183,22 @@ impl Sender {
         let before = self.buffer.write_seq;
         self.fill_buffer();
         self.buffer.write_seq > before
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::SendBuffer;
+
+    #[test]
+    fn a_push_point_inside_a_segment_is_not_lost() {
+        let mut buffer = SendBuffer::new(16_384, 4_194_304);
+        // The first write ended at byte 1,501; the second one filled that segment up to 2,001.
+        buffer.push_at(1_501);
+        buffer.push_at(5_001);
+        assert!(!buffer.takes_push(1_001));
+        assert!(buffer.takes_push(2_001));
+        assert!(!buffer.takes_push(3_001));
+        assert!(buffer.takes_push(5_001), "points behind an overtaken one still count");
     }
 }
