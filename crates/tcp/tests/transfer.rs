@@ -47,3 +47,19 @@ fn closing_ends_both_ends() {
     while world.step() {}
     assert!(world.ends[0].is_closed() && world.ends[1].is_closed());
 }
+
+/// With TSO segments leave in bursts that an ACK clock of 10 Gbit/s would space out.
+#[test]
+fn segmentation_offload_sends_bursts() {
+    let longest_burst = |tso_max_bytes| {
+        let client = Config { tso_max_bytes, ..Config::default() };
+        let network = Network { rate: Rate::from_bps(10_000_000_000), ..Network::default() };
+        let mut world = World::new(client, Config::default(), "reno", network, 1);
+        assert!(world.transfer(20_000_000, Duration::from_secs(10)));
+        assert_eq!(world.ends[1].delivered_bytes(), 20_000_000);
+        assert_eq!(world.ends[0].counters().retransmits, 0);
+        world.longest_burst
+    };
+    let (alone, together) = (longest_burst(0), longest_burst(65_536));
+    assert!(together >= 40 && together > 2 * alone, "{together} segments at once, {alone} without TSO");
+}

@@ -32,6 +32,7 @@ mod send_buffer;
 mod small_queue;
 mod timer;
 mod tlp;
+mod tso;
 mod undo;
 
 pub(crate) use clock::Clock;

@@ -78,10 +78,18 @@ impl Sender {
         if self.small_queue_holds(len, 0) {
             return None;
         }
-        let outgoing = self.push_new(len, fin);
-        if len == self.mss && !fin && !is_probe {
-            self.ready = self.following();
+        if len < self.mss || fin || is_probe {
+            return Some(self.push_new(len, fin));
         }
+        if self.builds_bursts() {
+            let segments = self.next_burst()?;
+            // The whole burst is paced as one.
+            let outgoing = self.push_new_paced(len, fin, len * segments);
+            self.ready = segments - 1;
+            return Some(outgoing);
+        }
+        let outgoing = self.push_new(len, fin);
+        self.ready = self.following();
         Some(outgoing)
     }
 
@@ -132,13 +140,19 @@ impl Sender {
 
     #[inline]
     fn push_new(&mut self, len: u32, fin: bool) -> Outgoing {
+        self.push_new_paced(len, fin, len)
+    }
+
+    /// `paced` bytes count for pacing.
+    #[inline]
+    fn push_new_paced(&mut self, len: u32, fin: bool, paced: u32) -> Outgoing {
         let seq = self.snd_nxt;
         let push = fin || self.buffer.takes_push(seq + u64::from(len));
         if self.path.in_flight() == 0 {
             let idle = self.clock.now.saturating_since(self.last_sent);
             self.event(CaEvent::TxStart { idle });
         }
-        let sent_us = self.pace(len);
+        let sent_us = self.pace(paced);
         let mut sent = Sent {
             seq,
             len: len + u32::from(fin),

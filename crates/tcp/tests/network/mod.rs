@@ -59,6 +59,8 @@ pub struct World {
     /// Most that was ever in flight at the client.
     pub max_in_flight: u32,
     pub steps: u64,
+    /// Most segments that an input made the client send, after its first thousand.
+    pub longest_burst: u64,
 }
 
 impl World {
@@ -77,6 +79,7 @@ impl World {
             random: Stream::new(seed, "network"),
             max_in_flight: 0,
             steps: 0,
+            longest_burst: 0,
         }
     }
 
@@ -86,8 +89,12 @@ impl World {
 
     /// Sends what an end has to send.
     pub fn flush(&mut self, end: usize) {
+        let before = self.client_segments;
         while let Some(segment) = self.ends[end].poll_transmit(self.now) {
             self.transmit(end, segment);
+        }
+        if before > 1_000 {
+            self.longest_burst = self.longest_burst.max(self.client_segments - before);
         }
         let client = &self.ends[0];
         let [out, sacked, lost, again] = client.outstanding();
