@@ -4,8 +4,8 @@ use std::io::Write;
 
 use daybreak_fabric::control::Timeline;
 use daybreak_fabric::{Context, Fabric, PacketId};
-use daybreak_tcp::congestion;
 use daybreak_tcp::connection::{Connection, State};
+use daybreak_tcp::{Segment, congestion};
 use daybreak_trace::{CircuitRow, FlowColumns, FlowRow, LinkColumns, LinkRow, NEVER_NS, Probe, Silent, Table};
 use daybreak_units::{Instant, Stream};
 
@@ -15,7 +15,7 @@ use crate::error::EngineError;
 use crate::plan::{Flow, Plan};
 use crate::recorder::{self, Recorder};
 use crate::schedule::{Event, EventQueue, Rank};
-use crate::wire::{Head, IP_HEADER, Wire, client_of, flow_of, is_server, peer_of, server_of};
+use crate::wire::{IP_HEADER, Wire, client_of, flow_of, is_server, peer_of, server_of};
 use crate::{validate, wiring};
 
 /// Address space for packets that is reserved, not used, at the start.
@@ -157,7 +157,7 @@ struct Core<P> {
     now: Instant,
     end: Instant,
     events: EventQueue,
-    fabric: Fabric<Head>,
+    fabric: Fabric<Segment>,
     wire: Wire<P>,
     endpoints: Vec<Endpoint>,
     flows: Vec<FlowState>,
@@ -203,6 +203,8 @@ impl<P: Probe + Tables + Send> Core<P> {
         for (index, flow) in plan.flows.iter().enumerate() {
             core.add_flow(plan, index as u32, flow);
         }
+        let largest_packet = plan.stacks.iter().map(|stack| stack.mtu).max();
+        core.fabric.join_lanes(largest_packet.unwrap_or(0));
         for (index, timeline) in core.timelines.iter().enumerate() {
             core.events.push(Event::new(timeline.next_at(), Rank::Timeline, index as u32, 0));
         }
@@ -233,6 +235,11 @@ impl<P: Probe + Tables + Send> Core<P> {
         self.events.push(Event::new(start, Rank::Start, index, 0));
     }
 
+    fn stop_at_end(&mut self) {
+        self.now = self.end;
+        self.done = true;
+    }
+
     fn progress(&self) -> Progress {
         Progress {
             now: self.now,
@@ -244,10 +251,23 @@ impl<P: Probe + Tables + Send> Core<P> {
         }
     }
 
-    #[inline]
+    /// Handles one event. Forwarding, which is most of all, is kept small enough for the registers.
+    #[inline(always)]
     fn handle(&mut self, event: Event) {
+        if event.rank() != Rank::Arrival {
+            return self.handle_other(event);
+        }
+        let (fabric, mut ctx) = self.fabric();
+        if let Some(id) = fabric.arrive(&mut ctx, event.component(), PacketId(event.argument())) {
+            self.deliver(id);
+        } else if self.fabric.has_departures() {
+            self.tell_departures();
+        }
+    }
+
+    #[inline(never)]
+    fn handle_other(&mut self, event: Event) {
         match event.rank() {
-            Rank::Arrival => self.arrival(event.component(), PacketId(event.argument())),
             Rank::LinkFree => {
                 let (fabric, mut ctx) = self.fabric();
                 fabric.link_free(&mut ctx, event.component());
@@ -256,34 +276,31 @@ impl<P: Probe + Tables + Send> Core<P> {
             Rank::Timer => self.timer(event.component()),
             Rank::Start => self.start(event.component()),
             Rank::Timeline => self.timeline(event.component()),
+            Rank::Arrival => unreachable!("arrivals are handled apart"),
         }
     }
 
-    #[inline]
-    fn fabric(&mut self) -> (&mut Fabric<Head>, Context<'_, EventQueue, Wire<P>>) {
+    #[inline(always)]
+    fn fabric(&mut self) -> (&mut Fabric<Segment>, Context<'_, EventQueue, Wire<P>>) {
         let ctx = Context { now: self.now, schedule: &mut self.events, monitor: &mut self.wire };
         (&mut self.fabric, ctx)
     }
 
-    #[inline]
-    fn arrival(&mut self, link: u32, id: PacketId) {
-        let (fabric, mut ctx) = self.fabric();
-        let Some(id) = fabric.arrive(&mut ctx, link, id) else {
-            return self.tell_departures();
-        };
+    /// A packet has reached its endpoint.
+    #[inline(never)]
+    fn deliver(&mut self, id: PacketId) {
         let packet = self.fabric.packet(id);
         let index = packet.endpoint;
         self.wire.received(self.now, id, packet);
-        let segment = self.wire.segment(id, &packet.body);
-        self.fabric.release(id);
         let endpoint = &mut self.endpoints[index as usize];
         endpoint.received += 1;
-        endpoint.connection.on_segment(self.now, &segment);
+        endpoint.connection.on_segment(self.now, &packet.body);
         if is_server(index) && endpoint.connection.state() == State::CloseWait {
             // The application reads the end of the stream and closes: its FIN acknowledges the last
             // segment, which nothing else would do before the delayed-ACK timer.
             endpoint.connection.close(self.now);
         }
+        self.fabric.release(id);
         if P::LOOKS || !is_server(index) {
             self.look_at(index);
         }
@@ -321,17 +338,19 @@ impl<P: Probe + Tables + Send> Core<P> {
         let now = self.now;
         loop {
             let endpoint = &mut self.endpoints[index as usize];
-            let Some(segment) = endpoint.connection.next_segment(now) else { break };
-            endpoint.sent += 1;
-            let bytes = IP_HEADER + segment.header_len() + segment.len;
             let (path, announce) = (endpoint.path, endpoint.announce);
-            let id = self.fabric.create(peer_of(index), path, bytes, announce, Head::of(segment));
+            let Some(segment) = endpoint.connection.next_segment(now) else { break };
+            let bytes = IP_HEADER + segment.header_len() + segment.len;
+            let id = self.fabric.create(peer_of(index), path, bytes, announce, segment);
             self.wire.created(now, peer_of(index), id, segment);
+            endpoint.sent += 1;
             let (fabric, mut ctx) = self.fabric();
             fabric.send(&mut ctx, id);
-            // A packet that found its NIC idle is gone at once.
-            while let Some(departure) = self.fabric.take_departure() {
-                self.endpoints[index as usize].connection.on_nic_freed(now, departure.bytes);
+            if announce {
+                // A packet that found its NIC idle is gone at once.
+                while let Some(departure) = self.fabric.take_departure() {
+                    self.endpoints[index as usize].connection.on_nic_freed(now, departure.bytes);
+                }
             }
         }
         let endpoint = &mut self.endpoints[index as usize];
@@ -342,7 +361,7 @@ impl<P: Probe + Tables + Send> Core<P> {
     }
 
     /// Tells senders that packets have left their NIC, which may let them send more.
-    #[inline]
+    #[inline(never)]
     fn tell_departures(&mut self) {
         while let Some(departure) = self.fabric.take_departure() {
             let index = peer_of(departure.endpoint);
@@ -415,13 +434,7 @@ impl<P: Probe + Tables + Send> Core<P> {
         }
         for (index, link) in self.fabric.link_totals(self.now).enumerate() {
             let place = || format!("link \"{}\"", self.names.links[index]);
-            if link.settled {
-                // Such a link keeps its packets itself, with one event under way for the first.
-                let present = link.packets - link.arrived + link.waiting;
-                balance(place, present.min(1), 0, 0, under_way[index])?;
-            } else {
-                balance(place, link.packets, link.arrived, link.lost, under_way[index])?;
-            }
+            balance(place, link.wakes, 0, 0, under_way[index])?;
         }
         Ok(())
     }
@@ -486,26 +499,23 @@ fn balance(
 
 impl<P: Probe + Tables + Send> Run for Core<P> {
     fn step(&mut self, max_events: u64) -> Progress {
-        for _ in 0..max_events {
-            if self.done {
-                break;
-            }
+        let mut left = max_events;
+        while left > 0 && !self.done {
             let Some(event) = self.events.pop() else {
-                self.now = self.end;
-                self.done = true;
+                self.stop_at_end();
                 break;
             };
             if event.at() > self.end {
                 // It stays under way, so that the packets on the links can be counted.
                 self.events.push(event);
-                self.now = self.end;
-                self.done = true;
+                self.stop_at_end();
                 break;
             }
+            left -= 1;
             self.now = event.at();
             self.handle(event);
-            self.processed += 1;
         }
+        self.processed += max_events - left;
         self.progress()
     }
 

@@ -20,6 +20,7 @@ mod packet;
 mod path;
 mod prefetch;
 pub mod queue;
+mod ring;
 mod schedule;
 
 pub use link::{Chance, LinkConfig};

@@ -2,7 +2,7 @@
 
 use daybreak_units::Instant;
 
-use crate::{Packet, PacketId};
+use crate::Packet;
 
 pub use daybreak_trace::DropReason;
 
@@ -11,7 +11,7 @@ pub use daybreak_trace::DropReason;
 pub trait Monitor<B> {
     /// A link starts to send the packet, which takes `wire_bytes` with its framing.
     #[inline]
-    fn link_sent(&mut self, _now: Instant, _link: u32, _id: PacketId, _packet: &Packet<B>, _wire_bytes: u32) {}
+    fn link_sent(&mut self, _now: Instant, _link: u32, _packet: &Packet<B>, _wire_bytes: u32) {}
     /// So much waits in the queue now, after an arrival or a departure.
     #[inline]
     fn queue_changed(&mut self, _now: Instant, _queue: u32, _packets: u32, _bytes: u64) {}

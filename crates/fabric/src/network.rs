@@ -23,8 +23,7 @@ pub struct QueueConfig {
     /// Somebody looks at each packet here or changes the gates: the monitor is told of every packet
     /// that enters, leaves or crosses the link at its time, and gates, announced packets and random
     /// loss work. A queue that is not watched, with a link of its own that neither loses nor
-    /// delays at random, is served with half
-    /// the events.
+    /// delays at random, is served with half the events or less.
     pub watched: bool,
 }
 
@@ -58,11 +57,13 @@ pub struct LinkTotals {
     pub lost: u64,
     /// Packets that arrived at the other end.
     pub arrived: u64,
-    /// Packets in the queue of a settled link; 0 for other links.
+    /// Packets in the queue of a link whose departures are settled, counted from the time at which
+    /// it was settled that they come; 0 for other links.
     pub waiting: u64,
-    /// The order and the times of sending are settled: the link keeps its packets itself and asks to
-    /// be called for the first one only.
-    pub settled: bool,
+    /// Packets on this link or in its queue that another link's `waiting` or total counts already.
+    pub handed_on: u64,
+    /// [`Wake::Arrival`]s under way.
+    pub wakes: u64,
 }
 
 /// Where the packets are that are neither delivered nor lost.
@@ -86,8 +87,8 @@ pub struct Fabric<B> {
     pub(crate) queues: Vec<Queue>,
     pub(crate) gates: Vec<Gate>,
     pub(crate) links: Vec<Link>,
-    /// By link; `None` for a link that is not a lane.
-    lanes: Vec<Option<Lane>>,
+    /// By link; a link that is not a lane has one that does not exist.
+    lanes: Vec<Lane>,
     /// The link of each queue that is a lane.
     lane_of_queue: Vec<Option<u32>>,
     /// Queues that each link serves, where it does not serve just one; and whose turn it is.
@@ -167,14 +168,59 @@ impl<B: Copy> Fabric<B> {
 
     /// Queues and links that have only each other, and that nobody watches, become lanes.
     fn make_lanes(&mut self, links: &[LinkConfig], queues: &[QueueConfig]) {
-        self.lanes.resize_with(links.len(), || None);
+        let unused = |config| Lane::new(config, Kind::default(), false);
+        self.lanes = links.iter().map(unused).collect();
         for (index, config) in queues.iter().enumerate() {
             let [link] = config.served_by[..] else { continue };
             let state = &self.links[link as usize];
-            if !config.watched && state.queue == index as u32 && state.chance == CERTAIN {
-                let kind = Kind::find(&config.kind, config.limits);
-                self.lanes[link as usize] = kind.map(|kind| Lane::new(&links[link as usize], kind));
+            if !config.watched
+                && state.queue == index as u32
+                && state.chance == CERTAIN
+                && let Some(kind) = Kind::find(&config.kind, config.limits)
+            {
+                self.lanes[link as usize] = Lane::new(&links[link as usize], kind, true);
                 self.lane_of_queue[index] = Some(link);
+            }
+        }
+    }
+
+    /// To be called when all paths have been added and no packet is under way: finds lanes that only
+    /// one other lane feeds, so that packets need no event in between. No packet may have more than
+    /// `largest_packet` bytes (IP length) then.
+    pub fn join_lanes(&mut self, largest_packet: u32) {
+        #[derive(Clone, Copy, PartialEq)]
+        enum Feeder {
+            Nobody,
+            Lane(u32),
+            Others,
+        }
+        let mut feeders = vec![Feeder::Nobody; self.lanes.len()];
+        let mut before = Feeder::Others;
+        for code in &self.steps {
+            let Decoded::Lane(link) = code.decode() else {
+                before = Feeder::Others;
+                continue;
+            };
+            let feeder = &mut feeders[link as usize];
+            *feeder = if *feeder == Feeder::Nobody || *feeder == before { before } else { Feeder::Others };
+            before = Feeder::Lane(link);
+        }
+        // A lane passes packets on if each of them goes to a lane that it alone feeds.
+        let mut passes: Vec<bool> = self.lanes.iter().map(|lane| lane.exists).collect();
+        for pair in self.steps.windows(2) {
+            let Decoded::Lane(link) = pair[0].decode() else { continue };
+            passes[link as usize] &= match pair[1].decode() {
+                Decoded::Lane(next) => {
+                    let lane = &self.lanes[link as usize];
+                    feeders[next as usize] == Feeder::Lane(link)
+                        && self.lanes[next as usize].keeps_up_with(lane, largest_packet)
+                }
+                _ => false,
+            };
+        }
+        for link in self.steps.iter().filter_map(|code| code.lane()) {
+            if passes[link as usize] {
+                self.lanes[link as usize].make_pass();
             }
         }
     }
@@ -189,16 +235,21 @@ impl<B: Copy> Fabric<B> {
 
     /// Makes a packet of `bytes` IP length for the path that starts at `cursor`, towards `endpoint`.
     /// With `announce`, a [`Departure`] tells when it leaves its first queue.
-    #[inline]
-    pub fn create(&mut self, endpoint: u32, cursor: u32, bytes: u32, announce: bool, body: B) -> PacketId {
-        self.slab.insert(Packet { endpoint, cursor, bytes, announce, alive: true, body })
+    #[inline(always)]
+    pub fn create(&mut self, endpoint: u32, cursor: u32, bytes: u32, announce: bool, body: &B) -> PacketId {
+        self.slab.insert(endpoint, cursor, bytes, announce, body)
     }
 
     /// Puts a packet that was just created on its path.
     #[inline(always)]
     pub fn send<S: Schedule, M: Monitor<B>>(&mut self, ctx: &mut Context<'_, S, M>, id: PacketId) {
-        let delivered = self.forward(ctx, id);
-        debug_assert!(!delivered, "a path without a queue was added");
+        let packet = self.slab.get(id);
+        let (cursor, bytes) = (packet.cursor, packet.bytes);
+        if let Some(link) = self.steps[cursor as usize].lane() {
+            return self.enter_lane(ctx, link, id, cursor, bytes);
+        }
+        let delivered = self.forward_in_general(ctx, id);
+        debug_assert!(delivered.is_none(), "a path without a queue was added");
     }
 
     /// The packet is at the end of the link. Returns it if it has reached its endpoint: the caller
@@ -211,10 +262,11 @@ impl<B: Copy> Fabric<B> {
         packet: PacketId,
     ) -> Option<PacketId> {
         if packet == PacketId::NEXT {
-            return self.arrive_on_lane(ctx, link);
+            self.arrive_on_lane(ctx, link)
+        } else {
+            self.links[link as usize].arrived += 1;
+            self.forward_in_general(ctx, packet)
         }
-        self.links[link as usize].arrived += 1;
-        self.forward(ctx, packet).then_some(packet)
     }
 
     #[inline(always)]
@@ -223,23 +275,20 @@ impl<B: Copy> Fabric<B> {
         ctx: &mut Context<'_, S, M>,
         link: u32,
     ) -> Option<PacketId> {
-        let lane = self.lanes[link as usize].as_mut()?;
-        let (transit, next) = lane.arrival()?;
+        let (Transit { id, cursor, bytes, .. }, next) = self.lanes[link as usize].arrival()?;
         if let Some(at) = next {
             ctx.schedule.at(at, Wake::Arrival { link, packet: PacketId::NEXT });
         }
-        let Transit { id, cursor, bytes, .. } = transit;
-        match self.steps[cursor as usize].decode() {
-            Decoded::Lane(next) => {
-                self.enter_lane(ctx, next, id, cursor, bytes);
-                None
-            }
-            Decoded::Deliver => Some(id),
-            Decoded::Queue(_) | Decoded::Branch(_) => {
-                self.slab.get_mut(id).cursor = cursor;
-                self.forward_in_general(ctx, id)
-            }
+        let code = self.steps[cursor as usize];
+        if let Some(next) = code.lane() {
+            self.enter_lane(ctx, next, id, cursor, bytes);
+            return None;
         }
+        if code == Code::DELIVER {
+            return Some(id);
+        }
+        self.slab.get_mut(id).cursor = cursor;
+        self.forward_in_general(ctx, id)
     }
 
     #[inline(never)]
@@ -256,13 +305,28 @@ impl<B: Copy> Fabric<B> {
     fn enter_lane<S: Schedule, M: Monitor<B>>(
         &mut self,
         ctx: &mut Context<'_, S, M>,
-        link: u32,
+        mut link: u32,
         id: PacketId,
-        cursor: u32,
+        mut cursor: u32,
         bytes: u32,
     ) {
-        let Some(lane) = &mut self.lanes[link as usize] else { unreachable!("link {link} is not a lane") };
-        match lane.accept(ctx.now, id, cursor + 1, bytes) {
+        let mut now = ctx.now;
+        let accepted = loop {
+            let lane = &mut self.lanes[link as usize];
+            cursor += 1;
+            if !lane.passes() {
+                break lane.accept(now, id, cursor, bytes);
+            }
+            match lane.pass(now, id, bytes) {
+                Ok(arrival) => now = arrival,
+                Err(refused) => break Err(refused),
+            }
+            match self.steps[cursor as usize].lane() {
+                Some(next) => link = next,
+                None => unreachable!("link {link} does not always lead to a lane"),
+            }
+        };
+        match accepted {
             Ok(None) => {}
             Ok(Some(at)) => ctx.schedule.at(at, Wake::Arrival { link, packet: PacketId::NEXT }),
             Err(Refused) => self.lose(ctx, id, DropReason::QueueFull, self.links[link as usize].queue),
@@ -311,6 +375,12 @@ impl<B: Copy> Fabric<B> {
         self.slab.prefetch(id);
     }
 
+    /// Whether [`Fabric::take_departure`] has something to tell.
+    #[inline(always)]
+    pub fn has_departures(&self) -> bool {
+        !self.departures.is_empty()
+    }
+
     /// Announced departures since the last call, oldest first.
     #[inline]
     pub fn take_departure(&mut self) -> Option<Departure> {
@@ -319,19 +389,21 @@ impl<B: Copy> Fabric<B> {
 
     /// What every link has done by `now`, the time of the last call or later.
     pub fn link_totals(&self, now: Instant) -> impl Iterator<Item = LinkTotals> {
-        self.links.iter().zip(&self.lanes).map(move |(link, lane)| match lane {
-            Some(lane) => {
-                let LaneTotals { packets, bytes, arrived, waiting } = lane.totals(now);
-                LinkTotals { packets, bytes, lost: 0, arrived, waiting, settled: true }
+        self.links.iter().zip(&self.lanes).map(move |(link, lane)| {
+            if lane.exists {
+                let LaneTotals { packets, bytes, arrived, waiting, handed_on, wakes } = lane.totals(now);
+                return LinkTotals { packets, bytes, lost: 0, arrived, waiting, handed_on, wakes };
             }
-            None => LinkTotals {
+            let lost = if link.chance == CERTAIN { 0 } else { self.chances[link.chance as usize].lost };
+            LinkTotals {
                 packets: link.packets,
                 bytes: link.bytes,
-                lost: if link.chance == CERTAIN { 0 } else { self.chances[link.chance as usize].lost },
+                lost,
                 arrived: link.arrived,
                 waiting: 0,
-                settled: false,
-            },
+                handed_on: 0,
+                wakes: link.packets - lost - link.arrived,
+            }
         })
     }
 
@@ -353,15 +425,18 @@ impl<B: Copy> Fabric<B> {
             held: self.branches.iter().map(|branch| branch.held.len() as u64).sum(),
             on_links: 0,
         };
+        let (mut queued, mut handed_on) = (0, 0);
         for link in self.link_totals(now) {
-            census.queued += link.waiting;
+            queued += link.waiting;
+            handed_on += link.handed_on;
             census.on_links += link.packets - link.lost - link.arrived;
         }
+        census.queued += queued - handed_on;
         census
     }
 
     /// Takes the packet one step further along its path. True when it is at its endpoint.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn forward<S: Schedule, M: Monitor<B>>(&mut self, ctx: &mut Context<'_, S, M>, id: PacketId) -> bool {
         loop {
             let packet = self.slab.get_mut(id);
@@ -464,7 +539,7 @@ impl<B: Copy> Fabric<B> {
             packet.announce = false;
             self.departures.push_back(Departure { endpoint: packet.endpoint, bytes: packet.bytes });
         }
-        ctx.monitor.link_sent(ctx.now, index, id, packet, wire_bytes);
+        ctx.monitor.link_sent(ctx.now, index, packet, wire_bytes);
         if chance != CERTAIN {
             let chance = &mut self.chances[chance as usize];
             if chance.loses() {

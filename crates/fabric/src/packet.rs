@@ -3,7 +3,7 @@
 use crate::prefetch::prefetch;
 
 /// Index of a packet in its [`Slab`]. It is reused once the packet is gone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PacketId(pub u32);
 
 impl PacketId {
@@ -11,8 +11,8 @@ impl PacketId {
     pub const NEXT: Self = Self(u32::MAX);
 }
 
-/// A packet on its way. What the fabric needs comes first: with a body of up to 48 bytes a packet is
-/// one cache line, and forwarding it touches no other.
+/// A packet on its way. What the fabric needs comes first, and with the first 48 bytes of the body it
+/// fills one cache line: forwarding touches no other.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 pub struct Packet<B> {
@@ -44,12 +44,25 @@ impl<B: Copy> Slab<B> {
         Self { slots: Vec::with_capacity(packets), free: Vec::new() }
     }
 
-    #[inline]
-    pub(crate) fn insert(&mut self, packet: Packet<B>) -> PacketId {
-        if let Some(index) = self.free.pop() {
-            self.slots[index as usize] = packet;
-            return PacketId(index);
-        }
+    /// A new packet. The body is copied once, to where it stays.
+    #[inline(always)]
+    pub(crate) fn insert(&mut self, endpoint: u32, cursor: u32, bytes: u32, announce: bool, body: &B) -> PacketId {
+        let Some(index) = self.free.pop() else {
+            return self.insert_at_end(Packet { endpoint, cursor, bytes, announce, alive: true, body: *body });
+        };
+        let slot = &mut self.slots[index as usize];
+        slot.endpoint = endpoint;
+        slot.cursor = cursor;
+        slot.bytes = bytes;
+        slot.announce = announce;
+        slot.alive = true;
+        slot.body = *body;
+        PacketId(index)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn insert_at_end(&mut self, packet: Packet<B>) -> PacketId {
         let index = u32::try_from(self.slots.len()).expect("more than 2^32 packets are alive at once");
         self.slots.push(packet);
         PacketId(index)
@@ -100,10 +113,6 @@ impl<B: Copy> Slab<B> {
 mod tests {
     use super::*;
 
-    fn packet(endpoint: u32) -> Packet<[u8; 48]> {
-        Packet { endpoint, cursor: 0, bytes: 100, announce: false, alive: true, body: [0; 48] }
-    }
-
     #[test]
     fn a_packet_with_a_small_body_is_one_cache_line() {
         assert_eq!(size_of::<Packet<[u8; 48]>>(), 64);
@@ -112,12 +121,13 @@ mod tests {
     #[test]
     fn the_last_slot_freed_is_used_first() {
         let mut slab = Slab::with_capacity(4);
-        let [a, b, c] = [0, 1, 2].map(|endpoint| slab.insert(packet(endpoint)));
+        let mut insert = |endpoint| slab.insert(endpoint, 0, 100, false, &[0u8; 48]);
+        let [a, b, c] = [0, 1, 2].map(&mut insert);
         slab.remove(a);
         slab.remove(c);
         assert_eq!(slab.len(), 1);
-        assert_eq!(slab.insert(packet(3)), c);
-        assert_eq!(slab.insert(packet(4)), a);
+        assert_eq!(slab.insert(3, 0, 100, false, &[0; 48]), c);
+        assert_eq!(slab.insert(4, 0, 100, false, &[0; 48]), a);
         assert_eq!(slab.get(b).endpoint, 1);
         assert_eq!(slab.iter().map(|packet| packet.endpoint).collect::<Vec<_>>(), [4, 1, 3]);
     }

@@ -69,6 +69,12 @@ impl Code {
         Self(kind << KIND_SHIFT | index)
     }
 
+    /// The link, if the step is a lane.
+    #[inline(always)]
+    pub(crate) fn lane(self) -> Option<u32> {
+        if self.0 >> KIND_SHIFT == 0 { Some(self.0) } else { None }
+    }
+
     #[inline(always)]
     pub(crate) fn decode(self) -> Decoded {
         match self.0 >> KIND_SHIFT {

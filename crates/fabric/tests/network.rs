@@ -266,37 +266,66 @@ fn an_unwatched_queue_costs_one_event_a_packet() {
     assert_eq!(rig.wakes, 3);
 }
 
+/// Lanes in a row, each fed by the one before only, need one event in all.
+#[test]
+fn lanes_in_a_row_cost_one_event() {
+    let config = |index| QueueConfig { watched: false, ..queue(Limits::default(), &[index]) };
+    let mut rig = Rig::new(&[link(10, 5), link(10, 3), link(40, 1)], &[config(0), config(1), config(2)], &[]);
+    rig.path(&[Step::Queue(0), Step::Queue(1), Step::Queue(2)]);
+    rig.fabric.join_lanes(1_250);
+    for _ in 0..3 {
+        rig.send(us(0), 0, 1250);
+    }
+    rig.run_to_end();
+    let first = us(11) + Duration::from_ns(250);
+    assert_eq!(rig.delivered, [(first, 0), (first + Duration::from_us(1), 1), (first + Duration::from_us(2), 2)]);
+    assert_eq!(rig.wakes, 3);
+    assert!(rig.fabric.link_totals(us(99)).all(|link| (link.packets, link.arrived) == (3, 3)));
+}
+
 proptest! {
     /// Watching a queue changes nothing.
     #[test]
     fn watched_or_not_the_outcome_is_the_same(
-        packets in prop::collection::vec((0u64..3_000, 0u32..2, 40u32..9_000), 1..300),
+        packets in prop::collection::vec((0u64..3_000, 0u32..3, 40u32..9_000), 1..300),
+        paths in 1u32..4,
         limit_packets in prop::option::of(0u64..8),
         limit_bytes in prop::option::of(0u64..30_000),
     ) {
         let limits = Limits { packets: limit_packets, bytes: limit_bytes };
-        let run = |watched: [bool; 3]| {
+        let run = |watched: [bool; 5], join: bool| {
             let config = |queue: usize, link| QueueConfig {
                 watched: watched[queue],
                 ..rig::queue(limits, &[link])
             };
-            let queues = [config(0, 0), config(1, 1), config(2, 2)];
-            let mut rig = Rig::new(&[link(40, 2), link(40, 2), link(10, 7)], &queues, &[]);
-            rig.path(&[Step::Queue(0), Step::Queue(2)]);
-            rig.path(&[Step::Queue(1), Step::Queue(2)]);
+            // The last two are fed by one queue each and drop nothing.
+            let roomy = |queue: usize| QueueConfig {
+                watched: watched[queue],
+                ..rig::queue(Limits::default(), &[queue as u32])
+            };
+            let queues = [config(0, 0), config(1, 1), config(2, 2), roomy(3), roomy(4)];
+            let links = [link(40, 2), link(40, 2), link(10, 7), link(10, 1), link(40, 3)];
+            let mut rig = Rig::new(&links, &queues, &[]);
+            rig.path(&[Step::Queue(0), Step::Queue(2), Step::Queue(3), Step::Queue(4)]);
+            rig.path(&[Step::Queue(1), Step::Queue(2), Step::Queue(4)]);
+            rig.path(&[Step::Queue(1), Step::Queue(2), Step::Queue(3)]);
+            if join {
+                rig.fabric.join_lanes(9_000);
+            }
             let mut now = us(0);
             for &(gap, path, bytes) in &packets {
                 now += Duration::from_ns(gap);
-                rig.send(now, path, bytes);
+                rig.send(now, path % paths, bytes);
                 rig.check_conservation();
             }
             let totals: Vec<_> = rig.fabric.link_totals(now).map(|link| (link.packets, link.bytes, link.arrived)).collect();
             rig.run_to_end();
             (rig.delivered, rig.dropped, totals)
         };
-        let watched = run([true; 3]);
-        prop_assert_eq!(&run([false; 3]), &watched);
-        prop_assert_eq!(&run([false, true, false]), &watched);
+        let watched = run([true; 5], true);
+        prop_assert_eq!(&run([false; 5], false), &watched);
+        prop_assert_eq!(&run([false; 5], true), &watched);
+        prop_assert_eq!(&run([false, true, false, true, false], true), &watched);
     }
 
     /// Whatever timelines do, no packet is forged or forgotten, and no link sends two at a time.

@@ -383,7 +383,7 @@ impl<P: Probe> Switch<P> {
                 debug_assert_eq!(self.nics[way.from as usize].link, link);
                 match way.cursor {
                     Some(cursor) => {
-                        let id = fabric.create(entry.endpoint, cursor, entry.bytes, false, entry.frame);
+                        let id = fabric.create(entry.endpoint, cursor, entry.bytes, false, &entry.frame);
                         fabric.send(&mut ctx, id);
                     }
                     None => self.delivered(now, entry.endpoint, &entry.frame.place),
@@ -490,7 +490,7 @@ impl<P: Probe> Watch<P> {
 }
 
 impl<P: Probe> Monitor<Frame> for Watch<P> {
-    fn link_sent(&mut self, now: Instant, link: u32, _id: PacketId, packet: &Packet<Frame>, wire_bytes: u32) {
+    fn link_sent(&mut self, now: Instant, link: u32, packet: &Packet<Frame>, wire_bytes: u32) {
         self.probe.link_sent(now, link, packet.endpoint >> 1, packet.endpoint & 1 == 1, wire_bytes);
     }
 

@@ -15,10 +15,14 @@ impl Discipline for DropTail {
         Self { packets: u32::try_from(packets).unwrap_or(u32::MAX), bytes: limits.bytes.unwrap_or(u64::MAX) }
     }
 
-    #[inline]
+    #[inline(always)]
     fn arrival(&mut self, occupancy: Occupancy, bytes: u32) -> Verdict {
-        let fits = occupancy.packets < self.packets && occupancy.bytes + u64::from(bytes) <= self.bytes;
-        if fits { Verdict::Accept } else { Verdict::Drop }
+        if self.has_room(occupancy, bytes) { Verdict::Accept } else { Verdict::Drop }
+    }
+
+    #[inline(always)]
+    fn has_room(&self, occupancy: Occupancy, bytes: u32) -> bool {
+        occupancy.packets < self.packets && occupancy.bytes + u64::from(bytes) <= self.bytes
     }
 }
 

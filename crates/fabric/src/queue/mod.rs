@@ -38,6 +38,10 @@ pub enum Verdict {
 trait Discipline: Sized {
     fn new(limits: Limits) -> Self;
     fn arrival(&mut self, occupancy: Occupancy, bytes: u32) -> Verdict;
+    /// Whether a packet is certain to be accepted at this occupancy or less.
+    fn has_room(&self, _occupancy: Occupancy, _bytes: u32) -> bool {
+        false
+    }
 }
 
 /// Builds the enum of all kinds from the registry, so that the choice costs no indirect call.
@@ -61,6 +65,9 @@ macro_rules! registry {
             pub(crate) fn arrival(&mut self, occupancy: Occupancy, bytes: u32) -> Verdict {
                 match self { $(Self::$kind(kind) => kind.arrival(occupancy, bytes)),* }
             }
+            pub(crate) fn has_room(&self, occupancy: Occupancy, bytes: u32) -> bool {
+                match self { $(Self::$kind(kind) => kind.has_room(occupancy, bytes)),* }
+            }
         }
     };
 }
@@ -68,6 +75,12 @@ macro_rules! registry {
 // A new kind of queue is one file and one line here.
 registry! {
     "drop_tail" => drop_tail::DropTail, "FIFO that drops arrivals when it is full";
+}
+
+impl Default for Kind {
+    fn default() -> Self {
+        Self::DropTail(drop_tail::DropTail::new(Limits::default()))
+    }
 }
 
 /// True when `name` is in the [`REGISTRY`].

@@ -38,7 +38,7 @@ struct Watch {
 }
 
 impl Monitor<Body> for Watch {
-    fn link_sent(&mut self, now: Instant, link: u32, _id: PacketId, _packet: &Packet<Body>, wire_bytes: u32) {
+    fn link_sent(&mut self, now: Instant, link: u32, _packet: &Packet<Body>, wire_bytes: u32) {
         let link = link as usize;
         assert!(self.busy_until[link] <= now, "link {link} sends two packets at a time");
         self.busy_until[link] = now + self.links[link].rate.time_for(u64::from(wire_bytes));
@@ -88,7 +88,7 @@ impl Rig {
         self.run_until(at);
         let (number, cursor, announce) = (self.sent, self.paths[path as usize], self.announce);
         self.sent += 1;
-        let id = self.fabric.create(0, cursor, bytes, announce, number);
+        let id = self.fabric.create(0, cursor, bytes, announce, &number);
         self.with(|fabric, ctx| fabric.send(ctx, id));
     }
 
