@@ -31,12 +31,14 @@ lint: .venv/packages
 # The sentence that a user sees when something is missing comes from this script.
 .venv/packages: requirements.lock tools/check-requirements.sh
 	@sh tools/check-requirements.sh "$(PYTHON)"
-	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check --requirement requirements.lock
+	@echo "installing the locked Python packages into .venv"
+	@$(PYTHON) -m venv .venv
+	@$(BIN)/pip install --quiet --disable-pip-version-check --requirement requirements.lock
 	@touch $@
 
 .venv/built: .venv/packages pyproject.toml $(RUST_SOURCES)
-	. $(BIN)/activate && PIP_QUIET=1 maturin develop --release --quiet
+	@echo "building Daybreak (a minute or two)"
+	@. $(BIN)/activate && maturin develop --release > .venv/build.log 2>&1 || { cat .venv/build.log; exit 1; }
 	@touch $@
 
 # Regenerates the lock file after a change of the dependencies in pyproject.toml.
