@@ -116,7 +116,15 @@ impl Segment {
     }
     /// Bytes of the TCP header with its options, as Linux lays them out: timestamps take 12 bytes,
     /// SACK blocks 8 each after 4, a SYN its own options, all padded to 4.
+    #[inline]
     pub fn header_len(&self) -> u32 {
+        if self.sack_count == 0 && !self.flags.contains(Flags::SYN) {
+            return if self.ts_val != 0 { 32 } else { 20 };
+        }
+        self.header_len_with_options()
+    }
+
+    fn header_len_with_options(&self) -> u32 {
         let timestamps = if self.ts_val != 0 || self.syn.timestamps { 12 } else { 0 };
         let sack = if self.sack_count > 0 { 4 + 8 * u32::from(self.sack_count) } else { 0 };
         let syn = if self.flags.contains(Flags::SYN) {

@@ -17,6 +17,7 @@ impl Connection {
     fn input_synchronised(&mut self, segment: &Segment) {
         let now = self.sender.clock.now;
         if !self.receiver.accept(now, segment) {
+            self.acknowledged = false;
             return;
         }
         if self.sender.is_quiet() && segment.sack_count == 0 {
@@ -28,6 +29,7 @@ impl Connection {
         }
         let fin = segment.flags.contains(Flags::FIN);
         if segment.len > 0 || fin {
+            self.acknowledged = false;
             let timing = self.timing();
             let received = self.receiver.on_data(now, segment, timing);
             self.delivered += received.delivered;
@@ -76,6 +78,7 @@ impl Connection {
     fn reset(&mut self) {
         if self.state != State::Listen {
             self.state = State::Closed;
+            self.unusual = true;
             self.sender.clear_timer();
         }
     }

@@ -33,6 +33,10 @@ pub struct Connection {
     /// Payload handed to the application.
     delivered: u64,
     deadline: Instant,
+    /// Not simply open: the handshake goes on, or everything is over.
+    unusual: bool,
+    /// `out` says what there is to acknowledge.
+    acknowledged: bool,
     /// Our ACK of the SYN-ACK is still to be sent: it goes before any data.
     third_due: bool,
     /// The segment that was polled last.
@@ -59,6 +63,8 @@ impl Connection {
             timestamps: false,
             delivered: 0,
             deadline: Instant::NEVER,
+            unusual: true,
+            acknowledged: false,
             third_due: false,
             out: crate::Segment::default(),
         }
@@ -110,6 +116,7 @@ impl Connection {
             }
         }
         if self.receiver.poll_timeout() <= now {
+            self.acknowledged = false;
             let timing = self.timing();
             self.receiver.on_timeout(now, timing);
         }

@@ -14,13 +14,8 @@ impl Connection {
             self.write_ready();
             return true;
         }
-        if !self.sender.is_synchronised || self.state == State::Closed {
-            return self.output_handshake();
-        }
-        if self.third_due {
-            self.third_due = false;
-            self.write_ack();
-            return true;
+        if self.unusual {
+            return self.output_unusual();
         }
         if self.sender.is_quiet() {
             if self.receiver.ack_pending() {
@@ -47,17 +42,29 @@ impl Connection {
         false
     }
 
+    /// The handshake, its last step, and a closed connection.
     #[cold]
-    fn output_handshake(&mut self) -> bool {
+    fn output_unusual(&mut self) -> bool {
+        if self.third_due {
+            self.third_due = false;
+            self.unusual = false;
+            self.write_ack();
+            return true;
+        }
+        if self.state == State::Closed {
+            self.deadline = Instant::NEVER;
+            return false;
+        }
+        if self.sender.is_synchronised {
+            self.unusual = false;
+            return self.output();
+        }
         if self.handshake.is_due && matches!(self.state, State::SynSent | State::SynReceived) {
             self.out = self.send_syn();
             self.count_host_queue();
             return true;
         }
-        self.deadline = match self.state {
-            State::Closed => Instant::NEVER,
-            _ => self.sender.deadline().min(self.receiver.poll_timeout()),
-        };
+        self.deadline = self.sender.deadline().min(self.receiver.poll_timeout());
         false
     }
 
@@ -115,12 +122,19 @@ impl Connection {
         let out = &mut self.out;
         out.seq = seq;
         out.len = 0;
-        out.flags = Flags::default();
         out.ecn = Ecn::NotEct;
+        out.ts_val = if self.timestamps { self.sender.clock.timestamp } else { 0 };
+        if self.acknowledged && !self.receiver.ack_pending() {
+            // No data has come since the last segment: only the timestamp to echo may be newer.
+            out.flags = Flags(out.flags.0 & (Flags::ACK.0 | Flags::ECE.0));
+            out.ts_ecr = if self.timestamps { self.receiver.ts_recent() } else { 0 };
+            return;
+        }
+        out.flags = Flags::default();
         out.syn = SynOptions::default();
         out.sack_count = 0;
-        out.ts_val = if self.timestamps { self.sender.clock.timestamp } else { 0 };
         self.receiver.fill_ack(self.sender.clock.now, out);
+        self.acknowledged = out.sack_count == 0;
     }
 
     #[inline]

@@ -195,6 +195,7 @@ impl Connection {
                 State::LastAck => State::Closed,
                 state => state,
             };
+            self.unusual |= self.state == State::Closed;
         }
     }
 }

@@ -355,6 +355,12 @@ impl Receiver {
         if blocks == 0 { 0 } else { 4 + 8 * u32::from(blocks) }
     }
 
+    /// Timestamp that the next segment echoes (RFC 7323, section 4.3).
+    #[inline]
+    pub fn ts_recent(&self) -> u32 {
+        self.ts_recent
+    }
+
     /// Next byte expected.
     #[inline]
     pub fn rcv_nxt(&self) -> u64 {

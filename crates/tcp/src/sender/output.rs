@@ -24,7 +24,7 @@ pub(crate) struct Outgoing {
 impl Sender {
     /// The next segment that may leave now. Call until `None`, which ends the burst: it validates the
     /// window and sets the timers.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn next_outgoing(&mut self) -> Option<Outgoing> {
         if self.path.probe.due {
             return self.send_loss_probe();
@@ -56,7 +56,7 @@ impl Sender {
         self.snd_una + u64::from(self.snd_wnd)
     }
 
-    #[inline]
+    #[inline(always)]
     fn send_new(&mut self, is_probe: bool) -> Option<Outgoing> {
         if !self.has_unsent() || self.pacing_holds() {
             return None;
@@ -177,6 +177,7 @@ impl Sender {
     }
 
     /// The burst is over. Refills the socket, which may allow one more segment.
+    #[inline(never)]
     fn end_burst(&mut self) -> Option<Outgoing> {
         if self.burst > 0 || self.limited_by_cwnd {
             let full = self.path.in_flight() >= self.path.window.cwnd;
@@ -204,7 +205,7 @@ impl Sender {
             self.arm_after_ack(true);
         }
         if self.refill_buffer() {
-            return self.next_outgoing();
+            return self.send_more();
         }
         if self.path.packets_out == 0 && self.timer.kind == TimerKind::None && self.has_unsent() {
             self.start_window_probe();
@@ -223,6 +224,12 @@ impl Sender {
             return None;
         }
         self.path.frto = false;
+        self.send_more()
+    }
+
+    /// [`Sender::next_outgoing`] out of line.
+    #[inline(never)]
+    fn send_more(&mut self) -> Option<Outgoing> {
         self.next_outgoing()
     }
 
@@ -313,7 +320,7 @@ impl Sender {
     fn send_loss_probe(&mut self) -> Option<Outgoing> {
         if self.path.packets_out == 0 {
             self.path.probe.due = false;
-            return self.next_outgoing();
+            return self.send_more();
         }
         let fits = {
             let left = self.buffer.write_seq.saturating_sub(self.snd_nxt).min(u64::from(self.mss));
