@@ -230,3 +230,18 @@ def test_a_closed_pipe_is_not_an_error():
 
 def test_the_module_is_the_program():
     assert (ROOT / "pyproject.toml").read_text().count('daybreak = "daybreak.cli:main"') == 1
+
+
+def test_ctrl_c_in_a_study_keeps_finished_runs(tmp_path):
+    out = tmp_path / "out"
+    arguments = ["reproduce", "migration", "--quick", "-o", str(out)]
+    process = subprocess.Popen([*PROGRAM, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 60
+    while not list(out.glob("runs/**/*.parquet")) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130, errors
+    assert one_sentence(errors), errors
+    assert f"finished runs are kept in {out}" in errors
+    assert not (out / "scoreboard.json").exists()

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from daybreak.engines import single
+from daybreak.errors import Interrupted
 
 from .terminal import Json, out, print_json, print_table, progress_bar
 
@@ -41,10 +42,15 @@ def reproduce(
     single.find(engine)
     place = out_ or Path("results") / study
     with progress_bar(f"reproducing {study}", shown=not as_json) as progress:
-        board = chosen.reproduce(
-            mode="full" if full else "quick", figures=tuple(figure or ()), engine=engine, seeds=seeds, out=place,
-            progress=progress, workers=workers,
-        )  # fmt: skip
+        try:
+            board = chosen.reproduce(
+                mode="full" if full else "quick", figures=tuple(figure or ()), engine=engine, seeds=seeds, out=place,
+                progress=progress, workers=workers,
+            )  # fmt: skip
+        except (Interrupted, KeyboardInterrupt):
+            raise Interrupted(
+                f"interrupted: finished runs are kept in {place}, the same command goes on from there"
+            ) from None
     document = board.document()
     if as_json:
         print_json(document)
