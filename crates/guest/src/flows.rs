@@ -115,11 +115,9 @@ fn send(socket: RawFd, file: RawFd, to: Address, start_ns: u64, bytes: u64) -> s
     system::no_more_data(socket)
 }
 
-/// Reads until the connection is closed; the receiver itself stays open.
+/// Reads until the sender closes, and closes as well.
 fn receive(listener: Fd) -> std::io::Result<()> {
     let connection = system::accept(listener.as_raw_fd())?;
     while system::receive_and_forget(connection.as_raw_fd(), 1 << 30)? > 0 {}
-    // The socket stays open: a sender that still waits for ACKs must not meet a reset.
-    std::mem::forget(connection);
     Ok(())
 }

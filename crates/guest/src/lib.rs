@@ -12,6 +12,7 @@ pub mod error;
 pub mod events;
 pub mod flows;
 pub mod headers;
+pub mod host;
 pub mod hosts;
 pub mod layout;
 pub mod lookahead;

@@ -1,4 +1,5 @@
-//! `daybreak-guest` is the init of the guest. Outside, `daybreak-guest check PLAN` says whether a plan can run.
+//! `daybreak-guest` is the init of the guest. Outside it has two commands: `check PLAN` says whether a plan can
+//! run, `host KERNEL MEMORY` boots a guest in the current directory and ends it with whoever holds its input.
 
 use std::fs::File;
 use std::io::BufWriter;
@@ -7,6 +8,7 @@ use std::process::ExitCode;
 
 use daybreak_guest::error::GuestError;
 use daybreak_guest::{
+    host,
     layout::Layout,
     results::{self, Totals},
     run, system,
@@ -26,24 +28,19 @@ fn main() -> ExitCode {
 #[expect(clippy::disallowed_methods, clippy::disallowed_macros, reason = "the program's edge: arguments and messages")]
 fn outside() -> ExitCode {
     let arguments: Vec<String> = std::env::args().collect();
-    let [_, command, path] = &arguments[..] else {
-        eprintln!("usage: daybreak-guest check PLAN");
-        return ExitCode::from(2);
-    };
-    let checked = match command.as_str() {
-        "check" => run::load(Path::new(path)).and_then(|plan| Layout::of(&plan)),
-        other => {
-            eprintln!("daybreak-guest: unknown command \"{other}\"; known is check");
+    let words: Vec<&str> = arguments.iter().skip(1).map(String::as_str).collect();
+    let outcome = match words[..] {
+        ["check", plan] => run::load(Path::new(plan)).and_then(|plan| Layout::of(&plan)).map(|_| ExitCode::SUCCESS),
+        ["host", kernel, memory] => host::boot(kernel, memory).map(ExitCode::from),
+        _ => {
+            eprintln!("usage: daybreak-guest check PLAN | daybreak-guest host KERNEL MEMORY");
             return ExitCode::from(2);
         }
     };
-    match checked {
-        Ok(_) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("{error}");
-            ExitCode::FAILURE
-        }
-    }
+    outcome.unwrap_or_else(|error| {
+        eprintln!("{error}");
+        ExitCode::FAILURE
+    })
 }
 
 #[expect(clippy::disallowed_macros, reason = "the console is how the host hears of progress")]
@@ -70,14 +67,14 @@ fn keep(tables: &[Table], totals: Totals) -> Result<(), GuestError> {
     written.map_err(|error| GuestError::io(path.display().to_string(), error))
 }
 
-/// Mounts what the run needs: the host's file system is the root, read-only.
-#[expect(clippy::disallowed_methods, reason = "the kernel's command line becomes init's environment")]
+/// Mounts what the run needs: the host's file system is the root, read-only, and the directory in which
+/// the kernel was started is where results go. It is not named on the kernel's command line, since the
+/// kernel mixes that into its random numbers.
 fn prepare() -> Result<(), GuestError> {
-    system::mount("proc", "/proc", "proc", "")?;
-    system::mount("sysfs", "/sys", "sysfs", "")?;
+    const STARTED_IN: &str = "/proc/self/cwd";
     system::mount("tmpfs", "/tmp", "tmpfs", "")?;
     std::fs::create_dir(RESULTS).map_err(|error| GuestError::io(RESULTS, error))?;
-    let results = std::env::var("DAYBREAK_RESULTS")
-        .map_err(|_| GuestError::Broken("DAYBREAK_RESULTS is not on the kernel's command line".to_owned()))?;
-    system::mount("none", RESULTS, "hostfs", &results)
+    system::mount("none", RESULTS, "hostfs", STARTED_IN)?;
+    system::mount("proc", "/proc", "proc", "")?;
+    system::mount("sysfs", "/sys", "sysfs", "")
 }

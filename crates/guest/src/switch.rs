@@ -19,7 +19,7 @@ use crate::headers::Headers;
 use crate::layout::{Layout, behind_nic, delivers, ports};
 use crate::lookahead::Lookahead;
 use crate::ring::{Arrival, Outgoing, Ring, Sender};
-use crate::system;
+use crate::system::{self, Timer};
 use crate::track::{Place, Track};
 
 /// A packet's body in the fabric.
@@ -103,6 +103,7 @@ pub struct Switch<P> {
     waiting: Entries,
     ready: Vec<Ready>,
     ring: Ring,
+    timer: Timer,
     sender: Sender,
     look: Lookahead,
     /// What the flows' packets show.
@@ -226,6 +227,7 @@ impl<P: Probe> Switch<P> {
             waiting: Entries::default(),
             ready: Vec::new(),
             ring: Ring::open()?,
+            timer: Timer::new()?,
             sender: Sender::open()?,
             look: Lookahead::of(plan, layout),
             tracks: vec![Track::default(); plan.flows.len()],
@@ -282,7 +284,7 @@ impl<P: Probe> Switch<P> {
             system::sleep_until(wake_ns);
             return Ok(());
         }
-        system::wait_readable(self.ring.fd(), wake_ns - now_ns)
+        self.timer.wait(self.ring.fd(), wake_ns)
     }
 
     /// What every link of the plan has carried; packets still on their way at the end are the rest.

@@ -249,13 +249,54 @@ pub fn sleep_until(ns: u64) {
     }
 }
 
-/// Waits until the descriptor can be read, at most `ns` nanoseconds.
-pub fn wait_readable(fd: RawFd, ns: u64) -> Outcome<()> {
-    let mut wanted = libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
-    let time = timespec(ns);
-    // SAFETY: the structs live through the call.
-    let answer = unsafe { libc::ppoll(&mut wanted, 1, &time, std::ptr::null()) };
-    if answer >= 0 { Ok(()) } else { Err(GuestError::last("wait for packets")) }
+/// A timer that can be waited for together with other descriptors. The time limit of poll itself is not
+/// exact: the kernel may be late by a thousandth of it.
+#[derive(Debug)]
+pub struct Timer(Fd);
+
+impl Timer {
+    /// A timer on the monotonic clock.
+    pub fn new() -> Outcome<Self> {
+        // SAFETY: no pointers; the descriptor is new and ours.
+        unsafe {
+            match libc::timerfd_create(libc::CLOCK_MONOTONIC, libc::TFD_CLOEXEC) {
+                -1 => Err(GuestError::last("make a timer")),
+                fd => Ok(Self(Fd::from_raw_fd(fd))),
+            }
+        }
+    }
+
+    /// Waits until the descriptor can be read or the clock shows `ns`.
+    pub fn wait(&self, fd: RawFd, ns: u64) -> Outcome<()> {
+        let timer = self.0.as_raw_fd();
+        let time = libc::itimerspec { it_interval: timespec(0), it_value: timespec(ns) };
+        let wanted = |fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
+        let mut both = [wanted(fd), wanted(timer)];
+        // SAFETY: the structs live through the calls.
+        let answer = unsafe {
+            libc::timerfd_settime(timer, libc::TFD_TIMER_ABSTIME, &time, std::ptr::null_mut());
+            libc::poll(both.as_mut_ptr(), both.len() as libc::nfds_t, -1)
+        };
+        if answer >= 0 { Ok(()) } else { Err(GuestError::last("wait for packets")) }
+    }
+}
+
+/// Lets a command end with the thread that starts it.
+pub fn die_with_parent(command: &mut std::process::Command) {
+    use std::os::unix::process::CommandExt;
+    // SAFETY: prctl is safe between fork and exec.
+    unsafe {
+        command.pre_exec(|| match libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) {
+            0 => Ok(()),
+            _ => Err(io::Error::last_os_error()),
+        });
+    }
+}
+
+/// Kills all processes of a group.
+pub fn kill_group(group: u32) {
+    // SAFETY: no pointers. A group that is gone already is no error.
+    unsafe { libc::kill(-(group as i32), libc::SIGKILL) };
 }
 
 fn timespec(ns: u64) -> libc::timespec {

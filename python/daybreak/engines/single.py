@@ -13,6 +13,7 @@ from daybreak.scenario.lowering.names import look_up
 
 ENGINES = {
     "simulated": "Daybreak's packet-level simulator",
+    "kernel": "real Linux TCP in virtual time",
 }
 """Every engine that runs scenarios, with a line about it; each is a module here with a function `execute`."""
 

@@ -1,1 +1,5 @@
 """The engine that runs a scenario on the real Linux TCP stack, in virtual time."""
+
+from .run import execute
+
+__all__ = ["execute"]

@@ -27,3 +27,11 @@ class BuildError(KernelEngineError):
 
 class NoImage(KernelEngineError):
     """There is no built kernel for this recipe and this machine."""
+
+
+class NoGuest(KernelEngineError):
+    """The program that runs in the guest is missing."""
+
+
+class GuestFailed(KernelEngineError):
+    """The guest crashed, stood still, or left no result."""

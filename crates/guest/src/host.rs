@@ -1,0 +1,64 @@
+//! Outside the guest: boots a kernel in the current directory, and sees to it that nothing outlives the run.
+//!
+//! The process that starts this one holds the other end of its standard input. When that closes, because
+//! the run was given up or the process is gone, whatever the reason, the kernel and its processes are
+//! ended, and everything in the directory is removed but the console's log.
+
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::error::GuestError;
+use crate::system;
+
+/// The console's log, the only thing that stays of a run that was given up.
+const LOG: &str = "console.log";
+
+/// Boots `kernel` with so much `memory` (as in `mem=`) and waits for its end; returns 0 if it powered off.
+pub fn boot(kernel: &str, memory: &str) -> Result<u8, GuestError> {
+    let failed = |error| GuestError::io(format!("boot {kernel}"), error);
+    let log = File::create(LOG).map_err(failed)?;
+    let mut command = Command::new(kernel);
+    // The same words for every run: the kernel mixes them into its random numbers.
+    command
+        .arg(format!("mem={memory}"))
+        .args(["root=/dev/root", "rootfstype=hostfs", "rootflags=/", "ro", "init=/proc/self/cwd/daybreak-guest"])
+        .args(["time-travel=inf-cpu", "time-travel-start=1700000000"])
+        .args(["con=null", "con0=null,fd:1", "quiet", "uml_dir=./", "umid=uml"])
+        .stdin(Stdio::null())
+        .stderr(log.try_clone().map_err(failed)?)
+        .process_group(0);
+    system::die_with_parent(&mut command);
+    let mut child = command.spawn().map_err(failed)?;
+    let group = child.id();
+    let given_up = Arc::new(AtomicBool::new(false));
+    let noted = Arc::clone(&given_up);
+    let watch = std::thread::Builder::new().spawn(move || {
+        let mut input = std::io::stdin();
+        while matches!(input.read(&mut [0; 64]), Ok(1..)) {}
+        noted.store(true, Ordering::SeqCst);
+        system::kill_group(group);
+    });
+    watch.map_err(failed)?;
+    let status = child.wait().map_err(failed)?;
+    system::kill_group(group);
+    if given_up.load(Ordering::SeqCst) {
+        clear();
+    }
+    Ok(status.code().map_or(128 | status.signal().unwrap_or(0) as u8, |code| code as u8))
+}
+
+/// Removes everything in the current directory but the log.
+fn clear() {
+    for entry in std::fs::read_dir(".").into_iter().flatten().flatten() {
+        let path = entry.path();
+        if entry.file_name() == LOG {
+            continue;
+        }
+        // What cannot be removed now is removed when the next run starts.
+        let _ = std::fs::remove_dir_all(&path).or_else(|_| std::fs::remove_file(&path));
+    }
+}

@@ -1,0 +1,148 @@
+"""Runs a plan on real Linux: boots a guest, watches it, and reads the tables that it leaves."""
+
+from __future__ import annotations
+
+import os
+import selectors
+import subprocess
+import time
+from collections import deque
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from daybreak.errors import PlanError
+from daybreak.runs import Recorded
+from daybreak.scenario.lowering import Plan
+
+from ..single import Progress, Report
+from . import image, workplace
+from .errors import GuestFailed
+from .tables import read
+
+PATIENCE_S = 120.0
+"""A guest whose virtual time stands still for so long (of real time) is ended."""
+_KEPT_LINES = 12
+_LOOK_S = 0.1
+
+
+def execute(plan: Plan, progress: Report | None = None) -> Recorded:
+    """Runs a plan in a guest of its own. Raises PlanError for what the engine cannot do, GuestFailed for a crash."""
+    program = workplace.guest_program()
+    kernel = image.find().program
+    with workplace.open_run() as run:
+        (run.directory / "plan.json").write_text(plan.json)
+        refuse_unsupported(program, run.directory / "plan.json")
+        (run.directory / "daybreak-guest").symlink_to(program)
+        watched = Watch(plan, progress)
+        _boot(program, kernel, run.directory, plan, watched)
+        tables, totals = read(run.directory / "tables")
+    return Recorded(tables, totals)
+
+
+def refuse_unsupported(program: Path, plan: Path) -> None:
+    """Asks the guest's program whether the plan can run; PlanError with its sentence if not."""
+    checked = subprocess.run([program, "check", plan], capture_output=True, text=True, check=False)
+    if checked.returncode:
+        raise PlanError(checked.stderr.strip() or f"{program} refused the plan without a word")
+
+
+def memory(plan: dict[str, Any]) -> str:
+    """Memory of the guest, as `mem=` wants it: what its buffers can hold, of which only what is used counts."""
+    buffers = sum(
+        max(plan["stacks"][flow["src_stack"]]["tcp_wmem"][2], plan["stacks"][flow["dst_stack"]]["tcp_rmem"][2])
+        for flow in plan["flows"]
+    )
+    return f"{min(1024 + 2 * buffers // 2**20, 3584)}M"
+
+
+def _boot(program: Path, kernel: Path, directory: Path, plan: Plan, watched: Watch) -> None:
+    guest = subprocess.Popen(
+        [program, "host", kernel, memory(plan.document)],
+        cwd=directory,
+        env={"DAYBREAK_SEED": str(plan.document["seed"]), "TMPDIR": workplace.memory_directory()},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    assert guest.stdin and guest.stdout and guest.stderr
+    try:
+        _listen(guest.stdout, watched)
+    finally:
+        # Whoever holds this end keeps the guest alive.
+        guest.stdin.close()
+        guest.wait()
+        complaint = guest.stderr.read().decode(errors="replace").strip()
+        guest.stdout.close()
+        guest.stderr.close()
+    if not watched.finished:
+        raise watched.failure(complaint, guest.returncode)
+
+
+def _listen(console: Any, watched: Watch) -> None:
+    """Reads the console to its end; raises when the guest stands still."""
+    os.set_blocking(console.fileno(), False)
+    with selectors.DefaultSelector() as selector:
+        selector.register(console, selectors.EVENT_READ)
+        rest = b""
+        while True:
+            if selector.select(_LOOK_S):
+                read_now = console.read(1 << 16)
+                if read_now == b"":
+                    return
+                *lines, rest = (rest + (read_now or b"")).split(b"\n")
+                for line in lines:
+                    watched.hear(line.decode(errors="replace").rstrip())
+            watched.look()
+
+
+@dataclass
+class Watch:
+    """What the guest has said so far."""
+
+    plan: Plan
+    progress: Report | None
+    finished: bool = False
+    error: str | None = None
+    now_ns: int = -1
+    packets: int = 0
+    complete: int = 0
+    moved: float = field(default_factory=time.monotonic)
+    tail: deque[str] = field(default_factory=lambda: deque(maxlen=_KEPT_LINES))
+
+    def hear(self, line: str) -> None:
+        """Takes a line of the console: "@" is progress, "!" an error, "." the end; all else is the kernel's."""
+        if line.startswith("@ "):
+            now_ns, self.packets, self.complete = (int(word) for word in line.split()[1:])
+            if now_ns > self.now_ns:
+                self.now_ns, self.moved = now_ns, time.monotonic()
+        elif line.startswith("! "):
+            self.error = line[2:]
+        elif line == ".":
+            self.finished = True
+        elif line:
+            self.tail.append(line)
+
+    def look(self) -> None:
+        """Tells the progress, and loses patience when nothing moves."""
+        if time.monotonic() - self.moved > PATIENCE_S:
+            at = "before it started" if self.now_ns < 0 else f"at {self.now_ns / 1e9:.6f} s"
+            raise GuestFailed(f"the guest's virtual time stood still for {PATIENCE_S:.0f} s, {at}{self._said()}")
+        if self.progress:
+            document = self.plan.document
+            limited = sum(1 for flow in document["flows"] if flow["bytes"])
+            now_ps = max(self.now_ns, 0) * 1000
+            self.progress(Progress(now_ps, document["end_ps"], self.packets, self.complete, limited))
+
+    def failure(self, complaint: str, status: int) -> Exception:
+        """Why there is no result."""
+        if self.error and self.error.startswith("the kernel engine cannot run this"):
+            return PlanError(self.error)
+        if self.error:
+            return GuestFailed(f"the guest gave up: {self.error}")
+        return GuestFailed(f"the guest ended with status {status} and no result{self._said(complaint)}")
+
+    def _said(self, complaint: str = "") -> str:
+        lines = [*self.tail, *complaint.splitlines()]
+        return "; its console's last lines: " + " | ".join(lines) if lines else "; its console is empty"

@@ -1,0 +1,79 @@
+"""Where guests run: a directory a run, removed with it; and where the guest's program is.
+
+A run that was ended by force may leave its directory. Its lock is free then, and the next run removes it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from .errors import NoGuest
+
+PROGRAM = "daybreak-guest"
+_LOCK = ".lock"
+
+
+@dataclass(frozen=True)
+class Workplace:
+    """The directory of one run."""
+
+    directory: Path
+
+
+@contextlib.contextmanager
+def open_run() -> Iterator[Workplace]:
+    """A new directory for a run; what dead runs have left is removed on the way."""
+    base = _base()
+    _remove_stale(base)
+    directory = Path(tempfile.mkdtemp(prefix="run-", dir=base))
+    with (directory / _LOCK).open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        try:
+            yield Workplace(directory)
+        finally:
+            shutil.rmtree(directory, ignore_errors=True)
+
+
+def guest_program() -> Path:
+    """The program that is the guest's init: beside this package, or built by cargo in a working copy."""
+    here = Path(__file__).resolve()
+    places = [here.with_name(PROGRAM)]
+    root = next((folder for folder in here.parents if (folder / "Cargo.toml").is_file()), None)
+    if root:
+        built = [root / "target" / profile / PROGRAM for profile in ("release", "debug")]
+        places += sorted((path for path in built if path.is_file()), key=lambda path: -path.stat().st_mtime_ns)
+    found = next((path for path in places if path.is_file()), None)
+    if found is None:
+        raise NoGuest("the guest's program is not built; make it with: cargo build --release -p daybreak-guest")
+    return found
+
+
+def memory_directory() -> str:
+    """Where the guest's memory is a file without a name: in memory if there is room, else on disk."""
+    with contextlib.suppress(OSError):
+        room = os.statvfs("/dev/shm")
+        if room.f_bavail * room.f_frsize >= 2**30:
+            return "/dev/shm"
+    return tempfile.gettempdir()
+
+
+def _base() -> Path:
+    base = Path(tempfile.gettempdir()) / f"daybreak-kernel-{os.getuid()}"
+    base.mkdir(mode=0o700, exist_ok=True)
+    if base.stat().st_uid != os.getuid():
+        raise NoGuest(f"{base} belongs to another user: expected a directory of yours")
+    return base
+
+
+def _remove_stale(base: Path) -> None:
+    for lock in base.glob(f"run-*/{_LOCK}"):
+        with contextlib.suppress(OSError), lock.open("w") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(lock.parent, ignore_errors=True)
