@@ -30,6 +30,9 @@ impl Connection {
 
     #[inline(never)]
     fn output_busy(&mut self) -> bool {
+        if !self.acknowledged {
+            self.sender.option_len = self.receiver.sack_option_len();
+        }
         if let Some(outgoing) = self.sender.next_outgoing() {
             self.write_data(outgoing);
             return true;

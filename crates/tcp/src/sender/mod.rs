@@ -64,6 +64,8 @@ pub(crate) struct Sender {
     pub snd_wnd: u32,
     /// Payload of a full segment.
     pub mss: u32,
+    /// Bytes of a segment that SACK blocks for the peer take from the payload.
+    pub option_len: u32,
     /// Sequence number of the segment that last updated the window (`snd_wl1`).
     window_seq: u64,
     /// Timestamp that the latest ACK echoes.
@@ -147,6 +149,7 @@ impl Sender {
             snd_nxt: 0,
             snd_wnd: 0,
             mss: config.mtu.saturating_sub(40).max(1),
+            option_len: 0,
             window_seq: 0,
             echoed: 0,
             max_window: 0,

@@ -66,13 +66,14 @@ impl Sender {
             return None;
         }
         let left = self.buffer.write_seq - self.snd_nxt;
-        let len = left.min(u64::from(self.mss)) as u32;
+        let full = self.mss - self.option_len;
+        let len = left.min(u64::from(full)) as u32;
         let last = u64::from(len) == left;
         let fin = last && self.buffer.is_complete();
         if self.snd_nxt + u64::from(len) > self.window_end() {
             return None;
         }
-        if len < self.mss && !fin && !is_probe && self.nagle_holds() {
+        if len < full && !fin && !is_probe && self.nagle_holds() {
             return None;
         }
         if self.small_queue_holds(len, 0) {
@@ -165,7 +166,7 @@ impl Sender {
         self.snd_nxt = sent.end();
         self.queue.push(sent);
         self.path.packets_out += 1;
-        if len < self.mss {
+        if len < self.mss - self.option_len {
             self.small_end = self.snd_nxt;
         }
         self.fin_sent |= fin;
