@@ -20,21 +20,20 @@ def judge(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
     baseline = interval(largest).mean
 
     runs = {period: evidence[pair(scale, "cubic", "cubic", period)] for period in PAIR_PERIODS}
-    cycles = of_cycles(runs[50])
-    peaks = cycles.group_by("run").agg(pl.col("peak").mean()).sort("run")["peak"].to_list()
+    peaks = cycle_peaks(runs[50])
     board.value(
         "fig5.peaks",
         "peaks of the migrated flow's window over the baseline's, 50 ms",
         [peak / baseline for peak in peaks],
     )
-    ratio = float(cycles.select((pl.col("valley") / pl.col("peak")).mean()).item())
-    shared = float(cycles.select((pl.col("valley_state") == 1).mean()).item())
+    folded = of_phase(runs[50])
+    before, at, after = around_change(folded)
     board.shape(
         "fig5.valleys",
-        "valley over peak of the migrated flow's window, 50 ms",
-        ratio < 0.6 and shared > 0.5,
-        ours=ratio,
-        note=f"the valley is in the shared interval in {100 * shared:.0f} % of the cycles",
+        "fall of the migrated flow's mean window on the shared link, from its peak, 50 ms",
+        max(before, at) == max(folded) and after < max(before, at),
+        ours=max(before, at) - after,
+        note="by phase of the cycle in tenths: " + ", ".join(f"{value:.0f}" for value in folded) + " KB",
     )
 
     sizes = {period: interval(means(migrated(measured), "migrated", "kilobytes")) for period, measured in runs.items()}
@@ -68,8 +67,8 @@ def migrated(measured: Measured) -> pl.DataFrame:
     return while_both(measured, measured.windows).filter(pl.col("group") == "migrated")
 
 
-def of_cycles(measured: Measured) -> pl.DataFrame:
-    """Peak and valley of each whole cycle of both states, and the state in which the valley was.
+def cycle_peaks(measured: Measured) -> list[float]:
+    """Mean of the peaks of the whole cycles of both states in KB, one value a run.
 
     The first cycle is left out: in it the window still grows from nothing.
     """
@@ -77,17 +76,30 @@ def of_cycles(measured: Measured) -> pl.DataFrame:
     at = (pl.col("time_s") * 1000).round(3)
     cycles = (
         migrated(measured)
-        .with_columns((at // (2 * period)).cast(pl.Int64).alias("cycle"), ((at // period) % 2).alias("state"))
-        .sort("run", "time_s")
-        .group_by("run", "cycle", maintain_order=True)
-        .agg(
-            pl.len().alias("bins"),
-            pl.col("kilobytes").max().alias("peak"),
-            pl.col("kilobytes").min().alias("valley"),
-            pl.col("state").gather(pl.col("kilobytes").arg_min()).first().alias("valley_state"),
-        )
+        .with_columns((at // (2 * period)).cast(pl.Int64).alias("cycle"))
+        .group_by("run", "cycle")
+        .agg(pl.len().alias("bins"), pl.col("kilobytes").max())
     )
-    return cycles.filter((pl.col("bins") == 2 * period // BIN_MS) & (pl.col("cycle") > 0))
+    whole = cycles.filter((pl.col("bins") == 2 * period // BIN_MS) & (pl.col("cycle") > 0))
+    return whole.group_by("run").agg(pl.col("kilobytes").mean()).sort("run")["kilobytes"].to_list()
+
+
+def of_phase(measured: Measured, parts: int = 10) -> list[float]:
+    """Mean window in each part of the cycle in KB, over all cycles but the first and all runs.
+
+    The first half of the parts is on separate links, the second on the shared one.
+    """
+    cycle = 2 * measured.setting.period_ms
+    at = (pl.col("time_s") * 1000).round(3)
+    table = migrated(measured).filter(at >= cycle)
+    phase = (at % cycle * parts // cycle).cast(pl.Int64).alias("phase")
+    return table.group_by(phase).agg(pl.col("kilobytes").mean()).sort("phase")["kilobytes"].to_list()
+
+
+def around_change(folded: list[float]) -> tuple[float, float, float]:
+    """The last part on separate links, the first on the shared one, and the one after it."""
+    half = len(folded) // 2
+    return folded[half - 1], folded[half], folded[half + 1]
 
 
 def height(measured: Measured) -> float:
