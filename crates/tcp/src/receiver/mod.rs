@@ -102,9 +102,8 @@ pub struct Receiver {
     window: ReceiveWindow,
     sacks: SackList,
     dsack: Dsack,
-    /// A segment that joins the SACK list once the pending ACK, about the list before it, has gone,
-    /// and the smoothed RTT for the compression of its own ACK.
-    joins_after_ack: Option<(SackBlock, Duration)>,
+    /// A segment that joins the SACK list once the pending ACK, about the list before it, has gone.
+    joins_after_ack: Option<SackBlock>,
     negotiated: Negotiated,
     /// A CE mark is echoed until the peer says CWR (RFC 3168, section 6.1.3).
     echo_ce: bool,
@@ -271,7 +270,7 @@ impl Receiver {
             }
             self.acknowledge_quickly(MAX_QUICKACKS);
         } else {
-            self.take_out_of_order(segment, end, timing);
+            self.take_out_of_order(segment, end);
             if self.joins_after_ack.is_some() {
                 self.ack_pending = true;
                 return Received::default();
@@ -312,7 +311,7 @@ impl Receiver {
     /// SACK and DSACK blocks, `ts_ecr` and ECE. Takes note that an ACK was sent: nothing is pending
     /// or delayed afterwards. `ts_val` is the sender's.
     #[inline]
-    pub fn fill_ack(&mut self, now: Instant, segment: &mut Segment) {
+    pub fn fill_ack(&mut self, _now: Instant, segment: &mut Segment) {
         if !self.offer_settled {
             let (candidate, _) = self.window.candidate(self.queue.memory(), self.policy.rcv_mss());
             self.window.offer(self.rcv_nxt, candidate);
@@ -333,11 +332,8 @@ impl Receiver {
             self.dsack = Dsack::default();
         }
         self.counters.compressed_acks += u64::from(self.policy.on_ack_sent());
-        if let Some((block, srtt)) = self.joins_after_ack.take() {
+        if let Some(block) = self.joins_after_ack.take() {
             self.sacks.report(block);
-            self.policy.schedule();
-            let decision = self.policy.compress(now, self.rcv_nxt, self.window.rcv_rtt_us8(), srtt);
-            self.ack_pending = decision == Decision::Now;
         }
     }
 
@@ -417,7 +413,7 @@ impl Receiver {
     }
 
     /// The segment lies beyond a hole.
-    fn take_out_of_order(&mut self, segment: &Segment, end: u64, timing: SenderTiming) {
+    fn take_out_of_order(&mut self, segment: &Segment, end: u64) {
         self.check_ce(segment);
         self.policy.schedule();
         self.counters.reordered += 1;
@@ -437,8 +433,8 @@ impl Receiver {
             self.dsack = dsack;
         }
         let block = SackBlock { start: segment.seq, end };
-        if self.policy.compressed() > 0 && self.sacks.is_pushed_back_by(block) {
-            self.joins_after_ack = Some((block, timing.srtt));
+        if self.policy.compressed() > 0 && self.sacks.pushes_back(block) {
+            self.joins_after_ack = Some(block);
         } else {
             self.sacks.report(block);
         }
@@ -500,6 +496,12 @@ impl Receiver {
             } else {
                 Decision::Now
             };
+            if decision == Decision::Now {
+                // Before the read as well: what is unread narrows the offer.
+                let (candidate, _) = self.window.candidate(taken, rcv_mss);
+                self.window.offer(self.rcv_nxt, candidate);
+                self.offer_settled = true;
+            }
         }
         if delivered > 0 {
             // Segment by segment: what a filled hole sets free counts for the next round trip.

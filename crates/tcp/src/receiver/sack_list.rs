@@ -65,12 +65,14 @@ impl SackList {
         self.count = (kept + 1) as u8;
     }
 
-    /// Reporting this segment would push back or forget a block that the peer may never have been told
-    /// of: an ACK that is being held back should go first.
-    pub(super) fn is_pushed_back_by(&self, segment: SackBlock) -> bool {
+    /// Reporting this segment pushes back blocks that the peer may not have been told of as they are now:
+    /// an ACK that is being held back should go first. A block that grows has grown in that ACK, but
+    /// still has its place.
+    pub(super) fn pushes_back(&mut self, segment: SackBlock) -> bool {
         match self.position(segment) {
-            Some(at) => at >= ALWAYS_CARRIED,
-            None => usize::from(self.count) == REMEMBERED,
+            Some(at) if at >= ALWAYS_CARRIED => join(&mut self.blocks[at], segment),
+            Some(_) => false,
+            None => usize::from(self.count) >= ALWAYS_CARRIED,
         }
     }
 
@@ -168,7 +170,7 @@ mod tests {
         }
         // The list is now 500, 300, 100; 200..300 joins the second, which then reaches the third.
         let segment = SackBlock { start: 200, end: 300 };
-        assert!(!list.is_pushed_back_by(segment), "the first two blocks are in every ACK");
+        assert!(!list.pushes_back(segment), "the first two blocks are in every ACK");
         list.report(segment);
         assert_eq!(blocks(&list, Dsack::default(), 3), [(100, 400), (500, 600)]);
     }
@@ -180,7 +182,7 @@ mod tests {
             list.report(SackBlock { start, end: start + 100 });
         }
         let segment = SackBlock { start: 900, end: 1000 };
-        assert!(list.is_pushed_back_by(segment));
+        assert!(list.pushes_back(segment));
         list.report(segment);
         assert_eq!(blocks(&list, Dsack::default(), 4), [(900, 1000), (700, 800), (500, 600), (300, 400)]);
     }
