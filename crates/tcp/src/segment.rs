@@ -110,9 +110,7 @@ impl Segment {
     /// Sequence space that the segment takes: payload plus one each for SYN and FIN.
     #[inline]
     pub fn sequence_len(&self) -> u64 {
-        u64::from(self.len)
-            + u64::from(self.flags.0 & Flags::SYN.0 != 0)
-            + u64::from(self.flags.0 & Flags::FIN.0 != 0)
+        u64::from(self.len) + u64::from(self.flags.0 & Flags::SYN.0 != 0) + u64::from(self.flags.0 & Flags::FIN.0 != 0)
     }
     /// Bytes of the TCP header with its options, as Linux lays them out: timestamps take 12 bytes,
     /// SACK blocks 8 each after 4, a SYN its own options, all padded to 4.

@@ -36,20 +36,18 @@ fn networks() -> impl Strategy<Value = Network> {
 }
 
 fn configs() -> impl Strategy<Value = Config> {
-    (any::<[bool; 8]>(), prop::sample::select(vec![576u32, 1500, 9000]), 0..3u8).prop_map(|(on, mtu, ecn)| {
-        Config {
-            mtu,
-            timestamps: on[0] || on[1],
-            sack: on[2] || on[3],
-            dsack: on[3] || on[4],
-            rack: on[4] || on[5],
-            frto: on[5],
-            tail_loss_probe: on[6] || on[7],
-            limit_output_bytes: (on[0] || on[7]).then_some(262_144),
-            tso_max_bytes: if on[1] { 65_536 } else { 0 },
-            ecn: [EcnMode::Off, EcnMode::On, EcnMode::Passive][usize::from(ecn)],
-            ..Config::default()
-        }
+    (any::<[bool; 8]>(), prop::sample::select(vec![576u32, 1500, 9000]), 0..3u8).prop_map(|(on, mtu, ecn)| Config {
+        mtu,
+        timestamps: on[0] || on[1],
+        sack: on[2] || on[3],
+        dsack: on[3] || on[4],
+        rack: on[4] || on[5],
+        frto: on[5],
+        tail_loss_probe: on[6] || on[7],
+        limit_output_bytes: (on[0] || on[7]).then_some(262_144),
+        tso_max_bytes: if on[1] { 65_536 } else { 0 },
+        ecn: [EcnMode::Off, EcnMode::On, EcnMode::Passive][usize::from(ecn)],
+        ..Config::default()
     })
 }
 

@@ -184,11 +184,7 @@ impl Connection {
     /// What has happened so far.
     pub fn counters(&self) -> Counters {
         let receiver = self.receiver.counters();
-        Counters {
-            reordered: receiver.reordered,
-            duplicates: receiver.duplicates,
-            ..self.sender.counters
-        }
+        Counters { reordered: receiver.reordered, duplicates: receiver.duplicates, ..self.sender.counters }
     }
 
     /// Congestion window in segments.

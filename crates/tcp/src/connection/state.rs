@@ -131,9 +131,7 @@ impl Connection {
         if !segment.flags.contains(Flags::SYN.with(Flags::ACK)) || segment.ack != 1 {
             return;
         }
-        let ecn = self.handshake.ask_ecn
-            && segment.flags.contains(Flags::ECE)
-            && !segment.flags.contains(Flags::CWR);
+        let ecn = self.handshake.ask_ecn && segment.flags.contains(Flags::ECE) && !segment.flags.contains(Flags::CWR);
         self.negotiate(segment, ecn);
         self.sender.snd_wnd = segment.window;
         self.sender.max_window = segment.window;

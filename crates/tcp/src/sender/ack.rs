@@ -3,10 +3,10 @@
 //! The order is that of Linux, since the parts feed each other: SACKs, cumulative acknowledgement and
 //! RTT, the probe, the congestion state, the timer, and at last the window.
 
+use super::Sender;
 use super::queue::Sent;
 use super::rate_sample::Building;
 use super::rto::Resend;
-use super::Sender;
 use crate::congestion::{AckSample, CaState};
 use crate::{Flags, Segment};
 use daybreak_units::Duration;
@@ -173,12 +173,8 @@ impl Sender {
         if self.path.probe.high_seq != 0 {
             self.on_loss_probe_ack(acked, ack.flags);
         }
-        if !ack.flags.any(AckFlags::NOT_DUP)
-            || ack.flags.any(AckFlags::ALERT)
-            || self.path.state != CaState::Open
-        {
-            let is_dupack =
-                !ack.flags.any(AckFlags::UNA_ADVANCED | AckFlags::NOT_DUP | AckFlags::DSACKING);
+        if !ack.flags.any(AckFlags::NOT_DUP) || ack.flags.any(AckFlags::ALERT) || self.path.state != CaState::Open {
+            let is_dupack = !ack.flags.any(AckFlags::UNA_ADVANCED | AckFlags::NOT_DUP | AckFlags::DSACKING);
             self.counters.dup_acks += u64::from(is_dupack);
             self.alert(&mut ack, is_dupack);
             if ack.flags.any(AckFlags::SET_TIMER) {
@@ -193,12 +189,7 @@ impl Sender {
         let newly_lost = delivery.lost - lost_before;
         sample.newly_delivered = (delivery.delivered - delivered_before) as u32;
         sample.newly_lost = newly_lost as u32;
-        sample.rate = delivery.finish(
-            &ack.rate,
-            sample.newly_delivered,
-            self.clock.now_us,
-            self.path.min_rtt.get(),
-        );
+        sample.rate = delivery.finish(&ack.rate, sample.newly_delivered, self.clock.now_us, self.path.min_rtt.get());
         if self.reneging {
             sample.rate.delivered = None;
         }
@@ -223,8 +214,7 @@ impl Sender {
             let advanced = flags.any(AckFlags::UNA_ADVANCED);
             self.reduce_cwnd(sample.newly_delivered, u64::from(sample.newly_lost), advanced);
         } else if flags.any(AckFlags::DATA_ACKED)
-            || (flags.any(AckFlags::DATA_SACKED)
-                && self.path.reordering.degree > self.initial_reordering)
+            || (flags.any(AckFlags::DATA_SACKED) && self.path.reordering.degree > self.initial_reordering)
         {
             self.rule.on_ack(&mut self.path.window, sample);
             self.path.usage.stamp = self.clock.jiffies;

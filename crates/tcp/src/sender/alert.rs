@@ -192,8 +192,7 @@ impl Sender {
 
     /// Something at the head of the queue was sent more than once.
     pub(crate) fn any_retransmission_done(&self) -> bool {
-        self.path.retrans_out > 0
-            || self.queue.first().is_some_and(|first| first.has(Sent::EVER_RETRANS))
+        self.path.retrans_out > 0 || self.queue.first().is_some_and(|first| first.has(Sent::EVER_RETRANS))
     }
 
     /// The first segment is SACKed though not acknowledged: gives the peer half an RTT, at least

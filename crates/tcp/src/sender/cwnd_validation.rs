@@ -51,10 +51,7 @@ impl Sender {
     fn note_unused_window(&mut self) {
         let usage = &mut self.path.usage;
         usage.cwnd_used = usage.cwnd_used.max(self.path.packets_out);
-        if self.slow_start_after_idle
-            && self.clock.jiffies - usage.stamp >= self.path.rtt.rto
-            && !self.rule_controls
-        {
+        if self.slow_start_after_idle && self.clock.jiffies - usage.stamp >= self.path.rtt.rto && !self.rule_controls {
             self.decay_unused_window();
         }
     }

@@ -396,8 +396,7 @@ impl Sender {
             self.path.rtt.backoff = 0;
             self.clear_timer();
         } else {
-            let base =
-                self.path.rtt.rto.max(self.clock.jiffies_in(u64::from(self.path.rtt.rto_min_us())));
+            let base = self.path.rtt.rto.max(self.clock.jiffies_in(u64::from(self.path.rtt.rto_min_us())));
             self.set_timer(TimerKind::WindowProbe, base << self.path.rtt.backoff.min(20));
         }
     }

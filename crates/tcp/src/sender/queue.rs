@@ -54,8 +54,7 @@ impl Sent {
     /// Carries PSH, also when it is sent again: the peer acknowledges it at once.
     pub const PUSH: u16 = 512;
     /// Anything that needs more than plain cumulative acknowledgement.
-    pub const UNUSUAL: u16 =
-        Self::SACKED | Self::RETRANS | Self::LOST | Self::EVER_RETRANS | Self::LINKED;
+    pub const UNUSUAL: u16 = Self::SACKED | Self::RETRANS | Self::LOST | Self::EVER_RETRANS | Self::LINKED;
 
     /// First sequence number after the segment.
     #[inline]

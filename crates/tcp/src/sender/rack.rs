@@ -81,9 +81,7 @@ impl Sender {
     /// Section 6.2, step 4: the reordering window in microseconds.
     fn reo_wnd_us(&self) -> u32 {
         let path = &self.path;
-        if path.reordering.seen == 0
-            && (path.state >= CaState::Recovery || path.sacked_out >= path.reordering.degree)
-        {
+        if path.reordering.seen == 0 && (path.state >= CaState::Recovery || path.sacked_out >= path.reordering.degree) {
             return 0;
         }
         let min_rtt = path.min_rtt.get();

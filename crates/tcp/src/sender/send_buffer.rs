@@ -45,7 +45,18 @@ pub(crate) struct SendBuffer {
 
 impl SendBuffer {
     pub fn new(size: u64, max: u64) -> Self {
-        Self { app_end: 1, write_seq: 1, size, max, capacity: 0, full: false, closed: false, next_push: u64::MAX, pushes: VecDeque::new(), pushed: 1 }
+        Self {
+            app_end: 1,
+            write_seq: 1,
+            size,
+            max,
+            capacity: 0,
+            full: false,
+            closed: false,
+            next_push: u64::MAX,
+            pushes: VecDeque::new(),
+            pushed: 1,
+        }
     }
 
     /// End of what the application has asked to send.
@@ -147,8 +158,7 @@ impl Sender {
 
     /// `tcp_wmem` autotuning: twice the memory of the window's segments.
     fn expand_buffer(&mut self) {
-        let per_segment = (u64::from(self.mss) + SIZING_HEADER + SIZING_SHARED).next_power_of_two()
-            + SIZING_DESCRIPTOR;
+        let per_segment = (u64::from(self.mss) + SIZING_HEADER + SIZING_SHARED).next_power_of_two() + SIZING_DESCRIPTOR;
         let window = &self.path.window;
         let segments = window.cwnd.max(10).max(self.path.reordering.degree + 1);
         let wanted = u64::from(self.rule.send_buffer_windows()) * u64::from(segments) * per_segment;

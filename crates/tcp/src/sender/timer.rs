@@ -66,9 +66,7 @@ impl Sender {
             return;
         }
         let jiffies = match self.timer.kind {
-            TimerKind::Reorder | TimerKind::LossProbe => {
-                self.clock.jiffies_in(self.rto_left_us().max(1) as u64)
-            }
+            TimerKind::Reorder | TimerKind::LossProbe => self.clock.jiffies_in(self.rto_left_us().max(1) as u64),
             _ => self.path.rtt.rto,
         };
         self.set_timer(TimerKind::Retransmit, jiffies);

@@ -57,9 +57,7 @@ impl Sender {
     /// Whether it is better to wait for an ACK that lets a longer burst go.
     fn burst_waits(&mut self, goal: u64) -> bool {
         let path = &self.path;
-        if path.state >= CaState::Recovery
-            || self.clock.now.saturating_since(path.pacing.departure) > RECENT
-        {
+        if path.state >= CaState::Recovery || self.clock.now.saturating_since(path.pacing.departure) > RECENT {
             return false;
         }
         let mss = u64::from(self.mss);

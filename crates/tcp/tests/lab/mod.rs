@@ -200,7 +200,11 @@ impl Lab {
             match self.events.pop_first().unwrap().1 {
                 Event::Departs(end, segment) => {
                     self.ends[end].on_nic_freed(self.now, ip_bytes(&segment));
-                    if end == 0 { self.enter_link(segment) } else { self.enter_way_back(segment) }
+                    if end == 0 {
+                        self.enter_link(segment)
+                    } else {
+                        self.enter_way_back(segment)
+                    }
                     self.flush(end);
                 }
                 Event::Arrives(end, segment) => {
