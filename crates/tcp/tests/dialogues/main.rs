@@ -51,6 +51,7 @@ dialogues! {
     sack_compression,
     sack_recovery,
     sack_without_timestamps,
+    segmentation_bursts,
     send_buffer,
     slow_start,
     small_queues,
