@@ -1,5 +1,6 @@
 //! The laboratory path on which the real kernel was observed: a NIC a host, one link with a drop-tail
 //! queue, a separate way back, and rules that drop or delay chosen segments.
+#![allow(dead_code)] // Each test program uses its part.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -32,7 +33,12 @@ pub struct Setup {
     pub limit: usize,
     pub bytes: u64,
     pub rules: Vec<Rule>,
-    pub memory: u64,
+    /// Of the hosts' NICs.
+    pub nic: Rate,
+    /// Upper ends of `tcp_rmem` and `tcp_wmem`.
+    pub memory: [u64; 2],
+    /// `tcp_limit_output_bytes`.
+    pub small_queues: Option<u64>,
 }
 
 impl Default for Setup {
@@ -45,12 +51,13 @@ impl Default for Setup {
             limit: 3_000,
             bytes: 8_948_000,
             rules: Vec::new(),
-            memory: 67_108_864,
+            nic: Rate::from_bps(10_000_000_000),
+            memory: [67_108_864; 2],
+            small_queues: Some(1_048_576),
         }
     }
 }
 
-const NIC: Rate = Rate::from_bps(10_000_000_000);
 /// Ethernet header, the only framing that the laboratory counts.
 const ETHERNET: u64 = 14;
 
@@ -76,8 +83,8 @@ pub struct Lab {
     highest: u64,
     dropped_again: u64,
     acks: u64,
-    /// Every data segment that entered the path: time, segment index, retransmission.
-    pub log: Vec<(Instant, u64, bool)>,
+    /// Segments that the link's queue or a rule dropped.
+    pub drops: u64,
     /// Every ACK that reached the sender, with the window after it.
     pub windows: Vec<(Instant, u64, u32, u32, u32)>,
 }
@@ -91,8 +98,9 @@ impl Lab {
         let rule = |seed| (congestion::find(setup.variant).unwrap().new)(seed);
         let config = Config {
             mtu: setup.mtu,
-            rmem: BufferLimits { min: 4_096, default: 131_072, max: setup.memory },
-            wmem: BufferLimits { min: 4_096, default: 16_384, max: setup.memory },
+            rmem: BufferLimits { min: 4_096, default: 131_072, max: setup.memory[0] },
+            wmem: BufferLimits { min: 4_096, default: 16_384, max: setup.memory[1] },
+            limit_output_bytes: setup.small_queues,
             ..Config::default()
         };
         Self {
@@ -107,7 +115,7 @@ impl Lab {
             highest: 0,
             dropped_again: 0,
             acks: 0,
-            log: Vec::new(),
+            drops: 0,
             windows: Vec::new(),
         }
     }
@@ -120,7 +128,7 @@ impl Lab {
     fn flush(&mut self, end: usize) {
         while let Some(segment) = self.ends[end].poll_transmit(self.now) {
             let start = self.nic_free[end].max(self.now);
-            self.nic_free[end] = start + NIC.time_for(u64::from(ip_bytes(&segment)) + ETHERNET);
+            self.nic_free[end] = start + self.setup.nic.time_for(u64::from(ip_bytes(&segment)) + ETHERNET);
             self.push(self.nic_free[end], Event::Departs(end, segment));
         }
     }
@@ -158,13 +166,11 @@ impl Lab {
                 Rule::DropAck(..) => {}
             }
         }
-        if segment.len > 0 {
-            self.log.push((self.now, index, again));
-        }
         while self.waiting.front().is_some_and(|&start| start <= self.now) {
             self.waiting.pop_front();
         }
         if dropped || self.waiting.len() >= self.setup.limit {
+            self.drops += 1;
             return;
         }
         let start = self.link_free.max(self.now);
@@ -209,6 +215,10 @@ impl Lab {
                 }
                 Event::Arrives(end, segment) => {
                     self.ends[end].on_segment(self.now, &segment);
+                    if end == 1 && self.ends[1].delivered_bytes() == self.setup.bytes {
+                        // The receiving application closes at the end of the stream.
+                        self.ends[1].close(self.now);
+                    }
                     self.flush(end);
                     if end == 0 {
                         let client = &self.ends[0];
