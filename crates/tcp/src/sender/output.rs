@@ -61,7 +61,7 @@ impl Sender {
         if !self.has_unsent() || self.pacing_holds() {
             return None;
         }
-        if self.path.in_flight() >= self.path.window.cwnd && !is_probe {
+        if self.path.in_flight() >= self.path.window.cwnd && !is_probe && !self.next_is_final() {
             self.limited_by_cwnd = true;
             return None;
         }
@@ -92,6 +92,12 @@ impl Sender {
         let outgoing = self.push_new(len, fin);
         self.ready = self.following();
         Some(outgoing)
+    }
+
+    /// The next segment carries the FIN: Linux sends it whatever the congestion window says.
+    fn next_is_final(&self) -> bool {
+        let left = self.buffer.write_seq - self.snd_nxt;
+        self.buffer.is_complete() && left <= u64::from(self.mss - self.option_len)
     }
 
     /// How many full segments may follow the one that was just sent, for the same reasons.
