@@ -154,9 +154,9 @@ impl World {
                 self.ends[timer].on_timeout(self.now);
                 self.flush(timer);
             }
-            for flow in 0..2 {
-                if done[flow].is_none() && self.ends[2 * flow].acked_bytes() == BYTES {
-                    done[flow] = Some(self.now.as_secs_f64());
+            for (flow, at) in done.iter_mut().enumerate() {
+                if at.is_none() && self.ends[2 * flow].acked_bytes() == BYTES {
+                    *at = Some(self.now.as_secs_f64());
                 }
             }
         }
