@@ -1,0 +1,38 @@
+"""Why the engines differ where they do, as far as it is known: read from `causes.toml`."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from importlib.resources import files
+
+from daybreak.scenario.model import Model
+
+BUILT_IN = files(__package__).joinpath("causes.toml")
+UNKNOWN = "not known yet"
+
+
+class Cause(Model):
+    """One cause."""
+
+    scenario: str
+    """Pattern of the scenarios' names, as in a shell."""
+    metric: str = "*"
+    """Pattern of the metrics."""
+    cause: str
+    """A sentence."""
+
+
+def load() -> list[Cause]:
+    """The causes that come with Daybreak."""
+    document = tomllib.loads(BUILT_IN.read_text(encoding="utf-8"))
+    return [Cause.model_validate(table) for table in document.get("cause", [])]
+
+
+def cause_of(causes: Sequence[Cause], scenario: str, metric: str) -> str:
+    """The first cause that fits."""
+    fitting = (
+        known.cause for known in causes if fnmatchcase(scenario, known.scenario) and fnmatchcase(metric, known.metric)
+    )
+    return next(fitting, UNKNOWN)

@@ -1,0 +1,128 @@
+"""The result of a comparison as a document: agreement.json, from which the page and the tables are made."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from daybreak.errors import OutputError
+from daybreak.metrics.confidence import Interval
+
+from .causes import Cause, cause_of
+from .compare import METRICS, MISS, NOT_EVALUATED, PASS, Row
+from .suite import Case
+from .tolerances import Target, Tolerances
+
+WORST = 10
+"""Rows that are listed with their cause."""
+
+Document = dict[str, Any]
+
+
+def document(
+    rows: Sequence[Row], cases: Sequence[Case], *, runs: int, programs: dict[str, str], tolerances: Tolerances,
+    causes: Sequence[Cause],
+) -> Document:  # fmt: skip
+    """Everything that a comparison found, for machines."""
+    return {
+        "runs": runs,
+        "programs": programs,
+        "tolerances": {name: tolerances.metric[name].text() for name in METRICS},
+        "targets": [_target(target, rows) for target in tolerances.target],
+        "scenarios": [{"name": case.name, "what": case.what} for case in cases],
+        "rows": [_row(row) for row in rows],
+        "worst": [_row(row) | {"cause": cause_of(causes, row.scenario, row.metric)} for row in worst(rows, tolerances)],
+    }
+
+
+def worst(rows: Sequence[Row], tolerances: Tolerances) -> list[Row]:
+    """The rows with a target that differ most, measured by how often the tolerance would fit into the difference."""
+
+    def excess(row: Row) -> float:
+        tolerance = tolerances.metric[row.metric]
+        limits = [tolerance.absolute or 0.0, (tolerance.relative or 0.0) * abs(row.kernel.mean)]
+        return math.inf if math.isnan(row.difference) else abs(row.difference) / max(limits)
+
+    judged = {target.metric for target in tolerances.target}
+    bad = [row for row in rows if row.metric in judged and row.verdict == MISS]
+    return sorted(bad, key=lambda row: (-excess(row), row.scenario, row.metric, row.of))[:WORST]
+
+
+def write(result: Document, path: Path) -> None:
+    """Writes agreement.json. Raises OutputError."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(_text(result), encoding="utf-8")
+    except OSError as error:
+        raise OutputError(f"{path} cannot be written: {(error.strerror or str(error)).lower()}") from None
+
+
+def read(path: Path) -> Document:
+    """Reads agreement.json. Raises OutputError."""
+    try:
+        found: Document = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise OutputError(f"{path} cannot be read: {(error.strerror or str(error)).lower()}") from None
+    except ValueError:
+        raise OutputError(f"{path} is not JSON") from None
+    if not isinstance(found, dict) or "targets" not in found or "rows" not in found:
+        raise OutputError(f"{path} is not the result of a comparison: it has no targets or rows")
+    return found
+
+
+def _text(result: Document) -> str:
+    """JSON with one item of a list on a line, so that a difference of two results can be read."""
+
+    def dump(value: Any) -> str:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False)
+
+    parts = [
+        f'"{name}": [\n  ' + ",\n  ".join(map(dump, value)) + "\n ]"
+        if isinstance(value, list)
+        else f'"{name}": {dump(value)}'
+        for name, value in result.items()
+    ]
+    return "{\n " + ",\n ".join(parts) + "\n}\n"
+
+
+def _target(target: Target, rows: Sequence[Row]) -> Document:
+    mine = [row for row in rows if row.metric == target.metric and row.verdict != NOT_EVALUATED]
+    value = _statistic(target.statistic, mine)
+    reached = value >= target.limit if target.statistic == "agreeing" else value <= target.limit
+    verdict = NOT_EVALUATED if not mine else PASS if reached else MISS
+    return {
+        "metric": target.metric, "statistic": target.statistic, "limit": target.limit, "value": _number(value),
+        "rows": len(mine), "verdict": verdict,
+    }  # fmt: skip
+
+
+def _statistic(statistic: str, rows: Sequence[Row]) -> float:
+    if not rows:
+        return math.nan
+    if statistic == "agreeing":
+        return sum(row.verdict == PASS for row in rows) / len(rows)
+    # A flow that ends on one engine only is as far off as can be.
+    sizes = [math.inf if math.isnan(row.relative) else abs(row.relative) for row in rows]
+    return float(np.quantile(sizes, {"median": 0.5, "p90": 0.9}[statistic], method="higher"))
+
+
+def _row(row: Row) -> Document:
+    return {
+        "scenario": row.scenario, "metric": row.metric, "of": row.of, "unit": row.unit,
+        "kernel": _interval(row.kernel), "model": _interval(row.model), "difference": _number(row.difference),
+        "relative": _number(row.relative), "verdict": row.verdict, "within_noise": row.within_noise, "note": row.note,
+    }  # fmt: skip
+
+
+def _interval(interval: Interval) -> Document:
+    known = {"mean": _number(interval.mean), "low": _number(interval.low), "high": _number(interval.high)}
+    return known | {"runs": interval.runs}
+
+
+def _number(value: float) -> float | None:
+    return float(f"{value:.6g}") if math.isfinite(value) else None

@@ -1,0 +1,144 @@
+"""Makes scenarios of cases.
+
+    sender-i - left = bottleneck = right - receiver-i          the ACKs return over "back", which never is a bottleneck
+
+Two senders of one rate that feed a full queue keep in step for ever, and one gets everything: a property of clocks
+without any noise, not of TCP. So packets leave a sender's link late by up to the time that one takes on the bottleneck,
+and starts are drawn. Both engines draw from the same streams.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from daybreak.scenario import Rate, Scenario, Span
+
+from .suite import Case
+
+ACCESS_FACTOR = 4
+"""Rate of the hosts' links over that of the bottleneck: queues stand at the bottleneck, not in the hosts."""
+HEADERS = 52
+"""IPv4 and TCP headers with timestamps: an MTU of 1500 carries 1448 bytes of payload."""
+FRAMING = 38
+LONGEST = "60 s"
+BINS = 80
+"""About how many bins the transfer takes if nothing is lost."""
+
+
+def scenario(case: Case) -> Scenario:
+    """The scenario of a case; a seed makes a run of it. Raises ScenarioError."""
+    return Scenario.parse(_document(case), source=f'suite, scenario "{case.name}"')
+
+
+def bottlenecks(case: Case) -> tuple[str, ...]:
+    """The links whose queues are compared."""
+    return ("bottleneck",) if case.period is None else ("first", "second")
+
+
+def bin_width(case: Case) -> Span:
+    """Width of bins and samples: 1, 2 or 5 times a power of ten."""
+    whole = sum(_packet_time(case) * case.packets for _ in case.variants()) + 10 * int(case.rtt)
+    wanted = max(whole // BINS, 10**7)
+    power = 10 ** (len(str(wanted)) - 1)
+    return Span(next(step * power for step in (1, 2, 5, 10) if step * power >= wanted))
+
+
+def groups(case: Case) -> list[str]:
+    """The group of each flow: its variant, or its part where one is moved."""
+    variants = case.variants()
+    if case.period is None:
+        return variants
+    return ["main"] * (len(variants) - 1) + ["moved"]
+
+
+def _document(case: Case) -> dict[str, Any]:
+    variants = case.variants()
+    indices = range(len(variants))
+    pairs = zip(variants, groups(case), strict=True)
+    nodes = [{"name": f"{end}-{i}"} for end in ("sender", "receiver") for i in indices]
+    nodes += [{"name": name, "kind": "switch"} for name in ("left", "right")]
+    document: dict[str, Any] = {
+        "name": case.name,
+        "description": case.what,
+        "duration": LONGEST,
+        "stack": _stack(case),
+        "nodes": nodes,
+        "links": _links(case, len(variants)),
+        "flows": [_flow(case, i, variant, group) for i, (variant, group) in enumerate(pairs)],
+        "records": {
+            "bins": str(bin_width(case)),
+            "window": str(bin_width(case)),
+            "queues": str(bin_width(case)),
+            "sampled_queues": list(bottlenecks(case)),
+            "drops": False,
+            "circuits": False,
+        },
+    }
+    if case.period is not None:
+        document["timelines"] = [
+            {
+                "kind": "migrate", "group": "moved", "between": ["second", "first"], "period": str(case.period),
+                "night": str(case.night), "downtime": case.downtime,
+            }
+        ]  # fmt: skip
+    return document
+
+
+def _links(case: Case, pairs: int) -> list[dict[str, Any]]:
+    edge, middle = int(case.rtt) // 8, int(case.rtt) // 4
+    access = {"rate": str(_times(case.rate, ACCESS_FACTOR)), "delay": str(Span(edge)), "queue": "100000 packets"}
+    late = str(Span(_packet_time(case)))
+    links: list[dict[str, Any]] = [{"from": f"sender-{i}", "to": "left", "jitter": late} | access for i in range(pairs)]
+    far = round((case.far - 1) * int(case.rtt))
+    delays = dict.fromkeys(bottlenecks(case), middle)
+    delays[bottlenecks(case)[-1]] += far
+    links += [
+        {
+            "name": name, "from": "left", "to": "right", "duplex": False, "rate": str(case.rate),
+            "delay": str(Span(delay)), "queue": f"{case.queue_packets()} packets", "loss": case.loss,
+        }
+        for name, delay in delays.items()
+    ]  # fmt: skip
+    links.append(
+        {"name": "back", "from": "right", "to": "left", "duplex": False} | access | {"delay": str(Span(middle))}
+    )
+    links += [{"from": "right", "to": f"receiver-{i}"} | access for i in range(pairs)]
+    return links
+
+
+def _flow(case: Case, index: int, variant: str, group: str) -> dict[str, Any]:
+    flow: dict[str, Any] = {
+        "name": f"{group}-{index}",
+        "group": group,
+        "from": f"sender-{index}",
+        "to": f"receiver-{index}",
+        "variant": variant,
+        "size": f"{case.packets * (case.mtu - HEADERS)} B",
+        "start": {"uniform": ["0 s", str(_latest_start(case))]},
+    }
+    if case.period is not None and group == "main":
+        flow["via"] = "first"
+    return flow
+
+
+def _stack(case: Case) -> dict[str, Any]:
+    stack: dict[str, Any] = {"mtu": case.mtu}
+    if case.rmem is not None:
+        stack["tcp_rmem"] = [4096, min(131_072, case.rmem), case.rmem]
+    if case.wmem is not None:
+        stack["tcp_wmem"] = [4096, min(16_384, case.wmem), case.wmem]
+    return stack
+
+
+def _latest_start(case: Case) -> Span:
+    # A round-trip time tells flows apart; a timer tick of the kernel, which is a millisecond, tells runs apart.
+    return Span(max(int(case.rtt), 10**9))
+
+
+def _packet_time(case: Case) -> int:
+    """Picoseconds that a full packet takes on the bottleneck."""
+    return (case.mtu + FRAMING) * 8 * 10**12 // int(case.rate)
+
+
+def _times(rate: Rate, factor: int) -> Rate:
+    return Rate(min(int(rate) * factor, Rate.highest))

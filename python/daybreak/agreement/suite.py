@@ -1,0 +1,206 @@
+"""The suite as data: a table of families, each of which multiplies into cases.
+
+A case is one scenario with everything that its name says; `scenarios.scenario` makes it runnable.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+import tomllib
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from importlib.resources import files
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field, ValidationError, model_validator
+
+from daybreak.errors import ScenarioError, UnknownName
+from daybreak.scenario import QueueLimit, Rate, Span
+from daybreak.scenario.model import Model
+from daybreak.scenario.problems import scenario_error
+from daybreak.scenario.quantities import reject
+from daybreak.scenario.timelines import Downtime
+
+BUILT_IN = files(__package__).joinpath("suite.toml")
+
+
+def _short(value: object) -> str:
+    return str(value).replace(" ", "")
+
+
+_GROUP = re.compile(r"(?:(\d+) )?(\w+)")
+# The fields of which a family may have several values, with how a name shows them.
+_LABELS = {
+    "flows": lambda value: value.replace(" ", ""),
+    "rate": lambda value: _short(value).replace("bit/s", "").lower(),
+    "rtt": _short,
+    "buffer": lambda value: f"{value:g}bdp",
+    "mtu": lambda value: f"mtu{value}",
+    "packets": lambda value: f"{value}p",
+    "loss": lambda value: f"{value * 100:g}%",
+    "night": lambda value: f"night{_short(value) if value else 0}",
+    "downtime": str,
+    "period": lambda value: f"period{_short(value)}",
+    "far": lambda value: f"far{value:g}",
+}
+
+
+def _listed(value: Any) -> Any:
+    return value if isinstance(value, list | tuple) else (value,)
+
+
+class Case(Model):
+    """One scenario of the suite."""
+
+    name: str
+    """Unique name: the family's, and the values that tell it from the family's others."""
+    what: str
+    """What the family is about."""
+    flows: str
+    """Variants, as in "cubic", "cubic+reno", "8 cubic"."""
+    rate: Rate
+    """Rate of the bottleneck."""
+    rtt: Span = Field(gt=0)
+    """Base round-trip time without serialisation."""
+    buffer: float | None = Field(default=None, gt=0)
+    """Buffer of the bottleneck in bandwidth-delay products."""
+    queue: QueueLimit | None = None
+    """Buffer of the bottleneck, in place of `buffer`."""
+    mtu: int = Field(default=9000, ge=576, le=9000)
+    """Largest IP packet in bytes."""
+    packets: int = Field(ge=1, le=100_000)
+    """Size of each flow in full segments."""
+    loss: float = Field(default=0.0, ge=0, lt=1)
+    """Probability that the bottleneck loses a data packet."""
+    rmem: int | None = Field(default=None, ge=4096)
+    """Largest receive buffer in bytes."""
+    wmem: int | None = Field(default=None, ge=4096)
+    """Largest send buffer in bytes."""
+    period: Span | None = Field(default=None, gt=0)
+    """Time between two moves of the last flow."""
+    night: Span = Span(0)
+    """Time without a path at every move."""
+    downtime: Downtime = "drop"
+    """What becomes of packets in a night."""
+    far: float = Field(default=1.0, ge=1)
+    """Round-trip time of the second path over that of the first."""
+    is_quick: bool = False
+    """Whether it belongs to the quick subset."""
+
+    @model_validator(mode="after")
+    def _one_limit(self) -> Case:
+        if (self.buffer is None) == (self.queue is None):
+            raise reject("has no limit of the bottleneck: expected either buffer or queue")
+        if self.period is None and (self.night or self.far != 1.0):
+            raise reject("has a night or a far path: expected a period as well")
+        return self
+
+    def variants(self) -> list[str]:
+        """The variant of each flow, in the order of the flows."""
+        found: list[str] = []
+        for part in self.flows.split("+"):
+            match = _GROUP.fullmatch(part.strip())
+            if match is None:
+                raise ScenarioError(f'{self.name}: flows = "{self.flows}": expected variants such as "cubic+2 reno"')
+            found += [match[2]] * int(match[1] or 1)
+        return found
+
+    def queue_packets(self) -> int:
+        """Limit of the bottleneck in packets; at least two, since one lets no window grow."""
+        if self.queue is not None:
+            return int(self.queue)
+        assert self.buffer is not None
+        product_bytes = int(self.rate) * self.rtt.seconds / 8
+        return max(2, round(self.buffer * product_bytes / self.mtu))
+
+
+class Family(Model):
+    """One experiment: a case for every combination of its values."""
+
+    name: str = Field(pattern=r"^[a-z]+$")
+    """Unique name."""
+    what: str
+    """What it is about."""
+    flows: Annotated[tuple[str, ...], BeforeValidator(_listed)]
+    """As in a case, like all that follow."""
+    rate: Annotated[tuple[Rate, ...], BeforeValidator(_listed)]
+    """See `Case.rate`."""
+    rtt: Annotated[tuple[Span, ...], BeforeValidator(_listed)]
+    """See `Case.rtt`."""
+    buffer: Annotated[tuple[float | None, ...], BeforeValidator(_listed)] = (None,)
+    """See `Case.buffer`."""
+    queue: QueueLimit | None = None
+    """See `Case.queue`."""
+    mtu: Annotated[tuple[int, ...], BeforeValidator(_listed)] = (9000,)
+    """See `Case.mtu`."""
+    packets: Annotated[tuple[int, ...], BeforeValidator(_listed)]
+    """See `Case.packets`."""
+    loss: Annotated[tuple[float, ...], BeforeValidator(_listed)] = (0.0,)
+    """See `Case.loss`."""
+    rmem: int | None = None
+    """See `Case.rmem`."""
+    wmem: int | None = None
+    """See `Case.wmem`."""
+    period: Annotated[tuple[Span | None, ...], BeforeValidator(_listed)] = (None,)
+    """See `Case.period`."""
+    night: Annotated[tuple[Span, ...], BeforeValidator(_listed)] = (Span(0),)
+    """See `Case.night`."""
+    downtime: Annotated[tuple[Downtime, ...], BeforeValidator(_listed)] = ("drop",)
+    """See `Case.downtime`."""
+    far: Annotated[tuple[float, ...], BeforeValidator(_listed)] = (1.0,)
+    """See `Case.far`."""
+    quick: tuple[str, ...] = ()
+    """Names of the cases of the quick subset."""
+
+    def cases(self) -> Iterator[Case]:
+        """All combinations, the last field changing fastest. Raises ScenarioError."""
+        names = list(_LABELS)
+        varied = {name for name in names if len(getattr(self, name)) > 1}
+        # The variants are always in the name: they are what a reader looks for.
+        varied.add("flows")
+        for values in itertools.product(*(getattr(self, name) for name in names)):
+            chosen = dict(zip(names, values, strict=True))
+            name = "-".join([self.name, *(_LABELS[key](chosen[key]) for key in names if key in varied)])
+            shared = {"what": self.what, "queue": self.queue, "rmem": self.rmem, "wmem": self.wmem}
+            yield Case.model_validate({"name": name, "is_quick": name in self.quick} | shared | chosen)
+
+
+def load(path: str | Path | None = None) -> list[Case]:
+    """All cases of a suite file, or of the one that comes with Daybreak. Raises ScenarioError."""
+    source = Path(path) if path else BUILT_IN
+    try:
+        document = tomllib.loads(source.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ScenarioError(f"{source} cannot be read: {(error.strerror or str(error)).lower()}") from None
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ScenarioError(f"{source} is not valid TOML: {error}") from None
+    cases: list[Case] = []
+    for table in document.get("family", []):
+        try:
+            family = Family.model_validate(table)
+            made = list(family.cases())
+        except ValidationError as error:
+            raise scenario_error(error, table, f"{source}, family {table.get('name', '?')}") from None
+        for name in family.quick:
+            if name not in {case.name for case in made}:
+                known = ", ".join(case.name for case in made)
+                raise UnknownName(f'{source}: family {family.name}: quick = "{name}": expected one of {known}')
+        cases += made
+    if not cases:
+        raise ScenarioError(f"{source} is not a suite: it has no family")
+    names = [case.name for case in cases]
+    for name in names:
+        if names.count(name) > 1:
+            raise ScenarioError(f'{source}: two cases are called "{name}"')
+    return cases
+
+
+def chosen(cases: list[Case], *, quick: bool, only: str | None) -> list[Case]:
+    """The cases of the quick subset, or those whose name fits the pattern `only`. Raises UnknownName."""
+    found = [case for case in cases if (case.is_quick or not quick) and (only is None or fnmatchcase(case.name, only))]
+    if not found:
+        known = ", ".join(case.name for case in cases[:8])
+        raise UnknownName(f'only: no scenario of the suite fits "{only}" (there are {known} ...)')
+    return found

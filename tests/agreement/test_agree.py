@@ -1,0 +1,129 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from daybreak.agreement import agree, fidelity, result
+from daybreak.agreement.compare import PASS
+from daybreak.engines import ENGINES, run_many
+from daybreak.errors import EngineError, Interrupted, OutputError, ScenarioError
+
+ROOT = Path(__file__).parents[2]
+PROGRAMS = {"kernel": "a stand-in", "simulated": "this"}
+SUITE = """
+[[family]]
+name = "tiny"
+what = "Little flows"
+flows = ["cubic", "cubic+reno"]
+rate = "1 Gbit/s"
+rtt = "1 ms"
+buffer = 1
+packets = 200
+quick = ["tiny-cubic"]
+"""
+
+
+@pytest.fixture
+def suite(tmp_path: Path) -> Path:
+    path = tmp_path / "suite.toml"
+    path.write_text(SUITE)
+    return path
+
+
+class Counting:
+    """The simulator in place of both engines, which counts what it is asked to run."""
+
+    def __init__(self) -> None:
+        self.ran: list[tuple[str, str, int]] = []
+
+    def __call__(self, pairs, *, engine, **options):
+        pairs = list(pairs)
+        self.ran += [(engine, scenario.name, seed) for scenario, seed in pairs]
+        return run_many(pairs, engine="simulated", **options)
+
+
+def test_an_engine_agrees_with_itself(suite: Path, tmp_path: Path) -> None:
+    found = agree(suite, runs=2, out=tmp_path / "out", many=Counting(), programs=PROGRAMS)
+    assert {row["verdict"] for row in found.result["rows"]} == {PASS}
+    assert {row["difference"] for row in found.result["rows"]} == {0.0}
+    assert found.is_reached
+    assert json.loads((tmp_path / "out/agreement.json").read_text()) == found.result
+    page = (tmp_path / "out/index.html").read_text()
+    for name in ("tiny-cubic", "tiny-cubic+reno"):
+        assert f'<h3 id="{name}">' in page
+    assert page.count("data:image/png;base64,") == 2
+    assert "http" not in page.replace("http-equiv", "")
+
+
+def test_what_was_run_is_not_run_again(suite: Path, tmp_path: Path) -> None:
+    first, second, third = Counting(), Counting(), Counting()
+    agree(suite, quick=True, runs=1, out=tmp_path / "out", many=first, programs=PROGRAMS)
+    assert sorted(first.ran) == [("kernel", "tiny-cubic", 1), ("simulated", "tiny-cubic", 1)]
+    agree(suite, quick=True, runs=2, out=tmp_path / "out", many=second, programs=PROGRAMS)
+    assert sorted(second.ran) == [("kernel", "tiny-cubic", 2), ("simulated", "tiny-cubic", 2)]
+    # Another simulator does not make the kernel's runs again.
+    newer = PROGRAMS | {"simulated": "newer"}
+    agree(suite, quick=True, runs=2, out=tmp_path / "out", many=third, programs=newer)
+    assert sorted(third.ran) == [("simulated", "tiny-cubic", 1), ("simulated", "tiny-cubic", 2)]
+
+
+def test_an_interruption_keeps_what_is_finished(suite: Path, tmp_path: Path) -> None:
+    def interrupted(pairs, **options):
+        run_many(list(pairs)[:1], **(options | {"engine": "simulated"}))
+        raise Interrupted
+
+    with pytest.raises(Interrupted):
+        agree(suite, runs=1, out=tmp_path / "out", many=interrupted, programs=PROGRAMS)
+    rest = Counting()
+    agree(suite, runs=1, out=tmp_path / "out", many=rest, programs=PROGRAMS)
+    assert len(rest.ran) == 3
+
+
+def test_no_runs_are_refused(suite: Path, tmp_path: Path) -> None:
+    with pytest.raises(ScenarioError, match="runs: 0"):
+        agree(suite, runs=0, out=tmp_path / "out", programs=PROGRAMS)
+
+
+def test_what_is_no_result_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "agreement.json"
+    for text in ("{", "[]", "{}"):
+        path.write_text(text)
+        with pytest.raises(OutputError, match=r"agreement\.json"):
+            result.read(path)
+
+
+def test_a_page_is_filled_between_its_marks(suite: Path, tmp_path: Path) -> None:
+    found = agree(suite, runs=1, out=tmp_path / "out", many=Counting(), programs=PROGRAMS).result
+    page = "before\n<!-- agreement: targets -->\nold\n<!-- end -->\nafter\n"
+    filled = fidelity.fill(page, found)
+    assert filled.startswith("before\n") and filled.endswith("after\n")
+    assert "old" not in filled
+    assert "| fct: median absolute difference | at most 2 % | 0.0 % | 3 | pass |" in filled
+    assert fidelity.fill(filled, found) == filled
+    with pytest.raises(OutputError, match="nonsense"):
+        fidelity.fill("<!-- agreement: nonsense -->\n<!-- end -->", found)
+
+
+def test_the_documented_numbers_are_those_of_the_result() -> None:
+    page, source = ROOT / "docs/fidelity.md", ROOT / "docs/fidelity/agreement.json"
+    text = page.read_text()
+    assert fidelity.fill(text, result.read(source)) == text
+
+
+def kernel_is_there() -> bool:
+    if "kernel" not in ENGINES:
+        return False
+    from daybreak.agreement.agree import kernel_program
+
+    try:
+        return bool(kernel_program())
+    except EngineError:
+        return False
+
+
+@pytest.mark.skipif(not kernel_is_there(), reason="no kernel image or guest: see 'daybreak kernel doctor'")
+def test_the_kernel_and_the_model_agree_on_a_little_flow(suite: Path, tmp_path: Path) -> None:
+    found = agree(suite, quick=True, runs=1, out=tmp_path / "out")
+    by_metric = {row["metric"]: row for row in found.result["rows"]}
+    assert by_metric["fct"]["verdict"] == PASS
+    assert by_metric["fct"]["kernel"]["runs"] == 1

@@ -1,0 +1,96 @@
+from pathlib import Path
+
+import pytest
+from agreement import made_up
+
+from daybreak.agreement import causes, scenarios, suite, tolerances
+from daybreak.agreement.compare import METRICS
+from daybreak.errors import ScenarioError, UnknownName
+from daybreak.scenario.lowering import lower
+
+CASES = suite.load()
+
+
+def test_there_are_at_least_sixty_scenarios_and_a_quick_subset() -> None:
+    assert len(CASES) >= 60
+    assert 5 <= sum(case.is_quick for case in CASES) <= 8
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_every_scenario_lowers(case: suite.Case) -> None:
+    plan = lower(scenarios.scenario(case), 1).document
+    assert [flow["variant"] for flow in plan["flows"]] == case.variants()
+    limits = [queue["limit_packets"] for queue in plan["queues"]]
+    assert limits.count(case.queue_packets()) >= len(scenarios.bottlenecks(case))
+    assert all(flow["bytes"] == case.packets * (case.mtu - 52) for flow in plan["flows"])
+
+
+def test_seeds_draw_other_starts() -> None:
+    starts = {lower(scenarios.scenario(CASES[0]), seed).document["flows"][0]["start_ps"] for seed in range(1, 9)}
+    assert len(starts) == 8
+
+
+def test_what_the_suite_must_cover_is_there() -> None:
+    variants = {variant for case in CASES for variant in case.variants()}
+    assert {"reno", "cubic", "westwood", "bbr"} <= variants
+    assert min(case.buffer or 1 for case in CASES) == 0.1
+    assert max(case.buffer or 1 for case in CASES) == 5
+    assert min(int(case.rtt) for case in CASES) == 20 * 10**6
+    assert max(int(case.rtt) for case in CASES) == 100 * 10**9
+    assert min(int(case.rate) for case in CASES) == 10**8
+    assert max(int(case.rate) for case in CASES) == 10**11
+    assert {case.mtu for case in CASES} == {1500, 9000}
+    assert any(case.loss for case in CASES)
+    assert any(case.period and case.night for case in CASES)
+    assert any(case.period and not case.night for case in CASES)
+    assert any(case.far > 1 for case in CASES)
+    assert any(case.rmem for case in CASES)
+    assert any(case.wmem for case in CASES)
+    assert min(case.packets for case in CASES) == 1
+
+
+def test_a_family_multiplies(tmp_path: Path) -> None:
+    path = tmp_path / "suite.toml"
+    path.write_text(
+        '[[family]]\nname = "a"\nwhat = "b"\nflows = ["reno", "2 cubic"]\nrate = "1 Gbit/s"\n'
+        'rtt = ["1 ms", "2 ms"]\nbuffer = 1\npackets = 10\n'
+    )
+    cases = suite.load(path)
+    assert [case.name for case in cases] == ["a-reno-1ms", "a-reno-2ms", "a-2cubic-1ms", "a-2cubic-2ms"]
+    assert cases[2].variants() == ["cubic", "cubic"]
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ("buffer = 1\nspeed = 3", "has no key"),
+        ("buffer = 0", "buffer"),
+        ('buffer = 1\nqueue = "3 packets"', "expected either buffer or queue"),
+        ('buffer = 1\nquick = ["z"]', 'quick = "z"'),
+    ],
+)
+def test_what_is_wrong_in_a_suite_is_named(tmp_path: Path, line: str, sentence: str) -> None:
+    path = tmp_path / "suite.toml"
+    head = '[[family]]\nname = "a"\nwhat = "b"\nflows = "reno"\nrate = "1 Gbit/s"\nrtt = "1 ms"\npackets = 10\n'
+    path.write_text(head + line + "\n")
+    with pytest.raises(ScenarioError, match=sentence):
+        suite.load(path)
+
+
+def test_a_pattern_that_nothing_fits_is_an_error() -> None:
+    with pytest.raises(UnknownName, match="nothing-like-it"):
+        suite.chosen(CASES, quick=False, only="nothing-like-it")
+    assert [case.name for case in suite.chosen(CASES, quick=True, only="loss-*")] == ["loss-cubic-0.1%"]
+
+
+def test_bins_are_round_and_fit_the_transfer() -> None:
+    case = made_up.case()
+    # 8000 packets of 9038 bytes on the wire take 578 ms, ten round-trip times 40 ms: an eightieth is 7.7 ms.
+    assert str(scenarios.bin_width(case)) == "10 ms"
+
+
+def test_every_metric_has_a_tolerance_and_every_cause_a_scenario() -> None:
+    assert set(tolerances.load().metric) == set(METRICS)
+    names = [case.name for case in CASES]
+    for cause in causes.load():
+        assert any(causes.cause_of([cause], name, cause.metric) == cause.cause for name in names), cause.scenario
