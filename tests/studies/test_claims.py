@@ -61,7 +61,7 @@ def test_every_published_entry_has_a_claim_and_every_claim_an_entry(as_printed):
 def test_quick_leaves_out_what_needs_the_full_size():
     found = judged(synthetic.paper, "quick")
     left_out = {claim.id for claim in found.claims if claim.verdict == scoreboard.NOT_EVALUATED}
-    assert {"fig4.main_end.50ms", "table2.falls", "table2.constant"} <= left_out
+    assert {"fig4.main_end.50ms", "fig5.flatter", "fig5.rampup"} <= left_out
     assert all(claim.ours is None and claim.note for claim in found.claims if claim.id in left_out)
 
 

@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
+from matplotlib.ticker import MaxNLocator
 
 from daybreak.figures.shading import Shading
 from daybreak.figures.style import WIDTH_INCHES, colour, style
@@ -108,5 +109,6 @@ def draw(axes: Axes, panel: Panel, labels: dict[str, str]) -> list[Line2D | Patc
     if panel.shading:
         entries += panel.shading.draw(axes, end)
     axes.set_xlim(0, end)
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=6))
     axes.set_title(panel.title)
     return entries

@@ -44,9 +44,9 @@ class Shading:
         if end_s / self.period_s > 2 * MOST_BANDS:
             return []
         for start, end in self.bands(end_s):
-            axes.axvspan(start, end, color=DAY, linewidth=0, zorder=0)
+            axes.axvspan(start, end, color=DAY, linewidth=0, zorder=0, snap=False)
         for start, end in self.nights(end_s):
-            axes.axvspan(start, end, color=NIGHT, alpha=0.55, linewidth=0, zorder=0.1)
+            axes.axvspan(start, end, color=NIGHT, alpha=0.55, linewidth=0, zorder=0.1, snap=False)
         entries = [Patch(facecolor=DAY, label=self.shaded)]
         if self.night_s > 0:
             entries.append(Patch(facecolor=NIGHT, alpha=0.55, label="night"))

@@ -73,9 +73,10 @@ def write(board: Scoreboard, sections: Sequence[Section]) -> str:
     held = counts[PASS] + counts[SHAPE_PASS]
     parts = [
         "# The migration study, reproduced\n",
+        f"Made by `daybreak reproduce migration --{board.mode}`.\n",
         f"TCP flows that an optical switch moves between two links, engine `{board.engine}`, mode `{board.mode}`: "
         f"{board.seeds} runs of each setting, flows of {scale.pair_mib} MiB in figures 4 to 7 and "
-        f"{scale.single_mib} MiB in figure 3.\n",
+        f"{scale.single_mib} MiB in figure 3 ({scale.single_runs} runs), and {scale.group_runs} runs in Table II.\n",
         f"**{held} of {judged} claims hold**: {counts[PASS]} numbers within their tolerance and "
         f"{counts[MISS]} outside, {counts[SHAPE_PASS]} statements that hold and {counts[SHAPE_MISS]} that do not; "
         f"{counts[NOT_EVALUATED]} not evaluated. Tolerances were fixed before the first run.\n",

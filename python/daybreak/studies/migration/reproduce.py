@@ -86,8 +86,8 @@ def reproduce(
 
 def seeds_of(setting: Setting, scale: Scale, seeds: int | None) -> range:
     """The seeds of a setting: 1, 2, 3 ..."""
-    runs = scale.single_runs if setting.kind == "single" else scale.runs
-    return range(1, (seeds or runs) + 1)
+    runs = {"single": scale.single_runs, "pair": scale.runs, "groups": scale.group_runs}
+    return range(1, (seeds or runs[setting.kind]) + 1)
 
 
 def table_of_flows(measured: Measured) -> pl.DataFrame:
