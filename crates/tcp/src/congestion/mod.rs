@@ -167,7 +167,8 @@ pub struct AckSample {
     pub mss: u32,
     /// The ACK carries an ECN echo.
     pub ece: bool,
-    /// The ACK took the receive fast path: in-order, no SACK, nothing unusual.
+    /// The ACK took the receive fast path (header prediction): it advances, has the window of the ACK
+    /// before, no SACK, no ECN echo.
     pub is_fast_path: bool,
     /// Earliest time at which pacing lets the next segment leave (`tcp_wstamp_ns`); not after `now`
     /// when pacing holds nothing back.

@@ -76,6 +76,8 @@ impl std::ops::BitOr for AckFlags {
 pub(crate) struct Ack {
     pub flags: AckFlags,
     pub prior_una: u64,
+    /// It advances and says nothing else: header prediction took it (Linux's receive fast path).
+    pub is_predicted: bool,
     /// Lowest segment that this ACK SACKs after data above it.
     pub sack_reord: u64,
     /// Send times of the first and the last segment that it SACKs, if they were sent once.
@@ -130,6 +132,10 @@ impl Sender {
         let mut ack = Ack {
             flags: AckFlags::default(),
             prior_una,
+            is_predicted: acked > prior_una
+                && segment.window == self.snd_wnd
+                && segment.sack_count == 0
+                && segment.flags.0 & !Flags::PSH.0 == Flags::ACK.0,
             sack_reord: self.snd_nxt,
             first_sacked_us: None,
             last_sacked_us: 0,
@@ -456,7 +462,7 @@ impl Sender {
             snd_nxt: self.snd_nxt,
             mss: self.mss,
             ece: ack.flags.any(AckFlags::ECE),
-            is_fast_path: !ack.flags.any(AckFlags::ALERT) && path.state == CaState::Open,
+            is_fast_path: ack.is_predicted,
             earliest_departure: path.pacing.departure,
         }
     }

@@ -39,7 +39,8 @@ impl Sender {
         self.retransmits = 0;
         self.window_probes = 0;
         self.window_seq = segment.seq;
-        if self.snd_wnd != segment.window {
+        let is_predicted = self.snd_wnd == segment.window;
+        if !is_predicted {
             self.snd_wnd = segment.window;
             self.max_window = self.max_window.max(segment.window);
         }
@@ -110,7 +111,7 @@ impl Sender {
             snd_nxt: self.snd_nxt,
             mss: self.mss,
             ece: false,
-            is_fast_path: true,
+            is_fast_path: is_predicted,
             earliest_departure: path.pacing.departure,
         };
         self.rule.on_ack_sample(&mut self.path.window, &sample);

@@ -153,3 +153,9 @@ fn reordering_is_undone_and_then_waited_for() {
     assert_eq!((connection.counters().retransmits, connection.counters().spurious), (10, 1));
     assert_eq!(connection.reordering(), 42);
 }
+
+#[test]
+fn westwoods_estimate_after_one_loss() {
+    let connection = replay("one_loss.csv", "westwood");
+    assert_eq!((connection.counters().retransmits, connection.ssthresh()), (1, 14));
+}
