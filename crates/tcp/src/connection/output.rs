@@ -94,12 +94,16 @@ impl Connection {
         self.count_host_queue();
     }
 
-    /// The next full segment of a burst: what it acknowledges has not changed since the last one.
+    /// The next full segment of a burst.
     #[inline(never)]
     fn write_ready(&mut self) {
+        if self.sender.begins_burst() {
+            self.begin_ready();
+        }
         let (seq, push) = self.sender.push_ready();
         let out = &mut self.out;
         out.seq = seq;
+        // What it acknowledges has not changed since the last one.
         out.flags = Flags(out.flags.0 & (Flags::ACK.0 | Flags::ECE.0));
         if push {
             out.flags = out.flags.with(Flags::PSH);
@@ -111,6 +115,16 @@ impl Connection {
         }
         self.sender.counters.segments += 1;
         self.count_host_queue();
+    }
+
+    #[inline]
+    fn begin_ready(&mut self) {
+        self.write_common(0);
+        self.out.len = self.sender.mss;
+        if self.sender.ecn.active {
+            self.out.ecn = Ecn::Ect0;
+        }
+        self.receiver.on_data_sent(self.sender.clock.now);
     }
 
     #[inline(never)]

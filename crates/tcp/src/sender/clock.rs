@@ -25,6 +25,14 @@ pub(crate) struct Clock {
     timestamp_end_ps: u64,
 }
 
+/// The last answer of [`Clock::jiffies_near`], and for which microseconds it holds.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Memo {
+    above_us: u64,
+    up_to_us: u64,
+    jiffies: u64,
+}
+
 impl Clock {
     pub fn new(jiffy: Duration, timestamp_tick: Duration) -> Self {
         let jiffy_ps = jiffy.as_ps().max(1);
@@ -87,6 +95,22 @@ impl Clock {
         jiffies * self.jiffy_ps / PS_PER_US
     }
 
+    /// [`Clock::jiffies_in`] of a value that changes little from call to call.
+    #[inline]
+    pub fn jiffies_near(&self, us: u64, memo: &mut Memo) -> u64 {
+        if us <= memo.above_us || us > memo.up_to_us {
+            *memo = self.bracket(us);
+        }
+        memo.jiffies
+    }
+
+    #[cold]
+    fn bracket(&self, us: u64) -> Memo {
+        let jiffies = self.jiffies_in(us);
+        let above_us = if jiffies == 0 { 0 } else { self.us_in(jiffies - 1) };
+        Memo { above_us, up_to_us: self.us_in(jiffies), jiffies }
+    }
+
     /// At least the microseconds of `jiffies`, without a division.
     #[inline]
     pub fn us_within(&self, jiffies: u64) -> u64 {
@@ -118,5 +142,12 @@ mod tests {
         assert_eq!(clock.expiry(1_000), Instant::ZERO + Duration::from_ms(1_024));
         assert_eq!(clock.jiffies_in(1), 1);
         assert_eq!(clock.jiffies_in(2_000), 2);
+        for hz in [100, 250, 300, 1_000] {
+            let clock = Clock::new(Duration::from_ps(1_000_000_000_000 / hz), Duration::from_ms(1));
+            let mut memo = Memo::default();
+            for us in [1, 999, 1_000, 1_001, 3_333, 3_334, 6_666, 6_667, 10_000, 10_001, 0, 4_000, 200_041] {
+                assert_eq!(clock.jiffies_near(us, &mut memo), clock.jiffies_in(us), "{us} us at {hz} Hz");
+            }
+        }
     }
 }

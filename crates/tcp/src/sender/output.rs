@@ -90,7 +90,7 @@ impl Sender {
             return Some(outgoing);
         }
         let outgoing = self.push_new(len, fin);
-        self.ready = self.following();
+        self.ready = self.following(1);
         Some(outgoing)
     }
 
@@ -100,9 +100,10 @@ impl Sender {
         self.buffer.is_complete() && left <= u64::from(self.mss - self.option_len)
     }
 
-    /// How many full segments may follow the one that was just sent, for the same reasons.
+    /// How many full segments may follow what was just sent, for the same reasons: `on_way` segments
+    /// of it are not in the host's queue yet.
     #[inline]
-    fn following(&self) -> u32 {
+    fn following(&self, on_way: u64) -> u32 {
         let path = &self.path;
         let mut segments = u64::from(path.window.cwnd.saturating_sub(path.in_flight()));
         if segments == 0 || path.window.is_paced {
@@ -110,7 +111,7 @@ impl Sender {
         }
         let mss = u64::from(self.mss);
         // The last segment may not be full, or carry the FIN: it is looked at by itself.
-        let data = (self.buffer.write_seq - self.snd_nxt).saturating_sub(1);
+        let data = self.buffer.write_seq.saturating_sub(self.snd_nxt + 1);
         if segments * mss > data {
             segments = data / mss;
         }
@@ -118,7 +119,21 @@ impl Sender {
         if segments * mss > window {
             segments = window / mss;
         }
-        segments.min(self.small_queue_room()) as u32
+        segments.min(self.small_queue_room(on_way)) as u32
+    }
+
+    /// After a plain ACK: the full segments that may go out at once.
+    #[inline]
+    pub(crate) fn plan_burst(&mut self) {
+        if self.path.packets_out > 0 && self.option_len == 0 && !self.builds_bursts() {
+            self.ready = self.following(0);
+        }
+    }
+
+    /// The first segment of a burst is about to go.
+    #[inline]
+    pub(crate) fn begins_burst(&self) -> bool {
+        self.burst == 0
     }
 
     /// Sends one of the segments that [`Sender::ready`] counts; returns its sequence number and PSH.
@@ -176,8 +191,6 @@ impl Sender {
             self.small_end = self.snd_nxt;
         }
         self.fin_sent |= fin;
-        self.last_sent = self.clock.now;
-        self.last_sent_jiffies = self.clock.jiffies;
         self.started_from_idle |= idle;
         self.burst += 1;
         Outgoing { seq, len, fin, push, is_new: true }
@@ -197,6 +210,8 @@ impl Sender {
             return self.end_frto_burst(burst);
         }
         if burst > 0 {
+            self.last_sent = self.clock.now;
+            self.last_sent_jiffies = self.clock.jiffies;
             if self.path.in_cwnd_reduction() {
                 self.path.prr.out += burst;
             }
@@ -225,6 +240,8 @@ impl Sender {
     fn end_frto_burst(&mut self, burst: u32) -> Option<Outgoing> {
         self.resend = Resend::Lost;
         if self.snd_nxt > self.path.high_seq {
+            self.last_sent = self.clock.now;
+            self.last_sent_jiffies = self.clock.jiffies;
             if burst > 0 && self.timer.kind == TimerKind::LossProbe {
                 self.rearm_rto();
             }
@@ -344,6 +361,8 @@ impl Sender {
             // Counted here: the probe does not end a burst.
             let burst = std::mem::take(&mut self.burst);
             self.started_from_idle = false;
+            self.last_sent = self.clock.now;
+            self.last_sent_jiffies = self.clock.jiffies;
             let full = self.path.in_flight() >= self.path.window.cwnd;
             self.validate_cwnd(full);
             if self.path.in_cwnd_reduction() {
@@ -386,6 +405,8 @@ impl Sender {
             return Outgoing { seq: self.snd_una - 1, len: 0, fin: false, push: false, is_new: false };
         }
         let outgoing = self.push_new(len, false);
+        self.last_sent = self.clock.now;
+        self.last_sent_jiffies = self.clock.jiffies;
         self.burst = 0;
         self.started_from_idle = false;
         self.set_timer(TimerKind::Retransmit, self.path.rtt.rto);

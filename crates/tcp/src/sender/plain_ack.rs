@@ -122,5 +122,6 @@ impl Sender {
         self.rule.on_ack(&mut self.path.window, &sample);
         self.path.usage.stamp = self.clock.jiffies;
         self.update_pacing_rate();
+        self.plan_burst();
     }
 }

@@ -5,7 +5,7 @@
 //! falls by a quarter a round trip; and a falling RTT counts for an eighth only, so that a sudden
 //! drop does not raise the timeout. The variance term is not multiplied by four again.
 
-use super::clock::Clock;
+use super::clock::{Clock, Memo};
 
 /// Smoothed RTT, its variance, and the timeout that follows.
 #[derive(Clone, Debug)]
@@ -25,6 +25,9 @@ pub(crate) struct Rtt {
     pub rto: u64,
     /// The same in microseconds.
     rto_us: u64,
+    rto_memo: Memo,
+    /// Two smoothed RTTs in jiffies.
+    double_memo: Memo,
     rto_max: u64,
     /// Timeouts in a row without a new RTT sample.
     pub backoff: u32,
@@ -42,6 +45,8 @@ impl Rtt {
             round_end: 0,
             rto: rto_initial.min(rto_max),
             rto_us: clock.us_in(rto_initial.min(rto_max)),
+            rto_memo: Memo::default(),
+            double_memo: Memo::default(),
             rto_max,
             backoff: 0,
         }
@@ -56,6 +61,11 @@ impl Rtt {
     #[inline]
     pub fn srtt_us(&self) -> u32 {
         self.srtt_x8 >> 3
+    }
+    /// Twice the smoothed RTT in jiffies.
+    #[inline]
+    pub fn double_jiffies(&mut self, clock: &Clock) -> u64 {
+        clock.jiffies_near(u64::from(self.srtt_x8 >> 2), &mut self.double_memo)
     }
     /// Floor of the variance term.
     #[inline]
@@ -97,7 +107,7 @@ impl Rtt {
             }
         }
         let rto_us = u64::from(self.srtt_x8 >> 3) + u64::from(self.rttvar_us);
-        let rto = clock.jiffies_in(rto_us).min(self.rto_max);
+        let rto = clock.jiffies_near(rto_us, &mut self.rto_memo).min(self.rto_max);
         if rto != self.rto {
             self.rto = rto;
             self.rto_us = clock.us_in(rto);

@@ -76,14 +76,15 @@ impl Sender {
         self.small_queue.held < SEGMENT_OVERHEAD
     }
 
-    /// Full segments that may follow the one on its way to the host's queue before that holds too much.
+    /// Full segments that may go to the host's queue before it holds too much, when `on_way` full
+    /// segments are on their way to it.
     #[inline]
-    pub(crate) fn small_queue_room(&self) -> u64 {
+    pub(crate) fn small_queue_room(&self, on_way: u64) -> u64 {
         let Some(most) = self.limit_output else { return u64::MAX };
         let charge = u64::from(self.mss) + self.segment_overhead;
         let rate = self.path.window.pacing_rate.as_bytes_per_sec();
         let limit = (2 * charge).max(rate >> 10).min(most);
-        let held = self.small_queue.held + charge;
+        let held = self.small_queue.held + on_way * charge;
         if held > limit { 0 } else { (limit - held) / charge + 1 }
     }
 

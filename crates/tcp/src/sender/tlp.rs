@@ -3,6 +3,8 @@
 //! The probe timeout is two smoothed RTTs and two jiffies, or, with one segment out, the delayed-ACK
 //! allowance of `rto_min` instead of the jiffies; never later than the RTO.
 
+use daybreak_units::Instant;
+
 use super::Sender;
 use super::timer::{TIMEOUT_MIN, TimerKind};
 use crate::congestion::CaState;
@@ -31,8 +33,7 @@ impl Sender {
         {
             return false;
         }
-        let srtt_x8 = path.rtt.srtt_x8();
-        let mut jiffies = if srtt_x8 == 0 {
+        let mut jiffies = if path.rtt.srtt_x8() == 0 {
             self.rto_initial
         } else {
             let slack = if path.packets_out == 1 {
@@ -40,10 +41,10 @@ impl Sender {
             } else {
                 TIMEOUT_MIN
             };
-            self.clock.jiffies_in(u64::from(srtt_x8 >> 2)) + slack
+            self.path.rtt.double_jiffies(&self.clock) + slack
         };
         if advancing {
-            jiffies = jiffies.min(path.rtt.rto);
+            jiffies = jiffies.min(self.path.rtt.rto);
         } else {
             let left_us = self.rto_left_us();
             // The division is only worth it when the RTO may come first.
@@ -51,6 +52,15 @@ impl Sender {
                 jiffies = jiffies.min(self.clock.jiffies_in(left_us as u64));
             }
         }
+        if self.timer.kind == TimerKind::LossProbe
+            && self.timer.at != Instant::NEVER
+            && self.armed == (self.clock.jiffies, jiffies)
+            && !self.path.window.is_paced
+        {
+            // The same tick as last time: the timer stands as it is.
+            return true;
+        }
+        self.armed = (self.clock.jiffies, jiffies);
         self.set_timer(TimerKind::LossProbe, jiffies);
         true
     }
