@@ -101,8 +101,13 @@ impl Config {
     /// The timestamp option's clock (RFC 7323, section 5.4) at `now`: ticks since the start, and one,
     /// since a segment without the option has `ts_val` 0.
     pub fn timestamp(&self, now: Instant) -> u32 {
-        (now.as_ps() / self.timestamp_tick.as_ps().max(1)) as u32 + 1
+        timestamp(self.timestamp_tick, now)
     }
+}
+
+/// [`Config::timestamp`] of a clock with this tick.
+pub(crate) fn timestamp(tick: Duration, now: Instant) -> u32 {
+    ((now.as_ps() / tick.as_ps().max(1)) as u32).wrapping_add(1)
 }
 
 impl Default for Config {

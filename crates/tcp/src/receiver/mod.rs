@@ -20,7 +20,7 @@ use self::ack_policy::{AckPolicy, Arrival, Decision, ECN_QUICKACKS, MAX_QUICKACK
 use self::reassembly::OutOfOrder;
 use self::sack_list::{Dsack, SackList};
 use self::window::{ReceiveWindow, buffer_size, truesize};
-use crate::config::Config;
+use crate::config::{Config, timestamp};
 use crate::{Ecn, Flags, SackBlock, Segment};
 
 mod ack_policy;
@@ -114,7 +114,7 @@ pub struct Receiver {
     dsack_enabled: bool,
     /// Last answer to a segment without data from outside the window.
     last_invalid: Option<Instant>,
-    config: Config,
+    timestamp_tick: Duration,
     counters: ReceiverCounters,
 }
 
@@ -144,7 +144,7 @@ impl Receiver {
             ect_seen: false,
             dsack_enabled: config.dsack,
             last_invalid: None,
-            config: config.clone(),
+            timestamp_tick: config.timestamp_tick,
             counters: ReceiverCounters::default(),
         }
     }
@@ -597,9 +597,9 @@ impl Receiver {
         if segment.sequence_len() < u64::from(self.policy.rcv_mss()) {
             return;
         }
-        let ticks = self.config.timestamp(now).wrapping_sub(segment.ts_ecr);
+        let ticks = timestamp(self.timestamp_tick, now).wrapping_sub(segment.ts_ecr);
         if ticks < i32::MAX as u32 {
-            let tick_us = self.config.timestamp_tick.as_us();
+            let tick_us = self.timestamp_tick.as_us();
             self.window.rtt_by_timestamp(u64::from(ticks.max(1)) * tick_us);
         }
     }
