@@ -4,6 +4,7 @@
 mod network;
 
 use daybreak_tcp::config::{Config, EcnMode};
+use daybreak_tcp::{Flags, SackBlock, Segment};
 use daybreak_units::{Duration, Rate};
 use network::{Network, World};
 use proptest::prelude::*;
@@ -86,5 +87,49 @@ proptest! {
         prop_assert!(world.ends[0].is_closed(), "{:?}", world.ends[0].state());
         prop_assert!(world.ends[1].is_closed(), "{:?}", world.ends[1].state());
         prop_assert_eq!(world.ends[0].outstanding(), [0, 0, 0, 0]);
+    }
+}
+
+/// An ACK as a broken or hostile peer might send it.
+fn forged() -> impl Strategy<Value = (u64, u64, u32, u32, Vec<(u64, u64)>, bool)> {
+    let edge = prop_oneof![0u64..60_000, (0u64..42).prop_map(|n| 1 + n * 1448)];
+    let block = (edge.clone(), edge.clone());
+    (0u64..2_000, edge, 0u32..200_000, 0u32..3, prop::collection::vec(block, 0..4), any::<bool>())
+}
+
+proptest! {
+    #![proptest_config(fixed(2_000))]
+
+    /// Whatever a peer acknowledges, the counts add up and the sender goes on.
+    #[test]
+    fn forged_acknowledgements_do_no_harm(
+        acks in prop::collection::vec(forged(), 1..60),
+        config in configs(),
+        variant in prop::sample::select(vec!["reno", "cubic", "bbr"]),
+    ) {
+        let mut world = World::new(config, Config::default(), variant, Network::default(), 1);
+        world.ends[0].open(world.now);
+        world.ends[0].write(world.now, u64::MAX);
+        world.flush(0);
+        while !world.ends[0].is_established() {
+            prop_assert!(world.step());
+        }
+        for (after_us, ack, window, data, blocks, ece) in acks {
+            let now = world.now + Duration::from_us(after_us * 100);
+            if world.ends[0].poll_timeout() <= now {
+                world.ends[0].on_timeout(now);
+            }
+            let mut segment = Segment { seq: 1, ack, window, len: data, flags: Flags::ACK, ..Segment::default() };
+            if ece {
+                segment.flags = segment.flags.with(Flags::ECE);
+            }
+            for (n, (start, end)) in blocks.iter().enumerate() {
+                segment.sack[n] = SackBlock { start: *start, end: *end };
+                segment.sack_count = n as u8 + 1;
+            }
+            world.now = now;
+            world.ends[0].on_segment(now, &segment);
+            world.flush(0);
+        }
     }
 }
