@@ -86,3 +86,24 @@ fn reno_overshoots_twice() {
     assert!((seen[1].0 - 8.2).abs() < 0.1 && (seen[2].0 - 14.4).abs() < 0.1, "{seen:?}");
     assert_eq!((lab.drops, lab.ends[0].counters().retransmits), (66, 66));
 }
+
+/// 1 Gbit/s, 10 ms, MTU 1500, a queue of one product (830). The kernel, CUBIC: HyStart leaves slow start
+/// at 1076 after 86 ms, one loss event at 249 ms with 83 losses, `ssthresh` 1217; Reno: loses half of a
+/// window of 3316 at 115 ms and some of its retransmissions at 155 ms, 1659 in all.
+#[test]
+fn a_metropolitan_path() {
+    let metro = |variant| Setup { variant, mtu: 1_500, limit: 830, bytes: 268_435_456, ..Setup::default() };
+    for (variant, losses, expected) in [
+        ("cubic", 83, [(85.6, 1_076), (249.0, 1_217)]),
+        ("reno", 1_659, [(115.3, 1_657), (155.4, 828)]),
+    ] {
+        let mut lab = Lab::new(metro(variant));
+        finished_within(lab.run(), 2_320.95, 0.1);
+        let seen = &thresholds(&lab)[1..];
+        assert_eq!(seen.len(), 2, "{variant}: {seen:?}");
+        for (ours, kernel) in seen.iter().zip(expected) {
+            assert!((ours.0 - kernel.0).abs() < 0.5 && ours.1 == kernel.1, "{variant}: {ours:?}, {kernel:?}");
+        }
+        assert_eq!((lab.drops, lab.ends[0].counters().retransmits), (losses, losses), "{variant}");
+    }
+}
