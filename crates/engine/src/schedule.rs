@@ -1,9 +1,10 @@
 //! The event queue: a wheel of time slots.
 //!
-//! Events of the slot in hand are sorted and taken one by one; events of the slots ahead hang in
-//! unsorted lists, found by a bitmap; events beyond the wheel wait in a binary heap. Inserting costs
-//! a few instructions whatever the number of events. The slot width follows the density of events,
-//! from nothing but the events themselves, so a run stays reproducible.
+//! A slot is so short that it mostly holds one event; a bitmap finds the next one. Where there are
+//! more they hang in a list, which is sorted when its turn comes. Events beyond the wheel wait in a
+//! binary heap. So inserting and taking cost a few instructions whatever the number of events. The
+//! slot width follows the density of events, from nothing but the events, so that a run stays
+//! reproducible.
 //!
 //! Source of the idea: Brown, "Calendar Queues", CACM 1988; Varghese and Lauck, "Hashed and
 //! Hierarchical Timing Wheels", SOSP 1987.
@@ -75,12 +76,12 @@ impl Event {
     }
 }
 
-const SLOTS: usize = 32768;
+const SLOTS: usize = 65536;
 const WORDS: usize = SLOTS / 64;
 /// End of a list.
 const NIL: u32 = u32::MAX;
-/// Events that a slot holds on average once the width has adapted.
-const EVENTS_PER_SLOT: u64 = 1;
+/// Slots for each event, at least, once the width has adapted: most events then have a slot alone.
+const SLOTS_PER_EVENT: u64 = 2;
 /// Width at the start: 2^20 ps, about a microsecond.
 const FIRST_SHIFT: u32 = 20;
 const SHIFTS: std::ops::RangeInclusive<u32> = 6..=36;
@@ -90,6 +91,7 @@ const LOOK: u64 = 1 << 16;
 /// A slot with more events is sorted by more than insertion.
 const INSERTION_LIMIT: usize = 24;
 
+/// A further event of a slot.
 #[derive(Clone, Copy, Debug)]
 struct Node {
     event: Event,
@@ -104,16 +106,18 @@ pub(crate) struct EventQueue {
     /// Number of the slot in hand: time >> shift.
     slot: u64,
     shift: u32,
-    /// First free node.
-    free: u32,
-    nodes: Vec<Node>,
-    /// First node of each slot's list.
-    heads: Box<[u32; SLOTS]>,
-    /// A bit for every slot that has a list.
+    /// A bit for every slot that has an event.
     occupied: Box<[u64; WORDS]>,
-    far: BinaryHeap<Reverse<Event>>,
+    /// The first event of each slot.
+    slots: Box<[Event; SLOTS]>,
     /// Slot of the first event in `far`.
     far_slot: u64,
+    /// A bit for every slot that has more than one event, and the lists of these.
+    crowded: Box<[u64; WORDS]>,
+    lists: Box<[u32; SLOTS]>,
+    nodes: Vec<Node>,
+    free: u32,
+    far: BinaryHeap<Reverse<Event>>,
     /// Events added since the last look at the density, when that was, and how many make the next.
     added: u64,
     look_started: u64,
@@ -126,12 +130,14 @@ impl EventQueue {
             current: Vec::with_capacity(64),
             slot: 0,
             shift: FIRST_SHIFT,
-            free: NIL,
-            nodes: Vec::with_capacity(1024),
-            heads: vec![NIL; SLOTS].try_into().expect("the length is that of the array"),
             occupied: Box::new([0; WORDS]),
-            far: BinaryHeap::new(),
+            slots: boxed(Event { ps: 0, key: 0 }),
             far_slot: u64::MAX,
+            crowded: Box::new([0; WORDS]),
+            lists: boxed(NIL),
+            nodes: Vec::with_capacity(1024),
+            free: NIL,
+            far: BinaryHeap::new(),
             added: 0,
             look_started: 0,
             look_interval: FIRST_LOOK,
@@ -143,16 +149,14 @@ impl EventQueue {
     pub(crate) fn push(&mut self, event: Event) {
         self.added += 1;
         let slot = event.ps >> self.shift;
-        let ahead = slot.wrapping_sub(self.slot);
+        let index = slot as usize % SLOTS;
+        let bit = 1 << (index % 64);
+        let word = &mut self.occupied[index / 64];
         // Slots 1 to SLOTS - 1 ahead; the slot in hand and those behind wrap around.
-        if ahead.wrapping_sub(1) < SLOTS as u64 - 1 && self.free != NIL {
-            let index = slot as usize % SLOTS;
-            let free = self.free;
-            let node = &mut self.nodes[free as usize];
-            self.free = node.next;
-            *node = Node { event, next: self.heads[index] };
-            self.heads[index] = free;
-            self.occupied[index / 64] |= 1 << (index % 64);
+        let ahead = slot.wrapping_sub(self.slot);
+        if ahead.wrapping_sub(1) < SLOTS as u64 - 1 && *word & bit == 0 {
+            *word |= bit;
+            self.slots[index] = event;
         } else {
             self.push_elsewhere(event, slot);
         }
@@ -161,11 +165,23 @@ impl EventQueue {
     /// Takes the first event.
     #[inline(always)]
     pub(crate) fn pop(&mut self) -> Option<Event> {
-        let first = self.current.pop();
-        if first.is_some() {
-            return first;
+        if self.current.is_empty() {
+            let from = self.slot + 1;
+            let start = from as usize % SLOTS;
+            let here = self.occupied[start / 64] >> (start % 64);
+            let slot = from + u64::from(here.trailing_zeros());
+            if here != 0 && slot < self.far_slot {
+                let index = slot as usize % SLOTS;
+                let bit = 1 << (index % 64);
+                if self.crowded[index / 64] & bit == 0 {
+                    self.occupied[index / 64] ^= bit;
+                    self.slot = slot;
+                    return Some(self.slots[index]);
+                }
+            }
+            return self.advance();
         }
-        self.advance()
+        self.current.pop()
     }
 
     /// Every pending event, in no particular order.
@@ -173,17 +189,23 @@ impl EventQueue {
         self.gather()
     }
 
-    /// The rarer cases: the slot in hand, a slot beyond the wheel, or no free node.
+    /// The rarer cases: the slot in hand, a slot that has an event, or one beyond the wheel.
     #[inline(never)]
     fn push_elsewhere(&mut self, event: Event, slot: u64) {
         if slot <= self.slot {
             insert_latest_first(&mut self.current, event);
         } else if slot - self.slot < SLOTS as u64 {
             let index = slot as usize % SLOTS;
-            let node = Node { event, next: self.heads[index] };
-            self.heads[index] = self.nodes.len() as u32;
-            self.nodes.push(node);
-            self.occupied[index / 64] |= 1 << (index % 64);
+            self.crowded[index / 64] |= 1 << (index % 64);
+            let node = Node { event, next: self.lists[index] };
+            self.lists[index] = if self.free == NIL {
+                self.nodes.push(node);
+                (self.nodes.len() - 1) as u32
+            } else {
+                let free = self.free;
+                self.free = std::mem::replace(&mut self.nodes[free as usize], node).next;
+                free
+            };
         } else {
             self.far_slot = self.far_slot.min(slot);
             self.far.push(Reverse(event));
@@ -206,17 +228,7 @@ impl EventQueue {
         }
         self.slot = slot;
         if near == slot {
-            let index = slot as usize % SLOTS;
-            let at = std::mem::replace(&mut self.heads[index], NIL);
-            self.occupied[index / 64] &= !(1 << (index % 64));
-            let node = &mut self.nodes[at as usize];
-            let next = std::mem::replace(&mut node.next, self.free);
-            self.free = at;
-            if next == NIL && self.far_slot != slot {
-                return Some(node.event);
-            }
-            self.current.push(node.event);
-            self.take_list(next);
+            self.take_slot(slot as usize % SLOTS);
         }
         if self.far_slot == slot {
             self.take_far();
@@ -224,9 +236,17 @@ impl EventQueue {
         self.current.pop()
     }
 
-    /// Sorts the rest of a slot's list into hand.
+    /// Sorts the events of a slot into hand.
     #[inline]
-    fn take_list(&mut self, mut at: u32) {
+    fn take_slot(&mut self, index: usize) {
+        let bit = 1 << (index % 64);
+        self.occupied[index / 64] &= !bit;
+        self.current.push(self.slots[index]);
+        if self.crowded[index / 64] & bit == 0 {
+            return;
+        }
+        self.crowded[index / 64] &= !bit;
+        let mut at = std::mem::replace(&mut self.lists[index], NIL);
         while at != NIL {
             let node = &mut self.nodes[at as usize];
             let event = node.event;
@@ -259,7 +279,7 @@ impl EventQueue {
         }
     }
 
-    /// The first slot after the one in hand that has a list, or `u64::MAX`.
+    /// The first slot after the one in hand that has an event, or `u64::MAX`.
     #[inline]
     fn next_occupied(&self) -> u64 {
         let from = self.slot + 1;
@@ -284,7 +304,7 @@ impl EventQueue {
     #[cold]
     fn look_at_density(&mut self) {
         let now = self.slot << self.shift;
-        let width = (now - self.look_started).saturating_mul(EVENTS_PER_SLOT) / self.added;
+        let width = (now - self.look_started) / (self.added * SLOTS_PER_EVENT);
         let shift = width.max(1).ilog2().clamp(*SHIFTS.start(), *SHIFTS.end());
         self.look_started = now;
         self.look_interval = (self.look_interval * 4).min(LOOK);
@@ -303,21 +323,21 @@ impl EventQueue {
 
     /// Takes everything out.
     fn gather(&mut self) -> Vec<Event> {
-        let mut events = std::mem::take(&mut self.current);
-        for head in self.heads.iter_mut() {
-            let mut at = std::mem::replace(head, NIL);
-            while at != NIL {
-                events.push(self.nodes[at as usize].event);
-                at = self.nodes[at as usize].next;
+        for index in 0..SLOTS {
+            if self.occupied[index / 64] >> (index % 64) & 1 == 1 {
+                self.take_slot(index);
             }
         }
-        self.occupied.fill(0);
-        self.nodes.clear();
-        self.free = NIL;
+        let mut events = std::mem::take(&mut self.current);
         events.extend(std::mem::take(&mut self.far).into_iter().map(|Reverse(event)| event));
         self.far_slot = u64::MAX;
         events
     }
+}
+
+/// An array that is made where it stays: it is too large for the stack.
+fn boxed<T: Clone>(value: T) -> Box<[T; SLOTS]> {
+    vec![value; SLOTS].try_into().unwrap_or_else(|_| unreachable!("the length is that of the array"))
 }
 
 /// Inserts where the order is kept; lists hold the newest event first, which mostly is the latest
