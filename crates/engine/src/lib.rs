@@ -8,6 +8,7 @@ mod alarm;
 pub mod benchmarks;
 mod capture;
 mod error;
+mod lookahead;
 pub mod plan;
 pub mod recorder;
 mod schedule;

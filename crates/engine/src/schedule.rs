@@ -184,6 +184,31 @@ impl EventQueue {
         self.current.pop()
     }
 
+    /// The slot in hand.
+    #[inline(always)]
+    pub(crate) fn slot(&self) -> u64 {
+        self.slot
+    }
+
+    /// The first event of the next slot behind `slot` that has one, and that slot. Only a hint: it may
+    /// look no further than the next few slots.
+    #[inline(always)]
+    pub(crate) fn peek_behind(&self, slot: u64) -> Option<(u64, Event)> {
+        let from = slot.max(self.slot) + 1;
+        let start = from as usize % SLOTS;
+        let mut distance = self.occupied[start / 64] >> (start % 64);
+        let mut base = from;
+        if distance == 0 {
+            base = (from / 64 + 1) * 64;
+            distance = self.occupied[base as usize % SLOTS / 64];
+            if distance == 0 {
+                return None;
+            }
+        }
+        let slot = base + u64::from(distance.trailing_zeros());
+        Some((slot, self.slots[slot as usize % SLOTS]))
+    }
+
     /// Every pending event, in no particular order.
     pub(crate) fn into_events(mut self) -> Vec<Event> {
         self.gather()

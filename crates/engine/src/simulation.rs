@@ -12,6 +12,7 @@ use daybreak_units::{Instant, Stream};
 use crate::alarm::Alarm;
 use crate::capture::Capture;
 use crate::error::EngineError;
+use crate::lookahead::Lookahead;
 use crate::plan::{Flow, Plan};
 use crate::recorder::{self, Recorder};
 use crate::schedule::{Event, EventQueue, Rank};
@@ -20,6 +21,9 @@ use crate::{validate, wiring};
 
 /// Address space for packets that is reserved, not used, at the start.
 const PACKETS_RESERVED: usize = 1 << 18;
+
+/// With so many flows it pays to fetch what the next events need.
+const FLOWS_BEYOND_CACHE: usize = 64;
 
 /// A run in progress.
 pub struct Simulation {
@@ -162,6 +166,8 @@ struct Core<P> {
     endpoints: Vec<Endpoint>,
     flows: Vec<FlowState>,
     timelines: Vec<Timeline>,
+    /// For a network that the processor's cache does not hold.
+    lookahead: Option<Lookahead>,
     names: Names,
     stop_when_complete: bool,
     flows_limited: u32,
@@ -190,6 +196,7 @@ impl<P: Probe + Tables + Send> Core<P> {
             endpoints: Vec::with_capacity(2 * plan.flows.len()),
             flows: Vec::with_capacity(plan.flows.len()),
             timelines: plan.timelines.iter().map(wiring::timeline).collect(),
+            lookahead: (plan.flows.len() >= FLOWS_BEYOND_CACHE).then(Lookahead::new),
             names: Names {
                 flows: plan.flows.iter().map(|flow| flow.name.clone()).collect(),
                 links: plan.links.iter().map(|link| link.name.clone()).collect(),
@@ -249,6 +256,14 @@ impl<P: Probe + Tables + Send> Core<P> {
             flows_limited: self.flows_limited,
             done: self.done,
         }
+    }
+
+    #[inline(never)]
+    fn look_ahead(&mut self) {
+        let Some(lookahead) = &mut self.lookahead else { return };
+        // Twice an event: it catches up when it starts, and where slots hold several events.
+        lookahead.advance(&self.events, &self.fabric);
+        lookahead.advance(&self.events, &self.fabric);
     }
 
     /// Handles one event. Forwarding, which is most of all, is kept small enough for the registers.
@@ -513,6 +528,9 @@ impl<P: Probe + Tables + Send> Run for Core<P> {
             }
             left -= 1;
             self.now = event.at();
+            if self.lookahead.is_some() {
+                self.look_ahead();
+            }
             self.handle(event);
         }
         self.processed += max_events - left;

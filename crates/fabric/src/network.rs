@@ -83,12 +83,12 @@ pub struct Census {
 #[derive(Debug)]
 pub struct Fabric<B> {
     pub(crate) slab: Slab<B>,
-    steps: Vec<Code>,
+    pub(crate) steps: Vec<Code>,
     pub(crate) queues: Vec<Queue>,
     pub(crate) gates: Vec<Gate>,
     pub(crate) links: Vec<Link>,
     /// By link; a link that is not a lane has one that does not exist.
-    lanes: Vec<Lane>,
+    pub(crate) lanes: Vec<Lane>,
     /// The link of each queue that is a lane.
     lane_of_queue: Vec<Option<u32>>,
     /// Queues that each link serves, where it does not serve just one; and whose turn it is.
@@ -367,12 +367,6 @@ impl<B: Copy> Fabric<B> {
     #[inline]
     pub fn release(&mut self, id: PacketId) {
         self.slab.remove(id);
-    }
-
-    /// Fetches a packet that will arrive soon into the processor's cache.
-    #[inline]
-    pub fn prefetch(&self, id: PacketId) {
-        self.slab.prefetch(id);
     }
 
     /// Whether [`Fabric::take_departure`] has something to tell.

@@ -1,5 +1,7 @@
 //! A FIFO in a buffer whose length is a power of two.
 
+use crate::prefetch::prefetch;
+
 /// Holds items in the order in which they came.
 #[derive(Debug)]
 pub(crate) struct Ring<T> {
@@ -33,9 +35,15 @@ impl<T: Copy + Default> Ring<T> {
         self.len == 0
     }
 
+    /// True when the next push has to make room.
+    #[inline(always)]
+    pub(crate) fn is_full(&self) -> bool {
+        self.len > self.mask
+    }
+
     #[inline(always)]
     pub(crate) fn push(&mut self, item: T) {
-        if self.len > self.mask {
+        if self.is_full() {
             self.grow();
         }
         let position = self.position(self.len);
@@ -68,6 +76,18 @@ impl<T: Copy + Default> Ring<T> {
     /// All items, oldest first.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
         (0..self.len).map(|offset| &self.items[self.position(offset)])
+    }
+
+    /// Asks for the cache line of the first item.
+    #[inline(always)]
+    pub(crate) fn prefetch_front(&self) {
+        prefetch(&self.items, self.position(0));
+    }
+
+    /// Asks for the cache line in which the next item will be put.
+    #[inline(always)]
+    pub(crate) fn prefetch_end(&self) {
+        prefetch(&self.items, self.position(self.len));
     }
 
     #[inline(always)]

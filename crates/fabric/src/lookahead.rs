@@ -1,0 +1,40 @@
+//! Fetches what an arrival will touch into the processor's cache, while others are handled.
+//!
+//! Each step needs what the one before has fetched, so some events should lie between them. None of
+//! them changes anything, and a wrong guess costs only time.
+
+use crate::Fabric;
+use crate::prefetch::prefetch;
+
+impl<B: Copy> Fabric<B> {
+    /// First step for an arrival on a link that keeps its packets itself ([`crate::PacketId::NEXT`]).
+    #[inline(always)]
+    pub fn look_ahead_at_link(&self, link: u32) {
+        prefetch(&self.lanes, link as usize);
+    }
+
+    /// Second step.
+    #[inline(always)]
+    pub fn look_ahead_at_first_packet(&self, link: u32) {
+        self.lanes[link as usize].ring.prefetch_front();
+    }
+
+    /// Third step: where the packet will go.
+    #[inline(always)]
+    pub fn look_ahead_at_next_hop(&self, link: u32) {
+        let Some(transit) = self.lanes[link as usize].ring.front() else { return };
+        match self.steps[transit.cursor as usize].lane() {
+            Some(next) => prefetch(&self.lanes, next as usize),
+            None => self.slab.prefetch(transit.id),
+        }
+    }
+
+    /// Fourth step: the end of the next queue.
+    #[inline(always)]
+    pub fn look_ahead_at_end(&self, link: u32) {
+        let Some(transit) = self.lanes[link as usize].ring.front() else { return };
+        if let Some(next) = self.steps[transit.cursor as usize].lane() {
+            self.lanes[next as usize].ring.prefetch_end();
+        }
+    }
+}
