@@ -7,7 +7,7 @@
 
 /// One sent segment that is not yet acknowledged cumulatively.
 #[derive(Clone, Copy, Debug, Default)]
-#[repr(C)]
+#[repr(C, align(64))]
 pub(crate) struct Sent {
     /// Sequence number of the first byte.
     pub seq: u64,
