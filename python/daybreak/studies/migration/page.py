@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from daybreak.studies.migration.settings import SCALES
@@ -71,17 +71,18 @@ class Section:
     claims: tuple[Claim, ...]
 
 
-def write(board: Scoreboard, sections: Sequence[Section]) -> str:
-    """The page in markdown."""
+def write(board: Scoreboard, sections: Sequence[Section], runs: Mapping[str, int]) -> str:
+    """The page in markdown; ``runs`` has the number of runs of each kind of setting."""
     scale, counts = SCALES[board.mode], board.counts()
     judged = sum(counts.values()) - counts[NOT_EVALUATED]
     held = counts[PASS] + counts[SHAPE_PASS]
     parts = [
         "# The migration study, reproduced\n",
         f"Made by `daybreak reproduce migration --{board.mode}`.\n",
-        f"TCP flows that an optical switch moves between two links, engine `{board.engine}`, mode `{board.mode}`: "
-        f"{board.seeds} runs of each setting, flows of {scale.pair_mib} MiB in figures 4 to 7 and "
-        f"{scale.single_mib} MiB in figure 3 ({scale.single_runs} runs), and {scale.group_runs} runs in Table II.\n",
+        f"TCP flows that an optical switch moves between two links, engine `{board.engine}`, mode `{board.mode}`. "
+        f"Figure 3: flows of {scale.single_mib} MiB, runs of each setting: {runs['single']}. Figures 4 to 7: "
+        f"{scale.pair_mib} MiB, runs: {runs['pair']}. Table II: groups of {scale.group_mib} MiB, runs: "
+        f"{runs['groups']}. Kernel: {scale.kernel_mib} MiB, runs: {runs['pair']}.\n",
         f"**{held} of {judged} claims hold**: {counts[PASS]} numbers within their tolerance and "
         f"{counts[MISS]} outside, {counts[SHAPE_PASS]} statements that hold and {counts[SHAPE_MISS]} that do not; "
         f"{counts[NOT_EVALUATED]} not evaluated. Tolerances were fixed before the first run.\n",

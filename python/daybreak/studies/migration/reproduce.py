@@ -80,14 +80,19 @@ def reproduce(
         flows += [table_of_flows(measured) for measured in evidence.values()]
     write_tables(out / "tables", pl.concat(flows).unique(maintain_order=True), board.claims)
     board.write(out / "scoreboard.json")
-    (out / "results.md").write_text(page.write(board, sections), encoding="utf-8")
+    (out / "results.md").write_text(page.write(board, sections, runs_of(scale, seeds)), encoding="utf-8")
     return board
 
 
 def seeds_of(setting: Setting, scale: Scale, seeds: int | None) -> range:
     """The seeds of a setting: 1, 2, 3 ..."""
+    return range(1, runs_of(scale, seeds)[setting.kind] + 1)
+
+
+def runs_of(scale: Scale, seeds: int | None) -> dict[str, int]:
+    """Number of runs of each kind of setting."""
     runs = {"single": scale.single_runs, "pair": scale.runs, "groups": scale.group_runs}
-    return range(1, (seeds or runs[setting.kind]) + 1)
+    return dict.fromkeys(runs, seeds) if seeds else runs
 
 
 def table_of_flows(measured: Measured) -> pl.DataFrame:
