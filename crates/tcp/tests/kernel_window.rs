@@ -93,10 +93,9 @@ fn reno_overshoots_twice() {
 #[test]
 fn a_metropolitan_path() {
     let metro = |variant| Setup { variant, mtu: 1_500, limit: 830, bytes: 268_435_456, ..Setup::default() };
-    for (variant, losses, expected) in [
-        ("cubic", 83, [(85.6, 1_076), (249.0, 1_217)]),
-        ("reno", 1_659, [(115.3, 1_657), (155.4, 828)]),
-    ] {
+    for (variant, losses, expected) in
+        [("cubic", 83, [(85.6, 1_076), (249.0, 1_217)]), ("reno", 1_659, [(115.3, 1_657), (155.4, 828)])]
+    {
         let mut lab = Lab::new(metro(variant));
         finished_within(lab.run(), 2_320.95, 0.1);
         let seen = &thresholds(&lab)[1..];
