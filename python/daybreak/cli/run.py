@@ -52,14 +52,16 @@ def run(
 
     def finish(done: Run) -> dict[str, Any]:
         place = places.get(done.seed)
-        if place:
-            done.write(place)
-        return {
+        row = {
             "seed": done.seed,
             "out": str(place) if place else None,
             "totals": done.manifest["totals"],
             "flows": flow_rows(done),
         }
+        # Last: Ctrl-C interrupts polars in any thread, and what is written must count as finished.
+        if place:
+            done.write(place)
+        return row
 
     with progress_bar(f"{model.name}", shown=not as_json) as progress:
         try:
