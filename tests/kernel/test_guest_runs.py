@@ -1,5 +1,6 @@
 """Whole runs on real Linux. They need a kernel image (daybreak kernel build) and the guest's program."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -30,16 +31,13 @@ def lacking() -> str:
 pytestmark = pytest.mark.skipif(bool(lacking()), reason=f"the kernel engine's runs are left out: {lacking()}")
 
 
-def processes() -> list[str]:
-    """Command lines of all guests."""
+def processes_in(directory: Path) -> list[str]:
+    """Processes that work below a directory."""
     found = []
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            words = path.read_bytes().split(b"\0")
-        except OSError:
-            continue
-        if b"init=/proc/self/cwd/daybreak-guest" in words:
-            found.append(str(path))
+    for path in Path("/proc").glob("[0-9]*/cwd"):
+        with contextlib.suppress(OSError):
+            if path.readlink().is_relative_to(directory):
+                found.append(path.parent.name)
     return found
 
 
@@ -61,6 +59,37 @@ def test_two_runs_are_identical_and_fill_all_tables(migration):
     assert len(first.window) > 0 and len(first.queues) > 0 and len(first.circuits) > 0
 
 
+def test_flows_behind_one_nic_share_it_and_are_counted_apart(one_flow):
+    flow = {"from": "sender-0", "to": "receiver-0", "size": "8 MB", "start": {"uniform": ["0 s", "1 ms"]}}
+    # A bottleneck behind the NIC with a short queue: both lose packets, each its own.
+    scenario = one_flow.with_(
+        {
+            "topology.queue": "20 packets",
+            "topology.access_rate": "40 Gbit/s",
+            "flows": [flow | {"name": "a"}, flow | {"name": "b"}],
+        }
+    )
+    run = daybreak.run(scenario, engine="kernel")
+    flows = {flow["flow_name"]: flow for flow in run.flows.iter_rows(named=True)}
+    lost = {name: len(run.drops.filter(run.drops["flow"] == flows[name]["flow"])) for name in flows}
+    for name, flow in flows.items():
+        assert flow["delivered_bytes"] == 8_000_000
+        assert flow["retransmits"] >= lost[name]
+        assert (flow["fast_recoveries"] + flow["rtos"] > 0) == (lost[name] > 0), (flow, lost)
+    # One bottleneck of 10 Gbit/s carries both.
+    assert max(flow["end_ns"] for flow in flows.values()) > 16e6 * 8 / 10
+
+
+def test_real_packets_are_captured(one_flow):
+    run = daybreak.run(one_flow.with_({"records": {"capture": ["bottleneck"], "snaplen": 96}}), engine="kernel")
+    content = run.capture.read_bytes()
+    assert content[:4] == b"\n\r\r\n"
+    packets = run.links.filter(run.links["link_name"] == "bottleneck")["packets"][0]
+    assert packets > 691
+    # A section, an interface, and a block of at least 96 bytes for most packets.
+    assert len(content) > packets * 96
+
+
 def test_what_the_engine_cannot_do_is_refused_by_name(one_flow):
     with pytest.raises(PlanError, match="delayed_ack_min_ps"):
         daybreak.run(one_flow.with_({"stack.delayed_ack_min": "10 ms"}), engine="kernel")
@@ -74,12 +103,11 @@ def test_a_killed_run_leaves_nothing(one_flow, tmp_path):
     save(endless, file)
     program = "import sys; from daybreak.cli import main; sys.argv = ['daybreak', *sys.argv[1:]]; main()"
     command = [sys.executable, "-c", program, "run", str(file), "--engine", "kernel"]
-    before = set(processes())
     child = subprocess.Popen(command, env={**os.environ, "TMPDIR": str(tmp_path)}, stderr=subprocess.DEVNULL)
-    wait_until(lambda: set(processes()) - before)
+    wait_until(lambda: processes_in(tmp_path))
     child.send_signal(signal.SIGKILL)
     child.wait()
-    wait_until(lambda: not set(processes()) - before)
+    wait_until(lambda: not processes_in(tmp_path))
     kept = lambda: sorted(path.name for path in tmp_path.glob("daybreak-kernel-*/run-*/*"))  # noqa: E731
     wait_until(lambda: kept() == ["console.log"])
 

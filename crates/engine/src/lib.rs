@@ -17,6 +17,7 @@ mod validate;
 mod wire;
 pub mod wiring;
 
+pub use capture::PcapngWriter;
 pub use error::EngineError;
 pub use plan::Plan;
 pub use recorder::Recorder;

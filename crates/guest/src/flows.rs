@@ -118,6 +118,5 @@ fn send(socket: RawFd, file: RawFd, to: Address, start_ns: u64, bytes: u64) -> s
 /// Reads until the sender closes, and closes as well.
 fn receive(listener: Fd) -> std::io::Result<()> {
     let connection = system::accept(listener.as_raw_fd())?;
-    while system::receive_and_forget(connection.as_raw_fd(), 1 << 30)? > 0 {}
-    Ok(())
+    system::receive_all_and_exit(connection)
 }

@@ -5,11 +5,14 @@
 //! charged to its socket until then, so TCP small queues see a real NIC. The time on the host's link is
 //! added by the switch, which so knows of the packet ahead of its arrival.
 
+use std::os::fd::AsRawFd;
+
 use daybreak_engine::Plan;
 use daybreak_engine::plan::{Link, Stack};
 
 use crate::error::GuestError;
-use crate::layout::{End, Layout};
+use crate::layout::{End, Layout, Nic};
+use crate::lookahead::propagation;
 use crate::netlink::{CREATE, Netlink, Request};
 use crate::system::{self, Fd};
 
@@ -20,7 +23,7 @@ pub struct Hosts {
     pub switch: Fd,
     /// One namespace an end.
     pub ends: Vec<Fd>,
-    /// Device of each end's cable in the switch's namespace.
+    /// Device of each NIC's cable in the switch's namespace.
     pub devices: Vec<u32>,
 }
 
@@ -54,22 +57,112 @@ pub const ETHERNET: u32 = 14;
 /// Makes all hosts of a layout.
 pub fn make(plan: &Plan, layout: &Layout) -> Result<Hosts, GuestError> {
     global_settings()?;
-    let switch = system::new_network()?;
-    let mut hosts = Hosts { switch, ends: Vec::new(), devices: Vec::new() };
+    let mut hosts = Hosts { switch: system::new_network()?, ends: Vec::new(), devices: Vec::new() };
     for _ in &layout.ends {
         hosts.ends.push(system::new_network()?);
     }
-    system::enter_network(&hosts.switch)?;
-    let mut netlink = Netlink::open()?;
-    for (index, namespace) in hosts.ends.iter().enumerate() {
-        hosts.devices.push(cable(&mut netlink, index as u32, namespace)?);
+    for (index, nic) in layout.nics.iter().enumerate() {
+        let ends = || (0..).zip(&layout.ends).filter(|(_, end)| end.nic == index as u32);
+        let own = if nic.shared { Some(system::new_network()?) } else { None };
+        let only = ends().map(|(end, _)| &hosts.ends[end]).next();
+        let Some(namespace) = own.as_ref().or(only) else { continue };
+        system::enter_network(&hosts.switch)?;
+        hosts.devices.push(cable(&mut Netlink::open()?, index as u32, namespace)?);
+        if nic.shared {
+            system::enter_network(namespace)?;
+            let device = shared_nic(plan, nic, index as u32)?;
+            for (end, _) in ends() {
+                Netlink::open()?.ask(&face(device, &hosts.ends[end]))?;
+            }
+        }
     }
     for (index, (end, namespace)) in layout.ends.iter().zip(&hosts.ends).enumerate() {
         system::enter_network(namespace)?;
-        host(plan, index as u32, end)?;
+        let device = host(plan, index as u32, end)?;
+        let nic = &layout.nics[end.nic as usize];
+        if !nic.shared {
+            Netlink::open()?.ask(&nic_queue(device, &plan.links[nic.link as usize], nic.mtu))?;
+        }
     }
     system::enter_network(&hosts.switch)?;
     Ok(hosts)
+}
+
+/// Makes the two hosts of the first flow with a cable between them and `netem` for everything else: what the
+/// kernel alone costs, to compare the switch with.
+pub fn make_pair(plan: &Plan, layout: &Layout) -> Result<Hosts, GuestError> {
+    global_settings()?;
+    let ends = vec![system::new_network()?, system::new_network()?];
+    let mut request = Request::new(RTM_NEWLINK, CREATE | 0x200, &link_body(0, false), "make a cable");
+    request.put_str(IFLA_IFNAME, NIC).nest(IFLA_LINKINFO, |info| {
+        info.put_str(IFLA_INFO_KIND, "veth").nest(IFLA_INFO_DATA, |data| {
+            data.nest(VETH_INFO_PEER, |peer| {
+                let namespace = ends[0].as_raw_fd() as u32;
+                peer.raw(&link_body(0, false)).put_str(IFLA_IFNAME, NIC).put_u32(IFLA_NET_NS_FD, namespace);
+            });
+        });
+    });
+    Netlink::open()?.ask(&request)?;
+    let Some(flow) = plan.flows.first() else { return Err(GuestError::Broken("the plan has no flow".to_owned())) };
+    for (index, path) in [&flow.data_path, &flow.ack_path].into_iter().enumerate() {
+        system::enter_network(&ends[index])?;
+        let end = &layout.ends[index];
+        let device = host(plan, index as u32, end)?;
+        let delay = propagation(plan, path);
+        let link = &plan.links[layout.nics[end.nic as usize].link as usize];
+        Netlink::open()?.ask(&netem(device, link, delay.as_ns()))?;
+    }
+    Ok(Hosts { switch: system::this_network()?, ends, devices: Vec::new() })
+}
+
+/// `netem` with a rate and a delay.
+fn netem(device: u32, link: &Link, delay_ns: u64) -> Request {
+    const RATE: u16 = 6;
+    const RATE64: u16 = 8;
+    const LATENCY64: u16 = 10;
+    let rate = link.rate_bps / 8;
+    let mut request = qdisc(device, "netem");
+    request.nest(TCA_OPTIONS, |options| {
+        // struct tc_netem_qopt: latency, limit, loss, gap, duplicate, jitter
+        for value in [0, UNLIMITED, 0, 0, 0, 0] {
+            options.raw(&value.to_ne_bytes());
+        }
+        // struct tc_netem_rate: rate, packet_overhead, cell_size, cell_overhead
+        let mut value = u32::try_from(rate).unwrap_or(u32::MAX).to_ne_bytes().to_vec();
+        value.extend_from_slice(&(link.framing_bytes - ETHERNET).to_ne_bytes());
+        value.extend_from_slice(&[0; 8]);
+        options.put(RATE, &value).put(RATE64, &rate.to_ne_bytes()).put(LATENCY64, &delay_ns.to_ne_bytes());
+    });
+    request
+}
+
+/// Sets up a NIC that several ends share, in its own namespace; returns its device.
+fn shared_nic(plan: &Plan, nic: &Nic, index: u32) -> Result<u32, GuestError> {
+    const FIRST: u32 = 1 << 24;
+    let device = no_offload()?;
+    let mut netlink = Netlink::open()?;
+    netlink.ask(&nic_up(device, FIRST + index, nic.mtu))?;
+    netlink.ask(&nic_queue(device, &plan.links[nic.link as usize], nic.mtu))?;
+    Ok(device)
+}
+
+/// A device in the namespace of an end that sends through the NIC: the packet stays its sender's until
+/// it leaves the NIC's queue.
+fn face(nic: u32, namespace: &Fd) -> Request {
+    const IFLA_LINK: u16 = 5;
+    const MODE: u16 = 1;
+    const PRIVATE: u32 = 1;
+    let mut request = Request::new(RTM_NEWLINK, CREATE | 0x200, &link_body(0, false), "share a NIC");
+    request
+        .put_str(IFLA_IFNAME, NIC)
+        .put_u32(IFLA_LINK, nic)
+        .put_u32(IFLA_NET_NS_FD, namespace.as_raw_fd() as u32)
+        .nest(IFLA_LINKINFO, |info| {
+            info.put_str(IFLA_INFO_KIND, "macvlan").nest(IFLA_INFO_DATA, |data| {
+                data.put_u32(MODE, PRIVATE);
+            });
+        });
+    request
 }
 
 /// What is one for all namespaces in Linux 6.1; none of it may bind.
@@ -83,7 +176,6 @@ fn global_settings() -> Result<(), GuestError> {
 
 /// A cable from the switch's namespace to an end; returns its device here.
 fn cable(netlink: &mut Netlink, index: u32, namespace: &Fd) -> Result<u32, GuestError> {
-    use std::os::fd::AsRawFd;
     let name = format!("port{index}");
     let mut request = Request::new(RTM_NEWLINK, CREATE | 0x200, &link_body(0, false), format!("make the cable {name}"));
     request.put_str(IFLA_IFNAME, &name).put_u32(IFLA_MTU, 65_535).nest(IFLA_LINKINFO, |info| {
@@ -181,27 +273,35 @@ fn link_body(device: u32, up: bool) -> [u8; 16] {
     body
 }
 
-/// Sets up the namespace of an end, in which the calling thread is.
-fn host(plan: &Plan, index: u32, end: &End) -> Result<(), GuestError> {
-    use std::os::fd::AsRawFd;
+/// Sets up the namespace of an end, in which the calling thread is, but for the NIC's queue; returns the
+/// NIC's device.
+fn host(plan: &Plan, index: u32, end: &End) -> Result<u32, GuestError> {
     let stack = &plan.stacks[end.stack as usize];
-    let link = &plan.links[end.link as usize];
     settings(stack)?;
-    let control = system::socket(libc::AF_INET, libc::SOCK_DGRAM, 0, "open a socket for ethtool")?;
-    for command in [ETHTOOL_STSO, ETHTOOL_SGSO, ETHTOOL_SGRO] {
-        system::ethtool(control.as_raw_fd(), NIC, command, 0)?;
-    }
-    let device = system::device_index(NIC)?;
+    let device = no_offload()?;
     let mut netlink = Netlink::open()?;
-    let mut up = Request::new(RTM_NEWLINK, 0, &link_body(device, true), "set the NIC up");
-    up.put(IFLA_ADDRESS, &End::mac(index)).put_u32(IFLA_MTU, stack.mtu).put_u32(IFLA_GSO_MAX_SEGS, 1);
-    netlink.ask(&up)?;
+    netlink.ask(&nic_up(device, index, stack.mtu))?;
     netlink.ask(&address(device, End::ip(index)))?;
     netlink.ask(&route(device, End::ip(index), stack))?;
     for &peer in &end.peers {
         netlink.ask(&neighbour(device, End::ip(peer), End::mac(peer)))?;
     }
-    netlink.ask(&nic_queue(device, link, stack.mtu))
+    Ok(device)
+}
+
+/// Lets every packet be one segment; returns the NIC's device.
+fn no_offload() -> Result<u32, GuestError> {
+    let control = system::socket(libc::AF_INET, libc::SOCK_DGRAM, 0, "open a socket for ethtool")?;
+    for command in [ETHTOOL_STSO, ETHTOOL_SGSO, ETHTOOL_SGRO] {
+        system::ethtool(control.as_raw_fd(), NIC, command, 0)?;
+    }
+    system::device_index(NIC)
+}
+
+fn nic_up(device: u32, mac: u32, mtu: u32) -> Request {
+    let mut up = Request::new(RTM_NEWLINK, 0, &link_body(device, true), "set the NIC up");
+    up.put(IFLA_ADDRESS, &End::mac(mac)).put_u32(IFLA_MTU, mtu).put_u32(IFLA_GSO_MAX_SEGS, 1);
+    up
 }
 
 fn address(device: u32, ip: u32) -> Request {

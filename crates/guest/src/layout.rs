@@ -13,15 +13,29 @@ pub const FIRST_SERVER_PORT: u16 = 35_000;
 /// Most flows of a plan.
 pub const MOST_FLOWS: usize = 30_000;
 
-/// A network interface with the host behind it: one network namespace.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct End {
-    /// Queue of the plan that this NIC is.
+/// A network interface of a host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Nic {
+    /// Queue of the plan that it is.
     pub queue: u32,
     /// Link of the plan that the queue feeds.
     pub link: u32,
+    /// Several ends share it.
+    pub shared: bool,
+    /// Largest packet of the ends behind it.
+    pub mtu: u32,
+}
+
+/// A TCP stack behind a NIC: one network namespace. A sender that shares its NIC has one of its own, so
+/// that the kernel counts for it alone; receivers share one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct End {
+    /// Its NIC.
+    pub nic: u32,
     /// Stack of the plan.
     pub stack: u32,
+    /// The flow that has it for itself, if any.
+    sender_of: Option<u32>,
     /// Ends that it exchanges packets with, in rising order.
     pub peers: Vec<u32>,
 }
@@ -39,9 +53,11 @@ impl End {
     }
 }
 
-/// All ends, and which of them each flow joins.
+/// All NICs and ends, and which ends each flow joins.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
+    /// NICs in the order in which the flows name them.
+    pub nics: Vec<Nic>,
     /// Ends in the order in which the flows name them.
     pub ends: Vec<End>,
     /// Sending and receiving end of each flow.
@@ -55,42 +71,50 @@ impl Layout {
             return refuse("flows", plan.flows.len(), format!("there are ports for {MOST_FLOWS} flows"));
         }
         records(plan)?;
-        let mut layout = Self { ends: Vec::new(), flows: Vec::new() };
+        let mut layout = Self { nics: Vec::new(), ends: Vec::new(), flows: Vec::new() };
         for (i, flow) in plan.flows.iter().enumerate() {
             for (side, stack) in [("src_stack", flow.src_stack), ("dst_stack", flow.dst_stack)] {
                 supported(&format!("stacks[{stack}]"), &plan.stacks[stack as usize])
                     .map_err(|error| with_flow(error, i, side))?;
             }
-            let src = layout.end(plan, &format!("flows[{i}].data_path[0]"), &flow.data_path, flow.src_stack)?;
-            let dst = layout.end(plan, &format!("flows[{i}].ack_path[0]"), &flow.ack_path, flow.dst_stack)?;
+            let mtu = |stack: u32| plan.stacks[stack as usize].mtu;
+            layout.nic(plan, &format!("flows[{i}].data_path[0]"), &flow.data_path, mtu(flow.src_stack))?;
+            layout.nic(plan, &format!("flows[{i}].ack_path[0]"), &flow.ack_path, mtu(flow.dst_stack))?;
+        }
+        for (i, flow) in (0..).zip(&plan.flows) {
+            let src = layout.end(&flow.data_path, flow.src_stack, Some(i));
+            let dst = layout.end(&flow.ack_path, flow.dst_stack, None);
             layout.join(src, dst);
             layout.flows.push((src, dst));
         }
         Ok(layout)
     }
 
-    /// The end at the start of `path`, made if it is new.
-    fn end(&mut self, plan: &Plan, field: &str, path: &[Step], stack: u32) -> Result<u32, GuestError> {
+    /// Notes that one more flow begins or ends at the NIC at the start of `path`.
+    fn nic(&mut self, plan: &Plan, field: &str, path: &[Step], mtu: u32) -> Result<(), GuestError> {
         let Some(&Step::Queue(queue)) = path.first() else {
-            return refuse(
-                field,
-                format!("{:?}", path.first()),
-                "a real host has one NIC for a flow, so a path starts with a queue",
-            );
+            let value = format!("{:?}", path.first());
+            return refuse(field, value, "a real host has one NIC for a flow, so a path starts with a queue");
         };
-        if let Some(known) = self.ends.iter().position(|end| end.queue == queue) {
-            let end = &self.ends[known];
-            if end.stack != stack {
-                let name = |stack: u32| &plan.stacks[stack as usize].name;
-                let problem =
-                    format!("another flow at this NIC has the stack \"{}\"; give it a NIC of its own", name(end.stack));
-                return refuse(field, format!("a path of stack \"{}\"", name(stack)), problem);
-            }
-            return Ok(known as u32);
+        if let Some(nic) = self.nics.iter_mut().find(|nic| nic.queue == queue) {
+            nic.shared = true;
+            nic.mtu = nic.mtu.max(mtu);
+            return Ok(());
         }
-        let link = nic(plan, queue)?;
-        self.ends.push(End { queue, link, stack, peers: Vec::new() });
-        Ok(self.ends.len() as u32 - 1)
+        self.nics.push(Nic { queue, link: nic(plan, queue)?, shared: false, mtu });
+        Ok(())
+    }
+
+    /// The end at the start of `path`, made if it is new.
+    fn end(&mut self, path: &[Step], stack: u32, sender_of: Option<u32>) -> u32 {
+        let nic = self.nics.iter().position(|nic| path.first() == Some(&Step::Queue(nic.queue)));
+        let nic = nic.expect("every path's NIC is noted before") as u32;
+        let known = |end: &End| end.nic == nic && end.stack == stack && end.sender_of == sender_of;
+        if let Some(index) = self.ends.iter().position(known) {
+            return index as u32;
+        }
+        self.ends.push(End { nic, stack, sender_of, peers: Vec::new() });
+        self.ends.len() as u32 - 1
     }
 
     fn join(&mut self, a: u32, b: u32) {
@@ -253,4 +277,82 @@ pub fn delivers(plan: &Plan) -> Vec<bool> {
 pub fn behind_nic(flow: &Flow, data: bool) -> &[Step] {
     let path = if data { &flow.data_path } else { &flow.ack_path };
     &path[1..]
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use daybreak_engine::benchmarks;
+
+    /// Two flows of two hosts each, as this engine can run them.
+    pub(crate) fn plan() -> Plan {
+        let mut plan = benchmarks::find("S2").expect("the benchmark is known").plan();
+        for queue in &mut plan.queues {
+            if plan.nodes[queue.node as usize].kind == daybreak_engine::plan::NodeKind::Host {
+                (queue.limit_packets, queue.limit_bytes) = (None, None);
+            }
+        }
+        for stack in &mut plan.stacks {
+            (stack.delayed_ack_min_ps, stack.delayed_ack_max_ps) = (40_000_000_000, 200_000_000_000);
+            stack.tso_max_bytes = 0;
+        }
+        for link in &mut plan.links {
+            link.framing_bytes = 38;
+        }
+        plan.records.latency = false;
+        plan.records.window_ps = None;
+        plan
+    }
+
+    fn refusal(plan: &Plan) -> String {
+        Layout::of(plan).expect_err("the plan should be refused").to_string()
+    }
+
+    #[test]
+    fn flows_that_share_a_nic_have_stacks_of_their_own_behind_it() {
+        let mut plan = plan();
+        plan.flows.truncate(1);
+        let alone = Layout::of(&plan).unwrap();
+        assert_eq!((alone.nics.len(), alone.ends.len()), (2, 2));
+        assert!(alone.nics.iter().all(|nic| !nic.shared));
+        assert_eq!(alone.flows, [(0, 1)]);
+
+        plan.flows.push(plan.flows[0].clone());
+        let shared = Layout::of(&plan).unwrap();
+        assert!(shared.nics.iter().all(|nic| nic.shared));
+        // Two senders and one receiver.
+        assert_eq!(shared.flows, [(0, 1), (2, 1)]);
+        assert_eq!(shared.ends[1].peers, [0, 2]);
+        assert_eq!(shared.ends[2].peers, [1]);
+    }
+
+    #[test]
+    fn what_real_hosts_cannot_do_is_refused_by_name() {
+        let mut plan = plan();
+        assert!(Layout::of(&plan).is_ok());
+        plan.stacks[0].delayed_ack_max_ps = 1;
+        assert!(refusal(&plan).contains("stacks[0].delayed_ack_max_ps is 1"), "{}", refusal(&plan));
+
+        let mut plan = self::plan();
+        plan.records.window_ps = Some(0);
+        assert!(refusal(&plan).contains("records.window_ps is 0"));
+
+        let mut plan = self::plan();
+        let Step::Queue(nic) = plan.flows[0].data_path[0] else { panic!("a path starts with a queue") };
+        plan.queues[nic as usize].limit_packets = Some(10);
+        assert!(refusal(&plan).contains(&format!("queues[{nic}].limit_packets is 10")));
+
+        let mut plan = self::plan();
+        plan.stacks[0].tso_max_bytes = 65_536;
+        assert!(refusal(&plan).contains("tso_max_bytes is 65536"));
+    }
+
+    #[test]
+    fn ports_tell_the_flow_and_the_direction() {
+        assert_eq!(ports::flow(ports::client(7), ports::server(7), 8), Some((7, true)));
+        assert_eq!(ports::flow(ports::server(7), ports::client(7), 8), Some((7, false)));
+        assert_eq!(ports::flow(ports::client(7), ports::server(6), 8), None);
+        assert_eq!(ports::flow(ports::client(8), ports::server(8), 8), None);
+        assert!(ports::server(MOST_FLOWS - 1) > ports::client(MOST_FLOWS - 1));
+    }
 }

@@ -8,6 +8,9 @@
 //! and queue behind the NICs, timelines, losses. **What is not there:** segmentation offload, and the
 //! cost of processing: the guest's computer is infinitely fast.
 
+pub mod baseline;
+pub mod capture;
+pub mod counters;
 pub mod error;
 pub mod events;
 pub mod flows;

@@ -28,19 +28,29 @@ pub struct Lookahead {
 impl Lookahead {
     /// The bounds of a plan.
     pub fn of(plan: &Plan, layout: &Layout) -> Self {
-        let entry = layout.ends.iter().map(|end| crossing(plan, end.link)).min().unwrap_or(Duration::ZERO);
+        let entry = layout.nics.iter().map(|nic| crossing(plan, nic.link)).min().unwrap_or(Duration::ZERO);
         let last_link = (0u32..)
             .zip(delivers(plan))
-            .filter(|&(link, delivers)| delivers && !layout.ends.iter().any(|end| end.link == link))
+            .filter(|&(link, delivers)| delivers && !layout.nics.iter().any(|nic| nic.link == link))
             .map(|(link, _)| crossing(plan, link))
             .min();
         let through = plan.flows.iter().zip(&layout.flows).flat_map(|(flow, &(src, dst))| {
             [(true, src), (false, dst)].map(|(data, end)| {
-                crossing(plan, layout.ends[end as usize].link) + shortest(plan, behind_nic(flow, data))
+                crossing(plan, layout.nics[layout.ends[end as usize].nic as usize].link)
+                    + shortest(plan, behind_nic(flow, data))
             })
         });
         Self { entry, through: through.min().unwrap_or(entry), last_link: last_link.unwrap_or(entry) }
     }
+}
+
+/// Propagation delay of a path, by the first way where it has several.
+pub fn propagation(plan: &Plan, steps: &[Step]) -> Duration {
+    let ps = steps.iter().map(|&step| match step {
+        Step::Queue(queue) => plan.links[plan.queues[queue as usize].served_by[0] as usize].delay_ps,
+        Step::Branch(branch) => propagation(plan, &plan.branches[branch as usize].alternatives[0]).as_ps(),
+    });
+    Duration::from_ps(ps.sum())
 }
 
 /// Time that the smallest packet takes on an idle link.
@@ -60,4 +70,23 @@ fn shortest(plan: &Plan, steps: &[Step]) -> Duration {
         };
         Duration::from_ps(sum.as_ps() + least.unwrap_or(Duration::ZERO).as_ps())
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    #[test]
+    fn nothing_can_be_delivered_earlier_than_the_shortest_way() {
+        let mut plan = crate::layout::tests::plan();
+        for link in &mut plan.links {
+            (link.rate_bps, link.delay_ps, link.framing_bytes) = (8_000_000_000, 2_000_000, 38);
+        }
+        let layout = Layout::of(&plan).unwrap();
+        let look = Lookahead::of(&plan, &layout);
+        // 78 bytes at a byte a nanosecond, and 2 us.
+        let hop = Duration::from_ns(2_078);
+        assert_eq!((look.entry, look.last_link), (hop, hop));
+        let shortest = plan.flows.iter().flat_map(|flow| [flow.data_path.len(), flow.ack_path.len()]).min().unwrap();
+        assert_eq!(look.through, hop.saturating_mul(shortest as u64));
+    }
 }

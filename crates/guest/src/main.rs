@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use daybreak_guest::error::GuestError;
 use daybreak_guest::{
-    host,
+    baseline, host,
     layout::Layout,
     results::{self, Totals},
     run, system,
@@ -17,6 +17,9 @@ use daybreak_trace::Table;
 
 /// Where the host's result directory is mounted.
 const RESULTS: &str = "/tmp/results";
+
+/// A file of this name asks for the kernel alone, without the switch.
+const BASELINE: &str = "baseline";
 
 fn main() -> ExitCode {
     if std::process::id() == 1 {
@@ -47,7 +50,13 @@ fn outside() -> ExitCode {
 fn as_init() -> ! {
     let outcome = prepare().and_then(|()| {
         let plan = run::load(&Path::new(RESULTS).join("plan.json"))?;
-        run::run(&plan, |now, packets, complete| println!("@ {} {packets} {complete}", now.as_ns()))
+        if Path::new(RESULTS).join(BASELINE).exists() {
+            println!("= {}", baseline::run(&plan)?);
+            return Ok(Default::default());
+        }
+        run::run(&plan, &Path::new(RESULTS).join("capture.pcapng"), |now, packets, complete| {
+            println!("@ {} {packets} {complete}", now.as_ns())
+        })
     });
     match outcome.and_then(|(tables, totals)| keep(&tables, totals)) {
         Ok(()) => println!("."),

@@ -188,6 +188,21 @@ impl Outgoing {
         }
         Self { vnet, headers, header_length: header_length as u16, payload: arrival.length - header_length as u32 }
     }
+
+    /// The headers.
+    pub fn headers(&self) -> &[u8] {
+        &self.headers[..usize::from(self.header_length)]
+    }
+
+    /// Length with the Ethernet header.
+    pub fn length(&self) -> u32 {
+        u32::from(self.header_length) + self.payload
+    }
+
+    /// The TCP checksum is only that of the pseudo header.
+    pub fn checksum_is_partial(&self) -> bool {
+        self.vnet.flags & NEEDS_CHECKSUM != 0
+    }
 }
 
 /// Most packets that go to the kernel in one system call.

@@ -6,9 +6,11 @@ use daybreak_engine::{Plan, Recorder};
 use daybreak_trace::{FlowColumns, FlowRow, LinkColumns, LinkRow, NEVER_NS, Probe, Table};
 use daybreak_units::{Duration, Instant};
 
+use crate::capture::Capture;
+use crate::counters::Counters;
 use crate::error::GuestError;
 use crate::flows::Flows;
-use crate::hosts;
+use crate::hosts::{self, Hosts};
 use crate::layout::Layout;
 use crate::results::Totals;
 use crate::switch::{Switch, Turn};
@@ -26,13 +28,18 @@ pub fn load(path: &Path) -> Result<Plan, GuestError> {
     Ok(serde_json::from_str(&text)?)
 }
 
-/// Runs a plan as the init of a guest. `report` is told how far the run is.
-pub fn run(plan: &Plan, mut report: impl FnMut(Instant, u64, usize)) -> Result<(Vec<Table>, Totals), GuestError> {
+/// Runs a plan as the init of a guest; a capture goes to `capture_to`. `report` is told how far the run is.
+pub fn run(
+    plan: &Plan,
+    capture_to: &Path,
+    mut report: impl FnMut(Instant, u64, usize),
+) -> Result<(Vec<Table>, Totals), GuestError> {
     let layout = Layout::of(plan)?;
     ticks(plan)?;
+    let capture = Capture::new(plan, capture_to).map_err(|error| GuestError::io("start the capture", error))?;
     let hosts = hosts::make(plan, &layout)?;
     let zero_ns = (system::clock_ns(libc::CLOCK_MONOTONIC) + SETTLE_NS).next_multiple_of(1_000_000_000);
-    let mut switch = Switch::new(plan, &layout, &hosts.devices, zero_ns, Recorder::new(plan))?;
+    let mut switch = Switch::new(plan, &layout, &hosts.devices, zero_ns, Recorder::new(plan), capture)?;
     let flows = Flows::start(plan, &layout, &hosts, zero_ns)?;
     system::exact_timers();
     system::lock_memory();
@@ -56,11 +63,11 @@ pub fn run(plan: &Plan, mut report: impl FnMut(Instant, u64, usize)) -> Result<(
     if let Some(trouble) = flows.trouble() {
         return Err(GuestError::Broken(trouble));
     }
-    let (flow_table, link_table) = (flow_table(plan, &switch, &flows)?, link_table(&switch));
+    let (flow_table, link_table) = (flow_table(plan, &layout, &hosts, &switch, &flows)?, link_table(&switch));
     let packet_hops = switch.link_counts().iter().map(|link| link.arrived).sum();
     let totals = Totals { packet_hops, events: switch.handled, ended_ps: stopped.as_ps() };
     let mut tables = vec![flow_table];
-    tables.extend(switch.into_probe().into_tables(stopped));
+    tables.extend(switch.finish()?.into_tables(stopped));
     tables.push(link_table);
     Ok((tables, totals))
 }
@@ -111,10 +118,17 @@ impl Samples {
     }
 }
 
-fn flow_table<P: Probe>(plan: &Plan, switch: &Switch<P>, flows: &Flows) -> Result<Table, GuestError> {
+fn flow_table<P: Probe>(
+    plan: &Plan,
+    layout: &Layout,
+    hosts: &Hosts,
+    switch: &Switch<P>,
+    flows: &Flows,
+) -> Result<Table, GuestError> {
     let mut columns = FlowColumns::default();
     for (index, flow) in plan.flows.iter().enumerate() {
         let info = TcpInfo::of(flows.client(index))?;
+        let counters = Counters::of(&hosts.ends[layout.flows[index].0 as usize])?;
         let track = &switch.tracks[index];
         let start_ns = flow.start_ps / 1_000;
         let end_ns = switch.ends[index].map_or(NEVER_NS, Instant::as_ns);
@@ -127,10 +141,10 @@ fn flow_table<P: Probe>(plan: &Plan, switch: &Switch<P>, flows: &Flows) -> Resul
             delivered_bytes: track.delivered,
             segments: u64::from(info.data_segs_out),
             retransmits: u64::from(info.total_retrans),
-            rtos: 0,
-            tlps: 0,
-            fast_recoveries: 0,
-            spurious: 0,
+            rtos: counters.rtos,
+            tlps: counters.tlps,
+            fast_recoveries: counters.fast_recoveries,
+            spurious: counters.spurious,
             dup_acks: track.dup_acks,
             reordered: track.reordered,
             duplicates: track.duplicates,

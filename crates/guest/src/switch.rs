@@ -13,6 +13,7 @@ use daybreak_fabric::{Chance, Context, DropReason, Fabric, Monitor, Packet, Pack
 use daybreak_trace::{CircuitRow, DropRow, Probe};
 use daybreak_units::{ByteTime, Duration, Instant, Rate};
 
+use crate::capture::Capture;
 use crate::error::GuestError;
 use crate::events::{Event, Events};
 use crate::headers::Headers;
@@ -62,7 +63,7 @@ struct Ready {
 struct Way {
     /// First step behind the NIC; `None` if the NIC's link leads to the receiver.
     cursor: Option<u32>,
-    /// End at which it starts.
+    /// NIC at which it starts.
     from: u32,
     /// Device of the receiver's cable.
     device: u32,
@@ -117,6 +118,7 @@ pub struct Switch<P> {
     zero_ns: u64,
     real_offset_ns: u64,
     busy: bool,
+    now: Instant,
     /// Packets taken over from NICs.
     pub taken: u64,
     /// Events handled.
@@ -131,6 +133,7 @@ pub struct Switch<P> {
 pub struct Watch<P> {
     /// Fills the tables.
     pub probe: P,
+    capture: Option<Capture>,
     slots: Slots,
 }
 
@@ -185,7 +188,14 @@ impl Entries {
 impl<P: Probe> Switch<P> {
     /// A switch for a plan, in the namespace of the calling thread, where the hosts' cables end at
     /// `devices`. The clock's zero is at `zero_ns`.
-    pub fn new(plan: &Plan, layout: &Layout, devices: &[u32], zero_ns: u64, probe: P) -> Result<Self, GuestError> {
+    pub fn new(
+        plan: &Plan,
+        layout: &Layout,
+        devices: &[u32],
+        zero_ns: u64,
+        probe: P,
+        capture: Option<Capture>,
+    ) -> Result<Self, GuestError> {
         let links: Vec<_> = plan.links.iter().map(wiring::link).collect();
         let branches: Vec<_> = plan.branches.iter().map(wiring::branch).collect();
         // Whoever hands packets over has to know of each as soon as it is on its last link.
@@ -197,7 +207,8 @@ impl<P: Probe> Switch<P> {
             let (from, to) = if data { (src, dst) } else { (dst, src) };
             let steps = behind_nic(&plan.flows[flow], data);
             let cursor = (!steps.is_empty()).then(|| fabric.add_path(&wiring::path(steps)));
-            Way { cursor, from, device: devices[to as usize] }
+            let nic = |end: u32| layout.ends[end as usize].nic;
+            Way { cursor, from: nic(from), device: devices[nic(to) as usize] }
         };
         let ways = (0..plan.flows.len()).map(|flow| [true, false].map(|data| way(flow, data, &mut fabric)));
         let ways = ways.collect();
@@ -219,9 +230,9 @@ impl<P: Probe> Switch<P> {
         Ok(Self {
             fabric,
             events,
-            watch: Watch { probe, slots: Slots::default() },
+            watch: Watch { probe, capture, slots: Slots::default() },
             timelines,
-            nics: layout.ends.iter().map(|end| Nic::new(plan, end.link)).collect(),
+            nics: layout.nics.iter().map(|nic| Nic::new(plan, nic.link)).collect(),
             nic_of_device,
             ways,
             waiting: Entries::default(),
@@ -239,6 +250,7 @@ impl<P: Probe> Switch<P> {
             zero_ns,
             real_offset_ns,
             busy: false,
+            now: Instant::ZERO,
             taken: 0,
             handled: 0,
             turns: 0,
@@ -246,15 +258,16 @@ impl<P: Probe> Switch<P> {
         })
     }
 
-    /// Now, on the plan's clock; zero before the run starts.
+    /// Now, on the plan's clock; zero before the run starts. The clock stands still while the switch is
+    /// awake, so one look at it, or the knowledge of when the sleep was to end, is enough.
     pub fn now(&self) -> Instant {
-        Instant::from_ps(system::clock_ns(libc::CLOCK_MONOTONIC).saturating_sub(self.zero_ns) * 1_000)
+        self.now
     }
 
     /// Takes over what has come, lets the fabric work, hands deliveries to the kernel.
     pub fn turn(&mut self) -> Result<Turn, GuestError> {
         self.turns += 1;
-        let now = self.now();
+        let now = self.now;
         let before = self.taken;
         self.take_over()?;
         self.busy = self.taken > before;
@@ -273,8 +286,8 @@ impl<P: Probe> Switch<P> {
     }
 
     /// Sleeps until the next turn is due, at most until `latest`.
-    pub fn sleep(&self, latest: Instant) -> Result<(), GuestError> {
-        let now = self.now();
+    pub fn sleep(&mut self, latest: Instant) -> Result<(), GuestError> {
+        let now = self.now;
         let in_fabric = self.events.next_open().saturating_add(self.look.last_link);
         let unseen = if self.busy { now.saturating_add(self.look.through) } else { Instant::NEVER };
         let wake = in_fabric.min(unseen).min(latest).min(self.end);
@@ -282,16 +295,20 @@ impl<P: Probe> Switch<P> {
         let wake_ns = (self.zero_ns + wake.as_ns()).max(now_ns + 1);
         if self.busy {
             system::sleep_until(wake_ns);
+            self.now = Instant::from_ps((wake_ns - self.zero_ns) * 1_000);
             return Ok(());
         }
-        self.timer.wait(self.ring.fd(), wake_ns)
+        self.timer.wait(self.ring.fd(), wake_ns)?;
+        let clock_ns = system::clock_ns(libc::CLOCK_MONOTONIC);
+        self.now = Instant::from_ps(clock_ns.saturating_sub(self.zero_ns) * 1_000);
+        Ok(())
     }
 
     /// What every link of the plan has carried; packets still on their way at the end are the rest.
     pub fn link_counts(&self) -> Vec<LinkCount> {
         let mut counts: Vec<LinkCount> = self
             .fabric
-            .link_totals(self.now())
+            .link_totals(self.now.max(self.stopped.unwrap_or(self.now)))
             .map(|link| LinkCount { packets: link.packets, bytes: link.bytes, lost: link.lost, arrived: link.arrived })
             .collect();
         for nic in &self.nics {
@@ -301,9 +318,11 @@ impl<P: Probe> Switch<P> {
         counts
     }
 
-    /// The probe, at the end.
-    pub fn into_probe(self) -> P {
-        self.watch.probe
+    /// The probe, at the end, when the capture is complete.
+    pub fn finish(self) -> Result<P, GuestError> {
+        let finished = self.watch.capture.map_or(Ok(()), Capture::finish);
+        finished.map_err(|error| GuestError::io("write the capture", error))?;
+        Ok(self.watch.probe)
     }
 
     /// Who fills the tables.
@@ -334,6 +353,10 @@ impl<P: Probe> Switch<P> {
             let began = nic.begin(left, wire_bytes);
             let place = tracks[flow as usize].sent(&headers, data);
             watch.probe.link_sent(began, nic.link, flow, data, wire_bytes);
+            let packet = Outgoing::new(&arrival, headers.length);
+            if let Some(capture) = &mut watch.capture {
+                capture.packet(began, nic.link, &packet);
+            }
             if nic.loses() {
                 nic.lost += 1;
                 watch.drop_row(began, DropReason::RandomLoss, nic.link, flow, data, place.seq, headers.ip_bytes);
@@ -341,7 +364,7 @@ impl<P: Probe> Switch<P> {
             }
             let on_time = nic.busy_until + nic.delay;
             let at = nic.chance.as_mut().map_or(on_time, |chance| chance.late(on_time));
-            let slot = watch.slots.put(Outgoing::new(&arrival, headers.length));
+            let slot = watch.slots.put(packet);
             let endpoint = flow << 1 | u32::from(data);
             let entry = Entry { endpoint, bytes: headers.ip_bytes, frame: Frame { place, slot } };
             let frame = waiting.put(entry);
@@ -494,6 +517,9 @@ impl<P: Probe> Watch<P> {
 impl<P: Probe> Monitor<Frame> for Watch<P> {
     fn link_sent(&mut self, now: Instant, link: u32, packet: &Packet<Frame>, wire_bytes: u32) {
         self.probe.link_sent(now, link, packet.endpoint >> 1, packet.endpoint & 1 == 1, wire_bytes);
+        if let Some(capture) = &mut self.capture {
+            capture.packet(now, link, &self.slots.packets[packet.body.slot as usize]);
+        }
     }
 
     fn queue_changed(&mut self, now: Instant, queue: u32, packets: u32, bytes: u64) {

@@ -37,6 +37,10 @@ pub struct TcpInfo {
     pub total_retrans: u32,
     /// Pacing rate in bytes a second; all ones for no pacing.
     pub pacing_rate: u64,
+    /// Segments sent.
+    pub segs_out: u32,
+    /// Segments received.
+    pub segs_in: u32,
     /// Segments with payload sent, retransmissions included.
     pub data_segs_out: u32,
     /// Payload sent, retransmissions included.
@@ -85,6 +89,8 @@ impl TcpInfo {
             total_retrans: u32_at(100),
             pacing_rate: u64_at(104),
             bytes_acked: u64_at(120),
+            segs_out: u32_at(136),
+            segs_in: u32_at(140),
             data_segs_out: u32_at(156),
             bytes_sent: u64_at(200),
             bytes_retrans: u64_at(208),

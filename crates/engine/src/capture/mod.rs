@@ -12,7 +12,7 @@ use daybreak_units::Instant;
 use crate::plan::Plan;
 use crate::wire::{client_of, flow_of, is_server, peer_of};
 use frame::Addresses;
-use pcapng::PcapngWriter;
+pub use pcapng::PcapngWriter;
 
 /// Captures to one output; every captured link is an interface of it.
 pub(crate) struct Capture {

@@ -14,14 +14,15 @@ const OPTION_IF_TSRESOL: u16 = 9;
 /// Timestamps are in units of 10^-9 s.
 const NANOSECONDS: u8 = 9;
 
-pub(super) struct PcapngWriter<W: Write> {
+/// Writes one file.
+pub struct PcapngWriter<W: Write> {
     output: BufWriter<W>,
     block: Vec<u8>,
 }
 
 impl<W: Write> PcapngWriter<W> {
     /// Starts a file.
-    pub(super) fn new(output: W) -> io::Result<Self> {
+    pub fn new(output: W) -> io::Result<Self> {
         let mut writer = Self { output: BufWriter::with_capacity(1 << 16, output), block: Vec::new() };
         writer.u32(BYTE_ORDER_MAGIC);
         writer.u16(1);
@@ -33,7 +34,7 @@ impl<W: Write> PcapngWriter<W> {
     }
 
     /// Adds the next interface.
-    pub(super) fn interface(&mut self, name: &str, snaplen: u32) -> io::Result<()> {
+    pub fn interface(&mut self, name: &str, snaplen: u32) -> io::Result<()> {
         self.u16(LINKTYPE_ETHERNET);
         self.u16(0);
         self.u32(snaplen);
@@ -44,7 +45,7 @@ impl<W: Write> PcapngWriter<W> {
     }
 
     /// Adds a packet of `length` bytes of which `kept` was captured.
-    pub(super) fn packet(&mut self, interface: u32, ns: u64, kept: &[u8], length: u32) -> io::Result<()> {
+    pub fn packet(&mut self, interface: u32, ns: u64, kept: &[u8], length: u32) -> io::Result<()> {
         self.u32(interface);
         self.u32((ns >> 32) as u32);
         self.u32(ns as u32);
@@ -55,7 +56,7 @@ impl<W: Write> PcapngWriter<W> {
     }
 
     /// Writes out what is buffered.
-    pub(super) fn finish(mut self) -> io::Result<()> {
+    pub fn finish(mut self) -> io::Result<()> {
         self.output.flush()
     }
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import selectors
+import shutil
 import subprocess
+import tempfile
 import time
 from collections import deque
 from dataclasses import dataclass, field
@@ -22,6 +24,7 @@ from .tables import read
 
 PATIENCE_S = 120.0
 """A guest whose virtual time stands still for so long (of real time) is ended."""
+CAPTURE = "capture.pcapng"
 _KEPT_LINES = 12
 _LOOK_S = 0.1
 
@@ -37,7 +40,11 @@ def execute(plan: Plan, progress: Report | None = None) -> Recorded:
         watched = Watch(plan, progress)
         _boot(program, kernel, run.directory, plan, watched)
         tables, totals = read(run.directory / "tables")
-    return Recorded(tables, totals)
+        if not plan.document["records"]["capture_links"]:
+            return Recorded(tables, totals)
+        directory = tempfile.TemporaryDirectory(prefix="daybreak-")
+        capture = shutil.move(run.directory / CAPTURE, Path(directory.name) / CAPTURE)
+    return Recorded(tables, totals, capture, keep=directory)
 
 
 def refuse_unsupported(program: Path, plan: Path) -> None:
