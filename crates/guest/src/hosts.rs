@@ -23,6 +23,8 @@ pub struct Hosts {
     pub switch: Fd,
     /// One namespace an end.
     pub ends: Vec<Fd>,
+    /// The namespaces of NICs that are shared; they go, with all devices, when nobody holds them.
+    _shared: Vec<Fd>,
     /// Device of each NIC's cable in the switch's namespace.
     pub devices: Vec<u32>,
 }
@@ -49,6 +51,8 @@ const ETHTOOL_SGRO: u32 = 0x2c;
 
 /// The NIC in every host's namespace.
 const NIC: &str = "nic";
+/// The NIC that several ends share, in a namespace of its own; each end has a device [`NIC`] on top.
+const SHARED_NIC: &str = "shared";
 /// Packets that a queue takes where the plan sets no limit.
 const UNLIMITED: u32 = 1_000_000;
 /// Ethernet header, which queueing disciplines count on their own.
@@ -57,7 +61,8 @@ pub const ETHERNET: u32 = 14;
 /// Makes all hosts of a layout.
 pub fn make(plan: &Plan, layout: &Layout) -> Result<Hosts, GuestError> {
     global_settings()?;
-    let mut hosts = Hosts { switch: system::new_network()?, ends: Vec::new(), devices: Vec::new() };
+    let mut hosts =
+        Hosts { switch: system::new_network()?, ends: Vec::new(), _shared: Vec::new(), devices: Vec::new() };
     for _ in &layout.ends {
         hosts.ends.push(system::new_network()?);
     }
@@ -67,7 +72,12 @@ pub fn make(plan: &Plan, layout: &Layout) -> Result<Hosts, GuestError> {
         let only = ends().map(|(end, _)| &hosts.ends[end]).next();
         let Some(namespace) = own.as_ref().or(only) else { continue };
         system::enter_network(&hosts.switch)?;
-        hosts.devices.push(cable(&mut Netlink::open()?, index as u32, namespace)?);
+        hosts.devices.push(cable(
+            &mut Netlink::open()?,
+            index as u32,
+            namespace,
+            if nic.shared { SHARED_NIC } else { NIC },
+        )?);
         if nic.shared {
             system::enter_network(namespace)?;
             let device = shared_nic(plan, nic, index as u32)?;
@@ -75,12 +85,14 @@ pub fn make(plan: &Plan, layout: &Layout) -> Result<Hosts, GuestError> {
                 Netlink::open()?.ask(&face(device, &hosts.ends[end]))?;
             }
         }
+        hosts._shared.extend(own);
     }
     for (index, (end, namespace)) in layout.ends.iter().zip(&hosts.ends).enumerate() {
         system::enter_network(namespace)?;
         let device = host(plan, index as u32, end)?;
         let nic = &layout.nics[end.nic as usize];
         if !nic.shared {
+            no_offload(NIC)?;
             Netlink::open()?.ask(&nic_queue(device, &plan.links[nic.link as usize], nic.mtu))?;
         }
     }
@@ -108,11 +120,12 @@ pub fn make_pair(plan: &Plan, layout: &Layout) -> Result<Hosts, GuestError> {
         system::enter_network(&ends[index])?;
         let end = &layout.ends[index];
         let device = host(plan, index as u32, end)?;
+        no_offload(NIC)?;
         let delay = propagation(plan, path);
         let link = &plan.links[layout.nics[end.nic as usize].link as usize];
         Netlink::open()?.ask(&netem(device, link, delay.as_ns()))?;
     }
-    Ok(Hosts { switch: system::this_network()?, ends, devices: Vec::new() })
+    Ok(Hosts { switch: system::this_network()?, ends, _shared: Vec::new(), devices: Vec::new() })
 }
 
 /// `netem` with a rate and a delay.
@@ -139,7 +152,7 @@ fn netem(device: u32, link: &Link, delay_ns: u64) -> Request {
 /// Sets up a NIC that several ends share, in its own namespace; returns its device.
 fn shared_nic(plan: &Plan, nic: &Nic, index: u32) -> Result<u32, GuestError> {
     const FIRST: u32 = 1 << 24;
-    let device = no_offload()?;
+    let device = no_offload(SHARED_NIC)?;
     let mut netlink = Netlink::open()?;
     netlink.ask(&nic_up(device, FIRST + index, nic.mtu))?;
     netlink.ask(&nic_queue(device, &plan.links[nic.link as usize], nic.mtu))?;
@@ -147,7 +160,7 @@ fn shared_nic(plan: &Plan, nic: &Nic, index: u32) -> Result<u32, GuestError> {
 }
 
 /// A device in the namespace of an end that sends through the NIC: the packet stays its sender's until
-/// it leaves the NIC's queue.
+/// it leaves the NIC's queue. It has no offloads to switch off; `gso_max_segs` makes every packet one segment.
 fn face(nic: u32, namespace: &Fd) -> Request {
     const IFLA_LINK: u16 = 5;
     const MODE: u16 = 1;
@@ -175,14 +188,14 @@ fn global_settings() -> Result<(), GuestError> {
 }
 
 /// A cable from the switch's namespace to an end; returns its device here.
-fn cable(netlink: &mut Netlink, index: u32, namespace: &Fd) -> Result<u32, GuestError> {
+fn cable(netlink: &mut Netlink, index: u32, namespace: &Fd, nic: &str) -> Result<u32, GuestError> {
     let name = format!("port{index}");
     let mut request = Request::new(RTM_NEWLINK, CREATE | 0x200, &link_body(0, false), format!("make the cable {name}"));
     request.put_str(IFLA_IFNAME, &name).put_u32(IFLA_MTU, 65_535).nest(IFLA_LINKINFO, |info| {
         info.put_str(IFLA_INFO_KIND, "veth").nest(IFLA_INFO_DATA, |data| {
             data.nest(VETH_INFO_PEER, |peer| {
                 peer.raw(&link_body(0, false))
-                    .put_str(IFLA_IFNAME, NIC)
+                    .put_str(IFLA_IFNAME, nic)
                     .put_u32(IFLA_NET_NS_FD, namespace.as_raw_fd() as u32);
             });
         });
@@ -278,7 +291,7 @@ fn link_body(device: u32, up: bool) -> [u8; 16] {
 fn host(plan: &Plan, index: u32, end: &End) -> Result<u32, GuestError> {
     let stack = &plan.stacks[end.stack as usize];
     settings(stack)?;
-    let device = no_offload()?;
+    let device = system::device_index(NIC)?;
     let mut netlink = Netlink::open()?;
     netlink.ask(&nic_up(device, index, stack.mtu))?;
     netlink.ask(&address(device, End::ip(index)))?;
@@ -289,13 +302,13 @@ fn host(plan: &Plan, index: u32, end: &End) -> Result<u32, GuestError> {
     Ok(device)
 }
 
-/// Lets every packet be one segment; returns the NIC's device.
-fn no_offload() -> Result<u32, GuestError> {
+/// Lets every packet of a device be one segment; returns its index.
+fn no_offload(device: &str) -> Result<u32, GuestError> {
     let control = system::socket(libc::AF_INET, libc::SOCK_DGRAM, 0, "open a socket for ethtool")?;
     for command in [ETHTOOL_STSO, ETHTOOL_SGSO, ETHTOOL_SGRO] {
-        system::ethtool(control.as_raw_fd(), NIC, command, 0)?;
+        system::ethtool(control.as_raw_fd(), device, command, 0)?;
     }
-    system::device_index(NIC)
+    system::device_index(device)
 }
 
 fn nic_up(device: u32, mac: u32, mtu: u32) -> Request {
