@@ -1,5 +1,6 @@
 """Every claim holds on what the paper describes and fails on the opposite."""
 
+import json
 import math
 from dataclasses import replace
 from importlib.resources import files
@@ -127,3 +128,11 @@ def test_an_explanation_opens_the_note_of_a_miss_and_changes_no_verdict():
 def test_explanations_belong_to_claims(as_printed):
     path = files("daybreak.studies.migration").joinpath("explanations.toml")
     assert set(scoreboard.load_explanations(path)) <= {claim.id for claim in as_printed.claims}
+
+
+def test_the_reference_result_has_todays_claims(as_printed):
+    text = files("daybreak.studies.migration").joinpath("reference", "scoreboard.json").read_text(encoding="utf-8")
+    reference = json.loads(text)
+    assert (reference["mode"], reference["engine"], reference["seeds"]) == ("full", "simulated", 30)
+    today = [(claim.id, claim.published, claim.tolerance, claim.unit) for claim in as_printed.claims]
+    assert [(c["id"], c["published"], c["tolerance"], c["unit"]) for c in reference["claims"]] == today
