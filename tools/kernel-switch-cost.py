@@ -50,15 +50,18 @@ def once(plan: Plan, alone: bool) -> tuple[float, float, int]:
 
 
 def host(plan: Plan, node: int) -> bool:
+    """Whether a node is a host."""
     return plan.document["nodes"][node]["kind"] == "host"
 
 
 def cpu_s() -> float:
+    """Processor time of the processes that were waited for."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
 def main() -> None:
+    """Measures and prints."""
     path = sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parents[1] / "scenarios" / "01-one-flow.toml"
     scenario = daybreak.load(path)
     large, small = lower(scenario, 1), lower(scenario.with_({"flows.0.size": "1 MB"}), 1)
@@ -68,9 +71,8 @@ def main() -> None:
         cpu, wall, packets = (min(a[k] for a, _ in runs) - min(b[k] for _, b in runs) for k in range(3))
         cost[alone] = cpu / packets
         name = "netem alone" if alone else "the switch"
-        print(
-            f"{name:12} {packets:8.0f} packets  {cpu / packets * 1e6:7.2f} us CPU  {wall / packets * 1e6:7.2f} us wall each"
-        )
+        each = f"{cpu / packets * 1e6:7.2f} us CPU  {wall / packets * 1e6:7.2f} us wall each"
+        print(f"{name:12} {packets:8.0f} packets  {each}")
     print(f"the switch costs {cost[False] / cost[True]:.1f} times netem alone ({os.cpu_count()} processors)")
 
 
