@@ -415,6 +415,9 @@ impl Sender {
         if sent.has(Sent::LOST) {
             path.lost_out -= 1;
         }
+        if sent.has(Sent::MERGED) {
+            self.buffer.merged -= 1;
+        }
         path.delivery.on_delivered(&mut ack.rate, &sent);
     }
 

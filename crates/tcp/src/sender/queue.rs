@@ -53,8 +53,11 @@ impl Sent {
     pub const RACKED: u16 = 256;
     /// Carries PSH, also when it is sent again: the peer acknowledges it at once.
     pub const PUSH: u16 = 512;
+    /// SACKed and merged into the segment below it, so that it costs no descriptor of its own.
+    pub const MERGED: u16 = 1024;
     /// Anything that needs more than plain cumulative acknowledgement.
-    pub const UNUSUAL: u16 = Self::SACKED | Self::RETRANS | Self::LOST | Self::EVER_RETRANS | Self::LINKED;
+    pub const UNUSUAL: u16 =
+        Self::SACKED | Self::RETRANS | Self::LOST | Self::EVER_RETRANS | Self::LINKED | Self::MERGED;
 
     /// First sequence number after the segment.
     #[inline]

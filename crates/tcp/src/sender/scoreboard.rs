@@ -219,6 +219,30 @@ impl Sender {
             if path.sacked_out == 1 { sent.end() } else { self.scoreboard.highest.max(sent.end()) };
         self.queue.get_mut(at).flags = flags | Sent::SACKED | Sent::SAMPLED;
         self.queue.unlink(at);
+        if !sent.has(Sent::RETRANS) || sent.has(Sent::LOST) {
+            self.merge_sacked(at);
+        }
+    }
+
+    /// Neighbours that are SACKed become one in the socket's memory, as Linux has it: the room of their
+    /// descriptors is free for new data. One whose retransmission is under way stays as it is.
+    fn merge_sacked(&mut self, at: u32) {
+        let alone = |sent: &Sent| sent.flags & (Sent::SACKED | Sent::RETRANS | Sent::LOST) != Sent::SACKED;
+        let above = at.wrapping_add(1);
+        if at != self.queue.head() && !alone(self.queue.get(at.wrapping_sub(1))) {
+            self.merge(at);
+        }
+        if above != self.queue.tail() && !alone(self.queue.get(above)) {
+            self.merge(above);
+        }
+    }
+
+    fn merge(&mut self, at: u32) {
+        let record = self.queue.get_mut(at);
+        if !record.has(Sent::MERGED) {
+            record.flags |= Sent::MERGED;
+            self.buffer.merged += 1;
+        }
     }
 
     /// The segment is thought to be lost: the original, or its retransmission too.

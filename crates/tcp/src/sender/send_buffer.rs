@@ -1,9 +1,9 @@
 //! The send buffer: how much of what the application wants to send is in the socket.
 //!
 //! Linux charges a buffer for memory, not for payload: each segment costs its payload and a constant
-//! for its descriptor and header room. The buffer grows with the window, to twice the room that the
-//! window's segments may take, up to `tcp_wmem`'s maximum; the application refills it when a third of
-//! it is free.
+//! for its descriptor and header room; neighbours that the peer has SACKed share one. The buffer grows
+//! with the window, to twice the room that the window's segments may take, up to `tcp_wmem`'s maximum;
+//! the application refills it when a third of it is free.
 
 use std::collections::VecDeque;
 
@@ -31,6 +31,10 @@ pub(crate) struct SendBuffer {
     max: u64,
     /// `size` in payload bytes.
     capacity: u64,
+    /// Segments in flight that cost no descriptor, since they were merged into their neighbour.
+    pub merged: u64,
+    /// Payload bytes that each of them makes room for.
+    merged_room: u64,
     /// The application waits for room (`SOCK_NOSPACE`).
     full: bool,
     /// The application will write no more.
@@ -51,6 +55,8 @@ impl SendBuffer {
             size,
             max,
             capacity: 0,
+            merged: 0,
+            merged_room: 0,
             full: false,
             closed: false,
             next_push: u64::MAX,
@@ -135,7 +141,7 @@ impl Sender {
         }
         let mss = u64::from(self.mss);
         // A write begins while there is any room and then takes a whole segment.
-        let room = buffer.capacity.div_ceil(mss) * mss;
+        let room = (buffer.capacity + buffer.merged * buffer.merged_room).div_ceil(mss) * mss;
         let end = (self.snd_una + room).min(buffer.app_end).max(buffer.write_seq);
         buffer.full = end < buffer.app_end;
         if end > buffer.write_seq {
@@ -173,6 +179,7 @@ impl Sender {
         let charge = u64::from(self.segments_a_burst()) * mss + SEGMENT_OVERHEAD;
         let payload = u64::from(self.segments_a_burst()) * mss;
         self.buffer.capacity = self.buffer.size * payload / charge;
+        self.buffer.merged_room = SEGMENT_OVERHEAD * mss / charge;
     }
 
     /// After transmissions: grows the buffer if it, not the window, was the limit, and lets the
@@ -187,7 +194,7 @@ impl Sender {
             self.path.usage.stamp = self.clock.jiffies;
         }
         let queued = self.buffer.write_seq - self.snd_una.min(self.buffer.write_seq);
-        if queued > self.buffer.capacity / 3 * 2 {
+        if queued > self.buffer.capacity / 3 * 2 + self.buffer.merged * self.buffer.merged_room {
             return false;
         }
         let before = self.buffer.write_seq;

@@ -53,6 +53,7 @@ dialogues! {
     sack_without_timestamps,
     segmentation_bursts,
     send_buffer,
+    send_buffer_above_a_hole,
     slow_start,
     small_queues,
     tail_loss_probe_needless,
