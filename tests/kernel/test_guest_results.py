@@ -1,6 +1,7 @@
 """What the kernel engine makes of a guest's words and files, without a guest."""
 
 import json
+import os
 import time
 
 import numpy as np
@@ -108,7 +109,11 @@ def test_a_runs_directory_goes_and_takes_dead_ones_along(tmp_path, monkeypatch):
         dead = first.directory.with_name("run-dead")
         dead.mkdir()
         (dead / ".lock").touch()
+        cleared, new = first.directory.with_name("run-cleared"), first.directory.with_name("run-new")
+        cleared.mkdir()
+        os.utime(cleared, (1, 1))
+        new.mkdir()
         with workplace.open_run() as second:
             assert first.directory.exists() and second.directory.exists()
-            assert not dead.exists()
+            assert not dead.exists() and not cleared.exists() and new.exists()
     assert not first.directory.exists() and not second.directory.exists()

@@ -10,6 +10,7 @@ import fcntl
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,8 @@ from .errors import NoGuest
 
 PROGRAM = "daybreak-guest"
 _LOCK = ".lock"
+# A directory without a lock may be that of a run that is about to start.
+_NEW_S = 60
 
 
 @dataclass(frozen=True)
@@ -73,7 +76,14 @@ def _base() -> Path:
 
 
 def _remove_stale(base: Path) -> None:
-    for lock in base.glob(f"run-*/{_LOCK}"):
-        with contextlib.suppress(OSError), lock.open("w") as file:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            shutil.rmtree(lock.parent, ignore_errors=True)
+    for directory in base.glob("run-*"):
+        lock = directory / _LOCK
+        with contextlib.suppress(OSError):
+            if not lock.exists():
+                # Its guest has cleared it up to the log, or it is only being made.
+                if time.time() - directory.stat().st_mtime > _NEW_S:
+                    shutil.rmtree(directory, ignore_errors=True)
+                continue
+            with lock.open("r+") as file:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(directory, ignore_errors=True)
