@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use daybreak_fabric::control::Timeline;
-use daybreak_fabric::{Context, Fabric, PacketId};
+use daybreak_fabric::{Context, Fabric, NewPacket, PacketId};
 use daybreak_tcp::connection::{Connection, State};
 use daybreak_tcp::{Segment, congestion};
 use daybreak_trace::{CircuitRow, FlowColumns, FlowRow, LinkColumns, LinkRow, NEVER_NS, Probe, Silent, Table};
@@ -348,19 +348,18 @@ impl<P: Probe + Tables + Send> Core<P> {
     }
 
     /// Sends what the endpoint has to send and sets its alarm.
-    #[inline]
+    #[inline(always)]
     fn drive(&mut self, index: u32) {
         let now = self.now;
         loop {
             let endpoint = &mut self.endpoints[index as usize];
-            let (path, announce) = (endpoint.path, endpoint.announce);
+            let Endpoint { path: cursor, announce, .. } = *endpoint;
             let Some(segment) = endpoint.connection.next_segment(now) else { break };
             let bytes = IP_HEADER + segment.header_len() + segment.len;
-            let id = self.fabric.create(peer_of(index), path, bytes, announce, segment);
-            self.wire.created(now, peer_of(index), id, segment);
+            let packet = NewPacket { endpoint: peer_of(index), cursor, bytes, announce };
+            let mut ctx = Context { now, schedule: &mut self.events, monitor: &mut self.wire };
+            self.fabric.send(&mut ctx, packet, segment);
             endpoint.sent += 1;
-            let (fabric, mut ctx) = self.fabric();
-            fabric.send(&mut ctx, id);
             if announce {
                 // A packet that found its NIC idle is gone at once.
                 while let Some(departure) = self.fabric.take_departure() {
@@ -375,13 +374,18 @@ impl<P: Probe + Tables + Send> Core<P> {
         }
     }
 
+    #[inline(never)]
+    fn drive_apart(&mut self, index: u32) {
+        self.drive(index);
+    }
+
     /// Tells senders that packets have left their NIC, which may let them send more.
     #[inline(never)]
     fn tell_departures(&mut self) {
         while let Some(departure) = self.fabric.take_departure() {
             let index = peer_of(departure.endpoint);
             self.endpoints[index as usize].connection.on_nic_freed(self.now, departure.bytes);
-            self.drive(index);
+            self.drive_apart(index);
         }
     }
 
@@ -394,7 +398,7 @@ impl<P: Probe + Tables + Send> Core<P> {
             endpoint.connection.on_timeout(self.now);
             self.look_at(index);
         }
-        self.drive(index);
+        self.drive_apart(index);
     }
 
     fn start(&mut self, flow: u32) {
@@ -407,7 +411,7 @@ impl<P: Probe + Tables + Send> Core<P> {
             connection.write(self.now, bytes);
             connection.close(self.now);
         }
-        self.drive(client_of(flow));
+        self.drive_apart(client_of(flow));
     }
 
     fn timeline(&mut self, index: u32) {

@@ -47,22 +47,6 @@ impl<P: Probe> Wire<P> {
         Self { born: wants_delays.then(Vec::new), probe, capture }
     }
 
-    /// Tells of a packet that its sender has just made.
-    #[inline]
-    pub(crate) fn created(&mut self, now: Instant, destination: u32, id: PacketId, segment: &Segment) {
-        if let Some(capture) = &mut self.capture {
-            capture.created(destination, segment);
-        }
-        if let Some(born) = &mut self.born {
-            let index = id.0 as usize;
-            if index >= born.len() {
-                // Doubling: the slab's indices rise one by one.
-                born.resize((index + 1).next_power_of_two(), Instant::ZERO);
-            }
-            born[index] = now;
-        }
-    }
-
     /// Tells of a packet at its receiver.
     #[inline]
     pub(crate) fn received(&mut self, now: Instant, id: PacketId, packet: &Packet<Segment>) {
@@ -77,6 +61,21 @@ impl<P: Probe> Wire<P> {
 }
 
 impl<P: Probe> Monitor<Segment> for Wire<P> {
+    #[inline]
+    fn created(&mut self, now: Instant, id: PacketId, packet: &Packet<Segment>) {
+        if let Some(capture) = &mut self.capture {
+            capture.created(packet.endpoint, &packet.body);
+        }
+        if let Some(born) = &mut self.born {
+            let index = id.0 as usize;
+            if index >= born.len() {
+                // Doubling: the slab's indices rise one by one.
+                born.resize((index + 1).next_power_of_two(), Instant::ZERO);
+            }
+            born[index] = now;
+        }
+    }
+
     #[inline]
     fn link_sent(&mut self, now: Instant, link: u32, packet: &Packet<Segment>, wire_bytes: u32) {
         let endpoint = packet.endpoint;

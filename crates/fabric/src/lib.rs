@@ -26,7 +26,7 @@ mod schedule;
 
 pub use link::{Chance, LinkConfig};
 pub use monitor::{DropReason, Monitor, Unobserved};
-pub use network::{Census, Context, Departure, Fabric, LinkTotals, QueueConfig};
+pub use network::{Census, Context, Departure, Fabric, LinkTotals, NewPacket, QueueConfig};
 pub use packet::{Packet, PacketId, Slab};
 pub use path::{BranchConfig, Step};
 pub use schedule::{Schedule, Wake};

@@ -2,13 +2,16 @@
 
 use daybreak_units::Instant;
 
-use crate::Packet;
+use crate::{Packet, PacketId};
 
 pub use daybreak_trace::DropReason;
 
 /// Sees what happens to packets. Every method does nothing unless it is overridden; the monitor is a
 /// type parameter, so what is not watched costs nothing.
 pub trait Monitor<B> {
+    /// The packet was made and is about to enter its first queue.
+    #[inline]
+    fn created(&mut self, _now: Instant, _id: PacketId, _packet: &Packet<B>) {}
     /// A link starts to send the packet, which takes `wire_bytes` with its framing.
     #[inline]
     fn link_sent(&mut self, _now: Instant, _link: u32, _packet: &Packet<B>, _wire_bytes: u32) {}

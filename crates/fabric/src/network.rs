@@ -37,6 +37,19 @@ pub struct Context<'a, S, M> {
     pub monitor: &'a mut M,
 }
 
+/// A packet that enters the fabric.
+#[derive(Clone, Copy, Debug)]
+pub struct NewPacket {
+    /// Where it will be delivered.
+    pub endpoint: u32,
+    /// Start of its path: see [`Fabric::add_path`].
+    pub cursor: u32,
+    /// IP length.
+    pub bytes: u32,
+    /// A [`Departure`] shall tell when it leaves its first queue.
+    pub announce: bool,
+}
+
 /// A packet that was announced has left its first queue: it is on the wire, or lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Departure {
@@ -233,18 +246,12 @@ impl<B: Copy> Fabric<B> {
         path::append(&mut self.steps, steps, &self.lane_of_queue)
     }
 
-    /// Makes a packet of `bytes` IP length for the path that starts at `cursor`, towards `endpoint`.
-    /// With `announce`, a [`Departure`] tells when it leaves its first queue.
+    /// Makes a packet and puts it on its path.
     #[inline(always)]
-    pub fn create(&mut self, endpoint: u32, cursor: u32, bytes: u32, announce: bool, body: &B) -> PacketId {
-        self.slab.insert(endpoint, cursor, bytes, announce, body)
-    }
-
-    /// Puts a packet that was just created on its path.
-    #[inline(always)]
-    pub fn send<S: Schedule, M: Monitor<B>>(&mut self, ctx: &mut Context<'_, S, M>, id: PacketId) {
-        let packet = self.slab.get(id);
-        let (cursor, bytes) = (packet.cursor, packet.bytes);
+    pub fn send<S: Schedule, M: Monitor<B>>(&mut self, ctx: &mut Context<'_, S, M>, packet: NewPacket, body: &B) {
+        let NewPacket { endpoint, cursor, bytes, announce } = packet;
+        let id = self.slab.insert(endpoint, cursor, bytes, announce, body);
+        ctx.monitor.created(ctx.now, id, self.slab.get(id));
         if let Some(link) = self.steps[cursor as usize].lane() {
             return self.enter_lane(ctx, link, id, cursor, bytes);
         }

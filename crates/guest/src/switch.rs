@@ -9,7 +9,7 @@ use std::mem::size_of;
 
 use daybreak_engine::{Plan, wiring};
 use daybreak_fabric::control::Timeline;
-use daybreak_fabric::{Chance, Context, DropReason, Fabric, Monitor, Packet, PacketId, QueueConfig};
+use daybreak_fabric::{Chance, Context, DropReason, Fabric, Monitor, NewPacket, Packet, PacketId, QueueConfig};
 use daybreak_trace::{CircuitRow, DropRow, Probe};
 use daybreak_units::{ByteTime, Duration, Instant, Rate};
 
@@ -408,8 +408,9 @@ impl<P: Probe> Switch<P> {
                 debug_assert_eq!(self.nics[way.from as usize].link, link);
                 match way.cursor {
                     Some(cursor) => {
-                        let id = fabric.create(entry.endpoint, cursor, entry.bytes, false, &entry.frame);
-                        fabric.send(&mut ctx, id);
+                        let packet =
+                            NewPacket { endpoint: entry.endpoint, cursor, bytes: entry.bytes, announce: false };
+                        fabric.send(&mut ctx, packet, &entry.frame);
                     }
                     None => self.delivered(now, entry.endpoint, &entry.frame.place),
                 }

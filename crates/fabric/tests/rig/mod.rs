@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 use daybreak_fabric::control::Action;
 use daybreak_fabric::queue::Limits;
 use daybreak_fabric::{
-    BranchConfig, Context, Fabric, LinkConfig, Monitor, Packet, PacketId, QueueConfig, Schedule, Step, Wake,
+    BranchConfig, Context, Fabric, LinkConfig, Monitor, NewPacket, Packet, PacketId, QueueConfig, Schedule, Step, Wake,
 };
 use daybreak_units::{Duration, Instant, Rate};
 
@@ -88,8 +88,8 @@ impl Rig {
         self.run_until(at);
         let (number, cursor, announce) = (self.sent, self.paths[path as usize], self.announce);
         self.sent += 1;
-        let id = self.fabric.create(0, cursor, bytes, announce, &number);
-        self.with(|fabric, ctx| fabric.send(ctx, id));
+        let packet = NewPacket { endpoint: 0, cursor, bytes, announce };
+        self.with(|fabric, ctx| fabric.send(ctx, packet, &number));
     }
 
     pub fn apply(&mut self, at: Instant, action: &Action) {
