@@ -150,6 +150,56 @@ struct Endpoint {
     connection: Connection,
 }
 
+impl Endpoint {
+    /// Tells the probe what a segment or a timer has changed: payload delivered, or the window.
+    #[inline(always)]
+    fn tell<P: Probe>(&mut self, index: u32, now: Instant, probe: &mut P) {
+        if !P::LOOKS {
+            return;
+        }
+        let flow = flow_of(index);
+        if is_server(index) {
+            let delivered = self.connection.delivered_bytes();
+            if delivered != self.told {
+                probe.delivered(now, flow, delivered - self.told);
+                self.told = delivered;
+            }
+        } else if probe.wants_window(now, flow) {
+            probe.window(self.connection.window_row(flow, now));
+        }
+    }
+
+    /// Sends what there is to send, and sets the alarm.
+    #[inline(always)]
+    fn transmit<P: Probe>(
+        &mut self,
+        index: u32,
+        fabric: &mut Fabric<Segment>,
+        ctx: &mut Context<'_, EventQueue, Wire<P>>,
+    ) {
+        while let Some(segment) = self.connection.next_segment(ctx.now) {
+            let packet = NewPacket {
+                endpoint: peer_of(index),
+                cursor: self.path,
+                bytes: IP_HEADER + segment.header_len() + segment.len,
+                announce: self.announce,
+            };
+            fabric.send(ctx, packet, segment);
+            self.sent += 1;
+            if self.announce {
+                // A packet that found its NIC idle is gone at once.
+                while let Some(departure) = fabric.take_departure() {
+                    self.connection.on_nic_freed(ctx.now, departure.bytes);
+                }
+            }
+        }
+        let deadline = self.connection.poll_timeout();
+        if self.alarm.set(deadline) {
+            ctx.schedule.push(Event::new(deadline, Rank::Timer, index, 0));
+        }
+    }
+}
+
 /// What a flow needs at its start and its end.
 struct FlowState {
     bytes: u64,
@@ -304,79 +354,41 @@ impl<P: Probe + Tables + Send> Core<P> {
     /// A packet has reached its endpoint.
     #[inline(never)]
     fn deliver(&mut self, id: PacketId) {
+        let now = self.now;
         let packet = self.fabric.packet(id);
         let index = packet.endpoint;
-        self.wire.received(self.now, id, packet);
+        self.wire.received(now, id, packet);
         let endpoint = &mut self.endpoints[index as usize];
         endpoint.received += 1;
-        endpoint.connection.on_segment(self.now, &packet.body);
+        endpoint.connection.on_segment(now, &packet.body);
+        self.fabric.release(id);
         if is_server(index) && endpoint.connection.state() == State::CloseWait {
             // The application reads the end of the stream and closes: its FIN acknowledges the last
             // segment, which nothing else would do before the delayed-ACK timer.
-            endpoint.connection.close(self.now);
+            endpoint.connection.close(now);
         }
-        self.fabric.release(id);
-        if P::LOOKS || !is_server(index) {
-            self.look_at(index);
-        }
-        self.drive(index);
-    }
-
-    /// Sees what a segment or a timer has changed: payload delivered, the window, the end of the flow.
-    #[inline]
-    fn look_at(&mut self, index: u32) {
-        let endpoint = &mut self.endpoints[index as usize];
-        let flow = flow_of(index);
-        if is_server(index) {
-            let delivered = endpoint.connection.delivered_bytes();
-            if delivered != endpoint.told {
-                self.wire.probe.delivered(self.now, flow, delivered - endpoint.told);
-                endpoint.told = delivered;
-            }
-            return;
-        }
-        if self.wire.probe.wants_window(self.now, flow) {
-            let row = endpoint.connection.window_row(flow, self.now);
-            self.wire.probe.window(row);
-        }
+        endpoint.tell(index, now, &mut self.wire.probe);
+        let mut ctx = Context { now, schedule: &mut self.events, monitor: &mut self.wire };
+        endpoint.transmit(index, &mut self.fabric, &mut ctx);
         if endpoint.connection.acked_bytes() >= endpoint.goal {
-            endpoint.goal = u64::MAX;
-            self.flows[flow as usize].end = Some(self.now);
-            self.flows_complete += 1;
-            self.done |= self.stop_when_complete && self.flows_complete == self.flows_limited;
+            self.complete(index);
         }
     }
 
-    /// Sends what the endpoint has to send and sets its alarm.
-    #[inline(always)]
+    /// The sender has everything acknowledged.
+    #[cold]
+    fn complete(&mut self, index: u32) {
+        self.endpoints[index as usize].goal = u64::MAX;
+        self.flows[flow_of(index) as usize].end = Some(self.now);
+        self.flows_complete += 1;
+        self.done |= self.stop_when_complete && self.flows_complete == self.flows_limited;
+    }
+
+    /// Sends what the endpoint has to send.
     fn drive(&mut self, index: u32) {
-        let now = self.now;
-        loop {
-            let endpoint = &mut self.endpoints[index as usize];
-            let Endpoint { path: cursor, announce, .. } = *endpoint;
-            let Some(segment) = endpoint.connection.next_segment(now) else { break };
-            let bytes = IP_HEADER + segment.header_len() + segment.len;
-            let packet = NewPacket { endpoint: peer_of(index), cursor, bytes, announce };
-            let mut ctx = Context { now, schedule: &mut self.events, monitor: &mut self.wire };
-            self.fabric.send(&mut ctx, packet, segment);
-            endpoint.sent += 1;
-            if announce {
-                // A packet that found its NIC idle is gone at once.
-                while let Some(departure) = self.fabric.take_departure() {
-                    self.endpoints[index as usize].connection.on_nic_freed(now, departure.bytes);
-                }
-            }
-        }
         let endpoint = &mut self.endpoints[index as usize];
-        let deadline = endpoint.connection.poll_timeout();
-        if endpoint.alarm.set(deadline) {
-            self.events.push(Event::new(deadline, Rank::Timer, index, 0));
-        }
-    }
-
-    #[inline(never)]
-    fn drive_apart(&mut self, index: u32) {
-        self.drive(index);
+        let mut ctx = Context { now: self.now, schedule: &mut self.events, monitor: &mut self.wire };
+        endpoint.transmit(index, &mut self.fabric, &mut ctx);
     }
 
     /// Tells senders that packets have left their NIC, which may let them send more.
@@ -385,7 +397,7 @@ impl<P: Probe + Tables + Send> Core<P> {
         while let Some(departure) = self.fabric.take_departure() {
             let index = peer_of(departure.endpoint);
             self.endpoints[index as usize].connection.on_nic_freed(self.now, departure.bytes);
-            self.drive_apart(index);
+            self.drive(index);
         }
     }
 
@@ -396,9 +408,9 @@ impl<P: Probe + Tables + Send> Core<P> {
         }
         if endpoint.connection.poll_timeout() <= self.now {
             endpoint.connection.on_timeout(self.now);
-            self.look_at(index);
+            endpoint.tell(index, self.now, &mut self.wire.probe);
         }
-        self.drive_apart(index);
+        self.drive(index);
     }
 
     fn start(&mut self, flow: u32) {
@@ -411,7 +423,7 @@ impl<P: Probe + Tables + Send> Core<P> {
             connection.write(self.now, bytes);
             connection.close(self.now);
         }
-        self.drive_apart(client_of(flow));
+        self.drive(client_of(flow));
     }
 
     fn timeline(&mut self, index: u32) {
