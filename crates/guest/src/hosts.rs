@@ -213,7 +213,7 @@ fn timed_queue(device: u32) -> Request {
     const PLIMIT: u16 = 1;
     const FLOW_PLIMIT: u16 = 2;
     const RATE_ENABLE: u16 = 5;
-    const TIMER_SLACK: u16 = 12;
+    const TIMER_SLACK: u16 = 13;
     let mut request = qdisc(device, "fq");
     request.nest(TCA_OPTIONS, |options| {
         options
