@@ -4,7 +4,9 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use daybreak_fabric::{PacketId, Schedule, Wake};
-use daybreak_units::Instant;
+use daybreak_units::{Duration, Instant};
+
+use crate::lookahead::Lookahead;
 
 /// What happens; simultaneous events happen in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -51,6 +53,9 @@ pub struct Events {
     open: BinaryHeap<Reverse<(Instant, Event, u64)>>,
     /// Deliveries that are certain.
     settled: BinaryHeap<Reverse<(Instant, Event, u64)>>,
+    /// The earliest delivery that can follow from each event that is not one, and when that event is.
+    due: BinaryHeap<Reverse<(Instant, Instant)>>,
+    look: Lookahead,
     added: u64,
     /// Certain deliveries that the kernel has not been told of.
     pub outbox: Vec<Delivery>,
@@ -59,14 +64,28 @@ pub struct Events {
 
 impl Events {
     /// No events; `delivers` tells the links that end at hosts.
-    pub fn new(delivers: Vec<bool>) -> Self {
-        Self { open: BinaryHeap::new(), settled: BinaryHeap::new(), added: 0, outbox: Vec::new(), delivers }
+    pub fn new(delivers: Vec<bool>, look: Lookahead) -> Self {
+        let (open, settled, due) = (BinaryHeap::new(), BinaryHeap::new(), BinaryHeap::new());
+        Self { open, settled, due, look, added: 0, outbox: Vec::new(), delivers }
     }
 
     /// Adds an event. Those of one time and kind at one component happen in the order of adding.
     pub fn push(&mut self, at: Instant, event: Event) {
         self.added += 1;
         self.open.push(Reverse((at, event, self.added)));
+        self.due.push(Reverse((at.saturating_add(self.rest(event)), at)));
+    }
+
+    /// Time from an event to a delivery that follows from it, at least.
+    fn rest(&self, event: Event) -> Duration {
+        match event {
+            Event::Timeline { .. } => self.look.last_link,
+            Event::LinkFree { link } => {
+                let Lookahead { crossing, after, .. } = &self.look;
+                Duration::from_ps(crossing[link as usize].as_ps().saturating_add(after[link as usize].as_ps()))
+            }
+            Event::Arrival { link, .. } | Event::Entry { link, .. } => self.look.after[link as usize],
+        }
     }
 
     /// Takes the next event up to `horizon`.
@@ -84,14 +103,15 @@ impl Events {
         Some((at, event))
     }
 
-    /// When the next event is due that is not a certain delivery.
-    pub fn next_open(&self) -> Instant {
-        self.open.peek().map_or(Instant::NEVER, |event| event.0.0)
-    }
-
-    /// When the next event of any kind is due.
-    pub fn next(&self) -> Instant {
-        self.next_open().min(self.settled.peek().map_or(Instant::NEVER, |event| event.0.0))
+    /// Nothing that is not certain yet can be delivered before; all events up to `horizon` are done.
+    pub fn uncertain_until(&mut self, horizon: Instant) -> Instant {
+        while let Some(&Reverse((due, at))) = self.due.peek() {
+            if at > horizon {
+                return due;
+            }
+            self.due.pop();
+        }
+        Instant::NEVER
     }
 }
 
@@ -120,7 +140,7 @@ mod tests {
     #[test]
     fn events_come_in_their_total_order_and_deliveries_are_known_early() {
         let at = Instant::from_ps;
-        let mut events = Events::new(vec![false, true]);
+        let mut events = Events::new(vec![false, true], look());
         events.push(at(5), Event::Entry { link: 0, frame: 1 });
         events.at(at(5), Wake::Arrival { link: 1, packet: PacketId(7) });
         events.at(at(5), Wake::LinkFree { link: 1 });
@@ -138,14 +158,30 @@ mod tests {
                 Event::Entry { link: 0, frame: 1 },
             ]
         );
-        assert_eq!(events.next(), Instant::NEVER);
+        assert_eq!(events.uncertain_until(at(5)), Instant::NEVER);
     }
 
     #[test]
-    fn the_horizon_holds_events_back() {
-        let mut events = Events::new(vec![true]);
-        events.push(Instant::from_ps(9), Event::LinkFree { link: 0 });
-        assert_eq!(events.pop(Instant::from_ps(8)), None);
-        assert_eq!(events.next_open(), Instant::from_ps(9));
+    fn events_beyond_the_horizon_say_when_something_may_be_delivered() {
+        let at = Instant::from_ps;
+        let mut events = Events::new(vec![false, true], look());
+        events.push(at(9), Event::LinkFree { link: 0 });
+        events.push(at(11), Event::Arrival { link: 0, packet: 1 });
+        assert_eq!(events.pop(at(8)), None);
+        assert_eq!(events.uncertain_until(at(8)), at(11 + 20));
+        assert!(events.pop(at(11)).is_some());
+        assert_eq!(events.uncertain_until(at(10)), at(11 + 20));
+    }
+
+    /// Link 0 takes 100 ps at least, and what follows it 20 ps.
+    fn look() -> Lookahead {
+        let ps = Duration::from_ps;
+        Lookahead {
+            entry: ps(1),
+            through: ps(1),
+            last_link: ps(1),
+            after: vec![ps(20), ps(0)],
+            crossing: vec![ps(100), ps(20)],
+        }
     }
 }

@@ -15,7 +15,7 @@ use crate::layout::{Layout, behind_nic, delivers};
 const SMALLEST: u64 = 40;
 
 /// Lower bounds of times to come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lookahead {
     /// From the start of a packet at any NIC to its entry into the fabric.
     pub entry: Duration,
@@ -23,6 +23,10 @@ pub struct Lookahead {
     pub through: Duration,
     /// From any event in the fabric to a delivery that follows from it.
     pub last_link: Duration,
+    /// From a packet's arrival at the end of each link to its delivery.
+    pub after: Vec<Duration>,
+    /// Time that the smallest packet takes on each link.
+    pub crossing: Vec<Duration>,
 }
 
 impl Lookahead {
@@ -40,7 +44,18 @@ impl Lookahead {
                     + shortest(plan, behind_nic(flow, data))
             })
         });
-        Self { entry, through: through.min().unwrap_or(entry), last_link: last_link.unwrap_or(entry) }
+        let mut after = vec![Duration::MAX; plan.links.len()];
+        for flow in &plan.flows {
+            note(plan, &flow.data_path, &mut after);
+            note(plan, &flow.ack_path, &mut after);
+        }
+        Self {
+            entry,
+            through: through.min().unwrap_or(entry),
+            last_link: last_link.unwrap_or(entry),
+            after,
+            crossing: (0..plan.links.len() as u32).map(|link| crossing(plan, link)).collect(),
+        }
     }
 }
 
@@ -51,6 +66,23 @@ pub fn propagation(plan: &Plan, steps: &[Step]) -> Duration {
         Step::Branch(branch) => propagation(plan, &plan.branches[branch as usize].alternatives[0]).as_ps(),
     });
     Duration::from_ps(ps.sum())
+}
+
+/// Notes for every link of a path how long the rest of it takes at least.
+fn note(plan: &Plan, steps: &[Step], after: &mut [Duration]) {
+    for (place, &step) in steps.iter().enumerate() {
+        match step {
+            Step::Queue(queue) => {
+                let rest = shortest(plan, &steps[place + 1..]);
+                for &link in &plan.queues[queue as usize].served_by {
+                    after[link as usize] = after[link as usize].min(rest);
+                }
+            }
+            Step::Branch(branch) => {
+                plan.branches[branch as usize].alternatives.iter().for_each(|tail| note(plan, tail, after));
+            }
+        }
+    }
 }
 
 /// Time that the smallest packet takes on an idle link.
@@ -88,5 +120,9 @@ mod tests {
         assert_eq!((look.entry, look.last_link), (hop, hop));
         let shortest = plan.flows.iter().flat_map(|flow| [flow.data_path.len(), flow.ack_path.len()]).min().unwrap();
         assert_eq!(look.through, hop.saturating_mul(shortest as u64));
+        assert_eq!(look.crossing[0], hop);
+        let Step::Queue(nic) = plan.flows[0].data_path[0] else { panic!("a path starts with a queue") };
+        let hops = plan.flows[0].data_path.len() as u64 - 1;
+        assert_eq!(look.after[plan.queues[nic as usize].served_by[0] as usize], hop.saturating_mul(hops));
     }
 }

@@ -212,7 +212,8 @@ impl<P: Probe> Switch<P> {
         };
         let ways = (0..plan.flows.len()).map(|flow| [true, false].map(|data| way(flow, data, &mut fabric)));
         let ways = ways.collect();
-        let mut events = Events::new(delivers(plan));
+        let look = Lookahead::of(plan, layout);
+        let mut events = Events::new(delivers(plan), look.clone());
         let timelines: Vec<_> = plan.timelines.iter().map(wiring::timeline).collect();
         for (index, timeline) in (0..).zip(&timelines) {
             if timeline.next_at() < Instant::NEVER {
@@ -240,7 +241,7 @@ impl<P: Probe> Switch<P> {
             ring: Ring::open()?,
             timer: Timer::new()?,
             sender: Sender::open()?,
-            look: Lookahead::of(plan, layout),
+            look,
             tracks: vec![Track::default(); plan.flows.len()],
             ends: vec![None; plan.flows.len()],
             unfinished: sizes.iter().filter(limited).count(),
@@ -288,7 +289,7 @@ impl<P: Probe> Switch<P> {
     /// Sleeps until the next turn is due, at most until `latest`.
     pub fn sleep(&mut self, latest: Instant) -> Result<(), GuestError> {
         let now = self.now;
-        let in_fabric = self.events.next_open().saturating_add(self.look.last_link);
+        let in_fabric = self.events.uncertain_until(now.saturating_add(self.look.entry));
         let unseen = if self.busy { now.saturating_add(self.look.through) } else { Instant::NEVER };
         let wake = in_fabric.min(unseen).min(latest).min(self.end);
         let now_ns = self.zero_ns + now.as_ns();
@@ -452,6 +453,10 @@ impl<P: Probe> Switch<P> {
     fn hand_over(&mut self) -> Result<(), GuestError> {
         if self.ready.is_empty() {
             return Ok(());
+        }
+        if let Some(late) = self.ready.iter().find(|ready| ready.at < self.now) {
+            let [at, now] = [late.at, self.now].map(Instant::as_ps);
+            return Err(GuestError::Broken(format!("a delivery at {at} ps was known only at {now} ps")));
         }
         let slots = &mut self.watch.slots;
         let packets = &slots.packets;
