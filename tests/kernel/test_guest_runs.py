@@ -83,6 +83,14 @@ def test_flows_behind_one_nic_share_it_and_are_counted_apart(one_flow):
     assert max(flow["end_ns"] for flow in flows.values()) > 16e6 * 8 / 10
 
 
+def test_a_circuit_with_two_links_and_one_queue_carries_real_tcp():
+    scenario = daybreak.load(Path(__file__).parents[2] / "scenarios" / "05-circuit.toml")
+    run = daybreak.run(scenario.with_({"duration": "20 ms"}), engine="kernel")
+    assert run.flows["delivered_bytes"].min() > 1_000_000
+    # A day begins and ends every 1.4 ms, at 14.3 weeks in 20 ms.
+    assert len(run.circuits) == 30
+
+
 def test_real_packets_are_captured(one_flow):
     run = daybreak.run(one_flow.with_({"records": {"capture": ["bottleneck"], "snaplen": 96}}), engine="kernel")
     content = run.capture.read_bytes()
