@@ -63,7 +63,7 @@ def test_two_runs_are_identical_and_fill_all_tables(migration):
 
 def test_flows_behind_one_nic_share_it_and_are_counted_apart(one_flow):
     flow = {"from": "sender-0", "to": "receiver-0", "size": "8 MB", "start": {"uniform": ["0 s", "1 ms"]}}
-    # A bottleneck behind the NIC with a short queue: both lose packets, each its own.
+    # A bottleneck behind the NIC with a short queue: both lose packets, each its own; a SYN is sent again after 1 s.
     scenario = one_flow.with_(
         {
             "topology.queue": "20 packets",
