@@ -66,6 +66,7 @@ def test_flows_behind_one_nic_share_it_and_are_counted_apart(one_flow):
     # A bottleneck behind the NIC with a short queue: both lose packets, each its own; a SYN is sent again after 1 s.
     scenario = one_flow.with_(
         {
+            "duration": "4 s",
             "topology.queue": "20 packets",
             "topology.access_rate": "40 Gbit/s",
             "flows": [flow | {"name": "a"}, flow | {"name": "b"}],
