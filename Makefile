@@ -26,7 +26,7 @@ lint: .venv/packages
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
 	$(BIN)/ruff check python tests
 	$(BIN)/ruff format --check python tests
-	$(BIN)/lint-imports
+	PYTHONPATH=python $(BIN)/lint-imports
 
 # The sentence that a user sees when something is missing comes from this script.
 .venv/packages: requirements.lock tools/check-requirements.sh
