@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from daybreak.studies.migration.settings import SCALES
+from daybreak.studies.migration.settings import FIGURES, SCALES
 from daybreak.studies.scoreboard import MISS, NOT_EVALUATED, PASS, SHAPE_MISS, SHAPE_PASS, Claim, Scoreboard, markdown
 
 TITLES = {
@@ -73,6 +73,18 @@ class Section:
     claims: tuple[Claim, ...]
 
 
+def command(board: Scoreboard, sections: Sequence[Section]) -> str:
+    """The command that makes this result again."""
+    words = ["daybreak", "reproduce", "migration", f"--{board.mode}"]
+    if board.engine != "simulated":
+        words += ["--engine", board.engine]
+    if board.seeds != SCALES[board.mode].runs:
+        words += ["--seeds", str(board.seeds)]
+    if len(sections) < len(FIGURES):
+        words += [word for section in sections for word in ("--figure", section.figure)]
+    return " ".join(words)
+
+
 def write(board: Scoreboard, sections: Sequence[Section], runs: Mapping[str, int]) -> str:
     """The page in markdown; ``runs`` has the number of runs of each kind of setting."""
     scale, counts = SCALES[board.mode], board.counts()
@@ -80,7 +92,7 @@ def write(board: Scoreboard, sections: Sequence[Section], runs: Mapping[str, int
     held = counts[PASS] + counts[SHAPE_PASS]
     parts = [
         "# The migration study, reproduced\n",
-        f"Made by `daybreak reproduce migration --{board.mode}`.\n",
+        f"Made by `{command(board, sections)}`.\n",
         f"TCP flows that an optical switch moves between two links, engine `{board.engine}`, mode `{board.mode}`. "
         f"Figure 3: flows of {scale.single_mib} MiB, runs of each setting: {runs['single']}. Figures 4 to 7: "
         f"{scale.pair_mib} MiB, runs: {runs['pair']}. Table II: groups of {scale.group_mib} MiB, runs: "
