@@ -10,6 +10,7 @@ from __future__ import annotations
 import polars as pl
 
 from daybreak.metrics.errors import check_columns, positive
+from daybreak.metrics.series import on_time_axis
 
 
 def series(
@@ -34,17 +35,8 @@ def series(
         .group_by(by, "slot")
         .agg(pl.col("bytes").sum().cast(pl.Int64))
     )
-    slots = pl.DataFrame({"slot": pl.Series(range(-(-end_ns // bin_ns)), dtype=pl.Int64)})
-    names = flows.select(by).unique(maintain_order=True)
-    return (
-        names.join(slots, how="cross", maintain_order="left_right")
-        .join(summed, on=[by, "slot"], how="left", maintain_order="left")
-        .select(
-            by,
-            (pl.col("slot") * bin_ns / 1e9).alias("time_s"),
-            (pl.col("bytes").fill_null(0) * 8 / bin_ns).alias("gbps"),
-        )
-    )
+    value = (pl.col("bytes").fill_null(0) * 8 / bin_ns).alias("gbps")
+    return on_time_axis(summed, flows, by=by, bin_ns=bin_ns, end_ns=end_ns, value=value)
 
 
 def mean_between(

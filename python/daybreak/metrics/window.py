@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from daybreak.metrics.errors import check_columns, positive
+from daybreak.metrics.series import on_time_axis
 
 
 def series(window: pl.DataFrame, flows: pl.DataFrame, *, bin_ns: int, end_ns: int, by: str = "group") -> pl.DataFrame:
@@ -23,17 +24,8 @@ def series(window: pl.DataFrame, flows: pl.DataFrame, *, bin_ns: int, end_ns: in
         .group_by(by, "slot")
         .agg(pl.col("bytes_in_flight").sum())
     )
-    slots = pl.DataFrame({"slot": pl.Series(range(-(-end_ns // bin_ns)), dtype=pl.Int64)})
-    names = flows.select(by).unique(maintain_order=True)
-    return (
-        names.join(slots, how="cross", maintain_order="left_right")
-        .join(summed, on=[by, "slot"], how="left", maintain_order="left")
-        .select(
-            by,
-            (pl.col("slot") * bin_ns / 1e9).alias("time_s"),
-            (pl.col("bytes_in_flight").fill_null(0) / 1e3).alias("kilobytes"),
-        )
-    )
+    value = (pl.col("bytes_in_flight").fill_null(0) / 1e3).alias("kilobytes")
+    return on_time_axis(summed, flows, by=by, bin_ns=bin_ns, end_ns=end_ns, value=value)
 
 
 def peaks(
