@@ -11,6 +11,7 @@
 pub mod baseline;
 pub mod capture;
 pub mod counters;
+pub mod dialogues;
 pub mod error;
 pub mod events;
 pub mod flows;

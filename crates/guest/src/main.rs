@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use daybreak_guest::error::GuestError;
 use daybreak_guest::{
-    baseline, host,
+    baseline, dialogues, host,
     layout::Layout,
     results::{self, Totals},
     run, system,
@@ -20,6 +20,10 @@ const RESULTS: &str = "/tmp/results";
 
 /// A file of this name asks for the kernel alone, without the switch.
 const BASELINE: &str = "baseline";
+
+/// A directory of this name holds dialogues to play, and their verdicts go to the file of the next name.
+const DIALOGUES: &str = "dialogues";
+const VERDICTS: &str = "verdicts";
 
 fn main() -> ExitCode {
     if std::process::id() == 1 {
@@ -49,6 +53,15 @@ fn outside() -> ExitCode {
 #[expect(clippy::disallowed_macros, reason = "the console is how the host hears of progress")]
 fn as_init() -> ! {
     let outcome = prepare().and_then(|()| {
+        let texts = Path::new(RESULTS).join(DIALOGUES);
+        if texts.exists() {
+            let verdicts = dialogues::run(&texts, |now_ns, done| println!("@ {now_ns} 0 {done}"))?;
+            let path = Path::new(RESULTS).join(VERDICTS);
+            let written = std::fs::write(&path, serde_json::Value::from(verdicts).to_string());
+            written.map_err(|error| GuestError::io(path.display().to_string(), error))?;
+            println!(".");
+            system::power_off();
+        }
         let plan = run::load(&Path::new(RESULTS).join("plan.json"))?;
         if Path::new(RESULTS).join(BASELINE).exists() {
             println!("= {}", baseline::run(&plan)?);

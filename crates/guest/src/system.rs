@@ -322,6 +322,68 @@ impl Timer {
     }
 }
 
+impl Timer {
+    /// Waits until `readable` can be read, `writable` can be written or the clock shows `ns`.
+    pub fn wait_for(&self, readable: RawFd, writable: Option<RawFd>, ns: u64) -> Outcome<()> {
+        let timer = self.0.as_raw_fd();
+        let time = libc::itimerspec { it_interval: timespec(0), it_value: timespec(ns) };
+        // A descriptor of -1 is passed over.
+        let mut all = [
+            libc::pollfd { fd: timer, events: libc::POLLIN, revents: 0 },
+            libc::pollfd { fd: readable, events: libc::POLLIN, revents: 0 },
+            libc::pollfd { fd: writable.unwrap_or(-1), events: libc::POLLOUT, revents: 0 },
+        ];
+        // SAFETY: the structs live through the calls.
+        let answer = unsafe {
+            libc::timerfd_settime(timer, libc::TFD_TIMER_ABSTIME, &time, std::ptr::null_mut());
+            libc::poll(all.as_mut_ptr(), all.len() as libc::nfds_t, -1)
+        };
+        if answer >= 0 { Ok(()) } else { Err(GuestError::last("wait for packets")) }
+    }
+}
+
+/// True if one of the `events` of poll, an error or the end has come.
+pub fn is_ready(fd: RawFd, events: i16) -> bool {
+    let mut wanted = libc::pollfd { fd, events, revents: 0 };
+    // SAFETY: the struct lives through the call.
+    unsafe { libc::poll(&mut wanted, 1, 0) > 0 }
+}
+
+/// Sends what the socket takes; returns how much that was.
+pub fn send_some(fd: RawFd, bytes: &[u8]) -> io::Result<usize> {
+    // SAFETY: the pointer and the length are those of a slice.
+    let length = unsafe { libc::send(fd, bytes.as_ptr().cast(), bytes.len(), libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL) };
+    usize::try_from(length).map_err(|_| io::Error::last_os_error())
+}
+
+/// Reads and forgets what has arrived, if anything has; returns how much.
+pub fn discard(fd: RawFd) -> io::Result<usize> {
+    const MOST: usize = 1 << 30;
+    // SAFETY: TCP counts the bytes of a read with MSG_TRUNC and writes none.
+    let length = unsafe { libc::recv(fd, std::ptr::null_mut(), MOST, libc::MSG_TRUNC | libc::MSG_DONTWAIT) };
+    usize::try_from(length).map_err(|_| io::Error::last_os_error())
+}
+
+/// Lets calls on a descriptor return at once.
+pub fn do_not_block(fd: RawFd) -> io::Result<()> {
+    // SAFETY: no pointers.
+    if unsafe { libc::fcntl(fd, libc::F_SETFL, libc::O_NONBLOCK) } == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}
+
+/// Binds a packet socket to a device and an Ethernet protocol.
+pub fn bind_to_device(fd: RawFd, device: u32, protocol: u16) -> Outcome<()> {
+    // SAFETY: all zeros is a valid value of the struct.
+    let mut address: libc::sockaddr_ll = unsafe { zeroed() };
+    address.sll_family = libc::AF_PACKET as u16;
+    address.sll_protocol = protocol.to_be();
+    address.sll_ifindex = device as i32;
+    bind_raw(fd, &address, "bind a packet socket to its device")
+}
+
 /// Lets a command end with the thread that starts it.
 pub fn die_with_parent(command: &mut std::process::Command) {
     use std::os::unix::process::CommandExt;

@@ -1,14 +1,17 @@
-"""daybreak kernel build | doctor"""
+"""daybreak kernel build | doctor | dialogues"""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from .terminal import Json, out, print_json, print_table, progress_bar
 
-app = typer.Typer(help="The real-kernel engine: build its image, or see what is missing.", no_args_is_help=True)
+app = typer.Typer(
+    help="The real-kernel engine: build its image, see what is missing, hear it out.", no_args_is_help=True
+)
 Source = Annotated[
     str | None, typer.Option(help="Kernel source: a tarball or a directory; the distribution's if not given.")
 ]
@@ -42,3 +45,32 @@ def doctor(source: Source = None, as_json: Json = False) -> None:
         print_table(("what", "status", "found", "remedy"), rows)
     if not found.can_run:
         raise typer.Exit(1)
+
+
+@app.command(epilog="Example: daybreak kernel dialogues crates/tcp/tests/dialogues/rto.dialogue")
+def dialogues(
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(help="Dialogues; all of the working copy if none is given.", metavar="[FILE]..."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Play TCP dialogues with the real kernel: one line each, exit code 1 if it says anything else."""
+    from daybreak.engines.kernel.dialogues import find, play
+
+    with progress_bar("playing dialogues", shown=not as_json) as progress:
+        verdicts = play(files or find(), progress=progress)
+    if as_json:
+        print_json([{"name": v.name, "verdict": v.kind, "line": v.line, "problem": v.problem} for v in verdicts])
+    else:
+        for verdict in verdicts:
+            at = f" at line {verdict.line}" if verdict.line else ""
+            why = f": {verdict.problem}" if verdict.problem else ""
+            out.print(f"{verdict.name}: {verdict.kind}{at}{why}", highlight=False, markup=False, soft_wrap=True)
+        counts = [f"{sum(v.kind == kind for v in verdicts)} {words}" for kind, words in _KINDS.items()]
+        out.print(f"{len(verdicts)} dialogues: {', '.join(counts)}", highlight=False)
+    if not all(verdict.is_good for verdict in verdicts):
+        raise typer.Exit(1)
+
+
+_KINDS = {"agrees": "agree", "differs": "differ", "does not apply": "do not apply", "unreadable": "are unreadable"}

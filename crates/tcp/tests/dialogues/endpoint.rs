@@ -1,62 +1,123 @@
-//! The connection as the endpoint of a dialogue.
+//! The connection as the host of a dialogue.
 
+use std::collections::VecDeque;
+
+use daybreak_dialogue::{Host, Script, Told};
 use daybreak_tcp::config::Config;
 use daybreak_tcp::congestion::{UnknownVariant, find};
 use daybreak_tcp::{Connection, Segment};
-use daybreak_units::Instant;
-
-use super::runner::Endpoint;
+use daybreak_units::{Duration, Instant, Rate};
 
 /// Listens until the application opens: the two ends of a connection differ by that alone.
-pub struct Stack {
+pub struct Endpoint {
     config: Config,
     variant: String,
     connection: Connection,
+    nic: Option<Rate>,
+    now: Instant,
+    /// In the NIC: when each leaves.
+    queued: VecDeque<(Instant, Segment)>,
 }
 
-impl Stack {
-    pub fn new(config: &Config, variant: &str) -> Result<Self, UnknownVariant> {
-        let rule = (find(variant)?.new)(1);
-        let connection = Connection::server(config.clone(), rule);
-        Ok(Self { config: config.clone(), variant: variant.into(), connection })
+impl Endpoint {
+    pub fn new(script: &Script) -> Result<Self, UnknownVariant> {
+        let rule = (find(&script.variant)?.new)(1);
+        Ok(Self {
+            config: script.config.clone(),
+            variant: script.variant.clone(),
+            connection: Connection::server(script.config.clone(), rule),
+            nic: script.nic,
+            now: Instant::ZERO,
+            queued: VecDeque::new(),
+        })
+    }
+
+    fn in_nic(&self) -> Instant {
+        self.queued.front().map_or(Instant::NEVER, |(at, _)| *at)
+    }
+
+    /// Takes what the connection has to send into the NIC.
+    fn collect(&mut self) {
+        while let Some(segment) = self.connection.poll_transmit(self.now) {
+            let departure = match self.nic {
+                Some(rate) => {
+                    let free = self.queued.back().map_or(self.now, |(at, _)| *at);
+                    free + rate.time_for(u64::from(ip_bytes(&segment)))
+                }
+                None => {
+                    self.connection.on_nic_freed(self.now, ip_bytes(&segment));
+                    self.now
+                }
+            };
+            self.queued.push_back((departure, segment));
+        }
     }
 }
 
-impl Endpoint for Stack {
-    fn open(&mut self, now: Instant) {
+impl Host for Endpoint {
+    const GRAIN: Duration = Duration::ZERO;
+
+    fn next_segment(&mut self, until: Instant) -> Result<Option<(Instant, Segment)>, String> {
+        loop {
+            let timeout = self.connection.poll_timeout();
+            let next = timeout.min(self.in_nic());
+            if next > until {
+                self.now = self.now.max(until);
+                return Ok(None);
+            }
+            self.now = self.now.max(next);
+            let leaves = if self.in_nic() <= self.now { self.queued.pop_front() } else { None };
+            if let (Some((at, segment)), Some(_)) = (&leaves, self.nic) {
+                self.connection.on_nic_freed(*at, ip_bytes(segment));
+            }
+            if leaves.is_none() || timeout <= self.now {
+                self.connection.on_timeout(self.now);
+            }
+            self.collect();
+            if leaves.is_some() {
+                return Ok(leaves);
+            }
+        }
+    }
+
+    fn open(&mut self, now: Instant) -> Result<(), String> {
+        self.now = now;
         let rule = (find(&self.variant).expect("it was found before").new)(1);
         self.connection = Connection::client(self.config.clone(), rule);
         self.connection.open(now);
+        self.collect();
+        Ok(())
     }
-    fn write(&mut self, now: Instant, bytes: u64) {
+
+    fn write(&mut self, now: Instant, bytes: u64) -> Result<(), String> {
+        self.now = now;
         self.connection.write(now, bytes);
+        self.collect();
+        Ok(())
     }
-    fn close(&mut self, now: Instant) {
+
+    fn close(&mut self, now: Instant) -> Result<(), String> {
+        self.now = now;
         self.connection.close(now);
+        self.collect();
+        Ok(())
     }
-    fn on_segment(&mut self, now: Instant, segment: &Segment) {
+
+    fn on_segment(&mut self, now: Instant, segment: &Segment) -> Result<(), String> {
+        self.now = now;
         self.connection.on_segment(now, segment);
+        self.collect();
+        Ok(())
     }
-    fn on_timeout(&mut self, now: Instant) {
-        self.connection.on_timeout(now);
-    }
-    fn on_nic_freed(&mut self, now: Instant, bytes: u32) {
-        self.connection.on_nic_freed(now, bytes);
-    }
-    fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
-        self.connection.poll_transmit(now)
-    }
-    fn poll_timeout(&self) -> Instant {
-        self.connection.poll_timeout()
-    }
-    fn tell(&self, _now: Instant, name: &str) -> Option<String> {
+
+    fn tell(&mut self, name: &str) -> Result<Told, String> {
         let connection = &self.connection;
         let counters = connection.counters();
         let number = match name {
-            "state" => return Some(format!("{:?}", connection.ca_state())),
-            "ssthresh" if connection.ssthresh() == u32::MAX => return Some("infinite".into()),
-            "srtt" => return Some(format!("{}us", connection.srtt().as_us())),
-            "rto" => return Some(format!("{}us", connection.rto().as_us())),
+            "state" => return Ok(Told::Is(format!("{:?}", connection.ca_state()))),
+            "ssthresh" if connection.ssthresh() == u32::MAX => return Ok(Told::Is("infinite".into())),
+            "srtt" => return Ok(Told::Is(format!("{}us", connection.srtt().as_us()))),
+            "rto" => return Ok(Told::Is(format!("{}us", connection.rto().as_us()))),
             "ssthresh" => u64::from(connection.ssthresh()),
             "cwnd" => u64::from(connection.cwnd()),
             "in_flight" => u64::from(connection.in_flight()),
@@ -79,8 +140,12 @@ impl Endpoint for Stack {
             "reordering_seen" => counters.reordering_seen,
             "reordered" => counters.reordered,
             "duplicates" => counters.duplicates,
-            _ => return None,
+            _ => return Ok(Told::Unknown),
         };
-        Some(number.to_string())
+        Ok(Told::Is(number.to_string()))
     }
+}
+
+fn ip_bytes(segment: &Segment) -> u32 {
+    20 + segment.header_len() + segment.len
 }

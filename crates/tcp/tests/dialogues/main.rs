@@ -1,13 +1,11 @@
 //! TCP's behaviour as dialogues: text files of segments, times and expected answers. See README.md.
 
 mod endpoint;
-mod runner;
-mod script;
 
 use std::path::{Path, PathBuf};
 
-use endpoint::Stack;
-use script::Script;
+use daybreak_dialogue::Script;
+use endpoint::Endpoint;
 
 /// One test for each file of this directory.
 macro_rules! dialogues {
@@ -76,9 +74,9 @@ fn check(name: &str) {
 }
 
 fn play(text: &str) -> Result<(), String> {
-    let script = Script::parse(text)?;
-    let mut stack = Stack::new(&script.config, &script.variant).map_err(|error| error.to_string())?;
-    runner::run(&script, &mut stack)
+    let script = Script::parse(text).map_err(|error| error.to_string())?;
+    let mut endpoint = Endpoint::new(&script).map_err(|error| error.to_string())?;
+    daybreak_dialogue::play(&script, &mut endpoint).map_err(|error| error.to_string())
 }
 
 #[test]

@@ -38,7 +38,7 @@ def execute(plan: Plan, progress: Report | None = None) -> Recorded:
         refuse_unsupported(program, run.directory / "plan.json")
         (run.directory / "daybreak-guest").symlink_to(program)
         watched = Watch(plan, progress)
-        _boot(program, kernel, run.directory, plan, watched)
+        boot(program, kernel, run.directory, watched, room=memory(plan.document), seed=plan.document["seed"])
         tables, totals = read(run.directory / "tables")
         if not plan.document["records"]["capture_links"]:
             return Recorded(tables, totals)
@@ -63,11 +63,12 @@ def memory(plan: dict[str, Any]) -> str:
     return f"{min(1024 + 2 * buffers // 2**20, 3584)}M"
 
 
-def _boot(program: Path, kernel: Path, directory: Path, plan: Plan, watched: Watch) -> None:
+def boot(program: Path, kernel: Path, directory: Path, watched: Watch, *, room: str, seed: int) -> None:
+    """Boots a guest with so much memory in a directory, and waits for its end; GuestFailed if it brings no result."""
     guest = subprocess.Popen(
-        [program, "host", kernel, memory(plan.document)],
+        [program, "host", kernel, room],
         cwd=directory,
-        env={"DAYBREAK_SEED": str(plan.document["seed"]), "TMPDIR": workplace.memory_directory()},
+        env={"DAYBREAK_SEED": str(seed), "TMPDIR": workplace.memory_directory()},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -108,7 +109,7 @@ def _listen(console: Any, watched: Watch) -> None:
 class Watch:
     """What the guest has said so far."""
 
-    plan: Plan
+    plan: Plan | None
     progress: Report | None
     finished: bool = False
     error: str | None = None
@@ -136,7 +137,7 @@ class Watch:
         if time.monotonic() - self.moved > PATIENCE_S:
             at = "before it started" if self.now_ns < 0 else f"at {self.now_ns / 1e9:.6f} s"
             raise GuestFailed(f"the guest's virtual time stood still for {PATIENCE_S:.0f} s, {at}{self._said()}")
-        if self.progress:
+        if self.progress and self.plan:
             document = self.plan.document
             limited = sum(1 for flow in document["flows"] if flow["bytes"])
             now_ps = max(self.now_ns, 0) * 1000

@@ -1,12 +1,16 @@
-//! The text of a dialogue as steps: a strict parser. The format is described in README.md.
+//! The text of a dialogue as steps: a strict parser. The format is described in
+//! `crates/tcp/tests/dialogues/README.md`.
 
 use daybreak_tcp::config::{Config, EcnMode};
 use daybreak_tcp::{Ecn, Flags, SackBlock};
 use daybreak_units::{Duration, Instant, Rate};
 
+use crate::DialogueError;
+
 /// A parsed dialogue.
 #[derive(Debug)]
 pub struct Script {
+    /// Settings of the stack.
     pub config: Config,
     /// Congestion rule, as the registry names it.
     pub variant: String,
@@ -14,30 +18,39 @@ pub struct Script {
     pub nic: Option<Rate>,
     /// Window of the peer's segments until a line says another.
     pub peer_window: u32,
+    /// Why this cannot be said to a kernel.
+    pub model_only: Option<String>,
+    /// What happens, in order.
     pub steps: Vec<Step>,
 }
 
+/// One thing that happens.
 #[derive(Debug)]
 pub struct Step {
     /// Line of the file, from 1.
     pub line: usize,
+    /// When, since the start.
     pub at: Instant,
     /// How far from `at` an expected segment may be.
     pub tolerance: Duration,
     /// Belongs to the burst of the step before: nothing is checked between the two.
     pub continues: bool,
+    /// What.
     pub what: What,
 }
 
+/// The kinds of steps.
 #[derive(Debug)]
 pub enum What {
     /// The peer's segment arrives.
     Arrives(Pattern),
     /// Our segment must leave.
     Leaves(Pattern),
+    /// The application connects.
     Open,
     /// Queue this many bytes; `u64::MAX` for an endless stream.
     Write(u64),
+    /// The application closes its side.
     Close,
     /// Name and expected value of what the stack tells of itself.
     Expect(Vec<(String, String)>),
@@ -46,42 +59,55 @@ pub enum What {
 /// A segment, as far as the line says.
 #[derive(Clone, Debug, Default)]
 pub struct Pattern {
+    /// Control bits.
     pub flags: Flags,
+    /// First byte, from the sender's initial sequence number.
     pub seq: u64,
+    /// Payload bytes.
     pub len: u32,
+    /// Acknowledgement number.
     pub ack: Option<u64>,
+    /// Window in bytes, after scaling.
     pub window: Option<u32>,
-    /// Instants whose timestamps are carried.
+    /// Instant whose timestamp is carried.
     pub ts_val: Option<Instant>,
+    /// Instant whose timestamp is echoed.
     pub ts_ecr: Option<Instant>,
+    /// SACK blocks; on an expected segment empty means none.
     pub sacks: Vec<SackBlock>,
+    /// ECN field of the IP header.
     pub ecn: Option<Ecn>,
+    /// Options of a SYN.
     pub syn: Option<Options>,
 }
 
 /// What a SYN offers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
+    /// Maximum segment size; 0 without the option.
     pub mss: u16,
+    /// Window scale shift.
     pub window_scale: Option<u8>,
+    /// SACK permitted.
     pub sack_permitted: bool,
+    /// Timestamps.
     pub timestamps: bool,
 }
 
 impl Script {
     /// Parses the text of a dialogue; the error names the line and what was expected there.
-    pub fn parse(text: &str) -> Result<Self, String> {
+    pub fn parse(text: &str) -> Result<Self, DialogueError> {
         let mut parser = Parser::new();
         for (index, line) in text.lines().enumerate() {
             let content = line.split('#').next().unwrap_or_default();
             let words: Vec<&str> = content.split_whitespace().collect();
             if !words.is_empty() {
                 parser.line = index + 1;
-                parser.statement(&words).map_err(|error| format!("line {}: {error}", index + 1))?;
+                parser.statement(&words).map_err(|problem| DialogueError { line: Some(index + 1), problem })?;
             }
         }
         if parser.script.steps.is_empty() {
-            return Err("a dialogue needs at least one step".into());
+            return Err(DialogueError { line: None, problem: "a dialogue needs at least one step".into() });
         }
         Ok(parser.script)
     }
@@ -124,6 +150,7 @@ impl Parser {
                 variant: "reno".into(),
                 nic: None,
                 peer_window: 1 << 20,
+                model_only: None,
                 steps: Vec::new(),
             },
             peer: Options { mss: 1460, window_scale: Some(7), sack_permitted: true, timestamps: true },
@@ -139,6 +166,7 @@ impl Parser {
         match first {
             "config" => self.config(&mut words)?,
             "peer" => self.peer(&mut words)?,
+            "model" => self.model_only(&mut words)?,
             _ => self.timed(first, &mut words)?,
         }
         match words.rest.first() {
@@ -327,6 +355,21 @@ impl Parser {
         Ok(())
     }
 
+    /// `model only: the reason`, to the end of the line.
+    fn model_only(&mut self, words: &mut Words) -> Result<(), String> {
+        self.before_the_first_step("model only:")?;
+        match words.take("\"only:\"")? {
+            "only:" => {}
+            word => return Err(format!("expected \"only:\" after \"model\", not \"{word}\"")),
+        }
+        if words.rest.is_empty() {
+            return Err("\"model only:\" needs a reason".into());
+        }
+        self.script.model_only = Some(words.rest.join(" "));
+        words.rest = &[];
+        Ok(())
+    }
+
     fn before_the_first_step(&self, what: &str) -> Result<(), String> {
         if self.script.steps.is_empty() { Ok(()) } else { Err(format!("\"{what}\" must stand before the first step")) }
     }
@@ -425,7 +468,7 @@ fn sequence_range(word: &str) -> Result<(u64, u64, u64), String> {
 }
 
 /// A decimal number with a unit, or 0.
-pub fn duration(word: &str) -> Result<Duration, String> {
+fn duration(word: &str) -> Result<Duration, String> {
     const UNITS: [(&str, u32); 5] = [("ps", 0), ("ns", 3), ("us", 6), ("ms", 9), ("s", 12)];
     let bad = || format!("a time is a number with ps, ns, us, ms or s, not \"{word}\"");
     if word == "0" {
@@ -455,7 +498,7 @@ mod tests {
     use super::*;
 
     fn error(text: &str) -> String {
-        Script::parse(text).expect_err("the text is wrong")
+        Script::parse(text).expect_err("the text is wrong").to_string()
     }
 
     #[test]
@@ -478,6 +521,7 @@ mod tests {
         assert_eq!(error("5 open"), "line 1: a time is a number with ps, ns, us, ms or s, not \"5\"");
         assert_eq!(error("0 write ten"), "line 1: the bytes to write must be a whole number, not \"ten\"");
         assert_eq!(error("0 expect cwnd"), "line 1: the value of cwnd is missing at the end of the line");
+        assert_eq!(error("model only:"), "line 1: \"model only:\" needs a reason");
         assert_eq!(error("# nothing"), "a dialogue needs at least one step");
     }
 

@@ -1,0 +1,138 @@
+//! Says a script to a stack and holds its answers against the lines.
+
+use std::collections::VecDeque;
+
+use daybreak_tcp::Segment;
+use daybreak_units::{Duration, Instant};
+
+use crate::DialogueError;
+use crate::compare::{differences, pattern_text, text};
+use crate::peer::Peer;
+use crate::script::{Pattern, Script, Step, What};
+
+/// What a stack says of itself under a name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Told {
+    /// This.
+    Is(String),
+    /// Nothing: it knows no such name, which makes the line an error.
+    Unknown,
+    /// Nothing, and it need not: the line is no claim about this kind of stack.
+    Withheld,
+}
+
+/// The host under test: its stack, its application, its clock. An error of a method ends the dialogue.
+pub trait Host {
+    /// How exactly the host's times are known; lines without a tolerance have this one.
+    const GRAIN: Duration;
+
+    /// The next segment that leaves at or before `until`, with its time; none if nothing more does, and then
+    /// it is `until`.
+    fn next_segment(&mut self, until: Instant) -> Result<Option<(Instant, Segment)>, String>;
+    /// The application connects.
+    fn open(&mut self, now: Instant) -> Result<(), String>;
+    /// The application writes so many bytes, `u64::MAX` for an endless stream.
+    fn write(&mut self, now: Instant, bytes: u64) -> Result<(), String>;
+    /// The application closes its side.
+    fn close(&mut self, now: Instant) -> Result<(), String>;
+    /// A segment of the peer's arrives; the application reads what it may.
+    fn on_segment(&mut self, now: Instant, segment: &Segment) -> Result<(), String>;
+    /// What the stack tells of itself under this name.
+    fn tell(&mut self, name: &str) -> Result<Told, String>;
+}
+
+/// Plays all steps; the error names the line, what was expected and what came.
+pub fn play<H: Host>(script: &Script, host: &mut H) -> Result<(), DialogueError> {
+    let mut player = Player { host, script, peer: Peer::new(script), left: VecDeque::new() };
+    for step in &script.steps {
+        player.step(step).map_err(|problem| DialogueError { line: Some(step.line), problem })?;
+    }
+    player.nothing_else("the end of the dialogue").map_err(|problem| DialogueError { line: None, problem })
+}
+
+struct Player<'a, H> {
+    host: &'a mut H,
+    script: &'a Script,
+    peer: Peer,
+    /// Has left and was not yet expected.
+    left: VecDeque<(Instant, Segment)>,
+}
+
+impl<H: Host> Player<'_, H> {
+    fn step(&mut self, step: &Step) -> Result<(), String> {
+        if let What::Leaves(pattern) = &step.what {
+            return self.expect_segment(step, pattern);
+        }
+        // What is due before this step, and at its very time, comes first.
+        while self.listen(step.at)? {}
+        match &step.what {
+            What::Expect(pairs) => return self.expect(pairs),
+            _ if step.continues => {}
+            _ => self.nothing_else("this step")?,
+        }
+        match &step.what {
+            What::Arrives(pattern) => {
+                let segment = self.peer.says(pattern, step.at)?;
+                self.host.on_segment(step.at, &segment)?;
+            }
+            What::Open => self.host.open(step.at)?,
+            What::Write(bytes) => self.host.write(step.at, *bytes)?,
+            What::Close => self.host.close(step.at)?,
+            What::Expect(_) | What::Leaves(_) => {}
+        }
+        // The peer's next segment, even of the same time, echoes what leaves now.
+        while self.listen(step.at)? {}
+        Ok(())
+    }
+
+    /// Takes one more segment that leaves by `until`; false if none does.
+    fn listen(&mut self, until: Instant) -> Result<bool, String> {
+        let next = self.host.next_segment(until)?;
+        if let Some((_, segment)) = &next {
+            self.peer.heard(segment);
+        }
+        self.left.extend(next);
+        Ok(next.is_some())
+    }
+
+    fn expect(&mut self, pairs: &[(String, String)]) -> Result<(), String> {
+        for (name, value) in pairs {
+            match self.host.tell(name)? {
+                Told::Unknown => return Err(format!("the stack does not tell \"{name}\"")),
+                Told::Is(told) if told != *value => return Err(format!("{name} is {told}, expected {value}")),
+                Told::Is(_) | Told::Withheld => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Every segment that leaves must be expected.
+    fn nothing_else(&self, place: &str) -> Result<(), String> {
+        match self.left.front() {
+            Some((at, segment)) => Err(format!("before {place}, nothing expected at {at}: {}", text(segment))),
+            None => Ok(()),
+        }
+    }
+
+    fn expect_segment(&mut self, step: &Step, pattern: &Pattern) -> Result<(), String> {
+        let tolerance = step.tolerance.max(H::GRAIN);
+        let latest = step.at.saturating_add(tolerance);
+        if self.left.is_empty() {
+            self.listen(latest)?;
+        }
+        let expected = pattern_text(pattern);
+        let Some((at, segment)) = self.left.pop_front() else {
+            return Err(format!("expected {expected} at {}, nothing came by {latest}", step.at));
+        };
+        let differences = differences(pattern, &segment, &self.script.config);
+        if !differences.is_empty() {
+            return Err(format!("expected {expected}, got {} at {at}: {}", text(&segment), differences.join(", ")));
+        }
+        let early = step.at.saturating_since(at);
+        let late = at.saturating_since(step.at);
+        if early.max(late) > tolerance {
+            return Err(format!("{} left at {at}, expected at {} within {tolerance}", text(&segment), step.at));
+        }
+        Ok(())
+    }
+}

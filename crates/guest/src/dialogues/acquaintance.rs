@@ -1,0 +1,55 @@
+//! A first connection to the peer, which lets Linux take over the route's `ssthresh`.
+//!
+//! Linux keeps what it has learnt of a destination, and a new connection starts from that. An entry is made
+//! when a connection ends, and takes from the route what is locked there: the slow-start threshold.
+
+use std::os::fd::AsRawFd;
+
+use daybreak_dialogue::Script;
+use daybreak_tcp::{Flags, Segment, SynOptions};
+
+use super::stage::{PEER, Stage};
+use super::wire::Wire;
+use crate::error::GuestError;
+use crate::system;
+
+/// A round trip: without one Linux remembers nothing.
+const RTT_NS: u64 = 1_000_000;
+
+/// Opens a connection, lets the peer close it first, so that no port stays in use, and closes it.
+pub fn make(stage: &Stage, script: &Script) -> Result<(), GuestError> {
+    let socket = stage.socket(script)?;
+    // It says that it has not connected yet.
+    let _ = system::connect(socket.as_raw_fd(), PEER);
+    let packets = stage.packets.as_raw_fd();
+    let mut wire = Wire::default();
+    let mut buffer = [0; 2_048];
+    let mut expect = |wire: &mut Wire, what: &str| {
+        while system::is_ready(packets, libc::POLLIN) {
+            let length = system::receive(packets, &mut buffer).map_err(|error| GuestError::io(what, error))?;
+            if wire.read(&buffer[..length], 1).is_some() {
+                return Ok(());
+            }
+        }
+        Err(GuestError::Broken(format!("the kernel has not sent {what}")))
+    };
+    let say =
+        |frame: Vec<u8>| system::send(packets, &frame).map_err(|error| GuestError::io("send to the stack", error));
+    let syn = SynOptions { mss: 1_460, ..SynOptions::default() };
+    let ack = Segment { seq: 1, ack: 1, window: 65_535, flags: Flags::ACK, ..Segment::default() };
+    let both = |flag: Flags| Flags::ACK.with(flag);
+
+    expect(&mut wire, "a SYN")?;
+    system::sleep_until(system::clock_ns(libc::CLOCK_MONOTONIC) + RTT_NS);
+    say(wire.write(&Segment { seq: 0, flags: both(Flags::SYN), syn, ..ack }))?;
+    expect(&mut wire, "the ACK of a SYN")?;
+    say(wire.write(&Segment { flags: both(Flags::FIN), ..ack }))?;
+    drop(socket);
+    // The peer's FIN may have been acknowledged on its own, before our FIN.
+    expect(&mut wire, "a FIN")?;
+    say(wire.write(&Segment { seq: 2, ack: 2, ..ack }))?;
+    while system::is_ready(packets, libc::POLLIN) {
+        expect(&mut wire, "the rest")?;
+    }
+    Ok(())
+}

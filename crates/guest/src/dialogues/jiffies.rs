@@ -1,0 +1,40 @@
+//! Where the kernel's tick stands. The timer wheel rounds an expiry up to slots that are counted from jiffy
+//! zero, so a dialogue that names the times of timers must begin where the model's clock begins: at a jiffy
+//! that starts a slot of every level that its timers may reach.
+
+use crate::error::GuestError;
+use crate::system;
+
+/// Slots of the level that holds timers of up to 32 s are 512 jiffies, of the next 4,096.
+const ALIGNMENT: u64 = 4_096;
+const TIMER_LIST: &str = "/proc/timer_list";
+
+/// Sleeps until a jiffy starts whose number is a multiple of the alignment; returns its time on the
+/// monotonic clock.
+pub fn sleep_until_aligned() -> Result<u64, GuestError> {
+    let jiffy_ns = system::clock_resolution_ns(libc::CLOCK_MONOTONIC_COARSE);
+    // On a tick, so that the count is up to date.
+    let start_ns = (system::clock_ns(libc::CLOCK_MONOTONIC) + 2 * jiffy_ns).next_multiple_of(jiffy_ns);
+    system::sleep_until(start_ns);
+    let text = std::fs::read_to_string(TIMER_LIST).map_err(|error| GuestError::io(TIMER_LIST, error))?;
+    let jiffies = parse(&text).ok_or_else(|| GuestError::Broken(format!("{TIMER_LIST} does not tell the jiffies")))?;
+    let zero_ns = start_ns + (jiffies.next_multiple_of(ALIGNMENT) - jiffies) * jiffy_ns;
+    system::sleep_until(zero_ns);
+    Ok(zero_ns)
+}
+
+fn parse(text: &str) -> Option<u64> {
+    text.lines().find_map(|line| line.strip_prefix("jiffies: "))?.trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parse;
+
+    #[test]
+    fn the_count_is_found() {
+        let text = "now at 5 nsecs\n  .idle_jiffies   : 7\n  .nr_events : 1\njiffies: 4294668296\n";
+        assert_eq!(parse(text), Some(4_294_668_296));
+        assert_eq!(parse("now at 5 nsecs\n"), None);
+    }
+}

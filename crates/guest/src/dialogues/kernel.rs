@@ -1,0 +1,193 @@
+//! The kernel as the host of a dialogue: a socket, an application that writes and reads, a packet socket.
+//!
+//! A system call that fails costs the guest 1 us of its time, so nothing is tried before poll says that it works
+//! (but connect).
+
+use std::os::fd::{AsRawFd, RawFd};
+
+use daybreak_dialogue::{Host, Script, Told, What};
+use daybreak_tcp::Segment;
+use daybreak_tcp::config::Config;
+use daybreak_units::{Duration, Instant};
+
+use super::stage::{PEER, Stage};
+use super::wire::Wire;
+use super::{jiffies, told};
+use crate::error::GuestError;
+use crate::system::{self, Fd, Timer};
+
+/// What the application writes; one system call takes at most all of it.
+static ZEROS: [u8; 1 << 20] = [0; 1 << 20];
+const LONGEST: usize = 1 << 16;
+
+/// A kernel, ready at the start of a dialogue.
+pub struct Kernel {
+    stage: Stage,
+    config: Config,
+    wire: Wire,
+    timer: Timer,
+    /// Made ready before the start; the application connects with it or it has been listening.
+    socket: Fd,
+    listens: bool,
+    connection: Option<Fd>,
+    /// The dialogue's start on the monotonic clock.
+    zero_ns: u64,
+    /// The application still wants to write so many bytes, then perhaps to close.
+    unwritten: u64,
+    written: u64,
+    closes: bool,
+    /// Bytes that the application has read.
+    delivered: u64,
+    buffer: Vec<u8>,
+}
+
+impl Kernel {
+    /// Makes everything and sleeps until the dialogue starts.
+    pub fn new(script: &Script) -> Result<Self, GuestError> {
+        let stage = Stage::new(script)?;
+        let socket = stage.socket(script)?;
+        let listens = !script.steps.iter().any(|step| matches!(step.what, What::Open));
+        if listens {
+            system::listen(socket.as_raw_fd(), "listen")?;
+        }
+        let timer = Timer::new()?;
+        system::exact_timers();
+        let zero_ns = jiffies::sleep_until_aligned()?;
+        Ok(Self {
+            stage,
+            config: script.config.clone(),
+            wire: Wire::default(),
+            timer,
+            socket,
+            listens,
+            connection: None,
+            zero_ns,
+            unwritten: 0,
+            written: 0,
+            closes: false,
+            delivered: 0,
+            buffer: vec![0; LONGEST],
+        })
+    }
+
+    /// The connection's socket.
+    fn fd(&self) -> RawFd {
+        self.connection.as_ref().unwrap_or(&self.socket).as_raw_fd()
+    }
+
+    fn now(&self) -> Instant {
+        Instant::ZERO + Duration::from_ns(system::clock_ns(libc::CLOCK_MONOTONIC).saturating_sub(self.zero_ns))
+    }
+
+    fn ns(&self, at: Instant) -> u64 {
+        self.zero_ns + at.as_ps().div_ceil(1_000)
+    }
+
+    /// The next frame that has left already.
+    fn frame(&mut self) -> Result<Option<Segment>, String> {
+        let packets = self.stage.packets.as_raw_fd();
+        while system::is_ready(packets, libc::POLLIN) {
+            let length = system::receive(packets, &mut self.buffer).map_err(said("receive a packet"))?;
+            let stamp = self.config.timestamp(self.now());
+            if let Some(segment) = self.wire.read(&self.buffer[..length], stamp) {
+                return Ok(Some(segment));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Writes what the socket takes now.
+    fn push(&mut self) -> Result<(), String> {
+        while self.unwritten > 0 && system::is_ready(self.fd(), libc::POLLOUT) {
+            let chunk = usize::try_from(self.unwritten).unwrap_or(ZEROS.len()).min(ZEROS.len());
+            let sent = system::send_some(self.fd(), &ZEROS[..chunk]).map_err(said("write"))?;
+            self.written += sent as u64;
+            if self.unwritten < u64::MAX {
+                self.unwritten -= sent as u64;
+            }
+        }
+        if self.unwritten == 0 && std::mem::take(&mut self.closes) {
+            system::no_more_data(self.fd()).map_err(said("close"))?;
+        }
+        Ok(())
+    }
+
+    /// Takes the connection if there is one, and reads everything.
+    fn read(&mut self) -> Result<(), String> {
+        if self.listens && self.connection.is_none() {
+            if !system::is_ready(self.socket.as_raw_fd(), libc::POLLIN) {
+                return Ok(());
+            }
+            let connection = system::accept(self.socket.as_raw_fd()).map_err(said("accept"))?;
+            system::do_not_block(connection.as_raw_fd()).map_err(said("accept"))?;
+            self.connection = Some(connection);
+        }
+        while system::is_ready(self.fd(), libc::POLLIN) {
+            match system::discard(self.fd()) {
+                // The peer has closed, or the connection was reset: the segments will tell.
+                Ok(0) | Err(_) => break,
+                Ok(length) => self.delivered += length as u64,
+            }
+        }
+        Ok(())
+    }
+}
+
+fn said(what: &'static str) -> impl Fn(std::io::Error) -> String {
+    move |error| format!("cannot {what}: {error}")
+}
+
+impl Host for Kernel {
+    /// The guest's clock moves a nanosecond with every look at it, and a microsecond while connect says that it
+    /// has not connected yet.
+    const GRAIN: Duration = Duration::from_us(2);
+
+    fn next_segment(&mut self, until: Instant) -> Result<Option<(Instant, Segment)>, String> {
+        loop {
+            let now = self.now();
+            if let Some(segment) = self.frame()? {
+                return Ok(Some((now, segment)));
+            }
+            if self.unwritten > 0 && system::is_ready(self.fd(), libc::POLLOUT) {
+                self.push()?;
+                continue;
+            }
+            if now >= until {
+                return Ok(None);
+            }
+            let writes = (self.unwritten > 0).then(|| self.fd());
+            let wait = self.timer.wait_for(self.stage.packets.as_raw_fd(), writes, self.ns(until));
+            wait.map_err(|error| error.to_string())?;
+        }
+    }
+
+    fn open(&mut self, _now: Instant) -> Result<(), String> {
+        match system::connect(self.socket.as_raw_fd(), PEER) {
+            Err(error) if error.raw_os_error() != Some(libc::EINPROGRESS) => Err(said("connect")(error)),
+            _ => Ok(()),
+        }
+    }
+
+    fn write(&mut self, _now: Instant, bytes: u64) -> Result<(), String> {
+        self.unwritten = self.unwritten.saturating_add(bytes);
+        self.push()
+    }
+
+    fn close(&mut self, _now: Instant) -> Result<(), String> {
+        self.closes = true;
+        self.push()
+    }
+
+    fn on_segment(&mut self, _now: Instant, segment: &Segment) -> Result<(), String> {
+        let frame = self.wire.write(segment);
+        system::send(self.stage.packets.as_raw_fd(), &frame).map_err(said("send the peer's segment"))?;
+        self.read()
+    }
+
+    fn tell(&mut self, name: &str) -> Result<Told, String> {
+        if name == "delivered" {
+            return Ok(Told::Is(self.delivered.to_string()));
+        }
+        told::of(self.fd(), name, self.written).map_err(|error| error.to_string())
+    }
+}

@@ -1,0 +1,95 @@
+"""Plays dialogues with real Linux: the files that TCP's tests play with the model, all of them in one guest.
+
+    for verdict in play(find()): print(verdict.name, verdict.kind)
+
+The format is described in crates/tcp/tests/dialogues/README.md.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from daybreak.errors import DaybreakError
+
+from . import image, workplace
+from .run import Watch, boot
+
+MEMORY = "256M"
+SUFFIX = ".dialogue"
+_IN_A_WORKING_COPY = Path("crates/tcp/tests/dialogues")
+# What the guest draws at random (initial sequence numbers, timestamps) is no part of a dialogue.
+_SEED = 1
+
+Kind = Literal["agrees", "differs", "does not apply", "unreadable"]
+
+
+class NoDialogue(DaybreakError):
+    """A file that should be a dialogue is not there, or has not its name."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What came of one dialogue."""
+
+    name: str
+    kind: Kind
+    line: int | None
+    """Line at which the kernel said something else, or that cannot be read."""
+    problem: str | None
+    """What was expected and what the kernel sent, or why the dialogue does not apply."""
+
+    @property
+    def is_good(self) -> bool:
+        """False if the kernel says something else, or the file nothing."""
+        return self.kind in ("agrees", "does not apply")
+
+
+def find() -> list[Path]:
+    """The dialogues of the working copy that this package is in."""
+    here = Path(__file__).resolve()
+    for folder in here.parents:
+        if found := sorted((folder / _IN_A_WORKING_COPY).glob(f"*{SUFFIX}")):
+            return found
+    raise NoDialogue(f"{_IN_A_WORKING_COPY} is not there: name the dialogues to play")
+
+
+def play(files: Sequence[Path], progress: Callable[[int, int], None] | None = None) -> list[Verdict]:
+    """Plays each file from a fresh start; verdicts in the order of the names. Raises GuestFailed for a crash."""
+    texts = {file.stem: _read(file) for file in files}
+    if len(texts) < len(files):
+        raise NoDialogue("two of the dialogues have the same name: play them one after the other")
+    program = workplace.guest_program()
+    kernel = image.find().program
+    with workplace.open_run() as run:
+        (run.directory / "dialogues").mkdir()
+        for name, text in texts.items():
+            (run.directory / "dialogues" / (name + SUFFIX)).write_text(text)
+        (run.directory / "daybreak-guest").symlink_to(program)
+        watched = _Watch(None, None, count=len(files), played=progress)
+        boot(program, kernel, run.directory, watched, room=MEMORY, seed=_SEED)
+        verdicts = json.loads((run.directory / "verdicts").read_text())
+    return [Verdict(said["name"], said["verdict"], said["line"], said["problem"]) for said in verdicts]
+
+
+def _read(file: Path) -> str:
+    if file.suffix != SUFFIX:
+        raise NoDialogue(f"{file} is not a dialogue: expected a name that ends in {SUFFIX}")
+    try:
+        return file.read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        raise NoDialogue(f"{file} cannot be read: {error}") from error
+
+
+@dataclass
+class _Watch(Watch):
+    count: int = 0
+    played: Callable[[int, int], None] | None = None
+
+    def look(self) -> None:
+        super().look()
+        if self.played:
+            self.played(self.complete, self.count)
