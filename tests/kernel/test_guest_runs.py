@@ -84,6 +84,31 @@ def test_flows_behind_one_nic_share_it_and_are_counted_apart(one_flow):
     assert max(flow["end_ns"] for flow in flows.values()) > 16e6 * 8 / 10
 
 
+@pytest.mark.parametrize("engine", ["kernel", "simulated"])
+def test_a_flow_starts_with_the_threshold_that_the_one_before_has_left(one_flow, engine):
+    flow = {"from": "sender-0", "to": "receiver-0", "size": "20 MB"}
+    scenario = one_flow.with_(
+        {
+            "topology.queue": "40 packets",
+            "topology.access_rate": "40 Gbit/s",
+            "flows": [flow | {"name": "first"}, flow | {"name": "second", "start": "300 ms"}],
+            "records": {"window": "20 us"},
+        }
+    )
+
+    def thresholds(**stack):
+        run = daybreak.run(scenario.with_({f"stack.{name}": value for name, value in stack.items()}), engine=engine)
+        assert run.flows["retransmits"].min() > 0
+        last = run.window.filter(run.window["flow"] == 0).row(-1, named=True)
+        return max(last["ssthresh"], last["cwnd"] // 2), run.window.filter(run.window["flow"] == 1)["ssthresh"][0]
+
+    unlimited = 2**31 - 1
+    left, found = thresholds(tcp_no_metrics_save=False, tcp_no_ssthresh_metrics_save=False)
+    assert left == found < 200
+    assert thresholds(tcp_no_metrics_save=False)[1] >= unlimited
+    assert thresholds()[1] >= unlimited
+
+
 def test_a_circuit_with_two_links_and_one_queue_carries_real_tcp():
     scenario = daybreak.load(Path(__file__).parents[2] / "scenarios" / "05-circuit.toml")
     run = daybreak.run(scenario.with_({"duration": "20 ms"}), engine="kernel")

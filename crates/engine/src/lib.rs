@@ -9,6 +9,7 @@ pub mod benchmarks;
 mod capture;
 mod error;
 mod lookahead;
+mod metrics_cache;
 pub mod plan;
 pub mod recorder;
 mod schedule;

@@ -258,8 +258,18 @@ pub struct Stack {
     pub tso_max_bytes: u32,
     /// `tcp_limit_output_bytes`; `None` switches TCP small queues off.
     pub tcp_limit_output_bytes: Option<u64>,
+    /// `tcp_no_metrics_save`: a flow starts without what an earlier one has learnt of the destination.
+    #[serde(default = "on")]
+    pub tcp_no_metrics_save: bool,
+    /// `tcp_no_ssthresh_metrics_save`: the same for the slow-start threshold alone.
+    #[serde(default = "on")]
+    pub tcp_no_ssthresh_metrics_save: bool,
     /// `SO_MAX_PACING_RATE` in bit/s; `None` for no limit. A rule that needs pacing paces either way.
     pub max_pacing_rate_bps: Option<u64>,
+}
+
+fn on() -> bool {
+    true
 }
 
 /// One TCP connection with a bulk transfer from `src` to `dst`.

@@ -13,6 +13,7 @@ use crate::alarm::Alarm;
 use crate::capture::Capture;
 use crate::error::EngineError;
 use crate::lookahead::Lookahead;
+use crate::metrics_cache::MetricsCache;
 use crate::plan::{Flow, Plan};
 use crate::recorder::{self, Recorder};
 use crate::schedule::{Event, EventQueue, Rank};
@@ -218,6 +219,7 @@ struct Core<P> {
     timelines: Vec<Timeline>,
     /// For a network that the processor's cache does not hold.
     lookahead: Option<Lookahead>,
+    metrics: MetricsCache,
     names: Names,
     stop_when_complete: bool,
     flows_limited: u32,
@@ -247,6 +249,7 @@ impl<P: Probe + Tables + Send> Core<P> {
             flows: Vec::with_capacity(plan.flows.len()),
             timelines: plan.timelines.iter().map(wiring::timeline).collect(),
             lookahead: (plan.flows.len() >= FLOWS_BEYOND_CACHE).then(Lookahead::new),
+            metrics: MetricsCache::new(plan),
             names: Names {
                 flows: plan.flows.iter().map(|flow| flow.name.clone()).collect(),
                 links: plan.links.iter().map(|link| link.name.clone()).collect(),
@@ -378,7 +381,9 @@ impl<P: Probe + Tables + Send> Core<P> {
     /// The sender has everything acknowledged.
     #[cold]
     fn complete(&mut self, index: u32) {
-        self.endpoints[index as usize].goal = u64::MAX;
+        let endpoint = &mut self.endpoints[index as usize];
+        endpoint.goal = u64::MAX;
+        self.metrics.remember(flow_of(index), &endpoint.connection);
         self.flows[flow_of(index) as usize].end = Some(self.now);
         self.flows_complete += 1;
         self.done |= self.stop_when_complete && self.flows_complete == self.flows_limited;
@@ -416,6 +421,7 @@ impl<P: Probe + Tables + Send> Core<P> {
     fn start(&mut self, flow: u32) {
         let bytes = self.flows[flow as usize].bytes;
         let connection = &mut self.endpoints[client_of(flow) as usize].connection;
+        self.metrics.inherit(flow, connection);
         connection.open(self.now);
         if bytes == 0 {
             connection.write(self.now, u64::MAX);

@@ -2,7 +2,7 @@
 
 mod plans;
 
-use daybreak_engine::plan::{Downtime, Plan};
+use daybreak_engine::plan::{Downtime, NodeKind, Plan, Step};
 use daybreak_engine::{Records, Simulation, run};
 use plans::{MS, US, all_recorded, column, day_and_night, rows};
 
@@ -156,4 +156,40 @@ fn tables_do_not_grow_with_time_unless_asked_to() {
             .sum::<usize>()
     };
     assert_eq!(table_rows(5 * MS), table_rows(50 * MS));
+}
+
+/// Two flows one after the other between the same hosts, the first of which loses packets; the first `ssthresh` of
+/// the second, and the last of the first with its window.
+fn thresholds(no_metrics_save: bool, no_ssthresh_metrics_save: bool, destination: u32) -> (u64, u64, u64) {
+    let mut plan = all_recorded(day_and_night(Downtime::Drop));
+    plan.stacks[0].tcp_no_metrics_save = no_metrics_save;
+    plan.stacks[0].tcp_no_ssthresh_metrics_save = no_ssthresh_metrics_save;
+    plan.records.window_ps = Some(0);
+    let mut second = plan.flows[0].clone();
+    second.name = "second".to_owned();
+    second.start_ps = 1_000 * MS;
+    plan.flows.push(second);
+    if destination != 3 {
+        plan.nodes[destination as usize].kind = NodeKind::Host;
+        plan.flows[1].dst = destination;
+        plan.flows[1].data_path = vec![Step::Queue(0), Step::Queue(2)];
+        plan.flows[1].ack_path = vec![Step::Queue(3), Step::Queue(1)];
+    }
+    let records = run(&plan).unwrap();
+    let (flows, ssthresh) = (column(&records, "window", "flow"), column(&records, "window", "ssthresh"));
+    let cwnd = column(&records, "window", "cwnd");
+    let last = flows.iter().rposition(|&flow| flow == 0).unwrap();
+    let first = flows.iter().position(|&flow| flow == 1).unwrap();
+    (ssthresh[last], cwnd[last], ssthresh[first])
+}
+
+#[test]
+fn a_host_remembers_the_threshold_if_it_is_told_to() {
+    let unlimited = u64::from(u32::MAX);
+    let (ssthresh, cwnd, next) = thresholds(false, false, 3);
+    assert!(ssthresh < unlimited, "the first flow loses packets");
+    assert_eq!(next, ssthresh.max(cwnd / 2));
+    assert_eq!(thresholds(true, false, 3).2, unlimited, "nothing is saved");
+    assert_eq!(thresholds(false, true, 3).2, unlimited, "no threshold is saved");
+    assert_eq!(thresholds(false, false, 2).2, unlimited, "another destination");
 }

@@ -1,5 +1,5 @@
 //! What the kernel counts of a namespace's connections (`/proc/net/netstat`). Every sender that shares a NIC
-//! has a namespace of its own, so these are the counts of one flow.
+//! has a namespace of its own, so these are the counts of one flow, unless flows learn from each other.
 
 use crate::error::GuestError;
 use crate::system::{self, Fd};

@@ -394,8 +394,8 @@ fn settings(stack: &Stack) -> Result<(), GuestError> {
         ("tcp_comp_sack_slack_ns", stack.tcp_comp_sack_slack_ns.to_string()),
         ("tcp_comp_sack_nr", stack.tcp_comp_sack_nr.to_string()),
         ("tcp_limit_output_bytes", limit.to_string()),
-        // A flow must not inherit what an earlier one has learnt.
-        ("tcp_no_metrics_save", "1".to_owned()),
+        ("tcp_no_metrics_save", flag(stack.tcp_no_metrics_save)),
+        ("tcp_no_ssthresh_metrics_save", flag(stack.tcp_no_ssthresh_metrics_save)),
     ];
     values.iter().try_for_each(|(name, value)| setting(&format!("net/ipv4/{name}"), value))
 }

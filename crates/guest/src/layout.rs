@@ -27,7 +27,8 @@ pub struct Nic {
 }
 
 /// A TCP stack behind a NIC: one network namespace. A sender that shares its NIC has one of its own, so
-/// that the kernel counts for it alone; receivers share one.
+/// that the kernel counts for it alone; receivers share one, and so do senders that learn from each other
+/// (`tcp_no_metrics_save` off), since what a host remembers belongs to its namespace and address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct End {
     /// Its NIC.
@@ -82,7 +83,8 @@ impl Layout {
             layout.nic(plan, &format!("flows[{i}].ack_path[0]"), &flow.ack_path, mtu(flow.dst_stack))?;
         }
         for (i, flow) in (0..).zip(&plan.flows) {
-            let src = layout.end(&flow.data_path, flow.src_stack, Some(i));
+            let alone = plan.stacks[flow.src_stack as usize].tcp_no_metrics_save;
+            let src = layout.end(&flow.data_path, flow.src_stack, alone.then_some(i));
             let dst = layout.end(&flow.ack_path, flow.dst_stack, None);
             layout.join(src, dst);
             layout.flows.push((src, dst));

@@ -128,7 +128,12 @@ fn flow_table<P: Probe>(
     let mut columns = FlowColumns::default();
     for (index, flow) in plan.flows.iter().enumerate() {
         let info = TcpInfo::of(flows.client(index))?;
-        let counters = Counters::of(&hosts.ends[layout.flows[index].0 as usize])?;
+        let end = layout.flows[index].0;
+        // Senders that share a namespace are counted together, at the first of them.
+        let counters = match layout.flows[..index].iter().any(|&(src, _)| src == end) {
+            true => Counters::default(),
+            false => Counters::of(&hosts.ends[end as usize])?,
+        };
         let track = &switch.tracks[index];
         let start_ns = flow.start_ps / 1_000;
         let end_ns = switch.ends[index].map_or(NEVER_NS, Instant::as_ns);

@@ -67,6 +67,13 @@ class Stack(Model):
     """Segmentation offload: largest burst handed to the NIC at once; 0 is off."""
     tcp_limit_output_bytes: Annotated[int, Field(ge=1, le=2**31)] | Literal["off"] = 1_048_576
     """TCP small queues: most bytes of a flow in the host's NIC queue, or "off"."""
+    tcp_no_metrics_save: bool = True
+    """Forget what a flow has learnt of its destination when it ends. Linux's default is off: the next flow between the
+    same hosts starts with the reordering degree (and, in the kernel engine, the RTT of the first timeout). When off,
+    the kernel engine counts timeouts, probes and recoveries of a host's flows together, at the first of them."""
+    tcp_no_ssthresh_metrics_save: bool = True
+    """Forget the slow-start threshold in any case. On since Linux 5.6; with both off a flow starts with the threshold
+    that the last one between the same hosts has left, as it did before."""
     max_pacing_rate: Rate | None = None
     """`SO_MAX_PACING_RATE`; a variant that paces does so either way."""
 

@@ -13,10 +13,12 @@ use crate::sender::Sender;
 
 mod counters;
 mod input;
+mod metrics;
 mod output;
 mod state;
 
 pub use counters::Counters;
+pub use metrics::Metrics;
 pub use state::State;
 
 use state::Handshake;

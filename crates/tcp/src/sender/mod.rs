@@ -239,6 +239,11 @@ impl Sender {
         }
     }
 
+    /// The reordering degree that the stack starts with.
+    pub fn initial_reordering(&self) -> u32 {
+        self.initial_reordering
+    }
+
     /// The handshake is done: the window, the rule and the buffer start. `syn_retransmits` counts
     /// repeated SYNs of our side; `rtt_us` is the RTT of the handshake.
     pub fn start(&mut self, syn_retransmits: u32, rtt_us: Option<u32>) {

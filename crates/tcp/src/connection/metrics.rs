@@ -1,0 +1,127 @@
+//! What a host remembers of a destination when a connection there ends, for the next ones.
+//!
+//! Models Linux's metrics cache (`tcp_metrics`): the slow-start threshold and the reordering degree. They are kept for
+//! a pair of addresses, and the last connection to end counts most. Linux keeps the RTT as well, for the first timeout
+//! of the next connection, and a window that it does not use unless it is locked: neither is modelled, nor is the
+//! age of an hour after which an entry is void. The threshold is Linux's default up to 5.5; since then
+//! `tcp_no_ssthresh_metrics_save` is set.
+
+use super::Connection;
+use crate::congestion::CaState;
+
+/// An entry of the cache; zero stands for a value that is not known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Metrics {
+    /// Slow-start threshold in segments.
+    pub ssthresh: u32,
+    /// Reordering degree in segments.
+    pub reordering: u32,
+}
+
+impl Connection {
+    /// Starts from what is known of the destination; to be called before [`Connection::open`].
+    pub fn inherit(&mut self, metrics: &Metrics) {
+        let path = &mut self.sender.path;
+        if metrics.ssthresh > 0 {
+            path.window.ssthresh = metrics.ssthresh.min(path.window.cwnd_clamp);
+        }
+        if metrics.reordering > 0 {
+            path.reordering.degree = metrics.reordering;
+        }
+    }
+
+    /// Notes in `metrics` what this connection has learnt; to be called when all of its data is acknowledged.
+    pub fn remember(&self, metrics: &mut Metrics) {
+        let path = &self.sender.path;
+        let window = &path.window;
+        // A connection without an RTT has learnt nothing.
+        if path.rtt.srtt_x8() == 0 || path.rtt.backoff > 0 {
+            return;
+        }
+        if window.ssthresh == u32::MAX {
+            // Still in its first slow start: what is known was too low, if anything.
+            if metrics.ssthresh > 0 {
+                metrics.ssthresh = metrics.ssthresh.max(window.cwnd / 2);
+            }
+        } else if !window.in_slow_start() && path.state == CaState::Open {
+            metrics.ssthresh = window.ssthresh.max(window.cwnd / 2);
+        } else if metrics.ssthresh > 0 {
+            metrics.ssthresh = metrics.ssthresh.max(window.ssthresh);
+        }
+        let degree = path.reordering.degree;
+        if degree > metrics.reordering && degree != self.sender.initial_reordering() {
+            metrics.reordering = degree;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+    use crate::congestion::find;
+    use crate::sender::Clock;
+    use daybreak_units::Duration;
+
+    /// A connection with an RTT that has this window and threshold.
+    fn connection(cwnd: u32, ssthresh: u32) -> Connection {
+        let rule = (find("reno").expect("a rule").new)(1);
+        let mut connection = Connection::client(Config::default(), rule);
+        let clock = Clock::new(Duration::from_ms(1), Duration::from_ms(1));
+        connection.sender.path.rtt.sample(&clock, 100, 1, 1);
+        (connection.sender.path.window.cwnd, connection.sender.path.window.ssthresh) = (cwnd, ssthresh);
+        connection
+    }
+
+    fn left(connection: &Connection, known: u32) -> u32 {
+        let mut metrics = Metrics { ssthresh: known, reordering: 0 };
+        connection.remember(&mut metrics);
+        metrics.ssthresh
+    }
+
+    #[test]
+    fn a_threshold_is_left_by_the_last_connection_that_avoided_congestion() {
+        assert_eq!(left(&connection(90, 60), 500), 60);
+        assert_eq!(left(&connection(200, 60), 500), 100, "half of a window that has grown beyond it");
+        assert_eq!(left(&connection(40, 60), 500), 500, "still in slow start below it");
+        assert_eq!(left(&connection(40, 60), 50), 60, "what was known was too low");
+        assert_eq!(left(&connection(40, 60), 0), 0);
+        let mut recovering = connection(90, 60);
+        recovering.sender.path.state = CaState::Recovery;
+        assert_eq!(left(&recovering, 500), 500);
+    }
+
+    #[test]
+    fn a_first_slow_start_only_raises_a_threshold() {
+        assert_eq!(left(&connection(90, u32::MAX), 0), 0);
+        assert_eq!(left(&connection(90, u32::MAX), 30), 45);
+        assert_eq!(left(&connection(90, u32::MAX), 60), 60);
+    }
+
+    #[test]
+    fn the_largest_reordering_is_kept_and_the_default_is_not() {
+        let mut metrics = Metrics::default();
+        let mut connection = connection(90, 60);
+        connection.remember(&mut metrics);
+        assert_eq!(metrics.reordering, 0, "three is where every connection starts");
+        for (degree, kept) in [(7, 7), (5, 7), (9, 9)] {
+            connection.sender.path.reordering.degree = degree;
+            connection.remember(&mut metrics);
+            assert_eq!(metrics.reordering, kept);
+        }
+    }
+
+    #[test]
+    fn a_connection_starts_with_what_is_known_and_without_an_rtt_teaches_nothing() {
+        let rule = (find("reno").expect("a rule").new)(1);
+        let mut fresh = Connection::client(Config { cwnd_clamp: 80, ..Config::default() }, rule);
+        let known = Metrics { ssthresh: 100, reordering: 9 };
+        fresh.inherit(&Metrics::default());
+        assert_eq!((fresh.ssthresh(), fresh.reordering()), (u32::MAX, 3));
+        fresh.inherit(&known);
+        assert_eq!((fresh.ssthresh(), fresh.reordering()), (80, 9));
+        let mut metrics = known;
+        fresh.remember(&mut metrics);
+        assert_eq!(metrics, known);
+    }
+}
