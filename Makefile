@@ -39,7 +39,7 @@ lint: .venv/packages
 .venv/built: .venv/packages pyproject.toml $(RUST_SOURCES)
 	@echo "building Daybreak (a minute or two)"
 	@. $(BIN)/activate && maturin develop --release > .venv/build.log 2>&1 || { cat .venv/build.log; exit 1; }
-	@cargo build --release --quiet --package daybreak-guest
+	@cargo build --release --quiet --package daybreak-guest --package daybreak-guest-switch
 	@touch $@
 
 # Regenerates the lock file after a change of the dependencies in pyproject.toml.

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from daybreak.engines.kernel.errors import KernelEngineError
 from daybreak.errors import PlanError
 from daybreak.runs.storage import read as read_run
 from daybreak.scenario import save
+from daybreak.scenario.lowering import lower
 
 
 def lacking() -> str:
@@ -132,6 +134,25 @@ def test_what_the_engine_cannot_do_is_refused_by_name(one_flow):
         daybreak.run(one_flow.with_({"stack.delayed_ack_min": "10 ms"}), engine="kernel")
     with pytest.raises(PlanError, match=r"hz is 250: the kernel image was built with"):
         daybreak.run(one_flow.with_({"stack.hz": 250}), engine="kernel")
+
+
+def test_a_program_without_its_switch_is_none(tmp_path):
+    alone = shutil.copy(workplace.guest_program(), tmp_path)
+    done = subprocess.run([alone, "host", image.find().program, "64M"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"load the switch {tmp_path}/libdaybreak_switch.so: ")
+
+
+def test_what_is_no_switch_is_told(one_flow, tmp_path):
+    program = Path(shutil.copy(workplace.guest_program(), tmp_path))
+    (tmp_path / workplace.SWITCH).write_bytes(b"no library")
+    (tmp_path / "plan.json").write_text(lower(one_flow, 1).json)
+    command = [program, "host", image.find().program, "1024M"]
+    # Its input stays open as long as it runs: whoever holds it keeps the guest alive.
+    with subprocess.Popen(command, cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as guest:
+        assert guest.stdout is not None
+        said = guest.stdout.readline()
+    assert said.startswith("! the switch cannot be loaded: ")
 
 
 def test_a_killed_run_leaves_nothing(one_flow, tmp_path):

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from kernel_tree import miniature
 
-from daybreak.engines.kernel import doctor, host, image, tools
+from daybreak.engines.kernel import doctor, host, image, tools, workplace
 from daybreak.engines.kernel import recipe as recipes
 from daybreak.engines.kernel import source as sources
-from daybreak.engines.kernel.errors import BuildError, MissingTool, NoImage
+from daybreak.engines.kernel.errors import BuildError, MissingTool, NoGuest, NoImage
 
 PRETENDED_MAKE = """#!/bin/sh
 for word in "$@"; do case "$word" in O=*) out="${word#O=}";; esac; last="$word"; done
@@ -219,6 +219,14 @@ def test_doctor_says_what_is_missing_and_how_to_get_it(workshop, monkeypatch, tm
     diagnosis = doctor.doctor(workshop)
     assert {finding.name: finding.status for finding in diagnosis.findings}["kernel image"] == "ok"
     assert diagnosis.can_build
+
+    def none() -> Path:
+        raise NoGuest("the guest's program is not built; make them with: cargo build")
+
+    monkeypatch.setattr(workplace, "guest_program", none)
+    diagnosis = doctor.doctor(workshop)
+    assert {finding.name: finding.remedy for finding in diagnosis.findings}["guest program"] == "cargo build"
+    assert diagnosis.can_build and not diagnosis.can_run
 
 
 @pytest.mark.skipif(not host.is_supported(), reason="the kernel engine is for Linux on x86-64")

@@ -1,5 +1,6 @@
 """The recipe: what it asks for, and that an edit is applied exactly or refused."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ def copy_of_recipe(tmp_path: Path) -> Path:
     (home / recipes.MODULES).mkdir(parents=True)
     for name in (recipes.RECIPE_FILE, recipes.BASE_CONFIG, recipes.LARGE_STATE_CONFIG):
         (home / name).write_bytes((recipes.default_directory() / name).read_bytes())
+    shutil.copytree(recipes.default_directory() / recipes.DRIVER, home / recipes.DRIVER)
     return home
 
 
@@ -76,6 +78,27 @@ def test_a_congestion_module_is_built_in_and_changes_the_digest(tmp_path):
     with_module.apply(tree, large_state=False)
     assert (tree / "net/ipv4/daybreak/tcp_retcp.c").read_text() == "/* ours */\n"
     assert (tree / "net/ipv4/daybreak/Makefile").read_text() == "obj-y += tcp_retcp.o\n"
+
+
+def test_the_driver_is_built_in_and_changes_the_digest(tmp_path):
+    home = copy_of_recipe(tmp_path)
+    before = recipes.load(home)
+    tree = miniature(tmp_path / "source", before)
+    before.apply(tree, large_state=False)
+    assert (tree / "arch/um/drivers/Makefile").read_text().endswith("obj-y += daybreak/\n")
+    copied = {path.name for path in (tree / recipes.DRIVER_HOME).iterdir()}
+    assert copied == {path.name for path in (home / recipes.DRIVER).iterdir()}
+    assert {"Makefile", "nic.c", "control.c", "library_user.c", "switch.h"} <= copied
+    with (home / recipes.DRIVER / "nic.c").open("a") as file:
+        file.write("/* another */\n")
+    assert recipes.load(home).digest != before.digest
+
+
+def test_a_recipe_without_the_driver_is_refused(tmp_path):
+    home = copy_of_recipe(tmp_path)
+    shutil.rmtree(home / recipes.DRIVER)
+    with pytest.raises(RecipeError, match="driver"):
+        recipes.load(home)
 
 
 def test_digest_follows_the_fragment(tmp_path):

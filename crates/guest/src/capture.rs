@@ -8,7 +8,7 @@ use std::path::Path;
 use daybreak_engine::{PcapngWriter, Plan};
 use daybreak_units::Instant;
 
-use crate::ring::Outgoing;
+use crate::skb::Skb;
 
 /// A capture under way.
 pub struct Capture {
@@ -38,14 +38,14 @@ impl Capture {
     }
 
     /// A link starts to send the packet.
-    pub fn packet(&mut self, now: Instant, link: u32, packet: &Outgoing) {
+    pub fn packet(&mut self, now: Instant, link: u32, packet: &Skb) {
         let Some(interface) = self.interfaces[link as usize].filter(|_| self.failed.is_none()) else { return };
         self.frame.clear();
         self.frame.extend_from_slice(packet.headers());
-        if packet.checksum_is_partial() {
+        if packet.checksum_is_partial {
             complete_checksum(&mut self.frame);
         }
-        let length = packet.length();
+        let length = packet.length;
         self.frame.resize((length as usize).min(self.snaplen.max(packet.headers().len())), 0);
         self.frame.truncate(self.snaplen);
         if let Err(error) = self.writer.packet(interface, now.as_ns(), &self.frame, length) {

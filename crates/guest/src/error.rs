@@ -34,6 +34,9 @@ pub enum GuestError {
         #[source]
         source: std::io::Error,
     },
+    /// The switch failed, and says why.
+    #[error("{0}")]
+    Switch(String),
     /// A packet came that belongs to no flow, or one was forged or forgotten: a fault of the engine.
     #[error("the engine is broken: {0}")]
     Broken(String),

@@ -17,10 +17,20 @@ use crate::system;
 /// The console's log, the only thing that stays of a run that was given up.
 const LOG: &str = "console.log";
 
+/// The switch, which the kernel loads into its own process; it lies beside this program.
+const SWITCH: &str = "libdaybreak_switch.so";
+/// The environment's name for it.
+const SWITCH_VARIABLE: &str = "DAYBREAK_SWITCH";
+
 /// Boots `kernel` with so much `memory` (as in `mem=`) and waits for its end; returns 0 if it powered off.
 pub fn boot(kernel: &str, memory: &str) -> Result<u8, GuestError> {
     let failed = |error| GuestError::io(format!("boot {kernel}"), error);
     let log = File::create(LOG).map_err(failed)?;
+    let switch = std::env::current_exe().map_err(failed)?.with_file_name(SWITCH);
+    if !switch.is_file() {
+        let missing = std::io::Error::from(std::io::ErrorKind::NotFound);
+        return Err(GuestError::io(format!("load the switch {}", switch.display()), missing));
+    }
     let mut command = Command::new(kernel);
     // The same words for every run: the kernel mixes them into its random numbers.
     command
@@ -28,6 +38,7 @@ pub fn boot(kernel: &str, memory: &str) -> Result<u8, GuestError> {
         .args(["root=/dev/root", "rootfstype=hostfs", "rootflags=/", "ro", "init=/proc/self/cwd/daybreak-guest"])
         .args(["time-travel=inf-cpu", "time-travel-start=1700000000"])
         .args(["con=null", "con0=null,fd:1", "quiet", "uml_dir=./", "umid=uml"])
+        .env(SWITCH_VARIABLE, switch)
         .stdin(Stdio::null())
         .stderr(log.try_clone().map_err(failed)?)
         .process_group(0);

@@ -1,5 +1,5 @@
-//! Makes the hosts: a network namespace each, a virtual cable to the switch's namespace, the NIC as a
-//! queueing discipline, the stack's settings.
+//! Makes the hosts: a network namespace each, a NIC of the switch's driver with its rate as a queueing
+//! discipline, the stack's settings.
 //!
 //! The NIC is a queueing discipline that lets each packet go when its first bit would be sent, and keeps it
 //! charged to its socket until then, so TCP small queues see a real NIC. The time on the host's link is
@@ -10,6 +10,7 @@ use std::os::fd::AsRawFd;
 use daybreak_engine::Plan;
 use daybreak_engine::plan::{Link, Stack};
 
+use crate::device::Device;
 use crate::error::GuestError;
 use crate::layout::{End, Layout, Nic};
 use crate::lookahead::propagation;
@@ -19,14 +20,12 @@ use crate::system::{self, Fd};
 /// The namespaces of a run.
 #[derive(Debug)]
 pub struct Hosts {
-    /// The namespace in which the cables end; the calling thread is left in it.
-    pub switch: Fd,
+    /// The namespace of nobody, in which the calling thread is left.
+    pub nobody: Fd,
     /// One namespace an end.
     pub ends: Vec<Fd>,
     /// The namespaces of NICs that are shared; they go, with all devices, when nobody holds them.
     _shared: Vec<Fd>,
-    /// Device of each NIC's cable in the switch's namespace.
-    pub devices: Vec<u32>,
 }
 
 const RTM_NEWLINK: u16 = 16;
@@ -48,6 +47,8 @@ const TCA_OPTIONS: u16 = 2;
 const ETHTOOL_SGSO: u32 = 0x24;
 const ETHTOOL_STSO: u32 = 0x1f;
 const ETHTOOL_SGRO: u32 = 0x2c;
+/// What the kernel does for any device; ours has no offloads of its own.
+const OF_THE_KERNEL: [u32; 2] = [ETHTOOL_SGSO, ETHTOOL_SGRO];
 
 /// The NIC in every host's namespace.
 const NIC: &str = "nic";
@@ -59,44 +60,37 @@ const UNLIMITED: u32 = 1_000_000;
 pub const ETHERNET: u32 = 14;
 
 /// Makes all hosts of a layout.
-pub fn make(plan: &Plan, layout: &Layout) -> Result<Hosts, GuestError> {
+pub fn make(plan: &Plan, layout: &Layout, device: &Device) -> Result<Hosts, GuestError> {
     global_settings()?;
-    let mut hosts =
-        Hosts { switch: system::new_network()?, ends: Vec::new(), _shared: Vec::new(), devices: Vec::new() };
+    let mut hosts = Hosts { nobody: system::new_network()?, ends: Vec::new(), _shared: Vec::new() };
     for _ in &layout.ends {
         hosts.ends.push(system::new_network()?);
     }
-    for (index, nic) in layout.nics.iter().enumerate() {
-        let ends = || (0..).zip(&layout.ends).filter(|(_, end)| end.nic == index as u32);
-        let own = if nic.shared { Some(system::new_network()?) } else { None };
-        let only = ends().map(|(end, _)| &hosts.ends[end]).next();
-        let Some(namespace) = own.as_ref().or(only) else { continue };
-        system::enter_network(&hosts.switch)?;
-        hosts.devices.push(cable(
-            &mut Netlink::open()?,
-            index as u32,
-            namespace,
-            if nic.shared { SHARED_NIC } else { NIC },
-        )?);
+    for (index, nic) in (0..).zip(&layout.nics) {
+        let ends = || (0..).zip(&layout.ends).filter(|(_, end)| end.nic == index);
         if nic.shared {
-            system::enter_network(namespace)?;
-            let device = shared_nic(plan, nic, index as u32)?;
+            let own = system::new_network()?;
+            device.nic(index, SHARED_NIC)?;
+            let lower = shared_nic(plan, nic, index)?;
             for (end, _) in ends() {
-                Netlink::open()?.ask(&face(device, &hosts.ends[end]))?;
+                Netlink::open()?.ask(&face(lower, &hosts.ends[end]))?;
             }
+            hosts._shared.push(own);
+        } else if let Some((end, _)) = ends().next() {
+            system::enter_network(&hosts.ends[end])?;
+            device.nic(index, NIC)?;
         }
-        hosts._shared.extend(own);
     }
-    for (index, (end, namespace)) in layout.ends.iter().zip(&hosts.ends).enumerate() {
+    for (index, (end, namespace)) in (0..).zip(layout.ends.iter().zip(&hosts.ends)) {
         system::enter_network(namespace)?;
-        let device = host(plan, index as u32, end)?;
+        let interface = host(plan, index, end)?;
         let nic = &layout.nics[end.nic as usize];
         if !nic.shared {
-            no_offload(NIC)?;
-            Netlink::open()?.ask(&nic_queue(device, &plan.links[nic.link as usize], nic.mtu))?;
+            no_offload(NIC, &OF_THE_KERNEL)?;
+            Netlink::open()?.ask(&nic_queue(interface, &plan.links[nic.link as usize], nic.mtu))?;
         }
     }
-    system::enter_network(&hosts.switch)?;
+    system::enter_network(&hosts.nobody)?;
     Ok(hosts)
 }
 
@@ -120,12 +114,12 @@ pub fn make_pair(plan: &Plan, layout: &Layout) -> Result<Hosts, GuestError> {
         system::enter_network(&ends[index])?;
         let end = &layout.ends[index];
         let device = host(plan, index as u32, end)?;
-        no_offload(NIC)?;
+        no_offload(NIC, &[ETHTOOL_STSO, ETHTOOL_SGSO, ETHTOOL_SGRO])?;
         let delay = propagation(plan, path);
         let link = &plan.links[layout.nics[end.nic as usize].link as usize];
         Netlink::open()?.ask(&netem(device, link, delay.as_ns()))?;
     }
-    Ok(Hosts { switch: system::this_network()?, ends, _shared: Vec::new(), devices: Vec::new() })
+    Ok(Hosts { nobody: system::this_network()?, ends, _shared: Vec::new() })
 }
 
 /// `netem` with a rate and a delay.
@@ -152,7 +146,7 @@ fn netem(device: u32, link: &Link, delay_ns: u64) -> Request {
 /// Sets up a NIC that several ends share, in its own namespace; returns its device.
 fn shared_nic(plan: &Plan, nic: &Nic, index: u32) -> Result<u32, GuestError> {
     const FIRST: u32 = 1 << 24;
-    let device = no_offload(SHARED_NIC)?;
+    let device = no_offload(SHARED_NIC, &OF_THE_KERNEL)?;
     let mut netlink = Netlink::open()?;
     netlink.ask(&nic_up(device, FIRST + index, nic.mtu))?;
     netlink.ask(&nic_queue(device, &plan.links[nic.link as usize], nic.mtu))?;
@@ -185,44 +179,6 @@ fn global_settings() -> Result<(), GuestError> {
     // One packet takes no other one's time, so there is no reason to stop early.
     setting("net/core/netdev_budget", "1000000")?;
     setting("net/core/netdev_budget_usecs", "1000000")
-}
-
-/// A cable from the switch's namespace to an end; returns its device here.
-fn cable(netlink: &mut Netlink, index: u32, namespace: &Fd, nic: &str) -> Result<u32, GuestError> {
-    let name = format!("port{index}");
-    let mut request = Request::new(RTM_NEWLINK, CREATE | 0x200, &link_body(0, false), format!("make the cable {name}"));
-    request.put_str(IFLA_IFNAME, &name).put_u32(IFLA_MTU, 65_535).nest(IFLA_LINKINFO, |info| {
-        info.put_str(IFLA_INFO_KIND, "veth").nest(IFLA_INFO_DATA, |data| {
-            data.nest(VETH_INFO_PEER, |peer| {
-                peer.raw(&link_body(0, false))
-                    .put_str(IFLA_IFNAME, nic)
-                    .put_u32(IFLA_NET_NS_FD, namespace.as_raw_fd() as u32);
-            });
-        });
-    });
-    netlink.ask(&request)?;
-    let device = system::device_index(&name)?;
-    let mut up = Request::new(RTM_NEWLINK, 0, &link_body(device, true), format!("set {name} up"));
-    netlink.ask(up.put_u32(IFLA_MTU, 65_535))?;
-    netlink.ask(&timed_queue(device))?;
-    Ok(device)
-}
-
-/// `fq` without pacing of its own: packets leave at the time that they carry.
-fn timed_queue(device: u32) -> Request {
-    const PLIMIT: u16 = 1;
-    const FLOW_PLIMIT: u16 = 2;
-    const RATE_ENABLE: u16 = 5;
-    const TIMER_SLACK: u16 = 13;
-    let mut request = qdisc(device, "fq");
-    request.nest(TCA_OPTIONS, |options| {
-        options
-            .put_u32(PLIMIT, UNLIMITED)
-            .put_u32(FLOW_PLIMIT, UNLIMITED)
-            .put_u32(RATE_ENABLE, 0)
-            .put_u32(TIMER_SLACK, 0);
-    });
-    request
 }
 
 /// `tbf` as a NIC: it lets a packet go when the one before it has been sent, and until then the packet
@@ -303,9 +259,9 @@ fn host(plan: &Plan, index: u32, end: &End) -> Result<u32, GuestError> {
 }
 
 /// Lets every packet of a device be one segment; returns its index.
-fn no_offload(device: &str) -> Result<u32, GuestError> {
+fn no_offload(device: &str, offloads: &[u32]) -> Result<u32, GuestError> {
     let control = system::socket(libc::AF_INET, libc::SOCK_DGRAM, 0, "open a socket for ethtool")?;
-    for command in [ETHTOOL_STSO, ETHTOOL_SGSO, ETHTOOL_SGRO] {
+    for &command in offloads {
         system::ethtool(control.as_raw_fd(), device, command, 0)?;
     }
     system::device_index(device)

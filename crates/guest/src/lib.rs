@@ -1,8 +1,9 @@
-//! The program that runs inside the real-kernel engine: the only process of a User-Mode Linux whose
-//! clock is virtual.
+//! A run on real Linux: one User-Mode Linux whose clock is virtual, with the plan's hosts in it.
 //!
-//! It makes the plan's hosts out of network namespaces, lets their real TCP stacks send and receive, and
-//! drives the same fabric as the simulator between their NICs. It fills the same tables.
+//! Two programs share this library. The init of the guest (`daybreak-guest`) makes the hosts out of network
+//! namespaces, starts the flows and samples their sockets. The switch (`daybreak-guest-switch`) is loaded by the kernel
+//! itself, whose process is an ordinary one of the user's: it drives the same fabric as the simulator between the
+//! hosts' NICs, and fills the same tables.
 //!
 //! **What is real:** TCP, the sockets, the qdisc of the NIC, timers. **What is the fabric's:** every link
 //! and queue behind the NICs, timelines, losses. **What is not there:** segmentation offload, and the
@@ -11,6 +12,7 @@
 pub mod baseline;
 pub mod capture;
 pub mod counters;
+pub mod device;
 pub mod dialogues;
 pub mod error;
 pub mod events;
@@ -21,9 +23,11 @@ pub mod hosts;
 pub mod layout;
 pub mod lookahead;
 pub mod netlink;
+pub mod report;
 pub mod results;
-pub mod ring;
 pub mod run;
+pub mod session;
+pub mod skb;
 pub mod switch;
 pub mod system;
 pub mod tcp_info;

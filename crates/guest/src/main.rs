@@ -1,24 +1,16 @@
 //! `daybreak-guest` is the init of the guest. Outside it has two commands: `check PLAN` says whether a plan can
 //! run, `host KERNEL MEMORY` boots a guest in the current directory and ends it with whoever holds its input.
 
-use std::fs::File;
-use std::io::BufWriter;
 use std::path::Path;
 use std::process::ExitCode;
 
 use daybreak_guest::error::GuestError;
-use daybreak_guest::{
-    baseline, dialogues, host,
-    layout::Layout,
-    results::{self, Totals},
-    run, system,
-};
-use daybreak_trace::Table;
+use daybreak_guest::{baseline, dialogues, host, layout::Layout, run, session, system};
 
-/// Where the host's result directory is mounted.
-const RESULTS: &str = "/tmp/results";
+/// Where the directory in which the kernel was started is mounted.
+const STARTED_IN: &str = "/tmp/run";
 
-/// A file of this name asks for the kernel alone, without the switch.
+/// A file of this name there asks for the kernel alone, without the switch.
 const BASELINE: &str = "baseline";
 
 /// A directory of this name holds dialogues to play, and their verdicts go to the file of the next name.
@@ -37,7 +29,7 @@ fn outside() -> ExitCode {
     let arguments: Vec<String> = std::env::args().collect();
     let words: Vec<&str> = arguments.iter().skip(1).map(String::as_str).collect();
     let outcome = match words[..] {
-        ["check", plan] => run::load(Path::new(plan)).and_then(|plan| Layout::of(&plan)).map(|_| ExitCode::SUCCESS),
+        ["check", plan] => session::load(Path::new(plan)).and_then(|plan| Layout::of(&plan)).map(|_| ExitCode::SUCCESS),
         ["host", kernel, memory] => host::boot(kernel, memory).map(ExitCode::from),
         _ => {
             eprintln!("usage: daybreak-guest check PLAN | daybreak-guest host KERNEL MEMORY");
@@ -53,50 +45,35 @@ fn outside() -> ExitCode {
 #[expect(clippy::disallowed_macros, reason = "the console is how the host hears of progress")]
 fn as_init() -> ! {
     let outcome = prepare().and_then(|()| {
-        let texts = Path::new(RESULTS).join(DIALOGUES);
+        let texts = Path::new(STARTED_IN).join(DIALOGUES);
         if texts.exists() {
             let verdicts = dialogues::run(&texts, |now_ns, done| println!("@ {now_ns} 0 {done}"))?;
-            let path = Path::new(RESULTS).join(VERDICTS);
+            let path = Path::new(STARTED_IN).join(VERDICTS);
             let written = std::fs::write(&path, serde_json::Value::from(verdicts).to_string());
             written.map_err(|error| GuestError::io(path.display().to_string(), error))?;
             println!(".");
             system::power_off();
         }
-        let plan = run::load(&Path::new(RESULTS).join("plan.json"))?;
-        if Path::new(RESULTS).join(BASELINE).exists() {
+        let plan = session::load(&Path::new(STARTED_IN).join(session::PLAN))?;
+        if Path::new(STARTED_IN).join(BASELINE).exists() {
             println!("= {}", baseline::run(&plan)?);
-            return Ok(Default::default());
+            return Ok(());
         }
-        run::run(&plan, &Path::new(RESULTS).join("capture.pcapng"), |now, packets, complete| {
-            println!("@ {} {packets} {complete}", now.as_ns())
-        })
+        run::run(&plan)
     });
-    match outcome.and_then(|(tables, totals)| keep(&tables, totals)) {
+    match outcome {
         Ok(()) => println!("."),
         Err(error) => println!("! {error}"),
     }
     system::power_off()
 }
 
-/// Writes the tables where the host finds them.
-fn keep(tables: &[Table], totals: Totals) -> Result<(), GuestError> {
-    let path = Path::new(RESULTS).join("tables");
-    let written = File::create(&path).and_then(|file| {
-        let mut output = BufWriter::with_capacity(1 << 20, file);
-        results::write(&mut output, tables, totals)?;
-        output.get_ref().sync_all()
-    });
-    written.map_err(|error| GuestError::io(path.display().to_string(), error))
-}
-
-/// Mounts what the run needs: the host's file system is the root, read-only, and the directory in which
-/// the kernel was started is where results go. It is not named on the kernel's command line, since the
-/// kernel mixes that into its random numbers.
+/// Mounts what the run needs: the host's file system is the root, read-only. The directory in which the kernel
+/// was started is not named on the kernel's command line, since the kernel mixes that into its random numbers.
 fn prepare() -> Result<(), GuestError> {
-    const STARTED_IN: &str = "/proc/self/cwd";
     system::mount("tmpfs", "/tmp", "tmpfs", "")?;
-    std::fs::create_dir(RESULTS).map_err(|error| GuestError::io(RESULTS, error))?;
-    system::mount("none", RESULTS, "hostfs", STARTED_IN)?;
+    std::fs::create_dir(STARTED_IN).map_err(|error| GuestError::io(STARTED_IN, error))?;
+    system::mount("none", STARTED_IN, "hostfs", "/proc/self/cwd")?;
     system::mount("proc", "/proc", "proc", "")?;
     system::mount("sysfs", "/sys", "sysfs", "")
 }

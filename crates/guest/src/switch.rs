@@ -1,15 +1,13 @@
-//! The switch: takes packets from the hosts' NICs, drives the fabric, hands packets to their receivers.
+//! The switch: takes packets from the hosts' NICs, drives the fabric, says when each reaches its receiver.
 //!
-//! All in the guest's virtual time, which stands still while anything runs. The switch sleeps as long
-//! as [`Lookahead`] lets it, then takes over what has come in the meantime at the times at which it
-//! came, and lets the fabric work up to the instant from which on a packet that has not come yet could
-//! enter it.
+//! A state machine. The kernel calls [`Switch::send`] when a packet leaves a NIC, and [`Switch::advance`] not
+//! later than [`Switch::next`]: all in the guest's virtual time, which stands still meanwhile.
 
 use std::mem::size_of;
 
 use daybreak_engine::{Plan, wiring};
 use daybreak_fabric::control::Timeline;
-use daybreak_fabric::{Chance, Context, DropReason, Fabric, Monitor, NewPacket, Packet, PacketId, QueueConfig};
+use daybreak_fabric::{Chance, Context, DropReason, Fabric, Monitor, NewPacket, Packet, PacketId};
 use daybreak_trace::{CircuitRow, DropRow, Probe};
 use daybreak_units::{ByteTime, Duration, Instant, Rate};
 
@@ -18,20 +16,27 @@ use crate::error::GuestError;
 use crate::events::{Event, Events};
 use crate::headers::Headers;
 use crate::layout::{Layout, behind_nic, delivers, ports};
-use crate::lookahead::Lookahead;
-use crate::ring::{Arrival, Outgoing, Ring, Sender};
-use crate::system::{self, Timer};
+use crate::lookahead;
+use crate::skb::Skb;
 use crate::track::{Place, Track};
 
-/// The guest's clock moves a nanosecond with every look at it, so a timer may seem to be late by some of them.
-const CREEP: Duration = Duration::from_ns(200);
+/// What is to happen now with a packet that the kernel has handed over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct Order {
+    /// The packet.
+    pub handle: u64,
+    /// The NIC of its receiver.
+    pub nic: u32,
+    /// 1 if it is at its receiver, 0 if it is lost.
+    pub deliver: u32,
+}
 
 /// A packet's body in the fabric.
 #[derive(Clone, Copy, Debug)]
-pub struct Frame {
+struct Frame {
     place: Place,
-    /// Where its headers are kept.
-    slot: u32,
+    skb: Skb,
 }
 
 const _: () = assert!(size_of::<Packet<Frame>>() == 64, "a packet should be one cache line");
@@ -47,18 +52,7 @@ struct Nic {
     busy_until: Instant,
     /// What is random about it.
     chance: Option<Chance>,
-    packets: u64,
-    bytes: u64,
-    lost: u64,
-    arrived: u64,
-}
-
-/// A packet whose delivery is certain but not known to the kernel.
-#[derive(Clone, Copy, Debug)]
-struct Ready {
-    at: Instant,
-    device: u32,
-    slot: u32,
+    count: LinkCount,
 }
 
 /// A direction of a flow.
@@ -68,8 +62,8 @@ struct Way {
     cursor: Option<u32>,
     /// NIC at which it starts.
     from: u32,
-    /// Device of the receiver's cable.
-    device: u32,
+    /// The receiver's NIC.
+    to: u32,
 }
 
 /// What one link has carried.
@@ -85,15 +79,6 @@ pub struct LinkCount {
     pub arrived: u64,
 }
 
-/// How far the run is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Turn {
-    /// Call [`Switch::turn`] again.
-    More,
-    /// All flows are complete, or the time is over.
-    Done,
-}
-
 /// The switch and everything that it knows.
 pub struct Switch<P> {
     fabric: Fabric<Frame>,
@@ -101,15 +86,8 @@ pub struct Switch<P> {
     watch: Watch<P>,
     timelines: Vec<Timeline>,
     nics: Vec<Nic>,
-    /// NIC by device of its cable.
-    nic_of_device: Vec<u32>,
     ways: Vec<[Way; 2]>,
     waiting: Entries,
-    ready: Vec<Ready>,
-    ring: Ring,
-    timer: Timer,
-    sender: Sender,
-    look: Lookahead,
     /// What the flows' packets show.
     pub tracks: Vec<Track>,
     /// When each flow had everything acknowledged.
@@ -118,44 +96,19 @@ pub struct Switch<P> {
     unfinished: usize,
     stop_when_complete: bool,
     end: Instant,
-    zero_ns: u64,
-    real_offset_ns: u64,
-    busy: bool,
-    now: Instant,
     /// Packets taken over from NICs.
     pub taken: u64,
     /// Events handled.
     pub handled: u64,
-    /// How often the switch was awake.
-    pub turns: u64,
     /// When the run stopped.
     pub stopped: Option<Instant>,
 }
 
-/// Who watches the fabric, and the places of the packets' headers.
-pub struct Watch<P> {
-    /// Fills the tables.
-    pub probe: P,
+/// Who watches the fabric.
+struct Watch<P> {
+    probe: P,
     capture: Option<Capture>,
-    slots: Slots,
-}
-
-/// Headers of the packets on their way.
-#[derive(Debug, Default)]
-struct Slots {
-    packets: Vec<Outgoing>,
-    free: Vec<u32>,
-}
-
-impl Slots {
-    fn put(&mut self, packet: Outgoing) -> u32 {
-        if let Some(slot) = self.free.pop() {
-            self.packets[slot as usize] = packet;
-            return slot;
-        }
-        self.packets.push(packet);
-        self.packets.len() as u32 - 1
-    }
+    orders: Vec<Order>,
 }
 
 /// Packets that cross a host's own link: they have not entered the fabric.
@@ -189,144 +142,122 @@ impl Entries {
 }
 
 impl<P: Probe> Switch<P> {
-    /// A switch for a plan, in the namespace of the calling thread, where the hosts' cables end at
-    /// `devices`. The clock's zero is at `zero_ns`.
-    pub fn new(
-        plan: &Plan,
-        layout: &Layout,
-        devices: &[u32],
-        zero_ns: u64,
-        probe: P,
-        capture: Option<Capture>,
-    ) -> Result<Self, GuestError> {
+    /// A switch for a plan, before its clock starts.
+    pub fn new(plan: &Plan, layout: &Layout, probe: P, capture: Option<Capture>) -> Self {
         let links: Vec<_> = plan.links.iter().map(wiring::link).collect();
         let branches: Vec<_> = plan.branches.iter().map(wiring::branch).collect();
-        // Whoever hands packets over has to know of each as soon as it is on its last link.
-        let watched = |queue| QueueConfig { watched: true, ..queue };
-        let queues: Vec<_> = wiring::queues(plan).into_iter().map(watched).collect();
-        let mut fabric = Fabric::new(&links, &queues, &branches, plan.seed, 1 << 12);
+        let mut fabric = Fabric::new(&links, &wiring::queues(plan), &branches, plan.seed, 1 << 12);
         let way = |flow: usize, data: bool, fabric: &mut Fabric<Frame>| {
             let (src, dst) = layout.flows[flow];
             let (from, to) = if data { (src, dst) } else { (dst, src) };
             let steps = behind_nic(&plan.flows[flow], data);
             let cursor = (!steps.is_empty()).then(|| fabric.add_path(&wiring::path(steps)));
             let nic = |end: u32| layout.ends[end as usize].nic;
-            Way { cursor, from: nic(from), device: devices[nic(to) as usize] }
+            Way { cursor, from: nic(from), to: nic(to) }
         };
         let ways = (0..plan.flows.len()).map(|flow| [true, false].map(|data| way(flow, data, &mut fabric)));
         let ways = ways.collect();
-        let look = Lookahead::of(plan, layout);
-        let mut events = Events::new(delivers(plan), look.clone());
+        let largest_packet = layout.nics.iter().map(|nic| nic.mtu).max();
+        fabric.join_lanes(largest_packet.unwrap_or(0));
+        let mut events = Events::new(delivers(plan), lookahead::least(plan, layout));
         let timelines: Vec<_> = plan.timelines.iter().map(wiring::timeline).collect();
         for (index, timeline) in (0..).zip(&timelines) {
             if timeline.next_at() < Instant::NEVER {
                 events.push(timeline.next_at(), Event::Timeline { timeline: index });
             }
         }
-        let mut nic_of_device = vec![u32::MAX; devices.iter().max().map_or(0, |&most| most as usize + 1)];
-        for (index, &device) in (0..).zip(devices) {
-            nic_of_device[device as usize] = index;
-        }
         let limited = |bytes: &&u64| **bytes > 0;
         let sizes: Vec<u64> = plan.flows.iter().map(|flow| flow.bytes).collect();
-        // The clock stands still between the two looks.
-        let real_offset_ns = system::clock_ns(libc::CLOCK_REALTIME) - system::clock_ns(libc::CLOCK_MONOTONIC);
-        Ok(Self {
+        Self {
             fabric,
             events,
-            watch: Watch { probe, capture, slots: Slots::default() },
+            watch: Watch { probe, capture, orders: Vec::new() },
             timelines,
             nics: layout.nics.iter().map(|nic| Nic::new(plan, nic.link)).collect(),
-            nic_of_device,
             ways,
             waiting: Entries::default(),
-            ready: Vec::new(),
-            ring: Ring::open()?,
-            timer: Timer::new()?,
-            sender: Sender::open()?,
-            look,
             tracks: vec![Track::default(); plan.flows.len()],
             ends: vec![None; plan.flows.len()],
             unfinished: sizes.iter().filter(limited).count(),
             sizes,
             stop_when_complete: plan.stop_when_flows_complete,
             end: Instant::from_ps(plan.end_ps),
-            zero_ns,
-            real_offset_ns,
-            busy: false,
-            now: Instant::ZERO,
             taken: 0,
             handled: 0,
-            turns: 0,
             stopped: None,
-        })
+        }
     }
 
-    /// Now, on the plan's clock; zero before the run starts. The clock stands still while the switch is
-    /// awake, so one look at it, or the knowledge of when the sleep was to end, is enough.
-    pub fn now(&self) -> Instant {
-        self.now
+    /// The NIC lets a packet go. False if it is lost there, or of no interest: the kernel forgets it then.
+    #[inline]
+    pub fn send(&mut self, now: Instant, nic: u32, mut skb: Skb) -> Result<bool, GuestError> {
+        if self.stopped.is_some() {
+            return Ok(false);
+        }
+        let Some(headers) = Headers::read(skb.headers()) else { return Ok(false) };
+        let Some((flow, data)) = ports::flow(headers.source, headers.destination, self.ways.len()) else {
+            let (from, to) = (headers.source, headers.destination);
+            return Err(GuestError::Broken(format!("a packet from port {from} to port {to} belongs to no flow")));
+        };
+        let way = self.ways[flow as usize][usize::from(!data)];
+        if nic != way.from {
+            return Err(GuestError::Broken(format!("a packet of flow {flow} came from a NIC that is not its own")));
+        }
+        self.taken += 1;
+        let nic = &mut self.nics[nic as usize];
+        let wire_bytes = headers.ip_bytes + nic.framing_bytes;
+        let began = nic.begin(now, wire_bytes);
+        let place = self.tracks[flow as usize].sent(&headers, data);
+        skb.cut(headers.length);
+        self.watch.probe.link_sent(began, nic.link, flow, data, wire_bytes);
+        if let Some(capture) = &mut self.watch.capture {
+            capture.packet(began, nic.link, &skb);
+        }
+        if nic.chance.as_mut().is_some_and(Chance::loses) {
+            nic.count.lost += 1;
+            let (reason, place) = ((DropReason::RandomLoss, nic.link), place.seq);
+            self.watch.drop_row(began, reason, (flow, data), place, headers.ip_bytes);
+            return Ok(false);
+        }
+        let on_time = nic.busy_until + nic.delay;
+        let at = nic.chance.as_mut().map_or(on_time, |chance| chance.late(on_time));
+        let endpoint = flow << 1 | u32::from(data);
+        let frame = self.waiting.put(Entry { endpoint, bytes: headers.ip_bytes, frame: Frame { place, skb } });
+        self.events.push(at, Event::Entry { link: nic.link, frame });
+        Ok(true)
     }
 
-    /// Takes over what has come, lets the fabric work, hands deliveries to the kernel.
-    pub fn turn(&mut self) -> Result<Turn, GuestError> {
-        self.turns += 1;
-        let now = self.now;
-        let before = self.taken;
-        self.take_over()?;
-        self.busy = self.taken > before;
-        let horizon = now.saturating_add(self.look.entry);
+    /// Lets the fabric work up to `now`; returns what is to happen with packets of the kernel's, in this order.
+    pub fn advance(&mut self, now: Instant) -> &[Order] {
+        self.watch.orders.clear();
         while self.stopped.is_none() {
-            let Some((at, event)) = self.events.pop(horizon.min(self.end)) else { break };
+            let Some((at, event)) = self.events.pop(now.min(self.end)) else { break };
             self.handled += 1;
             self.handle(at, event);
-            self.collect();
         }
-        if self.stopped.is_none() && horizon >= self.end {
+        if self.stopped.is_none() && now >= self.end {
             self.stopped = Some(self.end);
         }
-        self.hand_over()?;
-        Ok(if self.stopped.is_some() { Turn::Done } else { Turn::More })
+        &self.watch.orders
     }
 
-    /// Sleeps until the next turn is due, at most until `latest`.
-    pub fn sleep(&mut self, latest: Instant) -> Result<(), GuestError> {
-        let now = self.now;
-        let in_fabric = self.events.uncertain_until(now.saturating_add(self.look.entry));
-        let unseen = if self.busy { now.saturating_add(self.look.through) } else { Instant::NEVER };
-        let wake = in_fabric.min(unseen).min(latest).min(self.end);
-        let now_ns = self.zero_ns + now.as_ns();
-        let wake_ns = (self.zero_ns + wake.as_ns()).max(now_ns + 1);
-        if self.busy {
-            system::sleep_until(wake_ns);
-            self.now = Instant::from_ps((wake_ns - self.zero_ns) * 1_000);
-            return Ok(());
-        }
-        self.timer.wait(self.ring.fd(), wake_ns)?;
-        let clock_ns = system::clock_ns(libc::CLOCK_MONOTONIC);
-        self.now = Instant::from_ps(clock_ns.saturating_sub(self.zero_ns) * 1_000);
-        Ok(())
+    /// When [`Switch::advance`] has to be called at the latest.
+    #[inline]
+    pub fn next(&self) -> Instant {
+        if self.stopped.is_some() { Instant::NEVER } else { self.events.next_delivery().min(self.end) }
     }
 
-    /// What every link of the plan has carried; packets still on their way at the end are the rest.
-    pub fn link_counts(&self) -> Vec<LinkCount> {
+    /// What every link of the plan has carried at `now`; packets still on their way are the rest.
+    pub fn link_counts(&self, now: Instant) -> Vec<LinkCount> {
         let mut counts: Vec<LinkCount> = self
             .fabric
-            .link_totals(self.now.max(self.stopped.unwrap_or(self.now)))
+            .link_totals(now)
             .map(|link| LinkCount { packets: link.packets, bytes: link.bytes, lost: link.lost, arrived: link.arrived })
             .collect();
         for nic in &self.nics {
-            let Nic { packets, bytes, lost, arrived, .. } = *nic;
-            counts[nic.link as usize] = LinkCount { packets, bytes, lost, arrived };
+            counts[nic.link as usize] = nic.count;
         }
         counts
-    }
-
-    /// The probe, at the end, when the capture is complete.
-    pub fn finish(self) -> Result<P, GuestError> {
-        let finished = self.watch.capture.map_or(Ok(()), Capture::finish);
-        finished.map_err(|error| GuestError::io("write the capture", error))?;
-        Ok(self.watch.probe)
     }
 
     /// Who fills the tables.
@@ -334,52 +265,11 @@ impl<P: Probe> Switch<P> {
         &mut self.watch.probe
     }
 
-    fn take_over(&mut self) -> Result<(), GuestError> {
-        let Self { ring, nics, nic_of_device, ways, tracks, watch, waiting, ready, events, taken, .. } = self;
-        let (zero_ns, real_offset_ns) = (self.zero_ns, self.real_offset_ns);
-        let mut take = |arrival: Arrival<'_>| {
-            let Some(headers) = Headers::read(arrival.headers) else { return Ok(()) };
-            let Some((flow, data)) = ports::flow(headers.source, headers.destination, ways.len()) else {
-                return Err(GuestError::Broken(format!(
-                    "a packet from port {} to port {} belongs to no flow",
-                    headers.source, headers.destination
-                )));
-            };
-            *taken += 1;
-            let left_ns = arrival.real_ns - real_offset_ns;
-            let left = Instant::from_ps(left_ns.saturating_sub(zero_ns) * 1_000);
-            let way = ways[flow as usize][usize::from(!data)];
-            let nic = &mut nics[nic_of_device[arrival.device as usize] as usize];
-            if nic_of_device[arrival.device as usize] != way.from {
-                return Err(GuestError::Broken(format!("a packet of flow {flow} came from a NIC that is not its own")));
-            }
-            let wire_bytes = headers.ip_bytes + nic.framing_bytes;
-            let began = nic.begin(left, wire_bytes);
-            let place = tracks[flow as usize].sent(&headers, data);
-            watch.probe.link_sent(began, nic.link, flow, data, wire_bytes);
-            let packet = Outgoing::new(&arrival, headers.length);
-            if let Some(capture) = &mut watch.capture {
-                capture.packet(began, nic.link, &packet);
-            }
-            if nic.loses() {
-                nic.lost += 1;
-                watch.drop_row(began, DropReason::RandomLoss, nic.link, flow, data, place.seq, headers.ip_bytes);
-                return Ok(());
-            }
-            let on_time = nic.busy_until + nic.delay;
-            let at = nic.chance.as_mut().map_or(on_time, |chance| chance.late(on_time));
-            let slot = watch.slots.put(packet);
-            let endpoint = flow << 1 | u32::from(data);
-            let entry = Entry { endpoint, bytes: headers.ip_bytes, frame: Frame { place, slot } };
-            let frame = waiting.put(entry);
-            events.push(at, Event::Entry { link: nic.link, frame });
-            if way.cursor.is_none() {
-                ready.push(Ready { at, device: way.device, slot });
-            }
-            Ok(())
-        };
-        while ring.read(&mut take)? {}
-        Ok(())
+    /// The probe, at the end, when the capture is complete.
+    pub fn finish(self) -> Result<P, GuestError> {
+        let finished = self.watch.capture.map_or(Ok(()), Capture::finish);
+        finished.map_err(|error| GuestError::io("write the capture", error))?;
+        Ok(self.watch.probe)
     }
 
     fn handle(&mut self, now: Instant, event: Event) {
@@ -400,75 +290,48 @@ impl<P: Probe> Switch<P> {
             Event::Arrival { link, packet } => {
                 if let Some(id) = fabric.arrive(&mut ctx, link, PacketId(packet)) {
                     let packet = fabric.packet(id);
-                    let (endpoint, place) = (packet.endpoint, packet.body.place);
+                    let (endpoint, frame) = (packet.endpoint, packet.body);
                     fabric.release(id);
-                    self.delivered(now, endpoint, &place);
+                    self.delivered(now, endpoint, &frame);
                 }
             }
-            Event::Entry { link, frame } => {
+            Event::Entry { frame, .. } => {
                 let entry = self.waiting.take(frame);
                 let way = self.ways[(entry.endpoint >> 1) as usize][usize::from(entry.endpoint & 1 == 0)];
-                self.nics[way.from as usize].arrived += 1;
-                debug_assert_eq!(self.nics[way.from as usize].link, link);
+                self.nics[way.from as usize].count.arrived += 1;
                 match way.cursor {
                     Some(cursor) => {
                         let packet =
                             NewPacket { endpoint: entry.endpoint, cursor, bytes: entry.bytes, announce: false };
                         fabric.send(&mut ctx, packet, &entry.frame);
                     }
-                    None => self.delivered(now, entry.endpoint, &entry.frame.place),
+                    None => self.delivered(now, entry.endpoint, &entry.frame),
                 }
             }
         }
     }
 
     /// A packet is at its receiver.
-    fn delivered(&mut self, now: Instant, endpoint: u32, place: &Place) {
+    fn delivered(&mut self, now: Instant, endpoint: u32, frame: &Frame) {
         let flow = endpoint >> 1;
+        let way = self.ways[flow as usize][usize::from(endpoint & 1 == 0)];
+        self.watch.orders.push(Order { handle: frame.skb.handle, nic: way.to, deliver: 1 });
         let track = &mut self.tracks[flow as usize];
         if endpoint & 1 == 1 {
-            let bytes = track.data_arrived(place);
+            let bytes = track.data_arrived(&frame.place);
             if bytes > 0 {
                 self.watch.probe.delivered(now, flow, bytes);
             }
             return;
         }
         let size = self.sizes[flow as usize];
-        if track.ack_arrived(place) && size > 0 && track.acked >= size && self.ends[flow as usize].is_none() {
+        if track.ack_arrived(&frame.place) && size > 0 && track.acked >= size && self.ends[flow as usize].is_none() {
             self.ends[flow as usize] = Some(now);
             self.unfinished -= 1;
             if self.unfinished == 0 && self.stop_when_complete {
                 self.stopped = Some(now);
             }
         }
-    }
-
-    /// Notes the deliveries that have become certain, before their packets can be gone.
-    fn collect(&mut self) {
-        for delivery in self.events.outbox.drain(..) {
-            let packet = self.fabric.packet(delivery.packet);
-            let way = self.ways[(packet.endpoint >> 1) as usize][usize::from(packet.endpoint & 1 == 0)];
-            self.ready.push(Ready { at: delivery.at, device: way.device, slot: packet.body.slot });
-        }
-    }
-
-    /// Tells the kernel of every delivery that is certain.
-    fn hand_over(&mut self) -> Result<(), GuestError> {
-        if self.ready.is_empty() {
-            return Ok(());
-        }
-        if let Some(late) = self.ready.iter().find(|ready| ready.at.saturating_add(CREEP) < self.now) {
-            let [at, now] = [late.at, self.now].map(Instant::as_ps);
-            return Err(GuestError::Broken(format!("a delivery at {at} ps was known only at {now} ps")));
-        }
-        let slots = &mut self.watch.slots;
-        let packets = &slots.packets;
-        self.sender.send(self.ready.iter().map(|ready| {
-            let ns = self.zero_ns + ready.at.as_ps().div_ceil(1_000);
-            (&packets[ready.slot as usize], ready.device, ns)
-        }))?;
-        slots.free.extend(self.ready.drain(..).map(|ready| ready.slot));
-        Ok(())
     }
 }
 
@@ -482,10 +345,7 @@ impl Nic {
             byte_time: ByteTime::new(Rate::from_bps(link.rate_bps)),
             busy_until: Instant::ZERO,
             chance: Chance::new(&wiring::link(link), plan.seed),
-            packets: 0,
-            bytes: 0,
-            lost: 0,
-            arrived: 0,
+            count: LinkCount::default(),
         }
     }
 
@@ -496,19 +356,22 @@ impl Nic {
         const TICK: Duration = Duration::from_ns(1);
         let began = if self.busy_until <= let_go + TICK { let_go } else { self.busy_until };
         self.busy_until = began + self.byte_time.of(wire_bytes);
-        self.packets += 1;
-        self.bytes += u64::from(wire_bytes);
+        self.count.packets += 1;
+        self.count.bytes += u64::from(wire_bytes);
         began
-    }
-
-    fn loses(&mut self) -> bool {
-        self.chance.as_mut().is_some_and(Chance::loses)
     }
 }
 
 impl<P: Probe> Watch<P> {
-    #[expect(clippy::too_many_arguments, reason = "the columns of one row")]
-    fn drop_row(&mut self, now: Instant, reason: DropReason, place: u32, flow: u32, data: bool, seq: u64, bytes: u32) {
+    /// A packet of `flow`, in the direction of the data or not, is lost for a reason at a place.
+    fn drop_row(
+        &mut self,
+        now: Instant,
+        (reason, place): (DropReason, u32),
+        (flow, data): (u32, bool),
+        seq: u64,
+        bytes: u32,
+    ) {
         // The simulator's first payload byte has number 1, behind the SYN.
         let row = DropRow {
             time_ns: now.as_ns(),
@@ -527,7 +390,7 @@ impl<P: Probe> Monitor<Frame> for Watch<P> {
     fn link_sent(&mut self, now: Instant, link: u32, packet: &Packet<Frame>, wire_bytes: u32) {
         self.probe.link_sent(now, link, packet.endpoint >> 1, packet.endpoint & 1 == 1, wire_bytes);
         if let Some(capture) = &mut self.capture {
-            capture.packet(now, link, &self.slots.packets[packet.body.slot as usize]);
+            capture.packet(now, link, &packet.body.skb);
         }
     }
 
@@ -536,8 +399,125 @@ impl<P: Probe> Monitor<Frame> for Watch<P> {
     }
 
     fn dropped(&mut self, now: Instant, reason: DropReason, place: u32, packet: &Packet<Frame>) {
-        let data = packet.endpoint & 1 == 1;
-        self.drop_row(now, reason, place, packet.endpoint >> 1, data, packet.body.place.seq, packet.bytes);
-        self.slots.free.push(packet.body.slot);
+        let Packet { endpoint, bytes, body: Frame { place: Place { seq, .. }, skb }, .. } = *packet;
+        self.drop_row(now, (reason, place), (endpoint >> 1, endpoint & 1 == 1), seq, bytes);
+        self.orders.push(Order { handle: skb.handle, nic: 0, deliver: 0 });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layout::tests::plan;
+    use daybreak_engine::plan::Step;
+    use daybreak_trace::Silent;
+
+    const PAYLOAD: u16 = 1_000;
+
+    /// A data packet of flow 0: Ethernet, IPv4 and TCP headers.
+    fn data() -> Vec<u8> {
+        let mut bytes = vec![0u8; 54];
+        bytes[12] = 8;
+        bytes[14] = 0x45;
+        bytes[16..18].copy_from_slice(&(40 + PAYLOAD).to_be_bytes());
+        bytes[23] = 6;
+        bytes[34..36].copy_from_slice(&ports::client(0).to_be_bytes());
+        bytes[36..38].copy_from_slice(&ports::server(0).to_be_bytes());
+        bytes[46] = 5 << 4;
+        bytes[47] = crate::headers::flags::ACK;
+        bytes
+    }
+
+    #[expect(unsafe_code, reason = "the bytes outlive the switch in every test")]
+    fn skb(handle: u64, bytes: &[u8]) -> Skb {
+        // SAFETY: see above.
+        unsafe { Skb::new(handle, bytes, 54 + u32::from(PAYLOAD), false) }
+    }
+
+    fn links_of_data(plan: &Plan) -> Vec<usize> {
+        let link = |step: &Step| match step {
+            Step::Queue(queue) => plan.queues[*queue as usize].served_by[0] as usize,
+            Step::Branch(_) => panic!("the benchmark has no branch"),
+        };
+        plan.flows[0].data_path.iter().map(link).collect()
+    }
+
+    fn switch(plan: &Plan) -> Switch<Silent> {
+        Switch::new(plan, &Layout::of(plan).unwrap(), Silent, None)
+    }
+
+    #[test]
+    fn a_packet_is_delivered_when_it_has_crossed_its_links_and_not_before() {
+        let plan = plan();
+        let crossing = links_of_data(&plan).into_iter().map(|link| {
+            let link = &plan.links[link];
+            let wire = u64::from(40 + u32::from(PAYLOAD) + link.framing_bytes);
+            Rate::from_bps(link.rate_bps).time_for(wire).as_ps() + link.delay_ps
+        });
+        let start = Instant::from_ps(5_000);
+        let due = Instant::from_ps(start.as_ps() + crossing.sum::<u64>());
+        let (mut switch, bytes) = (switch(&plan), data());
+        assert!(switch.send(start, 0, skb(77, &bytes)).unwrap());
+        let receiver = Layout::of(&plan).unwrap().ends[1].nic;
+        let mut calls = 0;
+        loop {
+            let now = switch.next();
+            assert!(now <= due, "it would be late");
+            calls += 1;
+            let orders = switch.advance(now).to_vec();
+            if now == due {
+                assert_eq!(orders, [Order { handle: 77, nic: receiver, deliver: 1 }]);
+                break;
+            }
+            assert_eq!(orders, []);
+        }
+        assert!(calls <= links_of_data(&plan).len() + 1, "it asks for {calls} calls");
+        assert_eq!(switch.tracks[0].segments, 1);
+        let last = *links_of_data(&plan).last().unwrap();
+        let count = switch.link_counts(due)[last];
+        assert_eq!((count.packets, count.arrived), (1, 1));
+    }
+
+    #[test]
+    fn a_lost_packet_is_given_back_at_once_by_its_nic_and_later_by_the_fabric() {
+        let mut lossy = plan();
+        let links = links_of_data(&lossy);
+        lossy.links[links[0]].loss_ppb = 1_000_000_000;
+        let bytes = data();
+        assert!(!switch(&lossy).send(Instant::ZERO, 0, skb(1, &bytes)).unwrap());
+        lossy.links[links[0]].loss_ppb = 0;
+        lossy.links[links[1]].loss_ppb = 1_000_000_000;
+        let mut switch = switch(&lossy);
+        assert!(switch.send(Instant::ZERO, 0, skb(1, &bytes)).unwrap());
+        let orders = std::iter::from_fn(|| {
+            let now = switch.next();
+            Some(switch.advance(now).to_vec())
+        });
+        let first = orders.take(10).find(|orders| !orders.is_empty());
+        assert_eq!(first.unwrap(), [Order { handle: 1, nic: 0, deliver: 0 }]);
+    }
+
+    #[test]
+    fn packets_of_strangers_are_forgotten_or_an_error() {
+        let plan = plan();
+        let (mut switch, mut bytes) = (switch(&plan), data());
+        let mut arp = bytes.clone();
+        arp[13] = 6;
+        assert!(!switch.send(Instant::ZERO, 0, skb(1, &arp)).unwrap());
+        assert!(switch.send(Instant::ZERO, 1, skb(1, &bytes)).is_err(), "another host's NIC");
+        bytes[34] = 0;
+        assert!(switch.send(Instant::ZERO, 0, skb(1, &bytes)).is_err(), "no flow has that port");
+    }
+
+    #[test]
+    fn the_run_is_over_at_its_end() {
+        let plan = plan();
+        let mut switch = switch(&plan);
+        let end = Instant::from_ps(plan.end_ps);
+        assert_eq!(switch.next(), end);
+        switch.advance(end);
+        assert_eq!(switch.stopped, Some(end));
+        assert!(!switch.send(end, 0, skb(1, &data())).unwrap(), "nothing is taken any more");
+        assert_eq!(switch.next(), Instant::NEVER);
     }
 }

@@ -1,4 +1,4 @@
-//! System calls as functions that return errors. The only place with `unsafe` besides the packet ring.
+//! System calls as functions that return errors. The only place with `unsafe` besides [`crate::skb`].
 #![allow(unsafe_code)]
 
 use std::ffi::CString;
@@ -140,11 +140,11 @@ impl Address {
 
 /// Binds a socket to an address.
 pub fn bind(fd: RawFd, address: Address, what: &str) -> Outcome<()> {
-    bind_raw(fd, &address.raw(), what)
+    bind_any(fd, &address.raw(), what)
 }
 
 /// Binds a socket to an address of any family.
-pub fn bind_raw<T>(fd: RawFd, address: &T, what: &str) -> Outcome<()> {
+fn bind_any<T>(fd: RawFd, address: &T, what: &str) -> Outcome<()> {
     // SAFETY: the pointer and the size are those of one value.
     let answer = unsafe { libc::bind(fd, (address as *const T).cast(), size_of::<T>() as libc::socklen_t) };
     if answer == 0 { Ok(()) } else { Err(GuestError::last(what)) }
@@ -197,6 +197,13 @@ pub fn ethtool(fd: RawFd, device: &str, command: u32, value: u32) -> Outcome<()>
     if answer == 0 { Ok(()) } else { Err(GuestError::last(format!("ethtool command {command:#x} on {device}"))) }
 }
 
+/// A request of a device's own, with its argument.
+pub fn control<T>(fd: RawFd, request: u32, argument: &mut T) -> io::Result<()> {
+    // SAFETY: the request's number holds the argument's size, and the argument lives through the call.
+    let answer = unsafe { libc::ioctl(fd, request as _, argument as *mut T) };
+    if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
 /// Gives the calling thread a network namespace of its own, which the descriptor keeps.
 pub fn new_network() -> Outcome<Fd> {
     // SAFETY: no pointers.
@@ -245,12 +252,6 @@ pub fn power_off() -> ! {
         libc::reboot(libc::RB_POWER_OFF);
         libc::_exit(1)
     }
-}
-
-/// Keeps all memory in place, so that no page fault costs host time later.
-pub fn lock_memory() {
-    // SAFETY: no pointers. Failure only costs time.
-    unsafe { libc::mlockall(libc::MCL_CURRENT) };
 }
 
 /// Timers of the calling thread fire when they are due, not up to 50 us later.
@@ -307,22 +308,6 @@ impl Timer {
         }
     }
 
-    /// Waits until the descriptor can be read or the clock shows `ns`.
-    pub fn wait(&self, fd: RawFd, ns: u64) -> Outcome<()> {
-        let timer = self.0.as_raw_fd();
-        let time = libc::itimerspec { it_interval: timespec(0), it_value: timespec(ns) };
-        let wanted = |fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
-        let mut both = [wanted(fd), wanted(timer)];
-        // SAFETY: the structs live through the calls.
-        let answer = unsafe {
-            libc::timerfd_settime(timer, libc::TFD_TIMER_ABSTIME, &time, std::ptr::null_mut());
-            libc::poll(both.as_mut_ptr(), both.len() as libc::nfds_t, -1)
-        };
-        if answer >= 0 { Ok(()) } else { Err(GuestError::last("wait for packets")) }
-    }
-}
-
-impl Timer {
     /// Waits until `readable` can be read, `writable` can be written or the clock shows `ns`.
     pub fn wait_for(&self, readable: RawFd, writable: Option<RawFd>, ns: u64) -> Outcome<()> {
         let timer = self.0.as_raw_fd();
@@ -381,7 +366,7 @@ pub fn bind_to_device(fd: RawFd, device: u32, protocol: u16) -> Outcome<()> {
     address.sll_family = libc::AF_PACKET as u16;
     address.sll_protocol = protocol.to_be();
     address.sll_ifindex = device as i32;
-    bind_raw(fd, &address, "bind a packet socket to its device")
+    bind_any(fd, &address, "bind a packet socket to its device")
 }
 
 /// Lets a command end with the thread that starts it.

@@ -77,10 +77,12 @@ def agree(
 
 
 def kernel_program() -> str:
-    """What identifies the kernel engine: its image and the program in the guest. Raises EngineError without them."""
+    """What identifies the kernel engine: its image, the guest's program and its switch. EngineError without them."""
     from daybreak.engines.kernel import image, workplace  # noqa: PLC0415 - simulated runs need no kernel
 
-    guest = hashlib.sha256(workplace.guest_program().read_bytes()).hexdigest()[:8]
+    program = workplace.guest_program()
+    parts = program.read_bytes() + workplace.switch_library(program).read_bytes()
+    guest = hashlib.sha256(parts).hexdigest()[:8]
     kernel = image.find()
     return f"Linux {kernel.source_version}, image {kernel.directory.name[:8]}, guest {guest}"
 

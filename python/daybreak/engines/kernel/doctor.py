@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
 
-from . import host, image, tools
+from . import host, image, tools, workplace
 from . import recipe as recipes
 from . import source as sources
 from .errors import KernelEngineError
@@ -17,6 +17,8 @@ from .errors import KernelEngineError
 Status = Literal["ok", "missing", "warning"]
 SHARED_MEMORY = Path("/dev/shm")
 GUEST_MEMORY_BYTES = 1500 << 20
+IMAGE = "kernel image"
+GUEST = "guest program"
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,7 @@ class Diagnosis:
 
     @property
     def can_build(self) -> bool:
-        return all(f.status != "missing" for f in self.findings if f.name != "kernel image")
+        return all(f.status != "missing" for f in self.findings if f.name not in (IMAGE, GUEST))
 
     @property
     def can_run(self) -> bool:
@@ -52,7 +54,7 @@ def doctor(source: str | os.PathLike[str] | None = None) -> Diagnosis:
     """Look at everything and change nothing."""
     findings = [_platform()]
     if findings[0].status == "ok":
-        findings += [_tracing(), _cpu_state(), _memory(), _image()]
+        findings += [_tracing(), _cpu_state(), _memory(), _image(), _guest()]
     findings += [_tool(tool) for tool in tools.NEEDED]
     findings.append(_source(source))
     return Diagnosis(tuple(findings))
@@ -120,8 +122,17 @@ def _image() -> Finding:
     try:
         found = image.find()
     except KernelEngineError as error:
-        return Finding("kernel image", "run", "missing", str(error), "daybreak kernel build")
-    return Finding("kernel image", "run", "ok", f"Linux {found.source_version} in {found.directory}")
+        return Finding(IMAGE, "run", "missing", str(error), "daybreak kernel build")
+    return Finding(IMAGE, "run", "ok", f"Linux {found.source_version} in {found.directory}")
+
+
+def _guest() -> Finding:
+    try:
+        program = workplace.guest_program()
+    except KernelEngineError as error:
+        problem, _, remedy = str(error).partition("; make them with: ")
+        return Finding(GUEST, "run", "missing", problem, remedy)
+    return Finding(GUEST, "run", "ok", f"{program}, with its switch beside it")
 
 
 def _tool(tool: tools.Tool) -> Finding:

@@ -1,4 +1,4 @@
-"""The recipe in `kernel-image/`: which options, which edits of the source, which congestion modules of our own.
+"""The recipe in `kernel-image/`: which options, which edits of the source, which driver and congestion modules of ours.
 
 A recipe is data. It is applied to a copy of the source, never to the user's, and every edit must find exactly the text
 that it was written for: a source that reads differently is refused by name instead of being built half-edited.
@@ -20,6 +20,8 @@ RECIPE_FILE = "recipe.toml"
 BASE_CONFIG = "base.config"
 LARGE_STATE_CONFIG = "large-cpu-state.config"
 MODULES = "congestion"
+DRIVER = "driver"
+DRIVER_HOME = "arch/um/drivers/daybreak"
 LARGE_STATE = "large_cpu_state"
 
 
@@ -57,6 +59,7 @@ class Recipe:
     large_state_config: str
     edits: tuple[Edit, ...]
     modules: tuple[Path, ...]
+    driver: tuple[Path, ...]
     leave_out: tuple[str, ...]
     tested_versions: tuple[str, ...]
     expected_objects: int
@@ -78,7 +81,7 @@ class Recipe:
         return self.base_config + ("\n" + self.large_state_config if large_state else "")
 
     def apply(self, source: Path, large_state: bool) -> None:
-        """Edit the copy of the source in `source` and add the congestion modules."""
+        """Edit the copy of the source in `source` and add the driver and the congestion modules."""
         for edit in self.edits:
             if edit.when == LARGE_STATE and not large_state:
                 continue
@@ -95,6 +98,10 @@ class Recipe:
             (ours / module.name).write_bytes(module.read_bytes())
             lines.append(f"obj-y += {module.stem}.o\n")
         (ours / "Makefile").write_text("".join(lines) or "obj-y :=\n")
+        home = source / DRIVER_HOME
+        home.mkdir()
+        for file in self.driver:
+            (home / file.name).write_bytes(file.read_bytes())
 
 
 def load(directory: Path | None = None) -> Recipe:
@@ -109,6 +116,9 @@ def load(directory: Path | None = None) -> Recipe:
     except tomllib.TOMLDecodeError as error:
         raise RecipeError(f"{home / RECIPE_FILE}: not valid TOML ({error})") from error
     modules = tuple(sorted((home / MODULES).glob("*.c"))) if (home / MODULES).is_dir() else ()
+    driver = tuple(sorted(path for path in (home / DRIVER).glob("*") if path.suffix in (".c", ".h", "")))
+    if not driver:
+        raise RecipeError(f"{home / DRIVER}: the driver of the hosts' NICs is not there")
     edits = tuple(_edit(entry) for entry in raw["edit"])
     digest = hashlib.sha256()
     _feed(digest, "edits", json.dumps(_what_counts(raw), sort_keys=True).encode())
@@ -116,12 +126,15 @@ def load(directory: Path | None = None) -> Recipe:
         _feed(digest, name, (home / name).read_bytes())
     for module in modules:
         _feed(digest, module.name, module.read_bytes())
+    for file in driver:
+        _feed(digest, f"{DRIVER}/{file.name}", file.read_bytes())
     return Recipe(
         directory=home,
         base_config=base,
         large_state_config=large,
         edits=edits,
         modules=modules,
+        driver=driver,
         leave_out=tuple(raw["leave_out"]),
         tested_versions=tuple(raw["tested_versions"]),
         expected_objects=int(raw["expected_objects"]),

@@ -1,4 +1,4 @@
-"""Where guests run: a directory a run, removed with it; and where the guest's program is.
+"""Where guests run: a directory a run, removed with it; and where the guest's program and its switch are.
 
 A run that was ended by force may leave its directory. Its lock is free then, and the next run removes it.
 """
@@ -18,6 +18,7 @@ from pathlib import Path
 from .errors import NoGuest
 
 PROGRAM = "daybreak-guest"
+SWITCH = "libdaybreak_switch.so"
 _LOCK = ".lock"
 # A directory without a lock may be that of a run that is about to start.
 _NEW_S = 60
@@ -45,17 +46,26 @@ def open_run() -> Iterator[Workplace]:
 
 
 def guest_program() -> Path:
-    """The program that is the guest's init: beside this package, or built by cargo in a working copy."""
+    """The program that is the guest's init: beside this package, or built by cargo in a working copy.
+
+    The switch, a library that the guest's kernel loads, lies beside it.
+    """
     here = Path(__file__).resolve()
     places = [here.with_name(PROGRAM)]
     root = next((folder for folder in here.parents if (folder / "Cargo.toml").is_file()), None)
     if root:
         built = [root / "target" / profile / PROGRAM for profile in ("release", "debug")]
         places += sorted((path for path in built if path.is_file()), key=lambda path: -path.stat().st_mtime_ns)
-    found = next((path for path in places if path.is_file()), None)
+    found = next((path for path in places if path.is_file() and switch_library(path).is_file()), None)
     if found is None:
-        raise NoGuest("the guest's program is not built; make it with: cargo build --release -p daybreak-guest")
+        build = "cargo build --release -p daybreak-guest -p daybreak-guest-switch"
+        raise NoGuest(f"the guest's program and its switch are not built; make them with: {build}")
     return found
+
+
+def switch_library(program: Path) -> Path:
+    """The switch that belongs to a guest's program."""
+    return program.with_name(SWITCH)
 
 
 def memory_directory() -> str:

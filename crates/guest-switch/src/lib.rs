@@ -1,0 +1,170 @@
+//! `libdaybreak_switch.so`: the switch of a run on real Linux, as the guest's kernel loads it into its own process.
+//!
+//! Only the border: C on one side, [`Session`] on the other. The kernel's half is `kernel-image/driver/switch.h`. The
+//! kernel calls from one thread, never while a call is under way, on a stack of the library's own. A panic
+//! is told on the console and ends the kernel.
+#![allow(unsafe_code)]
+
+use std::cell::UnsafeCell;
+use std::io::Write;
+use std::slice;
+
+use daybreak_guest::session::{Progress, Session};
+use daybreak_guest::skb::Skb;
+use daybreak_guest::switch::Order;
+
+/// Changes with everything in here, as in `switch.h`.
+const ABI: u32 = 1;
+/// Calls between two reports of progress.
+const REPORT: u64 = 1 << 14;
+
+/// `struct daybreak_packet`.
+#[derive(Debug)]
+#[repr(C)]
+pub struct RawPacket {
+    handle: u64,
+    headers: *const u8,
+    header_bytes: u32,
+    length: u32,
+    nic: u32,
+    checksum_is_partial: u32,
+}
+
+/// `struct daybreak_orders`.
+#[derive(Debug)]
+#[repr(C)]
+pub struct RawOrders {
+    list: *const Order,
+    count: u64,
+    next_ns: u64,
+    over: u64,
+}
+
+struct Library {
+    session: Option<Session>,
+    message: String,
+    calls: u64,
+}
+
+struct Only(UnsafeCell<Library>);
+
+// SAFETY: the kernel's process has one thread that calls, and never while a call is under way.
+unsafe impl Sync for Only {}
+
+static LIBRARY: Only = Only(UnsafeCell::new(Library { session: None, message: String::new(), calls: 0 }));
+
+/// The library's state, for the length of one call from outside.
+fn library() -> &'static mut Library {
+    // SAFETY: every exported function takes it once, and they do not call each other.
+    unsafe { &mut *LIBRARY.0.get() }
+}
+
+/// The version of this border.
+#[unsafe(no_mangle)]
+pub extern "C" fn daybreak_switch_abi() -> u32 {
+    ABI
+}
+
+/// Reads the plan. The number of NICs, or -1.
+#[unsafe(no_mangle)]
+pub extern "C" fn daybreak_switch_open() -> i64 {
+    std::panic::set_hook(Box::new(|panic| {
+        say(&format!("! the engine is broken: {panic}"));
+        std::process::abort()
+    }));
+    let library = library();
+    match Session::open() {
+        Ok(session) => library.session.insert(session).nics as i64,
+        Err(error) => {
+            library.message = error.to_string();
+            -1
+        }
+    }
+}
+
+/// The plan's clock starts when the kernel's shows this.
+#[unsafe(no_mangle)]
+pub extern "C" fn daybreak_switch_start(zero_ns: u64) {
+    if let Some(session) = &mut library().session {
+        session.start(zero_ns);
+    }
+}
+
+/// Takes a packet. When the switch wants to be called, or 0 if the packet is lost.
+///
+/// # Safety
+/// The packet is one, its headers are as many bytes as it says, and they stay until an order names its handle.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn daybreak_switch_send(packet: *const RawPacket, now_ns: u64) -> u64 {
+    let Some(session) = &mut library().session else { return 0 };
+    // SAFETY: see above.
+    let (nic, skb) = unsafe {
+        let RawPacket { handle, headers, header_bytes, length, nic, checksum_is_partial } = *packet;
+        let headers = slice::from_raw_parts(headers, header_bytes as usize);
+        (nic, Skb::new(handle, headers, length, checksum_is_partial != 0))
+    };
+    session.send(now_ns, nic, skb).unwrap_or(0)
+}
+
+/// Does what is due.
+///
+/// # Safety
+/// There is room for the answer, whose list is read before the next call of this function.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn daybreak_switch_advance(now_ns: u64, orders: *mut RawOrders) {
+    let library = library();
+    let Some(session) = &mut library.session else { return };
+    let list = session.advance(now_ns);
+    let (list, count) = (list.as_ptr(), list.len() as u64);
+    let over = u64::from(session.is_over());
+    library.calls += 1;
+    if over != 0 || library.calls.is_multiple_of(REPORT) {
+        let Progress { now, packets, complete } = session.progress(now_ns);
+        say(&format!("@ {} {packets} {complete}", now.as_ns()));
+    }
+    // SAFETY: see above.
+    unsafe { orders.write(RawOrders { list, count, next_ns: session.next_ns(), over }) };
+}
+
+/// Takes a report of the init program. 0, or -1.
+///
+/// # Safety
+/// The report has as many bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn daybreak_switch_tell(report: *const u8, bytes: u64) -> i64 {
+    let library = library();
+    let Some(session) = &mut library.session else { return -1 };
+    // SAFETY: see above.
+    match session.tell(unsafe { slice::from_raw_parts(report, bytes as usize) }) {
+        Ok(()) => 0,
+        Err(error) => {
+            library.message = error.to_string();
+            -1
+        }
+    }
+}
+
+/// When the run was over, in nanoseconds of the plan's clock; 0 if it failed before.
+#[unsafe(no_mangle)]
+pub extern "C" fn daybreak_switch_stopped() -> u64 {
+    library().session.as_ref().and_then(Session::stopped).map_or(0, |at| at.as_ns())
+}
+
+/// Why the last call failed: copies at most that many bytes of the text; how many.
+///
+/// # Safety
+/// There is room for so many bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn daybreak_switch_message(text: *mut u8, bytes: u64) -> i64 {
+    let message = library().message.as_bytes();
+    let length = message.len().min(bytes as usize);
+    // SAFETY: see above.
+    unsafe { text.copy_from_nonoverlapping(message.as_ptr(), length) };
+    length as i64
+}
+
+/// A line on the console, which is the kernel process's standard output.
+fn say(line: &str) {
+    // Nobody may listen any more; the run does not depend on it.
+    let _ = std::io::stdout().lock().write_all(format!("{}\n", line.replace('\n', " ")).as_bytes());
+}

@@ -1,0 +1,114 @@
+//! What the init program tells the switch's side of a run: the windows at a time, and at the end what only
+//! sockets and counters know. Numbers of 64 bits, little endian: first the kind, then rows of a fixed length.
+
+use daybreak_trace::WindowRow;
+
+use crate::error::GuestError;
+
+/// One report.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Report {
+    /// Windows of some flows.
+    Windows(Vec<WindowRow>),
+    /// The end of some flows.
+    Outcomes(Vec<Outcome>),
+    /// No more comes: the tables can be written.
+    End,
+}
+
+/// What the kernel says of a flow at the end of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// Which one.
+    pub flow: u32,
+    /// Segments with payload sent, retransmissions included.
+    pub segments: u32,
+    /// Segments sent again.
+    pub retransmits: u32,
+    /// Retransmission timeouts.
+    pub rtos: u32,
+    /// Tail loss probes.
+    pub tlps: u32,
+    /// Entries into fast recovery.
+    pub fast_recoveries: u32,
+    /// Reductions that were undone.
+    pub spurious: u32,
+}
+
+const WINDOWS: u64 = 1;
+const OUTCOMES: u64 = 2;
+const END: u64 = 3;
+/// Most rows of one report: the driver takes up to 1 MiB.
+pub const MOST_ROWS: usize = 10_000;
+
+impl Report {
+    /// As bytes.
+    pub fn encode(&self) -> Vec<u8> {
+        let numbers: Vec<u64> = match self {
+            Self::Windows(rows) => std::iter::once(WINDOWS).chain(rows.iter().flat_map(window_numbers)).collect(),
+            Self::Outcomes(rows) => std::iter::once(OUTCOMES).chain(rows.iter().flat_map(outcome_numbers)).collect(),
+            Self::End => vec![END],
+        };
+        numbers.into_iter().flat_map(u64::to_le_bytes).collect()
+    }
+
+    /// From bytes.
+    pub fn decode(bytes: &[u8]) -> Result<Self, GuestError> {
+        let number = |bytes: &[u8]| bytes.try_into().map_or(0, u64::from_le_bytes);
+        let numbers: Vec<u64> = bytes.chunks(8).map(number).collect();
+        match numbers.split_first() {
+            Some((&WINDOWS, rows)) => Ok(Self::Windows(rows.as_chunks().0.iter().map(window_row).collect())),
+            Some((&OUTCOMES, rows)) => Ok(Self::Outcomes(rows.as_chunks().0.iter().map(outcome).collect())),
+            Some((&END, [])) => Ok(Self::End),
+            _ => Err(GuestError::Broken(format!("a report of {} bytes that nobody can read", bytes.len()))),
+        }
+    }
+}
+
+fn window_numbers(row: &WindowRow) -> [u64; 9] {
+    let WindowRow { flow, time_ns, cwnd, ssthresh, in_flight, bytes_in_flight, srtt_ns, pacing_bps, state } = *row;
+    let [flow, cwnd, ssthresh, in_flight] = [flow, cwnd, ssthresh, in_flight].map(u64::from);
+    [flow, time_ns, cwnd, ssthresh, in_flight, bytes_in_flight, srtt_ns, pacing_bps, u64::from(state)]
+}
+
+fn window_row(numbers: &[u64; 9]) -> WindowRow {
+    let [flow, time_ns, cwnd, ssthresh, in_flight, bytes_in_flight, srtt_ns, pacing_bps, state] = *numbers;
+    let [flow, cwnd, ssthresh, in_flight] = [flow, cwnd, ssthresh, in_flight].map(|number| number as u32);
+    WindowRow { flow, time_ns, cwnd, ssthresh, in_flight, bytes_in_flight, srtt_ns, pacing_bps, state: state as u8 }
+}
+
+fn outcome_numbers(row: &Outcome) -> [u64; 7] {
+    let Outcome { flow, segments, retransmits, rtos, tlps, fast_recoveries, spurious } = *row;
+    [flow, segments, retransmits, rtos, tlps, fast_recoveries, spurious].map(u64::from)
+}
+
+fn outcome(numbers: &[u64; 7]) -> Outcome {
+    let [flow, segments, retransmits, rtos, tlps, fast_recoveries, spurious] = numbers.map(|number| number as u32);
+    Outcome { flow, segments, retransmits, rtos, tlps, fast_recoveries, spurious }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reports_come_back_as_they_were() {
+        let row = WindowRow {
+            flow: 1,
+            time_ns: 2 << 40,
+            cwnd: 3,
+            ssthresh: u32::MAX,
+            in_flight: 5,
+            bytes_in_flight: 6,
+            srtt_ns: 7,
+            pacing_bps: u64::MAX,
+            state: 4,
+        };
+        let outcome =
+            Outcome { flow: 7, segments: 1, retransmits: 2, rtos: 3, tlps: 4, fast_recoveries: 5, spurious: 6 };
+        for report in [Report::Windows(vec![row; 3]), Report::Outcomes(vec![outcome; 2]), Report::End] {
+            assert_eq!(Report::decode(&report.encode()).unwrap(), report);
+        }
+        assert!(Report::decode(&[9; 16]).is_err());
+    }
+}

@@ -1,0 +1,209 @@
+//! A run as the kernel's process sees it: the switch with the plan that it came from, and the tables at the end.
+
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::Path;
+
+use daybreak_engine::{Plan, Recorder};
+use daybreak_trace::{FlowColumns, FlowRow, LinkColumns, LinkRow, NEVER_NS, Probe, Table, WindowRow};
+use daybreak_units::Instant;
+
+use crate::capture::Capture;
+use crate::error::GuestError;
+use crate::layout::Layout;
+use crate::report::{Outcome, Report};
+use crate::results::{self, Totals};
+use crate::skb::Skb;
+use crate::switch::{Order, Switch};
+
+/// The plan, in the directory in which the kernel was started.
+pub const PLAN: &str = "plan.json";
+/// Where the tables go.
+pub const TABLES: &str = "tables";
+/// Where the capture goes.
+pub const CAPTURE: &str = "capture.pcapng";
+
+/// A run from the moment at which its plan is read to the tables.
+pub struct Session {
+    plan: Plan,
+    switch: Option<Switch<Recorder>>,
+    outcomes: Vec<Outcome>,
+    /// The clock's value at the plan's time zero.
+    zero_ns: u64,
+    /// Why the run cannot go on.
+    failure: Option<String>,
+    /// Number of NICs.
+    pub nics: usize,
+}
+
+/// How far a run is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Time of the plan.
+    pub now: Instant,
+    /// Packets that NICs have sent.
+    pub packets: u64,
+    /// Flows that are complete.
+    pub complete: usize,
+}
+
+/// Reads a plan.
+pub fn load(path: &Path) -> Result<Plan, GuestError> {
+    let text = std::fs::read_to_string(path).map_err(|error| GuestError::io(path.display().to_string(), error))?;
+    Ok(serde_json::from_str(&text)?)
+}
+
+impl Session {
+    /// Reads the plan in the current directory.
+    pub fn open() -> Result<Self, GuestError> {
+        let plan = load(Path::new(PLAN))?;
+        let layout = Layout::of(&plan)?;
+        let capture = Capture::new(&plan, Path::new(CAPTURE));
+        let capture = capture.map_err(|error| GuestError::io("start the capture", error))?;
+        let switch = Switch::new(&plan, &layout, Recorder::new(&plan), capture);
+        let outcomes = vec![Outcome::default(); plan.flows.len()];
+        Ok(Self { plan, switch: Some(switch), outcomes, zero_ns: 0, failure: None, nics: layout.nics.len() })
+    }
+
+    /// The plan's clock starts when the kernel's shows this.
+    pub fn start(&mut self, zero_ns: u64) {
+        self.zero_ns = zero_ns;
+    }
+
+    /// A NIC lets a packet go. Returns when [`Session::advance`] wants to be called, or `None` if the packet is lost.
+    pub fn send(&mut self, now_ns: u64, nic: u32, skb: Skb) -> Option<u64> {
+        let now = self.time(now_ns);
+        match self.switch.as_mut()?.send(now, nic, skb) {
+            Ok(true) => Some(self.next_ns()),
+            Ok(false) => None,
+            Err(error) => {
+                self.failure.get_or_insert_with(|| error.to_string());
+                None
+            }
+        }
+    }
+
+    /// Does what is due, and says what is to happen with the kernel's packets.
+    pub fn advance(&mut self, now_ns: u64) -> &[Order] {
+        let now = self.time(now_ns);
+        self.switch.as_mut().map_or(&[], |switch| switch.advance(now))
+    }
+
+    /// When [`Session::advance`] wants to be called at the latest.
+    pub fn next_ns(&self) -> u64 {
+        match self.switch.as_ref().map_or(Instant::NEVER, Switch::next) {
+            Instant::NEVER => u64::MAX,
+            next => self.zero_ns + next.as_ps().div_ceil(1_000),
+        }
+    }
+
+    /// The run is over, or has failed.
+    pub fn is_over(&self) -> bool {
+        self.failure.is_some() || self.stopped().is_some()
+    }
+
+    /// When the run was over.
+    pub fn stopped(&self) -> Option<Instant> {
+        self.switch.as_ref().and_then(|switch| switch.stopped)
+    }
+
+    /// Why the run cannot go on, if it cannot.
+    pub fn failure(&self) -> Option<&str> {
+        self.failure.as_deref()
+    }
+
+    /// How far the run is when the kernel's clock shows this.
+    pub fn progress(&self, now_ns: u64) -> Progress {
+        let (packets, complete) =
+            self.switch.as_ref().map_or((0, 0), |switch| (switch.taken, switch.ends.iter().flatten().count()));
+        Progress { now: self.time(now_ns), packets, complete }
+    }
+
+    /// Takes a report of the init program; the last one writes the tables.
+    pub fn tell(&mut self, report: &[u8]) -> Result<(), GuestError> {
+        match Report::decode(report)? {
+            Report::Windows(rows) => rows.into_iter().for_each(|row| self.window(row)),
+            Report::Outcomes(rows) => {
+                for row in rows {
+                    let flows = self.outcomes.len();
+                    let Some(outcome) = self.outcomes.get_mut(row.flow as usize) else {
+                        return Err(GuestError::Broken(format!("a report on flow {} of {flows}", row.flow)));
+                    };
+                    *outcome = row;
+                }
+            }
+            Report::End => return self.keep(),
+        }
+        Ok(())
+    }
+
+    fn window(&mut self, row: WindowRow) {
+        if let Some(switch) = &mut self.switch
+            && switch.ends.get(row.flow as usize).is_some_and(Option::is_none)
+        {
+            switch.probe().window(row);
+        }
+    }
+
+    fn time(&self, now_ns: u64) -> Instant {
+        Instant::from_ps(now_ns.saturating_sub(self.zero_ns) * 1_000)
+    }
+
+    /// Writes the tables where the host finds them.
+    fn keep(&mut self) -> Result<(), GuestError> {
+        if let Some(failure) = &self.failure {
+            return Err(GuestError::Broken(failure.clone()));
+        }
+        let stopped = self.stopped().unwrap_or(Instant::ZERO);
+        let Some(switch) = self.switch.take() else { return Err(GuestError::Broken("the run has ended twice".into())) };
+        let links = switch.link_counts(stopped);
+        let packet_hops = links.iter().map(|link| link.arrived).sum();
+        let totals = Totals { packet_hops, events: switch.handled, ended_ps: stopped.as_ps() };
+        let link_rows = (0..).zip(links).map(|(link, count)| LinkRow {
+            link,
+            packets: count.packets,
+            bytes: count.bytes,
+            lost: count.lost,
+            in_flight: count.packets - count.lost - count.arrived,
+        });
+        let mut link_columns = LinkColumns::default();
+        link_rows.for_each(|row| link_columns.push(row));
+        let mut tables = vec![flow_table(&self.plan, &switch, &self.outcomes)];
+        tables.extend(switch.finish()?.into_tables(stopped));
+        tables.push(link_columns.into_table());
+        write(&tables, totals).map_err(|error| GuestError::io(TABLES, error))
+    }
+}
+
+fn write(tables: &[Table], totals: Totals) -> std::io::Result<()> {
+    let mut output = BufWriter::with_capacity(1 << 20, File::create(TABLES)?);
+    results::write(&mut output, tables, totals)
+}
+
+fn flow_table<P: Probe>(plan: &Plan, switch: &Switch<P>, outcomes: &[Outcome]) -> Table {
+    let mut columns = FlowColumns::default();
+    for (index, (flow, outcome)) in plan.flows.iter().zip(outcomes).enumerate() {
+        let track = &switch.tracks[index];
+        let start_ns = flow.start_ps / 1_000;
+        let end_ns = switch.ends[index].map_or(NEVER_NS, Instant::as_ns);
+        columns.push(FlowRow {
+            flow: index as u32,
+            bytes: flow.bytes,
+            start_ns,
+            end_ns,
+            fct_ns: if end_ns == NEVER_NS { NEVER_NS } else { end_ns - start_ns },
+            delivered_bytes: track.delivered,
+            segments: u64::from(outcome.segments),
+            retransmits: u64::from(outcome.retransmits),
+            rtos: outcome.rtos,
+            tlps: outcome.tlps,
+            fast_recoveries: outcome.fast_recoveries,
+            spurious: outcome.spurious,
+            dup_acks: track.dup_acks,
+            reordered: track.reordered,
+            duplicates: track.duplicates,
+            outstanding_bytes: track.sent - track.acked,
+        });
+    }
+    columns.into_table()
+}

@@ -1,0 +1,40 @@
+//! A packet of the kernel's, in the switch's hands.
+#![allow(unsafe_code)]
+
+use std::ptr::NonNull;
+
+/// Where the kernel keeps a packet, and what the switch needs of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Skb {
+    /// The kernel's name for it.
+    pub handle: u64,
+    first: NonNull<u8>,
+    /// Length with the Ethernet header.
+    pub length: u32,
+    header_length: u16,
+    /// The TCP checksum is only that of the pseudo header: the sender left the rest to its NIC.
+    pub checksum_is_partial: bool,
+}
+
+impl Skb {
+    /// A packet of `length` bytes whose first bytes are `bytes`.
+    ///
+    /// # Safety
+    /// The bytes stay where and what they are until the packet is given back: until [`crate::switch::Order`] names
+    /// its handle.
+    pub unsafe fn new(handle: u64, bytes: &[u8], length: u32, checksum_is_partial: bool) -> Self {
+        let header_length = bytes.len().min(usize::from(u16::MAX)) as u16;
+        Self { handle, first: NonNull::from(bytes).cast(), length, header_length, checksum_is_partial }
+    }
+
+    /// The bytes that it was made with; later all headers and no more.
+    pub fn headers(&self) -> &[u8] {
+        // SAFETY: `new` was promised that they stay as long as the packet is on its way, and `cut` only shortens.
+        unsafe { std::slice::from_raw_parts(self.first.as_ptr(), usize::from(self.header_length)) }
+    }
+
+    /// The headers end here.
+    pub fn cut(&mut self, header_length: usize) {
+        self.header_length = self.header_length.min(header_length as u16);
+    }
+}
