@@ -109,7 +109,7 @@ impl Connection {
     pub fn on_timeout(&mut self, now: Instant) {
         self.sender.clock.advance(now);
         self.sender.ready = 0;
-        self.sender.path.pacing.waiting = false;
+        self.sender.end_pacing_wait();
         if self.sender.timer.at <= now {
             if self.sender.is_synchronised {
                 self.sender.on_timer();

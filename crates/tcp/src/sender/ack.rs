@@ -126,7 +126,7 @@ impl Sender {
         if acked > self.snd_nxt {
             return;
         }
-        self.resend = Resend::Lost;
+        self.resend = Resend::Nothing;
         self.echoed = segment.ts_ecr;
         let prior_una = self.snd_una;
         let mut ack = Ack {

@@ -5,11 +5,12 @@
 use super::Sender;
 use super::ack::{Ack, AckFlags};
 use super::queue::Sent;
+use super::rto::Resend;
 use super::timer::TimerKind;
 use crate::congestion::{CaEvent, CaState};
 
 impl Sender {
-    /// Takes one such ACK.
+    /// Takes one such ACK. Unless it says that something is lost, nothing is sent again for it.
     pub(crate) fn alert(&mut self, ack: &mut Ack, is_dupack: bool) {
         if self.path.packets_out == 0 && self.path.sacked_out > 0 {
             self.path.sacked_out = 0;
@@ -62,13 +63,18 @@ impl Sender {
         } else if !self.sack_permitted && is_dupack {
             self.count_duplicate();
         }
+        let ece = ack.flags.any(AckFlags::ECE);
         if self.undo_by_dsack() {
-            self.try_keep_open();
+            self.try_to_open(ece);
         }
         self.identify_losses(ack);
-        if self.path.state != CaState::Recovery && self.path.lost_out > 0 {
-            self.enter_recovery(ack.flags.any(AckFlags::ECE));
+        if self.path.state != CaState::Recovery {
+            if self.path.lost_out == 0 {
+                return;
+            }
+            self.enter_recovery(ece);
         }
+        self.resend = Resend::Lost;
     }
 
     fn alert_otherwise(&mut self, ack: &mut Ack, is_dupack: bool) {
@@ -87,6 +93,7 @@ impl Sender {
         let ece = ack.flags.any(AckFlags::ECE);
         if self.path.lost_out > 0 {
             self.enter_recovery(ece);
+            self.resend = Resend::Lost;
         } else {
             self.try_to_open(ece);
         }

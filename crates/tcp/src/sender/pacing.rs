@@ -6,6 +6,7 @@
 use daybreak_units::{Instant, Rate};
 
 use super::Sender;
+use super::rto::Resend;
 
 /// The segment, counted from 1, after which pacing begins (one initial window).
 const UNPACED_SEGMENTS: u64 = 10;
@@ -31,6 +32,14 @@ impl Sender {
         let segments = u64::from(window.cwnd.max(self.path.packets_out));
         let rate = per_segment.saturating_mul(segments) / srtt_x8.max(1);
         self.path.window.pacing_rate = Rate::from_bytes_per_sec(rate.min(self.max_pacing_bytes));
+    }
+
+    /// The wait for pacing may be over: then what is lost goes first.
+    pub(crate) fn end_pacing_wait(&mut self) {
+        let pacing = &mut self.path.pacing;
+        if std::mem::take(&mut pacing.waiting) && pacing.departure <= self.clock.now {
+            self.resend = Resend::Lost;
+        }
     }
 
     /// True while pacing holds the next segment back; the timer is set then.

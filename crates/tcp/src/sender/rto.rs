@@ -6,12 +6,14 @@ use super::queue::Sent;
 use super::timer::TimerKind;
 use crate::congestion::{CaEvent, CaState};
 
-/// What a transmission after an ACK begins with.
+/// What may be sent again after an ACK.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Resend {
     /// What is marked lost, then new data.
     #[default]
     Lost,
+    /// Nothing: the ACK shows that what is marked lost may only be late. New data is clocked out.
+    Nothing,
     /// New data: F-RTO looks whether it is acknowledged (RFC 5682, section 3.1 step 2b).
     NewFirst,
 }
@@ -132,5 +134,6 @@ impl Sender {
                 self.path.sacked_out = 0;
             }
         }
+        self.resend = Resend::Lost;
     }
 }

@@ -4,6 +4,7 @@
 //! `tcp_limit_output_bytes`; it is counted in memory, as the send buffer is.
 
 use super::Sender;
+use super::rto::Resend;
 use super::send_buffer::SEGMENT_OVERHEAD;
 
 /// A packet up to this size carries no payload worth counting.
@@ -57,7 +58,9 @@ impl Sender {
         debug_assert!(self.small_queue.held >= charge, "the NIC freed more than it was given");
         self.small_queue.held = self.small_queue.held.saturating_sub(charge);
         self.small_queue.freed = self.small_queue.freed.wrapping_add(1);
-        self.small_queue.throttled = false;
+        if std::mem::take(&mut self.small_queue.throttled) {
+            self.resend = Resend::Lost;
+        }
     }
 
     /// The serial number that the next packet will get.
