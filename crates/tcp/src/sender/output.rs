@@ -226,7 +226,7 @@ impl Sender {
         } else if self.arm {
             self.arm_after_ack(true);
         }
-        if self.refill_buffer() {
+        if self.refill_buffer(burst) {
             return self.send_more();
         }
         if self.path.packets_out == 0 && self.timer.kind == TimerKind::None && self.has_unsent() {

@@ -182,14 +182,16 @@ impl Sender {
         self.buffer.merged_room = SEGMENT_OVERHEAD * mss / charge;
     }
 
-    /// After transmissions: grows the buffer if it, not the window, was the limit, and lets the
-    /// application go on once a third is free. True when there is new data to send.
+    /// After `burst` new segments: grows the buffer if the window was not full, and lets the application
+    /// go on once a third is free. True when there is new data to send.
+    ///
+    /// Linux looks after every segment, so that a burst that fills the window grows the buffer as well.
     #[inline]
-    pub(crate) fn refill_buffer(&mut self) -> bool {
+    pub(crate) fn refill_buffer(&mut self, burst: u32) -> bool {
         if !self.buffer.full {
             return false;
         }
-        if self.path.in_flight() < self.path.window.cwnd {
+        if self.path.in_flight() < self.path.window.cwnd + burst.saturating_sub(1) {
             self.expand_buffer();
             self.path.usage.stamp = self.clock.jiffies;
         }
