@@ -3,7 +3,7 @@
 
     python tools/kernel-switch-cost.py [SCENARIO.toml]        (default: scenarios/01-one-flow.toml)
 
-Both guests are booted in turn, three times each; the least processor time of each counts, less that of a guest that
+Both guests are booted in turn, ten times each; the least processor time of each counts, less that of a guest that
 only carries a small flow, so that booting is left out.
 """
 
@@ -20,7 +20,7 @@ from daybreak.engines.kernel.run import memory
 from daybreak.engines.kernel.tables import read
 from daybreak.scenario.lowering import Plan, lower
 
-TIMES = 3
+TIMES = 10
 
 
 def once(plan: Plan, alone: bool) -> tuple[float, float, int]:

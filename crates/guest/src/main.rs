@@ -71,6 +71,7 @@ fn as_init() -> ! {
 /// Mounts what the run needs: the host's file system is the root, read-only. The directory in which the kernel
 /// was started is not named on the kernel's command line, since the kernel mixes that into its random numbers.
 fn prepare() -> Result<(), GuestError> {
+    system::many_files()?;
     system::mount("tmpfs", "/tmp", "tmpfs", "")?;
     std::fs::create_dir(STARTED_IN).map_err(|error| GuestError::io(STARTED_IN, error))?;
     system::mount("none", STARTED_IN, "hostfs", "/proc/self/cwd")?;
