@@ -38,10 +38,15 @@ impl Sender {
         undo.retrans = undo.retrans.max(0) + 1;
     }
 
-    /// The ACK echoes a timestamp from before the first retransmission: the original had arrived.
+    /// The ACK echoes a timestamp from before the first retransmission, or nothing was sent again yet:
+    /// the original had arrived.
     fn original_arrived(&self) -> bool {
         let stamp = self.path.undo.retrans_stamp;
-        stamp != 0 && self.echoed != 0 && (self.echoed.wrapping_sub(stamp) as i32) < 0
+        if stamp == 0 {
+            // Without SACK the stamp is also cleared when all of the recovery is acknowledged.
+            return self.sack_permitted || self.snd_una < self.path.high_seq;
+        }
+        self.echoed != 0 && (self.echoed.wrapping_sub(stamp) as i32) < 0
     }
 
     fn may_undo(&self) -> bool {
