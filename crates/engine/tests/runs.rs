@@ -3,7 +3,7 @@
 mod plans;
 
 use daybreak_engine::plan::{Downtime, NodeKind, Plan, Step};
-use daybreak_engine::{Records, Simulation, run};
+use daybreak_engine::{Records, Simulation, benchmarks, run};
 use plans::{MS, US, all_recorded, column, day_and_night, rows};
 
 const POLICIES: [Downtime; 4] = [Downtime::Drop, Downtime::Hold, Downtime::Drain, Downtime::MakeBeforeBreak];
@@ -55,6 +55,19 @@ fn recording_changes_nothing() {
         assert_eq!(plain.ended, recorded.ended);
         assert_eq!(rows(&plain, "bins") + rows(&plain, "drops"), 0, "what is not asked for is empty");
     }
+}
+
+/// Where packets cross several links in one step, each link still counts what has arrived by now.
+#[test]
+fn links_that_nobody_watches_count_the_same() {
+    let mut plan = benchmarks::find("S3-100ms").unwrap().plan();
+    plan.end_ps = 30 * MS;
+    let plain = run(&plan).unwrap();
+    plan.records.bin_links = (0..plan.links.len() as u32).collect();
+    plan.records.bin_ps = Some(MS);
+    let watched = run(&plan).unwrap();
+    assert!(plain.events < watched.events);
+    assert_eq!(plain.table("links"), watched.table("links"));
 }
 
 #[test]

@@ -10,14 +10,16 @@ use daybreak_units::{ByteTime, Duration, Instant};
 
 use crate::PacketId;
 use crate::link::LinkConfig;
-use crate::queue::{Kind, Occupancy, Verdict};
+use crate::queue::{Kind, Occupancy, Room, Verdict};
 use crate::ring::Ring;
 
 /// A packet that waits, is being sent, or is in the pipe.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Transit {
-    /// When it begins to be sent.
-    pub start: Instant,
+    /// When the link will have sent it; the next one begins then, if it is there by then.
+    sent: Instant,
+    /// IP bytes that the lane has accepted, up to and with this packet.
+    through: u64,
     pub id: PacketId,
     /// Its next step behind this lane.
     pub cursor: u32,
@@ -33,20 +35,20 @@ pub(crate) struct Lane {
     busy_until: Instant,
     byte_time: ByteTime,
     delay: Duration,
-    framing_bytes: u32,
-    /// Packets at the end of the ring that had not begun to be sent when this was last looked at.
-    waiting: u32,
-    /// In the order of arrival.
+    /// In the order of arrival. Where packets are passed on, some may have arrived already.
     pub ring: Ring<Transit>,
-    /// Packets accepted, and their bytes on the wire.
-    packets: u64,
-    bytes: u64,
-    waiting_bytes: u64,
-    kind: Kind,
+    framing_bytes: u32,
     /// Every packet goes on to a lane that only this one feeds: see [`Lane::pass`].
     passes: bool,
     /// False for a link that is no lane.
     pub exists: bool,
+    /// What is sure to fit, whoever still waits: nobody has to count.
+    room: Room,
+    /// IP bytes of all packets accepted.
+    accepted_bytes: u64,
+    kind: Kind,
+    /// Position in the ring below which all had been sent when this was last looked at.
+    sent_below: u64,
 }
 
 /// What a lane has done up to some time.
@@ -76,15 +78,14 @@ impl Lane {
             busy_until: Instant::ZERO,
             byte_time: ByteTime::new(config.rate),
             delay: config.delay,
-            framing_bytes: config.framing_bytes,
-            waiting: 0,
             ring: Ring::new(),
-            packets: 0,
-            bytes: 0,
-            waiting_bytes: 0,
-            kind,
+            framing_bytes: config.framing_bytes,
             passes: false,
             exists,
+            room: Room::default(),
+            accepted_bytes: 0,
+            kind,
+            sent_below: 0,
         }
     }
 
@@ -98,28 +99,26 @@ impl Lane {
         cursor: u32,
         bytes: u32,
     ) -> Result<Option<Instant>, Refused> {
-        let start = self.settle(now, bytes)?;
         let alone = self.ring.is_empty();
-        self.ring.push(Transit { start, id, cursor, bytes });
-        Ok(if alone { Some(self.busy_until + self.delay) } else { None })
+        let arrival = self.settle(now, id, cursor, bytes)?;
+        Ok(if alone { Some(arrival) } else { None })
     }
 
     /// Takes a packet in that goes on to a lane that is fed by this one only: whatever comes later
-    /// comes later there too, so it can go on at once. Returns when it will arrive there.
+    /// comes later there too, so it can go on at once. It comes `at` some time from `now` on; returns
+    /// when it will arrive at the other end.
     #[inline(always)]
-    pub(crate) fn pass(&mut self, now: Instant, id: PacketId, bytes: u32) -> Result<Instant, Refused> {
+    pub(crate) fn pass(&mut self, now: Instant, at: Instant, id: PacketId, bytes: u32) -> Result<Instant, Refused> {
         if self.ring.is_full() {
             self.forget_arrived(now);
         }
-        let start = self.settle(now, bytes)?;
-        self.ring.push(Transit { start, id, cursor: 0, bytes });
-        Ok(self.busy_until + self.delay)
+        self.settle(at, id, 0, bytes)
     }
 
     /// The first packet has arrived. Also tells when the next one will.
     #[inline(always)]
     pub(crate) fn arrival(&mut self) -> Option<(Transit, Option<Instant>)> {
-        let first = self.pop()?;
+        let first = self.ring.pop()?;
         let next = self.ring.front().map(|next| self.arrival_of(next));
         Some((first, next))
     }
@@ -143,87 +142,80 @@ impl Lane {
         let sizes = [small, largest_packet];
         let time = |lane: &Self, bytes: u32| lane.byte_time.of(bytes + lane.framing_bytes);
         sizes.iter().all(|&bytes| time(self, bytes) <= time(feeder, bytes))
-            && self.kind.has_room(occupancy, largest_packet)
+            && self.kind.room(occupancy).holds(largest_packet)
     }
 
     /// What it has done by `now`, which is not before any call.
     pub(crate) fn totals(&self, now: Instant) -> LaneTotals {
-        let present = self.ring.iter().filter(|transit| self.arrival_of(transit) > now || !self.passes);
         let (mut here, mut waiting, mut waiting_bytes) = (0, 0, 0);
-        for transit in present {
+        for transit in self.ring.iter().filter(|transit| !self.passes || self.arrival_of(transit) > now) {
             here += 1;
-            if transit.start > now {
+            let wire_bytes = transit.bytes + self.framing_bytes;
+            if transit.sent - self.byte_time.of(wire_bytes) > now {
                 waiting += 1;
-                waiting_bytes += u64::from(transit.bytes + self.framing_bytes);
+                waiting_bytes += u64::from(wire_bytes);
             }
         }
+        let packets = self.ring.tail();
+        let bytes = self.accepted_bytes + packets * u64::from(self.framing_bytes);
         LaneTotals {
-            packets: self.packets - waiting,
-            bytes: self.bytes - waiting_bytes,
-            arrived: self.packets - here,
+            packets: packets - waiting,
+            bytes: bytes - waiting_bytes,
+            arrived: packets - here,
             waiting,
             handed_on: if self.passes { here } else { 0 },
             wakes: u64::from(!self.passes && here > 0),
         }
     }
 
-    /// Settles when the packet begins to be sent, or that it does not fit.
+    /// Settles when the packet will have been sent and when it will arrive, or that it does not fit.
     #[inline(always)]
-    fn settle(&mut self, now: Instant, bytes: u32) -> Result<Instant, Refused> {
-        let mut start = now;
+    fn settle(&mut self, now: Instant, id: PacketId, cursor: u32, bytes: u32) -> Result<Instant, Refused> {
+        if self.room.holds(bytes) {
+            self.room.take(bytes);
+        } else {
+            self.look_who_waits(now, bytes)?;
+        }
+        let sent = self.busy_until.max(now) + self.byte_time.of(bytes + self.framing_bytes);
+        self.busy_until = sent;
+        self.accepted_bytes += u64::from(bytes);
+        self.ring.push(Transit { sent, through: self.accepted_bytes, id, cursor, bytes });
+        Ok(sent + self.delay)
+    }
+
+    /// Counts who waits, to see whether the packet fits, and what will fit in any case after it.
+    #[inline(never)]
+    fn look_who_waits(&mut self, now: Instant, bytes: u32) -> Result<(), Refused> {
+        let mut occupancy = Occupancy::default();
         if self.busy_until > now {
-            self.look_who_waits(now);
-            let occupancy = Occupancy { packets: self.waiting, bytes: self.waiting_bytes };
+            let mut in_service = self.sent_below.max(self.ring.head());
+            while self.ring.get(in_service).sent <= now {
+                in_service += 1;
+            }
+            self.sent_below = in_service;
+            occupancy.packets = (self.ring.tail() - in_service - 1) as u32;
+            occupancy.bytes = self.accepted_bytes - self.ring.get(in_service).through;
             if self.kind.arrival(occupancy, bytes) == Verdict::Drop {
                 return Err(Refused);
             }
-            start = self.busy_until;
-            self.waiting += 1;
-            self.waiting_bytes += u64::from(bytes);
-        } else {
-            self.waiting = 0;
-            self.waiting_bytes = 0;
+            occupancy.packets += 1;
+            occupancy.bytes += u64::from(bytes);
         }
-        let wire_bytes = bytes + self.framing_bytes;
-        self.busy_until = start + self.byte_time.of(wire_bytes);
-        self.packets += 1;
-        self.bytes += u64::from(wire_bytes);
-        Ok(start)
-    }
-
-    /// Lets go of those that have begun to be sent.
-    #[inline(always)]
-    fn look_who_waits(&mut self, now: Instant) {
-        while self.waiting > 0 {
-            let first = self.ring.nth_last(self.waiting);
-            if first.start > now {
-                break;
-            }
-            self.waiting -= 1;
-            self.waiting_bytes -= u64::from(first.bytes);
-        }
+        self.room = self.kind.room(occupancy);
+        Ok(())
     }
 
     /// Makes room in the ring of a lane that passes packets on: nobody is woken for their arrival.
     #[inline(never)]
     fn forget_arrived(&mut self, now: Instant) {
-        while self.ring.front().is_some_and(|first| self.arrival_of(first) <= now) {
-            self.pop();
+        let half = (self.ring.tail() - self.ring.head()) / 2;
+        if self.arrival_of(self.ring.get(self.ring.head() + half - 1)) <= now {
+            self.ring.forget(half);
         }
-    }
-
-    #[inline(always)]
-    fn pop(&mut self) -> Option<Transit> {
-        let first = self.ring.pop()?;
-        if self.waiting > self.ring.len() {
-            self.waiting -= 1;
-            self.waiting_bytes -= u64::from(first.bytes);
-        }
-        Some(first)
     }
 
     #[inline(always)]
     fn arrival_of(&self, transit: &Transit) -> Instant {
-        transit.start + self.byte_time.of(transit.bytes + self.framing_bytes) + self.delay
+        transit.sent + self.delay
     }
 }

@@ -317,15 +317,15 @@ impl<B: Copy> Fabric<B> {
         mut cursor: u32,
         bytes: u32,
     ) {
-        let mut now = ctx.now;
+        let mut at = ctx.now;
         let accepted = loop {
             let lane = &mut self.lanes[link as usize];
             cursor += 1;
             if !lane.passes() {
-                break lane.accept(now, id, cursor, bytes);
+                break lane.accept(at, id, cursor, bytes);
             }
-            match lane.pass(now, id, bytes) {
-                Ok(arrival) => now = arrival,
+            match lane.pass(ctx.now, at, id, bytes) {
+                Ok(arrival) => at = arrival,
                 Err(refused) => break Err(refused),
             }
             match self.steps[cursor as usize].lane() {

@@ -2,43 +2,45 @@
 
 use crate::prefetch::prefetch;
 
-/// Holds items in the order in which they came.
+/// Holds items in the order in which they came. Each has a position, counted from the first that ever
+/// came.
 #[derive(Debug)]
 pub(crate) struct Ring<T> {
     items: Box<[T]>,
-    /// Length of the buffer less one.
-    mask: u32,
-    /// Position of the first item; positions are taken modulo the length of the buffer.
-    head: u32,
-    len: u32,
+    /// Position of the first item.
+    head: u64,
+    /// Position that the next item will have.
+    tail: u64,
 }
 
 impl<T: Copy + Default> Ring<T> {
     const FIRST_LENGTH: usize = 4;
 
     pub(crate) fn new() -> Self {
-        Self {
-            items: vec![T::default(); Self::FIRST_LENGTH].into(),
-            mask: Self::FIRST_LENGTH as u32 - 1,
-            head: 0,
-            len: 0,
-        }
+        Self { items: vec![T::default(); Self::FIRST_LENGTH].into(), head: 0, tail: 0 }
     }
 
+    /// Position of the first item.
     #[inline(always)]
-    pub(crate) fn len(&self) -> u32 {
-        self.len
+    pub(crate) fn head(&self) -> u64 {
+        self.head
+    }
+
+    /// Position that the next item will have: so many have ever come.
+    #[inline(always)]
+    pub(crate) fn tail(&self) -> u64 {
+        self.tail
     }
 
     #[inline(always)]
     pub(crate) fn is_empty(&self) -> bool {
-        self.len == 0
+        self.head == self.tail
     }
 
     /// True when the next push has to make room.
     #[inline(always)]
     pub(crate) fn is_full(&self) -> bool {
-        self.len > self.mask
+        self.tail - self.head == self.items.len() as u64
     }
 
     #[inline(always)]
@@ -46,64 +48,66 @@ impl<T: Copy + Default> Ring<T> {
         if self.is_full() {
             self.grow();
         }
-        let position = self.position(self.len);
-        self.items[position] = item;
-        self.len += 1;
+        let slot = self.slot(self.tail);
+        self.items[slot] = item;
+        self.tail += 1;
     }
 
     #[inline(always)]
     pub(crate) fn pop(&mut self) -> Option<T> {
-        if self.len == 0 {
-            return None;
-        }
-        let item = self.items[self.position(0)];
-        self.head = self.head.wrapping_add(1);
-        self.len -= 1;
+        let item = *self.front()?;
+        self.head += 1;
         Some(item)
+    }
+
+    /// Forgets the first `count` items, which must be there.
+    pub(crate) fn forget(&mut self, count: u64) {
+        debug_assert!(count <= self.tail - self.head);
+        self.head += count;
     }
 
     #[inline(always)]
     pub(crate) fn front(&self) -> Option<&T> {
-        if self.len == 0 { None } else { Some(&self.items[self.position(0)]) }
+        if self.is_empty() { None } else { Some(self.get(self.head)) }
     }
 
-    /// The item that has `distance - 1` others behind it.
+    /// The item at a position between head and tail.
     #[inline(always)]
-    pub(crate) fn nth_last(&self, distance: u32) -> &T {
-        &self.items[self.position(self.len - distance)]
+    pub(crate) fn get(&self, position: u64) -> &T {
+        debug_assert!((self.head..self.tail).contains(&position));
+        &self.items[self.slot(position)]
     }
 
     /// All items, oldest first.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
-        (0..self.len).map(|offset| &self.items[self.position(offset)])
+        (self.head..self.tail).map(|position| self.get(position))
     }
 
     /// Asks for the cache line of the first item.
     #[inline(always)]
     pub(crate) fn prefetch_front(&self) {
-        prefetch(&self.items, self.position(0));
+        prefetch(&self.items, self.slot(self.head));
     }
 
     /// Asks for the cache line in which the next item will be put.
     #[inline(always)]
     pub(crate) fn prefetch_end(&self) {
-        prefetch(&self.items, self.position(self.len));
+        prefetch(&self.items, self.slot(self.tail));
     }
 
     #[inline(always)]
-    fn position(&self, offset: u32) -> usize {
-        (self.head.wrapping_add(offset) & self.mask) as usize
+    fn slot(&self, position: u64) -> usize {
+        position as usize & (self.items.len() - 1)
     }
 
     #[cold]
     #[inline(never)]
     fn grow(&mut self) {
-        let length = 2 * self.items.len();
-        let mut items: Vec<T> = self.iter().copied().collect();
-        items.resize(length, T::default());
-        self.items = items.into();
-        self.mask = length as u32 - 1;
-        self.head = 0;
+        let mut larger = vec![T::default(); 2 * self.items.len()].into_boxed_slice();
+        for position in self.head..self.tail {
+            larger[position as usize & (larger.len() - 1)] = *self.get(position);
+        }
+        self.items = larger;
     }
 }
 
@@ -115,22 +119,27 @@ mod tests {
 
     proptest! {
         #[test]
-        fn behaves_as_a_queue(steps in prop::collection::vec(0u8..5, 0..500)) {
+        fn behaves_as_a_queue(steps in prop::collection::vec(0u8..6, 0..500)) {
             let mut ring = Ring::new();
             let mut reference = VecDeque::new();
             for (item, step) in steps.into_iter().enumerate() {
-                if step < 3 {
-                    ring.push(item);
-                    reference.push_back(item);
-                } else {
-                    prop_assert_eq!(ring.pop(), reference.pop_front());
+                match step {
+                    0..3 => {
+                        ring.push(item);
+                        reference.push_back(item);
+                    }
+                    3..5 => prop_assert_eq!(ring.pop(), reference.pop_front()),
+                    _ => {
+                        let half = reference.len() / 2;
+                        ring.forget(half as u64);
+                        reference.drain(..half);
+                    }
                 }
                 prop_assert_eq!(ring.front(), reference.front());
-                prop_assert_eq!(ring.len() as usize, reference.len());
+                prop_assert_eq!((ring.tail() - ring.head()) as usize, reference.len());
                 prop_assert!(ring.iter().eq(&reference));
                 if let Some(last) = reference.back() {
-                    prop_assert_eq!(ring.nth_last(1), last);
-                    prop_assert_eq!(ring.nth_last(ring.len()), &reference[0]);
+                    prop_assert_eq!(ring.get(ring.tail() - 1), last);
                 }
             }
         }

@@ -1,6 +1,6 @@
 //! The plain FIFO: an arrival that does not fit is lost.
 
-use super::{Discipline, Limits, Occupancy, Verdict};
+use super::{Discipline, Limits, Occupancy, Room, Verdict};
 
 /// The limits of one queue.
 #[derive(Debug)]
@@ -17,12 +17,15 @@ impl Discipline for DropTail {
 
     #[inline(always)]
     fn arrival(&mut self, occupancy: Occupancy, bytes: u32) -> Verdict {
-        if self.has_room(occupancy, bytes) { Verdict::Accept } else { Verdict::Drop }
+        if self.room(occupancy).holds(bytes) { Verdict::Accept } else { Verdict::Drop }
     }
 
     #[inline(always)]
-    fn has_room(&self, occupancy: Occupancy, bytes: u32) -> bool {
-        occupancy.packets < self.packets && occupancy.bytes + u64::from(bytes) <= self.bytes
+    fn room(&self, occupancy: Occupancy) -> Room {
+        Room {
+            packets: self.packets.saturating_sub(occupancy.packets),
+            bytes: self.bytes.saturating_sub(occupancy.bytes),
+        }
     }
 }
 

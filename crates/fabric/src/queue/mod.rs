@@ -17,12 +17,33 @@ pub struct Limits {
 }
 
 /// The occupancy that a packet meets on arrival; the packet itself is not counted yet.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Occupancy {
     /// Packets that wait.
     pub packets: u32,
     /// Bytes that wait.
     pub bytes: u64,
+}
+
+/// What is certain to be accepted, in this number and with so many bytes in all.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Room {
+    pub packets: u32,
+    pub bytes: u64,
+}
+
+impl Room {
+    #[inline(always)]
+    pub(crate) fn holds(self, bytes: u32) -> bool {
+        self.packets > 0 && self.bytes >= u64::from(bytes)
+    }
+
+    /// A packet that it holds comes.
+    #[inline(always)]
+    pub(crate) fn take(&mut self, bytes: u32) {
+        self.packets -= 1;
+        self.bytes -= u64::from(bytes);
+    }
 }
 
 /// What is done with an arriving packet that has to wait.
@@ -38,9 +59,10 @@ pub enum Verdict {
 trait Discipline: Sized {
     fn new(limits: Limits) -> Self;
     fn arrival(&mut self, occupancy: Occupancy, bytes: u32) -> Verdict;
-    /// Whether a packet is certain to be accepted at this occupancy or less.
-    fn has_room(&self, _occupancy: Occupancy, _bytes: u32) -> bool {
-        false
+    /// What is certain to be accepted from this occupancy on, even if nothing leaves. A kind that has
+    /// to see every arrival promises nothing.
+    fn room(&self, _occupancy: Occupancy) -> Room {
+        Room::default()
     }
 }
 
@@ -65,8 +87,8 @@ macro_rules! registry {
             pub(crate) fn arrival(&mut self, occupancy: Occupancy, bytes: u32) -> Verdict {
                 match self { $(Self::$kind(kind) => kind.arrival(occupancy, bytes)),* }
             }
-            pub(crate) fn has_room(&self, occupancy: Occupancy, bytes: u32) -> bool {
-                match self { $(Self::$kind(kind) => kind.has_room(occupancy, bytes)),* }
+            pub(crate) fn room(&self, occupancy: Occupancy) -> Room {
+                match self { $(Self::$kind(kind) => kind.room(occupancy)),* }
             }
         }
     };
