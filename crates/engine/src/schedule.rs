@@ -1,8 +1,8 @@
 //! The event queue: a wheel of time slots.
 //!
 //! A slot is so short that it mostly holds one event; a bitmap finds the next one. Where there are
-//! more they hang in a list, which is sorted when its turn comes. Events beyond the wheel wait in a
-//! binary heap. So inserting and taking cost a few instructions whatever the number of events. The
+//! more the first one is marked and the others hang in a list, which is sorted when its turn comes.
+//! Events beyond the wheel wait in a binary heap. So inserting and taking cost a few instructions whatever the number of events. The
 //! slot width follows the density of events, from nothing but the events, so that a run stays
 //! reproducible.
 //!
@@ -33,9 +33,12 @@ pub(crate) enum Rank {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Event {
     ps: u64,
-    /// Rank in 4 bits, component in 28, argument in 32.
+    /// A mark that the event queue keeps there, rank in 3 bits, component in 28, argument in 32.
     key: u64,
 }
+
+/// Mark of the first event of a slot that has more.
+const CROWDED: u64 = 1 << 63;
 
 impl Event {
     /// Components are numbered below this.
@@ -110,10 +113,14 @@ pub(crate) struct EventQueue {
     occupied: Box<[u64; WORDS]>,
     /// The first event of each slot.
     slots: Box<[Event; SLOTS]>,
+    /// What is taken from a slot before this one needs no other look: nothing is in hand, nothing in
+    /// `far` comes first, and the end lies behind it.
+    plain_until: u64,
     /// Slot of the first event in `far`.
     far_slot: u64,
-    /// A bit for every slot that has more than one event, and the lists of these.
-    crowded: Box<[u64; WORDS]>,
+    /// Nothing later than this is taken.
+    end: u64,
+    /// The further events of each slot that is marked.
     lists: Box<[u32; SLOTS]>,
     nodes: Vec<Node>,
     free: u32,
@@ -125,15 +132,17 @@ pub(crate) struct EventQueue {
 }
 
 impl EventQueue {
-    pub(crate) fn new() -> Self {
-        Self {
+    /// A queue that hands out events up to and at `end`.
+    pub(crate) fn new(end: Instant) -> Self {
+        let mut queue = Self {
             current: Vec::with_capacity(64),
             slot: 0,
             shift: FIRST_SHIFT,
             occupied: Box::new([0; WORDS]),
             slots: boxed(Event { ps: 0, key: 0 }),
+            plain_until: 0,
             far_slot: u64::MAX,
-            crowded: Box::new([0; WORDS]),
+            end: end.as_ps(),
             lists: boxed(NIL),
             nodes: Vec::with_capacity(1024),
             free: NIL,
@@ -141,7 +150,9 @@ impl EventQueue {
             added: 0,
             look_started: 0,
             look_interval: FIRST_LOOK,
-        }
+        };
+        queue.see_how_far();
+        queue
     }
 
     /// Adds an event, which is not earlier than the last one taken.
@@ -162,26 +173,29 @@ impl EventQueue {
         }
     }
 
-    /// Takes the first event.
+    /// Takes the first event, unless it is later than the end.
     #[inline(always)]
     pub(crate) fn pop(&mut self) -> Option<Event> {
-        if self.current.is_empty() {
-            let from = self.slot + 1;
-            let start = from as usize % SLOTS;
-            let here = self.occupied[start / 64] >> (start % 64);
-            let slot = from + u64::from(here.trailing_zeros());
-            if here != 0 && slot < self.far_slot {
-                let index = slot as usize % SLOTS;
-                let bit = 1 << (index % 64);
-                if self.crowded[index / 64] & bit == 0 {
-                    self.occupied[index / 64] ^= bit;
-                    self.slot = slot;
-                    return Some(self.slots[index]);
-                }
+        let from = self.slot + 1;
+        let start = from as usize % SLOTS;
+        let here = self.occupied[start / 64] >> (start % 64);
+        let slot = from + u64::from(here.trailing_zeros());
+        if here != 0 && slot < self.plain_until {
+            let index = slot as usize % SLOTS;
+            let event = self.slots[index];
+            if event.key & CROWDED == 0 {
+                self.occupied[index / 64] ^= 1 << (index % 64);
+                self.slot = slot;
+                return Some(event);
             }
-            return self.advance();
         }
-        self.current.pop()
+        self.advance()
+    }
+
+    /// Nothing more is to be taken.
+    pub(crate) fn close(&mut self) {
+        self.end = 0;
+        self.see_how_far();
     }
 
     /// The slot in hand.
@@ -206,12 +220,8 @@ impl EventQueue {
             }
         }
         let slot = base + u64::from(distance.trailing_zeros());
-        Some((slot, self.slots[slot as usize % SLOTS]))
-    }
-
-    /// Every pending event, in no particular order.
-    pub(crate) fn into_events(mut self) -> Vec<Event> {
-        self.gather()
+        let Event { ps, key } = self.slots[slot as usize % SLOTS];
+        Some((slot, Event { ps, key: key & !CROWDED }))
     }
 
     /// The rarer cases: the slot in hand, a slot that has an event, or one beyond the wheel.
@@ -219,9 +229,10 @@ impl EventQueue {
     fn push_elsewhere(&mut self, event: Event, slot: u64) {
         if slot <= self.slot {
             insert_latest_first(&mut self.current, event);
+            self.see_how_far();
         } else if slot - self.slot < SLOTS as u64 {
             let index = slot as usize % SLOTS;
-            self.crowded[index / 64] |= 1 << (index % 64);
+            self.slots[index].key |= CROWDED;
             let node = Node { event, next: self.lists[index] };
             self.lists[index] = if self.free == NIL {
                 self.nodes.push(node);
@@ -234,43 +245,49 @@ impl EventQueue {
         } else {
             self.far_slot = self.far_slot.min(slot);
             self.far.push(Reverse(event));
+            self.see_how_far();
         }
     }
 
-    /// Takes the next slot with events in hand, and its first event out.
+    /// The rarer cases: the first event in hand, or else of the next slot that has any.
     #[inline(never)]
     fn advance(&mut self) -> Option<Event> {
-        if self.added >= self.look_interval {
+        if self.current.is_empty() && self.added >= self.look_interval {
             self.look_at_density();
-            if let Some(first) = self.current.pop() {
-                return Some(first);
+        }
+        if self.current.is_empty() {
+            let near = self.next_occupied();
+            let slot = near.min(self.far_slot);
+            if slot > self.end >> self.shift {
+                return None;
+            }
+            self.slot = slot;
+            if near == slot {
+                self.take_slot(slot as usize % SLOTS);
+            }
+            if self.far_slot == slot {
+                self.take_far();
             }
         }
-        let near = self.next_occupied();
-        let slot = near.min(self.far_slot);
-        if slot == u64::MAX {
-            return None;
-        }
-        self.slot = slot;
-        if near == slot {
-            self.take_slot(slot as usize % SLOTS);
-        }
-        if self.far_slot == slot {
-            self.take_far();
-        }
-        self.current.pop()
+        let first = self.current.pop_if(|first| first.ps <= self.end);
+        self.see_how_far();
+        first
+    }
+
+    fn see_how_far(&mut self) {
+        let plain = if self.current.is_empty() { self.far_slot } else { 0 };
+        self.plain_until = plain.min(self.end >> self.shift);
     }
 
     /// Sorts the events of a slot into hand.
     #[inline]
     fn take_slot(&mut self, index: usize) {
-        let bit = 1 << (index % 64);
-        self.occupied[index / 64] &= !bit;
-        self.current.push(self.slots[index]);
-        if self.crowded[index / 64] & bit == 0 {
+        self.occupied[index / 64] &= !(1 << (index % 64));
+        let Event { ps, key } = self.slots[index];
+        self.current.push(Event { ps, key: key & !CROWDED });
+        if key & CROWDED == 0 {
             return;
         }
-        self.crowded[index / 64] &= !bit;
         let mut at = std::mem::replace(&mut self.lists[index], NIL);
         while at != NIL {
             let node = &mut self.nodes[at as usize];
@@ -334,11 +351,12 @@ impl EventQueue {
         self.look_started = now;
         self.look_interval = (self.look_interval * 4).min(LOOK);
         if shift != self.shift {
-            let events = self.gather();
+            let events = self.drain();
             // Everything before the end of the slot in hand has been taken.
             let end = (self.slot + 1) << self.shift;
             self.shift = shift;
             self.slot = (end >> shift).saturating_sub(1);
+            self.see_how_far();
             for event in events {
                 self.push(event);
             }
@@ -346,8 +364,8 @@ impl EventQueue {
         self.added = 0;
     }
 
-    /// Takes everything out.
-    fn gather(&mut self) -> Vec<Event> {
+    /// Takes everything out, in no particular order.
+    pub(crate) fn drain(&mut self) -> Vec<Event> {
         for index in 0..SLOTS {
             if self.occupied[index / 64] >> (index % 64) & 1 == 1 {
                 self.take_slot(index);
@@ -356,6 +374,7 @@ impl EventQueue {
         let mut events = std::mem::take(&mut self.current);
         events.extend(std::mem::take(&mut self.far).into_iter().map(|Reverse(event)| event));
         self.far_slot = u64::MAX;
+        self.see_how_far();
         events
     }
 }
@@ -402,7 +421,7 @@ mod tests {
     #[test]
     fn simultaneous_events_follow_rank_and_component() {
         let at = Instant::from_ps(5_000_000);
-        let mut queue = EventQueue::new();
+        let mut queue = EventQueue::new(Instant::NEVER);
         let in_order = [
             Event::new(at, Rank::Timeline, 9, 0),
             Event::new(at, Rank::LinkFree, 1, 0),
@@ -437,7 +456,7 @@ mod tests {
             scales in prop::collection::vec(0u32..42, 1..8),
             steps in prop::collection::vec((0u64..1_000, 0u8..7, 0u32..4), 1..6_000),
         ) {
-            let mut queue = EventQueue::new();
+            let mut queue = EventQueue::new(Instant::NEVER);
             let mut reference = BinaryHeap::new();
             let mut now = 0;
             for (index, &(distance, what, component)) in steps.iter().enumerate() {
@@ -454,7 +473,7 @@ mod tests {
                     now = expected.map_or(now, |event| event.at().as_ps());
                 }
             }
-            let mut left = queue.into_events();
+            let mut left = queue.drain();
             left.sort();
             let expected: Vec<Event> =
                 std::iter::from_fn(|| reference.pop().map(|Reverse(event)| event)).collect();
@@ -463,7 +482,7 @@ mod tests {
 
         #[test]
         fn nothing_is_left_behind(times in prop::collection::vec(0u64..1 << 45, 0..5_000)) {
-            let mut queue = EventQueue::new();
+            let mut queue = EventQueue::new(Instant::NEVER);
             let mut expected: Vec<Event> = times
                 .iter()
                 .enumerate()

@@ -242,7 +242,7 @@ impl<P: Probe + Tables + Send> Core<P> {
         let mut core = Self {
             now: Instant::ZERO,
             end: Instant::from_ps(plan.end_ps),
-            events: EventQueue::new(),
+            events: EventQueue::new(Instant::from_ps(plan.end_ps)),
             fabric: Fabric::new(&links, &queues, &branches, plan.seed, PACKETS_RESERVED),
             wire,
             endpoints: Vec::with_capacity(2 * plan.flows.len()),
@@ -365,17 +365,17 @@ impl<P: Probe + Tables + Send> Core<P> {
         endpoint.received += 1;
         endpoint.connection.on_segment(now, &packet.body);
         self.fabric.release(id);
-        if is_server(index) && endpoint.connection.state() == State::CloseWait {
+        endpoint.tell(index, now, &mut self.wire.probe);
+        if !is_server(index) {
+            if endpoint.connection.acked_bytes() >= endpoint.goal {
+                self.complete(index);
+            }
+        } else if endpoint.connection.state() == State::CloseWait {
             // The application reads the end of the stream and closes: its FIN acknowledges the last
             // segment, which nothing else would do before the delayed-ACK timer.
             endpoint.connection.close(now);
         }
-        endpoint.tell(index, now, &mut self.wire.probe);
-        let mut ctx = Context { now, schedule: &mut self.events, monitor: &mut self.wire };
-        endpoint.transmit(index, &mut self.fabric, &mut ctx);
-        if endpoint.connection.acked_bytes() >= endpoint.goal {
-            self.complete(index);
-        }
+        self.drive(index);
     }
 
     /// The sender has everything acknowledged.
@@ -386,10 +386,14 @@ impl<P: Probe + Tables + Send> Core<P> {
         self.metrics.remember(flow_of(index), &endpoint.connection);
         self.flows[flow_of(index) as usize].end = Some(self.now);
         self.flows_complete += 1;
-        self.done |= self.stop_when_complete && self.flows_complete == self.flows_limited;
+        if self.stop_when_complete && self.flows_complete == self.flows_limited {
+            self.done = true;
+            self.events.close();
+        }
     }
 
     /// Sends what the endpoint has to send.
+    #[inline(always)]
     fn drive(&mut self, index: u32) {
         let endpoint = &mut self.endpoints[index as usize];
         let mut ctx = Context { now: self.now, schedule: &mut self.events, monitor: &mut self.wire };
@@ -537,17 +541,13 @@ fn balance(
 impl<P: Probe + Tables + Send> Run for Core<P> {
     fn step(&mut self, max_events: u64) -> Progress {
         let mut left = max_events;
-        while left > 0 && !self.done {
+        while left > 0 {
             let Some(event) = self.events.pop() else {
-                self.stop_at_end();
+                if !self.done {
+                    self.stop_at_end();
+                }
                 break;
             };
-            if event.at() > self.end {
-                // It stays under way, so that the packets on the links can be counted.
-                self.events.push(event);
-                self.stop_at_end();
-                break;
-            }
             left -= 1;
             self.now = event.at();
             if self.lookahead.is_some() {
@@ -561,7 +561,7 @@ impl<P: Probe + Tables + Send> Run for Core<P> {
 
     fn finish(mut self: Box<Self>) -> Result<Records, EngineError> {
         self.check_conservation()?;
-        let left = std::mem::replace(&mut self.events, EventQueue::new()).into_events();
+        let left = self.events.drain();
         self.check_links(&left)?;
         if let Some(capture) = self.wire.capture.take() {
             capture.finish().map_err(EngineError::Capture)?;

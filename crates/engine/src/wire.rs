@@ -61,18 +61,13 @@ impl<P: Probe> Wire<P> {
 }
 
 impl<P: Probe> Monitor<Segment> for Wire<P> {
-    #[inline]
-    fn created(&mut self, now: Instant, id: PacketId, packet: &Packet<Segment>) {
+    #[inline(always)]
+    fn created(&mut self, now: Instant, id: PacketId, endpoint: u32, body: &Segment) {
         if let Some(capture) = &mut self.capture {
-            capture.created(packet.endpoint, &packet.body);
+            capture.created(endpoint, body);
         }
         if let Some(born) = &mut self.born {
-            let index = id.0 as usize;
-            if index >= born.len() {
-                // Doubling: the slab's indices rise one by one.
-                born.resize((index + 1).next_power_of_two(), Instant::ZERO);
-            }
-            born[index] = now;
+            note_birth(born, now, id);
         }
     }
 
@@ -103,6 +98,16 @@ impl<P: Probe> Monitor<Segment> for Wire<P> {
             bytes: packet.bytes,
         });
     }
+}
+
+#[inline(never)]
+fn note_birth(born: &mut Vec<Instant>, now: Instant, id: PacketId) {
+    let index = id.0 as usize;
+    if index >= born.len() {
+        // Doubling: the slab's indices rise one by one.
+        born.resize((index + 1).next_power_of_two(), Instant::ZERO);
+    }
+    born[index] = now;
 }
 
 #[cfg(test)]

@@ -9,9 +9,9 @@ pub use daybreak_trace::DropReason;
 /// Sees what happens to packets. Every method does nothing unless it is overridden; the monitor is a
 /// type parameter, so what is not watched costs nothing.
 pub trait Monitor<B> {
-    /// The packet was made and is about to enter its first queue.
+    /// A packet to `endpoint` was made and is about to enter its first queue.
     #[inline]
-    fn created(&mut self, _now: Instant, _id: PacketId, _packet: &Packet<B>) {}
+    fn created(&mut self, _now: Instant, _id: PacketId, _endpoint: u32, _body: &B) {}
     /// A link starts to send the packet, which takes `wire_bytes` with its framing.
     #[inline]
     fn link_sent(&mut self, _now: Instant, _link: u32, _packet: &Packet<B>, _wire_bytes: u32) {}

@@ -37,6 +37,14 @@ pub struct Context<'a, S, M> {
     pub monitor: &'a mut M,
 }
 
+impl<S, M> Context<'_, S, M> {
+    /// The same again, for a call that is not inlined: this one may then stay in registers.
+    #[inline(always)]
+    fn again(&mut self) -> Context<'_, S, M> {
+        Context { now: self.now, schedule: self.schedule, monitor: self.monitor }
+    }
+}
+
 /// A packet that enters the fabric.
 #[derive(Clone, Copy, Debug)]
 pub struct NewPacket {
@@ -251,11 +259,11 @@ impl<B: Copy> Fabric<B> {
     pub fn send<S: Schedule, M: Monitor<B>>(&mut self, ctx: &mut Context<'_, S, M>, packet: NewPacket, body: &B) {
         let NewPacket { endpoint, cursor, bytes, announce } = packet;
         let id = self.slab.insert(endpoint, cursor, bytes, announce, body);
-        ctx.monitor.created(ctx.now, id, self.slab.get(id));
+        ctx.monitor.created(ctx.now, id, endpoint, body);
         if let Some(link) = self.steps[cursor as usize].lane() {
             return self.enter_lane(ctx, link, id, cursor, bytes);
         }
-        let delivered = self.forward_in_general(ctx, id);
+        let delivered = self.forward_in_general(&mut ctx.again(), id);
         debug_assert!(delivered.is_none(), "a path without a queue was added");
     }
 
@@ -272,7 +280,7 @@ impl<B: Copy> Fabric<B> {
             self.arrive_on_lane(ctx, link)
         } else {
             self.links[link as usize].arrived += 1;
-            self.forward_in_general(ctx, packet)
+            self.forward_in_general(&mut ctx.again(), packet)
         }
     }
 
@@ -295,7 +303,7 @@ impl<B: Copy> Fabric<B> {
             return Some(id);
         }
         self.slab.get_mut(id).cursor = cursor;
-        self.forward_in_general(ctx, id)
+        self.forward_in_general(&mut ctx.again(), id)
     }
 
     #[inline(never)]
@@ -336,7 +344,7 @@ impl<B: Copy> Fabric<B> {
         match accepted {
             Ok(None) => {}
             Ok(Some(at)) => ctx.schedule.at(at, Wake::Arrival { link, packet: PacketId::NEXT }),
-            Err(Refused) => self.lose(ctx, id, DropReason::QueueFull, self.links[link as usize].queue),
+            Err(Refused) => self.lose(&mut ctx.again(), id, DropReason::QueueFull, self.links[link as usize].queue),
         }
     }
 

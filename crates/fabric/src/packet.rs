@@ -48,7 +48,7 @@ impl<B: Copy> Slab<B> {
     #[inline(always)]
     pub(crate) fn insert(&mut self, endpoint: u32, cursor: u32, bytes: u32, announce: bool, body: &B) -> PacketId {
         let Some(index) = self.free.pop() else {
-            return self.insert_at_end(Packet { endpoint, cursor, bytes, announce, alive: true, body: *body });
+            return self.insert_at_end(endpoint, cursor, bytes, announce, body);
         };
         let slot = &mut self.slots[index as usize];
         slot.endpoint = endpoint;
@@ -62,9 +62,9 @@ impl<B: Copy> Slab<B> {
 
     #[cold]
     #[inline(never)]
-    fn insert_at_end(&mut self, packet: Packet<B>) -> PacketId {
+    fn insert_at_end(&mut self, endpoint: u32, cursor: u32, bytes: u32, announce: bool, body: &B) -> PacketId {
         let index = u32::try_from(self.slots.len()).expect("more than 2^32 packets are alive at once");
-        self.slots.push(packet);
+        self.slots.push(Packet { endpoint, cursor, bytes, announce, alive: true, body: *body });
         PacketId(index)
     }
 
