@@ -161,12 +161,11 @@ impl EventQueue {
         self.added += 1;
         let slot = event.ps >> self.shift;
         let index = slot as usize % SLOTS;
-        let bit = 1 << (index % 64);
-        let word = &mut self.occupied[index / 64];
+        let word = self.occupied[index / 64];
         // Slots 1 to SLOTS - 1 ahead; the slot in hand and those behind wrap around.
         let ahead = slot.wrapping_sub(self.slot);
-        if ahead.wrapping_sub(1) < SLOTS as u64 - 1 && *word & bit == 0 {
-            *word |= bit;
+        if ahead.wrapping_sub(1) < SLOTS as u64 - 1 && word >> (index % 64) & 1 == 0 {
+            self.occupied[index / 64] = word | 1 << (index % 64);
             self.slots[index] = event;
         } else {
             self.push_elsewhere(event, slot);
@@ -178,13 +177,14 @@ impl EventQueue {
     pub(crate) fn pop(&mut self) -> Option<Event> {
         let from = self.slot + 1;
         let start = from as usize % SLOTS;
-        let here = self.occupied[start / 64] >> (start % 64);
+        let word = self.occupied[start / 64];
+        let here = word >> (start % 64);
         let slot = from + u64::from(here.trailing_zeros());
         if here != 0 && slot < self.plain_until {
             let index = slot as usize % SLOTS;
             let event = self.slots[index];
             if event.key & CROWDED == 0 {
-                self.occupied[index / 64] ^= 1 << (index % 64);
+                self.occupied[start / 64] = word & !(1 << (index % 64));
                 self.slot = slot;
                 return Some(event);
             }

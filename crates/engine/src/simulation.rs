@@ -170,6 +170,14 @@ impl Endpoint {
         }
     }
 
+    /// A packet that found its NIC idle is gone at once.
+    #[inline(never)]
+    fn hear_departures(&mut self, now: Instant, fabric: &mut Fabric<Segment>) {
+        while let Some(departure) = fabric.take_departure() {
+            self.connection.on_nic_freed(now, departure.bytes);
+        }
+    }
+
     /// Sends what there is to send, and sets the alarm.
     #[inline(always)]
     fn transmit<P: Probe>(
@@ -188,10 +196,7 @@ impl Endpoint {
             fabric.send(ctx, packet, segment);
             self.sent += 1;
             if self.announce {
-                // A packet that found its NIC idle is gone at once.
-                while let Some(departure) = fabric.take_departure() {
-                    self.connection.on_nic_freed(ctx.now, departure.bytes);
-                }
+                self.hear_departures(ctx.now, fabric);
             }
         }
         let deadline = self.connection.poll_timeout();
@@ -311,6 +316,25 @@ impl<P: Probe + Tables + Send> Core<P> {
         }
     }
 
+    /// Handles up to so many events; returns how many there were.
+    #[inline(always)]
+    fn process<const LOOKS_AHEAD: bool>(&mut self, max_events: u64) -> u64 {
+        for processed in 0..max_events {
+            let Some(event) = self.events.pop() else {
+                if !self.done {
+                    self.stop_at_end();
+                }
+                return processed;
+            };
+            self.now = event.at();
+            if LOOKS_AHEAD {
+                self.look_ahead();
+            }
+            self.handle(event);
+        }
+        max_events
+    }
+
     #[inline(never)]
     fn look_ahead(&mut self) {
         let Some(lookahead) = &mut self.lookahead else { return };
@@ -366,16 +390,19 @@ impl<P: Probe + Tables + Send> Core<P> {
         endpoint.connection.on_segment(now, &packet.body);
         self.fabric.release(id);
         endpoint.tell(index, now, &mut self.wire.probe);
+        let mut is_complete = false;
         if !is_server(index) {
-            if endpoint.connection.acked_bytes() >= endpoint.goal {
-                self.complete(index);
-            }
+            is_complete = endpoint.connection.acked_bytes() >= endpoint.goal;
         } else if endpoint.connection.state() == State::CloseWait {
             // The application reads the end of the stream and closes: its FIN acknowledges the last
             // segment, which nothing else would do before the delayed-ACK timer.
             endpoint.connection.close(now);
         }
-        self.drive(index);
+        let mut ctx = Context { now, schedule: &mut self.events, monitor: &mut self.wire };
+        endpoint.transmit(index, &mut self.fabric, &mut ctx);
+        if is_complete {
+            self.complete(index);
+        }
     }
 
     /// The sender has everything acknowledged.
@@ -393,7 +420,7 @@ impl<P: Probe + Tables + Send> Core<P> {
     }
 
     /// Sends what the endpoint has to send.
-    #[inline(always)]
+    #[inline(never)]
     fn drive(&mut self, index: u32) {
         let endpoint = &mut self.endpoints[index as usize];
         let mut ctx = Context { now: self.now, schedule: &mut self.events, monitor: &mut self.wire };
@@ -540,22 +567,10 @@ fn balance(
 
 impl<P: Probe + Tables + Send> Run for Core<P> {
     fn step(&mut self, max_events: u64) -> Progress {
-        let mut left = max_events;
-        while left > 0 {
-            let Some(event) = self.events.pop() else {
-                if !self.done {
-                    self.stop_at_end();
-                }
-                break;
-            };
-            left -= 1;
-            self.now = event.at();
-            if self.lookahead.is_some() {
-                self.look_ahead();
-            }
-            self.handle(event);
-        }
-        self.processed += max_events - left;
+        self.processed += match self.lookahead {
+            Some(_) => self.process::<true>(max_events),
+            None => self.process::<false>(max_events),
+        };
         self.progress()
     }
 

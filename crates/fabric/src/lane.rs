@@ -10,7 +10,7 @@ use daybreak_units::{ByteTime, Duration, Instant};
 
 use crate::PacketId;
 use crate::link::LinkConfig;
-use crate::queue::{Kind, Occupancy, Room, Verdict};
+use crate::queue::{Kind, Occupancy, Verdict};
 use crate::ring::Ring;
 
 /// A packet that waits, is being sent, or is in the pipe.
@@ -42,8 +42,10 @@ pub(crate) struct Lane {
     passes: bool,
     /// False for a link that is no lane.
     pub exists: bool,
-    /// What is sure to fit, whoever still waits: nobody has to count.
-    room: Room,
+    /// Packets that are sure to fit, whoever still waits: nobody has to count.
+    room: u32,
+    /// No packet has more bytes than this (IP length).
+    largest_packet: u32,
     /// IP bytes of all packets accepted.
     accepted_bytes: u64,
     kind: Kind,
@@ -82,7 +84,8 @@ impl Lane {
             framing_bytes: config.framing_bytes,
             passes: false,
             exists,
-            room: Room::default(),
+            room: 0,
+            largest_packet: u32::MAX,
             accepted_bytes: 0,
             kind,
             sent_below: 0,
@@ -129,6 +132,11 @@ impl Lane {
         self.passes
     }
 
+    /// No packet will be larger than this (IP length).
+    pub(crate) fn expect_at_most(&mut self, bytes: u32) {
+        self.largest_packet = bytes;
+    }
+
     /// From now on packets are taken in by [`Lane::pass`].
     pub(crate) fn make_pass(&mut self) {
         self.passes = true;
@@ -142,7 +150,7 @@ impl Lane {
         let sizes = [small, largest_packet];
         let time = |lane: &Self, bytes: u32| lane.byte_time.of(bytes + lane.framing_bytes);
         sizes.iter().all(|&bytes| time(self, bytes) <= time(feeder, bytes))
-            && self.kind.room(occupancy).holds(largest_packet)
+            && self.kind.room(occupancy, largest_packet) > 0
     }
 
     /// What it has done by `now`, which is not before any call.
@@ -171,11 +179,10 @@ impl Lane {
     /// Settles when the packet will have been sent and when it will arrive, or that it does not fit.
     #[inline(always)]
     fn settle(&mut self, now: Instant, id: PacketId, cursor: u32, bytes: u32) -> Result<Instant, Refused> {
-        if self.room.holds(bytes) {
-            self.room.take(bytes);
-        } else {
+        if self.room == 0 {
             self.look_who_waits(now, bytes)?;
         }
+        self.room -= 1;
         let sent = self.busy_until.max(now) + self.byte_time.of(bytes + self.framing_bytes);
         self.busy_until = sent;
         self.accepted_bytes += u64::from(bytes);
@@ -183,7 +190,7 @@ impl Lane {
         Ok(sent + self.delay)
     }
 
-    /// Counts who waits, to see whether the packet fits, and what will fit in any case after it.
+    /// Counts who waits, to see whether the packet fits, and how many will fit in any case.
     #[inline(never)]
     fn look_who_waits(&mut self, now: Instant, bytes: u32) -> Result<(), Refused> {
         let mut occupancy = Occupancy::default();
@@ -198,10 +205,9 @@ impl Lane {
             if self.kind.arrival(occupancy, bytes) == Verdict::Drop {
                 return Err(Refused);
             }
-            occupancy.packets += 1;
-            occupancy.bytes += u64::from(bytes);
         }
-        self.room = self.kind.room(occupancy);
+        // This packet is one of them, if it does not start at once.
+        self.room = self.kind.room(occupancy, self.largest_packet).max(1);
         Ok(())
     }
 

@@ -226,6 +226,9 @@ impl<B: Copy> Fabric<B> {
             *feeder = if *feeder == Feeder::Nobody || *feeder == before { before } else { Feeder::Others };
             before = Feeder::Lane(link);
         }
+        for lane in &mut self.lanes {
+            lane.expect_at_most(largest_packet);
+        }
         // A lane passes packets on if each of them goes to a lane that it alone feeds.
         let mut passes: Vec<bool> = self.lanes.iter().map(|lane| lane.exists).collect();
         for pair in self.steps.windows(2) {

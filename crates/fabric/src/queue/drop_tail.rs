@@ -1,6 +1,6 @@
 //! The plain FIFO: an arrival that does not fit is lost.
 
-use super::{Discipline, Limits, Occupancy, Room, Verdict};
+use super::{Discipline, Limits, Occupancy, Verdict};
 
 /// The limits of one queue.
 #[derive(Debug)]
@@ -17,15 +17,14 @@ impl Discipline for DropTail {
 
     #[inline(always)]
     fn arrival(&mut self, occupancy: Occupancy, bytes: u32) -> Verdict {
-        if self.room(occupancy).holds(bytes) { Verdict::Accept } else { Verdict::Drop }
+        let fits = occupancy.packets < self.packets && occupancy.bytes + u64::from(bytes) <= self.bytes;
+        if fits { Verdict::Accept } else { Verdict::Drop }
     }
 
-    #[inline(always)]
-    fn room(&self, occupancy: Occupancy) -> Room {
-        Room {
-            packets: self.packets.saturating_sub(occupancy.packets),
-            bytes: self.bytes.saturating_sub(occupancy.bytes),
-        }
+    fn room(&self, occupancy: Occupancy, largest_packet: u32) -> u32 {
+        let packets = self.packets.saturating_sub(occupancy.packets);
+        let bytes = self.bytes.saturating_sub(occupancy.bytes);
+        u64::from(packets).min(bytes / u64::from(largest_packet.max(1))) as u32
     }
 }
 

@@ -25,27 +25,6 @@ pub struct Occupancy {
     pub bytes: u64,
 }
 
-/// What is certain to be accepted, in this number and with so many bytes in all.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Room {
-    pub packets: u32,
-    pub bytes: u64,
-}
-
-impl Room {
-    #[inline(always)]
-    pub(crate) fn holds(self, bytes: u32) -> bool {
-        self.packets > 0 && self.bytes >= u64::from(bytes)
-    }
-
-    /// A packet that it holds comes.
-    #[inline(always)]
-    pub(crate) fn take(&mut self, bytes: u32) {
-        self.packets -= 1;
-        self.bytes -= u64::from(bytes);
-    }
-}
-
 /// What is done with an arriving packet that has to wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
@@ -59,10 +38,10 @@ pub enum Verdict {
 trait Discipline: Sized {
     fn new(limits: Limits) -> Self;
     fn arrival(&mut self, occupancy: Occupancy, bytes: u32) -> Verdict;
-    /// What is certain to be accepted from this occupancy on, even if nothing leaves. A kind that has
-    /// to see every arrival promises nothing.
-    fn room(&self, _occupancy: Occupancy) -> Room {
-        Room::default()
+    /// Packets of at most so many bytes that are certain to be accepted from this occupancy on, even if
+    /// nothing leaves. A kind that has to see every arrival promises none.
+    fn room(&self, _occupancy: Occupancy, _largest_packet: u32) -> u32 {
+        0
     }
 }
 
@@ -87,8 +66,8 @@ macro_rules! registry {
             pub(crate) fn arrival(&mut self, occupancy: Occupancy, bytes: u32) -> Verdict {
                 match self { $(Self::$kind(kind) => kind.arrival(occupancy, bytes)),* }
             }
-            pub(crate) fn room(&self, occupancy: Occupancy) -> Room {
-                match self { $(Self::$kind(kind) => kind.room(occupancy)),* }
+            pub(crate) fn room(&self, occupancy: Occupancy, largest_packet: u32) -> u32 {
+                match self { $(Self::$kind(kind) => kind.room(occupancy, largest_packet)),* }
             }
         }
     };

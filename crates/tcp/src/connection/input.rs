@@ -1,26 +1,25 @@
 //! A segment arrives (RFC 9293, section 3.10.7).
 
-use super::{Connection, State};
+use super::{Connection, Mode, State};
 use crate::{Flags, Segment};
 
 impl Connection {
-    #[inline]
+    #[inline(always)]
     pub(super) fn input(&mut self, segment: &Segment) {
-        if self.sender.is_synchronised && segment.flags.0 & (Flags::SYN.0 | Flags::RST.0 | Flags::FIN.0) == 0 {
+        let is_usual = segment.flags.0 & (Flags::SYN.0 | Flags::RST.0 | Flags::FIN.0) == 0;
+        if (self.sender.is_synchronised && is_usual) || self.input_unusual(segment) {
             self.input_synchronised(segment);
-        } else {
-            self.input_unusual(segment);
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn input_synchronised(&mut self, segment: &Segment) {
         let now = self.sender.clock.now;
         if !self.receiver.accept(now, segment) {
             self.acknowledged = false;
             return;
         }
-        if self.sender.is_quiet() && segment.sack_count == 0 {
+        if (self.mode == Mode::Quiet || self.sender.is_quiet()) && segment.sack_count == 0 {
             self.sender.on_quiet_ack(segment);
         } else if self.sender.is_plain(segment) {
             self.sender.on_plain_ack(segment);
@@ -47,12 +46,12 @@ impl Connection {
         }
     }
 
-    /// Segments of the handshake, FINs and resets.
+    /// Segments of the handshake, FINs and resets. True when the segment is then taken like any other.
     #[cold]
-    fn input_unusual(&mut self, segment: &Segment) {
+    fn input_unusual(&mut self, segment: &Segment) -> bool {
         if segment.flags.contains(Flags::RST) {
             self.reset();
-            return;
+            return false;
         }
         match self.state {
             State::Closed => {}
@@ -66,19 +65,20 @@ impl Connection {
                     self.sender.snd_wnd = segment.window;
                     self.sender.max_window = segment.window;
                     self.finish_handshake(segment);
-                    self.input_synchronised(segment);
+                    return true;
                 }
             }
             _ if segment.flags.contains(Flags::SYN) => self.receiver.request_ack(),
-            _ => self.input_synchronised(segment),
+            _ => return true,
         }
+        false
     }
 
     /// The peer gave up.
     fn reset(&mut self) {
         if self.state != State::Listen {
             self.state = State::Closed;
-            self.unusual = true;
+            self.mode = Mode::Unusual;
             self.sender.clear_timer();
         }
     }

@@ -35,14 +35,24 @@ pub struct Connection {
     /// Payload handed to the application.
     delivered: u64,
     deadline: Instant,
-    /// Not simply open: the handshake goes on, or everything is over.
-    unusual: bool,
+    mode: Mode,
     /// `out` says what there is to acknowledge.
     acknowledged: bool,
     /// Our ACK of the SYN-ACK is still to be sent: it goes before any data.
     third_due: bool,
     /// The segment that was polled last.
     out: crate::Segment,
+}
+
+/// How much there is to look at before something is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    /// The handshake goes on, or everything is over.
+    Unusual,
+    /// Open.
+    Open,
+    /// Open, and [`Sender::is_quiet`] until the application writes or closes.
+    Quiet,
 }
 
 impl Connection {
@@ -65,7 +75,7 @@ impl Connection {
             timestamps: false,
             delivered: 0,
             deadline: Instant::NEVER,
-            unusual: true,
+            mode: Mode::Unusual,
             acknowledged: false,
             third_due: false,
             out: crate::Segment::default(),
@@ -84,6 +94,7 @@ impl Connection {
     /// The application has `bytes` more to send; `u64::MAX` for ever more.
     pub fn write(&mut self, now: Instant, bytes: u64) {
         self.sender.clock.advance(now);
+        self.leave_quiet();
         self.sender.write(bytes);
         if self.sender.is_synchronised {
             self.sender.check_app_limited();
@@ -94,11 +105,12 @@ impl Connection {
     pub fn close(&mut self, now: Instant) {
         self.sender.clock.advance(now);
         self.sender.ready = 0;
+        self.leave_quiet();
         self.sender.buffer.closed = true;
     }
 
     /// A segment of the peer arrived.
-    #[inline]
+    #[inline(never)]
     pub fn on_segment(&mut self, now: Instant, segment: &crate::Segment) {
         self.sender.clock.advance(now);
         self.sender.ready = 0;
@@ -142,8 +154,7 @@ impl Connection {
     #[inline(always)]
     pub fn next_segment(&mut self, now: Instant) -> Option<&crate::Segment> {
         if now != self.sender.clock.now {
-            self.sender.ready = 0;
-            self.sender.clock.advance(now);
+            self.catch_up(now);
         }
         if self.output() { Some(&self.out) } else { None }
     }
@@ -237,6 +248,19 @@ impl Connection {
             srtt_ns: self.sender.srtt().as_ns(),
             pacing_bps: if window.is_paced { window.pacing_rate.as_bps() } else { 0 },
             state: self.sender.path.state as u8,
+        }
+    }
+
+    /// Time has passed since the last input.
+    #[inline(never)]
+    fn catch_up(&mut self, now: Instant) {
+        self.sender.ready = 0;
+        self.sender.clock.advance(now);
+    }
+
+    fn leave_quiet(&mut self) {
+        if self.mode == Mode::Quiet {
+            self.mode = Mode::Open;
         }
     }
 

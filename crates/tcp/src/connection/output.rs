@@ -2,7 +2,7 @@
 
 use daybreak_units::Instant;
 
-use super::{Connection, State};
+use super::{Connection, Mode, State};
 use crate::sender::Outgoing;
 use crate::{Ecn, Flags, SynOptions};
 
@@ -14,29 +14,16 @@ impl Connection {
             self.write_ready();
             return true;
         }
-        if self.unusual {
-            return self.output_unusual();
+        match self.mode {
+            Mode::Quiet => self.output_ack(),
+            Mode::Open => self.output_open(),
+            Mode::Unusual => self.output_unusual(),
         }
-        if self.sender.is_quiet() {
-            if self.receiver.ack_pending() {
-                self.write_ack();
-                return true;
-            }
-            self.deadline = self.sender.deadline().min(self.receiver.poll_timeout());
-            return false;
-        }
-        self.output_busy()
     }
 
-    #[inline(never)]
-    fn output_busy(&mut self) -> bool {
-        if !self.acknowledged {
-            self.sender.option_len = self.receiver.sack_option_len();
-        }
-        if let Some(outgoing) = self.sender.next_outgoing() {
-            self.write_data(outgoing);
-            return true;
-        }
+    /// All that a sender with nothing to send may have to say.
+    #[inline(always)]
+    fn output_ack(&mut self) -> bool {
         if self.receiver.ack_pending() {
             self.write_ack();
             return true;
@@ -45,12 +32,28 @@ impl Connection {
         false
     }
 
+    #[inline(never)]
+    fn output_open(&mut self) -> bool {
+        if self.sender.is_quiet() {
+            self.mode = Mode::Quiet;
+            return self.output_ack();
+        }
+        if !self.acknowledged {
+            self.sender.option_len = self.receiver.sack_option_len();
+        }
+        if let Some(outgoing) = self.sender.next_outgoing() {
+            self.write_data(outgoing);
+            return true;
+        }
+        self.output_ack()
+    }
+
     /// The handshake, its last step, and a closed connection.
     #[cold]
     fn output_unusual(&mut self) -> bool {
         if self.third_due {
             self.third_due = false;
-            self.unusual = false;
+            self.mode = Mode::Open;
             self.write_ack();
             return true;
         }
@@ -59,8 +62,8 @@ impl Connection {
             return false;
         }
         if self.sender.is_synchronised {
-            self.unusual = false;
-            return self.output();
+            self.mode = Mode::Open;
+            return self.output_open();
         }
         if self.handshake.is_due && matches!(self.state, State::SynSent | State::SynReceived) {
             self.out = self.send_syn();

@@ -2,7 +2,7 @@
 
 use daybreak_units::Instant;
 
-use super::Connection;
+use super::{Connection, Mode};
 use crate::config::{Config, EcnMode};
 use crate::receiver::Negotiated;
 use crate::sender::TimerKind;
@@ -193,7 +193,9 @@ impl Connection {
                 State::LastAck => State::Closed,
                 state => state,
             };
-            self.unusual |= self.state == State::Closed;
+            if self.state == State::Closed {
+                self.mode = Mode::Unusual;
+            }
         }
     }
 }

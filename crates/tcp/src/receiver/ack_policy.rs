@@ -177,7 +177,7 @@ impl AckPolicy {
     }
 
     /// Data arrived in order.
-    #[inline]
+    #[inline(always)]
     pub(super) fn on_in_order(&mut self, now: Instant, arrival: Arrival, rcv_wnd: u64, rto: Duration) {
         self.scheduled = true;
         self.measure_mss(arrival);
@@ -222,7 +222,7 @@ impl AckPolicy {
     }
 
     /// Starts the delayed-ACK timer, or decides that the time has come.
-    #[inline]
+    #[inline(always)]
     pub(super) fn delay(&mut self, now: Instant, srtt: Duration) -> Decision {
         let mut ato = self.ato;
         if ato > self.ato_min {
@@ -322,7 +322,8 @@ impl AckPolicy {
 
     /// We sent data: soon after the peer's, it counts as an answer.
     pub(super) fn on_data_sent(&mut self, now: Instant) {
-        if self.jiffies.at(now) - self.jiffies.at(self.last_data) < self.ato {
+        // A peer that only acknowledges has no `ato`.
+        if self.ato > 0 && self.jiffies.at(now) - self.jiffies.at(self.last_data) < self.ato {
             self.interactive = true;
         }
     }

@@ -398,7 +398,7 @@ impl Receiver {
     }
 
     /// Payload came in order, up to `rcv_nxt`, while `taken` bytes of the buffer were in use.
-    #[inline]
+    #[inline(always)]
     fn count_payload(&mut self, now: Instant, segment: &Segment, timing: SenderTiming, taken: u64) {
         let arrival = Arrival {
             len: segment.len,

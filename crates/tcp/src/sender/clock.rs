@@ -17,12 +17,11 @@ pub(crate) struct Clock {
     jiffy_ps: u64,
     /// A jiffy in microseconds, rounded up.
     jiffy_us: u64,
-    /// Start of the next tick, so that most readings need no division.
+    /// Start of the next tick of either kind, so that most readings need no division.
     tick_end_ps: u64,
     /// The value of the timestamp option now (RFC 7323), never zero before it wraps.
     pub timestamp: u32,
     timestamp_tick_ps: u64,
-    timestamp_end_ps: u64,
 }
 
 /// The last answer of [`Clock::jiffies_near`], and for which microseconds it holds.
@@ -43,29 +42,28 @@ impl Clock {
             jiffies: 0,
             jiffy_ps,
             jiffy_us: jiffy_ps.div_ceil(PS_PER_US),
-            tick_end_ps: jiffy_ps,
+            tick_end_ps: jiffy_ps.min(timestamp_tick_ps),
             timestamp: 1,
             timestamp_tick_ps,
-            timestamp_end_ps: timestamp_tick_ps,
         }
     }
 
     #[inline]
     pub fn advance(&mut self, now: Instant) {
-        if now == self.now {
-            return;
-        }
         self.now = now;
         self.now_us = now.as_ps() / PS_PER_US;
         if now.as_ps() >= self.tick_end_ps {
-            self.jiffies = now.as_ps() / self.jiffy_ps;
-            self.tick_end_ps = (self.jiffies + 1) * self.jiffy_ps;
+            self.tick();
         }
-        if now.as_ps() >= self.timestamp_end_ps {
-            let ticks = now.as_ps() / self.timestamp_tick_ps;
-            self.timestamp = (ticks + 1) as u32;
-            self.timestamp_end_ps = (ticks + 1) * self.timestamp_tick_ps;
-        }
+    }
+
+    /// A jiffy or a tick of the timestamp is over.
+    #[cold]
+    fn tick(&mut self) {
+        self.jiffies = self.now.as_ps() / self.jiffy_ps;
+        let ticks = self.now.as_ps() / self.timestamp_tick_ps;
+        self.timestamp = (ticks + 1) as u32;
+        self.tick_end_ps = ((self.jiffies + 1) * self.jiffy_ps).min((ticks + 1) * self.timestamp_tick_ps);
     }
 
     /// Length of a tick.

@@ -102,7 +102,7 @@ impl Sender {
 
     /// How many full segments may follow what was just sent, for the same reasons: `on_way` segments
     /// of it are not in the host's queue yet.
-    #[inline]
+    #[inline(always)]
     fn following(&self, on_way: u64) -> u32 {
         let path = &self.path;
         let mut segments = u64::from(path.window.cwnd.saturating_sub(path.in_flight()));

@@ -82,7 +82,7 @@ impl Rtt {
     }
 
     /// Takes a sample; ends a round trip when `snd_una` has passed the data of its start.
-    #[inline]
+    #[inline(always)]
     pub fn sample(&mut self, clock: &Clock, rtt_us: u32, snd_una: u64, snd_nxt: u64) {
         if self.srtt_x8 == 0 {
             self.first_sample(rtt_us, snd_nxt);
