@@ -11,6 +11,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::num::NonZeroU64;
 
 use daybreak_fabric::{PacketId, Schedule, Wake};
 use daybreak_units::Instant;
@@ -164,8 +165,9 @@ impl EventQueue {
         let word = self.occupied[index / 64];
         // Slots 1 to SLOTS - 1 ahead; the slot in hand and those behind wrap around.
         let ahead = slot.wrapping_sub(self.slot);
-        if ahead.wrapping_sub(1) < SLOTS as u64 - 1 && word >> (index % 64) & 1 == 0 {
-            self.occupied[index / 64] = word | 1 << (index % 64);
+        let with_it = word | 1 << (index % 64);
+        if ahead.wrapping_sub(1) < SLOTS as u64 - 1 && with_it != word {
+            self.occupied[index / 64] = with_it;
             self.slots[index] = event;
         } else {
             self.push_elsewhere(event, slot);
@@ -178,9 +180,10 @@ impl EventQueue {
         let from = self.slot + 1;
         let start = from as usize % SLOTS;
         let word = self.occupied[start / 64];
-        let here = word >> (start % 64);
-        let slot = from + u64::from(here.trailing_zeros());
-        if here != 0 && slot < self.plain_until {
+        if let Some(here) = NonZeroU64::new(word >> (start % 64))
+            && let slot = from + u64::from(here.trailing_zeros())
+            && slot < self.plain_until
+        {
             let index = slot as usize % SLOTS;
             let event = self.slots[index];
             if event.key & CROWDED == 0 {

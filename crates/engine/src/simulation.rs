@@ -319,20 +319,22 @@ impl<P: Probe + Tables + Send> Core<P> {
     /// Handles up to so many events; returns how many there were.
     #[inline(always)]
     fn process<const LOOKS_AHEAD: bool>(&mut self, max_events: u64) -> u64 {
-        for processed in 0..max_events {
+        let mut left = max_events;
+        while left > 0 {
             let Some(event) = self.events.pop() else {
                 if !self.done {
                     self.stop_at_end();
                 }
-                return processed;
+                break;
             };
+            left -= 1;
             self.now = event.at();
             if LOOKS_AHEAD {
                 self.look_ahead();
             }
             self.handle(event);
         }
-        max_events
+        max_events - left
     }
 
     #[inline(never)]

@@ -35,10 +35,10 @@ pub(crate) struct Lane {
     busy_until: Instant,
     byte_time: ByteTime,
     delay: Duration,
-    /// In the order of arrival. Where packets are passed on, some may have arrived already.
+    /// In the order of arrival. Where packets are passed on, some of them may have arrived already.
     pub ring: Ring<Transit>,
     framing_bytes: u32,
-    /// Every packet goes on to a lane that only this one feeds: see [`Lane::pass`].
+    /// See [`Lane::passes`].
     passes: bool,
     /// False for a link that is no lane.
     pub exists: bool,
@@ -92,41 +92,41 @@ impl Lane {
         }
     }
 
-    /// Takes a packet in, or refuses it. Returns when it will arrive if it is the only one here, and
-    /// the caller has to see to that.
+    /// Takes a packet in that comes `at` some time from `now` on, or refuses it. Returns when it will
+    /// arrive at the other end. If it is the only one here, the caller has to see to that; where packets
+    /// are passed on, see [`Lane::passes`], nobody needs to.
     #[inline(always)]
     pub(crate) fn accept(
         &mut self,
         now: Instant,
+        at: Instant,
         id: PacketId,
         cursor: u32,
         bytes: u32,
-    ) -> Result<Option<Instant>, Refused> {
-        let alone = self.ring.is_empty();
-        let arrival = self.settle(now, id, cursor, bytes)?;
-        Ok(if alone { Some(arrival) } else { None })
-    }
-
-    /// Takes a packet in that goes on to a lane that is fed by this one only: whatever comes later
-    /// comes later there too, so it can go on at once. It comes `at` some time from `now` on; returns
-    /// when it will arrive at the other end.
-    #[inline(always)]
-    pub(crate) fn pass(&mut self, now: Instant, at: Instant, id: PacketId, bytes: u32) -> Result<Instant, Refused> {
-        if self.ring.is_full() {
-            self.forget_arrived(now);
+    ) -> Result<Instant, Refused> {
+        match self.room.checked_sub(1) {
+            Some(room) => self.room = room,
+            None => self.look_who_waits(at, bytes)?,
         }
-        self.settle(at, id, 0, bytes)
+        let sent = self.busy_until.max(at) + self.byte_time.of(bytes + self.framing_bytes);
+        self.busy_until = sent;
+        self.accepted_bytes += u64::from(bytes);
+        if self.ring.is_full() {
+            self.make_room(now);
+        }
+        self.ring.push(Transit { sent, through: self.accepted_bytes, id, cursor, bytes });
+        Ok(sent + self.delay)
     }
 
-    /// The first packet has arrived. Also tells when the next one will.
+    /// The first packet, which must be there, has arrived. Also tells when the next one will.
     #[inline(always)]
-    pub(crate) fn arrival(&mut self) -> Option<(Transit, Option<Instant>)> {
-        let first = self.ring.pop()?;
-        let next = self.ring.front().map(|next| self.arrival_of(next));
-        Some((first, next))
+    pub(crate) fn arrival(&mut self) -> (Transit, Option<Instant>) {
+        let first = self.ring.pop();
+        (first, self.ring.front().map(|next| self.arrival_of(next)))
     }
 
-    /// Whether packets are to be taken in by [`Lane::pass`].
+    /// Whether each packet goes on to a lane that is fed by this one only: whatever comes later comes
+    /// later there too, so it can go on at once.
     #[inline(always)]
     pub(crate) fn passes(&self) -> bool {
         self.passes
@@ -137,7 +137,7 @@ impl Lane {
         self.largest_packet = bytes;
     }
 
-    /// From now on packets are taken in by [`Lane::pass`].
+    /// From now on [`Lane::passes`].
     pub(crate) fn make_pass(&mut self) {
         self.passes = true;
     }
@@ -176,20 +176,6 @@ impl Lane {
         }
     }
 
-    /// Settles when the packet will have been sent and when it will arrive, or that it does not fit.
-    #[inline(always)]
-    fn settle(&mut self, now: Instant, id: PacketId, cursor: u32, bytes: u32) -> Result<Instant, Refused> {
-        if self.room == 0 {
-            self.look_who_waits(now, bytes)?;
-        }
-        self.room -= 1;
-        let sent = self.busy_until.max(now) + self.byte_time.of(bytes + self.framing_bytes);
-        self.busy_until = sent;
-        self.accepted_bytes += u64::from(bytes);
-        self.ring.push(Transit { sent, through: self.accepted_bytes, id, cursor, bytes });
-        Ok(sent + self.delay)
-    }
-
     /// Counts who waits, to see whether the packet fits, and how many will fit in any case.
     #[inline(never)]
     fn look_who_waits(&mut self, now: Instant, bytes: u32) -> Result<(), Refused> {
@@ -206,17 +192,19 @@ impl Lane {
                 return Err(Refused);
             }
         }
-        // This packet is one of them, if it does not start at once.
-        self.room = self.kind.room(occupancy, self.largest_packet).max(1);
+        // This packet is one of them, unless it starts at once.
+        self.room = self.kind.room(occupancy, self.largest_packet).saturating_sub(1);
         Ok(())
     }
 
-    /// Makes room in the ring of a lane that passes packets on: nobody is woken for their arrival.
+    /// Makes room in the ring. Where packets are passed on, nobody is woken for those that arrive.
     #[inline(never)]
-    fn forget_arrived(&mut self, now: Instant) {
-        let half = (self.ring.tail() - self.ring.head()) / 2;
-        if self.arrival_of(self.ring.get(self.ring.head() + half - 1)) <= now {
+    fn make_room(&mut self, now: Instant) {
+        let half = self.ring.len() / 2;
+        if self.passes && self.arrival_of(self.ring.get(self.ring.head() + half - 1)) <= now {
             self.ring.forget(half);
+        } else {
+            self.ring.grow();
         }
     }
 

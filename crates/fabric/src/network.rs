@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use daybreak_units::Instant;
 
 use crate::circuit::{Downtime, Gate, GateState};
-use crate::lane::{Lane, LaneTotals, Refused, Transit};
+use crate::lane::{Lane, LaneTotals, Transit};
 use crate::link::{CERTAIN, Chance, Link, LinkConfig, SEVERAL};
 use crate::path::{self, Branch, BranchConfig, Code, Decoded, Step};
 use crate::queue::{Kind, Limits, NOT_PLAIN, Queue, Verdict};
@@ -293,7 +293,7 @@ impl<B: Copy> Fabric<B> {
         ctx: &mut Context<'_, S, M>,
         link: u32,
     ) -> Option<PacketId> {
-        let (Transit { id, cursor, bytes, .. }, next) = self.lanes[link as usize].arrival()?;
+        let (Transit { id, cursor, bytes, .. }, next) = self.lanes[link as usize].arrival();
         if let Some(at) = next {
             ctx.schedule.at(at, Wake::Arrival { link, packet: PacketId::NEXT });
         }
@@ -329,25 +329,23 @@ impl<B: Copy> Fabric<B> {
         bytes: u32,
     ) {
         let mut at = ctx.now;
-        let accepted = loop {
-            let lane = &mut self.lanes[link as usize];
+        loop {
             cursor += 1;
+            let lane = &mut self.lanes[link as usize];
+            let Ok(arrival) = lane.accept(ctx.now, at, id, cursor, bytes) else {
+                return self.lose(&mut ctx.again(), id, DropReason::QueueFull, self.links[link as usize].queue);
+            };
             if !lane.passes() {
-                break lane.accept(at, id, cursor, bytes);
+                if lane.ring.len() == 1 {
+                    ctx.schedule.at(arrival, Wake::Arrival { link, packet: PacketId::NEXT });
+                }
+                return;
             }
-            match lane.pass(ctx.now, at, id, bytes) {
-                Ok(arrival) => at = arrival,
-                Err(refused) => break Err(refused),
-            }
+            at = arrival;
             match self.steps[cursor as usize].lane() {
                 Some(next) => link = next,
                 None => unreachable!("link {link} does not always lead to a lane"),
             }
-        };
-        match accepted {
-            Ok(None) => {}
-            Ok(Some(at)) => ctx.schedule.at(at, Wake::Arrival { link, packet: PacketId::NEXT }),
-            Err(Refused) => self.lose(&mut ctx.again(), id, DropReason::QueueFull, self.links[link as usize].queue),
         }
     }
 

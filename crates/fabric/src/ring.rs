@@ -33,36 +33,42 @@ impl<T: Copy + Default> Ring<T> {
     }
 
     #[inline(always)]
+    pub(crate) fn len(&self) -> u64 {
+        self.tail - self.head
+    }
+
+    #[inline(always)]
     pub(crate) fn is_empty(&self) -> bool {
         self.head == self.tail
     }
 
-    /// True when the next push has to make room.
+    /// Whether room has to be made before the next push.
     #[inline(always)]
     pub(crate) fn is_full(&self) -> bool {
-        self.tail - self.head == self.items.len() as u64
+        self.len() == self.items.len() as u64
     }
 
+    /// Appends an item; [`Ring::is_full`] must be false.
     #[inline(always)]
     pub(crate) fn push(&mut self, item: T) {
-        if self.is_full() {
-            self.grow();
-        }
+        debug_assert!(!self.is_full());
         let slot = self.slot(self.tail);
         self.items[slot] = item;
         self.tail += 1;
     }
 
+    /// Takes the first item, which must be there.
     #[inline(always)]
-    pub(crate) fn pop(&mut self) -> Option<T> {
-        let item = *self.front()?;
+    pub(crate) fn pop(&mut self) -> T {
+        assert!(!self.is_empty(), "an item is taken from an empty ring");
+        let item = *self.get(self.head);
         self.head += 1;
-        Some(item)
+        item
     }
 
     /// Forgets the first `count` items, which must be there.
     pub(crate) fn forget(&mut self, count: u64) {
-        debug_assert!(count <= self.tail - self.head);
+        debug_assert!(count <= self.len());
         self.head += count;
     }
 
@@ -100,9 +106,10 @@ impl<T: Copy + Default> Ring<T> {
         position as usize & (self.items.len() - 1)
     }
 
+    /// Twice the room.
     #[cold]
     #[inline(never)]
-    fn grow(&mut self) {
+    pub(crate) fn grow(&mut self) {
         let mut larger = vec![T::default(); 2 * self.items.len()].into_boxed_slice();
         for position in self.head..self.tail {
             larger[position as usize & (larger.len() - 1)] = *self.get(position);
@@ -125,10 +132,14 @@ mod tests {
             for (item, step) in steps.into_iter().enumerate() {
                 match step {
                     0..3 => {
+                        if ring.is_full() {
+                            ring.grow();
+                        }
                         ring.push(item);
                         reference.push_back(item);
                     }
-                    3..5 => prop_assert_eq!(ring.pop(), reference.pop_front()),
+                    3..5 if ring.is_empty() => prop_assert!(reference.is_empty()),
+                    3..5 => prop_assert_eq!(Some(ring.pop()), reference.pop_front()),
                     _ => {
                         let half = reference.len() / 2;
                         ring.forget(half as u64);
@@ -136,7 +147,7 @@ mod tests {
                     }
                 }
                 prop_assert_eq!(ring.front(), reference.front());
-                prop_assert_eq!((ring.tail() - ring.head()) as usize, reference.len());
+                prop_assert_eq!(ring.len() as usize, reference.len());
                 prop_assert!(ring.iter().eq(&reference));
                 if let Some(last) = reference.back() {
                     prop_assert_eq!(ring.get(ring.tail() - 1), last);
