@@ -8,6 +8,7 @@ use crate::device::Device;
 use crate::error::GuestError;
 use crate::flows::Flows;
 use crate::hosts::{self, Hosts};
+use crate::jiffies;
 use crate::layout::Layout;
 use crate::report::{MOST_ROWS, Outcome, Report};
 use crate::system;
@@ -22,7 +23,7 @@ pub fn run(plan: &Plan) -> Result<(), GuestError> {
     ticks(plan)?;
     let device = Device::open()?;
     let hosts = hosts::make(plan, &layout, &device)?;
-    let zero_ns = (system::clock_ns(libc::CLOCK_MONOTONIC) + SETTLE_NS).next_multiple_of(1_000_000_000);
+    let zero_ns = jiffies::next_aligned(SETTLE_NS)?;
     let flows = Flows::start(plan, &layout, &hosts, zero_ns)?;
     system::exact_timers();
     device.start(zero_ns)?;

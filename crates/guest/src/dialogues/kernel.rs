@@ -11,9 +11,10 @@ use daybreak_tcp::config::Config;
 use daybreak_units::{Duration, Instant};
 
 use super::stage::{PEER, Stage};
+use super::told;
 use super::wire::Wire;
-use super::{jiffies, told};
 use crate::error::GuestError;
+use crate::jiffies;
 use crate::system::{self, Fd, Timer};
 
 /// What the application writes; one system call takes at most all of it.
@@ -52,7 +53,8 @@ impl Kernel {
         }
         let timer = Timer::new()?;
         system::exact_timers();
-        let zero_ns = jiffies::sleep_until_aligned()?;
+        let zero_ns = jiffies::next_aligned(0)?;
+        system::sleep_until(zero_ns);
         Ok(Self {
             stage,
             config: script.config.clone(),

@@ -5,7 +5,6 @@
 //! while anything runs, so every step happens when its line says and every answer is seen when it leaves.
 
 mod acquaintance;
-mod jiffies;
 mod kernel;
 mod stage;
 mod told;

@@ -1,6 +1,6 @@
 //! Where the kernel's tick stands. The timer wheel rounds an expiry up to slots that are counted from jiffy
-//! zero, so a dialogue that names the times of timers must begin where the model's clock begins: at a jiffy
-//! that starts a slot of every level that its timers may reach.
+//! zero, so a run that is to have the model's times must begin where the model's clock begins: at a jiffy that
+//! starts a slot of every level that its timers may reach.
 
 use crate::error::GuestError;
 use crate::system;
@@ -9,18 +9,17 @@ use crate::system;
 const ALIGNMENT: u64 = 4_096;
 const TIMER_LIST: &str = "/proc/timer_list";
 
-/// Sleeps until a jiffy starts whose number is a multiple of the alignment; returns its time on the
-/// monotonic clock.
-pub fn sleep_until_aligned() -> Result<u64, GuestError> {
+/// When, on the monotonic clock, the first jiffy at least `settle_ns` from now starts whose number is a multiple
+/// of the alignment.
+pub fn next_aligned(settle_ns: u64) -> Result<u64, GuestError> {
     let jiffy_ns = system::clock_resolution_ns(libc::CLOCK_MONOTONIC_COARSE);
     // On a tick, so that the count is up to date.
-    let start_ns = (system::clock_ns(libc::CLOCK_MONOTONIC) + 2 * jiffy_ns).next_multiple_of(jiffy_ns);
+    let start_ns = (system::clock_ns(libc::CLOCK_MONOTONIC) + settle_ns + jiffy_ns).next_multiple_of(jiffy_ns);
     system::sleep_until(start_ns);
     let text = std::fs::read_to_string(TIMER_LIST).map_err(|error| GuestError::io(TIMER_LIST, error))?;
     let jiffies = parse(&text).ok_or_else(|| GuestError::Broken(format!("{TIMER_LIST} does not tell the jiffies")))?;
-    let zero_ns = start_ns + (jiffies.next_multiple_of(ALIGNMENT) - jiffies) * jiffy_ns;
-    system::sleep_until(zero_ns);
-    Ok(zero_ns)
+    // Never this jiffy, of which a moment has passed.
+    Ok(start_ns + ((jiffies + 1).next_multiple_of(ALIGNMENT) - jiffies) * jiffy_ns)
 }
 
 fn parse(text: &str) -> Option<u64> {
