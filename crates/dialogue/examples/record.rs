@@ -287,8 +287,9 @@ impl<'a> Recording<'a> {
             (Flags::ECE, 'E'),
             (Flags::CWR, 'W'),
         ];
-        let flags: String =
-            names.iter().filter(|(flag, _)| segment.flags.contains(*flag)).map(|(_, name)| *name).collect();
+        // PSH on ours is no claim: where it stands depends on how the application's writes fit the buffer.
+        let is_said = |flag: Flags| segment.flags.contains(flag) && (sent.is_some() || flag != Flags::PSH);
+        let flags: String = names.iter().filter(|(flag, _)| is_said(*flag)).map(|(_, name)| *name).collect();
         let time = if arrow == "<" { format!("{}ns", self.now.as_ns()) } else { format!("{}ps", self.now.as_ps()) };
         let end = segment.seq + u64::from(segment.len);
         let mut line = format!("{time} {arrow} {flags} {}:{end}", segment.seq);

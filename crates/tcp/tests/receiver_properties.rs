@@ -1,7 +1,7 @@
 //! Whatever arrives, in whatever order, how often and how overlapping: the receiver's ACKs are true.
 
 use daybreak_tcp::config::Config;
-use daybreak_tcp::receiver::{Negotiated, Receiver, SenderTiming};
+use daybreak_tcp::receiver::{Negotiated, Receiver, SenderProgress, SenderTiming};
 use daybreak_tcp::{Flags, Segment};
 use daybreak_units::{Duration, Instant};
 use proptest::collection::vec;
@@ -67,7 +67,8 @@ impl Check {
             ts_ecr: 1,
             ..Segment::default()
         };
-        if self.receiver.accept(self.now, &segment) {
+        let progress = || SenderProgress { una: segment.ack, window: segment.window, rto: Self::timing().rto };
+        if self.receiver.accept(self.now, &segment, progress) {
             self.delivered += self.receiver.on_data(self.now, &segment, Self::timing()).delivered;
             self.arrived[arrival.start..arrival.start + arrival.units].fill(true);
         } else {

@@ -1,6 +1,7 @@
 //! A segment arrives (RFC 9293, section 3.10.7).
 
 use super::{Connection, Mode, State};
+use crate::receiver::SenderProgress;
 use crate::{Flags, Segment};
 
 impl Connection {
@@ -15,7 +16,9 @@ impl Connection {
     #[inline(always)]
     fn input_synchronised(&mut self, segment: &Segment) {
         let now = self.sender.clock.now;
-        if !self.receiver.accept(now, segment) {
+        let sender = &self.sender;
+        let progress = || SenderProgress { una: sender.snd_una, window: sender.snd_wnd, rto: sender.rto() };
+        if !self.receiver.accept(now, segment, progress) {
             self.acknowledged = false;
             return;
         }

@@ -91,7 +91,9 @@ impl Connection {
             if handshake.ecn_granted {
                 segment.flags = segment.flags.with(Flags::ECE);
             }
-        } else if handshake.ask_ecn {
+        } else if handshake.ask_ecn && handshake.sent == 1 {
+            // RFC 3168, section 6.1.1.1: a SYN that is sent again does not ask, for the first one may have been
+            // dropped because it did (tcp_ecn_fallback).
             segment.flags = segment.flags.with(Flags::ECE).with(Flags::CWR);
         }
         if segment.syn.timestamps {

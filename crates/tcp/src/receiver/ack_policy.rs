@@ -306,7 +306,8 @@ impl AckPolicy {
     pub(super) fn on_ack_sent(&mut self) -> u32 {
         let saved = std::mem::take(&mut self.compressed);
         self.compressed_fires = Instant::NEVER;
-        if self.quick > 0 {
+        // One that answers no new data, as to a duplicate that was refused, is not one of them.
+        if self.quick > 0 && self.scheduled {
             self.quick -= 1;
             if self.quick == 0 {
                 self.ato = self.ato_min;

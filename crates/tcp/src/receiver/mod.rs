@@ -60,6 +60,17 @@ pub struct SenderTiming {
     pub rto: Duration,
 }
 
+/// How far the sending half has come, as the peer's last ACK said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SenderProgress {
+    /// First byte that is not acknowledged.
+    pub una: u64,
+    /// The peer's window in bytes.
+    pub window: u32,
+    /// Retransmission timeout.
+    pub rto: Duration,
+}
+
 /// What one segment brought.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Received {
@@ -106,6 +117,8 @@ pub struct Receiver {
     dsack: Dsack,
     /// A segment that joins the SACK list once the pending ACK, about the list before it, has gone.
     joins_after_ack: Option<SackBlock>,
+    /// Another ACK follows the next one, with the window after the application's read.
+    update_follows: bool,
     negotiated: Negotiated,
     /// A CE mark is echoed until the peer says CWR (RFC 3168, section 6.1.3).
     echo_ce: bool,
@@ -134,6 +147,7 @@ impl Receiver {
             sacks: SackList::default(),
             dsack: Dsack::default(),
             joins_after_ack: None,
+            update_follows: false,
             negotiated: Negotiated {
                 window_scaling: config.window_scaling,
                 timestamps: config.timestamps,
@@ -192,7 +206,7 @@ impl Receiver {
     /// Whether the segment may be processed at all: PAWS (RFC 7323, section 5) and the window check.
     /// `false` means drop it whole; an ACK may have become pending. Also keeps `ts_recent`.
     #[inline]
-    pub fn accept(&mut self, now: Instant, segment: &Segment) -> bool {
+    pub fn accept(&mut self, now: Instant, segment: &Segment, sender: impl FnOnce() -> SenderProgress) -> bool {
         let newer = segment.ts_val.wrapping_sub(self.ts_recent) as i32;
         // The next in order, and not older than the one before: in the window by definition. Without
         // timestamps both are 0.
@@ -202,14 +216,14 @@ impl Receiver {
             }
             return true;
         }
-        self.accept_unusual(now, segment, newer)
+        self.accept_unusual(now, segment, newer, &sender())
     }
 
     #[inline(never)]
-    fn accept_unusual(&mut self, now: Instant, segment: &Segment, newer: i32) -> bool {
+    fn accept_unusual(&mut self, now: Instant, segment: &Segment, newer: i32, sender: &SenderProgress) -> bool {
         let end = segment.seq + segment.sequence_len();
         let timestamps = self.negotiated.timestamps && segment.ts_val != 0;
-        let stale = timestamps && newer < -PAWS_SLACK && !self.is_reordered_ack(segment);
+        let stale = timestamps && newer < -PAWS_SLACK && !self.is_reordered_ack(segment, newer, sender);
         let inside = end >= self.window.rcv_wup() && segment.seq <= self.rcv_nxt + self.window.remaining(self.rcv_nxt);
         if stale || !inside {
             self.reject(now, segment, end);
@@ -337,6 +351,7 @@ impl Receiver {
         if let Some(block) = self.joins_after_ack.take() {
             self.sacks.report(block);
         }
+        self.ack_pending |= std::mem::take(&mut self.update_follows);
     }
 
     /// Data was sent (not a pure ACK): for the choice between delayed and quick ACKs (pingpong mode).
@@ -509,6 +524,8 @@ impl Receiver {
             // Segment by segment: what a filled hole sets free counts for the next round trip.
             self.window.adjust_space(now, end);
         }
+        // The ACK goes out before the application reads, which may free so much that another must follow.
+        self.update_follows = decision == Decision::Now && self.window_doubles(delivered);
         if decision == Decision::Later
             && (self.policy.due_after_read(unacked, self.queue.is_empty()) || self.window_doubles(delivered))
         {
@@ -550,9 +567,15 @@ impl Receiver {
         self.ack_pending = true;
     }
 
-    /// A pure ACK that was overtaken: harmless, though its timestamp is old.
-    fn is_reordered_ack(&self, segment: &Segment) -> bool {
-        segment.sequence_len() == 0 && segment.seq == self.rcv_nxt
+    /// A duplicate ACK that was overtaken, not by longer than an RTO, is worth its SACK blocks, though its
+    /// timestamp is old. Linux refuses every other one, also those that say less than was known already.
+    fn is_reordered_ack(&self, segment: &Segment, newer: i32, sender: &SenderProgress) -> bool {
+        let late_us = -i64::from(newer) * self.timestamp_tick.as_us() as i64;
+        segment.sequence_len() == 0
+            && segment.seq == self.rcv_nxt
+            && segment.ack == sender.una
+            && segment.window <= sender.window
+            && late_us <= sender.rto.as_us() as i64
     }
 
     fn report_duplicate(&mut self, start: u64, end: u64) {

@@ -210,7 +210,7 @@ impl Sender {
         }
         let half_rtt = u64::from(self.path.rtt.srtt_x8() >> 4);
         let jiffies = self.clock.jiffies_in(half_rtt.max(10_000));
-        self.set_timer(TimerKind::Retransmit, jiffies);
+        self.set_timer_unpaced(TimerKind::Retransmit, jiffies);
         true
     }
 

@@ -87,6 +87,12 @@ impl Clock {
         (us * PS_PER_US).div_ceil(self.jiffy_ps)
     }
 
+    /// The whole ticks in `span`.
+    #[inline]
+    pub fn whole_jiffies_in(&self, span: Duration) -> u64 {
+        span.as_ps() / self.jiffy_ps
+    }
+
     /// The microseconds of `jiffies`.
     #[inline]
     pub fn us_in(&self, jiffies: u64) -> u64 {

@@ -288,7 +288,7 @@ impl Sender {
         if self.is_in_host_queue(sent.nic_serial) {
             if forced {
                 self.rto_retransmission = false;
-                self.set_timer(TimerKind::Retransmit, self.clock.jiffies_in(RESOURCE_PROBE_MS * 1_000));
+                self.set_timer_unpaced(TimerKind::Retransmit, self.clock.jiffies_in(RESOURCE_PROBE_MS * 1_000));
             }
             return None;
         }
@@ -303,7 +303,8 @@ impl Sender {
             self.path.prr.out += 1;
         }
         self.resend_from = at.wrapping_add(1);
-        if at == self.queue.head() && self.timer.kind != TimerKind::Reorder {
+        // A timeout has set the timer itself.
+        if at == self.queue.head() && self.timer.kind != TimerKind::Reorder && !forced {
             self.set_timer(TimerKind::Retransmit, self.path.rtt.rto);
         }
         Some(outgoing)

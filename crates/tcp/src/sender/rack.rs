@@ -147,7 +147,7 @@ impl Sender {
         self.path.rack.advanced = false;
         let Some(wait_us) = self.detect_loss() else { return false };
         let jiffies = self.clock.jiffies_in(wait_us) + TIMEOUT_MIN;
-        self.set_timer(TimerKind::Reorder, jiffies.min(self.path.rtt.rto));
+        self.set_timer_unpaced(TimerKind::Reorder, jiffies.min(self.path.rtt.rto));
         true
     }
 

@@ -30,7 +30,7 @@ impl Sender {
         self.retransmits += 1;
         self.path.rtt.back_off(&self.clock);
         self.rto_retransmission = true;
-        self.set_timer(TimerKind::Retransmit, self.path.rtt.rto);
+        self.set_timer_unpaced(TimerKind::Retransmit, self.path.rtt.rto);
     }
 
     /// RFC 5681, section 3.1, with the reduction made once a window of data.

@@ -41,8 +41,15 @@ impl Sender {
         let mut jiffies = jiffies;
         if self.path.window.is_paced {
             let held = self.path.pacing.departure.saturating_since(self.clock.now);
-            jiffies += self.clock.jiffies_in(held.as_us());
+            jiffies += self.clock.whole_jiffies_in(held);
         }
+        self.set_timer_unpaced(kind, jiffies);
+    }
+
+    /// Sets the timer to `jiffies` from now, whatever pacing holds back: what Linux does when it waits for
+    /// reordering, after a timeout and when nothing could be sent.
+    #[inline]
+    pub(crate) fn set_timer_unpaced(&mut self, kind: TimerKind, jiffies: u64) {
         self.timer = Timer { kind, at: self.clock.expiry(jiffies.min(self.path.rtt.rto_max())) };
     }
 

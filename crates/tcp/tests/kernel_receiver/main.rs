@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use daybreak_tcp::config::Config;
-use daybreak_tcp::receiver::{Negotiated, Receiver, SenderTiming};
+use daybreak_tcp::receiver::{Negotiated, Receiver, SenderProgress, SenderTiming};
 use daybreak_tcp::{Flags, Segment};
 use daybreak_units::{Duration, Instant};
 
@@ -86,7 +86,8 @@ impl Replay {
             self.receiver.established(now);
             self.timing = SenderTiming { srtt: now - sent, rto: now - sent + Duration::from_ms(200) };
         }
-        if self.receiver.accept(now, segment) {
+        let progress = || SenderProgress { una: segment.ack, window: segment.window, rto: self.timing.rto };
+        if self.receiver.accept(now, segment, progress) {
             self.receiver.on_data(now, segment, self.timing);
         }
         self.send(now);
