@@ -37,6 +37,15 @@ def run(
     Returns the columns by table, and the totals of the run.
     """
 
+def replay(
+    plan: str, flow: int, sent: dict[str, np.ndarray[Any, Any]], heard: dict[str, np.ndarray[Any, Any]]
+) -> tuple[dict[str, np.ndarray[Any, Any]], dict[str, int]]:
+    """Feeds what a sender has heard into the model's sender of a flow, and compares what both have sent.
+
+    `sent` and `heard` are columns by name, each of one array of 64-bit numbers. Returns the columns of what the model
+    has sent, and how far it is the same.
+    """
+
 def benchmarks() -> list[tuple[str, str]]:
     """Every benchmark: its name and a line about it."""
 

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from daybreak.agreement import agree, fidelity, result
+from daybreak.agreement import agree, fidelity, result, segments
 from daybreak.agreement.compare import PASS
 from daybreak.engines import ENGINES, run_many
 from daybreak.errors import EngineError, Interrupted, OutputError, ScenarioError
@@ -105,9 +105,9 @@ def test_a_page_is_filled_between_its_marks(suite: Path, tmp_path: Path) -> None
 
 
 def test_the_documented_numbers_are_those_of_the_result() -> None:
-    page, source = ROOT / "docs/fidelity.md", ROOT / "docs/fidelity/agreement.json"
-    text = page.read_text()
-    assert fidelity.fill(text, result.read(source)) == text
+    text, source = (ROOT / "docs/fidelity.md").read_text(), ROOT / "docs/fidelity"
+    assert fidelity.fill(text, result.read(source / "agreement.json")) == text
+    assert fidelity.fill(text, segments.read(source / "segments.json"), "segments") == text
 
 
 def kernel_is_there() -> bool:

@@ -2,7 +2,7 @@
 //!
 //! [`run`] runs a plan to its end. [`Simulation`] does the same in steps, so that a caller can show
 //! progress or give up, and can capture packets. The same plan gives byte-identical records on every
-//! machine and from any number of threads, one run a thread.
+//! machine and from any number of threads, one run a thread. [`replay`] feeds a captured conversation to a sender.
 
 mod alarm;
 pub mod benchmarks;
@@ -12,6 +12,7 @@ mod lookahead;
 mod metrics_cache;
 pub mod plan;
 pub mod recorder;
+pub mod replay;
 mod schedule;
 mod simulation;
 mod validate;

@@ -5,6 +5,7 @@ mod errors;
 mod plan;
 mod random;
 mod registries;
+mod replay;
 mod run;
 mod tables;
 
@@ -19,6 +20,8 @@ mod _native {
     use super::random::Stream;
     #[pymodule_export]
     use super::registries::{queues, variants};
+    #[pymodule_export]
+    use super::replay::replay;
     #[pymodule_export]
     use super::run::{benchmarks, run, run_benchmark};
 }

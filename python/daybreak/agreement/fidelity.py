@@ -2,8 +2,8 @@
 
     python -m daybreak.agreement.fidelity docs/fidelity/agreement.json docs/fidelity.md
 
-What stands between the marks "<!-- agreement: NAME -->" and "<!-- end -->" is replaced. The figure is drawn anew beside
-the result.
+What stands between the marks "<!-- agreement: NAME -->" and "<!-- end -->" is replaced; marks "segments: NAME" take the
+numbers of segments.json beside the result. The figure is drawn anew there.
 """
 
 from __future__ import annotations
@@ -15,29 +15,32 @@ from pathlib import Path
 
 from daybreak.errors import OutputError
 
-from . import page, plots, result
+from . import page, plots, result, segments
+from .causes import cause_of, load
 from .result import Document
 
 FIGURE = "fct.svg"
-_MARKED = re.compile(r"(<!-- agreement: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
-def fill(text: str, found: Document) -> str:
-    """The page with its tables made of `found`. Raises OutputError if it marks a table that there is not."""
+def fill(text: str, found: Document, source: str = "agreement") -> str:
+    """The page with the tables of a source made of `found`. Raises OutputError if it marks an unknown table."""
+    tables = SOURCES[source]
 
     def replace(match: re.Match[str]) -> str:
-        if match[2] not in TABLES:
-            raise OutputError(f'the page marks "{match[2]}": expected one of {", ".join(TABLES)}')
-        return match[1] + TABLES[match[2]](found) + match[3]
+        if match[2] not in tables:
+            raise OutputError(f'the page marks "{match[2]}": expected one of {", ".join(tables)}')
+        return match[1] + tables[match[2]](found) + match[3]
 
-    return _MARKED.sub(replace, text)
+    return re.sub(rf"(<!-- {source}: (\w+) -->\n).*?(<!-- end -->)", replace, text, flags=re.DOTALL)
 
 
 def main(arguments: Sequence[str]) -> None:
     """Fills a page and draws its figure."""
     source, target = map(Path, arguments)
     found = result.read(source)
-    target.write_text(fill(target.read_text(encoding="utf-8"), found), encoding="utf-8")
+    text = fill(target.read_text(encoding="utf-8"), found)
+    replayed = segments.read(source.with_name(segments.RESULT))
+    target.write_text(fill(text, replayed, "segments"), encoding="utf-8")
     plots.save_svg(plots.differences(found["rows"]), source.with_name(FIGURE))
 
 
@@ -74,6 +77,35 @@ def _families(found: Document) -> str:
     return _table(("family", "what", "scenarios"), lines)
 
 
+def _replayed(found: Document) -> str:
+    retransmissions = found["retransmissions"]
+    engines = f"Kernel engine `{found['programs']['kernel']}`, simulator `{found['programs']['simulated']}`."
+    return f"{engines} {segments.sentence(found)} The kernel's flows retransmitted {retransmissions} segments.\n"
+
+
+def _variants(found: Document) -> str:
+    lines: list[tuple[str, ...]] = []
+    for variant in sorted({flow["variant"] for flow in found["flows"]}):
+        mine = [flow for flow in found["flows"] if flow["variant"] == variant]
+        same = [flow for flow in mine if flow["is_identical"]]
+        counts = [sum(flow[name] for flow in same) for name in ("segments", "retransmissions", "other_push")]
+        lines.append((variant, str(len(mine)), str(len(same)), *map(str, counts)))
+    columns = ("variant", "flows", "identical", "their segments", "of these retransmissions", "with another PSH flag")
+    return _table(columns, lines)
+
+
+def _parted(found: Document) -> str:
+    lines = [
+        (
+            flow["scenario"], flow["flow"], str(flow["segments"]), str(flow["same"]),
+            cause_of(load(), flow["scenario"], "segments"),
+        )
+        for flow in found["flows"]
+        if not flow["is_identical"]
+    ]  # fmt: skip
+    return _table(("scenario", "flow", "segments", "the same from the first", "cause"), lines)
+
+
 def _table(columns: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
     rows = [columns, ["---"] * len(columns), *lines]
     return "".join(f"| {' | '.join(cell.replace('|', '/') for cell in row)} |\n" for row in rows)
@@ -82,7 +114,9 @@ def _table(columns: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
 TABLES: dict[str, Callable[[Document], str]] = {
     "about": _about, "targets": _targets, "metrics": _metrics, "worst": _worst, "families": _families,
 }  # fmt: skip
-"""Every table that a page may mark."""
+"""Every table that a page may make of agreement.json."""
+SOURCES = {"agreement": TABLES, "segments": {"about": _replayed, "variants": _variants, "parted": _parted}}
+"""The same by the result that a table is made of."""
 
 if __name__ == "__main__":
     main(sys.argv[1:])

@@ -22,6 +22,10 @@ def agree(
     quick: Annotated[bool, typer.Option("--quick/--full", help="The quick subset, or all scenarios.")] = False,
     runs: Annotated[int | None, typer.Option(help="Runs of each scenario; 3 or 8 if not given.", min=1)] = None,
     only: Annotated[str | None, typer.Option(help="Only scenarios whose name fits this pattern.")] = None,
+    segments: Annotated[
+        bool,
+        typer.Option("--segments", help="Compare every segment: the model hears the ACKs that the kernel heard."),
+    ] = False,
     strict: Annotated[bool, typer.Option("--strict", help="End with 1 if a target is missed.")] = False,
     workers: Annotated[int | None, typer.Option(help="Runs side by side; one a processor if not given.", min=1)] = None,
     out_: Annotated[Path, typer.Option("-o", "--out", help="Folder for the results.")] = Path("results/agreement"),
@@ -29,8 +33,12 @@ def agree(
 ) -> None:
     """Run a suite on the real kernel and on the simulator, and say how far they are apart.
 
-    Writes agreement.json and index.html. Finished runs are kept, so the command goes on where it was stopped.
+    Writes agreement.json and index.html. Finished runs are kept, so the command goes on where it was stopped. With
+    --segments, each scenario runs once on the kernel, and segments.json says how far the model sends the same segments.
     """
+    if segments:
+        _segments(suite, quick=quick, runs=runs, only=only, strict=strict, workers=workers, out_=out_, as_json=as_json)
+        return
     from daybreak import agreement
     from daybreak.agreement import page
 
@@ -48,4 +56,25 @@ def agree(
         print_table(columns, [page.worst_line(row) for row in found.result["worst"]])
         out.print(f"agreement.json and index.html are in {out_}", highlight=False)
     if strict and not found.is_reached:
+        raise typer.Exit(1)
+
+
+def _segments(
+    suite: Path | None, *, quick: bool, runs: int | None, only: str | None, strict: bool, workers: int | None,
+    out_: Path, as_json: bool,
+) -> None:  # fmt: skip
+    from daybreak.agreement import segments
+    from daybreak.agreement.compare import PASS
+    from daybreak.errors import ScenarioError
+
+    if runs not in (None, 1):
+        raise ScenarioError(f"--runs {runs}: with --segments a scenario runs once")
+    with progress_bar("replaying", shown=not as_json) as progress:
+        found = segments.replay(suite, quick=quick, only=only, out=out_, workers=workers, progress=progress)
+    if as_json:
+        print_json(found)
+    else:
+        print_table(segments.COLUMNS, segments.by_scenario(found), numeric=segments.COLUMNS[1:4])
+        out.print(f"{segments.sentence(found)}\n{segments.RESULT} is in {out_}", highlight=False)
+    if strict and found["verdict"] != PASS:
         raise typer.Exit(1)

@@ -1,0 +1,307 @@
+//! Feeds the ACKs that another sender has heard into ours, and compares what both have sent.
+//!
+//! In a run of a whole scenario two senders part at the first difference, and the network enlarges
+//! it. Here ours hears exactly what the other heard, at the same times, so every segment that differs
+//! is a decision of TCP that differs. What was heard is captured at the start of the last link of the
+//! ACKs' path; that link has no jitter and no loss, so the time of arrival is known.
+//!
+//! The sender must have its NIC for itself: when a packet leaves it is what TCP small queues wait for.
+
+use std::collections::VecDeque;
+
+use daybreak_tcp::connection::Connection;
+use daybreak_tcp::{Flags, Segment, congestion};
+use daybreak_units::{ByteTime, Duration, Instant, Rate};
+
+use crate::error::EngineError;
+use crate::plan::{Flow, Plan, Step};
+use crate::wire::IP_HEADER;
+use crate::{validate, wiring};
+
+/// Rules that draw random numbers are tried with so many seeds, and the one that goes furthest counts:
+/// what the other sender has drawn is not known.
+pub const RULE_SEEDS: u64 = 64;
+
+/// A segment of a capture. Sequence numbers are counted from the SYN, windows are in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Captured {
+    /// When it started on its link.
+    pub at: Instant,
+    /// What it says.
+    pub segment: Segment,
+}
+
+/// What a sender has said and heard, each in the order of time.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Dialogue {
+    /// Captured at the start of the first link of the data's path; a SYN is the first.
+    pub sent: Vec<Captured>,
+    /// Captured at the start of the last link of the ACKs' path.
+    pub heard: Vec<Captured>,
+}
+
+/// A segment with payload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sent {
+    /// When TCP handed it to the NIC.
+    pub at: Instant,
+    /// First byte, counted from the SYN.
+    pub seq: u64,
+    /// Payload bytes.
+    pub len: u32,
+    /// It has the PSH flag.
+    pub is_pushed: bool,
+    /// Some of it was sent before.
+    pub is_retransmission: bool,
+}
+
+/// What our sender has made of the ACKs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Replayed {
+    /// Its segments with payload, in the order in which they were sent.
+    pub sent: Vec<Sent>,
+    /// So many of them, from the first, have the sequence number and length of the other's.
+    pub same: usize,
+    /// Of these, how many differ in PSH.
+    pub other_push: usize,
+    /// Segments with payload that the other has sent.
+    pub theirs: usize,
+    /// How many of those have been sent before.
+    pub their_retransmissions: usize,
+}
+
+impl Replayed {
+    /// Both have sent the same segments in the same order, and no other.
+    pub fn is_identical(&self) -> bool {
+        self.same == self.theirs && self.same == self.sent.len()
+    }
+}
+
+/// Replays a flow of the plan: its client, with the plan's stack and rule, hears what `dialogue` says.
+///
+/// # Errors
+/// When the plan is not sound or has no such flow, when one of its two links is not what the module
+/// asks for, or when the dialogue does not start with a SYN. The error names the field.
+pub fn replay(plan: &Plan, flow: usize, dialogue: &Dialogue) -> Result<Replayed, EngineError> {
+    validate::validate(plan)?;
+    let Some(entry) = plan.flows.get(flow) else {
+        return Err(refused("flow", flow, format!("the plan has only {} flows", plan.flows.len())));
+    };
+    let nic = Nic::of(plan, flow, entry)?;
+    let way = LastLink::of(plan, flow, entry)?;
+    let Some(opening) = dialogue.sent.first().filter(|first| first.segment.flags.contains(Flags::SYN)) else {
+        let first = dialogue.sent.first().map_or("nothing".to_owned(), |first| format!("{:?}", first.segment.flags));
+        return Err(refused("dialogue.sent[0]", first, "a sender's capture starts with its SYN".into()));
+    };
+    let theirs = with_payload(&dialogue.sent);
+    let mut best = Replayed::default();
+    for seed in 0..RULE_SEEDS {
+        let mut sender = Sender::new(plan, entry, seed, nic.clone());
+        sender.open(opening.at, entry.bytes);
+        // The other's timestamps start anywhere: both clocks show the same when the SYN is sent.
+        let offset = opening.segment.ts_val.wrapping_sub(sender.timestamp(opening.at));
+        for heard in &dialogue.heard {
+            let mut segment = heard.segment;
+            segment.ts_ecr = segment.ts_ecr.wrapping_sub(offset);
+            sender.hear(heard.at + way.time_for(&segment), &segment);
+        }
+        let found = compared(with_payload(&sender.sent), &theirs);
+        if seed == 0 || found.same > best.same || found.is_identical() {
+            best = found;
+        }
+        if best.is_identical() {
+            break;
+        }
+    }
+    Ok(best)
+}
+
+/// Our sender and its NIC.
+struct Sender {
+    connection: Connection,
+    config: daybreak_tcp::config::Config,
+    nic: Nic,
+    sent: Vec<Captured>,
+}
+
+impl Sender {
+    fn new(plan: &Plan, flow: &Flow, seed: u64, nic: Nic) -> Self {
+        let config = wiring::stack(&plan.stacks[flow.src_stack as usize]);
+        let rule = (congestion::find(&flow.variant).expect("the plan was validated").new)(seed);
+        let connection = Connection::client(config.clone(), rule);
+        Self { connection, config, nic, sent: Vec::new() }
+    }
+
+    fn timestamp(&self, at: Instant) -> u32 {
+        self.config.timestamp(at)
+    }
+
+    fn open(&mut self, at: Instant, bytes: u64) {
+        self.connection.open(at);
+        if bytes == 0 {
+            self.connection.write(at, u64::MAX);
+        } else {
+            self.connection.write(at, bytes);
+            self.connection.close(at);
+        }
+        self.transmit(at);
+    }
+
+    /// Everything that is due before the segment, then the segment.
+    fn hear(&mut self, at: Instant, segment: &Segment) {
+        loop {
+            let (timer, freed) = (self.connection.poll_timeout(), self.nic.next_start());
+            let now = timer.min(freed);
+            // At one time, what arrives comes before what is due.
+            if now >= at {
+                break;
+            }
+            if timer <= freed {
+                self.connection.on_timeout(now);
+            }
+            self.transmit(now);
+        }
+        self.connection.on_segment(at, segment);
+        self.transmit(at);
+    }
+
+    fn transmit(&mut self, now: Instant) {
+        loop {
+            while let Some(segment) = self.connection.poll_transmit(now) {
+                self.nic.send(now, IP_HEADER + segment.header_len() + segment.len);
+                if segment.len > 0 {
+                    self.sent.push(Captured { at: now, segment });
+                }
+            }
+            let mut is_freed = false;
+            while let Some(bytes) = self.nic.started(now) {
+                self.connection.on_nic_freed(now, bytes);
+                is_freed = true;
+            }
+            if !is_freed {
+                break;
+            }
+        }
+    }
+}
+
+/// The queue and the serialiser of the sender's first link.
+#[derive(Clone)]
+struct Nic {
+    byte_time: ByteTime,
+    framing: u32,
+    /// When it has sent everything.
+    free: Instant,
+    /// When each packet's transmission starts, and its IP length.
+    waiting: VecDeque<(Instant, u32)>,
+}
+
+impl Nic {
+    fn of(plan: &Plan, index: usize, flow: &Flow) -> Result<Self, EngineError> {
+        if let Some(other) = (0..plan.flows.len()).find(|&other| other != index && plan.flows[other].src == flow.src) {
+            let problem = format!("flows[{other}] starts there as well, and a replay needs the NIC for itself");
+            return Err(refused(&format!("flows[{index}].src"), flow.src, problem));
+        }
+        let link = only_link(plan, &format!("flows[{index}].data_path[0]"), flow.data_path.first())?;
+        let link = &plan.links[link];
+        Ok(Self {
+            byte_time: ByteTime::new(Rate::from_bps(link.rate_bps)),
+            framing: link.framing_bytes,
+            free: Instant::ZERO,
+            waiting: VecDeque::new(),
+        })
+    }
+
+    fn send(&mut self, now: Instant, bytes: u32) {
+        let start = now.max(self.free);
+        self.free = start + self.byte_time.of(bytes + self.framing);
+        self.waiting.push_back((start, bytes));
+    }
+
+    fn next_start(&self) -> Instant {
+        self.waiting.front().map_or(Instant::NEVER, |&(start, _)| start)
+    }
+
+    /// The next packet whose transmission has started.
+    fn started(&mut self, now: Instant) -> Option<u32> {
+        if self.next_start() > now {
+            return None;
+        }
+        self.waiting.pop_front().map(|(_, bytes)| bytes)
+    }
+}
+
+/// The link that brings the ACKs to the sender.
+struct LastLink {
+    byte_time: ByteTime,
+    framing: u32,
+    delay: Duration,
+}
+
+impl LastLink {
+    fn of(plan: &Plan, index: usize, flow: &Flow) -> Result<Self, EngineError> {
+        let number = only_link(plan, &format!("flows[{index}].ack_path"), flow.ack_path.last())?;
+        let link = &plan.links[number];
+        let arrival = "the time of arrival of what is captured there must be known, so it must be 0";
+        if link.jitter_ps != 0 {
+            return Err(refused(&format!("links[{number}].jitter_ps"), link.jitter_ps, arrival.into()));
+        }
+        if link.loss_ppb != 0 {
+            return Err(refused(&format!("links[{number}].loss_ppb"), link.loss_ppb, arrival.into()));
+        }
+        Ok(Self {
+            byte_time: ByteTime::new(Rate::from_bps(link.rate_bps)),
+            framing: link.framing_bytes,
+            delay: Duration::from_ps(link.delay_ps),
+        })
+    }
+
+    fn time_for(&self, segment: &Segment) -> Duration {
+        self.byte_time.of(IP_HEADER + segment.header_len() + segment.len + self.framing) + self.delay
+    }
+}
+
+/// The link that serves the queue of a step.
+fn only_link(plan: &Plan, field: &str, step: Option<&Step>) -> Result<usize, EngineError> {
+    let problem = "a replay needs one queue there that one link serves";
+    match step {
+        Some(&Step::Queue(queue)) => match plan.queues[queue as usize].served_by[..] {
+            [link] => Ok(link as usize),
+            _ => Err(refused(field, format!("queue {queue}"), problem.into())),
+        },
+        Some(&Step::Branch(branch)) => Err(refused(field, format!("branch {branch}"), problem.into())),
+        None => Err(refused(field, "empty", problem.into())),
+    }
+}
+
+fn with_payload(sent: &[Captured]) -> Vec<Sent> {
+    let mut highest = 0;
+    let mut found = Vec::new();
+    for Captured { at, segment } in sent.iter().filter(|captured| captured.segment.len > 0) {
+        found.push(Sent {
+            at: *at,
+            seq: segment.seq,
+            len: segment.len,
+            is_pushed: segment.flags.contains(Flags::PSH),
+            is_retransmission: segment.seq < highest,
+        });
+        highest = highest.max(segment.seq + u64::from(segment.len));
+    }
+    found
+}
+
+fn compared(ours: Vec<Sent>, theirs: &[Sent]) -> Replayed {
+    let both = || ours.iter().zip(theirs);
+    let same = both().take_while(|(ours, theirs)| (ours.seq, ours.len) == (theirs.seq, theirs.len)).count();
+    Replayed {
+        same,
+        other_push: both().take(same).filter(|(ours, theirs)| ours.is_pushed != theirs.is_pushed).count(),
+        theirs: theirs.len(),
+        their_retransmissions: theirs.iter().filter(|sent| sent.is_retransmission).count(),
+        sent: ours,
+    }
+}
+
+fn refused(field: &str, value: impl ToString, problem: String) -> EngineError {
+    EngineError::Plan { field: field.to_owned(), value: value.to_string(), problem }
+}

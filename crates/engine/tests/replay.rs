@@ -1,0 +1,135 @@
+//! Our sender, which hears what a Linux 6.1 sender heard, sends what that one sent.
+//!
+//! `tests/replay` has the plan of a run and what one of its senders said and heard, as
+//! `python -m daybreak.agreement.segment_log` has written them.
+
+use daybreak_engine::replay::{Captured, Dialogue, replay};
+use daybreak_engine::{EngineError, Plan};
+use daybreak_tcp::{Flags, SackBlock, Segment, SynOptions};
+use daybreak_units::{Duration, Instant};
+
+/// Two moves to and fro between an empty path and one that another flow fills.
+const FLOW: usize = 1;
+
+fn plan() -> Plan {
+    serde_json::from_str(include_str!("replay/migration-cubic+cubic-night0.json")).unwrap()
+}
+
+fn dialogue() -> Dialogue {
+    let mut dialogue = Dialogue::default();
+    let log = include_str!("replay/migration-cubic+cubic-night0.csv");
+    for line in log.lines().skip(1) {
+        let (direction, numbers) = line.split_once(',').unwrap();
+        let numbers: Vec<u64> = numbers.split(',').map(|number| number.parse().unwrap()).collect();
+        let [time_ns, seq, ack, len, window, ts_val, ts_ecr, flags, mss, scale, permitted, ref edges @ ..] =
+            numbers[..]
+        else {
+            panic!("\"{line}\" is too short")
+        };
+        let flags = Flags(flags as u8);
+        let mut segment = Segment {
+            seq,
+            ack,
+            len: len as u32,
+            window: window as u32,
+            ts_val: ts_val as u32,
+            ts_ecr: ts_ecr as u32,
+            flags,
+            ..Segment::default()
+        };
+        if flags.contains(Flags::SYN) {
+            segment.syn = SynOptions {
+                mss: mss as u16,
+                window_scale_plus_one: scale as u8,
+                sack_permitted: permitted == 1,
+                timestamps: ts_val != 0,
+            };
+        }
+        for edge in edges.chunks(2).filter(|edge| edge[0] != edge[1]) {
+            segment.sack[usize::from(segment.sack_count)] = SackBlock { start: edge[0], end: edge[1] };
+            segment.sack_count += 1;
+        }
+        let side = if direction == "sent" { &mut dialogue.sent } else { &mut dialogue.heard };
+        side.push(Captured { at: Instant::from_ps(time_ns * 1_000), segment });
+    }
+    dialogue
+}
+
+#[test]
+fn the_model_sends_what_the_kernel_sent() {
+    let found = replay(&plan(), FLOW, &dialogue()).unwrap();
+    assert_eq!((found.theirs, found.their_retransmissions), (1_323, 2));
+    // One segment differs in PSH, which neither end looks at; why is not known.
+    assert_eq!((found.same, found.other_push), (found.theirs, 1));
+    // The log ends while ACKs are on their way to the sender.
+    let (logged, later) = found.sent.split_at(found.theirs);
+    assert!(later.iter().all(|sent| sent.at.as_ns() >= 12_000_000), "{later:?}");
+    assert_eq!(logged.iter().filter(|sent| sent.is_retransmission).count(), found.their_retransmissions);
+}
+
+#[test]
+fn what_is_not_heard_makes_a_difference() {
+    let mut dialogue = dialogue();
+    for heard in &mut dialogue.heard {
+        heard.segment.sack_count = 0;
+    }
+    let found = replay(&plan(), FLOW, &dialogue).unwrap();
+    assert!((10..found.theirs).contains(&found.same), "the same up to {}", found.same);
+}
+
+#[test]
+fn one_segment_that_the_other_did_not_send_is_a_difference() {
+    let mut dialogue = dialogue();
+    let gone = dialogue.sent.iter().rposition(|sent| sent.segment.len > 0).unwrap() - 7;
+    dialogue.sent.remove(gone);
+    let before = dialogue.sent[..gone].iter().filter(|sent| sent.segment.len > 0).count();
+    let found = replay(&plan(), FLOW, &dialogue).unwrap();
+    assert_eq!(found.same, before);
+}
+
+#[test]
+fn clocks_may_differ() {
+    // The kernel draws the start of its timestamps; what it is does not matter.
+    let mut dialogue = dialogue();
+    for Captured { segment, .. } in &mut dialogue.sent {
+        segment.ts_val = segment.ts_val.wrapping_add(0xC000_0000);
+    }
+    for Captured { segment, .. } in dialogue.heard.iter_mut() {
+        segment.ts_ecr = segment.ts_ecr.wrapping_add(0xC000_0000);
+    }
+    assert_eq!(replay(&plan(), FLOW, &dialogue).unwrap(), replay(&plan(), FLOW, &self::dialogue()).unwrap());
+}
+
+#[test]
+fn what_cannot_be_replayed_is_refused() {
+    let refusal = |change: fn(&mut Plan, &mut Dialogue)| {
+        let (mut plan, mut dialogue) = (plan(), dialogue());
+        change(&mut plan, &mut dialogue);
+        match replay(&plan, FLOW, &dialogue) {
+            Err(error @ EngineError::Plan { .. }) => error.to_string(),
+            other => panic!("{other:?}"),
+        }
+    };
+    let jitter = refusal(|plan, _| plan.links.iter_mut().for_each(|link| link.jitter_ps = 5));
+    assert!(jitter.contains(".jitter_ps is 5: the time of arrival"), "{jitter}");
+    let loss = refusal(|plan, _| plan.links.iter_mut().for_each(|link| link.loss_ppb = 7));
+    assert!(loss.contains(".loss_ppb is 7: the time of arrival"), "{loss}");
+    let opening = refusal(|_, dialogue| dialogue.sent.truncate(0));
+    assert!(opening.starts_with("dialogue.sent[0] is nothing: "), "{opening}");
+    let flow = replay(&plan(), 2, &dialogue()).unwrap_err().to_string();
+    assert_eq!(flow, "flow is 2: the plan has only 2 flows");
+}
+
+#[test]
+fn a_segment_is_heard_when_its_last_bit_has_arrived() {
+    let (mut plan, dialogue) = (plan(), dialogue());
+    let found = replay(&plan, FLOW, &dialogue).unwrap();
+    let last = plan.flows[FLOW].ack_path.last().copied();
+    let Some(daybreak_engine::plan::Step::Queue(queue)) = last else { panic!("{last:?}") };
+    let link = plan.queues[queue as usize].served_by[0] as usize;
+    let answer = dialogue.heard[0].at + Duration::from_ps(plan.links[link].delay_ps);
+    assert!(found.sent[0].at > answer && found.sent[0].at < answer + Duration::from_us(1));
+    plan.links[link].delay_ps += 5_000_000;
+    let later = replay(&plan, FLOW, &dialogue).unwrap();
+    assert_eq!(later.sent[0].at, found.sent[0].at + Duration::from_us(5));
+}

@@ -1,0 +1,103 @@
+//! Replays the ACKs of a capture, given as columns.
+
+use daybreak_engine::replay::{Captured, Dialogue, Replayed, Sent, replay as replay_flow};
+use daybreak_tcp::{Flags, SackBlock, Segment, SynOptions};
+use daybreak_units::Instant;
+use numpy::{IntoPyArray, PyReadonlyArray1};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::errors::{PlanError, engine_error};
+use crate::plan::parse;
+
+/// Feeds what a sender has heard into the model's sender of a flow, and compares what both have sent.
+///
+/// `sent` and `heard` are columns by name, each of one array of 64-bit numbers. Returns the columns of what the model
+/// has sent, and how far it is the same.
+#[pyfunction]
+pub fn replay<'py>(
+    py: Python<'py>,
+    plan: &str,
+    flow: usize,
+    sent: &Bound<'py, PyDict>,
+    heard: &Bound<'py, PyDict>,
+) -> PyResult<(Bound<'py, PyDict>, Bound<'py, PyDict>)> {
+    let plan = parse(plan)?;
+    let dialogue = Dialogue { sent: segments("sent", sent)?, heard: segments("heard", heard)? };
+    let found = py.detach(|| replay_flow(&plan, flow, &dialogue)).map_err(engine_error)?;
+    Ok((columns(py, &found)?, summary(py, &found)?))
+}
+
+fn columns<'py>(py: Python<'py>, found: &Replayed) -> PyResult<Bound<'py, PyDict>> {
+    let columns = PyDict::new(py);
+    let of = |value: fn(&Sent) -> u64| found.sent.iter().map(value).collect::<Vec<u64>>().into_pyarray(py);
+    columns.set_item("time_ns", of(|sent| sent.at.as_ns()))?;
+    columns.set_item("seq", of(|sent| sent.seq))?;
+    columns.set_item("len", of(|sent| sent.len.into()))?;
+    columns.set_item("is_pushed", of(|sent| sent.is_pushed.into()))?;
+    columns.set_item("is_retransmission", of(|sent| sent.is_retransmission.into()))?;
+    Ok(columns)
+}
+
+fn summary<'py>(py: Python<'py>, found: &Replayed) -> PyResult<Bound<'py, PyDict>> {
+    let summary = PyDict::new(py);
+    summary.set_item("segments", found.theirs)?;
+    summary.set_item("retransmissions", found.their_retransmissions)?;
+    summary.set_item("same", found.same)?;
+    summary.set_item("other_push", found.other_push)?;
+    summary.set_item("is_identical", found.is_identical())?;
+    Ok(summary)
+}
+
+fn segments(name: &str, columns: &Bound<'_, PyDict>) -> PyResult<Vec<Captured>> {
+    let length = column(name, columns, "time_ns")?.len()?;
+    let of = |key: &str| -> PyResult<Vec<u64>> {
+        let values = column(name, columns, key)?.as_array().to_vec();
+        if values.len() == length {
+            return Ok(values);
+        }
+        let count = values.len();
+        Err(PlanError::new_err(format!("{name}[\"{key}\"] has {count} numbers: expected {length}, as in \"time_ns\"")))
+    };
+    let [time, seq, ack, len, window] = [of("time_ns")?, of("seq")?, of("ack")?, of("len")?, of("window")?];
+    let [val, ecr, flags] = [of("ts_val")?, of("ts_ecr")?, of("flags")?];
+    let [mss, scale, permitted] = [of("mss")?, of("window_scale_plus_one")?, of("sack_permitted")?];
+    let sacks: Vec<[Vec<u64>; 2]> = (0..4)
+        .map(|i| Ok([of(&format!("sack_start_{i}"))?, of(&format!("sack_end_{i}"))?]))
+        .collect::<PyResult<_>>()?;
+    let one = |i: usize| {
+        let flags = Flags(flags[i] as u8);
+        let mut segment = Segment {
+            seq: seq[i],
+            ack: ack[i],
+            len: len[i] as u32,
+            window: window[i] as u32,
+            ts_val: val[i] as u32,
+            ts_ecr: ecr[i] as u32,
+            flags,
+            ..Segment::default()
+        };
+        if flags.contains(Flags::SYN) {
+            segment.syn = SynOptions {
+                mss: mss[i] as u16,
+                window_scale_plus_one: scale[i] as u8,
+                sack_permitted: permitted[i] != 0,
+                timestamps: val[i] != 0,
+            };
+        }
+        // A block that is not there is empty.
+        for [start, end] in sacks.iter().filter(|[start, end]| start[i] != end[i]) {
+            segment.sack[usize::from(segment.sack_count)] = SackBlock { start: start[i], end: end[i] };
+            segment.sack_count += 1;
+        }
+        Captured { at: Instant::from_ps(time[i] * 1_000), segment }
+    };
+    Ok((0..length).map(one).collect())
+}
+
+fn column<'py>(name: &str, columns: &Bound<'py, PyDict>, key: &str) -> PyResult<PyReadonlyArray1<'py, u64>> {
+    let Some(values) = columns.get_item(key)? else {
+        return Err(PlanError::new_err(format!("{name} has no column \"{key}\"")));
+    };
+    values.extract().map_err(|_| PlanError::new_err(format!("{name}[\"{key}\"] is not an array of uint64")))
+}

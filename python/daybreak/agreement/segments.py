@@ -1,0 +1,198 @@
+"""Segment by segment: feeds the model's sender the ACKs that a sender on the real kernel has heard.
+
+In a comparison of whole runs the engines part at the first difference, and the network makes it larger. Here the model
+hears exactly what the kernel heard, at the same nanoseconds, so what differs is a decision of its TCP: it has to send
+the kernel's segments, in the kernel's order, and no other.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from daybreak import _native
+from daybreak.engines import run_many
+from daybreak.errors import EngineError, OutputError
+from daybreak.runs import Run
+from daybreak.scenario import Scenario
+from daybreak.scenario.lowering import lower
+
+from . import conversations, result, scenarios, suite
+from .agree import KERNEL, MODEL, Progress, RunMany, kernel_program, simulator_program
+from .compare import MISS, PASS
+from .result import Document
+from .suite import Case
+
+RESULT = "segments.json"
+COLUMNS = ("scenario", "identical flows", "segments", "retransmissions", "verdict")
+"""Of `by_scenario`."""
+LEAST_IDENTICAL = 0.85
+"""Part of the flows of the whole suite that must be identical. Every flow of the quick subset must be."""
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """One flow of a scenario."""
+
+    scenario: str
+    flow: str
+    variant: str
+    segments: int
+    """Segments with payload that the kernel has sent."""
+    retransmissions: int
+    """Those of them that it had sent before."""
+    same: int
+    """Segments up to the first that the model has not sent, or not in this place, or of another length."""
+    other_push: int
+    """Those of them whose PSH flag differs."""
+    model: int
+    """Segments with payload that the model has sent."""
+
+    @property
+    def is_identical(self) -> bool:
+        """Whether both have sent the same segments and no other."""
+        return self.same == self.segments == self.model
+
+
+def replay(
+    path: str | Path | None = None,
+    *,
+    quick: bool = False,
+    only: str | None = None,
+    seed: int = 1,
+    out: str | Path = "results/agreement",
+    workers: int | None = None,
+    progress: Progress | None = None,
+    engine: str = KERNEL,
+    many: RunMany = run_many,
+) -> Document:
+    """Replays the scenarios of the suite in `path`, or of the one that comes with Daybreak; writes segments.json.
+
+    `quick` takes the quick subset, `only` the scenarios whose name fits a pattern. `engine` and `many` replace the
+    kernel, for tests. Raises ScenarioError, EngineError, OutputError, Interrupted.
+    """
+    cases = suite.chosen(suite.load(path), quick=quick, only=only)
+    by_name = {case.name: case for case in cases}
+    done = many(
+        [(captured(case), seed) for case in cases],
+        engine=engine,
+        workers=workers,
+        progress=_told(progress, engine),
+        reduce=lambda run: list(flows(by_name[run.manifest["name"]], run)),
+    )
+    programs = {MODEL: simulator_program()} | ({KERNEL: kernel_program()} if engine == KERNEL else {})
+    found = document([flow for flows in done for flow in flows], programs=programs, seed=seed, quick=quick)
+    result.write(found, Path(out) / RESULT)
+    return found
+
+
+def captured(case: Case) -> Scenario:
+    """The scenario with both directions of every sender's link captured.
+
+    The jitter, which keeps senders apart, is left on the way out only: so what is captured on the way back tells when
+    it arrives.
+    """
+    document = scenarios.scenario(case).document()
+    links: list[dict[str, Any]] = []
+    capture: list[str] = []
+    for link in document["links"]:
+        if not link["from"].startswith("sender"):
+            links.append(link)
+            continue
+        out = link | {"duplex": False, "name": f"{link['from']} out"}
+        back = out | {"from": link["to"], "to": link["from"], "name": f"{link['from']} back"}
+        del back["jitter"]
+        links += [out, back]
+        capture += [out["name"], back["name"]]
+    document["links"] = links
+    document["records"] = {"capture": capture, "drops": False, "circuits": False}
+    return Scenario.parse(document, source=f'suite, scenario "{case.name}", captured')
+
+
+def flows(case: Case, run: Run) -> Iterator[Replayed]:
+    """Replays every flow of a run of the captured scenario. Raises EngineError where the capture is not whole."""
+    plan = lower(captured(case), run.manifest["seed"])
+    assert run.capture is not None
+    talks = conversations.read(run.capture)
+    if len(talks) != len(plan.document["flows"]):
+        raise EngineError(
+            f"{case.name}: the capture has {len(talks)} connections, but {len(plan.document['flows'])} flows ran"
+        )
+    for index, (flow, talk) in enumerate(zip(plan.document["flows"], talks, strict=True)):
+        sent, summary = _native.replay(plan.json, index, talk.sent, talk.heard)
+        counts = {name: summary[name] for name in ("segments", "retransmissions", "same", "other_push")}
+        yield Replayed(case.name, flow["name"], flow["variant"], **counts, model=len(sent["seq"]))
+
+
+def document(found: Sequence[Replayed], *, programs: dict[str, str], seed: int, quick: bool) -> Document:
+    """Everything that was found, for machines."""
+    identical = sum(flow.is_identical for flow in found)
+    limit = 1.0 if quick else LEAST_IDENTICAL
+    return {
+        "programs": programs,
+        "seed": seed,
+        "identical": identical,
+        "limit": limit,
+        "verdict": PASS if identical >= limit * len(found) else MISS,
+        "segments": sum(flow.segments for flow in found),
+        "same": sum(flow.same for flow in found),
+        "retransmissions": sum(flow.retransmissions for flow in found),
+        "flows": [asdict(flow) | {"is_identical": flow.is_identical} for flow in found],
+    }
+
+
+def by_scenario(found: Document) -> list[tuple[str, ...]]:
+    """A line a scenario; where a flow is not identical, the verdict is where it parts."""
+    flows: dict[str, list[Document]] = {}
+    for flow in found["flows"]:
+        flows.setdefault(flow["scenario"], []).append(flow)
+    return [
+        (
+            name,
+            f"{sum(flow['is_identical'] for flow in mine)} of {len(mine)}",
+            str(sum(flow["segments"] for flow in mine)),
+            str(sum(flow["retransmissions"] for flow in mine)),
+            PASS if all(flow["is_identical"] for flow in mine) else _parting(mine),
+        )
+        for name, mine in flows.items()
+    ]
+
+
+def sentence(found: Document) -> str:
+    """What was found, in one sentence."""
+    return (
+        f"{found['identical']} of {len(found['flows'])} flows are identical over the whole transfer, "
+        f"{found['same']} of {found['segments']} segments in all before the first difference."
+    )
+
+
+def read(path: Path) -> Document:
+    """Reads segments.json. Raises OutputError."""
+    try:
+        found: Document = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise OutputError(f"{path} cannot be read: {(error.strerror or str(error)).lower()}") from None
+    except ValueError:
+        raise OutputError(f"{path} is not JSON") from None
+    if not isinstance(found, dict) or "flows" not in found or "identical" not in found:
+        raise OutputError(f"{path} is not the result of a replay: it has no flows")
+    return found
+
+
+def _parting(flows: Sequence[Document]) -> str:
+    return ", ".join(
+        f"{flow['flow']} parts at segment {flow['same'] + 1} of {flow['segments']}"
+        for flow in flows
+        if not flow["is_identical"]
+    )
+
+
+def _told(progress: Progress | None, engine: str) -> Callable[[float, int], object]:
+    def report(now: float, total: int) -> None:
+        if progress:
+            progress(now, total, f"{engine}, {int(now)} of {total}")
+
+    return report
