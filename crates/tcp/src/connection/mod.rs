@@ -95,10 +95,11 @@ impl Connection {
     pub fn write(&mut self, now: Instant, bytes: u64) {
         self.sender.clock.advance(now);
         self.leave_quiet();
-        self.sender.write(bytes);
+        // Before the bytes are in the socket: what was there did not fill the path.
         if self.sender.is_synchronised {
             self.sender.check_app_limited();
         }
+        self.sender.write(bytes);
     }
 
     /// The application will write no more: FIN follows the data.

@@ -18,6 +18,7 @@ macro_rules! dialogues {
 dialogues! {
     application_limited,
     application_limited_slow_start,
+    bbr_application_limited,
     close_active,
     close_passive,
     delayed_ack,
