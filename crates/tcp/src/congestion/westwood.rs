@@ -13,7 +13,7 @@
 //! * A duplicate ACK counts as one segment, and is taken off the cumulative ACK that follows.
 //! * On entering recovery `ssthresh` is Reno's half; the estimate replaces both windows when the
 //!   reduction completes. On a timeout it replaces `ssthresh`, and the smallest RTT is measured anew.
-//! * An ACK is counted before its own RTT sample is known.
+//! * An ACK counts after its own RTT sample (before 6.1.y took over a later fix, the other way round).
 //!
 //! Validated by the worked numbers below, by its curve over a drop-tail path (`tests/curves`), by the
 //! ACKs that a Linux 6.1 sender got (`tests/kernel_replay.rs`: 13 segments after one loss; over 1 Gbit/s,
@@ -69,6 +69,9 @@ impl Congestion for Westwood {
     }
 
     fn on_ack_sample(&mut self, _window: &mut Window, ack: &AckSample) {
+        if let Some(rtt) = ack.rtt.filter(|rtt| rtt.as_us() > 0) {
+            self.rtt = self.jiffies.covering(rtt);
+        }
         self.close_interval(self.jiffies.at(ack.now));
         // The first ACK only says where to count from.
         let before = self.snd_una.unwrap_or(ack.snd_una);
@@ -80,10 +83,6 @@ impl Congestion for Westwood {
         self.snd_una = Some(ack.snd_una);
         self.last_min_rtt = self.min_rtt.map_or(self.rtt, |min| min.min(self.rtt));
         self.min_rtt = Some(self.last_min_rtt);
-        // Only now: the ACK's own RTT serves the next one.
-        if let Some(rtt) = ack.rtt.filter(|rtt| rtt.as_us() > 0) {
-            self.rtt = self.jiffies.covering(rtt);
-        }
     }
 
     #[inline]
@@ -296,10 +295,6 @@ mod tests {
         rule.on_event(&mut window, CaEvent::Loss, &context());
         assert_eq!((window.ssthresh, window.cwnd), (19, 10), "the window is the sender's");
         rule.on_ack_sample(&mut window, &ack(200, 200_000, 40));
-        rule.on_ack_sample(&mut window, &ack(201, 201_000, 40));
-        assert_eq!(rule.min_rtt, Some(20), "the RTT of the ACK before the timeout is still the last");
-        rule.min_rtt = None;
-        rule.on_ack_sample(&mut window, &ack(202, 202_000, 40));
-        assert_eq!(rule.min_rtt, Some(40));
+        assert_eq!(rule.min_rtt, Some(40), "the ACK's own RTT counts, not the one before the timeout");
     }
 }
