@@ -63,9 +63,12 @@ def test_every_setting_is_a_valid_scenario(setting):
     document = scenario.document()
     assert scenario.name == setting.name
     assert document["stack"]["mtu"] == 9000
-    assert len(document.get("timelines", ())) == (1 if setting.period_ms else 0)
     flows = document.get("flows") or document["arrivals"]
-    assert {flow["name"] for flow in flows} == ({"migrated", "main"} if setting.main else {"migrated"})
+    measured = {"migrated", "main"} if setting.main else {"migrated"}
+    before = {f"{testbed.EARLIER}{name}" for name in measured} if setting.kind == "groups" else set()
+    assert {flow["name"] for flow in flows} == measured | before
+    moved = {name for name in measured | before if name.endswith("migrated")}
+    assert {timeline["group"] for timeline in document.get("timelines", ())} == (moved if setting.period_ms else set())
     assert all(flow["ack_via"] == ["bypass"] for flow in flows)
 
 

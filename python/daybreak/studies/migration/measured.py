@@ -17,6 +17,8 @@ from daybreak.studies.migration.settings import Setting
 from daybreak.studies.migration.testbed import BIN_MS, RATE_GBPS
 
 BIN_NS = BIN_MS * 1_000_000
+GROUPS = ("migrated", "main")
+"""What is measured; Table II has others, of an earlier run."""
 FLOW_COLUMNS = (
     "flow", "flow_name", "group", "variant", "bytes", "start_ns", "end_ns", "fct_ns", "segments", "retransmits", "rtos",
     "tlps", "fast_recoveries", "spurious", "dup_acks", "reordered", "duplicates",
@@ -44,7 +46,7 @@ Evidence = Mapping[Setting, Measured]
 
 def of_run(run: Any) -> dict[str, pl.DataFrame]:
     """The three tables of one run, small enough to keep for all runs."""
-    flows = run.flows.select(FLOW_COLUMNS)
+    flows = run.flows.select(FLOW_COLUMNS).filter(pl.col("group").is_in(GROUPS))
     last = flows.filter(pl.col("end_ns") != fct.NEVER_NS)["end_ns"].max()
     end_ns = max(int(run.bins["start_ns"].max() or 0) + BIN_NS, int(last or 0))
     return {
