@@ -49,6 +49,8 @@ pub(super) struct Handshake {
     sent: u32,
     /// When the first went out.
     sent_at: Instant,
+    /// Its timestamp.
+    stamp: u32,
     /// ECN is granted to the peer.
     ecn_granted: bool,
 }
@@ -67,6 +69,7 @@ impl Handshake {
             is_due: false,
             sent: 0,
             sent_at: Instant::ZERO,
+            stamp: 0,
             ecn_granted: false,
         }
     }
@@ -80,6 +83,7 @@ impl Connection {
         handshake.is_due = false;
         if handshake.sent == 0 {
             handshake.sent_at = self.sender.clock.now;
+            handshake.stamp = self.sender.clock.timestamp;
         }
         handshake.sent += 1;
         let reply = self.state == State::SynReceived;
@@ -173,7 +177,9 @@ impl Connection {
         };
         self.state = State::Established;
         self.receiver.established(now);
-        self.sender.start(self.handshake.sent - 1, rtt_us);
+        // An answer to the first one shows that the others were needless (Eifel detection, RFC 3522).
+        let needless = self.timestamps && segment.ts_ecr != 0 && segment.ts_ecr == self.handshake.stamp;
+        self.sender.start(if needless { 0 } else { self.handshake.sent - 1 }, rtt_us);
     }
 
     /// Our FIN is acknowledged, or the peer's has arrived: the next state.

@@ -59,6 +59,7 @@ dialogues! {
     send_buffer_above_a_hole,
     slow_start,
     small_queues,
+    syn_needlessly_again,
     tail_loss_probe_needless,
     tail_loss_probe_new_data,
     tail_loss_probe_repairs,
