@@ -50,7 +50,8 @@ impl<P: Probe> Wire<P> {
     /// Tells of a packet at its receiver.
     #[inline]
     pub(crate) fn received(&mut self, now: Instant, id: PacketId, packet: &Packet<Segment>) {
-        if let Some(born) = &self.born
+        if P::LOOKS
+            && let Some(born) = &self.born
             && packet.body.len > 0
             && is_server(packet.endpoint)
         {
@@ -66,7 +67,9 @@ impl<P: Probe> Monitor<Segment> for Wire<P> {
         if let Some(capture) = &mut self.capture {
             capture.created(endpoint, body);
         }
-        if let Some(born) = &mut self.born {
+        if P::LOOKS
+            && let Some(born) = &mut self.born
+        {
             note_birth(born, now, id);
         }
     }

@@ -18,7 +18,7 @@ impl PacketId {
 pub struct Packet<B> {
     /// Where it will be delivered.
     pub endpoint: u32,
-    /// Next step of its path.
+    /// Next step of its path; in a slot of the slab that waits for reuse, the next such slot.
     pub(crate) cursor: u32,
     /// IP length in bytes, without framing.
     pub bytes: u32,
@@ -35,22 +35,28 @@ pub struct Packet<B> {
 #[derive(Debug)]
 pub struct Slab<B> {
     slots: Vec<Packet<B>>,
-    free: Vec<u32>,
+    /// The slot that was freed last, or [`NO_SLOT`].
+    free: u32,
 }
+
+/// End of the list of free slots.
+const NO_SLOT: u32 = u32::MAX;
 
 impl<B: Copy> Slab<B> {
     /// An empty slab that takes `packets` before it has to move its contents.
     pub fn with_capacity(packets: usize) -> Self {
-        Self { slots: Vec::with_capacity(packets), free: Vec::new() }
+        Self { slots: Vec::with_capacity(packets), free: NO_SLOT }
     }
 
     /// A new packet. The body is copied once, to where it stays.
     #[inline(always)]
     pub(crate) fn insert(&mut self, endpoint: u32, cursor: u32, bytes: u32, announce: bool, body: &B) -> PacketId {
-        let Some(index) = self.free.pop() else {
+        let index = self.free;
+        // The end of the list lies beyond all slots.
+        let Some(slot) = self.slots.get_mut(index as usize) else {
             return self.insert_at_end(endpoint, cursor, bytes, announce, body);
         };
-        let slot = &mut self.slots[index as usize];
+        self.free = slot.cursor;
         slot.endpoint = endpoint;
         slot.cursor = cursor;
         slot.bytes = bytes;
@@ -63,7 +69,8 @@ impl<B: Copy> Slab<B> {
     #[cold]
     #[inline(never)]
     fn insert_at_end(&mut self, endpoint: u32, cursor: u32, bytes: u32, announce: bool, body: &B) -> PacketId {
-        let index = u32::try_from(self.slots.len()).expect("more than 2^32 packets are alive at once");
+        let index = self.slots.len() as u32;
+        assert!(index < NO_SLOT, "2^32 packets are alive at once");
         self.slots.push(Packet { endpoint, cursor, bytes, announce, alive: true, body: *body });
         PacketId(index)
     }
@@ -73,7 +80,8 @@ impl<B: Copy> Slab<B> {
         let slot = &mut self.slots[id.0 as usize];
         debug_assert!(slot.alive, "packet {id:?} is released twice");
         slot.alive = false;
-        self.free.push(id.0);
+        slot.cursor = self.free;
+        self.free = id.0;
     }
 
     /// The packet `id`.
@@ -95,7 +103,7 @@ impl<B: Copy> Slab<B> {
 
     /// Packets that are alive.
     pub fn len(&self) -> usize {
-        self.slots.len() - self.free.len()
+        self.iter().count()
     }
 
     /// True when no packet is alive.

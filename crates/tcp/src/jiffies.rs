@@ -66,6 +66,36 @@ impl Jiffies {
     }
 }
 
+/// Reads time that does not run backwards in jiffies, mostly without a division.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct JiffyClock {
+    jiffies: Jiffies,
+    /// The jiffy of the last reading, and its end.
+    jiffy: u64,
+    end: Instant,
+}
+
+impl JiffyClock {
+    pub(crate) fn new(jiffies: Jiffies) -> Self {
+        Self { jiffies, jiffy: 0, end: Instant::ZERO + jiffies.span(1) }
+    }
+
+    /// Ticks up to `now`.
+    #[inline]
+    pub(crate) fn at(&mut self, now: Instant) -> u64 {
+        if now >= self.end {
+            self.read(now);
+        }
+        self.jiffy
+    }
+
+    #[cold]
+    fn read(&mut self, now: Instant) {
+        self.jiffy = self.jiffies.at(now);
+        self.end = Instant::ZERO + self.jiffies.span(self.jiffy + 1);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

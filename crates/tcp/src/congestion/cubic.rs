@@ -29,7 +29,7 @@
 use daybreak_units::{Duration, Instant};
 
 use super::{AckSample, CaEvent, CaState, Congestion, Context, Window};
-use crate::jiffies::Jiffies;
+use crate::jiffies::{Jiffies, JiffyClock};
 use crate::slow_start::{HyStart, SlowStart};
 
 /// Multiplicative decrease of 0.7 as 717/1024 (RFC 9438, section 4.6).
@@ -66,6 +66,7 @@ struct Epoch {
 pub struct Cubic<S: SlowStart = HyStart> {
     slow_start: S,
     jiffies: Jiffies,
+    clock: JiffyClock,
     /// Jiffies a second.
     hz: u64,
     epoch: Option<Epoch>,
@@ -89,6 +90,7 @@ impl<S: SlowStart> Default for Cubic<S> {
         Self {
             slow_start: S::default(),
             jiffies: Jiffies::default(),
+            clock: JiffyClock::new(Jiffies::default()),
             hz: Jiffies::default().hz(),
             epoch: None,
             w_max: 0,
@@ -105,6 +107,7 @@ impl<S: SlowStart> Default for Cubic<S> {
 impl<S: SlowStart> Congestion for Cubic<S> {
     fn init(&mut self, _window: &mut Window, ctx: &Context) {
         self.jiffies = ctx.jiffies();
+        self.clock = JiffyClock::new(self.jiffies);
         self.hz = self.jiffies.hz();
         self.forget(ctx);
     }
@@ -112,7 +115,7 @@ impl<S: SlowStart> Congestion for Cubic<S> {
     fn on_ack_sample(&mut self, window: &mut Window, ack: &AckSample) {
         let Some(rtt) = ack.rtt else { return };
         if let Some(epoch) = self.epoch
-            && self.jiffies.at(ack.now) < epoch.start + self.hz
+            && self.clock.at(ack.now) < epoch.start + self.hz
         {
             return;
         }
@@ -126,17 +129,9 @@ impl<S: SlowStart> Congestion for Cubic<S> {
     }
 
     fn on_ack(&mut self, window: &mut Window, ack: &AckSample) {
-        if !ack.is_cwnd_limited {
-            return;
-        }
-        let mut acked = ack.acked;
-        if window.in_slow_start() {
-            acked = window.slow_start(acked);
-            if acked == 0 {
-                return;
-            }
-        }
-        self.follow_curve(window.cwnd, acked, self.jiffies.at(ack.now));
+        let Some(acked) = window.past_slow_start(ack) else { return };
+        let now = self.clock.at(ack.now);
+        self.follow_curve(window.cwnd, acked, now);
         window.additive_increase(self.per_segment, acked);
     }
 
@@ -170,7 +165,7 @@ impl<S: SlowStart> Cubic<S> {
     fn forget(&mut self, ctx: &Context) {
         let mut slow_start = std::mem::take(&mut self.slow_start);
         slow_start.restart(ctx.now, ctx.snd_nxt);
-        *self = Self { slow_start, jiffies: self.jiffies, hz: self.hz, ..Self::default() };
+        *self = Self { slow_start, jiffies: self.jiffies, clock: self.clock, hz: self.hz, ..Self::default() };
     }
 
     /// Recomputes how many acknowledged segments earn one more.

@@ -90,6 +90,19 @@ impl Window {
         left
     }
 
+    /// Takes an ACK through slow start. Returns the acknowledged segments that congestion avoidance
+    /// counts; `None` when the window may not grow or slow start took them all.
+    #[inline]
+    pub fn past_slow_start(&mut self, ack: &AckSample) -> Option<u32> {
+        if !ack.is_cwnd_limited {
+            return None;
+        }
+        if self.in_slow_start() {
+            return Some(self.slow_start(ack.acked)).filter(|&left| left > 0);
+        }
+        Some(ack.acked)
+    }
+
     /// Additive increase: one segment more for every `per` acknowledged ones.
     #[inline]
     pub fn additive_increase(&mut self, per: u32, acked: u32) {

@@ -34,17 +34,9 @@ impl Congestion for Reno {
 /// Reno's growth on one ACK, which other rules share.
 #[inline]
 pub(super) fn increase(window: &mut Window, ack: &AckSample) {
-    if !ack.is_cwnd_limited {
-        return;
+    if let Some(acked) = window.past_slow_start(ack) {
+        window.additive_increase(window.cwnd, acked);
     }
-    let mut acked = ack.acked;
-    if window.in_slow_start() {
-        acked = window.slow_start(acked);
-        if acked == 0 {
-            return;
-        }
-    }
-    window.additive_increase(window.cwnd, acked);
 }
 
 /// Reno's threshold after a loss, which other rules share; at least 2 (RFC 5681, equation 4).

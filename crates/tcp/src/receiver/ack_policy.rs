@@ -10,7 +10,7 @@
 use daybreak_units::{Duration, Instant};
 
 use crate::config::Config;
-use crate::jiffies::Jiffies;
+use crate::jiffies::{Jiffies, JiffyClock};
 
 /// Most ACKs in a row that quick-ACK mode sends after a start, a duplicate or a silence.
 pub(super) const MAX_QUICKACKS: u64 = 16;
@@ -78,9 +78,7 @@ pub(super) struct AckPolicy {
     duplicates_of: u64,
     compressed_fires: Instant,
     jiffies: Jiffies,
-    /// The current jiffy and its end, so that most readings need no division.
-    jiffy: u64,
-    jiffy_end: Instant,
+    clock: JiffyClock,
     /// Half of `ato_min`: data this close to the last are a stream.
     stream_gap: Duration,
     /// `TCP_ATO_MIN` and `TCP_DELACK_MAX` in jiffies.
@@ -114,8 +112,7 @@ impl AckPolicy {
             duplicates_of: 0,
             compressed_fires: Instant::NEVER,
             jiffies,
-            jiffy: 0,
-            jiffy_end: Instant::ZERO + jiffies.span(1),
+            clock: JiffyClock::new(jiffies),
             stream_gap: jiffies.span(jiffies.covering(config.delayed_ack_min) / 2),
             ato_min: jiffies.covering(config.delayed_ack_min),
             ato_max: jiffies.covering(config.delayed_ack_max),
@@ -233,7 +230,7 @@ impl AckPolicy {
             ato = ato.min(limit);
         }
         let ato = ato.min(self.ato_max);
-        let jiffy = self.jiffy_of(now);
+        let jiffy = self.clock.at(now);
         let mut due = jiffy + ato;
         if let Some(earlier) = self.due {
             if earlier <= jiffy + ato / 4 {
@@ -351,15 +348,6 @@ impl AckPolicy {
             }
         }
         self.pushed = (self.pushed + 1).min(2);
-    }
-
-    #[inline]
-    fn jiffy_of(&mut self, now: Instant) -> u64 {
-        if now >= self.jiffy_end {
-            self.jiffy = self.jiffies.at(now);
-            self.jiffy_end = Instant::ZERO + self.jiffies.span(self.jiffy + 1);
-        }
-        self.jiffy
     }
 
     fn add_quick_acks(&mut self, rcv_wnd: u64, most: u64) {

@@ -30,6 +30,8 @@ pub(crate) struct SendBuffer {
     pub write_seq: u64,
     /// `sk_sndbuf`.
     size: u64,
+    /// It has been sized for a window of so many segments.
+    sized_for: u32,
     max: u64,
     /// `size` in payload bytes.
     capacity: u64,
@@ -55,6 +57,7 @@ impl SendBuffer {
             app_end: 1,
             write_seq: 1,
             size,
+            sized_for: 0,
             max,
             capacity: 0,
             merged: 0,
@@ -159,6 +162,7 @@ impl Sender {
 
     /// The handshake is done: sizes the buffer for the initial window.
     pub(crate) fn size_buffer(&mut self) {
+        self.buffer.sized_for = 0;
         self.update_capacity();
         self.expand_buffer();
         self.fill_buffer();
@@ -166,9 +170,12 @@ impl Sender {
 
     /// `tcp_wmem` autotuning: twice the memory of the window's segments.
     fn expand_buffer(&mut self) {
+        let segments = self.path.window.cwnd.max(10).max(self.path.reordering.degree + 1);
+        if segments <= self.buffer.sized_for {
+            return;
+        }
+        self.buffer.sized_for = segments;
         let per_segment = (u64::from(self.mss) + SIZING_HEADER + SIZING_SHARED).next_power_of_two() + SIZING_DESCRIPTOR;
-        let window = &self.path.window;
-        let segments = window.cwnd.max(10).max(self.path.reordering.degree + 1);
         let wanted = u64::from(self.rule.send_buffer_windows()) * u64::from(segments) * per_segment;
         if wanted > self.buffer.size {
             self.buffer.size = wanted.min(self.buffer.max).max(self.buffer.size);
