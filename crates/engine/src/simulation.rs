@@ -17,7 +17,7 @@ use crate::metrics_cache::MetricsCache;
 use crate::plan::{Flow, Plan};
 use crate::recorder::{self, Recorder};
 use crate::schedule::{Event, EventQueue, Rank};
-use crate::wire::{IP_HEADER, Wire, client_of, flow_of, is_server, peer_of, server_of};
+use crate::wire::{Wire, client_of, flow_of, is_server, peer_of, server_of};
 use crate::{validate, wiring};
 
 /// Address space for packets that is reserved, not used, at the start.
@@ -186,13 +186,8 @@ impl Endpoint {
         fabric: &mut Fabric<Segment>,
         ctx: &mut Context<'_, EventQueue, Wire<P>>,
     ) {
-        while let Some(segment) = self.connection.next_segment(ctx.now) {
-            let packet = NewPacket {
-                endpoint: peer_of(index),
-                cursor: self.path,
-                bytes: IP_HEADER + segment.header_len() + segment.len,
-                announce: self.announce,
-            };
+        while let Some((segment, bytes)) = self.connection.next_segment(ctx.now) {
+            let packet = NewPacket { endpoint: peer_of(index), cursor: self.path, bytes, announce: self.announce };
             fabric.send(ctx, packet, segment);
             self.sent += 1;
             if self.announce {

@@ -10,6 +10,7 @@
 //! The packet body is a type parameter: the simulator puts a TCP segment there, an engine that
 //! carries real frames a reference to one. Nothing in here looks into it.
 
+mod census;
 pub mod circuit;
 pub mod control;
 mod lane;
@@ -24,9 +25,10 @@ pub mod queue;
 mod ring;
 mod schedule;
 
+pub use census::{Census, LinkTotals};
 pub use link::{Chance, LinkConfig};
 pub use monitor::{DropReason, Monitor, Unobserved};
-pub use network::{Census, Context, Departure, Fabric, LinkTotals, NewPacket, QueueConfig};
+pub use network::{Context, Departure, Fabric, NewPacket, QueueConfig};
 pub use packet::{Packet, PacketId, Slab};
 pub use path::{BranchConfig, Step};
 pub use schedule::{Schedule, Wake};

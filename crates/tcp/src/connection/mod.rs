@@ -40,8 +40,9 @@ pub struct Connection {
     acknowledged: bool,
     /// Our ACK of the SYN-ACK is still to be sent: it goes before any data.
     third_due: bool,
-    /// The segment that was polled last.
+    /// The segment that was polled last, and its IP length.
     out: crate::Segment,
+    out_bytes: u32,
 }
 
 /// How much there is to look at before something is sent.
@@ -79,6 +80,7 @@ impl Connection {
             acknowledged: false,
             third_due: false,
             out: crate::Segment::default(),
+            out_bytes: 0,
         }
     }
 
@@ -147,17 +149,17 @@ impl Connection {
     /// The next segment to send; poll until `None` after every input.
     #[inline]
     pub fn poll_transmit(&mut self, now: Instant) -> Option<crate::Segment> {
-        self.next_segment(now).copied()
+        self.next_segment(now).map(|(segment, _)| *segment)
     }
 
-    /// [`Connection::poll_transmit`] without a copy: the segment stays here and is valid until the
-    /// next call.
+    /// [`Connection::poll_transmit`] without a copy, and with the length of the IP packet: the segment
+    /// stays here and is valid until the next call.
     #[inline(always)]
-    pub fn next_segment(&mut self, now: Instant) -> Option<&crate::Segment> {
+    pub fn next_segment(&mut self, now: Instant) -> Option<(&crate::Segment, u32)> {
         if now != self.sender.clock.now {
             self.catch_up(now);
         }
-        if self.output() { Some(&self.out) } else { None }
+        if self.output() { Some((&self.out, self.out_bytes)) } else { None }
     }
 
     /// When [`Connection::on_timeout`] wants to be called; [`Instant::NEVER`] for never. Valid once

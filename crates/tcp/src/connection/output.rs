@@ -6,6 +6,9 @@ use super::{Connection, Mode, State};
 use crate::sender::Outgoing;
 use crate::{Ecn, Flags, SynOptions};
 
+/// IPv4 header without options.
+const IP_HEADER: u32 = 20;
+
 impl Connection {
     /// Writes the next segment into `self.out`; false when there is none.
     #[inline(always)]
@@ -67,6 +70,7 @@ impl Connection {
         }
         if self.handshake.is_due && matches!(self.state, State::SynSent | State::SynReceived) {
             self.out = self.send_syn();
+            self.measure();
             self.count_host_queue();
             return true;
         }
@@ -94,6 +98,7 @@ impl Connection {
             self.out.flags = self.out.flags.with(Flags::FIN);
             self.step_closing(false, false);
         }
+        self.measure();
         self.count_host_queue();
     }
 
@@ -115,6 +120,7 @@ impl Connection {
             // A DSACK is reported once.
             out.sack_count = 0;
             self.receiver.fill_ack(self.sender.clock.now, out);
+            self.measure();
         }
         self.sender.counters.segments += 1;
         self.count_host_queue();
@@ -128,11 +134,13 @@ impl Connection {
             self.out.ecn = Ecn::Ect0;
         }
         self.receiver.on_data_sent(self.sender.clock.now);
+        self.measure();
     }
 
     #[inline(never)]
     fn write_ack(&mut self) {
         self.write_common(self.sender.snd_nxt);
+        self.measure();
         self.count_host_queue();
     }
 
@@ -157,11 +165,16 @@ impl Connection {
         self.acknowledged = out.sack_count == 0;
     }
 
+    /// The length of what is in `out`.
+    #[inline]
+    fn measure(&mut self) {
+        self.out_bytes = IP_HEADER + self.out.header_len() + self.out.len;
+    }
+
     #[inline]
     fn count_host_queue(&mut self) {
         if self.sender.counts_host_queue() {
-            let out = &self.out;
-            self.sender.on_nic_queued(20 + out.header_len() + out.len);
+            self.sender.on_nic_queued(self.out_bytes);
         }
     }
 }

@@ -121,6 +121,7 @@ impl Sender {
     }
 
     /// Processes the acknowledgement of an acceptable segment.
+    #[inline(never)]
     pub(crate) fn on_ack(&mut self, segment: &Segment) {
         let acked = segment.ack;
         if acked > self.snd_nxt {

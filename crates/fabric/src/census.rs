@@ -1,0 +1,90 @@
+//! Where packets are and what links have done: what conservation is checked with.
+
+use daybreak_units::Instant;
+
+use crate::lane::LaneTotals;
+use crate::link::CERTAIN;
+use crate::{Fabric, Packet};
+
+/// What one link has done so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LinkTotals {
+    /// Packets that began to be sent, lost ones included.
+    pub packets: u64,
+    /// Their bytes on the wire.
+    pub bytes: u64,
+    /// Packets lost at random.
+    pub lost: u64,
+    /// Packets that arrived at the other end.
+    pub arrived: u64,
+    /// Packets in the queue of a link whose departures are settled, counted from the time at which
+    /// it was settled that they come; 0 for other links.
+    pub waiting: u64,
+    /// Packets on this link or in its queue that another link's `waiting` or total counts already.
+    pub handed_on: u64,
+    /// [`Wake::Arrival`]s under way.
+    pub wakes: u64,
+}
+
+/// Where the packets are that are neither delivered nor lost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Census {
+    /// In the slab, wherever they are.
+    pub alive: u64,
+    /// In queues.
+    pub queued: u64,
+    /// Held by dark branches.
+    pub held: u64,
+    /// On links, in service or in the pipe.
+    pub on_links: u64,
+}
+
+impl<B: Copy> Fabric<B> {
+    /// What every link has done by `now`, the time of the last call or later.
+    pub fn link_totals(&self, now: Instant) -> impl Iterator<Item = LinkTotals> {
+        self.links.iter().zip(&self.lanes).map(move |(link, lane)| {
+            if lane.exists {
+                let LaneTotals { packets, bytes, arrived, waiting, handed_on, wakes } = lane.totals(now);
+                return LinkTotals { packets, bytes, lost: 0, arrived, waiting, handed_on, wakes };
+            }
+            let lost = if link.chance == CERTAIN { 0 } else { self.chances[link.chance as usize].lost };
+            LinkTotals {
+                packets: link.packets,
+                bytes: link.bytes,
+                lost,
+                arrived: link.arrived,
+                waiting: 0,
+                handed_on: 0,
+                wakes: link.packets - lost - link.arrived,
+            }
+        })
+    }
+
+    /// Packets lost so far on the way to `endpoint`.
+    pub fn lost(&self, endpoint: u32) -> u64 {
+        self.lost.get(endpoint as usize).copied().unwrap_or(0)
+    }
+
+    /// Every packet that is alive.
+    pub fn packets(&self) -> impl Iterator<Item = &Packet<B>> {
+        self.slab.iter()
+    }
+
+    /// Where the packets are at `now`, the time of the last call or later.
+    pub fn census(&self, now: Instant) -> Census {
+        let mut census = Census {
+            alive: self.slab.len() as u64,
+            queued: self.queues.iter().map(|queue| u64::from(queue.occupancy().packets)).sum(),
+            held: self.branches.iter().map(|branch| branch.held.len() as u64).sum(),
+            on_links: 0,
+        };
+        let (mut queued, mut handed_on) = (0, 0);
+        for link in self.link_totals(now) {
+            queued += link.waiting;
+            handed_on += link.handed_on;
+            census.on_links += link.packets - link.lost - link.arrived;
+        }
+        census.queued += queued - handed_on;
+        census
+    }
+}

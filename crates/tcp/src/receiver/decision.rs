@@ -1,0 +1,96 @@
+//! When the ACK of a segment that has just been queued goes out: at once, after the application's read,
+//! or later.
+
+use daybreak_units::Instant;
+
+use super::ack_policy::Decision;
+use super::{Receiver, SenderTiming};
+
+impl Receiver {
+    /// The ACK for a segment of `len` bytes in order when no hole is open: [`Receiver::decide`] without
+    /// what cannot be.
+    #[inline]
+    pub(super) fn decide_in_order(&mut self, now: Instant, len: u32, timing: SenderTiming) {
+        let unacked = self.rcv_nxt - self.window.rcv_wup();
+        let rcv_mss = self.policy.rcv_mss();
+        let is_due = unacked > u64::from(rcv_mss);
+        if is_due || self.policy.is_urgent() {
+            let (candidate, crowded) = self.window.candidate(self.window.cost_of(len), rcv_mss);
+            if crowded {
+                self.policy.leave_quick_mode();
+            }
+            if self.policy.decide(is_due && candidate >= self.window.rcv_wnd()) == Decision::Now {
+                self.window.offer(self.rcv_nxt, candidate);
+                self.offer_settled = true;
+                self.ack_pending = true;
+                return self.window.adjust_space(now, self.rcv_nxt);
+            }
+        }
+        self.window.adjust_space(now, self.rcv_nxt);
+        self.ack_pending |= self.policy.due_after_read(unacked, true)
+            || self.window_doubles(u64::from(len))
+            || self.policy.delay(now, timing.srtt) == Decision::Now;
+    }
+
+    /// The ACK for what has just been queued: now, after the application's read, or later. The segment
+    /// ended at `end`, and `taken` is the memory of the buffer before the read.
+    #[inline]
+    pub(super) fn decide(&mut self, now: Instant, delivered: u64, end: u64, taken: u64, timing: SenderTiming) {
+        let unacked = self.rcv_nxt - self.window.rcv_wup();
+        let rcv_mss = self.policy.rcv_mss();
+        let is_due = unacked > u64::from(rcv_mss);
+        let mut candidate = 0;
+        if is_due || self.policy.is_urgent() {
+            let crowded;
+            (candidate, crowded) = self.window.candidate(taken, rcv_mss);
+            if crowded {
+                self.policy.leave_quick_mode();
+            }
+        }
+        if !self.policy.scheduled() {
+            return;
+        }
+        let mut decision = self.policy.decide(is_due && candidate >= self.window.rcv_wnd());
+        if decision == Decision::Now {
+            self.window.offer(self.rcv_nxt, candidate);
+            self.offer_settled = true;
+        } else if !self.queue.is_empty() {
+            decision = if self.negotiated.sack {
+                self.policy.compress(now, self.rcv_nxt, self.window.rcv_rtt_us8(), timing.srtt)
+            } else {
+                Decision::Now
+            };
+            if decision == Decision::Now {
+                // Before the read as well: what is unread narrows the offer.
+                let (candidate, _) = self.window.candidate(taken, rcv_mss);
+                self.window.offer(self.rcv_nxt, candidate);
+                self.offer_settled = true;
+            }
+        }
+        if delivered > 0 {
+            // Segment by segment: what a filled hole sets free counts for the next round trip.
+            self.window.adjust_space(now, end);
+        }
+        // The ACK goes out before the application reads, which may free so much that another must follow.
+        self.update_follows = decision == Decision::Now && self.window_doubles(delivered);
+        if decision == Decision::Later
+            && (self.policy.due_after_read(unacked, self.queue.is_empty()) || self.window_doubles(delivered))
+        {
+            decision = Decision::Now;
+        }
+        if decision == Decision::Later && self.queue.is_empty() {
+            decision = self.policy.delay(now, timing.srtt);
+        }
+        self.ack_pending |= decision == Decision::Now;
+    }
+
+    /// The read freed so much of the buffer that the peer should hear of it at once.
+    fn window_doubles(&self, delivered: u64) -> bool {
+        let current = self.window.remaining(self.rcv_nxt);
+        if delivered == 0 || 2 * current > self.window.window_clamp() {
+            return false;
+        }
+        let (candidate, _) = self.window.candidate(self.queue.memory(), self.policy.rcv_mss());
+        candidate > 0 && candidate >= 2 * current
+    }
+}
