@@ -22,8 +22,9 @@ pub struct Flows {
     trouble: Arc<Mutex<Option<String>>>,
 }
 
-/// Bytes of the file of zeros; one system call sends at most as many.
-const FILE: usize = 1 << 20;
+/// Bytes of the file of zeros, which is one hole and takes no memory. One system call sends a whole flow from it (or
+/// as much as Linux lets one send, 2 GiB): where a call ends inside a segment, Linux may send the part alone.
+const FILE: usize = 1 << 40;
 const STACK: usize = 64 << 10;
 const SOL_TCP: i32 = libc::IPPROTO_TCP;
 
@@ -82,7 +83,8 @@ fn tcp_socket(variant: &str) -> Result<Fd, GuestError> {
 
 fn file_of_zeros() -> Result<Fd, GuestError> {
     let path = "/tmp/zeros";
-    std::fs::write(path, vec![0u8; FILE]).map_err(|error| GuestError::io(path, error))?;
+    let file = std::fs::File::create_new(path).map_err(|error| GuestError::io(path, error))?;
+    file.set_len(FILE as u64).map_err(|error| GuestError::io(path, error))?;
     std::fs::File::open(path).map(Fd::from).map_err(|error| GuestError::io(path, error))
 }
 
