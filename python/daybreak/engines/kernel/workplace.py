@@ -20,6 +20,7 @@ from .errors import NoGuest
 PROGRAM = "daybreak-guest"
 SWITCH = "libdaybreak_switch.so"
 _LOCK = ".lock"
+_TAKEN = ".lock-taken"
 # A directory without a lock may be that of a run that is about to start.
 _NEW_S = 60
 
@@ -37,8 +38,10 @@ def open_run() -> Iterator[Workplace]:
     base = _base()
     _remove_stale(base)
     directory = Path(tempfile.mkdtemp(prefix="run-", dir=base))
-    with (directory / _LOCK).open("w") as lock:
+    # It takes its name when it is held: others may look at any moment, and remove what nobody holds.
+    with (directory / _TAKEN).open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
+        (directory / _TAKEN).rename(directory / _LOCK)
         try:
             yield Workplace(directory)
         finally:
