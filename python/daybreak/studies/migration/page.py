@@ -29,7 +29,7 @@ where it is alone, then a period on the green one, which is then shared. Curves 
     "5": """Bytes in flight of the flows of figure 4, the largest in each bin, beside a flow alone that is never
 moved.""",
     "6a": """CUBIC is migrated; the main flow runs another variant. The order of the loss-based ones hangs on the
-buffer: with 150 packets Westwood leads clearly, with 350 it is level with Reno.""",
+buffer: the smaller it is, the clearer Westwood leads; with 350 packets it is level with Reno.""",
     "6b": """The paper's period is not readable in the text; 10 ms is an inference.""",
     "7": """As figure 4, but each period begins with a night in which the migrated flow's packets are dropped. The title
 of each panel names day and night; together they are the period. A night that is shorter than the time to a tail loss
