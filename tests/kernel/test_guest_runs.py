@@ -16,7 +16,7 @@ from daybreak.engines.kernel import image, workplace
 from daybreak.engines.kernel.errors import KernelEngineError
 from daybreak.errors import PlanError
 from daybreak.runs.storage import read as read_run
-from daybreak.scenario import save
+from daybreak.scenario import Scenario, save
 from daybreak.scenario.lowering import lower
 
 
@@ -52,6 +52,22 @@ def test_one_flow_takes_the_time_of_its_packets(one_flow):
     assert 0.85e6 < flow["fct_ns"] < 2.5e6
     assert flow["delivered_bytes"] == 1_000_000
     assert flow["retransmits"] == 0
+
+
+def test_without_small_queues_the_receiver_is_the_limit():
+    flow = {"name": "alone", "size": "70 MB", "via": ["blue"], "ack_via": ["bypass"]}
+    scenario = Scenario(
+        name="alone",
+        duration="1 s",
+        topology={"kind": "migration_testbed"},
+        stack={"mtu": 9000, "tcp_limit_output_bytes": "off"},
+        flows=[flow | {"from": "sender-main", "to": "receiver-main"}],
+        records={"window": "1 ms"},
+    )
+    kernel, model = (daybreak.run(scenario, engine=e).window["bytes_in_flight"].max() for e in ("kernel", "simulated"))
+    # Half of the default tcp_rmem, 3,145,728 bytes; small queues would end it at half of that.
+    assert kernel == pytest.approx(3_145_728, rel=0.02)
+    assert kernel == pytest.approx(model, rel=0.02)
 
 
 def test_two_runs_are_identical_and_fill_all_tables(migration):

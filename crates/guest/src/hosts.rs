@@ -353,7 +353,20 @@ fn settings(stack: &Stack) -> Result<(), GuestError> {
         ("tcp_no_metrics_save", flag(stack.tcp_no_metrics_save)),
         ("tcp_no_ssthresh_metrics_save", flag(stack.tcp_no_ssthresh_metrics_save)),
     ];
-    values.iter().try_for_each(|(name, value)| setting(&format!("net/ipv4/{name}"), value))
+    values.iter().try_for_each(|(name, value)| setting(&format!("net/ipv4/{name}"), value))?;
+    if stack.tcp_limit_output_bytes.is_none() && stack.max_pacing_rate_bps.is_none() {
+        return widen_small_queues();
+    }
+    Ok(())
+}
+
+/// Beside `tcp_limit_output_bytes`, small queues hold no more in the NIC than a 1/1024 s of the pacing rate, which no
+/// sysctl switches off. For a flow that is not paced that rate has no other use without segmentation offload: at its
+/// largest, ten times the window a round trip, the limit is out of reach while the RTT is below 10 ms.
+fn widen_small_queues() -> Result<(), GuestError> {
+    const MOST_PERCENT: &str = "1000";
+    setting("net/ipv4/tcp_pacing_ss_ratio", MOST_PERCENT)?;
+    setting("net/ipv4/tcp_pacing_ca_ratio", MOST_PERCENT)
 }
 
 fn setting(name: &str, value: &str) -> Result<(), GuestError> {
