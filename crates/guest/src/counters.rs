@@ -7,7 +7,7 @@ use crate::system::{self, Fd};
 /// A sender's counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Retransmission timeouts; the kernel counts those that follow each other without an ACK as one.
+    /// Retransmission timeouts.
     pub rtos: u32,
     /// Tail loss probes.
     pub tlps: u32,
@@ -17,15 +17,9 @@ pub struct Counters {
     pub spurious: u32,
 }
 
-/// Which of the kernel's counters make up each of ours. A timeout counts by the state that it ends.
-const RTOS: [&str; 6] = [
-    "TCPTimeouts",
-    "TCPSackFailures",
-    "TCPRenoFailures",
-    "TCPLossFailures",
-    "TCPSackRecoveryFail",
-    "TCPRenoRecoveryFail",
-];
+/// Which of the kernel's counters make up each of ours. (`TCPSackFailures` and its like count timeouts by the state that
+/// they end, beside this one, not instead of it.)
+const RTOS: [&str; 1] = ["TCPTimeouts"];
 const TLPS: [&str; 1] = ["TCPLossProbes"];
 const FAST_RECOVERIES: [&str; 2] = ["TCPSackRecovery", "TCPRenoRecovery"];
 const SPURIOUS: [&str; 4] = ["TCPFullUndo", "TCPPartialUndo", "TCPDSACKUndo", "TCPLossUndo"];
@@ -68,7 +62,7 @@ mod tests {
         let numbers: Vec<String> = (1..=names.len()).map(|number| number.to_string()).collect();
         let text = format!("TcpExt: {}\nTcpExt: {}\nIpExt: InOctets\nIpExt: 9\n", names.join(" "), numbers.join(" "));
         let counters = Counters::parse(&text).unwrap();
-        assert_eq!(counters, Counters { rtos: 21, spurious: 7 + 8 + 9 + 10, fast_recoveries: 11 + 12, tlps: 13 });
+        assert_eq!(counters, Counters { rtos: 1, spurious: 2 + 3 + 4 + 5, fast_recoveries: 6 + 7, tlps: 8 });
         assert_eq!(Counters::parse(&text.replace("TCPPartialUndo", "Other")), Err("TCPPartialUndo"));
     }
 }
