@@ -5,17 +5,18 @@
 //! charged to its socket until then, so TCP small queues see a real NIC. The time on the host's link is
 //! added by the switch, which so knows of the packet ahead of its arrival.
 
-use std::os::fd::AsRawFd;
-
 use daybreak_engine::Plan;
 use daybreak_engine::plan::{Link, Stack};
 
 use crate::device::Device;
 use crate::error::GuestError;
+use crate::interface::{
+    self, ETHTOOL_SGRO, ETHTOOL_SGSO, ETHTOOL_STSO, Metrics, RTAX_CWND, RTAX_INITCWND, RTAX_RTO_MIN,
+};
 use crate::layout::{End, Layout, Nic};
 use crate::lookahead::propagation;
 use crate::netlink::{CREATE, Netlink, Request};
-use crate::system::{self, Fd};
+use crate::system::{self, Fd, set_sysctl};
 
 /// The namespaces of a run.
 #[derive(Debug)]
@@ -28,25 +29,9 @@ pub struct Hosts {
     _shared: Vec<Fd>,
 }
 
-const RTM_NEWLINK: u16 = 16;
-const RTM_NEWADDR: u16 = 20;
-const RTM_NEWROUTE: u16 = 24;
-const RTM_NEWNEIGH: u16 = 28;
 const RTM_NEWQDISC: u16 = 36;
-const IFLA_ADDRESS: u16 = 1;
-const IFLA_IFNAME: u16 = 3;
-const IFLA_MTU: u16 = 4;
-const IFLA_LINKINFO: u16 = 18;
-const IFLA_NET_NS_FD: u16 = 28;
-const IFLA_GSO_MAX_SEGS: u16 = 40;
-const IFLA_INFO_KIND: u16 = 1;
-const IFLA_INFO_DATA: u16 = 2;
-const VETH_INFO_PEER: u16 = 1;
 const TCA_KIND: u16 = 1;
 const TCA_OPTIONS: u16 = 2;
-const ETHTOOL_SGSO: u32 = 0x24;
-const ETHTOOL_STSO: u32 = 0x1f;
-const ETHTOOL_SGRO: u32 = 0x2c;
 /// What the kernel does for any device; ours has no offloads of its own.
 const OF_THE_KERNEL: [u32; 2] = [ETHTOOL_SGSO, ETHTOOL_SGRO];
 
@@ -54,6 +39,8 @@ const OF_THE_KERNEL: [u32; 2] = [ETHTOOL_SGSO, ETHTOOL_SGRO];
 const NIC: &str = "nic";
 /// The NIC that several ends share, in a namespace of its own; each end has a device [`NIC`] on top.
 const SHARED_NIC: &str = "shared";
+/// The network of all ends.
+const ALL_ENDS: (u32, u8) = (0x0a00_0000, 8);
 /// Packets that a queue takes where the plan sets no limit.
 const UNLIMITED: u32 = 1_000_000;
 /// Ethernet header, which queueing disciplines count on their own.
@@ -73,7 +60,7 @@ pub fn make(plan: &Plan, layout: &Layout, device: &Device) -> Result<Hosts, Gues
             device.nic(index, SHARED_NIC)?;
             let lower = shared_nic(plan, nic, index)?;
             for (end, _) in ends() {
-                Netlink::open()?.ask(&face(lower, &hosts.ends[end]))?;
+                Netlink::open()?.ask(&interface::share(lower, NIC, &hosts.ends[end]))?;
             }
             hosts._shared.push(own);
         } else if let Some((end, _)) = ends().next() {
@@ -86,7 +73,7 @@ pub fn make(plan: &Plan, layout: &Layout, device: &Device) -> Result<Hosts, Gues
         let interface = host(plan, index, end)?;
         let nic = &layout.nics[end.nic as usize];
         if !nic.shared {
-            no_offload(NIC, &OF_THE_KERNEL)?;
+            interface::no_offload(NIC, &OF_THE_KERNEL)?;
             Netlink::open()?.ask(&nic_queue(interface, &plan.links[nic.link as usize], nic.mtu))?;
         }
     }
@@ -99,22 +86,13 @@ pub fn make(plan: &Plan, layout: &Layout, device: &Device) -> Result<Hosts, Gues
 pub fn make_pair(plan: &Plan, layout: &Layout) -> Result<Hosts, GuestError> {
     global_settings()?;
     let ends = vec![system::new_network()?, system::new_network()?];
-    let mut request = Request::new(RTM_NEWLINK, CREATE | 0x200, &link_body(0, false), "make a cable");
-    request.put_str(IFLA_IFNAME, NIC).nest(IFLA_LINKINFO, |info| {
-        info.put_str(IFLA_INFO_KIND, "veth").nest(IFLA_INFO_DATA, |data| {
-            data.nest(VETH_INFO_PEER, |peer| {
-                let namespace = ends[0].as_raw_fd() as u32;
-                peer.raw(&link_body(0, false)).put_str(IFLA_IFNAME, NIC).put_u32(IFLA_NET_NS_FD, namespace);
-            });
-        });
-    });
-    Netlink::open()?.ask(&request)?;
+    Netlink::open()?.ask(&interface::cable(NIC, NIC, &ends[0]))?;
     let Some(flow) = plan.flows.first() else { return Err(GuestError::Broken("the plan has no flow".to_owned())) };
     for (index, path) in [&flow.data_path, &flow.ack_path].into_iter().enumerate() {
         system::enter_network(&ends[index])?;
         let end = &layout.ends[index];
         let device = host(plan, index as u32, end)?;
-        no_offload(NIC, &[ETHTOOL_STSO, ETHTOOL_SGSO, ETHTOOL_SGRO])?;
+        interface::no_offload(NIC, &[ETHTOOL_STSO, ETHTOOL_SGSO, ETHTOOL_SGRO])?;
         let delay = propagation(plan, path);
         let link = &plan.links[layout.nics[end.nic as usize].link as usize];
         Netlink::open()?.ask(&netem(device, link, delay.as_ns()))?;
@@ -146,39 +124,21 @@ fn netem(device: u32, link: &Link, delay_ns: u64) -> Request {
 /// Sets up a NIC that several ends share, in its own namespace; returns its device.
 fn shared_nic(plan: &Plan, nic: &Nic, index: u32) -> Result<u32, GuestError> {
     const FIRST: u32 = 1 << 24;
-    let device = no_offload(SHARED_NIC, &OF_THE_KERNEL)?;
+    interface::no_offload(SHARED_NIC, &OF_THE_KERNEL)?;
+    let device = system::device_index(SHARED_NIC)?;
     let mut netlink = Netlink::open()?;
-    netlink.ask(&nic_up(device, FIRST + index, nic.mtu))?;
+    netlink.ask(&interface::nic_up(device, End::mac(FIRST + index), nic.mtu))?;
     netlink.ask(&nic_queue(device, &plan.links[nic.link as usize], nic.mtu))?;
     Ok(device)
 }
 
-/// A device in the namespace of an end that sends through the NIC: the packet stays its sender's until
-/// it leaves the NIC's queue. It has no offloads to switch off; `gso_max_segs` makes every packet one segment.
-fn face(nic: u32, namespace: &Fd) -> Request {
-    const IFLA_LINK: u16 = 5;
-    const MODE: u16 = 1;
-    const PRIVATE: u32 = 1;
-    let mut request = Request::new(RTM_NEWLINK, CREATE | 0x200, &link_body(0, false), "share a NIC");
-    request
-        .put_str(IFLA_IFNAME, NIC)
-        .put_u32(IFLA_LINK, nic)
-        .put_u32(IFLA_NET_NS_FD, namespace.as_raw_fd() as u32)
-        .nest(IFLA_LINKINFO, |info| {
-            info.put_str(IFLA_INFO_KIND, "macvlan").nest(IFLA_INFO_DATA, |data| {
-                data.put_u32(MODE, PRIVATE);
-            });
-        });
-    request
-}
-
 /// What is one for all namespaces in Linux 6.1; none of it may bind.
 fn global_settings() -> Result<(), GuestError> {
-    setting("net/ipv4/tcp_mem", "2000000 3000000 4000000")?;
-    setting("net/core/netdev_max_backlog", "1000000")?;
+    set_sysctl("net/ipv4/tcp_mem", "2000000 3000000 4000000")?;
+    set_sysctl("net/core/netdev_max_backlog", "1000000")?;
     // One packet takes no other one's time, so there is no reason to stop early.
-    setting("net/core/netdev_budget", "1000000")?;
-    setting("net/core/netdev_budget_usecs", "1000000")
+    set_sysctl("net/core/netdev_budget", "1000000")?;
+    set_sysctl("net/core/netdev_budget_usecs", "1000000")
 }
 
 /// `tbf` as a NIC: it lets a packet go when the one before it has been sent, and until then the packet
@@ -233,15 +193,6 @@ fn qdisc(device: u32, kind: &str) -> Request {
     request
 }
 
-fn link_body(device: u32, up: bool) -> [u8; 16] {
-    let mut body = [0u8; 16];
-    body[4..8].copy_from_slice(&device.to_ne_bytes());
-    let flags = u32::from(up).to_ne_bytes();
-    body[8..12].copy_from_slice(&flags);
-    body[12..16].copy_from_slice(&flags);
-    body
-}
-
 /// Sets up the namespace of an end, in which the calling thread is, but for the NIC's queue; returns the
 /// NIC's device.
 fn host(plan: &Plan, index: u32, end: &End) -> Result<u32, GuestError> {
@@ -249,80 +200,23 @@ fn host(plan: &Plan, index: u32, end: &End) -> Result<u32, GuestError> {
     settings(stack)?;
     let device = system::device_index(NIC)?;
     let mut netlink = Netlink::open()?;
-    netlink.ask(&nic_up(device, index, stack.mtu))?;
-    netlink.ask(&address(device, End::ip(index)))?;
-    netlink.ask(&route(device, End::ip(index), stack))?;
+    netlink.ask(&interface::nic_up(device, End::mac(index), stack.mtu))?;
+    netlink.ask(&interface::address(device, End::ip(index)))?;
+    netlink.ask(&interface::route(device, End::ip(index), ALL_ENDS, &metrics(stack)))?;
     for &peer in &end.peers {
-        netlink.ask(&neighbour(device, End::ip(peer), End::mac(peer)))?;
+        netlink.ask(&interface::neighbour(device, End::ip(peer), End::mac(peer)))?;
     }
     Ok(device)
 }
 
-/// Lets every packet of a device be one segment; returns its index.
-fn no_offload(device: &str, offloads: &[u32]) -> Result<u32, GuestError> {
-    let control = system::socket(libc::AF_INET, libc::SOCK_DGRAM, 0, "open a socket for ethtool")?;
-    for &command in offloads {
-        system::ethtool(control.as_raw_fd(), device, command, 0)?;
+/// What the stack says and Linux keeps per route.
+fn metrics(stack: &Stack) -> Metrics {
+    let rto_min_ms = (stack.rto_min_ps / 1_000_000_000) as u32;
+    let metrics = Metrics::default().put(RTAX_INITCWND, stack.initial_window).fix(RTAX_RTO_MIN, rto_min_ms);
+    match stack.cwnd_clamp {
+        Some(clamp) => metrics.fix(RTAX_CWND, clamp),
+        None => metrics,
     }
-    system::device_index(device)
-}
-
-fn nic_up(device: u32, mac: u32, mtu: u32) -> Request {
-    let mut up = Request::new(RTM_NEWLINK, 0, &link_body(device, true), "set the NIC up");
-    up.put(IFLA_ADDRESS, &End::mac(mac)).put_u32(IFLA_MTU, mtu).put_u32(IFLA_GSO_MAX_SEGS, 1);
-    up
-}
-
-fn address(device: u32, ip: u32) -> Request {
-    const IFA_LOCAL: u16 = 2;
-    let mut body = [libc::AF_INET as u8, 32, 0, 0, 0, 0, 0, 0];
-    body[4..8].copy_from_slice(&device.to_ne_bytes());
-    let mut request = Request::new(RTM_NEWADDR, CREATE, &body, "set an address");
-    request.put(IFA_LOCAL, &ip.to_be_bytes());
-    request
-}
-
-/// The route to all other ends, with what Linux keeps per route.
-fn route(device: u32, ip: u32, stack: &Stack) -> Request {
-    const RTA_DST: u16 = 1;
-    const RTA_OIF: u16 = 4;
-    const RTA_PREFSRC: u16 = 7;
-    const RTA_METRICS: u16 = 8;
-    const RTAX_LOCK: u16 = 1;
-    const RTAX_CWND: u16 = 7;
-    const RTAX_INITCWND: u16 = 11;
-    const RTAX_RTO_MIN: u16 = 13;
-    // family, dst_len, src_len, tos, table main, protocol static, scope link, type unicast, flags
-    let body = [libc::AF_INET as u8, 8, 0, 0, 254, 4, 253, 1, 0, 0, 0, 0];
-    let mut request = Request::new(RTM_NEWROUTE, CREATE, &body, "set a route");
-    request
-        .put(RTA_DST, &0x0a00_0000u32.to_be_bytes())
-        .put_u32(RTA_OIF, device)
-        .put(RTA_PREFSRC, &ip.to_be_bytes())
-        .nest(RTA_METRICS, |metrics| {
-            let mut locked = 1 << RTAX_RTO_MIN;
-            metrics.put_u32(RTAX_INITCWND, stack.initial_window);
-            metrics.put_u32(RTAX_RTO_MIN, (stack.rto_min_ps / 1_000_000_000) as u32);
-            if let Some(clamp) = stack.cwnd_clamp {
-                metrics.put_u32(RTAX_CWND, clamp);
-                locked |= 1 << RTAX_CWND;
-            }
-            metrics.put_u32(RTAX_LOCK, locked);
-        });
-    request
-}
-
-fn neighbour(device: u32, ip: u32, mac: [u8; 6]) -> Request {
-    const NDA_DST: u16 = 1;
-    const NDA_LLADDR: u16 = 2;
-    const PERMANENT: u16 = 0x80;
-    let mut body = [0u8; 12];
-    body[0] = libc::AF_INET as u8;
-    body[4..8].copy_from_slice(&device.to_ne_bytes());
-    body[8..10].copy_from_slice(&PERMANENT.to_ne_bytes());
-    let mut request = Request::new(RTM_NEWNEIGH, CREATE, &body, "set a neighbour");
-    request.put(NDA_DST, &ip.to_be_bytes()).put(NDA_LLADDR, &mac);
-    request
 }
 
 /// Writes the stack's sysctls into the calling thread's namespace.
@@ -353,7 +247,7 @@ fn settings(stack: &Stack) -> Result<(), GuestError> {
         ("tcp_no_metrics_save", flag(stack.tcp_no_metrics_save)),
         ("tcp_no_ssthresh_metrics_save", flag(stack.tcp_no_ssthresh_metrics_save)),
     ];
-    values.iter().try_for_each(|(name, value)| setting(&format!("net/ipv4/{name}"), value))?;
+    values.iter().try_for_each(|(name, value)| set_sysctl(&format!("net/ipv4/{name}"), value))?;
     if stack.tcp_limit_output_bytes.is_none() && stack.max_pacing_rate_bps.is_none() {
         return widen_small_queues();
     }
@@ -365,13 +259,8 @@ fn settings(stack: &Stack) -> Result<(), GuestError> {
 /// largest, ten times the window a round trip, the limit is out of reach while the RTT is below 10 ms.
 fn widen_small_queues() -> Result<(), GuestError> {
     const MOST_PERCENT: &str = "1000";
-    setting("net/ipv4/tcp_pacing_ss_ratio", MOST_PERCENT)?;
-    setting("net/ipv4/tcp_pacing_ca_ratio", MOST_PERCENT)
-}
-
-fn setting(name: &str, value: &str) -> Result<(), GuestError> {
-    let path = format!("/proc/sys/{name}");
-    std::fs::write(&path, value).map_err(|error| GuestError::io(format!("set {name} to {value}"), error))
+    set_sysctl("net/ipv4/tcp_pacing_ss_ratio", MOST_PERCENT)?;
+    set_sysctl("net/ipv4/tcp_pacing_ca_ratio", MOST_PERCENT)
 }
 
 #[cfg(test)]

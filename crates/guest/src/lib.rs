@@ -20,6 +20,7 @@ pub mod flows;
 pub mod headers;
 pub mod host;
 pub mod hosts;
+pub mod interface;
 pub mod jiffies;
 pub mod layout;
 pub mod lookahead;

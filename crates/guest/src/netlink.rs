@@ -14,6 +14,8 @@ const NLM_F_REQUEST: u16 = 0x01;
 const NLM_F_ACK: u16 = 0x04;
 /// Create what does not exist, replace what does.
 pub const CREATE: u16 = 0x400 | 0x100;
+/// Refuse what exists.
+pub const EXCLUSIVE: u16 = 0x200;
 
 /// One request under construction.
 #[derive(Clone, Debug)]

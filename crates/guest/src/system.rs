@@ -181,6 +181,12 @@ pub fn accept(fd: RawFd) -> io::Result<Fd> {
     }
 }
 
+/// Writes a sysctl, which is named by its path, as the calling thread's namespace has it.
+pub fn set_sysctl(name: &str, value: &str) -> Outcome<()> {
+    let path = format!("/proc/sys/{name}");
+    std::fs::write(&path, value).map_err(|error| GuestError::io(format!("set {name} to {value}"), error))
+}
+
 /// Sets a flag or a number of a network device through ethtool's ioctl.
 pub fn ethtool(fd: RawFd, device: &str, command: u32, value: u32) -> Outcome<()> {
     const SIOCETHTOOL: libc::c_ulong = 0x8946;

@@ -9,7 +9,11 @@ use daybreak_units::Duration;
 
 use super::acquaintance;
 use crate::error::GuestError;
-use crate::netlink::{CREATE, Netlink, Request};
+use crate::interface::{
+    self, ETHTOOL_SGRO, ETHTOOL_SGSO, ETHTOOL_STSO, Metrics, RTAX_CWND, RTAX_INITCWND, RTAX_RTT, RTAX_RTTVAR,
+    RTAX_SSTHRESH,
+};
+use crate::netlink::Netlink;
 use crate::system::{self, Address, Fd};
 
 /// The stack under test.
@@ -21,15 +25,6 @@ pub const OWN_MAC: [u8; 6] = [2, 0, 0, 0, 0, 1];
 /// Ethernet address of the peer.
 pub const PEER_MAC: [u8; 6] = [2, 0, 0, 0, 0, 2];
 
-const RTM_NEWLINK: u16 = 16;
-const RTM_NEWADDR: u16 = 20;
-const RTM_NEWROUTE: u16 = 24;
-const RTM_NEWNEIGH: u16 = 28;
-const EXCLUSIVE: u16 = 0x200;
-const IFLA_ADDRESS: u16 = 1;
-const IFLA_IFNAME: u16 = 3;
-const IFLA_MTU: u16 = 4;
-const IFLA_GSO_MAX_SEGS: u16 = 40;
 const NIC: &str = "nic";
 const CABLE: &str = "cable";
 
@@ -71,22 +66,20 @@ impl Stage {
         let own = system::new_network()?;
         system::enter_network(&peer)?;
         let mut netlink = Netlink::open()?;
-        netlink.ask(&cable(&own))?;
+        netlink.ask(&interface::cable(CABLE, NIC, &own))?;
         let device = system::device_index(CABLE)?;
-        netlink.ask(link(device).put_u32(IFLA_MTU, 65_535))?;
+        netlink.ask(&interface::up(device, 65_535))?;
         let packets = packet_socket(device)?;
 
         system::enter_network(&own)?;
         settings(&script.config)?;
-        no_offload()?;
+        interface::no_offload(NIC, &[ETHTOOL_STSO, ETHTOOL_SGSO, ETHTOOL_SGRO])?;
         let device = system::device_index(NIC)?;
         let mut netlink = Netlink::open()?;
-        let mut up = link(device);
-        up.put(IFLA_ADDRESS, &OWN_MAC).put_u32(IFLA_MTU, script.config.mtu).put_u32(IFLA_GSO_MAX_SEGS, 1);
-        netlink.ask(&up)?;
-        netlink.ask(&address(device))?;
-        netlink.ask(&route(device, &script.config))?;
-        netlink.ask(&neighbour(device))?;
+        netlink.ask(&interface::nic_up(device, OWN_MAC, script.config.mtu))?;
+        netlink.ask(&interface::address(device, OWN.ip))?;
+        netlink.ask(&interface::route(device, OWN.ip, (PEER.ip, 32), &metrics(&script.config)))?;
+        netlink.ask(&interface::neighbour(device, PEER.ip, PEER_MAC))?;
         let stage = Self { _own: own, _peer: peer, packets };
         if script.config.initial_ssthresh != u32::MAX {
             setting("tcp_no_metrics_save", "0")?;
@@ -125,96 +118,16 @@ fn packet_socket(device: u32) -> Result<Fd, GuestError> {
     Ok(socket)
 }
 
-fn cable(own: &Fd) -> Request {
-    const IFLA_LINKINFO: u16 = 18;
-    const IFLA_NET_NS_FD: u16 = 28;
-    const IFLA_INFO_KIND: u16 = 1;
-    const IFLA_INFO_DATA: u16 = 2;
-    const VETH_INFO_PEER: u16 = 1;
-    let mut request = Request::new(RTM_NEWLINK, CREATE | EXCLUSIVE, &[0; 16], "make the cable of a dialogue");
-    request.put_str(IFLA_IFNAME, CABLE).nest(IFLA_LINKINFO, |info| {
-        info.put_str(IFLA_INFO_KIND, "veth").nest(IFLA_INFO_DATA, |data| {
-            data.nest(VETH_INFO_PEER, |peer| {
-                peer.raw(&[0; 16]).put_str(IFLA_IFNAME, NIC).put_u32(IFLA_NET_NS_FD, own.as_raw_fd() as u32);
-            });
-        });
-    });
-    request
-}
-
-/// Sets a device up.
-fn link(device: u32) -> Request {
-    let up = (libc::IFF_UP as u32).to_ne_bytes();
-    let mut body = [0u8; 16];
-    body[4..8].copy_from_slice(&device.to_ne_bytes());
-    body[8..12].copy_from_slice(&up);
-    body[12..16].copy_from_slice(&up);
-    Request::new(RTM_NEWLINK, 0, &body, "set a device of a dialogue up")
-}
-
-/// Lets every packet be one segment, together with [`IFLA_GSO_MAX_SEGS`]: TCP segments late even for a device
-/// that cannot.
-fn no_offload() -> Result<(), GuestError> {
-    const ETHTOOL_STSO: u32 = 0x1f;
-    const ETHTOOL_SGSO: u32 = 0x24;
-    const ETHTOOL_SGRO: u32 = 0x2c;
-    let control = system::socket(libc::AF_INET, libc::SOCK_DGRAM, 0, "open a socket for ethtool")?;
-    for command in [ETHTOOL_STSO, ETHTOOL_SGSO, ETHTOOL_SGRO] {
-        system::ethtool(control.as_raw_fd(), NIC, command, 0)?;
+/// What the header says and Linux keeps per route.
+fn metrics(config: &Config) -> Metrics {
+    let mut metrics = Metrics::default().put(RTAX_INITCWND, config.initial_window).lock(RTAX_RTT).lock(RTAX_RTTVAR);
+    if config.initial_ssthresh != u32::MAX {
+        metrics = metrics.fix(RTAX_SSTHRESH, config.initial_ssthresh);
     }
-    Ok(())
-}
-
-fn address(device: u32) -> Request {
-    const IFA_LOCAL: u16 = 2;
-    let mut body = [libc::AF_INET as u8, 32, 0, 0, 0, 0, 0, 0];
-    body[4..8].copy_from_slice(&device.to_ne_bytes());
-    let mut request = Request::new(RTM_NEWADDR, CREATE, &body, "set the address of a dialogue");
-    request.put(IFA_LOCAL, &OWN.ip.to_be_bytes());
-    request
-}
-
-/// The route to the peer, with what Linux keeps per route.
-fn route(device: u32, config: &Config) -> Request {
-    const RTA_DST: u16 = 1;
-    const RTA_OIF: u16 = 4;
-    const RTA_METRICS: u16 = 8;
-    const RTAX_LOCK: u16 = 1;
-    const RTAX_RTT: u16 = 4;
-    const RTAX_RTTVAR: u16 = 5;
-    const RTAX_SSTHRESH: u16 = 6;
-    const RTAX_CWND: u16 = 7;
-    const RTAX_INITCWND: u16 = 11;
-    // family, dst_len, src_len, tos, table main, protocol static, scope link, type unicast, flags
-    let body = [libc::AF_INET as u8, 32, 0, 0, 254, 4, 253, 1, 0, 0, 0, 0];
-    let mut request = Request::new(RTM_NEWROUTE, CREATE, &body, "set the route of a dialogue");
-    request.put(RTA_DST, &PEER.ip.to_be_bytes()).put_u32(RTA_OIF, device).nest(RTA_METRICS, |metrics| {
-        metrics.put_u32(RTAX_INITCWND, config.initial_window);
-        let mut locked = 1 << RTAX_RTT | 1 << RTAX_RTTVAR;
-        if config.initial_ssthresh != u32::MAX {
-            metrics.put_u32(RTAX_SSTHRESH, config.initial_ssthresh);
-            locked |= 1 << RTAX_SSTHRESH;
-        }
-        if config.cwnd_clamp != u32::MAX {
-            metrics.put_u32(RTAX_CWND, config.cwnd_clamp);
-            locked |= 1 << RTAX_CWND;
-        }
-        metrics.put_u32(RTAX_LOCK, locked);
-    });
-    request
-}
-
-fn neighbour(device: u32) -> Request {
-    const NDA_DST: u16 = 1;
-    const NDA_LLADDR: u16 = 2;
-    const PERMANENT: u16 = 0x80;
-    let mut body = [0u8; 12];
-    body[0] = libc::AF_INET as u8;
-    body[4..8].copy_from_slice(&device.to_ne_bytes());
-    body[8..10].copy_from_slice(&PERMANENT.to_ne_bytes());
-    let mut request = Request::new(RTM_NEWNEIGH, CREATE, &body, "set the neighbour of a dialogue");
-    request.put(NDA_DST, &PEER.ip.to_be_bytes()).put(NDA_LLADDR, &PEER_MAC);
-    request
+    if config.cwnd_clamp != u32::MAX {
+        metrics = metrics.fix(RTAX_CWND, config.cwnd_clamp);
+    }
+    metrics
 }
 
 /// Writes the header's settings into the namespace of the stack under test.
@@ -255,6 +168,5 @@ fn settings(config: &Config) -> Result<(), GuestError> {
 }
 
 fn setting(name: &str, value: &str) -> Result<(), GuestError> {
-    let path = format!("/proc/sys/net/ipv4/{name}");
-    std::fs::write(&path, value).map_err(|error| GuestError::io(format!("set {name} to {value}"), error))
+    system::set_sysctl(&format!("net/ipv4/{name}"), value)
 }
