@@ -6,7 +6,7 @@ use daybreak_fabric::control::Timeline;
 use daybreak_fabric::{Context, Fabric, NewPacket, PacketId};
 use daybreak_tcp::connection::{Connection, State};
 use daybreak_tcp::{Segment, congestion};
-use daybreak_trace::{CircuitRow, FlowColumns, FlowRow, LinkColumns, LinkRow, NEVER_NS, Probe, Silent, Table};
+use daybreak_trace::{CircuitRow, FlowColumns, FlowRow, NEVER_NS, Probe, Silent, Table};
 use daybreak_units::{Instant, Stream};
 
 use crate::alarm::Alarm;
@@ -533,20 +533,6 @@ impl<P: Probe + Tables + Send> Core<P> {
         }
         columns.into_table()
     }
-
-    fn link_table(&self) -> Table {
-        let mut columns = LinkColumns::default();
-        for (index, link) in self.fabric.link_totals(self.now).enumerate() {
-            columns.push(LinkRow {
-                link: index as u32,
-                packets: link.packets,
-                bytes: link.bytes,
-                lost: link.lost,
-                in_flight: link.packets - link.lost - link.arrived,
-            });
-        }
-        columns.into_table()
-    }
 }
 
 fn balance(
@@ -578,7 +564,8 @@ impl<P: Probe + Tables + Send> Run for Core<P> {
         if let Some(capture) = self.wire.capture.take() {
             capture.finish().map_err(EngineError::Capture)?;
         }
-        let (flows, links) = (self.flow_table(), self.link_table());
+        let flows = self.flow_table();
+        let links = recorder::link_table(self.fabric.link_totals(self.now));
         let packet_hops = self.fabric.link_totals(self.now).map(|link| link.arrived).sum();
         let (events, ended) = (self.processed, self.now);
         let mut tables = vec![flows];

@@ -4,8 +4,9 @@ use std::fs::File;
 use std::io::BufWriter;
 use std::path::Path;
 
+use daybreak_engine::recorder::link_table;
 use daybreak_engine::{Plan, Recorder};
-use daybreak_trace::{FlowColumns, FlowRow, LinkColumns, LinkRow, NEVER_NS, Probe, Table, WindowRow};
+use daybreak_trace::{FlowColumns, FlowRow, NEVER_NS, Probe, Table, WindowRow};
 use daybreak_units::Instant;
 
 use crate::capture::Capture;
@@ -156,21 +157,12 @@ impl Session {
         }
         let stopped = self.stopped().unwrap_or(Instant::ZERO);
         let Some(switch) = self.switch.take() else { return Err(GuestError::Broken("the run has ended twice".into())) };
-        let links = switch.link_counts(stopped);
+        let links = switch.link_totals(stopped);
         let packet_hops = links.iter().map(|link| link.arrived).sum();
         let totals = Totals { packet_hops, events: switch.handled, ended_ps: stopped.as_ps() };
-        let link_rows = (0..).zip(links).map(|(link, count)| LinkRow {
-            link,
-            packets: count.packets,
-            bytes: count.bytes,
-            lost: count.lost,
-            in_flight: count.packets - count.lost - count.arrived,
-        });
-        let mut link_columns = LinkColumns::default();
-        link_rows.for_each(|row| link_columns.push(row));
         let mut tables = vec![flow_table(&self.plan, &switch, &self.outcomes)];
         tables.extend(switch.finish()?.into_tables(stopped));
-        tables.push(link_columns.into_table());
+        tables.push(link_table(links));
         write(&tables, totals).map_err(|error| GuestError::io(TABLES, error))
     }
 }

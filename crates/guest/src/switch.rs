@@ -7,7 +7,7 @@ use std::mem::size_of;
 
 use daybreak_engine::{Plan, wiring};
 use daybreak_fabric::control::Timeline;
-use daybreak_fabric::{Chance, Context, DropReason, Fabric, Monitor, NewPacket, Packet, PacketId};
+use daybreak_fabric::{Chance, Context, DropReason, Fabric, LinkTotals, Monitor, NewPacket, Packet, PacketId};
 use daybreak_trace::{CircuitRow, DropRow, Probe};
 use daybreak_units::{ByteTime, Duration, Instant, Rate};
 
@@ -52,7 +52,7 @@ struct Nic {
     busy_until: Instant,
     /// What is random about it.
     chance: Option<Chance>,
-    count: LinkCount,
+    count: LinkTotals,
 }
 
 /// A direction of a flow.
@@ -64,19 +64,6 @@ struct Way {
     from: u32,
     /// The receiver's NIC.
     to: u32,
-}
-
-/// What one link has carried.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LinkCount {
-    /// Packets that began to be sent.
-    pub packets: u64,
-    /// Their bytes with framing.
-    pub bytes: u64,
-    /// Packets lost on the link.
-    pub lost: u64,
-    /// Packets that arrived.
-    pub arrived: u64,
 }
 
 /// The switch and everything that it knows.
@@ -247,17 +234,13 @@ impl<P: Probe> Switch<P> {
         if self.stopped.is_some() { Instant::NEVER } else { self.events.next_delivery().min(self.end) }
     }
 
-    /// What every link of the plan has carried at `now`; packets still on their way are the rest.
-    pub fn link_counts(&self, now: Instant) -> Vec<LinkCount> {
-        let mut counts: Vec<LinkCount> = self
-            .fabric
-            .link_totals(now)
-            .map(|link| LinkCount { packets: link.packets, bytes: link.bytes, lost: link.lost, arrived: link.arrived })
-            .collect();
+    /// What every link of the plan has done by `now`; packets still on their way are the rest.
+    pub fn link_totals(&self, now: Instant) -> Vec<LinkTotals> {
+        let mut totals: Vec<LinkTotals> = self.fabric.link_totals(now).collect();
         for nic in &self.nics {
-            counts[nic.link as usize] = nic.count;
+            totals[nic.link as usize] = nic.count;
         }
-        counts
+        totals
     }
 
     /// Who fills the tables.
@@ -345,7 +328,7 @@ impl Nic {
             byte_time: ByteTime::new(Rate::from_bps(link.rate_bps)),
             busy_until: Instant::ZERO,
             chance: Chance::new(&wiring::link(link), plan.seed),
-            count: LinkCount::default(),
+            count: LinkTotals::default(),
         }
     }
 
@@ -474,7 +457,7 @@ mod tests {
         assert!(calls <= links_of_data(&plan).len() + 1, "it asks for {calls} calls");
         assert_eq!(switch.tracks[0].segments, 1);
         let last = *links_of_data(&plan).last().unwrap();
-        let count = switch.link_counts(due)[last];
+        let count = switch.link_totals(due)[last];
         assert_eq!((count.packets, count.arrived), (1, 1));
     }
 

@@ -6,7 +6,10 @@ mod latency;
 mod queues;
 mod windows;
 
-use daybreak_trace::{BinScope, CircuitColumns, CircuitRow, DropColumns, DropRow, Probe, Table, WindowRow};
+use daybreak_fabric::LinkTotals;
+use daybreak_trace::{
+    BinScope, CircuitColumns, CircuitRow, DropColumns, DropRow, LinkColumns, LinkRow, Probe, Table, WindowRow,
+};
 use daybreak_units::Instant;
 
 use crate::plan::Plan;
@@ -24,6 +27,15 @@ pub(crate) fn watches_packets(plan: &Plan) -> bool {
         || records.drops
         || records.circuits
         || records.latency
+}
+
+/// The table of what every link of a plan, in its order, has carried in the whole run.
+pub fn link_table(totals: impl IntoIterator<Item = LinkTotals>) -> Table {
+    let mut columns = LinkColumns::default();
+    for (link, LinkTotals { packets, bytes, lost, arrived, .. }) in (0..).zip(totals) {
+        columns.push(LinkRow { link, packets, bytes, lost, in_flight: packets - lost - arrived });
+    }
+    columns.into_table()
 }
 
 /// What a link is watched for.
