@@ -2,13 +2,14 @@ import json
 from pathlib import Path
 
 import pytest
+from ready_files import ROOT
+from real_kernel import with_kernel
 
 from daybreak.agreement import agree, fidelity, result, segments
 from daybreak.agreement.compare import PASS
-from daybreak.engines import ENGINES, run_many
-from daybreak.errors import EngineError, Interrupted, OutputError, ScenarioError
+from daybreak.engines import run_many
+from daybreak.errors import Interrupted, OutputError, ScenarioError
 
-ROOT = Path(__file__).parents[2]
 PROGRAMS = {"kernel": "a stand-in", "simulated": "this"}
 SUITE = """
 [[family]]
@@ -110,18 +111,7 @@ def test_the_documented_numbers_are_those_of_the_result() -> None:
     assert fidelity.fill(text, segments.read(source / "segments.json"), "segments") == text
 
 
-def kernel_is_there() -> bool:
-    if "kernel" not in ENGINES:
-        return False
-    from daybreak.agreement.agree import kernel_program
-
-    try:
-        return bool(kernel_program())
-    except EngineError:
-        return False
-
-
-@pytest.mark.skipif(not kernel_is_there(), reason="no kernel image or guest: see 'daybreak kernel doctor'")
+@with_kernel
 def test_the_kernel_and_the_model_agree_on_a_little_flow(suite: Path, tmp_path: Path) -> None:
     found = agree(suite, quick=True, runs=1, out=tmp_path / "out")
     by_metric = {row["metric"]: row for row in found.result["rows"]}

@@ -3,7 +3,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from test_agree import SUITE, kernel_is_there
+from real_kernel import with_kernel
+from test_agree import SUITE
 
 import daybreak
 from daybreak import _native
@@ -110,7 +111,7 @@ def test_a_flow_that_parts_is_a_miss() -> None:
     assert segments.document([same] * 19 + [flow], programs={}, seed=1, quick=True)["verdict"] == MISS
 
 
-@pytest.mark.skipif(not kernel_is_there(), reason="no kernel image or guest: see 'daybreak kernel doctor'")
+@with_kernel
 def test_the_model_sends_the_segments_of_the_kernel(tmp_path: Path) -> None:
     found = segments.replay(only="many-8cubic", out=tmp_path)
     assert found["identical"] == len(found["flows"]) == 8, segments.by_scenario(found)

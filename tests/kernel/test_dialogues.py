@@ -1,24 +1,10 @@
-"""TCP dialogues with the real kernel. They need a kernel image (daybreak kernel build) and the guest's program."""
+"""TCP dialogues with the real kernel."""
 
 import pytest
+from real_kernel import with_kernel
 
-from daybreak.engines.kernel import dialogues, image, workplace
+from daybreak.engines.kernel import dialogues
 from daybreak.engines.kernel.dialogues import NoDialogue
-from daybreak.engines.kernel.errors import KernelEngineError
-
-
-def lacking() -> str:
-    """What is missing to play them."""
-    try:
-        image.find()
-        workplace.guest_program()
-    except KernelEngineError as error:
-        return str(error)
-    return ""
-
-
-missing = lacking()
-with_kernel = pytest.mark.skipif(bool(missing), reason=f"dialogues with the kernel are left out: {missing}")
 
 
 @with_kernel

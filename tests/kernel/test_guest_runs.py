@@ -1,4 +1,4 @@
-"""Whole runs on real Linux. They need a kernel image (daybreak kernel build) and the guest's program."""
+"""Whole runs on real Linux."""
 
 import contextlib
 import os
@@ -10,29 +10,19 @@ import time
 from pathlib import Path
 
 import pytest
+from ready_files import ROOT
+from real_kernel import LACKING
 
 import daybreak
 from daybreak.engines.kernel import image, workplace
-from daybreak.engines.kernel.errors import KernelEngineError
 from daybreak.errors import PlanError
 from daybreak.runs.storage import read as read_run
 from daybreak.scenario import Scenario, save
 from daybreak.scenario.lowering import lower
 
-
-def lacking() -> str:
-    """What is missing for these tests."""
-    try:
-        image.find()
-        workplace.guest_program()
-    except KernelEngineError as error:
-        return str(error)
-    return ""
-
-
 # For the whole file at once, so that the report has one line for all that is left out.
-if missing := lacking():
-    pytest.skip(f"the kernel engine's runs are left out: {missing}", allow_module_level=True)
+if LACKING:
+    pytest.skip(f"the kernel engine's runs are left out: {LACKING}", allow_module_level=True)
 
 
 def processes_in(directory: Path) -> list[str]:
@@ -128,7 +118,7 @@ def test_a_flow_starts_with_the_threshold_that_the_one_before_has_left(one_flow,
 
 
 def test_a_circuit_with_two_links_and_one_queue_carries_real_tcp():
-    scenario = daybreak.load(Path(__file__).parents[2] / "scenarios" / "05-circuit.toml")
+    scenario = daybreak.load(ROOT / "scenarios" / "05-circuit.toml")
     run = daybreak.run(scenario.with_({"duration": "20 ms"}), engine="kernel")
     assert run.flows["delivered_bytes"].min() > 1_000_000
     # A day begins and ends every 1.4 ms, at 14.3 weeks in 20 ms.
