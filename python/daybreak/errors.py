@@ -43,3 +43,9 @@ class Interrupted(DaybreakError):
     def __init__(self, message: str = "interrupted", finished: tuple = ()):
         super().__init__(message)
         self.finished = finished
+
+
+def reason(error: Exception) -> str:
+    """What the system or a library says of its refusal, as the end of a sentence."""
+    text = getattr(error, "strerror", None) or str(error).partition("\n")[0]
+    return text[:1].lower() + text[1:]

@@ -15,7 +15,7 @@ import dpkt
 import numpy as np
 from dpkt.tcp import TH_ACK, TH_SYN
 
-from daybreak.errors import OutputError
+from daybreak.errors import OutputError, reason
 
 Columns = dict[str, np.ndarray[Any, Any]]
 """Arrays of 64-bit numbers by name."""
@@ -62,7 +62,7 @@ def _packets(path: Path) -> Iterator[tuple[int, Any]]:
                     # A float tells nanoseconds apart over some weeks.
                     yield round(seconds * 1e9), packet
     except OSError as error:
-        raise OutputError(f"{path} cannot be read: {(error.strerror or str(error)).lower()}") from None
+        raise OutputError(f"{path} cannot be read: {reason(error)}") from None
     except (ValueError, dpkt.dpkt.Error) as error:
         raise OutputError(f"{path} is not a capture: {error}") from None
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from daybreak.errors import OutputError
+from daybreak.errors import OutputError, reason
 from daybreak.metrics.confidence import Interval
 
 from .causes import Cause, cause_of
@@ -59,19 +59,25 @@ def write(result: Document, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(_text(result), encoding="utf-8")
     except OSError as error:
-        raise OutputError(f"{path} cannot be written: {(error.strerror or str(error)).lower()}") from None
+        raise OutputError(f"{path} cannot be written: {reason(error)}") from None
 
 
 def read(path: Path) -> Document:
     """Reads agreement.json. Raises OutputError."""
+    return read_document(path, "the result of a comparison", parts=("targets", "rows"))
+
+
+def read_document(path: Path, what: str, *, parts: Sequence[str]) -> Document:
+    """Reads a JSON file that has these parts. Raises OutputError, which says that the file is not `what`."""
     try:
         found: Document = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise OutputError(f"{path} cannot be read: {(error.strerror or str(error)).lower()}") from None
+        raise OutputError(f"{path} cannot be read: {reason(error)}") from None
     except ValueError:
         raise OutputError(f"{path} is not JSON") from None
-    if not isinstance(found, dict) or "targets" not in found or "rows" not in found:
-        raise OutputError(f"{path} is not the result of a comparison: it has no targets or rows")
+    for part in parts:
+        if not isinstance(found, dict) or part not in found:
+            raise OutputError(f"{path} is not {what}: it has no {part}")
     return found
 
 

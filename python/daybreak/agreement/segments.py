@@ -7,7 +7,6 @@ the kernel's segments, in the kernel's order, and no other.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import Any
 
 from daybreak import _native
 from daybreak.engines import run_many
-from daybreak.errors import EngineError, OutputError
+from daybreak.errors import EngineError
 from daybreak.runs import Run
 from daybreak.scenario import Scenario
 from daybreak.scenario.lowering import lower
@@ -171,15 +170,7 @@ def sentence(found: Document) -> str:
 
 def read(path: Path) -> Document:
     """Reads segments.json. Raises OutputError."""
-    try:
-        found: Document = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise OutputError(f"{path} cannot be read: {(error.strerror or str(error)).lower()}") from None
-    except ValueError:
-        raise OutputError(f"{path} is not JSON") from None
-    if not isinstance(found, dict) or "flows" not in found or "identical" not in found:
-        raise OutputError(f"{path} is not the result of a replay: it has no flows")
-    return found
+    return result.read_document(path, "the result of a replay", parts=("flows", "identical"))
 
 
 def _parting(flows: Sequence[Document]) -> str:

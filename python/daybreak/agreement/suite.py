@@ -16,7 +16,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
-from daybreak.errors import ScenarioError, UnknownName
+from daybreak.errors import ScenarioError, UnknownName, reason
 from daybreak.scenario import QueueLimit, Rate, Span
 from daybreak.scenario.model import Model
 from daybreak.scenario.problems import scenario_error
@@ -173,9 +173,9 @@ def load(path: str | Path | None = None) -> list[Case]:
     try:
         document = tomllib.loads(source.read_text(encoding="utf-8"))
     except OSError as error:
-        raise ScenarioError(f"{source} cannot be read: {(error.strerror or str(error)).lower()}") from None
+        raise ScenarioError(f"{source} cannot be read: {reason(error)}") from None
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ScenarioError(f"{source} is not valid TOML: {error}") from None
+        raise ScenarioError(f"{source} is not valid TOML: {reason(error)}") from None
     cases: list[Case] = []
     for table in document.get("family", []):
         try:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import typer
 from pydantic import ValidationError
 
-from daybreak.errors import DaybreakError
+from daybreak.errors import DaybreakError, reason
 from daybreak.scenario.problems import sentence
 
 from . import agree, bench, kernel, listing, reproduce, run, schema, validate
@@ -64,7 +64,7 @@ def _run(arguments: list[str]) -> int:
         return 0
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
-        return _fail(f"{place}{(error.strerror or str(error)).lower()}", 1, arguments)
+        return _fail(f"{place}{reason(error)}", 1, arguments)
     return code if isinstance(code, int) else 0
 
 

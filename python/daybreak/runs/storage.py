@@ -14,7 +14,7 @@ from typing import Any
 
 import polars as pl
 
-from daybreak.errors import OutputError
+from daybreak.errors import OutputError, reason
 
 from .run import Run
 
@@ -31,12 +31,12 @@ def write(run: Run, directory: Path) -> Path:
         directory.parent.mkdir(parents=True, exist_ok=True)
         unfinished = Path(tempfile.mkdtemp(prefix=f".{directory.name}.", dir=directory.parent))
     except OSError as error:
-        raise OutputError(f"{directory} cannot be written: {_reason(error)}") from None
+        raise OutputError(f"{directory} cannot be written: {reason(error)}") from None
     try:
         _fill(run, unfinished)
         _put_in_place(unfinished, directory)
     except _REFUSED as error:
-        raise OutputError(f"{directory} cannot be written: {_reason(error)}") from None
+        raise OutputError(f"{directory} cannot be written: {reason(error)}") from None
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)
     return directory
@@ -48,7 +48,7 @@ def read(directory: str | Path) -> Run:
     try:
         manifest: dict[str, Any] = json.loads((directory / MANIFEST).read_text(encoding="utf-8"))
     except OSError as error:
-        raise OutputError(f"{directory} is not a run: {MANIFEST}: {_reason(error)}") from None
+        raise OutputError(f"{directory} is not a run: {MANIFEST}: {reason(error)}") from None
     except ValueError:
         raise OutputError(f"{directory} is not a run: {MANIFEST} is not JSON") from None
     if not isinstance(manifest, dict) or not {"scenario", "seed", "tables"} <= manifest.keys():
@@ -58,7 +58,7 @@ def read(directory: str | Path) -> Run:
         try:
             return pl.read_parquet(directory / f"{name}.parquet")
         except _REFUSED as error:
-            raise OutputError(f"{directory / name}.parquet cannot be read: {_reason(error)}") from None
+            raise OutputError(f"{directory / name}.parquet cannot be read: {reason(error)}") from None
 
     capture = directory / _CAPTURE
     return Run(manifest, load, capture if capture.is_file() else None)
@@ -78,7 +78,7 @@ def check_writable(directory: Path) -> None:
         with tempfile.TemporaryFile(dir=above):
             pass
     except OSError as error:
-        raise OutputError(f"{directory} cannot be written: {_reason(error)}") from None
+        raise OutputError(f"{directory} cannot be written: {reason(error)}") from None
 
 
 def _may_replace(directory: Path) -> bool:
@@ -110,8 +110,3 @@ def _put_in_place(unfinished: Path, directory: Path) -> None:
         raise
     finally:
         shutil.rmtree(old, ignore_errors=True)
-
-
-def _reason(error: Exception) -> str:
-    text = getattr(error, "strerror", None) or str(error).splitlines()[0]
-    return text[0].lower() + text[1:]

@@ -6,7 +6,7 @@ from typing import Any
 
 import tomli_w
 
-from daybreak.errors import OutputError, ScenarioError
+from daybreak.errors import OutputError, ScenarioError, reason
 
 from .scenario import Scenario
 
@@ -17,12 +17,11 @@ def load(path: str | Path) -> Scenario:
     try:
         document = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise ScenarioError(f"{path} cannot be read: {(error.strerror or str(error)).lower()}") from None
+        raise ScenarioError(f"{path} cannot be read: {reason(error)}") from None
     except UnicodeDecodeError:
         raise ScenarioError(f"{path} is not a scenario file: it is not UTF-8 text") from None
     except tomllib.TOMLDecodeError as error:
-        text = str(error)
-        raise ScenarioError(f"{path} is not valid TOML: {text[0].lower()}{text[1:]}") from None
+        raise ScenarioError(f"{path} is not valid TOML: {reason(error)}") from None
     return Scenario.parse(document, source=str(path))
 
 
@@ -31,7 +30,7 @@ def save(scenario: Scenario, path: str | Path) -> None:
     try:
         Path(path).write_text(dumps(scenario), encoding="utf-8")
     except OSError as error:
-        raise OutputError(f"{path} cannot be written: {(error.strerror or str(error)).lower()}") from None
+        raise OutputError(f"{path} cannot be written: {reason(error)}") from None
 
 
 def dumps(scenario: Scenario) -> str:
