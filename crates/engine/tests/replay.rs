@@ -3,7 +3,7 @@
 //! `tests/replay` has the plan of a run and what one of its senders said and heard, as
 //! `python -m daybreak.agreement.segment_log` has written them.
 
-use daybreak_engine::replay::{Captured, Dialogue, replay};
+use daybreak_engine::replay::{Captured, Dialogue, Sent, replay};
 use daybreak_engine::{EngineError, Plan};
 use daybreak_tcp::{Flags, SackBlock, Segment, SynOptions};
 use daybreak_units::{Duration, Instant};
@@ -16,8 +16,11 @@ fn plan() -> Plan {
 }
 
 fn dialogue() -> Dialogue {
+    logged(include_str!("replay/migration-cubic+cubic-night0.csv"))
+}
+
+fn logged(log: &str) -> Dialogue {
     let mut dialogue = Dialogue::default();
-    let log = include_str!("replay/migration-cubic+cubic-night0.csv");
     for line in log.lines().skip(1) {
         let (direction, numbers) = line.split_once(',').unwrap();
         let numbers: Vec<u64> = numbers.split(',').map(|number| number.parse().unwrap()).collect();
@@ -65,6 +68,24 @@ fn the_model_sends_what_the_kernel_sent() {
     let (logged, later) = found.sent.split_at(found.theirs);
     assert!(later.iter().all(|sent| sent.at.as_ns() >= 12_000_000), "{later:?}");
     assert_eq!(logged.iter().filter(|sent| sent.is_retransmission).count(), found.their_retransmissions);
+}
+
+#[test]
+fn departures_are_whole_nanoseconds() {
+    // A BBR flow among seven others, which the kernel paced in whole nanoseconds: gaps that keep their
+    // fractions add up to a dozen of them by segment 375, and there a loss is known before a departure
+    // that the kernel made before it knew.
+    const PACED: usize = 5;
+    let plan = serde_json::from_str(include_str!("replay/many-4cubic+4bbr.json")).unwrap();
+    let dialogue = logged(include_str!("replay/many-4cubic+4bbr.csv"));
+    let found = replay(&plan, PACED, &dialogue).unwrap();
+    assert_eq!((found.same, found.theirs, found.their_retransmissions), (404, 404, 71));
+    // From where on nothing waits at the NIC any more. The capture has cut off fractions, of what was heard
+    // and of what was sent.
+    let theirs = dialogue.sent.iter().filter(|sent| sent.segment.len > 0);
+    let apart = |(ours, theirs): (&Sent, &Captured)| ours.at.as_ns().abs_diff(theirs.at.as_ns());
+    let most_ns = found.sent.iter().zip(theirs).skip(10).map(apart).max();
+    assert!(most_ns <= Some(2), "two departures are {most_ns:?} ns apart");
 }
 
 #[test]

@@ -11,6 +11,10 @@ use super::rto::Resend;
 /// The segment, counted from 1, after which pacing begins (one initial window).
 const UNPACED_SEGMENTS: u64 = 10;
 
+const PS_PER_NS: u64 = 1_000;
+const NS_PER_US: u64 = 1_000;
+const NS_PER_SEC: u64 = 1_000_000_000;
+
 /// When the next segment may leave.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Pacing {
@@ -62,18 +66,63 @@ impl Sender {
         self.pace_by_rate(len)
     }
 
+    /// Linux keeps departures in whole nanoseconds and rounds every gap down to one: over a recovery of
+    /// hundreds of segments this decides whether a loss is known before or after a departure.
     fn pace_by_rate(&mut self, len: u32) -> u64 {
-        let before = self.path.pacing.departure;
-        let leaves = before.max(self.clock.now);
-        self.path.pacing.departure = leaves;
-        let rate = self.path.window.pacing_rate;
+        let before = self.path.pacing.departure.as_ns();
+        let leaves = before.max(self.clock.now.as_ps().div_ceil(PS_PER_NS));
+        let rate = self.path.window.pacing_rate.as_bytes_per_sec();
+        let mut departure = leaves;
         // This segment is not counted yet; the tenth is the first that has to be waited for.
-        if rate > Rate::ZERO && self.counters.segments + 1 >= UNPACED_SEGMENTS {
-            let gap = rate.time_for(u64::from(len));
+        if rate > 0 && self.counters.segments + 1 >= UNPACED_SEGMENTS {
+            let gap = u64::from(len) * NS_PER_SEC / rate;
             // A timer that was late gives back at most half of the gap.
-            let credit = (leaves - before).as_ps().min(gap.as_ps() / 2);
-            self.path.pacing.departure = leaves + daybreak_units::Duration::from_ps(gap.as_ps() - credit);
+            departure += gap - (leaves - before).min(gap / 2);
         }
-        leaves.as_us()
+        self.path.pacing.departure = Instant::from_ps(departure * PS_PER_NS);
+        leaves / NS_PER_US
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+    use crate::congestion;
+
+    /// A sender that is paced at `rate`, past its unpaced segments.
+    fn paced(rate: u64) -> Sender {
+        let rule = (congestion::find("bbr").unwrap().new)(1);
+        let mut sender = Sender::new(&Config::default(), rule);
+        sender.path.window.pacing_rate = Rate::from_bytes_per_sec(rate);
+        sender.counters.segments = UNPACED_SEGMENTS;
+        sender
+    }
+
+    #[test]
+    fn gaps_are_rounded_down_to_nanoseconds() {
+        // 8,948 bytes at 1,243,500,000 a second take 7,195.8 ns. What arrives at a fraction of a nanosecond
+        // is handled at the next one; the first departure was due long before and gives back half a gap.
+        let mut sender = paced(1_243_500_000);
+        sender.clock.advance(Instant::from_ps(1_000_000_300));
+        for gaps in 0..1_000 {
+            sender.pace(8_948);
+            let departure_ns = 1_000_001 + (7_195 - 3_597) + gaps * 7_195;
+            assert_eq!(sender.path.pacing.departure, Instant::from_ps(departure_ns * 1_000), "after {gaps} gaps");
+            sender.clock.advance(sender.path.pacing.departure);
+        }
+    }
+
+    #[test]
+    fn a_late_departure_gives_back_at_most_half_a_gap() {
+        for (late_ns, credit_ns) in [(0, 0), (100, 100), (3_597, 3_597), (3_598, 3_597), (50_000, 3_597)] {
+            let mut sender = paced(1_243_500_000);
+            sender.path.pacing.departure = Instant::from_ps(1_000_000_000);
+            let now_ns = 1_000_000 + late_ns;
+            sender.clock.advance(Instant::from_ps(now_ns * 1_000));
+            sender.pace(8_948);
+            let departure_ns = now_ns + 7_195 - credit_ns;
+            assert_eq!(sender.path.pacing.departure, Instant::from_ps(departure_ns * 1_000), "{late_ns} ns late");
+        }
     }
 }
