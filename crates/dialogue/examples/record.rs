@@ -13,10 +13,10 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fmt::Write;
 
+use daybreak_dialogue::Pattern;
 use daybreak_tcp::config::Config;
 use daybreak_tcp::congestion::{REGISTRY, find};
 use daybreak_tcp::{Connection, Ecn, Flags, Segment};
-
 use daybreak_units::{Duration, Instant, Stream};
 
 #[expect(clippy::disallowed_methods, reason = "a program's edge: arguments")]
@@ -278,55 +278,17 @@ impl<'a> Recording<'a> {
 
     fn line(&mut self, arrow: &str, segment: &Segment, sent: Option<Instant>) -> String {
         self.lines += 1;
-        let names = [
-            (Flags::SYN, 'S'),
-            (Flags::FIN, 'F'),
-            (Flags::RST, 'R'),
-            (Flags::PSH, 'P'),
-            (Flags::ACK, '.'),
-            (Flags::ECE, 'E'),
-            (Flags::CWR, 'W'),
-        ];
-        // PSH on ours is no claim: where it stands depends on how the application's writes fit the buffer.
-        let is_said = |flag: Flags| segment.flags.contains(flag) && (sent.is_some() || flag != Flags::PSH);
-        let flags: String = names.iter().filter(|(flag, _)| is_said(*flag)).map(|(_, name)| *name).collect();
+        let mut pattern = Pattern::from(segment);
+        // On ours these are no claims: where PSH stands depends on how the application's writes fit the buffer.
+        if sent.is_none() {
+            pattern.flags.0 &= !Flags::PSH.0;
+            pattern.ecn = pattern.ecn.filter(|_| segment.len > 0);
+        }
+        let at = |ns: u64| Instant::ZERO + Duration::from_ns(ns);
+        pattern.ts_val = sent.filter(|_| segment.ts_val != 0).map(|sent| at(sent.as_ns()));
+        let ticks = segment.ts_ecr.checked_sub(1);
+        pattern.ts_ecr = ticks.map(|ticks| at(u64::from(ticks) * self.config.timestamp_tick.as_ns()));
         let time = if arrow == "<" { format!("{}ns", self.now.as_ns()) } else { format!("{}ps", self.now.as_ps()) };
-        let end = segment.seq + u64::from(segment.len);
-        let mut line = format!("{time} {arrow} {flags} {}:{end}", segment.seq);
-        let mut add = |words: String| line += &format!(" {words}");
-        if segment.flags.contains(Flags::ACK) {
-            add(format!("ack {}", segment.ack));
-        }
-        add(format!("win {}", segment.window));
-        if segment.sack_count > 0 {
-            add("sack".into());
-            for block in segment.sacks() {
-                add(format!("{}:{}", block.start, block.end));
-            }
-        }
-        if segment.flags.contains(Flags::SYN) {
-            add(format!("mss {}", segment.syn.mss));
-            if let Some(scale) = segment.syn.window_scale_plus_one.checked_sub(1) {
-                add(format!("wscale {scale}"));
-            }
-            if segment.syn.sack_permitted {
-                add("sackok".into());
-            }
-            if segment.syn.timestamps {
-                add("ts".into());
-            }
-        }
-        if let Some(sent) = sent.filter(|_| segment.ts_val != 0) {
-            add(format!("val {}ns", sent.as_ns()));
-        }
-        if segment.ts_ecr != 0 {
-            let tick = self.config.timestamp_tick.as_ns();
-            add(format!("ecr {}ns", u64::from(segment.ts_ecr - 1) * tick));
-        }
-        let ecn = ["not-ect", "ect1", "ect0", "ce"][segment.ecn as usize];
-        if sent.is_some() || segment.len > 0 {
-            add(ecn.into());
-        }
-        line + "\n"
+        format!("{time} {arrow} {pattern}\n")
     }
 }

@@ -6,14 +6,16 @@
 //! There is no clock and no socket here; the host owns the time.
 
 mod compare;
+mod pattern;
 mod peer;
 mod play;
 mod script;
 
 pub use compare::text;
+pub use pattern::{Options, Pattern};
 pub use peer::Peer;
 pub use play::{Host, Told, play};
-pub use script::{Options, Pattern, Script, Step, What};
+pub use script::{Script, Step, What};
 
 /// Where a text is no dialogue, or a stack said something else.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

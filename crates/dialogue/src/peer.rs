@@ -4,7 +4,8 @@ use daybreak_tcp::config::Config;
 use daybreak_tcp::{Flags, Segment, SynOptions};
 use daybreak_units::Instant;
 
-use crate::script::{Pattern, Script};
+use crate::pattern::Pattern;
+use crate::script::Script;
 
 /// What a line leaves out, a well-behaved peer fills in.
 #[derive(Clone, Debug)]

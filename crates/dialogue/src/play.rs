@@ -6,9 +6,10 @@ use daybreak_tcp::Segment;
 use daybreak_units::{Duration, Instant};
 
 use crate::DialogueError;
-use crate::compare::{differences, pattern_text, text};
+use crate::compare::{differences, text};
+use crate::pattern::Pattern;
 use crate::peer::Peer;
-use crate::script::{Pattern, Script, Step, What};
+use crate::script::{Script, Step, What};
 
 /// What a stack says of itself under a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -120,13 +121,12 @@ impl<H: Host> Player<'_, H> {
         if self.left.is_empty() {
             self.listen(latest)?;
         }
-        let expected = pattern_text(pattern);
         let Some((at, segment)) = self.left.pop_front() else {
-            return Err(format!("expected {expected} at {}, nothing came by {latest}", step.at));
+            return Err(format!("expected {pattern} at {}, nothing came by {latest}", step.at));
         };
         let differences = differences(pattern, &segment, &self.script.config);
         if !differences.is_empty() {
-            return Err(format!("expected {expected}, got {} at {at}: {}", text(&segment), differences.join(", ")));
+            return Err(format!("expected {pattern}, got {} at {at}: {}", text(&segment), differences.join(", ")));
         }
         let early = step.at.saturating_since(at);
         let late = at.saturating_since(step.at);

@@ -2,10 +2,11 @@
 //! `crates/tcp/tests/dialogues/README.md`.
 
 use daybreak_tcp::config::{Config, EcnMode};
-use daybreak_tcp::{Ecn, Flags, SackBlock};
+use daybreak_tcp::{Flags, SackBlock};
 use daybreak_units::{Duration, Instant, Rate};
 
 use crate::DialogueError;
+use crate::pattern::{ECN, FLAGS, Options, Pattern};
 
 /// A parsed dialogue.
 #[derive(Debug)]
@@ -54,44 +55,6 @@ pub enum What {
     Close,
     /// Name and expected value of what the stack tells of itself.
     Expect(Vec<(String, String)>),
-}
-
-/// A segment, as far as the line says.
-#[derive(Clone, Debug, Default)]
-pub struct Pattern {
-    /// Control bits.
-    pub flags: Flags,
-    /// First byte, from the sender's initial sequence number.
-    pub seq: u64,
-    /// Payload bytes.
-    pub len: u32,
-    /// Acknowledgement number.
-    pub ack: Option<u64>,
-    /// Window in bytes, after scaling.
-    pub window: Option<u32>,
-    /// Instant whose timestamp is carried.
-    pub ts_val: Option<Instant>,
-    /// Instant whose timestamp is echoed.
-    pub ts_ecr: Option<Instant>,
-    /// SACK blocks; on an expected segment empty means none.
-    pub sacks: Vec<SackBlock>,
-    /// ECN field of the IP header.
-    pub ecn: Option<Ecn>,
-    /// Options of a SYN.
-    pub syn: Option<Options>,
-}
-
-/// What a SYN offers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Options {
-    /// Maximum segment size; 0 without the option.
-    pub mss: u16,
-    /// Window scale shift.
-    pub window_scale: Option<u8>,
-    /// SACK permitted.
-    pub sack_permitted: bool,
-    /// Timestamps.
-    pub timestamps: bool,
 }
 
 impl Script {
@@ -331,12 +294,11 @@ impl Parser {
                     return Err("\"sack\" takes one to four blocks start:end".into());
                 }
             }
-            "not-ect" => pattern.ecn = Some(Ecn::NotEct),
-            "ect0" => pattern.ecn = Some(Ecn::Ect0),
-            "ect1" => pattern.ecn = Some(Ecn::Ect1),
-            "ce" => pattern.ecn = Some(Ecn::Ce),
             "mss" | "wscale" | "sackok" | "ts" => option(pattern.syn.get_or_insert_default(), word, words)?,
-            _ => return Err(format!("unknown field \"{word}\" of a segment")),
+            _ => {
+                let ecn = ECN.iter().find(|(_, known)| *known == word).map(|(ecn, _)| *ecn);
+                pattern.ecn = Some(ecn.ok_or_else(|| format!("unknown field \"{word}\" of a segment"))?);
+            }
         }
         Ok(())
     }
@@ -441,16 +403,8 @@ fn switch(words: &mut Words) -> Result<bool, String> {
 
 fn flags(word: &str) -> Result<Flags, String> {
     word.chars().try_fold(Flags::default(), |flags, letter| {
-        let flag = match letter {
-            'S' => Flags::SYN,
-            'F' => Flags::FIN,
-            'R' => Flags::RST,
-            'P' => Flags::PSH,
-            '.' => Flags::ACK,
-            'E' => Flags::ECE,
-            'W' => Flags::CWR,
-            _ => return Err(format!("unknown flag \"{letter}\" in \"{word}\"; known are S F R P . E W")),
-        };
+        let flag = FLAGS.iter().find(|(_, known)| *known == letter).map(|(flag, _)| *flag);
+        let flag = flag.ok_or_else(|| format!("unknown flag \"{letter}\" in \"{word}\"; known are S F R P . E W"))?;
         Ok(flags.with(flag))
     })
 }
