@@ -1,7 +1,10 @@
 //! The Plan: a scenario in its resolved machine form. Integers only (picoseconds, bytes, bit/s);
 //! things refer to each other by their index in the Plan's lists. The scenario layer makes it, every
-//! engine runs it. Unknown fields are errors.
+//! engine runs it. Unknown fields are errors. Steps, actions and downtime policies are the fabric's own.
 
+pub use daybreak_fabric::Step;
+pub use daybreak_fabric::circuit::Downtime;
+pub use daybreak_fabric::control::Action;
 use serde::{Deserialize, Serialize};
 
 /// Version of the format; a Plan of another version is refused.
@@ -98,16 +101,6 @@ pub struct Queue {
     pub served_by: Vec<u32>,
 }
 
-/// One step of a path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Step {
-    /// Wait in this queue, then cross the link that serves it.
-    Queue(u32),
-    /// Continue with the alternative that this branch has chosen now; always the last step of a list.
-    Branch(u32),
-}
-
 /// A switch rule that a timeline changes: packets that arrive take the alternative in force now.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -122,20 +115,6 @@ pub struct Branch {
     pub initial: u32,
     /// Most packets that are held while dark under [`Downtime::Hold`]; `None` for no limit.
     pub hold_limit_packets: Option<u64>,
-}
-
-/// What becomes of packets while a route or a gate is dark.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Downtime {
-    /// Packets that arrive in the night are lost; a queue whose gate closes is emptied.
-    Drop,
-    /// Packets wait: arrivals are held, a queue whose gate closes keeps its packets.
-    Hold,
-    /// Arrivals wait, but what was queued before the night is still sent.
-    Drain,
-    /// The old path goes on serving through the night; nothing waits.
-    MakeBeforeBreak,
 }
 
 /// A periodic program: at `start_ps + offset` of each step, and again every `period_ps`.
@@ -160,42 +139,6 @@ pub struct TimelineStep {
     pub offset_ps: u64,
     /// What is done, in this order.
     pub actions: Vec<Action>,
-}
-
-/// A change of the fabric.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub enum Action {
-    /// Let the branch use this alternative; held packets follow at once.
-    SetRoute {
-        /// Branch.
-        branch: u32,
-        /// Index in its alternatives.
-        alternative: u32,
-    },
-    /// Make the branch dark: what arrives is treated as the policy says until the next `SetRoute`.
-    Darken {
-        /// Branch.
-        branch: u32,
-        /// Policy.
-        downtime: Downtime,
-    },
-    /// Let a link serve a queue.
-    OpenGate {
-        /// Queue.
-        queue: u32,
-        /// One of the links that may serve it.
-        link: u32,
-    },
-    /// Stop a link from serving a queue; a packet on the wire still arrives.
-    CloseGate {
-        /// Queue.
-        queue: u32,
-        /// One of the links that may serve it.
-        link: u32,
-        /// What becomes of the queue's packets.
-        downtime: Downtime,
-    },
 }
 
 /// A TCP stack: Linux's sysctls by their names, in integers.

@@ -279,7 +279,7 @@ impl<P: Probe + Tables + Send> Core<P> {
             let rule = (entry.new)(seed);
             self.endpoints.push(Endpoint {
                 alarm: Alarm::IDLE,
-                path: self.fabric.add_path(&wiring::path(path)),
+                path: self.fabric.add_path(path),
                 announce: config.limit_output_bytes.is_some(),
                 sent: 0,
                 received: 0,

@@ -1,10 +1,10 @@
 //! Turns the lists of a valid plan into what the fabric and TCP are configured with.
 
-use daybreak_fabric::{BranchConfig, LinkConfig, QueueConfig, circuit, control, queue};
+use daybreak_fabric::{BranchConfig, LinkConfig, QueueConfig, control, queue};
 use daybreak_tcp::config::{BufferLimits, Config, EcnMode};
 use daybreak_units::{Duration, Instant, Rate};
 
-use crate::plan::{Action, Branch, Downtime, Link, Plan, Queue, Stack, Step, Timeline};
+use crate::plan::{Action, Branch, Link, Plan, Queue, Stack, Timeline};
 
 /// A link as the fabric takes it.
 pub fn link(link: &Link) -> LinkConfig {
@@ -59,49 +59,20 @@ fn watched_queues(plan: &Plan) -> Vec<bool> {
 /// A branch as the fabric takes it.
 pub fn branch(branch: &Branch) -> BranchConfig {
     BranchConfig {
-        alternatives: branch.alternatives.iter().map(|steps| path(steps)).collect(),
+        alternatives: branch.alternatives.clone(),
         initial: branch.initial,
         hold_limit: branch.hold_limit_packets,
     }
 }
 
-/// Steps as the fabric takes them.
-pub fn path(steps: &[Step]) -> Vec<daybreak_fabric::Step> {
-    let step = |&step: &Step| match step {
-        Step::Queue(index) => daybreak_fabric::Step::Queue(index),
-        Step::Branch(index) => daybreak_fabric::Step::Branch(index),
-    };
-    steps.iter().map(step).collect()
-}
-
 /// A timeline as the fabric takes it.
 pub fn timeline(timeline: &Timeline) -> control::Timeline {
-    let steps = timeline.steps.iter().map(|step| control::TimelineStep {
-        offset: Duration::from_ps(step.offset_ps),
-        actions: step.actions.iter().map(action).collect(),
-    });
+    let steps = timeline
+        .steps
+        .iter()
+        .map(|step| control::TimelineStep { offset: Duration::from_ps(step.offset_ps), actions: step.actions.clone() });
     let period = Duration::from_ps(timeline.period_ps);
     control::Timeline::new(Instant::from_ps(timeline.start_ps), period, steps.collect())
-}
-
-fn action(action: &Action) -> control::Action {
-    match *action {
-        Action::SetRoute { branch, alternative } => control::Action::SetRoute { branch, alternative },
-        Action::Darken { branch, downtime } => control::Action::Darken { branch, downtime: policy(downtime) },
-        Action::OpenGate { queue, link } => control::Action::OpenGate { queue, link },
-        Action::CloseGate { queue, link, downtime } => {
-            control::Action::CloseGate { queue, link, downtime: policy(downtime) }
-        }
-    }
-}
-
-fn policy(downtime: Downtime) -> circuit::Downtime {
-    match downtime {
-        Downtime::Drop => circuit::Downtime::Drop,
-        Downtime::Hold => circuit::Downtime::Hold,
-        Downtime::Drain => circuit::Downtime::Drain,
-        Downtime::MakeBeforeBreak => circuit::Downtime::MakeBeforeBreak,
-    }
 }
 
 /// The settings of an endpoint; what the plan does not say is Linux's default.

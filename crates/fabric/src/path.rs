@@ -7,6 +7,7 @@ use crate::circuit::Downtime;
 
 /// One step of a path. A list of steps ends with a branch or else with the delivery of the packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
 pub enum Step {
     /// Wait in this queue, then cross the link that serves it.
     Queue(u32),

@@ -138,7 +138,7 @@ impl<P: Probe> Switch<P> {
             let (src, dst) = layout.flows[flow];
             let (from, to) = if data { (src, dst) } else { (dst, src) };
             let steps = behind_nic(&plan.flows[flow], data);
-            let cursor = (!steps.is_empty()).then(|| fabric.add_path(&wiring::path(steps)));
+            let cursor = (!steps.is_empty()).then(|| fabric.add_path(steps));
             let nic = |end: u32| layout.ends[end as usize].nic;
             Way { cursor, from: nic(from), to: nic(to) }
         };

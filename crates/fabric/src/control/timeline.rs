@@ -6,6 +6,11 @@ use crate::circuit::Downtime;
 
 /// A change of the fabric.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "snake_case", deny_unknown_fields)
+)]
 pub enum Action {
     /// Let a branch use an alternative; held packets follow at once.
     SetRoute {
