@@ -253,7 +253,7 @@ pub trait Congestion: std::fmt::Debug + Send {
     fn init(&mut self, _window: &mut Window, _ctx: &Context) {}
 
     /// Called on every ACK, before any other hook and before `cwnd` or the state changes, with the
-    /// RTT sample of the ACK (`in_ack_event` and then `pkts_acked` of Linux).
+    /// RTT sample of the ACK (`pkts_acked` and then `in_ack_event` of Linux 6.1.192).
     fn on_ack_sample(&mut self, _window: &mut Window, _ack: &AckSample) {}
 
     /// Grow the window. Called for ACKs that advance `snd_una` outside a reduction (not in

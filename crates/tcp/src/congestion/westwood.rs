@@ -13,7 +13,7 @@
 //! * A duplicate ACK counts as one segment, and is taken off the cumulative ACK that follows.
 //! * On entering recovery `ssthresh` is Reno's half; the estimate replaces both windows when the
 //!   reduction completes. On a timeout it replaces `ssthresh`, and the smallest RTT is measured anew.
-//! * An ACK counts after its own RTT sample (before 6.1.y took over a later fix, the other way round).
+//! * An ACK counts after its own RTT sample (in 6.1.192 `in_ack_event` comes after `pkts_acked`).
 //!
 //! Validated by the worked numbers below, by its curve over a drop-tail path (`tests/curves`), by the
 //! ACKs that a Linux 6.1 sender got (`tests/kernel_replay.rs`: 13 segments after one loss; over 1 Gbit/s,
