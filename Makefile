@@ -1,5 +1,5 @@
 # make demo   sets everything up, reproduces the migration study at reduced size, shows its scoreboard
-# make test   sets everything up and runs everything that CI runs
+# make test   sets everything up and runs every test; CI runs .ci/run, which also builds the kernel's image
 # make build  only sets up: .venv with the locked Python packages and Daybreak itself, built optimised
 
 PYTHON ?= python3
