@@ -32,6 +32,10 @@ pub struct Hosts {
 const RTM_NEWQDISC: u16 = 36;
 const TCA_KIND: u16 = 1;
 const TCA_OPTIONS: u16 = 2;
+/// Places of a queueing discipline: a device's own, and the one inside of [`nic_queue`], which is class 1 of it.
+const ROOT: u32 = u32::MAX;
+const HANDLE: u32 = 1 << 16;
+const INSIDE_NIC_QUEUE: u32 = HANDLE | 1;
 /// What the kernel does for any device; ours has no offloads of its own.
 const OF_THE_KERNEL: [u32; 2] = [ETHTOOL_SGSO, ETHTOOL_SGRO];
 
@@ -76,6 +80,10 @@ pub fn make(plan: &Plan, layout: &Layout, device: &Device) -> Result<Hosts, Gues
             interface::no_offload(NIC, &OF_THE_KERNEL)?;
             Netlink::open()?.ask(&nic_queue(interface, &plan.links[nic.link as usize], nic.mtu))?;
         }
+        if plan.stacks[end.stack as usize].tcp_limit_output_bytes.is_none() {
+            let parent = if nic.shared { ROOT } else { INSIDE_NIC_QUEUE };
+            Netlink::open()?.ask(&disowning_queue(interface, parent))?;
+        }
     }
     system::enter_network(&hosts.nobody)?;
     Ok(hosts)
@@ -102,22 +110,34 @@ pub fn make_pair(plan: &Plan, layout: &Layout) -> Result<Hosts, GuestError> {
 
 /// `netem` with a rate and a delay.
 fn netem(device: u32, link: &Link, delay_ns: u64) -> Request {
+    let mut request = qdisc(device, ROOT, "netem");
+    let framing = link.framing_bytes - ETHERNET;
+    request.nest(TCA_OPTIONS, |options| netem_options(options, link.rate_bps / 8, framing, delay_ns));
+    request
+}
+
+/// `rate` in bytes per second, with so many bytes of framing a packet.
+fn netem_options(options: &mut Request, rate: u64, framing_bytes: u32, delay_ns: u64) {
     const RATE: u16 = 6;
     const RATE64: u16 = 8;
     const LATENCY64: u16 = 10;
-    let rate = link.rate_bps / 8;
-    let mut request = qdisc(device, "netem");
-    request.nest(TCA_OPTIONS, |options| {
-        // struct tc_netem_qopt: latency, limit, loss, gap, duplicate, jitter
-        for value in [0, UNLIMITED, 0, 0, 0, 0] {
-            options.raw(&value.to_ne_bytes());
-        }
-        // struct tc_netem_rate: rate, packet_overhead, cell_size, cell_overhead
-        let mut value = u32::try_from(rate).unwrap_or(u32::MAX).to_ne_bytes().to_vec();
-        value.extend_from_slice(&(link.framing_bytes - ETHERNET).to_ne_bytes());
-        value.extend_from_slice(&[0; 8]);
-        options.put(RATE, &value).put(RATE64, &rate.to_ne_bytes()).put(LATENCY64, &delay_ns.to_ne_bytes());
-    });
+    // struct tc_netem_qopt: latency, limit, loss, gap, duplicate, jitter
+    for value in [0, UNLIMITED, 0, 0, 0, 0] {
+        options.raw(&value.to_ne_bytes());
+    }
+    // struct tc_netem_rate: rate, packet_overhead, cell_size, cell_overhead
+    let mut value = u32::try_from(rate).unwrap_or(u32::MAX).to_ne_bytes().to_vec();
+    value.extend_from_slice(&framing_bytes.to_ne_bytes());
+    value.extend_from_slice(&[0; 8]);
+    options.put(RATE, &value).put(RATE64, &rate.to_ne_bytes()).put(LATENCY64, &delay_ns.to_ne_bytes());
+}
+
+/// A queue that holds nothing up and disowns packets: `netem` with so high a rate that no packet takes any time. Behind
+/// it TCP does not know what waits in the NIC, so small queues are off. (`tcp_limit_output_bytes` alone is not enough:
+/// there is a second limit, a 1/1024 s of the pacing rate, that no sysctl switches off.)
+fn disowning_queue(device: u32, parent: u32) -> Request {
+    let mut request = qdisc(device, parent, "netem");
+    request.nest(TCA_OPTIONS, |options| netem_options(options, 1 << 62, 0, 0));
     request
 }
 
@@ -155,7 +175,7 @@ fn nic_queue(device: u32, link: &Link, mtu: u32) -> Request {
     spec[1] = ETHERNET_LINK_LAYER;
     spec[2..4].copy_from_slice(&overhead(link, mtu).to_ne_bytes());
     spec[8..12].copy_from_slice(&u32::try_from(rate).unwrap_or(u32::MAX).to_ne_bytes());
-    let mut request = qdisc(device, "tbf");
+    let mut request = qdisc(device, ROOT, "tbf");
     request.nest(TCA_OPTIONS, |options| {
         // struct tc_tbf_qopt: rate, peakrate, limit in bytes, buffer, mtu
         let mut parameters = spec.to_vec();
@@ -183,11 +203,13 @@ fn overhead(link: &Link, mtu: u32) -> u16 {
     (u64::from(framing) + kept) as u16
 }
 
-fn qdisc(device: u32, kind: &str) -> Request {
-    const ROOT: u32 = u32::MAX;
+fn qdisc(device: u32, parent: u32, kind: &str) -> Request {
     let mut body = [0u8; 20];
     body[4..8].copy_from_slice(&device.to_ne_bytes());
-    body[12..16].copy_from_slice(&ROOT.to_ne_bytes());
+    if parent == ROOT {
+        body[8..12].copy_from_slice(&HANDLE.to_ne_bytes());
+    }
+    body[12..16].copy_from_slice(&parent.to_ne_bytes());
     let mut request = Request::new(RTM_NEWQDISC, CREATE, &body, format!("make a queue of kind {kind}"));
     request.put_str(TCA_KIND, kind);
     request
@@ -247,20 +269,7 @@ fn settings(stack: &Stack) -> Result<(), GuestError> {
         ("tcp_no_metrics_save", flag(stack.tcp_no_metrics_save)),
         ("tcp_no_ssthresh_metrics_save", flag(stack.tcp_no_ssthresh_metrics_save)),
     ];
-    values.iter().try_for_each(|(name, value)| set_sysctl(&format!("net/ipv4/{name}"), value))?;
-    if stack.tcp_limit_output_bytes.is_none() && stack.max_pacing_rate_bps.is_none() {
-        return widen_small_queues();
-    }
-    Ok(())
-}
-
-/// Beside `tcp_limit_output_bytes`, small queues hold no more in the NIC than a 1/1024 s of the pacing rate, which no
-/// sysctl switches off. For a flow that is not paced that rate has no other use without segmentation offload: at its
-/// largest, ten times the window a round trip, the limit is out of reach while the RTT is below 10 ms.
-fn widen_small_queues() -> Result<(), GuestError> {
-    const MOST_PERCENT: &str = "1000";
-    set_sysctl("net/ipv4/tcp_pacing_ss_ratio", MOST_PERCENT)?;
-    set_sysctl("net/ipv4/tcp_pacing_ca_ratio", MOST_PERCENT)
+    values.iter().try_for_each(|(name, value)| set_sysctl(&format!("net/ipv4/{name}"), value))
 }
 
 #[cfg(test)]
