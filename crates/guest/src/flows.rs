@@ -1,8 +1,9 @@
 //! The flows: sockets in the hosts' namespaces, and the applications that use them.
 //!
-//! Each application is a thread that stays in the kernel: the sender hands over pages of zeros
-//! (sendfile), the receiver reads at once and keeps nothing (MSG_TRUNC), so no byte of payload is copied
-//! and no packet costs a switch to user space.
+//! Each application is a thread that stays in the kernel: the sender writes its flow in one call, the receiver reads
+//! at once and keeps nothing (MSG_TRUNC), so no packet costs a switch to user space. The sender's payload is copied, as
+//! that of most programs is: with pages handed over (sendfile) Linux merges fewer SACKed segments into one, and cuts
+//! segments where a page ends.
 
 use std::os::fd::{AsRawFd, RawFd};
 use std::sync::{Arc, Mutex};
@@ -12,7 +13,7 @@ use daybreak_engine::Plan;
 use crate::error::GuestError;
 use crate::hosts::Hosts;
 use crate::layout::{End, Layout, ports};
-use crate::system::{self, Address, Fd};
+use crate::system::{self, Address, Fd, Zeros};
 
 /// The sockets of all flows.
 #[derive(Debug)]
@@ -22,16 +23,13 @@ pub struct Flows {
     trouble: Arc<Mutex<Option<String>>>,
 }
 
-/// Bytes of the file of zeros, which is one hole and takes no memory. One system call sends a whole flow from it (or
-/// as much as Linux lets one send, 2 GiB): where a call ends inside a segment, Linux may send the part alone.
-const FILE: usize = 1 << 40;
 const STACK: usize = 64 << 10;
 const SOL_TCP: i32 = libc::IPPROTO_TCP;
 
 impl Flows {
     /// Makes all sockets and starts the applications. The clock's zero is at `zero_ns`.
     pub fn start(plan: &Plan, layout: &Layout, hosts: &Hosts, zero_ns: u64) -> Result<Self, GuestError> {
-        let zeros = file_of_zeros()?;
+        let zeros = Arc::new(Zeros::default());
         let trouble = Arc::new(Mutex::new(None));
         let mut clients = Vec::new();
         for (index, (flow, &(src, dst))) in plan.flows.iter().zip(&layout.flows).enumerate() {
@@ -51,15 +49,13 @@ impl Flows {
                 let fd = client.as_raw_fd();
                 system::set_option(fd, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, &rate, "limit the pacing rate")?;
             }
-            let (socket, file) = (client.as_raw_fd(), zeros.as_raw_fd());
+            let (socket, zeros) = (client.as_raw_fd(), Arc::clone(&zeros));
             let start_ns = zero_ns + flow.start_ps.div_ceil(1_000);
             let bytes = if flow.bytes == 0 { u64::MAX } else { flow.bytes };
-            start(&trouble, &flow.name, move || send(socket, file, to, start_ns, bytes))?;
+            start(&trouble, &flow.name, move || send(socket, &zeros, to, start_ns, bytes))?;
             clients.push(client);
         }
         system::enter_network(&hosts.nobody)?;
-        // Lives as long as the guest: the senders use it.
-        std::mem::forget(zeros);
         Ok(Self { clients, trouble })
     }
 
@@ -81,13 +77,6 @@ fn tcp_socket(variant: &str) -> Result<Fd, GuestError> {
     Ok(socket)
 }
 
-fn file_of_zeros() -> Result<Fd, GuestError> {
-    let path = "/tmp/zeros";
-    let file = std::fs::File::create_new(path).map_err(|error| GuestError::io(path, error))?;
-    file.set_len(FILE as u64).map_err(|error| GuestError::io(path, error))?;
-    std::fs::File::open(path).map(Fd::from).map_err(|error| GuestError::io(path, error))
-}
-
 fn start(
     trouble: &Arc<Mutex<Option<String>>>,
     flow: &str,
@@ -105,15 +94,11 @@ fn start(
     thread.map(drop).map_err(|error| GuestError::io(format!("start a thread of flow \"{flow}\""), error))
 }
 
-fn send(socket: RawFd, file: RawFd, to: Address, start_ns: u64, bytes: u64) -> std::io::Result<()> {
+fn send(socket: RawFd, zeros: &Zeros, to: Address, start_ns: u64, bytes: u64) -> std::io::Result<()> {
     system::exact_timers();
     system::sleep_until(start_ns);
     system::connect(socket, to)?;
-    let mut left = bytes;
-    while left > 0 {
-        let chunk = usize::try_from(left).unwrap_or(FILE).min(FILE);
-        left -= system::send_file(socket, file, chunk)? as u64;
-    }
+    zeros.send(socket, bytes)?;
     system::no_more_data(socket)
 }
 

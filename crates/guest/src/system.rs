@@ -86,12 +86,54 @@ pub fn receive_all_and_exit(connection: Fd) -> ! {
     }
 }
 
-/// Sends up to `bytes` from the start of a file to a socket; returns how many were taken.
-pub fn send_file(socket: RawFd, file: RawFd, bytes: usize) -> io::Result<usize> {
-    let mut offset = 0;
-    // SAFETY: the offset lives through the call.
-    let length = unsafe { libc::sendfile(socket, file, &mut offset, bytes) };
-    usize::try_from(length).map_err(|_| io::Error::last_os_error())
+/// What one call of [`Zeros::send`] takes at most; Linux lets no call send more than 2 GiB.
+const MOST_A_CALL: u64 = (ZEROS * VECTORS) as u64;
+const ZEROS: usize = 1 << 20;
+const VECTORS: usize = 1024;
+
+/// Zeros to send: one block of memory that a call sends as often as it takes.
+pub struct Zeros {
+    block: Box<[u8]>,
+}
+
+impl Default for Zeros {
+    /// Every page of the block is there, so that sending takes no page fault.
+    fn default() -> Self {
+        Self { block: (0..ZEROS).map(|_| std::hint::black_box(0)).collect() }
+    }
+}
+
+impl Zeros {
+
+    /// Sends `bytes` zeros in as few calls as Linux takes, and waits while the socket's buffer is full. Where a call
+    /// ends, Linux is told that more comes, so that no segment is cut short there.
+    pub fn send(&self, socket: RawFd, bytes: u64) -> io::Result<()> {
+        let mut left = bytes;
+        while left > 0 {
+            let now = left.min(MOST_A_CALL);
+            let flags = libc::MSG_NOSIGNAL | if left > now { libc::MSG_MORE } else { 0 };
+            left -= self.send_some(socket, now as usize, flags)?;
+        }
+        Ok(())
+    }
+
+    fn send_some(&self, socket: RawFd, bytes: usize, flags: i32) -> io::Result<u64> {
+        let base = self.block.as_ptr().cast_mut().cast();
+        let whole = libc::iovec { iov_base: base, iov_len: ZEROS };
+        let mut vectors = vec![whole; bytes.div_ceil(ZEROS)];
+        if let Some(last) = vectors.last_mut() {
+            last.iov_len = bytes - (bytes - 1) / ZEROS * ZEROS;
+        }
+        // SAFETY: all-zero is a valid msghdr; the vectors and the block that they name live through the call, which
+        // only reads them.
+        let length = unsafe {
+            let mut message: libc::msghdr = zeroed();
+            message.msg_iov = vectors.as_mut_ptr();
+            message.msg_iovlen = vectors.len();
+            libc::sendmsg(socket, &message, flags)
+        };
+        u64::try_from(length).map_err(|_| io::Error::last_os_error())
+    }
 }
 
 /// Sets an option of a socket to any plain value.
