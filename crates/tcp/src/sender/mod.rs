@@ -30,6 +30,7 @@ mod alert;
 mod clock;
 mod cwnd_validation;
 mod ecn;
+mod merging;
 mod min_rtt;
 mod newreno;
 mod output;

@@ -16,6 +16,8 @@ pub(crate) struct Scoreboard {
     seen_count: u8,
     /// End of the highest SACKed segment; meaningful while something is SACKed.
     highest: u64,
+    /// What last came to share a descriptor: first and last sequence number, the latter exclusive.
+    pub(super) merged: (u64, u64),
 }
 
 impl Sender {
@@ -171,8 +173,12 @@ impl Sender {
             if sent.end() > range.end {
                 break;
             }
-            if sent.seq >= range.start && !sent.has(Sent::SACKED) {
-                self.tag_one(at, ack);
+            if sent.seq >= range.start {
+                if !sent.has(Sent::SACKED) {
+                    self.tag_one(at, ack);
+                } else if !sent.has(Sent::MERGED) {
+                    self.merge_sacked(at);
+                }
             }
             at = at.wrapping_add(1);
         }
@@ -221,27 +227,6 @@ impl Sender {
         self.queue.unlink(at);
         if !sent.has(Sent::RETRANS) || sent.has(Sent::LOST) {
             self.merge_sacked(at);
-        }
-    }
-
-    /// Neighbours that are SACKed become one in the socket's memory, as Linux has it: the room of their
-    /// descriptors is free for new data. One whose retransmission is under way stays as it is.
-    fn merge_sacked(&mut self, at: u32) {
-        let alone = |sent: &Sent| sent.flags & (Sent::SACKED | Sent::RETRANS | Sent::LOST) != Sent::SACKED;
-        let above = at.wrapping_add(1);
-        if at != self.queue.head() && !alone(self.queue.get(at.wrapping_sub(1))) {
-            self.merge(at);
-        }
-        if above != self.queue.tail() && !alone(self.queue.get(above)) {
-            self.merge(above);
-        }
-    }
-
-    fn merge(&mut self, at: u32) {
-        let record = self.queue.get_mut(at);
-        if !record.has(Sent::MERGED) {
-            record.flags |= Sent::MERGED;
-            self.buffer.merged += 1;
         }
     }
 

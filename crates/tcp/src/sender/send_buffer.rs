@@ -209,7 +209,6 @@ impl Sender {
             return false;
         }
         let before = self.buffer.write_seq;
-        self.check_app_limited();
         self.fill_buffer();
         self.buffer.write_seq > before
     }

@@ -74,9 +74,9 @@ impl Sender {
         self.limit_output.is_some() && (serial.wrapping_sub(self.small_queue.freed) as i32) >= 0
     }
 
-    /// Nothing waits in the host's queue.
+    /// Nothing waits in the host's queue, as far as TCP knows: without small queues it is not told.
     pub(crate) fn host_queue_is_empty(&self) -> bool {
-        self.small_queue.held < SEGMENT_OVERHEAD
+        self.limit_output.is_none() || self.small_queue.held < SEGMENT_OVERHEAD
     }
 
     /// Full segments that may go to the host's queue before it holds too much, when `on_way` full

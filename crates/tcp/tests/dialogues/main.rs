@@ -57,6 +57,8 @@ dialogues! {
     segmentation_bursts,
     send_buffer,
     send_buffer_above_a_hole,
+    send_buffer_merging,
+    send_buffer_merging_order,
     slow_start,
     small_queues,
     syn_needlessly_again,
