@@ -104,7 +104,6 @@ impl Default for Zeros {
 }
 
 impl Zeros {
-
     /// Sends `bytes` zeros in as few calls as Linux takes, and waits while the socket's buffer is full. Where a call
     /// ends, Linux is told that more comes, so that no segment is cut short there.
     pub fn send(&self, socket: RawFd, bytes: u64) -> io::Result<()> {
