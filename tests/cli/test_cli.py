@@ -202,17 +202,24 @@ def one_sentence(text):
     return text.count("\n") == 1 and text.startswith("daybreak: ") and "Traceback" not in text
 
 
-def test_ctrl_c_keeps_finished_runs(tmp_path):
-    out = tmp_path / "out"
-    arguments = ["run", ONE_FLOW, "--set", "flows.0.size=1 GB", "--runs", "500", "--workers", "2", "-o", str(out)]
-    process = subprocess.Popen([*PROGRAM, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+def interrupted(arguments, out, *, after):
+    """Presses Ctrl-C once a file that fits the pattern `after` is in the folder `out`; returns what is said of it."""
+    command = [*PROGRAM, *arguments, "-o", str(out)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     deadline = time.monotonic() + 60
-    while not list(out.glob("seed-*/manifest.json")) and time.monotonic() < deadline:
+    while not list(out.glob(after)) and time.monotonic() < deadline:
         time.sleep(0.02)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 130, errors
     assert one_sentence(errors), errors
+    return errors
+
+
+def test_ctrl_c_keeps_finished_runs(tmp_path):
+    out = tmp_path / "out"
+    arguments = ["run", ONE_FLOW, "--set", "flows.0.size=1 GB", "--runs", "500", "--workers", "2"]
+    errors = interrupted(arguments, out, after="seed-*/manifest.json")
     assert "of 500 runs are finished, kept in" in errors
     kept = list(out.iterdir())
     assert 1 <= len(kept) < 500
@@ -234,14 +241,6 @@ def test_the_module_is_the_program():
 
 def test_ctrl_c_in_a_study_keeps_finished_runs(tmp_path):
     out = tmp_path / "out"
-    arguments = ["reproduce", "migration", "--quick", "-o", str(out)]
-    process = subprocess.Popen([*PROGRAM, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    deadline = time.monotonic() + 60
-    while not list(out.glob("runs/**/*.parquet")) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
-    assert process.returncode == 130, errors
-    assert one_sentence(errors), errors
+    errors = interrupted(["reproduce", "migration", "--quick"], out, after="runs/**/*.parquet")
     assert f"finished runs are kept in {out}" in errors
     assert not (out / "scoreboard.json").exists()

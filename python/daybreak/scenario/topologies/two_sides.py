@@ -1,0 +1,16 @@
+"""What topologies share that have senders on the left, receivers on the right, and links between the two."""
+
+from typing import Any
+
+from ..network import Link, Node
+
+
+def build(pairs: int, *, access: dict[str, Any], middle: list[Link]) -> tuple[list[Node], list[Link]]:
+    """sender-0, sender-1 ... - left, right - receiver-0, receiver-1 ..., with `middle` between left and right."""
+    senders = [f"sender-{i}" for i in range(pairs)]
+    receivers = [f"receiver-{i}" for i in range(pairs)]
+    nodes = [Node(name=name) for name in senders + receivers]
+    nodes += [Node(name=name, kind="switch") for name in ("left", "right")]
+    to_left = [Link(from_=name, to="left", **access) for name in senders]
+    from_right = [Link(from_="right", to=name, **access) for name in receivers]
+    return nodes, to_left + middle + from_right
