@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from daybreak.metrics.errors import check_columns
+from daybreak.metrics.totals import ratio, sums
 
 COUNTS = ("segments", "reordered", "duplicates", "dup_acks")
 
@@ -15,14 +15,7 @@ def table(flows: pl.DataFrame, *, by: str = "group") -> pl.DataFrame:
     ``reordered_ratio``: segments that came out of order (a hole before them, by loss or by a shorter path).
     ``duplicate_ratio``: segments that came twice, so needless retransmissions.
     """
-    check_columns("flows", flows, (by, *COUNTS))
-    keys = [key for key in ("run", by) if key in flows.columns]
-    sent = pl.col("segments") > 0
-    return (
-        flows.group_by(keys, maintain_order=True)
-        .agg(pl.col(name).cast(pl.Int64).sum() for name in COUNTS)
-        .with_columns(
-            pl.when(sent).then(pl.col("reordered") / pl.col("segments")).otherwise(0.0).alias("reordered_ratio"),
-            pl.when(sent).then(pl.col("duplicates") / pl.col("segments")).otherwise(0.0).alias("duplicate_ratio"),
-        )
+    return sums(flows, COUNTS, by=by).with_columns(
+        ratio("reordered", "segments").alias("reordered_ratio"),
+        ratio("duplicates", "segments").alias("duplicate_ratio"),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from daybreak.metrics.errors import check_columns
+from daybreak.metrics.totals import ratio, sums
 
 COUNTS = ("segments", "retransmits", "rtos", "tlps", "fast_recoveries", "spurious")
 
@@ -14,18 +15,7 @@ def table(flows: pl.DataFrame, *, by: str = "group") -> pl.DataFrame:
 
     The ratio is retransmissions over all data segments sent, 0 for a group that sent nothing.
     """
-    check_columns("flows", flows, (by, *COUNTS))
-    keys = [key for key in ("run", by) if key in flows.columns]
-    return (
-        flows.group_by(keys, maintain_order=True)
-        .agg(pl.col(name).cast(pl.Int64).sum() for name in COUNTS)
-        .with_columns(
-            pl.when(pl.col("segments") > 0)
-            .then(pl.col("retransmits") / pl.col("segments"))
-            .otherwise(0.0)
-            .alias("retransmit_ratio")
-        )
-    )
+    return sums(flows, COUNTS, by=by).with_columns(ratio("retransmits", "segments").alias("retransmit_ratio"))
 
 
 def losses(drops: pl.DataFrame, *, by: str = "reason") -> pl.DataFrame:
