@@ -7,6 +7,7 @@ from pydantic import Field
 from ..model import Tagged
 from ..network import Link, Node
 from ..quantities import Framing, Loss, QueueLimit, Rate, Span
+from . import two_sides
 
 
 class Dumbbell(Tagged):
@@ -33,19 +34,13 @@ class Dumbbell(Tagged):
 
     def build(self) -> tuple[list[Node], list[Link]]:
         """Its nodes and links."""
-        senders = [f"sender-{i}" for i in range(self.pairs)]
-        receivers = [f"receiver-{i}" for i in range(self.pairs)]
-        nodes = [Node(name=name) for name in senders + receivers]
-        nodes += [Node(name=name, kind="switch") for name in ("left", "right")]
         access = {"rate": self.access_rate or self.rate, "delay": self.access_delay, "framing": self.framing}
-        middle = {"rate": self.rate, "delay": self.delay, "queue": self.queue, "framing": self.framing}
-        links = [Link(from_=name, to="left", **access) for name in senders]
+        bottleneck = {"rate": self.rate, "delay": self.delay, "queue": self.queue, "framing": self.framing}
         if self.loss:
-            links += [
-                Link(name="bottleneck", from_="left", to="right", duplex=False, loss=self.loss, **middle),
-                Link(name="bottleneck.back", from_="right", to="left", duplex=False, **middle),
+            middle = [
+                Link(name="bottleneck", from_="left", to="right", duplex=False, loss=self.loss, **bottleneck),
+                Link(name="bottleneck.back", from_="right", to="left", duplex=False, **bottleneck),
             ]
         else:
-            links.append(Link(name="bottleneck", from_="left", to="right", **middle))
-        links += [Link(from_="right", to=name, **access) for name in receivers]
-        return nodes, links
+            middle = [Link(name="bottleneck", from_="left", to="right", **bottleneck)]
+        return two_sides.build(self.pairs, access=access, middle=middle)

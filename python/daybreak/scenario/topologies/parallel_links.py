@@ -7,6 +7,7 @@ from pydantic import Field
 from ..model import Model, Tagged
 from ..network import Link, Node
 from ..quantities import Framing, QueueLimit, Rate, Span
+from . import two_sides
 
 
 class ParallelLink(Model):
@@ -40,18 +41,12 @@ class ParallelLinks(Tagged):
 
     def build(self) -> tuple[list[Node], list[Link]]:
         """Its nodes and links."""
-        senders = [f"sender-{i}" for i in range(self.pairs)]
-        receivers = [f"receiver-{i}" for i in range(self.pairs)]
-        nodes = [Node(name=name) for name in senders + receivers]
-        nodes += [Node(name=name, kind="switch") for name in ("left", "right")]
         access = {"rate": self.access_rate, "delay": self.access_delay, "framing": self.framing}
-        links = [Link(from_=name, to="left", **access) for name in senders]
-        links += [
+        middle = [
             Link(
                 name=link.name, from_="left", to="right", rate=link.rate, delay=link.delay, queue=link.queue,
                 framing=self.framing,
             )
             for link in self.between
         ]  # fmt: skip
-        links += [Link(from_="right", to=name, **access) for name in receivers]
-        return nodes, links
+        return two_sides.build(self.pairs, access=access, middle=middle)
