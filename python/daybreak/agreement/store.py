@@ -6,14 +6,12 @@ it was, and a new simulator does not make the kernel's runs again.
 
 from __future__ import annotations
 
-import hashlib
-import shutil
-import uuid
 from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
 
+from daybreak.runs import kept
 from daybreak.scenario.lowering import lower
 
 from . import scenarios
@@ -34,8 +32,8 @@ class Store:
     def place(self, case: Case, engine: str, seed: int) -> Path:
         """The directory of one run."""
         plan = lower(scenarios.scenario(case), seed)
-        facts = f"{FORMAT} {plan.hash} {engine} {self.programs[engine]}"
-        return self.directory / engine / case.name / f"{seed}-{hashlib.sha256(facts.encode()).hexdigest()[:16]}"
+        name = kept.name(seed, FORMAT, plan.hash, engine, self.programs[engine])
+        return self.directory / engine / case.name / name
 
     def has(self, case: Case, engine: str, seed: int) -> bool:
         """Whether the run is kept."""
@@ -43,16 +41,7 @@ class Store:
 
     def put(self, case: Case, engine: str, seed: int, observed: Observed) -> None:
         """Keeps a run: all of it, or nothing."""
-        place = self.place(case, engine, seed)
-        draft = place.with_name(f"{place.name}.{uuid.uuid4().hex[:8]}.part")
-        draft.mkdir(parents=True)
-        observed.flows.write_parquet(draft / "flows.parquet")
-        observed.curves.write_parquet(draft / "curves.parquet")
-        try:
-            draft.rename(place)
-        except OSError:
-            # Somebody else finished the same run first; both are the same.
-            shutil.rmtree(draft)
+        kept.put(self.place(case, engine, seed), {"flows": observed.flows, "curves": observed.curves})
 
     def get(self, case: Case, engine: str, seed: int) -> Observed:
         """Reads a run that is kept."""

@@ -7,8 +7,6 @@ seed) and the engine's program. A run that is interrupted leaves nothing, one th
 from __future__ import annotations
 
 import hashlib
-import shutil
-import uuid
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +16,7 @@ import polars as pl
 
 from daybreak import _native
 from daybreak.engines import run_many
+from daybreak.runs import kept
 from daybreak.scenario.lowering import lower
 from daybreak.studies.migration import measured, testbed
 from daybreak.studies.migration.measured import Measured
@@ -45,8 +44,7 @@ class Store:
     def place(self, setting: Setting, seed: int) -> Path:
         """The directory of one run."""
         plan = lower(testbed.scenario(setting), seed)
-        facts = f"{FORMAT} {plan.hash} {self.engine} {self.version}"
-        return self.directory / setting.name / f"{seed}-{hashlib.sha256(facts.encode()).hexdigest()[:16]}"
+        return self.directory / setting.name / kept.name(seed, FORMAT, plan.hash, self.engine, self.version)
 
     def has(self, setting: Setting, seed: int) -> bool:
         """Whether the run is kept."""
@@ -54,16 +52,7 @@ class Store:
 
     def put(self, setting: Setting, seed: int, tables: Mapping[str, pl.DataFrame]) -> None:
         """Keeps a run: all of its tables, or nothing."""
-        place = self.place(setting, seed)
-        draft = place.with_name(f"{place.name}.{uuid.uuid4().hex[:8]}.part")
-        draft.mkdir(parents=True)
-        for name in TABLES:
-            tables[name].write_parquet(draft / f"{name}.parquet")
-        try:
-            draft.rename(place)
-        except OSError:
-            # Somebody else finished the same run first; both are the same.
-            shutil.rmtree(draft)
+        kept.put(self.place(setting, seed), {name: tables[name] for name in TABLES})
 
     def get(self, setting: Setting, seeds: Iterable[int]) -> Measured:
         """Reads the runs of a setting."""
