@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -14,6 +15,7 @@ from ready_files import ROOT
 from real_kernel import LACKING
 
 import daybreak
+from daybreak.engines import program
 from daybreak.engines.kernel import image, workplace
 from daybreak.errors import PlanError
 from daybreak.runs.storage import read as read_run
@@ -33,6 +35,10 @@ def processes_in(directory: Path) -> list[str]:
             if path.readlink().is_relative_to(directory):
                 found.append(path.parent.name)
     return found
+
+
+def test_its_program_is_named_by_kernel_image_and_guest():
+    assert re.fullmatch(r"Linux 6\.1\.\d+, image [0-9a-f]{8}, guest [0-9a-f]{8}", program("kernel"))
 
 
 def test_one_flow_takes_the_time_of_its_packets(one_flow):

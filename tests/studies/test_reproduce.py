@@ -7,9 +7,10 @@ import polars as pl
 import pytest
 import synthetic
 
+from daybreak.engines import kernel
 from daybreak.errors import Interrupted, UnknownName
 from daybreak.studies import STUDIES, study
-from daybreak.studies.migration import runner, settings, testbed
+from daybreak.studies.migration import settings, testbed
 from daybreak.studies.migration.plots import FIGURES as DRAW
 from daybreak.studies.migration.reproduce import reproduce
 from daybreak.studies.migration.runner import Store, execute
@@ -141,7 +142,14 @@ def test_what_is_kept_depends_on_scenario_seed_and_engine(tmp_path):
     places = {store.place(one, 1), store.place(one, 2), store.place(other, 1)}
     places |= {Store(tmp_path, "simulated", "2").place(one, 1), Store(tmp_path, "kernel", "1").place(one, 1)}
     assert len(places) == 5
-    assert len(runner.engine_version()) == 16
+
+
+def test_another_kernel_makes_its_runs_again(tmp_path, monkeypatch):
+    many = Many()
+    for program in ("one", "another"):
+        monkeypatch.setattr(kernel, "program", lambda program=program: program)
+        reproduce(figures=["4"], engine="kernel", seeds=1, out=tmp_path, many=many)
+    assert len(many.ran) == 8
 
 
 def test_unknown_names_are_errors_that_list_the_known(tmp_path):

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from daybreak import _native
-from daybreak.engines import run_many
+from daybreak.engines import program, run_many
 from daybreak.errors import ScenarioError
 
 from . import causes, compare, observed, page, result, scenarios, suite, tolerances
@@ -63,7 +61,7 @@ def agree(
     cases = suite.chosen(suite.load(path), quick=quick, only=only)
     seeds = range(1, (runs or (QUICK_RUNS if quick else FULL_RUNS)) + 1)
     out = Path(out)
-    store = Store(out / "runs", programs or {KERNEL: kernel_program(), MODEL: simulator_program()})
+    store = Store(out / "runs", programs or {engine: program(engine) for engine in (KERNEL, MODEL)})
     jobs = {
         engine: [(case, seed) for seed in seeds for case in cases if not store.has(case, engine, seed)]
         for engine in (MODEL, KERNEL)
@@ -74,22 +72,6 @@ def agree(
         _run(missing, engine, store, many=many, workers=workers, progress=_from(progress, done, total, engine))
         done += len(missing)
     return _compare(cases, seeds, store, out)
-
-
-def kernel_program() -> str:
-    """What identifies the kernel engine: its image, the guest's program and its switch. EngineError without them."""
-    from daybreak.engines.kernel import image, workplace  # noqa: PLC0415 - simulated runs need no kernel
-
-    program = workplace.guest_program()
-    parts = program.read_bytes() + workplace.switch_library(program).read_bytes()
-    guest = hashlib.sha256(parts).hexdigest()[:8]
-    kernel = image.find()
-    return f"Linux {kernel.source_version}, image {kernel.directory.name[:8]}, guest {guest}"
-
-
-def simulator_program() -> str:
-    """What identifies the simulator: the digest of the native module."""
-    return "native module " + hashlib.sha256(Path(str(_native.__file__)).read_bytes()).hexdigest()[:8]
 
 
 def _run(

@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from daybreak import _native
-from daybreak.engines import run_many
+from daybreak.engines import program, run_many
 from daybreak.errors import EngineError
 from daybreak.runs import Run
 from daybreak.scenario import Scenario
 from daybreak.scenario.lowering import lower
 
 from . import conversations, result, scenarios, suite
-from .agree import KERNEL, MODEL, Progress, RunMany, kernel_program, simulator_program
+from .agree import KERNEL, MODEL, Progress, RunMany
 from .compare import MISS, PASS
 from .result import Document
 from .suite import Case
@@ -82,7 +82,7 @@ def replay(
         progress=_told(progress, engine),
         reduce=lambda run: list(flows(by_name[run.manifest["name"]], run)),
     )
-    programs = {MODEL: simulator_program()} | ({KERNEL: kernel_program()} if engine == KERNEL else {})
+    programs = {name: program(name) for name in dict.fromkeys((MODEL, engine))}
     found = document([flow for flows in done for flow in flows], programs=programs, seed=seed, quick=quick)
     result.write(found, Path(out) / RESULT)
     return found

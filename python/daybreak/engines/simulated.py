@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import tempfile
 from pathlib import Path
 
@@ -21,3 +22,8 @@ def execute(plan: Plan, progress: Report | None = None) -> Recorded:
     capture = Path(directory.name) / "capture.pcapng"
     tables, totals = _native.run(plan.json, str(capture), report)
     return Recorded(tables, totals, capture, keep=directory)
+
+
+def program() -> str:
+    """The digest of the native module."""
+    return f"native module {hashlib.sha256(Path(_native.__file__).read_bytes()).hexdigest()[:8]}"

@@ -15,7 +15,7 @@ ENGINES = {
     "simulated": "Daybreak's packet-level simulator",
     "kernel": "real Linux TCP in virtual time",
 }
-"""Every engine that runs scenarios, with a line about it; each is a module here with a function `execute`."""
+"""Every engine that runs scenarios, with a line about it; each is a module here: an `Engine`."""
 
 
 class Progress(NamedTuple):
@@ -48,11 +48,19 @@ class Engine(Protocol):
     def execute(self, plan: Plan, progress: Report | None) -> Recorded:
         """Runs a plan; an exception that `progress` raises ends it."""
 
+    def program(self) -> str:
+        """What identifies the program that runs plans. Raises EngineError where it is not there."""
+
 
 def run(scenario: Scenario, engine: str = "simulated", seed: int = 1, progress: Report | None = None) -> Run:
     """Runs `scenario` with `seed`. Raises ScenarioError, PlanError or EngineError."""
     plan = lower(scenario, seed)
     return Run.of(scenario, plan, engine, find(engine).execute(plan, progress))
+
+
+def program(engine: str) -> str:
+    """What identifies an engine's program: another program may run the same plan differently. Raises EngineError."""
+    return find(engine).program()
 
 
 def find(name: str) -> Engine:

@@ -1,5 +1,5 @@
 """The engine that runs a scenario on the real Linux TCP stack, in virtual time."""
 
-from .run import execute
+from .run import execute, program
 
-__all__ = ["execute"]
+__all__ = ["execute", "program"]

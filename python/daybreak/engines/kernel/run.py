@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import selectors
 import shutil
@@ -103,6 +104,14 @@ def _listen(console: Any, watched: Watch) -> None:
                 for line in lines:
                     watched.hear(line.decode(errors="replace").rstrip())
             watched.look()
+
+
+def program() -> str:
+    """The kernel's version and image, and the digest of the guest's program and its switch."""
+    guest = workplace.guest_program()
+    digest = hashlib.sha256(guest.read_bytes() + workplace.switch_library(guest).read_bytes()).hexdigest()
+    kernel = image.find()
+    return f"Linux {kernel.source_version}, image {kernel.directory.name[:8]}, guest {digest[:8]}"
 
 
 @dataclass

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import polars as pl
 
-from daybreak.engines import run_many
+from daybreak.engines import program, run_many
 from daybreak.errors import ScenarioError, UnknownName
 from daybreak.figures.style import save
 from daybreak.metrics import retransmissions
@@ -16,7 +16,7 @@ from daybreak.studies.migration import page
 from daybreak.studies.migration.claims import CLAIMS
 from daybreak.studies.migration.measured import FLOW_COLUMNS, Measured
 from daybreak.studies.migration.plots import FIGURES as DRAW
-from daybreak.studies.migration.runner import Progress, RunMany, Store, engine_version, execute
+from daybreak.studies.migration.runner import Progress, RunMany, Store, execute
 from daybreak.studies.migration.settings import FIGURES, SCALES, Scale, Setting, of_figure
 from daybreak.studies.scoreboard import Claim, Scoreboard, load_explanations, load_published, markdown
 
@@ -51,7 +51,7 @@ def reproduce(
         raise ScenarioError(f"seeds: {seeds} is not above zero")
     scale, out = SCALES[mode], Path(out)
     out.mkdir(parents=True, exist_ok=True)
-    store = Store(out / "runs", engine, engine_version())
+    store = Store(out / "runs", engine, program(engine))
     settings = {setting for figure in wanted for setting in of_figure(figure, scale)}
     jobs = [(setting, seed) for setting in settings for seed in seeds_of(setting, scale, seeds)]
     execute(jobs, store, workers=workers, progress=progress, many=many)

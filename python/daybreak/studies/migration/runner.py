@@ -6,7 +6,6 @@ seed) and the engine's program. A run that is interrupted leaves nothing, one th
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +13,6 @@ from typing import Any
 
 import polars as pl
 
-from daybreak import _native
 from daybreak.engines import run_many
 from daybreak.runs import kept
 from daybreak.scenario.lowering import lower
@@ -35,16 +33,16 @@ RunMany = Callable[..., list[Any]]
 
 @dataclass(frozen=True)
 class Store:
-    """Where measured tables are kept. ``engine`` and ``version`` name the program that makes the runs."""
+    """Where measured tables are kept. ``engine`` makes the runs, with its ``program``."""
 
     directory: Path
     engine: str
-    version: str
+    program: str
 
     def place(self, setting: Setting, seed: int) -> Path:
         """The directory of one run."""
         plan = lower(testbed.scenario(setting), seed)
-        return self.directory / setting.name / kept.name(seed, FORMAT, plan.hash, self.engine, self.version)
+        return self.directory / setting.name / kept.name(seed, FORMAT, plan.hash, self.engine, self.program)
 
     def has(self, setting: Setting, seed: int) -> bool:
         """Whether the run is kept."""
@@ -95,11 +93,6 @@ def execute(
         progress=report,
         reduce=keep,
     )
-
-
-def engine_version() -> str:
-    """What identifies the simulator's program: the digest of the native module."""
-    return hashlib.sha256(Path(str(_native.__file__)).read_bytes()).hexdigest()[:16]
 
 
 def _cost(job: Job) -> tuple[int, str, int]:

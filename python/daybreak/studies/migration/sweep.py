@@ -13,9 +13,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from daybreak.engines import program
 from daybreak.studies.migration import reproduce
 from daybreak.studies.migration.claims import CLAIMS
-from daybreak.studies.migration.runner import Progress, Store, engine_version, execute
+from daybreak.studies.migration.runner import Progress, Store, execute
 from daybreak.studies.migration.settings import SCALES, of_figure
 from daybreak.studies.scoreboard import PASS, SHAPE_PASS, Claim, Scoreboard, load_published
 
@@ -30,7 +31,7 @@ def sweep(
     buffers: Sequence[int], seeds: int, out: Path, *, workers: int | None = None, progress: Progress | None = None
 ) -> dict[int, list[Claim]]:
     """The claims judged with each buffer. Finished runs are kept under ``out/runs`` and found again."""
-    store = Store(out / "runs", "simulated", engine_version())
+    store = Store(out / "runs", "simulated", program("simulated"))
     scales = {buffer: replace(SCALES["full"], buffer=buffer) for buffer in buffers}
     jobs = [
         (setting, seed)
