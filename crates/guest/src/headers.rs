@@ -37,7 +37,8 @@ pub mod flags {
     pub const ACK: u8 = 0x10;
 }
 
-const ETHERNET: usize = 14;
+/// Ethernet header without tags, in bytes.
+pub const ETHERNET: usize = 14;
 
 impl Headers {
     /// Reads the first bytes of a packet; `None` if it is not TCP over IPv4 or cut off.

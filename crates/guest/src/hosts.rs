@@ -10,6 +10,7 @@ use daybreak_engine::plan::{Link, Stack};
 
 use crate::device::Device;
 use crate::error::GuestError;
+use crate::headers;
 use crate::interface::{
     self, ETHTOOL_SGRO, ETHTOOL_SGSO, ETHTOOL_STSO, Metrics, RTAX_CWND, RTAX_INITCWND, RTAX_RTO_MIN,
 };
@@ -48,7 +49,7 @@ const ALL_ENDS: (u32, u8) = (0x0a00_0000, 8);
 /// Packets that a queue takes where the plan sets no limit.
 const UNLIMITED: u32 = 1_000_000;
 /// Ethernet header, which queueing disciplines count on their own.
-pub const ETHERNET: u32 = 14;
+const ETHERNET: u32 = headers::ETHERNET as u32;
 
 /// Makes all hosts of a layout.
 pub fn make(plan: &Plan, layout: &Layout, device: &Device) -> Result<Hosts, GuestError> {

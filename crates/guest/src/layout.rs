@@ -4,7 +4,7 @@ use daybreak_engine::Plan;
 use daybreak_engine::plan::{Action, Flow, Stack, Step};
 
 use crate::error::GuestError;
-use crate::hosts::ETHERNET;
+use crate::headers;
 
 /// The client of flow 0 has this port, that of flow 1 the next, and so on.
 pub const FIRST_CLIENT_PORT: u16 = 5_000;
@@ -186,7 +186,7 @@ fn nic(plan: &Plan, index: u32) -> Result<u32, GuestError> {
         return refuse(field("name"), format!("\"{}\"", queue.name), "a timeline cannot gate a real host's NIC");
     }
     let framing = plan.links[link as usize].framing_bytes;
-    if framing < ETHERNET {
+    if framing < headers::ETHERNET as u32 {
         return refuse(
             format!("links[{link}].framing_bytes"),
             framing,

@@ -6,10 +6,10 @@
 use daybreak_tcp::{Ecn, Flags, SackBlock, Segment, SynOptions};
 
 use super::stage::{OWN, OWN_MAC, PEER, PEER_MAC};
+use crate::headers::ETHERNET;
 
 /// The peer's initial sequence number; any would do.
 const PEER_ISN: u32 = 0x5000_0000;
-const ETHERNET: usize = 14;
 const IP: usize = 20;
 const TCP: usize = 20;
 
