@@ -4,6 +4,8 @@
 //! packets (a host's NIC never drops), fixed paths, and bulk flows of CUBIC with SACK, timestamps, an
 //! initial window of 10 and at most 1000 packets in flight. Nothing is framed, paced or recorded.
 
+use daybreak_units::splitmix;
+
 use crate::plan::{Flow, Link, Node, NodeKind, PLAN_VERSION, Plan, Queue, Records, Stack, Step};
 
 /// One benchmark.
@@ -233,14 +235,6 @@ fn permutation(n: u32, seed: u64) -> Vec<u32> {
         order.swap(alone as usize, ((alone + 1) % n) as usize);
     }
     order
-}
-
-/// SplitMix64 (Steele, Lea, Flood, 2014).
-fn splitmix(x: u64) -> u64 {
-    let z = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }
 
 impl Topology {

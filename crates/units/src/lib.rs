@@ -7,6 +7,6 @@ mod random;
 mod rate;
 mod time;
 
-pub use random::Stream;
+pub use random::{Stream, splitmix};
 pub use rate::{ByteTime, Rate};
 pub use time::{Duration, Instant};

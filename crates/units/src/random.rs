@@ -57,7 +57,8 @@ impl SplitMix {
     }
 }
 
-fn splitmix(x: u64) -> u64 {
+/// SplitMix64 (Steele, Lea, Flood, 2014): scrambles a number.
+pub fn splitmix(x: u64) -> u64 {
     let z = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
