@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+import tomllib
 
 import pytest
 from ready_files import ROOT
@@ -26,6 +27,15 @@ def machine(tmp_path):
         return subprocess.run(["/bin/sh", SCRIPT], env=environment, capture_output=True, text=True, check=False)
 
     return make
+
+
+def test_every_place_asks_for_the_same_versions():
+    cargo = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["package"]["rust-version"]
+    python = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["requires-python"].removeprefix(">=")
+    readme, script = (ROOT / "README.md").read_text(), SCRIPT.read_text()
+    assert f"Rust ({cargo} or newer), Python ({python} or newer" in readme
+    assert f"install Rust {cargo} or newer" in script and f"-ge {cargo.removeprefix('1.')} ]" in script
+    assert f"install Python {python} or newer" in script and f"({python.replace('.', ', ')})" in script
 
 
 def test_a_complete_machine(machine):
