@@ -72,14 +72,10 @@ def figure3(evidence: Evidence, scale: Scale, published: PublishedValues) -> dic
 def figure4(evidence: Evidence, scale: Scale, published: PublishedValues) -> dict[str, Figure]:
     """Two CUBIC flows at four periods; and their FCTs."""
     settings = {f"CUBIC ({period} ms)": pair(scale, "cubic", "cubic", period) for period in PAIR_PERIODS}
-    bars = [
-        Bar(f"{setting.period_ms} ms", group, interval(known(fcts(evidence[setting], group))))
-        for setting in settings.values()
-        for group in ("migrated", "main")
-    ]
+    names = {f"{setting.period_ms} ms": setting for setting in settings.values()}
     return {
         "figure4": multiples(evidence, settings),
-        "figure4-fct": fct_figures.bars(bars, ylabel="FCT [s]", xlabel="Reconfiguration period", labels=LABELS),
+        "figure4-fct": pair_fcts(evidence, names, xlabel="Reconfiguration period"),
     }
 
 
@@ -123,14 +119,10 @@ def figure7(evidence: Evidence, scale: Scale, published: PublishedValues) -> dic
         f"CUBIC ({period - night} ms day + {night} ms night)": pair(scale, "cubic", "cubic", period, night)
         for period, night in CYCLES
     }
-    bars = [
-        Bar(f"{s.period_ms - s.night_ms}+{s.night_ms} ms", group, interval(known(fcts(evidence[s], group))))
-        for s in settings.values()
-        for group in ("migrated", "main")
-    ]
+    names = {f"{s.period_ms - s.night_ms}+{s.night_ms} ms": s for s in settings.values()}
     return {
         "figure7": multiples(evidence, settings),
-        "figure7-fct": fct_figures.bars(bars, ylabel="FCT [s]", xlabel="Day + night", labels=LABELS),
+        "figure7-fct": pair_fcts(evidence, names, xlabel="Day + night"),
     }
 
 
@@ -203,6 +195,16 @@ def multiples(evidence: Evidence, settings: dict[str, Setting], columns: int = 2
         for title, setting in settings.items()
     ]
     return throughput_figures.over_time(panels, rate_gbps=RATE_GBPS, columns=columns, labels=LABELS)
+
+
+def pair_fcts(evidence: Evidence, settings: dict[str, Setting], *, xlabel: str) -> Figure:
+    """FCTs of the migrated and the main flow, two bars a setting."""
+    bars = [
+        Bar(name, group, interval(known(fcts(evidence[setting], group))))
+        for name, setting in settings.items()
+        for group in ("migrated", "main")
+    ]
+    return fct_figures.bars(bars, ylabel="FCT [s]", xlabel=xlabel, labels=LABELS)
 
 
 def bin_ms(setting: Setting) -> int:
