@@ -3,7 +3,7 @@
 //! `tests/replay` has the plan of a run and what one of its senders said and heard, as
 //! `python -m daybreak.agreement.segment_log` has written them.
 
-use daybreak_engine::replay::{Captured, Dialogue, Sent, replay};
+use daybreak_engine::replay::{Captured, Dialogue, Replayed, Sent, replay};
 use daybreak_engine::{EngineError, Plan};
 use daybreak_tcp::{Flags, SackBlock, Segment, SynOptions};
 use daybreak_units::{Duration, Instant};
@@ -70,6 +70,13 @@ fn the_model_sends_what_the_kernel_sent() {
     assert_eq!(logged.iter().filter(|sent| sent.is_retransmission).count(), found.their_retransmissions);
 }
 
+/// The largest distance in time of two departures that are the same, from where on none waits at the NIC.
+fn apart_ns(found: &Replayed, dialogue: &Dialogue) -> Option<u64> {
+    let theirs = dialogue.sent.iter().filter(|sent| sent.segment.len > 0);
+    let apart = |(ours, theirs): (&Sent, &Captured)| ours.at.as_ns().abs_diff(theirs.at.as_ns());
+    found.sent.iter().zip(theirs).skip(10).map(apart).max()
+}
+
 #[test]
 fn departures_are_whole_nanoseconds() {
     // A BBR flow among seven others, which the kernel paced in whole nanoseconds: gaps that keep their
@@ -80,12 +87,22 @@ fn departures_are_whole_nanoseconds() {
     let dialogue = logged(include_str!("replay/many-4cubic+4bbr.csv"));
     let found = replay(&plan, PACED, &dialogue).unwrap();
     assert_eq!((found.same, found.theirs, found.their_retransmissions), (404, 404, 71));
-    // From where on nothing waits at the NIC any more. The capture has cut off fractions, of what was heard
-    // and of what was sent.
-    let theirs = dialogue.sent.iter().filter(|sent| sent.segment.len > 0);
-    let apart = |(ours, theirs): (&Sent, &Captured)| ours.at.as_ns().abs_diff(theirs.at.as_ns());
-    let most_ns = found.sent.iter().zip(theirs).skip(10).map(apart).max();
-    assert!(most_ns <= Some(2), "two departures are {most_ns:?} ns apart");
+    // The capture has cut off fractions, of what was heard and of what was sent.
+    let apart_ns = apart_ns(&found, &dialogue);
+    assert!(apart_ns <= Some(2), "two departures are {apart_ns:?} ns apart");
+}
+
+#[test]
+fn a_slow_flow_keeps_two_segments_at_its_nic() {
+    // The initial window waits for small queues. When its last segment was handed over is where BBR's
+    // bandwidth sample of segment 25 starts, whose rate is that of segment 46's departure: with three
+    // segments at the NIC it would be 727 ns late.
+    let plan = serde_json::from_str(include_str!("replay/wide-bbr-20ms.json")).unwrap();
+    let dialogue = logged(include_str!("replay/wide-bbr-20ms.csv"));
+    let found = replay(&plan, 0, &dialogue).unwrap();
+    assert_eq!((found.same, found.theirs, found.their_retransmissions), (49, 49, 0));
+    let apart_ns = apart_ns(&found, &dialogue);
+    assert!(apart_ns <= Some(2), "two departures are {apart_ns:?} ns apart");
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! TCP small queues: a flow keeps no more than about a millisecond of its data in the host's queues.
 //!
 //! The limit is a 1/1024 s of the pacing rate, at least two segments and at most
-//! `tcp_limit_output_bytes`; it is counted in memory, as the send buffer is.
+//! `tcp_limit_output_bytes`; it is counted in memory, as the send buffer is. A segment may go while less
+//! than the limit waits: Linux lets it go at the limit, but counts the socket itself as one more
+//! (`sk_wmem_alloc` starts at 1), so that a slow flow keeps two segments in the queue and not three.
 
 use super::Sender;
 use super::rto::Resend;
@@ -88,7 +90,7 @@ impl Sender {
         let rate = self.path.window.pacing_rate.as_bytes_per_sec();
         let limit = (2 * charge).max(rate >> 10).min(most);
         let held = self.small_queue.held + on_way * charge;
-        if held > limit { 0 } else { (limit - held) / charge + 1 }
+        limit.saturating_sub(held).div_ceil(charge)
     }
 
     /// True when a segment with `len` bytes must wait. Retransmissions (`factor_shift` 1) may use
@@ -98,7 +100,7 @@ impl Sender {
         let Some(most) = self.limit_output else { return false };
         let held = self.small_queue.held;
         let two = 2 * (u64::from(len) + self.segment_overhead);
-        if held <= two << factor_shift {
+        if held < two << factor_shift {
             return false;
         }
         let rate = self.path.window.pacing_rate.as_bytes_per_sec();
@@ -106,7 +108,7 @@ impl Sender {
         if !self.path.window.is_paced {
             limit = limit.min(most);
         }
-        if held <= limit << factor_shift || self.queue.len() <= 1 {
+        if held < limit << factor_shift || self.queue.len() <= 1 {
             return false;
         }
         self.small_queue.throttled = true;
