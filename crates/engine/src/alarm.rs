@@ -3,45 +3,41 @@
 
 use daybreak_units::Instant;
 
-/// The timer events of one endpoint that are under way, earliest last.
+/// The timer events of one endpoint that are under way.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Alarm {
-    pending: [Instant; DEPTH],
-    count: u8,
+    /// The next one; [`Instant::NEVER`] when there is none.
+    earliest: Instant,
+    /// Those behind it, in order.
+    later: [Instant; DEPTH],
 }
 
 /// A deadline that moves earlier needs a further event; an endpoint has few kinds of deadlines, so
 /// these few places are enough. The event that falls out of the list is ignored when it fires.
-const DEPTH: usize = 3;
+const DEPTH: usize = 2;
 
 impl Alarm {
-    pub(crate) const IDLE: Self = Self { pending: [Instant::NEVER; DEPTH], count: 0 };
+    pub(crate) const IDLE: Self = Self { earliest: Instant::NEVER, later: [Instant::NEVER; DEPTH] };
 
     /// The deadline is now this. True if an event must be scheduled for it.
     #[inline]
     pub(crate) fn set(&mut self, deadline: Instant) -> bool {
-        if deadline >= self.earliest() {
+        if deadline >= self.earliest {
             return false;
         }
-        if self.count as usize == DEPTH {
-            self.pending.copy_within(1.., 0);
-            self.count -= 1;
-        }
-        self.pending[self.count as usize] = deadline;
-        self.count += 1;
+        self.later = [self.earliest, self.later[0]];
+        self.earliest = deadline;
         true
     }
 
     /// An event fires. False if it is one that fell out of the list.
     pub(crate) fn fired(&mut self, now: Instant) -> bool {
-        let known = self.earliest() == now;
-        self.count -= u8::from(known);
+        let known = self.earliest == now;
+        if known {
+            self.earliest = self.later[0];
+            self.later = [self.later[1], Instant::NEVER];
+        }
         known
-    }
-
-    #[inline]
-    fn earliest(&self) -> Instant {
-        if self.count == 0 { Instant::NEVER } else { self.pending[self.count as usize - 1] }
     }
 }
 

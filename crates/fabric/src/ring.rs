@@ -52,9 +52,10 @@ impl<T: Copy + Default> Ring<T> {
     #[inline(always)]
     pub(crate) fn push(&mut self, item: T) {
         debug_assert!(!self.is_full());
-        let slot = self.slot(self.tail);
+        let tail = self.tail;
+        let slot = self.slot(tail);
         self.items[slot] = item;
-        self.tail += 1;
+        self.tail = tail + 1;
     }
 
     /// Takes the first item, which must be there.
