@@ -387,17 +387,14 @@ impl<P: Probe + Tables + Send> Core<P> {
         endpoint.connection.on_segment(now, &packet.body);
         self.fabric.release(id);
         endpoint.tell(index, now, &mut self.wire.probe);
-        let mut is_complete = false;
-        if !is_server(index) {
-            is_complete = endpoint.connection.acked_bytes() >= endpoint.goal;
-        } else if endpoint.connection.state() == State::CloseWait {
+        if endpoint.connection.state() == State::CloseWait && is_server(index) {
             // The application reads the end of the stream and closes: its FIN acknowledges the last
             // segment, which nothing else would do before the delayed-ACK timer.
             endpoint.connection.close(now);
         }
         let mut ctx = Context { now, schedule: &mut self.events, monitor: &mut self.wire };
         endpoint.transmit(index, &mut self.fabric, &mut ctx);
-        if is_complete {
+        if endpoint.connection.has_acked(endpoint.goal) {
             self.complete(index);
         }
     }

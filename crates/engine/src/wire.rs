@@ -64,18 +64,22 @@ impl<P: Probe> Wire<P> {
 impl<P: Probe> Monitor<Segment> for Wire<P> {
     #[inline(always)]
     fn created(&mut self, now: Instant, id: PacketId, endpoint: u32, body: &Segment) {
+        if !P::LOOKS {
+            return;
+        }
         if let Some(capture) = &mut self.capture {
             capture.created(endpoint, body);
         }
-        if P::LOOKS
-            && let Some(born) = &mut self.born
-        {
+        if let Some(born) = &mut self.born {
             note_birth(born, now, id);
         }
     }
 
     #[inline]
     fn link_sent(&mut self, now: Instant, link: u32, packet: &Packet<Segment>, wire_bytes: u32) {
+        if !P::LOOKS {
+            return;
+        }
         let endpoint = packet.endpoint;
         self.probe.link_sent(now, link, flow_of(endpoint), is_server(endpoint), wire_bytes);
         if let Some(capture) = &mut self.capture

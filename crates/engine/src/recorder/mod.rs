@@ -27,6 +27,7 @@ pub(crate) fn watches_packets(plan: &Plan) -> bool {
         || records.drops
         || records.circuits
         || records.latency
+        || !records.capture_links.is_empty()
 }
 
 /// The table of what every link of a plan, in its order, has carried in the whole run.

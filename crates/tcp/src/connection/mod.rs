@@ -182,6 +182,12 @@ impl Connection {
         self.sender.snd_una.min(self.sender.buffer.write_seq).saturating_sub(1)
     }
 
+    /// Whether at least so many of them, and at least one: [`Connection::acked_bytes`] for who asks often.
+    #[inline]
+    pub fn has_acked(&self, bytes: u64) -> bool {
+        self.sender.snd_una > bytes && self.sender.buffer.write_seq > bytes
+    }
+
     /// The handshake is done.
     pub fn is_established(&self) -> bool {
         self.sender.is_synchronised && self.state != State::Closed
