@@ -48,8 +48,8 @@ impl Event {
     #[inline]
     pub(crate) fn new(at: Instant, rank: Rank, component: u32, argument: u32) -> Self {
         debug_assert!(component < Self::COMPONENTS);
-        let key = (rank as u64) << 60 | u64::from(component) << 32 | u64::from(argument);
-        Self { ps: at.as_ps(), key }
+        let place = ((rank as u32) << 28) + component;
+        Self { ps: at.as_ps(), key: u64::from(place) << 32 | u64::from(argument) }
     }
     #[inline]
     pub(crate) fn at(self) -> Instant {
@@ -64,6 +64,12 @@ impl Event {
             3 => Rank::Start,
             _ => Rank::Timer,
         }
+    }
+    /// The link, if a packet arrives.
+    #[inline(always)]
+    pub(crate) fn arrival_link(self) -> Option<u32> {
+        let link = ((self.key >> 32) as u32).wrapping_sub((Rank::Arrival as u32) << 28);
+        (link < Self::COMPONENTS).then_some(link)
     }
     #[inline]
     pub(crate) fn component(self) -> u32 {
@@ -161,17 +167,19 @@ impl EventQueue {
     pub(crate) fn push(&mut self, event: Event) {
         self.added += 1;
         let slot = event.ps >> self.shift;
-        let index = slot as usize % SLOTS;
-        let word = self.occupied[index / 64];
         // Slots 1 to SLOTS - 1 ahead; the slot in hand and those behind wrap around.
         let ahead = slot.wrapping_sub(self.slot);
-        let with_it = word | 1 << (index % 64);
-        if ahead.wrapping_sub(1) < SLOTS as u64 - 1 && with_it != word {
-            self.occupied[index / 64] = with_it;
-            self.slots[index] = event;
-        } else {
-            self.push_elsewhere(event, slot);
+        let index = slot as usize % SLOTS;
+        if ahead.wrapping_sub(1) >= SLOTS as u64 - 1 {
+            return self.push_elsewhere(event, slot);
         }
+        let word = self.occupied[index / 64];
+        let with_it = word | 1 << (index % 64);
+        if with_it == word {
+            return self.push_elsewhere(event, slot);
+        }
+        self.occupied[index / 64] = with_it;
+        self.slots[index] = event;
     }
 
     /// Takes the first event, unless it is later than the end.
@@ -228,6 +236,7 @@ impl EventQueue {
     }
 
     /// The rarer cases: the slot in hand, a slot that has an event, or one beyond the wheel.
+    #[cold]
     #[inline(never)]
     fn push_elsewhere(&mut self, event: Event, slot: u64) {
         if slot <= self.slot {
@@ -253,6 +262,7 @@ impl EventQueue {
     }
 
     /// The rarer cases: the first event in hand, or else of the next slot that has any.
+    #[cold]
     #[inline(never)]
     fn advance(&mut self) -> Option<Event> {
         if self.current.is_empty() && self.added >= self.look_interval {

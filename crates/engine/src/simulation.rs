@@ -343,11 +343,11 @@ impl<P: Probe + Tables + Send> Core<P> {
     /// Handles one event. Forwarding, which is most of all, is kept small enough for the registers.
     #[inline(always)]
     fn handle(&mut self, event: Event) {
-        if event.rank() != Rank::Arrival {
+        let Some(link) = event.arrival_link() else {
             return self.handle_other(event);
-        }
+        };
         let (fabric, mut ctx) = self.fabric();
-        if let Some(id) = fabric.arrive(&mut ctx, event.component(), PacketId(event.argument())) {
+        if let Some(id) = fabric.arrive(&mut ctx, link, PacketId(event.argument())) {
             self.deliver(id);
         } else if self.fabric.has_departures() {
             self.tell_departures();

@@ -177,6 +177,7 @@ impl Lane {
     }
 
     /// Counts who waits, to see whether the packet fits, and how many will fit in any case.
+    #[cold]
     #[inline(never)]
     fn look_who_waits(&mut self, now: Instant, bytes: u32) -> Result<(), Refused> {
         let mut occupancy = Occupancy::default();
@@ -198,6 +199,7 @@ impl Lane {
     }
 
     /// Makes room in the ring. Where packets are passed on, nobody is woken for those that arrive.
+    #[cold]
     #[inline(never)]
     fn make_room(&mut self, now: Instant) {
         let half = self.ring.len() / 2;
