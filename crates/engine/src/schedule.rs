@@ -65,7 +65,7 @@ impl Event {
             _ => Rank::Timer,
         }
     }
-    /// The link, if a packet arrives.
+    /// The link, if something arrives there.
     #[inline(always)]
     pub(crate) fn arrival_link(self) -> Option<u32> {
         let link = ((self.key >> 32) as u32).wrapping_sub((Rank::Arrival as u32) << 28);

@@ -346,10 +346,22 @@ impl<P: Probe + Tables + Send> Core<P> {
         let Some(link) = event.arrival_link() else {
             return self.handle_other(event);
         };
+        let packet = PacketId(event.argument());
+        if packet != PacketId::NEXT {
+            return self.packet_arrives(link, packet);
+        }
         let (fabric, mut ctx) = self.fabric();
-        if let Some(id) = fabric.arrive(&mut ctx, link, PacketId(event.argument())) {
+        if let Some(id) = fabric.next_arrives(&mut ctx, link) {
             self.deliver(id);
-        } else if self.fabric.has_departures() {
+        }
+    }
+
+    #[inline(never)]
+    fn packet_arrives(&mut self, link: u32, packet: PacketId) {
+        let (fabric, mut ctx) = self.fabric();
+        if let Some(id) = fabric.packet_arrives(&mut ctx, link, packet) {
+            self.deliver(id);
+        } else {
             self.tell_departures();
         }
     }

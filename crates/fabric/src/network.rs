@@ -237,8 +237,7 @@ impl<B: Copy> Fabric<B> {
         debug_assert!(delivered.is_none(), "a path without a queue was added");
     }
 
-    /// The packet is at the end of the link. Returns it if it has reached its endpoint: the caller
-    /// reads it and then gives it back with [`Fabric::release`].
+    /// [`Fabric::next_arrives`] or [`Fabric::packet_arrives`], as a [`Wake::Arrival`] says.
     #[inline(always)]
     pub fn arrive<S: Schedule, M: Monitor<B>>(
         &mut self,
@@ -246,16 +245,26 @@ impl<B: Copy> Fabric<B> {
         link: u32,
         packet: PacketId,
     ) -> Option<PacketId> {
-        if packet == PacketId::NEXT {
-            self.arrive_on_lane(ctx, link)
-        } else {
-            self.links[link as usize].arrived += 1;
-            self.forward_in_general(&mut ctx.again(), packet)
-        }
+        if packet == PacketId::NEXT { self.next_arrives(ctx, link) } else { self.packet_arrives(ctx, link, packet) }
     }
 
+    /// A packet is at the end of the link. Returns it if it has reached its endpoint: the caller
+    /// reads it and then gives it back with [`Fabric::release`].
     #[inline(always)]
-    fn arrive_on_lane<S: Schedule, M: Monitor<B>>(
+    pub fn packet_arrives<S: Schedule, M: Monitor<B>>(
+        &mut self,
+        ctx: &mut Context<'_, S, M>,
+        link: u32,
+        packet: PacketId,
+    ) -> Option<PacketId> {
+        self.links[link as usize].arrived += 1;
+        self.forward_in_general(&mut ctx.again(), packet)
+    }
+
+    /// The same for [`PacketId::NEXT`]. No [`Departure`] follows from it: such a link is not the first
+    /// of a packet that is announced.
+    #[inline(always)]
+    pub fn next_arrives<S: Schedule, M: Monitor<B>>(
         &mut self,
         ctx: &mut Context<'_, S, M>,
         link: u32,
@@ -295,6 +304,7 @@ impl<B: Copy> Fabric<B> {
         mut cursor: u32,
         bytes: u32,
     ) {
+        debug_assert!(!self.slab.get(id).announce, "nobody watches when packet {id:?} leaves its first queue");
         let mut at = ctx.now;
         loop {
             cursor += 1;
