@@ -178,7 +178,7 @@ impl Endpoint {
         }
     }
 
-    /// Sends what there is to send, and sets the alarm.
+    /// Sends what there is to send after an input, and sets the alarm.
     #[inline(always)]
     fn transmit<P: Probe>(
         &mut self,
@@ -186,7 +186,7 @@ impl Endpoint {
         fabric: &mut Fabric<Segment>,
         ctx: &mut Context<'_, EventQueue, Wire<P>>,
     ) {
-        while let Some((segment, bytes)) = self.connection.next_segment(ctx.now) {
+        while let Some((segment, bytes)) = self.connection.next_segment() {
             let packet = NewPacket { endpoint: peer_of(index), cursor: self.path, bytes, announce: self.announce };
             fabric.send(ctx, packet, segment);
             self.sent += 1;
@@ -430,6 +430,7 @@ impl<P: Probe + Tables + Send> Core<P> {
     fn drive(&mut self, index: u32) {
         let endpoint = &mut self.endpoints[index as usize];
         let mut ctx = Context { now: self.now, schedule: &mut self.events, monitor: &mut self.wire };
+        endpoint.connection.advance(self.now);
         endpoint.transmit(index, &mut self.fabric, &mut ctx);
     }
 

@@ -321,7 +321,7 @@ impl<B: Copy> Fabric<B> {
             at = arrival;
             match self.steps[cursor as usize].lane() {
                 Some(next) => link = next,
-                None => unreachable!("link {link} does not always lead to a lane"),
+                None => unreachable!("a lane that passes does not always lead to a lane"),
             }
         }
     }

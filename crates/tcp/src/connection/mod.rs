@@ -149,16 +149,23 @@ impl Connection {
     /// The next segment to send; poll until `None` after every input.
     #[inline]
     pub fn poll_transmit(&mut self, now: Instant) -> Option<crate::Segment> {
-        self.next_segment(now).map(|(segment, _)| *segment)
+        self.advance(now);
+        self.next_segment().map(|(segment, _)| *segment)
     }
 
-    /// [`Connection::poll_transmit`] without a copy, and with the length of the IP packet: the segment
-    /// stays here and is valid until the next call.
-    #[inline(always)]
-    pub fn next_segment(&mut self, now: Instant) -> Option<(&crate::Segment, u32)> {
+    /// It is `now`, though there was no input. An input says so itself.
+    #[inline]
+    pub fn advance(&mut self, now: Instant) {
         if now != self.sender.clock.now {
-            self.catch_up(now);
+            self.sender.ready = 0;
+            self.sender.clock.advance(now);
         }
+    }
+
+    /// [`Connection::poll_transmit`] at the time of the last input or [`Connection::advance`], without a
+    /// copy, and with the length of the IP packet: the segment stays here and is valid until the next call.
+    #[inline(always)]
+    pub fn next_segment(&mut self) -> Option<(&crate::Segment, u32)> {
         if self.output() { Some((&self.out, self.out_bytes)) } else { None }
     }
 
@@ -258,13 +265,6 @@ impl Connection {
             pacing_bps: if window.is_paced { window.pacing_rate.as_bps() } else { 0 },
             state: self.sender.path.state as u8,
         }
-    }
-
-    /// Time has passed since the last input.
-    #[inline(never)]
-    fn catch_up(&mut self, now: Instant) {
-        self.sender.ready = 0;
-        self.sender.clock.advance(now);
     }
 
     fn leave_quiet(&mut self) {
