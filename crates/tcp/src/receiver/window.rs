@@ -65,6 +65,8 @@ pub(super) struct ReceiveWindow {
     rcvbuf: u64,
     /// The part of the whole buffer that is window.
     whole: u64,
+    /// The part of what is free beside one segment of the usual size.
+    beside_one: u64,
     /// Shift of our window field.
     scale: u8,
     adv_win_scale: i8,
@@ -100,6 +102,7 @@ impl ReceiveWindow {
             window_clamp: MAX_FIELD << MAX_WINDOW_SCALE,
             rcvbuf: config.rmem.default,
             whole: 0,
+            beside_one: 0,
             scale: 0,
             adv_win_scale: config.adv_win_scale,
             autotuning: config.receive_autotuning,
@@ -123,7 +126,7 @@ impl ReceiveWindow {
     pub(super) fn negotiate(&mut self, timestamps: bool, window_scaling: bool, answering: bool) {
         if timestamps {
             self.advmss = self.advmss.saturating_sub(12).max(1);
-            self.full_cost = truesize(self.advmss);
+            self.resize(self.rcvbuf);
         }
         if answering {
             self.window_clamp = MAX_FIELD << MAX_WINDOW_SCALE;
@@ -206,7 +209,7 @@ impl ReceiveWindow {
         let full = self.window_clamp.min(whole);
         let mss = u64::from(rcv_mss).min(full);
         let step = (1u64 << self.scale) - 1;
-        let mut free = self.offer_of(self.rcvbuf.saturating_sub(memory));
+        let mut free = self.offer_beside(memory);
         let crowded = free < full / 2;
         if mss == 0 {
             return (0, crowded);
@@ -254,7 +257,7 @@ impl ReceiveWindow {
     /// `rcv_ssthresh` grows when segments like it fit the buffer. True when it grew.
     #[inline]
     pub(super) fn grow(&mut self, len: u32, truesize: u64, memory: u64, rcv_mss: u32) -> bool {
-        let limit = self.window_clamp.min(self.offer_of(self.rcvbuf.saturating_sub(memory)));
+        let limit = self.window_clamp.min(self.offer_beside(memory));
         if limit <= self.rcv_ssthresh {
             return false;
         }
@@ -349,8 +352,7 @@ impl ReceiveWindow {
         }
         let rcvbuf = (segments * u128::from(segment_memory)).min(u128::from(self.rmem_max)) as u64;
         if rcvbuf > self.rcvbuf {
-            self.rcvbuf = rcvbuf;
-            self.whole = self.offer_of(rcvbuf);
+            self.resize(rcvbuf);
             self.window_clamp = self.whole;
         }
     }
@@ -358,8 +360,7 @@ impl ReceiveWindow {
     /// The first offer, in whole segments, and the scale that the largest buffer will need.
     fn select_initial(&mut self, window_scaling: bool) {
         let mss = u64::from(self.advmss);
-        self.full_cost = truesize(self.advmss);
-        self.whole = self.offer_of(self.rcvbuf);
+        self.resize(self.rcvbuf);
         let space = self.whole.min(self.window_clamp);
         let space = if space > mss { space - space % mss } else { space };
         self.rcv_wnd = space.min(MAX_FIELD);
@@ -370,6 +371,25 @@ impl ReceiveWindow {
         }
         self.window_clamp = self.window_clamp.min(MAX_FIELD << self.scale);
         self.rcv_ssthresh = self.rcv_wnd;
+    }
+
+    /// The receive buffer has this size from now on.
+    fn resize(&mut self, rcvbuf: u64) {
+        self.rcvbuf = rcvbuf;
+        self.full_cost = truesize(self.advmss);
+        self.whole = self.offer_of(rcvbuf);
+        self.beside_one = self.offer_of(rcvbuf.saturating_sub(self.full_cost));
+    }
+
+    /// The part of the buffer's free room that is offered while `memory` bytes are taken: mostly none, or
+    /// those of the segment that has just arrived.
+    #[inline]
+    fn offer_beside(&self, memory: u64) -> u64 {
+        if memory == self.full_cost {
+            self.beside_one
+        } else {
+            self.offer_of(self.rcvbuf.saturating_sub(memory))
+        }
     }
 
     /// The part of `space` bytes of buffer that is offered as window.
@@ -479,7 +499,7 @@ mod tests {
     #[test]
     fn the_offer_grows_by_two_segments_for_each_that_arrives() {
         let mut window = established(&Config::default());
-        window.rcvbuf = 501_312;
+        window.resize(501_312);
         window.window_clamp = 250_656;
         assert!(window.grow(1_448, 2_304, 2_304, 1_448));
         assert_eq!(window.rcv_ssthresh, 64_088 + 2 * 1_448);
@@ -491,7 +511,7 @@ mod tests {
     #[test]
     fn segments_that_are_mostly_overhead_grow_it_only_while_it_is_small() {
         let mut window = established(&Config::default());
-        window.rcvbuf = 6_291_456;
+        window.resize(6_291_456);
         window.window_clamp = 3_145_728;
         // 200 bytes cost 1480 and take 740 of window. Half of that, 370, does not fit 200 bytes; a
         // quarter, 185, does, and is allowed up to a quarter of the largest window: 786432.
