@@ -168,13 +168,18 @@ impl<S: SlowStart> Cubic<S> {
         *self = Self { slow_start, jiffies: self.jiffies, clock: self.clock, hz: self.hz, ..Self::default() };
     }
 
-    /// Recomputes how many acknowledged segments earn one more.
+    /// Recomputes how many acknowledged segments earn one more, when time or the window has moved.
+    #[inline]
     fn follow_curve(&mut self, cwnd: u32, acked: u32, now: u64) {
         self.est_acked += acked;
-        let since = now - self.seen_at;
-        if self.seen_cwnd == cwnd && since <= self.hz / 32 {
-            return;
+        if self.seen_cwnd != cwnd || now - self.seen_at > self.hz / 32 {
+            self.look_at_curve(cwnd, acked, now);
         }
+    }
+
+    #[inline(never)]
+    fn look_at_curve(&mut self, cwnd: u32, acked: u32, now: u64) {
+        let since = now - self.seen_at;
         match self.epoch {
             Some(_) if since == 0 => {}
             epoch => {
