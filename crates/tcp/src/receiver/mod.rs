@@ -329,12 +329,11 @@ impl Receiver {
     /// or delayed afterwards. `ts_val` is the sender's.
     #[inline]
     pub fn fill_ack(&mut self, _now: Instant, segment: &mut Segment) {
-        if !self.offer_settled {
-            let (candidate, _) = self.window.candidate(self.queue.memory(), self.policy.rcv_mss());
-            self.window.offer(self.rcv_nxt, candidate);
+        if !std::mem::take(&mut self.offer_settled) {
+            self.settle_offer();
         }
-        self.offer_settled = false;
-        self.ack_pending = false;
+        // Another may follow this one.
+        self.ack_pending = std::mem::take(&mut self.update_follows);
         segment.flags = segment.flags.with(Flags::ACK);
         if self.echo_ce {
             segment.flags = segment.flags.with(Flags::ECE);
@@ -345,14 +344,33 @@ impl Receiver {
             segment.ts_ecr = self.ts_recent;
         }
         if !self.sacks.is_empty() || self.dsack.block().is_some() {
-            self.sacks.write(self.dsack, SACK_BLOCKS[usize::from(self.negotiated.timestamps)], segment);
-            self.dsack = Dsack::default();
+            self.report_blocks(segment);
         }
         self.counters.compressed_acks += u64::from(self.policy.on_ack_sent());
+        if self.joins_after_ack.is_some() {
+            self.report_late_block();
+        }
+    }
+
+    /// The window of an ACK that nothing has decided on before.
+    #[inline(never)]
+    fn settle_offer(&mut self) {
+        let (candidate, _) = self.window.candidate(self.queue.memory(), self.policy.rcv_mss());
+        self.window.offer(self.rcv_nxt, candidate);
+    }
+
+    /// Puts the blocks on a segment; a DSACK is reported once.
+    #[inline(never)]
+    fn report_blocks(&mut self, segment: &mut Segment) {
+        self.sacks.write(self.dsack, SACK_BLOCKS[usize::from(self.negotiated.timestamps)], segment);
+        self.dsack = Dsack::default();
+    }
+
+    #[inline(never)]
+    fn report_late_block(&mut self) {
         if let Some(block) = self.joins_after_ack.take() {
             self.sacks.report(block);
         }
-        self.ack_pending |= std::mem::take(&mut self.update_follows);
     }
 
     /// Data was sent (not a pure ACK): for the choice between delayed and quick ACKs (pingpong mode).
