@@ -33,7 +33,6 @@ impl Sender {
             return Some(self.window_probe());
         }
         if self.path.lost_out > self.path.retrans_out
-            && self.resend == Resend::Lost
             && let Some(outgoing) = self.retransmit_lost()
         {
             return Some(outgoing);
@@ -260,6 +259,9 @@ impl Sender {
     /// The lowest segment that is lost and not yet sent again, if the window has room.
     #[cold]
     fn retransmit_lost(&mut self) -> Option<Outgoing> {
+        if self.resend != Resend::Lost {
+            return None;
+        }
         // The timeout always sends its segment.
         let forced = self.rto_retransmission;
         if !forced && (self.pacing_holds() || self.path.in_flight() >= self.path.window.cwnd) {

@@ -35,6 +35,8 @@ pub(crate) struct SendBuffer {
     max: u64,
     /// `size` in payload bytes.
     capacity: u64,
+    /// Two thirds of it: the application goes on once no more than this is queued.
+    refill_at: u64,
     /// Segments in flight that cost no descriptor, since they were merged into their neighbour.
     pub merged: u64,
     /// Payload bytes that each of them makes room for.
@@ -60,6 +62,7 @@ impl SendBuffer {
             sized_for: 0,
             max,
             capacity: 0,
+            refill_at: 0,
             merged: 0,
             merged_room: 0,
             full: false,
@@ -188,6 +191,7 @@ impl Sender {
         let charge = u64::from(self.segments_a_burst()) * mss + SEGMENT_OVERHEAD;
         let payload = u64::from(self.segments_a_burst()) * mss;
         self.buffer.capacity = self.buffer.size * payload / charge;
+        self.buffer.refill_at = self.buffer.capacity / 3 * 2;
         self.buffer.merged_room = SEGMENT_OVERHEAD * mss / charge;
     }
 
@@ -205,7 +209,7 @@ impl Sender {
             self.path.usage.stamp = self.clock.jiffies;
         }
         let queued = self.buffer.write_seq - self.snd_una.min(self.buffer.write_seq);
-        if queued > self.buffer.capacity / 3 * 2 + self.buffer.merged * self.buffer.merged_room {
+        if queued > self.buffer.refill_at + self.buffer.merged * self.buffer.merged_room {
             return false;
         }
         let before = self.buffer.write_seq;
