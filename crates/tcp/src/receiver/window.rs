@@ -385,11 +385,7 @@ impl ReceiveWindow {
     /// those of the segment that has just arrived.
     #[inline]
     fn offer_beside(&self, memory: u64) -> u64 {
-        if memory == self.full_cost {
-            self.beside_one
-        } else {
-            self.offer_of(self.rcvbuf.saturating_sub(memory))
-        }
+        if memory == self.full_cost { self.beside_one } else { self.offer_of(self.rcvbuf.saturating_sub(memory)) }
     }
 
     /// The part of `space` bytes of buffer that is offered as window.
