@@ -185,7 +185,7 @@ impl Sender {
             self.counters.dup_acks += u64::from(is_dupack);
             self.alert(&mut ack, is_dupack);
             if ack.flags.any(AckFlags::SET_TIMER) {
-                self.arm_after_ack(true);
+                self.arm_after_ack();
             }
         } else if ack.flags.any(AckFlags::SET_TIMER) {
             // Once what it released has been sent: that would set the timer again.
@@ -471,11 +471,11 @@ impl Sender {
         }
     }
 
-    /// Sets the probe or the retransmission timer after an ACK; `advancing` when nothing was sent since.
-    #[inline]
-    pub(crate) fn arm_after_ack(&mut self, advancing: bool) {
+    /// Sets the probe or the retransmission timer after an ACK, when nothing was sent since.
+    #[inline(never)]
+    pub(crate) fn arm_after_ack(&mut self) {
         self.arm = false;
-        if !self.schedule_loss_probe(advancing) {
+        if !self.schedule_loss_probe(true) {
             self.rearm_rto();
         }
     }

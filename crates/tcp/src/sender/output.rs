@@ -214,16 +214,15 @@ impl Sender {
             if self.path.in_cwnd_reduction() {
                 self.path.prr.out += burst;
             }
-            if self.arm {
-                self.arm_after_ack(false);
-            } else {
-                if from_idle || self.timer.kind == TimerKind::LossProbe {
-                    self.rearm_rto();
-                }
-                self.schedule_loss_probe(false);
+            let after_ack = std::mem::take(&mut self.arm);
+            if !after_ack && (from_idle || self.timer.kind == TimerKind::LossProbe) {
+                self.rearm_rto();
+            }
+            if !self.schedule_loss_probe(false) && after_ack {
+                self.rearm_rto();
             }
         } else if self.arm {
-            self.arm_after_ack(true);
+            self.arm_after_ack();
         }
         if self.refill_buffer(burst) {
             return self.send_more();

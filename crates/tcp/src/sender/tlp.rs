@@ -23,7 +23,7 @@ pub(crate) struct LossProbe {
 impl Sender {
     /// Section 7.2: sets the probe timer when a probe may be sent. `advancing` when the RTO would
     /// start anew now.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn schedule_loss_probe(&mut self, advancing: bool) -> bool {
         let path = &self.path;
         if !self.tail_loss_probe
