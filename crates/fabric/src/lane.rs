@@ -42,8 +42,9 @@ pub(crate) struct Lane {
     passes: bool,
     /// False for a link that is no lane.
     pub exists: bool,
-    /// Packets that are sure to fit, whoever still waits: nobody has to count.
-    room: u32,
+    /// Packets that are sure to fit, whoever still waits: nobody has to count. Negative only while
+    /// [`Lane::accept`] counts.
+    room: i32,
     /// No packet has more bytes than this (IP length).
     largest_packet: u32,
     /// IP bytes of all packets accepted.
@@ -104,9 +105,9 @@ impl Lane {
         cursor: u32,
         bytes: u32,
     ) -> Result<Instant, Refused> {
-        match self.room.checked_sub(1) {
-            Some(room) => self.room = room,
-            None => self.look_who_waits(at, bytes)?,
+        self.room -= 1;
+        if self.room < 0 {
+            self.look_who_waits(at, bytes)?;
         }
         let sent = self.busy_until.max(at) + self.byte_time.of(bytes + self.framing_bytes);
         self.busy_until = sent;
@@ -190,11 +191,13 @@ impl Lane {
             occupancy.packets = (self.ring.tail() - in_service - 1) as u32;
             occupancy.bytes = self.accepted_bytes - self.ring.get(in_service).through;
             if self.kind.arrival(occupancy, bytes) == Verdict::Drop {
+                self.room = 0;
                 return Err(Refused);
             }
         }
         // This packet is one of them, unless it starts at once.
-        self.room = self.kind.room(occupancy, self.largest_packet).saturating_sub(1);
+        let room = self.kind.room(occupancy, self.largest_packet).saturating_sub(1);
+        self.room = room.min(i32::MAX as u32) as i32;
         Ok(())
     }
 
