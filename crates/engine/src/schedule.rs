@@ -9,17 +9,17 @@
 //! Source of the idea: Brown, "Calendar Queues", CACM 1988; Varghese and Lauck, "Hashed and
 //! Hierarchical Timing Wheels", SOSP 1987.
 
-use std::cmp::Reverse;
+use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 use std::num::NonZeroU64;
 
-use daybreak_fabric::{PacketId, Schedule, Wake};
+use daybreak_fabric::{PacketId, Schedule, Wake, turn};
 use daybreak_units::Instant;
 
 /// What happens, in the order in which simultaneous events happen: the fabric changes first, then
 /// links become free, then packets arrive, then flows start, then timers fire. So a packet that
 /// arrives as the day begins meets the day, a departure makes room for a simultaneous arrival, and
-/// an acknowledgement that arrives at a deadline is in time.
+/// an acknowledgement that arrives at a deadline is in time. Simultaneous arrivals take turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub(crate) enum Rank {
@@ -30,8 +30,8 @@ pub(crate) enum Rank {
     Timer = 4,
 }
 
-/// One event, totally ordered by time, rank, component and argument.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+/// One event, totally ordered by time, rank, [`turn`] of an arrival, component and argument.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Event {
     ps: u64,
     /// A mark that the event queue keeps there, rank in 3 bits, component in 28, argument in 32.
@@ -79,10 +79,47 @@ impl Event {
     pub(crate) fn argument(self) -> u32 {
         self.key as u32
     }
-    /// One number in the order of the events: a comparison without a branch.
-    #[inline]
-    fn order(self) -> u128 {
-        u128::from(self.ps) << 64 | u128::from(self.key)
+}
+
+/// An event among those that it is sorted with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Placed {
+    ps: u64,
+    /// Rank, then the turn of an arrival, component and argument of another event.
+    order: u64,
+    key: u64,
+}
+
+impl Placed {
+    #[inline(always)]
+    fn new(event: Event) -> Self {
+        let Event { ps, key } = event;
+        let is_arrival = event.rank() == Rank::Arrival;
+        let turn = (Rank::Arrival as u64) << 60 | u64::from(turn(event.at(), event.component()));
+        Self { ps, order: if is_arrival { turn } else { key }, key }
+    }
+    #[inline(always)]
+    fn event(self) -> Event {
+        Event { ps: self.ps, key: self.key }
+    }
+    #[inline(always)]
+    fn is_before(self, other: Self) -> bool {
+        let order = |placed: Self| u128::from(placed.ps) << 64 | u128::from(placed.order);
+        let (mine, its) = (order(self), order(other));
+        mine < its || mine == its && self.key < other.key
+    }
+}
+
+impl Ord for Event {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let (mine, its) = (Placed::new(*self), Placed::new(*other));
+        (mine.ps, mine.order, mine.key).cmp(&(its.ps, its.order, its.key))
+    }
+}
+
+impl PartialOrd for Event {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
     }
 }
 
@@ -112,7 +149,7 @@ struct Node {
 #[derive(Debug)]
 pub(crate) struct EventQueue {
     /// The slot in hand, latest event first.
-    current: Vec<Event>,
+    current: Vec<Placed>,
     /// Number of the slot in hand: time >> shift.
     slot: u64,
     shift: u32,
@@ -284,7 +321,7 @@ impl EventQueue {
         }
         let first = self.current.pop_if(|first| first.ps <= self.end);
         self.see_how_far();
-        first
+        first.map(Placed::event)
     }
 
     fn see_how_far(&mut self) {
@@ -297,7 +334,7 @@ impl EventQueue {
     fn take_slot(&mut self, index: usize) {
         self.occupied[index / 64] &= !(1 << (index % 64));
         let Event { ps, key } = self.slots[index];
-        self.current.push(Event { ps, key: key & !CROWDED });
+        self.current.push(Placed::new(Event { ps, key: key & !CROWDED }));
         if key & CROWDED == 0 {
             return;
         }
@@ -309,13 +346,13 @@ impl EventQueue {
             self.free = at;
             at = next;
             if self.current.len() >= INSERTION_LIMIT {
-                self.current.push(event);
+                self.current.push(Placed::new(event));
             } else {
                 insert_latest_first(&mut self.current, event);
             }
         }
         if self.current.len() > INSERTION_LIMIT {
-            self.current.sort_unstable_by_key(|event| Reverse(event.order()));
+            self.current.sort_unstable_by_key(|placed| Reverse((placed.ps, placed.order, placed.key)));
         }
     }
 
@@ -384,7 +421,7 @@ impl EventQueue {
                 self.take_slot(index);
             }
         }
-        let mut events = std::mem::take(&mut self.current);
+        let mut events: Vec<Event> = self.current.drain(..).map(Placed::event).collect();
         events.extend(std::mem::take(&mut self.far).into_iter().map(|Reverse(event)| event));
         self.far_slot = u64::MAX;
         self.see_how_far();
@@ -400,13 +437,13 @@ fn boxed<T: Clone>(value: T) -> Box<[T; SLOTS]> {
 /// Inserts where the order is kept; lists hold the newest event first, which mostly is the latest
 /// one too, so that is mostly at the end.
 #[inline(always)]
-fn insert_latest_first(events: &mut Vec<Event>, event: Event) {
-    let order = event.order();
+fn insert_latest_first(events: &mut Vec<Placed>, event: Event) {
+    let event = Placed::new(event);
     match events.last() {
-        Some(&last) if last.order() < order => {
+        Some(&last) if last.is_before(event) => {
             events.push(last);
             let mut hole = events.len() - 2;
-            while hole > 0 && events[hole - 1].order() < order {
+            while hole > 0 && events[hole - 1].is_before(event) {
                 events[hole] = events[hole - 1];
                 hole -= 1;
             }
@@ -449,6 +486,21 @@ mod tests {
             assert_eq!(queue.pop(), Some(event));
         }
         assert_eq!(queue.pop(), None);
+    }
+
+    #[test]
+    fn simultaneous_arrivals_take_turns() {
+        let mut queue = EventQueue::new(Instant::NEVER);
+        let times: Vec<Instant> = (1..200).map(|packet| Instant::from_ps(packet * 12_000_000)).collect();
+        for &at in &times {
+            (0..3).for_each(|link| queue.push(Event::new(at, Rank::Arrival, link, 0)));
+        }
+        for &at in &times {
+            let mut links = [0, 1, 2];
+            links.sort_by_key(|&link| turn(at, link));
+            let taken = [(); 3].map(|()| queue.pop().unwrap());
+            assert_eq!(taken.map(|event| (event.at(), event.component())), links.map(|link| (at, link)));
+        }
     }
 
     #[test]

@@ -70,6 +70,23 @@ fn links_that_nobody_watches_count_the_same() {
     assert_eq!(plain.table("links"), watched.table("links"));
 }
 
+/// 24 equal flows from equal links over two of the same rate, so that packets arrive at the switch at
+/// the very same instants: none may live on the others' account. The fair part of each is 10.4 MB of
+/// payload in a second; alone on its link a flow would have 120 MB.
+#[test]
+fn flows_over_equal_links_do_not_starve_each_other() {
+    let mut plan = benchmarks::find("S3").unwrap().plan();
+    plan.flows.truncate(24);
+    plan.end_ps = 1_000 * MS;
+    let records = run(&plan).unwrap();
+    let mut delivered = column(&records, "flows", "delivered_bytes");
+    delivered.sort_unstable();
+    let all: u64 = delivered.iter().sum();
+    // Two links of 1 Gbit/s, 1448 of 1500 bytes of a packet, less the start.
+    assert!(all > 240_000_000, "{all} bytes in all: a link has stood idle");
+    assert!(delivered[0] > 3_000_000 && delivered[23] < 30_000_000, "{delivered:?}");
+}
+
 #[test]
 fn the_same_plan_gives_the_same_bytes_in_any_thread() {
     let plans: Vec<Plan> = POLICIES

@@ -31,4 +31,4 @@ pub use monitor::{DropReason, Monitor, Unobserved};
 pub use network::{Context, Departure, Fabric, NewPacket, QueueConfig};
 pub use packet::{Packet, PacketId, Slab};
 pub use path::{BranchConfig, Step};
-pub use schedule::{Schedule, Wake};
+pub use schedule::{Schedule, Wake, turn};

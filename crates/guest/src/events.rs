@@ -1,12 +1,13 @@
-//! What is to happen in the fabric, in the total order of time, rank, component and number.
+//! What is to happen in the fabric, in the total order of time, kind, turn of an arrival, component and number.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use daybreak_fabric::{Schedule, Wake};
+use daybreak_fabric::{Schedule, Wake, turn};
 use daybreak_units::{Duration, Instant};
 
-/// What happens; simultaneous events happen in this order.
+/// What happens; simultaneous events happen in this order, but a packet that enters the fabric has arrived like
+/// any other, and simultaneous arrivals take turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Event {
     /// A timeline takes a step.
@@ -35,7 +36,19 @@ pub enum Event {
     },
 }
 
-type Heap = BinaryHeap<Reverse<(Instant, Event, u64)>>;
+impl Event {
+    /// Its place among the events of one instant, before kind and component decide.
+    #[inline]
+    fn turn(self, at: Instant) -> u64 {
+        match self {
+            Self::Timeline { .. } => 0,
+            Self::LinkFree { .. } => 1,
+            Self::Arrival { link, .. } | Self::Entry { link, .. } => 2 + u64::from(turn(at, link)),
+        }
+    }
+}
+
+type Heap = BinaryHeap<Reverse<(Instant, u64, Event, u64)>>;
 
 /// Pending events.
 #[derive(Debug)]
@@ -61,7 +74,7 @@ impl Events {
     #[inline]
     pub fn push(&mut self, at: Instant, event: Event) {
         self.added += 1;
-        self.open.push(Reverse((at, event, self.added)));
+        self.open.push(Reverse((at, event.turn(at), event, self.added)));
     }
 
     /// Takes the next event up to `now`.
@@ -72,7 +85,7 @@ impl Events {
             (open, _) => open.is_some(),
         };
         let heap = if from_open { &mut self.open } else { &mut self.last };
-        let Reverse((at, event, _)) = *heap.peek()?;
+        let Reverse((at, _, event, _)) = *heap.peek()?;
         if at > now {
             return None;
         }
@@ -98,7 +111,7 @@ impl Schedule for Events {
                 let event = Event::Arrival { link, packet: packet.0 };
                 if self.delivers[link as usize] {
                     self.added += 1;
-                    self.last.push(Reverse((at, event, self.added)));
+                    self.last.push(Reverse((at, event.turn(at), event, self.added)));
                 } else {
                     self.push(at, event);
                 }
@@ -116,12 +129,12 @@ mod tests {
     fn events_come_in_their_total_order() {
         let at = Instant::from_ps;
         let mut events = Events::new(vec![false, true], Duration::from_ps(20));
-        events.push(at(5), Event::Entry { link: 0, frame: 1 });
+        events.push(at(6), Event::Entry { link: 0, frame: 1 });
         events.at(at(5), Wake::Arrival { link: 1, packet: PacketId(7) });
         events.at(at(5), Wake::LinkFree { link: 1 });
         events.push(at(5), Event::Timeline { timeline: 0 });
         events.at(at(4), Wake::Arrival { link: 0, packet: PacketId(3) });
-        let order: Vec<_> = std::iter::from_fn(|| events.pop(at(5))).map(|(_, event)| event).collect();
+        let order: Vec<_> = std::iter::from_fn(|| events.pop(at(6))).map(|(_, event)| event).collect();
         assert_eq!(
             order,
             [
@@ -133,6 +146,26 @@ mod tests {
             ]
         );
         assert_eq!(events.next_delivery(), Instant::NEVER);
+    }
+
+    #[test]
+    fn simultaneous_arrivals_and_entries_take_turns() {
+        let mut events = Events::new(vec![false; 3], Duration::ZERO);
+        let times: Vec<Instant> = (1..200).map(|packet| Instant::from_ps(packet * 12_000_000)).collect();
+        for &at in &times {
+            events.push(at, Event::Entry { link: 0, frame: 0 });
+            events.at(at, Wake::Arrival { link: 1, packet: PacketId::NEXT });
+            events.push(at, Event::Entry { link: 2, frame: 0 });
+        }
+        for &at in &times {
+            let mut links = [0, 1, 2];
+            links.sort_by_key(|&link| turn(at, link));
+            let taken = [(); 3].map(|()| match events.pop(at) {
+                Some((_, Event::Arrival { link, .. } | Event::Entry { link, .. })) => link,
+                other => panic!("{other:?} is no arrival"),
+            });
+            assert_eq!(taken, links);
+        }
     }
 
     #[test]

@@ -58,6 +58,7 @@ impl SplitMix {
 }
 
 /// SplitMix64 (Steele, Lea, Flood, 2014): scrambles a number.
+#[inline]
 pub fn splitmix(x: u64) -> u64 {
     let z = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -7,6 +7,7 @@ use daybreak_fabric::control::Action;
 use daybreak_fabric::queue::Limits;
 use daybreak_fabric::{
     BranchConfig, Context, Fabric, LinkConfig, Monitor, NewPacket, Packet, PacketId, QueueConfig, Schedule, Step, Wake,
+    turn,
 };
 use daybreak_units::{Duration, Instant, Rate};
 
@@ -16,13 +17,13 @@ pub use daybreak_fabric::DropReason;
 type Body = u64;
 
 #[derive(Default)]
-struct Heap(BinaryHeap<Reverse<(Instant, u8, u32, u32)>>);
+struct Heap(BinaryHeap<Reverse<(Instant, u64, u32, u32)>>);
 
 impl Schedule for Heap {
     fn at(&mut self, at: Instant, wake: Wake) {
         self.0.push(Reverse(match wake {
             Wake::LinkFree { link } => (at, 0, link, 0),
-            Wake::Arrival { link, packet } => (at, 1, link, packet.0),
+            Wake::Arrival { link, packet } => (at, 1 + u64::from(turn(at, link)), link, packet.0),
         }));
     }
 }
