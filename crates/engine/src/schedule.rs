@@ -307,6 +307,10 @@ impl EventQueue {
         }
         if self.current.is_empty() {
             let near = self.next_occupied();
+            if near < self.plain_until && self.slots[near as usize % SLOTS].key & CROWDED == 0 {
+                self.slot = near;
+                return Some(self.take_first(near as usize % SLOTS));
+            }
             let slot = near.min(self.far_slot);
             if slot > self.end >> self.shift {
                 return None;
@@ -329,11 +333,17 @@ impl EventQueue {
         self.plain_until = plain.min(self.end >> self.shift);
     }
 
+    /// Takes the first event of a slot, with its mark.
+    #[inline(always)]
+    fn take_first(&mut self, index: usize) -> Event {
+        self.occupied[index / 64] &= !(1 << (index % 64));
+        self.slots[index]
+    }
+
     /// Sorts the events of a slot into hand.
     #[inline]
     fn take_slot(&mut self, index: usize) {
-        self.occupied[index / 64] &= !(1 << (index % 64));
-        let Event { ps, key } = self.slots[index];
+        let Event { ps, key } = self.take_first(index);
         self.current.push(Placed::new(Event { ps, key: key & !CROWDED }));
         if key & CROWDED == 0 {
             return;
