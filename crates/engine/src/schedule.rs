@@ -322,9 +322,12 @@ impl EventQueue {
             if self.far_slot == slot {
                 self.take_far();
             }
+            self.plain_until = 0;
         }
         let first = self.current.pop_if(|first| first.ps <= self.end);
-        self.see_how_far();
+        if self.current.is_empty() {
+            self.see_how_far();
+        }
         first.map(Placed::event)
     }
 
