@@ -50,7 +50,7 @@ def test_the_model_replays_itself(two_flows: suite.Case, run: daybreak.Run) -> N
     flows = list(segments.flows(two_flows, run))
     assert [(flow.flow, flow.variant) for flow in flows] == [("cubic-0", "cubic"), ("reno-1", "reno")]
     for flow, row in zip(flows, run.flows.iter_rows(named=True), strict=True):
-        assert (flow.is_identical, flow.other_push) == (True, 0)
+        assert (flow.is_identical, flow.other_push, flow.other_time) == (True, 0, 0)
         assert (flow.segments, flow.retransmissions) == (row["segments"], row["retransmits"])
 
 
@@ -99,11 +99,11 @@ def test_the_result_says_what_is_identical(tmp_path: Path) -> None:
 
 
 def test_a_flow_that_parts_is_a_miss() -> None:
-    flow = segments.Replayed("a", "cubic-0", "cubic", 100, 3, same=40, other_push=0, model=101)
-    same = segments.Replayed("b", "cubic-0", "cubic", 100, 3, same=100, other_push=0, model=100)
-    late = segments.Replayed("b", "cubic-1", "cubic", 100, 3, same=100, other_push=0, model=101)
+    flow = segments.Replayed("a", "cubic-0", "cubic", 100, 3, same=40, other_push=0, other_time=0, model=101)
+    same = segments.Replayed("b", "cubic-0", "cubic", 100, 3, same=100, other_push=0, other_time=0, model=100)
+    late = segments.Replayed("b", "cubic-1", "cubic", 100, 3, same=100, other_push=0, other_time=7, model=101)
     found = segments.document([flow, same, late], programs={}, seed=1, quick=True)
-    assert (found["identical"], found["verdict"], found["same"]) == (1, MISS, 240)
+    assert (found["identical"], found["verdict"], found["same"], found["other_time"]) == (1, MISS, 240, 7)
     assert [line[-1] for line in segments.by_scenario(found)] == [
         "cubic-0 parts at segment 41 of 100", "cubic-1 parts at segment 101 of 100",
     ]  # fmt: skip

@@ -18,9 +18,16 @@ use crate::plan::{Flow, Plan, Step};
 use crate::wire::IP_HEADER;
 use crate::{validate, wiring};
 
-/// Rules that draw random numbers are tried with so many seeds, and the one that goes furthest counts:
-/// what the other sender has drawn is not known.
-pub const RULE_SEEDS: u64 = 64;
+/// Rules that draw random numbers are tried with so many seeds, since what the other sender has drawn is
+/// not known: enough for three draws of seven.
+pub const RULE_SEEDS: u64 = 1_024;
+/// So many seeds that part from the other at one segment show that it is not a draw that differs there.
+const ALIKE: usize = 16;
+/// Of the seeds that stay with the other for longest, so many are tried to the end.
+const FINALISTS: usize = 64;
+/// Segments that leave less than this apart leave at one time. Where the other's application has just been
+/// woken, it holds its socket for up to a microsecond of the kernel's virtual clock.
+const AT_ONE_TIME: Duration = Duration::from_us(2);
 
 /// A segment of a capture. Sequence numbers are counted from the SYN, windows are in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +50,7 @@ pub struct Dialogue {
 /// A segment with payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sent {
-    /// When TCP handed it to the NIC.
+    /// When its transmission at the NIC started.
     pub at: Instant,
     /// First byte, counted from the SYN.
     pub seq: u64,
@@ -64,6 +71,8 @@ pub struct Replayed {
     pub same: usize,
     /// Of these, how many differ in PSH.
     pub other_push: usize,
+    /// Of these, how many left at another time than the other's, 2 us before or after it.
+    pub other_time: usize,
     /// Segments with payload that the other has sent.
     pub theirs: usize,
     /// How many of those have been sent before.
@@ -94,26 +103,61 @@ pub fn replay(plan: &Plan, flow: usize, dialogue: &Dialogue) -> Result<Replayed,
         return Err(refused("dialogue.sent[0]", first, "a sender's capture starts with its SYN".into()));
     };
     let theirs = with_payload(&dialogue.sent);
-    let mut best = Replayed::default();
-    for seed in 0..RULE_SEEDS {
+    // The sender with a seed hears it all, or as long as it sends what the other has sent, when it did.
+    let with_seed = |seed: u64, to_the_end: bool| {
         let mut sender = Sender::new(plan, entry, seed, nic.clone());
         sender.open(opening.at, entry.bytes);
         // The other's timestamps start anywhere: both clocks show the same when the SYN is sent.
         let offset = opening.segment.ts_val.wrapping_sub(sender.timestamp(opening.at));
+        let mut together = 0;
         for heard in &dialogue.heard {
             let mut segment = heard.segment;
             segment.ts_ecr = segment.ts_ecr.wrapping_sub(offset);
             sender.hear(heard.at + way.time_for(&segment), &segment);
+            let more = sender.sent[together..].iter().zip(&theirs[together..]);
+            together += more.take_while(|(ours, theirs)| is_same(ours, theirs) && is_at_one_time(ours, theirs)).count();
+            if !to_the_end && together < sender.sent.len() {
+                break;
+            }
         }
-        let found = compared(with_payload(&sender.sent), &theirs);
-        if seed == 0 || found.same > best.same || found.is_identical() {
+        (together, sender.sent)
+    };
+    Ok(best(&theirs, with_seed))
+}
+
+/// The longest way with the other: the seeds that stay with it in order and time for longest are tried to
+/// the end, where only the order counts.
+fn best(theirs: &[Sent], with_seed: impl Fn(u64, bool) -> (usize, Vec<Sent>)) -> Replayed {
+    let mut finalists: Vec<u64> = Vec::new();
+    let (mut longest, mut is_drawn) = (0, false);
+    for seed in 0..RULE_SEEDS {
+        let (together, sent) = with_seed(seed, false);
+        if together == theirs.len() && together == sent.len() {
+            return compared(sent, theirs);
+        }
+        is_drawn |= seed > 0 && together != longest;
+        if together > longest {
+            longest = together;
+            finalists.clear();
+        }
+        if together == longest {
+            finalists.push(seed);
+        }
+        if finalists.len() == ALIKE && !is_drawn || finalists.len() == FINALISTS {
+            break;
+        }
+    }
+    let mut best = Replayed::default();
+    for (n, seed) in finalists.into_iter().enumerate() {
+        let found = compared(with_seed(seed, true).1, theirs);
+        if n == 0 || found.same > best.same || found.is_identical() {
             best = found;
         }
         if best.is_identical() {
             break;
         }
     }
-    Ok(best)
+    best
 }
 
 /// Our sender and its NIC.
@@ -121,7 +165,9 @@ struct Sender {
     connection: Connection,
     config: daybreak_tcp::config::Config,
     nic: Nic,
-    sent: Vec<Captured>,
+    /// End of what has been sent.
+    highest: u64,
+    sent: Vec<Sent>,
 }
 
 impl Sender {
@@ -129,7 +175,7 @@ impl Sender {
         let config = wiring::stack(&plan.stacks[flow.src_stack as usize]);
         let rule = (congestion::find(&flow.variant).expect("the plan was validated").new)(seed);
         let connection = Connection::client(config.clone(), rule);
-        Self { connection, config, nic, sent: Vec::new() }
+        Self { connection, config, nic, highest: 0, sent: Vec::new() }
     }
 
     fn timestamp(&self, at: Instant) -> u32 {
@@ -168,10 +214,8 @@ impl Sender {
     fn transmit(&mut self, now: Instant) {
         loop {
             while let Some(segment) = self.connection.poll_transmit(now) {
-                self.nic.send(now, IP_HEADER + segment.header_len() + segment.len);
-                if segment.len > 0 {
-                    self.sent.push(Captured { at: now, segment });
-                }
+                let at = self.nic.send(now, IP_HEADER + segment.header_len() + segment.len);
+                self.sent.extend(payload(&Captured { at, segment }, &mut self.highest));
             }
             let mut is_freed = false;
             while let Some(bytes) = self.nic.started(now) {
@@ -212,10 +256,12 @@ impl Nic {
         })
     }
 
-    fn send(&mut self, now: Instant, bytes: u32) {
+    /// When the transmission starts.
+    fn send(&mut self, now: Instant, bytes: u32) -> Instant {
         let start = now.max(self.free);
         self.free = start + self.byte_time.of(bytes + self.framing);
         self.waiting.push_back((start, bytes));
+        start
     }
 
     fn next_start(&self) -> Instant {
@@ -276,26 +322,40 @@ fn only_link(plan: &Plan, field: &str, step: Option<&Step>) -> Result<usize, Eng
 
 fn with_payload(sent: &[Captured]) -> Vec<Sent> {
     let mut highest = 0;
-    let mut found = Vec::new();
-    for Captured { at, segment } in sent.iter().filter(|captured| captured.segment.len > 0) {
-        found.push(Sent {
+    sent.iter().filter_map(|captured| payload(captured, &mut highest)).collect()
+}
+
+/// The segment if it has payload; `highest` is the end of what was sent before it, and becomes that with it.
+fn payload(captured: &Captured, highest: &mut u64) -> Option<Sent> {
+    let Captured { at, segment } = captured;
+    let is_retransmission = segment.seq < *highest;
+    (segment.len > 0).then(|| {
+        *highest = (*highest).max(segment.seq + u64::from(segment.len));
+        Sent {
             at: *at,
             seq: segment.seq,
             len: segment.len,
             is_pushed: segment.flags.contains(Flags::PSH),
-            is_retransmission: segment.seq < highest,
-        });
-        highest = highest.max(segment.seq + u64::from(segment.len));
-    }
-    found
+            is_retransmission,
+        }
+    })
+}
+
+fn is_same(ours: &Sent, theirs: &Sent) -> bool {
+    (ours.seq, ours.len) == (theirs.seq, theirs.len)
+}
+
+fn is_at_one_time(ours: &Sent, theirs: &Sent) -> bool {
+    ours.at.max(theirs.at) < ours.at.min(theirs.at) + AT_ONE_TIME
 }
 
 fn compared(ours: Vec<Sent>, theirs: &[Sent]) -> Replayed {
     let both = || ours.iter().zip(theirs);
-    let same = both().take_while(|(ours, theirs)| (ours.seq, ours.len) == (theirs.seq, theirs.len)).count();
+    let same = both().take_while(|(ours, theirs)| is_same(ours, theirs)).count();
     Replayed {
         same,
         other_push: both().take(same).filter(|(ours, theirs)| ours.is_pushed != theirs.is_pushed).count(),
+        other_time: both().take(same).filter(|(ours, theirs)| !is_at_one_time(ours, theirs)).count(),
         theirs: theirs.len(),
         their_retransmissions: theirs.iter().filter(|sent| sent.is_retransmission).count(),
         sent: ours,
@@ -304,4 +364,60 @@ fn compared(ours: Vec<Sent>, theirs: &[Sent]) -> Replayed {
 
 fn refused(field: &str, value: impl ToString, problem: String) -> EngineError {
     EngineError::Plan { field: field.to_owned(), value: value.to_string(), problem }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A hundred segments a millisecond apart; behind every thirtieth the sender is early or late by what it
+    /// draws, one of seven: the digits of its seed.
+    fn drawn(seed: u64) -> Vec<Sent> {
+        let early_us = |n: u64| if n < 30 { 0 } else { 100 * (seed / 7u64.pow((n / 30 - 1) as u32) % 7) };
+        (0..100)
+            .map(|n| Sent {
+                at: Instant::ZERO + Duration::from_us(1_000 * (n + 1) - early_us(n)),
+                seq: 1 + 100 * n,
+                len: 100,
+                is_pushed: false,
+                is_retransmission: false,
+            })
+            .collect()
+    }
+
+    /// How long the sender with a seed stays with the other, and what it sends.
+    fn against(theirs: &[Sent], seed: u64) -> (usize, Vec<Sent>) {
+        let ours = drawn(seed);
+        (ours.iter().zip(theirs).take_while(|(ours, theirs)| is_at_one_time(ours, theirs)).count(), ours)
+    }
+
+    #[test]
+    fn three_draws_of_seven_are_found() {
+        let theirs = drawn(341);
+        let found = best(&theirs, |seed, _| against(&theirs, seed));
+        assert_eq!((found.same, found.other_time), (100, 0));
+        assert_eq!(found.sent, theirs);
+    }
+
+    #[test]
+    fn without_a_draw_that_fits_the_longest_way_counts() {
+        // Nobody leaves segment 70 out, so all of the second draw's seven are tried to the end.
+        let mut theirs = drawn(5 + 7 * 3);
+        theirs.remove(70);
+        let found = best(&theirs, |seed, _| against(&theirs, seed));
+        assert_eq!((found.same, found.other_time), (70, 0));
+        assert!(!found.is_identical());
+    }
+
+    #[test]
+    fn where_nothing_is_drawn_few_are_tried() {
+        let theirs = drawn(1);
+        let tried = std::cell::Cell::new(0);
+        let found = best(&theirs, |_, _| {
+            tried.set(tried.get() + 1);
+            against(&theirs, 0)
+        });
+        assert_eq!((found.same, found.other_time), (100, 30));
+        assert!(tried.get() < 20, "{} tries", tried.get());
+    }
 }

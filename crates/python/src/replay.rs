@@ -45,6 +45,7 @@ fn summary<'py>(py: Python<'py>, found: &Replayed) -> PyResult<Bound<'py, PyDict
     summary.set_item("retransmissions", found.their_retransmissions)?;
     summary.set_item("same", found.same)?;
     summary.set_item("other_push", found.other_push)?;
+    summary.set_item("other_time", found.other_time)?;
     summary.set_item("is_identical", found.is_identical())?;
     Ok(summary)
 }

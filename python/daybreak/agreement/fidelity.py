@@ -88,9 +88,14 @@ def _variants(found: Document) -> str:
     for variant in sorted({flow["variant"] for flow in found["flows"]}):
         mine = [flow for flow in found["flows"] if flow["variant"] == variant]
         same = [flow for flow in mine if flow["is_identical"]]
-        counts = [sum(flow[name] for flow in same) for name in ("segments", "retransmissions", "other_push")]
+        counts = [
+            sum(flow[name] for flow in same) for name in ("segments", "retransmissions", "other_time", "other_push")
+        ]
         lines.append((variant, str(len(mine)), str(len(same)), *map(str, counts)))
-    columns = ("variant", "flows", "identical", "their segments", "of these retransmissions", "with another PSH flag")
+    columns = (
+        "variant", "flows", "identical", "their segments", "of these retransmissions", "at another time",
+        "with another PSH flag",
+    )  # fmt: skip
     return _table(columns, lines)
 
 
@@ -103,6 +108,8 @@ def _parted(found: Document) -> str:
         for flow in found["flows"]
         if not flow["is_identical"]
     ]  # fmt: skip
+    if not lines:
+        return "None.\n"
     return _table(("scenario", "flow", "segments", "the same from the first", "cause"), lines)
 
 

@@ -47,6 +47,8 @@ class Replayed:
     """Segments up to the first that the model has not sent, or not in this place, or of another length."""
     other_push: int
     """Those of them whose PSH flag differs."""
+    other_time: int
+    """Those of them that left at another time, 2 us before or after the kernel's."""
     model: int
     """Segments with payload that the model has sent."""
 
@@ -122,7 +124,7 @@ def flows(case: Case, run: Run) -> Iterator[Replayed]:
         )
     for index, (flow, talk) in enumerate(zip(plan.document["flows"], talks, strict=True)):
         sent, summary = _native.replay(plan.json, index, talk.sent, talk.heard)
-        counts = {name: summary[name] for name in ("segments", "retransmissions", "same", "other_push")}
+        counts = {name: summary[name] for name in ("segments", "retransmissions", "same", "other_push", "other_time")}
         yield Replayed(case.name, flow["name"], flow["variant"], **counts, model=len(sent["seq"]))
 
 
@@ -138,6 +140,7 @@ def document(found: Sequence[Replayed], *, programs: dict[str, str], seed: int, 
         "verdict": PASS if identical >= limit * len(found) else MISS,
         "segments": sum(flow.segments for flow in found),
         "same": sum(flow.same for flow in found),
+        "other_time": sum(flow.other_time for flow in found),
         "retransmissions": sum(flow.retransmissions for flow in found),
         "flows": [asdict(flow) | {"is_identical": flow.is_identical} for flow in found],
     }
@@ -164,7 +167,8 @@ def sentence(found: Document) -> str:
     """What was found, in one sentence."""
     return (
         f"{found['identical']} of {len(found['flows'])} flows are identical over the whole transfer, "
-        f"{found['same']} of {found['segments']} segments in all before the first difference."
+        f"{found['same']} of {found['segments']} segments in all before the first difference, "
+        f"{found['same'] - found['other_time']} of them at the same time."
     )
 
 
