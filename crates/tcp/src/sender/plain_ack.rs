@@ -29,7 +29,7 @@ impl Sender {
     }
 
     /// Takes a plain ACK.
-    #[inline(never)]
+    #[inline]
     pub(crate) fn on_plain_ack(&mut self, segment: &Segment) {
         let acked = segment.ack;
         let prior_una = self.snd_una;
