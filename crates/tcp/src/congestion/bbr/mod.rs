@@ -19,8 +19,9 @@
 //! (`tests/curves`: gain cycle, full-pipe exit, drain and PROBE_RTT), and beside Linux 6.1. Over 10 Gbit/s
 //! and 40 us windows (36, 38 while probing) and pacing rates are the same to the bit. Over 1 Gbit/s, 10 ms
 //! and 830 packets (`tests/end_to_end.rs`) STARTUP ends within 2 ms of the kernel's with a threshold of
-//! 962 in both, 1728 segments are sent again (1732: where a pacing release and an ACK coincide, their
-//! order is not the kernel's), and the window settles at 1830 in both.
+//! 962 in both, 1730 segments are sent again (1732: where a pacing release and an ACK coincide, their
+//! order is not the kernel's), and the window settles at 1830 in both. Fed a kernel's ACKs it sends the
+//! kernel's segments at the kernel's times, given its draws (`docs/fidelity.md`, "Segment by segment").
 
 use daybreak_units::{Duration, Rate, Stream};
 
