@@ -1,12 +1,10 @@
 import math
 
-import polars as pl
 import pytest
 from agreement.made_up import case, observed
 
 from daybreak.agreement import causes, result, tolerances
 from daybreak.agreement.compare import MISS, NOT_EVALUATED, PASS, Row, compare
-from daybreak.agreement.observed import Observed
 
 LIMITS = tolerances.load()
 
@@ -126,10 +124,3 @@ def test_the_document_has_numbers_or_null_never_nan() -> None:
             assert math.isfinite(value)
 
     walk(document([100, 120]))
-
-
-def test_a_window_that_is_sampled_at_acks_only_holds_until_the_next() -> None:
-    always = [observed(case(), {"cubic-0": 60})]
-    gone = (pl.col("curve") == "in_flight") & (pl.col("slot") > 0) & (pl.col("slot") != 59)
-    seldom = [Observed(run.flows, run.curves.filter(~gone)) for run in always]
-    assert rows_of(always, seldom)["window", "cubic"].difference == pytest.approx(0.0)

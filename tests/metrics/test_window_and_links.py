@@ -11,7 +11,14 @@ def test_window_series_takes_the_largest_of_a_bin_and_adds_up_a_group():
     pair = flows({"group": "a"}, {"group": "a"})
     samples = window((0, 0, 1000), (0, MS - 1, 3000), (1, 0, 500), (0, 2 * MS, 8000))
     found = windows.series(samples, pair, bin_ns=MS, end_ns=3 * MS)
-    assert found["kilobytes"].to_list() == [3.5, 0, 8]
+    # The second bin has no sample: flow 0 keeps its window, flow 1 has ended.
+    assert found["kilobytes"].to_list() == [3.5, 3, 8]
+
+
+def test_a_silent_sender_keeps_the_window_of_its_last_sample():
+    samples = window((0, MS, 1000), (0, MS + 5, 9000), (0, MS + 7, 4000), (0, 4 * MS, 2000))
+    found = windows.series(samples, flows({"group": "a"}), bin_ns=MS, end_ns=6 * MS)
+    assert found["kilobytes"].to_list() == [0, 9, 4, 4, 2, 0]
 
 
 def test_peaks_of_whole_cycles_only():

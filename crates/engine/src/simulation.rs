@@ -165,8 +165,22 @@ impl Endpoint {
                 probe.delivered(now, flow, delivered - self.told);
                 self.told = delivered;
             }
-        } else if probe.wants_window(now, flow) {
+        } else if probe.wants_every_window() {
             probe.window(self.connection.window_row(flow, now));
+        } else if self.received == 1 && self.connection.is_established() {
+            probe.flow_began(now, flow);
+        }
+    }
+
+    /// Before an event changes a sender: tells the probe the samples of its window that are due.
+    #[inline(always)]
+    fn sample<P: Probe>(&self, index: u32, now: Instant, probe: &mut P) {
+        if !P::LOOKS || is_server(index) {
+            return;
+        }
+        let flow = flow_of(index);
+        while let Some(at) = probe.window_due(now, flow) {
+            probe.window(self.connection.window_row(flow, at));
         }
     }
 
@@ -395,6 +409,7 @@ impl<P: Probe + Tables + Send> Core<P> {
         let index = packet.endpoint;
         self.wire.received(now, id, packet);
         let endpoint = &mut self.endpoints[index as usize];
+        endpoint.sample(index, now, &mut self.wire.probe);
         endpoint.received += 1;
         endpoint.connection.on_segment(now, &packet.body);
         self.fabric.release(id);
@@ -417,6 +432,7 @@ impl<P: Probe + Tables + Send> Core<P> {
         let endpoint = &mut self.endpoints[index as usize];
         endpoint.goal = u64::MAX;
         self.metrics.remember(flow_of(index), &endpoint.connection);
+        self.wire.probe.flow_ended(flow_of(index));
         self.flows[flow_of(index) as usize].end = Some(self.now);
         self.flows_complete += 1;
         if self.stop_when_complete && self.flows_complete == self.flows_limited {
@@ -439,7 +455,9 @@ impl<P: Probe + Tables + Send> Core<P> {
     fn tell_departures(&mut self) {
         while let Some(departure) = self.fabric.take_departure() {
             let index = peer_of(departure.endpoint);
-            self.endpoints[index as usize].connection.on_nic_freed(self.now, departure.bytes);
+            let endpoint = &mut self.endpoints[index as usize];
+            endpoint.sample(index, self.now, &mut self.wire.probe);
+            endpoint.connection.on_nic_freed(self.now, departure.bytes);
             self.drive(index);
         }
     }
@@ -450,6 +468,7 @@ impl<P: Probe + Tables + Send> Core<P> {
             return;
         }
         if endpoint.connection.poll_timeout() <= self.now {
+            endpoint.sample(index, self.now, &mut self.wire.probe);
             endpoint.connection.on_timeout(self.now);
             endpoint.tell(index, self.now, &mut self.wire.probe);
         }
@@ -573,6 +592,9 @@ impl<P: Probe + Tables + Send> Run for Core<P> {
         self.check_links(&left)?;
         if let Some(capture) = self.wire.capture.take() {
             capture.finish().map_err(EngineError::Capture)?;
+        }
+        for (index, endpoint) in (0..).zip(&self.endpoints) {
+            endpoint.sample(index, self.now, &mut self.wire.probe);
         }
         let flows = self.flow_table();
         let links = recorder::link_table(self.fabric.link_totals(self.now));

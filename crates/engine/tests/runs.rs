@@ -46,6 +46,25 @@ fn a_flow_is_complete_under_every_policy_and_the_tables_agree() {
 }
 
 #[test]
+fn a_window_is_sampled_while_nothing_happens() {
+    let mut plan = all_recorded(day_and_night(Downtime::Drop));
+    let interval_ns = plan.records.window_ps.unwrap() / 1_000;
+    // From 450 us on nothing gets through: the sender waits for its timeouts, of 200 ms and more.
+    plan.timelines[0].steps.truncate(1);
+    plan.timelines[0].period_ps = 1_000 * MS;
+    plan.stop_when_flows_complete = false;
+    plan.end_ps = 700 * MS;
+    let records = run(&plan).unwrap();
+    assert!(column(&records, "flows", "rtos")[0] >= 1);
+    let times = column(&records, "window", "time_ns");
+    assert_eq!(times[0] % interval_ns, 0);
+    assert!(times.windows(2).all(|pair| pair[1] == pair[0] + interval_ns), "a sample every {interval_ns} ns");
+    assert_eq!(times.last(), Some(&700_000_000), "up to the end of the run");
+    let waits = times.iter().position(|&time| time >= 150_000_000).unwrap();
+    assert!(column(&records, "window", "bytes_in_flight")[waits] > 0, "what was sent is still outstanding");
+}
+
+#[test]
 fn recording_changes_nothing() {
     for downtime in POLICIES {
         let plain = run(&day_and_night(downtime)).unwrap();

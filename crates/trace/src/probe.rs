@@ -21,12 +21,24 @@ pub trait Probe {
     /// The receiver of `flow` handed `bytes` to its application, in order.
     #[inline]
     fn delivered(&mut self, _now: Instant, _flow: u32, _bytes: u64) {}
-    /// Whether [`Probe::window`] wants the state of `flow` now; asked after every ACK.
+    /// The sender of `flow` is connected: from now on it is sampled.
     #[inline]
-    fn wants_window(&self, _now: Instant, _flow: u32) -> bool {
+    fn flow_began(&mut self, _now: Instant, _flow: u32) {}
+    /// `flow` is complete: it is not sampled any more.
+    #[inline]
+    fn flow_ended(&mut self, _flow: u32) {}
+    /// The time, up to now, for which [`Probe::window`] wants the state that the sender of `flow` has had since its
+    /// last event; asked before every event until there is none.
+    #[inline]
+    fn window_due(&self, _now: Instant, _flow: u32) -> Option<Instant> {
+        None
+    }
+    /// Whether [`Probe::window`] wants the state after every ACK.
+    #[inline]
+    fn wants_every_window(&self) -> bool {
         false
     }
-    /// A sender's window after an ACK or a timer.
+    /// A sender's window.
     #[inline]
     fn window(&mut self, _row: WindowRow) {}
     /// A timeline took a step.

@@ -63,13 +63,13 @@ def compare(case: Case, kernel: Sequence[Observed], model: Sequence[Observed], t
         rows += [judge.means("share", group, "%", theirs[group], ours.get(group, [])) for group in of]
     for metric, column, unit in (("retransmissions", "retransmits", "segments"), ("timeouts", "rtos", "timeouts")):
         rows.append(judge.means(metric, "", unit, *(_sums(runs, column) for runs in (kernel, model))))
-    seconds, bin_ns = scenarios.bin_width(case).seconds, int(scenarios.bin_width(case)) // 1000
+    seconds = scenarios.bin_width(case).seconds
     for metric, curve, unit, scale in (
         ("goodput", "delivered", "Gb/s", 8e-9 / seconds),
         ("window", "in_flight", "kB", 1e-3),
         ("queue", "queue", "packets", 1.0),
     ):
-        theirs, ours = grouped(kernel, curve, bin_ns), grouped(model, curve, bin_ns)
+        theirs, ours = grouped(kernel, curve), grouped(model, curve)
         for group in sorted({*theirs, *ours}):
             both = {"kernel": theirs.get(group, []), "model": ours.get(group, [])}
             rows.append(judge.curves(metric, group, unit, scale, **both))

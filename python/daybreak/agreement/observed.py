@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from daybreak.metrics.fct import NEVER_NS
 from daybreak.runs import Run
 
 FLOW_COLUMNS = (
@@ -50,39 +49,19 @@ def of_run(run: Run, bin_ns: int) -> Observed:
     )  # fmt: skip
 
 
-def grouped(runs: Sequence[Observed], curve: str, bin_ns: int) -> dict[str, list[dict[int, float]]]:
-    """A curve of each run as slot -> value: by the flows' group, or all queues together.
-
-    What is in flight is sampled by one engine at the next ACK only, so a sample holds until the next one or until the
-    flow's end.
-    """
+def grouped(runs: Sequence[Observed], curve: str) -> dict[str, list[dict[int, float]]]:
+    """A curve of each run as slot -> value: by the flows' group, or all queues together."""
     found: dict[str, list[dict[int, float]]] = {}
     for number, run in enumerate(runs):
         table = run.curves.filter(pl.col("curve") == curve)
         if curve == "queue":
             named = table.with_columns(pl.lit("").alias("group"))
         else:
-            held = _held(table, run.flows, bin_ns) if curve == "in_flight" else table
-            named = held.join(run.flows.select("flow_name", "group"), left_on="of", right_on="flow_name")
+            named = table.join(run.flows.select("flow_name", "group"), left_on="of", right_on="flow_name")
         summed = named.group_by("group", "slot").agg(pl.col("value").sum()).sort("group", "slot")
         for group, slot, value in summed.iter_rows():
             found.setdefault(group, [{} for _ in runs])[number][slot] = value
     return found
-
-
-def _held(samples: pl.DataFrame, flows: pl.DataFrame, bin_ns: int) -> pl.DataFrame:
-    """The samples of each flow with the bins in between filled, up to that in which the flow ends."""
-    ends = dict(flows.select("flow_name", "end_ns").iter_rows())
-    rows: list[tuple[str, str, int, float]] = []
-    for (name,), mine in samples.sort("slot").group_by("of", maintain_order=True):
-        values = dict(mine.select("slot", "value").iter_rows())
-        end = ends[name]
-        last = max(values) if end == NEVER_NS else max(end // bin_ns, *values)
-        held = 0.0
-        for slot in range(min(values), last + 1):
-            held = values.get(slot, held)
-            rows.append(("in_flight", str(name), slot, held))
-    return pl.DataFrame(rows, schema=SCHEMA, orient="row")
 
 
 def _last(samples: pl.DataFrame, name: str) -> pl.DataFrame:

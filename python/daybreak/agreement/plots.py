@@ -24,14 +24,14 @@ KERNEL_LINE, MODEL_LINE = "-", (0, (2.5, 1.2))
 
 def overlay(case: Case, kernel: Sequence[Observed], model: Sequence[Observed]) -> Figure:
     """Means over the runs with 95 % intervals: the kernel solid, the model dashed, one colour a group of flows."""
-    seconds, bin_ns = scenarios.bin_width(case).seconds, int(scenarios.bin_width(case)) // 1000
+    seconds = scenarios.bin_width(case).seconds
     scales = {"delivered": 8e-9 / seconds, "in_flight": 1e-3, "queue": 1.0}
     groups = list(dict.fromkeys(scenarios.groups(case)))
     with style.style():
         figure, grid = plt.subplots(1, len(PANELS), figsize=(10.5, 2.1), layout="constrained")
         for axes, (curve, label) in zip(grid.flat, PANELS, strict=True):
             for runs, line in ((kernel, KERNEL_LINE), (model, MODEL_LINE)):
-                for group, values in sorted(grouped(runs, curve, bin_ns).items()):
+                for group, values in sorted(grouped(runs, curve).items()):
                     tone = style.CYCLE[groups.index(group) if group in groups else len(style.CYCLE) - 1]
                     table = _mean_curve(values, scales[curve])
                     times = (table["slot"] * seconds * 1e3).to_numpy()

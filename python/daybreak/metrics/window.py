@@ -11,19 +11,27 @@ from daybreak.metrics.series import on_time_axis
 def series(window: pl.DataFrame, flows: pl.DataFrame, *, bin_ns: int, end_ns: int, by: str = "group") -> pl.DataFrame:
     """Largest window of each bin over time: columns ``by``, ``time_s`` (start of the bin), ``kilobytes``.
 
-    Bins of a flow that has ended, or that were not sampled, have 0: nothing is in flight. The windows of
-    several flows of one group are added up.
+    A bin without a sample has what the sample before it says, since a sender that sends nothing and hears nothing, as
+    one that waits for a timeout, keeps its window. Before a flow's first and after its last sample there is 0. The
+    windows of several flows of one group are added up.
     """
     positive("bin_ns", bin_ns)
     positive("end_ns", end_ns)
-    summed = (
+    sampled = (
         named(window, flows, by=by)
+        .sort("flow", "time_ns")
         .with_columns((pl.col("time_ns") // bin_ns).alias("slot"))
-        .group_by("flow", by, "slot")
-        .agg(pl.col("bytes_in_flight").max())
-        .group_by(by, "slot")
-        .agg(pl.col("bytes_in_flight").sum())
+        .group_by("flow", by, "slot", maintain_order=True)
+        .agg(pl.col("bytes_in_flight").max(), pl.col("bytes_in_flight").last().alias("after"))
     )
+    slots = sampled.group_by("flow", by).agg(pl.int_range(pl.col("slot").min(), pl.col("slot").max() + 1).alias("slot"))
+    held = (
+        slots.explode("slot")
+        .join(sampled, on=["flow", by, "slot"], how="left")
+        .sort("flow", "slot")
+        .with_columns(pl.col("bytes_in_flight").fill_null(pl.col("after").forward_fill().over("flow")))
+    )
+    summed = held.group_by(by, "slot").agg(pl.col("bytes_in_flight").sum())
     value = (pl.col("bytes_in_flight").fill_null(0) / 1e3).alias("kilobytes")
     return on_time_axis(summed, flows, by=by, bin_ns=bin_ns, end_ns=end_ns, value=value)
 

@@ -142,9 +142,26 @@ impl Probe for Recorder {
         }
     }
 
+    fn flow_began(&mut self, now: Instant, flow: u32) {
+        if let Some(samples) = &mut self.windows {
+            samples.begin(now, flow);
+        }
+    }
+
+    fn flow_ended(&mut self, flow: u32) {
+        if let Some(samples) = &mut self.windows {
+            samples.end(flow);
+        }
+    }
+
     #[inline]
-    fn wants_window(&self, now: Instant, flow: u32) -> bool {
-        self.windows.as_ref().is_some_and(|samples| samples.is_due(now, flow))
+    fn window_due(&self, now: Instant, flow: u32) -> Option<Instant> {
+        self.windows.as_ref().and_then(|samples| samples.due(now, flow))
+    }
+
+    #[inline]
+    fn wants_every_window(&self) -> bool {
+        self.windows.as_ref().is_some_and(WindowSamples::takes_every_ack)
     }
 
     fn window(&mut self, row: WindowRow) {
