@@ -107,8 +107,8 @@ def test_a_flow_that_parts_is_a_miss() -> None:
     assert [line[-1] for line in segments.by_scenario(found)] == [
         "cubic-0 parts at segment 41 of 100", "cubic-1 parts at segment 101 of 100",
     ]  # fmt: skip
-    assert segments.document([same] * 19 + [flow], programs={}, seed=1, quick=False)["verdict"] == PASS
-    assert segments.document([same] * 19 + [flow], programs={}, seed=1, quick=True)["verdict"] == MISS
+    assert segments.document([same] * 49 + [flow], programs={}, seed=1, quick=False)["verdict"] == PASS
+    assert segments.document([same] * 49 + [flow], programs={}, seed=1, quick=True)["verdict"] == MISS
 
 
 @with_kernel

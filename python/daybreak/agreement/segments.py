@@ -28,7 +28,7 @@ from .suite import Case
 RESULT = "segments.json"
 COLUMNS = ("scenario", "identical flows", "segments", "retransmissions", "verdict")
 """Of `by_scenario`."""
-LEAST_IDENTICAL = 0.85
+LEAST_IDENTICAL = 0.98
 """Part of the flows of the whole suite that must be identical. Every flow of the quick subset must be."""
 
 
