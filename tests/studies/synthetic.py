@@ -83,7 +83,7 @@ def one_run(setting: Setting, courses: dict[str, Course], run: int) -> tuple[pl.
             for number, group in enumerate(courses)
         ],
     )
-    return flows, table.drop("kilobytes"), table.drop("gbps")
+    return flows, table.drop("kilobytes"), table.drop("gbps").with_columns(pl.col("kilobytes").alias("outstanding"))
 
 
 def paper(setting: Setting) -> dict[str, Course]:

@@ -35,7 +35,11 @@ def run(scenario, seed):
         (pl.col("gbps") * 125_000).cast(pl.UInt64).alias("bytes"),
     )
     samples = windows.select(
-        flow.alias("flow"), time.alias("time_ns"), (pl.col("kilobytes") * 1e3).cast(pl.UInt64).alias("bytes_in_flight")
+        flow.alias("flow"),
+        time.alias("time_ns"),
+        (pl.col("kilobytes") * 1e3 / testbed.PAYLOAD).round(0).cast(pl.UInt32).alias("in_flight"),
+        # What is outstanding besides tells nothing of the window.
+        pl.lit(3_000_000, pl.UInt64).alias("bytes_in_flight"),
     )
     manifest = {"name": scenario.name, "seed": seed}
     return SimpleNamespace(manifest=manifest, flows=flows.drop("run"), bins=bins, window=samples)

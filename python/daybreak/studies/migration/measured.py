@@ -14,7 +14,7 @@ import polars as pl
 
 from daybreak.metrics import confidence, fct, throughput, window
 from daybreak.studies.migration.settings import Setting
-from daybreak.studies.migration.testbed import BIN_MS, RATE_GBPS
+from daybreak.studies.migration.testbed import BIN_MS, PAYLOAD, RATE_GBPS
 
 BIN_NS = BIN_MS * 1_000_000
 GROUPS = ("migrated", "main")
@@ -31,7 +31,7 @@ class Measured:
     """The runs of one setting.
 
     ``flows`` has a row a flow with ``fct_s`` and ``end_s``; ``throughput`` (``group, time_s, gbps``, wire bytes at
-    the taps) and ``windows`` (``group, time_s, kilobytes`` in flight) have a row for each 1 ms bin.
+    the taps) and ``windows`` (``group, time_s, kilobytes, outstanding``, see `windows`) have a row for each 1 ms bin.
     """
 
     setting: Setting
@@ -52,8 +52,20 @@ def of_run(run: Any) -> dict[str, pl.DataFrame]:
     return {
         "flows": flows,
         "throughput": throughput.series(run.bins, flows, bin_ns=BIN_NS, end_ns=end_ns),
-        "windows": window.series(run.window, flows, bin_ns=BIN_NS, end_ns=end_ns),
+        "windows": windows(run.window, flows, end_ns),
     }
+
+
+def windows(samples: pl.DataFrame, flows: pl.DataFrame, end_ns: int) -> pl.DataFrame:
+    """Windows over time: ``group``, ``time_s``, ``kilobytes`` in flight, and kilobytes ``outstanding``.
+
+    The paper measures windows as bytes in flight. What is lost or has arrived out of order is in flight no more,
+    although it is outstanding until it is acknowledged: a sender that waits for a timeout may have 3 MB outstanding and
+    a window of ten segments.
+    """
+    in_flight = samples.with_columns(bytes_in_flight=pl.col("in_flight").cast(pl.Int64) * PAYLOAD)
+    both = [window.series(table, flows, bin_ns=BIN_NS, end_ns=end_ns) for table in (in_flight, samples)]
+    return both[0].with_columns(both[1]["kilobytes"].alias("outstanding"))
 
 
 def of_runs(setting: Setting, runs: Mapping[int, Mapping[str, pl.DataFrame]]) -> Measured:

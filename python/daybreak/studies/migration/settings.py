@@ -16,7 +16,7 @@ MIXED_PERIODS = (50, 10)
 CYCLES = ((100, 10), (50, 5), (20, 2), (10, 1))
 """Figure 7: period and night in ms, so that the days are 90, 45, 18 and 9 ms."""
 GROUP_PERIODS = (50, 25, 10)
-LOOPBACK_BUFFER = 200
+LOOPBACK_BUFFER = 250
 """Packets that each loopback link of the study buffers; an inference, see `testbed` and `sweep`."""
 KERNEL_BUFFER = 350
 """The same in the scenarios of kernel.toml, which were run so."""

@@ -15,9 +15,9 @@ from daybreak.studies.scoreboard import Scoreboard
 def judge(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
     """Peaks at 60 % of the baseline at 50 ms, smaller and flatter windows at shorter periods."""
     alone = evidence[single(scale, "cubic", 0)]
-    largest = alone.windows.group_by("run").agg(pl.col("kilobytes").max()).sort("run")["kilobytes"].to_list()
-    board.value("fig5.largest", "largest window of one CUBIC flow that never migrates", largest)
-    baseline = interval(largest).mean
+    largest = alone.windows.group_by("run").agg(pl.col("kilobytes", "outstanding").max()).sort("run")
+    board.value("fig5.largest", "largest window of one CUBIC flow that never migrates", largest["kilobytes"].to_list())
+    baseline, all_outstanding = (interval(largest[column].to_list()).mean for column in ("kilobytes", "outstanding"))
 
     runs = {period: evidence[pair(scale, "cubic", "cubic", period)] for period in PAIR_PERIODS}
     peaks = cycle_peaks(runs[50])
@@ -25,6 +25,8 @@ def judge(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
         "fig5.peaks",
         "peaks of the migrated flow's window over the baseline's, 50 ms",
         [peak / baseline for peak in peaks],
+        note="of what is outstanding, lost and SACKed segments included: "
+        f"{interval(cycle_peaks(runs[50], 'outstanding')).mean / all_outstanding:.2f}",
     )
     folded = of_phase(runs[50])
     before, at, after = around_change(folded)
@@ -69,8 +71,8 @@ def migrated(measured: Measured) -> pl.DataFrame:
     return while_both(measured, measured.windows).filter(pl.col("group") == "migrated")
 
 
-def cycle_peaks(measured: Measured) -> list[float]:
-    """Mean of the peaks of the whole cycles of both states in KB, one value a run.
+def cycle_peaks(measured: Measured, column: str = "kilobytes") -> list[float]:
+    """Mean of the peaks of the whole cycles of both states in KB, one value a run; ``column`` is one of the windows'.
 
     The first cycle is left out: in it the window still grows from nothing.
     """
@@ -80,10 +82,10 @@ def cycle_peaks(measured: Measured) -> list[float]:
         migrated(measured)
         .with_columns((at // (2 * period)).cast(pl.Int64).alias("cycle"))
         .group_by("run", "cycle")
-        .agg(pl.len().alias("bins"), pl.col("kilobytes").max())
+        .agg(pl.len().alias("bins"), pl.col(column).max())
     )
     whole = cycles.filter((pl.col("bins") == 2 * period // BIN_MS) & (pl.col("cycle") > 0))
-    return whole.group_by("run").agg(pl.col("kilobytes").mean()).sort("run")["kilobytes"].to_list()
+    return whole.group_by("run").agg(pl.col(column).mean()).sort("run")[column].to_list()
 
 
 def of_phase(measured: Measured, parts: int = 10) -> list[float]:
