@@ -59,9 +59,9 @@ def of_run(run: Any) -> dict[str, pl.DataFrame]:
 def windows(samples: pl.DataFrame, flows: pl.DataFrame, end_ns: int) -> pl.DataFrame:
     """Windows over time: ``group``, ``time_s``, ``kilobytes`` in flight, and kilobytes ``outstanding``.
 
-    The paper measures windows as bytes in flight. What is lost or has arrived out of order is in flight no more,
-    although it is outstanding until it is acknowledged: a sender that waits for a timeout may have 3 MB outstanding and
-    a window of ten segments.
+    How the paper took its windows is not printed; the claims are judged by what is in flight. What is lost or has
+    arrived out of order is in flight no more, although it is outstanding until it is acknowledged: a sender that waits
+    for a timeout may have 3 MB outstanding and a window of ten segments.
     """
     in_flight = samples.with_columns(bytes_in_flight=pl.col("in_flight").cast(pl.Int64) * PAYLOAD)
     both = [window.series(table, flows, bin_ns=BIN_NS, end_ns=end_ns) for table in (in_flight, samples)]
