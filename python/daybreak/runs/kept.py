@@ -29,5 +29,7 @@ def put(place: Path, tables: Mapping[str, pl.DataFrame]) -> None:
     try:
         draft.rename(place)
     except OSError:
-        # Somebody else finished the same run first.
         shutil.rmtree(draft)
+        # Somebody else may have finished the same run first; nothing else is in order.
+        if not place.is_dir():
+            raise
