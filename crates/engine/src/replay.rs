@@ -19,7 +19,7 @@ use crate::wire::IP_HEADER;
 use crate::{validate, wiring};
 
 /// Rules that draw random numbers are tried with so many seeds, since what the other sender has drawn is
-/// not known: enough for three draws of seven.
+/// not known: two draws of seven are met for certain, three in most cases.
 pub const RULE_SEEDS: u64 = 1_024;
 /// So many seeds that part from the other at one segment show that it is not a draw that differs there.
 const ALIKE: usize = 16;

@@ -2,9 +2,9 @@
 //!
 //! A slot is so short that it mostly holds one event; a bitmap finds the next one. Where there are
 //! more the first one is marked and the others hang in a list, which is sorted when its turn comes.
-//! Events beyond the wheel wait in a binary heap. So inserting and taking cost a few instructions whatever the number of events. The
-//! slot width follows the density of events, from nothing but the events, so that a run stays
-//! reproducible.
+//! Events beyond the wheel wait in a binary heap. So inserting and taking cost a few instructions
+//! whatever the number of events. The slot width follows the density of events, from nothing but the
+//! events, so that a run stays reproducible.
 //!
 //! Source of the idea: Brown, "Calendar Queues", CACM 1988; Varghese and Lauck, "Hashed and
 //! Hierarchical Timing Wheels", SOSP 1987.

@@ -1,5 +1,7 @@
 //! One run of a plan: the loop over events, and the endpoints that it wakes.
 
+mod conservation;
+
 use std::io::Write;
 
 use daybreak_fabric::control::Timeline;
@@ -152,7 +154,8 @@ struct Endpoint {
 }
 
 impl Endpoint {
-    /// Tells the probe what a segment or a timer has changed: payload delivered, or the window.
+    /// Tells the probe what a segment or a timer has changed: payload delivered, the window, or that the
+    /// sender is connected (again at timers until the second segment: the samples begin with the last).
     #[inline(always)]
     fn tell<P: Probe>(&mut self, index: u32, now: Instant, probe: &mut P) {
         if !P::LOOKS {
@@ -501,38 +504,6 @@ impl<P: Probe + Tables + Send> Core<P> {
         self.tell_departures();
     }
 
-    /// Every packet is delivered, lost or on its way, by flow, by link and in all.
-    fn check_conservation(&self) -> Result<(), EngineError> {
-        let mut in_flight = vec![0u64; self.endpoints.len()];
-        for packet in self.fabric.packets() {
-            in_flight[packet.endpoint as usize] += 1;
-        }
-        for (index, receiver) in self.endpoints.iter().enumerate() {
-            let index = index as u32;
-            let sent = self.endpoints[peer_of(index) as usize].sent;
-            let lost = self.fabric.lost(index);
-            let way = if is_server(index) { "data" } else { "ACKs" };
-            let place = || format!("flow \"{}\" ({way})", self.names.flows[flow_of(index) as usize]);
-            balance(place, sent, receiver.received, lost, in_flight[index as usize])?;
-        }
-        let census = self.fabric.census(self.now);
-        let found = census.queued + census.held + census.on_links;
-        balance(|| "the slab".into(), census.alive, 0, 0, found)
-    }
-
-    /// The events that are left know which packets are on which link.
-    fn check_links(&self, left: &[Event]) -> Result<(), EngineError> {
-        let mut under_way = vec![0u64; self.names.links.len()];
-        for event in left.iter().filter(|event| event.rank() == Rank::Arrival) {
-            under_way[event.component() as usize] += 1;
-        }
-        for (index, link) in self.fabric.link_totals(self.now).enumerate() {
-            let place = || format!("link \"{}\"", self.names.links[index]);
-            balance(place, link.wakes, 0, 0, under_way[index])?;
-        }
-        Ok(())
-    }
-
     fn flow_table(&self) -> Table {
         let mut columns = FlowColumns::default();
         for (index, flow) in self.flows.iter().enumerate() {
@@ -562,19 +533,6 @@ impl<P: Probe + Tables + Send> Core<P> {
         }
         columns.into_table()
     }
-}
-
-fn balance(
-    place: impl FnOnce() -> String,
-    sent: u64,
-    delivered: u64,
-    lost: u64,
-    in_flight: u64,
-) -> Result<(), EngineError> {
-    if sent == delivered + lost + in_flight {
-        return Ok(());
-    }
-    Err(EngineError::NotConserved { place: place(), sent, delivered, lost, in_flight })
 }
 
 impl<P: Probe + Tables + Send> Run for Core<P> {

@@ -1,6 +1,6 @@
 //! The flows: sockets in the hosts' namespaces, and the applications that use them.
 //!
-//! Each application is a thread that stays in the kernel: the sender writes its flow in one call, the receiver reads
+//! Each application is a thread that stays in the kernel: the sender writes its flow in calls of 1 GiB, the receiver reads
 //! at once and keeps nothing (MSG_TRUNC), so no packet costs a switch to user space. The sender's payload is copied, as
 //! that of most programs is: with pages handed over (sendfile) Linux merges fewer SACKed segments into one, and cuts
 //! segments where a page ends.

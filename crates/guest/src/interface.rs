@@ -7,11 +7,11 @@ use crate::error::GuestError;
 use crate::netlink::{CREATE, EXCLUSIVE, Request};
 use crate::system::{self, Fd};
 
-/// Switches off that TCP segments late, for a device that does it itself.
+/// Whether TCP leaves segmentation to the device (TSO).
 pub const ETHTOOL_STSO: u32 = 0x1f;
-/// Switches off that the kernel segments late for the device.
+/// Whether the kernel segments right before the device (GSO).
 pub const ETHTOOL_SGSO: u32 = 0x24;
-/// Switches off that arrivals are joined.
+/// Whether arrivals are joined (GRO).
 pub const ETHTOOL_SGRO: u32 = 0x2c;
 
 /// RTT in 1/8 ms.
@@ -164,8 +164,8 @@ pub fn neighbour(device: u32, ip: u32, mac: [u8; 6]) -> Request {
     request
 }
 
-/// Switches off `offloads` of a device. With [`nic_up`] every packet is then one segment: TCP segments late even
-/// for a device that cannot.
+/// Switches off `offloads` of a device. TCP segments late even for a device that cannot, so it takes
+/// [`nic_up`] as well to make every packet one segment.
 pub fn no_offload(device: &str, offloads: &[u32]) -> Result<(), GuestError> {
     let control = system::socket(libc::AF_INET, libc::SOCK_DGRAM, 0, "open a socket for ethtool")?;
     offloads.iter().try_for_each(|&command| system::ethtool(control.as_raw_fd(), device, command, 0))

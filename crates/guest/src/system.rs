@@ -86,7 +86,7 @@ pub fn receive_all_and_exit(connection: Fd) -> ! {
     }
 }
 
-/// What one call of [`Zeros::send`] takes at most; Linux lets no call send more than 2 GiB.
+/// What one call sends at most: Linux takes no more vectors.
 const MOST_A_CALL: u64 = (ZEROS * VECTORS) as u64;
 const ZEROS: usize = 1 << 20;
 const VECTORS: usize = 1024;
@@ -104,8 +104,8 @@ impl Default for Zeros {
 }
 
 impl Zeros {
-    /// Sends `bytes` zeros in as few calls as Linux takes, and waits while the socket's buffer is full. Where a call
-    /// ends, Linux is told that more comes, so that no segment is cut short there.
+    /// Sends `bytes` zeros and waits while the socket's buffer is full. Where a call ends, Linux is told that more
+    /// comes, so that no segment is cut short there.
     pub fn send(&self, socket: RawFd, bytes: u64) -> io::Result<()> {
         let mut left = bytes;
         while left > 0 {

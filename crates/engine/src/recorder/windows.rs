@@ -1,5 +1,5 @@
-//! Samples of senders' windows, from the handshake to the last byte's acknowledgement: at every multiple
-//! of an interval, whatever happens or does not happen in between, or at every ACK.
+//! Samples of senders' windows: at every multiple of an interval from the handshake to the last byte's
+//! acknowledgement, whatever happens or does not happen in between, or at every ACK and timer.
 
 use daybreak_trace::{WindowColumns, WindowRow};
 use daybreak_units::Instant;

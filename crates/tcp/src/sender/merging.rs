@@ -14,30 +14,31 @@ fn is_plain_sacked(sent: &Sent) -> bool {
 }
 
 impl Sender {
-    /// Merges the SACKed segment at `at` into the SACKed ones right below it, and then those right above.
-    /// Without any below it stays alone, whatever is above.
+    /// Merges the SACKed segment at `at`, and what shares its descriptor, into the SACKed ones right below it, and then
+    /// those right above. Without any below it stays alone, whatever is above.
     pub(super) fn merge_sacked(&mut self, at: u32) {
-        if at == self.queue.head() {
+        let sent = *self.queue.get(at);
+        if at == self.queue.head() || !is_plain_sacked(&sent) {
             return;
         }
-        let sent = *self.queue.get(at);
         let below = *self.queue.get(at.wrapping_sub(1));
         if !is_plain_sacked(&below) || below.len != sent.len {
             return;
         }
         let start = self.merged_start(at.wrapping_sub(1), &below);
-        if sent.end() - start >= MOST_BYTES {
+        let last = self.merged_last(at);
+        let mut end = self.queue.get(last).end();
+        if end - start >= MOST_BYTES {
             return;
         }
         self.mark_merged(at);
-        let mut end = sent.end();
-        let next = at.wrapping_add(1);
+        let next = last.wrapping_add(1);
         if next != self.queue.tail() {
             let above = *self.queue.get(next);
-            let last = self.merged_end(next);
-            if is_plain_sacked(&above) && above.len == sent.len && last - start < MOST_BYTES {
+            let end_above = self.queue.get(self.merged_last(next)).end();
+            if is_plain_sacked(&above) && above.len == sent.len && end_above - start < MOST_BYTES {
                 self.mark_merged(next);
-                end = last;
+                end = end_above;
             }
         }
         self.scoreboard.merged = (start, end);
@@ -56,13 +57,13 @@ impl Sender {
         self.queue.get(at).seq
     }
 
-    /// End of what shares a descriptor with the segment at `at`, which is its first.
-    fn merged_end(&self, at: u32) -> u64 {
-        let mut at = at;
-        while at.wrapping_add(1) != self.queue.tail() && self.queue.get(at.wrapping_add(1)).has(Sent::MERGED) {
-            at = at.wrapping_add(1);
+    /// The last segment that shares a descriptor with the one at `at`, which is the first.
+    fn merged_last(&self, at: u32) -> u32 {
+        let mut last = at;
+        while last.wrapping_add(1) != self.queue.tail() && self.queue.get(last.wrapping_add(1)).has(Sent::MERGED) {
+            last = last.wrapping_add(1);
         }
-        self.queue.get(at).end()
+        last
     }
 
     fn mark_merged(&mut self, at: u32) {

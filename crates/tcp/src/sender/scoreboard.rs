@@ -174,9 +174,11 @@ impl Sender {
                 break;
             }
             if sent.seq >= range.start {
+                let is_merged = sent.has(Sent::MERGED);
                 if !sent.has(Sent::SACKED) {
                     self.tag_one(at, ack);
-                } else if !sent.has(Sent::MERGED) {
+                }
+                if !is_merged {
                     self.merge_sacked(at);
                 }
             }
@@ -225,9 +227,6 @@ impl Sender {
             if path.sacked_out == 1 { sent.end() } else { self.scoreboard.highest.max(sent.end()) };
         self.queue.get_mut(at).flags = flags | Sent::SACKED | Sent::SAMPLED;
         self.queue.unlink(at);
-        if !sent.has(Sent::RETRANS) || sent.has(Sent::LOST) {
-            self.merge_sacked(at);
-        }
     }
 
     /// The segment is thought to be lost: the original, or its retransmission too.
