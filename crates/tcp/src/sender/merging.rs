@@ -74,3 +74,76 @@ impl Sender {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+    use crate::congestion;
+
+    const LEN: u32 = 1_000;
+
+    /// A sender with `count` segments in its queue, of which `sacked` are SACKed.
+    fn sender(count: u64, sacked: std::ops::Range<u64>) -> Sender {
+        let rule = (congestion::find("reno").unwrap().new)(1);
+        let mut sender = Sender::new(&Config::default(), rule);
+        for n in 0..count {
+            let flags = if sacked.contains(&n) { Sent::SACKED } else { 0 };
+            sender.queue.push(Sent { seq: 1 + n * u64::from(LEN), len: LEN, flags, ..Sent::default() });
+        }
+        sender
+    }
+
+    fn merged(sender: &Sender, at: u32) -> bool {
+        sender.queue.get(at).has(Sent::MERGED)
+    }
+
+    #[test]
+    fn merges_into_the_segment_below_and_never_only_upwards() {
+        let mut sender = sender(4, 1..3);
+        sender.merge_sacked(1);
+        assert_eq!(sender.buffer.merged, 0, "below the first is none that is SACKed");
+        sender.merge_sacked(2);
+        assert!(merged(&sender, 2) && sender.buffer.merged == 1);
+        sender.queue.get_mut(0).flags |= Sent::SACKED;
+        sender.merge_sacked(0);
+        assert_eq!(sender.buffer.merged, 1, "nothing is below the head");
+    }
+
+    #[test]
+    fn a_segment_whose_copy_is_under_way_stays_alone() {
+        let mut sender = sender(3, 0..3);
+        sender.queue.get_mut(1).flags |= Sent::RETRANS | Sent::EVER_RETRANS;
+        sender.merge_sacked(1);
+        sender.merge_sacked(2);
+        assert_eq!(sender.buffer.merged, 0);
+    }
+
+    #[test]
+    fn what_is_merged_already_moves_with_its_first_segment_if_all_of_it_fits() {
+        // 524 segments are 524,000 bytes; one more would be too much.
+        for (above, moves) in [(523, true), (524, false)] {
+            let mut sender = sender(1 + above, 1..1 + above);
+            (2..=above as u32).for_each(|at| sender.merge_sacked(at));
+            assert_eq!(sender.buffer.merged, above - 1);
+            sender.queue.get_mut(0).flags |= Sent::SACKED;
+            sender.merge_sacked(1);
+            assert_eq!(merged(&sender, 1), moves, "{above} segments above the first");
+        }
+    }
+
+    #[test]
+    fn a_hole_that_fills_joins_both_sides() {
+        let mut sender = sender(6, 0..2);
+        sender.merge_sacked(1);
+        for at in [3, 4] {
+            sender.queue.get_mut(at).flags |= Sent::SACKED;
+            sender.merge_sacked(at);
+        }
+        assert_eq!(sender.buffer.merged, 2);
+        sender.queue.get_mut(2).flags |= Sent::SACKED;
+        sender.merge_sacked(2);
+        assert_eq!(sender.buffer.merged, 4);
+        assert_eq!(sender.scoreboard.merged, (1, 1 + 5 * u64::from(LEN)));
+    }
+}
