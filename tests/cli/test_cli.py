@@ -202,13 +202,14 @@ def one_sentence(text):
     return text.count("\n") == 1 and text.startswith("daybreak: ") and "Traceback" not in text
 
 
-def interrupted(arguments, out, *, after):
-    """Presses Ctrl-C once a file that fits the pattern `after` is in the folder `out`; returns what is said of it."""
+def interrupted(arguments, out, *, after, seconds=0.0):
+    """Presses Ctrl-C so long after a file that fits the pattern `after` is in `out`; returns what is said of it."""
     command = [*PROGRAM, *arguments, "-o", str(out)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     deadline = time.monotonic() + 60
     while not list(out.glob(after)) and time.monotonic() < deadline:
         time.sleep(0.02)
+    time.sleep(seconds)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 130, errors
@@ -216,13 +217,14 @@ def interrupted(arguments, out, *, after):
     return errors
 
 
-def test_ctrl_c_keeps_finished_runs(tmp_path):
+@pytest.mark.parametrize("seconds", [0.0, 0.07, 0.13, 0.21])
+def test_ctrl_c_keeps_finished_runs_whenever_it_comes(tmp_path, seconds):
     out = tmp_path / "out"
-    arguments = ["run", ONE_FLOW, "--set", "flows.0.size=1 GB", "--runs", "500", "--workers", "2"]
-    errors = interrupted(arguments, out, after="seed-*/manifest.json")
-    assert "of 500 runs are finished, kept in" in errors
+    arguments = ["run", ONE_FLOW, "--set", "flows.0.size=20 MB", "--runs", "5000", "--workers", "2"]
+    errors = interrupted(arguments, out, after="seed-*/manifest.json", seconds=seconds)
+    assert "of 5000 runs are finished, kept in" in errors
     kept = list(out.iterdir())
-    assert 1 <= len(kept) < 500
+    assert 1 <= len(kept) < 5000
     # Whole runs only, and no unfinished folder beside them.
     assert all(read(place).flows.height == 1 for place in kept)
     assert int(errors.split("interrupted: ")[1].split()[0]) == len(kept)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import queue
 import threading
 from collections.abc import Callable, Iterable
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar, overload
 
 from daybreak.errors import Interrupted
@@ -55,8 +56,10 @@ def run_many(
     find(engine)
     stop = threading.Event()
     fractions = [0.0] * len(pairs)
+    results: dict[int, Any] = {}
+    ended: queue.SimpleQueue[BaseException | None] = queue.SimpleQueue()
 
-    def one(index: int) -> Any:
+    def one(index: int) -> None:
         def watch(now: Progress) -> None:
             fractions[index] = min(now.fraction, 1.0)
             if stop.is_set():
@@ -66,42 +69,46 @@ def run_many(
             raise Interrupted
         scenario, seed = pairs[index]
         finished = run(scenario, engine, seed, watch)
-        result = reduce(finished) if reduce else finished
+        results[index] = reduce(finished) if reduce else finished
         fractions[index] = 1.0
-        return result
+
+    def job(index: int) -> None:
+        try:
+            one(index)
+        except BaseException as error:
+            ended.put(error)
+        else:
+            ended.put(None)
 
     with ThreadPoolExecutor(workers or os.cpu_count() or 1, thread_name_prefix="daybreak") as pool:
-        futures = [pool.submit(one, index) for index in range(len(pairs))]
         try:
-            _watch(futures, fractions, progress)
-        except KeyboardInterrupt:
-            _abandon(futures, stop)
-            wait(futures)
-            raise Interrupted(finished=tuple(_results(futures))) from None
-        except BaseException:
-            _abandon(futures, stop)
-            raise
-    return [future.result() for future in futures]
+            for index in range(len(pairs)):
+                pool.submit(job, index)
+            _watch(ended, fractions, progress)
+        except BaseException as error:
+            stop.set()
+            pool.shutdown(cancel_futures=True)
+            if not isinstance(error, KeyboardInterrupt):
+                raise
+            raise Interrupted(finished=tuple(results[index] for index in sorted(results))) from None
+    return [results[index] for index in range(len(pairs))]
 
 
-def _watch(futures: list[Future[Any]], fractions: list[float], progress: Report | None) -> None:
-    """Waits for all, tells the progress, and raises the first error."""
-    waiting = set(futures)
-    while waiting:
-        done, waiting = wait(waiting, timeout=_INTERVAL, return_when=FIRST_COMPLETED)
-        for future in done:
-            future.result()
+def _watch(ended: queue.SimpleQueue[BaseException | None], fractions: list[float], progress: Report | None) -> None:
+    """Waits until so many jobs have ended as there are fractions, tells the progress, and raises the first error.
+
+    Ctrl-C comes here at any time. A future would not do: its lock is taken in Python code, and an interrupt in there
+    leaves it taken for ever.
+    """
+    left = len(fractions)
+    while left:
+        try:
+            error = ended.get(timeout=_INTERVAL)
+        except queue.Empty:
+            pass
+        else:
+            left -= 1
+            if error:
+                raise error
         if progress:
             progress(sum(fractions), len(fractions))
-
-
-def _abandon(futures: list[Future[Any]], stop: threading.Event) -> None:
-    stop.set()
-    for future in futures:
-        future.cancel()
-
-
-def _results(futures: list[Future[Any]]) -> Iterable[Any]:
-    for future in futures:
-        if not future.cancelled() and future.exception() is None:
-            yield future.result()
