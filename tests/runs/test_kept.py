@@ -22,3 +22,9 @@ def test_a_folder_that_cannot_be_put_in_place_is_an_error(tmp_path):
     with pytest.raises(OSError, match="1-abc"):
         kept.put(place, TABLES)
     assert list(tmp_path.iterdir()) == [place]
+
+
+def test_nothing_is_left_of_a_folder_that_cannot_be_filled(tmp_path):
+    with pytest.raises(OSError, match="where"):
+        kept.put(tmp_path / "1-abc", TABLES | {"no/where": TABLES["flows"]})
+    assert list(tmp_path.iterdir()) == []

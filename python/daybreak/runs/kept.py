@@ -24,12 +24,13 @@ def put(place: Path, tables: Mapping[str, pl.DataFrame]) -> None:
     """Keeps tables in the folder `place`, a Parquet file each: all of them, or nothing."""
     draft = place.with_name(f"{place.name}.{uuid.uuid4().hex[:8]}.part")
     draft.mkdir(parents=True)
-    for table_name, table in tables.items():
-        table.write_parquet(draft / f"{table_name}.parquet")
     try:
+        for table_name, table in tables.items():
+            table.write_parquet(draft / f"{table_name}.parquet")
         draft.rename(place)
     except OSError:
-        shutil.rmtree(draft)
         # Somebody else may have finished the same run first; nothing else is in order.
         if not place.is_dir():
             raise
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
