@@ -191,7 +191,8 @@ pub struct AckSample {
 /// What a rule hears besides ACKs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CaEvent {
-    /// First transmission when nothing was in flight.
+    /// A transmission when nothing was in flight: after idle time, and the first retransmission after a
+    /// timeout has found everything lost.
     TxStart {
         /// Time since the last data segment was sent (`now - lsndtime`); zero for the first one.
         idle: Duration,

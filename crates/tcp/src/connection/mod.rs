@@ -102,6 +102,7 @@ impl Connection {
             self.sender.check_app_limited();
         }
         self.sender.write(bytes);
+        self.sender.push_pending();
     }
 
     /// The application will write no more: FIN follows the data.
@@ -110,6 +111,7 @@ impl Connection {
         self.sender.ready = 0;
         self.leave_quiet();
         self.sender.buffer.closed = true;
+        self.sender.push_pending();
     }
 
     /// A segment of the peer arrived.

@@ -205,8 +205,10 @@ impl Sender {
         sample.lost = self.path.delivery.lost;
         sample.in_flight = self.path.in_flight();
         sample.state = self.path.state;
-        // The window grows by what was delivered; what had been SACKed before counted then.
+        // The window grows by what was delivered; what had been SACKed before counted then. Whether it was the limit
+        // is asked of the window that the state has left.
         sample.acked = sample.newly_delivered;
+        sample.is_cwnd_limited = self.is_cwnd_limited();
         self.control_window(&sample, ack.flags);
     }
 

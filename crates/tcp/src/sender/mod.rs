@@ -329,12 +329,16 @@ impl Sender {
         self.timer.at = Instant::NEVER;
         match self.timer.kind {
             TimerKind::Retransmit => {
+                self.resend = Resend::OnlyLost;
                 self.timer.kind = TimerKind::None;
                 self.on_rto();
             }
             // These remember what they were: the RTO that follows counts from the oldest segment.
             TimerKind::LossProbe => self.on_loss_probe_timeout(),
-            TimerKind::Reorder => self.on_reorder_timeout(),
+            TimerKind::Reorder => {
+                self.resend = Resend::OnlyLost;
+                self.on_reorder_timeout();
+            }
             TimerKind::WindowProbe => {
                 self.timer.kind = TimerKind::None;
                 self.on_window_probe_timeout();

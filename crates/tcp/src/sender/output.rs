@@ -37,10 +37,20 @@ impl Sender {
         {
             return Some(outgoing);
         }
+        if self.resend == Resend::OnlyLost {
+            return None;
+        }
         if let Some(outgoing) = self.send_new(false) {
             return Some(outgoing);
         }
         self.end_burst()
+    }
+
+    /// The application has written or closed: new data is looked at, also after a timer.
+    pub(crate) fn push_pending(&mut self) {
+        if self.resend == Resend::OnlyLost {
+            self.resend = Resend::Lost;
+        }
     }
 
     /// Anything is or may be waiting to be sent.
@@ -169,10 +179,7 @@ impl Sender {
     fn push_new_paced(&mut self, len: u32, fin: bool, paced: u32) -> Outgoing {
         let seq = self.snd_nxt;
         let push = fin || self.buffer.takes_push(seq + u64::from(len));
-        if self.path.in_flight() == 0 {
-            let idle = self.clock.now.saturating_since(self.last_sent);
-            self.event(CaEvent::TxStart { idle });
-        }
+        self.tell_start();
         let sent_us = self.pace(paced);
         let mut sent = Sent {
             seq,
@@ -193,6 +200,15 @@ impl Sender {
         self.started_from_idle |= idle;
         self.burst += 1;
         Outgoing { seq, len, fin, push, is_new: true }
+    }
+
+    /// Tells the rule when nothing is in flight before a segment with data is sent.
+    #[inline]
+    fn tell_start(&mut self) {
+        if self.path.in_flight() == 0 {
+            let idle = self.clock.now.saturating_since(self.last_sent);
+            self.event(CaEvent::TxStart { idle });
+        }
     }
 
     /// The burst is over. Refills the socket, which may allow one more segment.
@@ -258,7 +274,7 @@ impl Sender {
     /// The lowest segment that is lost and not yet sent again, if the window has room.
     #[cold]
     fn retransmit_lost(&mut self) -> Option<Outgoing> {
-        if self.resend != Resend::Lost {
+        if !matches!(self.resend, Resend::Lost | Resend::OnlyLost) {
             return None;
         }
         // The timeout always sends its segment.
@@ -318,6 +334,7 @@ impl Sender {
             let sent = self.queue.get(at);
             sent.len - u32::from(sent.has(Sent::FIN))
         };
+        self.tell_start();
         let sent_us = self.pace(payload);
         let serial = self.next_nic_serial();
         let record = self.queue.get_mut(at);
@@ -372,6 +389,7 @@ impl Sender {
             }
         }
         self.loss_probe_done(outgoing.is_some(), is_retrans);
+        self.resend = Resend::OnlyLost;
         outgoing
     }
 

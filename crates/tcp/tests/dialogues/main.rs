@@ -65,6 +65,7 @@ dialogues! {
     tail_loss_probe_needless,
     tail_loss_probe_new_data,
     tail_loss_probe_repairs,
+    timer_leaves_validation,
     timer_wheel,
     timestamps_echo,
     undo_by_dsack,
