@@ -291,7 +291,9 @@ impl<P: Probe + Tables + Send> Core<P> {
     fn add_flow(&mut self, plan: &Plan, index: u32, flow: &Flow) {
         let entry = congestion::find(&flow.variant).expect("the plan was validated");
         let mut add = |side: &str, path: &[crate::plan::Step], stack: u32, client: bool| {
-            let config = wiring::stack(&plan.stacks[stack as usize]);
+            let mut config = wiring::stack(&plan.stacks[stack as usize]);
+            let [here, there] = if client { [flow.src, flow.dst] } else { [flow.dst, flow.src] };
+            config.timestamp_offset = timestamp_offset(plan, here, there);
             let seed = Stream::new(plan.seed, &format!("flow/{}/{side}/rule", flow.name)).next_u64();
             let rule = (entry.new)(seed);
             self.endpoints.push(Endpoint {
@@ -533,6 +535,12 @@ impl<P: Probe + Tables + Send> Core<P> {
         }
         columns.into_table()
     }
+}
+
+/// What a host's timestamps show at the start: Linux draws it for each pair of addresses (`tcp_timestamps` 1).
+fn timestamp_offset(plan: &Plan, here: u32, there: u32) -> u32 {
+    let name = |node: u32| &plan.nodes[node as usize].name;
+    Stream::new(plan.seed, &format!("timestamps/{}/{}", name(here), name(there))).next_u64() as u32
 }
 
 impl<P: Probe + Tables + Send> Run for Core<P> {

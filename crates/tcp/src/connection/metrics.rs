@@ -67,7 +67,7 @@ mod tests {
     fn connection(cwnd: u32, ssthresh: u32) -> Connection {
         let rule = (find("reno").expect("a rule").new)(1);
         let mut connection = Connection::client(Config::default(), rule);
-        let clock = Clock::new(Duration::from_ms(1), Duration::from_ms(1));
+        let clock = Clock::new(Duration::from_ms(1), Duration::from_ms(1), 0);
         connection.sender.path.rtt.sample(&clock, 100, 1, 1);
         (connection.sender.path.window.cwnd, connection.sender.path.window.ssthresh) = (cwnd, ssthresh);
         connection

@@ -7,7 +7,7 @@ use daybreak_trace::WindowRow;
 use daybreak_units::{Duration, Instant};
 
 use crate::config::Config;
-use crate::congestion::{CaState, Congestion};
+use crate::congestion::{CaState, Congestion, Draws};
 use crate::receiver::{Receiver, SenderTiming};
 use crate::sender::Sender;
 
@@ -251,6 +251,11 @@ impl Connection {
     /// Reordering degree in segments.
     pub fn reordering(&self) -> u32 {
         self.sender.path.reordering.degree
+    }
+
+    /// The random numbers of the congestion rule, if it draws any: a replay chooses them.
+    pub fn draws(&mut self) -> Option<&mut Draws> {
+        self.sender.draws()
     }
 
     /// The state of the sending half as a record.

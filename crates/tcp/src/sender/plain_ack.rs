@@ -98,10 +98,11 @@ impl Sender {
             newly_delivered: segments,
             newly_lost: 0,
             rtt: Some(Duration::from_us(u64::from(ca_us))),
-            srtt: self.srtt(),
+            srtt: self.exact_srtt(),
             min_rtt: self.min_rtt(),
             prior_in_flight,
             in_flight: path.packets_out,
+            sacked_out: 0,
             delivered: path.delivery.delivered,
             lost: path.delivery.lost,
             rate,
@@ -111,6 +112,7 @@ impl Sender {
             snd_nxt: self.snd_nxt,
             mss: self.mss,
             ece: false,
+            timestamps: self.timestamps_of(segment),
             is_fast_path: is_predicted,
             earliest_departure: path.pacing.departure,
         };
@@ -119,8 +121,7 @@ impl Sender {
             self.control_by_rule(&sample);
             return;
         }
-        self.rule.on_ack(&mut self.path.window, &sample);
-        self.path.usage.stamp = self.clock.jiffies;
+        self.grow(&sample);
         self.update_pacing_rate();
         self.plan_burst();
     }
