@@ -10,6 +10,7 @@ mod capture;
 mod error;
 mod lookahead;
 mod metrics_cache;
+mod nic_clock;
 pub mod plan;
 pub mod recorder;
 pub mod replay;
@@ -21,6 +22,7 @@ pub mod wiring;
 
 pub use capture::PcapngWriter;
 pub use error::EngineError;
+pub use nic_clock::NicClock;
 pub use plan::Plan;
 pub use recorder::Recorder;
 pub use simulation::{Progress, Records, Simulation, run};

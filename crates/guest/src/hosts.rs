@@ -5,8 +5,8 @@
 //! charged to its socket until then, so TCP small queues see a real NIC. The time on the host's link is
 //! added by the switch, which so knows of the packet ahead of its arrival.
 
-use daybreak_engine::Plan;
 use daybreak_engine::plan::{Link, Stack};
+use daybreak_engine::{NicClock, Plan};
 
 use crate::device::Device;
 use crate::error::GuestError;
@@ -174,7 +174,7 @@ fn nic_queue(device: u32, link: &Link, mtu: u32) -> Request {
     // struct tc_ratespec: cell_log, linklayer, overhead, cell_align, mpu, rate
     let mut spec = [0u8; 12];
     spec[1] = ETHERNET_LINK_LAYER;
-    spec[2..4].copy_from_slice(&overhead(link, mtu).to_ne_bytes());
+    spec[2..4].copy_from_slice(&NicClock::new(link, mtu).overhead.to_ne_bytes());
     spec[8..12].copy_from_slice(&u32::try_from(rate).unwrap_or(u32::MAX).to_ne_bytes());
     let mut request = qdisc(device, ROOT, "tbf");
     request.nest(TCA_OPTIONS, |options| {
@@ -189,19 +189,6 @@ fn nic_queue(device: u32, link: &Link, mtu: u32) -> Request {
         }
     });
     request
-}
-
-/// What tbf counts beyond IP and Ethernet header. It counts time in whole nanoseconds, rounded down, and a
-/// NIC that is too fast by a fraction of one would fill the switch's queue; so a packet of full size gets
-/// the bytes that round its time up, unless that would slow the NIC down by more than one part in 2000.
-fn overhead(link: &Link, mtu: u32) -> u16 {
-    let framing = link.framing_bytes - ETHERNET;
-    let wire = u64::from(mtu + link.framing_bytes);
-    let ps = |bytes: u64| (u128::from(bytes) * 8_000_000_000_000 / u128::from(link.rate_bps)) as u64;
-    let rounded = |more: u64| ps(wire + more) / 1_000 * 1_000;
-    let more = (0..).find(|&more| rounded(more) >= ps(wire)).unwrap_or(0);
-    let kept = if rounded(more) * 2_000 <= ps(wire) * 2_001 { more } else { 0 };
-    (u64::from(framing) + kept) as u16
 }
 
 fn qdisc(device: u32, parent: u32, kind: &str) -> Request {
@@ -313,12 +300,5 @@ mod tests {
         let options = attributes(&attributes(&message[16 + 20..])[1].1);
         assert_eq!(options[0].1[8..12], u32::MAX.to_ne_bytes());
         assert_eq!(options[2], (4, 12_500_000_000u64.to_ne_bytes().to_vec()));
-    }
-
-    #[test]
-    fn time_is_rounded_up_where_that_costs_little() {
-        assert_eq!(overhead(&link(8_000_000_000, 38), 1_500), 24, "whole nanoseconds need nothing");
-        assert_eq!(overhead(&link(10_000_000_000, 38), 1_500), 25, "1230.4 ns become 1231");
-        assert_eq!(overhead(&link(100_000_000_000, 38), 1_500), 24, "123.04 ns would become 124, 0.8 % more");
     }
 }
