@@ -13,6 +13,7 @@ mod cubic;
 mod draws;
 mod registry;
 mod reno;
+mod scalable;
 mod westwood;
 
 pub use bbr::Bbr;
@@ -20,6 +21,7 @@ pub use cubic::Cubic;
 pub use draws::{Draw, Draws};
 pub use registry::{Entry, REGISTRY, UnknownVariant, find};
 pub use reno::Reno;
+pub use scalable::Scalable;
 pub use westwood::Westwood;
 
 /// Largest segmentation burst in bytes: 64 KiB less Linux's room for headers (`sk_gso_max_size`).

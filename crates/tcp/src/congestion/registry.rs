@@ -1,6 +1,6 @@
 //! The list of congestion rules. A new rule is one file and one line here.
 
-use super::{Bbr, Congestion, Cubic, Reno, Westwood};
+use super::{Bbr, Congestion, Cubic, Reno, Scalable, Westwood};
 use crate::slow_start::HyStart;
 
 /// One registered rule.
@@ -19,6 +19,7 @@ pub const REGISTRY: &[Entry] = &[
     Entry { name: "reno", summary: "Reno (RFC 5681)", new: |_| Box::new(Reno) },
     Entry { name: "cubic", summary: "CUBIC with HyStart (RFC 9438)", new: |_| Box::new(Cubic::<HyStart>::default()) },
     Entry { name: "westwood", summary: "Westwood+ (Grieco and Mascolo, 2004)", new: |_| Box::new(Westwood::default()) },
+    Entry { name: "scalable", summary: "Scalable TCP (Kelly, 2003)", new: |_| Box::new(Scalable) },
     Entry { name: "bbr", summary: "BBR version 1 (Cardwell et al., 2017)", new: |seed| Box::new(Bbr::new(seed)) },
 ];
 

@@ -8,6 +8,10 @@ use std::collections::VecDeque;
 use daybreak_tcp::congestion::{AckSample, CaEvent, CaState, Congestion, Context, RateSample, Timestamps, Window};
 use daybreak_units::{Duration, Instant, Rate};
 
+/// How far the receiver's clock is ahead, in milliseconds. Where it is less than 2^29 (the eighth of all connections, as
+/// Linux draws it), LP gives way.
+const PEER_CLOCK: u32 = 1 << 28;
+
 /// A path and its segments.
 #[derive(Clone, Copy)]
 pub struct Path {
@@ -287,7 +291,7 @@ impl Loop {
             mss: self.path.mss,
             ece: false,
             timestamps: Timestamps {
-                value: milliseconds(self.now - self.path.delay / 2),
+                value: milliseconds(self.now - self.path.delay / 2).wrapping_add(PEER_CLOCK),
                 echo: milliseconds(sent.sent_at),
                 now: milliseconds(self.now),
             },
