@@ -1,6 +1,6 @@
 //! The list of congestion rules. A new rule is one file and one line here.
 
-use super::{Bbr, Congestion, Cubic, Reno, Scalable, Westwood};
+use super::{Bbr, Congestion, Cubic, HighSpeed, Reno, Scalable, Westwood};
 use crate::slow_start::HyStart;
 
 /// One registered rule.
@@ -20,6 +20,7 @@ pub const REGISTRY: &[Entry] = &[
     Entry { name: "cubic", summary: "CUBIC with HyStart (RFC 9438)", new: |_| Box::new(Cubic::<HyStart>::default()) },
     Entry { name: "westwood", summary: "Westwood+ (Grieco and Mascolo, 2004)", new: |_| Box::new(Westwood::default()) },
     Entry { name: "scalable", summary: "Scalable TCP (Kelly, 2003)", new: |_| Box::new(Scalable) },
+    Entry { name: "highspeed", summary: "HighSpeed TCP (RFC 3649)", new: |_| Box::new(HighSpeed::default()) },
     Entry { name: "bbr", summary: "BBR version 1 (Cardwell et al., 2017)", new: |seed| Box::new(Bbr::new(seed)) },
 ];
 

@@ -27,3 +27,21 @@ fn scalable_adds_a_hundredth_for_every_segment() {
         assert!((gained - due).abs() < 1.0 + 0.01 * due, "{gained} of {due}");
     }
 }
+
+/// `a(w)` of RFC 3649, section 5, each round trip; appendix B's table takes the next whole number.
+#[test]
+fn highspeed_grows_by_its_response_function() {
+    let b = |w: f64| (0.1 - 0.5) * (w / 38.0).ln() / (83_000f64 / 38.0).ln() + 0.5;
+    let a = |w: f64| (w * w * 2.0 * b(w) / ((2.0 - b(w)) * w.powf(1.2) * 12.8)).ceil();
+    let closed = run(WIDE_AREA, "highspeed", Duration::from_ms(20), 40.0);
+    let rows = &closed.samples;
+    for epoch in epochs(rows) {
+        let (gained, due) = gains(epoch, |row| a(f64::from(row.cwnd)) * WIDE_AREA_SEGMENTS / f64::from(row.cwnd));
+        assert!((gained / due - 1.0).abs() < 0.02, "{gained} of {due}");
+    }
+    let reduced = rows.windows(2).filter(|pair| pair[1].ssthresh < pair[0].ssthresh && pair[0].ssthresh < u32::MAX);
+    for pair in reduced {
+        let kept = f64::from(pair[1].ssthresh) / f64::from(pair[0].cwnd);
+        assert!((kept - (1.0 - b(f64::from(pair[0].cwnd)))).abs() < 0.02, "{kept} of {}", pair[0].cwnd);
+    }
+}
