@@ -9,6 +9,7 @@ use daybreak_units::{Duration, Instant, Rate};
 use crate::jiffies::Jiffies;
 
 mod bbr;
+mod bic;
 mod cubic;
 mod draws;
 mod highspeed;
@@ -18,6 +19,7 @@ mod scalable;
 mod westwood;
 
 pub use bbr::Bbr;
+pub use bic::Bic;
 pub use cubic::Cubic;
 pub use draws::{Draw, Draws};
 pub use highspeed::HighSpeed;

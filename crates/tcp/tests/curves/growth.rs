@@ -45,3 +45,30 @@ fn highspeed_grows_by_its_response_function() {
         assert!((kept - (1.0 - b(f64::from(pair[0].cwnd)))).abs() < 0.02, "{kept} of {}", pair[0].cwnd);
     }
 }
+
+/// The search: a quarter of the distance to `W_max` each round trip, between 1/5 and 16 segments. The mean number of
+/// segments an ACK falls from the two that are assumed to one with the duplicates of some losses.
+#[test]
+fn bic_searches_for_the_window_of_the_last_loss() {
+    let closed = run(WIDE_AREA, "bic", Duration::from_ms(20), 150.0);
+    let rows = &closed.samples;
+    let entered = |i: &usize| rows[*i].state == CaState::Recovery && rows[i - 1].state == CaState::Open;
+    let (mut searches, mut last) = (0, 0.0);
+    for (n, loss) in (1..rows.len()).filter(entered).enumerate() {
+        let w_max = f64::from(rows[loss - 1].cwnd);
+        // A loss below the last one aims lower (fast convergence): 0.9 of it.
+        let aims_lower = w_max < last;
+        last = if aims_lower { 0.9 * w_max } else { w_max };
+        if aims_lower || n < 8 {
+            continue;
+        }
+        let Some(open) = (loss..rows.len()).find(|&i| rows[i].state == CaState::Open) else { break };
+        let is_below = |row: &&Sample| row.state == CaState::Open && f64::from(row.cwnd) < w_max - 8.0;
+        let epoch: Vec<Sample> = rows[open..].iter().take_while(is_below).copied().collect();
+        let step = |row: &Sample| ((w_max - f64::from(row.cwnd)) / 4.0).clamp(0.2, 16.0);
+        let (gained, due) = gains(&epoch, |row| step(row) * WIDE_AREA_SEGMENTS / f64::from(row.cwnd));
+        assert!((gained / due - 1.0).abs() < 0.04, "{gained} of {due}");
+        searches += 1;
+    }
+    assert!(searches > 2, "{searches} searches");
+}
