@@ -72,3 +72,24 @@ fn bic_searches_for_the_window_of_the_last_loss() {
     }
     assert!(searches > 2, "{searches} searches");
 }
+
+/// `alpha` since the last loss, scaled by the RTT against 100 ms, each round trip.
+#[test]
+fn htcp_grows_by_the_square_of_the_time_since_a_loss() {
+    let closed = run(Path { buffer: 800, ..WIDE_AREA }, "htcp", Duration::from_ms(20), 60.0);
+    let epochs = epochs(&closed.samples);
+    assert!(epochs.len() > 3, "{} losses", epochs.len());
+    for (n, epoch) in epochs.into_iter().enumerate().skip(1) {
+        let since = |row: &Sample| (row.at - epoch[0].at).as_secs_f64() - 1.0;
+        let late: Vec<Sample> = epoch.iter().copied().filter(|row| since(row) > 1.0).collect();
+        // 51 ms of 100, as the smallest RTT is rounded up to jiffies; 2 (1 - beta) is 1 where beta is 1/2.
+        let beta = f64::from(epoch[0].ssthresh) / f64::from(WIDE_AREA_PEAK);
+        let scale = 2.0 * (1.0 - beta.clamp(0.5, 0.8)) * 0.51;
+        let alpha = |t: f64| scale * (1.0 + 10.0 * t + (t / 2.0).powi(2));
+        let (gained, due) = gains(&late, |row| alpha(since(row)) * WIDE_AREA_SEGMENTS / f64::from(row.cwnd));
+        assert!((gained / due - 1.0).abs() < 0.08, "{gained} of {due} in epoch {n}");
+    }
+}
+
+/// Product and a buffer of 800.
+const WIDE_AREA_PEAK: u32 = 416 + 800;
