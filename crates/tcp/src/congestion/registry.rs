@@ -1,6 +1,6 @@
 //! The list of congestion rules. A new rule is one file and one line here.
 
-use super::{Bbr, Bic, Congestion, Cubic, HTcp, HighSpeed, Reno, Scalable, Westwood};
+use super::{Bbr, Bic, Congestion, Cubic, HTcp, HighSpeed, Hybla, Reno, Scalable, Westwood};
 use crate::slow_start::HyStart;
 
 /// One registered rule.
@@ -23,6 +23,7 @@ pub const REGISTRY: &[Entry] = &[
     Entry { name: "highspeed", summary: "HighSpeed TCP (RFC 3649)", new: |_| Box::new(HighSpeed::default()) },
     Entry { name: "bic", summary: "BIC (Xu, Harfoush and Rhee, 2004)", new: |_| Box::new(Bic::default()) },
     Entry { name: "htcp", summary: "H-TCP (Leith and Shorten, 2004)", new: |_| Box::new(HTcp::default()) },
+    Entry { name: "hybla", summary: "Hybla (Caini and Firrincieli, 2004)", new: |_| Box::new(Hybla::default()) },
     Entry { name: "bbr", summary: "BBR version 1 (Cardwell et al., 2017)", new: |seed| Box::new(Bbr::new(seed)) },
 ];
 

@@ -93,3 +93,23 @@ fn htcp_grows_by_the_square_of_the_time_since_a_loss() {
 
 /// Product and a buffer of 800.
 const WIDE_AREA_PEAK: u32 = 416 + 800;
+
+/// `rho^2` segments each round trip: 64 with an RTT of 200 ms, the speed of 25 ms.
+#[test]
+fn hybla_grows_by_rho_squared() {
+    let slow = Path { rate: Rate::from_bps(20_000_000), delay: Duration::from_ms(200), buffer: 333, ..WIDE_AREA };
+    let closed = run(slow, "hybla", Duration::from_ms(20), 30.0);
+    let segments = WIDE_AREA_SEGMENTS / 5.0;
+    for epoch in epochs(&closed.samples) {
+        let (gained, due) = gains(epoch, |row| 64.0 * segments / f64::from(row.cwnd));
+        // What an ACK earns is cut off to 1/128: 64 of 500 segments are 16.4, so 16.
+        assert!((0.93..1.01).contains(&(gained / due)), "{gained} of {due}");
+    }
+    // With an RTT of 25 ms or less it is Reno. (Each counts the window's worth of ACKs, one more at most.)
+    let near = Path { delay: Duration::from_ms(20), buffer: 166, ..WIDE_AREA };
+    let closed = run(near, "hybla", Duration::from_ms(20), 20.0);
+    for epoch in epochs(&closed.samples) {
+        let (gained, due) = gains(epoch, |row| WIDE_AREA_SEGMENTS / f64::from(row.cwnd));
+        assert!((gained - due).abs() < 2.0 + 0.02 * due, "{gained} of {due}");
+    }
+}
