@@ -4,6 +4,8 @@
 //! The goldens are `tests/curves/*.snap`. Regenerate them, and review the diff, with
 //! `INSTA_UPDATE=always cargo test -p daybreak-tcp --test curves`.
 
+#[path = "curves/delay.rs"]
+mod delay;
 #[path = "curves/growth.rs"]
 mod growth;
 mod path;

@@ -18,6 +18,7 @@ mod hybla;
 mod registry;
 mod reno;
 mod scalable;
+mod veno;
 mod westwood;
 
 pub use bbr::Bbr;
@@ -30,6 +31,7 @@ pub use hybla::Hybla;
 pub use registry::{Entry, REGISTRY, UnknownVariant, find};
 pub use reno::Reno;
 pub use scalable::Scalable;
+pub use veno::Veno;
 pub use westwood::Westwood;
 
 /// Largest segmentation burst in bytes: 64 KiB less Linux's room for headers (`sk_gso_max_size`).
