@@ -18,6 +18,7 @@ mod hybla;
 mod registry;
 mod reno;
 mod scalable;
+mod vegas;
 mod veno;
 mod westwood;
 
@@ -31,6 +32,7 @@ pub use hybla::Hybla;
 pub use registry::{Entry, REGISTRY, UnknownVariant, find};
 pub use reno::Reno;
 pub use scalable::Scalable;
+pub use vegas::Vegas;
 pub use veno::Veno;
 pub use westwood::Westwood;
 

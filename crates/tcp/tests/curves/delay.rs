@@ -13,3 +13,19 @@ fn veno_grows_half_as_fast_with_a_queue() {
     let want = WIDE_AREA_SEGMENTS * (last.at - first.at).as_secs_f64();
     assert!((grown / want - 1.0).abs() < 0.01, "{grown} against {want}");
 }
+
+/// A segment less each round trip while more than four wait, and then two to four of them.
+#[test]
+fn vegas_keeps_two_to_four_segments_in_the_queue() {
+    let closed = run(WIDE_AREA, "vegas", Duration::from_ms(100), 40.0);
+    let rows: Vec<&Sample> = closed.samples.iter().filter(|row| row.at.as_secs_f64() > 2.0).collect();
+    let (first, later) = (rows[0], rows.iter().rfind(|row| row.queue > 20).expect("slow start leaves a queue"));
+    let shrunk = f64::from(first.cwnd).powi(2) - f64::from(later.cwnd).powi(2);
+    let want = 2.0 * WIDE_AREA_SEGMENTS * (later.at - first.at).as_secs_f64();
+    assert!((shrunk / want - 1.0).abs() < 0.01, "{shrunk} against {want}");
+    // One of those that wait is being sent; which is no delay.
+    let settled = &rows[rows.len() - 50..];
+    assert!(settled.iter().all(|row| (2..=5).contains(&row.queue)), "{settled:?}");
+    assert!(settled.iter().all(|row| row.cwnd == settled[0].cwnd), "{settled:?}");
+    assert!(closed.drops.iter().all(|drop| drop.as_secs_f64() < 1.0), "slow start's losses only");
+}
