@@ -1,6 +1,6 @@
 //! The list of congestion rules. A new rule is one file and one line here.
 
-use super::{Bbr, Bic, Congestion, Cubic, HTcp, HighSpeed, Hybla, Reno, Scalable, Vegas, Veno, Westwood};
+use super::{Bbr, Bic, Congestion, Cubic, HTcp, HighSpeed, Hybla, Illinois, Reno, Scalable, Vegas, Veno, Westwood};
 use crate::slow_start::HyStart;
 
 /// One registered rule.
@@ -26,6 +26,11 @@ pub const REGISTRY: &[Entry] = &[
     Entry { name: "hybla", summary: "Hybla (Caini and Firrincieli, 2004)", new: |_| Box::new(Hybla::default()) },
     Entry { name: "veno", summary: "Veno (Fu and Liew, 2003)", new: |_| Box::new(Veno::default()) },
     Entry { name: "vegas", summary: "Vegas (Brakmo and Peterson, 1995)", new: |_| Box::new(Vegas::default()) },
+    Entry {
+        name: "illinois",
+        summary: "Illinois (Liu, Basar and Srikant, 2008)",
+        new: |_| Box::new(Illinois::default()),
+    },
     Entry { name: "bbr", summary: "BBR version 1 (Cardwell et al., 2017)", new: |seed| Box::new(Bbr::new(seed)) },
 ];
 

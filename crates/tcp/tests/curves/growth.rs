@@ -113,3 +113,28 @@ fn hybla_grows_by_rho_squared() {
         assert!((gained - due).abs() < 2.0 + 0.02 * due, "{gained} of {due}");
     }
 }
+
+/// `alpha(d)` of the queueing delay in the round trip before, each round trip.
+#[test]
+fn illinois_grows_more_slowly_the_longer_the_queue_is() {
+    let closed = run(WIDE_AREA, "illinois", Duration::from_ms(10), 40.0);
+    // The largest delay: a full buffer.
+    let full = 416.0 / WIDE_AREA_SEGMENTS;
+    let low = full / 100.0;
+    let alpha = |d: f64| match d > low {
+        true => (full - low) * 0.3 * 10.0 / 9.7 / ((full - low) * 0.3 / 9.7 - low + d),
+        false => 10.0,
+    };
+    let rows = &closed.samples;
+    let opened = rows.iter().rposition(|row| row.state != CaState::Open).expect("it loses") + 50;
+    let epoch = &rows[opened..];
+    // The mean of a round trip counts in the next: about one and a half ago.
+    let before = |row: &Sample| {
+        let trip = f64::from(row.cwnd) / WIDE_AREA_SEGMENTS;
+        let at = row.at.as_secs_f64() - 1.5 * trip;
+        rows.iter().rfind(|earlier| earlier.at.as_secs_f64() <= at).map_or(0, |earlier| earlier.queue)
+    };
+    let (gained, due) =
+        gains(epoch, |row| alpha(before(row) as f64 / WIDE_AREA_SEGMENTS) * WIDE_AREA_SEGMENTS / f64::from(row.cwnd));
+    assert!(gained > 50.0 && (gained / due - 1.0).abs() < 0.03, "{gained} of {due}");
+}
