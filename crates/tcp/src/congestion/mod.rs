@@ -22,6 +22,7 @@ mod scalable;
 mod vegas;
 mod veno;
 mod westwood;
+mod yeah;
 
 pub use bbr::Bbr;
 pub use bic::Bic;
@@ -37,6 +38,7 @@ pub use scalable::Scalable;
 pub use vegas::Vegas;
 pub use veno::Veno;
 pub use westwood::Westwood;
+pub use yeah::Yeah;
 
 /// Largest segmentation burst in bytes: 64 KiB less Linux's room for headers (`sk_gso_max_size`).
 pub(crate) const GSO_MAX_BYTES: u64 = 65_215;

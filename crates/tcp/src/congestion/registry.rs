@@ -1,6 +1,8 @@
 //! The list of congestion rules. A new rule is one file and one line here.
 
-use super::{Bbr, Bic, Congestion, Cubic, HTcp, HighSpeed, Hybla, Illinois, Reno, Scalable, Vegas, Veno, Westwood};
+use super::{
+    Bbr, Bic, Congestion, Cubic, HTcp, HighSpeed, Hybla, Illinois, Reno, Scalable, Vegas, Veno, Westwood, Yeah,
+};
 use crate::slow_start::HyStart;
 
 /// One registered rule.
@@ -31,6 +33,7 @@ pub const REGISTRY: &[Entry] = &[
         summary: "Illinois (Liu, Basar and Srikant, 2008)",
         new: |_| Box::new(Illinois::default()),
     },
+    Entry { name: "yeah", summary: "YeAH (Baiocchi et al., 2007)", new: |_| Box::new(Yeah::default()) },
     Entry { name: "bbr", summary: "BBR version 1 (Cardwell et al., 2017)", new: |seed| Box::new(Bbr::new(seed)) },
 ];
 

@@ -29,3 +29,17 @@ fn vegas_keeps_two_to_four_segments_in_the_queue() {
     assert!(settled.iter().all(|row| row.cwnd == settled[0].cwnd), "{settled:?}");
     assert!(closed.drops.iter().all(|drop| drop.as_secs_f64() < 1.0), "slow start's losses only");
 }
+
+/// The queue is taken off the window when more than 80 segments wait, so it never grows much beyond.
+#[test]
+fn yeah_takes_the_queue_off_at_eighty_segments() {
+    let closed = run(WIDE_AREA, "yeah", Duration::from_ms(10), 40.0);
+    let rows: Vec<&Sample> = closed.samples.iter().filter(|row| row.at.as_secs_f64() > 4.0).collect();
+    // In fast mode a round trip adds 1 % of 500 segments.
+    let most = rows.iter().map(|row| row.queue).max().unwrap_or(0);
+    assert!((81..=87).contains(&most), "{most} segments");
+    let product = WIDE_AREA_SEGMENTS * 0.050_12;
+    let least = rows.iter().map(|row| row.cwnd).min().unwrap_or(0);
+    assert!((f64::from(least) - product).abs() < 5.0, "{least} of {product}: the queue is taken off, and no more");
+    assert!(closed.drops.iter().all(|drop| drop.as_secs_f64() < 3.0), "losses only before it knows the path");
+}
