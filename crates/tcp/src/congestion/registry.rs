@@ -1,7 +1,7 @@
 //! The list of congestion rules. A new rule is one file and one line here.
 
 use super::{
-    Bbr, Bic, Congestion, Cubic, HTcp, HighSpeed, Hybla, Illinois, Reno, Scalable, Vegas, Veno, Westwood, Yeah,
+    Bbr, Bic, Congestion, Cubic, HTcp, HighSpeed, Hybla, Illinois, Lp, Reno, Scalable, Vegas, Veno, Westwood, Yeah,
 };
 use crate::slow_start::HyStart;
 
@@ -34,6 +34,11 @@ pub const REGISTRY: &[Entry] = &[
         new: |_| Box::new(Illinois::default()),
     },
     Entry { name: "yeah", summary: "YeAH (Baiocchi et al., 2007)", new: |_| Box::new(Yeah::default()) },
+    Entry {
+        name: "lp",
+        summary: "TCP-LP, low priority (Kuzmanovic and Knightly, 2006)",
+        new: |_| Box::new(Lp::default()),
+    },
     Entry { name: "bbr", summary: "BBR version 1 (Cardwell et al., 2017)", new: |seed| Box::new(Bbr::new(seed)) },
 ];
 

@@ -43,3 +43,17 @@ fn yeah_takes_the_queue_off_at_eighty_segments() {
     assert!((f64::from(least) - product).abs() < 5.0, "{least} of {product}: the queue is taken off, and no more");
     assert!(closed.drops.iter().all(|drop| drop.as_secs_f64() < 3.0), "losses only before it knows the path");
 }
+
+/// The clocks of these ends are 2^28 ticks apart, so the rule sees the delay, as one in eight of Linux's connections
+/// does. It gives way with the first ACKs; then the clocks' difference hides the delay, and it is Reno.
+#[test]
+fn lp_gives_way_once_and_is_reno_then() {
+    let curve = |rule: &str| run(WIDE_AREA, rule, Duration::from_ms(100), 30.0).samples;
+    let (lp, reno) = (curve("lp"), curve("reno"));
+    assert_eq!((reno[1].cwnd, lp[1].cwnd), (40, 11), "two round trips after the start");
+    let late: Vec<&Sample> = lp.iter().filter(|row| row.at.as_secs_f64() > 3.0).collect();
+    let (first, last) = (late[0], late[late.len() - 1]);
+    let grown = f64::from(last.cwnd).powi(2) - f64::from(first.cwnd).powi(2);
+    let want = 2.0 * WIDE_AREA_SEGMENTS * (last.at - first.at).as_secs_f64();
+    assert!((grown / want - 1.0).abs() < 0.005, "{grown} against {want}");
+}
