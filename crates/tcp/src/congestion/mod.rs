@@ -10,6 +10,7 @@ use crate::jiffies::Jiffies;
 
 mod bbr;
 mod bic;
+mod cdg;
 mod cubic;
 mod draws;
 mod highspeed;
@@ -27,6 +28,7 @@ mod yeah;
 
 pub use bbr::Bbr;
 pub use bic::Bic;
+pub use cdg::Cdg;
 pub use cubic::Cubic;
 pub use draws::{Draw, Draws};
 pub use highspeed::HighSpeed;

@@ -1,7 +1,7 @@
 //! The list of congestion rules. A new rule is one file and one line here.
 
 use super::{
-    Bbr, Bic, Congestion, Cubic, HTcp, HighSpeed, Hybla, Illinois, Lp, Reno, Scalable, Vegas, Veno, Westwood, Yeah,
+    Bbr, Bic, Cdg, Congestion, Cubic, HTcp, HighSpeed, Hybla, Illinois, Lp, Reno, Scalable, Vegas, Veno, Westwood, Yeah,
 };
 use crate::slow_start::HyStart;
 
@@ -38,6 +38,11 @@ pub const REGISTRY: &[Entry] = &[
         name: "lp",
         summary: "TCP-LP, low priority (Kuzmanovic and Knightly, 2006)",
         new: |_| Box::new(Lp::default()),
+    },
+    Entry {
+        name: "cdg",
+        summary: "CDG, delay gradients (Hayes and Armitage, 2011)",
+        new: |seed| Box::new(Cdg::new(seed)),
     },
     Entry { name: "bbr", summary: "BBR version 1 (Cardwell et al., 2017)", new: |seed| Box::new(Bbr::new(seed)) },
 ];

@@ -57,3 +57,18 @@ fn lp_gives_way_once_and_is_reno_then() {
     let want = 2.0 * WIDE_AREA_SEGMENTS * (last.at - first.at).as_secs_f64();
     assert!((grown / want - 1.0).abs() < 0.005, "{grown} against {want}");
 }
+
+/// A growing delay makes a reduction more likely the more it grows: over a queue the window stays small, and before it
+/// stands there is nothing to see, so that it grows as Reno's.
+#[test]
+fn cdg_grows_as_reno_until_a_queue_grows() {
+    let closed = run(WIDE_AREA, "cdg", Duration::from_ms(50), 12.0);
+    let rows = &closed.samples[40..];
+    let (first, last) = (&rows[0], &rows[rows.len() - 1]);
+    let trips = (last.at - first.at).as_secs_f64() / 0.050_12;
+    assert!(rows.iter().all(|row| row.queue <= 2));
+    assert!((f64::from(last.cwnd - first.cwnd) / trips - 1.0).abs() < 0.02, "{first:?} to {last:?}");
+    // A queue of 350 packets: Reno fills it again and again, this rule only when five reductions did not help.
+    let losses = |rule: &str| run(DATA_CENTRE, rule, Duration::from_ms(1), 0.5).drops.len();
+    assert!(losses("cdg") < losses("reno"));
+}
