@@ -1,7 +1,8 @@
 //! The list of congestion rules. A new rule is one file and one line here.
 
 use super::{
-    Bbr, Bic, Cdg, Congestion, Cubic, HTcp, HighSpeed, Hybla, Illinois, Lp, Reno, Scalable, Vegas, Veno, Westwood, Yeah,
+    Bbr, Bic, Cdg, Congestion, Cubic, HTcp, HighSpeed, Hybla, Illinois, Lp, Nv, Reno, Scalable, Vegas, Veno, Westwood,
+    Yeah,
 };
 use crate::slow_start::HyStart;
 
@@ -44,6 +45,7 @@ pub const REGISTRY: &[Entry] = &[
         summary: "CDG, delay gradients (Hayes and Armitage, 2011)",
         new: |seed| Box::new(Cdg::new(seed)),
     },
+    Entry { name: "nv", summary: "NV, New Vegas (Brakmo, 2010)", new: |seed| Box::new(Nv::new(seed)) },
     Entry { name: "bbr", summary: "BBR version 1 (Cardwell et al., 2017)", new: |seed| Box::new(Bbr::new(seed)) },
 ];
 

@@ -72,3 +72,19 @@ fn cdg_grows_as_reno_until_a_queue_grows() {
     let losses = |rule: &str| run(DATA_CENTRE, rule, Duration::from_ms(1), 0.5).drops.len();
     assert!(losses("cdg") < losses("reno"));
 }
+
+/// The window that the rate needs, and ten segments.
+#[test]
+fn nv_keeps_ten_segments_in_the_queue() {
+    let closed = run(DATA_CENTRE, "nv", Duration::from_ms(1), 0.5);
+    let rows = &closed.samples[20..];
+    assert!(
+        rows.iter().all(|row| (8..=11).contains(&row.queue)),
+        "{:?}",
+        rows.iter().map(|row| row.queue).collect::<Vec<_>>()
+    );
+    assert!(closed.drops.is_empty());
+    let share = (rows[rows.len() - 1].delivered - rows[0].delivered) as f64
+        / ((rows[rows.len() - 1].at - rows[0].at).as_secs_f64() * 10e9 / 8.0 / 9_014.0);
+    assert!(share > 0.999, "{share} of the link");
+}
