@@ -1,8 +1,8 @@
 //! The list of congestion rules. A new rule is one file and one line here.
 
 use super::{
-    Bbr, Bic, Cdg, Congestion, Cubic, HTcp, HighSpeed, Hybla, Illinois, Lp, Nv, Reno, Scalable, Vegas, Veno, Westwood,
-    Yeah,
+    Bbr, Bic, Cdg, Congestion, Cubic, HTcp, HighSpeed, Hybla, Illinois, Lp, Nv, ReTcp, Reno, Scalable, Vegas, Veno,
+    Westwood, Yeah,
 };
 use crate::slow_start::HyStart;
 
@@ -46,6 +46,11 @@ pub const REGISTRY: &[Entry] = &[
         new: |seed| Box::new(Cdg::new(seed)),
     },
     Entry { name: "nv", summary: "NV, New Vegas (Brakmo, 2010)", new: |seed| Box::new(Nv::new(seed)) },
+    Entry {
+        name: "retcp",
+        summary: "reTCP, Reno with circuit marks (Mukerjee et al., 2020)",
+        new: |_| Box::new(ReTcp::default()),
+    },
     Entry { name: "bbr", summary: "BBR version 1 (Cardwell et al., 2017)", new: |seed| Box::new(Bbr::new(seed)) },
 ];
 

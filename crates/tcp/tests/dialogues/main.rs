@@ -48,6 +48,8 @@ dialogues! {
     receive_autotuning,
     receiver_limited,
     reordered_ack,
+    retcp_circuit,
+    retcp_loss,
     rto,
     rto_undone_by_timestamp,
     sack_blocks,
