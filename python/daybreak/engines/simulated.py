@@ -13,6 +13,16 @@ from daybreak.scenario.lowering import Plan
 from .single import Progress, Report
 
 
+def variants() -> list[str]:
+    """The rules that it models."""
+    return [name for name, _ in _native.variants()]
+
+
+def check(plan: Plan) -> None:
+    """Raises PlanError for a plan that it cannot run."""
+    _native.check_plan(plan.json)
+
+
 def execute(plan: Plan, progress: Report | None = None) -> Recorded:
     """Runs a plan; other Python threads go on meanwhile."""
     report = (lambda *numbers: progress(Progress(*numbers))) if progress else None

@@ -14,13 +14,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from daybreak import _native
 from daybreak.errors import PlanError
 from daybreak.runs import Recorded
 from daybreak.scenario.lowering import Plan
 
 from ..single import Progress, Report
 from . import image, workplace
-from .errors import GuestFailed
+from .errors import GuestFailed, KernelEngineError
 from .tables import read
 
 PATIENCE_S = 120.0
@@ -30,10 +31,30 @@ _KEPT_LINES = 12
 _LOOK_S = 0.1
 
 
+def variants() -> list[str]:
+    """The congestion controls of this machine's images, those of users' modules among them."""
+    try:
+        found = {name for kernel in image.fitting() for name in kernel.variants}
+    except KernelEngineError:
+        # The engine cannot run; a scenario is judged without it.
+        return [name for name, _ in _native.variants()]
+    return sorted(found)
+
+
+def check(plan: Plan) -> None:
+    """Raises PlanError for a plan that it cannot run, NoImage or NoGuest where it cannot run any."""
+    program = workplace.guest_program()
+    image.find(variants=_variants(plan))
+    with tempfile.TemporaryDirectory(prefix="daybreak-") as directory:
+        file = Path(directory) / "plan.json"
+        file.write_text(plan.json)
+        refuse_unsupported(program, file)
+
+
 def execute(plan: Plan, progress: Report | None = None) -> Recorded:
     """Runs a plan in a guest of its own. Raises PlanError for what the engine cannot do, GuestFailed for a crash."""
     program = workplace.guest_program()
-    kernel = image.find().program
+    kernel = image.find(variants=_variants(plan)).program
     with workplace.open_run() as run:
         (run.directory / "plan.json").write_text(plan.json)
         refuse_unsupported(program, run.directory / "plan.json")
@@ -46,6 +67,10 @@ def execute(plan: Plan, progress: Report | None = None) -> Recorded:
         directory = tempfile.TemporaryDirectory(prefix="daybreak-")
         capture = shutil.move(run.directory / CAPTURE, Path(directory.name) / CAPTURE)
     return Recorded(tables, totals, capture, keep=directory)
+
+
+def _variants(plan: Plan) -> set[str]:
+    return {flow["variant"] for flow in plan.document["flows"]}
 
 
 def refuse_unsupported(program: Path, plan: Path) -> None:
@@ -107,11 +132,13 @@ def _listen(console: Any, watched: Watch) -> None:
 
 
 def program() -> str:
-    """The kernel's version and image, and the digest of the guest's program and its switch."""
+    """The kernel's version and image, the digest of the guest's program and its switch, images with users' modules."""
     guest = workplace.guest_program()
     digest = hashlib.sha256(guest.read_bytes() + workplace.switch_library(guest).read_bytes()).hexdigest()
     kernel = image.find()
-    return f"Linux {kernel.source_version}, image {kernel.directory.name[:8]}, guest {digest[:8]}"
+    users = sorted(found.directory.name[:8] for found in image.fitting() if found.users_modules)
+    modules = f", with modules {' '.join(users)}" if users else ""
+    return f"Linux {kernel.source_version}, image {kernel.directory.name[:8]}, guest {digest[:8]}{modules}"
 
 
 @dataclass

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from daybreak._native import Stream, variants
+from daybreak._native import Stream
+from daybreak._native import variants as modelled
 from daybreak.errors import ScenarioError
 
 from ..quantities import Span
@@ -38,8 +39,8 @@ class PlannedFlow:
     receiver_stack: str | None
 
 
-def planned_flows(scenario: Scenario, seed: int) -> list[PlannedFlow]:
-    """All flows, in the order of the scenario."""
+def planned_flows(scenario: Scenario, seed: int, variants: Sequence[str] | None) -> list[PlannedFlow]:
+    """All flows, in the order of the scenario. `variants` are the congestion controls that there are."""
     flows: list[PlannedFlow] = []
     for i, flow in enumerate(scenario.flows):
         flows += _flows(flow, i, seed)
@@ -50,7 +51,7 @@ def planned_flows(scenario: Scenario, seed: int) -> list[PlannedFlow]:
     if len(flows) > _MOST_FLOWS:
         raise ScenarioError(f"the scenario has {len(flows)} flows: expected at most {_MOST_FLOWS}", "flows")
     names: set[str] = set()
-    known = [name for name, _ in variants()]
+    known = [name for name, _ in modelled()] if variants is None else list(variants)
     for flow in flows:
         if flow.name in names:
             raise ScenarioError(f'{flow.field}.name = "{flow.name}": expected a name that no other flow has')

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from daybreak.errors import UnknownName
 
-_LISTED = 12
+_LISTED = 20
 
 
 def look_up(name: str, known: Sequence[str], field: str, noun: str) -> int:

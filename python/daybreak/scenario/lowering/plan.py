@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -38,20 +39,23 @@ class Plan:
         return hashlib.sha256(self.json.encode()).hexdigest()
 
 
-def lower(scenario: Scenario, seed: int) -> Plan:
-    """The plan of `scenario` with this `seed` (0 to 2^64 - 1). Raises ScenarioError."""
+def lower(scenario: Scenario, seed: int, variants: Sequence[str] | None = None) -> Plan:
+    """The plan of `scenario` with this `seed` (0 to 2^64 - 1). Raises ScenarioError.
+
+    `variants` are the congestion controls that the engine has, those of the simulator if not given.
+    """
     if not 0 <= seed < 2**64:
         raise ScenarioError(f"seed = {seed}: expected a number from 0 to 2^64 - 1", "seed")
     try:
-        return Plan(_document(scenario, seed))
+        return Plan(_document(scenario, seed, variants))
     except ScenarioError as error:
         raise type(error)(f'scenario "{scenario.name}": {error}', error.field) from None
 
 
-def _document(scenario: Scenario, seed: int) -> dict[str, Any]:
+def _document(scenario: Scenario, seed: int, variants: Sequence[str] | None) -> dict[str, Any]:
     fabric = Fabric.of(scenario)
     router = Router(fabric, scenario.routing, seed)
-    flows = planned_flows(scenario, seed)
+    flows = planned_flows(scenario, seed, variants)
     stacks = {"stack": scenario.stack} | scenario.stacks
     if "stack" in scenario.stacks:
         raise ScenarioError('stacks.stack: expected another name, "stack" is the scenario\'s own', "stacks.stack")
