@@ -21,6 +21,12 @@ PRETENDED_MAKE = """#!/bin/sh
 for word in "$@"; do case "$word" in O=*) out="${word#O=}";; esac; last="$word"; done
 echo "$last" >> "$PRETENDED_CALLS"
 case "$last" in
+  *.o)
+    echo "  CC      $last"
+    if [ -n "$MODULE_ERROR" ]; then
+      echo "/some/where/net/ipv4/daybreak/mine.c:7:2: error: $MODULE_ERROR"
+      echo 'make[1]: *** [mine.o] Error 1'; exit 2
+    fi;;
   allnoconfig) grep -v "$REFUSED_OPTION" "$KCONFIG_ALLCONFIG" > "$out/.config";;
   linux)
     echo '  CC      init/main.o'
@@ -110,7 +116,7 @@ def test_a_users_congestion_control_makes_an_image_of_its_own(workshop, mine, mo
     assert image.find() == plain
     assert image.find(variants={"mine", "cubic"}) == with_mine
     assert image.build(workshop, congestion=[mine]) == with_mine
-    assert calls() == ["allnoconfig", "linux"] * 2
+    assert calls() == ["allnoconfig", "linux", "allnoconfig", "net/ipv4/daybreak/mine.o", "linux"]
     # Another content is another image; the newer one is taken.
     mine.write_text(mine.read_text() + "\n")
     newer = image.build(workshop, congestion=[mine])
@@ -138,10 +144,13 @@ def test_what_a_users_module_may_change_identifies_the_engine(workshop, mine, mo
 
 
 def test_a_module_that_does_not_compile_is_told_by_the_compilers_first_error(workshop, mine, monkeypatch):
-    monkeypatch.setenv("PRETENDED_ERROR", "expected ';' before '}' token")
-    with pytest.raises(BuildError, match=r"error: expected ';' before '}' token; the whole output is in"):
+    monkeypatch.setenv("MODULE_ERROR", "expected ';' before '}' token")
+    with pytest.raises(
+        BuildError, match=r"failed: mine.c:7:2: error: expected ';' before '}' token; the whole output is in"
+    ):
         image.build(workshop, congestion=[mine])
     assert image.images() == []
+    assert "linux" not in calls(), "it is compiled before the kernel"
 
 
 def test_a_module_whose_name_the_kernel_has_is_refused(workshop, mine, monkeypatch):

@@ -18,7 +18,7 @@ from typing import IO
 
 from . import source as sources
 from .errors import BuildError
-from .recipe import Recipe
+from .recipe import MODULE_HOME, Recipe
 from .source import Source
 
 META = "image.json"
@@ -27,6 +27,7 @@ OBJECT = re.compile(r"^\s+CC\s+\S+")
 MAKE_LINE = re.compile(r"make(\[\d+\])?:")
 CAUSE = re.compile(r"\berror:|No rule to make target|undefined reference|multiple definition", re.IGNORECASE)
 REGISTERED_TWICE = re.compile(r"TCP: (\S+) already registered")
+MODULE_PATH = re.compile(rf"\S*{MODULE_HOME}/")
 BOOT_LIMIT_S = 60
 BOOT_MEMORY = "128M"
 VARIANTS = "congestion controls:"
@@ -110,6 +111,9 @@ class Making:
             if refused:
                 raise BuildError(f"this kernel source does not take {', '.join(refused)} of the recipe")
             self.report(Progress("compiling", 0, total))
+            # What most likely fails comes first.
+            for module in self.recipe.users_modules:
+                _follow([*make, f"-j{self.jobs}", f"{MODULE_HOME}/{module.stem}.o"], environment, out, on_line)
             _follow([*make, f"-j{self.jobs}", "linux"], environment, out, on_line)
         return count
 
@@ -199,7 +203,7 @@ def _follow(command: list[str], environment: dict[str, str], log: IO[str], on_li
 def _blame(tail: list[str]) -> str:
     """The line that says why make failed: the first that looks like a cause, else the last that is not make's own."""
     lines = [line.strip() for line in tail if line.strip()]
-    cause = next((line for line in lines if CAUSE.search(line)), None)
+    cause = next((MODULE_PATH.sub("", line) for line in lines if CAUSE.search(line)), None)
     said = [line for line in lines if not MAKE_LINE.match(line)]
     return cause or (said[-1] if said else "")
 

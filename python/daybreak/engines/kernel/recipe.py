@@ -22,6 +22,7 @@ RECIPE_FILE = "recipe.toml"
 BASE_CONFIG = "base.config"
 LARGE_STATE_CONFIG = "large-cpu-state.config"
 MODULES = "congestion"
+MODULE_HOME = "net/ipv4/daybreak"
 DRIVER = "driver"
 DRIVER_HOME = "arch/um/drivers/daybreak"
 LARGE_STATE = "large_cpu_state"
@@ -100,7 +101,7 @@ class Recipe:
             except OSError as error:
                 raise RecipeError(f"{edit.path}: not readable in this kernel source ({error.strerror})") from error
             path.write_text(edit.apply(text), encoding="utf-8", errors="surrogateescape")
-        ours = source / "net/ipv4/daybreak"
+        ours = source / MODULE_HOME
         ours.mkdir()
         lines = []
         for module in self.modules:
