@@ -107,6 +107,20 @@ fn a_slow_flow_keeps_two_segments_at_its_nic() {
 }
 
 #[test]
+fn what_the_kernel_drew_is_found() {
+    // CDG reduces its window by chance. The kernel did at the fifth of six chances, when it had sent 267 segments.
+    let plan: Plan = serde_json::from_str(include_str!("replay/variantwide-cdg.json")).unwrap();
+    let dialogue = logged(include_str!("replay/variantwide-cdg.csv"));
+    let found = replay(&plan, 0, &dialogue).unwrap();
+    assert_eq!((found.same, found.theirs, found.other_time), (470, 470, 0));
+    // Reno, which never does, leaves it within a round trip.
+    let mut as_reno = plan;
+    as_reno.flows[0].variant = "reno".into();
+    let parted = replay(&as_reno, 0, &dialogue).unwrap();
+    assert!((250..400).contains(&parted.same), "Reno parts at {}", parted.same);
+}
+
+#[test]
 fn what_is_not_heard_makes_a_difference() {
     let mut dialogue = dialogue();
     for heard in &mut dialogue.heard {
