@@ -281,7 +281,7 @@ impl<P: Probe + Tables + Send> Core<P> {
             core.add_flow(plan, index as u32, flow);
         }
         let largest_packet = plan.stacks.iter().map(|stack| stack.mtu).max();
-        core.fabric.join_lanes(largest_packet.unwrap_or(0));
+        core.fabric.join_analytic_links(largest_packet.unwrap_or(0));
         for (index, timeline) in core.timelines.iter().enumerate() {
             core.events.push(Event::new(timeline.next_at(), Rank::Timeline, index as u32, 0));
         }
@@ -386,9 +386,9 @@ impl<P: Probe + Tables + Send> Core<P> {
     #[inline(never)]
     fn handle_other(&mut self, event: Event) {
         match event.rank() {
-            Rank::LinkFree => {
+            Rank::TransmissionComplete => {
                 let (fabric, mut ctx) = self.fabric();
-                fabric.link_free(&mut ctx, event.component());
+                fabric.transmission_complete(&mut ctx, event.component());
                 self.tell_departures();
             }
             Rank::Timer => self.timer(event.component()),

@@ -2,8 +2,8 @@
 
 use daybreak_units::Instant;
 
-use crate::lane::LaneTotals;
-use crate::link::CERTAIN;
+use crate::analytic_link::AnalyticTotals;
+use crate::link::UNIMPAIRED;
 use crate::{Fabric, Packet};
 
 /// What one link has done so far.
@@ -42,12 +42,12 @@ pub struct Census {
 impl<B: Copy> Fabric<B> {
     /// What every link has done by `now`, the time of the last call or later.
     pub fn link_totals(&self, now: Instant) -> impl Iterator<Item = LinkTotals> {
-        self.links.iter().zip(&self.lanes).map(move |(link, lane)| {
-            if lane.exists {
-                let LaneTotals { packets, bytes, arrived, waiting, handed_on, wakes } = lane.totals(now);
+        self.links.iter().zip(&self.analytic).map(move |(link, analytic)| {
+            if analytic.exists {
+                let AnalyticTotals { packets, bytes, arrived, waiting, handed_on, wakes } = analytic.totals(now);
                 return LinkTotals { packets, bytes, lost: 0, arrived, waiting, handed_on, wakes };
             }
-            let lost = if link.chance == CERTAIN { 0 } else { self.chances[link.chance as usize].lost };
+            let lost = if link.impairment == UNIMPAIRED { 0 } else { self.impairments[link.impairment as usize].lost };
             LinkTotals {
                 packets: link.packets,
                 bytes: link.bytes,

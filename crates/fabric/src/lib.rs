@@ -10,10 +10,10 @@
 //! The packet body is a type parameter: the simulator puts a TCP segment there, an engine that
 //! carries real frames a reference to one. Nothing in here looks into it.
 
+mod analytic_link;
 mod census;
 pub mod circuit;
 pub mod control;
-mod lane;
 mod link;
 mod lookahead;
 mod monitor;
@@ -26,9 +26,9 @@ mod ring;
 mod schedule;
 
 pub use census::{Census, LinkTotals};
-pub use link::{Chance, LinkConfig};
+pub use link::{Impairment, LinkConfig};
 pub use monitor::{DropReason, Monitor, Unobserved};
 pub use network::{Context, Departure, Fabric, NewPacket, QueueConfig};
 pub use packet::{Packet, PacketId, Slab};
 pub use path::{BranchConfig, Step};
-pub use schedule::{Schedule, Wake, turn};
+pub use schedule::{Schedule, Wake, tie_break};

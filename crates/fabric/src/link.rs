@@ -34,21 +34,21 @@ pub(crate) struct Link {
     /// Packets that arrived at the other end.
     pub arrived: u64,
     pub framing_bytes: u32,
-    /// Index of its [`Chance`], or [`CERTAIN`].
-    pub chance: u32,
+    /// Index of its [`Impairment`], or [`UNIMPAIRED`].
+    pub impairment: u32,
     /// The queue it serves, or [`SEVERAL`].
     pub queue: u32,
-    /// A [`crate::Wake::LinkFree`] is under way: somebody waits.
+    /// A [`crate::Wake::TransmissionComplete`] is under way: somebody waits.
     pub awaited: bool,
 }
 
 /// Neither random loss nor jitter.
-pub(crate) const CERTAIN: u32 = u32::MAX;
+pub(crate) const UNIMPAIRED: u32 = u32::MAX;
 /// The link serves no queue or more than one.
 pub(crate) const SEVERAL: u32 = u32::MAX;
 
 impl Link {
-    pub(crate) fn new(config: &LinkConfig, chance: u32) -> Self {
+    pub(crate) fn new(config: &LinkConfig, impairment: u32) -> Self {
         Self {
             busy_until: Instant::ZERO,
             byte_time: ByteTime::new(config.rate),
@@ -57,7 +57,7 @@ impl Link {
             bytes: 0,
             arrived: 0,
             framing_bytes: config.framing_bytes,
-            chance,
+            impairment,
             queue: SEVERAL,
             awaited: false,
         }
@@ -70,9 +70,9 @@ impl Link {
     }
 }
 
-/// What is random about a link: each packet is lost, or late, independently of the others.
+/// The impairments of a link: each packet is lost, or late, independently of the others.
 #[derive(Debug)]
-pub struct Chance {
+pub struct Impairment {
     losses: Stream,
     /// A draw below this loses the packet.
     threshold: u64,
@@ -84,8 +84,8 @@ pub struct Chance {
     latest: Instant,
 }
 
-impl Chance {
-    /// `None` for a link that leaves nothing to chance.
+impl Impairment {
+    /// `None` for a link without impairment.
     pub fn new(config: &LinkConfig, seed: u64) -> Option<Self> {
         let threshold = (u128::from(config.loss_ppb) << 64) / 1_000_000_000;
         (config.loss_ppb > 0 || !config.jitter.is_zero()).then(|| Self {

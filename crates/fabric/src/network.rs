@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 
 use daybreak_units::Instant;
 
+use crate::analytic_link::{AnalyticLink, Transit};
 use crate::circuit::{Downtime, Gate, GateState};
-use crate::lane::{Lane, Transit};
-use crate::link::{CERTAIN, Chance, Link, LinkConfig, SEVERAL};
+use crate::link::{Impairment, Link, LinkConfig, SEVERAL, UNIMPAIRED};
 use crate::path::{self, Branch, BranchConfig, Code, Decoded, Step};
 use crate::queue::{Kind, Limits, NOT_PLAIN, Queue, Verdict};
 use crate::{DropReason, Monitor, Packet, PacketId, Schedule, Slab, Wake};
@@ -75,13 +75,13 @@ pub struct Fabric<B> {
     pub(crate) queues: Vec<Queue>,
     pub(crate) gates: Vec<Gate>,
     pub(crate) links: Vec<Link>,
-    /// By link; a link that is not a lane has one that does not exist.
-    pub(crate) lanes: Vec<Lane>,
-    /// The link of each queue that is a lane.
-    lane_of_queue: Vec<Option<u32>>,
+    /// By link; a link that is not an analytic link has one that does not exist.
+    pub(crate) analytic: Vec<AnalyticLink>,
+    /// The link of each queue that is an analytic link.
+    analytic_of_queue: Vec<Option<u32>>,
     /// Queues that each link serves, where it does not serve just one; and whose turn it is.
     shared: Vec<(Vec<u32>, u32)>,
-    pub(crate) chances: Vec<Chance>,
+    pub(crate) impairments: Vec<Impairment>,
     pub(crate) branches: Vec<Branch>,
     departures: VecDeque<Departure>,
     /// Packets lost, by endpoint.
@@ -107,21 +107,21 @@ impl<B: Copy> Fabric<B> {
             queues: Vec::with_capacity(queues.len()),
             gates: Vec::new(),
             links: Vec::with_capacity(links.len()),
-            lanes: Vec::with_capacity(links.len()),
-            lane_of_queue: vec![None; queues.len()],
+            analytic: Vec::with_capacity(links.len()),
+            analytic_of_queue: vec![None; queues.len()],
             shared: vec![(Vec::new(), 0); links.len()],
-            chances: Vec::new(),
+            impairments: Vec::new(),
             branches: Vec::new(),
             departures: VecDeque::new(),
             lost: Vec::new(),
         };
         for config in links {
-            let mut chance = CERTAIN;
-            if let Some(random) = Chance::new(config, seed) {
-                chance = fabric.chances.len() as u32;
-                fabric.chances.push(random);
+            let mut impairment = UNIMPAIRED;
+            if let Some(random) = Impairment::new(config, seed) {
+                impairment = fabric.impairments.len() as u32;
+                fabric.impairments.push(random);
             }
-            fabric.links.push(Link::new(config, chance));
+            fabric.links.push(Link::new(config, impairment));
         }
         for (index, config) in queues.iter().enumerate() {
             let start = fabric.gates.len() as u32;
@@ -136,12 +136,12 @@ impl<B: Copy> Fabric<B> {
         for (link, (queues, _)) in fabric.links.iter_mut().zip(&fabric.shared) {
             link.queue = if let [queue] = queues[..] { queue } else { SEVERAL };
         }
-        fabric.make_lanes(links, queues);
+        fabric.make_analytic_links(links, queues);
         for config in branches {
             let alternatives: Vec<u32> = config
                 .alternatives
                 .iter()
-                .map(|steps| path::append(&mut fabric.steps, steps, &fabric.lane_of_queue))
+                .map(|steps| path::append(&mut fabric.steps, steps, &fabric.analytic_of_queue))
                 .collect();
             fabric.branches.push(Branch {
                 current: alternatives[config.initial as usize],
@@ -154,64 +154,64 @@ impl<B: Copy> Fabric<B> {
         fabric
     }
 
-    /// Queues and links that have only each other, and that nobody watches, become lanes.
-    fn make_lanes(&mut self, links: &[LinkConfig], queues: &[QueueConfig]) {
-        let unused = |config| Lane::new(config, Kind::default(), false);
-        self.lanes = links.iter().map(unused).collect();
+    /// Queues and links that have only each other, and that nobody watches, become analytic links.
+    fn make_analytic_links(&mut self, links: &[LinkConfig], queues: &[QueueConfig]) {
+        let unused = |config| AnalyticLink::new(config, Kind::default(), false);
+        self.analytic = links.iter().map(unused).collect();
         for (index, config) in queues.iter().enumerate() {
             let [link] = config.served_by[..] else { continue };
             let state = &self.links[link as usize];
             if !config.watched
                 && state.queue == index as u32
-                && state.chance == CERTAIN
+                && state.impairment == UNIMPAIRED
                 && let Some(kind) = Kind::find(&config.kind, config.limits)
             {
-                self.lanes[link as usize] = Lane::new(&links[link as usize], kind, true);
-                self.lane_of_queue[index] = Some(link);
+                self.analytic[link as usize] = AnalyticLink::new(&links[link as usize], kind, true);
+                self.analytic_of_queue[index] = Some(link);
             }
         }
     }
 
-    /// To be called when all paths have been added and no packet is under way: finds lanes that only
-    /// one other lane feeds, so that packets need no event in between. No packet may have more than
+    /// To be called when all paths have been added and no packet is under way: finds analytic links that only
+    /// one other analytic link feeds, so that packets need no event in between. No packet may have more than
     /// `largest_packet` bytes (IP length) then.
-    pub fn join_lanes(&mut self, largest_packet: u32) {
+    pub fn join_analytic_links(&mut self, largest_packet: u32) {
         #[derive(Clone, Copy, PartialEq)]
         enum Feeder {
             Nobody,
-            Lane(u32),
+            Analytic(u32),
             Others,
         }
-        let mut feeders = vec![Feeder::Nobody; self.lanes.len()];
+        let mut feeders = vec![Feeder::Nobody; self.analytic.len()];
         let mut before = Feeder::Others;
         for code in &self.steps {
-            let Decoded::Lane(link) = code.decode() else {
+            let Decoded::Analytic(link) = code.decode() else {
                 before = Feeder::Others;
                 continue;
             };
             let feeder = &mut feeders[link as usize];
             *feeder = if *feeder == Feeder::Nobody || *feeder == before { before } else { Feeder::Others };
-            before = Feeder::Lane(link);
+            before = Feeder::Analytic(link);
         }
-        for lane in &mut self.lanes {
-            lane.expect_at_most(largest_packet);
+        for analytic in &mut self.analytic {
+            analytic.expect_at_most(largest_packet);
         }
-        // A lane passes packets on if each of them goes to a lane that it alone feeds.
-        let mut passes: Vec<bool> = self.lanes.iter().map(|lane| lane.exists).collect();
+        // An analytic link passes packets on if each of them goes to an analytic link that it alone feeds.
+        let mut passes: Vec<bool> = self.analytic.iter().map(|analytic| analytic.exists).collect();
         for pair in self.steps.windows(2) {
-            let Decoded::Lane(link) = pair[0].decode() else { continue };
+            let Decoded::Analytic(link) = pair[0].decode() else { continue };
             passes[link as usize] &= match pair[1].decode() {
-                Decoded::Lane(next) => {
-                    let lane = &self.lanes[link as usize];
-                    feeders[next as usize] == Feeder::Lane(link)
-                        && self.lanes[next as usize].keeps_up_with(lane, largest_packet)
+                Decoded::Analytic(next) => {
+                    let analytic = &self.analytic[link as usize];
+                    feeders[next as usize] == Feeder::Analytic(link)
+                        && self.analytic[next as usize].keeps_up_with(analytic, largest_packet)
                 }
                 _ => false,
             };
         }
-        for link in self.steps.iter().filter_map(|code| code.lane()) {
+        for link in self.steps.iter().filter_map(|code| code.analytic_link()) {
             if passes[link as usize] {
-                self.lanes[link as usize].make_pass();
+                self.analytic[link as usize].make_pass();
             }
         }
     }
@@ -221,7 +221,7 @@ impl<B: Copy> Fabric<B> {
     /// # Panics
     /// If the path is empty.
     pub fn add_path(&mut self, steps: &[Step]) -> u32 {
-        path::append(&mut self.steps, steps, &self.lane_of_queue)
+        path::append(&mut self.steps, steps, &self.analytic_of_queue)
     }
 
     /// Makes a packet and puts it on its path.
@@ -230,8 +230,8 @@ impl<B: Copy> Fabric<B> {
         let NewPacket { endpoint, cursor, bytes, announce } = packet;
         let id = self.slab.insert(endpoint, cursor, bytes, announce, body);
         ctx.monitor.created(ctx.now, id, endpoint, body);
-        if let Some(link) = self.steps[cursor as usize].lane() {
-            return self.enter_lane(ctx, link, id, cursor, bytes);
+        if let Some(link) = self.steps[cursor as usize].analytic_link() {
+            return self.enter_analytic_link(ctx, link, id, cursor, bytes);
         }
         let delivered = self.forward_in_general(&mut ctx.again(), id);
         debug_assert!(delivered.is_none(), "a path without a queue was added");
@@ -269,13 +269,13 @@ impl<B: Copy> Fabric<B> {
         ctx: &mut Context<'_, S, M>,
         link: u32,
     ) -> Option<PacketId> {
-        let (Transit { id, cursor, bytes, .. }, next) = self.lanes[link as usize].arrival();
+        let (Transit { id, cursor, bytes, .. }, next) = self.analytic[link as usize].arrival();
         if let Some(at) = next {
             ctx.schedule.at(at, Wake::Arrival { link, packet: PacketId::NEXT });
         }
         let code = self.steps[cursor as usize];
-        if let Some(next) = code.lane() {
-            self.enter_lane(ctx, next, id, cursor, bytes);
+        if let Some(next) = code.analytic_link() {
+            self.enter_analytic_link(ctx, next, id, cursor, bytes);
             return None;
         }
         if code == Code::DELIVER {
@@ -294,9 +294,9 @@ impl<B: Copy> Fabric<B> {
         self.forward(ctx, id).then_some(id)
     }
 
-    /// The packet, whose step at `cursor` is the lane, enters it or is lost.
+    /// The packet, whose step at `cursor` is the analytic link, enters it or is lost.
     #[inline(always)]
-    fn enter_lane<S: Schedule, M: Monitor<B>>(
+    fn enter_analytic_link<S: Schedule, M: Monitor<B>>(
         &mut self,
         ctx: &mut Context<'_, S, M>,
         mut link: u32,
@@ -308,27 +308,27 @@ impl<B: Copy> Fabric<B> {
         let mut at = ctx.now;
         loop {
             cursor += 1;
-            let lane = &mut self.lanes[link as usize];
-            let Ok(arrival) = lane.accept(ctx.now, at, id, cursor, bytes) else {
+            let analytic = &mut self.analytic[link as usize];
+            let Ok(arrival) = analytic.accept(ctx.now, at, id, cursor, bytes) else {
                 return self.lose(&mut ctx.again(), id, DropReason::QueueFull, self.links[link as usize].queue);
             };
-            if !lane.passes() {
-                if lane.ring.len() == 1 {
+            if !analytic.passes() {
+                if analytic.ring.len() == 1 {
                     ctx.schedule.at(arrival, Wake::Arrival { link, packet: PacketId::NEXT });
                 }
                 return;
             }
             at = arrival;
-            match self.steps[cursor as usize].lane() {
+            match self.steps[cursor as usize].analytic_link() {
                 Some(next) => link = next,
-                None => unreachable!("a lane that passes does not always lead to a lane"),
+                None => unreachable!("an analytic link that passes packets on leads to another kind of step"),
             }
         }
     }
 
     /// The link has sent its packet and pulls the next one.
     #[inline]
-    pub fn link_free<S: Schedule, M: Monitor<B>>(&mut self, ctx: &mut Context<'_, S, M>, link: u32) {
+    pub fn transmission_complete<S: Schedule, M: Monitor<B>>(&mut self, ctx: &mut Context<'_, S, M>, link: u32) {
         let state = &mut self.links[link as usize];
         state.awaited = false;
         let index = state.queue;
@@ -380,9 +380,9 @@ impl<B: Copy> Fabric<B> {
         loop {
             let packet = self.slab.get_mut(id);
             match self.steps[packet.cursor as usize].decode() {
-                Decoded::Lane(link) => {
+                Decoded::Analytic(link) => {
                     let (cursor, bytes) = (packet.cursor, packet.bytes);
-                    self.enter_lane(ctx, link, id, cursor, bytes);
+                    self.enter_analytic_link(ctx, link, id, cursor, bytes);
                     return false;
                 }
                 Decoded::Queue(queue) => {
@@ -459,7 +459,7 @@ impl<B: Copy> Fabric<B> {
         let state = &mut self.links[link as usize];
         if !state.awaited {
             state.awaited = true;
-            ctx.schedule.at(state.busy_until, Wake::LinkFree { link });
+            ctx.schedule.at(state.busy_until, Wake::TransmissionComplete { link });
         }
     }
 
@@ -473,18 +473,18 @@ impl<B: Copy> Fabric<B> {
         link.packets += 1;
         link.bytes += u64::from(wire_bytes);
         let mut arrival = link.busy_until + link.delay;
-        let chance = link.chance;
+        let impairment = link.impairment;
         if packet.announce {
             packet.announce = false;
             self.departures.push_back(Departure { endpoint: packet.endpoint, bytes: packet.bytes });
         }
         ctx.monitor.link_sent(ctx.now, index, packet, wire_bytes);
-        if chance != CERTAIN {
-            let chance = &mut self.chances[chance as usize];
-            if chance.loses() {
+        if impairment != UNIMPAIRED {
+            let impairment = &mut self.impairments[impairment as usize];
+            if impairment.loses() {
                 return self.lose(ctx, id, DropReason::RandomLoss, index);
             }
-            arrival = chance.late(arrival);
+            arrival = impairment.late(arrival);
         }
         ctx.schedule.at(arrival, Wake::Arrival { link: index, packet: id });
     }

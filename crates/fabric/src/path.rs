@@ -47,7 +47,7 @@ pub(crate) enum Decoded {
     Queue(u32),
     Branch(u32),
     /// A queue with its link; the index is the link's.
-    Lane(u32),
+    Analytic(u32),
     Deliver,
 }
 
@@ -57,10 +57,10 @@ const INDEX: u32 = (1 << KIND_SHIFT) - 1;
 impl Code {
     pub(crate) const DELIVER: Self = Self(3 << KIND_SHIFT);
 
-    /// `lanes` holds the link of every queue that is a lane.
-    fn new(step: Step, lanes: &[Option<u32>]) -> Self {
+    /// `analytic` holds the link of every queue that is served analytically.
+    fn new(step: Step, analytic: &[Option<u32>]) -> Self {
         let (kind, index) = match step {
-            Step::Queue(index) => match lanes[index as usize] {
+            Step::Queue(index) => match analytic[index as usize] {
                 Some(link) => (0, link),
                 None => (1, index),
             },
@@ -70,16 +70,16 @@ impl Code {
         Self(kind << KIND_SHIFT | index)
     }
 
-    /// The link, if the step is a lane.
+    /// The link, if the step is an analytic link.
     #[inline(always)]
-    pub(crate) fn lane(self) -> Option<u32> {
+    pub(crate) fn analytic_link(self) -> Option<u32> {
         if self.0 >> KIND_SHIFT == 0 { Some(self.0) } else { None }
     }
 
     #[inline(always)]
     pub(crate) fn decode(self) -> Decoded {
         match self.0 >> KIND_SHIFT {
-            0 => Decoded::Lane(self.0),
+            0 => Decoded::Analytic(self.0),
             1 => Decoded::Queue(self.0 & INDEX),
             2 => Decoded::Branch(self.0 & INDEX),
             _ => Decoded::Deliver,
@@ -88,10 +88,10 @@ impl Code {
 }
 
 /// Appends a list of steps to the arena and returns where it starts.
-pub(crate) fn append(arena: &mut Vec<Code>, steps: &[Step], lanes: &[Option<u32>]) -> u32 {
+pub(crate) fn append(arena: &mut Vec<Code>, steps: &[Step], analytic: &[Option<u32>]) -> u32 {
     assert!(!steps.is_empty(), "a path has no steps");
     let start = u32::try_from(arena.len()).expect("more than 2^32 path steps");
-    arena.extend(steps.iter().map(|&step| Code::new(step, lanes)));
+    arena.extend(steps.iter().map(|&step| Code::new(step, analytic)));
     if !matches!(steps.last(), Some(Step::Branch(_))) {
         arena.push(Code::DELIVER);
     }

@@ -266,13 +266,13 @@ fn an_unwatched_queue_costs_one_event_a_packet() {
     assert_eq!(rig.wakes, 3);
 }
 
-/// Lanes in a row, each fed by the one before only, need one event in all.
+/// Analytic links in a row, each fed by the one before only, need one event in all.
 #[test]
 fn lanes_in_a_row_cost_one_event() {
     let config = |index| QueueConfig { watched: false, ..queue(Limits::default(), &[index]) };
     let mut rig = Rig::new(&[link(10, 5), link(10, 3), link(40, 1)], &[config(0), config(1), config(2)], &[]);
     rig.path(&[Step::Queue(0), Step::Queue(1), Step::Queue(2)]);
-    rig.fabric.join_lanes(1_250);
+    rig.fabric.join_analytic_links(1_250);
     for _ in 0..3 {
         rig.send(us(0), 0, 1250);
     }
@@ -310,7 +310,7 @@ proptest! {
             rig.path(&[Step::Queue(1), Step::Queue(2), Step::Queue(4)]);
             rig.path(&[Step::Queue(1), Step::Queue(2), Step::Queue(3)]);
             if join {
-                rig.fabric.join_lanes(9_000);
+                rig.fabric.join_analytic_links(9_000);
             }
             let mut now = us(0);
             for &(gap, path, bytes) in &packets {

@@ -7,7 +7,7 @@ use std::mem::size_of;
 
 use daybreak_engine::{Plan, wiring};
 use daybreak_fabric::control::Timeline;
-use daybreak_fabric::{Chance, Context, DropReason, Fabric, LinkTotals, Monitor, NewPacket, Packet, PacketId};
+use daybreak_fabric::{Context, DropReason, Fabric, Impairment, LinkTotals, Monitor, NewPacket, Packet, PacketId};
 use daybreak_trace::{CircuitRow, DropRow, Probe};
 use daybreak_units::{ByteTime, Duration, Instant, Rate};
 
@@ -50,8 +50,8 @@ struct Nic {
     byte_time: ByteTime,
     /// When its last packet has been sent.
     busy_until: Instant,
-    /// What is random about it.
-    chance: Option<Chance>,
+    /// Its random loss and jitter.
+    impairment: Option<Impairment>,
     count: LinkTotals,
 }
 
@@ -145,7 +145,7 @@ impl<P: Probe> Switch<P> {
         let ways = (0..plan.flows.len()).map(|flow| [true, false].map(|data| way(flow, data, &mut fabric)));
         let ways = ways.collect();
         let largest_packet = layout.nics.iter().map(|nic| nic.mtu).max();
-        fabric.join_lanes(largest_packet.unwrap_or(0));
+        fabric.join_analytic_links(largest_packet.unwrap_or(0));
         let mut events = Events::new(delivers(plan), lookahead::least(plan, layout));
         let timelines: Vec<_> = plan.timelines.iter().map(wiring::timeline).collect();
         for (index, timeline) in (0..).zip(&timelines) {
@@ -200,14 +200,14 @@ impl<P: Probe> Switch<P> {
         if let Some(capture) = &mut self.watch.capture {
             capture.packet(began, nic.link, &skb);
         }
-        if nic.chance.as_mut().is_some_and(Chance::loses) {
+        if nic.impairment.as_mut().is_some_and(Impairment::loses) {
             nic.count.lost += 1;
             let (reason, place) = ((DropReason::RandomLoss, nic.link), place.seq);
             self.watch.drop_row(began, reason, (flow, data), place, headers.ip_bytes);
             return Ok(false);
         }
         let on_time = nic.busy_until + nic.delay;
-        let at = nic.chance.as_mut().map_or(on_time, |chance| chance.late(on_time));
+        let at = nic.impairment.as_mut().map_or(on_time, |impairment| impairment.late(on_time));
         let endpoint = flow << 1 | u32::from(data);
         let frame = self.waiting.put(Entry { endpoint, bytes: headers.ip_bytes, frame: Frame { place, skb } });
         self.events.push(at, Event::Entry { link: nic.link, frame });
@@ -269,7 +269,7 @@ impl<P: Probe> Switch<P> {
                 let next = timeline.next_at();
                 self.events.push(next, Event::Timeline { timeline: index });
             }
-            Event::LinkFree { link } => fabric.link_free(&mut ctx, link),
+            Event::TransmissionComplete { link } => fabric.transmission_complete(&mut ctx, link),
             Event::Arrival { link, packet } => {
                 if let Some(id) = fabric.arrive(&mut ctx, link, PacketId(packet)) {
                     let packet = fabric.packet(id);
@@ -327,7 +327,7 @@ impl Nic {
             framing_bytes: link.framing_bytes,
             byte_time: ByteTime::new(Rate::from_bps(link.rate_bps)),
             busy_until: Instant::ZERO,
-            chance: Chance::new(&wiring::link(link), plan.seed),
+            impairment: Impairment::new(&wiring::link(link), plan.seed),
             count: LinkTotals::default(),
         }
     }

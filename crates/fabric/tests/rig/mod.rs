@@ -7,7 +7,7 @@ use daybreak_fabric::control::Action;
 use daybreak_fabric::queue::Limits;
 use daybreak_fabric::{
     BranchConfig, Context, Fabric, LinkConfig, Monitor, NewPacket, Packet, PacketId, QueueConfig, Schedule, Step, Wake,
-    turn,
+    tie_break,
 };
 use daybreak_units::{Duration, Instant, Rate};
 
@@ -22,8 +22,8 @@ struct Heap(BinaryHeap<Reverse<(Instant, u64, u32, u32)>>);
 impl Schedule for Heap {
     fn at(&mut self, at: Instant, wake: Wake) {
         self.0.push(Reverse(match wake {
-            Wake::LinkFree { link } => (at, 0, link, 0),
-            Wake::Arrival { link, packet } => (at, 1 + u64::from(turn(at, link)), link, packet.0),
+            Wake::TransmissionComplete { link } => (at, 0, link, 0),
+            Wake::Arrival { link, packet } => (at, 1 + u64::from(tie_break(at, link)), link, packet.0),
         }));
     }
 }
@@ -113,7 +113,7 @@ impl Rig {
             self.now = at;
             let id = PacketId(packet);
             match rank {
-                0 => self.with(|fabric, ctx| fabric.link_free(ctx, link)),
+                0 => self.with(|fabric, ctx| fabric.transmission_complete(ctx, link)),
                 _ => {
                     if let Some(id) = self.with(|fabric, ctx| fabric.arrive(ctx, link, id)) {
                         self.delivered.push((at, self.fabric.packet(id).body));

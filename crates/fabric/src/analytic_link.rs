@@ -1,9 +1,9 @@
-//! A lane: one FIFO queue and the one link that serves it, for good.
+//! An analytic link: one FIFO queue and the one link that serves it, for good.
 //!
 //! When a packet arrives there, the time at which it will be sent is already settled: it is when the
 //! packet before it has been sent (Lindley's recursion). So nobody has to be woken when the link
 //! becomes free: a hop costs one event however long the queue is. What a hop needs of a packet is
-//! kept in the lane's ring, so that the packet itself is not touched between its first hop and its
+//! kept in its ring, so that the packet itself is not touched between its first hop and its
 //! last. The outcome is the same as with a queue and a link of their own.
 
 use daybreak_units::{ByteTime, Duration, Instant};
@@ -18,19 +18,19 @@ use crate::ring::Ring;
 pub(crate) struct Transit {
     /// When the link will have sent it; the next one begins then, if it is there by then.
     sent: Instant,
-    /// IP bytes that the lane has accepted, up to and with this packet.
+    /// IP bytes that it has accepted, up to and with this packet.
     through: u64,
     pub id: PacketId,
-    /// Its next step behind this lane.
+    /// Its next step behind this link.
     pub cursor: u32,
     /// IP length.
     pub bytes: u32,
 }
 
-/// The state of a lane.
+/// The state of an analytic link.
 #[derive(Debug)]
 #[repr(C, align(64))]
-pub(crate) struct Lane {
+pub(crate) struct AnalyticLink {
     /// When the last packet that was accepted will have been sent.
     busy_until: Instant,
     byte_time: ByteTime,
@@ -38,12 +38,12 @@ pub(crate) struct Lane {
     /// In the order of arrival. Where packets are passed on, some of them may have arrived already.
     pub ring: Ring<Transit>,
     framing_bytes: u32,
-    /// See [`Lane::passes`].
+    /// See [`AnalyticLink::passes`].
     passes: bool,
-    /// False for a link that is no lane.
+    /// False for a link that is not analytic.
     pub exists: bool,
     /// Packets that are sure to fit, whoever still waits: nobody has to count. Negative only while
-    /// [`Lane::accept`] counts.
+    /// [`AnalyticLink::accept`] counts.
     room: i32,
     /// No packet has more bytes than this (IP length).
     largest_packet: u32,
@@ -54,16 +54,16 @@ pub(crate) struct Lane {
     sent_below: u64,
 }
 
-/// What a lane has done up to some time.
+/// What an analytic link has done up to some time.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct LaneTotals {
+pub(crate) struct AnalyticTotals {
     /// Packets that began to be sent.
     pub packets: u64,
     /// Their bytes on the wire.
     pub bytes: u64,
     /// Packets that arrived at the other end.
     pub arrived: u64,
-    /// Packets that wait, or are in the lane before and will come.
+    /// Packets that wait, or are on the link before and will come.
     pub waiting: u64,
     /// Packets that are here and were already handed on.
     pub handed_on: u64,
@@ -75,7 +75,7 @@ pub(crate) struct LaneTotals {
 #[derive(Debug)]
 pub(crate) struct Refused;
 
-impl Lane {
+impl AnalyticLink {
     pub(crate) fn new(config: &LinkConfig, kind: Kind, exists: bool) -> Self {
         Self {
             busy_until: Instant::ZERO,
@@ -95,7 +95,7 @@ impl Lane {
 
     /// Takes a packet in that comes `at` some time from `now` on, or refuses it. Returns when it will
     /// arrive at the other end. If it is the only one here, the caller has to see to that; where packets
-    /// are passed on, see [`Lane::passes`], nobody needs to.
+    /// are passed on, see [`AnalyticLink::passes`], nobody needs to.
     #[inline(always)]
     pub(crate) fn accept(
         &mut self,
@@ -126,7 +126,7 @@ impl Lane {
         (first, self.ring.front().map(|next| self.arrival_of(next)))
     }
 
-    /// Whether each packet goes on to a lane that is fed by this one only: whatever comes later comes
+    /// Whether each packet goes on to an analytic link that this one alone feeds: whatever comes later comes
     /// later there too, so it can go on at once.
     #[inline(always)]
     pub(crate) fn passes(&self) -> bool {
@@ -138,24 +138,24 @@ impl Lane {
         self.largest_packet = bytes;
     }
 
-    /// From now on [`Lane::passes`].
+    /// From now on [`AnalyticLink::passes`].
     pub(crate) fn make_pass(&mut self) {
         self.passes = true;
     }
 
-    /// Whether this lane, fed by `feeder` only, has room for whatever comes. It is at least as fast,
+    /// Whether this link, fed by `feeder` only, has room for whatever comes. It is at least as fast,
     /// so what waits here is no more than what arrived while one packet was sent.
     pub(crate) fn keeps_up_with(&self, feeder: &Self, largest_packet: u32) -> bool {
         let small = 40;
         let occupancy = Occupancy { packets: largest_packet / small + 1, bytes: 2 * u64::from(largest_packet) };
         let sizes = [small, largest_packet];
-        let time = |lane: &Self, bytes: u32| lane.byte_time.of(bytes + lane.framing_bytes);
+        let time = |analytic: &Self, bytes: u32| analytic.byte_time.of(bytes + analytic.framing_bytes);
         sizes.iter().all(|&bytes| time(self, bytes) <= time(feeder, bytes))
             && self.kind.room(occupancy, largest_packet) > 0
     }
 
     /// What it has done by `now`, which is not before any call.
-    pub(crate) fn totals(&self, now: Instant) -> LaneTotals {
+    pub(crate) fn totals(&self, now: Instant) -> AnalyticTotals {
         let (mut here, mut waiting, mut waiting_bytes) = (0, 0, 0);
         for transit in self.ring.iter().filter(|transit| !self.passes || self.arrival_of(transit) > now) {
             here += 1;
@@ -167,7 +167,7 @@ impl Lane {
         }
         let packets = self.ring.tail();
         let bytes = self.accepted_bytes + packets * u64::from(self.framing_bytes);
-        LaneTotals {
+        AnalyticTotals {
             packets: packets - waiting,
             bytes: bytes - waiting_bytes,
             arrived: packets - here,
