@@ -173,7 +173,7 @@ struct Sender {
 impl Sender {
     fn new(plan: &Plan, flow: &Flow, seed: u64, nic: Nic) -> Self {
         let config = wiring::stack(&plan.stacks[flow.src_stack as usize]);
-        let rule = (congestion::find(&flow.variant).expect("the plan was validated").new)(seed);
+        let rule = congestion::find(&flow.variant).expect("the plan was validated").rule(seed);
         let connection = Connection::client(config.clone(), rule);
         Self { connection, config, nic, highest: 0, sent: Vec::new() }
     }

@@ -293,7 +293,7 @@ impl<P: Probe + Tables + Send> Core<P> {
         let mut add = |side: &str, path: &[crate::plan::Step], stack: u32, client: bool| {
             let config = wiring::stack(&plan.stacks[stack as usize]);
             let seed = Stream::new(plan.seed, &format!("flow/{}/{side}/rule", flow.name)).next_u64();
-            let rule = (entry.new)(seed);
+            let rule = entry.rule(seed);
             self.endpoints.push(Endpoint {
                 alarm: Alarm::IDLE,
                 path: self.fabric.add_path(path),
