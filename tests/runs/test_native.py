@@ -27,6 +27,7 @@ def test_the_stub_has_the_words_and_arguments_of_the_module():
             arguments = [argument.arg for argument in node.args.args]
             assert list(inspect.signature(function).parameters) == arguments, node.name
         if isinstance(node, ast.ClassDef):
+            assert inspect.cleandoc(getattr(_native, node.name).__doc__) == ast.get_docstring(node), node.name
             members = {item.name for item in node.body if isinstance(item, ast.FunctionDef)}
             assert {name for name in vars(getattr(_native, node.name)) if not name.startswith("__")} <= members
 

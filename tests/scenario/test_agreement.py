@@ -15,7 +15,7 @@ from daybreak.scenario.lowering import lower
 times = st.integers(1, 10**7).map(lambda ns: f"{ns} ns")
 rates = st.integers(1, 10**7).map(lambda mbps: f"{mbps} Mbit/s")
 queues = st.one_of(st.integers(1, 10**6).map(lambda n: f"{n} packets"), st.integers(1, 10**9).map(lambda n: f"{n} B"))
-variants = st.sampled_from([name for name, _ in _native.variants()])
+variants = st.sampled_from([entry.name for entry in _native.variants()])
 
 
 @st.composite

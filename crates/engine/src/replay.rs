@@ -10,13 +10,13 @@
 use std::collections::VecDeque;
 
 use daybreak_tcp::connection::Connection;
-use daybreak_tcp::{Flags, Segment, congestion};
+use daybreak_tcp::{Flags, Segment};
 use daybreak_units::{ByteTime, Duration, Instant, Rate};
 
 use crate::error::EngineError;
-use crate::plan::{Flow, Plan, Step};
 use crate::wire::IP_HEADER;
-use crate::{validate, wiring};
+use crate::wiring::{self, Rule};
+use daybreak_plan::{Action, Application, Flow, Plan, PlanError, Step};
 
 /// Rules that draw random numbers are tried with so many seeds, since what the other sender has drawn is
 /// not known: two draws of seven are met for certain, three in most cases.
@@ -92,7 +92,7 @@ impl Replayed {
 /// When the plan is not sound or has no such flow, when one of its two links is not what the module
 /// asks for, or when the dialogue does not start with a SYN. The error names the field.
 pub fn replay(plan: &Plan, flow: usize, dialogue: &Dialogue) -> Result<Replayed, EngineError> {
-    validate::validate(plan)?;
+    plan.validate()?;
     let Some(entry) = plan.flows.get(flow) else {
         return Err(refused("flow", flow, format!("the plan has only {} flows", plan.flows.len())));
     };
@@ -106,7 +106,7 @@ pub fn replay(plan: &Plan, flow: usize, dialogue: &Dialogue) -> Result<Replayed,
     // The sender with a seed hears it all, or as long as it sends what the other has sent, when it did.
     let with_seed = |seed: u64, to_the_end: bool| {
         let mut sender = Sender::new(plan, entry, seed, nic.clone());
-        sender.open(opening.at, entry.bytes);
+        sender.open(opening.at, entry.application);
         // The other's timestamps start anywhere: both clocks show the same when the SYN is sent.
         let offset = opening.segment.ts_val.wrapping_sub(sender.timestamp(opening.at));
         let mut together = 0;
@@ -173,7 +173,7 @@ struct Sender {
 impl Sender {
     fn new(plan: &Plan, flow: &Flow, seed: u64, nic: Nic) -> Self {
         let config = wiring::stack(&plan.stacks[flow.src_stack as usize]);
-        let rule = congestion::find(&flow.variant).expect("the plan was validated").rule(seed);
+        let rule = Rule::new(&plan.rules[flow.rule as usize]).make(seed);
         let connection = Connection::client(config.clone(), rule);
         Self { connection, config, nic, highest: 0, sent: Vec::new() }
     }
@@ -182,13 +182,14 @@ impl Sender {
         self.config.timestamp(at)
     }
 
-    fn open(&mut self, at: Instant, bytes: u64) {
+    fn open(&mut self, at: Instant, application: Application) {
         self.connection.open(at);
-        if bytes == 0 {
-            self.connection.write(at, u64::MAX);
-        } else {
-            self.connection.write(at, bytes);
-            self.connection.close(at);
+        match application {
+            Application::Bulk { bytes: None } => self.connection.write(at, u64::MAX),
+            Application::Bulk { bytes: Some(bytes) } => {
+                self.connection.write(at, bytes);
+                self.connection.close(at);
+            }
         }
         self.transmit(at);
     }
@@ -246,7 +247,7 @@ impl Nic {
             let problem = format!("flows[{other}] starts there as well, and a replay needs the NIC for itself");
             return Err(refused(&format!("flows[{index}].src"), flow.src, problem));
         }
-        let link = only_link(plan, &format!("flows[{index}].data_path[0]"), flow.data_path.first())?;
+        let link = only_link(plan, &format!("flows[{index}].data_path"), plan.paths[flow.data_path as usize].first())?;
         let link = &plan.links[link];
         Ok(Self {
             byte_time: ByteTime::new(Rate::from_bps(link.rate_bps)),
@@ -286,7 +287,7 @@ struct LastLink {
 
 impl LastLink {
     fn of(plan: &Plan, index: usize, flow: &Flow) -> Result<Self, EngineError> {
-        let number = only_link(plan, &format!("flows[{index}].ack_path"), flow.ack_path.last())?;
+        let number = only_link(plan, &format!("flows[{index}].ack_path"), plan.paths[flow.ack_path as usize].last())?;
         let link = &plan.links[number];
         let arrival = "the time of arrival of what is captured there must be known, so it must be 0";
         if link.jitter_ps != 0 {
@@ -312,12 +313,19 @@ fn only_link(plan: &Plan, field: &str, step: Option<&Step>) -> Result<usize, Eng
     let problem = "a replay needs one queue there that one link serves";
     match step {
         Some(&Step::Queue(queue)) => match plan.queues[queue as usize].served_by[..] {
+            [link] if changes_rate(plan, link) => {
+                Err(refused(field, format!("queue {queue}"), "a replay needs a link of one rate there".into()))
+            }
             [link] => Ok(link as usize),
             _ => Err(refused(field, format!("queue {queue}"), problem.into())),
         },
-        Some(&Step::Branch(branch)) => Err(refused(field, format!("branch {branch}"), problem.into())),
+        Some(other) => Err(refused(field, format!("{other:?}"), problem.into())),
         None => Err(refused(field, "empty", problem.into())),
     }
+}
+
+fn changes_rate(plan: &Plan, index: u32) -> bool {
+    plan.actions().any(|action| matches!(*action, Action::SetRate { link, .. } if link == index))
 }
 
 fn with_payload(sent: &[Captured]) -> Vec<Sent> {
@@ -363,7 +371,7 @@ fn compared(ours: Vec<Sent>, theirs: &[Sent]) -> Replayed {
 }
 
 fn refused(field: &str, value: impl ToString, problem: String) -> EngineError {
-    EngineError::Plan { field: field.to_owned(), value: value.to_string(), problem }
+    EngineError::Plan(PlanError { field: field.to_owned(), value: value.to_string(), problem })
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::process::Command;
 use std::sync::{Arc, Mutex};
 
 use daybreak_engine::Simulation;
-use daybreak_engine::plan::{Downtime, Plan};
+use daybreak_plan::{Application, Downtime, Plan};
 use plans::{column, day_and_night};
 
 #[derive(Clone, Default)]
@@ -70,7 +70,7 @@ fn fields(capture: &[u8], names: &[&str]) -> Option<Vec<Vec<String>>> {
 fn tshark_reads_whole_packets() {
     let mut plan = day_and_night(Downtime::Drop);
     plan.stacks[0].mtu = 1_500;
-    plan.flows[0].bytes = 1_000_001;
+    plan.flows[0].application = Application::Bulk { bytes: Some(1_000_001) };
     let (segments, bytes) = capture(plan, 65_535);
     let Some(packets) = fields(
         &bytes,

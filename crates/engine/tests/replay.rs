@@ -3,8 +3,9 @@
 //! `tests/replay` has the plan of a run and what one of its senders said and heard, as
 //! `python -m daybreak.agreement.segment_log` has written them.
 
+use daybreak_engine::EngineError;
 use daybreak_engine::replay::{Captured, Dialogue, Replayed, Sent, replay};
-use daybreak_engine::{EngineError, Plan};
+use daybreak_plan::{Plan, Step};
 use daybreak_tcp::{Flags, SackBlock, Segment, SynOptions};
 use daybreak_units::{Duration, Instant};
 
@@ -154,7 +155,7 @@ fn what_cannot_be_replayed_is_refused() {
         let (mut plan, mut dialogue) = (plan(), dialogue());
         change(&mut plan, &mut dialogue);
         match replay(&plan, FLOW, &dialogue) {
-            Err(error @ EngineError::Plan { .. }) => error.to_string(),
+            Err(error @ EngineError::Plan(_)) => error.to_string(),
             other => panic!("{other:?}"),
         }
     };
@@ -172,8 +173,8 @@ fn what_cannot_be_replayed_is_refused() {
 fn a_segment_is_heard_when_its_last_bit_has_arrived() {
     let (mut plan, dialogue) = (plan(), dialogue());
     let found = replay(&plan, FLOW, &dialogue).unwrap();
-    let last = plan.flows[FLOW].ack_path.last().copied();
-    let Some(daybreak_engine::plan::Step::Queue(queue)) = last else { panic!("{last:?}") };
+    let last = plan.paths[plan.flows[FLOW].ack_path as usize].last().copied();
+    let Some(Step::Queue(queue)) = last else { panic!("{last:?}") };
     let link = plan.queues[queue as usize].served_by[0] as usize;
     let answer = dialogue.heard[0].at + Duration::from_ps(plan.links[link].delay_ps);
     assert!(found.sent[0].at > answer && found.sent[0].at < answer + Duration::from_us(1));

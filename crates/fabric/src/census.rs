@@ -22,8 +22,21 @@ pub struct LinkTotals {
     pub waiting: u64,
     /// Packets on this link or in its queue that another link's `waiting` or total counts already.
     pub handed_on: u64,
-    /// [`Wake::Arrival`]s under way.
+    /// [`crate::Wake::Arrival`]s under way.
     pub wakes: u64,
+}
+
+/// What has happened to the packets of one queue so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct QueueTotals {
+    /// Packets that its discipline marked.
+    pub marked: u64,
+    /// Packets that were lost here.
+    pub dropped: u64,
+    /// Packets that found it full and went on elsewhere.
+    pub overflowed: u64,
+    /// Packets that came back to it.
+    pub returned: u64,
 }
 
 /// Where the packets are that are neither delivered nor lost.
@@ -33,7 +46,7 @@ pub struct Census {
     pub alive: u64,
     /// In queues.
     pub queued: u64,
-    /// Held by dark branches.
+    /// Held by dark route switches.
     pub held: u64,
     /// On links, in service or in the pipe.
     pub on_links: u64,
@@ -60,6 +73,12 @@ impl<B: Copy> Fabric<B> {
         })
     }
 
+    /// What has happened at every queue. Where departures are computed in advance, a packet counts when it is known to
+    /// come.
+    pub fn queue_totals(&self) -> impl Iterator<Item = QueueTotals> {
+        self.totals.iter().copied()
+    }
+
     /// Packets lost so far on the way to `endpoint`.
     pub fn lost(&self, endpoint: u32) -> u64 {
         self.lost.get(endpoint as usize).copied().unwrap_or(0)
@@ -75,7 +94,7 @@ impl<B: Copy> Fabric<B> {
         let mut census = Census {
             alive: self.slab.len() as u64,
             queued: self.queues.iter().map(|queue| u64::from(queue.occupancy().packets)).sum(),
-            held: self.branches.iter().map(|branch| branch.held.len() as u64).sum(),
+            held: self.route_switches.iter().map(|switch| switch.held.len() as u64).sum(),
             on_links: 0,
         };
         let (mut queued, mut handed_on) = (0, 0);

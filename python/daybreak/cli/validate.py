@@ -27,7 +27,7 @@ def validate(
     model = load(scenario)
     plan = lower(model, seed=1)
     _native.check_plan(plan.json)
-    counts = {kind: len(plan.document[kind]) for kind in ("nodes", "links", "flows", "timelines")}
+    counts = {kind: len(getattr(plan.content, kind)) for kind in ("nodes", "links", "flows", "timelines")}
     if as_json:
         print_json({"scenario": model.name, "valid": True, "plan_hash": plan.hash} | counts)
     else:

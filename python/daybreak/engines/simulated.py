@@ -16,7 +16,7 @@ from .single import Progress, Report
 def execute(plan: Plan, progress: Report | None = None) -> Recorded:
     """Runs a plan; other Python threads go on meanwhile."""
     report = (lambda *numbers: progress(Progress(*numbers))) if progress else None
-    if not plan.document["records"]["capture_links"]:
+    if not plan.content.records.capture_links:
         return Recorded(*_native.run(plan.json, None, report))
     directory = tempfile.TemporaryDirectory(prefix="daybreak-")
     capture = Path(directory.name) / "capture.pcapng"

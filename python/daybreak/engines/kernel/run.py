@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from daybreak.errors import PlanError
+from daybreak.plan import types
 from daybreak.runs import Recorded
 from daybreak.scenario.lowering import Plan
 
@@ -35,13 +36,13 @@ def execute(plan: Plan, progress: Report | None = None) -> Recorded:
     program = workplace.guest_program()
     kernel = image.find().program
     with workplace.open_run() as run:
-        (run.directory / "plan.json").write_text(plan.json)
+        (run.directory / "plan.json").write_bytes(plan.json)
         refuse_unsupported(program, run.directory / "plan.json")
         (run.directory / "daybreak-guest").symlink_to(program)
         watched = Watch(plan, progress)
-        boot(program, kernel, run.directory, watched, room=memory(plan.document), seed=plan.document["seed"])
+        boot(program, kernel, run.directory, watched, room=memory(plan.content), seed=plan.content.seed)
         tables, totals = read(run.directory / "tables")
-        if not plan.document["records"]["capture_links"]:
+        if not plan.content.records.capture_links:
             return Recorded(tables, totals)
         directory = tempfile.TemporaryDirectory(prefix="daybreak-")
         capture = shutil.move(run.directory / CAPTURE, Path(directory.name) / CAPTURE)
@@ -55,11 +56,10 @@ def refuse_unsupported(program: Path, plan: Path) -> None:
         raise PlanError(checked.stderr.strip() or f"{program} refused the plan without a word")
 
 
-def memory(plan: dict[str, Any]) -> str:
+def memory(plan: types.Plan) -> str:
     """Memory of the guest, as `mem=` wants it: what its buffers can hold, of which only what is used counts."""
     buffers = sum(
-        max(plan["stacks"][flow["src_stack"]]["tcp_wmem"][2], plan["stacks"][flow["dst_stack"]]["tcp_rmem"][2])
-        for flow in plan["flows"]
+        max(plan.stacks[flow.src_stack].tcp_wmem[2], plan.stacks[flow.dst_stack].tcp_rmem[2]) for flow in plan.flows
     )
     return f"{min(1024 + 2 * buffers // 2**20, 3584)}M"
 
@@ -147,10 +147,10 @@ class Watch:
             at = "before it started" if self.now_ns < 0 else f"at {self.now_ns / 1e9:.6f} s"
             raise GuestFailed(f"the guest's virtual time stood still for {PATIENCE_S:.0f} s, {at}{self._said()}")
         if self.progress and self.plan:
-            document = self.plan.document
-            limited = sum(1 for flow in document["flows"] if flow["bytes"])
+            plan = self.plan.content
+            limited = sum(1 for flow in plan.flows if flow.application.bytes is not None)
             now_ps = max(self.now_ns, 0) * 1000
-            self.progress(Progress(now_ps, document["end_ps"], self.packets, self.complete, limited))
+            self.progress(Progress(now_ps, plan.end_ps, self.packets, self.complete, limited))
 
     def failure(self, complaint: str, status: int) -> Exception:
         """Why there is no result."""

@@ -1,0 +1,78 @@
+"""Entries of registries with their parameters, in the units of a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from pydantic_core import PydanticCustomError
+
+from daybreak._native import Entry, Parameter
+from daybreak.errors import ScenarioError
+from daybreak.plan import types as plan
+
+from ..choice import Choice, ParameterValue, expected
+from ..quantities import QueueLimit, Size, Span
+from .names import look_up, unknown
+
+
+def resolve(choice: Choice, field: str) -> plan.Choice:
+    """The choice with every parameter checked against the registry. Raises ScenarioError."""
+    entry = entry_of(choice, field)
+    given = dict(choice.parameters)
+    values = {name: parameter_value(entry, name, value, f"{field}.{name}") for name, value in given.items()}
+    for parameter in entry.parameters:
+        if parameter.default is None and parameter.name not in given:
+            raise ScenarioError(f"{field}.{parameter.name} is missing: expected {expected(parameter)}", field)
+    return plan.Choice(name=entry.name, parameters=values)
+
+
+def entry_of(choice: Choice, field: str) -> Entry:
+    """The registry's entry of a choice. Raises UnknownName."""
+    entries = choice.registry()
+    return entries[look_up(choice.name, [entry.name for entry in entries], field, choice.noun)]
+
+
+def parameter_value(entry: Entry, name: str, given: ParameterValue, field: str) -> plan.Value:
+    """The value of a parameter. Raises ScenarioError when there is no such, or the value does not fit."""
+    parameter = next((one for one in entry.parameters if one.name == name), None)
+    if parameter is None:
+        raise unknown(name, _names(entry.parameters), field, f"parameter of {entry.name}")
+    value = _read(parameter, given)
+    if value is None or not _is_in_range(parameter, value):
+        shown = f'"{given}"' if isinstance(given, str) else str(given).lower() if isinstance(given, bool) else given
+        raise ScenarioError(f"{field} = {shown}: expected {expected(parameter)}", field)
+    return value
+
+
+def _names(parameters: Iterable[Parameter]) -> list[str]:
+    return [parameter.name for parameter in parameters]
+
+
+def _read(parameter: Parameter, given: ParameterValue) -> plan.Value | None:
+    is_number = isinstance(given, int | float) and not isinstance(given, bool)
+    try:
+        match parameter.kind:
+            case "switch":
+                return plan.Value(unit="switch", value=given) if isinstance(given, bool) else None
+            case "number":
+                return plan.Value(unit="number", value=float(given)) if is_number else None
+            case "count":
+                is_whole = is_number and isinstance(given, int)
+                return plan.Value(unit="count", value=given) if is_whole and not isinstance(given, str) else None
+            case "packets" | "length":
+                limit = QueueLimit.parse(given)
+                if parameter.kind == "packets" and not limit.in_packets:
+                    return None
+                return plan.Value(unit="packets" if limit.in_packets else "bytes", value=int(limit))
+            case "bytes":
+                return plan.Value(unit="bytes", value=int(Size.parse(given)))
+            case "time":
+                return plan.Value(unit="ps", value=int(Span.parse(given)))
+            case other:
+                raise ValueError(f'parameter {parameter.name} is of an unknown kind, "{other}"')
+    except PydanticCustomError:
+        return None
+
+
+def _is_in_range(parameter: Parameter, value: plan.Value) -> bool:
+    return parameter.range is None or parameter.range[0] <= value.value <= parameter.range[1]
