@@ -79,9 +79,6 @@ impl Paths {
             Span::Between(_, end) if end != to => {
                 refuse(field(), value(format!("to {}", node(plan, end))), format!("it must lead to {}", node(plan, to)))
             }
-            Span::Between(..) if !waits(&plan.paths[path as usize]) => {
-                refuse(field(), value("that only marks".into()), "a path needs a queue")
-            }
             Span::Between(..) => Ok(()),
         }
     }
