@@ -85,7 +85,7 @@ def _literal(name: str, definition: Schema, values: list[str]) -> str:
 
 def _class(name: str, definition: Schema, tag: dict[str, str]) -> str:
     options = "".join(f', tag_field="{field}", tag="{value}"' for field, value in tag.items())
-    lines = [f"class {name}(Part{options}):", _doc(definition, 4)]
+    lines = [f"class {name}(Part, frozen=True, kw_only=True{options}):", _doc(definition, 4)]
     for field, of_field in definition["properties"].items():
         if field in tag:
             continue

@@ -19,7 +19,7 @@ from daybreak.engines import program
 from daybreak.engines.kernel import image, workplace
 from daybreak.errors import PlanError
 from daybreak.runs.storage import read as read_run
-from daybreak.scenario import Scenario, save
+from daybreak.scenario import Scenario, load, save
 from daybreak.scenario.lowering import lower
 
 # For the whole file at once, so that the report has one line for all that is left out.
@@ -146,6 +146,10 @@ def test_what_the_engine_cannot_do_is_refused_by_name(one_flow):
         daybreak.run(one_flow.with_({"stack.delayed_ack_min": "10 ms"}), engine="kernel")
     with pytest.raises(PlanError, match=r"hz is 250: the kernel image was built with"):
         daybreak.run(one_flow.with_({"stack.hz": 250}), engine="kernel")
+    with pytest.raises(PlanError, match=r"rules\[0\].parameters.beta is 0.8: parameters of cubic cannot be set"):
+        daybreak.run(one_flow.with_({"flows.0.variant": {"name": "cubic", "beta": 0.8}}), engine="kernel")
+    with pytest.raises(PlanError, match=r'discipline.name is "ecn_threshold": it marks packets'):
+        daybreak.run(load(ROOT / "scenarios" / "09-hybrid.toml"), engine="kernel")
 
 
 def test_a_program_without_its_switch_is_none(tmp_path):

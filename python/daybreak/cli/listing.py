@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
+from pydantic import BaseModel
 
 from daybreak import _native
 from daybreak.engines import ENGINES
@@ -79,7 +80,7 @@ def _document(parameter: _native.Parameter) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _models(*models: type) -> Entries:
+def _models(*models: type[BaseModel]) -> Entries:
     return [(model.model_fields["kind"].default, _summary(model)) for model in models]
 
 

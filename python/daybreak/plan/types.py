@@ -28,7 +28,7 @@ Downtime: TypeAlias = Literal["drop", "hold", "drain", "make_before_break"]
 """What becomes of packets while a route or a gate is dark."""
 
 
-class Node(Part):
+class Node(Part, frozen=True, kw_only=True):
     """A host or a switch."""
 
     name: str
@@ -37,7 +37,7 @@ class Node(Part):
     """Host or switch. Flows start and end at hosts."""
 
 
-class Link(Part):
+class Link(Part, frozen=True, kw_only=True):
     """A unidirectional link: a serialiser, then a pipe."""
 
     name: str
@@ -60,7 +60,7 @@ class Link(Part):
     """Which of several queues it serves next."""
 
 
-class Queue(Part):
+class Queue(Part, frozen=True, kw_only=True):
     """A queue. A packet that a link is sending has left it."""
 
     name: str
@@ -83,7 +83,7 @@ class Queue(Part):
     """
 
 
-class Choice(Part):
+class Choice(Part, frozen=True, kw_only=True):
     """An entry of a registry, with the parameters that are not its defaults."""
 
     name: str
@@ -92,7 +92,7 @@ class Choice(Part):
     """Parameters by name."""
 
 
-class Value(Part):
+class Value(Part, frozen=True, kw_only=True):
     """A value with its unit."""
 
     unit: Literal["switch", "number", "count", "packets", "bytes", "ps"]
@@ -102,7 +102,7 @@ class Value(Part):
     value: bool | float | int
 
 
-class Step(Part):
+class Step(Part, frozen=True, kw_only=True):
     """One step of a path. A list of steps ends with a fork, a return or a route switch, which go on elsewhere, or
     else with the delivery of the packet. All that a step names is named by its index in the list of its kind.
     """
@@ -116,7 +116,7 @@ class Step(Part):
     index: int
 
 
-class RouteSwitch(Part):
+class RouteSwitch(Part, frozen=True, kw_only=True):
     """A switch rule that a timeline changes: packets that arrive take the path in force now."""
 
     name: str
@@ -131,7 +131,7 @@ class RouteSwitch(Part):
     """Most packets that are held while dark; null for no limit."""
 
 
-class Fork(Part):
+class Fork(Part, frozen=True, kw_only=True):
     """A queue from which packets go different ways: as the link decides that serves them, or a full queue."""
 
     queue: int
@@ -142,7 +142,7 @@ class Fork(Part):
     """Path of a packet that finds the queue full, which starts at once; null if it is lost."""
 
 
-class Tail(Part):
+class Tail(Part, frozen=True, kw_only=True):
     """The way behind one link of a fork."""
 
     link: int
@@ -151,7 +151,7 @@ class Tail(Part):
     """Path from the end of the link to the destination; an empty one if that is there."""
 
 
-class Mark(Part):
+class Mark(Part, frozen=True, kw_only=True):
     """Something that can be written on packets on their way."""
 
     name: str
@@ -160,7 +160,7 @@ class Mark(Part):
     """How the receiving host sees it."""
 
 
-class Marker(Part):
+class Marker(Part, frozen=True, kw_only=True):
     """A place that writes a mark on the packets that pass, while it is on."""
 
     name: str
@@ -173,7 +173,7 @@ class Marker(Part):
     """Whether it is on at the start."""
 
 
-class Timeline(Part):
+class Timeline(Part, frozen=True, kw_only=True):
     """A periodic program: at `start_ps + offset` of each step, and again every `period_ps`."""
 
     name: str
@@ -186,7 +186,7 @@ class Timeline(Part):
     """Steps in the order of their offsets."""
 
 
-class TimelineStep(Part):
+class TimelineStep(Part, frozen=True, kw_only=True):
     """One step of a timeline."""
 
     offset_ps: int
@@ -195,7 +195,7 @@ class TimelineStep(Part):
     """What is done, in this order."""
 
 
-class SetRoute(Part, tag_field="kind", tag="set_route"):
+class SetRoute(Part, frozen=True, kw_only=True, tag_field="kind", tag="set_route"):
     """Let a route switch use an alternative; held packets follow at once."""
 
     route_switch: int
@@ -204,7 +204,7 @@ class SetRoute(Part, tag_field="kind", tag="set_route"):
     """Index in its alternatives."""
 
 
-class Darken(Part, tag_field="kind", tag="darken"):
+class Darken(Part, frozen=True, kw_only=True, tag_field="kind", tag="darken"):
     """Make a route switch dark until the next `SetRoute`."""
 
     route_switch: int
@@ -213,7 +213,7 @@ class Darken(Part, tag_field="kind", tag="darken"):
     """What becomes of packets that arrive meanwhile."""
 
 
-class OpenGate(Part, tag_field="kind", tag="open_gate"):
+class OpenGate(Part, frozen=True, kw_only=True, tag_field="kind", tag="open_gate"):
     """Let a link serve a queue."""
 
     queue: int
@@ -222,7 +222,7 @@ class OpenGate(Part, tag_field="kind", tag="open_gate"):
     """One of the links that may serve it."""
 
 
-class CloseGate(Part, tag_field="kind", tag="close_gate"):
+class CloseGate(Part, frozen=True, kw_only=True, tag_field="kind", tag="close_gate"):
     """Stop a link from serving a queue; a packet on the wire still arrives."""
 
     queue: int
@@ -233,7 +233,7 @@ class CloseGate(Part, tag_field="kind", tag="close_gate"):
     """What becomes of the queue's packets."""
 
 
-class SetLimit(Part, tag_field="kind", tag="set_limit"):
+class SetLimit(Part, frozen=True, kw_only=True, tag_field="kind", tag="set_limit"):
     """Give a queue other limits. Of what waits, the first packets that fit are kept; the others are lost at once, the
     last one first.
     """
@@ -246,7 +246,7 @@ class SetLimit(Part, tag_field="kind", tag="set_limit"):
     """Most bytes that may wait; `None` for no limit."""
 
 
-class SetRate(Part, tag_field="kind", tag="set_rate"):
+class SetRate(Part, frozen=True, kw_only=True, tag_field="kind", tag="set_rate"):
     """Give a link another rate. A packet that is being sent finishes at the old one."""
 
     link: int
@@ -255,7 +255,7 @@ class SetRate(Part, tag_field="kind", tag="set_rate"):
     """The rate, at least 1 Mbit/s."""
 
 
-class SetParameter(Part, tag_field="kind", tag="set_parameter"):
+class SetParameter(Part, frozen=True, kw_only=True, tag_field="kind", tag="set_parameter"):
     """Set a parameter of a queue's discipline."""
 
     queue: int
@@ -266,7 +266,7 @@ class SetParameter(Part, tag_field="kind", tag="set_parameter"):
     """Its value from now on."""
 
 
-class SetMark(Part, tag_field="kind", tag="set_mark"):
+class SetMark(Part, frozen=True, kw_only=True, tag_field="kind", tag="set_mark"):
     """Switch a marker on or off."""
 
     marker: int
@@ -275,7 +275,7 @@ class SetMark(Part, tag_field="kind", tag="set_mark"):
     """Whether packets that pass get its mark."""
 
 
-class Stack(Part):
+class Stack(Part, frozen=True, kw_only=True):
     """A TCP stack: Linux's sysctls by their names, in integers."""
 
     name: str
@@ -342,7 +342,7 @@ class Stack(Part):
     """`SO_MAX_PACING_RATE` in bit/s; null for no limit. A rule that needs pacing paces either way."""
 
 
-class Flow(Part):
+class Flow(Part, frozen=True, kw_only=True):
     """One TCP connection from `src` to `dst` and what is done with it."""
 
     name: str
@@ -369,14 +369,14 @@ class Flow(Part):
     """Path from the receiver's NIC queue to the sender."""
 
 
-class Bulk(Part, tag_field="kind", tag="bulk"):
+class Bulk(Part, frozen=True, kw_only=True, tag_field="kind", tag="bulk"):
     """Transfers data in one direction, over TCP."""
 
     bytes: int | None
     """Payload; null for a transfer without end."""
 
 
-class Records(Part):
+class Records(Part, frozen=True, kw_only=True):
     """What is recorded. Everything that is off costs nothing."""
 
     bin_ps: int | None
@@ -405,7 +405,7 @@ class Records(Part):
     """Bytes of each packet that are kept in the capture, headers included."""
 
 
-class Plan(Part):
+class Plan(Part, frozen=True, kw_only=True):
     """Everything that one run needs, and nothing that depends on the machine."""
 
     version: int

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import polars as pl
 
 from daybreak._native import drop_reasons
-from daybreak.plan.types import Choice, Plan
+from daybreak.plan.types import Choice, Link, Plan, Queue, RouteSwitch
 
 SCOPES = ("delivered", "tap", "link")
 STATES = ("Open", "Disorder", "CWR", "Recovery", "Loss")
@@ -31,16 +31,27 @@ def variant(rule: Choice) -> str:
 
 
 def _flow_columns(frame: pl.DataFrame, plan: Plan, *keys: str) -> list[pl.Series]:
-    columns = {
-        "name": ("flow_name", lambda: [flow.name for flow in plan.flows]),
-        "group": ("group", lambda: [plan.groups[flow.group] for flow in plan.flows]),
-        "variant": ("variant", lambda: _of_flows(plan, [variant(rule) for rule in plan.rules])),
-    }
-    return [_gather(columns[key][1](), frame["flow"], columns[key][0]) for key in keys]
+    return [_gather(_FLOW_COLUMNS[key](plan), frame["flow"], key) for key in keys]
 
 
-def _of_flows(plan: Plan, rules: list[str]) -> list[str]:
+def _flow_names(plan: Plan) -> list[str]:
+    return [flow.name for flow in plan.flows]
+
+
+def _flow_groups(plan: Plan) -> list[str]:
+    return [plan.groups[flow.group] for flow in plan.flows]
+
+
+def _flow_variants(plan: Plan) -> list[str]:
+    rules = [variant(rule) for rule in plan.rules]
     return [rules[flow.rule] for flow in plan.flows]
+
+
+_FLOW_COLUMNS: dict[str, Callable[[Plan], list[str]]] = {
+    "flow_name": _flow_names,
+    "group": _flow_groups,
+    "variant": _flow_variants,
+}
 
 
 def _gather(values: Sequence[str], index: pl.Series, name: str) -> pl.Series:
@@ -49,7 +60,7 @@ def _gather(values: Sequence[str], index: pl.Series, name: str) -> pl.Series:
 
 def _flows(frame: pl.DataFrame, plan: Plan) -> pl.DataFrame:
     nodes = [node.name for node in plan.nodes]
-    names = _flow_columns(frame, plan, "name", "group", "variant")
+    names = _flow_columns(frame, plan, "flow_name", "group", "variant")
     ends = [
         pl.Series("src", [nodes[plan.flows[flow].src] for flow in frame["flow"]], dtype=pl.String),
         pl.Series("dst", [nodes[plan.flows[flow].dst] for flow in frame["flow"]], dtype=pl.String),
@@ -58,7 +69,7 @@ def _flows(frame: pl.DataFrame, plan: Plan) -> pl.DataFrame:
 
 
 def _per_flow(frame: pl.DataFrame, plan: Plan) -> pl.DataFrame:
-    return _with(frame, _flow_columns(frame, plan, "name", "group", "variant"), after="flow")
+    return _with(frame, _flow_columns(frame, plan, "flow_name", "group", "variant"), after="flow")
 
 
 def _window(frame: pl.DataFrame, plan: Plan) -> pl.DataFrame:
@@ -76,7 +87,11 @@ def _bins(frame: pl.DataFrame, plan: Plan) -> pl.DataFrame:
 
 
 def _drops(frame: pl.DataFrame, plan: Plan) -> pl.DataFrame:
-    lists = {"queue": plan.queues, "link": plan.links, "route_switch": plan.route_switches}
+    lists: dict[str, Sequence[Queue | Link | RouteSwitch]] = {
+        "queue": plan.queues,
+        "link": plan.links,
+        "route_switch": plan.route_switches,
+    }
     names: list[str] = []
     first: dict[str, int] = {}
     for kind, entries in lists.items():
@@ -85,7 +100,7 @@ def _drops(frame: pl.DataFrame, plan: Plan) -> pl.DataFrame:
     offset = pl.Series([first[kind] for kind in _PLACES], dtype=pl.Int64).gather(frame["reason"])
     place = _gather(names, frame["place"].cast(pl.Int64) + offset, "place_name")
     reason = _gather(REASONS, frame["reason"], "reason")
-    with_flow = _with(frame, _flow_columns(frame, plan, "name", "group"), after="flow")
+    with_flow = _with(frame, _flow_columns(frame, plan, "flow_name", "group"), after="flow")
     return _with(with_flow.with_columns(reason, frame["data"] == 1), [place], after="place")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -23,8 +22,12 @@ class Choice:
     name: str
     parameters: tuple[tuple[str, ParameterValue], ...] = ()
 
-    registry: ClassVar[Callable[[], list[Entry]]]
     noun: ClassVar[str]
+
+    @classmethod
+    def registry(cls) -> list[Entry]:
+        """The entries that there are."""
+        raise NotImplementedError
 
     @classmethod
     def parse(cls, value: Any) -> Self:
@@ -76,15 +79,21 @@ class Choice:
 class Variant(Choice):
     """A congestion control, of those in `daybreak list variants`."""
 
-    registry = staticmethod(variants)
     noun = "variant"
+
+    @classmethod
+    def registry(cls) -> list[Entry]:
+        return variants()
 
 
 class Discipline(Choice):
     """A queue discipline, of those in `daybreak list queues`."""
 
-    registry = staticmethod(queues)
     noun = "queue discipline"
+
+    @classmethod
+    def registry(cls) -> list[Entry]:
+        return queues()
 
 
 def default_text(parameter: Parameter) -> str:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from pydantic_core import PydanticCustomError
 
 from daybreak._native import Entry, Parameter
-from daybreak.errors import ScenarioError
+from daybreak.errors import ScenarioError, UnknownName
 from daybreak.plan import types as plan
 
 from ..choice import Choice, ParameterValue, expected
 from ..quantities import QueueLimit, Size, Span
-from .names import look_up, unknown
+from .names import among, look_up
 
 
 def resolve(choice: Choice, field: str) -> plan.Choice:
@@ -36,16 +34,14 @@ def parameter_value(entry: Entry, name: str, given: ParameterValue, field: str) 
     """The value of a parameter. Raises ScenarioError when there is no such, or the value does not fit."""
     parameter = next((one for one in entry.parameters if one.name == name), None)
     if parameter is None:
-        raise unknown(name, _names(entry.parameters), field, f"parameter of {entry.name}")
+        known = [one.name for one in entry.parameters]
+        end = among(name, known) if known else "; it has none"
+        raise UnknownName(f"{field}: {entry.name} has no such parameter{end}", field)
     value = _read(parameter, given)
     if value is None or not _is_in_range(parameter, value):
         shown = f'"{given}"' if isinstance(given, str) else str(given).lower() if isinstance(given, bool) else given
         raise ScenarioError(f"{field} = {shown}: expected {expected(parameter)}", field)
     return value
-
-
-def _names(parameters: Iterable[Parameter]) -> list[str]:
-    return [parameter.name for parameter in parameters]
 
 
 def _read(parameter: Parameter, given: ParameterValue) -> plan.Value | None:

@@ -22,7 +22,7 @@ from .routes import Router
 class Mover:
     """What moves flows, and the route switches that it needs."""
 
-    field: str
+    entry: str
     name: str
     of: MovedFlows
     route_switches: list[int] = field(default_factory=list)
@@ -75,7 +75,7 @@ class Moves:
             for flow in _moved_flows(mover, flows):
                 if flow.name in movers:
                     raise ScenarioError(
-                        f"{mover.field}: flow {flow.name} is moved by {movers[flow.name].field} already"
+                        f"{mover.entry}: flow {flow.name} is moved by {movers[flow.name].entry} already"
                     )
                 movers[flow.name] = mover
         return movers
@@ -96,9 +96,9 @@ class Moves:
             return self._paths.steps(self._paths.packets(*ends), self._route(flow, ends, via, field), field)
         if via:
             raise ScenarioError(
-                f"{flow.of.field}.{way.via} = {list(via)}: expected none, {mover.field} moves flow {flow.name}"
+                f"{flow.of.field}.{way.via} = {list(via)}: expected none, {mover.entry} moves flow {flow.name}"
             )
-        field = f"{mover.field}.{way.between}"
+        field = f"{mover.entry}.{way.between}"
         return self._moved_path(flow, ends, mover, [
             self._route(flow, ends, names, f"{field}[{k}]") for k, names in enumerate(between)
         ], field)  # fmt: skip
@@ -130,7 +130,7 @@ class Moves:
         return self._router.path(flow.name, *ends, links, field)
 
     def _route_switch(self, mover: Mover, node: int, tails: tuple[int, ...]) -> int:
-        key = (mover.field, node, tails)
+        key = (mover.entry, node, tails)
         if key not in self._switch_index:
             self._switch_index[key] = len(self.route_switches)
             limit = mover.of.hold_limit
@@ -149,13 +149,13 @@ def _moved_flows(mover: Mover, flows: Sequence[PlannedFlow]) -> list[PlannedFlow
         moved = [flow for flow in flows if flow.of.group == mover.of.group]
         if not moved:
             groups = sorted({flow.of.group for flow in flows})
-            raise unknown(mover.of.group, groups, f"{mover.field}.group", "group")
+            raise unknown(mover.of.group, groups, f"{mover.entry}.group", "group")
         return moved
     moved = []
     for i, name in enumerate(mover.of.flows):
         named = [flow for flow in flows if name in (flow.name, flow.of.name)]
         if not named:
-            raise unknown(name, [flow.name for flow in flows], f"{mover.field}.flows[{i}]", "flow")
+            raise unknown(name, [flow.name for flow in flows], f"{mover.entry}.flows[{i}]", "flow")
         moved += named
     return moved
 

@@ -110,6 +110,9 @@ class Paths:
 
     def _fork(self, queue: Waiting, packets: Packets, field: str) -> int:
         """The fork of a queue for these packets, made when it is first needed."""
+        # What they have come over does not matter any more, and where they came from only if they go back there.
+        goes_back = queue.returns_overflow or queue.returned_limit is None
+        packets = replace(packets, came_by=None, back=packets.back if goes_back else None)
         key = (queue.index, packets)
         if key in self._fork_index:
             return self._fork_index[key]
