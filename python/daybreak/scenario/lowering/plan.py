@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeVar
 
 import msgspec
 
 from daybreak.errors import ScenarioError
 from daybreak.plan import types as plan
 
+from ..choice import Variant
 from ..quantities import Span
 from ..scenario import Scenario
 from ..stack import Stack
@@ -25,8 +25,6 @@ from .routes import Router
 from .timelines import timelines
 
 PLAN_VERSION = 2
-
-_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
@@ -110,9 +108,15 @@ class Flows:
         self._moves = moves
         self._stacks = stacks
         self.rules: list[plan.Choice] = []
-        self.groups: list[str] = []
+        self._rules: dict[Variant, int] = {}
+        self._groups: dict[str, int] = {}
         self._families: dict[Family, _OfFamily] = {}
         self._applications: dict[int | None, plan.Application] = {}
+
+    @property
+    def groups(self) -> list[str]:
+        """The groups of all flows."""
+        return list(self._groups)
 
     def flow(self, flow: PlannedFlow) -> plan.Flow:
         """One flow."""
@@ -144,15 +148,17 @@ class Flows:
         src_stack = look_up(family.stack or "stack", stacks, f"{family.field}.stack", "stack")
         own = family.receiver_stack or stacks[src_stack]
         dst_stack = look_up(own, stacks, f"{family.field}.receiver_stack", "stack")
-        rule = _index(self.rules, resolve(family.variant, f"{family.field}.variant"))
-        return _OfFamily(_index(self.groups, family.group), source, destination, src_stack, dst_stack, rule)
+        group = self._groups.setdefault(family.group, len(self._groups))
+        return _OfFamily(group, source, destination, src_stack, dst_stack, self._rule(family))
 
-
-def _index(entries: list[_T], entry: _T) -> int:
-    """The place of an entry, which is appended if it is new."""
-    if entry not in entries:
-        entries.append(entry)
-    return entries.index(entry)
+    def _rule(self, family: Family) -> int:
+        """The place of a family's rule, which is appended if it is new."""
+        if family.variant not in self._rules:
+            rule = resolve(family.variant, f"{family.field}.variant")
+            if rule not in self.rules:
+                self.rules.append(rule)
+            self._rules[family.variant] = self.rules.index(rule)
+        return self._rules[family.variant]
 
 
 def _stack(name: str, stack: Stack) -> plan.Stack:
