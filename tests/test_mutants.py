@@ -64,3 +64,17 @@ def test_the_changed_lines_are_read_from_the_difference(tool):
     difference = "\n".join(lines)
     found = tool._mutant({"package": "daybreak-tcp", "name": "n", "diff": difference})
     assert (found.package, found.was, found.becomes) == ("tcp", "a < b", "a <= b")
+
+
+def test_a_build_that_was_too_slow_says_nothing_of_a_mutant(tool):
+    def outcome(summary, *phases, scenario="Mutant"):
+        return tool._outcome(
+            {"scenario": scenario, "summary": summary, "phase_results": [{"phase": phase} for phase in phases]}
+        )
+
+    assert outcome("Timeout", "Build", "Test") == tool.KILLED
+    assert outcome("Timeout", "Build") is None
+    assert outcome("CaughtMutant", "Build", "Test") == tool.KILLED
+    assert outcome("MissedMutant", "Build", "Test") == tool.SURVIVED
+    assert outcome("Unviable", "Build") == tool.UNVIABLE
+    assert outcome("Success", "Build", "Test", scenario="Baseline") is None

@@ -27,6 +27,7 @@ import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULT = ROOT / "docs" / "mutants" / "rust.toml"
@@ -39,7 +40,11 @@ TESTED_BY = {
     "engine": ("engine",),
 }
 """The packages whose tests judge a mutant of each package."""
-SECONDS = {"test": 240, "build": 1200}
+TEST_SECONDS = 240
+TEST_TIMES = 20
+"""Tests that take longer than this, and than so many times what they take without a mutant, do not end."""
+JUDGED = (0, 2, 3)
+"""Exit codes of `cargo mutants` that tell of mutants: all killed, some survived, some timed out."""
 MEMORY = 6 << 30
 """Address space of a process: a mutant that allocates for ever fails instead of the machine."""
 ENVIRONMENT = {
@@ -107,12 +112,19 @@ class Outcomes:
         if not written.exists():
             return
         for outcome in json.loads(written.read_text())["outcomes"]:
-            mutant, summary = outcome["scenario"], outcome["summary"]
-            if isinstance(mutant, dict) and summary in OUTCOMES:
-                self.known[mutant["Mutant"]["name"]] = OUTCOMES[summary]
+            if (found := _outcome(outcome)) is not None:
+                self.known[outcome["scenario"]["Mutant"]["name"]] = found
         if source_digest() != self._source:
             sys.exit("the source has changed meanwhile: what was found is of neither the old nor the new one")
         self._file.write_text(json.dumps(self.known, indent=1))
+
+
+def _outcome(entry: dict[str, Any]) -> str | None:
+    """What a line of the log says of a mutant, if it is one that was judged: a build that was too slow says nothing."""
+    was_tested = any(phase["phase"] == "Test" for phase in entry["phase_results"])
+    if entry["scenario"] == "Baseline" or (entry["summary"] == "Timeout" and not was_tested):
+        return None
+    return OUTCOMES.get(entry["summary"])
 
 
 def source_digest() -> str:
@@ -132,8 +144,8 @@ def source_digest() -> str:
     return found.hexdigest()
 
 
-def judge(directory: Path, package: str, chosen: list[Mutant], jobs: int) -> None:
-    """Runs the tests on these mutants of one package; logs and outcomes go to the directory.
+def judge(directory: Path, package: str, chosen: list[Mutant], jobs: int) -> bool:
+    """Runs the tests on these mutants of one package; logs and outcomes go to the directory. False if it ended early.
 
     `cargo mutants` 27.1 tries the mutants that delete a field of a struct whether or not they are examined: those of
     the files that are looked at come on top.
@@ -148,9 +160,10 @@ def judge(directory: Path, package: str, chosen: list[Mutant], jobs: int) -> Non
     command = [
         "cargo", "mutants", f"--config={config}", f"--output={directory}", f"--jobs={jobs}", "--colors=never",
         f"--package=daybreak-{package}", *(f"--test-package=daybreak-{tested}" for tested in TESTED_BY[package]),
-        f"--timeout={SECONDS['test']}", f"--build-timeout={SECONDS['build']}", "--cargo-test-arg=--tests",
+        f"--minimum-test-timeout={TEST_SECONDS}", f"--timeout-multiplier={TEST_TIMES}", "--cargo-test-arg=--tests",
     ]  # fmt: skip
-    subprocess.run(command, cwd=ROOT, env=os.environ | ENVIRONMENT, preexec_fn=_limit_memory, check=False)
+    done = subprocess.run(command, cwd=ROOT, env=os.environ | ENVIRONMENT, preexec_fn=_limit_memory, check=False)
+    return done.returncode in JUDGED
 
 
 def _exactly(name: str) -> str:
@@ -215,8 +228,10 @@ def main() -> int:
     for package in packages:
         outcomes.learn(package)
         if left := [m for m in sample if m.package == package and m.name not in outcomes.known]:
-            judge(outcomes.directory / package, package, left, asked.jobs)
+            went_well = judge(outcomes.directory / package, package, left, asked.jobs)
             outcomes.learn(package)
+            if not went_well:
+                break
     if left := [mutant.name for mutant in sample if mutant.name not in outcomes.known]:
         print(f"{len(left)} mutants have not been judged, such as {left[0]}: call again", file=sys.stderr)
         return 1
