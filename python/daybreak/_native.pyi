@@ -49,5 +49,8 @@ def replay(
 def benchmarks() -> list[tuple[str, str]]:
     """Every benchmark: its name and a line about it."""
 
+def benchmark_plan(name: str) -> str:
+    """The plan of a benchmark, as JSON."""
+
 def run_benchmark(name: str, progress: Callable[[int, int, int, int, int], object] | None = None) -> dict[str, int]:
     """Runs a benchmark and returns its totals; `progress` as in `run`, called before the first event as well."""

@@ -172,6 +172,11 @@ impl<B: Copy> Fabric<B> {
         }
     }
 
+    /// Whether a queue and its link are a lane.
+    pub(crate) fn is_lane(&self, queue: u32) -> bool {
+        self.lane_of_queue[queue as usize].is_some()
+    }
+
     /// To be called when all paths have been added and no packet is under way: finds lanes that only
     /// one other lane feeds, so that packets need no event in between. No packet may have more than
     /// `largest_packet` bytes (IP length) then.

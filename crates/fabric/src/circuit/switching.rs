@@ -7,6 +7,9 @@ use crate::{Context, DropReason, Fabric, Monitor, Schedule};
 
 impl<B: Copy> Fabric<B> {
     /// Changes the fabric now.
+    ///
+    /// # Panics
+    /// If a gate is to change at a queue that is a lane: it would change nothing.
     pub fn apply<S: Schedule, M: Monitor<B>>(&mut self, ctx: &mut Context<'_, S, M>, action: &Action) {
         match *action {
             Action::SetRoute { branch, alternative } => self.set_route(ctx, branch, alternative),
@@ -32,6 +35,7 @@ impl<B: Copy> Fabric<B> {
     }
 
     fn open_gate<S: Schedule, M: Monitor<B>>(&mut self, ctx: &mut Context<'_, S, M>, index: u32, link: u32) {
+        self.must_have_gates(index);
         for gate in self.gates_of(index) {
             if gate.link == link {
                 gate.state = GateState::Open;
@@ -58,6 +62,7 @@ impl<B: Copy> Fabric<B> {
         link: u32,
         downtime: Downtime,
     ) {
+        self.must_have_gates(index);
         let waiting = self.queues[index as usize].occupancy().packets;
         let state = match downtime {
             Downtime::Drop | Downtime::Hold => GateState::Closed,
@@ -86,6 +91,11 @@ impl<B: Copy> Fabric<B> {
         if had_packets {
             ctx.monitor.queue_changed(ctx.now, index, 0, 0);
         }
+    }
+
+    /// The times of a lane's packets are settled when they arrive; no gate can stop them afterwards.
+    fn must_have_gates(&self, queue: u32) {
+        assert!(!self.is_lane(queue), "a gate changes at queue {queue}, which nobody watches");
     }
 
     fn gates_of(&mut self, queue: u32) -> &mut [Gate] {

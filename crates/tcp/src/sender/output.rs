@@ -168,7 +168,8 @@ impl Sender {
     #[inline]
     fn push_new_paced(&mut self, len: u32, fin: bool, paced: u32) -> Outgoing {
         let seq = self.snd_nxt;
-        let push = fin || self.buffer.takes_push(seq + u64::from(len));
+        // A FIN without payload has no PSH in Linux 6.1.
+        let push = len > 0 && (fin || self.buffer.takes_push(seq + u64::from(len)));
         if self.path.in_flight() == 0 {
             let idle = self.clock.now.saturating_since(self.last_sent);
             self.event(CaEvent::TxStart { idle });
