@@ -16,6 +16,7 @@ macro_rules! dialogues {
 }
 
 dialogues! {
+    ack_within_a_segment,
     application_limited,
     application_limited_slow_start,
     bbr_application_limited,
@@ -29,6 +30,7 @@ dialogues! {
     ecn_syn_again,
     frto_genuine,
     frto_spurious,
+    full_segments_after_sacks,
     handshake_active,
     handshake_bare_peer,
     handshake_passive,
@@ -67,13 +69,17 @@ dialogues! {
     slow_start,
     small_queues,
     syn_needlessly_again,
+    tail_loss_probe_cwr,
     tail_loss_probe_needless,
     tail_loss_probe_new_data,
     tail_loss_probe_repairs,
+    tail_loss_probe_without_dsack,
     timer_wheel,
     timestamps_echo,
     undo_by_dsack,
+    window_of_each_segment,
     window_scaling_absent,
+    window_shrinks_while_quiet,
     window_update_after_read,
 }
 
