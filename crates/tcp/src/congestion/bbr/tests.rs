@@ -143,3 +143,25 @@ fn the_window_may_grow_by_what_is_acknowledged() {
     let probe = if path.rule.phase == 0 { 2 } else { 0 };
     assert_eq!(path.window.cwnd, (150 + 100).min(306 + probe));
 }
+
+#[test]
+fn only_a_restart_from_application_idle_time_may_end_probe_rtt() {
+    let mut path = probing();
+    path.rtt = Some(Duration::from_ms(11));
+    while path.rule.mode != Mode::ProbeRtt {
+        path.round(100, 0, CaState::Open, 3);
+    }
+    let small = path.window.cwnd;
+    let start = CaEvent::TxStart { idle: Duration::from_ms(300) };
+    let restart = |path: &mut Rounds, after_ms, is_app_limited| {
+        let now = path.ack.now + Duration::from_ms(after_ms);
+        path.rule.on_event(&mut path.window, start, &Context { now, is_app_limited, ..Context::default() });
+        (path.rule.mode, path.window.cwnd)
+    };
+    assert_eq!(restart(&mut path, 300, false), (Mode::ProbeRtt, small), "the window was full: not idle");
+    // The 200 ms began with the ACK above and end after their last jiffy.
+    assert_eq!(restart(&mut path, 200, true), (Mode::ProbeRtt, small));
+    let (mode, cwnd) = restart(&mut path, 201, true);
+    assert_eq!((mode, small), (Mode::ProbeBw, MIN_CWND));
+    assert!(cwnd > 100, "the window before is restored: {cwnd}");
+}
