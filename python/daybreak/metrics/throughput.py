@@ -69,8 +69,8 @@ def time_to_reach(table: pl.DataFrame, *, gbps: float) -> float | None:
     if len(times) < 2:
         return None
     width = float(times[1] - times[0])
-    first = table.filter(pl.col("gbps") >= gbps)["time_s"].min()
-    return None if first is None else float(first) + width
+    reached = table.filter(pl.col("gbps") >= gbps).select(pl.col("time_s").min().cast(pl.Float64)).item()
+    return None if reached is None else float(reached) + width
 
 
 def of_flows(bins: pl.DataFrame, flows: pl.DataFrame, *, by: str, scope: str) -> pl.DataFrame:

@@ -123,7 +123,7 @@ class Run:
     @property
     def seed(self) -> int:
         """The seed that it was run with."""
-        return self.manifest["seed"]
+        return int(self.manifest["seed"])
 
     def table(self, name: str) -> pl.DataFrame:
         """A table by its name."""
@@ -151,7 +151,7 @@ class Run:
 
 def frame(columns: Columns) -> pl.DataFrame:
     """A polars frame over the columns' own memory."""
-    return pl.DataFrame([pl.from_arrow(pa.array(values)).alias(name) for name, values in columns.items()])
+    return pl.DataFrame({name: pl.from_arrow(pa.array(values)) for name, values in columns.items()})
 
 
 __all__ = ["TABLES", "Recorded", "Run", "frame"]

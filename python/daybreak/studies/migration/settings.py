@@ -100,7 +100,8 @@ def groups(scale: Scale, period_ms: int) -> Setting:
 def kernel_rows() -> list[dict[str, Any]]:
     """The rows of kernel.toml."""
     text = files(__package__).joinpath("kernel.toml").read_text(encoding="utf-8")
-    return tomllib.loads(text)["row"]
+    rows: list[dict[str, Any]] = tomllib.loads(text)["row"]
+    return rows
 
 
 def kernel_setting(scale: Scale, row: dict[str, Any]) -> Setting:

@@ -72,9 +72,9 @@ def write(found: dict[int, list[Claim]], seeds: int, out: Path) -> None:
     with (out / f"counts-{seeds}-runs.csv").open("w", newline="", encoding="utf-8") as file:
         rows = csv.writer(file, lineterminator="\n")
         rows.writerow(["packets", "claims", "hold", "miss"])
-        for buffer, claims in found.items():
-            misses = [claim.id for claim in claims if not holds(claim)]
-            rows.writerow([buffer, len(claims), len(claims) - len(misses), " ".join(misses)])
+        for buffer, judged in found.items():
+            misses = [claim.id for claim in judged if not holds(claim)]
+            rows.writerow([buffer, len(judged), len(judged) - len(misses), " ".join(misses)])
 
 
 def _number(value: float | None) -> str:

@@ -63,9 +63,8 @@ def equal(board: Scoreboard, measured: Measured, longer: Interval | None) -> Non
     if longer is None or main is None:
         board.shape("fig4.equal", "FCT prolongation at 50 ms", False, note="a flow did not end")
         return
-    relative = Interval(
-        *(100 * value / main.mean for value in (longer.mean, longer.low, longer.high)), runs=longer.runs
-    )
+    mean, low, high = (100 * value / main.mean for value in (longer.mean, longer.low, longer.high))
+    relative = Interval(mean, low, high, longer.runs)
     board.shape(
         "fig4.equal",
         "FCT prolongation at 50 ms, in percent of the main flow's FCT",

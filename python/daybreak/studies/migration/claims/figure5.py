@@ -7,8 +7,9 @@ from itertools import pairwise
 import polars as pl
 
 from daybreak.metrics.confidence import interval
-from daybreak.studies.migration.measured import BIN_MS, Evidence, Measured, means, while_both
+from daybreak.studies.migration.measured import Evidence, Measured, means, while_both
 from daybreak.studies.migration.settings import PAIR_PERIODS, Scale, pair, single
+from daybreak.studies.migration.testbed import BIN_MS
 from daybreak.studies.scoreboard import Scoreboard
 
 

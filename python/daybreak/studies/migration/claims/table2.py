@@ -28,10 +28,11 @@ def judge(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
         for group, averaged in found.items():
             values = averages(measured, group)
             averaged[period] = interval(float("nan") if v is None else v for v in values).mean
+            readings = {name: averages(measured, group, name) for name in ("pooled_goodput", "group_goodput")}
             others = ", ".join(
-                f"{name.replace('_', ' ')} {interval(averages(measured, group, name)).mean:.3g}"
-                for name in ("pooled_goodput", "group_goodput")
-                if None not in averages(measured, group, name)
+                f"{name.replace('_', ' ')} {interval(v for v in values_of if v is not None).mean:.3g}"
+                for name, values_of in readings.items()
+                if None not in values_of
             )
             board.value(
                 f"table2.{group}",
