@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import polars as pl
 import pytest
 import synthetic
+from executors import Serial
 
 from daybreak.engines import kernel
 from daybreak.errors import Interrupted, UnknownName
@@ -13,8 +14,8 @@ from daybreak.studies import STUDIES, study
 from daybreak.studies.migration import settings, testbed
 from daybreak.studies.migration.plots import FIGURES as DRAW
 from daybreak.studies.migration.reproduce import reproduce
-from daybreak.studies.migration.runner import Store, execute
 from daybreak.studies.migration.settings import FIGURES, SCALES, of_figure
+from daybreak.sweep import Kept
 
 QUICK = SCALES["quick"]
 ALL = {setting for figure in FIGURES for scale in SCALES.values() for setting in of_figure(figure, scale)}
@@ -41,25 +42,12 @@ def run(scenario, seed):
         # What is outstanding besides tells nothing of the window.
         pl.lit(3_000_000, pl.UInt64).alias("bytes_in_flight"),
     )
-    manifest = {"name": scenario.name, "seed": seed}
-    return SimpleNamespace(manifest=manifest, flows=flows.drop("run"), bins=bins, window=samples)
+    return SimpleNamespace(flows=flows.drop("run"), bins=bins, window=samples)
 
 
-class Many:
-    """Stands in for `daybreak.engines.run_many`; counts its runs, and is interrupted before one if asked."""
-
-    def __init__(self, interrupt_at=None):
-        self.ran = []
-        self.interrupt_at = interrupt_at
-
-    def __call__(self, jobs, *, engine, workers, progress, reduce):
-        for number, (scenario, seed) in enumerate(jobs):
-            if number == self.interrupt_at:
-                raise Interrupted
-            self.ran.append((scenario.name, seed))
-            reduce(run(scenario, seed))
-            progress(number + 1, len(jobs))
-        return []
+def made_up(task):
+    """A task's result, from a run that is made up."""
+    return Kept({}, task.reduction.function(run(task.job.scenario, task.job.seed)))
 
 
 @pytest.mark.parametrize("setting", sorted(ALL, key=lambda setting: setting.name), ids=lambda setting: setting.name)
@@ -100,7 +88,7 @@ def test_reproduce_writes_scoreboard_figures_tables_and_page(tmp_path):
         seeds=2,
         out=tmp_path,
         workers=2,
-        many=Many(),
+        executor=Serial(made_up),
         progress=lambda *state: seen.append(state),
     )
     assert seen[0] == (0, 14) and seen[-1] == (14, 14)
@@ -118,42 +106,30 @@ def test_reproduce_writes_scoreboard_figures_tables_and_page(tmp_path):
 
 
 def test_a_second_time_runs_nothing(tmp_path):
-    many = Many()
-    first = reproduce(figures=["4"], seeds=1, out=tmp_path, many=many)
+    executor = Serial(made_up)
+    first = reproduce(figures=["4"], seeds=1, out=tmp_path, executor=executor)
     before = (tmp_path / "scoreboard.json").read_bytes()
-    assert len(many.ran) == 4
-    second = reproduce(figures=["4"], seeds=1, out=tmp_path, many=many)
-    assert len(many.ran) == 4 and first.claims == second.claims
+    assert len(executor.ran) == 4
+    second = reproduce(figures=["4"], seeds=1, out=tmp_path, executor=executor)
+    assert len(executor.ran) == 4 and first.claims == second.claims
     assert (tmp_path / "scoreboard.json").read_bytes() == before
 
 
 def test_an_interrupted_study_keeps_what_is_finished(tmp_path):
-    jobs = [(setting, 1) for setting in of_figure("4", QUICK)]
-    store = Store(tmp_path, "simulated", "1")
-    first, second = Many(interrupt_at=2), Many()
+    first, second = Serial(made_up, interrupt_at=2), Serial(made_up)
     with pytest.raises(Interrupted):
-        execute(jobs, store, many=first)
-    assert sum(store.has(*job) for job in jobs) == 2
-    assert not list(tmp_path.glob("*/*.part"))
-    execute(jobs, store, many=second)
-    assert all(store.has(*job) for job in jobs)
+        reproduce(figures=["4"], seeds=1, out=tmp_path, executor=first)
+    assert not (tmp_path / "scoreboard.json").exists()
+    reproduce(figures=["4"], seeds=1, out=tmp_path, executor=second)
     assert len(first.ran) == len(second.ran) == 2 and set(first.ran).isdisjoint(second.ran)
 
 
-def test_what_is_kept_depends_on_scenario_seed_and_engine(tmp_path):
-    one, other = of_figure("4", QUICK)[:2]
-    store = Store(tmp_path, "simulated", "1")
-    places = {store.place(one, 1), store.place(one, 2), store.place(other, 1)}
-    places |= {Store(tmp_path, "simulated", "2").place(one, 1), Store(tmp_path, "kernel", "1").place(one, 1)}
-    assert len(places) == 5
-
-
 def test_another_kernel_makes_its_runs_again(tmp_path, monkeypatch):
-    many = Many()
+    executor = Serial(made_up)
     for program in ("one", "another"):
         monkeypatch.setattr(kernel, "program", lambda program=program: program)
-        reproduce(figures=["4"], engine="kernel", seeds=1, out=tmp_path, many=many)
-    assert len(many.ran) == 8
+        reproduce(figures=["4"], engine="kernel", seeds=1, out=tmp_path, executor=executor)
+    assert len(executor.ran) == 8
 
 
 def test_unknown_names_are_errors_that_list_the_known(tmp_path):

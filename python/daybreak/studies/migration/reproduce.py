@@ -8,17 +8,16 @@ from pathlib import Path
 
 import polars as pl
 
-from daybreak.engines import program, run_many
 from daybreak.errors import ScenarioError, UnknownName
 from daybreak.figures.style import save
 from daybreak.metrics import retransmissions
-from daybreak.studies.migration import page
+from daybreak.studies.migration import page, runner
 from daybreak.studies.migration.claims import CLAIMS
 from daybreak.studies.migration.measured import FLOW_COLUMNS, Measured
 from daybreak.studies.migration.plots import FIGURES as DRAW
-from daybreak.studies.migration.runner import Progress, RunMany, Store, execute
 from daybreak.studies.migration.settings import FIGURES, SCALES, Scale, Setting, of_figure
 from daybreak.studies.scoreboard import Claim, Scoreboard, load_explanations, load_published, markdown
+from daybreak.sweep import Executor, Local, Report, execute
 
 PUBLISHED = files(__package__).joinpath("published.toml")
 EXPLANATIONS = files(__package__).joinpath("explanations.toml")
@@ -31,15 +30,14 @@ def reproduce(
     engine: str = "simulated",
     seeds: int | None = None,
     out: Path | str = "results/migration",
-    progress: Progress | None = None,
+    progress: Report | None = None,
     workers: int | None = None,
-    many: RunMany = run_many,
+    executor: Executor | None = None,
 ) -> Scoreboard:
     """Runs what the figures need (all figures without a list) and writes everything to the directory ``out``.
 
-    ``mode`` is "quick" or "full"; ``seeds`` overrides its number of runs a setting. ``many`` replaces
-    `daybreak.engines.run_many`, for tests. Returns the scoreboard. Finished runs are kept under ``out/runs`` and
-    found again.
+    ``mode`` is "quick" or "full"; ``seeds`` overrides its number of runs a setting. ``executor``
+    replaces the ``workers`` threads. Returns the scoreboard. Finished runs are kept under ``out/runs`` and found again.
     """
     wanted = tuple(figures) or FIGURES
     for figure in wanted:
@@ -51,10 +49,10 @@ def reproduce(
         raise ScenarioError(f"seeds: {seeds} is not above zero")
     scale, out = SCALES[mode], Path(out)
     out.mkdir(parents=True, exist_ok=True)
-    store = Store(out / "runs", engine, program(engine))
+    store = runner.store(out / "runs", engine)
     settings = {setting for figure in wanted for setting in of_figure(figure, scale)}
-    jobs = [(setting, seed) for setting in settings for seed in seeds_of(setting, scale, seeds)]
-    execute(jobs, store, workers=workers, progress=progress, many=many)
+    jobs = runner.jobs(((setting, seed) for setting in settings for seed in seeds_of(setting, scale, seeds)), engine)
+    execute(jobs, store, executor=executor or Local(workers), progress=progress)
 
     board = Scoreboard(
         "migration",
@@ -69,7 +67,8 @@ def reproduce(
     for figure in wanted:
         # A figure's settings are read, used and let go: all of them together would not be small.
         evidence = {
-            setting: store.get(setting, seeds_of(setting, scale, seeds)) for setting in of_figure(figure, scale)
+            setting: runner.get(store, setting, seeds_of(setting, scale, seeds), engine)
+            for setting in of_figure(figure, scale)
         }
         before = len(board.claims)
         CLAIMS[figure](board, evidence, scale)

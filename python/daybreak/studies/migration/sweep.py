@@ -13,12 +13,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from daybreak.engines import program
-from daybreak.studies.migration import reproduce
+from daybreak.studies.migration import reproduce, runner
 from daybreak.studies.migration.claims import CLAIMS
-from daybreak.studies.migration.runner import Progress, Store, execute
 from daybreak.studies.migration.settings import SCALES, of_figure
 from daybreak.studies.scoreboard import PASS, SHAPE_PASS, Claim, Scoreboard, load_published
+from daybreak.sweep import Local, Report, execute
 
 FIGURES = ("4", "5", "6a", "6b", "7")
 """Those whose claims hang on the buffer; Table II misses its numbers with any."""
@@ -28,26 +27,29 @@ SEEDS = 10
 
 
 def sweep(
-    buffers: Sequence[int], seeds: int, out: Path, *, workers: int | None = None, progress: Progress | None = None
+    buffers: Sequence[int], seeds: int, out: Path, *, workers: int | None = None, progress: Report | None = None
 ) -> dict[int, list[Claim]]:
     """The claims judged with each buffer. Finished runs are kept under ``out/runs`` and found again."""
-    store = Store(out / "runs", "simulated", program("simulated"))
+    store = runner.store(out / "runs", "simulated")
     scales = {buffer: replace(SCALES["full"], buffer=buffer) for buffer in buffers}
-    jobs = [
+    settings = [
         (setting, seed)
         for scale in scales.values()
         for figure in FIGURES
         for setting in of_figure(figure, scale)
         for seed in range(1, seeds + 1)
     ]
-    execute(jobs, store, workers=workers, progress=progress)
+    execute(runner.jobs(settings, "simulated"), store, executor=Local(workers), progress=progress)
     found: dict[int, list[Claim]] = {}
     for buffer, scale in scales.items():
         board = Scoreboard(
             "migration", engine="simulated", mode="full", seeds=seeds, published=load_published(reproduce.PUBLISHED)
         )
         for figure in FIGURES:
-            evidence = {setting: store.get(setting, range(1, seeds + 1)) for setting in of_figure(figure, scale)}
+            evidence = {
+                setting: runner.get(store, setting, range(1, seeds + 1), "simulated")
+                for setting in of_figure(figure, scale)
+            }
             CLAIMS[figure](board, evidence, scale)
         found[buffer] = board.claims
     return found
