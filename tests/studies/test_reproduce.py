@@ -10,11 +10,11 @@ from executors import Serial
 
 from daybreak.engines import kernel
 from daybreak.errors import Interrupted, UnknownName
-from daybreak.studies import STUDIES, study
+from daybreak.studies import study
 from daybreak.studies.migration import settings, testbed
-from daybreak.studies.migration.plots import FIGURES as DRAW
-from daybreak.studies.migration.reproduce import reproduce
 from daybreak.studies.migration.settings import FIGURES, SCALES, of_figure
+from daybreak.studies.migration.study import STUDY
+from daybreak.studies.reproduce import reproduce
 from daybreak.sweep import Kept
 
 QUICK = SCALES["quick"]
@@ -25,7 +25,7 @@ BY_NAME = {setting.name: setting for setting in ALL}
 def run(scenario, seed):
     """A run in the shape of an engine's, from the fluid model."""
     setting = BY_NAME[scenario.name]
-    flows, throughput, windows = synthetic.one_run(setting, synthetic.paper(setting), seed)
+    flows, throughput, windows, circuits = synthetic.one_run(setting, synthetic.paper(setting), seed)
     number = {group: i for i, group in enumerate(flows["group"])}
     flow = pl.col("group").replace_strict(number, return_dtype=pl.UInt32)
     time = (pl.col("time_s") * 1e9).round(0).cast(pl.UInt64)
@@ -42,7 +42,7 @@ def run(scenario, seed):
         # What is outstanding besides tells nothing of the window.
         pl.lit(3_000_000, pl.UInt64).alias("bytes_in_flight"),
     )
-    return SimpleNamespace(flows=flows.drop("run"), bins=bins, window=samples)
+    return SimpleNamespace(flows=flows.drop("run"), bins=bins, window=samples, circuits=circuits.drop("run"))
 
 
 def made_up(task):
@@ -65,6 +65,12 @@ def test_every_setting_is_a_valid_scenario(setting):
     assert all(flow["ack_via"] == ["bypass"] for flow in flows)
 
 
+def test_every_figure_has_settings_claims_and_drawings():
+    assert STUDY.figures == FIGURES
+    for scale in SCALES.values():
+        assert STUDY.settings(scale) == list(dict.fromkeys(s for figure in FIGURES for s in of_figure(figure, scale)))
+
+
 def test_the_grid_is_the_papers():
     full = SCALES["full"]
     assert full.runs == full.single_runs == 30
@@ -83,6 +89,7 @@ def test_the_grid_is_the_papers():
 def test_reproduce_writes_scoreboard_figures_tables_and_page(tmp_path):
     seen = []
     board = reproduce(
+        STUDY,
         mode="quick",
         figures=["4", "table2"],
         seeds=2,
@@ -107,10 +114,10 @@ def test_reproduce_writes_scoreboard_figures_tables_and_page(tmp_path):
 
 def test_a_second_time_runs_nothing(tmp_path):
     executor = Serial(made_up)
-    first = reproduce(figures=["4"], seeds=1, out=tmp_path, executor=executor)
+    first = reproduce(STUDY, figures=["4"], seeds=1, out=tmp_path, executor=executor)
     before = (tmp_path / "scoreboard.json").read_bytes()
     assert len(executor.ran) == 4
-    second = reproduce(figures=["4"], seeds=1, out=tmp_path, executor=executor)
+    second = reproduce(STUDY, figures=["4"], seeds=1, out=tmp_path, executor=executor)
     assert len(executor.ran) == 4 and first.claims == second.claims
     assert (tmp_path / "scoreboard.json").read_bytes() == before
 
@@ -118,9 +125,9 @@ def test_a_second_time_runs_nothing(tmp_path):
 def test_an_interrupted_study_keeps_what_is_finished(tmp_path):
     first, second = Serial(made_up, interrupt_at=2), Serial(made_up)
     with pytest.raises(Interrupted):
-        reproduce(figures=["4"], seeds=1, out=tmp_path, executor=first)
+        reproduce(STUDY, figures=["4"], seeds=1, out=tmp_path, executor=first)
     assert not (tmp_path / "scoreboard.json").exists()
-    reproduce(figures=["4"], seeds=1, out=tmp_path, executor=second)
+    reproduce(STUDY, figures=["4"], seeds=1, out=tmp_path, executor=second)
     assert len(first.ran) == len(second.ran) == 2 and set(first.ran).isdisjoint(second.ran)
 
 
@@ -128,18 +135,18 @@ def test_another_kernel_makes_its_runs_again(tmp_path, monkeypatch):
     executor = Serial(made_up)
     for program in ("one", "another"):
         monkeypatch.setattr(kernel, "program", lambda program=program: program)
-        reproduce(figures=["4"], engine="kernel", seeds=1, out=tmp_path, executor=executor)
+        reproduce(STUDY, figures=["4"], engine="kernel", seeds=1, out=tmp_path, executor=executor)
     assert len(executor.ran) == 8
 
 
 def test_unknown_names_are_errors_that_list_the_known(tmp_path):
     with pytest.raises(UnknownName, match='figure: "9" is not one of 3, 4, 5'):
-        reproduce(figures=["9"], out=tmp_path)
+        reproduce(STUDY, figures=["9"], out=tmp_path)
     with pytest.raises(UnknownName, match='mode: "fast"'):
-        reproduce(mode="fast", out=tmp_path)
+        reproduce(STUDY, mode="fast", out=tmp_path)
     with pytest.raises(UnknownName, match='study: "etalon2" is not known'):
         study("etalon2")
-    assert study("migration") is STUDIES["migration"]
+    assert study("migration") is STUDY
 
 
 def test_figures_have_the_papers_panels():
@@ -148,13 +155,13 @@ def test_figures_have_the_papers_panels():
         for figure in ("4", "6a", "7")
         for setting in of_figure(figure, QUICK)
     }
-    four = DRAW["4"](measured, QUICK, {})["figure4"]
+    four = STUDY.experiments["4"].draw(measured, QUICK, {})["figure4"]
     assert [axes.get_title() for axes in four.axes] == [f"CUBIC ({period} ms)" for period in (50, 25, 10, 1)]
     assert all(len(axes.get_lines()) == 2 for axes in four.axes)
-    six = DRAW["6a"](measured, QUICK, {})["figure6a"]
+    six = STUDY.experiments["6a"].draw(measured, QUICK, {})["figure6a"]
     assert [axes.get_title() for axes in six.axes] == [
         f"CUBIC - {name} (50 ms)" for name in ("BBR", "Reno", "Westwood")
     ]
-    seven = DRAW["7"](measured, QUICK, {})["figure7"]
+    seven = STUDY.experiments["7"].draw(measured, QUICK, {})["figure7"]
     assert "90 ms day + 10 ms night" in seven.axes[0].get_title()
     assert settings.CYCLES[0] == (100, 10)

@@ -55,7 +55,7 @@ def _summary(model: type) -> str:
 def _studies() -> Entries:
     from daybreak import studies
 
-    return [(study.name, study.title) for study in studies.STUDIES.values()]
+    return list(studies.STUDIES.items())
 
 
 _REGISTRIES: dict[What, Callable[[], Entries]] = {

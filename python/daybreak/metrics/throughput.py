@@ -73,6 +73,21 @@ def time_to_reach(table: pl.DataFrame, *, gbps: float) -> float | None:
     return None if reached is None else float(reached) + width
 
 
+def ramps_s(table: pl.DataFrame, flows: pl.DataFrame, *, gbps: float, bin_ns: int) -> list[float | None]:
+    """Seconds from a run's first start of a flow to the end of the first bin with at least ``gbps``.
+
+    ``table`` and ``flows`` are of several runs. One number a run, in their order; None for one without such a bin.
+    """
+    check_columns("series", table, ("run", "time_s", "gbps"))
+    check_columns("flows", flows, ("run", "start_ns"))
+    starts = flows.group_by("run").agg((pl.col("start_ns").min() / 1e9).alias("start_s"))
+    reached = (
+        table.filter(pl.col("gbps") >= gbps).group_by("run").agg((pl.col("time_s").min() + bin_ns / 1e9).alias("s"))
+    )
+    joined = starts.join(reached, on="run", how="left").sort("run")
+    return joined.select(pl.col("s") - pl.col("start_s")).to_series().to_list()
+
+
 def of_flows(bins: pl.DataFrame, flows: pl.DataFrame, *, by: str, scope: str) -> pl.DataFrame:
     """The bins of one scope with the column ``by`` of the flow that each counts."""
     check_columns("bins", bins, ("scope", "id", "start_ns", "bytes"))
