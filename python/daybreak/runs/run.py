@@ -18,7 +18,8 @@ from daybreak.errors import OutputError
 from daybreak.scenario import Scenario
 from daybreak.scenario.lowering import Plan
 
-from .naming import TABLES, named
+from . import storage
+from .naming import named
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -148,9 +149,7 @@ class Run:
 
     def write(self, directory: str | Path) -> Path:
         """Writes a Parquet file a table, the capture and `manifest.json`: all of it or nothing. Raises OutputError."""
-        from .storage import write  # noqa: PLC0415 - storage reads runs as well
-
-        return write(self, Path(directory))
+        return storage.write(self, Path(directory))
 
     def __reduce__(self) -> tuple[Callable[..., Run], tuple[object, ...]]:
         return _arrived, (self.manifest, dict(self.tables()), self.capture.read_bytes() if self.capture else None)
@@ -158,6 +157,11 @@ class Run:
     def __repr__(self) -> str:
         shown = {key: self.manifest[key] for key in ("name", "seed", "engine", "tables")}
         return f"Run({json.dumps(shown)})"
+
+
+def read(directory: str | Path) -> Run:
+    """The run in `directory`; its tables are read when they are asked for. Raises OutputError."""
+    return Run(*storage.read(Path(directory)))
 
 
 def _arrived(manifest: dict[str, Any], tables: dict[str, pl.DataFrame], packets: bytes | None) -> Run:
@@ -173,6 +177,3 @@ def _arrived(manifest: dict[str, Any], tables: dict[str, pl.DataFrame], packets:
 def frame(columns: Columns) -> pl.DataFrame:
     """A polars frame over the columns' own memory."""
     return pl.DataFrame({name: pl.from_arrow(pa.array(values)) for name, values in columns.items()})
-
-
-__all__ = ["TABLES", "Recorded", "Run", "frame"]
