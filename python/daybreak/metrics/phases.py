@@ -111,6 +111,8 @@ def _of_timeline(circuits: pl.DataFrame, timeline: str | None) -> pl.DataFrame:
 
 def folded(series: pl.DataFrame, cycles: pl.DataFrame, value: str, *, parts: int, skip: int = 1) -> list[float]:
     """Mean of a curve in each part of the cycle, over all runs and all cycles but the first ``skip``."""
+    check_columns("series", series, ("time_s", value))
+    check_columns("cycles", cycles, ("cycle", "start_ns", "end_ns"))
     inside = label(series, cycles).filter(pl.col("cycle") >= skip)
     part = (pl.col("at_ns") * parts // (pl.col("end_ns") - pl.col("start_ns"))).alias("part")
     return inside.group_by(part).agg(pl.col(value).mean()).sort("part")[value].to_list()
@@ -119,6 +121,8 @@ def folded(series: pl.DataFrame, cycles: pl.DataFrame, value: str, *, parts: int
 def peaks(series: pl.DataFrame, cycles: pl.DataFrame, value: str, *, bin_ns: int, skip: int = 1) -> list[float]:
     """Mean of a curve's largest values in the cycles of which it has every bin, without the first ``skip``: one number
     a run, in the order of the runs."""
+    check_columns("series", series, ("run", "time_s", value))
+    check_columns("cycles", cycles, ("cycle", "start_ns", "end_ns"))
     bins = label(series, cycles).filter(pl.col("cycle") >= skip)
     of_cycle = bins.group_by("run", "cycle").agg(
         pl.len().alias("bins"), (pl.col("end_ns") - pl.col("start_ns")).first().alias("length"), pl.col(value).max()
