@@ -1,4 +1,4 @@
-"""Folders that keep what a run showed: whole or not there, and named by everything that they depend on."""
+"""Files that keep what runs showed: whole or not there, and named by everything that they depend on."""
 
 import os
 import subprocess
@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import polars as pl
 import pytest
+from ready_files import ROOT
 from sweep.reductions import FLOWS
 
 from daybreak.errors import OutputError
@@ -21,90 +22,94 @@ def store(tmp_path):
     return Store(tmp_path / "runs", FLOWS, {"simulated": "one", "kernel": "two"})
 
 
-def folders(store):
-    return sorted(path.relative_to(store.directory) for path in store.directory.rglob("*") if path.is_dir())
+def files(store):
+    return sorted(str(path.relative_to(store.directory)) for path in store.directory.rglob("*") if path.is_file())
 
 
 def test_what_is_put_is_found_and_comes_back(store, one_flow):
     job = Job(one_flow, seed=5)
     assert not store.has(job)
-    with pytest.raises(OutputError, match="cannot be read"):
+    with pytest.raises(OutputError, match=r"\.zip cannot be read: no such file"):
         store.get(job)
-    more = TABLES | {"curves": pl.DataFrame({"x": [0.5, None]})}
+    more = TABLES | {"curves": pl.DataFrame({"x": [0.5, None]}), "none": TABLES["flows"].clear()}
     store.put(store.digest(job.plan(), "simulated"), Kept({"seed": 5}, more))
     assert store.has(job)
     found = store.get(job)
-    assert set(found) == set(more) and all(found[name].equals(more[name]) for name in more)
+    assert found.manifest == {"seed": 5}
+    assert list(found.tables) == list(more) and all(found.tables[name].equals(more[name]) for name in more)
+    assert all(found.tables[name].schema == more[name].schema for name in more)
     assert not store.has(Job(one_flow, seed=6))
 
 
-def test_the_second_to_finish_finds_the_first_ones_folder(store):
-    store.put(DIGEST, Kept({}, TABLES))
-    store.put(DIGEST, Kept({}, {"flows": pl.DataFrame({"flow": [7]})}))
-    assert pl.read_parquet(store.place(DIGEST) / "flows.parquet").equals(TABLES["flows"])
-    assert not list((store.directory / ".unfinished").iterdir())
+def test_the_second_to_finish_writes_the_same_bytes(store):
+    store.put(DIGEST, Kept({"a": 1}, TABLES))
+    before = store.place(DIGEST).read_bytes()
+    store.put(DIGEST, Kept({"a": 1}, TABLES))
+    assert store.place(DIGEST).read_bytes() == before
+    assert files(store) == [f"ab/{DIGEST}.zip"]
 
 
-def test_a_folder_that_cannot_be_put_in_place_is_an_error(store):
-    store.place(DIGEST).parent.mkdir(parents=True)
-    store.place(DIGEST).write_text("a file")
-    with pytest.raises(OutputError, match=f"{DIGEST} cannot be written"):
+def test_what_cannot_be_put_in_place_is_an_error_and_leaves_nothing(store):
+    store.place(DIGEST).mkdir(parents=True)
+    with pytest.raises(OutputError, match=f"{DIGEST}.zip cannot be written: is a directory"):
         store.put(DIGEST, Kept({}, TABLES))
-    assert store.place(DIGEST).read_text() == "a file"
-    assert not list((store.directory / ".unfinished").iterdir())
+    assert files(store) == [] and not store.holds(DIGEST)
 
 
-def test_nothing_is_left_of_a_folder_that_cannot_be_filled(store):
-    with pytest.raises(OutputError, match="where"):
-        store.put(DIGEST, Kept({}, TABLES | {"no/where": TABLES["flows"]}))
-    assert not store.holds(DIGEST)
-    assert not list((store.directory / ".unfinished").iterdir())
+def test_what_is_damaged_is_named(store, one_flow):
+    job = Job(one_flow)
+    digest = store.digest(job.plan(), "simulated")
+    store.put(digest, Kept({}, TABLES))
+    whole = store.place(digest).read_bytes()
+    for content in (b"", whole[:200], whole[:-30], b"no archive", whole.replace(b"manifest", b"manifost")):
+        store.place(digest).write_bytes(content)
+        with pytest.raises(OutputError, match=rf"{digest}\.zip cannot be read: \w"):
+            store.get(job)
 
 
 def test_what_is_kept_depends_on_plan_engine_program_and_reduction(store, one_flow):
-    def digests(store, engine="simulated", scenario=one_flow):
-        return store.digest(Job(scenario, 1).plan(), engine)
+    def digest(store, engine="simulated", scenario=one_flow, seed=1):
+        return store.digest(Job(scenario, seed).plan(), engine)
 
     found = [
-        digests(store),
-        store.digest(Job(one_flow, 2).plan(), "simulated"),
-        digests(store, scenario=one_flow.with_({"flows.0.size": "2 MB"})),
-        digests(store, "kernel"),
-        digests(replace(store, programs={"simulated": "two", "kernel": "two"})),
-        digests(replace(store, reduction=replace(FLOWS, version=2))),
-        digests(replace(store, reduction=replace(FLOWS, name="another"))),
+        digest(store),
+        digest(store, seed=2),
+        digest(store, scenario=one_flow.with_({"flows.0.size": "2 MB"})),
+        digest(store, "kernel"),
+        digest(replace(store, programs={"simulated": "two", "kernel": "two"})),
+        digest(replace(store, reduction=replace(FLOWS, version=2))),
+        digest(replace(store, reduction=replace(FLOWS, name="another"))),
     ]
     assert len(set(found)) == len(found)
+    assert all(len(one) == 32 for one in found)
     # The scenario's name is for people.
-    assert digests(store, scenario=one_flow.with_({"name": "renamed"})) == found[0]
-    assert digests(Store(store.directory / "elsewhere", FLOWS, store.programs)) == found[0]
+    assert digest(store, scenario=one_flow.with_({"name": "renamed"})) == found[0]
+    assert digest(Store(store.directory / "elsewhere", FLOWS, store.programs)) == found[0]
 
 
 def test_what_a_killed_process_left_is_forgotten_and_nothing_else(store):
     program = f"""
-import os, sys
-sys.path.insert(0, {os.path.dirname(os.path.dirname(__file__))!r})
+import os
 from pathlib import Path
 import polars as pl
 from sweep.reductions import FLOWS
 from daybreak.sweep import Kept, Store
-class Killed(dict):
-    def items(self):
-        yield "flows", pl.DataFrame({{"flow": [0]}})
-        os.kill(os.getpid(), 9)
-store = Store(Path({str(store.directory)!r}), FLOWS, {{}})
-store.put({DIGEST!r}, Kept({{}}, Killed()))
+Path.replace = lambda *_: os.kill(os.getpid(), 9)
+tables = {{"flows": pl.DataFrame({{"flow": [0]}})}}
+Store(Path({str(store.directory)!r}), FLOWS, {{}}).put({DIGEST!r}, Kept({{}}, tables))
 """
-    killed = subprocess.run([sys.executable, "-c", program], check=False)
+    killed = subprocess.run([sys.executable, "-c", program], check=False, cwd=ROOT / "tests")
     assert killed.returncode == -9
     unfinished = store.directory / ".unfinished"
     (left,) = unfinished.iterdir()
-    assert (left / "flows.parquet").is_file()
-    assert not store.holds(DIGEST)
+    assert left.stat().st_size > 0 and not store.holds(DIGEST)
     # A process that runs, and one of another machine.
-    mine = unfinished / left.name.replace(left.name.split("-")[-2], str(os.getpid()))
-    others = unfinished / f"elsewhere-{left.name.split('-')[-2]}-0"
-    mine.mkdir()
-    others.mkdir()
+    process = left.name.split("-")[-2]
+    mine, others = (
+        unfinished / left.name.replace(f"-{process}-", f"-{os.getpid()}-"),
+        unfinished / f"other-{process}-0.zip",
+    )
+    mine.touch()
+    others.touch()
     store.forget_unfinished()
     assert sorted(unfinished.iterdir()) == sorted([mine, others])

@@ -85,7 +85,7 @@ def _compare(cases: Sequence[Case], seeds: Sequence[int], store: Store, out: Pat
         # A case's runs are read, used and let go: all of them together would not be small.
         scenario = scenarios.scenario(case)
         kernel, model = (
-            [Observed(**store.get(Job(scenario, seed, engine))) for seed in seeds] for engine in (KERNEL, MODEL)
+            [Observed(**store.get(Job(scenario, seed, engine)).tables) for seed in seeds] for engine in (KERNEL, MODEL)
         )
         mine = compare.compare(case, kernel, model, limits)
         rows += mine

@@ -30,8 +30,8 @@ class Evidence(Generic[S, C, M]):
         return self.of_settings(self.study.experiments[figure].settings(self.scale))
 
     def _of_setting(self, setting: S) -> M:
-        kept = {seed: self.store.get(self.study.job(setting, seed, self.engine)) for seed in seeds(setting, self.scale)}
-        return self.study.measured(setting, kept)
+        jobs = {seed: self.study.job(setting, seed, self.engine) for seed in seeds(setting, self.scale)}
+        return self.study.measured(setting, {seed: self.store.get(job).tables for seed, job in jobs.items()})
 
 
 def gather(

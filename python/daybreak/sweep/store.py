@@ -1,32 +1,36 @@
-"""Folders that keep what a run showed, each named by everything that it depends on: its content's address.
+"""Files that keep what runs showed, each named by everything that it depends on: its content's address.
 
-That is the plan (which has the seed), the engine with its program, and the reduction. A folder has a Parquet file a
-table and `manifest.json`. Nobody sees half of one: it is filled under another name and renamed. Whoever finishes a run
-second finds the first's: both are the same.
+That is the plan (which has the seed), the engine with its program, and the reduction. A file is a zip archive with
+`manifest.json` and an Arrow stream a table. Nobody sees half of one: it is written under another name and renamed.
+Whoever finishes a run second writes the same bytes.
 """
 
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import os
-import shutil
 import socket
 import uuid
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from zipfile import BadZipFile, ZipFile, ZipInfo
 
 import polars as pl
 
 from daybreak.errors import OutputError, reason
 from daybreak.scenario.lowering import Plan
 
-from .job import Job, Kept, Reduction, Tables
+from .job import Job, Kept, Reduction
 
-MANIFEST = "manifest.json"
+SUFFIX = ".zip"
+_MANIFEST = "manifest.json"
+_TABLE = ".arrow"
 _UNFINISHED = ".unfinished"
+_MACHINE = socket.gethostname()
 
 
 @dataclass(frozen=True)
@@ -47,8 +51,8 @@ class Store:
         return hashlib.sha256("\n".join(facts).encode()).hexdigest()[:32]
 
     def place(self, digest: str) -> Path:
-        """Its folder; there are 256 folders of folders, so that none has too many."""
-        return self.directory / digest[:2] / digest
+        """Its file; there are 256 folders of them, so that none has too many."""
+        return self.directory / digest[:2] / f"{digest}{SUFFIX}"
 
     def has(self, job: Job) -> bool:
         """Whether a job's run is kept."""
@@ -56,32 +60,30 @@ class Store:
 
     def holds(self, digest: str) -> bool:
         """Whether a run is kept under this name."""
-        return self.place(digest).is_dir()
+        return self.place(digest).is_file()
 
     def put(self, digest: str, kept: Kept) -> None:
         """Keeps a run: all of it, or nothing. Raises OutputError."""
         place = self.place(digest)
-        draft = self.directory / _UNFINISHED / f"{_owner(os.getpid())}-{uuid.uuid4().hex[:8]}"
+        draft = self.directory / _UNFINISHED / f"{_MACHINE}-{os.getpid()}-{uuid.uuid4().hex[:8]}{SUFFIX}"
+        content = _packed(kept)
         try:
-            place.parent.mkdir(parents=True, exist_ok=True)
-            draft.mkdir(parents=True)
-            for name, table in kept.tables.items():
-                table.write_parquet(draft / f"{name}.parquet")
-            (draft / MANIFEST).write_text(json.dumps(kept.manifest) + "\n", encoding="utf-8")
-            draft.rename(place)
-        except (OSError, pl.exceptions.PolarsError) as error:
-            # Somebody else may have finished the same run first; nothing else is in order.
-            if not place.is_dir():
-                raise OutputError(f"{place} cannot be written: {reason(error)}") from None
+            for folder in (place.parent, draft.parent):
+                folder.mkdir(parents=True, exist_ok=True)
+            draft.write_bytes(content)
+            draft.replace(place)
+        except OSError as error:
+            raise OutputError(f"{place} cannot be written: {reason(error)}") from None
         finally:
-            shutil.rmtree(draft, ignore_errors=True)
+            with suppress(OSError):
+                draft.unlink()
 
-    def get(self, job: Job) -> Tables:
-        """Reads the tables of a job's run. Raises OutputError if it is not kept."""
+    def get(self, job: Job) -> Kept:
+        """Reads what is kept of a job's run. Raises OutputError if it is not kept."""
         place = self.place(self.digest(job.plan(), job.engine))
         try:
-            return {path.stem: pl.read_parquet(path) for path in sorted(place.iterdir()) if path.suffix == ".parquet"}
-        except (OSError, pl.exceptions.PolarsError) as error:
+            return _unpacked(place.read_bytes())
+        except (OSError, BadZipFile, ValueError, pl.exceptions.PolarsError) as error:
             raise OutputError(f"{place} cannot be read: {reason(error)}") from None
 
     def forget_unfinished(self) -> None:
@@ -89,12 +91,29 @@ class Store:
         with suppress(OSError):
             for draft in (self.directory / _UNFINISHED).iterdir():
                 machine, _, process = draft.name.rpartition("-")[0].rpartition("-")
-                if machine == socket.gethostname() and not _is_running(int(process)):
-                    shutil.rmtree(draft, ignore_errors=True)
+                if machine == _MACHINE and not _is_running(int(process)):
+                    draft.unlink(missing_ok=True)
 
 
-def _owner(process: int) -> str:
-    return f"{socket.gethostname()}-{process}"
+def _packed(kept: Kept) -> bytes:
+    content = io.BytesIO()
+    with ZipFile(content, "w") as archive:
+        # A ZipInfo has no time of its own, so that the same run gives the same bytes.
+        archive.writestr(ZipInfo(_MANIFEST), json.dumps(kept.manifest))
+        for name, table in kept.tables.items():
+            stream = io.BytesIO()
+            table.write_ipc_stream(stream, compression="zstd")
+            archive.writestr(ZipInfo(f"{name}{_TABLE}"), stream.getvalue())
+    return content.getvalue()
+
+
+def _unpacked(content: bytes) -> Kept:
+    with ZipFile(io.BytesIO(content)) as archive:
+        if _MANIFEST not in archive.namelist():
+            raise BadZipFile(f"it has no {_MANIFEST}")
+        names = [name.removesuffix(_TABLE) for name in archive.namelist() if name.endswith(_TABLE)]
+        tables = {name: pl.read_ipc_stream(archive.read(f"{name}{_TABLE}")) for name in names}
+        return Kept(json.loads(archive.read(_MANIFEST)), tables)
 
 
 def _is_running(process: int) -> bool:
