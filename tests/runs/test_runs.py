@@ -259,7 +259,7 @@ def test_a_missing_table_is_named(one_flow, tmp_path):
         run.table("packets")
     run.write(tmp_path / "run")
     (tmp_path / "run" / "links.parquet").unlink()
-    with pytest.raises(OutputError, match=r"links.parquet cannot be read"):
+    with pytest.raises(OutputError, match=r"links.parquet cannot be read: no such file or directory"):
         _ = read(tmp_path / "run").links
 
 
