@@ -122,6 +122,8 @@ def test_a_queue_limit_prints_what_it_parses(limit, in_packets):
 
 def test_packets_and_bytes_are_different_limits():
     assert QueueLimit.parse("5 packets") != QueueLimit.parse("5 B")
+    assert QueueLimit.parse("1 packet") == QueueLimit.parse("1 packets") != QueueLimit.parse("1 byte")
+    assert QueueLimit.parse(" 1 packet ").in_packets and not QueueLimit.parse("1 byte").in_packets
 
 
 def test_loss_in_percent():
