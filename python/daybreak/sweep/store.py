@@ -68,15 +68,14 @@ class Store:
         draft = self.directory / _UNFINISHED / f"{_MACHINE}-{os.getpid()}-{uuid.uuid4().hex[:8]}{SUFFIX}"
         content = _packed(kept)
         try:
-            for folder in (place.parent, draft.parent):
-                folder.mkdir(parents=True, exist_ok=True)
-            draft.write_bytes(content)
-            draft.replace(place)
+            try:
+                _write(content, draft, place)
+            except FileNotFoundError:
+                for folder in (place.parent, draft.parent):
+                    folder.mkdir(parents=True, exist_ok=True)
+                _write(content, draft, place)
         except OSError as error:
             raise OutputError(f"{place} cannot be written: {reason(error)}") from None
-        finally:
-            with suppress(OSError):
-                draft.unlink()
 
     def get(self, job: Job) -> Kept:
         """Reads what is kept of a job's run. Raises OutputError if it is not kept."""
@@ -93,6 +92,16 @@ class Store:
                 machine, _, process = draft.name.rpartition("-")[0].rpartition("-")
                 if machine == _MACHINE and not _is_running(int(process)):
                     draft.unlink(missing_ok=True)
+
+
+def _write(content: bytes, draft: Path, place: Path) -> None:
+    try:
+        draft.write_bytes(content)
+        draft.replace(place)
+    except BaseException:
+        with suppress(OSError):
+            draft.unlink()
+        raise
 
 
 def _packed(kept: Kept) -> bytes:
