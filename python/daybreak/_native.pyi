@@ -1,10 +1,13 @@
 """The engine of Daybreak, its registries and its random streams."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 
+__all__ = ["Stream", "benchmarks", "check_plan", "queues", "replay", "run", "run_benchmark", "variants"]
+
+@final
 class Stream:
     """One component's own sequence of random numbers, named by the run's seed and the component's path."""
 

@@ -10,6 +10,7 @@ import typer
 
 from daybreak import _native
 from daybreak.engines import ENGINES
+from daybreak.scenario.model import Tagged
 from daybreak.scenario.timelines import Circuit, Migrate
 from daybreak.scenario.topologies import REGISTRY as TOPOLOGIES
 
@@ -43,7 +44,7 @@ def list_(what: Annotated[What, typer.Argument(help="What to list.")], as_json: 
         print_table(("name", "summary"), entries)
 
 
-def _models(*models: type) -> Entries:
+def _models(*models: type[Tagged]) -> Entries:
     return [(model.model_fields["kind"].default, _summary(model)) for model in models]
 
 
@@ -54,7 +55,7 @@ def _summary(model: type) -> str:
 def _studies() -> Entries:
     from daybreak import studies
 
-    return [(study.name, study.title) for study in studies.STUDIES.values()]
+    return list(studies.STUDIES.items())
 
 
 _REGISTRIES: dict[What, Callable[[], Entries]] = {

@@ -7,6 +7,8 @@ from typing import Any
 
 import polars as pl
 
+from .phases import phases
+
 SCOPES = ("delivered", "tap", "link")
 REASONS = ("queue_full", "night", "random_loss", "gate_closed", "hold_full")
 STATES = ("Open", "Disorder", "CWR", "Recovery", "Loss")
@@ -82,6 +84,19 @@ def _listed(kind: str, column: str) -> Callable[[pl.DataFrame, PlanDocument], pl
     return name
 
 
+def _circuits(frame: pl.DataFrame, plan: PlanDocument) -> pl.DataFrame:
+    """With the phase that each step ends and the one that it begins; see `phases`."""
+    of_step = [
+        (timeline, step, before, phase)
+        for timeline, program in enumerate(plan["timelines"])
+        for step, (before, phase) in enumerate(phases(program["steps"]))
+    ]
+    schema = {"timeline": frame.schema["timeline"], "step": frame.schema["step"]}
+    table = pl.DataFrame(of_step, schema=schema | {"before": pl.String, "phase": pl.String}, orient="row")
+    with_names = _listed("timelines", "timeline")(frame, plan)
+    return with_names.join(table, on=["timeline", "step"], how="left", maintain_order="left")
+
+
 def _with(frame: pl.DataFrame, series: list[pl.Series], after: str) -> pl.DataFrame:
     position = frame.columns.index(after) + 1
     order = [*frame.columns[:position], *(column.name for column in series), *frame.columns[position:]]
@@ -94,7 +109,7 @@ TABLES: dict[str, Callable[[pl.DataFrame, PlanDocument], pl.DataFrame]] = {
     "window": _window,
     "queues": _listed("queues", "queue"),
     "drops": _drops,
-    "circuits": _listed("timelines", "timeline"),
+    "circuits": _circuits,
     "links": _listed("links", "link"),
     "latency": _per_flow,
 }

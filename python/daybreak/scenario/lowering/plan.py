@@ -10,6 +10,7 @@ from typing import Any
 
 from daybreak.errors import ScenarioError
 
+from ..quantities import Span
 from ..scenario import Scenario
 from ..stack import Stack
 from .fabric import Fabric
@@ -120,12 +121,12 @@ def _records(scenario: Scenario, fabric: Fabric) -> dict[str, Any]:
     else:
         queues = fabric.switch_queues() if records.queues is not None else []
     return {
-        "bin_ps": None if records.bins is None else int(records.bins),
+        "bin_ps": _ps(records.bins),
         "tap_links": links(records.taps, "taps"),
         "bin_links": links(records.links, "links"),
         "bin_delivered": records.delivered and records.bins is not None,
-        "window_ps": {None: None, "every ack": 0}.get(records.window, records.window and _ps(records.window)),
-        "queue_ps": None if records.queues is None else int(records.queues),
+        "window_ps": 0 if records.window == "every ack" else _ps(records.window),
+        "queue_ps": _ps(records.queues),
         "queues": queues,
         "drops": records.drops,
         "circuits": records.circuits,
@@ -135,5 +136,5 @@ def _records(scenario: Scenario, fabric: Fabric) -> dict[str, Any]:
     }
 
 
-def _ps(value: Any) -> int | None:
-    return None if isinstance(value, str) else int(value)
+def _ps(span: Span | None) -> int | None:
+    return None if span is None else int(span)
