@@ -3,8 +3,8 @@
 
     make build && .venv/bin/python tools/plan-types.py
 
-The native module describes the format as JSON Schema, made from the Rust types of `crates/plan` and `crates/fabric`. A test
-fails when the file is not what this command would write.
+The native module describes the format as JSON Schema, made from the Rust types of `crates/plan` and `crates/fabric`. A
+test fails when the file is not what this command would write.
 """
 
 from __future__ import annotations

@@ -1,10 +1,13 @@
 """The engine of Daybreak, its registries and its random streams."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 
+__all__ = ["Stream", "benchmarks", "check_plan", "queues", "replay", "run", "run_benchmark", "variants"]
+
+@final
 class Stream:
     """One component's own sequence of random numbers, named by the run's seed and the component's path."""
 
@@ -88,6 +91,9 @@ def replay(
 
 def benchmarks() -> list[tuple[str, str]]:
     """Every benchmark: its name and a line about it."""
+
+def benchmark_plan(name: str) -> str:
+    """The plan of a benchmark, as JSON."""
 
 def run_benchmark(name: str, progress: Callable[[int, int, int, int, int], object] | None = None) -> dict[str, int]:
     """Runs a benchmark and returns its totals; `progress` as in `run`, called before the first event as well."""

@@ -64,7 +64,8 @@ def test_a_family_multiplies(tmp_path: Path) -> None:
     ("line", "sentence"),
     [
         ("buffer = 1\nspeed = 3", "has no key"),
-        ("buffer = 0", "buffer"),
+        ("buffer = 0", "buffer = 0.0: expected more than 0.0"),
+        ("buffer = 1\nloss = 1.5", "loss = 1.5: expected less than 1.0"),
         ('buffer = 1\nqueue = "3 packets"', "expected either buffer or queue"),
         ('buffer = 1\nquick = ["z"]', 'quick = "z"'),
     ],

@@ -243,6 +243,6 @@ def test_the_module_is_the_program():
 
 def test_ctrl_c_in_a_study_keeps_finished_runs(tmp_path):
     out = tmp_path / "out"
-    errors = interrupted(["reproduce", "migration", "--quick"], out, after="runs/**/*.parquet")
+    errors = interrupted(["reproduce", "migration", "--quick"], out, after="runs/??/*.zip")
     assert f"finished runs are kept in {out}" in errors
     assert not (out / "scoreboard.json").exists()

@@ -18,7 +18,7 @@ import daybreak
 from daybreak.engines import program
 from daybreak.engines.kernel import image, workplace
 from daybreak.errors import PlanError
-from daybreak.runs.storage import read as read_run
+from daybreak.runs import read as read_run
 from daybreak.scenario import Scenario, load, save
 from daybreak.scenario.lowering import lower
 

@@ -418,6 +418,20 @@ mod tests {
     }
 
     #[test]
+    fn of_those_that_stay_longest_the_one_whose_order_holds_longest_counts() {
+        let theirs = drawn(0);
+        // By seed: how long it stays in order and time, and in order.
+        let ways = [(3, 99), (50, 60), (50, 80), (50, 70), (49, 99)];
+        let found = best(&theirs, |seed, _| {
+            let (together, same) = *ways.get(seed as usize).unwrap_or(&(0, 0));
+            let mut ours = drawn(0);
+            ours[same].seq += 1;
+            (together, ours)
+        });
+        assert_eq!(found.same, 80);
+    }
+
+    #[test]
     fn where_nothing_is_drawn_few_are_tried() {
         let theirs = drawn(1);
         let tried = std::cell::Cell::new(0);

@@ -4,6 +4,7 @@ mod plans;
 
 use daybreak_engine::{Records, Simulation, run};
 use daybreak_plan::{Application, Downtime, NodeKind, Plan, Step, benchmarks};
+use plans::captured::captured;
 use plans::{MS, US, all_recorded, column, day_and_night, rows};
 
 const POLICIES: [Downtime; 4] = [Downtime::Drop, Downtime::Hold, Downtime::Drain, Downtime::MakeBeforeBreak];
@@ -146,6 +147,26 @@ fn another_seed_loses_other_packets() {
     };
     assert_ne!(lost(1), lost(2));
     assert_eq!(lost(1), lost(1));
+}
+
+/// The whole of a connection that carries one segment (RFC 9293, section 3.6): both sides close.
+#[test]
+fn both_ends_close_their_connection() {
+    const FIN: u8 = 0x01;
+    const SYN: u8 = 0x02;
+    const PUSH: u8 = 0x08;
+    const ACK: u8 = 0x10;
+    let mut plan = day_and_night(Downtime::Drop);
+    plan.flows[0].application = Application::Bulk { bytes: Some(1_000) };
+    plan.stop_when_flows_complete = false;
+    let (records, packets) = captured(&plan, &[0, 7]);
+    let flags = |interface| -> Vec<u8> {
+        packets.iter().filter(|packet| packet.interface == interface).map(|packet| packet.flags).collect()
+    };
+    assert_eq!(flags(0), [SYN, ACK, FIN | PUSH | ACK, ACK], "of the client");
+    assert_eq!(flags(1), [SYN | ACK, FIN | ACK], "of the server");
+    // Two round trips of 40 us, and what the packets take on the links.
+    assert!((80_000..90_000).contains(&column(&records, "flows", "fct_ns")[0]));
 }
 
 #[test]

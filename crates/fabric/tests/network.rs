@@ -5,7 +5,7 @@ mod rig;
 use daybreak_fabric::circuit::Downtime;
 use daybreak_fabric::control::Action;
 use daybreak_fabric::queue::Limits;
-use daybreak_fabric::{Config, RouteSwitchConfig, Step};
+use daybreak_fabric::{Config, Impairment, LinkConfig, RouteSwitchConfig, Step};
 use daybreak_units::{Duration, Rate};
 use rig::{DropReason, Rig, link, queue, us};
 
@@ -209,12 +209,30 @@ fn a_dark_route_switch_treats_arrivals_as_its_policy_says() {
     assert_eq!(rig.delivered, [(us(6), 0), (us(26), 1), (us(36), 2), (us(202), 3)]);
 }
 
+/// The number lost of n is binomial, so its relative standard deviation is sqrt((1 - p) / np). With at least 20,000 losses
+/// expected it is at most 0.7 %: four of them are allowed, and an error of 5 % is seven.
 #[test]
-fn random_loss_has_its_rate_and_its_own_stream() {
+fn random_loss_has_its_rate() {
+    for (loss_ppb, packets) in [(1_000_000, 20_000_000u64), (10_000_000, 4_000_000), (300_000_000, 200_000)] {
+        let mut config = link(100, 5);
+        config.loss_ppb = loss_ppb;
+        let mut chance = Impairment::new(&config, 7).unwrap();
+        let lost = (0..packets).filter(|_| chance.loses()).count() as f64;
+        let p = f64::from(loss_ppb) / 1e9;
+        let (mean, deviation) = (p * packets as f64, (p * (1.0 - p) * packets as f64).sqrt());
+        assert!((lost - mean).abs() < 4.0 * deviation, "{lost} of {packets} lost with p = {p}");
+        assert!(4.0 * deviation < 0.03 * mean, "too few packets to see an error of 5 %");
+        assert_eq!(chance.lost, lost as u64);
+    }
+}
+
+#[test]
+fn random_loss_is_a_link_s_own_stream() {
     let mut config = link(100, 5);
     config.loss_ppb = 100_000_000;
-    let run = || {
-        let mut rig = Rig::new(std::slice::from_ref(&config), &[queue(Limits::default(), &[0])]);
+    let run = |stream: &str| {
+        let config = LinkConfig { stream: stream.to_owned(), ..config.clone() };
+        let mut rig = Rig::new(&[config], &[queue(Limits::default(), &[0])]);
         rig.path(&[Step::Queue(0)]);
         for i in 0..10_000 {
             rig.send(us(i), 0, 1250);
@@ -222,9 +240,12 @@ fn random_loss_has_its_rate_and_its_own_stream() {
         rig.run_to_end();
         rig.dropped
     };
-    let lost = run();
-    assert!((900..1_100).contains(&lost.len()), "{} of 10000 lost at 10 %", lost.len());
-    assert_eq!(lost, run());
+    let lost = run("a");
+    // Four standard deviations are 120.
+    assert!(lost.len().abs_diff(1_000) < 120, "{} of 10000 lost at 10 %", lost.len());
+    assert!(lost.iter().all(|drop| drop.1 == DropReason::RandomLoss));
+    assert_eq!(lost, run("a"));
+    assert_ne!(lost, run("b"));
 }
 
 #[test]

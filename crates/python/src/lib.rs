@@ -23,5 +23,5 @@ mod _native {
     #[pymodule_export]
     use super::replay::replay;
     #[pymodule_export]
-    use super::run::{benchmarks, run, run_benchmark};
+    use super::run::{benchmark_plan, benchmarks, run, run_benchmark};
 }

@@ -20,7 +20,7 @@ from daybreak.scenario import Scenario
 from daybreak.scenario.lowering import lower
 
 from . import conversations, result, scenarios, suite
-from .agree import KERNEL, MODEL, Progress, RunMany
+from .agree import KERNEL, MODEL, Progress
 from .compare import MISS, PASS
 from .result import Document
 from .suite import Case
@@ -68,16 +68,15 @@ def replay(
     workers: int | None = None,
     progress: Progress | None = None,
     engine: str = KERNEL,
-    many: RunMany = run_many,
 ) -> Document:
     """Replays the scenarios of the suite in `path`, or of the one that comes with Daybreak; writes segments.json.
 
-    `quick` takes the quick subset, `only` the scenarios whose name fits a pattern. `engine` and `many` replace the
+    `quick` takes the quick subset, `only` the scenarios whose name fits a pattern. `engine` replaces the
     kernel, for tests. Raises ScenarioError, EngineError, OutputError, Interrupted.
     """
     cases = suite.chosen(suite.load(path), quick=quick, only=only)
     by_name = {case.name: case for case in cases}
-    done = many(
+    done = run_many(
         [(captured(case), seed) for case in cases],
         engine=engine,
         workers=workers,

@@ -7,11 +7,11 @@ from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
-from pydantic import BaseModel
 
 from daybreak import _native
 from daybreak.engines import ENGINES
 from daybreak.scenario.choice import default_text, range_text
+from daybreak.scenario.model import Tagged
 from daybreak.scenario.timelines import Circuit, Migrate, Program
 from daybreak.scenario.topologies import REGISTRY as TOPOLOGIES
 
@@ -80,7 +80,7 @@ def _document(parameter: _native.Parameter) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _models(*models: type[BaseModel]) -> Entries:
+def _models(*models: type[Tagged]) -> Entries:
     return [(model.model_fields["kind"].default, _summary(model)) for model in models]
 
 
@@ -91,7 +91,7 @@ def _summary(model: type) -> str:
 def _studies() -> Entries:
     from daybreak import studies
 
-    return [(study.name, study.title) for study in studies.STUDIES.values()]
+    return list(studies.STUDIES.items())
 
 
 _PARAMETRISED: dict[What, Callable[[], list[_native.Entry]]] = {

@@ -54,7 +54,11 @@ class Engine(Protocol):
 
 def run(scenario: Scenario, engine: str = "simulated", seed: int = 1, progress: Report | None = None) -> Run:
     """Runs `scenario` with `seed`. Raises ScenarioError, PlanError or EngineError."""
-    plan = lower(scenario, seed)
+    return execute(scenario, lower(scenario, seed), engine, progress)
+
+
+def execute(scenario: Scenario, plan: Plan, engine: str, progress: Report | None = None) -> Run:
+    """The same with the plan of the scenario, where it has been made already."""
     return Run.of(scenario, plan, engine, find(engine).execute(plan, progress))
 
 

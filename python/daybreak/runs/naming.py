@@ -9,6 +9,8 @@ import polars as pl
 from daybreak._native import drop_reasons
 from daybreak.plan.types import Choice, Link, Plan, Queue, RouteSwitch
 
+from .phases import phases
+
 SCOPES = ("delivered", "tap", "link")
 STATES = ("Open", "Disorder", "CWR", "Recovery", "Loss")
 
@@ -113,8 +115,17 @@ def _links(frame: pl.DataFrame, plan: Plan) -> pl.DataFrame:
 
 
 def _circuits(frame: pl.DataFrame, plan: Plan) -> pl.DataFrame:
+    """With the phase that each step ends and the one that it begins; see `phases`."""
+    of_step = [
+        (timeline, step, before, phase)
+        for timeline, program in enumerate(plan.timelines)
+        for step, (before, phase) in enumerate(phases(program.steps))
+    ]
+    schema = {"timeline": frame.schema["timeline"], "step": frame.schema["step"]}
+    table = pl.DataFrame(of_step, schema=schema | {"before": pl.String, "phase": pl.String}, orient="row")
     names = _gather([line.name for line in plan.timelines], frame["timeline"], "timeline_name")
-    return _with(frame, [names], after="timeline")
+    with_names = _with(frame, [names], after="timeline")
+    return with_names.join(table, on=["timeline", "step"], how="left", maintain_order="left")
 
 
 def _with(frame: pl.DataFrame, series: list[pl.Series], after: str) -> pl.DataFrame:

@@ -1,6 +1,8 @@
 //! Small plans for the tests, and a look at the tables.
 #![allow(dead_code)] // Each test binary uses its part.
 
+pub mod captured;
+
 use daybreak_engine::Records;
 use daybreak_plan::benchmarks;
 use daybreak_plan::{

@@ -182,12 +182,48 @@ fn a_timeout_forgets_everything() {
 
 #[test]
 fn samples_within_a_second_of_the_epoch_are_discarded() {
-    let (mut rule, mut window) = after_loss(1_000);
-    one_round(&mut rule, &mut window, at(100), Duration::from_ms(100), 1000);
-    rule.on_ack_sample(&mut window, &ack(at(1_099), 1, Duration::from_ms(50)));
-    assert_eq!(rule.min_delay, Duration::from_ms(100));
-    rule.on_ack_sample(&mut window, &ack(at(1_100), 1, Duration::from_ms(50)));
-    assert_eq!(rule.min_delay, Duration::from_ms(50));
+    for (jiffy_ms, is_after_timeout) in [(1, false), (10, false), (10, true)] {
+        let (mut rule, mut window) = after_loss(1_000);
+        let ctx = Context { jiffy: MS * jiffy_ms, ..Context::default() };
+        rule.init(&mut window, &ctx);
+        if is_after_timeout {
+            rule.on_state(&mut window, CaState::Loss, &ctx);
+        }
+        one_round(&mut rule, &mut window, at(100), Duration::from_ms(100), 1000);
+        rule.on_ack_sample(&mut window, &ack(at(1_099), 1, Duration::from_ms(50)));
+        assert_eq!(rule.min_delay, Duration::from_ms(100));
+        rule.on_ack_sample(&mut window, &ack(at(1_100), 1, Duration::from_ms(50)));
+        assert_eq!(rule.min_delay, Duration::from_ms(50), "jiffies of {jiffy_ms} ms");
+    }
+}
+
+/// The curve's own time is exact to 1/1024 s, whatever a jiffy is: 2.5 s and an RTT of 95 ms ahead, in whole jiffies.
+#[test]
+fn the_curve_counts_in_the_jiffies_of_the_host() {
+    for (jiffy_ms, ahead_ms) in [(1, 95), (4, 96), (10, 100)] {
+        let (mut rule, mut window) = after_loss(1_000);
+        let ctx = Context { jiffy: MS * jiffy_ms, ..Context::default() };
+        rule.init(&mut window, &ctx);
+        rule.on_state(&mut window, CaState::Loss, &ctx);
+        rule.on_ack_sample(&mut window, &ack(at(1_000), 1, Duration::from_ms(95)));
+        let want = (2_500 + ahead_ms) * 1_024 / 1_000;
+        assert_eq!(rule.curve_time(2_500 / jiffy_ms), want, "jiffies of {jiffy_ms} ms");
+    }
+}
+
+/// The first round of HyStart begins with the connection and ends with what was sent by then: a train of ACKs that is
+/// longer than half of the smallest RTT, 5 ms, ends slow start.
+#[test]
+fn slow_start_begins_with_the_connection() {
+    let mut rule = Cubic::<crate::slow_start::HyStart>::default();
+    let mut window = Window::new(20, u32::MAX);
+    rule.init(&mut window, &Context { now: at(1_000), snd_nxt: 30_000, jiffy: MS, ..Context::default() });
+    let exit = (1..20).find(|ms| {
+        let sample = AckSample { snd_una: 1 + ms * 1_000, ..ack(at(1_000 + ms), 1, Duration::from_ms(10)) };
+        rule.on_ack_sample(&mut window, &sample);
+        window.ssthresh < u32::MAX
+    });
+    assert_eq!(exit, Some(6));
 }
 
 #[test]

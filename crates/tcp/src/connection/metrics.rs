@@ -89,6 +89,9 @@ mod tests {
         let mut recovering = connection(90, 60);
         recovering.sender.path.state = CaState::Recovery;
         assert_eq!(left(&recovering, 500), 500);
+        let mut timing_out = connection(90, 60);
+        timing_out.sender.path.rtt.backoff = 1;
+        assert_eq!(left(&timing_out, 500), 500, "its last timeout is not answered");
     }
 
     #[test]

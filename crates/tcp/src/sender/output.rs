@@ -105,7 +105,7 @@ impl Sender {
     fn following(&self, on_way: u64) -> u32 {
         let path = &self.path;
         let mut segments = u64::from(path.window.cwnd.saturating_sub(path.in_flight()));
-        if segments == 0 || path.window.is_paced {
+        if segments == 0 || path.window.is_paced || !self.fast_path.is_on() {
             return 0;
         }
         let mss = u64::from(self.mss);
@@ -121,10 +121,10 @@ impl Sender {
         segments.min(self.small_queue_room(on_way)) as u32
     }
 
-    /// After a plain ACK: the full segments that may go out at once.
+    /// After a plain ACK: the full segments that may go out at once. The first one must not have to say CWR.
     #[inline]
     pub(crate) fn plan_burst(&mut self) {
-        if self.path.packets_out > 0 && self.option_len == 0 && !self.builds_bursts() {
+        if self.path.packets_out > 0 && self.option_len == 0 && !self.ecn.cwr_due && !self.builds_bursts() {
             self.ready = self.following(0);
         }
     }
@@ -168,7 +168,8 @@ impl Sender {
     #[inline]
     fn push_new_paced(&mut self, len: u32, fin: bool, paced: u32) -> Outgoing {
         let seq = self.snd_nxt;
-        let push = fin || self.buffer.takes_push(seq + u64::from(len));
+        // A FIN without payload has no PSH in Linux 6.1.
+        let push = len > 0 && (fin || self.buffer.takes_push(seq + u64::from(len)));
         if self.path.in_flight() == 0 {
             let idle = self.clock.now.saturating_since(self.last_sent);
             self.event(CaEvent::TxStart { idle });
@@ -389,7 +390,6 @@ impl Sender {
             return;
         }
         self.window_probe_due = true;
-        self.window_probes += 1;
         self.path.rtt.backoff += 1;
         let base = self.path.rtt.rto.max(self.clock.jiffies_in(u64::from(self.path.rtt.rto_min_us())));
         let wait = base.saturating_mul(1 << self.path.rtt.backoff.min(20));

@@ -45,7 +45,8 @@ def execute(plan: Plan, progress: Report | None = None) -> Recorded:
         if not plan.content.records.capture_links:
             return Recorded(tables, totals)
         directory = tempfile.TemporaryDirectory(prefix="daybreak-")
-        capture = shutil.move(run.directory / CAPTURE, Path(directory.name) / CAPTURE)
+        capture = Path(directory.name) / CAPTURE
+        shutil.move(run.directory / CAPTURE, capture)
     return Recorded(tables, totals, capture, keep=directory)
 
 

@@ -49,8 +49,8 @@ class PlannedFlow:
 def planned_flows(scenario: Scenario, seed: int) -> list[PlannedFlow]:
     """All flows, in the order of the scenario."""
     flows: list[PlannedFlow] = []
-    for i, entry in enumerate(scenario.flows):
-        flows += _flows(entry, i, seed)
+    for i, written in enumerate(scenario.flows):
+        flows += _flows(written, i, seed)
     for i, arrivals in enumerate(scenario.arrivals):
         flows += _arrivals(arrivals, f"arrivals[{i}]", seed)
     if not flows:
