@@ -24,8 +24,9 @@ test-python: build
 lint: .venv/packages
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
-	$(BIN)/ruff check python tests
-	$(BIN)/ruff format --check python tests
+	$(BIN)/ruff check python tests tools
+	$(BIN)/ruff format --check python tests tools
+	$(BIN)/mypy
 	PYTHONPATH=python $(BIN)/lint-imports
 
 # The sentence that a user sees when something is missing comes from this script.

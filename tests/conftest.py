@@ -1,8 +1,15 @@
 """Small scenarios that the tests start from."""
 
 import pytest
+from golden import golden
 
 from daybreak.scenario import Scenario
+
+__all__ = ["golden", "migration", "one_flow", "pytest_addoption"]
+
+
+def pytest_addoption(parser):
+    parser.addoption("--update-goldens", action="store_true", help="write the files that texts are compared with")
 
 
 @pytest.fixture

@@ -40,7 +40,8 @@ def measure_apart(name: str) -> dict[str, float]:
     )
     if done.returncode != 0:
         raise EngineError(f"benchmark {name} failed: {(done.stderr.strip() or 'no output').splitlines()[-1]}")
-    return json.loads(done.stdout)
+    measured: dict[str, float] = json.loads(done.stdout)
+    return measured
 
 
 def _peak_memory() -> int:

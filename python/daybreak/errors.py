@@ -40,7 +40,7 @@ class Interrupted(DaybreakError):
 
     exit_code = 130
 
-    def __init__(self, message: str = "interrupted", finished: tuple = ()):
+    def __init__(self, message: str = "interrupted", finished: tuple[object, ...] = ()):
         super().__init__(message)
         self.finished = finished
 

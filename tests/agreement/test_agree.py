@@ -2,12 +2,12 @@ import json
 from pathlib import Path
 
 import pytest
+from executors import Serial
 from ready_files import ROOT
 from real_kernel import with_kernel
 
 from daybreak.agreement import agree, fidelity, result, segments
 from daybreak.agreement.compare import PASS
-from daybreak.engines import run_many
 from daybreak.errors import Interrupted, OutputError, ScenarioError
 
 PROGRAMS = {"kernel": "a stand-in", "simulated": "this"}
@@ -31,20 +31,8 @@ def suite(tmp_path: Path) -> Path:
     return path
 
 
-class Counting:
-    """The simulator in place of both engines, which counts what it is asked to run."""
-
-    def __init__(self) -> None:
-        self.ran: list[tuple[str, str, int]] = []
-
-    def __call__(self, pairs, *, engine, **options):
-        pairs = list(pairs)
-        self.ran += [(engine, scenario.name, seed) for scenario, seed in pairs]
-        return run_many(pairs, engine="simulated", **options)
-
-
 def test_an_engine_agrees_with_itself(suite: Path, tmp_path: Path) -> None:
-    found = agree(suite, runs=2, out=tmp_path / "out", many=Counting(), programs=PROGRAMS)
+    found = agree(suite, runs=2, out=tmp_path / "out", executor=Serial(), programs=PROGRAMS)
     assert {row["verdict"] for row in found.result["rows"]} == {PASS}
     assert {row["difference"] for row in found.result["rows"]} == {0.0}
     assert found.is_reached
@@ -57,26 +45,22 @@ def test_an_engine_agrees_with_itself(suite: Path, tmp_path: Path) -> None:
 
 
 def test_what_was_run_is_not_run_again(suite: Path, tmp_path: Path) -> None:
-    first, second, third = Counting(), Counting(), Counting()
-    agree(suite, quick=True, runs=1, out=tmp_path / "out", many=first, programs=PROGRAMS)
+    first, second, third = Serial(), Serial(), Serial()
+    agree(suite, quick=True, runs=1, out=tmp_path / "out", executor=first, programs=PROGRAMS)
     assert sorted(first.ran) == [("kernel", "tiny-cubic", 1), ("simulated", "tiny-cubic", 1)]
-    agree(suite, quick=True, runs=2, out=tmp_path / "out", many=second, programs=PROGRAMS)
+    agree(suite, quick=True, runs=2, out=tmp_path / "out", executor=second, programs=PROGRAMS)
     assert sorted(second.ran) == [("kernel", "tiny-cubic", 2), ("simulated", "tiny-cubic", 2)]
     # Another simulator does not make the kernel's runs again.
     newer = PROGRAMS | {"simulated": "newer"}
-    agree(suite, quick=True, runs=2, out=tmp_path / "out", many=third, programs=newer)
+    agree(suite, quick=True, runs=2, out=tmp_path / "out", executor=third, programs=newer)
     assert sorted(third.ran) == [("simulated", "tiny-cubic", 1), ("simulated", "tiny-cubic", 2)]
 
 
 def test_an_interruption_keeps_what_is_finished(suite: Path, tmp_path: Path) -> None:
-    def interrupted(pairs, **options):
-        run_many(list(pairs)[:1], **(options | {"engine": "simulated"}))
-        raise Interrupted
-
     with pytest.raises(Interrupted):
-        agree(suite, runs=1, out=tmp_path / "out", many=interrupted, programs=PROGRAMS)
-    rest = Counting()
-    agree(suite, runs=1, out=tmp_path / "out", many=rest, programs=PROGRAMS)
+        agree(suite, runs=1, out=tmp_path / "out", executor=Serial(interrupt_at=1), programs=PROGRAMS)
+    rest = Serial()
+    agree(suite, runs=1, out=tmp_path / "out", executor=rest, programs=PROGRAMS)
     assert len(rest.ran) == 3
 
 
@@ -94,7 +78,7 @@ def test_what_is_no_result_is_named(tmp_path: Path) -> None:
 
 
 def test_a_page_is_filled_between_its_marks(suite: Path, tmp_path: Path) -> None:
-    found = agree(suite, runs=1, out=tmp_path / "out", many=Counting(), programs=PROGRAMS).result
+    found = agree(suite, runs=1, out=tmp_path / "out", executor=Serial(), programs=PROGRAMS).result
     page = "before\n<!-- agreement: targets -->\nold\n<!-- end -->\nafter\n"
     filled = fidelity.fill(page, found)
     assert filled.startswith("before\n") and filled.endswith("after\n")

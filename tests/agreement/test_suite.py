@@ -19,15 +19,15 @@ def test_there_are_at_least_sixty_scenarios_and_a_quick_subset() -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_every_scenario_lowers(case: suite.Case) -> None:
-    plan = lower(scenarios.scenario(case), 1).document
-    assert [flow["variant"] for flow in plan["flows"]] == case.variants()
-    limits = [queue["limit_packets"] for queue in plan["queues"]]
+    plan = lower(scenarios.scenario(case), 1).content
+    assert [plan.rules[flow.rule].name for flow in plan.flows] == case.variants()
+    limits = [queue.limit_packets for queue in plan.queues]
     assert limits.count(case.queue_packets()) >= len(scenarios.bottlenecks(case))
-    assert all(flow["bytes"] == case.packets * (case.mtu - 52) for flow in plan["flows"])
+    assert all(flow.application.bytes == case.packets * (case.mtu - 52) for flow in plan.flows)
 
 
 def test_seeds_draw_other_starts() -> None:
-    starts = {lower(scenarios.scenario(CASES[0]), seed).document["flows"][0]["start_ps"] for seed in range(1, 9)}
+    starts = {lower(scenarios.scenario(CASES[0]), seed).content.flows[0].start_ps for seed in range(1, 9)}
     assert len(starts) == 8
 
 
@@ -66,7 +66,8 @@ def test_a_family_multiplies(tmp_path: Path) -> None:
     ("line", "sentence"),
     [
         ("buffer = 1\nspeed = 3", "has no key"),
-        ("buffer = 0", "buffer"),
+        ("buffer = 0", "buffer = 0.0: expected more than 0.0"),
+        ("buffer = 1\nloss = 1.5", "loss = 1.5: expected less than 1.0"),
         ('buffer = 1\nqueue = "3 packets"', "expected either buffer or queue"),
         ('buffer = 1\nquick = ["z"]', 'quick = "z"'),
     ],

@@ -58,18 +58,39 @@ def test_layered_curves_get_thinner():
     assert widths[0] > widths[1]
 
 
+def shading(period_ms, periods, night_ms=0):
+    """The shading of a flow that is moved every period, shared in every second one."""
+    rows = [("path 0", 0, period_ms)]
+    for number in range(1, periods):
+        start = number * period_ms
+        if night_ms:
+            rows.append(("night", start, start + night_ms))
+        rows.append((f"path {number % 2}", start + night_ms, start + period_ms))
+    table = pl.DataFrame(rows, schema=["phase", "start_ns", "end_ns"], orient="row")
+    return Shading(table.with_columns(pl.col("start_ns", "end_ns") * 1_000_000), "path 1", "sharing one link")
+
+
 def test_shading_shows_the_shared_intervals_and_the_nights():
-    shading = Shading(period_s=0.1, night_s=0.01)
-    assert [edge for band in shading.bands(0.45) for edge in band] == pytest.approx([0.1, 0.2, 0.3, 0.4])
-    assert len(list(shading.nights(0.45))) == 4
-    figure = over_time([panel(shading=shading, end_s=0.45)], rate_gbps=10)
+    shaded = shading(100, 6, night_ms=10)
+    assert [edge for band in shaded.bands(0.35) for edge in band] == pytest.approx([0.11, 0.2, 0.31, 0.35])
+    assert [edge for night in shaded.nights(0.305) for edge in night] == pytest.approx(
+        [0.1, 0.11, 0.2, 0.21, 0.3, 0.305]
+    )
+    figure = over_time([panel(shading=shaded, end_s=0.45)], rate_gbps=10)
     assert len(figure.axes[0].patches) == 2 + 4
     assert [text.get_text() for text in figure.legends[0].get_texts()][2:] == ["sharing one link", "night"]
 
 
-def test_bands_too_narrow_to_see_are_left_out():
-    figure = over_time([panel(shading=Shading(0.001), end_s=0.001 * 3 * MOST_BANDS)], rate_gbps=10)
-    assert not figure.axes[0].patches
+def test_a_phase_whose_end_is_not_known_goes_on():
+    table = pl.DataFrame({"phase": ["path 0", "path 1"], "start_ns": [0, 10**8], "end_ns": [10**8, None]})
+    assert Shading(table, "path 1", "shared").bands(0.4) == [(0.1, 0.4)]
+    assert Shading(table, "path 1", "shared").bands(0.1) == []
+
+
+@pytest.mark.parametrize(("periods", "bands"), [(2 * MOST_BANDS, MOST_BANDS), (2 * MOST_BANDS + 2, 0)])
+def test_bands_too_narrow_to_see_are_left_out(periods, bands):
+    figure = over_time([panel(shading=shading(1, periods), end_s=0.001 * periods)], rate_gbps=10)
+    assert len(figure.axes[0].patches) == bands
 
 
 def test_windows_have_their_unit_and_room_above():
@@ -94,7 +115,7 @@ def test_bars_with_intervals_and_published_values():
 
 def test_saved_files_are_the_same_bytes_every_time(tmp_path):
     for directory in ("a", "b"):
-        style.save(over_time([panel(shading=Shading(0.1))], rate_gbps=10), tmp_path / directory, "figure")
+        style.save(over_time([panel(shading=shading(100, 4))], rate_gbps=10), tmp_path / directory, "figure")
     for name in ("figure.png", "figure.svg"):
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
     assert b"<dc:date>" not in (tmp_path / "a" / "figure.svg").read_bytes()

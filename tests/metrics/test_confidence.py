@@ -3,7 +3,7 @@ import math
 import polars as pl
 import pytest
 
-from daybreak.metrics.confidence import interval, over_runs, stack, t_quantile
+from daybreak.metrics.confidence import interval, of_all, over_runs, stack, t_quantile
 
 
 def test_interval_of_worked_numbers():
@@ -40,6 +40,25 @@ def test_over_runs_groups_and_leaves_single_runs_without_interval():
     # s = sqrt(2), half = 12.7062 * sqrt(2) / sqrt(2)
     assert a["mean"] == 2 and a["high"] == pytest.approx(2 + 12.7062, abs=1e-4) and a["runs"] == 2
     assert b["mean"] == 5 and b["low"] is None and b["high"] is None
+
+
+def test_over_runs_keeps_the_order_of_the_groups():
+    groups = [f"g{number * 7 % 40}" for number in range(40)]
+    table = pl.DataFrame({"group": groups * 2 + groups[:20], "x": [float(number) for number in range(100)]})
+    found = over_runs(table, ["group"], "x")
+    assert found["group"].to_list() == groups
+    assert found["runs"].to_list() == [3] * 20 + [2] * 20
+    assert found.columns == ["group", "mean", "low", "high", "runs"]
+
+
+def test_of_all_has_no_mean_if_one_is_missing():
+    assert of_all([1.0, 2.0, 3.0]) == interval([1, 2, 3])
+    assert of_all([1.0, None]) is None and of_all([]) is None
+
+
+def test_an_interval_is_told_with_its_half_width():
+    assert interval([1, 2, 3, 4, 5]).text() == "3 +- 2"
+    assert interval([0.123456]).text() == "0.1235"
 
 
 def test_stack_names_the_run():

@@ -21,6 +21,16 @@ def test_a_silent_sender_keeps_the_window_of_its_last_sample():
     assert found["kilobytes"].to_list() == [0, 9, 4, 4, 2, 0]
 
 
+def test_a_silent_sender_keeps_its_own_window_and_no_other_ones():
+    # Flow 1 begins later than flow 0, is silent when flow 0 is not, and ends sooner.
+    samples = window((0, 0, 1000), (0, 2 * MS, 2000), (0, 6 * MS, 3000), (1, MS, 70_000), (1, 4 * MS, 50_000))
+    found = windows.series(samples, flows({}, {}), bin_ns=MS, end_ns=8 * MS, by="flow_name")
+    assert found.filter(flow_name="f0")["kilobytes"].to_list() == [1, 1, 2, 2, 2, 2, 3, 0]
+    assert found.filter(flow_name="f1")["kilobytes"].to_list() == [0, 70, 70, 70, 50, 0, 0, 0]
+    both = windows.series(samples, flows({}, {}), bin_ns=MS, end_ns=8 * MS)
+    assert both["kilobytes"].to_list() == [1, 71, 72, 72, 52, 2, 3, 0]
+
+
 def test_peaks_of_whole_cycles_only():
     samples = window(*[(0, step * MS, step * 1000) for step in range(10)])
     found = windows.peaks(samples, flows({"group": "a"}), cycle_ns=3 * MS, from_ns=1 * MS, to_ns=9 * MS)
@@ -42,3 +52,11 @@ def test_utilisation_of_links():
     assert curve["utilisation"].to_list()[:2] == [1, 0.5]
     with pytest.raises(ValueError, match="rate_bps: 0"):
         utilisation.of_links(table, rate_bps=0, from_ns=0, to_ns=MS)
+
+
+def test_an_interval_has_the_bin_at_its_start_and_not_the_one_at_its_end():
+    table = bins(*[("link", 0, step * MS, 100_000 << step) for step in range(5)])
+    for first, last in ((0, 5), (1, 4), (2, 3), (1, 2)):
+        found = utilisation.of_links(table, rate_bps=10**10, from_ns=first * MS, to_ns=last * MS)
+        carried = sum(100_000 << step for step in range(first, last))
+        assert found["utilisation"].item() == pytest.approx(carried / (1_250_000 * (last - first)))

@@ -1,6 +1,7 @@
 """Runs: tables with names, determinism, and folders that are whole or not there."""
 
 import os
+import pickle
 import stat
 import subprocess
 import sys
@@ -14,7 +15,16 @@ from ready_files import SCENARIO_FILES
 import daybreak
 from daybreak import _native
 from daybreak.engines import run_many
-from daybreak.errors import DaybreakError, EngineError, Interrupted, OutputError, PlanError, UnknownName
+from daybreak.engines.kernel.errors import BuildError
+from daybreak.errors import (
+    DaybreakError,
+    EngineError,
+    Interrupted,
+    OutputError,
+    PlanError,
+    ScenarioError,
+    UnknownName,
+)  # fmt: skip
 from daybreak.runs import read
 from daybreak.runs.run import frame
 from daybreak.scenario import load
@@ -37,7 +47,7 @@ def contents(directory):
 def test_ready_files_run(path):
     scenario = load(path)
     run = daybreak.run(scenario)
-    assert run.flows.height == len(lower(scenario, 1).document["flows"])
+    assert run.flows.height == len(lower(scenario, 1).content.flows)
     assert (run.flows["delivered_bytes"] > 0).all()
     limited = run.flows.filter(pl.col("bytes") > 0)
     assert (limited["end_ns"] != NEVER_NS).all()
@@ -163,6 +173,36 @@ def test_capture_is_a_file_that_lives_with_the_run(one_flow, tmp_path):
     assert daybreak.run(one_flow).capture is None
 
 
+def test_a_run_can_be_pickled(migration, tmp_path):
+    run = daybreak.run(migration.with_(EVERYTHING | {"records.capture": ["green"]}))
+    again = pickle.loads(pickle.dumps(run))
+    assert again.manifest == run.manifest
+    assert [(name, table.equals(run.table(name))) for name, table in again.tables()] == [
+        (name, True) for name in run.manifest["tables"]
+    ]
+    assert again.capture != run.capture and again.capture.read_bytes() == run.capture.read_bytes()
+    from_disk = pickle.loads(pickle.dumps(read(run.write(tmp_path / "run"))))
+    assert from_disk.flows.equals(run.flows) and from_disk.capture.read_bytes() == run.capture.read_bytes()
+    assert pickle.loads(pickle.dumps(daybreak.run(migration))).capture is None
+
+
+@pytest.mark.parametrize("path", SCENARIO_FILES, ids=lambda path: path.stem)
+def test_a_scenario_can_be_pickled(path):
+    scenario = load(path)
+    again = pickle.loads(pickle.dumps(scenario))
+    assert again == scenario and again.document() == scenario.document()
+    assert lower(again, 1).json == lower(scenario, 1).json
+
+
+def test_errors_can_be_pickled():
+    for error in (
+        ScenarioError("a sentence", "flows[0].size", ("one", "two")), UnknownName("b"), PlanError("c"),
+        EngineError("d"), OutputError("e"), Interrupted("f", (1, 2)), BuildError("g", "log"),
+    ):  # fmt: skip
+        again = pickle.loads(pickle.dumps(error))
+        assert type(again) is type(error) and str(again) == str(error) and vars(again) == vars(error)
+
+
 def test_writing_replaces_a_run_but_nothing_else(one_flow, tmp_path):
     run = daybreak.run(one_flow)
     run.write(tmp_path / "run")
@@ -219,7 +259,7 @@ def test_a_missing_table_is_named(one_flow, tmp_path):
         run.table("packets")
     run.write(tmp_path / "run")
     (tmp_path / "run" / "links.parquet").unlink()
-    with pytest.raises(OutputError, match=r"links.parquet cannot be read"):
+    with pytest.raises(OutputError, match=r"links.parquet cannot be read: no such file or directory"):
         _ = read(tmp_path / "run").links
 
 
@@ -232,12 +272,12 @@ def test_errors_of_the_engine_are_daybreak_errors():
     for error in (PlanError, EngineError, OutputError, UnknownName, Interrupted):
         assert issubclass(error, DaybreakError)
     with pytest.raises(PlanError, match="cannot be read"):
-        _native.run("{}")
+        _native.run(b"{}")
     with pytest.raises(UnknownName, match="known are S1"):
         _native.run_benchmark("S9")
 
 
 def test_the_engine_refuses_a_plan_that_makes_no_sense(one_flow):
-    plan = lower(one_flow, 1).json.replace('"src":0', '"src":99')
+    plan = lower(one_flow, 1).json.replace(b'"src":0', b'"src":99')
     with pytest.raises(PlanError, match=r"flows\[0\]"):
         _native.run(plan)

@@ -40,6 +40,28 @@ def test_exact_values(kind, text, value):
 
 
 @pytest.mark.parametrize(
+    ("kind", "sizes"),
+    [
+        (Span, {"ps": 1, "ns": 1e3, "us": 1e6, "µs": 1e6, "μs": 1e6, "ms": 1e9, "s": 1e12, "min": 6e13, "h": 3.6e15}),
+        (
+            Size,
+            {"bytes": 1, "byte": 1, "B": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12}
+            | {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40},
+        ),
+        (Rate, {f"{prefix}{unit}": size * factor for prefix, size in {"M": 1e6, "G": 1e9, "T": 1e12}.items()
+                for unit, factor in {"bit/s": 1, "b/s": 1, "bps": 1, "B/s": 8}.items() if size * factor <= 1e13}),
+        (Rate, {"MiB/s": 8 * 2**20, "GiB/s": 8 * 2**30, "TiB/s": 8 * 2**40}),
+        (QueueLimit, {"packets": 1, "packet": 1, "B": 1, "kB": 1e3, "MiB": 2**20}),
+    ],
+)  # fmt: skip
+def test_every_unit_has_its_size(kind, sizes):
+    for unit, size in sizes.items():
+        assert kind.parse(f"1 {unit}") == size == kind.parse(f"1{unit}"), unit
+    known = {unit for unit in kind.units if kind is not Rate and kind is not QueueLimit}
+    assert known <= set(sizes)
+
+
+@pytest.mark.parametrize(
     ("kind", "text", "message"),
     [
         (Rate, "10", "a unit is missing"),
@@ -100,6 +122,8 @@ def test_a_queue_limit_prints_what_it_parses(limit, in_packets):
 
 def test_packets_and_bytes_are_different_limits():
     assert QueueLimit.parse("5 packets") != QueueLimit.parse("5 B")
+    assert QueueLimit.parse("1 packet") == QueueLimit.parse("1 packets") != QueueLimit.parse("1 byte")
+    assert QueueLimit.parse(" 1 packet ").in_packets and not QueueLimit.parse("1 byte").in_packets
 
 
 def test_loss_in_percent():

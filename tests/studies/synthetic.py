@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from daybreak.metrics import fct
+from daybreak.metrics import fct, phases
 from daybreak.studies.migration.measured import Evidence, Measured
 from daybreak.studies.migration.settings import FIGURES, Scale, Setting, of_figure
 
@@ -43,8 +43,8 @@ def evidence(profile: Profile, scale: Scale, runs: int = 5) -> Evidence:
 def measured(setting: Setting, profile: Profile, runs: int) -> Measured:
     """Measurements of one setting; each run's rates differ by up to 0.1 %."""
     parts = [one_run(setting, profile(setting), run) for run in range(1, runs + 1)]
-    flows, throughput, windows = (pl.concat(tables) for tables in zip(*parts, strict=True))
-    return Measured(setting, fct.table(flows), throughput, windows)
+    flows, throughput, windows, circuits = (pl.concat(tables) for tables in zip(*parts, strict=True))
+    return Measured(setting, fct.table(flows), throughput, windows, phases.intervals(circuits))
 
 
 def one_run(setting: Setting, courses: dict[str, Course], run: int) -> tuple[pl.DataFrame, ...]:
@@ -83,7 +83,30 @@ def one_run(setting: Setting, courses: dict[str, Course], run: int) -> tuple[pl.
             for number, group in enumerate(courses)
         ],
     )
-    return flows, table.drop("kilobytes"), table.drop("gbps").with_columns(pl.col("kilobytes").alias("outstanding"))
+    windows = table.drop("gbps").with_columns(pl.col("kilobytes").alias("outstanding"))
+    return flows, table.drop("kilobytes"), windows, circuits(setting, max(ends.values()), run)
+
+
+def circuits(setting: Setting, end_s: float, run: int) -> pl.DataFrame:
+    """The steps of the migrated flow's timeline up to the end of the run."""
+    rows: list[tuple[int, str, int, str, str]] = []
+    period, night = setting.period_ms * 1_000_000, setting.night_ms * 1_000_000
+    for number in range(1, int(end_s * 1e9) // period + 1) if period else ():
+        before, after = f"path {(number - 1) % 2}", f"path {number % 2}"
+        step = (number - 1) % 2
+        if night:
+            rows.append((number * period, "migrated", 2 * step, before, "night"))
+            rows.append((number * period + night, "migrated", 2 * step + 1, "night", after))
+        else:
+            rows.append((number * period, "migrated", step, before, after))
+    schema = {
+        "time_ns": pl.UInt64,
+        "timeline_name": pl.String,
+        "step": pl.UInt32,
+        "before": pl.String,
+        "phase": pl.String,
+    }
+    return pl.DataFrame(rows, schema=schema, orient="row").with_columns(pl.lit(run, dtype=pl.Int64).alias("run"))
 
 
 def paper(setting: Setting) -> dict[str, Course]:

@@ -3,31 +3,28 @@
 import json
 import math
 from dataclasses import replace
-from importlib.resources import files
 
 import pytest
 import synthetic
 
 from daybreak.metrics.confidence import Interval
 from daybreak.studies import scoreboard
-from daybreak.studies.migration.claims import CLAIMS
 from daybreak.studies.migration.settings import FIGURES, SCALES, kernel_rows
+from daybreak.studies.migration.study import STUDY
 from daybreak.studies.scoreboard import Scoreboard
 
-PUBLISHED = files("daybreak.studies.migration").joinpath("published.toml")
 FULL = SCALES["full"]
 
 
 def board(mode="full"):
-    published = scoreboard.load_published(PUBLISHED)
-    return Scoreboard("migration", engine="synthetic", mode=mode, seeds=3, published=published)
+    return Scoreboard("migration", engine="synthetic", mode=mode, seeds=3, published=STUDY.published())
 
 
 def judged(profile, mode="full"):
     found = board(mode)
     measured = synthetic.evidence(profile, SCALES[mode], runs=3)
     for figure in FIGURES:
-        CLAIMS[figure](found, measured, SCALES[mode])
+        STUDY.experiments[figure].judge(found, measured, SCALES[mode])
     return found
 
 
@@ -52,7 +49,7 @@ def test_every_claim_can_miss(opposite):
 
 
 def test_every_published_entry_has_a_claim_and_every_claim_an_entry(as_printed):
-    entries = set(scoreboard.load_published(PUBLISHED))
+    entries = set(STUDY.published())
     used = {key for claim in as_printed.claims for key in entries if claim.id == key or claim.id.startswith(key + ".")}
     assert used == entries
     kernel = [claim for claim in as_printed.claims if claim.id.startswith("kernel.")]
@@ -68,7 +65,7 @@ def test_quick_leaves_out_what_needs_the_full_size():
 
 def test_a_flow_that_does_not_end_is_a_miss():
     found = board()
-    found.value("fig3.fct", "FCT", [3.47, None], suffix="cubic.none")
+    found.value("fig3.fct", [3.47, None], suffix="cubic.none", variant="CUBIC", period="none")
     assert (found.claims[0].verdict, found.claims[0].ours) == (scoreboard.MISS, None)
 
 
@@ -97,14 +94,14 @@ def test_rows_have_the_fields_of_the_scoreboard(tmp_path, as_printed):
 
 def test_the_same_id_twice_is_an_error():
     found = board()
-    found.shape("fig3.ramp", "ramp", True, ours=1.0)
+    found.shape("fig3.ramp", True, 1.0, variant="CUBIC")
     with pytest.raises(ValueError, match=r"'fig3\.ramp' is used twice"):
-        found.shape("fig3.ramp", "ramp", True, ours=1.0)
+        found.shape("fig3.ramp", True, 1.0, variant="CUBIC")
 
 
 def test_one_run_has_no_interval():
     found = board()
-    found.value("fig3.fct", "FCT", Interval(3.47, math.nan, math.nan, 1))
+    found.value("fig3.fct", Interval(3.47, math.nan, math.nan, 1), variant="CUBIC", period="none")
     assert found.claims[0].ci95 is None and found.claims[0].verdict == "pass"
 
 
@@ -115,24 +112,24 @@ def test_markdown_marks_misses(opposite):
 
 
 def test_an_explanation_opens_the_note_of_a_miss_and_changes_no_verdict():
-    published = scoreboard.load_published(PUBLISHED)
+    explanations = {"fig3.ramp": "because"}
     found = Scoreboard(
-        "migration", engine="x", mode="full", seeds=1, published=published, explanations={"fig3.ramp": "because"}
+        "migration", engine="x", mode="full", seeds=1, published=STUDY.published(), explanations=explanations
     )
-    found.shape("fig3.ramp", "ramp", False, ours=11.0)
-    found.value("fig3.fct", "FCT", [3.47], suffix="cubic.none")
+    found.shape("fig3.ramp", False, 11.0, variant="CUBIC")
+    found.value("fig3.fct", [3.47], suffix="cubic.none", variant="CUBIC", period="none")
     assert found.claims[0].verdict == scoreboard.SHAPE_MISS and found.claims[0].note.startswith("because; ")
     assert found.claims[1].verdict == scoreboard.PASS and "because" not in found.claims[1].note
 
 
 def test_explanations_belong_to_claims(as_printed):
-    path = files("daybreak.studies.migration").joinpath("explanations.toml")
-    assert set(scoreboard.load_explanations(path)) <= {claim.id for claim in as_printed.claims}
+    assert STUDY.explanations()
+    assert set(STUDY.explanations()) <= {claim.id for claim in as_printed.claims}
 
 
 def test_the_reference_result_has_todays_claims(as_printed):
-    text = files("daybreak.studies.migration").joinpath("reference", "scoreboard.json").read_text(encoding="utf-8")
+    text = STUDY.folder.joinpath("reference", "scoreboard.json").read_text(encoding="utf-8")
     reference = json.loads(text)
     assert (reference["mode"], reference["engine"], reference["seeds"]) == ("full", "simulated", 30)
-    today = [(claim.id, claim.published, claim.tolerance, claim.unit) for claim in as_printed.claims]
-    assert [(c["id"], c["published"], c["tolerance"], c["unit"]) for c in reference["claims"]] == today
+    today = [(claim.id, claim.what, claim.published, claim.tolerance, claim.unit) for claim in as_printed.claims]
+    assert [(c["id"], c["what"], c["published"], c["tolerance"], c["unit"]) for c in reference["claims"]] == today

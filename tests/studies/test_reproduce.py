@@ -6,15 +6,16 @@ from types import SimpleNamespace
 import polars as pl
 import pytest
 import synthetic
+from executors import Serial
 
 from daybreak.engines import kernel
 from daybreak.errors import Interrupted, UnknownName
-from daybreak.studies import STUDIES, study
+from daybreak.studies import study
 from daybreak.studies.migration import settings, testbed
-from daybreak.studies.migration.plots import FIGURES as DRAW
-from daybreak.studies.migration.reproduce import reproduce
-from daybreak.studies.migration.runner import Store, execute
 from daybreak.studies.migration.settings import FIGURES, SCALES, of_figure
+from daybreak.studies.migration.study import STUDY
+from daybreak.studies.reproduce import reproduce
+from daybreak.sweep import Kept
 
 QUICK = SCALES["quick"]
 ALL = {setting for figure in FIGURES for scale in SCALES.values() for setting in of_figure(figure, scale)}
@@ -24,7 +25,7 @@ BY_NAME = {setting.name: setting for setting in ALL}
 def run(scenario, seed):
     """A run in the shape of an engine's, from the fluid model."""
     setting = BY_NAME[scenario.name]
-    flows, throughput, windows = synthetic.one_run(setting, synthetic.paper(setting), seed)
+    flows, throughput, windows, circuits = synthetic.one_run(setting, synthetic.paper(setting), seed)
     number = {group: i for i, group in enumerate(flows["group"])}
     flow = pl.col("group").replace_strict(number, return_dtype=pl.UInt32)
     time = (pl.col("time_s") * 1e9).round(0).cast(pl.UInt64)
@@ -41,25 +42,12 @@ def run(scenario, seed):
         # What is outstanding besides tells nothing of the window.
         pl.lit(3_000_000, pl.UInt64).alias("bytes_in_flight"),
     )
-    manifest = {"name": scenario.name, "seed": seed}
-    return SimpleNamespace(manifest=manifest, flows=flows.drop("run"), bins=bins, window=samples)
+    return SimpleNamespace(flows=flows.drop("run"), bins=bins, window=samples, circuits=circuits.drop("run"))
 
 
-class Many:
-    """Stands in for `daybreak.engines.run_many`; counts its runs, and is interrupted before one if asked."""
-
-    def __init__(self, interrupt_at=None):
-        self.ran = []
-        self.interrupt_at = interrupt_at
-
-    def __call__(self, jobs, *, engine, workers, progress, reduce):
-        for number, (scenario, seed) in enumerate(jobs):
-            if number == self.interrupt_at:
-                raise Interrupted
-            self.ran.append((scenario.name, seed))
-            reduce(run(scenario, seed))
-            progress(number + 1, len(jobs))
-        return []
+def made_up(task):
+    """A task's result, from a run that is made up."""
+    return Kept({}, task.reduction.function(run(task.job.scenario, task.job.seed)))
 
 
 @pytest.mark.parametrize("setting", sorted(ALL, key=lambda setting: setting.name), ids=lambda setting: setting.name)
@@ -75,6 +63,12 @@ def test_every_setting_is_a_valid_scenario(setting):
     moved = {name for name in measured | before if name.endswith("migrated")}
     assert {timeline["group"] for timeline in document.get("timelines", ())} == (moved if setting.period_ms else set())
     assert all(flow["ack_via"] == ["bypass"] for flow in flows)
+
+
+def test_every_figure_has_settings_claims_and_drawings():
+    assert STUDY.figures == FIGURES
+    for scale in SCALES.values():
+        assert STUDY.settings(scale) == list(dict.fromkeys(s for figure in FIGURES for s in of_figure(figure, scale)))
 
 
 def test_the_grid_is_the_papers():
@@ -95,12 +89,13 @@ def test_the_grid_is_the_papers():
 def test_reproduce_writes_scoreboard_figures_tables_and_page(tmp_path):
     seen = []
     board = reproduce(
+        STUDY,
         mode="quick",
         figures=["4", "table2"],
         seeds=2,
         out=tmp_path,
         workers=2,
-        many=Many(),
+        executor=Serial(made_up),
         progress=lambda *state: seen.append(state),
     )
     assert seen[0] == (0, 14) and seen[-1] == (14, 14)
@@ -118,52 +113,40 @@ def test_reproduce_writes_scoreboard_figures_tables_and_page(tmp_path):
 
 
 def test_a_second_time_runs_nothing(tmp_path):
-    many = Many()
-    first = reproduce(figures=["4"], seeds=1, out=tmp_path, many=many)
+    executor = Serial(made_up)
+    first = reproduce(STUDY, figures=["4"], seeds=1, out=tmp_path, executor=executor)
     before = (tmp_path / "scoreboard.json").read_bytes()
-    assert len(many.ran) == 4
-    second = reproduce(figures=["4"], seeds=1, out=tmp_path, many=many)
-    assert len(many.ran) == 4 and first.claims == second.claims
+    assert len(executor.ran) == 4
+    second = reproduce(STUDY, figures=["4"], seeds=1, out=tmp_path, executor=executor)
+    assert len(executor.ran) == 4 and first.claims == second.claims
     assert (tmp_path / "scoreboard.json").read_bytes() == before
 
 
 def test_an_interrupted_study_keeps_what_is_finished(tmp_path):
-    jobs = [(setting, 1) for setting in of_figure("4", QUICK)]
-    store = Store(tmp_path, "simulated", "1")
-    first, second = Many(interrupt_at=2), Many()
+    first, second = Serial(made_up, interrupt_at=2), Serial(made_up)
     with pytest.raises(Interrupted):
-        execute(jobs, store, many=first)
-    assert sum(store.has(*job) for job in jobs) == 2
-    assert not list(tmp_path.glob("*/*.part"))
-    execute(jobs, store, many=second)
-    assert all(store.has(*job) for job in jobs)
+        reproduce(STUDY, figures=["4"], seeds=1, out=tmp_path, executor=first)
+    assert not (tmp_path / "scoreboard.json").exists()
+    reproduce(STUDY, figures=["4"], seeds=1, out=tmp_path, executor=second)
     assert len(first.ran) == len(second.ran) == 2 and set(first.ran).isdisjoint(second.ran)
 
 
-def test_what_is_kept_depends_on_scenario_seed_and_engine(tmp_path):
-    one, other = of_figure("4", QUICK)[:2]
-    store = Store(tmp_path, "simulated", "1")
-    places = {store.place(one, 1), store.place(one, 2), store.place(other, 1)}
-    places |= {Store(tmp_path, "simulated", "2").place(one, 1), Store(tmp_path, "kernel", "1").place(one, 1)}
-    assert len(places) == 5
-
-
 def test_another_kernel_makes_its_runs_again(tmp_path, monkeypatch):
-    many = Many()
+    executor = Serial(made_up)
     for program in ("one", "another"):
         monkeypatch.setattr(kernel, "program", lambda program=program: program)
-        reproduce(figures=["4"], engine="kernel", seeds=1, out=tmp_path, many=many)
-    assert len(many.ran) == 8
+        reproduce(STUDY, figures=["4"], engine="kernel", seeds=1, out=tmp_path, executor=executor)
+    assert len(executor.ran) == 8
 
 
 def test_unknown_names_are_errors_that_list_the_known(tmp_path):
     with pytest.raises(UnknownName, match='figure: "9" is not one of 3, 4, 5'):
-        reproduce(figures=["9"], out=tmp_path)
+        reproduce(STUDY, figures=["9"], out=tmp_path)
     with pytest.raises(UnknownName, match='mode: "fast"'):
-        reproduce(mode="fast", out=tmp_path)
+        reproduce(STUDY, mode="fast", out=tmp_path)
     with pytest.raises(UnknownName, match='study: "etalon2" is not known'):
         study("etalon2")
-    assert study("migration") is STUDIES["migration"]
+    assert study("migration") is STUDY
 
 
 def test_figures_have_the_papers_panels():
@@ -172,13 +155,13 @@ def test_figures_have_the_papers_panels():
         for figure in ("4", "6a", "7")
         for setting in of_figure(figure, QUICK)
     }
-    four = DRAW["4"](measured, QUICK, {})["figure4"]
+    four = STUDY.experiments["4"].draw(measured, QUICK, {})["figure4"]
     assert [axes.get_title() for axes in four.axes] == [f"CUBIC ({period} ms)" for period in (50, 25, 10, 1)]
     assert all(len(axes.get_lines()) == 2 for axes in four.axes)
-    six = DRAW["6a"](measured, QUICK, {})["figure6a"]
+    six = STUDY.experiments["6a"].draw(measured, QUICK, {})["figure6a"]
     assert [axes.get_title() for axes in six.axes] == [
         f"CUBIC - {name} (50 ms)" for name in ("BBR", "Reno", "Westwood")
     ]
-    seven = DRAW["7"](measured, QUICK, {})["figure7"]
+    seven = STUDY.experiments["7"].draw(measured, QUICK, {})["figure7"]
     assert "90 ms day + 10 ms night" in seven.axes[0].get_title()
     assert settings.CYCLES[0] == (100, 10)

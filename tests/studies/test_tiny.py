@@ -7,8 +7,9 @@ import pytest
 
 from daybreak.engines import run
 from daybreak.studies.migration import measured, testbed
-from daybreak.studies.migration.reproduce import reproduce
 from daybreak.studies.migration.settings import FIGURES, SCALES, Scale, of_figure
+from daybreak.studies.migration.study import STUDY
+from daybreak.studies.reproduce import reproduce
 
 TINY = Scale(single_mib=4, pair_mib=4, group_mib=64, kernel_mib=4, single_runs=1, group_runs=1, runs=1)
 SETTINGS = sorted({setting for figure in FIGURES for setting in of_figure(figure, TINY)}, key=lambda s: s.name)
@@ -44,7 +45,7 @@ def test_jitter_of_the_starts_makes_runs_differ():
 
 def test_the_whole_study_at_tiny_size(tmp_path, monkeypatch):
     monkeypatch.setitem(SCALES, "quick", TINY)
-    board = reproduce(mode="quick", figures=["3", "table2"], out=tmp_path, workers=2)
+    board = reproduce(STUDY, mode="quick", figures=["3", "table2"], out=tmp_path, workers=2)
     assert len(board.claims) == 20 + 9
     fct = next(claim for claim in board.claims if claim.id == "fig3.fct.cubic.none")
     # 4 MiB instead of 4 GiB: the claim misses, as it must.

@@ -7,7 +7,7 @@
 
 use daybreak_units::Duration;
 
-use crate::plan::Link;
+use daybreak_plan::Link;
 
 /// Ethernet header, which `tbf` counts itself.
 const ETHERNET: u32 = 14;
@@ -68,6 +68,7 @@ mod tests {
             framing_bytes: 38,
             loss_ppb: 0,
             jitter_ps: 0,
+            scheduler: daybreak_plan::Scheduler::RoundRobin,
         };
         let clock = NicClock::new(&link, mtu);
         (clock.overhead, clock.time_of(mtu).as_ps())

@@ -12,14 +12,14 @@ use std::collections::VecDeque;
 use daybreak_tcp::config::Config;
 use daybreak_tcp::congestion::Draw;
 use daybreak_tcp::connection::Connection;
-use daybreak_tcp::{Flags, Segment, congestion};
+use daybreak_tcp::{Flags, Segment};
 use daybreak_units::{ByteTime, Duration, Instant, Rate};
 
 use crate::error::EngineError;
 use crate::nic_clock::NicClock;
-use crate::plan::{Flow, Plan, Step};
 use crate::wire::IP_HEADER;
-use crate::{validate, wiring};
+use crate::wiring::{self, Rule};
+use daybreak_plan::{Action, Application, Flow, Plan, PlanError, Step};
 
 /// A rule that draws random numbers is tried with so many sequences of them at most, since what the other
 /// sender has drawn is not known.
@@ -97,7 +97,7 @@ impl Replayed {
 /// When the plan is not sound or has no such flow, when one of its two links is not what the module
 /// asks for, or when the dialogue does not start with a SYN. The error names the field.
 pub fn replay(plan: &Plan, flow: usize, dialogue: &Dialogue) -> Result<Replayed, EngineError> {
-    validate::validate(plan)?;
+    plan.validate()?;
     let Some(entry) = plan.flows.get(flow) else {
         return Err(refused("flow", flow, format!("the plan has only {} flows", plan.flows.len())));
     };
@@ -113,7 +113,7 @@ pub fn replay(plan: &Plan, flow: usize, dialogue: &Dialogue) -> Result<Replayed,
     // The sender hears it all, or as long as it sends what the other has sent.
     let attempt = |outcomes: &[u32], measure: Measure, to_the_end: bool| {
         let mut sender = Sender::new(plan, entry, outcomes, nic.clone());
-        sender.open(opening.at, entry.bytes);
+        sender.open(opening.at, entry.application);
         // The other's timestamps start anywhere: both clocks show the same when the SYN is sent.
         let offset = opening.segment.ts_val.wrapping_sub(sender.timestamp(opening.at));
         let mut together = 0;
@@ -237,7 +237,7 @@ impl Sender {
     fn new(plan: &Plan, flow: &Flow, outcomes: &[u32], nic: Nic) -> Self {
         let config =
             Config { timestamp_offset: GUEST_UPTIME_MS - 1, ..wiring::stack(&plan.stacks[flow.src_stack as usize]) };
-        let rule = (congestion::find(&flow.variant).expect("the plan was validated").new)(0);
+        let rule = Rule::new(&plan.rules[flow.rule as usize]).make(0);
         let mut connection = Connection::client(config.clone(), rule);
         if let Some(draws) = connection.draws() {
             draws.follow(outcomes.to_vec());
@@ -249,13 +249,14 @@ impl Sender {
         self.config.timestamp(at)
     }
 
-    fn open(&mut self, at: Instant, bytes: u64) {
+    fn open(&mut self, at: Instant, application: Application) {
         self.connection.open(at);
-        if bytes == 0 {
-            self.connection.write(at, u64::MAX);
-        } else {
-            self.connection.write(at, bytes);
-            self.connection.close(at);
+        match application {
+            Application::Bulk { bytes: None } => self.connection.write(at, u64::MAX),
+            Application::Bulk { bytes: Some(bytes) } => {
+                self.connection.write(at, bytes);
+                self.connection.close(at);
+            }
         }
         self.transmit(at);
     }
@@ -328,7 +329,7 @@ impl Nic {
             let problem = format!("flows[{other}] starts there as well, and a replay needs the NIC for itself");
             return Err(refused(&format!("flows[{index}].src"), flow.src, problem));
         }
-        let link = only_link(plan, &format!("flows[{index}].data_path[0]"), flow.data_path.first())?;
+        let link = only_link(plan, &format!("flows[{index}].data_path"), plan.paths[flow.data_path as usize].first())?;
         let mtu = plan.stacks[flow.src_stack as usize].mtu;
         Ok(Self { clock: NicClock::new(&plan.links[link], mtu), free: Instant::ZERO, waiting: VecDeque::new() })
     }
@@ -363,7 +364,7 @@ struct LastLink {
 
 impl LastLink {
     fn of(plan: &Plan, index: usize, flow: &Flow) -> Result<Self, EngineError> {
-        let number = only_link(plan, &format!("flows[{index}].ack_path"), flow.ack_path.last())?;
+        let number = only_link(plan, &format!("flows[{index}].ack_path"), plan.paths[flow.ack_path as usize].last())?;
         let link = &plan.links[number];
         let arrival = "the time of arrival of what is captured there must be known, so it must be 0";
         if link.jitter_ps != 0 {
@@ -391,12 +392,19 @@ fn only_link(plan: &Plan, field: &str, step: Option<&Step>) -> Result<usize, Eng
     let problem = "a replay needs one queue there that one link serves";
     match step {
         Some(&Step::Queue(queue)) => match plan.queues[queue as usize].served_by[..] {
+            [link] if changes_rate(plan, link) => {
+                Err(refused(field, format!("queue {queue}"), "a replay needs a link of one rate there".into()))
+            }
             [link] => Ok(link as usize),
             _ => Err(refused(field, format!("queue {queue}"), problem.into())),
         },
-        Some(&Step::Branch(branch)) => Err(refused(field, format!("branch {branch}"), problem.into())),
+        Some(other) => Err(refused(field, format!("{other:?}"), problem.into())),
         None => Err(refused(field, "empty", problem.into())),
     }
+}
+
+fn changes_rate(plan: &Plan, index: u32) -> bool {
+    plan.actions().any(|action| matches!(*action, Action::SetRate { link, .. } if link == index))
 }
 
 fn with_payload(sent: &[Captured]) -> Vec<Sent> {
@@ -442,7 +450,7 @@ fn compared(ours: Vec<Sent>, theirs: &[Sent]) -> Replayed {
 }
 
 fn refused(field: &str, value: impl ToString, problem: String) -> EngineError {
-    EngineError::Plan { field: field.to_owned(), value: value.to_string(), problem }
+    EngineError::Plan(PlanError { field: field.to_owned(), value: value.to_string(), problem })
 }
 
 #[cfg(test)]

@@ -2,37 +2,25 @@
 
 mod plans;
 
-use std::io::Write;
+use std::path::PathBuf;
 use std::process::Command;
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::{AtomicU32, Ordering};
 
-use daybreak_engine::Simulation;
-use daybreak_engine::plan::{Downtime, Plan};
-use plans::{column, day_and_night};
-
-#[derive(Clone, Default)]
-struct Shared(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Shared {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().write(bytes)
-    }
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
+use daybreak_plan::{Application, Downtime, Plan};
+use plans::{captured, column, day_and_night};
 
 /// Runs the plan with the first and the last link of the data path captured, and the first of the
 /// ACK path; returns the segments that the sender sent and the capture.
-fn capture(mut plan: Plan, snaplen: u32) -> (u64, Vec<u8>) {
-    plan.records.capture_links = vec![0, 6, 7];
-    plan.records.capture_snaplen = snaplen;
-    let output = Shared::default();
-    let mut simulation = Simulation::with_capture(&plan, Box::new(output.clone())).unwrap();
-    while !simulation.step(u64::MAX).done {}
-    let records = simulation.finish().unwrap();
-    let bytes = std::mem::take(&mut *output.0.lock().unwrap());
+fn capture(plan: &Plan, snaplen: u32) -> (u64, Vec<u8>) {
+    let (records, bytes) = captured::capture(plan, &[0, 6, 7], snaplen);
     (column(&records, "flows", "segments")[0], bytes)
+}
+
+/// A new file's name. The tests of a program run side by side, and some make captures that are alike.
+fn new_file() -> PathBuf {
+    static MADE: AtomicU32 = AtomicU32::new(0);
+    let number = MADE.fetch_add(1, Ordering::Relaxed);
+    std::env::temp_dir().join(format!("daybreak-{}-{number}.pcapng", std::process::id()))
 }
 
 /// These fields of every packet as tshark sees them, or `None` where there is no tshark.
@@ -41,7 +29,7 @@ fn fields(capture: &[u8], names: &[&str]) -> Option<Vec<Vec<String>>> {
     for name in names {
         arguments.extend(["-e", name]);
     }
-    let file = std::env::temp_dir().join(format!("daybreak-{}-{}.pcapng", std::process::id(), capture.len()));
+    let file = new_file();
     std::fs::write(&file, capture).unwrap();
     let checks = ["-o", "tcp.check_checksum:TRUE", "-o", "ip.check_checksum:TRUE"];
     let output = Command::new("tshark").arg("-r").arg(&file).args(checks).args(&arguments).output();
@@ -70,8 +58,8 @@ fn fields(capture: &[u8], names: &[&str]) -> Option<Vec<Vec<String>>> {
 fn tshark_reads_whole_packets() {
     let mut plan = day_and_night(Downtime::Drop);
     plan.stacks[0].mtu = 1_500;
-    plan.flows[0].bytes = 1_000_001;
-    let (segments, bytes) = capture(plan, 65_535);
+    plan.flows[0].application = Application::Bulk { bytes: Some(1_000_001) };
+    let (segments, bytes) = capture(&plan, 65_535);
     let Some(packets) = fields(
         &bytes,
         &[
@@ -108,7 +96,7 @@ fn tshark_reads_whole_packets() {
 
 #[test]
 fn tshark_reads_truncated_packets() {
-    let (_, bytes) = capture(day_and_night(Downtime::Hold), 100);
+    let (_, bytes) = capture(&day_and_night(Downtime::Hold), 100);
     let names = ["frame.len", "frame.cap_len", "_ws.malformed", "ip.checksum.status"];
     let Some(packets) = fields(&bytes, &names) else { return };
     let whole = |packet: &&Vec<String>| packet[0] == "9014";
@@ -119,7 +107,7 @@ fn tshark_reads_truncated_packets() {
 /// Times are those of the simulation to the nanosecond, and each link is an interface.
 #[test]
 fn packets_carry_their_time_and_their_link() {
-    let (_, bytes) = capture(day_and_night(Downtime::Hold), 100);
+    let (_, bytes) = capture(&day_and_night(Downtime::Hold), 100);
     let Some(packets) = fields(&bytes, &["frame.time_epoch", "frame.interface_name"]) else { return };
     // Two links of 2 and 16 us lie before the last one, which takes 2 us.
     let expected =
@@ -133,7 +121,7 @@ fn timestamps_start_where_the_seed_says() {
     let starts = |seed: u64| {
         let mut plan = day_and_night(Downtime::Hold);
         plan.seed = seed;
-        let (_, bytes) = capture(plan, 100);
+        let (_, bytes) = capture(&plan, 100);
         let packets = fields(&bytes, &["tcp.flags.syn", "tcp.options.timestamp.tsval"])?;
         let values = packets.iter().filter(|packet| packet[0] == "1" || packet[0] == "True");
         let mut values: Vec<String> = values.map(|packet| packet[1].clone()).collect();

@@ -2,8 +2,9 @@
 
 mod plans;
 
-use daybreak_engine::plan::{Downtime, NodeKind, Plan, Step};
-use daybreak_engine::{Records, Simulation, benchmarks, run};
+use daybreak_engine::{Records, Simulation, run};
+use daybreak_plan::{Application, Downtime, NodeKind, Plan, Step, benchmarks};
+use plans::captured::captured;
 use plans::{MS, US, all_recorded, column, day_and_night, rows};
 
 const POLICIES: [Downtime; 4] = [Downtime::Drop, Downtime::Hold, Downtime::Drain, Downtime::MakeBeforeBreak];
@@ -148,6 +149,26 @@ fn another_seed_loses_other_packets() {
     assert_eq!(lost(1), lost(1));
 }
 
+/// The whole of a connection that carries one segment (RFC 9293, section 3.6): both sides close.
+#[test]
+fn both_ends_close_their_connection() {
+    const FIN: u8 = 0x01;
+    const SYN: u8 = 0x02;
+    const PUSH: u8 = 0x08;
+    const ACK: u8 = 0x10;
+    let mut plan = day_and_night(Downtime::Drop);
+    plan.flows[0].application = Application::Bulk { bytes: Some(1_000) };
+    plan.stop_when_flows_complete = false;
+    let (records, packets) = captured(&plan, &[0, 7]);
+    let flags = |interface| -> Vec<u8> {
+        packets.iter().filter(|packet| packet.interface == interface).map(|packet| packet.flags).collect()
+    };
+    assert_eq!(flags(0), [SYN, ACK, FIN | PUSH | ACK, ACK], "of the client");
+    assert_eq!(flags(1), [SYN | ACK, FIN | ACK], "of the server");
+    // Two round trips of 40 us, and what the packets take on the links.
+    assert!((80_000..90_000).contains(&column(&records, "flows", "fct_ns")[0]));
+}
+
 #[test]
 fn a_run_in_steps_is_the_run() {
     let plan = all_recorded(day_and_night(Downtime::Drain));
@@ -193,7 +214,7 @@ fn a_run_ends_at_its_end() {
 fn tables_do_not_grow_with_time_unless_asked_to() {
     let table_rows = |end: u64| {
         let mut plan = day_and_night(Downtime::Hold);
-        plan.flows[0].bytes = 0;
+        plan.flows[0].application = Application::Bulk { bytes: None };
         plan.records.latency = true;
         plan.end_ps = end;
         let records = run(&plan).unwrap();
@@ -221,8 +242,9 @@ fn thresholds(no_metrics_save: bool, no_ssthresh_metrics_save: bool, destination
     if destination != 3 {
         plan.nodes[destination as usize].kind = NodeKind::Host;
         plan.flows[1].dst = destination;
-        plan.flows[1].data_path = vec![Step::Queue(0), Step::Queue(2)];
-        plan.flows[1].ack_path = vec![Step::Queue(3), Step::Queue(1)];
+        plan.paths.push(vec![Step::Queue(0), Step::Queue(2)]);
+        plan.paths.push(vec![Step::Queue(3), Step::Queue(1)]);
+        (plan.flows[1].data_path, plan.flows[1].ack_path) = (4, 5);
     }
     let records = run(&plan).unwrap();
     let (flows, ssthresh) = (column(&records, "window", "flow"), column(&records, "window", "ssthresh"));

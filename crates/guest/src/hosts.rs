@@ -5,8 +5,8 @@
 //! charged to its socket until then, so TCP small queues see a real NIC. The time on the host's link is
 //! added by the switch, which so knows of the packet ahead of its arrival.
 
-use daybreak_engine::plan::{Link, Stack};
-use daybreak_engine::{NicClock, Plan};
+use daybreak_engine::NicClock;
+use daybreak_plan::{Link, Plan, Stack};
 
 use crate::device::Device;
 use crate::error::GuestError;
@@ -97,12 +97,12 @@ pub fn make_pair(plan: &Plan, layout: &Layout) -> Result<Hosts, GuestError> {
     let ends = vec![system::new_network()?, system::new_network()?];
     Netlink::open()?.ask(&interface::cable(NIC, NIC, &ends[0]))?;
     let Some(flow) = plan.flows.first() else { return Err(GuestError::Broken("the plan has no flow".to_owned())) };
-    for (index, path) in [&flow.data_path, &flow.ack_path].into_iter().enumerate() {
+    for (index, path) in [flow.data_path, flow.ack_path].into_iter().enumerate() {
         system::enter_network(&ends[index])?;
         let end = &layout.ends[index];
         let device = host(plan, index as u32, end)?;
         interface::no_offload(NIC, &[ETHTOOL_STSO, ETHTOOL_SGSO, ETHTOOL_SGRO])?;
-        let delay = propagation(plan, path);
+        let delay = propagation(plan, &plan.paths[path as usize]);
         let link = &plan.links[layout.nics[end.nic as usize].link as usize];
         Netlink::open()?.ask(&netem(device, link, delay.as_ns()))?;
     }
@@ -262,6 +262,8 @@ fn settings(stack: &Stack) -> Result<(), GuestError> {
 
 #[cfg(test)]
 mod tests {
+    use daybreak_plan::Scheduler;
+
     use super::*;
 
     /// Reads attributes back: type and value.
@@ -277,7 +279,8 @@ mod tests {
 
     fn link(rate_bps: u64, framing_bytes: u32) -> Link {
         let name = "nic".to_owned();
-        Link { name, from: 0, to: 1, rate_bps, delay_ps: 0, framing_bytes, loss_ppb: 0, jitter_ps: 0 }
+        let scheduler = Scheduler::RoundRobin;
+        Link { name, from: 0, to: 1, rate_bps, delay_ps: 0, framing_bytes, loss_ppb: 0, jitter_ps: 0, scheduler }
     }
 
     #[test]

@@ -3,8 +3,9 @@
 use std::fs::File;
 use std::io::BufWriter;
 
-use daybreak_engine::benchmarks::{BENCHMARKS, find};
-use daybreak_engine::{Plan, Progress, Records, Simulation};
+use daybreak_engine::{Progress, Records, Simulation};
+use daybreak_plan::Plan;
+use daybreak_plan::benchmarks::{BENCHMARKS, Benchmark, find};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -26,7 +27,7 @@ const CHUNK: u64 = 1 << 19;
 #[pyo3(signature = (plan, capture=None, progress=None))]
 pub fn run<'py>(
     py: Python<'py>,
-    plan: &str,
+    plan: &[u8],
     capture: Option<&str>,
     progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<(Bound<'py, PyDict>, Bound<'py, PyDict>)> {
@@ -43,6 +44,13 @@ pub fn benchmarks() -> Vec<(&'static str, &'static str)> {
     BENCHMARKS.iter().map(|benchmark| (benchmark.name, benchmark.summary)).collect()
 }
 
+/// The plan of a benchmark, as JSON.
+#[pyfunction]
+pub fn benchmark_plan(name: &str) -> PyResult<String> {
+    let plan = known(name)?.plan();
+    Ok(serde_json::to_string(&plan).expect("a plan is numbers, texts and lists"))
+}
+
 /// Runs a benchmark and returns its totals; `progress` as in `run`, called before the first event as well.
 #[pyfunction]
 #[pyo3(signature = (name, progress=None))]
@@ -51,13 +59,17 @@ pub fn run_benchmark<'py>(
     name: &str,
     progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let Some(benchmark) = find(name) else {
-        let known: Vec<_> = BENCHMARKS.iter().map(|benchmark| benchmark.name).collect();
-        return Err(unknown_name(format!("benchmark \"{name}\" is not known; known are {}", known.join(", "))));
-    };
+    let benchmark = known(name)?;
     let simulation = py.detach(|| prepare(&benchmark.plan(), None))?;
     let records = to_the_end(py, simulation, progress)?;
     totals(py, &records)
+}
+
+fn known(name: &str) -> PyResult<&'static Benchmark> {
+    find(name).ok_or_else(|| {
+        let known: Vec<_> = BENCHMARKS.iter().map(|benchmark| benchmark.name).collect();
+        unknown_name(format!("benchmark \"{name}\" is not known; known are {}", known.join(", ")))
+    })
 }
 
 fn to_the_end(py: Python<'_>, mut simulation: Simulation, progress: Option<&Bound<'_, PyAny>>) -> PyResult<Records> {

@@ -4,6 +4,7 @@
 pub mod config;
 pub mod congestion;
 pub mod connection;
+mod fast_path;
 mod jiffies;
 pub mod receiver;
 mod segment;

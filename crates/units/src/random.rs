@@ -86,6 +86,31 @@ mod tests {
         assert_ne!(draw(1, "flow/0"), draw(2, "flow/0"));
     }
 
+    /// Three quarters of all 64-bit values: scaling alone would give each third number twice as often as the others. The
+    /// deviation of a third of 30,000 is 82.
+    #[test]
+    fn below_has_no_bias() {
+        let mut stream = Stream::new(7, "test");
+        let mut counts = [0u32; 3];
+        for _ in 0..30_000 {
+            counts[(stream.below(3 << 62) % 3) as usize] += 1;
+        }
+        assert!(counts.iter().all(|&n| n.abs_diff(10_000) < 5 * 82), "{counts:?}");
+    }
+
+    /// All of the 53 bits, from 0 to just below 1.
+    #[test]
+    fn unit_is_uniform() {
+        let mut stream = Stream::new(7, "test");
+        let drawn: Vec<f64> = (0..100_000).map(|_| stream.unit()).collect();
+        assert!(drawn.iter().all(|x| (0.0..1.0).contains(x)));
+        // The deviation of the mean is 0.289 / sqrt(100000).
+        let mean = drawn.iter().sum::<f64>() / 100_000.0;
+        assert!((mean - 0.5).abs() < 5.0 * 0.000_92, "{mean}");
+        assert!(drawn.iter().any(|&x| x < 1e-4) && drawn.iter().any(|&x| x > 1.0 - 1e-4));
+        assert!(drawn.iter().any(|x| (x * (1u64 << 53) as f64) as u64 % 2 == 1), "the last bit is never set");
+    }
+
     #[test]
     fn below_is_uniform_enough() {
         let mut stream = Stream::new(7, "test");

@@ -69,10 +69,11 @@ def compare(case: Case, kernel: Sequence[Observed], model: Sequence[Observed], t
         ("window", "in_flight", "kB", 1e-3),
         ("queue", "queue", "packets", 1.0),
     ):
-        theirs, ours = grouped(kernel, curve), grouped(model, curve)
-        for group in sorted({*theirs, *ours}):
-            both = {"kernel": theirs.get(group, []), "model": ours.get(group, [])}
-            rows.append(judge.curves(metric, group, unit, scale, **both))
+        kernels, models = grouped(kernel, curve), grouped(model, curve)
+        for group in sorted({*kernels, *models}):
+            rows.append(
+                judge.curves(metric, group, unit, scale, kernel=kernels.get(group, []), model=models.get(group, []))
+            )
     return rows
 
 

@@ -29,7 +29,7 @@ def fill(text: str, found: Document, source: str = "agreement") -> str:
     def replace(match: re.Match[str]) -> str:
         if match[2] not in tables:
             raise OutputError(f'the page marks "{match[2]}": expected one of {", ".join(tables)}')
-        return match[1] + tables[match[2]](found) + match[3]
+        return f"{match[1]}{tables[match[2]](found)}{match[3]}"
 
     return re.sub(rf"(<!-- {source}: (\w+) -->\n).*?(<!-- end -->)", replace, text, flags=re.DOTALL)
 
@@ -122,7 +122,10 @@ TABLES: dict[str, Callable[[Document], str]] = {
     "about": _about, "targets": _targets, "metrics": _metrics, "worst": _worst, "families": _families,
 }  # fmt: skip
 """Every table that a page may make of agreement.json."""
-SOURCES = {"agreement": TABLES, "segments": {"about": _replayed, "variants": _variants, "parted": _parted}}
+SOURCES: dict[str, dict[str, Callable[[Document], str]]] = {
+    "agreement": TABLES,
+    "segments": {"about": _replayed, "variants": _variants, "parted": _parted},
+}
 """The same by the result that a table is made of."""
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from daybreak.runs import Run
+from daybreak.sweep import Reduction, Tables
 
 FLOW_COLUMNS = (
     "flow_name", "group", "variant", "bytes", "start_ns", "end_ns", "fct_ns", "segments", "retransmits", "rtos",
@@ -25,8 +26,11 @@ class Observed:
     curves: pl.DataFrame
 
 
-def of_run(run: Run, bin_ns: int) -> Observed:
-    """Reduces a run to what is compared."""
+def of_run(run: Run) -> Observed:
+    """Reduces a run to what is compared, in bins of the width that its scenario records."""
+    bins = run.scenario.records.bins
+    assert bins is not None
+    bin_ns = int(bins) // 1000
     slot = (pl.col("time_ns").cast(pl.Int64) // bin_ns).alias("slot")
     delivered = run.bins.filter(pl.col("scope") == "delivered").select(
         of=pl.col("name"), slot=pl.col("start_ns").cast(pl.Int64) // bin_ns, value=pl.col("bytes")
@@ -47,6 +51,15 @@ def of_run(run: Run, bin_ns: int) -> Observed:
             for name, table in zip(CURVES, curves, strict=True)
         ),
     )  # fmt: skip
+
+
+def _tables(run: Run) -> Tables:
+    observed = of_run(run)
+    return {"flows": observed.flows, "curves": observed.curves}
+
+
+REDUCTION = Reduction("agreement", 1, _tables)
+"""What is kept of each run."""
 
 
 def grouped(runs: Sequence[Observed], curve: str) -> dict[str, list[dict[int, float]]]:

@@ -24,6 +24,9 @@ td.n { text-align: right; font-variant-numeric: tabular-nums } img { max-width: 
 h2 { margin-top: 2.2rem } h3 { margin-bottom: .2rem } summary { cursor: pointer }
 """
 
+Cell = str | tuple[str, str]
+"""The content of a table's cell, perhaps with its class."""
+
 
 @dataclass(frozen=True)
 class Section:
@@ -63,7 +66,7 @@ def write(found: Document, sections: Sequence[Section]) -> str:
 
 def target_table(targets: Sequence[Document]) -> str:
     """The suite's targets."""
-    rows = [
+    rows: list[list[Cell]] = [
         [escape(sentence(target)), limit(target), value(target), (str(target["rows"]), "n"), verdict(target["verdict"])]
         for target in targets
     ]
@@ -132,7 +135,7 @@ def _section(section: Section) -> str:
     picture = base64.b64encode(section.image).decode()
     missed = sum(row.verdict == MISS for row in section.rows)
     state = verdict(PASS) if not missed else f'<span class="miss">{missed} of {len(section.rows)} miss</span>'
-    rows = [
+    rows: list[list[Cell]] = [
         [
             escape(f"{row.metric} {row.of}".strip()), (_mean(row.kernel), "n"), (_mean(row.model), "n"),
             (f"{row.difference:+.4g}" if math.isfinite(row.difference) else "-", "n"),
@@ -164,7 +167,7 @@ def _plain(number: float | None) -> str:
     return "-" if number is None else f"{number:.4g}"
 
 
-def _table(columns: Sequence[str], rows: Sequence[Sequence[str | tuple[str, str]]]) -> str:
+def _table(columns: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
     head = "".join(f"<th>{column}</th>" for column in columns)
     body = "".join(
         "<tr>" + "".join(f'<td class="{c[1]}">{c[0]}</td>' if isinstance(c, tuple) else f"<td>{c}</td>" for c in row)

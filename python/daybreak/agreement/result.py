@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,13 +25,13 @@ Document = dict[str, Any]
 
 
 def document(
-    rows: Sequence[Row], cases: Sequence[Case], *, runs: int, programs: dict[str, str], tolerances: Tolerances,
+    rows: Sequence[Row], cases: Sequence[Case], *, runs: int, programs: Mapping[str, str], tolerances: Tolerances,
     causes: Sequence[Cause],
 ) -> Document:  # fmt: skip
     """Everything that a comparison found, for machines."""
     return {
         "runs": runs,
-        "programs": programs,
+        "programs": dict(programs),
         "tolerances": {name: tolerances.metric[name].text() for name in METRICS},
         "targets": [_target(target, rows) for target in tolerances.target],
         "scenarios": [{"name": case.name, "what": case.what} for case in cases],

@@ -20,7 +20,7 @@ from daybreak.scenario import Scenario
 from daybreak.scenario.lowering import lower
 
 from . import conversations, result, scenarios, suite
-from .agree import KERNEL, MODEL, Progress, RunMany
+from .agree import KERNEL, MODEL, Progress
 from .compare import MISS, PASS
 from .result import Document
 from .suite import Case
@@ -68,16 +68,15 @@ def replay(
     workers: int | None = None,
     progress: Progress | None = None,
     engine: str = KERNEL,
-    many: RunMany = run_many,
 ) -> Document:
     """Replays the scenarios of the suite in `path`, or of the one that comes with Daybreak; writes segments.json.
 
-    `quick` takes the quick subset, `only` the scenarios whose name fits a pattern. `engine` and `many` replace the
+    `quick` takes the quick subset, `only` the scenarios whose name fits a pattern. `engine` replaces the
     kernel, for tests. Raises ScenarioError, EngineError, OutputError, Interrupted.
     """
     cases = suite.chosen(suite.load(path), quick=quick, only=only)
     by_name = {case.name: case for case in cases}
-    done = many(
+    done = run_many(
         [(captured(case), seed) for case in cases],
         engine=engine,
         workers=workers,
@@ -118,14 +117,15 @@ def flows(case: Case, run: Run) -> Iterator[Replayed]:
     plan = lower(captured(case), run.manifest["seed"])
     assert run.capture is not None
     talks = conversations.read(run.capture)
-    if len(talks) != len(plan.document["flows"]):
+    if len(talks) != len(plan.content.flows):
         raise EngineError(
-            f"{case.name}: the capture has {len(talks)} connections, but {len(plan.document['flows'])} flows ran"
+            f"{case.name}: the capture has {len(talks)} connections, but {len(plan.content.flows)} flows ran"
         )
-    for index, (flow, talk) in enumerate(zip(plan.document["flows"], talks, strict=True)):
+    for index, (flow, talk) in enumerate(zip(plan.content.flows, talks, strict=True)):
         sent, summary = _native.replay(plan.json, index, talk.sent, talk.heard)
         counts = {name: summary[name] for name in ("segments", "retransmissions", "same", "other_push", "other_time")}
-        yield Replayed(case.name, flow["name"], flow["variant"], **counts, model=len(sent["seq"]))
+        variant = plan.content.rules[flow.rule].name
+        yield Replayed(case.name, flow.name, variant, **counts, model=len(sent["seq"]))
 
 
 def document(found: Sequence[Replayed], *, programs: dict[str, str], seed: int, quick: bool) -> Document:

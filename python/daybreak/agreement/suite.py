@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fnmatch import fnmatchcase
 from importlib.resources import files
 from pathlib import Path
@@ -18,10 +18,10 @@ from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from daybreak.errors import ScenarioError, UnknownName, reason
 from daybreak.scenario import QueueLimit, Rate, Span
+from daybreak.scenario.actions import Downtime
 from daybreak.scenario.model import Model
 from daybreak.scenario.problems import scenario_error
 from daybreak.scenario.quantities import reject
-from daybreak.scenario.timelines import Downtime
 
 BUILT_IN = files(__package__).joinpath("suite.toml")
 
@@ -32,7 +32,7 @@ def _short(value: object) -> str:
 
 _GROUP = re.compile(r"(?:(\d+) )?(\w+)")
 # The fields of which a family may have several values, with how a name shows them.
-_LABELS = {
+_LABELS: dict[str, Callable[[Any], str]] = {
     "flows": lambda value: value.replace(" ", ""),
     "rate": lambda value: _short(value).replace("bit/s", "").lower(),
     "rtt": _short,

@@ -31,27 +31,29 @@ def bench(
     for name in chosen:
         if name not in known:
             raise UnknownName(f'benchmark "{name}" is not known; known are {", ".join(known)}')
-    results = []
+    results: list[dict[str, float]] = []
     with progress_bar("measuring", shown=not as_json) as progress:
         for i, name in enumerate(chosen):
             progress(i, len(chosen), name)
             measured = [benchmark.measure_apart(name) for _ in range(repeat)]
             middle = {key: statistics.median(one[key] for one in measured) for key in measured[0]}
-            results.append({"name": name, "summary": known[name]} | middle)
+            results.append(middle)
     if as_json:
-        print_json(results)
+        print_json(
+            [{"name": name, "summary": known[name]} | result for name, result in zip(chosen, results, strict=True)]
+        )
         return
     columns = ("benchmark", "million packet-hops/s", "packet-hops", "wall s", "peak MiB", "what")
     rows = [
         (
-            result["name"],
+            name,
             f"{result['packet_hops_per_s'] / 1e6:.2f}",
             f"{result['packet_hops']:.0f}",
             f"{result['wall_s']:.2f}",
             f"{result['peak_memory_bytes'] / 2**20:.0f}",
-            result["summary"],
+            known[name],
         )
-        for result in results
+        for name, result in zip(chosen, results, strict=True)
     ]
     print_table(columns, rows, numeric=columns[1:5])
     out.print("wall time is that of the event loop; a packet-hop is one packet that has crossed one link")

@@ -37,15 +37,16 @@ def reproduce(
     Writes figures, tables and scoreboard.json. A published number that is missed is a result, not a failure.
     """
     from daybreak import studies
+    from daybreak.studies.reproduce import reproduce as run
 
     chosen = studies.study(study)
     single.find(engine)
     place = out_ or Path("results") / study
     with progress_bar(f"reproducing {study}", shown=not as_json) as progress:
         try:
-            board = chosen.reproduce(
-                mode="full" if full else "quick", figures=tuple(figure or ()), engine=engine, seeds=seeds, out=place,
-                progress=progress, workers=workers,
+            board = run(
+                chosen, mode="full" if full else "quick", figures=tuple(figure or ()), engine=engine, seeds=seeds,
+                out=place, progress=progress, workers=workers,
             )  # fmt: skip
         except (Interrupted, KeyboardInterrupt):
             raise Interrupted(

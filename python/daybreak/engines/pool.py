@@ -6,7 +6,6 @@ import os
 import queue
 import threading
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar, overload
 
 from daybreak.errors import Interrupted
@@ -17,15 +16,20 @@ from .single import Progress, find, run
 
 T = TypeVar("T")
 Job = Scenario | tuple[Scenario, int]
-Report = Callable[[float, int], object]
+Watch = Callable[[Progress], object]
 
 # How often the progress is told, in seconds.
 _INTERVAL = 0.1
+_END = object()
 
 
 @overload
 def run_many(
-    jobs: Iterable[Job], *, engine: str = ..., workers: int | None = ..., progress: Report | None = ...
+    jobs: Iterable[Job],
+    *,
+    engine: str = ...,
+    workers: int | None = ...,
+    progress: Callable[[float, int], object] | None = ...,
 ) -> list[Run]: ...
 @overload
 def run_many(
@@ -33,7 +37,7 @@ def run_many(
     *,
     engine: str = ...,
     workers: int | None = ...,
-    progress: Report | None = ...,
+    progress: Callable[[float, int], object] | None = ...,
     reduce: Callable[[Run], T],
 ) -> list[T]: ...
 def run_many(
@@ -41,7 +45,7 @@ def run_many(
     *,
     engine: str = "simulated",
     workers: int | None = None,
-    progress: Report | None = None,
+    progress: Callable[[float, int], object] | None = None,
     reduce: Callable[[Run], Any] | None = None,
 ) -> list[Any]:
     """Runs scenarios (with seed 1) or pairs of a scenario and a seed, and returns their runs in the same order.
@@ -54,61 +58,95 @@ def run_many(
     """
     pairs = [job if isinstance(job, tuple) else (job, 1) for job in jobs]
     find(engine)
-    stop = threading.Event()
-    fractions = [0.0] * len(pairs)
     results: dict[int, Any] = {}
-    ended: queue.SimpleQueue[BaseException | None] = queue.SimpleQueue()
 
-    def one(index: int) -> None:
-        def watch(now: Progress) -> None:
-            fractions[index] = min(now.fraction, 1.0)
-            if stop.is_set():
-                raise Interrupted
-
-        if stop.is_set():
-            raise Interrupted
+    def one(index: int, watch: Watch) -> None:
         scenario, seed = pairs[index]
         finished = run(scenario, engine, seed, watch)
         results[index] = reduce(finished) if reduce else finished
-        fractions[index] = 1.0
 
-    def job(index: int) -> None:
+    def report(done: float) -> None:
+        if progress:
+            progress(done, len(pairs))
+
+    try:
+        side_by_side(range(len(pairs)), one, workers=workers, progress=report)
+    except Interrupted:
+        raise Interrupted(finished=tuple(results[index] for index in sorted(results))) from None
+    return [results[index] for index in range(len(pairs))]
+
+
+def side_by_side(
+    items: Iterable[T],
+    work: Callable[[T, Watch], object],
+    *,
+    workers: int | None = None,
+    progress: Callable[[float], object] | None = None,
+) -> None:
+    """Calls `work` with each item in one of `workers` threads, as many as there are processors without a number.
+
+    A thread takes an item when it is free, so that no more items are in memory than threads work on; one thread at a
+    time takes one. `work` hands its second argument to the engine, which tells its progress there and ends when all
+    are to end. `progress` is called from this thread, now and then, with the number of items done (with fractions).
+
+    The first exception, of `items` or of `work`, ends all and is raised; Ctrl-C ends all and raises Interrupted.
+    """
+    source, turn, stop = iter(items), threading.Lock(), threading.Event()
+    threads = workers or os.cpu_count() or 1
+    done = [0.0] * threads
+    # A future would not do: its lock is taken in Python code, and an interrupt in there leaves it taken for ever.
+    ended: queue.SimpleQueue[BaseException | None] = queue.SimpleQueue()
+
+    def take_turns(number: int) -> None:
+        finished = 0
+
+        def watch(now: Progress) -> None:
+            done[number] = finished + min(now.fraction, 1.0)
+            if stop.is_set():
+                raise Interrupted
+
+        while not stop.is_set():
+            with turn:
+                item: Any = next(source, _END)
+            if item is _END:
+                return
+            work(item, watch)
+            finished += 1
+            done[number] = finished
+
+    def thread(number: int) -> None:
         try:
-            one(index)
+            take_turns(number)
         except BaseException as error:
             ended.put(error)
         else:
             ended.put(None)
 
-    with ThreadPoolExecutor(workers or os.cpu_count() or 1, thread_name_prefix="daybreak") as pool:
-        try:
-            for index in range(len(pairs)):
-                pool.submit(job, index)
-            _watch(ended, fractions, progress)
-        except BaseException as error:
-            stop.set()
-            pool.shutdown(cancel_futures=True)
-            if not isinstance(error, KeyboardInterrupt):
-                raise
-            raise Interrupted(finished=tuple(results[index] for index in sorted(results))) from None
-    return [results[index] for index in range(len(pairs))]
+    pool = [threading.Thread(target=thread, args=(number,), name=f"daybreak-{number}") for number in range(threads)]
+    try:
+        for one in pool:
+            one.start()
+        _wait(ended, threads, lambda: progress(sum(done)) if progress else None)
+    except BaseException as error:
+        stop.set()
+        if not isinstance(error, KeyboardInterrupt):
+            raise
+        raise Interrupted from None
+    finally:
+        for one in pool:
+            if one.ident is not None:
+                one.join()
 
 
-def _watch(ended: queue.SimpleQueue[BaseException | None], fractions: list[float], progress: Report | None) -> None:
-    """Waits until so many jobs have ended as there are fractions, tells the progress, and raises the first error.
-
-    Ctrl-C comes here at any time. A future would not do: its lock is taken in Python code, and an interrupt in there
-    leaves it taken for ever.
-    """
-    left = len(fractions)
-    while left:
+def _wait(ended: queue.SimpleQueue[BaseException | None], threads: int, tell: Callable[[], object]) -> None:
+    """Waits until so many threads have ended, tells the progress, and raises the first error. Ctrl-C comes here."""
+    while threads:
         try:
             error = ended.get(timeout=_INTERVAL)
         except queue.Empty:
             pass
         else:
-            left -= 1
+            threads -= 1
             if error:
                 raise error
-        if progress:
-            progress(sum(fractions), len(fractions))
+        tell()

@@ -60,7 +60,11 @@ class Engine(Protocol):
 
 def run(scenario: Scenario, engine: str = "simulated", seed: int = 1, progress: Report | None = None) -> Run:
     """Runs `scenario` with `seed`. Raises ScenarioError, PlanError or EngineError."""
-    plan = lowered(scenario, seed, engine)
+    return execute(scenario, lowered(scenario, seed, engine), engine, progress)
+
+
+def execute(scenario: Scenario, plan: Plan, engine: str, progress: Report | None = None) -> Run:
+    """The same with the plan of the scenario, where it has been made already."""
     return Run.of(scenario, plan, engine, find(engine).execute(plan, progress))
 
 

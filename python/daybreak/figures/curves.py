@@ -35,7 +35,13 @@ class Panel:
 
     def until(self) -> float:
         """End of the time axis in seconds."""
-        return self.end_s or max(float(table["time_s"].max() or 0.0) for table in self.curves.values())
+        return self.end_s or max(largest(table["time_s"]) for table in self.curves.values())
+
+
+def largest(values: pl.Series) -> float:
+    """The largest value, 0 without any."""
+    known = values.cast(pl.Float64).drop_nulls().to_list()
+    return max(known, default=0.0)
 
 
 def small_multiples(

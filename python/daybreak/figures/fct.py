@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 
 from daybreak.figures.style import WIDTH_INCHES, colour, style
-from daybreak.metrics.confidence import Interval
+from daybreak.metrics.confidence import Interval, interval
 
 
 @dataclass(frozen=True)
@@ -20,6 +20,11 @@ class Bar:
     series: str
     value: Interval
     published: float | None = None
+
+    @classmethod
+    def of(cls, place: str, series: str, values: Iterable[float | None], published: float | None = None) -> Bar:
+        """A bar of one value a run; missing ones, of flows that did not end, are left out."""
+        return cls(place, series, interval(value for value in values if value is not None), published)
 
 
 def bars(

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 from matplotlib.figure import Figure
@@ -28,7 +29,7 @@ COLOURS = {"main": BLUE, "migrated": VERMILION, "baseline": GREEN}
 
 DAY, NIGHT = "#e9e9e9", "#8c8c8c"
 
-RC = {
+RC: Any = {
     "axes.axisbelow": True,
     "axes.grid": True,
     "axes.labelsize": 9,

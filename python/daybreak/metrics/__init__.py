@@ -5,38 +5,30 @@ unit in each column's name. Tables of several runs carry a column ``run`` (see `
 """
 
 from daybreak.metrics import (
+    concurrency,
     confidence,
     fairness,
     fct,
     latency,
+    phases,
     reordering,
     retransmissions,
+    series,
     throughput,
     utilisation,
     window,
 )
 
-FAMILIES = {
-    "confidence": confidence,
-    "fairness": fairness,
-    "fct": fct,
-    "latency": latency,
-    "reordering": reordering,
-    "retransmissions": retransmissions,
-    "throughput": throughput,
-    "utilisation": utilisation,
-    "window": window,
-}
-"""Every family by its name; a new metric family is a file and a line here."""
-
 __all__ = [
-    "FAMILIES",
+    "concurrency",
     "confidence",
     "fairness",
     "fct",
     "latency",
+    "phases",
     "reordering",
     "retransmissions",
+    "series",
     "throughput",
     "utilisation",
     "window",

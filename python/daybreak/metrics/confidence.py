@@ -31,6 +31,11 @@ class Interval:
         """Whether ``value`` lies in the interval; false when the interval is unknown."""
         return self.low <= value <= self.high
 
+    def text(self) -> str:
+        """The mean with its half width, such as ``1.234 +- 0.012``."""
+        half = "" if math.isnan(self.low) else f" +- {self.high - self.mean:.2g}"
+        return f"{self.mean:.4g}{half}"
+
 
 def t_quantile(runs: int, level: float = 0.95) -> float:
     """Two-sided quantile of Student's t for a mean over ``runs`` values; NaN for fewer than two."""
@@ -51,6 +56,13 @@ def interval(values: Iterable[float], level: float = 0.95) -> Interval:
     variance = math.fsum((number - mean) ** 2 for number in numbers) / (runs - 1)
     half = t_quantile(runs, level) * math.sqrt(variance / runs)
     return Interval(mean, mean - half, mean + half, runs)
+
+
+def of_all(values: Iterable[float | None]) -> Interval | None:
+    """The same of values of which one may be missing: then there is no mean, and none without any value."""
+    numbers = list(values)
+    known = [number for number in numbers if number is not None]
+    return interval(known) if known and len(known) == len(numbers) else None
 
 
 def over_runs(table: pl.DataFrame, by: Sequence[str], value: str, level: float = 0.95) -> pl.DataFrame:

@@ -37,6 +37,17 @@ def by_run(flows: pl.DataFrame, *, by: str = "group") -> pl.DataFrame:
     )
 
 
+def ended_by(flows: pl.DataFrame, *, part: float) -> float | None:
+    """The time in seconds by which this part of the runs has ended, each with its last flow; None if none has.
+
+    ``flows`` is what `table` makes, of several runs.
+    """
+    check_columns("flows", flows, ("run", "end_s"))
+    ends = flows.group_by("run").agg(pl.col("end_s").max())
+    found = ends.select(pl.col("end_s").quantile(part, "higher")).item()
+    return None if found is None else float(found)
+
+
 def prolongation(flows: pl.DataFrame, *, migrated: str = "migrated", main: str = "main") -> pl.DataFrame:
     """FCT of the migrated group less that of the main group in each run: ``run``, ``prolongation_s``."""
     means = by_run(flows)

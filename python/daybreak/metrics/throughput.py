@@ -69,8 +69,23 @@ def time_to_reach(table: pl.DataFrame, *, gbps: float) -> float | None:
     if len(times) < 2:
         return None
     width = float(times[1] - times[0])
-    first = table.filter(pl.col("gbps") >= gbps)["time_s"].min()
-    return None if first is None else float(first) + width
+    reached = table.filter(pl.col("gbps") >= gbps).select(pl.col("time_s").min().cast(pl.Float64)).item()
+    return None if reached is None else float(reached) + width
+
+
+def ramps_s(table: pl.DataFrame, flows: pl.DataFrame, *, gbps: float, bin_ns: int) -> list[float | None]:
+    """Seconds from a run's first start of a flow to the end of the first bin with at least ``gbps``.
+
+    ``table`` and ``flows`` are of several runs. One number a run, in their order; None for one without such a bin.
+    """
+    check_columns("series", table, ("run", "time_s", "gbps"))
+    check_columns("flows", flows, ("run", "start_ns"))
+    starts = flows.group_by("run").agg((pl.col("start_ns").min() / 1e9).alias("start_s"))
+    reached = (
+        table.filter(pl.col("gbps") >= gbps).group_by("run").agg((pl.col("time_s").min() + bin_ns / 1e9).alias("s"))
+    )
+    joined = starts.join(reached, on="run", how="left").sort("run")
+    return joined.select(pl.col("s") - pl.col("start_s")).to_series().to_list()
 
 
 def of_flows(bins: pl.DataFrame, flows: pl.DataFrame, *, by: str, scope: str) -> pl.DataFrame:

@@ -10,7 +10,8 @@ from daybreak.metrics.errors import check_columns, positive
 def of_links(bins: pl.DataFrame, *, rate_bps: int, from_ns: int, to_ns: int) -> pl.DataFrame:
     """Utilisation of each binned link over ``[from_ns, to_ns)``: columns ``link`` and ``utilisation`` (0 to 1).
 
-    All links are taken to have the rate ``rate_bps``; bins of scope ``link`` are used.
+    All links are taken to have the rate ``rate_bps``; bins of scope ``link`` are used. A bin counts where it starts, so
+    the ends of the interval should be edges of bins.
     """
     check_columns("bins", bins, ("scope", "id", "start_ns", "bytes"))
     positive("rate_bps", rate_bps)

@@ -27,9 +27,14 @@ def series(window: pl.DataFrame, flows: pl.DataFrame, *, bin_ns: int, end_ns: in
     slots = sampled.group_by("flow", by).agg(pl.int_range(pl.col("slot").min(), pl.col("slot").max() + 1).alias("slot"))
     held = (
         slots.explode("slot")
-        .join(sampled, on=["flow", by, "slot"], how="left")
-        .sort("flow", "slot")
-        .with_columns(pl.col("bytes_in_flight").fill_null(pl.col("after").forward_fill().over("flow")))
+        .sort("slot")
+        .join_asof(sampled.sort("slot"), on="slot", by=["flow", by], coalesce=False, check_sortedness=False)
+        .select(
+            "flow",
+            by,
+            "slot",
+            bytes_in_flight=pl.when(pl.col("slot") == pl.col("slot_right")).then("bytes_in_flight").otherwise("after"),
+        )
     )
     summed = held.group_by(by, "slot").agg(pl.col("bytes_in_flight").sum())
     value = (pl.col("bytes_in_flight").fill_null(0) / 1e3).alias("kilobytes")

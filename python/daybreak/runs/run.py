@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -17,7 +18,8 @@ from daybreak.errors import OutputError
 from daybreak.scenario import Scenario
 from daybreak.scenario.lowering import Plan
 
-from .naming import TABLES, named
+from . import storage
+from .naming import named
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,15 +45,22 @@ class Run:
     """The records of one run.
 
     Tables are polars frames with the columns of `crates/trace/src/rows.rs`, and names beside the numbers. Each is
-    made when it is first asked for.
+    made when it is first asked for. A run can be pickled: all of its tables and its capture travel with it.
     """
 
-    def __init__(self, manifest: dict[str, Any], load: Callable[[str], pl.DataFrame], capture: Path | None = None):
+    def __init__(
+        self,
+        manifest: dict[str, Any],
+        load: Callable[[str], pl.DataFrame],
+        capture: Path | None = None,
+        keep: object = None,
+    ):
         self.manifest = manifest
         """What was run: scenario, seed, engine, versions, the plan's hash, and totals."""
         self.capture = capture
         """The packets of the captured links, as a pcapng file; it lives as long as the run."""
         self._load = load
+        self._keep = keep
         self._tables: dict[str, pl.DataFrame] = {}
 
     @classmethod
@@ -59,9 +68,9 @@ class Run:
         """The run of a scenario whose plan an engine has executed."""
         manifest = {
             "name": scenario.name,
-            "seed": plan.document["seed"],
+            "seed": plan.content.seed,
             "engine": engine,
-            "versions": {"daybreak": version("daybreak"), "plan": plan.document["version"]},
+            "versions": {"daybreak": version("daybreak"), "plan": plan.content.version},
             "plan_hash": plan.hash,
             "totals": dict(recorded.totals),
             "tables": {
@@ -71,9 +80,9 @@ class Run:
         }
 
         def load(name: str) -> pl.DataFrame:
-            return named(name, frame(recorded.tables[name]), plan.document)
+            return named(name, frame(recorded.tables[name]), plan.content)
 
-        return cls(manifest, load, recorded.capture)
+        return cls(manifest, load, recorded.capture, recorded.keep)
 
     @property
     def flows(self) -> pl.DataFrame:
@@ -123,7 +132,7 @@ class Run:
     @property
     def seed(self) -> int:
         """The seed that it was run with."""
-        return self.manifest["seed"]
+        return int(self.manifest["seed"])
 
     def table(self, name: str) -> pl.DataFrame:
         """A table by its name."""
@@ -140,18 +149,31 @@ class Run:
 
     def write(self, directory: str | Path) -> Path:
         """Writes a Parquet file a table, the capture and `manifest.json`: all of it or nothing. Raises OutputError."""
-        from .storage import write  # noqa: PLC0415 - storage reads runs as well
+        return storage.write(self, Path(directory))
 
-        return write(self, Path(directory))
+    def __reduce__(self) -> tuple[Callable[..., Run], tuple[object, ...]]:
+        return _arrived, (self.manifest, dict(self.tables()), self.capture.read_bytes() if self.capture else None)
 
     def __repr__(self) -> str:
         shown = {key: self.manifest[key] for key in ("name", "seed", "engine", "tables")}
         return f"Run({json.dumps(shown)})"
 
 
+def read(directory: str | Path) -> Run:
+    """The run in `directory`; its tables are read when they are asked for. Raises OutputError."""
+    return Run(*storage.read(Path(directory)))
+
+
+def _arrived(manifest: dict[str, Any], tables: dict[str, pl.DataFrame], packets: bytes | None) -> Run:
+    """A run that has been pickled. Its capture becomes a file of this process."""
+    if packets is None:
+        return Run(manifest, tables.__getitem__)
+    directory = tempfile.TemporaryDirectory(prefix="daybreak-")
+    capture = Path(directory.name) / "capture.pcapng"
+    capture.write_bytes(packets)
+    return Run(manifest, tables.__getitem__, capture, keep=directory)
+
+
 def frame(columns: Columns) -> pl.DataFrame:
     """A polars frame over the columns' own memory."""
-    return pl.DataFrame([pl.from_arrow(pa.array(values)).alias(name) for name, values in columns.items()])
-
-
-__all__ = ["TABLES", "Recorded", "Run", "frame"]
+    return pl.DataFrame({name: pl.from_arrow(pa.array(values)) for name, values in columns.items()})

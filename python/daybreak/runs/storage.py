@@ -9,21 +9,30 @@ import json
 import os
 import shutil
 import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import polars as pl
 
 from daybreak.errors import OutputError, reason
-
-from .run import Run
 
 MANIFEST = "manifest.json"
 _CAPTURE = "capture.pcapng"
 _REFUSED = (OSError, pl.exceptions.PolarsError)
 
 
-def write(run: Run, directory: Path) -> Path:
+class Records(Protocol):
+    """What is written: a run."""
+
+    manifest: dict[str, Any]
+    capture: Path | None
+
+    def tables(self) -> Iterator[tuple[str, pl.DataFrame]]:
+        """All tables with their names."""
+
+
+def write(run: Records, directory: Path) -> Path:
     """Writes `run` to `directory`, which becomes it or, if it is a run already, is replaced by it."""
     if directory.exists() and not _may_replace(directory):
         raise OutputError(f"{directory} cannot be written: it exists and is not a run")
@@ -42,9 +51,8 @@ def write(run: Run, directory: Path) -> Path:
     return directory
 
 
-def read(directory: str | Path) -> Run:
-    """The run in `directory`; its tables are read when they are asked for. Raises OutputError."""
-    directory = Path(directory)
+def read(directory: Path) -> tuple[dict[str, Any], Callable[[str], pl.DataFrame], Path | None]:
+    """The manifest of the run in `directory`, what reads a table of it, and its capture. Raises OutputError."""
     try:
         manifest: dict[str, Any] = json.loads((directory / MANIFEST).read_text(encoding="utf-8"))
     except OSError as error:
@@ -61,7 +69,7 @@ def read(directory: str | Path) -> Run:
             raise OutputError(f"{directory / name}.parquet cannot be read: {reason(error)}") from None
 
     capture = directory / _CAPTURE
-    return Run(manifest, load, capture if capture.is_file() else None)
+    return manifest, load, capture if capture.is_file() else None
 
 
 def check_writable(directory: Path) -> None:
@@ -85,7 +93,7 @@ def _may_replace(directory: Path) -> bool:
     return directory.is_dir() and ((directory / MANIFEST).is_file() or not any(directory.iterdir()))
 
 
-def _fill(run: Run, directory: Path) -> None:
+def _fill(run: Records, directory: Path) -> None:
     for name, table in run.tables():
         table.write_parquet(directory / f"{name}.parquet", compression="zstd")
     if run.capture:

@@ -1,5 +1,5 @@
 """Studies: published experiments as scenarios, with their numbers as data and their statements as code."""
 
-from daybreak.studies.registry import STUDIES, Study, study
+from daybreak.studies.registry import STUDIES, study
 
-__all__ = ["STUDIES", "Study", "study"]
+__all__ = ["STUDIES", "study"]

@@ -9,54 +9,15 @@ from __future__ import annotations
 
 import json
 import math
-import tomllib
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from importlib.resources.abc import Traversable
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from daybreak.metrics.confidence import Interval, interval
+from daybreak.metrics.confidence import Interval, interval, of_all
+from daybreak.studies.published import Published, PublishedValues
 
 PASS, MISS, SHAPE_PASS, SHAPE_MISS, NOT_EVALUATED = "pass", "miss", "shape-pass", "shape-miss", "not-evaluated"
-
-
-@dataclass(frozen=True)
-class Published:
-    """One entry of a file of published values."""
-
-    key: str
-    figure: str
-    where: str
-    printed: str
-    unit: str
-    basis: str
-    value: float | None = None
-    values: dict[str, float] = field(default_factory=dict)
-    tolerance: str = ""
-    note: str = ""
-    quick: bool = True
-
-
-def load_published(path: Traversable) -> dict[str, Published]:
-    """The entries of a file of published values by their dotted keys; tables with ``figure`` are entries."""
-    found: dict[str, Published] = {}
-
-    def walk(prefix: str, table: dict[str, Any]) -> None:
-        if "figure" in table:
-            found[prefix] = Published(key=prefix, **table)
-            return
-        for name, value in table.items():
-            if isinstance(value, dict):
-                walk(f"{prefix}.{name}" if prefix else name, value)
-
-    walk("", tomllib.loads(path.read_text(encoding="utf-8")))
-    return found
-
-
-def load_explanations(path: Traversable) -> dict[str, str]:
-    """Why claims miss, by claim id: what was found when a miss was looked into."""
-    return {str(key): str(text) for key, text in tomllib.loads(path.read_text(encoding="utf-8")).items()}
 
 
 def within(tolerance: str, published: float, ours: float) -> bool:
@@ -114,32 +75,37 @@ class Scoreboard:
         engine: str,
         mode: str,
         seeds: int,
-        published: dict[str, Published],
-        explanations: dict[str, str] | None = None,
+        published: PublishedValues,
+        explanations: Mapping[str, str] | None = None,
     ):
         self.study, self.engine, self.mode, self.seeds = study, engine, mode, seeds
         self.published, self.explanations = published, explanations or {}
-        self.claims: list[Claim] = []
+        self._claims: dict[str, Claim] = {}
+
+    @property
+    def claims(self) -> list[Claim]:
+        """The claims in the order in which they were made."""
+        return list(self._claims.values())
 
     def value(
         self,
         key: str,
-        what: str,
         ours: Sequence[float | None] | Interval,
         *,
         suffix: str = "",
-        printed: float | None = None,
         note: str = "",
+        **words: object,
     ) -> None:
         """A claim judged by its published number and tolerance; ``ours`` has one value a run.
 
-        ``suffix`` makes the id of a member of a family, ``printed`` its number where the entry has several.
+        ``suffix`` makes the id of a member of a family, whose number is the one of the entry's ``values`` by the suffix
+        or the entry's own. ``words`` are those that the entry's ``what`` has in braces.
         """
         entry = self.published[key]
-        number = entry.value if printed is None else printed
+        number = entry.values.get(suffix, entry.value)
         if number is None:
             raise ValueError(f"published value {key!r}: the entry has no number")
-        subject = _Subject(entry, what, suffix, number, entry.tolerance)
+        subject = _Subject(entry, entry.what.format(**words), suffix, number, entry.tolerance)
         if self._too_small(subject):
             return
         measured = _measured(ours)
@@ -152,16 +118,17 @@ class Scoreboard:
     def shape(
         self,
         key: str,
-        what: str,
         holds: bool,
+        ours: Sequence[float | None] | Interval | float | None = None,
         *,
         suffix: str = "",
-        ours: Sequence[float | None] | Interval | float | None = None,
         note: str = "",
+        **words: object,
     ) -> None:
         """A claim judged by code: ``holds`` is the judgement, ``note`` has the measured numbers behind it."""
         entry = self.published[key]
-        subject = _Subject(entry, what, suffix, entry.printed if entry.value is None else entry.value, "")
+        printed = entry.printed if entry.value is None else entry.value
+        subject = _Subject(entry, entry.what.format(**words), suffix, printed, "")
         if self._too_small(subject):
             return
         measured = interval([ours]) if isinstance(ours, int | float) else _measured(ours) if ours is not None else None
@@ -197,7 +164,7 @@ class Scoreboard:
     def _add(self, subject: _Subject, measured: Interval | None, verdict: str, note: str) -> None:
         entry = subject.entry
         name = f"{entry.key}.{subject.suffix}" if subject.suffix else entry.key
-        if any(claim.id == name for claim in self.claims):
+        if name in self._claims:
             raise ValueError(f"claim id: {name!r} is used twice")
         if verdict in (MISS, SHAPE_MISS) and name in self.explanations:
             note = "; ".join(part for part in (self.explanations[name], note) if part)
@@ -205,19 +172,17 @@ class Scoreboard:
         if measured is not None and not math.isnan(measured.mean):
             ours = _rounded(measured.mean)
             ci95 = None if math.isnan(measured.low) else (_rounded(measured.low), _rounded(measured.high))
-        self.claims.append(
-            Claim(
-                id=name,
-                figure=entry.figure,
-                what=subject.what,
-                published=subject.published,
-                ours=ours,
-                unit=entry.unit,
-                ci95=ci95,
-                tolerance=subject.tolerance,
-                verdict=verdict,
-                note=note,
-            )
+        self._claims[name] = Claim(
+            id=name,
+            figure=entry.figure,
+            what=subject.what,
+            published=subject.published,
+            ours=ours,
+            unit=entry.unit,
+            ci95=ci95,
+            tolerance=subject.tolerance,
+            verdict=verdict,
+            note=note,
         )
 
 
@@ -230,6 +195,11 @@ class _Subject:
     suffix: str
     published: float | str
     tolerance: str
+
+
+def text(value: Interval | None) -> str:
+    """A mean with its half width, as notes have it; it is missing where a flow did not end."""
+    return "unfinished" if value is None else value.text()
 
 
 def markdown(claims: Iterable[Claim]) -> str:
@@ -248,11 +218,7 @@ def markdown(claims: Iterable[Claim]) -> str:
 
 
 def _measured(ours: Sequence[float | None] | Interval) -> Interval | None:
-    if isinstance(ours, Interval):
-        return ours
-    if not ours or any(value is None for value in ours):
-        return None
-    return interval(value for value in ours if value is not None)
+    return ours if isinstance(ours, Interval) else of_all(ours)
 
 
 def _rounded(value: float) -> float:

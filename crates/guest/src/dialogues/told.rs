@@ -14,24 +14,14 @@ const STATES: [&str; 5] = ["Open", "Disorder", "Cwr", "Recovery", "Loss"];
 
 /// Counters of `/proc/net/netstat` that are summed under a name.
 const COUNTERS: [(&str, &[&str]); 9] = [
-    (
-        "rtos",
-        &[
-            "TCPTimeouts",
-            "TCPSackFailures",
-            "TCPRenoFailures",
-            "TCPLossFailures",
-            "TCPSackRecoveryFail",
-            "TCPRenoRecoveryFail",
-        ],
-    ),
+    ("rtos", &["TCPTimeouts"]),
     ("spurious_rtos", &["TCPSpuriousRTOs"]),
     ("tlps", &["TCPLossProbes"]),
     ("tlp_recoveries", &["TCPLossProbeRecovery"]),
     ("fast_recoveries", &["TCPSackRecovery", "TCPRenoRecovery"]),
     ("spurious", &["TCPFullUndo", "TCPPartialUndo", "TCPDSACKUndo", "TCPLossUndo"]),
     ("lost_retransmits", &["TCPLostRetransmit"]),
-    ("dsacks", &["TCPDSACKRecv", "TCPDSACKOfoRecv"]),
+    ("dsacks", &["TCPDSACKRecvSegs"]),
     ("reordering_seen", &["TCPSACKReorder", "TCPRenoReorder", "TCPTSReorder"]),
 ];
 /// What the model counts and a kernel does not.

@@ -19,8 +19,16 @@
 //! Validated by the worked numbers below, by its curve against the paper's search (`tests/curves`), and by the
 //! segments that Linux 6.1 sends on the same ACKs (`daybreak agree --segments`, docs/fidelity.md).
 
-use super::{AckSample, CaState, Congestion, Context, Window};
+use super::{AckSample, CaState, Congestion, Context, Entry, Window};
 use crate::jiffies::{Jiffies, JiffyClock};
+
+/// The rule in the registry.
+pub(super) const ENTRY: Entry = Entry {
+    name: "bic",
+    summary: "BIC (Xu, Harfoush and Rhee, 2004)",
+    parameters: &[],
+    new: |_, _| Box::new(Bic::default()),
+};
 
 const BETA_SCALE: u32 = 1_024;
 /// The search's step is one part in so many of the distance (B).

@@ -17,7 +17,15 @@
 //! Validated by the worked numbers below, by its curve against the paper's probability (`tests/curves`), and by
 //! the segments that Linux 6.1 sends on the same ACKs (`daybreak agree --segments`, docs/fidelity.md).
 
-use super::{AckSample, CaEvent, Congestion, Context, Draws, Window, reno};
+use super::{AckSample, CaEvent, Congestion, Context, Draws, Entry, Window, reno};
+
+/// The rule in the registry.
+pub(super) const ENTRY: Entry = Entry {
+    name: "cdg",
+    summary: "CDG, delay gradients (Hayes and Armitage, 2011)",
+    parameters: &[],
+    new: |_, seed| Box::new(Cdg::new(seed)),
+};
 
 /// Round trips whose gradients are summed (`window`).
 const GRADIENTS: usize = 8;
@@ -166,7 +174,8 @@ impl Congestion for Cdg {
         }
         let before = window.cwnd;
         reno::increase(window, ack);
-        state.shadow = state.shadow.saturating_add(window.cwnd - before);
+        // A clamp may have made the window smaller.
+        state.shadow = state.shadow.saturating_add(window.cwnd.saturating_sub(before));
     }
 
     fn ssthresh(&mut self, window: &Window, _ctx: &Context) -> u32 {

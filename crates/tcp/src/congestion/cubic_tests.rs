@@ -44,7 +44,7 @@ fn rfc_window(t: f64, cwnd: f64, w_max: f64) -> f64 {
 
 #[test]
 fn constants_are_those_of_the_rfc() {
-    assert_eq!(FRIENDLY_EIGHTHS, 15, "8/15 = 0.533 for the RFC's 0.529");
+    assert_eq!(Cubic::<Classic>::default().shape.friendly_eighths, Some(15), "8/15 = 0.533 for the RFC's 0.529");
     assert!((BETA as f64 / BETA_SCALE as f64 - 0.7).abs() < 0.001);
     assert!((C as f64 / 1024.0 - 0.4).abs() < 0.001);
 }
@@ -123,6 +123,40 @@ fn never_faster_than_half_a_window_a_round() {
     assert_eq!(window.cwnd, cwnd + cwnd / 2);
 }
 
+/// What a rule with these parameters makes of a loss at 1000 segments, then of one at 800: threshold and `W_max`.
+fn two_losses(beta: f64, fast_convergence: bool) -> [(u32, u32); 2] {
+    let mut rule = Cubic::<Classic>::new(Shape::new(beta, fast_convergence, true));
+    let ctx = Context { jiffy: MS, ..Context::default() };
+    [1_000, 800].map(|cwnd| (rule.ssthresh(&Window::new(cwnd, cwnd), &ctx), rule.w_max))
+}
+
+#[test]
+fn parameters_shape_the_reduction() {
+    // 819/1024: 1000 becomes 799.8; 800 becomes 639.8 and is remembered as 800 (1024 + 819) / 2048 = 719.9.
+    assert_eq!(two_losses(0.8, true), [(799, 1_000), (639, 719)]);
+    assert_eq!(two_losses(0.8, false), [(799, 1_000), (639, 800)]);
+    assert_eq!(two_losses(0.7001953125, true), [(700, 1_000), (560, 680)]);
+}
+
+#[test]
+fn without_friendliness_only_the_curve_counts() {
+    // 10 ms after a loss at 20 segments the curve is flat and W_est is what grows.
+    let grown = |friendly: bool| {
+        let mut rule = Cubic::<Classic>::new(Shape::new(0.7, true, friendly));
+        let mut window = Window::new(20, 20);
+        let ctx = Context { jiffy: MS, ..Context::default() };
+        rule.init(&mut window, &ctx);
+        window.ssthresh = rule.ssthresh(&window, &ctx);
+        window.cwnd = window.ssthresh;
+        for round in 1..=100 {
+            one_round(&mut rule, &mut window, at(10 * round), MS * 10, 1);
+        }
+        window.cwnd
+    };
+    assert!(grown(true) > 40, "{}", grown(true));
+    assert!(grown(false) <= 20, "{}", grown(false));
+}
+
 #[test]
 fn idle_time_shifts_the_epoch() {
     let run = |idle: u64| {
@@ -148,12 +182,48 @@ fn a_timeout_forgets_everything() {
 
 #[test]
 fn samples_within_a_second_of_the_epoch_are_discarded() {
-    let (mut rule, mut window) = after_loss(1_000);
-    one_round(&mut rule, &mut window, at(100), Duration::from_ms(100), 1000);
-    rule.on_ack_sample(&mut window, &ack(at(1_099), 1, Duration::from_ms(50)));
-    assert_eq!(rule.min_delay, Duration::from_ms(100));
-    rule.on_ack_sample(&mut window, &ack(at(1_100), 1, Duration::from_ms(50)));
-    assert_eq!(rule.min_delay, Duration::from_ms(50));
+    for (jiffy_ms, is_after_timeout) in [(1, false), (10, false), (10, true)] {
+        let (mut rule, mut window) = after_loss(1_000);
+        let ctx = Context { jiffy: MS * jiffy_ms, ..Context::default() };
+        rule.init(&mut window, &ctx);
+        if is_after_timeout {
+            rule.on_state(&mut window, CaState::Loss, &ctx);
+        }
+        one_round(&mut rule, &mut window, at(100), Duration::from_ms(100), 1000);
+        rule.on_ack_sample(&mut window, &ack(at(1_099), 1, Duration::from_ms(50)));
+        assert_eq!(rule.min_delay, Duration::from_ms(100));
+        rule.on_ack_sample(&mut window, &ack(at(1_100), 1, Duration::from_ms(50)));
+        assert_eq!(rule.min_delay, Duration::from_ms(50), "jiffies of {jiffy_ms} ms");
+    }
+}
+
+/// The curve's own time is exact to 1/1024 s, whatever a jiffy is: 2.5 s and an RTT of 95 ms ahead, in whole jiffies.
+#[test]
+fn the_curve_counts_in_the_jiffies_of_the_host() {
+    for (jiffy_ms, ahead_ms) in [(1, 95), (4, 96), (10, 100)] {
+        let (mut rule, mut window) = after_loss(1_000);
+        let ctx = Context { jiffy: MS * jiffy_ms, ..Context::default() };
+        rule.init(&mut window, &ctx);
+        rule.on_state(&mut window, CaState::Loss, &ctx);
+        rule.on_ack_sample(&mut window, &ack(at(1_000), 1, Duration::from_ms(95)));
+        let want = (2_500 + ahead_ms) * 1_024 / 1_000;
+        assert_eq!(rule.curve_time(2_500 / jiffy_ms), want, "jiffies of {jiffy_ms} ms");
+    }
+}
+
+/// The first round of HyStart begins with the connection and ends with what was sent by then: a train of ACKs that is
+/// longer than half of the smallest RTT, 5 ms, ends slow start.
+#[test]
+fn slow_start_begins_with_the_connection() {
+    let mut rule = Cubic::<crate::slow_start::HyStart>::default();
+    let mut window = Window::new(20, u32::MAX);
+    rule.init(&mut window, &Context { now: at(1_000), snd_nxt: 30_000, jiffy: MS, ..Context::default() });
+    let exit = (1..20).find(|ms| {
+        let sample = AckSample { snd_una: 1 + ms * 1_000, ..ack(at(1_000 + ms), 1, Duration::from_ms(10)) };
+        rule.on_ack_sample(&mut window, &sample);
+        window.ssthresh < u32::MAX
+    });
+    assert_eq!(exit, Some(6));
 }
 
 #[test]

@@ -15,7 +15,15 @@
 //! (`tests/curves`), and by the segments that Linux 6.1 sends on the same ACKs (`daybreak agree --segments`,
 //! docs/fidelity.md).
 
-use super::{AckSample, Congestion, Context, Window};
+use super::{AckSample, Congestion, Context, Entry, Window};
+
+/// The rule in the registry.
+pub(super) const ENTRY: Entry = Entry {
+    name: "highspeed",
+    summary: "HighSpeed TCP (RFC 3649)",
+    parameters: &[],
+    new: |_, _| Box::new(HighSpeed::default()),
+};
 
 /// Windows up to which `a(w)` is 1, 2, 3 and so on segments a round trip (RFC 3649, appendix B).
 #[rustfmt::skip]

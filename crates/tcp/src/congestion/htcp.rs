@@ -21,8 +21,16 @@
 
 use daybreak_units::{Duration, Instant};
 
-use super::{AckSample, CaState, Congestion, Context, Window};
+use super::{AckSample, CaState, Congestion, Context, Entry, Window};
 use crate::jiffies::{Jiffies, JiffyClock};
+
+/// The rule in the registry.
+pub(super) const ENTRY: Entry = Entry {
+    name: "htcp",
+    summary: "H-TCP (Leith and Shorten, 2004)",
+    parameters: &[],
+    new: |_, _| Box::new(HTcp::default()),
+};
 
 /// `alpha` and `beta` are kept in 1/128.
 const SHIFT: u32 = 7;

@@ -15,7 +15,15 @@
 
 use daybreak_units::Duration;
 
-use super::{AckSample, CaState, Congestion, Context, Window, reno};
+use super::{AckSample, CaState, Congestion, Context, Entry, Window, reno};
+
+/// The rule in the registry.
+pub(super) const ENTRY: Entry = Entry {
+    name: "hybla",
+    summary: "Hybla (Caini and Firrincieli, 2004)",
+    parameters: &[],
+    new: |_, _| Box::new(Hybla::default()),
+};
 
 /// Increments are kept in 1/128 segment.
 const UNIT: u32 = 128;

@@ -14,7 +14,15 @@
 //! Validated by the worked numbers below, by its curve against the equations above (`tests/curves`), and by the
 //! segments that Linux 6.1 sends on the same ACKs (`daybreak agree --segments`, docs/fidelity.md).
 
-use super::{AckSample, CaState, Congestion, Context, Window};
+use super::{AckSample, CaState, Congestion, Context, Entry, Window};
+
+/// The rule in the registry.
+pub(super) const ENTRY: Entry = Entry {
+    name: "illinois",
+    summary: "Illinois (Liu, Basar and Srikant, 2008)",
+    parameters: &[],
+    new: |_, _| Box::new(Illinois::default()),
+};
 
 /// `alpha` is kept in 1/128.
 const ALPHA_SHIFT: u32 = 7;

@@ -22,7 +22,15 @@
 //! Validated by the worked numbers below, by its curve beside Reno's (`tests/curves`), and by the segments that Linux
 //! 6.1 sends on the same ACKs (`daybreak agree --segments`, docs/fidelity.md).
 
-use super::{AckSample, Congestion, Context, Timestamps, Window, reno};
+use super::{AckSample, Congestion, Context, Entry, Timestamps, Window, reno};
+
+/// The rule in the registry.
+pub(super) const ENTRY: Entry = Entry {
+    name: "lp",
+    summary: "TCP-LP, low priority (Kuzmanovic and Knightly, 2006)",
+    parameters: &[],
+    new: |_, _| Box::new(Lp::default()),
+};
 
 /// Ticks a second of our own timestamps, and of the delay.
 const RESOLUTION: u32 = 1_000;

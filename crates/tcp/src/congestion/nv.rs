@@ -23,8 +23,16 @@
 
 use daybreak_units::Instant;
 
-use super::{AckSample, CaState, Congestion, Context, Draws, Window};
+use super::{AckSample, CaState, Congestion, Context, Draws, Entry, Window};
 use crate::jiffies::{Jiffies, JiffyClock};
+
+/// The rule in the registry.
+pub(super) const ENTRY: Entry = Entry {
+    name: "nv",
+    summary: "NV, New Vegas (Brakmo, 2010)",
+    parameters: &[],
+    new: |_, seed| Box::new(Nv::new(seed)),
+};
 
 /// Rates are in 100 bit/s: bytes in flight times this over microseconds.
 const RATE_SCALE: u64 = 80_000;

@@ -13,7 +13,15 @@
 //! Validated by the worked numbers below, and beside the same rule as a module of Linux 6.1 (`kernel-image/congestion`)
 //! by dialogues (`tests/dialogues`, `retcp_*`).
 
-use super::{AckSample, Congestion, Context, Window, reno};
+use super::{AckSample, Congestion, Context, Entry, Window, reno};
+
+/// The rule in the registry.
+pub(super) const ENTRY: Entry = Entry {
+    name: "retcp",
+    summary: "reTCP, Reno with circuit marks (Mukerjee et al., 2020)",
+    parameters: &[],
+    new: |_, _| Box::new(ReTcp::default()),
+};
 
 /// What the module has as parameters.
 #[derive(Clone, Copy, Debug)]

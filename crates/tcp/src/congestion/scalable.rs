@@ -12,7 +12,11 @@
 //! Validated by the worked numbers below, by its curve against the equation above (`tests/curves`), and by
 //! the segments that Linux 6.1 sends on the same ACKs (`daybreak agree --segments`, docs/fidelity.md).
 
-use super::{AckSample, Congestion, Context, Window};
+use super::{AckSample, Congestion, Context, Entry, Window};
+
+/// The rule in the registry.
+pub(super) const ENTRY: Entry =
+    Entry { name: "scalable", summary: "Scalable TCP (Kelly, 2003)", parameters: &[], new: |_, _| Box::new(Scalable) };
 
 /// Acknowledged segments for one more: 1 / 0.01.
 const PER_SEGMENT: u32 = 100;

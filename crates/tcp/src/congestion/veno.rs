@@ -16,7 +16,11 @@
 //! Validated by the worked numbers below, by its curve against the paper's growth (`tests/curves`), and by the
 //! segments that Linux 6.1 sends on the same ACKs (`daybreak agree --segments`, docs/fidelity.md).
 
-use super::{AckSample, CaEvent, CaState, Congestion, Context, Window, reno};
+use super::{AckSample, CaEvent, CaState, Congestion, Context, Entry, Window, reno};
+
+/// The rule in the registry.
+pub(super) const ENTRY: Entry =
+    Entry { name: "veno", summary: "Veno (Fu and Liew, 2003)", parameters: &[], new: |_, _| Box::new(Veno::default()) };
 
 /// An RTT that is not known, in microseconds.
 const UNKNOWN: u32 = 0x7fff_ffff;

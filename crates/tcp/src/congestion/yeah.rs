@@ -17,7 +17,15 @@
 //! segments that Linux 6.1 sends on the same ACKs (`daybreak agree --segments`, docs/fidelity.md).
 
 use super::vegas::{RoundTrip, RoundTrips};
-use super::{AckSample, CaEvent, CaState, Congestion, Context, Window, scalable};
+use super::{AckSample, CaEvent, CaState, Congestion, Context, Entry, Window, scalable};
+
+/// The rule in the registry.
+pub(super) const ENTRY: Entry = Entry {
+    name: "yeah",
+    summary: "YeAH (Baiocchi et al., 2007)",
+    parameters: &[],
+    new: |_, _| Box::new(Yeah::default()),
+};
 
 /// Largest queue of fast mode in segments (Q_max).
 const MAX_QUEUE: u32 = 80;

@@ -22,7 +22,8 @@ impl Connection {
             self.acknowledged = false;
             return;
         }
-        if (self.mode == Mode::Quiet || self.sender.is_quiet()) && segment.sack_count == 0 {
+        let fast = self.sender.fast_path.is_on();
+        if fast && (self.mode == Mode::Quiet || self.sender.is_quiet()) && segment.sack_count == 0 {
             self.sender.on_quiet_ack(segment);
         } else if self.sender.is_plain(segment) {
             self.sender.on_plain_ack(segment);

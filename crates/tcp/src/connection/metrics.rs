@@ -65,7 +65,7 @@ mod tests {
 
     /// A connection with an RTT that has this window and threshold.
     fn connection(cwnd: u32, ssthresh: u32) -> Connection {
-        let rule = (find("reno").expect("a rule").new)(1);
+        let rule = find("reno").expect("a rule").rule(1);
         let mut connection = Connection::client(Config::default(), rule);
         let clock = Clock::new(Duration::from_ms(1), Duration::from_ms(1), 0);
         connection.sender.path.rtt.sample(&clock, 100, 1, 1);
@@ -89,6 +89,9 @@ mod tests {
         let mut recovering = connection(90, 60);
         recovering.sender.path.state = CaState::Recovery;
         assert_eq!(left(&recovering, 500), 500);
+        let mut timing_out = connection(90, 60);
+        timing_out.sender.path.rtt.backoff = 1;
+        assert_eq!(left(&timing_out, 500), 500, "its last timeout is not answered");
     }
 
     #[test]
@@ -113,7 +116,7 @@ mod tests {
 
     #[test]
     fn a_connection_starts_with_what_is_known_and_without_an_rtt_teaches_nothing() {
-        let rule = (find("reno").expect("a rule").new)(1);
+        let rule = find("reno").expect("a rule").rule(1);
         let mut fresh = Connection::client(Config { cwnd_clamp: 80, ..Config::default() }, rule);
         let known = Metrics { ssthresh: 100, reordering: 9 };
         fresh.inherit(&Metrics::default());

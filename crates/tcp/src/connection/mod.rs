@@ -12,6 +12,8 @@ use crate::receiver::{Receiver, SenderTiming};
 use crate::sender::Sender;
 
 mod counters;
+#[cfg(test)]
+mod fast_path_tests;
 mod input;
 mod metrics;
 mod output;

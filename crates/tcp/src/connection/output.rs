@@ -37,7 +37,7 @@ impl Connection {
 
     #[inline(never)]
     fn output_open(&mut self) -> bool {
-        if self.sender.is_quiet() {
+        if self.sender.fast_path.is_on() && self.sender.is_quiet() {
             self.mode = Mode::Quiet;
             return self.output_ack();
         }
@@ -107,20 +107,16 @@ impl Connection {
     fn write_ready(&mut self) {
         if self.sender.begins_burst() {
             self.begin_ready();
+        } else if self.acknowledged {
+            self.out.flags = Flags(self.out.flags.0 & (Flags::ACK.0 | Flags::ECE.0));
+        } else {
+            self.write_acknowledgement();
+            self.measure();
         }
         let (seq, push) = self.sender.push_ready();
-        let out = &mut self.out;
-        out.seq = seq;
-        // What it acknowledges has not changed since the last one.
-        out.flags = Flags(out.flags.0 & (Flags::ACK.0 | Flags::ECE.0));
+        self.out.seq = seq;
         if push {
-            out.flags = out.flags.with(Flags::PSH);
-        }
-        if out.sack_count > 0 {
-            // A DSACK is reported once.
-            out.sack_count = 0;
-            self.receiver.fill_ack(self.sender.clock.now, out);
-            self.measure();
+            self.out.flags = self.out.flags.with(Flags::PSH);
         }
         self.sender.counters.segments += 1;
         self.count_host_queue();
@@ -158,11 +154,21 @@ impl Connection {
             out.ts_ecr = if self.timestamps { self.receiver.ts_recent() } else { 0 };
             return;
         }
-        out.flags = Flags::default();
         out.syn = SynOptions::default();
-        out.sack_count = 0;
-        self.receiver.fill_ack(self.sender.clock.now, out);
-        self.acknowledged = out.sack_count == 0;
+        self.write_acknowledgement();
+    }
+
+    /// What the receiver has to say, without anything else.
+    #[inline]
+    fn write_acknowledgement(&mut self) {
+        self.out.flags = Flags::default();
+        self.out.sack_count = 0;
+        let repeats = self.receiver.fill_ack(self.sender.clock.now, &mut self.out);
+        self.acknowledged = repeats && self.sender.fast_path.is_on();
+        if self.acknowledged {
+            // No blocks take room from the segments that follow.
+            self.sender.option_len = 0;
+        }
     }
 
     /// The length of what is in `out`.

@@ -21,6 +21,7 @@ use self::reassembly::OutOfOrder;
 use self::sack_list::{Dsack, SackList};
 use self::window::{ReceiveWindow, buffer_size, truesize};
 use crate::config::{Config, TimestampClock};
+use crate::fast_path::FastPath;
 use crate::{Ecn, Flags, SackBlock, Segment};
 
 mod ack_policy;
@@ -130,6 +131,7 @@ pub struct Receiver {
     last_invalid: Option<Instant>,
     timestamps: TimestampClock,
     counters: ReceiverCounters,
+    pub(crate) fast_path: FastPath,
 }
 
 impl Receiver {
@@ -161,6 +163,7 @@ impl Receiver {
             last_invalid: None,
             timestamps: TimestampClock::new(config),
             counters: ReceiverCounters::default(),
+            fast_path: FastPath::default(),
         }
     }
 
@@ -211,7 +214,7 @@ impl Receiver {
         let newer = segment.ts_val.wrapping_sub(self.ts_recent) as i32;
         // The next in order, and not older than the one before: in the window by definition. Without
         // timestamps both are 0.
-        if segment.seq == self.rcv_nxt && newer >= 0 {
+        if segment.seq == self.rcv_nxt && newer >= 0 && self.fast_path.is_on() {
             if segment.seq == self.window.rcv_wup() {
                 self.ts_recent = segment.ts_val;
             }
@@ -239,7 +242,7 @@ impl Receiver {
     /// Takes the payload and the FIN of an accepted segment and decides about its ACK.
     #[inline]
     pub fn on_data(&mut self, now: Instant, segment: &Segment, timing: SenderTiming) -> Received {
-        let unusual = segment.flags.0 & (Flags::FIN.0 | Flags::CWR.0) != 0;
+        let unusual = segment.flags.0 & (Flags::FIN.0 | Flags::CWR.0) != 0 || !self.fast_path.is_on();
         if unusual || segment.seq != self.rcv_nxt || segment.len == 0 || !self.queue.is_empty() {
             return self.on_unusual_data(now, segment, timing);
         }
@@ -326,10 +329,12 @@ impl Receiver {
 
     /// Puts the acknowledgement on any outgoing segment but a SYN: the ACK flag, `ack`, `window`,
     /// SACK and DSACK blocks, `ts_ecr` and ECE. Takes note that an ACK was sent: nothing is pending
-    /// or delayed afterwards. `ts_val` is the sender's.
+    /// or delayed afterwards. `ts_val` is the sender's. True when the next segment will say the same, the
+    /// timestamp apart, if nothing arrives before.
     #[inline]
-    pub fn fill_ack(&mut self, _now: Instant, segment: &mut Segment) {
-        if !std::mem::take(&mut self.offer_settled) {
+    pub fn fill_ack(&mut self, _now: Instant, segment: &mut Segment) -> bool {
+        let before_read = std::mem::take(&mut self.offer_settled);
+        if !before_read {
             self.settle_offer();
         }
         // Another may follow this one.
@@ -350,6 +355,7 @@ impl Receiver {
         if self.joins_after_ack.is_some() {
             self.report_late_block();
         }
+        !before_read && segment.sack_count == 0
     }
 
     /// The window of an ACK that nothing has decided on before.

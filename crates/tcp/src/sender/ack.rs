@@ -116,7 +116,8 @@ impl Sender {
     /// window matters.
     #[inline]
     pub(crate) fn on_quiet_ack(&mut self, segment: &Segment) {
-        if segment.seq >= self.window_seq && segment.ack == self.snd_una {
+        let newer = segment.seq > self.window_seq || (segment.seq == self.window_seq && segment.window > self.snd_wnd);
+        if newer && segment.ack == self.snd_una {
             self.window_seq = segment.seq;
             self.snd_wnd = segment.window;
             self.max_window = self.max_window.max(segment.window);
@@ -171,7 +172,6 @@ impl Sender {
         if ack.has_ece && self.ecn.active {
             ack.flags.set(AckFlags::ECE);
         }
-        self.window_probes = 0;
         if prior_packets == 0 {
             self.on_ack_without_queue(&mut ack);
             return;
@@ -331,11 +331,11 @@ impl Sender {
         if let Some(at) = last_plain {
             // Plain records were sent in this order: the last of them is the latest.
             let sent = self.queue.get(at);
-            self.path.rack.on_delivered(sent, self.clock.now_us, self.path.min_rtt.get());
+            if self.sack_permitted {
+                self.path.delivery.delivered += plain;
+                self.path.rack.on_delivered(sent, self.clock.now_us, self.path.min_rtt.get());
+            }
             self.path.delivery.on_delivered(&mut ack.rate, sent);
-        }
-        if self.sack_permitted {
-            self.path.delivery.delivered += plain;
         }
         if cleaned.segments > 0 {
             self.path.packets_out -= cleaned.segments;
@@ -354,6 +354,7 @@ impl Sender {
             if self.queue.is_ordered_by_time()
                 && self.path.sacked_out | self.path.lost_out | self.path.retrans_out == 0
                 && self.snd_una >= self.time_order_until
+                && self.fast_path.is_on()
             {
                 self.queue.drop_time_order();
             }

@@ -18,7 +18,7 @@ impl Sender {
         if ack.flags.any(AckFlags::ECE) {
             self.path.undo.prior_ssthresh = 0;
         }
-        if self.check_reneging(ack.flags) {
+        if self.check_reneging(&mut ack.flags) {
             return;
         }
         if self.path.state == CaState::Open {
@@ -207,13 +207,14 @@ impl Sender {
 
     /// The first segment is SACKed though not acknowledged: gives the peer half an RTT, at least
     /// 10 ms, to acknowledge it, then times out (RFC 2018, section 8).
-    fn check_reneging(&mut self, flags: AckFlags) -> bool {
+    fn check_reneging(&mut self, flags: &mut AckFlags) -> bool {
         if !flags.any(AckFlags::SACK_RENEGING) || !flags.any(AckFlags::UNA_ADVANCED) {
             return false;
         }
         let half_rtt = u64::from(self.path.rtt.srtt_x8() >> 4);
         let jiffies = self.clock.jiffies_in(half_rtt.max(10_000));
         self.set_timer_unpaced(TimerKind::Retransmit, jiffies);
+        flags.unset(AckFlags::SET_TIMER);
         true
     }
 

@@ -24,6 +24,7 @@ use daybreak_units::{Duration, Instant, Rate};
 use crate::config::Config;
 use crate::congestion::{CaState, Congestion, Context, Draws, Window};
 use crate::connection::Counters;
+use crate::fast_path::FastPath;
 
 mod ack;
 mod alert;
@@ -127,7 +128,6 @@ pub(crate) struct Sender {
     pub fin_sent: bool,
     reneging: bool,
     window_probe_due: bool,
-    window_probes: u32,
     /// Timeouts since `snd_una` last advanced.
     retransmits: u32,
     /// Segments reported as duplicates.
@@ -151,6 +151,7 @@ pub(crate) struct Sender {
     limit_output: Option<u64>,
     segment_overhead: u64,
     tso_max_bytes: u32,
+    pub fast_path: FastPath,
 }
 
 /// How the handshake went.
@@ -228,7 +229,6 @@ impl Sender {
             fin_sent: false,
             reneging: false,
             window_probe_due: false,
-            window_probes: 0,
             retransmits: 0,
             dsacks: 0,
             is_synchronised: false,
@@ -248,6 +248,7 @@ impl Sender {
             limit_output: config.limit_output_bytes,
             segment_overhead: SEGMENT_OVERHEAD,
             tso_max_bytes: config.tso_max_bytes,
+            fast_path: FastPath::default(),
             clock,
         }
     }
@@ -373,12 +374,14 @@ impl Sender {
         }
     }
 
-    /// Nothing is out, nothing waits to be sent, no timer runs: the half of a pure receiver.
+    /// Nothing is out, nothing waits to be sent, no timer runs and no probe is to be judged: the half of a pure
+    /// receiver.
     #[inline]
     pub fn is_quiet(&self) -> bool {
         self.path.packets_out == 0
             && self.snd_nxt >= self.buffer.app_end()
             && self.timer.kind == TimerKind::None
+            && self.path.probe.high_seq == 0
             && (!self.buffer.closed || self.fin_sent)
     }
 
@@ -386,5 +389,26 @@ impl Sender {
     #[inline]
     pub fn deadline(&self) -> Instant {
         if self.path.pacing.waiting { self.timer.at.min(self.path.pacing.departure) } else { self.timer.at }
+    }
+}
+
+/// For the test that holds the fast paths to the general ones.
+#[cfg(test)]
+impl Sender {
+    /// Takes only general paths from now on.
+    pub fn leave_fast_paths(&mut self) {
+        self.fast_path = FastPath::off();
+        self.queue.keep_time_order();
+    }
+
+    /// What a fast path and the general one must agree on after every input.
+    pub fn state(&self) -> impl std::fmt::Debug {
+        let peer = (self.snd_una, self.snd_nxt, self.snd_wnd, self.max_window, self.retransmits);
+        let mut path = self.path.clone();
+        if !path.window.is_paced && !self.builds_bursts() {
+            // Nothing asks for it, and segments of a burst do not keep it.
+            path.pacing.departure = Instant::ZERO;
+        }
+        (path, &self.rule, self.timer, peer, &self.buffer)
     }
 }

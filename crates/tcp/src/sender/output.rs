@@ -115,7 +115,7 @@ impl Sender {
     fn following(&self, on_way: u64) -> u32 {
         let path = &self.path;
         let mut segments = u64::from(path.window.cwnd.saturating_sub(path.in_flight()));
-        if segments == 0 || path.window.is_paced {
+        if segments == 0 || path.window.is_paced || !self.fast_path.is_on() {
             return 0;
         }
         let mss = u64::from(self.mss);
@@ -131,10 +131,10 @@ impl Sender {
         segments.min(self.small_queue_room(on_way)) as u32
     }
 
-    /// After a plain ACK: the full segments that may go out at once.
+    /// After a plain ACK: the full segments that may go out at once. The first one must not have to say CWR.
     #[inline]
     pub(crate) fn plan_burst(&mut self) {
-        if self.path.packets_out > 0 && self.option_len == 0 && !self.builds_bursts() {
+        if self.path.packets_out > 0 && self.option_len == 0 && !self.ecn.cwr_due && !self.builds_bursts() {
             self.ready = self.following(0);
         }
     }
@@ -151,7 +151,10 @@ impl Sender {
         self.ready -= 1;
         let seq = self.snd_nxt;
         let mut sent = Sent { seq, len: self.mss, nic_serial: self.next_nic_serial(), ..Sent::default() };
-        self.path.delivery.stamp(&mut sent, self.clock.now_us, false);
+        // A paced burst departs as one.
+        let paced = self.path.window.is_paced;
+        let sent_us = if paced { self.queue.get(self.queue.tail().wrapping_sub(1)).sent_us } else { self.clock.now_us };
+        self.path.delivery.stamp(&mut sent, sent_us, false);
         self.snd_nxt = sent.end();
         let push = self.buffer.takes_push(self.snd_nxt);
         if push {
@@ -178,7 +181,8 @@ impl Sender {
     #[inline]
     fn push_new_paced(&mut self, len: u32, fin: bool, paced: u32) -> Outgoing {
         let seq = self.snd_nxt;
-        let push = fin || self.buffer.takes_push(seq + u64::from(len));
+        // A FIN without payload has no PSH in Linux 6.1.
+        let push = len > 0 && (fin || self.buffer.takes_push(seq + u64::from(len)));
         self.tell_start();
         let sent_us = self.pace(paced);
         let mut sent = Sent {
@@ -407,7 +411,6 @@ impl Sender {
             return;
         }
         self.window_probe_due = true;
-        self.window_probes += 1;
         self.path.rtt.backoff += 1;
         let base = self.path.rtt.rto.max(self.clock.jiffies_in(u64::from(self.path.rtt.rto_min_us())));
         let wait = base.saturating_mul(1 << self.path.rtt.backoff.min(20));

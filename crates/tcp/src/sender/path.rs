@@ -80,3 +80,27 @@ impl Path {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+    use crate::congestion;
+    use crate::sender::Sender;
+
+    #[test]
+    fn only_outside_a_reduction_three_quarters_of_the_window_are_worth_coming_back_to() {
+        let rule = congestion::find("reno").expect("a rule").rule(1);
+        let mut path = Sender::new(&Config::default(), rule).path;
+        (path.window.cwnd, path.window.ssthresh) = (11, 5);
+        let mut threshold = |state| {
+            path.state = state;
+            path.current_ssthresh()
+        };
+        for state in [CaState::Open, CaState::Disorder, CaState::Loss] {
+            assert_eq!(threshold(state), 5 + 2, "11 / 2 + 11 / 4 in {state:?}");
+        }
+        // PRR is on its way to the threshold: the window says nothing.
+        assert_eq!((threshold(CaState::Cwr), threshold(CaState::Recovery)), (5, 5));
+    }
+}

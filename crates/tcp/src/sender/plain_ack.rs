@@ -1,6 +1,7 @@
 //! The short way for the usual ACK: in order, no SACK, nothing wrong, nothing that was sent twice.
 //!
-//! It does what [`Sender::on_ack`] would do, without looking at marks that cannot be there.
+//! It does what [`Sender::on_ack`] would do, without looking at marks that cannot be there, and without what only
+//! matters where something was sent again: the echoed timestamp and the count of timeouts.
 
 use daybreak_units::Duration;
 
@@ -14,18 +15,18 @@ impl Sender {
     /// Whether [`Sender::on_plain_ack`] may take the ACK of `segment`.
     #[inline]
     pub(crate) fn is_plain(&self, segment: &Segment) -> bool {
-        segment.len == 0
+        self.fast_path.is_on()
+            && segment.len == 0
             && segment.sack_count == 0
             && segment.flags == Flags::ACK
-            && segment.ack > self.snd_una
             && segment.ack <= self.snd_nxt
             && self.path.state == CaState::Open
-            // What is out was sent once: the last retransmission is acknowledged.
-            && self.snd_una >= self.time_order_until
-            && self.path.sacked_out | self.path.lost_out | self.path.retrans_out == 0
             && self.path.probe.high_seq == 0
             && self.sack_permitted
+            // Nothing that is out was SACKed, lost or sent again.
             && !self.queue.is_ordered_by_time()
+            // It acknowledges whole segments, as the one before did: a peer may take part of one.
+            && self.queue.first().is_some_and(|first| first.seq == self.snd_una && first.end() <= segment.ack)
     }
 
     /// Takes a plain ACK.
@@ -34,10 +35,6 @@ impl Sender {
         let acked = segment.ack;
         let prior_una = self.snd_una;
         let prior_in_flight = self.path.packets_out;
-        self.resend = Resend::Lost;
-        self.echoed = segment.ts_ecr;
-        self.retransmits = 0;
-        self.window_probes = 0;
         self.window_seq = segment.seq;
         let is_predicted = self.snd_wnd == segment.window;
         if !is_predicted {
@@ -45,20 +42,17 @@ impl Sender {
             self.max_window = self.max_window.max(segment.window);
         }
         self.snd_una = acked;
+        self.resend = Resend::Lost;
 
-        // Not all of the first segment may be acknowledged: a peer may take part of one.
         let now_us = self.clock.now_us;
         let head = self.queue.head();
         let first = self.queue.get(head);
         let first_us = first.sent_us;
-        let mut at = head;
+        let mut at = head.wrapping_add(1);
         while at != self.queue.tail() && self.queue.get(at).end() <= acked {
             at = at.wrapping_add(1);
         }
         let segments = at.wrapping_sub(head);
-        if segments == 0 {
-            return;
-        }
         let last = self.queue.get(at.wrapping_sub(1));
         let path = &mut self.path;
         path.delivery.delivered += u64::from(segments);

@@ -76,7 +76,6 @@ impl Sender {
         if reneging {
             self.path.sacked_out = 0;
             self.reneging = true;
-            self.forget_sacks();
         } else if !self.sack_permitted {
             self.path.sacked_out = 0;
         }

@@ -27,11 +27,6 @@ impl Sender {
         if self.path.sacked_out == 0 { self.snd_una } else { self.scoreboard.highest.max(self.snd_una) }
     }
 
-    /// The peer's SACKs were found to be untrue.
-    pub(crate) fn forget_sacks(&mut self) {
-        self.scoreboard = Scoreboard::default();
-    }
-
     /// Takes the SACK blocks of a segment.
     pub(crate) fn tag_sacks(&mut self, segment: &Segment, ack: &mut Ack) {
         if self.path.sacked_out == 0 {

@@ -3,8 +3,6 @@
 //! The probe timeout is two smoothed RTTs and two jiffies, or, with one segment out, the delayed-ACK
 //! allowance of `rto_min` instead of the jiffies; never later than the RTO.
 
-use daybreak_units::Instant;
-
 use super::Sender;
 use super::timer::{TIMEOUT_MIN, TimerKind};
 use crate::congestion::CaState;
@@ -53,9 +51,9 @@ impl Sender {
             }
         }
         if self.timer.kind == TimerKind::LossProbe
-            && self.timer.at != Instant::NEVER
             && self.armed == (self.clock.jiffies, jiffies)
             && !self.path.window.is_paced
+            && self.fast_path.is_on()
         {
             // The same tick as last time: the timer stands as it is.
             return true;

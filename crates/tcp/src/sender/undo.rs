@@ -137,3 +137,53 @@ impl Sender {
         false
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+    use crate::congestion;
+
+    /// A sender in Recovery whose reordering window is to stay wide for so many recoveries.
+    fn recovering(persist: u8) -> Sender {
+        let rule = congestion::find("reno").expect("a rule").rule(1);
+        let mut sender = Sender::new(&Config::default(), rule);
+        sender.sack_permitted = true;
+        sender.path.state = CaState::Recovery;
+        sender.path.window.ssthresh = 4;
+        sender.path.undo = Undo { marker: 1, retrans: 1, prior_ssthresh: 8, retrans_stamp: 7 };
+        sender.path.rack.reo_wnd_persist = persist;
+        sender
+    }
+
+    #[test]
+    fn a_recovery_that_was_due_brings_a_wide_reordering_window_nearer_to_its_end() {
+        // RFC 8985, section 6.2, step 4: the window persists for 16 recoveries.
+        for (persist, left) in [(RECOVERY_THRESHOLD, 15), (1, 0), (0, 0)] {
+            let mut sender = recovering(persist);
+            sender.leave_recovery();
+            assert_eq!((sender.path.rack.reo_wnd_persist, sender.path.state), (left, CaState::Open));
+        }
+    }
+
+    #[test]
+    fn a_recovery_that_was_not_does_not() {
+        let mut sender = recovering(9);
+        // The ACK echoes an older timestamp than the first retransmission has.
+        sender.echoed = 6;
+        sender.leave_recovery();
+        assert_eq!((sender.path.rack.reo_wnd_persist, sender.counters.spurious), (9, 1));
+    }
+
+    #[test]
+    fn an_undo_by_dsack_adds_a_recovery_up_to_sixteen() {
+        for (persist, left) in [(0, 1), (15, 16), (16, 16)] {
+            let mut sender = recovering(persist);
+            assert!(!sender.undo_by_dsack(), "a retransmission is not accounted for");
+            sender.path.undo.retrans = 0;
+            assert!(sender.undo_by_dsack());
+            assert_eq!((sender.path.rack.reo_wnd_persist, sender.path.window.ssthresh), (left, 8));
+            assert!(!sender.undo_by_dsack(), "there is nothing left to undo");
+        }
+    }
+}

@@ -65,7 +65,7 @@ pub struct Pair {
 
 impl Pair {
     pub fn new(path: Path, variant: &str) -> Self {
-        let rule = || (congestion::find(variant).expect("it is registered").new)(1);
+        let rule = || congestion::find(variant).expect("it is registered").rule(1);
         Self {
             now: Instant::ZERO,
             client: Connection::client(path.config(), rule()),

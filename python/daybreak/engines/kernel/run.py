@@ -16,6 +16,7 @@ from typing import Any
 
 from daybreak import _native
 from daybreak.errors import PlanError
+from daybreak.plan import types
 from daybreak.runs import Recorded
 from daybreak.scenario.lowering import Plan
 
@@ -37,7 +38,7 @@ def variants() -> list[str]:
         found = {name for kernel in image.fitting() for name in kernel.variants}
     except KernelEngineError:
         # The engine cannot run; a scenario is judged without it.
-        return [name for name, _ in _native.variants()]
+        return [entry.name for entry in _native.variants()]
     return sorted(found)
 
 
@@ -47,7 +48,7 @@ def check(plan: Plan) -> None:
     image.find(variants=_variants(plan))
     with tempfile.TemporaryDirectory(prefix="daybreak-") as directory:
         file = Path(directory) / "plan.json"
-        file.write_text(plan.json)
+        file.write_bytes(plan.json)
         refuse_unsupported(program, file)
 
 
@@ -56,21 +57,22 @@ def execute(plan: Plan, progress: Report | None = None) -> Recorded:
     program = workplace.guest_program()
     kernel = image.find(variants=_variants(plan)).program
     with workplace.open_run() as run:
-        (run.directory / "plan.json").write_text(plan.json)
+        (run.directory / "plan.json").write_bytes(plan.json)
         refuse_unsupported(program, run.directory / "plan.json")
         (run.directory / "daybreak-guest").symlink_to(program)
         watched = Watch(plan, progress)
-        boot(program, kernel, run.directory, watched, room=memory(plan.document), seed=plan.document["seed"])
+        boot(program, kernel, run.directory, watched, room=memory(plan.content), seed=plan.content.seed)
         tables, totals = read(run.directory / "tables")
-        if not plan.document["records"]["capture_links"]:
+        if not plan.content.records.capture_links:
             return Recorded(tables, totals)
         directory = tempfile.TemporaryDirectory(prefix="daybreak-")
-        capture = shutil.move(run.directory / CAPTURE, Path(directory.name) / CAPTURE)
+        capture = Path(directory.name) / CAPTURE
+        shutil.move(run.directory / CAPTURE, capture)
     return Recorded(tables, totals, capture, keep=directory)
 
 
 def _variants(plan: Plan) -> set[str]:
-    return {flow["variant"] for flow in plan.document["flows"]}
+    return {rule.name for rule in plan.content.rules}
 
 
 def refuse_unsupported(program: Path, plan: Path) -> None:
@@ -80,11 +82,10 @@ def refuse_unsupported(program: Path, plan: Path) -> None:
         raise PlanError(checked.stderr.strip() or f"{program} refused the plan without a word")
 
 
-def memory(plan: dict[str, Any]) -> str:
+def memory(plan: types.Plan) -> str:
     """Memory of the guest, as `mem=` wants it: what its buffers can hold, of which only what is used counts."""
     buffers = sum(
-        max(plan["stacks"][flow["src_stack"]]["tcp_wmem"][2], plan["stacks"][flow["dst_stack"]]["tcp_rmem"][2])
-        for flow in plan["flows"]
+        max(plan.stacks[flow.src_stack].tcp_wmem[2], plan.stacks[flow.dst_stack].tcp_rmem[2]) for flow in plan.flows
     )
     return f"{min(1024 + 2 * buffers // 2**20, 3584)}M"
 
@@ -174,10 +175,10 @@ class Watch:
             at = "before it started" if self.now_ns < 0 else f"at {self.now_ns / 1e9:.6f} s"
             raise GuestFailed(f"the guest's virtual time stood still for {PATIENCE_S:.0f} s, {at}{self._said()}")
         if self.progress and self.plan:
-            document = self.plan.document
-            limited = sum(1 for flow in document["flows"] if flow["bytes"])
+            plan = self.plan.content
+            limited = sum(1 for flow in plan.flows if flow.application.bytes is not None)
             now_ps = max(self.now_ns, 0) * 1000
-            self.progress(Progress(now_ps, document["end_ps"], self.packets, self.complete, limited))
+            self.progress(Progress(now_ps, plan.end_ps, self.packets, self.complete, limited))
 
     def failure(self, complaint: str, status: int) -> Exception:
         """Why there is no result."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from typing import Any, Literal
 
-VARIANTS = ("cubic", "bbr", "reno", "westwood")
+NAMES = {"cubic": "CUBIC", "bbr": "BBR", "reno": "Reno", "westwood": "Westwood"}
+"""The variants, with their names for people."""
 SINGLE_PERIODS = (0, 50, 10)
 PAIR_PERIODS = (50, 25, 10, 1)
 MIXED_MAINS = ("bbr", "reno", "westwood")
@@ -17,7 +18,7 @@ CYCLES = ((100, 10), (50, 5), (20, 2), (10, 1))
 """Figure 7: period and night in ms, so that the days are 90, 45, 18 and 9 ms."""
 GROUP_PERIODS = (50, 25, 10)
 LOOPBACK_BUFFER = 250
-"""Packets that each loopback link of the study buffers; an inference, see `testbed` and `sweep`."""
+"""Packets that each loopback link of the study buffers; an inference, see `page.toml`."""
 KERNEL_BUFFER = 350
 """The same in the scenarios of kernel.toml, which were run so."""
 
@@ -68,6 +69,14 @@ class Scale:
     runs: int
     buffer: int = LOOPBACK_BUFFER
 
+    def runs_of(self, setting: Setting) -> int:
+        """Runs of a setting."""
+        return {"single": self.single_runs, "pair": self.runs, "groups": self.group_runs}[setting.kind]
+
+    def with_runs(self, runs: int) -> Scale:
+        """The same with so many runs of every setting."""
+        return replace(self, single_runs=runs, group_runs=runs, runs=runs)
+
 
 SCALES = {
     "full": Scale(
@@ -100,7 +109,8 @@ def groups(scale: Scale, period_ms: int) -> Setting:
 def kernel_rows() -> list[dict[str, Any]]:
     """The rows of kernel.toml."""
     text = files(__package__).joinpath("kernel.toml").read_text(encoding="utf-8")
-    return tomllib.loads(text)["row"]
+    rows: list[dict[str, Any]] = tomllib.loads(text)["row"]
+    return rows
 
 
 def kernel_setting(scale: Scale, row: dict[str, Any]) -> Setting:
@@ -114,7 +124,7 @@ def of_figure(figure: str, scale: Scale) -> list[Setting]:
     """The settings that a figure and its claims need."""
     match figure:
         case "3":
-            return [single(scale, variant, period) for variant in VARIANTS for period in SINGLE_PERIODS]
+            return [single(scale, variant, period) for variant in NAMES for period in SINGLE_PERIODS]
         case "4":
             return [pair(scale, "cubic", "cubic", period) for period in PAIR_PERIODS]
         case "5":

@@ -25,7 +25,7 @@
 
 use daybreak_units::{Duration, Rate};
 
-use super::{AckSample, CaEvent, CaState, Congestion, Context, Draws, GSO_MAX_BYTES, Window};
+use super::{AckSample, CaEvent, CaState, Congestion, Context, Draws, Entry, GSO_MAX_BYTES, Window};
 use crate::jiffies::Jiffies;
 
 mod aggregation;
@@ -35,6 +35,14 @@ mod policer;
 use aggregation::{Acked, Aggregation};
 use bandwidth::{Bandwidth, MaxFilter};
 use policer::{Observation, Policer, Verdict};
+
+/// The rule in the registry.
+pub(super) const ENTRY: Entry = Entry {
+    name: "bbr",
+    summary: "BBR version 1 (Cardwell et al., 2017)",
+    parameters: &[],
+    new: |_, seed| Box::new(Bbr::new(seed)),
+};
 
 /// Gains are fractions of 256.
 const UNIT_GAIN: u64 = 256;

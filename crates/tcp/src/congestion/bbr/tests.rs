@@ -13,9 +13,13 @@ struct Rounds {
 
 impl Rounds {
     fn new() -> Self {
+        Self::with_jiffy(Duration::from_ms(1))
+    }
+
+    fn with_jiffy(jiffy: Duration) -> Self {
         let mut rule = Bbr::new(1);
         let mut window = Window::new(10, u32::MAX);
-        rule.init(&mut window, &Context { srtt: Duration::from_ms(10), mss: MSS, ..Context::default() });
+        rule.init(&mut window, &Context { srtt: Duration::from_ms(10), mss: MSS, jiffy, ..Context::default() });
         let ack = AckSample { mss: MSS, srtt: Duration::from_ms(10), ..AckSample::default() };
         Self { rule, window, ack, rtt: Some(Duration::from_ms(10)) }
     }
@@ -142,4 +146,43 @@ fn the_window_may_grow_by_what_is_acknowledged() {
     // Twice the product, bursts, surplus ACKs (a whole round's 100, bunched): 200 + 100 + 6.
     let probe = if path.rule.phase == 0 { 2 } else { 0 };
     assert_eq!(path.window.cwnd, (150 + 100).min(306 + probe));
+}
+
+#[test]
+fn only_a_restart_from_application_idle_time_may_end_probe_rtt() {
+    let mut path = probing();
+    path.rtt = Some(Duration::from_ms(11));
+    while path.rule.mode != Mode::ProbeRtt {
+        path.round(100, 0, CaState::Open, 3);
+    }
+    let small = path.window.cwnd;
+    let start = CaEvent::TxStart { idle: Duration::from_ms(300) };
+    let restart = |path: &mut Rounds, after_ms, is_app_limited| {
+        let now = path.ack.now + Duration::from_ms(after_ms);
+        path.rule.on_event(&mut path.window, start, &Context { now, is_app_limited, ..Context::default() });
+        (path.rule.mode, path.window.cwnd)
+    };
+    assert_eq!(restart(&mut path, 300, false), (Mode::ProbeRtt, small), "the window was full: not idle");
+    // The 200 ms began with the ACK above and end after their last jiffy.
+    assert_eq!(restart(&mut path, 200, true), (Mode::ProbeRtt, small));
+    let (mode, cwnd) = restart(&mut path, 201, true);
+    assert_eq!((mode, small), (Mode::ProbeBw, MIN_CWND));
+    assert!(cwnd > 100, "the window before is restored: {cwnd}");
+}
+
+#[test]
+fn probe_rtt_counts_in_the_jiffies_of_the_host() {
+    // 200 ms are twenty jiffies of 10 ms, and the last of them must be over.
+    let mut path = Rounds::with_jiffy(Duration::from_ms(10));
+    path.rtt = Some(Duration::from_ms(11));
+    while path.rule.mode != Mode::ProbeRtt {
+        path.round(10, 0, CaState::Open, 3);
+    }
+    for (after_ms, mode) in [(209, Mode::ProbeRtt), (210, Mode::Startup)] {
+        let now = path.ack.now + Duration::from_ms(after_ms);
+        let ctx = Context { now, is_app_limited: true, ..Context::default() };
+        path.rule.is_full = false;
+        path.rule.on_event(&mut path.window, CaEvent::TxStart { idle: Duration::from_ms(300) }, &ctx);
+        assert_eq!(path.rule.mode, mode, "{after_ms} ms");
+    }
 }

@@ -7,67 +7,40 @@ from itertools import pairwise
 import polars as pl
 
 from daybreak.metrics import fct
-from daybreak.metrics.confidence import interval
-from daybreak.studies.migration.measured import Evidence, Measured
+from daybreak.metrics.confidence import interval, of_all
+from daybreak.studies.migration.measured import GROUPS, Evidence, Measured
 from daybreak.studies.migration.settings import GROUP_PERIODS, Scale, groups
 from daybreak.studies.scoreboard import Scoreboard
 
 READING = "mean_goodput"
 """Which reading of "average throughput" is judged; see `daybreak.metrics.fct.group_throughput`."""
-
-
 LONGER_MS = 5
 """An overhead of each transfer that the notes try. It is in no claim: nothing that is printed says it."""
 
 
 def judge(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
     """Six averages, and how they change with the period."""
-    found: dict[str, dict[int, float]] = {"migrated": {}, "main": {}}
+    found: dict[str, dict[int, float]] = {group: {} for group in GROUPS}
     for period in GROUP_PERIODS:
         measured = evidence[groups(scale, period)]
         for group, averaged in found.items():
             values = averages(measured, group)
             averaged[period] = interval(float("nan") if v is None else v for v in values).mean
-            others = ", ".join(
-                f"{name.replace('_', ' ')} {interval(averages(measured, group, name)).mean:.3g}"
-                for name in ("pooled_goodput", "group_goodput")
-                if None not in averages(measured, group, name)
-            )
-            board.value(
-                f"table2.{group}",
-                f"average throughput of the {group} flows, {period} ms",
-                values,
-                suffix=f"{period}ms",
-                printed=board.published[f"table2.{group}"].values[f"{period}ms"],
-                note=f"other readings: {others} Gb/s; {slower(measured, group)}" if others else "",
-            )
-    migrated, main = ([found[group][period] for period in GROUP_PERIODS] for group in ("migrated", "main"))
-    numbers = ", ".join(f"{value:.4g} at {period} ms" for period, value in found["migrated"].items())
-    numbers += f"; with the same draws of sizes {changes(evidence, scale, 'migrated')}"
-    board.shape(
-        "table2.falls",
-        "migrated flows' average throughput from 50 ms to 10 ms",
-        migrated[0] > migrated[1] > migrated[2],
-        ours=migrated[2],
-        note=numbers,
-    )
+            readings = {name: of_all(averages(measured, group, name)) for name in ("pooled_goodput", "group_goodput")}
+            others = ", ".join(f"{name.replace('_', ' ')} {one.mean:.3g}" for name, one in readings.items() if one)
+            note = f"other readings: {others} Gb/s; {slower(measured, group)}" if others else ""
+            board.value(f"table2.{group}", values, suffix=f"{period}ms", period=period, note=note)
+    migrated, main = (list(averaged.values()) for averaged in found.values())
+    note = ", ".join(f"{value:.4g} at {period} ms" for period, value in found["migrated"].items())
+    note += f"; with the same draws of sizes {changes(evidence, scale, 'migrated')}"
+    board.shape("table2.falls", migrated[0] > migrated[1] > migrated[2], migrated[2], note=note)
     centre = sum(main) / len(main)
     spread = max(abs(value / centre - 1) for value in main) * 100
-    board.shape(
-        "table2.constant",
-        "variation of the main flows' average throughput",
-        spread < 2,
-        ours=spread,
-        note=", ".join(f"{value:.4g} Gb/s at {period} ms" for period, value in found["main"].items())
-        + f"; with the same draws of sizes {changes(evidence, scale, 'main')}",
-    )
+    note = ", ".join(f"{value:.4g} Gb/s at {period} ms" for period, value in found["main"].items())
+    note += f"; with the same draws of sizes {changes(evidence, scale, 'main')}"
+    board.shape("table2.constant", spread < 2, spread, note=note)
     gaps = [a - b for a, b in zip(migrated, main, strict=True)]
-    board.shape(
-        "table2.above",
-        "migrated less main flows' average throughput, least of the periods",
-        all(gap > 0 for gap in gaps),
-        ours=min(gaps),
-    )
+    board.shape("table2.above", all(gap > 0 for gap in gaps), min(gaps))
 
 
 def slower(measured: Measured, group: str) -> str:

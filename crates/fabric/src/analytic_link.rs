@@ -1,0 +1,233 @@
+//! An analytic link: one FIFO queue and the one link that serves it, for good.
+//!
+//! When a packet arrives there, the time at which it will be sent is already settled: it is when the
+//! packet before it has been sent (Lindley's recursion). So nobody has to be woken when the link
+//! becomes free: a hop costs one event however long the queue is. What a hop needs of a packet is
+//! kept in its ring, so that the packet itself is not touched between its first hop and its
+//! last. The outcome is the same as with a queue and a link of their own.
+
+use daybreak_units::{ByteTime, Duration, Instant};
+
+use crate::link::LinkConfig;
+use crate::queue::{Arrival, Capacity, Kind, Occupancy, Verdict};
+use crate::ring::Ring;
+use crate::{DropReason, PacketId};
+
+/// A packet that waits, is being sent, or is in the pipe.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Transit {
+    /// When the link will have sent it; the next one begins then, if it is there by then.
+    sent: Instant,
+    /// IP bytes that it has accepted, up to and with this packet.
+    through: u64,
+    pub id: PacketId,
+    /// Its next step behind this link.
+    pub cursor: u32,
+    /// IP length.
+    pub bytes: u32,
+}
+
+/// The state of an analytic link.
+#[derive(Debug)]
+#[repr(C, align(64))]
+pub(crate) struct AnalyticLink {
+    /// When the last packet that was accepted will have been sent.
+    busy_until: Instant,
+    byte_time: ByteTime,
+    delay: Duration,
+    /// In the order of arrival. Where packets are passed on, some of them may have arrived already.
+    pub ring: Ring<Transit>,
+    framing_bytes: u32,
+    /// See [`AnalyticLink::passes`].
+    passes: bool,
+    /// False for a link that is not analytic.
+    pub exists: bool,
+    /// Packets that are sure to fit, whoever still waits: nobody has to count. Negative only while
+    /// [`AnalyticLink::accept`] counts.
+    room: i32,
+    /// No packet has more bytes than this (IP length).
+    largest_packet: u32,
+    /// IP bytes of all packets accepted.
+    accepted_bytes: u64,
+    /// Position in the ring below which all had been sent when this was last looked at.
+    sent_below: u64,
+    capacity: Capacity,
+    kind: Kind,
+}
+
+/// What an analytic link has done up to some time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AnalyticTotals {
+    /// Packets that began to be sent.
+    pub packets: u64,
+    /// Their bytes on the wire.
+    pub bytes: u64,
+    /// Packets that arrived at the other end.
+    pub arrived: u64,
+    /// Packets that wait, or are on the link before and will come.
+    pub waiting: u64,
+    /// Packets that are here and were already handed on.
+    pub handed_on: u64,
+    /// Arrivals that somebody is to be woken for.
+    pub wakes: u64,
+}
+
+/// What an analytic link is made from.
+pub(crate) struct Setup<'a> {
+    pub link: &'a LinkConfig,
+    pub capacity: Capacity,
+    pub kind: Kind,
+    pub largest_packet: u32,
+}
+
+impl AnalyticLink {
+    pub(crate) fn new(setup: Setup, exists: bool) -> Self {
+        let Setup { link, capacity, kind, largest_packet } = setup;
+        Self {
+            busy_until: Instant::ZERO,
+            byte_time: ByteTime::new(link.rate),
+            delay: link.delay,
+            ring: Ring::new(),
+            framing_bytes: link.framing_bytes,
+            passes: false,
+            exists,
+            room: 0,
+            largest_packet,
+            accepted_bytes: 0,
+            sent_below: 0,
+            capacity,
+            kind,
+        }
+    }
+
+    /// Whether the next packet is sure to be accepted unmarked, which settles it: it then has to be given to
+    /// [`AnalyticLink::accept`]. If not, [`AnalyticLink::admit`] decides.
+    #[inline(always)]
+    pub(crate) fn is_sure_to_accept(&mut self) -> bool {
+        self.room -= 1;
+        self.room >= 0
+    }
+
+    /// Takes a packet in that was admitted and comes `at` some time from `now` on. Returns when it will
+    /// arrive at the other end. If it is the only one here, the caller has to see to that; where packets
+    /// are passed on, see [`AnalyticLink::passes`], nobody needs to.
+    #[inline(always)]
+    pub(crate) fn accept(&mut self, now: Instant, at: Instant, id: PacketId, cursor: u32, bytes: u32) -> Instant {
+        let sent = self.busy_until.max(at) + self.byte_time.of(bytes + self.framing_bytes);
+        self.busy_until = sent;
+        self.accepted_bytes += u64::from(bytes);
+        if self.ring.is_full() {
+            self.make_room(now);
+        }
+        self.ring.push(Transit { sent, through: self.accepted_bytes, id, cursor, bytes });
+        sent + self.delay
+    }
+
+    /// The first packet, which must be there, has arrived. Also tells when the next one will.
+    #[inline(always)]
+    pub(crate) fn arrival(&mut self) -> (Transit, Option<Instant>) {
+        let first = self.ring.pop();
+        (first, self.ring.front().map(|next| self.arrival_of(next)))
+    }
+
+    /// Whether each packet goes on to an analytic link that this one alone feeds: whatever comes later comes
+    /// later there too, so it can go on at once.
+    #[inline(always)]
+    pub(crate) fn passes(&self) -> bool {
+        self.passes
+    }
+
+    /// From now on [`AnalyticLink::passes`].
+    pub(crate) fn make_pass(&mut self) {
+        self.passes = true;
+    }
+
+    /// Whether this link, fed by `feeder` only, has room for whatever comes. It is at least as fast,
+    /// so what waits here is no more than what arrived while one packet was sent.
+    pub(crate) fn keeps_up_with(&self, feeder: &Self, largest_packet: u32) -> bool {
+        let small = 40;
+        let occupancy = Occupancy { packets: largest_packet / small + 1, bytes: 2 * u64::from(largest_packet) };
+        let sizes = [small, largest_packet];
+        let time = |analytic: &Self, bytes: u32| analytic.byte_time.of(bytes + analytic.framing_bytes);
+        sizes.iter().all(|&bytes| time(self, bytes) <= time(feeder, bytes))
+            && self.kind.room(occupancy, &self.capacity, largest_packet) > 0
+    }
+
+    /// What it has done by `now`, which is not before any call.
+    pub(crate) fn totals(&self, now: Instant) -> AnalyticTotals {
+        let (mut here, mut waiting, mut waiting_bytes) = (0, 0, 0);
+        for transit in self.ring.iter().filter(|transit| !self.passes || self.arrival_of(transit) > now) {
+            here += 1;
+            let wire_bytes = transit.bytes + self.framing_bytes;
+            if transit.sent - self.byte_time.of(wire_bytes) > now {
+                waiting += 1;
+                waiting_bytes += u64::from(wire_bytes);
+            }
+        }
+        let packets = self.ring.tail();
+        let bytes = self.accepted_bytes + packets * u64::from(self.framing_bytes);
+        AnalyticTotals {
+            packets: packets - waiting,
+            bytes: bytes - waiting_bytes,
+            arrived: packets - here,
+            waiting,
+            handed_on: if self.passes { here } else { 0 },
+            wakes: u64::from(!self.passes && here > 0),
+        }
+    }
+
+    /// Asks limit and discipline about a packet that comes at `now`; `is_ect` tells whether it is ECN-capable. True if it
+    /// is to be marked. Also finds out how many of the next packets are sure to be accepted unmarked.
+    #[inline(always)]
+    pub(crate) fn admit(&mut self, now: Instant, bytes: u32, is_ect: impl Fn() -> bool) -> Result<bool, DropReason> {
+        let mut occupancy = Occupancy::default();
+        let mut is_marked = false;
+        if self.busy_until > now {
+            occupancy = self.occupancy(now);
+            if !self.capacity.admits(occupancy, bytes) {
+                self.room = 0;
+                return Err(DropReason::QueueFull);
+            }
+            // Only who marks needs the packet itself, which may not be in the cache.
+            let is_ect = self.kind.marks() && is_ect();
+            let verdict = self.kind.arrival(&Arrival { now, occupancy, bytes, is_ect, fits: true });
+            debug_assert_ne!(verdict, Verdict::Drop, "an analytic queue drops a packet that fits");
+            is_marked = verdict == Verdict::Mark;
+        }
+        // This packet is one of them, unless it starts at once.
+        let room = self.kind.room(occupancy, &self.capacity, self.largest_packet).saturating_sub(1);
+        self.room = room.min(i32::MAX as u32) as i32;
+        Ok(is_marked)
+    }
+
+    /// What waits at `now`, when the link is busy.
+    #[inline(never)]
+    fn occupancy(&mut self, now: Instant) -> Occupancy {
+        let mut in_service = self.sent_below.max(self.ring.head());
+        while self.ring.get(in_service).sent <= now {
+            in_service += 1;
+        }
+        self.sent_below = in_service;
+        Occupancy {
+            packets: (self.ring.tail() - in_service - 1) as u32,
+            bytes: self.accepted_bytes - self.ring.get(in_service).through,
+        }
+    }
+
+    /// Makes room in the ring. Where packets are passed on, nobody is woken for those that arrive.
+    #[cold]
+    #[inline(never)]
+    fn make_room(&mut self, now: Instant) {
+        let half = self.ring.len() / 2;
+        if self.passes && self.arrival_of(self.ring.get(self.ring.head() + half - 1)) <= now {
+            self.ring.forget(half);
+        } else {
+            self.ring.grow();
+        }
+    }
+
+    #[inline(always)]
+    fn arrival_of(&self, transit: &Transit) -> Instant {
+        transit.sent + self.delay
+    }
+}

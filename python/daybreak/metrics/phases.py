@@ -1,0 +1,131 @@
+"""Phases of a timeline: which path or matching there was when, from table `circuits`.
+
+A phase is called as that table calls it: "path 0", "path 1" ... (of a `migrate`), "day 0", "day 1" ... (of a
+`circuit`), "night". Tables of several runs have a column ``run``, and so has what comes of them.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from daybreak.metrics.errors import check_columns
+
+
+def intervals(circuits: pl.DataFrame, *, timeline: str | None = None) -> pl.DataFrame:
+    """One row a phase: ``phase``, ``start_ns``, ``end_ns``, in the order of time.
+
+    ``timeline`` is the name of one if there are several. The phase before the first step starts at 0. A run ends
+    within its last phase, which is taken to be as long as the one of the same step before it; its end is null if there
+    is none.
+    """
+    check_columns("circuits", circuits, ("time_ns", "timeline_name", "step", "before", "phase"))
+    steps = (
+        _with_run(_of_timeline(circuits, timeline))
+        .select("run", pl.col("time_ns").cast(pl.Int64), pl.col("step").cast(pl.Int64), "before", "phase")
+        .sort("run", "time_ns", maintain_order=True)
+    )
+    opening = steps.filter((pl.int_range(pl.len()).over("run") == 0) & (pl.col("time_ns") > 0)).with_columns(
+        pl.lit(0, pl.Int64).alias("time_ns"), pl.lit(-1, pl.Int64).alias("step"), pl.col("before").alias("phase")
+    )
+    lasted = (pl.col("end_ns") - pl.col("start_ns")).shift(1).over("run", "step")
+    found = (
+        pl.concat([opening, steps])
+        .sort("run", "time_ns", maintain_order=True)
+        .select("run", "step", "phase", start_ns="time_ns", end_ns=pl.col("time_ns").shift(-1).over("run"))
+        .with_columns(pl.col("end_ns").fill_null(pl.col("start_ns") + lasted))
+    )
+    return found.select(*(["run"] if "run" in circuits.columns else []), "phase", "start_ns", "end_ns")
+
+
+def cycles(intervals: pl.DataFrame, *, phase: str) -> pl.DataFrame:
+    """One row a cycle: ``cycle`` (from 0), ``start_ns``, ``end_ns``. It goes from the start of a ``phase`` to the next.
+
+    The last cycle is taken to be as long as the one before it.
+    """
+    check_columns("intervals", intervals, ("phase", "start_ns"))
+    starts = _with_run(intervals).filter(pl.col("phase") == phase).sort("run", "start_ns")
+    following, preceding = (pl.col("start_ns").shift(step).over("run") for step in (-1, 1))
+    found = starts.select(
+        "run",
+        pl.int_range(pl.len()).over("run").alias("cycle"),
+        "start_ns",
+        following.fill_null(2 * pl.col("start_ns") - preceding).alias("end_ns"),
+    )
+    return found if "run" in intervals.columns else found.drop("run")
+
+
+def of_longest_run(intervals: pl.DataFrame) -> pl.DataFrame:
+    """The intervals of the run that has the most of them: runs of one scenario differ in how long they went on."""
+    check_columns("intervals", intervals, ("run", "start_ns"))
+    if not intervals.height:
+        return intervals
+    longest = intervals.sort("start_ns", "run")["run"][-1]
+    return intervals.filter(pl.col("run") == longest)
+
+
+def label(series: pl.DataFrame, intervals: pl.DataFrame) -> pl.DataFrame:
+    """A curve with the interval, or cycle, in which each of its bins starts.
+
+    ``series`` has ``time_s``, the starts of bins, to whole nanoseconds. It gets the columns of ``intervals`` and
+    ``at_ns``, the time since the interval's start. Bins in no interval are left out.
+    """
+    check_columns("series", series, ("time_s",))
+    check_columns("intervals", intervals, ("start_ns", "end_ns"))
+    by = "run" if "run" in intervals.columns else None
+    return (
+        series.with_row_index("_row")
+        .with_columns((pl.col("time_s") * 1e9).round().cast(pl.Int64).alias("_ns"))
+        .sort("_ns")
+        .join_asof(
+            intervals.sort("start_ns"), left_on="_ns", right_on="start_ns", by=by, coalesce=False,
+            check_sortedness=False,
+        )
+        .filter(pl.col("start_ns").is_not_null() & (pl.col("end_ns").is_null() | (pl.col("_ns") < pl.col("end_ns"))))
+        .with_columns((pl.col("_ns") - pl.col("start_ns")).alias("at_ns"))
+        .sort("_row")
+        .drop("_ns", "_row")
+    )  # fmt: skip
+
+
+def during(series: pl.DataFrame, intervals: pl.DataFrame, phase: str, *, last_part: float = 1.0) -> pl.DataFrame:
+    """The bins of a curve that start in a ``phase``, or in the last part of it (0.5: its second half)."""
+    length = pl.col("end_ns") - pl.col("start_ns")
+    inside = (pl.col("phase") == phase) & (pl.col("at_ns") >= length * (1 - last_part)).fill_null(last_part == 1.0)
+    return label(series, intervals).filter(inside).select(series.columns)
+
+
+def _with_run(table: pl.DataFrame) -> pl.DataFrame:
+    return table if "run" in table.columns else table.with_columns(pl.lit(0, pl.Int64).alias("run"))
+
+
+def _of_timeline(circuits: pl.DataFrame, timeline: str | None) -> pl.DataFrame:
+    names = circuits["timeline_name"].unique(maintain_order=True).to_list()
+    if timeline is None:
+        if len(names) > 1:
+            raise ValueError(f"timeline: expected one of {', '.join(names)}")
+        return circuits
+    if timeline not in names:
+        raise ValueError(f"timeline: {timeline!r} has no step in the table (there are: {', '.join(names)})")
+    return circuits.filter(pl.col("timeline_name") == timeline)
+
+
+def folded(series: pl.DataFrame, cycles: pl.DataFrame, value: str, *, parts: int, skip: int = 1) -> list[float]:
+    """Mean of a curve in each part of the cycle, over all runs and all cycles but the first ``skip``."""
+    check_columns("series", series, ("time_s", value))
+    check_columns("cycles", cycles, ("cycle", "start_ns", "end_ns"))
+    inside = label(series, cycles).filter(pl.col("cycle") >= skip)
+    part = (pl.col("at_ns") * parts // (pl.col("end_ns") - pl.col("start_ns"))).alias("part")
+    return inside.group_by(part).agg(pl.col(value).mean()).sort("part")[value].to_list()
+
+
+def peaks(series: pl.DataFrame, cycles: pl.DataFrame, value: str, *, bin_ns: int, skip: int = 1) -> list[float]:
+    """Mean of a curve's largest values in the cycles of which it has every bin, without the first ``skip``: one number
+    a run, in the order of the runs."""
+    check_columns("series", series, ("run", "time_s", value))
+    check_columns("cycles", cycles, ("cycle", "start_ns", "end_ns"))
+    bins = label(series, cycles).filter(pl.col("cycle") >= skip)
+    of_cycle = bins.group_by("run", "cycle").agg(
+        pl.len().alias("bins"), (pl.col("end_ns") - pl.col("start_ns")).first().alias("length"), pl.col(value).max()
+    )
+    whole = of_cycle.filter(pl.col("bins") * bin_ns == pl.col("length"))
+    return whole.group_by("run").agg(pl.col(value).mean()).sort("run")[value].to_list()

@@ -1,0 +1,62 @@
+"""Runs what a study needs, and reads it setting by setting."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Generic
+
+from daybreak.engines import program
+from daybreak.studies.protocol import C, M, S, Scale, Setting, Study
+from daybreak.sweep import Executor, Job, Report, Store, execute
+
+
+@dataclass(frozen=True)
+class Evidence(Generic[S, C, M]):
+    """What a study's runs at one scale have shown, kept in a store."""
+
+    study: Study[S, C, M]
+    scale: C
+    engine: str
+    store: Store
+
+    def of_settings(self, settings: Iterable[S]) -> dict[S, M]:
+        """Reads the runs of settings."""
+        return {setting: self._of_setting(setting) for setting in settings}
+
+    def of_figure(self, figure: str) -> dict[S, M]:
+        """Reads the runs of the settings of one experiment."""
+        return self.of_settings(self.study.experiments[figure].settings(self.scale))
+
+    def _of_setting(self, setting: S) -> M:
+        jobs = {seed: self.study.job(setting, seed, self.engine) for seed in seeds(setting, self.scale)}
+        return self.study.measured(setting, {seed: self.store.get(job).tables for seed, job in jobs.items()})
+
+
+def gather(
+    study: Study[S, C, M],
+    scales: Sequence[C],
+    directory: Path,
+    *,
+    figures: Sequence[str] = (),
+    engine: str = "simulated",
+    executor: Executor,
+    progress: Report | None = None,
+) -> list[Evidence[S, C, M]]:
+    """Runs what the figures need at each scale, all figures if none is named, unless ``directory`` has it already."""
+    wanted: dict[tuple[S, int], Job] = {}
+    for scale in scales:
+        for setting in study.settings(scale, figures):
+            for seed in seeds(setting, scale):
+                wanted[setting, seed] = study.job(setting, seed, engine)
+    programs = {name: program(name) for name in {job.engine for job in wanted.values()}}
+    store = Store(directory, study.reduction, programs)
+    longest_first = sorted(wanted, key=lambda one: (-study.cost(one[0]), one[0].name, one[1]))
+    execute([wanted[one] for one in longest_first], store, executor=executor, progress=progress)
+    return [Evidence(study, scale, engine, store) for scale in scales]
+
+
+def seeds(setting: Setting, scale: Scale) -> range:
+    """The seeds of a setting: 1, 2, 3 ..."""
+    return range(1, scale.runs_of(setting) + 1)

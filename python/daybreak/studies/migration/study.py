@@ -1,0 +1,50 @@
+"""The migration study: its parts put together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from importlib.resources import files
+
+from daybreak.studies.migration import plots, testbed
+from daybreak.studies.migration.claims import figure3, figure4, figure5, figure6, figure7, kernel, table2
+from daybreak.studies.migration.measured import REDUCTION, Evidence, Measured, of_runs
+from daybreak.studies.migration.settings import MIXED_PERIODS, SCALES, Scale, Setting, of_figure
+from daybreak.studies.protocol import Experiment, Study
+from daybreak.studies.published import PublishedValues
+from daybreak.studies.scoreboard import Scoreboard
+from daybreak.sweep import Job
+
+Judge = Callable[[Scoreboard, Evidence, Scale], None]
+Draw = Callable[[Evidence, Scale, PublishedValues], plots.Figures]
+
+_PARTS: dict[str, tuple[Judge, Draw]] = {
+    "3": (figure3.judge, plots.figure3),
+    "4": (figure4.judge, plots.figure4),
+    "5": (figure5.judge, plots.figure5),
+    "6a": (figure6.judge_a, partial(plots.figure6, "a", MIXED_PERIODS[0])),
+    "6b": (figure6.judge_b, partial(plots.figure6, "b", MIXED_PERIODS[1])),
+    "7": (figure7.judge, plots.figure7),
+    "table2": (table2.judge, plots.table2),
+    "kernel": (kernel.judge, plots.kernel),
+}
+
+
+def job(setting: Setting, seed: int, engine: str) -> Job:
+    """A run of a setting."""
+    return Job(testbed.scenario(setting), seed, engine)
+
+
+STUDY: Study[Setting, Scale, Measured] = Study(
+    name="migration",
+    folder=files(__package__),
+    scales=SCALES,
+    experiments={
+        figure: Experiment(partial(of_figure, figure), judge, draw) for figure, (judge, draw) in _PARTS.items()
+    },
+    job=job,
+    reduction=REDUCTION,
+    measured=of_runs,
+    cost=lambda setting: setting.mib * (1 if setting.kind == "single" else 2),
+)
+"""The study."""

@@ -1,0 +1,99 @@
+"""Reproduces a study: runs, figures, tables, scoreboard and a page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import polars as pl
+
+from daybreak.errors import ScenarioError, UnknownName
+from daybreak.figures.style import save
+from daybreak.metrics import retransmissions
+from daybreak.studies import page
+from daybreak.studies.evidence import gather
+from daybreak.studies.protocol import AnyStudy
+from daybreak.studies.scoreboard import Claim, Scoreboard, markdown
+from daybreak.sweep import Executor, Local, Report
+
+
+def reproduce(
+    study: AnyStudy,
+    *,
+    mode: str = "quick",
+    figures: Sequence[str] = (),
+    engine: str = "simulated",
+    seeds: int | None = None,
+    out: Path | str | None = None,
+    progress: Report | None = None,
+    workers: int | None = None,
+    executor: Executor | None = None,
+) -> Scoreboard:
+    """Runs what the figures need (all figures without a list) and writes everything to ``out``, or ``results/NAME``.
+
+    ``mode`` is "quick" or "full"; ``seeds`` overrides its number of runs a setting. ``executor`` replaces the
+    ``workers`` threads. Returns the scoreboard. Finished runs are kept under ``out/runs`` and found again.
+    """
+    wanted = tuple(figures) or study.figures
+    for figure in wanted:
+        if figure not in study.figures:
+            raise UnknownName(f'figure: "{figure}" is not one of {", ".join(study.figures)}')
+    if mode not in study.scales:
+        raise UnknownName(f'mode: "{mode}" is not one of {", ".join(study.scales)}')
+    if seeds is not None and seeds < 1:
+        raise ScenarioError(f"seeds: {seeds} is not above zero")
+    scale = study.scales[mode] if seeds is None else study.scales[mode].with_runs(seeds)
+    out = Path(out or Path("results") / study.name)
+    out.mkdir(parents=True, exist_ok=True)
+    (evidence,) = gather(
+        study, [scale], out / "runs", figures=wanted, engine=engine, executor=executor or Local(workers),
+        progress=progress,
+    )  # fmt: skip
+    published = study.published()
+    board = Scoreboard(
+        study.name, engine=engine, mode=mode, seeds=scale.runs, published=published,
+        explanations=study.explanations(),
+    )  # fmt: skip
+    sections: list[page.Section] = []
+    flows: list[pl.DataFrame] = []
+    for figure in wanted:
+        # A figure's settings are read, used and let go: all of them together would not be small.
+        measured = evidence.of_figure(figure)
+        before = len(board.claims)
+        study.experiments[figure].judge(board, measured, scale)
+        drawn = study.experiments[figure].draw(measured, scale, published)
+        for name, image in drawn.items():
+            save(image, out / "figures", name)
+        sections.append(page.Section(figure, tuple(drawn), tuple(board.claims[before:])))
+        flows += [table_of_flows(setting.name, one.flows) for setting, one in measured.items()]
+    write_tables(out / "tables", pl.concat(flows).unique(maintain_order=True), board.claims)
+    board.write(out / "scoreboard.json")
+    (out / "results.md").write_text(page.write(study, board, sections, scale), encoding="utf-8")
+    return board
+
+
+def table_of_flows(setting: str, flows: pl.DataFrame) -> pl.DataFrame:
+    """The flows of all runs of a setting with the setting's name in front, without what follows from the rest."""
+    return flows.select(pl.lit(setting).alias("setting"), "run", pl.exclude("run", "end_s", "goodput_gbps"))
+
+
+def write_tables(directory: Path, flows: pl.DataFrame, claims: Sequence[Claim]) -> None:
+    """All flows (Parquet), FCTs and loss recovery by setting and group (CSV), and the claims (markdown)."""
+    directory.mkdir(parents=True, exist_ok=True)
+    flows.write_parquet(directory / "flows.parquet")
+    by = ["setting", "group", "variant"]
+    (
+        flows.group_by(by, maintain_order=True)
+        .agg(
+            pl.col("run").n_unique().alias("runs"),
+            pl.len().alias("flows"),
+            pl.col("fct_s").mean().alias("fct_mean_s"),
+            pl.col("fct_s").std().alias("fct_deviation_s"),
+            pl.col("fct_s").min().alias("fct_least_s"),
+            pl.col("fct_s").max().alias("fct_largest_s"),
+            *(pl.col(name).cast(pl.Int64).sum() for name in retransmissions.COUNTS),
+        )
+        .sort(by)
+        .write_csv(directory / "fct.csv", float_precision=6)
+    )
+    (directory / "claims.md").write_text(markdown(claims), encoding="utf-8")

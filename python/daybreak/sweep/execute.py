@@ -1,0 +1,69 @@
+"""Makes what a store lacks."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sized
+
+from daybreak.errors import DaybreakError
+
+from .executor import Executor, Local
+from .job import Job, Kept, Task
+from .store import Store
+
+Report = Callable[[float, int | None], object]
+"""Told how many jobs are done (with fractions), and of how many, where that is known."""
+
+
+def execute(
+    jobs: Iterable[Job],
+    store: Store,
+    *,
+    executor: Executor | None = None,
+    progress: Report | None = None,
+    failed: Callable[[Job, Exception], object] | None = None,
+) -> None:
+    """Runs the jobs that the store does not hold, in their order. What is finished is kept whatever happens later.
+
+    Jobs are taken one by one as there is room for them, so that there may be any number of them, and their iterator may
+    decide by what is kept so far whether more are needed. With `failed`, which is told of them, jobs that end with an
+    error stop nobody else; without it the first error stops all and is raised. Raises Interrupted on Ctrl-C.
+    """
+    store.forget_unfinished()
+    total = len(jobs) if isinstance(jobs, Sized) else None
+    settled = 0
+    one_at_a_time = threading.Lock()
+
+    def fail(job: Job, error: Exception) -> None:
+        if failed is None:
+            raise error
+        with one_at_a_time:
+            failed(job, error)
+
+    def missing() -> Iterator[Task]:
+        nonlocal settled
+        for job in jobs:
+            try:
+                plan = job.plan()
+            except DaybreakError as error:
+                fail(job, error)
+                settled += 1
+                continue
+            digest = store.digest(plan, job.engine)
+            if store.holds(digest):
+                settled += 1
+            else:
+                yield Task(job, store.reduction, store.programs[job.engine], digest, plan)
+
+    def ended(task: Task, outcome: Kept | Exception) -> None:
+        if isinstance(outcome, Exception):
+            fail(task.job, outcome)
+        else:
+            store.put(task.digest, outcome)
+
+    def report(done: float) -> None:
+        if progress:
+            progress(settled + done, total)
+
+    report(0)
+    (executor or Local()).run(missing(), ended, report)

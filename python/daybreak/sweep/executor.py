@@ -1,0 +1,47 @@
+"""Where the tasks of a sweep are run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Protocol
+
+from daybreak.engines import Progress, side_by_side
+from daybreak.errors import Interrupted
+
+from .job import Kept, Task
+
+Ended = Callable[[Task, Kept | Exception], object]
+"""Told of each task that has ended: with what is kept of it, or the error that ended it."""
+
+
+class Executor(Protocol):
+    """Runs tasks, in threads or in processes of this machine or of others."""
+
+    def run(self, tasks: Iterable[Task], ended: Ended, progress: Callable[[float], object]) -> None:
+        """Runs every task and tells `ended` of each, in any order and from any thread of this process.
+
+        A task is taken from `tasks` only when there is room for it, by one thread at a time. `progress` is called now
+        and then from the thread that has called this, with the number of tasks that have ended, or with fractions.
+        An error of a task is told, one of `tasks` or `ended` ends all and is raised. Ctrl-C ends all and raises
+        Interrupted.
+        """
+
+
+@dataclass(frozen=True)
+class Local:
+    """Runs tasks in threads of this process; without a number in as many as there are processors."""
+
+    workers: int | None = None
+
+    def run(self, tasks: Iterable[Task], ended: Ended, progress: Callable[[float], object]) -> None:
+        def work(task: Task, watch: Callable[[Progress], object]) -> None:
+            try:
+                outcome: Kept | Exception = task(watch)
+            except Interrupted:
+                raise
+            except Exception as error:
+                outcome = error
+            ended(task, outcome)
+
+        side_by_side(tasks, work, workers=self.workers, progress=progress)

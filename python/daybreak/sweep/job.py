@@ -1,0 +1,91 @@
+"""One run of a sweep: what is run, what is kept of it, and the task that goes to wherever it is run.
+
+All of them can be pickled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import polars as pl
+
+from daybreak.engines import Progress, lowered, program, single
+from daybreak.errors import EngineError
+from daybreak.runs import Run
+from daybreak.scenario import Scenario
+from daybreak.scenario.lowering import Plan
+
+Tables = Mapping[str, pl.DataFrame]
+"""Tables by name."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """A scenario with a seed, on an engine."""
+
+    scenario: Scenario
+    seed: int = 1
+    engine: str = "simulated"
+
+    def plan(self) -> Plan:
+        """What the engine runs. Raises ScenarioError."""
+        return lowered(self.scenario, self.seed, self.engine)
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """What is kept of a run: `function` makes tables of it. It is a function of a module, so that it can be pickled.
+
+    Runs that are reduced otherwise are not found again: change the `version` when the function changes.
+    """
+
+    name: str
+    version: int
+    function: Callable[[Run], Tables]
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What is kept of a run."""
+
+    manifest: Mapping[str, Any]
+    """The run's: what was run, with which program."""
+    tables: Tables
+
+
+@dataclass(frozen=True)
+class Task:
+    """A job on its way to where it is run: calling it runs it and returns what is kept.
+
+    `program` is the engine's program that the result counts for. Elsewhere there may be another one, which is an error.
+    """
+
+    job: Job
+    reduction: Reduction
+    program: str
+    digest: str
+    """The name of the result; see `Store`."""
+    plan: Plan | None = None
+    """The job's plan, which is made again elsewhere rather than sent."""
+
+    def __call__(self, watch: Callable[[Progress], object] | None = None) -> Kept:
+        plan = self.plan
+        if plan is None:
+            self._check_program()
+            plan = self.job.plan()
+        run = single.execute(self.job.scenario, plan, self.job.engine, watch)
+        return Kept(run.manifest, dict(self.reduction.function(run)))
+
+    def __reduce__(self) -> tuple[type[Task], tuple[object, ...]]:
+        return Task, (self.job, self.reduction, self.program, self.digest)
+
+    def _check_program(self) -> None:
+        here = _program(self.job.engine)
+        if here != self.program:
+            raise EngineError(f"engine {self.job.engine} is {here} where the run was to be made, not {self.program}")
+
+
+_program = cache(program)

@@ -1,0 +1,135 @@
+"""Files that keep what runs showed, each named by everything that it depends on: its content's address.
+
+That is the plan (which has the seed), the engine with its program, and the reduction. A file is a zip archive with
+`manifest.json` and an Arrow stream a table. Nobody sees half of one: it is written under another name and renamed.
+Whoever finishes a run second writes the same bytes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import socket
+import uuid
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from zipfile import BadZipFile, ZipFile, ZipInfo
+
+import polars as pl
+
+from daybreak.errors import OutputError, reason
+from daybreak.scenario.lowering import Plan
+
+from .job import Job, Kept, Reduction
+
+SUFFIX = ".zip"
+_MANIFEST = "manifest.json"
+_TABLE = ".arrow"
+_UNFINISHED = ".unfinished"
+_MACHINE = socket.gethostname()
+
+
+@dataclass(frozen=True)
+class Store:
+    """Keeps what a reduction makes of runs.
+
+    `programs` tells each engine's program from other versions of it (`engines.program`): one that changes forgets the
+    runs of its engine and of no other.
+    """
+
+    directory: Path
+    reduction: Reduction
+    programs: Mapping[str, str]
+
+    def digest(self, plan: Plan, engine: str) -> str:
+        """The name of what is kept of a run."""
+        facts = (self.reduction.name, str(self.reduction.version), plan.hash, engine, self.programs[engine])
+        return hashlib.sha256("\n".join(facts).encode()).hexdigest()[:32]
+
+    def place(self, digest: str) -> Path:
+        """Its file; there are 256 folders of them, so that none has too many."""
+        return self.directory / digest[:2] / f"{digest}{SUFFIX}"
+
+    def has(self, job: Job) -> bool:
+        """Whether a job's run is kept."""
+        return self.holds(self.digest(job.plan(), job.engine))
+
+    def holds(self, digest: str) -> bool:
+        """Whether a run is kept under this name."""
+        return self.place(digest).is_file()
+
+    def put(self, digest: str, kept: Kept) -> None:
+        """Keeps a run: all of it, or nothing. Raises OutputError."""
+        place = self.place(digest)
+        draft = self.directory / _UNFINISHED / f"{_MACHINE}-{os.getpid()}-{uuid.uuid4().hex[:8]}{SUFFIX}"
+        content = _packed(kept)
+        try:
+            try:
+                _write(content, draft, place)
+            except FileNotFoundError:
+                for folder in (place.parent, draft.parent):
+                    folder.mkdir(parents=True, exist_ok=True)
+                _write(content, draft, place)
+        except OSError as error:
+            raise OutputError(f"{place} cannot be written: {reason(error)}") from None
+
+    def get(self, job: Job) -> Kept:
+        """Reads what is kept of a job's run. Raises OutputError if it is not kept."""
+        place = self.place(self.digest(job.plan(), job.engine))
+        try:
+            return _unpacked(place.read_bytes())
+        except (OSError, BadZipFile, ValueError, pl.exceptions.PolarsError) as error:
+            raise OutputError(f"{place} cannot be read: {reason(error)}") from None
+
+    def forget_unfinished(self) -> None:
+        """Removes what processes of this machine that are gone have left half-written."""
+        with suppress(OSError):
+            for draft in (self.directory / _UNFINISHED).iterdir():
+                machine, _, process = draft.name.rpartition("-")[0].rpartition("-")
+                if machine == _MACHINE and not _is_running(int(process)):
+                    draft.unlink(missing_ok=True)
+
+
+def _write(content: bytes, draft: Path, place: Path) -> None:
+    try:
+        draft.write_bytes(content)
+        draft.replace(place)
+    except BaseException:
+        with suppress(OSError):
+            draft.unlink()
+        raise
+
+
+def _packed(kept: Kept) -> bytes:
+    content = io.BytesIO()
+    with ZipFile(content, "w") as archive:
+        # A ZipInfo has no time of its own, so that the same run gives the same bytes.
+        archive.writestr(ZipInfo(_MANIFEST), json.dumps(kept.manifest))
+        for name, table in kept.tables.items():
+            stream = io.BytesIO()
+            table.write_ipc_stream(stream, compression="zstd")
+            archive.writestr(ZipInfo(f"{name}{_TABLE}"), stream.getvalue())
+    return content.getvalue()
+
+
+def _unpacked(content: bytes) -> Kept:
+    with ZipFile(io.BytesIO(content)) as archive:
+        if _MANIFEST not in archive.namelist():
+            raise BadZipFile(f"it has no {_MANIFEST}")
+        names = [name.removesuffix(_TABLE) for name in archive.namelist() if name.endswith(_TABLE)]
+        tables = {name: pl.read_ipc_stream(archive.read(f"{name}{_TABLE}")) for name in names}
+        return Kept(json.loads(archive.read(_MANIFEST)), tables)
+
+
+def _is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

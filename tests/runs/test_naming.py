@@ -1,0 +1,102 @@
+"""The names beside the numbers are those of the engine's own documentation, and say what happened in a run."""
+
+import re
+
+import polars as pl
+from ready_files import ROOT
+
+import daybreak
+from daybreak.runs import naming
+
+ROWS = (ROOT / "crates" / "trace" / "src" / "rows.rs").read_text(encoding="utf-8")
+
+
+def variants_of(enum: str) -> dict[str, tuple[int, str]]:
+    """The variants of an enum of rows.rs in snake case, with their numbers and what is said of them."""
+    body = re.search(rf"pub enum {enum} \{{(.*?)\n\}}", ROWS, re.DOTALL)[1]
+    found = re.findall(r"/// ([^\n]*)\n\s*(\w+) = (\d+)", body)
+    return {re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower(): (int(number), text) for text, name, number in found}
+
+
+def test_states_are_numbered_as_the_table_says():
+    said = re.search(r"Congestion state: ([^.]*)\.", ROWS)[1]
+    assert ", ".join(f"{number} {name}" for number, name in enumerate(naming.STATES)) == said
+
+
+def test_scopes_are_numbered_as_the_engine_numbers_them():
+    assert {name: number for number, name in enumerate(naming.SCOPES)} == {
+        name: number for name, (number, _) in variants_of("BinScope").items()
+    }
+
+
+def test_every_reason_of_a_drop_has_its_name_and_the_kind_of_its_place():
+    reasons = variants_of("DropReason")
+    kinds = {"queue": "queues", "branch": "branches", "link": "links"}
+    # Lists of different lengths, with other names, so that an index into a wrong list cannot be right.
+    plan = {kind: [{"name": f"{kind}-{i}"} for i in range(3 + n)] for n, kind in enumerate(kinds.values())}
+    plan["flows"] = [{"name": "f", "group": "g"}]
+    numbers = [number for number, _ in reasons.values()]
+    schema = {"reason": pl.UInt8, "place": pl.UInt32, "flow": pl.UInt32, "data": pl.UInt8}
+    rows = {"reason": numbers, "place": [2] * len(numbers), "flow": [0] * len(numbers), "data": [1, *numbers[1:]]}
+    drops = naming.named("drops", pl.DataFrame(rows, schema=schema), plan)
+    assert drops["reason"].to_list() == list(reasons)
+    places = [re.search(r"`place` is a (\w+)", text)[1] for _, text in reasons.values()]
+    assert drops["place_name"].to_list() == [f"{kinds[place]}-2" for place in places]
+    assert drops["data"].to_list() == [number == 1 for number in rows["data"]]
+
+
+def states(scenario, seed=1):
+    """The flow's counters, and how often the sender entered each state."""
+    run = daybreak.run(scenario.with_({"records": {"window": "every ack"}}), seed=seed)
+    entered = run.window["state"].rle().struct.field("value").to_list()
+    return run.flows.row(0, named=True), entered
+
+
+def test_a_lossless_flow_stays_open(one_flow):
+    _, entered = states(one_flow)
+    assert entered == ["Open"]
+
+
+def test_fast_recoveries_are_seen_as_recovery(one_flow):
+    lossy = one_flow.with_({"flows.0.size": "3 MB", "topology.loss": 0.003})
+    for seed in (1, 2, 3):
+        flow, entered = states(lossy, seed)
+        assert flow["rtos"] == 0 < flow["fast_recoveries"] == entered.count("Recovery")
+        assert "Loss" not in entered and entered[-1] == "Open"
+        # The first duplicate ACK comes before the third.
+        assert entered[entered.index("Recovery") - 1] == "Disorder"
+
+
+def test_timeouts_are_seen_as_loss(migration):
+    # A night of 600 ms outlasts the tail loss probe and the first timeout, which is a little over 200 ms.
+    night = {"timelines.0.period": "700 ms", "timelines.0.night": "600 ms", "duration": "1.5 s", "stop": "duration"}
+    scenario = migration.with_(night).with_({"flows.1.size": "unlimited", "records": {"window": "10 ms"}})
+    run = daybreak.run(scenario)
+    moved = run.window.filter(flow_name="moved")
+    assert run.flows.filter(flow_name="moved")["rtos"].item() > 0
+    assert set(moved.filter(pl.col("time_ns") < 700 * 10**6)["state"]) == {"Open"}
+    assert set(moved.filter(pl.col("time_ns").is_between(1_000 * 10**6, 1_300 * 10**6))["state"]) == {"Loss"}
+
+
+def test_what_a_closing_gate_loses_is_lost_at_its_queue():
+    between = [
+        {"name": name, "rate": "1 Gbit/s", "delay": "20 us", "queue": "100 packets"} for name in ("one", "other")
+    ]
+    scenario = daybreak.Scenario.parse(
+        {
+            "name": "a gated queue",
+            "duration": "20 ms",
+            "topology": {"kind": "parallel_links", "access_rate": "10 Gbit/s", "between": between},
+            "queues": [{"name": "voq", "served_by": ["one", "other"], "limit": "100 packets"}],
+            "flows": [{"from": "sender-0", "to": "receiver-0", "size": "unlimited", "ack_via": "one.back"}],
+            "timelines": [
+                {
+                    "kind": "circuit", "matchings": [["one", "other"]], "day": "3 ms", "night": "2 ms",
+                    "downtime": "drop",
+                }
+            ],
+        }
+    )  # fmt: skip
+    drops = daybreak.run(scenario).drops.filter(reason="gate_closed")
+    assert drops.height > 0
+    assert set(drops["place_name"]) == {"voq"}

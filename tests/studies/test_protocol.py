@@ -1,0 +1,199 @@
+"""A study of its own: settings, claims from CSV, two engines, figures and a page, without a line in the others."""
+
+import json
+from dataclasses import dataclass, replace
+
+import matplotlib.pyplot as plt
+import polars as pl
+import pytest
+from executors import Serial
+
+from daybreak.engines import kernel
+from daybreak.metrics import confidence, fct
+from daybreak.scenario import Scenario
+from daybreak.studies import page
+from daybreak.studies.protocol import Experiment, Study
+from daybreak.studies.published import load_published
+from daybreak.studies.reproduce import reproduce
+from daybreak.sweep import Job, Reduction
+
+CSV = """\
+key,figure,what,where,printed,unit,basis,value,tolerance,note,quick
+fct.1MB,1,"FCT of 1 MB, {engine}",table 1,0.0013,s,printed,0.0013,50 %,,
+fct.2MB,1,"FCT of 2 MB, {engine}",table 1,0.0021,s,printed,0.0021,50 %,,
+fct.4MB,1,"FCT of 4 MB, {engine}",table 1,0.0037,s,printed,0.0037,50 %,two packets more,false
+grows,2,growth of the FCT,section 1,the FCT grows with the size,ratio,printed,,,,
+"""
+PAGE = """\
+title = "A little study"
+about = "One flow"
+sizes = "{runs} runs, up to {largest} MB."
+inferred = "- nothing"
+[figure.1]
+title = "Figure 1"
+text = "FCTs"
+[figure.2]
+title = "Figure 2"
+text = "Growth"
+"""
+
+
+@dataclass(frozen=True)
+class Setting:
+    megabytes: int
+    engine: str = ""
+
+    @property
+    def name(self):
+        return f"{self.megabytes}MB{self.engine}"
+
+
+@dataclass(frozen=True)
+class Scale:
+    largest: int
+    runs: int
+
+    def runs_of(self, setting):
+        # The kernel repeats itself exactly.
+        return 1 if setting.engine else self.runs
+
+    def with_runs(self, runs):
+        return replace(self, runs=runs)
+
+
+@dataclass(frozen=True)
+class Measured:
+    flows: pl.DataFrame
+
+
+def job(setting, seed, engine):
+    scenario = Scenario.parse(
+        {
+            "name": setting.name,
+            "duration": "1 s",
+            "topology": {"kind": "dumbbell", "rate": "10 Gbit/s", "delay": "20 us", "queue": "350 packets"},
+            "flows": [{"name": "f", "from": "sender-0", "to": "receiver-0", "size": f"{setting.megabytes} MB"}],
+        }
+    )
+    return Job(scenario, seed, setting.engine or engine)
+
+
+def flows(run):
+    return {"flows": run.flows}
+
+
+def sizes(scale):
+    return [size for size in (1, 2, 4) if size <= scale.largest]
+
+
+def both(scale):
+    return [Setting(size, engine) for size in sizes(scale) for engine in ("", "kernel")]
+
+
+def mean(measured):
+    return measured.flows["fct_s"].mean()
+
+
+def judge_fcts(board, evidence, scale):
+    for setting in both(scale):
+        fcts = evidence[setting].flows.sort("run")["fct_s"].to_list()
+        engine = setting.engine or board.engine
+        board.value(f"fct.{setting.megabytes}MB", fcts, suffix=engine, engine=engine)
+
+
+def judge_growth(board, evidence, scale):
+    first, *_, last = (mean(evidence[Setting(size)]) for size in sizes(scale))
+    board.shape("grows", last > first, last / first)
+
+
+def draw(name):
+    def figure(evidence, scale, published):
+        drawn, axes = plt.subplots()
+        axes.plot([mean(one) for one in evidence.values()])
+        plt.close(drawn)
+        return {name: drawn}
+
+    return figure
+
+
+@pytest.fixture
+def study(tmp_path, monkeypatch):
+    monkeypatch.setattr(kernel, "program", lambda: "a stand-in")
+    folder = tmp_path / "little"
+    folder.mkdir()
+    (folder / "published.csv").write_text(CSV)
+    (folder / "page.toml").write_text(PAGE)
+    return Study(
+        name="little",
+        folder=folder,
+        scales={"quick": Scale(largest=2, runs=2), "full": Scale(largest=4, runs=3)},
+        experiments={
+            "1": Experiment(both, judge_fcts, draw("fcts")),
+            "2": Experiment(lambda scale: [Setting(size) for size in sizes(scale)], judge_growth, draw("growth")),
+        },
+        job=job,
+        reduction=Reduction("little", 1, flows),
+        measured=lambda _, runs: Measured(fct.table(confidence.stack((s, runs[s]["flows"]) for s in sorted(runs)))),
+        cost=lambda setting: setting.megabytes,
+    )
+
+
+def test_a_study_of_two_engines_is_reproduced(study, tmp_path):
+    executor = Serial()
+    board = reproduce(study, mode="full", out=tmp_path / "out", executor=executor)
+    # The longest first; each setting's runs on its engine, and what two figures need once.
+    assert [ran[:2] for ran in executor.ran[:4]] == [("simulated", "4MB")] * 3 + [("kernel", "4MBkernel")]
+    assert len(executor.ran) == 3 * 3 + 3
+    assert [claim.id for claim in board.claims] == [
+        "fct.1MB.simulated", "fct.1MB.kernel", "fct.2MB.simulated", "fct.2MB.kernel", "fct.4MB.simulated",
+        "fct.4MB.kernel", "grows",
+    ]  # fmt: skip
+    assert board.counts()["pass"] == 6 and board.counts()["shape-pass"] == 1
+    assert board.claims[1].what == "FCT of 1 MB, kernel" and board.claims[1].ci95 is None
+    assert json.loads((tmp_path / "out" / "scoreboard.json").read_text())["seeds"] == 3
+    text = (tmp_path / "out" / "results.md").read_text()
+    assert text.startswith("# A little study\n\nMade by `daybreak reproduce little --full`.\n")
+    assert "One flow, engine `simulated`, mode `full`. 3 runs, up to 4 MB." in text
+    assert "## Figure 2\n\nGrowth\n![Figure 2](figures/growth.png)" in text
+    settings = pl.read_parquet(tmp_path / "out" / "tables" / "flows.parquet")["setting"].unique().to_list()
+    assert sorted(settings) == ["1MB", "1MBkernel", "2MB", "2MBkernel", "4MB", "4MBkernel"]
+
+
+def test_the_page_says_the_command_that_makes_it_again(study, tmp_path):
+    board = reproduce(study, figures=["2"], seeds=5, out=tmp_path / "out", executor=Serial())
+    assert page.command(study, board, ["2"]) == "daybreak reproduce little --quick --seeds 5 --figure 2"
+    text = (tmp_path / "out" / "results.md").read_text()
+    assert "5 runs, up to 2 MB" in text and "Figure 1" not in text
+
+
+def test_quick_leaves_out_what_an_entry_says(study, tmp_path):
+    study.scales["quick"] = study.scales["full"]
+    board = reproduce(study, figures=["1"], out=tmp_path / "out", executor=Serial())
+    verdicts = {claim.id: claim.verdict for claim in board.claims}
+    assert verdicts["fct.4MB.simulated"] == "not-evaluated" and verdicts["fct.2MB.simulated"] == "pass"
+
+
+def test_published_values_come_from_csv(tmp_path):
+    path = tmp_path / "published.csv"
+    path.write_text(CSV)
+    found = load_published(path)
+    assert list(found) == ["fct.1MB", "fct.2MB", "fct.4MB", "grows"]
+    four = found["fct.4MB"]
+    assert (four.value, four.tolerance, four.note, four.quick) == (0.0037, "50 %", "two packets more", False)
+    assert found["grows"].value is None and found["grows"].quick
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ("fct.1MB,1,a,b,c,s,printed,1,,,", "published.csv: the key 'fct.1MB' is used twice"),
+        ("other,1,a,b,c,s,printed,much,,,", "published.csv, line 6: could not convert string to float: 'much'"),
+        ("other,1,a,b,c,s,printed,1,,,no", "published.csv, line 6: 'no'"),
+        ("other,1,a,b,c,s,printed,1,,,,more", "published.csv, line 6: .*keywords must be strings"),
+    ],
+)
+def test_what_is_wrong_in_a_csv_is_named_with_its_line(tmp_path, line, sentence):
+    path = tmp_path / "published.csv"
+    path.write_text(CSV + line + "\n")
+    with pytest.raises(ValueError, match=sentence):
+        load_published(path)

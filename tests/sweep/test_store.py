@@ -1,0 +1,115 @@
+"""Files that keep what runs showed: whole or not there, and named by everything that they depend on."""
+
+import os
+import subprocess
+import sys
+from dataclasses import replace
+
+import polars as pl
+import pytest
+from ready_files import ROOT
+from sweep.reductions import FLOWS
+
+from daybreak.errors import OutputError
+from daybreak.sweep import Job, Kept, Store
+
+TABLES = {"flows": pl.DataFrame({"flow": [0]})}
+DIGEST = "ab" * 16
+
+
+@pytest.fixture
+def store(tmp_path):
+    return Store(tmp_path / "runs", FLOWS, {"simulated": "one", "kernel": "two"})
+
+
+def files(store):
+    return sorted(str(path.relative_to(store.directory)) for path in store.directory.rglob("*") if path.is_file())
+
+
+def test_what_is_put_is_found_and_comes_back(store, one_flow):
+    job = Job(one_flow, seed=5)
+    assert not store.has(job)
+    with pytest.raises(OutputError, match=r"\.zip cannot be read: no such file"):
+        store.get(job)
+    more = TABLES | {"curves": pl.DataFrame({"x": [0.5, None]}), "none": TABLES["flows"].clear()}
+    store.put(store.digest(job.plan(), "simulated"), Kept({"seed": 5}, more))
+    assert store.has(job)
+    found = store.get(job)
+    assert found.manifest == {"seed": 5}
+    assert list(found.tables) == list(more) and all(found.tables[name].equals(more[name]) for name in more)
+    assert all(found.tables[name].schema == more[name].schema for name in more)
+    assert not store.has(Job(one_flow, seed=6))
+
+
+def test_the_second_to_finish_writes_the_same_bytes(store):
+    store.put(DIGEST, Kept({"a": 1}, TABLES))
+    before = store.place(DIGEST).read_bytes()
+    store.put(DIGEST, Kept({"a": 1}, TABLES))
+    assert store.place(DIGEST).read_bytes() == before
+    assert files(store) == [f"ab/{DIGEST}.zip"]
+
+
+def test_what_cannot_be_put_in_place_is_an_error_and_leaves_nothing(store):
+    store.place(DIGEST).mkdir(parents=True)
+    with pytest.raises(OutputError, match=f"{DIGEST}.zip cannot be written: is a directory"):
+        store.put(DIGEST, Kept({}, TABLES))
+    assert files(store) == [] and not store.holds(DIGEST)
+
+
+def test_what_is_damaged_is_named(store, one_flow):
+    job = Job(one_flow)
+    digest = store.digest(job.plan(), "simulated")
+    store.put(digest, Kept({}, TABLES))
+    whole = store.place(digest).read_bytes()
+    for content in (b"", whole[:200], whole[:-30], b"no archive", whole.replace(b"manifest", b"manifost")):
+        store.place(digest).write_bytes(content)
+        with pytest.raises(OutputError, match=rf"{digest}\.zip cannot be read: \w"):
+            store.get(job)
+
+
+def test_what_is_kept_depends_on_plan_engine_program_and_reduction(store, one_flow):
+    def digest(store, engine="simulated", scenario=one_flow, seed=1):
+        return store.digest(Job(scenario, seed).plan(), engine)
+
+    found = [
+        digest(store),
+        digest(store, seed=2),
+        digest(store, scenario=one_flow.with_({"flows.0.size": "2 MB"})),
+        digest(store, "kernel"),
+        digest(replace(store, programs={"simulated": "two", "kernel": "two"})),
+        digest(replace(store, reduction=replace(FLOWS, version=2))),
+        digest(replace(store, reduction=replace(FLOWS, name="another"))),
+    ]
+    assert len(set(found)) == len(found)
+    assert all(len(one) == 32 for one in found)
+    # The scenario's name is for people.
+    assert digest(store, scenario=one_flow.with_({"name": "renamed"})) == found[0]
+    assert digest(Store(store.directory / "elsewhere", FLOWS, store.programs)) == found[0]
+
+
+def test_what_a_killed_process_left_is_forgotten_and_nothing_else(store):
+    program = f"""
+import os
+from pathlib import Path
+import polars as pl
+from sweep.reductions import FLOWS
+from daybreak.sweep import Kept, Store
+Path.replace = lambda *_: os.kill(os.getpid(), 9)
+tables = {{"flows": pl.DataFrame({{"flow": [0]}})}}
+Store(Path({str(store.directory)!r}), FLOWS, {{}}).put({DIGEST!r}, Kept({{}}, tables))
+"""
+    killed = subprocess.run([sys.executable, "-c", program], check=False, cwd=ROOT / "tests")
+    assert killed.returncode == -9
+    unfinished = store.directory / ".unfinished"
+    (left,) = unfinished.iterdir()
+    assert left.stat().st_size > 0 and not store.holds(DIGEST)
+    # A process that runs, and one of another machine.
+    process = left.name.split("-")[-2]
+    mine, others = (
+        unfinished / left.name.replace(f"-{process}-", f"-{os.getpid()}-"),
+        unfinished / f"other-{process}-0.zip",
+    )
+    mine.touch()
+    others.touch()
+    store.forget_unfinished()
+    assert sorted(unfinished.iterdir()) == sorted([mine, others])

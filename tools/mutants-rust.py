@@ -1,0 +1,247 @@
+#!/usr/bin/env python3
+"""Changes the core's code in random places and sees whether a test fails: `cargo mutants` on a seeded sample.
+
+    cargo install cargo-mutants@27.1.0 --locked     once
+    python tools/mutants-rust.py                   150 mutants of tcp, fabric and engine; hours
+    python tools/mutants-rust.py --mutants 20 --packages fabric --out /tmp/trial.toml
+
+A mutant is killed when a test fails, or when the tests do not end. Only tests of `cargo test` judge, those of the
+mutant's own crate and of the crates above it that run it; none needs a kernel. Copies of the source are mutated, in the
+directory for temporary files; nothing here is changed but the result.
+
+The result has every mutant with its outcome. A survivor needs a reason, written there by hand, or a test that kills it;
+reasons are kept when the result is written anew. A run that was interrupted goes on where it was if called again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import random
+import resource
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+RESULT = ROOT / "docs" / "mutants" / "rust.toml"
+WORK = ROOT / "target" / "mutants"
+TESTED_BY = {
+    "units": ("units", "fabric", "tcp", "engine"),
+    "trace": ("trace", "engine"),
+    "tcp": ("tcp", "engine"),
+    "fabric": ("fabric", "engine"),
+    "engine": ("engine",),
+}
+"""The packages whose tests judge a mutant of each package."""
+TEST_SECONDS = 240
+TEST_TIMES = 20
+"""Tests that take longer than this, and than so many times what they take without a mutant, do not end."""
+JUDGED = (0, 2, 3)
+"""Exit codes of `cargo mutants` that tell of mutants: all killed, some survived, some timed out."""
+MEMORY = 6 << 30
+"""Address space of a process: a mutant that allocates for ever fails instead of the machine."""
+ENVIRONMENT = {
+    # A failing test must leave nothing for the next mutant in the same copy, nor draw its cases anew.
+    "INSTA_UPDATE": "no",
+    "PROPTEST_DISABLE_FAILURE_PERSISTENCE": "true",
+    "PROPTEST_RNG_SEED": "1",
+    "RUST_BACKTRACE": "0",
+}
+KILLED, SURVIVED, UNVIABLE = "killed", "survived", "unviable"
+OUTCOMES = {"CaughtMutant": KILLED, "Timeout": KILLED, "MissedMutant": SURVIVED, "Unviable": UNVIABLE}
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One change of the code."""
+
+    package: str
+    name: str
+    """As `cargo mutants` names it: file, line, column, what is replaced."""
+    was: str
+    becomes: str
+
+    @property
+    def file(self) -> str:
+        """Its file."""
+        return self.name.split(":")[0]
+
+    @property
+    def key(self) -> tuple[str, str, str, str]:
+        """What stays the same when lines above it come and go."""
+        return (self.file, self.name.split(": ", 1)[1], self.was, self.becomes)
+
+
+def mutants(packages: Iterable[str]) -> list[Mutant]:
+    """All mutants of these packages, in the order of their names."""
+    options = [f"--package=daybreak-{package}" for package in packages]
+    listed = subprocess.run(
+        ["cargo", "mutants", "--list", "--json", *options], cwd=ROOT, check=True, capture_output=True, text=True
+    )
+    found = [_mutant(entry) for entry in json.loads(listed.stdout)]
+    return sorted(found, key=lambda mutant: mutant.name)
+
+
+def _mutant(entry: dict[str, str]) -> Mutant:
+    lines = entry["diff"].splitlines()[2:]
+    changed = {sign: " ".join(line[1:].strip() for line in lines if line.startswith(sign)) for sign in "-+"}
+    becomes = changed["+"].replace(" /* ~ changed by cargo-mutants ~ */", "")
+    return Mutant(entry["package"].removeprefix("daybreak-"), entry["name"], changed["-"], becomes)
+
+
+class Outcomes:
+    """What is known of the mutants of this very source, kept in a directory that is named by its digest."""
+
+    def __init__(self) -> None:
+        self._source = source_digest()
+        self.directory = WORK / self._source[:16]
+        self.directory.mkdir(parents=True, exist_ok=True)
+        self._file = self.directory / "outcomes.json"
+        self.known: dict[str, str] = json.loads(self._file.read_text()) if self._file.exists() else {}
+
+    def learn(self, package: str) -> None:
+        """Takes over what a run of `cargo mutants` has written, also one that was interrupted."""
+        written = self.directory / package / "mutants.out" / "outcomes.json"
+        if not written.exists():
+            return
+        for outcome in json.loads(written.read_text())["outcomes"]:
+            if (found := _outcome(outcome)) is not None:
+                self.known[outcome["scenario"]["Mutant"]["name"]] = found
+        if source_digest() != self._source:
+            sys.exit("the source has changed meanwhile: what was found is of neither the old nor the new one")
+        self._file.write_text(json.dumps(self.known, indent=1))
+
+
+def _outcome(entry: dict[str, Any]) -> str | None:
+    """What a line of the log says of a mutant, if it is one that was judged: a build that was too slow says nothing."""
+    was_tested = any(phase["phase"] == "Test" for phase in entry["phase_results"])
+    if entry["scenario"] == "Baseline" or (entry["summary"] == "Timeout" and not was_tested):
+        return None
+    return OUTCOMES.get(entry["summary"])
+
+
+def source_digest() -> str:
+    """Of all that the tests of the core depend on."""
+    tracked = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "crates", "Cargo.toml", "Cargo.lock"],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    found = hashlib.sha256()
+    for name in sorted(tracked.stdout.split("\0")):
+        path = ROOT / name
+        if name and path.is_file():
+            found.update(name.encode() + b"\0" + path.read_bytes())
+    return found.hexdigest()
+
+
+def judge(directory: Path, package: str, chosen: list[Mutant], jobs: int) -> bool:
+    """Runs the tests on these mutants of one package; logs and outcomes go to the directory. False if it ended early.
+
+    `cargo mutants` 27.1 tries the mutants that delete a field of a struct whether or not they are examined: those of
+    the files that are looked at come on top.
+    """
+    directory.mkdir(exist_ok=True)
+    config = directory / "config.toml"
+    wanted = {
+        "examine_globs": sorted({mutant.file for mutant in chosen}),
+        "examine_re": [_exactly(mutant.name) for mutant in chosen],
+    }
+    config.write_text("".join(f"{option} = {_quoted(values)}\n" for option, values in wanted.items()))
+    command = [
+        "cargo", "mutants", f"--config={config}", f"--output={directory}", f"--jobs={jobs}", "--colors=never",
+        f"--package=daybreak-{package}", *(f"--test-package=daybreak-{tested}" for tested in TESTED_BY[package]),
+        f"--minimum-test-timeout={TEST_SECONDS}", f"--timeout-multiplier={TEST_TIMES}", "--cargo-test-arg=--tests",
+    ]  # fmt: skip
+    done = subprocess.run(command, cwd=ROOT, env=os.environ | ENVIRONMENT, preexec_fn=_limit_memory, check=False)
+    return done.returncode in JUDGED
+
+
+def _exactly(name: str) -> str:
+    special = set("\\.+*?()|[]{}^$")
+    return "^" + "".join(f"\\{letter}" if letter in special else letter for letter in name) + "$"
+
+
+def _limit_memory() -> None:
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+
+
+def write(path: Path, asked: argparse.Namespace, sample: list[Mutant], known: dict[str, str]) -> list[Mutant]:
+    """Writes the result; returns the survivors without a reason."""
+    before = tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    reasons = {tuple(entry["key"]): entry["reason"] for entry in before.get("survivor", [])}
+    of = {outcome: [m for m in sample if known[m.name] == outcome] for outcome in (KILLED, SURVIVED, UNVIABLE)}
+    viable = len(of[KILLED]) + len(of[SURVIVED])
+    lines = [
+        f"# Made by tools/mutants-rust.py --packages {asked.packages} --mutants {asked.mutants} --seed {asked.seed}",
+        "# A killed mutant makes a test fail, or run for ever; an unviable one does not compile and does not count.",
+        f"killed = {len(of[KILLED])}",
+        f"survived = {len(of[SURVIVED])}",
+        f"unviable = {len(of[UNVIABLE])}",
+        f"killed_percent = {100 * len(of[KILLED]) / viable if viable else 0:.1f}",
+        "",
+    ]
+    for mutant in of[SURVIVED]:
+        # TOML's basic strings are JSON's.
+        lines += ["[[survivor]]", f"mutant = {_quoted(mutant.name)}", f"key = {_quoted(list(mutant.key))}"]
+        lines += [f"reason = {_quoted(reasons.get(mutant.key, ''))}", ""]
+    for outcome in (KILLED, UNVIABLE):
+        lines += ["[names]"] if outcome == KILLED else []
+        lines += [f"{outcome} = [", *(f"  {_quoted(mutant.name)}," for mutant in of[outcome]), "]"]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return [mutant for mutant in of[SURVIVED] if not reasons.get(mutant.key)]
+
+
+def _quoted(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def main() -> int:
+    """The command."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--packages", default="tcp,fabric,engine", help="crates, with commas between")
+    parser.add_argument("--mutants", type=int, default=150, help="size of the sample (150)")
+    parser.add_argument("--seed", type=int, default=1, help="of the sample (1)")
+    parser.add_argument("--jobs", type=int, choices=(1, 2), default=2, help="mutants at a time (2)")
+    parser.add_argument("--out", type=Path, default=RESULT, help=f"the result ({RESULT.relative_to(ROOT)})")
+    asked = parser.parse_args()
+    packages = asked.packages.split(",")
+    if unknown := [package for package in packages if package not in TESTED_BY]:
+        parser.error(f"--packages: {unknown[0]} is not one of {', '.join(TESTED_BY)}")
+    if subprocess.run(["cargo", "mutants", "--version"], capture_output=True, check=False).returncode != 0:
+        parser.error("cargo-mutants is not installed: run `cargo install cargo-mutants@27.1.0 --locked`")
+    every = mutants(packages)
+    if not 1 <= asked.mutants <= len(every):
+        parser.error(f"--mutants: {asked.mutants} is not from 1 to {len(every)}")
+    sample = sorted(random.Random(asked.seed).sample(every, asked.mutants), key=lambda mutant: mutant.name)
+    outcomes = Outcomes()
+    for package in packages:
+        outcomes.learn(package)
+        if left := [m for m in sample if m.package == package and m.name not in outcomes.known]:
+            went_well = judge(outcomes.directory / package, package, left, asked.jobs)
+            outcomes.learn(package)
+            if not went_well:
+                break
+    if left := [mutant.name for mutant in sample if mutant.name not in outcomes.known]:
+        print(f"{len(left)} mutants have not been judged, such as {left[0]}: call again", file=sys.stderr)
+        return 1
+    unexplained = write(asked.out, asked, sample, outcomes.known)
+    counts = {o: sum(outcomes.known[m.name] == o for m in sample) for o in (KILLED, SURVIVED, UNVIABLE)}
+    print(f"{asked.out}: {', '.join(f'{count} {outcome}' for outcome, count in counts.items())}")
+    for mutant in unexplained:
+        print(f"survived, without a reason: {mutant.name}\n    - {mutant.was}\n    + {mutant.becomes}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
