@@ -5,7 +5,21 @@ from typing import Any, final
 
 import numpy as np
 
-__all__ = ["Stream", "benchmarks", "check_plan", "queues", "replay", "run", "run_benchmark", "variants"]
+__all__ = [
+    "Entry",
+    "Parameter",
+    "Stream",
+    "benchmark_plan",
+    "benchmarks",
+    "check_plan",
+    "drop_reasons",
+    "plan_schema",
+    "queues",
+    "replay",
+    "run",
+    "run_benchmark",
+    "variants",
+]
 
 @final
 class Stream:
@@ -19,6 +33,7 @@ class Stream:
     def unit(self) -> float:
         """A number uniform in [0, 1), with 53 random bits."""
 
+@final
 class Entry:
     """An entry of a registry."""
 
@@ -32,6 +47,7 @@ class Entry:
     def parameters(self) -> list[Parameter]:
         """What can be set about it."""
 
+@final
 class Parameter:
     """A parameter of an entry."""
 

@@ -288,7 +288,8 @@ class Fabric:
                 if other.to is None and other.arriving_by is None:
                     raise ScenarioError(
                         f'{field}: link "{self.links[link].name}" serves another queue already: "{other.name}" has '
-                        'neither "to" nor "arriving_by", so it takes every packet'
+                        'neither "to" nor "arriving_by", so it takes every packet',
+                        field,
                     )
 
     def _place_markers(self, scenario: Scenario) -> None:
