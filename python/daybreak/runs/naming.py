@@ -114,6 +114,10 @@ def _links(frame: pl.DataFrame, plan: Plan) -> pl.DataFrame:
     return _with(frame, [_gather([link.name for link in plan.links], frame["link"], "link_name")], after="link")
 
 
+def _packets(frame: pl.DataFrame, plan: Plan) -> pl.DataFrame:
+    return _links(_per_flow(frame, plan), plan).with_columns(pl.col("data") == 1)
+
+
 def _circuits(frame: pl.DataFrame, plan: Plan) -> pl.DataFrame:
     """With the phase that each step ends and the one that it begins; see `phases`."""
     of_step = [
@@ -144,5 +148,6 @@ TABLES: dict[str, Callable[[pl.DataFrame, Plan], pl.DataFrame]] = {
     "links": _links,
     "queue_totals": _queues,
     "latency": _per_flow,
+    "packets": _packets,
 }
 """How each table gets its names."""

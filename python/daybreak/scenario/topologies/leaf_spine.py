@@ -4,12 +4,12 @@ from typing import Literal
 
 from pydantic import Field
 
-from ..model import Tagged
 from ..network import Link, Node
 from ..quantities import Framing, QueueLimit, Rate, Span
+from .ready import ReadyNetwork
 
 
-class LeafSpine(Tagged):
+class LeafSpine(ReadyNetwork):
     """host-0 ... under leaf-0 ... (host h stands under leaf h / hosts_per_leaf), spine-0 ... above all of them."""
 
     kind: Literal["leaf_spine"] = "leaf_spine"
