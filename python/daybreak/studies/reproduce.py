@@ -64,6 +64,9 @@ def reproduce(
         drawn = study.experiments[figure].draw(measured, scale, published)
         for name, image in drawn.items():
             save(image, out / "figures", name)
+        for name, table in study.experiments[figure].tables(measured, scale).items():
+            (out / "tables").mkdir(exist_ok=True)
+            table.write_csv(out / "tables" / f"{name}.csv", float_precision=6)
         sections.append(page.Section(figure, tuple(drawn), tuple(board.claims[before:])))
         flows += [table_of_flows(setting.name, one.flows) for setting, one in measured.items()]
     write_tables(out / "tables", pl.concat(flows).unique(maintain_order=True), board.claims)
