@@ -7,6 +7,6 @@ import matplotlib
 
 matplotlib.use("Agg")
 
-from daybreak.figures import curves, fct, shading, style, throughput, window
+from daybreak.figures import curves, fct, folded, shading, style, sweeps, throughput, window
 
-__all__ = ["curves", "fct", "shading", "style", "throughput", "window"]
+__all__ = ["curves", "fct", "folded", "shading", "style", "sweeps", "throughput", "window"]

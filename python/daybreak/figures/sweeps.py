@@ -37,9 +37,7 @@ def sweeps(panels: Sequence[Sweep], *, xlabel: str, height: float = 2.4) -> Figu
     if not panels:
         raise ValueError("panels: none given")
     with style():
-        figure, grid = plt.subplots(
-            1, len(panels), figsize=(WIDTH_INCHES, height), squeeze=False, layout="constrained"
-        )
+        figure, grid = plt.subplots(1, len(panels), figsize=(WIDTH_INCHES, height), squeeze=False, layout="constrained")
         handles = {}
         for axes, panel in zip(grid.flat, panels, strict=True):
             for position, line in enumerate(panel.lines):
@@ -47,7 +45,9 @@ def sweeps(panels: Sequence[Sweep], *, xlabel: str, height: float = 2.4) -> Figu
                 x = [at for at, _ in line.points]
                 means = [value.mean for _, value in line.points]
                 known = [value.high == value.high for _, value in line.points]
-                errors = [value.high - value.mean if ok else 0.0 for (_, value), ok in zip(line.points, known, strict=True)]
+                errors = [
+                    value.high - value.mean if ok else 0.0 for (_, value), ok in zip(line.points, known, strict=True)
+                ]
                 handles[line.name] = axes.errorbar(
                     x, means, yerr=errors if any(known) else None, color=tone, marker="o", markersize=3.5, capsize=2,
                     elinewidth=0.8,
@@ -62,7 +62,9 @@ def sweeps(panels: Sequence[Sweep], *, xlabel: str, height: float = 2.4) -> Figu
                 places = sorted({at for line in panel.lines for at, _ in line.points})
                 axes.set_xticks(places, [f"{place:g}" for place in places])
                 axes.minorticks_off()
-            axes.set_ylim(0, panel.top)
+            seen = [value.mean for line in panel.lines for _, value in line.points]
+            seen += [value for line in panel.lines for _, value in line.published]
+            axes.set_ylim(0, panel.top or 1.08 * max(seen, default=1.0))
             axes.set_ylabel(panel.ylabel)
             axes.set_xlabel(xlabel)
         figure.legend(list(handles.values()), list(handles), loc="outside upper center", ncols=6, borderaxespad=0.2)

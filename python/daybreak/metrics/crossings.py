@@ -28,9 +28,7 @@ def crossings(packets: pl.DataFrame, *, entries: Collection[str], exits: Collect
     came = packets.filter(pl.col("link_name").is_in(list(entries))).select("packet", entered_ns="arrival_ns")
     went = packets.filter(pl.col("link_name").is_in(list(exits)))
     return (
-        went.select(
-            "packet", "flow", "data", "seq", "payload_bytes", exit="link_name", left_ns="arrival_ns"
-        )
+        went.select("packet", "flow", "data", "seq", "payload_bytes", exit="link_name", left_ns="arrival_ns")
         .join(came, on="packet")
         .with_columns(delay_us=(pl.col("left_ns") - pl.col("entered_ns")) / 1e3)
         .select("packet", "flow", "data", "seq", "payload_bytes", "exit", "entered_ns", "left_ns", "delay_us")

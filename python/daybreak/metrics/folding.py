@@ -53,25 +53,43 @@ def progress(
     return pl.DataFrame({"time_us": grid, "kilobytes": total / max(1, flows * chunks)})
 
 
-def occupancy(samples: pl.DataFrame, *, queue: str, period_ns: int, origin_ns: int, until_us: int) -> pl.DataFrame:
+def occupancy(
+    samples: pl.DataFrame,
+    *,
+    queue: str,
+    period_ns: int,
+    origin_ns: int,
+    until_us: int,
+    seen_at_ns: pl.Series | None = None,
+) -> pl.DataFrame:
     """What waits in a queue on average at each time of a period: ``time_us`` up to ``until_us``, ``packets``.
 
     ``samples`` is table `queues`. The sampling interval has to divide the period. Times beyond the period are those of
-    the next one.
+    the next one. With ``seen_at_ns``, rising times such as those at which packets leave, the queue is known only then (by
+    the nearest sample), and taken to change evenly in between, as where it is logged with each packet.
     """
     check_columns("queues", samples, ("queue_name", "time_ns", "packets"))
     positive("period_ns", period_ns)
     mine = samples.filter(pl.col("queue_name") == queue)
     if not mine.height:
         raise ValueError(f'queue: table queues has no samples of "{queue}"')
+    if seen_at_ns is not None:
+        mine = _seen(mine, seen_at_ns)
     since = pl.col("time_ns").cast(pl.Int64) - origin_ns
-    means = (
-        mine.filter(since >= 0)
-        .group_by(phase_ns=since % period_ns)
-        .agg(pl.col("packets").mean())
-        .sort("phase_ns")
-    )
+    means = mine.filter(since >= 0).group_by(phase_ns=since % period_ns).agg(pl.col("packets").mean()).sort("phase_ns")
     phases, packets = means["phase_ns"].to_numpy() / 1e3, means["packets"].to_numpy()
     rounds = until_us * 1000 // period_ns + 1
     times = np.concatenate([phases + k * period_ns / 1e3 for k in range(rounds)])
     return pl.DataFrame({"time_us": times, "packets": np.tile(packets, rounds)}).filter(pl.col("time_us") <= until_us)
+
+
+def _seen(samples: pl.DataFrame, at_ns: pl.Series) -> pl.DataFrame:
+    """The samples as one knows them who sees the queue at these times only."""
+    times = samples["time_ns"].to_numpy().astype(np.float64)
+    at = at_ns.to_numpy().astype(np.float64)
+    nearest = np.clip(np.searchsorted(times, at), 1, max(1, times.size - 1))
+    nearest -= at - times[nearest - 1] < times[nearest] - at
+    seen = np.interp(times, at, samples["packets"].to_numpy()[nearest])
+    return samples.with_columns(pl.Series("packets", seen)).filter(
+        (pl.col("time_ns") >= at_ns[0]) & (pl.col("time_ns") <= at_ns[-1])
+    )

@@ -103,13 +103,9 @@ class Strobe(Tagged):
         for pair, days in self.days(network).items():
             queue, up, way = voq(pair), packet(pair[0]), circuit(pair)
             for offset, is_dark in changes([(start - night, end) for start, end in days], week):
-                at[offset].append(
-                    CloseGate(queue=queue, link=up) if is_dark else OpenGate(queue=queue, link=up)
-                )
+                at[offset].append(CloseGate(queue=queue, link=up) if is_dark else OpenGate(queue=queue, link=up))
             for offset, is_day in changes(days, week):
-                at[offset].append(
-                    OpenGate(queue=queue, link=way) if is_day else CloseGate(queue=queue, link=way)
-                )
+                at[offset].append(OpenGate(queue=queue, link=way) if is_day else CloseGate(queue=queue, link=way))
             if self.resize:
                 before = int(self.resize.before)
                 for offset, is_large in changes([(start - before, end) for start, end in days], week):

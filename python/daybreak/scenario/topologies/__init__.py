@@ -13,8 +13,6 @@ from .parallel_links import ParallelLinks
 REGISTRY = (Dumbbell, ParallelLinks, MigrationTestbed, LeafSpine, Hybrid)
 """Every topology."""
 
-Topology = Annotated[
-    Dumbbell | ParallelLinks | MigrationTestbed | LeafSpine | Hybrid, Field(discriminator="kind")
-]
+Topology = Annotated[Dumbbell | ParallelLinks | MigrationTestbed | LeafSpine | Hybrid, Field(discriminator="kind")]
 
 __all__ = ["REGISTRY", "Dumbbell", "Hybrid", "LeafSpine", "MigrationTestbed", "ParallelLinks", "Topology"]

@@ -25,7 +25,9 @@ from daybreak.studies.etalon.settings import (
 from daybreak.studies.etalon.testbed import MTU, PACKET_GBPS
 from daybreak.studies.scoreboard import Scoreboard
 
-LATENCIES = tuple(f"{percentile}_{network}" for percentile in ("p50", "p99") for network in ("all", "circuit", "packet"))
+LATENCIES = tuple(
+    f"{percentile}_{network}" for percentile in ("p50", "p99") for network in ("all", "circuit", "packet")
+)
 PACKET_TIME_US = MTU * 8 / PACKET_GBPS / 1e3
 WITHOUT_QUEUE_US = 2 * PACKET_TIME_US + 10
 """Latency over the packet network with an empty VOQ: two serialisations and 10 us of propagation."""
@@ -80,10 +82,11 @@ def judge_switches(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
     """Figure 2: what CUBIC makes of a slow, a modern and a future switch."""
     if not scale.is_published:
         return
-    shares = {name: share_of_best(evidence[setting]) for name, setting in switches(scale).items()}
-    board.value("2.slow", [100 * shares["slow"]])
-    note = ", ".join(f"{name} {100 * share:.0f} %" for name, share in shares.items())
-    board.shape("2.ramp", shares["slow"] > 1.2 * max(shares["modern"], shares["future"]), note=note)
+    settings = switches(scale)
+    board.value("2.slow", [100 * share_of_best(evidence[settings["slow"]])])
+    used = {name: evidence[setting].mean("utilisation") for name, setting in settings.items()}
+    note = ", ".join(f"{name} {percent:.0f} %" for name, percent in used.items())
+    board.shape("2.ramp", used["slow"] > 80 and max(used["modern"], used["future"]) < 60, note=note)
 
 
 def share_of_best(measured: Measured) -> float:

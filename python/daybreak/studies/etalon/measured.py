@@ -86,7 +86,9 @@ def of_run(run: Run) -> Tables:
         "flows": run.flows.select(FLOW_COLUMNS),
         "values": values(crossed, circuit, open_share=int(schedule.day) / week),
         "progress": folding.progress(crossed, periods=CHUNK_WEEKS, shift_ns=-SHIFT_US * 1000, **times),
-        "occupancy": folding.occupancy(run.queues, queue=f"voq-{source}-{destination}", **times),
+        "occupancy": folding.occupancy(
+            run.queues, queue=f"voq-{source}-{destination}", seen_at_ns=crossed["left_ns"], **times
+        ),
     }
 
 

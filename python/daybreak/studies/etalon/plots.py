@@ -41,7 +41,7 @@ def sweep(figure: str, evidence: Evidence, scale: Scale, published: PublishedVal
             label,
             [
                 Line(
-                    name,
+                    "measured",
                     [(_number(end), interval(_known(evidence[one].of(name)))) for end, one in settings.items()],
                     _printed(published, f"{figure}.{name}", settings) if scale.is_published else (),
                 )
@@ -99,11 +99,16 @@ def dilation(evidence: Evidence, scale: Scale, published: PublishedValues) -> Fi
     for figure, settings in sizes.items():
         known = {end: one for end, one in settings.items() if one in dilation_pairs(scale)}
         lines = [
-            Line(name, [(_number(end), interval(_known(evidence[of(one)].of("utilisation")))) for end, one in known.items()])
+            Line(
+                name,
+                [(_number(end), interval(_known(evidence[of(one)].of("utilisation")))) for end, one in known.items()],
+            )
             for name, of in ((f"clocks x{scale.dilation}", lambda one: one), ("clocks agree", undilated))
         ]
         tails = [
-            Line(name, [(_number(end), interval(_known(evidence[of(one)].of("p99_all")))) for end, one in known.items()])
+            Line(
+                name, [(_number(end), interval(_known(evidence[of(one)].of("p99_all")))) for end, one in known.items()]
+            )
             for name, of in ((f"clocks x{scale.dilation}", lambda one: one), ("clocks agree", undilated))
         ]
         panels = [

@@ -8,7 +8,16 @@ from importlib.resources import files
 
 from daybreak.studies.etalon import claims, plots, tables, testbed
 from daybreak.studies.etalon.measured import REDUCTION, Evidence, Measured, of_runs
-from daybreak.studies.etalon.settings import SCALES, VARIANTS, Scale, Setting, dilation_pairs, of_variant, switches, undilated
+from daybreak.studies.etalon.settings import (
+    SCALES,
+    VARIANTS,
+    Scale,
+    Setting,
+    dilation_pairs,
+    of_variant,
+    switches,
+    undilated,
+)
 from daybreak.studies.protocol import Experiment, Study
 from daybreak.studies.published import PublishedValues
 from daybreak.studies.scoreboard import Scoreboard
