@@ -528,7 +528,7 @@ impl<P: Probe + Tables + Send> Core<P> {
                 dup_acks: counters.dup_acks,
                 reordered: server.counters().reordered,
                 duplicates: server.counters().duplicates,
-                outstanding_bytes: window.bytes_in_flight,
+                outstanding_bytes: window.outstanding_bytes,
             });
         }
         columns.into_table()

@@ -81,14 +81,19 @@ table! {
         cwnd: u32,
         /// Slow-start threshold in segments; `u32::MAX` while unlimited.
         ssthresh: u32,
-        /// Segments in flight as the sender counts them (RFC 6675 "pipe").
+        /// Segments in flight as the sender counts them (RFC 6675 "pipe"): sent, and neither acknowledged, SACKed nor
+        /// taken for lost, and those sent again (`packets_out - sacked_out - lost_out + retrans_out`).
         in_flight: u32,
-        /// Bytes sent and not acknowledged: `snd_nxt - snd_una`.
+        /// `in_flight` times the MSS, in bytes.
         bytes_in_flight: u64,
+        /// Bytes sent and not acknowledged, among them those SACKed or taken for lost: `snd_nxt - snd_una`.
+        outstanding_bytes: u64,
         /// Smoothed round-trip time; 0 before the first sample.
         srtt_ns: u64,
         /// Pacing rate in bit/s; 0 when not paced.
         pacing_bps: u64,
+        /// Data segments sent again so far.
+        retransmits: u64,
         /// Congestion state: 0 Open, 1 Disorder, 2 CWR, 3 Recovery, 4 Loss.
         state: u8,
     }
