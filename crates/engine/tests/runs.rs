@@ -2,8 +2,8 @@
 
 mod plans;
 
-use daybreak_engine::plan::{Downtime, NodeKind, Plan, Step};
-use daybreak_engine::{Records, Simulation, benchmarks, run};
+use daybreak_engine::{Records, Simulation, run};
+use daybreak_plan::{Application, Downtime, NodeKind, Plan, Step, benchmarks};
 use plans::captured::captured;
 use plans::{MS, US, all_recorded, column, day_and_night, rows};
 
@@ -77,7 +77,8 @@ fn what_is_in_flight_is_neither_lost_nor_sacked() {
     assert!(bytes.iter().zip(&outstanding).any(|(bytes, outstanding)| bytes + 10 * mss < *outstanding));
     let (resent, flow) = (of("retransmits"), of("flow"));
     for index in 0..plan.flows.len() as u64 {
-        let mine: Vec<_> = resent.iter().zip(&flow).filter(|(_, flow)| **flow == index).map(|(sent, _)| *sent).collect();
+        let mine: Vec<_> =
+            resent.iter().zip(&flow).filter(|(_, flow)| **flow == index).map(|(sent, _)| *sent).collect();
         assert!(mine.is_sorted(), "a counter never falls");
         assert!(*mine.last().unwrap() <= column(&records, "flows", "retransmits")[index as usize]);
     }
@@ -176,7 +177,7 @@ fn both_ends_close_their_connection() {
     const PUSH: u8 = 0x08;
     const ACK: u8 = 0x10;
     let mut plan = day_and_night(Downtime::Drop);
-    plan.flows[0].bytes = 1_000;
+    plan.flows[0].application = Application::Bulk { bytes: Some(1_000) };
     plan.stop_when_flows_complete = false;
     let (records, packets) = captured(&plan, &[0, 7]);
     let flags = |interface| -> Vec<u8> {
@@ -233,7 +234,7 @@ fn a_run_ends_at_its_end() {
 fn tables_do_not_grow_with_time_unless_asked_to() {
     let table_rows = |end: u64| {
         let mut plan = day_and_night(Downtime::Hold);
-        plan.flows[0].bytes = 0;
+        plan.flows[0].application = Application::Bulk { bytes: None };
         plan.records.latency = true;
         plan.end_ps = end;
         let records = run(&plan).unwrap();
@@ -261,8 +262,9 @@ fn thresholds(no_metrics_save: bool, no_ssthresh_metrics_save: bool, destination
     if destination != 3 {
         plan.nodes[destination as usize].kind = NodeKind::Host;
         plan.flows[1].dst = destination;
-        plan.flows[1].data_path = vec![Step::Queue(0), Step::Queue(2)];
-        plan.flows[1].ack_path = vec![Step::Queue(3), Step::Queue(1)];
+        plan.paths.push(vec![Step::Queue(0), Step::Queue(2)]);
+        plan.paths.push(vec![Step::Queue(3), Step::Queue(1)]);
+        (plan.flows[1].data_path, plan.flows[1].ack_path) = (4, 5);
     }
     let records = run(&plan).unwrap();
     let (flows, ssthresh) = (column(&records, "window", "flow"), column(&records, "window", "ssthresh"));

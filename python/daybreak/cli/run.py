@@ -13,7 +13,6 @@ from daybreak.errors import Interrupted, ScenarioError
 from daybreak.runs import Run
 from daybreak.runs.storage import check_writable
 from daybreak.scenario import load
-from daybreak.scenario.lowering import lower
 
 from .summary import flow_rows, print_flows
 from .terminal import Json, print_json, progress_bar
@@ -45,7 +44,7 @@ def run(
     model = load(scenario).with_(dict(_change(text) for text in changes)) if changes else load(scenario)
     seeds = range(seed, seed + runs)
     for one in seeds[:1]:
-        lower(model, one)
+        engines.lowered(model, one, engine)
     places = {one: (out if runs == 1 else out / f"seed-{one}") for one in seeds} if out else {}
     for place in places.values():
         check_writable(place)

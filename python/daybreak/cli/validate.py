@@ -7,9 +7,8 @@ from typing import Annotated
 
 import typer
 
-from daybreak import _native
+from daybreak import engines
 from daybreak.scenario import load
-from daybreak.scenario.lowering import lower
 
 from .terminal import Json, out, print_json
 
@@ -21,13 +20,14 @@ def add_to(app: typer.Typer) -> None:
 
 def validate(
     scenario: Annotated[Path, typer.Argument(help="Scenario file (TOML).", metavar="SCENARIO.toml")],
+    engine: Annotated[str, typer.Option(help="The engine that is to run it.")] = "simulated",
     as_json: Json = False,
 ) -> None:
     """Check a scenario without running it."""
     model = load(scenario)
-    plan = lower(model, seed=1)
-    _native.check_plan(plan.json)
-    counts = {kind: len(plan.document[kind]) for kind in ("nodes", "links", "flows", "timelines")}
+    plan = engines.lowered(model, 1, engine)
+    engines.check(plan, engine)
+    counts = {kind: len(getattr(plan.content, kind)) for kind in ("nodes", "links", "flows", "timelines")}
     if as_json:
         print_json({"scenario": model.name, "valid": True, "plan_hash": plan.hash} | counts)
     else:

@@ -45,6 +45,12 @@ Report = Callable[[Progress], object]
 class Engine(Protocol):
     """What an engine's module offers."""
 
+    def variants(self) -> list[str]:
+        """The congestion controls that it has here."""
+
+    def check(self, plan: Plan) -> None:
+        """Raises PlanError for a plan that it cannot run, EngineError where it cannot run any."""
+
     def execute(self, plan: Plan, progress: Report | None) -> Recorded:
         """Runs a plan; an exception that `progress` raises ends it."""
 
@@ -54,12 +60,22 @@ class Engine(Protocol):
 
 def run(scenario: Scenario, engine: str = "simulated", seed: int = 1, progress: Report | None = None) -> Run:
     """Runs `scenario` with `seed`. Raises ScenarioError, PlanError or EngineError."""
-    return execute(scenario, lower(scenario, seed), engine, progress)
+    return execute(scenario, lowered(scenario, seed, engine), engine, progress)
 
 
 def execute(scenario: Scenario, plan: Plan, engine: str, progress: Report | None = None) -> Run:
     """The same with the plan of the scenario, where it has been made already."""
     return Run.of(scenario, plan, engine, find(engine).execute(plan, progress))
+
+
+def lowered(scenario: Scenario, seed: int, engine: str) -> Plan:
+    """The plan of `scenario` with `seed`, with the congestion controls that this engine has. Raises ScenarioError."""
+    return lower(scenario, seed, find(engine).variants())
+
+
+def check(plan: Plan, engine: str) -> None:
+    """Raises PlanError for a plan that this engine cannot run, EngineError where it cannot run any."""
+    find(engine).check(plan)
 
 
 def program(engine: str) -> str:

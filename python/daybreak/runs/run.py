@@ -70,9 +70,9 @@ class Run:
         """The run of a scenario whose plan an engine has executed."""
         manifest = {
             "name": scenario.name,
-            "seed": plan.document["seed"],
+            "seed": plan.content.seed,
             "engine": engine,
-            "versions": {"daybreak": version("daybreak"), "plan": plan.document["version"]},
+            "versions": {"daybreak": version("daybreak"), "plan": plan.content.version},
             "plan_hash": plan.hash,
             "totals": dict(recorded.totals),
             "tables": {
@@ -82,7 +82,7 @@ class Run:
         }
 
         def load(name: str) -> pl.DataFrame:
-            return named(name, frame(recorded.tables[name]), plan.document)
+            return named(name, frame(recorded.tables[name]), plan.content)
 
         return cls(manifest, load, recorded.capture, recorded.keep)
 

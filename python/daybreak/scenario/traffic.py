@@ -2,9 +2,10 @@
 
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
+from pydantic import Discriminator, Field, Tag, model_validator
 
-from .model import Model
+from .choice import Variant
+from .model import Model, Names
 from .quantities import FlowSize, Size, Span, reject
 
 
@@ -45,12 +46,8 @@ Time = Annotated[
 """A time such as "1 ms", or one that is drawn: {uniform = ["0 s", "1 ms"]}, {exponential = "1 ms"}."""
 
 
-def _one_or_many(value: Any) -> Any:
-    return (value,) if isinstance(value, str) else value
-
-
-Via = Annotated[tuple[str, ...], BeforeValidator(_one_or_many, json_schema_input_type=str | tuple[str, ...])]
-"""Links that a path must take, in their order; the rest of it is the shortest way. One name or a list."""
+Via = Names
+"""Links that a path must take, in their order; the rest of it is the shortest way."""
 
 
 class Flow(Model):
@@ -62,8 +59,8 @@ class Flow(Model):
     """Sending host."""
     to: str
     """Receiving host."""
-    variant: str = "cubic"
-    """Congestion control, by its name in `daybreak list variants`."""
+    variant: Variant = Variant("cubic")
+    """Congestion control, with its parameters: see `daybreak list variants`."""
     size: FlowSize
     """Payload, or "unlimited"."""
     start: Time = Span(0)
@@ -108,8 +105,8 @@ class Arrivals(Model):
     """Sending host."""
     to: str
     """Receiving host."""
-    variant: str = "cubic"
-    """Congestion control, by its name in `daybreak list variants`."""
+    variant: Variant = Variant("cubic")
+    """Congestion control, with its parameters: see `daybreak list variants`."""
     sizes: Sizes
     """What they carry."""
     every: Time
