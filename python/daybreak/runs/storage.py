@@ -56,6 +56,11 @@ def read(directory: Path) -> tuple[dict[str, Any], Callable[[str], pl.DataFrame]
     try:
         manifest: dict[str, Any] = json.loads((directory / MANIFEST).read_text(encoding="utf-8"))
     except OSError as error:
+        inside = runs_in(directory)
+        if inside:
+            raise OutputError(
+                f"{directory} is not a run but holds {len(inside)} of them: give one, such as {inside[0]}"
+            ) from None
         raise OutputError(f"{directory} is not a run: {MANIFEST}: {reason(error)}") from None
     except ValueError:
         raise OutputError(f"{directory} is not a run: {MANIFEST} is not JSON") from None
@@ -70,6 +75,13 @@ def read(directory: Path) -> tuple[dict[str, Any], Callable[[str], pl.DataFrame]
 
     capture = directory / _CAPTURE
     return manifest, load, capture if capture.is_file() else None
+
+
+def runs_in(directory: Path) -> list[Path]:
+    """The runs in the folders of `directory`; none if it is a run itself."""
+    if not directory.is_dir() or (directory / MANIFEST).is_file():
+        return []
+    return sorted(manifest.parent for manifest in directory.glob(f"*/{MANIFEST}") if manifest.is_file())
 
 
 def check_writable(directory: Path) -> None:
