@@ -5,7 +5,9 @@ from typing import Any, final
 
 import numpy as np
 
-__all__ = ["Stream", "benchmarks", "check_plan", "queues", "replay", "run", "run_benchmark", "variants"]
+__all__ = [
+    "Stream", "benchmark_plan", "benchmarks", "check_plan", "queues", "replay", "run", "run_benchmark", "variants",
+]  # fmt: skip
 
 @final
 class Stream:
