@@ -20,6 +20,7 @@ import argparse
 import hashlib
 import json
 import sys
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -142,7 +143,7 @@ def _of_benchmark(name: str) -> str:
     document = json.loads(_native.benchmark_plan(name))
     document["end_ps"] //= BENCHMARK_PART
     document["records"] |= {"drops": True}
-    recorded = simulated.execute(Plan(document))
+    recorded = simulated.execute(Plan(document), None, Path(tempfile.gettempdir()))
     tables = {table: named(table, frame(columns), document) for table, columns in recorded.tables.items()}
     return line(tables, recorded.totals)
 
@@ -150,7 +151,7 @@ def _of_benchmark(name: str) -> str:
 def line(tables: Tables, totals: Mapping[str, int]) -> str:
     """The fingerprint of one run: `field=value` with spaces between."""
     flows = tables["flows"]
-    done = flows.filter(pl.col("end_ns") != pl.lit(2**64 - 1, dtype=pl.UInt64))
+    done = flows.filter(pl.col("end_ns").is_not_null())
     fields = {
         "complete": f"{len(done)}/{len(flows)}",
         "fct_s": _times(done["fct_ns"].to_list()),

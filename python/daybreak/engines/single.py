@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable
 from importlib import import_module
+from pathlib import Path
 from typing import NamedTuple, Protocol, cast
 
+from daybreak import _native
 from daybreak.runs import Recorded, Run
 from daybreak.scenario import Scenario
 from daybreak.scenario.lowering import Plan, lower
@@ -45,21 +48,49 @@ Report = Callable[[Progress], object]
 class Engine(Protocol):
     """What an engine's module offers."""
 
-    def execute(self, plan: Plan, progress: Report | None) -> Recorded:
-        """Runs a plan; an exception that `progress` raises ends it."""
+    def execute(self, plan: Plan, progress: Report | None, staging: Path) -> Recorded:
+        """Runs a plan; an exception that `progress` raises ends it. A capture is written to a folder in `staging`."""
+
+    def check(self, plan: Plan) -> None:
+        """Raises PlanError for what the engine cannot do, in the user's words, EngineError if it cannot run at all."""
 
     def program(self) -> str:
         """What identifies the program that runs plans. Raises EngineError where it is not there."""
 
 
-def run(scenario: Scenario, engine: str = "simulated", seed: int = 1, progress: Report | None = None) -> Run:
-    """Runs `scenario` with `seed`. Raises ScenarioError, PlanError or EngineError."""
-    return execute(scenario, lower(scenario, seed), engine, progress)
+def run(
+    scenario: Scenario,
+    engine: str = "simulated",
+    seed: int = 1,
+    progress: Report | None = None,
+    staging: str | Path | None = None,
+) -> Run:
+    """Runs `scenario` with `seed`. Raises ScenarioError, PlanError or EngineError.
+
+    The packets of a capture are kept in `staging`, which is the system's temporary folder without one, as long as the
+    run lives; `Run.write` keeps them for good, and costs nothing where `staging` is on the same file system.
+    """
+    return execute(scenario, lower(scenario, seed), engine, progress, staging)
 
 
-def execute(scenario: Scenario, plan: Plan, engine: str, progress: Report | None = None) -> Run:
+def execute(
+    scenario: Scenario,
+    plan: Plan,
+    engine: str,
+    progress: Report | None = None,
+    staging: str | Path | None = None,
+) -> Run:
     """The same with the plan of the scenario, where it has been made already."""
-    return Run.of(scenario, plan, engine, find(engine).execute(plan, progress))
+    runner = find(engine)
+    recorded = runner.execute(plan, progress, Path(staging or tempfile.gettempdir()))
+    return Run.of(scenario, plan, engine, runner.program(), recorded)
+
+
+def check(engine: str, plan: Plan) -> None:
+    """Raises PlanError, before anything starts, for what the engine cannot run, EngineError without its program."""
+    runner = find(engine)
+    _native.check_plan(plan.json)
+    runner.check(plan)
 
 
 def program(engine: str) -> str:
