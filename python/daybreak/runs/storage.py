@@ -234,9 +234,8 @@ def _clear(directory: Path) -> None:
 
 def _move_into(made: Path, directory: Path) -> None:
     _clear(directory)
-    shutil.copyfile(made / MANIFEST, made / _UNFINISHED)
-    (made / _UNFINISHED).replace(directory / _UNFINISHED)
-    for name in _files(json.loads((made / MANIFEST).read_text(encoding="utf-8"))):
+    names = _files(_manifest(made))
+    (made / MANIFEST).replace(directory / _UNFINISHED)
+    for name in names:
         (made / name).replace(directory / name)
-    (made / MANIFEST).replace(directory / MANIFEST)
-    (directory / _UNFINISHED).unlink()
+    (directory / _UNFINISHED).replace(directory / MANIFEST)
