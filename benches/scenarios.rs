@@ -3,7 +3,8 @@
 //! for a profiler or beside another simulator.
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
-use daybreak_engine::{Simulation, benchmarks, run};
+use daybreak_engine::{Simulation, run};
+use daybreak_plan::benchmarks;
 
 fn scenarios(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("packet-hops");

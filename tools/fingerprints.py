@@ -17,21 +17,23 @@ The plans of some of them, cut short, are kept for crates/engine/tests/fingerpri
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import hashlib
-import json
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import polars as pl
+from msgspec.structs import replace
 
 from daybreak import Scenario, _native, load
 from daybreak.agreement import suite
 from daybreak.agreement.scenarios import scenario as scenario_of_case
 from daybreak.engines import run_many, simulated
+from daybreak.plan import types as plan
 from daybreak.runs import Run
 from daybreak.runs.naming import named
 from daybreak.runs.run import frame
@@ -41,7 +43,7 @@ from daybreak.studies.migration.testbed import scenario as scenario_of_migration
 
 ROOT = Path(__file__).resolve().parents[1]
 FILE = ROOT / "tests" / "fingerprints.txt"
-SMALL = replace(migration.SCALES["quick"], single_mib=512, pair_mib=256, group_mib=256, kernel_mib=256)
+SMALL = dataclasses.replace(migration.SCALES["quick"], single_mib=512, pair_mib=256, group_mib=256, kernel_mib=256)
 """Sizes of the migration study's transfers: each still meets several periods of the slowest timeline."""
 BENCHMARK_PART = 20
 SEED = 1
@@ -127,12 +129,15 @@ def plans(scenarios: Mapping[str, Scenario]) -> dict[Path, str]:
 
 
 def _short_plan(scenario: Scenario) -> str:
-    document = lower(scenario, SEED).document
-    for flow in document["flows"]:
-        flow["bytes"] //= SHORTER
-    if not all(flow["bytes"] for flow in document["flows"]):
-        document["end_ps"] //= SHORTER
-    return Plan(document).json + "\n"
+    content = lower(scenario, SEED).content
+    flows = [replace(flow, application=_shorter(flow.application)) for flow in content.flows]
+    if any(flow.application.bytes is None for flow in flows):
+        content = replace(content, end_ps=content.end_ps // SHORTER)
+    return Plan(replace(content, flows=flows)).json.decode() + "\n"
+
+
+def _shorter(application: plan.Application) -> plan.Application:
+    return replace(application, bytes=None if application.bytes is None else application.bytes // SHORTER)
 
 
 def _of_run(run: Run) -> str:
@@ -140,11 +145,11 @@ def _of_run(run: Run) -> str:
 
 
 def _of_benchmark(name: str) -> str:
-    document = json.loads(_native.benchmark_plan(name))
-    document["end_ps"] //= BENCHMARK_PART
-    document["records"] |= {"drops": True}
-    recorded = simulated.execute(Plan(document), None, Path(tempfile.gettempdir()))
-    tables = {table: named(table, frame(columns), document) for table, columns in recorded.tables.items()}
+    content = msgspec.json.decode(_native.benchmark_plan(name), type=plan.Plan)
+    records = replace(content.records, drops=True)
+    content = replace(content, end_ps=content.end_ps // BENCHMARK_PART, records=records)
+    recorded = simulated.execute(Plan(content), None, Path(tempfile.gettempdir()))
+    tables = {table: named(table, frame(columns), content) for table, columns in recorded.tables.items()}
     return line(tables, recorded.totals)
 
 

@@ -27,11 +27,11 @@ def once(plan: Plan, alone: bool) -> tuple[float, float, int]:
     """Processor seconds, wall seconds, and packets that NICs sent."""
     program = workplace.guest_program()
     with workplace.open_run() as run:
-        (run / "plan.json").write_text(plan.json)
+        (run / "plan.json").write_bytes(plan.json)
         (run / "daybreak-guest").symlink_to(program)
         if alone:
             (run / "baseline").touch()
-        command = [str(program), "host", str(image.find().program), memory(plan.document)]
+        command = [str(program), "host", str(image.find().program), memory(plan.content)]
         before, began = cpu_s(), time.monotonic()
         guest = subprocess.Popen(
             command, cwd=run, env={"DAYBREAK_SEED": "1"}, stdin=subprocess.PIPE, stdout=subprocess.PIPE
@@ -44,14 +44,14 @@ def once(plan: Plan, alone: bool) -> tuple[float, float, int]:
         if alone:
             packets = next(int(line[2:]) for line in lines if line.startswith("= "))
         else:
-            nics = [i for i, link in enumerate(plan.document["links"]) if host(plan, link["from"])]
+            nics = [i for i, link in enumerate(plan.content.links) if host(plan, link.from_)]
             packets = int(read(run / "tables")[0]["links"]["packets"][nics].sum())
         return cpu_s() - before, wall, packets
 
 
 def host(plan: Plan, node: int) -> bool:
     """Whether a node is a host."""
-    return plan.document["nodes"][node]["kind"] == "host"
+    return plan.content.nodes[node].kind == "host"
 
 
 def cpu_s() -> float:

@@ -6,8 +6,20 @@ from typing import Any, final
 import numpy as np
 
 __all__ = [
-    "Stream", "benchmark_plan", "benchmarks", "check_plan", "queues", "replay", "run", "run_benchmark", "variants",
-]  # fmt: skip
+    "Entry",
+    "Parameter",
+    "Stream",
+    "benchmark_plan",
+    "benchmarks",
+    "check_plan",
+    "drop_reasons",
+    "plan_schema",
+    "queues",
+    "replay",
+    "run",
+    "run_benchmark",
+    "variants",
+]
 
 @final
 class Stream:
@@ -21,17 +33,59 @@ class Stream:
     def unit(self) -> float:
         """A number uniform in [0, 1), with 53 random bits."""
 
-def variants() -> list[tuple[str, str]]:
-    """Every TCP variant: its name and a line about it."""
+@final
+class Entry:
+    """An entry of a registry."""
 
-def queues() -> list[tuple[str, str]]:
-    """Every queue discipline: its name and a line about it."""
+    @property
+    def name(self) -> str:
+        """Its name in scenarios."""
+    @property
+    def summary(self) -> str:
+        """One line about it."""
+    @property
+    def parameters(self) -> list[Parameter]:
+        """What can be set about it."""
 
-def check_plan(plan: str) -> None:
+@final
+class Parameter:
+    """A parameter of an entry."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+    @property
+    def kind(self) -> str:
+        """ "switch", "number", "count", "packets", "bytes", "time" or "length"."""
+    @property
+    def default(self) -> tuple[str, bool | int | float] | None:
+        """Unit and value where none is given; None where one must be."""
+    @property
+    def range(self) -> tuple[int | float, int | float] | None:
+        """Least and greatest value; None for a switch."""
+    @property
+    def summary(self) -> str:
+        """One line about it."""
+
+def variants() -> list[Entry]:
+    """Every TCP variant."""
+
+def queues() -> list[Entry]:
+    """Every queue discipline."""
+
+def drop_reasons() -> list[tuple[str, str]]:
+    """Why packets are lost, in the order of the numbers in table `drops`: a name, and what the place is an index of
+    ("queue", "link" or "route_switch").
+    """
+
+def check_plan(plan: bytes) -> None:
     """Raises PlanError unless a run can be made of the plan."""
 
+def plan_schema() -> str:
+    """The JSON Schema of a plan, from which its Python types are made."""
+
 def run(
-    plan: str, capture: str | None = None, progress: Callable[[int, int, int, int, int], object] | None = None
+    plan: bytes, capture: str | None = None, progress: Callable[[int, int, int, int, int], object] | None = None
 ) -> tuple[dict[str, dict[str, np.ndarray[Any, Any]]], dict[str, int]]:
     """Runs a plan to its end.
 
@@ -43,7 +97,7 @@ def run(
     """
 
 def replay(
-    plan: str, flow: int, sent: dict[str, np.ndarray[Any, Any]], heard: dict[str, np.ndarray[Any, Any]]
+    plan: bytes, flow: int, sent: dict[str, np.ndarray[Any, Any]], heard: dict[str, np.ndarray[Any, Any]]
 ) -> tuple[dict[str, np.ndarray[Any, Any]], dict[str, int]]:
     """Feeds what a sender has heard into the model's sender of a flow, and compares what both have sent.
 

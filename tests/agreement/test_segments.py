@@ -1,8 +1,9 @@
-import json
 from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec.json import encode
+from msgspec.structs import replace
 from real_kernel import with_kernel
 from test_agree import SUITE
 
@@ -56,9 +57,9 @@ def test_the_model_replays_itself(two_flows: suite.Case, run: daybreak.Run) -> N
 
 def test_another_rule_parts(two_flows: suite.Case, run: daybreak.Run) -> None:
     talk = conversations.read(run.capture)[0]
-    plan = json.loads(lower(segments.captured(two_flows), 1).json)
-    plan["stacks"][0]["initial_window"] = 4
-    sent, found = _native.replay(json.dumps(plan), 0, talk.sent, talk.heard)
+    plan = lower(segments.captured(two_flows), 1).content
+    stacks = [replace(plan.stacks[0], initial_window=4), *plan.stacks[1:]]
+    sent, found = _native.replay(encode(replace(plan, stacks=stacks)), 0, talk.sent, talk.heard)
     assert not found["is_identical"]
     assert 4 <= found["same"] < found["segments"]
     assert len(sent["seq"]) == len(sent["time_ns"])

@@ -58,7 +58,7 @@ def test_set_changes_the_scenario(tmp_path):
     )
     flow = json.loads(done.stdout)["runs"][0]["flows"][0]
     assert (flow["variant"], flow["bytes"]) == ("reno", 1_000_000)
-    assert read(tmp_path / "x").scenario.flows[0].variant == "reno"
+    assert read(tmp_path / "x").scenario.flows[0].variant.name == "reno"
 
 
 def test_validate_counts_what_there_is():

@@ -6,6 +6,7 @@ import time
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from daybreak.engines.kernel import run as kernel_run
 from daybreak.engines.kernel import workplace
@@ -96,10 +97,10 @@ def test_patience_ends_when_virtual_time_stands_still(watch, monkeypatch):
 
 
 def test_memory_grows_with_the_buffers(one_flow):
-    plan = lower(one_flow, 1).document
+    plan = lower(one_flow, 1).content
     small = int(memory(plan)[:-1])
-    plan["flows"] *= 50
-    assert small < int(memory(plan)[:-1]) <= 3584
+    many = replace(plan, flows=plan.flows * 50)
+    assert small < int(memory(many)[:-1]) <= 3584
 
 
 def test_a_runs_directory_goes_and_takes_dead_ones_along(tmp_path, monkeypatch):

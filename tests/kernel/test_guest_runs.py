@@ -19,7 +19,7 @@ from daybreak.engines import program
 from daybreak.engines.kernel import image, workplace
 from daybreak.errors import PlanError
 from daybreak.runs import read as read_run
-from daybreak.scenario import Scenario, save
+from daybreak.scenario import Scenario, load, save
 from daybreak.scenario.lowering import lower
 
 # For the whole file at once, so that the report has one line for all that is left out.
@@ -146,6 +146,10 @@ def test_what_the_engine_cannot_do_is_refused_by_name(one_flow):
         daybreak.run(one_flow.with_({"stack.delayed_ack_min": "10 ms"}), engine="kernel")
     with pytest.raises(PlanError, match=r"hz is 250: the kernel image was built with"):
         daybreak.run(one_flow.with_({"stack.hz": 250}), engine="kernel")
+    with pytest.raises(PlanError, match=r"rules\[0\].parameters.beta is 0.8: parameters of cubic cannot be set"):
+        daybreak.run(one_flow.with_({"flows.0.variant": {"name": "cubic", "beta": 0.8}}), engine="kernel")
+    with pytest.raises(PlanError, match=r'discipline.name is "ecn_threshold": it marks packets'):
+        daybreak.run(load(ROOT / "scenarios" / "09-hybrid.toml"), engine="kernel")
 
 
 def test_a_program_without_its_switch_is_none(tmp_path):
@@ -158,7 +162,7 @@ def test_a_program_without_its_switch_is_none(tmp_path):
 def test_what_is_no_switch_is_told(one_flow, tmp_path):
     program = Path(shutil.copy(workplace.guest_program(), tmp_path))
     (tmp_path / workplace.SWITCH).write_bytes(b"no library")
-    (tmp_path / "plan.json").write_text(lower(one_flow, 1).json)
+    (tmp_path / "plan.json").write_bytes(lower(one_flow, 1).json)
     command = [program, "host", image.find().program, "1024M"]
     # Its input stays open as long as it runs: whoever holds it keeps the guest alive.
     with subprocess.Popen(command, cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as guest:

@@ -10,27 +10,37 @@ from pathlib import Path
 import pytest
 from kernel_tree import miniature
 
+from daybreak import engines
 from daybreak.engines.kernel import doctor, host, image, tools, workplace
 from daybreak.engines.kernel import recipe as recipes
 from daybreak.engines.kernel import source as sources
 from daybreak.engines.kernel.errors import BuildError, MissingTool, NoGuest, NoImage
+from daybreak.errors import UnknownName
 
 PRETENDED_MAKE = """#!/bin/sh
 for word in "$@"; do case "$word" in O=*) out="${word#O=}";; esac; last="$word"; done
 echo "$last" >> "$PRETENDED_CALLS"
 case "$last" in
+  *.o)
+    echo "  CC      $last"
+    if [ -n "$MODULE_ERROR" ]; then
+      echo "/some/where/net/ipv4/daybreak/mine.c:7:2: error: $MODULE_ERROR"
+      echo 'make[1]: *** [mine.o] Error 1'; exit 2
+    fi;;
   allnoconfig) grep -v "$REFUSED_OPTION" "$KCONFIG_ALLCONFIG" > "$out/.config";;
   linux)
     echo '  CC      init/main.o'
     echo '  AR      init/built-in.a'
     echo '  CC      net/ipv4/tcp.o'
+    cat "$out"/../source/net/ipv4/daybreak/Makefile >> "$PRETENDED_MODULES"
     if [ -n "$PRETENDED_ERROR" ]; then
       echo "net/ipv4/tcp.c:1:1: error: $PRETENDED_ERROR"; echo 'make[1]: *** [tcp.o] Error 1'; exit 2
     fi
     printf '#!/bin/sh\\necho "%s"\\n' "$BOOT_SAYS" > "$out/linux"; chmod +x "$out/linux";;
 esac
 """
-GOOD_BOOT = "Kernel panic - not syncing: Attempted to kill init! exitcode=0x00000000"
+GOOD_BOOT = """congestion controls: reno cubic retcp
+Kernel panic - not syncing: Attempted to kill init! exitcode=0x00000000"""
 
 
 @pytest.fixture
@@ -47,6 +57,7 @@ def workshop(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", f"{programs}:/usr/bin:/bin")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("PRETENDED_CALLS", str(tmp_path / "calls"))
+    monkeypatch.setenv("PRETENDED_MODULES", str(tmp_path / "modules"))
     monkeypatch.setenv("REFUSED_OPTION", "^NOTHING")
     monkeypatch.setenv("BOOT_SAYS", GOOD_BOOT)
     monkeypatch.setattr(tools, "missing", lambda: [])
@@ -74,6 +85,91 @@ def test_build_makes_an_image_that_find_returns_and_a_second_build_takes(worksho
     assert image.build(workshop) == built
     assert calls() == ["allnoconfig", "linux"]
     assert left_behind() == [built.directory.name]
+
+
+@pytest.fixture
+def mine(tmp_path):
+    """A congestion control of a user's."""
+    file = tmp_path / "mine.c"
+    file.write_text('static struct tcp_congestion_ops mine = { .name = "mine" };')
+    return file
+
+
+def boots_with(monkeypatch, *lines: str) -> None:
+    monkeypatch.setenv("BOOT_SAYS", "\n".join([*lines, GOOD_BOOT.splitlines()[-1]]))
+
+
+def test_an_image_says_which_congestion_controls_it_has(workshop):
+    assert image.build(workshop).variants == ("cubic", "reno", "retcp")
+    assert "obj-y += tcp_retcp.o" in Path(os.environ["PRETENDED_MODULES"]).read_text()
+
+
+def test_a_users_congestion_control_makes_an_image_of_its_own(workshop, mine, monkeypatch):
+    plain = image.build(workshop)
+    with pytest.raises(NoImage, match=r"has the congestion controls mine together; .*--congestion FILE"):
+        image.find(variants={"mine"})
+    boots_with(monkeypatch, "congestion controls: reno cubic retcp mine")
+    with_mine = image.build(workshop, congestion=[mine])
+    assert with_mine.directory != plain.directory
+    assert with_mine.users_modules == ("mine",) and "mine" in with_mine.variants
+    assert "obj-y += mine.o" in Path(os.environ["PRETENDED_MODULES"]).read_text()
+    assert image.find() == plain
+    assert image.find(variants={"mine", "cubic"}) == with_mine
+    assert image.build(workshop, congestion=[mine]) == with_mine
+    assert calls() == ["allnoconfig", "linux", "allnoconfig", "net/ipv4/daybreak/mine.o", "linux"]
+    # Another content is another image; the newer one is taken.
+    mine.write_text(mine.read_text() + "\n")
+    newer = image.build(workshop, congestion=[mine])
+    assert newer.directory != with_mine.directory
+    assert image.find(variants={"mine"}) == newer
+
+
+def test_a_scenario_may_name_it_on_the_kernel_engine_only(workshop, mine, monkeypatch, one_flow):
+    scenario = one_flow.with_({"flows.0.variant": "mine"})
+    with pytest.raises(UnknownName, match=r'variant = "mine": there is no such variant'):
+        engines.lowered(scenario, 1, "kernel")
+    boots_with(monkeypatch, "congestion controls: reno cubic retcp mine")
+    image.build(workshop, congestion=[mine])
+    assert engines.lowered(scenario, 1, "kernel").document["flows"][0]["variant"] == "mine"
+    with pytest.raises(UnknownName, match=r'variant = "mine": there is no such variant; known are reno, cubic'):
+        engines.run(scenario, "simulated")
+
+
+def test_what_a_users_module_may_change_identifies_the_engine(workshop, mine, monkeypatch):
+    image.build(workshop)
+    before = engines.program("kernel")
+    boots_with(monkeypatch, "congestion controls: reno cubic retcp mine")
+    with_mine = image.build(workshop, congestion=[mine])
+    assert engines.program("kernel") == f"{before}, with modules {with_mine.directory.name[:8]}"
+
+
+def test_a_module_that_does_not_compile_is_told_by_the_compilers_first_error(workshop, mine, monkeypatch):
+    monkeypatch.setenv("MODULE_ERROR", "expected ';' before '}' token")
+    with pytest.raises(
+        BuildError, match=r"failed: mine.c:7:2: error: expected ';' before '}' token; the whole output is in"
+    ):
+        image.build(workshop, congestion=[mine])
+    assert image.images() == []
+    assert "linux" not in calls(), "it is compiled before the kernel"
+
+
+def test_a_module_whose_name_the_kernel_has_is_refused(workshop, mine, monkeypatch):
+    mine.write_text('.name = "cubic"')
+    boots_with(monkeypatch, "TCP: cubic already registered or non-unique key", "congestion controls: reno cubic retcp")
+    with pytest.raises(BuildError, match=r'^mine.c: the kernel has a congestion control called "cubic" already; give'):
+        image.build(workshop, congestion=[mine])
+    assert image.images() == []
+
+
+def test_a_module_that_registers_nothing_is_refused(workshop, mine):
+    with pytest.raises(BuildError, match=r"^mine.c: registers no congestion control"):
+        image.build(workshop, congestion=[mine])
+
+
+def test_a_kernel_that_does_not_say_what_it_has_is_no_image(workshop, monkeypatch):
+    boots_with(monkeypatch)
+    with pytest.raises(BuildError, match="does not say which congestion controls it has"):
+        image.build(workshop)
 
 
 def test_users_source_is_not_touched(workshop):

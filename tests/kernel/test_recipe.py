@@ -58,6 +58,7 @@ def test_edits_change_a_fitting_source(tmp_path, large):
     assert "#define TIMER_MULTIPLIER 1\n" in (tree / "arch/um/include/linux/time-internal.h").read_text()
     assert ("12288" in (tree / "arch/x86/um/user-offsets.c").read_text()) is large
     assert (tree / "net/ipv4/Makefile").read_text().endswith("obj-y += daybreak/\n")
+    assert (tree / "net/ipv4/tcp_input.c").read_text().count("FLAG_UNASKED_ECE") == 3
 
 
 def test_edit_refuses_a_source_that_reads_differently():
@@ -132,3 +133,41 @@ def test_unknown_field_of_an_edit_is_refused(tmp_path):
 def test_missing_recipe_names_the_file(tmp_path):
     with pytest.raises(RecipeError, match=r"recipe\.toml"):
         recipes.load(tmp_path)
+
+
+def test_users_congestion_modules_change_the_digest_but_not_our_own(tmp_path):
+    mine = tmp_path / "mine.c"
+    mine.write_text("/* mine */\n")
+    plain, with_mine = recipes.load(), recipes.load(congestion=[mine])
+    assert with_mine.digest != plain.digest
+    assert with_mine.own_digest == plain.own_digest == plain.digest
+    assert [module.name for module in with_mine.modules] == ["tcp_retcp.c", "mine.c"]
+    tree = miniature(tmp_path / "source", with_mine)
+    with_mine.apply(tree, large_state=False)
+    assert (tree / "net/ipv4/daybreak/Makefile").read_text() == "obj-y += tcp_retcp.o\nobj-y += mine.o\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("mine.txt", "expected a C file with a name such as mine.c"),
+        ("7 of mine.c", "expected a C file"),
+        ("tcp_retcp.c", "the recipe has a congestion module of this name"),
+        ("nowhere/mine.c", r"not readable \(No such file or directory\)"),
+    ],
+)
+def test_a_file_that_cannot_be_a_module_is_refused_by_name(tmp_path, name, why):
+    file = tmp_path / name
+    if file.parent == tmp_path:
+        file.write_text("")
+    with pytest.raises(RecipeError, match=f"{file.name}.*: .*{why}" if "nowhere" not in name else why):
+        recipes.load(congestion=[file])
+
+
+def test_two_modules_of_one_name_are_refused(tmp_path):
+    files = [tmp_path / folder / "mine.c" for folder in "ab"]
+    for file in files:
+        file.parent.mkdir()
+        file.write_text("")
+    with pytest.raises(RecipeError, match=r"b/mine.c: another --congestion has a congestion module of this name"):
+        recipes.load(congestion=files)

@@ -1,6 +1,7 @@
 """The names beside the numbers are those of the engine's own documentation, and say what happened in a run."""
 
 import re
+from types import SimpleNamespace
 
 import polars as pl
 from ready_files import ROOT
@@ -31,17 +32,19 @@ def test_scopes_are_numbered_as_the_engine_numbers_them():
 
 def test_every_reason_of_a_drop_has_its_name_and_the_kind_of_its_place():
     reasons = variants_of("DropReason")
-    kinds = {"queue": "queues", "branch": "branches", "link": "links"}
+    kinds = {"queue": "queues", "route switch": "route_switches", "link": "links"}
     # Lists of different lengths, with other names, so that an index into a wrong list cannot be right.
-    plan = {kind: [{"name": f"{kind}-{i}"} for i in range(3 + n)] for n, kind in enumerate(kinds.values())}
-    plan["flows"] = [{"name": "f", "group": "g"}]
+    named_parts = {
+        kind: [SimpleNamespace(name=f"{kind}-{i}") for i in range(3 + n)] for n, kind in enumerate(kinds.values())
+    }
+    plan = SimpleNamespace(flows=[SimpleNamespace(name="f", group=0)], groups=["g"], **named_parts)
     numbers = [number for number, _ in reasons.values()]
     schema = {"reason": pl.UInt8, "place": pl.UInt32, "flow": pl.UInt32, "data": pl.UInt8, "seq": pl.UInt64}
     rows = {"reason": numbers, "place": [2] * len(numbers), "flow": [0] * len(numbers), "data": [1, *numbers[1:]]}
     rows["seq"] = [9] * len(numbers)
     drops = naming.named("drops", pl.DataFrame(rows, schema=schema), plan)
     assert drops["reason"].to_list() == list(reasons)
-    places = [re.search(r"`place` is a (\w+)", text)[1] for _, text in reasons.values()]
+    places = [re.search(r"`place` is (?:a|that) (route switch|\w+)", text)[1] for _, text in reasons.values()]
     assert drops["place_name"].to_list() == [f"{kinds[place]}-2" for place in places]
     assert drops["data"].to_list() == [number == 1 for number in rows["data"]]
 

@@ -46,7 +46,7 @@ def contents(directory):
 def test_ready_files_run(path):
     scenario = load(path)
     run = daybreak.run(scenario)
-    assert run.flows.height == len(lower(scenario, 1).document["flows"])
+    assert run.flows.height == len(lower(scenario, 1).content.flows)
     assert (run.flows["delivered_bytes"] > 0).all()
     limited = run.flows.filter(pl.col("bytes").is_not_null())
     assert limited["end_ns"].null_count() == 0
@@ -274,12 +274,12 @@ def test_errors_of_the_engine_are_daybreak_errors():
     for error in (PlanError, EngineError, OutputError, UnknownName, Interrupted):
         assert issubclass(error, DaybreakError)
     with pytest.raises(PlanError, match="cannot be read"):
-        _native.run("{}")
+        _native.run(b"{}")
     with pytest.raises(UnknownName, match="known are S1"):
         _native.run_benchmark("S9")
 
 
 def test_the_engine_refuses_a_plan_that_makes_no_sense(one_flow):
-    plan = lower(one_flow, 1).json.replace('"src":0', '"src":99')
+    plan = lower(one_flow, 1).json.replace(b'"src":0', b'"src":99')
     with pytest.raises(PlanError, match=r"flows\[0\]"):
         _native.run(plan)

@@ -1,8 +1,7 @@
 """What table `circuits` says that a step does, for every kind of timeline."""
 
-import pytest
-
 import daybreak
+from daybreak.plan import types as plan
 from daybreak.runs.phases import phases
 from daybreak.scenario import Scenario
 
@@ -71,7 +70,11 @@ def test_a_circuit_is_dark_before_its_start():
     ]  # fmt: skip
 
 
-def test_an_action_without_a_phase_is_an_error():
-    with pytest.raises(ValueError, match="action 'set_limit': no phase is known for it"):
-        phases([{"offset_ps": 0, "actions": [{"set_limit": {"queue": 0}}]}])
+def test_other_numbers_are_no_other_phase():
+    limit = plan.SetLimit(queue=0, packets=5, bytes=None)
+    steps = [
+        plan.TimelineStep(offset_ps=0, actions=[plan.SetRoute(route_switch=0, alternative=1), limit]),
+        plan.TimelineStep(offset_ps=1, actions=[limit, plan.SetRate(link=0, rate_bps=10**9)]),
+    ]
+    assert phases(steps) == [("path 1", "path 1")] * 2
     assert phases([]) == []

@@ -15,7 +15,7 @@ from daybreak.scenario.lowering import lower
 times = st.integers(1, 10**7).map(lambda ns: f"{ns} ns")
 rates = st.integers(1, 10**7).map(lambda mbps: f"{mbps} Mbit/s")
 queues = st.one_of(st.integers(1, 10**6).map(lambda n: f"{n} packets"), st.integers(1, 10**9).map(lambda n: f"{n} B"))
-variants = st.sampled_from([name for name, _ in _native.variants()])
+variants = st.sampled_from([entry.name for entry in _native.variants()])
 
 
 @st.composite
@@ -41,13 +41,22 @@ def parallel(draw):
         "kind": "circuit", "matchings": draw(st.permutations(links)), "day": draw(times), "night": draw(times),
         "downtime": draw(st.sampled_from(["drop", "hold", "drain"])), "start": draw(times),
     }  # fmt: skip
+    link = st.sampled_from(links)
+    actions = st.one_of(
+        st.builds(lambda link: {"kind": "open_gate", "queue": link, "link": link}, link),
+        st.builds(lambda link: {"kind": "close_gate", "queue": link, "link": link, "downtime": "drain"}, link),
+        st.builds(lambda link, limit: {"kind": "set_limit", "queue": link, "limit": limit}, link, queues),
+        st.builds(lambda link, rate: {"kind": "set_rate", "link": link, "rate": rate}, link, rates),
+    )
+    steps = [{"at": f"{i} ms", "do": draw(st.lists(actions, min_size=1, max_size=3))} for i in range(3)]
+    program = {"kind": "program", "period": "3 ms", "start": draw(times), "steps": steps}
     return {
         "name": "drawn",
         "duration": "1 s",
         "routing": draw(st.sampled_from(["first", "ecmp"])),
         "topology": {"kind": "parallel_links", "pairs": 3, "access_rate": draw(rates), "between": between},
         "flows": flows,
-        "timelines": draw(st.sampled_from([[], [migrate], [circuit], [migrate, circuit]])),
+        "timelines": draw(st.sampled_from([[], [migrate], [circuit], [migrate, circuit], [program]])),
         "records": {"bins": draw(times), "taps": links[:1], "window": "every ack", "capture": links[1:]},
     }
 
@@ -61,7 +70,11 @@ def test_the_engine_takes_every_plan(document, seed):
         # The only thing that the drawn numbers can get wrong.
         assert "expected one longer than its night" in str(error)
         return
-    plan = lower(scenario, seed)
+    try:
+        plan = lower(scenario, seed)
+    except ScenarioError as error:
+        assert "steps of timelines in a run of 1 s: expected at least" in str(error)
+        return
     _native.check_plan(plan.json)
     assert lower(Scenario.parse(scenario.document()), seed).json == plan.json
 

@@ -14,7 +14,7 @@ US = 10**6
 
 def starts(scenario, time, seeds):
     scenario = scenario.with_({"flows.0.start": time})
-    return [lower(scenario, seed).document["flows"][0]["start_ps"] for seed in seeds]
+    return [lower(scenario, seed).content.flows[0].start_ps for seed in seeds]
 
 
 @pytest.mark.parametrize(("low", "high"), [("0 ns", "3 ns"), ("7 ns", "8 ns"), ("5 ns", "5 ns")])
@@ -50,8 +50,8 @@ def test_an_exponential_time_is_the_inverse_of_its_distribution(one_flow):
 def test_times_between_arrivals_are_drawn_one_by_one(one_flow):
     sizes = {"choice": ["1 kB"], "total": "1 MB", "max_flows": 1000}
     generator = {"name": "a", "from": "sender-0", "to": "receiver-0", "every": {"exponential": "50 us"}, "sizes": sizes}
-    flows = lower(one_flow.with_({"flows": [], "arrivals": [generator]}), 3).document["flows"]
-    times = [flow["start_ps"] for flow in flows]
+    flows = lower(one_flow.with_({"flows": [], "arrivals": [generator]}), 3).content.flows
+    times = [flow.start_ps for flow in flows]
     gaps = [after - before for before, after in itertools.pairwise(times)]
     assert times[0] == 0 and len(set(gaps)) > 900
     assert statistics.fmean(gaps) == pytest.approx(50 * US, rel=4 / math.sqrt(999))

@@ -54,7 +54,7 @@ def test_a_plan_has_everything_that_a_scenario_says(golden):
         f'"{name}": [\n ' + ",\n ".join(json.dumps(item) for item in value) + "\n]"
         if isinstance(value, list)
         else f'"{name}": {json.dumps(value)}'
-        for name, value in plan.document.items()
+        for name, value in json.loads(plan.json).items()
     ]
     golden("plan-everything.json", "{\n" + ",\n".join(parts) + "\n}\n")
 
@@ -97,6 +97,6 @@ def test_every_mistake_is_a_sentence_that_names_field_and_value(golden):
 
 def without_registries(sentence):
     """The sentence without the names of rules and queues, to which others are added."""
-    for noun, names in (("variants", _native.variants()), ("queues", _native.queues())):
-        sentence = sentence.replace(f"known are {', '.join(name for name, _ in names)}", f"known are the {noun}")
+    for noun, entries in (("variants", _native.variants()), ("queues", _native.queues())):
+        sentence = sentence.replace(f"known are {', '.join(entry.name for entry in entries)}", f"known are the {noun}")
     return sentence

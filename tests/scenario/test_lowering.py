@@ -5,18 +5,25 @@ from ready_files import SCENARIO_FILES
 
 from daybreak import _native
 from daybreak.errors import PlanError, ScenarioError, UnknownName
+from daybreak.plan.types import CloseGate, Darken, OpenGate, SetRoute, Step
 from daybreak.scenario import load
 from daybreak.scenario.lowering import lower
 
 MS = 10**9
 
 
-def names(plan, kind, indices):
-    return [plan.document[kind][i]["name"] for i in indices]
+def lowered(scenario, seed=1):
+    return lower(scenario, seed).content
+
+
+def named(entries, name):
+    (entry,) = (entry for entry in entries if entry.name == name)
+    return entry
 
 
 def queues(plan, path):
-    return names(plan, "queues", [step["queue"] for step in path if "queue" in step])
+    """Names of the queues of a path, up to a fork or route switch."""
+    return [plan.queues[step.index].name for step in plan.paths[path] if step.kind == "queue"]
 
 
 @pytest.mark.parametrize("path", SCENARIO_FILES, ids=lambda path: path.stem)
@@ -27,23 +34,23 @@ def test_ready_files_make_plans_that_the_engine_reads(path):
 
 
 def test_a_plan_is_whole_numbers(one_flow):
-    plan = lower(one_flow, 7).document
-    link = next(link for link in plan["links"] if link["name"] == "bottleneck")
-    assert link["rate_bps"] == 10_000_000_000
-    assert link["delay_ps"] == 20_000_000
-    assert link["framing_bytes"] == 38
-    queue = next(queue for queue in plan["queues"] if queue["name"] == "bottleneck")
-    assert (queue["limit_packets"], queue["limit_bytes"]) == (350, None)
-    assert plan["end_ps"] == 1000 * MS
-    assert plan["stop_when_flows_complete"] is True
-    assert plan["flows"][0]["bytes"] == 1_000_000
-    assert plan["seed"] == 7
+    plan = lowered(one_flow, 7)
+    link = named(plan.links, "bottleneck")
+    assert link.rate_bps == 10_000_000_000
+    assert link.delay_ps == 20_000_000
+    assert link.framing_bytes == 38
+    queue = named(plan.queues, "bottleneck")
+    assert (queue.limit_packets, queue.limit_bytes) == (350, None)
+    assert plan.end_ps == 1000 * MS
+    assert plan.stop_when_flows_complete is True
+    assert plan.flows[0].application.bytes == 1_000_000
+    assert plan.seed == 7
 
 
 def test_an_unlimited_flow_runs_to_the_end(one_flow):
-    plan = lower(one_flow.with_({"flows.0.size": "unlimited"}), 1)
-    assert plan.document["flows"][0]["bytes"] == 0
-    assert plan.document["stop_when_flows_complete"] is False
+    plan = lowered(one_flow.with_({"flows.0.size": "unlimited"}))
+    assert plan.flows[0].application.bytes is None
+    assert plan.stop_when_flows_complete is False
 
 
 def test_every_setting_of_the_stack_arrives(one_flow):
@@ -51,52 +58,49 @@ def test_every_setting_of_the_stack_arrives(one_flow):
         "rto_min": "5 ms", "mtu": 9000, "tcp_limit_output_bytes": "off", "max_pacing_rate": "3 Gbit/s",
         "tcp_rmem": [1, 2, 3], "tcp_sack": False, "cwnd_clamp": 100,
     }  # fmt: skip
-    lowered = lower(one_flow.with_({"stack": stack}), 1).document["stacks"][0]
-    assert lowered["rto_min_ps"] == 5 * MS
-    assert lowered["max_pacing_rate_bps"] == 3_000_000_000
-    assert lowered["tcp_limit_output_bytes"] is None
-    assert (lowered["mtu"], lowered["tcp_rmem"], lowered["tcp_sack"], lowered["cwnd_clamp"]) == (
-        9000,
-        [1, 2, 3],
-        False,
-        100,
-    )
+    found = lowered(one_flow.with_({"stack": stack})).stacks[0]
+    assert found.rto_min_ps == 5 * MS
+    assert found.max_pacing_rate_bps == 3_000_000_000
+    assert found.tcp_limit_output_bytes is None
+    assert (found.mtu, found.tcp_rmem, found.tcp_sack, found.cwnd_clamp) == (9000, (1, 2, 3), False, 100)
 
 
 def test_a_flow_may_have_a_stack_of_its_own(one_flow):
     scenario = one_flow.with_({"stacks": {"old": {"tcp_sack": False}}, "flows.0.stack": "old"})
-    flow = lower(scenario, 1).document["flows"][0]
-    assert (flow["src_stack"], flow["dst_stack"]) == (1, 1)
-    flow = lower(scenario.with_({"flows.0.receiver_stack": "stack"}), 1).document["flows"][0]
-    assert (flow["src_stack"], flow["dst_stack"]) == (1, 0)
+    flow = lowered(scenario).flows[0]
+    assert (flow.src_stack, flow.dst_stack) == (1, 1)
+    flow = lowered(scenario.with_({"flows.0.receiver_stack": "stack"})).flows[0]
+    assert (flow.src_stack, flow.dst_stack) == (1, 0)
 
 
 def test_paths_of_a_migrated_flow(migration):
-    plan = lower(migration, 1)
-    main, moved = plan.document["flows"]
-    assert queues(plan, main["data_path"]) == ["sender-main->ingress", "green", "egress->receiver-main"]
-    assert queues(plan, main["ack_path"]) == ["receiver-main->egress", "bypass", "ingress->sender-main"]
-    assert moved["data_path"][-1] == {"branch": 0}
-    branch = plan.document["branches"][0]
-    tails = [queues(plan, tail) for tail in branch["alternatives"]]
+    plan = lowered(migration)
+    main, moved = plan.flows
+    assert queues(plan, main.data_path) == ["sender-main->ingress", "green", "egress->receiver-main"]
+    assert queues(plan, main.ack_path) == ["receiver-main->egress", "bypass", "ingress->sender-main"]
+    assert plan.paths[moved.data_path][-1] == Step(kind="route_switch", index=0)
+    switch = plan.route_switches[0]
+    tails = [queues(plan, tail) for tail in switch.alternatives]
     assert tails == [["blue", "egress->receiver-migrated"], ["green", "egress->receiver-migrated"]]
-    assert names(plan, "nodes", [branch["node"]]) == ["ingress"]
+    assert plan.nodes[switch.node].name == "ingress"
 
 
 def test_a_migration_begins_after_one_period_and_starts_with_its_night(migration):
     scenario = migration.with_({"timelines.0.night": "1 ms", "timelines.0.start": "5 ms"})
-    (line,) = lower(scenario, 1).document["timelines"]
-    assert (line["start_ps"], line["period_ps"]) == (15 * MS, 20 * MS)
-    steps = [(step["offset_ps"] // MS, next(iter(step["actions"][0]))) for step in line["steps"]]
-    assert steps == [(0, "darken"), (1, "set_route"), (10, "darken"), (11, "set_route")]
-    routes = [step["actions"][0]["set_route"]["alternative"] for step in line["steps"][1::2]]
+    (line,) = lowered(scenario).timelines
+    assert (line.start_ps, line.period_ps) == (15 * MS, 20 * MS)
+    steps = [(step.offset_ps // MS, type(step.actions[0])) for step in line.steps]
+    assert steps == [(0, Darken), (1, SetRoute), (10, Darken), (11, SetRoute)]
+    routes = [step.actions[0].alternative for step in line.steps[1::2]]
     assert routes == [1, 0]
 
 
-def test_flows_between_the_same_hosts_share_a_branch(migration):
-    plan = lower(migration.with_({"flows.1.count": 5}), 1).document
-    assert len(plan["branches"]) == 1
-    assert [flow["name"] for flow in plan["flows"][1:]] == [f"moved-{k}" for k in range(5)]
+def test_flows_between_the_same_hosts_share_their_paths(migration):
+    plan = lowered(migration.with_({"flows.1.count": 5}))
+    assert len(plan.route_switches) == 1
+    assert [flow.name for flow in plan.flows[1:]] == [f"moved-{k}" for k in range(5)]
+    assert len({(flow.data_path, flow.ack_path) for flow in plan.flows[1:]}) == 1
+    assert len(plan.paths) == 6, "data and ACKs of both, and two tails"
 
 
 def test_acks_may_move_too(migration):
@@ -104,24 +108,21 @@ def test_acks_may_move_too(migration):
         {"name": name, "from": "egress", "to": "ingress", "duplex": False, "rate": "1 Gbit/s", "delay": "1 us"}
         for name in ("up", "down")
     ]
-    plan = lower(migration.with_({"links": links, "timelines.0.ack_between": ["up", "down"]}), 1)
-    assert plan.document["flows"][1]["ack_path"][-1] == {"branch": 1}
-    assert [action["set_route"]["branch"] for action in plan.document["timelines"][0]["steps"][0]["actions"]] == [0, 1]
+    plan = lowered(migration.with_({"links": links, "timelines.0.ack_between": ["up", "down"]}))
+    assert plan.paths[plan.flows[1].ack_path][-1] == Step(kind="route_switch", index=1)
+    assert [action.route_switch for action in plan.timelines[0].steps[0].actions] == [0, 1]
 
 
 def circuit_steps(scenario, **circuit):
     document = {"kind": "circuit", "matchings": ["bottleneck"], "day": "3 ms", "night": "1 ms"} | circuit
-    plan = lower(scenario.with_({"timelines": [document]}), 1)
+    plan = lowered(scenario.with_({"timelines": [document]}))
+    words = {OpenGate: "open", CloseGate: "close"}
     return [
-        (line["start_ps"] // MS, line["period_ps"] // MS, [
-            (step["offset_ps"] // MS, [
-                (kind.removesuffix("_gate"), plan.document["links"][gate["link"]]["name"])
-                for action in step["actions"]
-                for kind, gate in action.items()
-            ])
-            for step in line["steps"]
+        (line.start_ps // MS, line.period_ps // MS, [
+            (step.offset_ps // MS, [(words[type(gate)], plan.links[gate.link].name) for gate in step.actions])
+            for step in line.steps
         ])
-        for line in plan.document["timelines"]
+        for line in plan.timelines
     ]  # fmt: skip
 
 
@@ -144,32 +145,33 @@ def test_matchings_take_turns(one_flow):
 
 
 def test_links_may_share_a_queue():
-    plan = lower(load(SCENARIO_FILES[4]), 1)
-    voq = next(queue for queue in plan.document["queues"] if queue["name"] == "voq")
-    assert names(plan, "links", voq["served_by"]) == ["circuit", "packet"]
-    assert "voq" in queues(plan, plan.document["flows"][0]["data_path"])
+    plan = lowered(load(SCENARIO_FILES[4]))
+    voq = named(plan.queues, "voq")
+    assert [plan.links[link].name for link in voq.served_by] == ["circuit", "packet"]
+    assert "voq" in queues(plan, plan.flows[0].data_path)
+    assert plan.forks == [], "both links lead to one switch"
 
 
 def test_random_starts_come_from_the_flows_own_stream(one_flow):
     jitter = {"flows.0.start": {"uniform": ["1 ms", "2 ms"]}}
-    starts = [lower(one_flow.with_(jitter), seed).document["flows"][0]["start_ps"] for seed in range(50)]
+    starts = [lowered(one_flow.with_(jitter), seed).flows[0].start_ps for seed in range(50)]
     assert all(MS <= start <= 2 * MS for start in starts)
     assert len(set(starts)) == 50
     two = one_flow.with_(jitter).document()
     two["flows"].append(two["flows"][0] | {"name": "another"})
-    assert lower(one_flow.parse(two), 3).document["flows"][0]["start_ps"] == starts[3]
+    assert lowered(one_flow.parse(two), 3).flows[0].start_ps == starts[3]
 
 
 def arrivals(scenario, seed=1, **changes):
     sizes = {"choice": [f"{2**n} MiB" for n in range(9)], "total": "1 GiB", "max_flows": 20}
     generator = {"name": "a", "from": "sender-0", "to": "receiver-0", "every": "10 ms", "sizes": sizes} | changes
-    return lower(scenario.with_({"flows": [], "arrivals": [generator]}), seed).document["flows"]
+    return lowered(scenario.with_({"flows": [], "arrivals": [generator]}), seed).flows
 
 
 def test_random_sizes_add_up_within_the_number_of_flows(one_flow):
     counts, seen = set(), set()
     for seed in range(200):
-        sizes = [flow["bytes"] for flow in arrivals(one_flow, seed)]
+        sizes = [flow.application.bytes for flow in arrivals(one_flow, seed)]
         assert sum(sizes) == 2**30
         counts.add(len(sizes))
         seen |= set(sizes)
@@ -179,15 +181,15 @@ def test_random_sizes_add_up_within_the_number_of_flows(one_flow):
 
 
 def test_arrivals_come_one_interval_apart(one_flow):
-    assert [flow["start_ps"] for flow in arrivals(one_flow)][:3] == [0, 10 * MS, 20 * MS]
+    assert [flow.start_ps for flow in arrivals(one_flow)][:3] == [0, 10 * MS, 20 * MS]
     paired = arrivals(one_flow, at_once=2, start="1 ms")
-    assert [flow["start_ps"] for flow in paired][:4] == [MS, MS, 11 * MS, 11 * MS]
+    assert [flow.start_ps for flow in paired][:4] == [MS, MS, 11 * MS, 11 * MS]
 
 
 def test_generators_may_share_their_sizes(one_flow):
-    first = [flow["bytes"] for flow in arrivals(one_flow, stream="same")]
-    assert first == [flow["bytes"] for flow in arrivals(one_flow, name="b", stream="same")]
-    assert first != [flow["bytes"] for flow in arrivals(one_flow, name="b")]
+    first = [flow.application.bytes for flow in arrivals(one_flow, stream="same")]
+    assert first == [flow.application.bytes for flow in arrivals(one_flow, name="b", stream="same")]
+    assert first != [flow.application.bytes for flow in arrivals(one_flow, name="b")]
 
 
 def test_sizes_that_cannot_add_up(one_flow):
@@ -199,11 +201,11 @@ def test_sizes_that_cannot_add_up(one_flow):
 
 def test_ecmp_spreads_flows_over_equal_paths():
     scenario = load(SCENARIO_FILES[6]).with_({"flows.0.count": 30})
-    plan = lower(scenario, 1)
-    spines = {queues(plan, flow["data_path"])[1] for flow in plan.document["flows"][:30]}
+    plan = lowered(scenario)
+    spines = {queues(plan, flow.data_path)[1] for flow in plan.flows[:30]}
     assert spines == {"leaf-1->spine-0", "leaf-1->spine-1"}
-    plan = lower(scenario.with_(routing="first"), 1)
-    assert {queues(plan, flow["data_path"])[1] for flow in plan.document["flows"][:30]} == {"leaf-1->spine-0"}
+    plan = lowered(scenario.with_(routing="first"))
+    assert {queues(plan, flow.data_path)[1] for flow in plan.flows[:30]} == {"leaf-1->spine-0"}
 
 
 @pytest.mark.parametrize(
@@ -257,7 +259,7 @@ def test_what_cannot_be_resolved_is_named(one_flow, changes, sentence):
 def test_an_unknown_variant_lists_the_known_ones(one_flow):
     with pytest.raises(UnknownName) as error:
         lower(one_flow.with_({"flows.0.variant": "vegas2"}), 1)
-    assert ", ".join(name for name, _ in _native.variants()) in str(error.value)
+    assert ", ".join(entry.name for entry in _native.variants()) in str(error.value)
 
 
 def test_two_timelines_cannot_move_one_flow(migration):
@@ -281,4 +283,4 @@ def test_seeds_have_64_bits(one_flow, seed):
 
 def test_the_engine_refuses_what_is_not_a_plan():
     with pytest.raises(PlanError, match="the plan cannot be read"):
-        _native.check_plan("{}")
+        _native.check_plan(b"{}")

@@ -23,10 +23,9 @@ def scenario(*links, hosts=("a", "b", "m"), switches=("x", "y", "z"), **flow):
 
 
 def path(scenario, seed=1):
-    plan = lower(scenario, seed).document
-    return [
-        plan["links"][plan["queues"][step["queue"]]["served_by"][0]]["name"] for step in plan["flows"][0]["data_path"]
-    ]
+    plan = lower(scenario, seed).content
+    steps = plan.paths[plan.flows[0].data_path]
+    return [plan.links[plan.queues[step.index].served_by[0]].name for step in steps]
 
 
 def test_the_path_with_the_fewest_links_is_taken():

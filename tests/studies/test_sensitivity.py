@@ -25,8 +25,8 @@ def judged(profile, buffer):
 
 
 def loopback_packets(setting):
-    queues = lower(scenario(setting), 1).document["queues"]
-    return next(queue["limit_packets"] for queue in queues if queue["name"] == "green")
+    queues = lower(scenario(setting), 1).content.queues
+    return next(queue.limit_packets for queue in queues if queue.name == "green")
 
 
 def test_the_tables_have_a_column_and_a_row_for_each_buffer(tmp_path):

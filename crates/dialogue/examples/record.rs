@@ -117,7 +117,7 @@ struct Recording<'a> {
 
 impl<'a> Recording<'a> {
     fn new(network: &'a Network, seed: u64) -> Self {
-        let rule = || (find(network.variant).expect("it is registered").new)(1);
+        let rule = || find(network.variant).expect("it is registered").rule(1);
         let mut config = Config::default();
         if network.ecn {
             config.ecn = daybreak_tcp::config::EcnMode::On;

@@ -4,7 +4,8 @@
 // A program for people and their clocks, not a part of the core.
 #![allow(clippy::disallowed_methods, clippy::disallowed_macros)]
 
-use daybreak_engine::{Simulation, benchmarks};
+use daybreak_engine::Simulation;
+use daybreak_plan::benchmarks;
 use daybreak_trace::Column;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -1,18 +1,13 @@
 //! What can go wrong, one sentence each.
 
+use daybreak_plan::PlanError;
+
 /// Why a plan is refused or a run fails.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
-    /// A field of the plan has a value that no run can be made of.
-    #[error("{field} is {value}: {problem}")]
-    Plan {
-        /// Path of the field, as in `flows[3].dst`.
-        field: String,
-        /// The value it has.
-        value: String,
-        /// What is wrong with it.
-        problem: String,
-    },
+    /// No run can be made of the plan.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
     /// The text is not a plan.
     #[error("the plan does not parse: {0}")]
     Parse(#[from] serde_json::Error),

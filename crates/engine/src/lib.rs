@@ -1,27 +1,24 @@
-//! Runs a [`Plan`]: the event queue, the wiring of TCP endpoints to the fabric, the applications.
+//! Runs a [`Plan`](daybreak_plan::Plan): the event queue, the wiring of TCP endpoints to the fabric, the applications.
 //!
 //! [`run`] runs a plan to its end. [`Simulation`] does the same in steps, so that a caller can show
 //! progress or give up, and can capture packets. The same plan gives byte-identical records on every
 //! machine and from any number of threads, one run a thread. [`replay`] feeds a captured conversation to a sender.
 
 mod alarm;
-pub mod benchmarks;
 mod capture;
 mod error;
 mod lookahead;
 mod metrics_cache;
-pub mod plan;
+mod nic_clock;
 pub mod recorder;
 pub mod replay;
 mod schedule;
 mod simulation;
-mod validate;
 mod wire;
 pub mod wiring;
 
 pub use capture::PcapngWriter;
 pub use error::EngineError;
-pub use plan::Plan;
+pub use nic_clock::NicClock;
 pub use recorder::Recorder;
 pub use simulation::{Progress, Records, Simulation, run};
-pub use validate::validate;

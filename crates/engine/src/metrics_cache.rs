@@ -2,7 +2,7 @@
 
 use daybreak_tcp::connection::{Connection, Metrics};
 
-use crate::plan::{Flow, Plan, Stack};
+use daybreak_plan::{Flow, Plan, Stack};
 
 /// The entries of all hosts whose stacks save them.
 #[derive(Debug)]

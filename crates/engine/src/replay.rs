@@ -9,25 +9,30 @@
 
 use std::collections::VecDeque;
 
+use daybreak_tcp::config::Config;
+use daybreak_tcp::congestion::Draw;
 use daybreak_tcp::connection::Connection;
-use daybreak_tcp::{Flags, Segment, congestion};
+use daybreak_tcp::{Flags, Segment};
 use daybreak_units::{ByteTime, Duration, Instant, Rate};
 
 use crate::error::EngineError;
-use crate::plan::{Flow, Plan, Step};
+use crate::nic_clock::NicClock;
 use crate::wire::IP_HEADER;
-use crate::{validate, wiring};
+use crate::wiring::{self, Rule};
+use daybreak_plan::{Action, Application, Flow, Plan, PlanError, Step};
 
-/// Rules that draw random numbers are tried with so many seeds, since what the other sender has drawn is
-/// not known: two draws of seven are met for certain, three in most cases.
-pub const RULE_SEEDS: u64 = 1_024;
-/// So many seeds that part from the other at one segment show that it is not a draw that differs there.
+/// A rule that draws random numbers is tried with so many sequences of them at most, since what the other
+/// sender has drawn is not known.
+pub const ATTEMPTS: usize = 1_024;
+/// So many of them that part from the other at one segment show that it is not a draw that differs there.
 const ALIKE: usize = 16;
-/// Of the seeds that stay with the other for longest, so many are tried to the end.
-const FINALISTS: usize = 64;
 /// Segments that leave less than this apart leave at one time. Where the other's application has just been
 /// woken, it holds its socket for up to a microsecond of the kernel's virtual clock.
 const AT_ONE_TIME: Duration = Duration::from_us(2);
+const PS_PER_NS: u64 = 1_000;
+/// A run in the guest starts so long after its boot, from which the clock of TCP's timestamps counts: at the second
+/// jiffy whose number is a multiple of 4,096.
+const GUEST_UPTIME_MS: u32 = 5_088;
 
 /// A segment of a capture. Sequence numbers are counted from the SYN, windows are in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,7 +97,7 @@ impl Replayed {
 /// When the plan is not sound or has no such flow, when one of its two links is not what the module
 /// asks for, or when the dialogue does not start with a SYN. The error names the field.
 pub fn replay(plan: &Plan, flow: usize, dialogue: &Dialogue) -> Result<Replayed, EngineError> {
-    validate::validate(plan)?;
+    plan.validate()?;
     let Some(entry) = plan.flows.get(flow) else {
         return Err(refused("flow", flow, format!("the plan has only {} flows", plan.flows.len())));
     };
@@ -103,103 +108,177 @@ pub fn replay(plan: &Plan, flow: usize, dialogue: &Dialogue) -> Result<Replayed,
         return Err(refused("dialogue.sent[0]", first, "a sender's capture starts with its SYN".into()));
     };
     let theirs = with_payload(&dialogue.sent);
-    // The sender with a seed hears it all, or as long as it sends what the other has sent, when it did.
-    let with_seed = |seed: u64, to_the_end: bool| {
-        let mut sender = Sender::new(plan, entry, seed, nic.clone());
-        sender.open(opening.at, entry.bytes);
+    // What is captured later would have been captured of ours as well.
+    let end = dialogue.sent.iter().chain(&dialogue.heard).map(|captured| captured.at).max().expect("it has a SYN");
+    // The sender hears it all, or as long as it sends what the other has sent.
+    let attempt = |outcomes: &[u32], measure: Measure, to_the_end: bool| {
+        let mut sender = Sender::new(plan, entry, outcomes, nic.clone());
+        sender.open(opening.at, entry.application);
         // The other's timestamps start anywhere: both clocks show the same when the SYN is sent.
         let offset = opening.segment.ts_val.wrapping_sub(sender.timestamp(opening.at));
         let mut together = 0;
         for heard in &dialogue.heard {
             let mut segment = heard.segment;
             segment.ts_ecr = segment.ts_ecr.wrapping_sub(offset);
-            sender.hear(heard.at + way.time_for(&segment), &segment);
-            let more = sender.sent[together..].iter().zip(&theirs[together..]);
-            together += more.take_while(|(ours, theirs)| is_same(ours, theirs) && is_at_one_time(ours, theirs)).count();
+            let at = way.arrival(heard.at, &segment);
+            if at > end {
+                break;
+            }
+            sender.hear(at, &segment);
+            together += measure.together(&sender.sent[together..], &theirs[together..]);
             if !to_the_end && together < sender.sent.len() {
                 break;
             }
         }
-        (together, sender.sent)
+        sender.wait(end + AT_ONE_TIME);
+        sender.sent.retain(|sent| sent.at < end + AT_ONE_TIME);
+        together += measure.together(&sender.sent[together..], &theirs[together..]);
+        Attempt { together, sent: sender.sent, drawn: sender.drawn }
     };
-    Ok(best(&theirs, with_seed))
+    Ok(best(&theirs, attempt))
 }
 
-/// The longest way with the other: the seeds that stay with it in order and time for longest are tried to
-/// the end, where only the order counts.
-fn best(theirs: &[Sent], with_seed: impl Fn(u64, bool) -> (usize, Vec<Sent>)) -> Replayed {
-    let mut finalists: Vec<u64> = Vec::new();
-    let (mut longest, mut is_drawn) = (0, false);
-    for seed in 0..RULE_SEEDS {
-        let (together, sent) = with_seed(seed, false);
-        if together == theirs.len() && together == sent.len() {
+/// What one of our senders has done.
+struct Attempt {
+    /// So many segments from the first are those of the other.
+    together: usize,
+    sent: Vec<Sent>,
+    /// What its rule has drawn.
+    drawn: Vec<Drawn>,
+}
+
+/// A draw, and how many segments had been sent then.
+#[derive(Clone, Copy, Debug)]
+struct Drawn {
+    draw: Draw,
+    sent: usize,
+}
+
+/// When two segments in one place are the same.
+#[derive(Clone, Copy, Debug)]
+enum Measure {
+    OrderAndTime,
+    Order,
+}
+
+impl Measure {
+    fn together(self, ours: &[Sent], theirs: &[Sent]) -> usize {
+        let is_one = |(ours, theirs): &(&Sent, &Sent)| match self {
+            Measure::OrderAndTime => is_same(ours, theirs) && is_at_one_time(ours, theirs),
+            Measure::Order => is_same(ours, theirs),
+        };
+        ours.iter().zip(theirs).take_while(is_one).count()
+    }
+}
+
+/// The sender that stays with the other for longest: in order and time, and if none does to the end, in order.
+fn best(theirs: &[Sent], attempt: impl Fn(&[u32], Measure, bool) -> Attempt) -> Replayed {
+    let mut outcomes = Vec::new();
+    for measure in [Measure::OrderAndTime, Measure::Order] {
+        let found;
+        (outcomes, found) = search(theirs, outcomes, |outcomes| attempt(outcomes, measure, false));
+        if let Some(sent) = found {
             return compared(sent, theirs);
         }
-        is_drawn |= seed > 0 && together != longest;
-        if together > longest {
-            longest = together;
-            finalists.clear();
+    }
+    compared(attempt(&outcomes, Measure::Order, true).sent, theirs)
+}
+
+/// The draws of the sender that stays with the other for longest, beginning with `outcomes`, and what it sends
+/// if that is the same to the end. What was drawn last before two senders part is changed first.
+fn search(
+    theirs: &[Sent],
+    mut outcomes: Vec<u32>,
+    attempt: impl Fn(&[u32]) -> Attempt,
+) -> (Vec<u32>, Option<Vec<Sent>>) {
+    let (mut longest, mut best) = (0, Vec::new());
+    let (mut parted, mut alike) = (0, 0);
+    for n in 0..ATTEMPTS {
+        let tried = attempt(&outcomes);
+        let mut drawn = tried.drawn;
+        // What was drawn after they parted cannot be the reason.
+        drawn.truncate(drawn.partition_point(|drawn| drawn.sent <= tried.together));
+        if n == 0 || tried.together > longest {
+            longest = tried.together;
+            best = drawn.iter().map(|drawn| drawn.draw.outcome).collect();
         }
-        if together == longest {
-            finalists.push(seed);
+        if tried.together == theirs.len() && tried.together == tried.sent.len() {
+            return (best, Some(tried.sent));
         }
-        if finalists.len() == ALIKE && !is_drawn || finalists.len() == FINALISTS {
+        alike = if tried.together == parted { alike + 1 } else { 0 };
+        parted = tried.together;
+        if alike == ALIKE {
             break;
         }
-    }
-    let mut best = Replayed::default();
-    for (n, seed) in finalists.into_iter().enumerate() {
-        let found = compared(with_seed(seed, true).1, theirs);
-        if n == 0 || found.same > best.same || found.is_identical() {
-            best = found;
+        // The next outcome of the last draw that has one.
+        while drawn.last().is_some_and(|drawn| drawn.draw.outcome + 1 == drawn.draw.outcomes) {
+            drawn.pop();
         }
-        if best.is_identical() {
-            break;
-        }
+        let Some(last) = drawn.last_mut() else { break };
+        last.draw.outcome += 1;
+        outcomes = drawn.iter().map(|drawn| drawn.draw.outcome).collect();
     }
-    best
+    (best, None)
 }
 
 /// Our sender and its NIC.
 struct Sender {
     connection: Connection,
-    config: daybreak_tcp::config::Config,
+    config: Config,
     nic: Nic,
     /// End of what has been sent.
     highest: u64,
     sent: Vec<Sent>,
+    drawn: Vec<Drawn>,
 }
 
 impl Sender {
-    fn new(plan: &Plan, flow: &Flow, seed: u64, nic: Nic) -> Self {
-        let config = wiring::stack(&plan.stacks[flow.src_stack as usize]);
-        let rule = (congestion::find(&flow.variant).expect("the plan was validated").new)(seed);
-        let connection = Connection::client(config.clone(), rule);
-        Self { connection, config, nic, highest: 0, sent: Vec::new() }
+    /// A sender whose rule draws `outcomes`.
+    fn new(plan: &Plan, flow: &Flow, outcomes: &[u32], nic: Nic) -> Self {
+        let config =
+            Config { timestamp_offset: GUEST_UPTIME_MS - 1, ..wiring::stack(&plan.stacks[flow.src_stack as usize]) };
+        let rule = Rule::new(&plan.rules[flow.rule as usize]).make(0);
+        let mut connection = Connection::client(config.clone(), rule);
+        if let Some(draws) = connection.draws() {
+            draws.follow(outcomes.to_vec());
+        }
+        Self { connection, config, nic, highest: 0, sent: Vec::new(), drawn: Vec::new() }
     }
 
     fn timestamp(&self, at: Instant) -> u32 {
         self.config.timestamp(at)
     }
 
-    fn open(&mut self, at: Instant, bytes: u64) {
+    fn open(&mut self, at: Instant, application: Application) {
         self.connection.open(at);
-        if bytes == 0 {
-            self.connection.write(at, u64::MAX);
-        } else {
-            self.connection.write(at, bytes);
-            self.connection.close(at);
+        match application {
+            Application::Bulk { bytes: None } => self.connection.write(at, u64::MAX),
+            Application::Bulk { bytes: Some(bytes) } => {
+                self.connection.write(at, bytes);
+                self.connection.close(at);
+            }
         }
         self.transmit(at);
     }
 
     /// Everything that is due before the segment, then the segment.
     fn hear(&mut self, at: Instant, segment: &Segment) {
+        self.wait(at);
+        let sent = self.sent.len();
+        self.connection.on_segment(at, segment);
+        if let Some(draws) = self.connection.draws() {
+            let made = draws.made();
+            self.drawn.extend(made[self.drawn.len()..].iter().map(|&draw| Drawn { draw, sent }));
+        }
+        self.transmit(at);
+    }
+
+    /// Everything that is due before `until`: at one time, what arrives comes before what is due.
+    fn wait(&mut self, until: Instant) {
         loop {
             let (timer, freed) = (self.connection.poll_timeout(), self.nic.next_start());
             let now = timer.min(freed);
-            // At one time, what arrives comes before what is due.
-            if now >= at {
+            if now >= until {
                 break;
             }
             if timer <= freed {
@@ -207,8 +286,6 @@ impl Sender {
             }
             self.transmit(now);
         }
-        self.connection.on_segment(at, segment);
-        self.transmit(at);
     }
 
     fn transmit(&mut self, now: Instant) {
@@ -216,24 +293,30 @@ impl Sender {
             while let Some(segment) = self.connection.poll_transmit(now) {
                 let at = self.nic.send(now, IP_HEADER + segment.header_len() + segment.len);
                 self.sent.extend(payload(&Captured { at, segment }, &mut self.highest));
+                // A packet that finds the NIC idle is gone at once: the next one has its room.
+                self.free(now);
             }
-            let mut is_freed = false;
-            while let Some(bytes) = self.nic.started(now) {
-                self.connection.on_nic_freed(now, bytes);
-                is_freed = true;
-            }
-            if !is_freed {
+            if !self.free(now) {
                 break;
             }
         }
+    }
+
+    /// Tells TCP of what has left the NIC; false when that is nothing.
+    fn free(&mut self, now: Instant) -> bool {
+        let mut is_freed = false;
+        while let Some(bytes) = self.nic.started(now) {
+            self.connection.on_nic_freed(now, bytes);
+            is_freed = true;
+        }
+        is_freed
     }
 }
 
 /// The queue and the serialiser of the sender's first link.
 #[derive(Clone)]
 struct Nic {
-    byte_time: ByteTime,
-    framing: u32,
+    clock: NicClock,
     /// When it has sent everything.
     free: Instant,
     /// When each packet's transmission starts, and its IP length.
@@ -246,20 +329,15 @@ impl Nic {
             let problem = format!("flows[{other}] starts there as well, and a replay needs the NIC for itself");
             return Err(refused(&format!("flows[{index}].src"), flow.src, problem));
         }
-        let link = only_link(plan, &format!("flows[{index}].data_path[0]"), flow.data_path.first())?;
-        let link = &plan.links[link];
-        Ok(Self {
-            byte_time: ByteTime::new(Rate::from_bps(link.rate_bps)),
-            framing: link.framing_bytes,
-            free: Instant::ZERO,
-            waiting: VecDeque::new(),
-        })
+        let link = only_link(plan, &format!("flows[{index}].data_path"), plan.paths[flow.data_path as usize].first())?;
+        let mtu = plan.stacks[flow.src_stack as usize].mtu;
+        Ok(Self { clock: NicClock::new(&plan.links[link], mtu), free: Instant::ZERO, waiting: VecDeque::new() })
     }
 
     /// When the transmission starts.
     fn send(&mut self, now: Instant, bytes: u32) -> Instant {
         let start = now.max(self.free);
-        self.free = start + self.byte_time.of(bytes + self.framing);
+        self.free = start + self.clock.time_of(bytes);
         self.waiting.push_back((start, bytes));
         start
     }
@@ -286,7 +364,7 @@ struct LastLink {
 
 impl LastLink {
     fn of(plan: &Plan, index: usize, flow: &Flow) -> Result<Self, EngineError> {
-        let number = only_link(plan, &format!("flows[{index}].ack_path"), flow.ack_path.last())?;
+        let number = only_link(plan, &format!("flows[{index}].ack_path"), plan.paths[flow.ack_path as usize].last())?;
         let link = &plan.links[number];
         let arrival = "the time of arrival of what is captured there must be known, so it must be 0";
         if link.jitter_ps != 0 {
@@ -302,8 +380,10 @@ impl LastLink {
         })
     }
 
-    fn time_for(&self, segment: &Segment) -> Duration {
-        self.byte_time.of(IP_HEADER + segment.header_len() + segment.len + self.framing) + self.delay
+    /// When a segment that starts on it has arrived: the guest's clock counts whole nanoseconds, rounded up.
+    fn arrival(&self, start: Instant, segment: &Segment) -> Instant {
+        let time = self.byte_time.of(IP_HEADER + segment.header_len() + segment.len + self.framing) + self.delay;
+        Instant::from_ps((start + time).as_ps().next_multiple_of(PS_PER_NS))
     }
 }
 
@@ -312,12 +392,19 @@ fn only_link(plan: &Plan, field: &str, step: Option<&Step>) -> Result<usize, Eng
     let problem = "a replay needs one queue there that one link serves";
     match step {
         Some(&Step::Queue(queue)) => match plan.queues[queue as usize].served_by[..] {
+            [link] if changes_rate(plan, link) => {
+                Err(refused(field, format!("queue {queue}"), "a replay needs a link of one rate there".into()))
+            }
             [link] => Ok(link as usize),
             _ => Err(refused(field, format!("queue {queue}"), problem.into())),
         },
-        Some(&Step::Branch(branch)) => Err(refused(field, format!("branch {branch}"), problem.into())),
+        Some(other) => Err(refused(field, format!("{other:?}"), problem.into())),
         None => Err(refused(field, "empty", problem.into())),
     }
+}
+
+fn changes_rate(plan: &Plan, index: u32) -> bool {
+    plan.actions().any(|action| matches!(*action, Action::SetRate { link, .. } if link == index))
 }
 
 fn with_payload(sent: &[Captured]) -> Vec<Sent> {
@@ -363,7 +450,7 @@ fn compared(ours: Vec<Sent>, theirs: &[Sent]) -> Replayed {
 }
 
 fn refused(field: &str, value: impl ToString, problem: String) -> EngineError {
-    EngineError::Plan { field: field.to_owned(), value: value.to_string(), problem }
+    EngineError::Plan(PlanError { field: field.to_owned(), value: value.to_string(), problem })
 }
 
 #[cfg(test)]
@@ -371,9 +458,9 @@ mod tests {
     use super::*;
 
     /// A hundred segments a millisecond apart; behind every thirtieth the sender is early or late by what it
-    /// draws, one of seven: the digits of its seed.
-    fn drawn(seed: u64) -> Vec<Sent> {
-        let early_us = |n: u64| if n < 30 { 0 } else { 100 * (seed / 7u64.pow((n / 30 - 1) as u32) % 7) };
+    /// draws, one of seven.
+    fn drawn(outcomes: [u32; 3]) -> Vec<Sent> {
+        let early_us = |n: u64| if n < 30 { 0 } else { 100 * u64::from(outcomes[n as usize / 30 - 1]) };
         (0..100)
             .map(|n| Sent {
                 at: Instant::ZERO + Duration::from_us(1_000 * (n + 1) - early_us(n)),
@@ -385,53 +472,47 @@ mod tests {
             .collect()
     }
 
-    /// How long the sender with a seed stays with the other, and what it sends.
-    fn against(theirs: &[Sent], seed: u64) -> (usize, Vec<Sent>) {
-        let ours = drawn(seed);
-        (ours.iter().zip(theirs).take_while(|(ours, theirs)| is_at_one_time(ours, theirs)).count(), ours)
+    /// What the sender with these draws does, and draws, while it stays with the other.
+    fn against(theirs: &[Sent], outcomes: &[u32], measure: Measure) -> Attempt {
+        let outcome = |n: usize| outcomes.get(n).copied().unwrap_or(0);
+        let sent = drawn([outcome(0), outcome(1), outcome(2)]);
+        let together = measure.together(&sent, theirs);
+        let drawn = (0..3).map(|n| Drawn { draw: Draw { outcomes: 7, outcome: outcome(n) }, sent: 30 * (n + 1) });
+        Attempt { together, drawn: drawn.filter(|drawn| drawn.sent <= together + 1).collect(), sent }
     }
 
     #[test]
     fn three_draws_of_seven_are_found() {
-        let theirs = drawn(341);
-        let found = best(&theirs, |seed, _| against(&theirs, seed));
+        let theirs = drawn([5, 0, 6]);
+        let tried = std::cell::Cell::new(0);
+        let found = best(&theirs, |outcomes, measure, _| {
+            tried.set(tried.get() + 1);
+            against(&theirs, outcomes, measure)
+        });
         assert_eq!((found.same, found.other_time), (100, 0));
         assert_eq!(found.sent, theirs);
+        assert!(tried.get() <= 15, "{} tries", tried.get());
     }
 
     #[test]
     fn without_a_draw_that_fits_the_longest_way_counts() {
-        // Nobody leaves segment 70 out, so all of the second draw's seven are tried to the end.
-        let mut theirs = drawn(5 + 7 * 3);
+        // Nobody leaves segment 70 out.
+        let mut theirs = drawn([5, 3, 0]);
         theirs.remove(70);
-        let found = best(&theirs, |seed, _| against(&theirs, seed));
+        let found = best(&theirs, |outcomes, measure, _| against(&theirs, outcomes, measure));
         assert_eq!((found.same, found.other_time), (70, 0));
         assert!(!found.is_identical());
     }
 
     #[test]
-    fn of_those_that_stay_longest_the_one_whose_order_holds_longest_counts() {
-        let theirs = drawn(0);
-        // By seed: how long it stays in order and time, and in order.
-        let ways = [(3, 99), (50, 60), (50, 80), (50, 70), (49, 99)];
-        let found = best(&theirs, |seed, _| {
-            let (together, same) = *ways.get(seed as usize).unwrap_or(&(0, 0));
-            let mut ours = drawn(0);
-            ours[same].seq += 1;
-            (together, ours)
-        });
-        assert_eq!(found.same, 80);
-    }
-
-    #[test]
-    fn where_nothing_is_drawn_few_are_tried() {
-        let theirs = drawn(1);
+    fn where_nothing_is_drawn_one_is_tried() {
+        let theirs = drawn([1, 0, 0]);
         let tried = std::cell::Cell::new(0);
-        let found = best(&theirs, |_, _| {
+        let found = best(&theirs, |_, measure, _| {
             tried.set(tried.get() + 1);
-            against(&theirs, 0)
+            Attempt { drawn: Vec::new(), ..against(&theirs, &[], measure) }
         });
         assert_eq!((found.same, found.other_time), (100, 30));
-        assert!(tried.get() < 20, "{} tries", tried.get());
+        assert_eq!(tried.get(), 2, "in order and time, and in order");
     }
 }

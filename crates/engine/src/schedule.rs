@@ -13,24 +13,24 @@ use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 use std::num::NonZeroU64;
 
-use daybreak_fabric::{PacketId, Schedule, Wake, turn};
+use daybreak_fabric::{PacketId, Schedule, Wake, tie_break};
 use daybreak_units::Instant;
 
 /// What happens, in the order in which simultaneous events happen: the fabric changes first, then
 /// links become free, then packets arrive, then flows start, then timers fire. So a packet that
 /// arrives as the day begins meets the day, a departure makes room for a simultaneous arrival, and
-/// an acknowledgement that arrives at a deadline is in time. Simultaneous arrivals take turns.
+/// an acknowledgement that arrives at a deadline is in time. The tie-break orders simultaneous arrivals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub(crate) enum Rank {
     Timeline = 0,
-    LinkFree = 1,
+    TransmissionComplete = 1,
     Arrival = 2,
     Start = 3,
     Timer = 4,
 }
 
-/// One event, totally ordered by time, rank, [`turn`] of an arrival, component and argument.
+/// One event, totally ordered by time, rank, [`tie_break`] of an arrival, component and argument.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Event {
     ps: u64,
@@ -59,7 +59,7 @@ impl Event {
     pub(crate) fn rank(self) -> Rank {
         match self.key >> 60 {
             0 => Rank::Timeline,
-            1 => Rank::LinkFree,
+            1 => Rank::TransmissionComplete,
             2 => Rank::Arrival,
             3 => Rank::Start,
             _ => Rank::Timer,
@@ -85,7 +85,7 @@ impl Event {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Placed {
     ps: u64,
-    /// Rank, then the turn of an arrival, component and argument of another event.
+    /// Rank, then the tie-break of an arrival, component and argument of another event.
     order: u64,
     key: u64,
 }
@@ -95,8 +95,8 @@ impl Placed {
     fn new(event: Event) -> Self {
         let Event { ps, key } = event;
         let is_arrival = event.rank() == Rank::Arrival;
-        let turn = (Rank::Arrival as u64) << 60 | u64::from(turn(event.at(), event.component()));
-        Self { ps, order: if is_arrival { turn } else { key }, key }
+        let tie_break = (Rank::Arrival as u64) << 60 | u64::from(tie_break(event.at(), event.component()));
+        Self { ps, order: if is_arrival { tie_break } else { key }, key }
     }
     #[inline(always)]
     fn event(self) -> Event {
@@ -470,7 +470,7 @@ impl Schedule for EventQueue {
     #[inline(always)]
     fn at(&mut self, at: Instant, wake: Wake) {
         self.push(match wake {
-            Wake::LinkFree { link } => Event::new(at, Rank::LinkFree, link, 0),
+            Wake::TransmissionComplete { link } => Event::new(at, Rank::TransmissionComplete, link, 0),
             Wake::Arrival { link, packet: PacketId(packet) } => Event::new(at, Rank::Arrival, link, packet),
         });
     }
@@ -487,8 +487,8 @@ mod tests {
         let mut queue = EventQueue::new(Instant::NEVER);
         let in_order = [
             Event::new(at, Rank::Timeline, 9, 0),
-            Event::new(at, Rank::LinkFree, 1, 0),
-            Event::new(at, Rank::LinkFree, 7, 0),
+            Event::new(at, Rank::TransmissionComplete, 1, 0),
+            Event::new(at, Rank::TransmissionComplete, 7, 0),
             Event::new(at, Rank::Arrival, 0, 3),
             Event::new(at, Rank::Timer, 0, 0),
         ];
@@ -510,7 +510,7 @@ mod tests {
         }
         for &at in &times {
             let mut links = [0, 1, 2];
-            links.sort_by_key(|&link| turn(at, link));
+            links.sort_by_key(|&link| tie_break(at, link));
             let taken = [(); 3].map(|()| queue.pop().unwrap());
             assert_eq!(taken.map(|event| (event.at(), event.component())), links.map(|link| (at, link)));
         }

@@ -1,13 +1,16 @@
 //! One run of a plan: the loop over events, and the endpoints that it wakes.
 
 mod conservation;
+mod endpoint;
 
 use std::io::Write;
 
 use daybreak_fabric::control::Timeline;
-use daybreak_fabric::{Context, Fabric, NewPacket, PacketId};
+use daybreak_fabric::{Config as FabricConfig, Context, Fabric, Packet, PacketId};
+use daybreak_plan::{Application, Plan};
+use daybreak_tcp::Segment;
+use daybreak_tcp::config::Config;
 use daybreak_tcp::connection::{Connection, State};
-use daybreak_tcp::{Segment, congestion};
 use daybreak_trace::{CircuitRow, FlowColumns, FlowRow, NEVER_NS, Probe, Silent, Table};
 use daybreak_units::{Instant, Stream};
 
@@ -16,11 +19,11 @@ use crate::capture::Capture;
 use crate::error::EngineError;
 use crate::lookahead::Lookahead;
 use crate::metrics_cache::MetricsCache;
-use crate::plan::{Flow, Plan};
 use crate::recorder::{self, Recorder};
 use crate::schedule::{Event, EventQueue, Rank};
-use crate::wire::{Wire, client_of, flow_of, is_server, peer_of, server_of};
-use crate::{validate, wiring};
+use crate::wire::{Shown, Wire, client_of, flow_of, is_server, peer_of};
+use crate::wiring::{self, Rule};
+use endpoint::{Endpoint, Endpoints};
 
 /// Address space for packets that is reserved, not used, at the start.
 const PACKETS_RESERVED: usize = 1 << 18;
@@ -53,7 +56,7 @@ pub struct Progress {
 /// What a run has left behind.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Records {
-    /// `flows`, `bins`, `window`, `queues`, `drops`, `circuits`, `latency`, `links`; a table that was
+    /// `flows`, `bins`, `window`, `queues`, `drops`, `circuits`, `latency`, `links`, `queue_totals`; a table that was
     /// not asked for is empty.
     pub tables: Vec<Table>,
     /// Packets that finished crossing a link, counted at every link.
@@ -77,7 +80,7 @@ impl Simulation {
     /// # Errors
     /// When the plan is not sound; the error names the field.
     pub fn new(plan: &Plan) -> Result<Self, EngineError> {
-        validate::validate(plan)?;
+        plan.validate()?;
         match plan.records.capture_links.len() {
             0 => Ok(Self::prepare(plan, None)),
             links => Err(EngineError::NoCaptureOutput { links }),
@@ -89,17 +92,18 @@ impl Simulation {
     /// # Errors
     /// When the plan is not sound, or the head of the capture cannot be written.
     pub fn with_capture(plan: &Plan, output: Box<dyn Write + Send>) -> Result<Self, EngineError> {
-        validate::validate(plan)?;
+        plan.validate()?;
         Ok(Self::prepare(plan, Some(Capture::new(plan, output).map_err(EngineError::Capture)?)))
     }
 
     fn prepare(plan: &Plan, capture: Option<Capture>) -> Self {
+        let shown = Shown::new(&plan.marks);
         let run: Box<dyn Run> = if recorder::watches_packets(plan) {
             let recorder = Recorder::new(plan);
             let wants_delays = recorder.wants_latency();
-            Box::new(Core::new(plan, Wire::new(recorder, wants_delays, capture)))
+            Box::new(Core::new(plan, Wire::new(recorder, wants_delays, capture, shown)))
         } else {
-            Box::new(Core::new(plan, Wire::new(Silent, false, capture)))
+            Box::new(Core::new(plan, Wire::new(Silent, false, capture, shown)))
         };
         Self { run }
     }
@@ -135,94 +139,28 @@ trait Run: Send {
     fn finish(self: Box<Self>) -> Result<Records, EngineError>;
 }
 
-/// One end of a connection.
-#[repr(C)]
-struct Endpoint {
-    alarm: Alarm,
+/// The client or the server of a flow.
+struct Side {
+    host: u32,
+    stack: u32,
     /// First step of its packets.
     path: u32,
-    /// Its packets tell when they leave the NIC's queue (TCP small queues).
-    announce: bool,
-    /// Packets sent and received.
-    sent: u64,
-    received: u64,
-    /// The flow is complete when so much is acknowledged.
-    goal: u64,
-    /// Payload delivered to the application, as far as the probe has been told.
-    told: u64,
-    connection: Connection,
 }
 
-impl Endpoint {
-    /// Tells the probe what a segment or a timer has changed: payload delivered, the window, or that the
-    /// sender is connected (again at timers until the second segment: the samples begin with the last).
-    #[inline(always)]
-    fn tell<P: Probe>(&mut self, index: u32, now: Instant, probe: &mut P) {
-        if !P::LOOKS {
-            return;
-        }
-        let flow = flow_of(index);
-        if is_server(index) {
-            let delivered = self.connection.delivered_bytes();
-            if delivered != self.told {
-                probe.delivered(now, flow, delivered - self.told);
-                self.told = delivered;
-            }
-        } else if probe.wants_every_window() {
-            probe.window(self.connection.window_row(flow, now));
-        } else if self.received == 1 && self.connection.is_established() {
-            probe.flow_began(now, flow);
-        }
-    }
-
-    /// Before an event changes a sender: tells the probe the samples of its window that are due.
-    #[inline(always)]
-    fn sample<P: Probe>(&self, index: u32, now: Instant, probe: &mut P) {
-        if !P::LOOKS || is_server(index) {
-            return;
-        }
-        let flow = flow_of(index);
-        while let Some(at) = probe.window_due(now, flow) {
-            probe.window(self.connection.window_row(flow, at));
-        }
-    }
-
-    /// A packet that found its NIC idle is gone at once.
-    #[inline(never)]
-    fn hear_departures(&mut self, now: Instant, fabric: &mut Fabric<Segment>) {
-        while let Some(departure) = fabric.take_departure() {
-            self.connection.on_nic_freed(now, departure.bytes);
-        }
-    }
-
-    /// Sends what there is to send after an input, and sets the alarm.
-    #[inline(always)]
-    fn transmit<P: Probe>(
-        &mut self,
-        index: u32,
-        fabric: &mut Fabric<Segment>,
-        ctx: &mut Context<'_, EventQueue, Wire<P>>,
-    ) {
-        while let Some((segment, bytes)) = self.connection.next_segment() {
-            let packet = NewPacket { endpoint: peer_of(index), cursor: self.path, bytes, announce: self.announce };
-            fabric.send(ctx, packet, segment);
-            self.sent += 1;
-            if self.announce {
-                self.hear_departures(ctx.now, fabric);
-            }
-        }
-        let deadline = self.connection.poll_timeout();
-        if self.alarm.set(deadline) {
-            ctx.schedule.push(Event::new(deadline, Rank::Timer, index, 0));
-        }
-    }
-}
-
-/// What a flow needs at its start and its end.
+/// What a flow needs at its start and its end; of the sides the client comes first.
 struct FlowState {
-    bytes: u64,
+    application: Application,
     start: Instant,
     end: Option<Instant>,
+    sides: [Side; 2],
+    rule: u32,
+}
+
+/// What connections are made from.
+struct Setups {
+    stacks: Vec<Config>,
+    rules: Vec<Rule>,
+    seed: u64,
 }
 
 struct Core<P> {
@@ -231,7 +169,8 @@ struct Core<P> {
     events: EventQueue,
     fabric: Fabric<Segment>,
     wire: Wire<P>,
-    endpoints: Vec<Endpoint>,
+    endpoints: Endpoints,
+    setups: Setups,
     flows: Vec<FlowState>,
     timelines: Vec<Timeline>,
     /// For a network that the processor's cache does not hold.
@@ -245,71 +184,61 @@ struct Core<P> {
     done: bool,
 }
 
-/// Names for errors.
+/// Names for errors and random streams.
 struct Names {
+    nodes: Vec<String>,
     flows: Vec<String>,
     links: Vec<String>,
 }
 
 impl<P: Probe + Tables + Send> Core<P> {
     fn new(plan: &Plan, wire: Wire<P>) -> Self {
-        let links: Vec<_> = plan.links.iter().map(wiring::link).collect();
-        let queues = wiring::queues(plan);
-        let branches: Vec<_> = plan.branches.iter().map(wiring::branch).collect();
+        let fabric = Fabric::new(&FabricConfig { packets: PACKETS_RESERVED, ..wiring::fabric(plan) });
+        let flow_state = |flow: &daybreak_plan::Flow| FlowState {
+            application: flow.application,
+            start: Instant::from_ps(flow.start_ps),
+            end: None,
+            sides: [
+                Side { host: flow.src, stack: flow.src_stack, path: fabric.cursor(flow.data_path) },
+                Side { host: flow.dst, stack: flow.dst_stack, path: fabric.cursor(flow.ack_path) },
+            ],
+            rule: flow.rule,
+        };
+        let is_limited = |flow: &&daybreak_plan::Flow| flow.application.limited_bytes().is_some();
         let mut core = Self {
             now: Instant::ZERO,
             end: Instant::from_ps(plan.end_ps),
             events: EventQueue::new(Instant::from_ps(plan.end_ps)),
-            fabric: Fabric::new(&links, &queues, &branches, plan.seed, PACKETS_RESERVED),
             wire,
-            endpoints: Vec::with_capacity(2 * plan.flows.len()),
-            flows: Vec::with_capacity(plan.flows.len()),
+            endpoints: Endpoints::new(plan.flows.len()),
+            setups: Setups {
+                stacks: plan.stacks.iter().map(wiring::stack).collect(),
+                rules: plan.rules.iter().map(Rule::new).collect(),
+                seed: plan.seed,
+            },
+            flows: plan.flows.iter().map(flow_state).collect(),
             timelines: plan.timelines.iter().map(wiring::timeline).collect(),
             lookahead: (plan.flows.len() >= FLOWS_BEYOND_CACHE).then(Lookahead::new),
             metrics: MetricsCache::new(plan),
             names: Names {
+                nodes: plan.nodes.iter().map(|node| node.name.clone()).collect(),
                 flows: plan.flows.iter().map(|flow| flow.name.clone()).collect(),
                 links: plan.links.iter().map(|link| link.name.clone()).collect(),
             },
             stop_when_complete: plan.stop_when_flows_complete,
-            flows_limited: plan.flows.iter().filter(|flow| flow.bytes > 0).count() as u32,
+            flows_limited: plan.flows.iter().filter(is_limited).count() as u32,
             flows_complete: 0,
             processed: 0,
             done: false,
+            fabric,
         };
-        for (index, flow) in plan.flows.iter().enumerate() {
-            core.add_flow(plan, index as u32, flow);
+        for (index, flow) in (0..).zip(&core.flows) {
+            core.events.push(Event::new(flow.start, Rank::Start, index, 0));
         }
-        let largest_packet = plan.stacks.iter().map(|stack| stack.mtu).max();
-        core.fabric.join_lanes(largest_packet.unwrap_or(0));
         for (index, timeline) in core.timelines.iter().enumerate() {
             core.events.push(Event::new(timeline.next_at(), Rank::Timeline, index as u32, 0));
         }
         core
-    }
-
-    fn add_flow(&mut self, plan: &Plan, index: u32, flow: &Flow) {
-        let entry = congestion::find(&flow.variant).expect("the plan was validated");
-        let mut add = |side: &str, path: &[crate::plan::Step], stack: u32, client: bool| {
-            let config = wiring::stack(&plan.stacks[stack as usize]);
-            let seed = Stream::new(plan.seed, &format!("flow/{}/{side}/rule", flow.name)).next_u64();
-            let rule = (entry.new)(seed);
-            self.endpoints.push(Endpoint {
-                alarm: Alarm::IDLE,
-                path: self.fabric.add_path(path),
-                announce: config.limit_output_bytes.is_some(),
-                sent: 0,
-                received: 0,
-                goal: if client && flow.bytes > 0 { flow.bytes } else { u64::MAX },
-                told: 0,
-                connection: if client { Connection::client(config, rule) } else { Connection::server(config, rule) },
-            });
-        };
-        add("client", &flow.data_path, flow.src_stack, true);
-        add("server", &flow.ack_path, flow.dst_stack, false);
-        let start = Instant::from_ps(flow.start_ps);
-        self.flows.push(FlowState { bytes: flow.bytes, start, end: None });
-        self.events.push(Event::new(start, Rank::Start, index, 0));
     }
 
     fn stop_at_end(&mut self) {
@@ -386,9 +315,9 @@ impl<P: Probe + Tables + Send> Core<P> {
     #[inline(never)]
     fn handle_other(&mut self, event: Event) {
         match event.rank() {
-            Rank::LinkFree => {
+            Rank::TransmissionComplete => {
                 let (fabric, mut ctx) = self.fabric();
-                fabric.link_free(&mut ctx, event.component());
+                fabric.transmission_complete(&mut ctx, event.component());
                 self.tell_departures();
             }
             Rank::Timer => self.timer(event.component()),
@@ -410,8 +339,9 @@ impl<P: Probe + Tables + Send> Core<P> {
         let now = self.now;
         let packet = self.fabric.packet(id);
         let index = packet.endpoint;
+        let packet = if packet.header.is_marked() { show(&mut self.fabric, self.wire.shown, id) } else { packet };
         self.wire.received(now, id, packet);
-        let endpoint = &mut self.endpoints[index as usize];
+        let endpoint = self.endpoints.get_mut(index);
         endpoint.sample(index, now, &mut self.wire.probe);
         endpoint.received += 1;
         endpoint.connection.on_segment(now, &packet.body);
@@ -432,7 +362,7 @@ impl<P: Probe + Tables + Send> Core<P> {
     /// The sender has everything acknowledged.
     #[cold]
     fn complete(&mut self, index: u32) {
-        let endpoint = &mut self.endpoints[index as usize];
+        let endpoint = self.endpoints.get_mut(index);
         endpoint.goal = u64::MAX;
         self.metrics.remember(flow_of(index), &endpoint.connection);
         self.wire.probe.flow_ended(flow_of(index));
@@ -447,7 +377,7 @@ impl<P: Probe + Tables + Send> Core<P> {
     /// Sends what the endpoint has to send.
     #[inline(never)]
     fn drive(&mut self, index: u32) {
-        let endpoint = &mut self.endpoints[index as usize];
+        let endpoint = self.endpoints.get_mut(index);
         let mut ctx = Context { now: self.now, schedule: &mut self.events, monitor: &mut self.wire };
         endpoint.connection.advance(self.now);
         endpoint.transmit(index, &mut self.fabric, &mut ctx);
@@ -458,7 +388,7 @@ impl<P: Probe + Tables + Send> Core<P> {
     fn tell_departures(&mut self) {
         while let Some(departure) = self.fabric.take_departure() {
             let index = peer_of(departure.endpoint);
-            let endpoint = &mut self.endpoints[index as usize];
+            let endpoint = self.endpoints.get_mut(index);
             endpoint.sample(index, self.now, &mut self.wire.probe);
             endpoint.connection.on_nic_freed(self.now, departure.bytes);
             self.drive(index);
@@ -466,7 +396,7 @@ impl<P: Probe + Tables + Send> Core<P> {
     }
 
     fn timer(&mut self, index: u32) {
-        let endpoint = &mut self.endpoints[index as usize];
+        let endpoint = self.endpoints.get_mut(index);
         if !endpoint.alarm.fired(self.now) {
             return;
         }
@@ -479,17 +409,46 @@ impl<P: Probe + Tables + Send> Core<P> {
     }
 
     fn start(&mut self, flow: u32) {
-        let bytes = self.flows[flow as usize].bytes;
-        let connection = &mut self.endpoints[client_of(flow) as usize].connection;
+        let ends = [true, false].map(|client| self.endpoint(flow, client));
+        self.endpoints.start(flow, ends);
+        let connection = &mut self.endpoints.get_mut(client_of(flow)).connection;
         self.metrics.inherit(flow, connection);
         connection.open(self.now);
-        if bytes == 0 {
-            connection.write(self.now, u64::MAX);
-        } else {
-            connection.write(self.now, bytes);
-            connection.close(self.now);
+        match self.flows[flow as usize].application {
+            Application::Bulk { bytes: None } => connection.write(self.now, u64::MAX),
+            Application::Bulk { bytes: Some(bytes) } => {
+                connection.write(self.now, bytes);
+                connection.close(self.now);
+            }
         }
         self.drive(client_of(flow));
+    }
+
+    /// Makes the client or the server of a flow.
+    fn endpoint(&self, flow: u32, client: bool) -> Endpoint {
+        let FlowState { application, sides, rule, .. } = &self.flows[flow as usize];
+        let (here, there) = (&sides[usize::from(!client)], &sides[usize::from(client)]);
+        let timestamp_offset = self.timestamp_offset(here.host, there.host);
+        let config = Config { timestamp_offset, ..self.setups.stacks[here.stack as usize].clone() };
+        let (name, side) = (&self.names.flows[flow as usize], if client { "client" } else { "server" });
+        let seed = Stream::new(self.setups.seed, &format!("flow/{name}/{side}/rule")).next_u64();
+        let rule = self.setups.rules[*rule as usize].make(seed);
+        Endpoint {
+            alarm: Alarm::IDLE,
+            path: here.path,
+            announce: config.limit_output_bytes.is_some(),
+            sent: 0,
+            received: 0,
+            goal: application.limited_bytes().filter(|_| client).unwrap_or(u64::MAX),
+            told: 0,
+            connection: if client { Connection::client(config, rule) } else { Connection::server(config, rule) },
+        }
+    }
+
+    /// What a host's timestamps show at the start: Linux draws it for each pair of addresses (`tcp_timestamps` 1).
+    fn timestamp_offset(&self, here: u32, there: u32) -> u32 {
+        let [here, there] = [here, there].map(|host| &self.names.nodes[host as usize]);
+        Stream::new(self.setups.seed, &format!("timestamps/{here}/{there}")).next_u64() as u32
     }
 
     fn timeline(&mut self, index: u32) {
@@ -506,30 +465,30 @@ impl<P: Probe + Tables + Send> Core<P> {
 
     fn flow_table(&self) -> Table {
         let mut columns = FlowColumns::default();
-        for (index, flow) in self.flows.iter().enumerate() {
-            let index = index as u32;
-            let client = &self.endpoints[client_of(index) as usize].connection;
-            let server = &self.endpoints[server_of(index) as usize].connection;
-            let window = client.window_row(index, self.now);
-            let counters = client.counters();
-            columns.push(FlowRow {
+        for (index, flow) in (0..).zip(&self.flows) {
+            let mut row = FlowRow {
                 flow: index,
-                bytes: flow.bytes,
+                bytes: flow.application.limited_bytes().unwrap_or(0),
                 start_ns: flow.start.as_ns(),
                 end_ns: flow.end.map_or(NEVER_NS, Instant::as_ns),
                 fct_ns: flow.end.map_or(NEVER_NS, |end| (end - flow.start).as_ns()),
-                delivered_bytes: server.delivered_bytes(),
-                segments: counters.segments,
-                retransmits: counters.retransmits,
-                rtos: counters.rtos as u32,
-                tlps: counters.tlps as u32,
-                fast_recoveries: counters.fast_recoveries as u32,
-                spurious: counters.spurious as u32,
-                dup_acks: counters.dup_acks,
-                reordered: server.counters().reordered,
-                duplicates: server.counters().duplicates,
-                outstanding_bytes: window.bytes_in_flight,
-            });
+                ..FlowRow::default()
+            };
+            if let Some([client, server]) = self.endpoints.of_flow(index) {
+                let (counters, received) = (client.connection.counters(), server.connection.counters());
+                row.delivered_bytes = server.connection.delivered_bytes();
+                row.segments = counters.segments;
+                row.retransmits = counters.retransmits;
+                row.rtos = counters.rtos as u32;
+                row.tlps = counters.tlps as u32;
+                row.fast_recoveries = counters.fast_recoveries as u32;
+                row.spurious = counters.spurious as u32;
+                row.dup_acks = counters.dup_acks;
+                row.reordered = received.reordered;
+                row.duplicates = received.duplicates;
+                row.outstanding_bytes = client.connection.window_row(index, self.now).bytes_in_flight;
+            }
+            columns.push(row);
         }
         columns.into_table()
     }
@@ -551,18 +510,29 @@ impl<P: Probe + Tables + Send> Run for Core<P> {
         if let Some(capture) = self.wire.capture.take() {
             capture.finish().map_err(EngineError::Capture)?;
         }
-        for (index, endpoint) in (0..).zip(&self.endpoints) {
-            endpoint.sample(index, self.now, &mut self.wire.probe);
+        for flow in 0..self.flows.len() as u32 {
+            if let Some([client, _]) = self.endpoints.of_flow(flow) {
+                client.sample(client_of(flow), self.now, &mut self.wire.probe);
+            }
         }
         let flows = self.flow_table();
         let links = recorder::link_table(self.fabric.link_totals(self.now));
+        let queues = recorder::queue_totals_table(self.fabric.queue_totals());
         let packet_hops = self.fabric.link_totals(self.now).map(|link| link.arrived).sum();
         let (events, ended) = (self.processed, self.now);
         let mut tables = vec![flows];
         tables.extend(self.wire.probe.into_tables(ended));
-        tables.push(links);
+        tables.extend([links, queues]);
         Ok(Records { tables, packet_hops, events, ended })
     }
+}
+
+/// Puts what the packet's header says into its segment.
+#[cold]
+#[inline(never)]
+fn show(fabric: &mut Fabric<Segment>, shown: Shown, id: PacketId) -> &Packet<Segment> {
+    *fabric.body_mut(id) = shown.segment(fabric.packet(id));
+    fabric.packet(id)
 }
 
 /// A probe that ends in tables.

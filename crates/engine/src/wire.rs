@@ -1,7 +1,8 @@
 //! How packets belong to flows, and what watches them on the wire.
 
-use daybreak_fabric::{DropReason, Monitor, Packet, PacketId};
-use daybreak_tcp::Segment;
+use daybreak_fabric::{self as fabric, DropReason, Monitor, Packet, PacketId};
+use daybreak_plan::{Mark, ShownAs};
+use daybreak_tcp::{Ecn, Flags, Segment};
 use daybreak_trace::{DropRow, Probe};
 use daybreak_units::Instant;
 
@@ -34,17 +35,56 @@ pub(crate) fn peer_of(endpoint: u32) -> u32 {
     endpoint ^ 1
 }
 
+/// The ECN field of a segment as the fabric carries it.
+#[inline(always)]
+pub(crate) fn ecn_field(segment: &Segment) -> fabric::Ecn {
+    match segment.ecn {
+        Ecn::NotEct => fabric::Ecn::NotEct,
+        Ecn::Ect1 => fabric::Ecn::Ect1,
+        Ecn::Ect0 => fabric::Ecn::Ect0,
+        Ecn::Ce => fabric::Ecn::Ce,
+    }
+}
+
+/// How marks are shown to the host that receives a packet: what each adds to the flags of the TCP header.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Shown([Flags; 8]);
+
+impl Shown {
+    pub(crate) fn new(marks: &[Mark]) -> Self {
+        let mut shown = Self::default();
+        for (flags, mark) in shown.0.iter_mut().zip(marks) {
+            *flags = match mark.shown_as {
+                ShownAs::Ece => Flags::ECE,
+            };
+        }
+        shown
+    }
+
+    /// The segment as its receiver sees it.
+    pub(crate) fn segment(&self, packet: &Packet<Segment>) -> Segment {
+        let mut segment = packet.body;
+        if packet.header.ecn() == fabric::Ecn::Ce {
+            segment.ecn = Ecn::Ce;
+        }
+        let set = (0..8).filter(|mark| packet.header.marks() >> mark & 1 == 1);
+        segment.flags = set.fold(segment.flags, |flags, mark| flags.with(self.0[mark]));
+        segment
+    }
+}
+
 /// Who watches packets on the wire.
 pub(crate) struct Wire<P> {
     /// When packets were created, by packet; kept only when one-way delays are recorded.
     born: Option<Vec<Instant>>,
     pub probe: P,
     pub capture: Option<Capture>,
+    pub shown: Shown,
 }
 
 impl<P: Probe> Wire<P> {
-    pub(crate) fn new(probe: P, wants_delays: bool, capture: Option<Capture>) -> Self {
-        Self { born: wants_delays.then(Vec::new), probe, capture }
+    pub(crate) fn new(probe: P, wants_delays: bool, capture: Option<Capture>, shown: Shown) -> Self {
+        Self { born: wants_delays.then(Vec::new), probe, capture, shown }
     }
 
     /// Tells of a packet at its receiver.
@@ -85,7 +125,7 @@ impl<P: Probe> Monitor<Segment> for Wire<P> {
         if let Some(capture) = &mut self.capture
             && capture.wants(link)
         {
-            capture.packet(now, link, endpoint, &packet.body);
+            capture.packet(now, link, endpoint, &self.shown.segment(packet));
         }
     }
 

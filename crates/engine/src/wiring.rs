@@ -1,10 +1,38 @@
 //! Turns the lists of a valid plan into what the fabric and TCP are configured with.
 
-use daybreak_fabric::{BranchConfig, LinkConfig, QueueConfig, control, queue};
+use daybreak_fabric::{
+    Config as FabricConfig, ForkConfig, LinkConfig, MarkerConfig, QueueConfig, RouteSwitchConfig, control, queue,
+};
+use daybreak_plan::{Choice, Link, Plan, Queue, RouteSwitch, Stack, Timeline};
 use daybreak_tcp::config::{BufferLimits, Config, EcnMode};
+use daybreak_tcp::congestion::{self, Congestion};
+use daybreak_units::parameters::Settings;
 use daybreak_units::{Duration, Instant, Rate};
 
-use crate::plan::{Action, Branch, Link, Plan, Queue, Stack, Timeline};
+/// The fabric of a plan.
+pub fn fabric(plan: &Plan) -> FabricConfig {
+    let observed = observed_queues(plan);
+    FabricConfig {
+        links: plan.links.iter().map(link).collect(),
+        queues: plan.queues.iter().zip(observed).map(|(one, observed)| queue(one, observed)).collect(),
+        route_switches: plan.route_switches.iter().map(route_switch).collect(),
+        forks: plan
+            .forks
+            .iter()
+            .map(|fork| ForkConfig {
+                queue: fork.queue,
+                tails: fork.tails.iter().map(|tail| (tail.link, tail.path)).collect(),
+                overflow: fork.overflow,
+            })
+            .collect(),
+        markers: plan.markers.iter().map(|marker| MarkerConfig { mark: marker.mark as u8, is_on: marker.on }).collect(),
+        paths: plan.paths.clone(),
+        changes: plan.actions().map(control::Action::change).collect(),
+        seed: plan.seed,
+        largest_packet: plan.stacks.iter().map(|stack| stack.mtu).max().unwrap_or(0),
+        packets: 0,
+    }
+}
 
 /// A link as the fabric takes it.
 pub fn link(link: &Link) -> LinkConfig {
@@ -18,19 +46,22 @@ pub fn link(link: &Link) -> LinkConfig {
     }
 }
 
-/// Every queue, and whether somebody has to look at its packets one by one.
-pub fn queues(plan: &Plan) -> Vec<QueueConfig> {
-    let watched = watched_queues(plan);
-    let config = |(queue, watched): (&Queue, bool)| QueueConfig {
-        kind: queue.kind.clone(),
+fn queue(queue: &Queue, observed: bool) -> QueueConfig {
+    let discipline = queue::find(&queue.discipline.name).expect("the plan was validated");
+    QueueConfig {
+        discipline,
+        settings: discipline.settings(queue.discipline.given()).expect("the plan was validated"),
         limits: queue::Limits { packets: queue.limit_packets, bytes: queue.limit_bytes },
         served_by: queue.served_by.clone(),
-        watched,
-    };
-    plan.queues.iter().zip(watched).map(config).collect()
+        priority: queue.priority,
+        returned_limit: queue.returned_limit_packets,
+        observed,
+        stream: format!("queue/{}", queue.name),
+    }
 }
 
-fn watched_queues(plan: &Plan) -> Vec<bool> {
+/// Queues at which somebody has to look at packets one by one.
+fn observed_queues(plan: &Plan) -> Vec<bool> {
     let mut links = vec![false; plan.links.len()];
     let records = &plan.records;
     for &link in records.tap_links.iter().chain(&records.bin_links).chain(&records.capture_links) {
@@ -44,24 +75,37 @@ fn watched_queues(plan: &Plan) -> Vec<bool> {
         }
     }
     let on = |queue: &Queue| nodes[queue.node as usize] || queue.served_by.iter().any(|&link| links[link as usize]);
-    let mut watched: Vec<bool> = plan.queues.iter().map(on).collect();
+    let mut observed: Vec<bool> = plan.queues.iter().map(on).collect();
     for &queue in &records.queues {
-        watched[queue as usize] = true;
+        observed[queue as usize] = true;
     }
-    for action in plan.timelines.iter().flat_map(|timeline| &timeline.steps).flat_map(|step| &step.actions) {
-        if let Action::OpenGate { queue, .. } | Action::CloseGate { queue, .. } = *action {
-            watched[queue as usize] = true;
-        }
-    }
-    watched
+    observed
 }
 
-/// A branch as the fabric takes it.
-pub fn branch(branch: &Branch) -> BranchConfig {
-    BranchConfig {
-        alternatives: branch.alternatives.clone(),
-        initial: branch.initial,
-        hold_limit: branch.hold_limit_packets,
+fn route_switch(switch: &RouteSwitch) -> RouteSwitchConfig {
+    RouteSwitchConfig {
+        alternatives: switch.alternatives.clone(),
+        initial: switch.initial,
+        hold_limit: switch.hold_limit_packets,
+    }
+}
+
+/// A congestion control with its parameters, as flows use it.
+pub(crate) struct Rule {
+    entry: &'static congestion::Entry,
+    settings: Settings,
+}
+
+impl Rule {
+    /// The rule of a valid plan.
+    pub(crate) fn new(choice: &Choice) -> Self {
+        let entry = congestion::find(&choice.name).expect("the plan was validated");
+        Self { entry, settings: entry.settings(choice.given()).expect("the plan was validated") }
+    }
+
+    /// For one connection.
+    pub(crate) fn make(&self, seed: u64) -> Box<dyn Congestion> {
+        (self.entry.new)(&self.settings, seed)
     }
 }
 

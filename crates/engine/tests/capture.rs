@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use daybreak_engine::plan::{Downtime, Plan};
+use daybreak_plan::{Application, Downtime, Plan};
 use plans::{captured, column, day_and_night};
 
 /// Runs the plan with the first and the last link of the data path captured, and the first of the
@@ -58,7 +58,7 @@ fn fields(capture: &[u8], names: &[&str]) -> Option<Vec<Vec<String>>> {
 fn tshark_reads_whole_packets() {
     let mut plan = day_and_night(Downtime::Drop);
     plan.stacks[0].mtu = 1_500;
-    plan.flows[0].bytes = 1_000_001;
+    plan.flows[0].application = Application::Bulk { bytes: Some(1_000_001) };
     let (segments, bytes) = capture(&plan, 65_535);
     let Some(packets) = fields(
         &bytes,
@@ -113,4 +113,24 @@ fn packets_carry_their_time_and_their_link() {
     let expected =
         [["0.000010000", "left access out"], ["0.000028156", "right access out"], ["0.000030235", "right access back"]];
     assert_eq!(packets[..3], expected);
+}
+
+/// Linux draws the start of a connection's timestamps, and each end has its own.
+#[test]
+fn timestamps_start_where_the_seed_says() {
+    let starts = |seed: u64| {
+        let mut plan = day_and_night(Downtime::Hold);
+        plan.seed = seed;
+        let (_, bytes) = capture(&plan, 100);
+        let packets = fields(&bytes, &["tcp.flags.syn", "tcp.options.timestamp.tsval"])?;
+        let values = packets.iter().filter(|packet| packet[0] == "1" || packet[0] == "True");
+        let mut values: Vec<String> = values.map(|packet| packet[1].clone()).collect();
+        values.dedup();
+        Some(values)
+    };
+    let Some(first) = starts(1) else { return };
+    assert_eq!((first.len(), first[0] == first[1]), (2, false), "a SYN and a SYN-ACK: {first:?}");
+    assert_eq!(starts(1), Some(first.clone()));
+    let second = starts(2).unwrap();
+    assert!(second.iter().all(|value| !first.contains(value)), "{first:?} and {second:?}");
 }

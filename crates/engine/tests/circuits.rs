@@ -2,17 +2,17 @@
 
 mod plans;
 
-use daybreak_engine::plan::{Action, Downtime, Plan, Step, Timeline, TimelineStep};
 use daybreak_engine::run;
+use daybreak_plan::{Action, Application, Downtime, Plan, Step, Timeline, TimelineStep};
 use plans::{MS, US, column, day_and_night};
 
 /// An endless flow over 10 Gbit/s and 40 us, with a gate at one queue of its path which is open for the first
 /// `day_us` of each millisecond. Nothing is recorded.
 fn gated(queue: u32, link: u32, day_us: u64, downtime: Downtime) -> Plan {
     let mut plan = day_and_night(downtime);
-    plan.branches.clear();
-    plan.flows[0].data_path = vec![Step::Queue(0), Step::Queue(2), Step::Queue(6)];
-    plan.flows[0].bytes = 0;
+    plan.route_switches.clear();
+    plan.paths[2] = vec![Step::Queue(0), Step::Queue(2), Step::Queue(6)];
+    plan.flows[0].application = Application::Bulk { bytes: None };
     let step = |offset_us: u64, action| TimelineStep { offset_ps: offset_us * US, actions: vec![action] };
     plan.timelines = vec![Timeline {
         name: "week".to_owned(),

@@ -9,9 +9,9 @@ mod plans;
 use std::fmt::Write;
 use std::path::Path;
 
-use daybreak_engine::plan::Plan;
-use daybreak_engine::{Records, benchmarks, run};
-use daybreak_trace::{Column, NEVER_NS};
+use daybreak_engine::{Records, run};
+use daybreak_plan::{Plan, benchmarks};
+use daybreak_trace::{Column, DropReason, NEVER_NS};
 use plans::captured::capture;
 use plans::{MS, column, rows};
 
@@ -96,12 +96,12 @@ fn totals(records: &Records) -> String {
     )
 }
 
-/// Losses by reason.
+/// Losses by reason, those that there are.
 fn drops(records: &Records) -> Vec<String> {
     let reasons = column(records, "drops", "reason");
-    let names = ["queue_full", "night", "random_loss", "gate_closed", "hold_full"];
-    let count = |reason: usize| reasons.iter().filter(|&&found| found == reason as u64).count();
-    names.iter().enumerate().map(|(reason, name)| format!("{name}={}", count(reason))).collect()
+    let count = |reason: DropReason| reasons.iter().filter(|&&found| found == reason as u64).count();
+    let counted = DropReason::ALL.map(|reason| (reason.name(), count(reason)));
+    counted.iter().filter(|(_, count)| *count > 0).map(|(name, count)| format!("{name}={count}")).collect()
 }
 
 /// Of the names and values of all columns.

@@ -2,8 +2,8 @@
 
 mod plans;
 
-use daybreak_engine::plan::{Action, Downtime, Plan, Step};
 use daybreak_engine::{EngineError, Simulation, run};
+use daybreak_plan::{Action, Downtime, Plan, Step};
 use plans::day_and_night;
 
 /// The message for the plan after one change.
@@ -11,7 +11,7 @@ fn refusal(change: impl FnOnce(&mut Plan)) -> String {
     let mut plan = day_and_night(Downtime::Hold);
     change(&mut plan);
     match run(&plan) {
-        Err(error @ EngineError::Plan { .. }) => error.to_string(),
+        Err(error @ EngineError::Plan(_)) => error.to_string(),
         Err(other) => panic!("refused as {other}"),
         Ok(_) => panic!("the plan was accepted"),
     }
@@ -24,7 +24,7 @@ macro_rules! refused {
 }
 
 refused! {
-    version: |plan| plan.version = 7 => "version is 7: this engine runs plans of version 1";
+    version: |plan| plan.version = 7 => "version is 7: this engine runs plans of version 2";
     no_time: |plan| plan.end_ps = 0 => "end_ps is 0: it must be more than 0 ps";
     link_to_nowhere: |plan| plan.links[1].to = 9 => "links[1].to is 9: the plan has only 4 nodes";
     link_to_itself: |plan| plan.links[0].to = 0 => "links[0].to is 0: the link starts at the same node";
@@ -34,26 +34,26 @@ refused! {
         => "links[2].loss_ppb is 1000000001: a probability is at most 1000000000 parts per 10^9";
     two_of_a_name: |plan| plan.links[1].name = plan.links[0].name.clone()
         => "links[1].name is \"left access out\": links[0] has that name";
-    unknown_queue: |plan| plan.queues[3].kind = "red".into()
-        => "queues[3].kind is \"red\": it is not a known kind of queue; known are drop_tail";
+    unknown_queue: |plan| plan.queues[3].discipline.name = "blue".into()
+        => "queues[3].discipline.name is \"blue\": it is not a known queue discipline; known are drop_tail, ecn_threshold, red";
     foreign_link: |plan| plan.queues[0].served_by = vec![3]
         => "queues[0].served_by[0] is 3: that link starts at node 2 (\"right\"), the queue stands at node 0 (\"src\")";
     nobody_serves: |plan| plan.queues[0].served_by.clear()
         => "queues[0].served_by is empty: no link serves the queue";
-    no_alternative: |plan| plan.branches[0].alternatives.clear()
-        => "branches[0].alternatives is empty: a branch needs an alternative";
-    alternatives_part: |plan| plan.branches[0].alternatives[1] = vec![Step::Queue(4)]
-        => "branches[0].alternatives[1] is a path to node 2 (\"right\"): the alternatives before it lead to node 3 (\"dst\")";
-    a_branch_in_a_circle: |plan| {
-            plan.branches[0].alternatives[1] = vec![Step::Queue(4), Step::Queue(3), Step::Branch(0)];
-        } => "branches[0].alternatives is branch 0: the branch leads back to itself";
+    no_alternative: |plan| plan.route_switches[0].alternatives.clear()
+        => "route_switches[0].alternatives is empty: a route switch needs an alternative";
+    alternatives_part: |plan| plan.paths[1] = vec![Step::Queue(4)]
+        => "route_switches[0].alternatives[1] is a path to node 2 (\"right\"): the alternatives before it lead to node 3 (\"dst\")";
+    a_route_switch_in_a_circle: |plan| {
+            plan.paths[1] = vec![Step::Queue(4), Step::Queue(3), Step::RouteSwitch(0)];
+        } => "route_switches[0].alternatives is route switch 0: the route switch leads back to itself";
     short_period: |plan| plan.timelines[0].period_ps = 900_000_000
         => "timelines[0].steps[2].offset_ps is 950000000: the period is only 900000000 ps";
     steps_out_of_order: |plan| plan.timelines[0].steps.swap(0, 1)
         => "timelines[0].steps[1].offset_ps is 450000000: the step before it is later, at 500000000 ps";
     no_such_alternative: |plan| {
-            plan.timelines[0].steps[0].actions[0] = Action::SetRoute { branch: 0, alternative: 2 };
-        } => "timelines[0].steps[0].actions[0].alternative is 2: the plan has only 2 alternatives in that branch";
+            plan.timelines[0].steps[0].actions[0] = Action::SetRoute { route_switch: 0, alternative: 2 };
+        } => "timelines[0].steps[0].actions[0].alternative is 2: the plan has only 2 alternatives in that route switch";
     a_gate_that_is_none: |plan| {
             plan.timelines[0].steps[0].actions[0] = Action::OpenGate { queue: 0, link: 1 };
         } => "timelines[0].steps[0].actions[0].link is 1: that link does not serve queue \"left access out\"";
@@ -62,12 +62,15 @@ refused! {
         => "stacks[0].tcp_rmem is [5, 4, 6]: it must be minimum, default, maximum, each at least the one before and not 0";
     from_a_switch: |plan| plan.flows[0].src = 1
         => "flows[0].src is node 1 (\"left\"): a flow starts and ends at hosts, and this is a switch";
-    no_path: |plan| plan.flows[0].data_path.clear()
-        => "flows[0].data_path is empty: a path needs at least one step";
-    a_path_with_a_gap: |plan| plan.flows[0].ack_path = vec![Step::Queue(7), Step::Queue(1)]
-        => "flows[0].ack_path[1] is queue 1 (\"left access back\"): it stands at node 1 (\"left\"), but the path is at node 2 (\"right\")";
-    a_path_to_the_wrong_host: |plan| plan.flows[0].ack_path = vec![Step::Queue(7)]
-        => "flows[0].ack_path is a path to node 2 (\"right\"): it must lead to node 0 (\"src\")";
+    no_path: |plan| plan.paths[2].clear()
+        => "flows[0].data_path is path 2, without a step: a path needs at least one step";
+    a_path_that_does_not_exist: |plan| plan.flows[0].ack_path = 4 => "flows[0].ack_path is 4: the plan has only 4 paths";
+    a_path_with_a_gap: |plan| plan.paths[3] = vec![Step::Queue(7), Step::Queue(1)]
+        => "paths[3][1] is queue 1 (\"left access back\"): it stands at node 1 (\"left\"), but the path is at node 2 (\"right\")";
+    a_path_to_the_wrong_host: |plan| plan.paths[3] = vec![Step::Queue(7)]
+        => "flows[0].ack_path is path 3, to node 2 (\"right\"): it must lead to node 0 (\"src\")";
+    a_path_from_the_wrong_host: |plan| { plan.paths[2].remove(0); }
+        => "flows[0].data_path is path 2, from node 1 (\"left\"): it must start at node 0 (\"src\")";
     bins_without_width: |plan| plan.records.bin_delivered = true
         => "records.bin_ps is null: something is to be binned, so a bin needs a width";
     tap_on_nothing: |plan| { plan.records.bin_ps = Some(1); plan.records.tap_links = vec![8]; }
@@ -76,8 +79,8 @@ refused! {
 
 #[test]
 fn an_unknown_variant_is_refused_with_those_that_are_known() {
-    let message = refusal(|plan| plan.flows[0].variant = "cubik".into());
-    let start = "flows[0].variant is \"cubik\": unknown TCP variant \"cubik\"; known are ";
+    let message = refusal(|plan| plan.rules[0].name = "cubik".into());
+    let start = "rules[0].name is \"cubik\": unknown TCP variant \"cubik\"; known are ";
     assert!(message.starts_with(start) && message.contains("cubic"), "{message}");
 }
 

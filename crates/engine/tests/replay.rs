@@ -3,8 +3,9 @@
 //! `tests/replay` has the plan of a run and what one of its senders said and heard, as
 //! `python -m daybreak.agreement.segment_log` has written them.
 
+use daybreak_engine::EngineError;
 use daybreak_engine::replay::{Captured, Dialogue, Replayed, Sent, replay};
-use daybreak_engine::{EngineError, Plan};
+use daybreak_plan::{Choice, Plan, Step};
 use daybreak_tcp::{Flags, SackBlock, Segment, SynOptions};
 use daybreak_units::{Duration, Instant};
 
@@ -80,13 +81,13 @@ fn apart_ns(found: &Replayed, dialogue: &Dialogue) -> Option<u64> {
 #[test]
 fn departures_are_whole_nanoseconds() {
     // A BBR flow among seven others, which the kernel paced in whole nanoseconds: gaps that keep their
-    // fractions add up to a dozen of them by segment 375, and there a loss is known before a departure
-    // that the kernel made before it knew.
+    // fractions add up to a dozen of them, until a loss is known before a departure that the kernel made before
+    // it knew.
     const PACED: usize = 5;
     let plan = serde_json::from_str(include_str!("replay/many-4cubic+4bbr.json")).unwrap();
     let dialogue = logged(include_str!("replay/many-4cubic+4bbr.csv"));
     let found = replay(&plan, PACED, &dialogue).unwrap();
-    assert_eq!((found.same, found.theirs, found.their_retransmissions), (404, 404, 71));
+    assert_eq!((found.same, found.theirs, found.their_retransmissions), (407, 407, 87));
     // The capture has cut off fractions, of what was heard and of what was sent, and the kernel's NIC has
     // rounded a packet's time.
     let apart_ns = apart_ns(&found, &dialogue);
@@ -104,6 +105,20 @@ fn a_slow_flow_keeps_two_segments_at_its_nic() {
     assert_eq!((found.same, found.theirs, found.their_retransmissions), (49, 49, 0));
     let apart_ns = apart_ns(&found, &dialogue);
     assert!(apart_ns <= Some(3), "two departures are {apart_ns:?} ns apart");
+}
+
+#[test]
+fn what_the_kernel_drew_is_found() {
+    // CDG reduces its window by chance. What the kernel drew is not in the log, and is found by trying.
+    let plan: Plan = serde_json::from_str(include_str!("replay/variantmixed-cubic+cdg.json")).unwrap();
+    let dialogue = logged(include_str!("replay/variantmixed-cubic+cdg.csv"));
+    let found = replay(&plan, 1, &dialogue).unwrap();
+    assert_eq!((found.same, found.theirs, found.other_time), (714, 714, 0));
+    // Reno, which never does, sends something else.
+    let mut as_reno = plan;
+    as_reno.rules[1] = Choice::plain("reno");
+    let parted = replay(&as_reno, 1, &dialogue).unwrap();
+    assert!(parted.same < 700, "Reno parts at {}", parted.same);
 }
 
 #[test]
@@ -154,7 +169,7 @@ fn what_cannot_be_replayed_is_refused() {
         let (mut plan, mut dialogue) = (plan(), dialogue());
         change(&mut plan, &mut dialogue);
         match replay(&plan, FLOW, &dialogue) {
-            Err(error @ EngineError::Plan { .. }) => error.to_string(),
+            Err(error @ EngineError::Plan(_)) => error.to_string(),
             other => panic!("{other:?}"),
         }
     };
@@ -172,8 +187,8 @@ fn what_cannot_be_replayed_is_refused() {
 fn a_segment_is_heard_when_its_last_bit_has_arrived() {
     let (mut plan, dialogue) = (plan(), dialogue());
     let found = replay(&plan, FLOW, &dialogue).unwrap();
-    let last = plan.flows[FLOW].ack_path.last().copied();
-    let Some(daybreak_engine::plan::Step::Queue(queue)) = last else { panic!("{last:?}") };
+    let last = plan.paths[plan.flows[FLOW].ack_path as usize].last().copied();
+    let Some(Step::Queue(queue)) = last else { panic!("{last:?}") };
     let link = plan.queues[queue as usize].served_by[0] as usize;
     let answer = dialogue.heard[0].at + Duration::from_ps(plan.links[link].delay_ps);
     assert!(found.sent[0].at > answer && found.sent[0].at < answer + Duration::from_us(1));

@@ -2,8 +2,8 @@
 
 mod plans;
 
-use daybreak_engine::plan::{Downtime, NodeKind, Plan, Step};
-use daybreak_engine::{Records, Simulation, benchmarks, run};
+use daybreak_engine::{Records, Simulation, run};
+use daybreak_plan::{Application, Downtime, NodeKind, Plan, Step, benchmarks};
 use plans::captured::captured;
 use plans::{MS, US, all_recorded, column, day_and_night, rows};
 
@@ -157,7 +157,7 @@ fn both_ends_close_their_connection() {
     const PUSH: u8 = 0x08;
     const ACK: u8 = 0x10;
     let mut plan = day_and_night(Downtime::Drop);
-    plan.flows[0].bytes = 1_000;
+    plan.flows[0].application = Application::Bulk { bytes: Some(1_000) };
     plan.stop_when_flows_complete = false;
     let (records, packets) = captured(&plan, &[0, 7]);
     let flags = |interface| -> Vec<u8> {
@@ -214,7 +214,7 @@ fn a_run_ends_at_its_end() {
 fn tables_do_not_grow_with_time_unless_asked_to() {
     let table_rows = |end: u64| {
         let mut plan = day_and_night(Downtime::Hold);
-        plan.flows[0].bytes = 0;
+        plan.flows[0].application = Application::Bulk { bytes: None };
         plan.records.latency = true;
         plan.end_ps = end;
         let records = run(&plan).unwrap();
@@ -242,8 +242,9 @@ fn thresholds(no_metrics_save: bool, no_ssthresh_metrics_save: bool, destination
     if destination != 3 {
         plan.nodes[destination as usize].kind = NodeKind::Host;
         plan.flows[1].dst = destination;
-        plan.flows[1].data_path = vec![Step::Queue(0), Step::Queue(2)];
-        plan.flows[1].ack_path = vec![Step::Queue(3), Step::Queue(1)];
+        plan.paths.push(vec![Step::Queue(0), Step::Queue(2)]);
+        plan.paths.push(vec![Step::Queue(3), Step::Queue(1)]);
+        (plan.flows[1].data_path, plan.flows[1].ack_path) = (4, 5);
     }
     let records = run(&plan).unwrap();
     let (flows, ssthresh) = (column(&records, "window", "flow"), column(&records, "window", "ssthresh"));

@@ -6,8 +6,8 @@ mod plans;
 use std::collections::BTreeSet;
 
 use daybreak_engine::Records;
-use daybreak_engine::plan::{Action, Downtime, Plan, Stack, TimelineStep};
 use daybreak_engine::replay::{Captured, Dialogue, replay};
+use daybreak_plan::{Action, Application, Downtime, Plan, Stack, TimelineStep};
 use daybreak_tcp::{Flags, Segment, SynOptions};
 use daybreak_units::{Duration, Instant};
 use plans::captured::{Head, captured};
@@ -126,7 +126,9 @@ fn a_window_decays_while_the_flow_is_idle() {
     let wide = 10_000_000;
     let slow_start = [ack(21, 0, wide), ack(40, 10, wide), ack(60, 30, wide), ack(80, 70, wide)];
     let shut = [ack(100, 150, 0), ack(2_100, 150, 5 * MSS as u32), ack(2_120, 155, wide), ack(2_121, 155, wide)];
-    let heard = [answer].into_iter().chain(slow_start).chain(shut).collect();
+    // The replay ends with what was captured last. A window update asks for nothing.
+    let last = [ack(2_130, 155, 2 * wide)];
+    let heard = [answer].into_iter().chain(slow_start).chain(shut).chain(last).collect();
     let dialogue = Dialogue { sent: vec![opening], heard };
     let plan = with(transfer(2_000 * MSS, LONG), "tcp_timestamps", json!(false));
     let segments = |enabled: bool| {
@@ -166,7 +168,7 @@ fn transfer(bytes: u64, rtt_us: u64) -> Plan {
     let mut plan = day_and_night(Downtime::Drop);
     plan.timelines.clear();
     plan.links[2].delay_ps += (rtt_us - 40) * US;
-    plan.flows[0].bytes = bytes;
+    plan.flows[0].application = Application::Bulk { bytes: Some(bytes) };
     recorded(plan)
 }
 
@@ -184,8 +186,8 @@ fn with_night(mut plan: Plan, from_us: u64, to_us: u64, downtime: Downtime) -> P
     plan.timelines = day_and_night(downtime).timelines;
     plan.timelines[0].period_ps = 100_000 * MS;
     plan.timelines[0].steps = vec![
-        step(from_us, Action::Darken { branch: 0, downtime }),
-        step(to_us, Action::SetRoute { branch: 0, alternative: 0 }),
+        step(from_us, Action::Darken { route_switch: 0, downtime }),
+        step(to_us, Action::SetRoute { route_switch: 0, alternative: 0 }),
     ];
     plan
 }

@@ -2,8 +2,8 @@
 
 use daybreak_units::Instant;
 
-use crate::lane::LaneTotals;
-use crate::link::CERTAIN;
+use crate::analytic_link::AnalyticTotals;
+use crate::link::UNIMPAIRED;
 use crate::{Fabric, Packet};
 
 /// What one link has done so far.
@@ -22,8 +22,21 @@ pub struct LinkTotals {
     pub waiting: u64,
     /// Packets on this link or in its queue that another link's `waiting` or total counts already.
     pub handed_on: u64,
-    /// [`Wake::Arrival`]s under way.
+    /// [`crate::Wake::Arrival`]s under way.
     pub wakes: u64,
+}
+
+/// What has happened to the packets of one queue so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct QueueTotals {
+    /// Packets that its discipline marked.
+    pub marked: u64,
+    /// Packets that were lost here.
+    pub dropped: u64,
+    /// Packets that found it full and went on elsewhere.
+    pub overflowed: u64,
+    /// Packets that came back to it.
+    pub returned: u64,
 }
 
 /// Where the packets are that are neither delivered nor lost.
@@ -33,7 +46,7 @@ pub struct Census {
     pub alive: u64,
     /// In queues.
     pub queued: u64,
-    /// Held by dark branches.
+    /// Held by dark route switches.
     pub held: u64,
     /// On links, in service or in the pipe.
     pub on_links: u64,
@@ -42,12 +55,12 @@ pub struct Census {
 impl<B: Copy> Fabric<B> {
     /// What every link has done by `now`, the time of the last call or later.
     pub fn link_totals(&self, now: Instant) -> impl Iterator<Item = LinkTotals> {
-        self.links.iter().zip(&self.lanes).map(move |(link, lane)| {
-            if lane.exists {
-                let LaneTotals { packets, bytes, arrived, waiting, handed_on, wakes } = lane.totals(now);
+        self.links.iter().zip(&self.analytic).map(move |(link, analytic)| {
+            if analytic.exists {
+                let AnalyticTotals { packets, bytes, arrived, waiting, handed_on, wakes } = analytic.totals(now);
                 return LinkTotals { packets, bytes, lost: 0, arrived, waiting, handed_on, wakes };
             }
-            let lost = if link.chance == CERTAIN { 0 } else { self.chances[link.chance as usize].lost };
+            let lost = if link.impairment == UNIMPAIRED { 0 } else { self.impairments[link.impairment as usize].lost };
             LinkTotals {
                 packets: link.packets,
                 bytes: link.bytes,
@@ -58,6 +71,12 @@ impl<B: Copy> Fabric<B> {
                 wakes: link.packets - lost - link.arrived,
             }
         })
+    }
+
+    /// What has happened at every queue. Where departures are computed in advance, a packet counts when it is known to
+    /// come.
+    pub fn queue_totals(&self) -> impl Iterator<Item = QueueTotals> {
+        self.totals.iter().copied()
     }
 
     /// Packets lost so far on the way to `endpoint`.
@@ -75,7 +94,7 @@ impl<B: Copy> Fabric<B> {
         let mut census = Census {
             alive: self.slab.len() as u64,
             queued: self.queues.iter().map(|queue| u64::from(queue.occupancy().packets)).sum(),
-            held: self.branches.iter().map(|branch| branch.held.len() as u64).sum(),
+            held: self.route_switches.iter().map(|switch| switch.held.len() as u64).sum(),
             on_links: 0,
         };
         let (mut queued, mut handed_on) = (0, 0);

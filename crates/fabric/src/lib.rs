@@ -10,10 +10,15 @@
 //! The packet body is a type parameter: the simulator puts a TCP segment there, an engine that
 //! carries real frames a reference to one. Nothing in here looks into it.
 
+mod analytic;
+mod analytic_link;
+mod build;
 mod census;
 pub mod circuit;
+mod config;
 pub mod control;
-mod lane;
+mod forward;
+mod impairment;
 mod link;
 mod lookahead;
 mod monitor;
@@ -24,11 +29,15 @@ mod prefetch;
 pub mod queue;
 mod ring;
 mod schedule;
+mod scheduler;
+mod serve;
 
-pub use census::{Census, LinkTotals};
-pub use link::{Chance, LinkConfig};
-pub use monitor::{DropReason, Monitor, Unobserved};
-pub use network::{Context, Departure, Fabric, NewPacket, QueueConfig};
-pub use packet::{Packet, PacketId, Slab};
-pub use path::{BranchConfig, Step};
-pub use schedule::{Schedule, Wake, turn};
+pub use census::{Census, LinkTotals, QueueTotals};
+pub use config::{Config, QueueConfig};
+pub use impairment::Impairment;
+pub use link::LinkConfig;
+pub use monitor::{DropReason, Monitor, Place, Unobserved};
+pub use network::{Context, Departure, Fabric};
+pub use packet::{Ecn, Header, NewPacket, Packet, PacketId, Slab};
+pub use path::{ForkConfig, MarkerConfig, RouteSwitchConfig, Step};
+pub use schedule::{Schedule, Wake, tie_break};

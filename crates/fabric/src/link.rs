@@ -1,6 +1,6 @@
 //! A unidirectional link: a serialiser, then a pipe.
 
-use daybreak_units::{ByteTime, Duration, Instant, Rate, Stream};
+use daybreak_units::{ByteTime, Duration, Instant, Rate};
 
 /// A link at the start of a run.
 #[derive(Clone, Debug)]
@@ -34,21 +34,21 @@ pub(crate) struct Link {
     /// Packets that arrived at the other end.
     pub arrived: u64,
     pub framing_bytes: u32,
-    /// Index of its [`Chance`], or [`CERTAIN`].
-    pub chance: u32,
+    /// Index of its [`Impairment`], or [`UNIMPAIRED`].
+    pub impairment: u32,
     /// The queue it serves, or [`SEVERAL`].
     pub queue: u32,
-    /// A [`crate::Wake::LinkFree`] is under way: somebody waits.
+    /// A [`crate::Wake::TransmissionComplete`] is under way: somebody waits.
     pub awaited: bool,
 }
 
 /// Neither random loss nor jitter.
-pub(crate) const CERTAIN: u32 = u32::MAX;
+pub(crate) const UNIMPAIRED: u32 = u32::MAX;
 /// The link serves no queue or more than one.
 pub(crate) const SEVERAL: u32 = u32::MAX;
 
 impl Link {
-    pub(crate) fn new(config: &LinkConfig, chance: u32) -> Self {
+    pub(crate) fn new(config: &LinkConfig, impairment: u32) -> Self {
         Self {
             busy_until: Instant::ZERO,
             byte_time: ByteTime::new(config.rate),
@@ -57,7 +57,7 @@ impl Link {
             bytes: 0,
             arrived: 0,
             framing_bytes: config.framing_bytes,
-            chance,
+            impairment,
             queue: SEVERAL,
             awaited: false,
         }
@@ -67,51 +67,5 @@ impl Link {
     #[inline]
     pub(crate) fn is_idle(&self, now: Instant) -> bool {
         self.busy_until <= now && !self.awaited
-    }
-}
-
-/// What is random about a link: each packet is lost, or late, independently of the others.
-#[derive(Debug)]
-pub struct Chance {
-    losses: Stream,
-    /// A draw below this loses the packet.
-    threshold: u64,
-    /// Packets lost so far.
-    pub lost: u64,
-    delays: Stream,
-    jitter: Duration,
-    /// Arrival of the last packet: none overtakes it.
-    latest: Instant,
-}
-
-impl Chance {
-    /// `None` for a link that leaves nothing to chance.
-    pub fn new(config: &LinkConfig, seed: u64) -> Option<Self> {
-        let threshold = (u128::from(config.loss_ppb) << 64) / 1_000_000_000;
-        (config.loss_ppb > 0 || !config.jitter.is_zero()).then(|| Self {
-            losses: Stream::new(seed, &format!("{}/loss", config.stream)),
-            threshold: u64::try_from(threshold).unwrap_or(u64::MAX),
-            lost: 0,
-            delays: Stream::new(seed, &format!("{}/jitter", config.stream)),
-            jitter: config.jitter,
-            latest: Instant::ZERO,
-        })
-    }
-
-    /// Whether the next packet is lost.
-    pub fn loses(&mut self) -> bool {
-        let lost = self.threshold > 0 && self.losses.next_u64() < self.threshold;
-        self.lost += u64::from(lost);
-        lost
-    }
-
-    /// When a packet arrives that would arrive at this time without jitter.
-    pub fn late(&mut self, arrival: Instant) -> Instant {
-        if !self.jitter.is_zero() {
-            let late = arrival + Duration::from_ps(self.delays.below(self.jitter.as_ps() + 1));
-            self.latest = late.max(self.latest + Duration::from_ps(1));
-            return self.latest;
-        }
-        arrival
     }
 }

@@ -10,21 +10,21 @@ impl<B: Copy> Fabric<B> {
     /// First step for an arrival on a link that keeps its packets itself ([`crate::PacketId::NEXT`]).
     #[inline(always)]
     pub fn look_ahead_at_link(&self, link: u32) {
-        prefetch(&self.lanes, link as usize);
+        prefetch(&self.analytic, link as usize);
     }
 
     /// Second step.
     #[inline(always)]
     pub fn look_ahead_at_first_packet(&self, link: u32) {
-        self.lanes[link as usize].ring.prefetch_front();
+        self.analytic[link as usize].ring.prefetch_front();
     }
 
     /// Third step: where the packet will go.
     #[inline(always)]
     pub fn look_ahead_at_next_hop(&self, link: u32) {
-        let Some(transit) = self.lanes[link as usize].ring.front() else { return };
-        match self.steps[transit.cursor as usize].lane() {
-            Some(next) => prefetch(&self.lanes, next as usize),
+        let Some(transit) = self.analytic[link as usize].ring.front() else { return };
+        match self.steps[transit.cursor as usize].analytic_link() {
+            Some(next) => prefetch(&self.analytic, next as usize),
             None => self.slab.prefetch(transit.id),
         }
     }
@@ -32,9 +32,9 @@ impl<B: Copy> Fabric<B> {
     /// Fourth step: the end of the next queue.
     #[inline(always)]
     pub fn look_ahead_at_end(&self, link: u32) {
-        let Some(transit) = self.lanes[link as usize].ring.front() else { return };
-        if let Some(next) = self.steps[transit.cursor as usize].lane() {
-            self.lanes[next as usize].ring.prefetch_end();
+        let Some(transit) = self.analytic[link as usize].ring.front() else { return };
+        if let Some(next) = self.steps[transit.cursor as usize].analytic_link() {
+            self.analytic[next as usize].ring.prefetch_end();
         }
     }
 }

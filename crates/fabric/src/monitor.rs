@@ -4,7 +4,7 @@ use daybreak_units::Instant;
 
 use crate::{Packet, PacketId};
 
-pub use daybreak_trace::DropReason;
+pub use daybreak_trace::{DropReason, Place};
 
 /// Sees what happens to packets. Every method does nothing unless it is overridden; the monitor is a
 /// type parameter, so what is not watched costs nothing.
@@ -18,7 +18,7 @@ pub trait Monitor<B> {
     /// So much waits in the queue now, after an arrival or a departure.
     #[inline]
     fn queue_changed(&mut self, _now: Instant, _queue: u32, _packets: u32, _bytes: u64) {}
-    /// The packet is lost at `place`, a queue, link or branch as the reason says.
+    /// The packet is lost at `place`, a queue, link or route switch as the reason says.
     #[inline]
     fn dropped(&mut self, _now: Instant, _reason: DropReason, _place: u32, _packet: &Packet<B>) {}
 }

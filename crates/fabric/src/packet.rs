@@ -11,6 +11,79 @@ impl PacketId {
     pub const NEXT: Self = Self(u32::MAX);
 }
 
+/// The ECN field of an IP header (RFC 3168, section 5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Ecn {
+    /// Not ECN-capable.
+    #[default]
+    NotEct = 0,
+    /// ECN-capable, ECT(1).
+    Ect1 = 1,
+    /// ECN-capable, ECT(0).
+    Ect0 = 2,
+    /// Congestion experienced.
+    Ce = 3,
+}
+
+impl Ecn {
+    /// The field from its two bits.
+    #[inline(always)]
+    pub const fn from_bits(bits: u8) -> Self {
+        match bits & 3 {
+            0 => Self::NotEct,
+            1 => Self::Ect1,
+            2 => Self::Ect0,
+            _ => Self::Ce,
+        }
+    }
+
+    /// A queue may mark the packet (it may be marked already).
+    #[inline(always)]
+    pub const fn is_ect(self) -> bool {
+        !matches!(self, Self::NotEct)
+    }
+}
+
+/// What a packet's header says besides where it goes: the ECN field, and a bit for each mark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header(u16);
+
+impl Header {
+    #[inline(always)]
+    fn new(ecn: Ecn) -> Self {
+        Self(ecn as u16)
+    }
+
+    /// The ECN field.
+    #[inline]
+    pub fn ecn(self) -> Ecn {
+        Ecn::from_bits(self.0 as u8)
+    }
+
+    /// A bit for each mark that the packet has got on the way.
+    #[inline]
+    pub fn marks(self) -> u8 {
+        (self.0 >> 8) as u8
+    }
+
+    /// There is a mark or CE.
+    #[inline(always)]
+    pub fn is_marked(self) -> bool {
+        self.0 >= Ecn::Ce as u16
+    }
+
+    #[inline]
+    pub(crate) fn set_ce(&mut self) {
+        self.0 |= Ecn::Ce as u16;
+    }
+
+    #[inline]
+    pub(crate) fn add_marks(&mut self, marks: u8) {
+        self.0 |= u16::from(marks) << 8;
+    }
+}
+
 /// A packet on its way. What the fabric needs comes first, and with the first 48 bytes of the body it
 /// fills one cache line: forwarding touches no other.
 #[derive(Clone, Copy, Debug)]
@@ -22,12 +95,29 @@ pub struct Packet<B> {
     pub(crate) cursor: u32,
     /// IP length in bytes, without framing.
     pub bytes: u32,
+    /// What it shows of congestion, and its marks.
+    pub header: Header,
     /// Tell the sender when the packet leaves its first queue ([`crate::Departure`]).
     pub(crate) announce: bool,
     /// False for a slot of the slab that waits for reuse.
     pub(crate) alive: bool,
     /// What it carries.
     pub body: B,
+}
+
+/// A packet that enters the fabric.
+#[derive(Clone, Copy, Debug)]
+pub struct NewPacket {
+    /// Where it will be delivered.
+    pub endpoint: u32,
+    /// Start of its path: see [`crate::Fabric::cursor`].
+    pub cursor: u32,
+    /// IP length.
+    pub bytes: u32,
+    /// What its IP header says of congestion.
+    pub ecn: Ecn,
+    /// A [`crate::Departure`] shall tell when it leaves its first queue.
+    pub announce: bool,
 }
 
 /// All packets of a run. Slots are reused last in, first out, so that a new packet is written where
@@ -50,29 +140,36 @@ impl<B: Copy> Slab<B> {
 
     /// A new packet. The body is copied once, to where it stays.
     #[inline(always)]
-    pub(crate) fn insert(&mut self, endpoint: u32, cursor: u32, bytes: u32, announce: bool, body: &B) -> PacketId {
-        let index = self.free;
+    pub(crate) fn insert(&mut self, packet: NewPacket, body: &B) -> PacketId {
+        let NewPacket { endpoint, cursor, bytes, ecn, announce } = packet;
         // The end of the list lies beyond all slots.
-        let Some(slot) = self.slots.get_mut(index as usize) else {
-            return self.insert_at_end(endpoint, cursor, bytes, announce, body);
-        };
+        if self.free as usize >= self.slots.len() {
+            self.add_slot(body);
+        }
+        let index = self.free;
+        let slot = &mut self.slots[index as usize];
         self.free = slot.cursor;
         slot.endpoint = endpoint;
         slot.cursor = cursor;
         slot.bytes = bytes;
+        slot.header = Header::new(ecn);
         slot.announce = announce;
         slot.alive = true;
         slot.body = *body;
         PacketId(index)
     }
 
+    /// Adds a slot that waits for use; what its body is does not matter.
     #[cold]
     #[inline(never)]
-    fn insert_at_end(&mut self, endpoint: u32, cursor: u32, bytes: u32, announce: bool, body: &B) -> PacketId {
+    fn add_slot(&mut self, body: &B) {
         let index = self.slots.len() as u32;
         assert!(index < NO_SLOT, "2^32 packets are alive at once");
-        self.slots.push(Packet { endpoint, cursor, bytes, announce, alive: true, body: *body });
-        PacketId(index)
+        let header = Header::new(Ecn::NotEct);
+        let free =
+            Packet { endpoint: 0, cursor: NO_SLOT, bytes: 0, header, announce: false, alive: false, body: *body };
+        self.slots.push(free);
+        self.free = index;
     }
 
     #[inline]
@@ -127,15 +224,28 @@ mod tests {
     }
 
     #[test]
+    fn a_header_has_an_ecn_field_and_eight_marks() {
+        for ecn in [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce] {
+            let mut header = Header::new(ecn);
+            assert_eq!((header.ecn(), header.marks(), header.is_marked()), (ecn, 0, ecn == Ecn::Ce));
+            header.add_marks(0b1000_0001);
+            header.add_marks(0b0000_0010);
+            assert_eq!((header.ecn(), header.marks(), header.is_marked()), (ecn, 0b1000_0011, true));
+            header.set_ce();
+            assert_eq!((header.ecn(), header.marks()), (Ecn::Ce, 0b1000_0011));
+        }
+    }
+
+    #[test]
     fn the_last_slot_freed_is_used_first() {
         let mut slab = Slab::with_capacity(4);
-        let mut insert = |endpoint| slab.insert(endpoint, 0, 100, false, &[0u8; 48]);
-        let [a, b, c] = [0, 1, 2].map(&mut insert);
+        let new = |endpoint| NewPacket { endpoint, cursor: 0, bytes: 100, ecn: Ecn::Ect0, announce: false };
+        let [a, b, c] = [0, 1, 2].map(|endpoint| slab.insert(new(endpoint), &[0u8; 48]));
         slab.remove(a);
         slab.remove(c);
         assert_eq!(slab.len(), 1);
-        assert_eq!(slab.insert(3, 0, 100, false, &[0; 48]), c);
-        assert_eq!(slab.insert(4, 0, 100, false, &[0; 48]), a);
+        assert_eq!(slab.insert(new(3), &[0; 48]), c);
+        assert_eq!(slab.insert(new(4), &[0; 48]), a);
         assert_eq!(slab.get(b).endpoint, 1);
         assert_eq!(slab.iter().map(|packet| packet.endpoint).collect::<Vec<_>>(), [4, 1, 3]);
     }

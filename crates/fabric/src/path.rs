@@ -5,30 +5,63 @@ use std::collections::VecDeque;
 use crate::PacketId;
 use crate::circuit::Downtime;
 
-/// One step of a path. A list of steps ends with a branch or else with the delivery of the packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
+/// One step of a path. A list of steps ends with a fork, a return or a route switch, which go on elsewhere, or else
+/// with the delivery of the packet. All that a step names is named by its index in the list of its kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(tag = "kind", content = "index", rename_all = "snake_case", deny_unknown_fields)
+)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Step {
     /// Wait in this queue, then cross the link that serves it.
     Queue(u32),
-    /// Go on with the alternative that is in force in this branch.
-    Branch(u32),
+    /// Wait in the queue of this fork and cross the link that serves it; that link decides where to go on.
+    Fork(u32),
+    /// Come back to the queue of this fork, to wait among the returned packets, which are served first.
+    Return(u32),
+    /// Go on with the alternative that is in force in this route switch.
+    RouteSwitch(u32),
+    /// Get the mark of this marker if it is on.
+    Marker(u32),
 }
 
-/// A place where packets take the alternative that is in force now.
+/// A place where packets take the path that is in force now. Paths are indices into [`crate::Config::paths`].
 #[derive(Clone, Debug)]
-pub struct BranchConfig {
-    /// Tails of the path from here on.
-    pub alternatives: Vec<Vec<Step>>,
+pub struct RouteSwitchConfig {
+    /// Paths from here on.
+    pub alternatives: Vec<u32>,
     /// Index of the alternative in force at the start.
     pub initial: u32,
-    /// Most packets that wait here while the branch is dark.
+    /// Most packets that wait here while the route is dark.
     pub hold_limit: Option<u64>,
 }
 
-/// The state of a branch.
+/// A queue behind which the path depends on the link that has served the packet.
+#[derive(Clone, Debug)]
+pub struct ForkConfig {
+    /// The queue.
+    pub queue: u32,
+    /// For each link that may serve it, the path from the link's end on.
+    pub tails: Vec<(u32, u32)>,
+    /// The path of a packet that finds the queue full; without one it is lost. It begins at once, and has to
+    /// wait somewhere.
+    pub overflow: Option<u32>,
+}
+
+/// A place where packets get a mark while it is on.
+#[derive(Clone, Debug)]
+pub struct MarkerConfig {
+    /// Which of the eight mark bits.
+    pub mark: u8,
+    /// Whether it is on at the start.
+    pub is_on: bool,
+}
+
+/// The state of a route switch.
 #[derive(Debug)]
-pub(crate) struct Branch {
+pub(crate) struct RouteSwitch {
     /// First step of each alternative.
     pub alternatives: Vec<u32>,
     /// First step of the alternative in force.
@@ -39,60 +72,101 @@ pub(crate) struct Branch {
     pub hold_limit: u64,
 }
 
-/// A [`Step`] in 32 bits: two of kind, thirty of index.
+/// A fork.
+#[derive(Debug)]
+pub(crate) struct Fork {
+    pub queue: u32,
+    /// First step of a packet that finds the queue full, or [`NO_STEP`].
+    pub overflow: u32,
+    /// Links and the first steps behind them.
+    pub tails: Box<[(u32, u32)]>,
+}
+
+/// There is none.
+pub(crate) const NO_STEP: u32 = u32::MAX;
+
+impl Fork {
+    /// First step of a packet that has come over this link.
+    pub(crate) fn tail(&self, link: u32) -> u32 {
+        let found = self.tails.iter().find(|(served_by, _)| *served_by == link);
+        found.unwrap_or_else(|| panic!("a fork does not say where packets of link {link} go")).1
+    }
+}
+
+/// A marker's bit in the header, and what it sets now: that bit or nothing.
+#[derive(Debug)]
+pub(crate) struct Marker {
+    pub bit: u8,
+    pub sets: u8,
+}
+
+/// A [`Step`] in 32 bits: three of kind, the others of index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Code(u32);
 
 pub(crate) enum Decoded {
     Queue(u32),
-    Branch(u32),
+    RouteSwitch(u32),
+    Fork(u32),
+    /// The packet comes from the queue of this fork: the link tells where it goes on.
+    Tails(u32),
+    Return(u32),
+    Marker(u32),
     /// A queue with its link; the index is the link's.
-    Lane(u32),
+    Analytic(u32),
     Deliver,
 }
 
-const KIND_SHIFT: u32 = 30;
+const KIND_SHIFT: u32 = 29;
 const INDEX: u32 = (1 << KIND_SHIFT) - 1;
 
 impl Code {
-    pub(crate) const DELIVER: Self = Self(3 << KIND_SHIFT);
+    pub(crate) const DELIVER: Self = Self(7 << KIND_SHIFT);
 
-    /// `lanes` holds the link of every queue that is a lane.
-    fn new(step: Step, lanes: &[Option<u32>]) -> Self {
-        let (kind, index) = match step {
-            Step::Queue(index) => match lanes[index as usize] {
-                Some(link) => (0, link),
-                None => (1, index),
-            },
-            Step::Branch(index) => (2, index),
-        };
-        assert!(index <= INDEX, "index {index} of a path step does not fit 30 bits");
+    fn new(kind: u32, index: u32) -> Self {
+        assert!(index <= INDEX, "index {index} of a path step does not fit 29 bits");
         Self(kind << KIND_SHIFT | index)
     }
 
-    /// The link, if the step is a lane.
+    /// The link, if the step is a queue that is served analytically.
     #[inline(always)]
-    pub(crate) fn lane(self) -> Option<u32> {
+    pub(crate) fn analytic_link(self) -> Option<u32> {
         if self.0 >> KIND_SHIFT == 0 { Some(self.0) } else { None }
     }
 
     #[inline(always)]
     pub(crate) fn decode(self) -> Decoded {
+        let index = self.0 & INDEX;
         match self.0 >> KIND_SHIFT {
-            0 => Decoded::Lane(self.0),
-            1 => Decoded::Queue(self.0 & INDEX),
-            2 => Decoded::Branch(self.0 & INDEX),
+            0 => Decoded::Analytic(index),
+            1 => Decoded::Queue(index),
+            2 => Decoded::RouteSwitch(index),
+            3 => Decoded::Fork(index),
+            4 => Decoded::Tails(index),
+            5 => Decoded::Return(index),
+            6 => Decoded::Marker(index),
             _ => Decoded::Deliver,
         }
     }
 }
 
-/// Appends a list of steps to the arena and returns where it starts.
-pub(crate) fn append(arena: &mut Vec<Code>, steps: &[Step], lanes: &[Option<u32>]) -> u32 {
-    assert!(!steps.is_empty(), "a path has no steps");
+/// Appends a list of steps to the arena and returns where it starts. `analytic` tells the link of every queue that
+/// is served analytically.
+pub(crate) fn append(arena: &mut Vec<Code>, steps: &[Step], analytic: &[Option<u32>]) -> u32 {
     let start = u32::try_from(arena.len()).expect("more than 2^32 path steps");
-    arena.extend(steps.iter().map(|&step| Code::new(step, lanes)));
-    if !matches!(steps.last(), Some(Step::Branch(_))) {
+    for &step in steps {
+        match step {
+            Step::Queue(index) => arena.push(match analytic[index as usize] {
+                Some(link) => Code::new(0, link),
+                None => Code::new(1, index),
+            }),
+            Step::RouteSwitch(index) => arena.push(Code::new(2, index)),
+            Step::Fork(index) => arena.extend([Code::new(3, index), Code::new(4, index)]),
+            Step::Return(index) => arena.extend([Code::new(5, index), Code::new(4, index)]),
+            Step::Marker(index) => arena.push(Code::new(6, index)),
+        }
+    }
+    if !matches!(steps.last(), Some(Step::Fork(_) | Step::Return(_) | Step::RouteSwitch(_))) {
         arena.push(Code::DELIVER);
     }
     start

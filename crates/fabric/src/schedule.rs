@@ -7,8 +7,8 @@ use crate::PacketId;
 /// A call that the fabric wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wake {
-    /// Call [`crate::Fabric::link_free`].
-    LinkFree {
+    /// Call [`crate::Fabric::transmission_complete`].
+    TransmissionComplete {
         /// The link that will have sent its packet.
         link: u32,
     },
@@ -21,15 +21,15 @@ pub enum Wake {
     },
 }
 
-/// Where wishes to be called go. When several fall on one instant, all [`Wake::LinkFree`] must be
+/// Where wishes to be called go. When several fall on one instant, all [`Wake::TransmissionComplete`] must be
 /// called before any [`Wake::Arrival`], the former in the order of their links, the latter in that of
-/// their [`turn`] and then of their links.
+/// their [`tie_break`] and then of their links.
 pub trait Schedule {
     /// Asks for `wake` at `at`, which is never in the past.
     fn at(&mut self, at: Instant, wake: Wake);
 }
 
-/// Which of the packets that arrive at one instant comes first: that on the link with the least turn.
+/// Which of the packets that arrive at one instant comes first: that on the link with the least value.
 ///
 /// Where links are equally fast and equally long, packets of several senders arrive at a switch at the
 /// very same instant, again and again, and if one place is left in a queue the first takes it. No link
@@ -38,7 +38,7 @@ pub trait Schedule {
 /// packet-switched gateways", 1992). Real switches serve their ports in turn. So each instant has an
 /// order of its own, which only depends on the instant.
 #[inline]
-pub fn turn(at: Instant, link: u32) -> u32 {
+pub fn tie_break(at: Instant, link: u32) -> u32 {
     (splitmix(at.as_ps() ^ u64::from(link) << 36) >> 32) as u32
 }
 
@@ -54,7 +54,7 @@ mod tests {
         let (mut row, mut longest, mut last) = (0, 0, 3);
         for packet in 0..30_000 {
             let at = Instant::from_ps(17_000_000 + packet * 12_000_000);
-            let first = (0..3).min_by_key(|&link| turn(at, link)).unwrap_or(3);
+            let first = (0..3).min_by_key(|&link| tie_break(at, link)).unwrap_or(3);
             firsts[first as usize] += 1;
             row = if first == last { row + 1 } else { 1 };
             (last, longest) = (first, longest.max(row));

@@ -5,16 +5,16 @@ mod rig;
 use daybreak_fabric::circuit::Downtime;
 use daybreak_fabric::control::Action;
 use daybreak_fabric::queue::Limits;
-use daybreak_fabric::{BranchConfig, Chance, LinkConfig, QueueConfig, Step};
+use daybreak_fabric::{Config, Impairment, LinkConfig, RouteSwitchConfig, Step};
 use daybreak_units::{Duration, Rate};
-use proptest::prelude::*;
 use rig::{DropReason, Rig, link, queue, us};
 
 /// One link of 10 Gbit/s and 5 us behind a queue of two packets. 1250 bytes take 1 us.
 fn single() -> Rig {
     let limits = Limits { packets: Some(2), bytes: None };
-    let mut rig = Rig::new(&[link(10, 5)], &[queue(limits, &[0])], &[]);
+    let mut rig = Rig::new(&[link(10, 5)], &[queue(limits, &[0])]);
     rig.path(&[Step::Queue(0)]);
+    rig.declare(&[OPEN]);
     rig
 }
 
@@ -42,7 +42,7 @@ fn waiting_packets_follow_back_to_back_and_the_rest_is_lost() {
 #[test]
 fn a_byte_limit_counts_only_what_waits() {
     let limits = Limits { packets: None, bytes: Some(2_000) };
-    let mut rig = Rig::new(&[link(10, 5)], &[queue(limits, &[0])], &[]);
+    let mut rig = Rig::new(&[link(10, 5)], &[queue(limits, &[0])]);
     rig.path(&[Step::Queue(0)]);
     for _ in 0..3 {
         rig.send(us(0), 0, 1250);
@@ -56,7 +56,7 @@ fn a_byte_limit_counts_only_what_waits() {
 fn framing_takes_time_on_the_wire() {
     let mut config = link(10, 5);
     config.framing_bytes = 125;
-    let mut rig = Rig::new(&[config], &[queue(Limits::default(), &[0])], &[]);
+    let mut rig = Rig::new(&[config], &[queue(Limits::default(), &[0])]);
     rig.path(&[Step::Queue(0)]);
     rig.send(us(0), 0, 1125);
     rig.run_to_end();
@@ -82,7 +82,7 @@ fn an_announced_packet_tells_when_it_leaves_its_first_queue() {
 
 #[test]
 fn a_queue_is_served_by_two_links_at_once() {
-    let mut rig = Rig::new(&[link(10, 5), link(10, 1)], &[queue(Limits::default(), &[0, 1])], &[]);
+    let mut rig = Rig::new(&[link(10, 5), link(10, 1)], &[queue(Limits::default(), &[0, 1])]);
     rig.path(&[Step::Queue(0)]);
     for _ in 0..4 {
         rig.send(us(0), 0, 1250);
@@ -94,7 +94,7 @@ fn a_queue_is_served_by_two_links_at_once() {
 #[test]
 fn a_link_serves_several_queues_in_turn() {
     let queues = [queue(Limits::default(), &[0]), queue(Limits::default(), &[0])];
-    let mut rig = Rig::new(&[link(10, 5)], &queues, &[]);
+    let mut rig = Rig::new(&[link(10, 5)], &queues);
     let first = rig.path(&[Step::Queue(0)]);
     let second = rig.path(&[Step::Queue(1)]);
     for path in [first, first, first, second, second] {
@@ -113,8 +113,9 @@ const OPEN: Action = Action::OpenGate { queue: 0, link: 0 };
 
 /// Three packets at 0, the gate closes at 0.5 us, one more at 2 us, the gate opens at 100 us.
 fn night_at_a_gate(downtime: Downtime) -> Rig {
-    let mut rig = Rig::new(&[link(10, 5)], &[queue(Limits::default(), &[0])], &[]);
+    let mut rig = Rig::new(&[link(10, 5)], &[queue(Limits::default(), &[0])]);
     rig.path(&[Step::Queue(0)]);
+    rig.declare(&[OPEN]);
     for _ in 0..3 {
         rig.send(us(0), 0, 1250);
     }
@@ -123,13 +124,6 @@ fn night_at_a_gate(downtime: Downtime) -> Rig {
     rig.apply(us(100), &OPEN);
     rig.run_to_end();
     rig
-}
-
-#[test]
-#[should_panic(expected = "a gate changes at queue 0, which nobody watches")]
-fn a_gate_at_a_lane_is_never_ignored() {
-    let config = QueueConfig { watched: false, ..queue(Limits::default(), &[0]) };
-    Rig::new(&[link(10, 5)], &[config], &[]).apply(us(0), &close(Downtime::Hold));
 }
 
 #[test]
@@ -155,8 +149,9 @@ fn a_gate_that_drains_sends_what_was_queued_before() {
 
 #[test]
 fn a_gate_that_makes_before_it_breaks_serves_until_another_opens() {
-    let mut rig = Rig::new(&[link(10, 5), link(10, 1)], &[queue(Limits::default(), &[0, 1])], &[]);
+    let mut rig = Rig::new(&[link(10, 5), link(10, 1)], &[queue(Limits::default(), &[0, 1])]);
     rig.path(&[Step::Queue(0)]);
+    rig.declare(&[OPEN, Action::OpenGate { queue: 0, link: 1 }]);
     rig.apply(us(0), &Action::CloseGate { queue: 0, link: 1, downtime: Downtime::Hold });
     rig.send(us(0), 0, 1250);
     rig.apply(us(10), &Action::CloseGate { queue: 0, link: 0, downtime: Downtime::MakeBeforeBreak });
@@ -177,35 +172,40 @@ fn an_idle_link_starts_when_its_gate_opens() {
     assert_eq!(rig.delivered, [(us(56), 0)]);
 }
 
-/// A branch between a 5 us and a 1 us link: dark at 10 us, the fast link at 100 us.
-fn night_at_a_branch(downtime: Downtime, hold_limit: Option<u64>) -> Rig {
-    let alternatives = vec![vec![Step::Queue(0)], vec![Step::Queue(1)]];
-    let branch = BranchConfig { alternatives, initial: 0, hold_limit };
-    let queues = [queue(Limits::default(), &[0]), queue(Limits::default(), &[1])];
-    let mut rig = Rig::new(&[link(10, 5), link(10, 1)], &queues, &[branch]);
-    rig.path(&[Step::Branch(0)]);
-    rig.send(us(0), 0, 1250);
-    rig.apply(us(10), &Action::Darken { branch: 0, downtime });
-    rig.send(us(20), 0, 1250);
-    rig.send(us(30), 0, 1250);
-    rig.apply(us(100), &Action::SetRoute { branch: 0, alternative: 1 });
-    rig.send(us(200), 0, 1250);
+/// A route switch between a 5 us and a 1 us link: dark at 10 us, the fast link at 100 us.
+fn night_at_a_route_switch(downtime: Downtime, hold_limit: Option<u64>) -> Rig {
+    let mut rig = Rig::of(Config {
+        links: vec![link(10, 5), link(10, 1)],
+        queues: vec![queue(Limits::default(), &[0]), queue(Limits::default(), &[1])],
+        route_switches: vec![RouteSwitchConfig { alternatives: vec![0, 1], initial: 0, hold_limit }],
+        paths: vec![vec![Step::Queue(0)], vec![Step::Queue(1)]],
+        ..Config::default()
+    });
+    let path = rig.path(&[Step::RouteSwitch(0)]);
+    let darken = Action::Darken { route_switch: 0, downtime };
+    rig.declare(std::slice::from_ref(&darken));
+    rig.send(us(0), path, 1250);
+    rig.apply(us(10), &darken);
+    rig.send(us(20), path, 1250);
+    rig.send(us(30), path, 1250);
+    rig.apply(us(100), &Action::SetRoute { route_switch: 0, alternative: 1 });
+    rig.send(us(200), path, 1250);
     rig.run_to_end();
     rig
 }
 
 #[test]
-fn a_dark_branch_treats_arrivals_as_its_policy_says() {
+fn a_dark_route_switch_treats_arrivals_as_its_policy_says() {
     for downtime in [Downtime::Hold, Downtime::Drain] {
-        let rig = night_at_a_branch(downtime, None);
+        let rig = night_at_a_route_switch(downtime, None);
         assert_eq!(rig.delivered, [(us(6), 0), (us(102), 1), (us(103), 2), (us(202), 3)]);
     }
-    let rig = night_at_a_branch(Downtime::Hold, Some(1));
+    let rig = night_at_a_route_switch(Downtime::Hold, Some(1));
     assert_eq!(rig.dropped, [(us(30), DropReason::HoldFull, 0, 2)]);
-    let rig = night_at_a_branch(Downtime::Drop, None);
+    let rig = night_at_a_route_switch(Downtime::Drop, None);
     assert_eq!(rig.delivered, [(us(6), 0), (us(202), 3)]);
     assert_eq!(rig.dropped, [(us(20), DropReason::Night, 0, 1), (us(30), DropReason::Night, 0, 2)]);
-    let rig = night_at_a_branch(Downtime::MakeBeforeBreak, None);
+    let rig = night_at_a_route_switch(Downtime::MakeBeforeBreak, None);
     assert_eq!(rig.delivered, [(us(6), 0), (us(26), 1), (us(36), 2), (us(202), 3)]);
 }
 
@@ -216,7 +216,7 @@ fn random_loss_has_its_rate() {
     for (loss_ppb, packets) in [(1_000_000, 20_000_000u64), (10_000_000, 4_000_000), (300_000_000, 200_000)] {
         let mut config = link(100, 5);
         config.loss_ppb = loss_ppb;
-        let mut chance = Chance::new(&config, 7).unwrap();
+        let mut chance = Impairment::new(&config, 7).unwrap();
         let lost = (0..packets).filter(|_| chance.loses()).count() as f64;
         let p = f64::from(loss_ppb) / 1e9;
         let (mean, deviation) = (p * packets as f64, (p * (1.0 - p) * packets as f64).sqrt());
@@ -232,7 +232,7 @@ fn random_loss_is_a_link_s_own_stream() {
     config.loss_ppb = 100_000_000;
     let run = |stream: &str| {
         let config = LinkConfig { stream: stream.to_owned(), ..config.clone() };
-        let mut rig = Rig::new(&[config], &[queue(Limits::default(), &[0])], &[]);
+        let mut rig = Rig::new(&[config], &[queue(Limits::default(), &[0])]);
         rig.path(&[Step::Queue(0)]);
         for i in 0..10_000 {
             rig.send(us(i), 0, 1250);
@@ -253,7 +253,7 @@ fn jitter_is_bounded_and_keeps_the_order() {
     let mut config = link(10, 5);
     config.jitter = Duration::from_us(3);
     let run = || {
-        let mut rig = Rig::new(std::slice::from_ref(&config), &[queue(Limits::default(), &[0])], &[]);
+        let mut rig = Rig::new(std::slice::from_ref(&config), &[queue(Limits::default(), &[0])]);
         rig.path(&[Step::Queue(0)]);
         for _ in 0..1_000 {
             rig.send(us(0), 0, 1250);
@@ -275,123 +275,5 @@ fn jitter_is_bounded_and_keeps_the_order() {
 fn a_rate_that_the_clock_cannot_hold_is_refused() {
     let mut config = link(1, 5);
     config.rate = Rate::from_bps(999);
-    Rig::new(&[config], &[], &[]);
-}
-
-/// A queue that nobody watches gives the same outcome with fewer events.
-#[test]
-fn an_unwatched_queue_costs_one_event_a_packet() {
-    let limits = Limits { packets: Some(2), bytes: None };
-    let config = QueueConfig { watched: false, ..queue(limits, &[0]) };
-    let mut rig = Rig::new(&[link(10, 5)], &[config], &[]);
-    rig.path(&[Step::Queue(0)]);
-    for _ in 0..4 {
-        rig.send(us(0), 0, 1250);
-    }
-    rig.run_to_end();
-    assert_eq!(rig.delivered, [(us(6), 0), (us(7), 1), (us(8), 2)]);
-    assert_eq!(rig.dropped, [(us(0), DropReason::QueueFull, 0, 3)]);
-    assert_eq!(rig.wakes, 3);
-}
-
-/// Lanes in a row, each fed by the one before only, need one event in all.
-#[test]
-fn lanes_in_a_row_cost_one_event() {
-    let config = |index| QueueConfig { watched: false, ..queue(Limits::default(), &[index]) };
-    let mut rig = Rig::new(&[link(10, 5), link(10, 3), link(40, 1)], &[config(0), config(1), config(2)], &[]);
-    rig.path(&[Step::Queue(0), Step::Queue(1), Step::Queue(2)]);
-    rig.fabric.join_lanes(1_250);
-    for _ in 0..3 {
-        rig.send(us(0), 0, 1250);
-    }
-    rig.run_to_end();
-    let first = us(11) + Duration::from_ns(250);
-    assert_eq!(rig.delivered, [(first, 0), (first + Duration::from_us(1), 1), (first + Duration::from_us(2), 2)]);
-    assert_eq!(rig.wakes, 3);
-    assert!(rig.fabric.link_totals(us(99)).all(|link| (link.packets, link.arrived) == (3, 3)));
-}
-
-proptest! {
-    /// Watching a queue changes nothing.
-    #[test]
-    fn watched_or_not_the_outcome_is_the_same(
-        packets in prop::collection::vec((0u64..3_000, 0u32..3, 40u32..9_000), 1..300),
-        paths in 1u32..4,
-        limit_packets in prop::option::of(0u64..8),
-        limit_bytes in prop::option::of(0u64..30_000),
-    ) {
-        let limits = Limits { packets: limit_packets, bytes: limit_bytes };
-        let run = |watched: [bool; 5], join: bool| {
-            let config = |queue: usize, link| QueueConfig {
-                watched: watched[queue],
-                ..rig::queue(limits, &[link])
-            };
-            // The last two are fed by one queue each and drop nothing.
-            let roomy = |queue: usize| QueueConfig {
-                watched: watched[queue],
-                ..rig::queue(Limits::default(), &[queue as u32])
-            };
-            let queues = [config(0, 0), config(1, 1), config(2, 2), roomy(3), roomy(4)];
-            let links = [link(40, 2), link(40, 2), link(10, 7), link(10, 1), link(40, 3)];
-            let mut rig = Rig::new(&links, &queues, &[]);
-            rig.path(&[Step::Queue(0), Step::Queue(2), Step::Queue(3), Step::Queue(4)]);
-            rig.path(&[Step::Queue(1), Step::Queue(2), Step::Queue(4)]);
-            rig.path(&[Step::Queue(1), Step::Queue(2), Step::Queue(3)]);
-            if join {
-                rig.fabric.join_lanes(9_000);
-            }
-            let mut now = us(0);
-            for &(gap, path, bytes) in &packets {
-                now += Duration::from_ns(gap);
-                rig.send(now, path % paths, bytes);
-                rig.check_conservation();
-            }
-            let totals: Vec<_> = rig.fabric.link_totals(now).map(|link| (link.packets, link.bytes, link.arrived)).collect();
-            rig.run_to_end();
-            (rig.delivered, rig.dropped, totals)
-        };
-        let watched = run([true; 5], true);
-        prop_assert_eq!(&run([false; 5], false), &watched);
-        prop_assert_eq!(&run([false; 5], true), &watched);
-        prop_assert_eq!(&run([false, true, false, true, false], true), &watched);
-    }
-
-    /// Whatever timelines do, no packet is forged or forgotten, and no link sends two at a time.
-    #[test]
-    fn packets_are_conserved(
-        seed in any::<u64>(),
-        calls in prop::collection::vec((0u64..3_000, 0u32..10, 40u32..9_000), 1..300),
-    ) {
-        let mut lossy = link(10, 7);
-        lossy.loss_ppb = seed as u32 % 200_000_000;
-        let limits = Limits { packets: Some(5), bytes: Some(20_000) };
-        let queues = [queue(limits, &[0, 1]), queue(limits, &[1]), queue(limits, &[2])];
-        let branch = BranchConfig {
-            alternatives: vec![vec![Step::Queue(0)], vec![Step::Queue(1), Step::Queue(2)]],
-            initial: 0,
-            hold_limit: Some(3),
-        };
-        let mut rig = Rig::new(&[link(10, 5), lossy, link(40, 1)], &queues, &[branch]);
-        rig.path(&[Step::Queue(2), Step::Branch(0)]);
-        rig.path(&[Step::Queue(0)]);
-        let policies = [Downtime::Drop, Downtime::Hold, Downtime::Drain, Downtime::MakeBeforeBreak];
-        let mut now = us(0);
-        for (gap, what, bytes) in calls {
-            now += Duration::from_ns(gap);
-            let downtime = policies[bytes as usize % 4];
-            match what {
-                0 => rig.apply(now, &Action::CloseGate { queue: 0, link: bytes % 2, downtime }),
-                1 => rig.apply(now, &Action::OpenGate { queue: 0, link: bytes % 2 }),
-                2 => rig.apply(now, &Action::Darken { branch: 0, downtime }),
-                3 => rig.apply(now, &Action::SetRoute { branch: 0, alternative: bytes % 2 }),
-                _ => rig.send(now, what % 2, bytes),
-            }
-            rig.check_conservation();
-        }
-        rig.apply(now, &Action::SetRoute { branch: 0, alternative: 1 });
-        rig.apply(now, &Action::OpenGate { queue: 0, link: 0 });
-        rig.run_to_end();
-        rig.check_conservation();
-        prop_assert_eq!(rig.fabric.census(now).alive, 0, "a packet is stuck");
-    }
+    Rig::new(&[config], &[]).fabric();
 }

@@ -1,7 +1,7 @@
 //! What the kernel alone costs: the first flow of a plan between two hosts on one cable, with `netem` as the
 //! whole network. The time that it takes outside is what the switch's is compared with.
 
-use daybreak_engine::Plan;
+use daybreak_plan::Plan;
 
 use crate::error::GuestError;
 use crate::flows::Flows;
@@ -26,7 +26,7 @@ pub fn run(plan: &Plan) -> Result<u64, GuestError> {
         now_ns += LOOK_NS;
         system::sleep_until(now_ns);
         let info = TcpInfo::of(flows.client(0))?;
-        if info.bytes_acked > plan.flows[0].bytes {
+        if plan.flows[0].application.limited_bytes().is_some_and(|bytes| info.bytes_acked > bytes) {
             return Ok(u64::from(info.segs_out) + u64::from(info.segs_in));
         }
         if let Some(trouble) = flows.trouble() {

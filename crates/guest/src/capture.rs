@@ -5,7 +5,8 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-use daybreak_engine::{PcapngWriter, Plan};
+use daybreak_engine::PcapngWriter;
+use daybreak_plan::Plan;
 use daybreak_units::Instant;
 
 use crate::skb::Skb;

@@ -16,6 +16,9 @@ pub enum GuestError {
     /// The text is not a plan.
     #[error("the plan does not parse: {0}")]
     Parse(#[from] serde_json::Error),
+    /// No run can be made of the plan.
+    #[error(transparent)]
+    Plan(#[from] daybreak_plan::PlanError),
     /// The kernel refused a system call.
     #[error("{what}: {source}")]
     System {

@@ -1,13 +1,13 @@
-//! What is to happen in the fabric, in the total order of time, kind, turn of an arrival, component and number.
+//! What is to happen in the fabric, in the total order of time, kind, tie-break of an arrival, component and number.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use daybreak_fabric::{Schedule, Wake, turn};
+use daybreak_fabric::{Schedule, Wake, tie_break};
 use daybreak_units::{Duration, Instant};
 
 /// What happens; simultaneous events happen in this order, but a packet that enters the fabric has arrived like
-/// any other, and simultaneous arrivals take turns.
+/// any other, and the tie-break orders simultaneous arrivals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Event {
     /// A timeline takes a step.
@@ -16,7 +16,7 @@ pub enum Event {
         timeline: u32,
     },
     /// A link has sent its packet.
-    LinkFree {
+    TransmissionComplete {
         /// Which one.
         link: u32,
     },
@@ -39,11 +39,11 @@ pub enum Event {
 impl Event {
     /// Its place among the events of one instant, before kind and component decide.
     #[inline]
-    fn turn(self, at: Instant) -> u64 {
+    fn tie_break(self, at: Instant) -> u64 {
         match self {
             Self::Timeline { .. } => 0,
-            Self::LinkFree { .. } => 1,
-            Self::Arrival { link, .. } | Self::Entry { link, .. } => 2 + u64::from(turn(at, link)),
+            Self::TransmissionComplete { .. } => 1,
+            Self::Arrival { link, .. } | Self::Entry { link, .. } => 2 + u64::from(tie_break(at, link)),
         }
     }
 }
@@ -74,7 +74,7 @@ impl Events {
     #[inline]
     pub fn push(&mut self, at: Instant, event: Event) {
         self.added += 1;
-        self.open.push(Reverse((at, event.turn(at), event, self.added)));
+        self.open.push(Reverse((at, event.tie_break(at), event, self.added)));
     }
 
     /// Takes the next event up to `now`.
@@ -106,12 +106,12 @@ impl Schedule for Events {
     #[inline]
     fn at(&mut self, at: Instant, wake: Wake) {
         match wake {
-            Wake::LinkFree { link } => self.push(at, Event::LinkFree { link }),
+            Wake::TransmissionComplete { link } => self.push(at, Event::TransmissionComplete { link }),
             Wake::Arrival { link, packet } => {
                 let event = Event::Arrival { link, packet: packet.0 };
                 if self.delivers[link as usize] {
                     self.added += 1;
-                    self.last.push(Reverse((at, event.turn(at), event, self.added)));
+                    self.last.push(Reverse((at, event.tie_break(at), event, self.added)));
                 } else {
                     self.push(at, event);
                 }
@@ -131,7 +131,7 @@ mod tests {
         let mut events = Events::new(vec![false, true], Duration::from_ps(20));
         events.push(at(6), Event::Entry { link: 0, frame: 1 });
         events.at(at(5), Wake::Arrival { link: 1, packet: PacketId(7) });
-        events.at(at(5), Wake::LinkFree { link: 1 });
+        events.at(at(5), Wake::TransmissionComplete { link: 1 });
         events.push(at(5), Event::Timeline { timeline: 0 });
         events.at(at(4), Wake::Arrival { link: 0, packet: PacketId(3) });
         let order: Vec<_> = std::iter::from_fn(|| events.pop(at(6))).map(|(_, event)| event).collect();
@@ -140,7 +140,7 @@ mod tests {
             [
                 Event::Arrival { link: 0, packet: 3 },
                 Event::Timeline { timeline: 0 },
-                Event::LinkFree { link: 1 },
+                Event::TransmissionComplete { link: 1 },
                 Event::Arrival { link: 1, packet: 7 },
                 Event::Entry { link: 0, frame: 1 },
             ]
@@ -159,7 +159,7 @@ mod tests {
         }
         for &at in &times {
             let mut links = [0, 1, 2];
-            links.sort_by_key(|&link| turn(at, link));
+            links.sort_by_key(|&link| tie_break(at, link));
             let taken = [(); 3].map(|()| match events.pop(at) {
                 Some((_, Event::Arrival { link, .. } | Event::Entry { link, .. })) => link,
                 other => panic!("{other:?} is no arrival"),
@@ -172,7 +172,7 @@ mod tests {
     fn a_delivery_is_at_its_time_and_other_events_are_some_time_before_one() {
         let at = Instant::from_ps;
         let mut events = Events::new(vec![false, true], Duration::from_ps(20));
-        events.push(at(9), Event::LinkFree { link: 0 });
+        events.push(at(9), Event::TransmissionComplete { link: 0 });
         assert_eq!(events.pop(at(8)), None);
         assert_eq!(events.next_delivery(), at(29));
         events.at(at(28), Wake::Arrival { link: 1, packet: PacketId::NEXT });

@@ -8,7 +8,7 @@
 use std::os::fd::{AsRawFd, RawFd};
 use std::sync::{Arc, Mutex};
 
-use daybreak_engine::Plan;
+use daybreak_plan::{Application, Plan};
 
 use crate::error::GuestError;
 use crate::hosts::Hosts;
@@ -34,14 +34,15 @@ impl Flows {
         let mut clients = Vec::new();
         for (index, (flow, &(src, dst))) in plan.flows.iter().zip(&layout.flows).enumerate() {
             let to = Address { ip: End::ip(dst), port: ports::server(index) };
+            let variant = &plan.rules[flow.rule as usize].name;
             system::enter_network(&hosts.ends[dst as usize])?;
-            let listener = tcp_socket(&flow.variant)?;
+            let listener = tcp_socket(variant)?;
             system::bind(listener.as_raw_fd(), to, "bind a receiver")?;
             system::listen(listener.as_raw_fd(), "listen")?;
             start(&trouble, &flow.name, move || receive(listener))?;
 
             system::enter_network(&hosts.ends[src as usize])?;
-            let client = tcp_socket(&flow.variant)?;
+            let client = tcp_socket(variant)?;
             let from = Address { ip: End::ip(src), port: ports::client(index) };
             system::bind(client.as_raw_fd(), from, "bind a sender")?;
             if let Some(bps) = plan.stacks[flow.src_stack as usize].max_pacing_rate_bps {
@@ -51,7 +52,8 @@ impl Flows {
             }
             let (socket, zeros) = (client.as_raw_fd(), Arc::clone(&zeros));
             let start_ns = zero_ns + flow.start_ps.div_ceil(1_000);
-            let bytes = if flow.bytes == 0 { u64::MAX } else { flow.bytes };
+            let Application::Bulk { bytes } = flow.application;
+            let bytes = bytes.unwrap_or(u64::MAX);
             start(&trouble, &flow.name, move || send(socket, &zeros, to, start_ns, bytes))?;
             clients.push(client);
         }

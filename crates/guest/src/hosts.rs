@@ -5,8 +5,8 @@
 //! charged to its socket until then, so TCP small queues see a real NIC. The time on the host's link is
 //! added by the switch, which so knows of the packet ahead of its arrival.
 
-use daybreak_engine::Plan;
-use daybreak_engine::plan::{Link, Stack};
+use daybreak_engine::NicClock;
+use daybreak_plan::{Link, Plan, Stack};
 
 use crate::device::Device;
 use crate::error::GuestError;
@@ -97,12 +97,12 @@ pub fn make_pair(plan: &Plan, layout: &Layout) -> Result<Hosts, GuestError> {
     let ends = vec![system::new_network()?, system::new_network()?];
     Netlink::open()?.ask(&interface::cable(NIC, NIC, &ends[0]))?;
     let Some(flow) = plan.flows.first() else { return Err(GuestError::Broken("the plan has no flow".to_owned())) };
-    for (index, path) in [&flow.data_path, &flow.ack_path].into_iter().enumerate() {
+    for (index, path) in [flow.data_path, flow.ack_path].into_iter().enumerate() {
         system::enter_network(&ends[index])?;
         let end = &layout.ends[index];
         let device = host(plan, index as u32, end)?;
         interface::no_offload(NIC, &[ETHTOOL_STSO, ETHTOOL_SGSO, ETHTOOL_SGRO])?;
-        let delay = propagation(plan, path);
+        let delay = propagation(plan, &plan.paths[path as usize]);
         let link = &plan.links[layout.nics[end.nic as usize].link as usize];
         Netlink::open()?.ask(&netem(device, link, delay.as_ns()))?;
     }
@@ -174,7 +174,7 @@ fn nic_queue(device: u32, link: &Link, mtu: u32) -> Request {
     // struct tc_ratespec: cell_log, linklayer, overhead, cell_align, mpu, rate
     let mut spec = [0u8; 12];
     spec[1] = ETHERNET_LINK_LAYER;
-    spec[2..4].copy_from_slice(&overhead(link, mtu).to_ne_bytes());
+    spec[2..4].copy_from_slice(&NicClock::new(link, mtu).overhead.to_ne_bytes());
     spec[8..12].copy_from_slice(&u32::try_from(rate).unwrap_or(u32::MAX).to_ne_bytes());
     let mut request = qdisc(device, ROOT, "tbf");
     request.nest(TCA_OPTIONS, |options| {
@@ -189,19 +189,6 @@ fn nic_queue(device: u32, link: &Link, mtu: u32) -> Request {
         }
     });
     request
-}
-
-/// What tbf counts beyond IP and Ethernet header. It counts time in whole nanoseconds, rounded down, and a
-/// NIC that is too fast by a fraction of one would fill the switch's queue; so a packet of full size gets
-/// the bytes that round its time up, unless that would slow the NIC down by more than one part in 2000.
-fn overhead(link: &Link, mtu: u32) -> u16 {
-    let framing = link.framing_bytes - ETHERNET;
-    let wire = u64::from(mtu + link.framing_bytes);
-    let ps = |bytes: u64| (u128::from(bytes) * 8_000_000_000_000 / u128::from(link.rate_bps)) as u64;
-    let rounded = |more: u64| ps(wire + more) / 1_000 * 1_000;
-    let more = (0..).find(|&more| rounded(more) >= ps(wire)).unwrap_or(0);
-    let kept = if rounded(more) * 2_000 <= ps(wire) * 2_001 { more } else { 0 };
-    (u64::from(framing) + kept) as u16
 }
 
 fn qdisc(device: u32, parent: u32, kind: &str) -> Request {
@@ -275,6 +262,8 @@ fn settings(stack: &Stack) -> Result<(), GuestError> {
 
 #[cfg(test)]
 mod tests {
+    use daybreak_plan::Scheduler;
+
     use super::*;
 
     /// Reads attributes back: type and value.
@@ -290,7 +279,8 @@ mod tests {
 
     fn link(rate_bps: u64, framing_bytes: u32) -> Link {
         let name = "nic".to_owned();
-        Link { name, from: 0, to: 1, rate_bps, delay_ps: 0, framing_bytes, loss_ppb: 0, jitter_ps: 0 }
+        let scheduler = Scheduler::RoundRobin;
+        Link { name, from: 0, to: 1, rate_bps, delay_ps: 0, framing_bytes, loss_ppb: 0, jitter_ps: 0, scheduler }
     }
 
     #[test]
@@ -313,12 +303,5 @@ mod tests {
         let options = attributes(&attributes(&message[16 + 20..])[1].1);
         assert_eq!(options[0].1[8..12], u32::MAX.to_ne_bytes());
         assert_eq!(options[2], (4, 12_500_000_000u64.to_ne_bytes().to_vec()));
-    }
-
-    #[test]
-    fn time_is_rounded_up_where_that_costs_little() {
-        assert_eq!(overhead(&link(8_000_000_000, 38), 1_500), 24, "whole nanoseconds need nothing");
-        assert_eq!(overhead(&link(10_000_000_000, 38), 1_500), 25, "1230.4 ns become 1231");
-        assert_eq!(overhead(&link(100_000_000_000, 38), 1_500), 24, "123.04 ns would become 124, 0.8 % more");
     }
 }

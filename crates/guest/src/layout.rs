@@ -1,7 +1,7 @@
 //! Who is who: the ends of the flows and their NICs. Refuses by name what real hosts cannot do here.
 
-use daybreak_engine::Plan;
-use daybreak_engine::plan::{Action, Flow, Stack, Step};
+use daybreak_fabric::queue;
+use daybreak_plan::{Action, Flow, NodeKind, Plan, Stack, Step};
 
 use crate::error::GuestError;
 use crate::headers;
@@ -72,6 +72,8 @@ impl Layout {
             return refuse("flows", plan.flows.len(), format!("there are ports for {MOST_FLOWS} flows"));
         }
         records(plan)?;
+        network(plan)?;
+        rules(plan)?;
         let mut layout = Self { nics: Vec::new(), ends: Vec::new(), flows: Vec::new() };
         for (i, flow) in plan.flows.iter().enumerate() {
             for (side, stack) in [("src_stack", flow.src_stack), ("dst_stack", flow.dst_stack)] {
@@ -79,13 +81,13 @@ impl Layout {
                     .map_err(|error| with_flow(error, i, side))?;
             }
             let mtu = |stack: u32| plan.stacks[stack as usize].mtu;
-            layout.nic(plan, &format!("flows[{i}].data_path[0]"), &flow.data_path, mtu(flow.src_stack))?;
-            layout.nic(plan, &format!("flows[{i}].ack_path[0]"), &flow.ack_path, mtu(flow.dst_stack))?;
+            layout.nic(plan, &format!("flows[{i}].data_path"), flow.data_path, mtu(flow.src_stack))?;
+            layout.nic(plan, &format!("flows[{i}].ack_path"), flow.ack_path, mtu(flow.dst_stack))?;
         }
         for (i, flow) in (0..).zip(&plan.flows) {
             let alone = plan.stacks[flow.src_stack as usize].tcp_no_metrics_save;
-            let src = layout.end(&flow.data_path, flow.src_stack, alone.then_some(i));
-            let dst = layout.end(&flow.ack_path, flow.dst_stack, None);
+            let src = layout.end(&plan.paths[flow.data_path as usize], flow.src_stack, alone.then_some(i));
+            let dst = layout.end(&plan.paths[flow.ack_path as usize], flow.dst_stack, None);
             layout.join(src, dst);
             layout.flows.push((src, dst));
         }
@@ -93,9 +95,10 @@ impl Layout {
     }
 
     /// Notes that one more flow begins or ends at the NIC at the start of `path`.
-    fn nic(&mut self, plan: &Plan, field: &str, path: &[Step], mtu: u32) -> Result<(), GuestError> {
-        let Some(&Step::Queue(queue)) = path.first() else {
-            let value = format!("{:?}", path.first());
+    fn nic(&mut self, plan: &Plan, field: &str, path: u32, mtu: u32) -> Result<(), GuestError> {
+        let first = plan.paths[path as usize].first();
+        let Some(&Step::Queue(queue)) = first else {
+            let value = format!("path {path}, which starts with {first:?}");
             return refuse(field, value, "a real host has one NIC for a flow, so a path starts with a queue");
         };
         if let Some(nic) = self.nics.iter_mut().find(|nic| nic.queue == queue) {
@@ -153,8 +156,19 @@ fn nic(plan: &Plan, index: u32) -> Result<u32, GuestError> {
     let [link] = queue.served_by[..] else {
         return refuse(field("served_by"), queue.served_by.len(), "a host's NIC serves one link");
     };
-    if queue.kind != "drop_tail" {
-        return refuse(field("kind"), format!("\"{}\"", queue.kind), "a host's NIC is a drop_tail queue");
+    if queue.discipline.name != "drop_tail" {
+        let name = format!("\"{}\"", queue.discipline.name);
+        return refuse(field("discipline.name"), name, "a host's NIC is a drop_tail queue");
+    }
+    if let Some(limit) = queue.returned_limit_packets {
+        return refuse(field("returned_limit_packets"), limit, "packets cannot come back to a real host's NIC");
+    }
+    if let Some(fork) = plan.forks.iter().position(|fork| fork.queue == index) {
+        return refuse(
+            format!("forks[{fork}].queue"),
+            index,
+            "that queue is a host's NIC, behind which there is one way",
+        );
     }
     if let Some(limit) = queue.limit_packets {
         return refuse(
@@ -179,11 +193,17 @@ fn nic(plan: &Plan, index: u32) -> Result<u32, GuestError> {
             "that link is a host's NIC and serves another queue already",
         );
     }
-    let gated = plan.timelines.iter().flat_map(|timeline| &timeline.steps).flat_map(|step| &step.actions).any(
-        |action| matches!(*action, Action::OpenGate { queue, .. } | Action::CloseGate { queue, .. } if queue == index),
-    );
-    if gated {
-        return refuse(field("name"), format!("\"{}\"", queue.name), "a timeline cannot gate a real host's NIC");
+    let changes_nic = |action: &&Action| match **action {
+        Action::OpenGate { queue, .. }
+        | Action::CloseGate { queue, .. }
+        | Action::SetLimit { queue, .. }
+        | Action::SetParameter { queue, .. } => queue == index,
+        Action::SetRate { link: changed, .. } => changed == link,
+        Action::SetRoute { .. } | Action::Darken { .. } | Action::SetMark { .. } => false,
+    };
+    if let Some(action) = plan.actions().find(changes_nic) {
+        let problem = format!("a timeline cannot change a real host's NIC: {action:?}");
+        return refuse(field("name"), format!("\"{}\"", queue.name), problem);
     }
     let framing = plan.links[link as usize].framing_bytes;
     if framing < headers::ETHERNET as u32 {
@@ -234,6 +254,34 @@ fn supported(field: &str, stack: &Stack) -> Result<(), GuestError> {
     Ok(())
 }
 
+/// Marks do not reach real packets.
+fn network(plan: &Plan) -> Result<(), GuestError> {
+    let marks = |name: &str| queue::find(name).is_some_and(|entry| entry.marks);
+    if let Some((i, queue)) = (0..).zip(&plan.queues).find(|(_, queue)| marks(&queue.discipline.name)) {
+        let field = format!("queues[{i}].discipline.name");
+        return refuse(
+            field,
+            format!("\"{}\"", queue.discipline.name),
+            "it marks packets, and real packets cannot be marked yet",
+        );
+    }
+    if let Some(marker) = plan.markers.first() {
+        return refuse("markers[0].name", format!("\"{}\"", marker.name), "real packets cannot be marked yet");
+    }
+    Ok(())
+}
+
+/// Parameters of congestion controls are those of the image.
+fn rules(plan: &Plan) -> Result<(), GuestError> {
+    for (i, rule) in plan.rules.iter().enumerate() {
+        if let Some((name, value)) = rule.parameters.first_key_value() {
+            let problem = format!("parameters of {} cannot be set in the real kernel yet; leave them out", rule.name);
+            return refuse(format!("rules[{i}].parameters.{name}"), value, problem);
+        }
+    }
+    Ok(())
+}
+
 fn records(plan: &Plan) -> Result<(), GuestError> {
     if plan.records.window_ps == Some(0) {
         return refuse("records.window_ps", 0, "a real host's window cannot be read on every ACK; give an interval");
@@ -271,26 +319,26 @@ pub mod ports {
 
 /// Nodes at which each link ends are hosts: such a link delivers.
 pub fn delivers(plan: &Plan) -> Vec<bool> {
-    let host = |node: u32| plan.nodes[node as usize].kind == daybreak_engine::plan::NodeKind::Host;
+    let host = |node: u32| plan.nodes[node as usize].kind == NodeKind::Host;
     plan.links.iter().map(|link| host(link.to)).collect()
 }
 
 /// The steps of a flow behind the NIC, on the way of the data or of the ACKs.
-pub fn behind_nic(flow: &Flow, data: bool) -> &[Step] {
-    let path = if data { &flow.data_path } else { &flow.ack_path };
-    &path[1..]
+pub fn behind_nic<'a>(plan: &'a Plan, flow: &Flow, data: bool) -> &'a [Step] {
+    let path = if data { flow.data_path } else { flow.ack_path };
+    &plan.paths[path as usize][1..]
 }
 
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use daybreak_engine::benchmarks;
+    use daybreak_plan::{Choice, Mark, Marker, ShownAs, Timeline, TimelineStep, Value, benchmarks};
 
     /// Two flows of two hosts each, as this engine can run them.
     pub(crate) fn plan() -> Plan {
         let mut plan = benchmarks::find("S2").expect("the benchmark is known").plan();
         for queue in &mut plan.queues {
-            if plan.nodes[queue.node as usize].kind == daybreak_engine::plan::NodeKind::Host {
+            if plan.nodes[queue.node as usize].kind == NodeKind::Host {
                 (queue.limit_packets, queue.limit_bytes) = (None, None);
             }
         }
@@ -340,13 +388,34 @@ pub(crate) mod tests {
         assert!(refusal(&plan).contains("records.window_ps is 0"));
 
         let mut plan = self::plan();
-        let Step::Queue(nic) = plan.flows[0].data_path[0] else { panic!("a path starts with a queue") };
+        let Step::Queue(nic) = plan.paths[plan.flows[0].data_path as usize][0] else {
+            panic!("a path starts with a queue")
+        };
         plan.queues[nic as usize].limit_packets = Some(10);
         assert!(refusal(&plan).contains(&format!("queues[{nic}].limit_packets is 10")));
 
         let mut plan = self::plan();
         plan.stacks[0].tso_max_bytes = 65_536;
         assert!(refusal(&plan).contains("tso_max_bytes is 65536"));
+
+        let mut plan = self::plan();
+        plan.rules[0].parameters.insert("beta".into(), Value::Number(0.8));
+        assert!(refusal(&plan).contains("rules[0].parameters.beta is 0.8: parameters of cubic"), "{}", refusal(&plan));
+
+        let mut plan = self::plan();
+        plan.queues[nic as usize + 1].discipline = Choice::plain("red");
+        assert!(refusal(&plan).contains("discipline.name is \"red\": it marks packets"), "{}", refusal(&plan));
+
+        let mut plan = self::plan();
+        plan.marks = vec![Mark { name: "circuit".into(), shown_as: ShownAs::Ece }];
+        plan.markers = vec![Marker { name: "soon".into(), node: 0, mark: 0, on: true }];
+        assert!(refusal(&plan).contains("markers[0].name is \"soon\""), "{}", refusal(&plan));
+
+        let mut plan = self::plan();
+        let actions = vec![Action::SetRate { link: plan.queues[nic as usize].served_by[0], rate_bps: 1_000_000 }];
+        let steps = vec![TimelineStep { offset_ps: 0, actions }];
+        plan.timelines.push(Timeline { name: "slow".into(), start_ps: 0, period_ps: 1, steps });
+        assert!(refusal(&plan).contains("a timeline cannot change a real host's NIC"), "{}", refusal(&plan));
     }
 
     #[test]

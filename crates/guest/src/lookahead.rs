@@ -4,8 +4,7 @@
 //! an event takes a while to reach a host, so events may be handled late by that much, several at one call (as
 //! in conservative parallel simulation: Chandy and Misra, CACM 1981).
 
-use daybreak_engine::Plan;
-use daybreak_engine::plan::Step;
+use daybreak_plan::{Action, Plan, Step};
 use daybreak_units::{Duration, Rate};
 
 use crate::layout::{Layout, behind_nic, delivers};
@@ -16,7 +15,7 @@ const SMALLEST: u64 = 40;
 /// Least time from any event in the fabric to a delivery that follows from it and is not an event yet: the
 /// quickest crossing of a link that ends at a host. Zero if a NIC's link does.
 pub fn least(plan: &Plan, layout: &Layout) -> Duration {
-    if plan.flows.iter().any(|flow| behind_nic(flow, true).is_empty() || behind_nic(flow, false).is_empty()) {
+    if plan.flows.iter().any(|flow| [true, false].iter().any(|&data| behind_nic(plan, flow, data).is_empty())) {
         return Duration::ZERO;
     }
     let behind_nics = |link: &u32| !layout.nics.iter().any(|nic| nic.link == *link);
@@ -26,22 +25,35 @@ pub fn least(plan: &Plan, layout: &Layout) -> Duration {
 
 /// Propagation delay of a path, by the first way where it has several.
 pub fn propagation(plan: &Plan, steps: &[Step]) -> Duration {
+    let of_path = |path: u32| propagation(plan, &plan.paths[path as usize]).as_ps();
     let ps = steps.iter().map(|&step| match step {
         Step::Queue(queue) => plan.links[plan.queues[queue as usize].served_by[0] as usize].delay_ps,
-        Step::Branch(branch) => propagation(plan, &plan.branches[branch as usize].alternatives[0]).as_ps(),
+        Step::RouteSwitch(switch) => of_path(plan.route_switches[switch as usize].alternatives[0]),
+        Step::Fork(fork) => {
+            let tail = plan.forks[fork as usize].tails[0];
+            plan.links[tail.link as usize].delay_ps + of_path(tail.path)
+        }
+        Step::Return(_) | Step::Marker(_) => 0,
     });
     Duration::from_ps(ps.sum())
 }
 
-/// Time that the smallest packet takes on an idle link.
-fn crossing(plan: &Plan, link: u32) -> Duration {
-    let link = &plan.links[link as usize];
+/// Least time that the smallest packet takes on an idle link, whatever rates timelines set.
+fn crossing(plan: &Plan, index: u32) -> Duration {
+    let link = &plan.links[index as usize];
     let bytes = SMALLEST + u64::from(link.framing_bytes);
-    Duration::from_ps(Rate::from_bps(link.rate_bps).time_for(bytes).as_ps() + link.delay_ps)
+    let rates = plan.actions().filter_map(|action| match *action {
+        Action::SetRate { link, rate_bps } if link == index => Some(rate_bps),
+        _ => None,
+    });
+    let fastest = rates.fold(link.rate_bps, u64::max);
+    Duration::from_ps(Rate::from_bps(fastest).time_for(bytes).as_ps() + link.delay_ps)
 }
 
 #[cfg(test)]
 mod tests {
+    use daybreak_plan::{Timeline, TimelineStep};
+
     use super::*;
 
     #[test]
@@ -53,11 +65,18 @@ mod tests {
         let layout = Layout::of(&plan).unwrap();
         // 78 bytes at a byte a nanosecond, and 2 us.
         assert_eq!(least(&plan, &layout), Duration::from_ns(2_078));
-        let last = plan.flows[0].data_path.last().copied();
+        let path = plan.flows[0].data_path as usize;
+        let last = plan.paths[path].last().copied();
         let Some(Step::Queue(queue)) = last else { panic!("a path ends with a queue") };
-        plan.links[plan.queues[queue as usize].served_by[0] as usize].delay_ps = 500_000;
+        let link = plan.queues[queue as usize].served_by[0];
+        plan.links[link as usize].delay_ps = 500_000;
         assert_eq!(least(&plan, &layout), Duration::from_ns(578));
-        plan.flows[0].data_path.truncate(1);
+        // A timeline makes the link twice as fast some time.
+        let actions = vec![Action::SetRate { link, rate_bps: 16_000_000_000 }];
+        let steps = vec![TimelineStep { offset_ps: 0, actions }];
+        plan.timelines.push(Timeline { name: "faster".into(), start_ps: 9, period_ps: 1, steps });
+        assert_eq!(least(&plan, &layout), Duration::from_ns(539));
+        plan.paths[path].truncate(1);
         assert_eq!(least(&plan, &layout), Duration::ZERO, "the NIC's link leads to the receiver");
     }
 }

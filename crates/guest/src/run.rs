@@ -1,6 +1,6 @@
 //! One run, as the init program of the guest sees it: hosts, flows, samples, and at the end the counters.
 
-use daybreak_engine::Plan;
+use daybreak_plan::Plan;
 use daybreak_units::Instant;
 
 use crate::counters::Counters;
@@ -63,7 +63,7 @@ fn follow(plan: &Plan, flows: &Flows, device: &Device, zero_ns: u64) -> Result<(
         for (index, flow) in plan.flows.iter().enumerate().filter(|(index, _)| !complete[*index]).collect::<Vec<_>>() {
             let info = TcpInfo::of(flows.client(index))?;
             // The SYN counts as one byte.
-            complete[index] = flow.bytes > 0 && info.bytes_acked > flow.bytes;
+            complete[index] = flow.application.limited_bytes().is_some_and(|bytes| info.bytes_acked > bytes);
             if info.is_open() && !complete[index] {
                 rows.push(info.window_row(index as u32, Instant::from_ps(due_ps)));
             }

@@ -4,8 +4,9 @@ use std::fs::File;
 use std::io::BufWriter;
 use std::path::Path;
 
-use daybreak_engine::recorder::link_table;
-use daybreak_engine::{Plan, Recorder};
+use daybreak_engine::Recorder;
+use daybreak_engine::recorder::{link_table, queue_totals_table};
+use daybreak_plan::Plan;
 use daybreak_trace::{FlowColumns, FlowRow, NEVER_NS, Probe, Table, WindowRow};
 use daybreak_units::Instant;
 
@@ -48,10 +49,12 @@ pub struct Progress {
     pub complete: usize,
 }
 
-/// Reads a plan.
+/// Reads a plan and sees that it is sound.
 pub fn load(path: &Path) -> Result<Plan, GuestError> {
     let text = std::fs::read_to_string(path).map_err(|error| GuestError::io(path.display().to_string(), error))?;
-    Ok(serde_json::from_str(&text)?)
+    let plan: Plan = serde_json::from_str(&text)?;
+    plan.validate_for_other_rules()?;
+    Ok(plan)
 }
 
 impl Session {
@@ -160,9 +163,10 @@ impl Session {
         let links = switch.link_totals(stopped);
         let packet_hops = links.iter().map(|link| link.arrived).sum();
         let totals = Totals { packet_hops, events: switch.handled, ended_ps: stopped.as_ps() };
+        let queues = queue_totals_table(switch.queue_totals());
         let mut tables = vec![flow_table(&self.plan, &switch, &self.outcomes)];
         tables.extend(switch.finish()?.into_tables(stopped));
-        tables.push(link_table(links));
+        tables.extend([link_table(links), queues]);
         write(&tables, totals).map_err(|error| GuestError::io(TABLES, error))
     }
 }
@@ -180,7 +184,7 @@ fn flow_table<P: Probe>(plan: &Plan, switch: &Switch<P>, outcomes: &[Outcome]) -
         let end_ns = switch.ends[index].map_or(NEVER_NS, Instant::as_ns);
         columns.push(FlowRow {
             flow: index as u32,
-            bytes: flow.bytes,
+            bytes: flow.application.limited_bytes().unwrap_or(0),
             start_ns,
             end_ns,
             fct_ns: if end_ns == NEVER_NS { NEVER_NS } else { end_ns - start_ns },

@@ -5,9 +5,13 @@
 
 use std::mem::size_of;
 
-use daybreak_engine::{Plan, wiring};
+use daybreak_engine::wiring;
 use daybreak_fabric::control::Timeline;
-use daybreak_fabric::{Chance, Context, DropReason, Fabric, LinkTotals, Monitor, NewPacket, Packet, PacketId};
+use daybreak_fabric::{
+    Config as FabricConfig, Context, DropReason, Ecn, Fabric, Impairment, LinkTotals, Monitor, NewPacket, Packet,
+    PacketId, QueueTotals,
+};
+use daybreak_plan::Plan;
 use daybreak_trace::{CircuitRow, DropRow, Probe};
 use daybreak_units::{ByteTime, Duration, Instant, Rate};
 
@@ -15,7 +19,7 @@ use crate::capture::Capture;
 use crate::error::GuestError;
 use crate::events::{Event, Events};
 use crate::headers::Headers;
-use crate::layout::{Layout, behind_nic, delivers, ports};
+use crate::layout::{Layout, delivers, ports};
 use crate::lookahead;
 use crate::skb::Skb;
 use crate::track::{Place, Track};
@@ -50,8 +54,8 @@ struct Nic {
     byte_time: ByteTime,
     /// When its last packet has been sent.
     busy_until: Instant,
-    /// What is random about it.
-    chance: Option<Chance>,
+    /// Its random loss and jitter.
+    impairment: Option<Impairment>,
     count: LinkTotals,
 }
 
@@ -79,7 +83,8 @@ pub struct Switch<P> {
     pub tracks: Vec<Track>,
     /// When each flow had everything acknowledged.
     pub ends: Vec<Option<Instant>>,
-    sizes: Vec<u64>,
+    /// Payload of each flow, if it has an end.
+    sizes: Vec<Option<u64>>,
     unfinished: usize,
     stop_when_complete: bool,
     end: Instant,
@@ -131,21 +136,22 @@ impl Entries {
 impl<P: Probe> Switch<P> {
     /// A switch for a plan, before its clock starts.
     pub fn new(plan: &Plan, layout: &Layout, probe: P, capture: Option<Capture>) -> Self {
-        let links: Vec<_> = plan.links.iter().map(wiring::link).collect();
-        let branches: Vec<_> = plan.branches.iter().map(wiring::branch).collect();
-        let mut fabric = Fabric::new(&links, &wiring::queues(plan), &branches, plan.seed, 1 << 12);
-        let way = |flow: usize, data: bool, fabric: &mut Fabric<Frame>| {
+        let mut config = FabricConfig { packets: 1 << 12, ..wiring::fabric(plan) };
+        // The first step of a flow's path is its NIC, which is the kernel's: packets enter behind it.
+        for &path in plan.flows.iter().flat_map(|flow| [&flow.data_path, &flow.ack_path]) {
+            let whole = &plan.paths[path as usize];
+            config.paths[path as usize] = whole[1..].to_vec();
+        }
+        let fabric = Fabric::new(&config);
+        let way = |flow: usize, data: bool| {
             let (src, dst) = layout.flows[flow];
             let (from, to) = if data { (src, dst) } else { (dst, src) };
-            let steps = behind_nic(&plan.flows[flow], data);
-            let cursor = (!steps.is_empty()).then(|| fabric.add_path(steps));
+            let path = if data { plan.flows[flow].data_path } else { plan.flows[flow].ack_path };
+            let cursor = (!config.paths[path as usize].is_empty()).then(|| fabric.cursor(path));
             let nic = |end: u32| layout.ends[end as usize].nic;
             Way { cursor, from: nic(from), to: nic(to) }
         };
-        let ways = (0..plan.flows.len()).map(|flow| [true, false].map(|data| way(flow, data, &mut fabric)));
-        let ways = ways.collect();
-        let largest_packet = layout.nics.iter().map(|nic| nic.mtu).max();
-        fabric.join_lanes(largest_packet.unwrap_or(0));
+        let ways = (0..plan.flows.len()).map(|flow| [true, false].map(|data| way(flow, data))).collect();
         let mut events = Events::new(delivers(plan), lookahead::least(plan, layout));
         let timelines: Vec<_> = plan.timelines.iter().map(wiring::timeline).collect();
         for (index, timeline) in (0..).zip(&timelines) {
@@ -153,8 +159,7 @@ impl<P: Probe> Switch<P> {
                 events.push(timeline.next_at(), Event::Timeline { timeline: index });
             }
         }
-        let limited = |bytes: &&u64| **bytes > 0;
-        let sizes: Vec<u64> = plan.flows.iter().map(|flow| flow.bytes).collect();
+        let sizes: Vec<Option<u64>> = plan.flows.iter().map(|flow| flow.application.limited_bytes()).collect();
         Self {
             fabric,
             events,
@@ -165,7 +170,7 @@ impl<P: Probe> Switch<P> {
             waiting: Entries::default(),
             tracks: vec![Track::default(); plan.flows.len()],
             ends: vec![None; plan.flows.len()],
-            unfinished: sizes.iter().filter(limited).count(),
+            unfinished: sizes.iter().flatten().count(),
             sizes,
             stop_when_complete: plan.stop_when_flows_complete,
             end: Instant::from_ps(plan.end_ps),
@@ -200,14 +205,14 @@ impl<P: Probe> Switch<P> {
         if let Some(capture) = &mut self.watch.capture {
             capture.packet(began, nic.link, &skb);
         }
-        if nic.chance.as_mut().is_some_and(Chance::loses) {
+        if nic.impairment.as_mut().is_some_and(Impairment::loses) {
             nic.count.lost += 1;
             let (reason, place) = ((DropReason::RandomLoss, nic.link), place.seq);
             self.watch.drop_row(began, reason, (flow, data), place, headers.ip_bytes);
             return Ok(false);
         }
         let on_time = nic.busy_until + nic.delay;
-        let at = nic.chance.as_mut().map_or(on_time, |chance| chance.late(on_time));
+        let at = nic.impairment.as_mut().map_or(on_time, |impairment| impairment.late(on_time));
         let endpoint = flow << 1 | u32::from(data);
         let frame = self.waiting.put(Entry { endpoint, bytes: headers.ip_bytes, frame: Frame { place, skb } });
         self.events.push(at, Event::Entry { link: nic.link, frame });
@@ -243,6 +248,11 @@ impl<P: Probe> Switch<P> {
         totals
     }
 
+    /// What happened at every queue of the plan; nothing is known of NICs, where nothing is lost or marked.
+    pub fn queue_totals(&self) -> Vec<QueueTotals> {
+        self.fabric.queue_totals().collect()
+    }
+
     /// Who fills the tables.
     pub fn probe(&mut self) -> &mut P {
         &mut self.watch.probe
@@ -269,7 +279,7 @@ impl<P: Probe> Switch<P> {
                 let next = timeline.next_at();
                 self.events.push(next, Event::Timeline { timeline: index });
             }
-            Event::LinkFree { link } => fabric.link_free(&mut ctx, link),
+            Event::TransmissionComplete { link } => fabric.transmission_complete(&mut ctx, link),
             Event::Arrival { link, packet } => {
                 if let Some(id) = fabric.arrive(&mut ctx, link, PacketId(packet)) {
                     let packet = fabric.packet(id);
@@ -284,8 +294,10 @@ impl<P: Probe> Switch<P> {
                 self.nics[way.from as usize].count.arrived += 1;
                 match way.cursor {
                     Some(cursor) => {
-                        let packet =
-                            NewPacket { endpoint: entry.endpoint, cursor, bytes: entry.bytes, announce: false };
+                        let Entry { endpoint, bytes, .. } = entry;
+                        // Nothing marks in this fabric: the layout has seen to that.
+                        let ecn = Ecn::NotEct;
+                        let packet = NewPacket { endpoint, cursor, bytes, ecn, announce: false };
                         fabric.send(&mut ctx, packet, &entry.frame);
                     }
                     None => self.delivered(now, entry.endpoint, &entry.frame),
@@ -307,8 +319,9 @@ impl<P: Probe> Switch<P> {
             }
             return;
         }
-        let size = self.sizes[flow as usize];
-        if track.ack_arrived(&frame.place) && size > 0 && track.acked >= size && self.ends[flow as usize].is_none() {
+        let is_news = track.ack_arrived(&frame.place);
+        let is_complete = self.sizes[flow as usize].is_some_and(|size| track.acked >= size);
+        if is_news && is_complete && self.ends[flow as usize].is_none() {
             self.ends[flow as usize] = Some(now);
             self.unfinished -= 1;
             if self.unfinished == 0 && self.stop_when_complete {
@@ -327,7 +340,7 @@ impl Nic {
             framing_bytes: link.framing_bytes,
             byte_time: ByteTime::new(Rate::from_bps(link.rate_bps)),
             busy_until: Instant::ZERO,
-            chance: Chance::new(&wiring::link(link), plan.seed),
+            impairment: Impairment::new(&wiring::link(link), plan.seed),
             count: LinkTotals::default(),
         }
     }
@@ -392,7 +405,7 @@ impl<P: Probe> Monitor<Frame> for Watch<P> {
 mod tests {
     use super::*;
     use crate::layout::tests::plan;
-    use daybreak_engine::plan::Step;
+    use daybreak_plan::Step;
     use daybreak_trace::Silent;
 
     const PAYLOAD: u16 = 1_000;
@@ -420,9 +433,9 @@ mod tests {
     fn links_of_data(plan: &Plan) -> Vec<usize> {
         let link = |step: &Step| match step {
             Step::Queue(queue) => plan.queues[*queue as usize].served_by[0] as usize,
-            Step::Branch(_) => panic!("the benchmark has no branch"),
+            other => panic!("the benchmark has no {other:?}"),
         };
-        plan.flows[0].data_path.iter().map(link).collect()
+        plan.paths[plan.flows[0].data_path as usize].iter().map(link).collect()
     }
 
     fn switch(plan: &Plan) -> Switch<Silent> {

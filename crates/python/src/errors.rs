@@ -12,7 +12,7 @@ import_exception!(daybreak.errors, UnknownName);
 pub fn engine_error(error: Engine) -> PyErr {
     let text = error.to_string();
     match error {
-        Engine::Plan { .. } | Engine::Parse(_) | Engine::NoCaptureOutput { .. } => PlanError::new_err(text),
+        Engine::Plan(_) | Engine::Parse(_) | Engine::NoCaptureOutput { .. } => PlanError::new_err(text),
         Engine::Capture(_) => OutputError::new_err(text),
         Engine::NotConserved { .. } => EngineError::new_err(text),
     }

@@ -15,11 +15,11 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _native {
     #[pymodule_export]
-    use super::plan::check_plan;
+    use super::plan::{check_plan, plan_schema};
     #[pymodule_export]
     use super::random::Stream;
     #[pymodule_export]
-    use super::registries::{queues, variants};
+    use super::registries::{Entry, Parameter, drop_reasons, queues, variants};
     #[pymodule_export]
     use super::replay::replay;
     #[pymodule_export]

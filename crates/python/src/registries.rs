@@ -1,17 +1,92 @@
-//! The registries: every name that a scenario may use, with a line about each.
+//! The registries: every name that a scenario may use, what it means, and its parameters.
 
-use daybreak_fabric::queue;
+use daybreak_fabric::{DropReason, Place, queue};
 use daybreak_tcp::congestion;
+use daybreak_units::parameters::{self, Kind, Value};
 use pyo3::prelude::*;
 
-/// Every TCP variant: its name and a line about it.
-#[pyfunction]
-pub fn variants() -> Vec<(&'static str, &'static str)> {
-    congestion::REGISTRY.iter().map(|entry| (entry.name, entry.summary)).collect()
+/// An entry of a registry.
+#[pyclass(module = "daybreak._native", frozen, get_all)]
+pub struct Entry {
+    /// Its name in scenarios.
+    name: &'static str,
+    /// One line about it.
+    summary: &'static str,
+    /// What can be set about it.
+    parameters: Vec<Parameter>,
 }
 
-/// Every queue discipline: its name and a line about it.
+/// A parameter of an entry.
+#[pyclass(module = "daybreak._native", frozen, get_all)]
+#[derive(Clone)]
+pub struct Parameter {
+    /// Its name.
+    name: &'static str,
+    /// "switch", "number", "count", "packets", "bytes", "time" or "length".
+    kind: &'static str,
+    /// Unit and value where none is given; None where one must be.
+    default: Option<(&'static str, Number)>,
+    /// Least and greatest value; None for a switch.
+    range: Option<(Number, Number)>,
+    /// One line about it.
+    summary: &'static str,
+}
+
+/// A value without its unit.
+#[derive(Clone, Copy, IntoPyObject)]
+enum Number {
+    Switch(bool),
+    Whole(u64),
+    Real(f64),
+}
+
+impl From<&parameters::Parameter> for Parameter {
+    fn from(parameter: &parameters::Parameter) -> Self {
+        let (kind, range) = match parameter.kind {
+            Kind::Switch => ("switch", None),
+            Kind::Number { least, most } => ("number", Some((Number::Real(least), Number::Real(most)))),
+            Kind::Count { least, most } => ("count", Some((Number::Whole(least), Number::Whole(most)))),
+            Kind::Packets { least, most } => ("packets", Some((Number::Whole(least), Number::Whole(most)))),
+            Kind::Bytes { least, most } => ("bytes", Some((Number::Whole(least), Number::Whole(most)))),
+            Kind::Time { least, most } => ("time", Some((Number::Whole(least), Number::Whole(most)))),
+            Kind::Length { least, most } => ("length", Some((Number::Whole(least), Number::Whole(most)))),
+        };
+        let default = parameter.default.map(|value| match value {
+            Value::Switch(value) => ("switch", Number::Switch(value)),
+            Value::Number(value) => ("number", Number::Real(value)),
+            Value::Count(value) => ("count", Number::Whole(value)),
+            Value::Packets(value) => ("packets", Number::Whole(value)),
+            Value::Bytes(value) => ("bytes", Number::Whole(value)),
+            Value::Ps(value) => ("ps", Number::Whole(value)),
+        });
+        Self { name: parameter.name, kind, default, range, summary: parameter.summary }
+    }
+}
+
+fn entry(name: &'static str, summary: &'static str, parameters: &[parameters::Parameter]) -> Entry {
+    Entry { name, summary, parameters: parameters.iter().map(Parameter::from).collect() }
+}
+
+/// Every TCP variant.
 #[pyfunction]
-pub fn queues() -> Vec<(&'static str, &'static str)> {
-    queue::REGISTRY.to_vec()
+pub fn variants() -> Vec<Entry> {
+    congestion::REGISTRY.iter().map(|rule| entry(rule.name, rule.summary, rule.parameters)).collect()
+}
+
+/// Every queue discipline.
+#[pyfunction]
+pub fn queues() -> Vec<Entry> {
+    queue::REGISTRY.iter().map(|queue| entry(queue.name, queue.summary, queue.parameters)).collect()
+}
+
+/// Why packets are lost, in the order of the numbers in table `drops`: a name, and what the place is an index of
+/// ("queue", "link" or "route_switch").
+#[pyfunction]
+pub fn drop_reasons() -> Vec<(&'static str, &'static str)> {
+    let place = |reason: DropReason| match reason.place() {
+        Place::Queue => "queue",
+        Place::Link => "link",
+        Place::RouteSwitch => "route_switch",
+    };
+    DropReason::ALL.iter().map(|&reason| (reason.name(), place(reason))).collect()
 }

@@ -17,7 +17,7 @@ use crate::plan::parse;
 #[pyfunction]
 pub fn replay<'py>(
     py: Python<'py>,
-    plan: &str,
+    plan: &[u8],
     flow: usize,
     sent: &Bound<'py, PyDict>,
     heard: &Bound<'py, PyDict>,

@@ -3,8 +3,9 @@
 use std::fs::File;
 use std::io::BufWriter;
 
-use daybreak_engine::benchmarks::{BENCHMARKS, Benchmark, find};
-use daybreak_engine::{Plan, Progress, Records, Simulation};
+use daybreak_engine::{Progress, Records, Simulation};
+use daybreak_plan::Plan;
+use daybreak_plan::benchmarks::{BENCHMARKS, Benchmark, find};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -26,7 +27,7 @@ const CHUNK: u64 = 1 << 19;
 #[pyo3(signature = (plan, capture=None, progress=None))]
 pub fn run<'py>(
     py: Python<'py>,
-    plan: &str,
+    plan: &[u8],
     capture: Option<&str>,
     progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<(Bound<'py, PyDict>, Bound<'py, PyDict>)> {

@@ -39,6 +39,9 @@ pub struct Config {
     pub jiffy: Duration,
     /// Length of a tick of the timestamp option; 1 ms in Linux.
     pub timestamp_tick: Duration,
+    /// What the timestamp option's clock shows at the start, less one. With `tcp_timestamps` 1 Linux draws it for each
+    /// pair of addresses.
+    pub timestamp_offset: u32,
     /// Lower bound of the variance term of the RTO: 200 ms in Linux (`rto_min`).
     pub rto_min: Duration,
     /// Upper bound of the RTO: 120 s.
@@ -98,16 +101,30 @@ pub struct Config {
 }
 
 impl Config {
-    /// The timestamp option's clock (RFC 7323, section 5.4) at `now`: ticks since the start, and one,
+    /// The timestamp option's clock (RFC 7323, section 5.4) at `now`: its offset, the ticks since the start, and one,
     /// since a segment without the option has `ts_val` 0.
     pub fn timestamp(&self, now: Instant) -> u32 {
-        timestamp(self.timestamp_tick, now)
+        TimestampClock::new(self).at(now)
     }
 }
 
-/// [`Config::timestamp`] of a clock with this tick.
-pub(crate) fn timestamp(tick: Duration, now: Instant) -> u32 {
-    ((now.as_ps() / tick.as_ps().max(1)) as u32).wrapping_add(1)
+/// The timestamp option's clock.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TimestampClock {
+    /// Length of its tick.
+    pub tick: Duration,
+    offset: u32,
+}
+
+impl TimestampClock {
+    pub fn new(config: &Config) -> Self {
+        Self { tick: config.timestamp_tick, offset: config.timestamp_offset }
+    }
+
+    /// What it shows at `now`.
+    pub fn at(self, now: Instant) -> u32 {
+        ((now.as_ps() / self.tick.as_ps().max(1)) as u32).wrapping_add(self.offset).wrapping_add(1)
+    }
 }
 
 impl Default for Config {
@@ -119,6 +136,7 @@ impl Default for Config {
             cwnd_clamp: u32::MAX,
             jiffy: Duration::from_ms(1),
             timestamp_tick: Duration::from_ms(1),
+            timestamp_offset: 0,
             rto_min: Duration::from_ms(200),
             rto_max: Duration::from_secs(120),
             rto_initial: Duration::from_secs(1),

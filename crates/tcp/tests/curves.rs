@@ -4,6 +4,10 @@
 //! The goldens are `tests/curves/*.snap`. Regenerate them, and review the diff, with
 //! `INSTA_UPDATE=always cargo test -p daybreak-tcp --test curves`.
 
+#[path = "curves/delay.rs"]
+mod delay;
+#[path = "curves/growth.rs"]
+mod growth;
 mod path;
 
 use std::fmt::Write;
@@ -21,7 +25,7 @@ const DATA_CENTRE: Path =
     Path { rate: Rate::from_bps(10_000_000_000), delay: Duration::from_us(40), buffer: 350, mss: 8_948, frame: 9_014 };
 
 fn run(path: Path, rule: &str, every: Duration, seconds: f64) -> Loop {
-    let mut closed = Loop::new(path, (find(rule).expect("it is registered").new)(1), every);
+    let mut closed = Loop::new(path, find(rule).expect("it is registered").rule(1), every);
     closed.run(Instant::from_ps((seconds * 1e12) as u64));
     closed
 }

@@ -55,7 +55,7 @@ fn wire_time(segment: &Segment) -> Duration {
 
 impl World {
     fn new(period: Duration, seed: u64) -> Self {
-        let rule = |n| (congestion::find("cubic").unwrap().new)(n);
+        let rule = |n| congestion::find("cubic").unwrap().rule(n);
         let config = Config { mtu: 9_000, ..Config::default() };
         let ends = (0..4)
             .map(|n| match n % 2 {

@@ -12,7 +12,7 @@ use daybreak_units::{Duration, Instant};
 #[test]
 fn westwood_after_one_loss() {
     let log = include_str!("kernel/westwood_one_loss.csv");
-    let mut rule = (find("westwood").expect("it is registered").new)(1);
+    let mut rule = find("westwood").expect("it is registered").rule(1);
     let mut window = Window::new(204, 102);
     let ctx = Context { mss: 8_948, jiffy: Duration::from_ms(1), ..Context::default() };
     let mut una = 1;

@@ -110,20 +110,76 @@ table! {
     }
 }
 
+/// What of the plan the `place` of a lost packet is an index of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// A queue.
+    Queue,
+    /// A link.
+    Link,
+    /// A route switch.
+    RouteSwitch,
+}
+
 /// Why a packet was lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum DropReason {
     /// The queue was full; `place` is a queue.
     QueueFull = 0,
-    /// The route was dark and the downtime policy is `drop`; `place` is a branch.
+    /// The route was dark and the downtime policy is `drop`; `place` is a route switch.
     Night = 1,
     /// Random loss on a link; `place` is a link.
     RandomLoss = 2,
     /// A gate closed on a queue whose policy is `drop`; `place` is a queue.
     GateClosed = 3,
-    /// The buffer that holds packets during a night was full; `place` is a branch.
+    /// The buffer that holds packets during a night was full; `place` is a route switch.
     HoldFull = 4,
+    /// The queue's discipline dropped it though it would have fitted; `place` is a queue.
+    EarlyDrop = 5,
+    /// It waited at the tail when the queue's limit was lowered; `place` is a queue.
+    LimitLowered = 6,
+    /// It came back to a queue whose room for returned packets was full; `place` is that queue.
+    ReturnFull = 7,
+}
+
+impl DropReason {
+    /// All of them, in the order of their numbers.
+    pub const ALL: [Self; 8] = [
+        Self::QueueFull,
+        Self::Night,
+        Self::RandomLoss,
+        Self::GateClosed,
+        Self::HoldFull,
+        Self::EarlyDrop,
+        Self::LimitLowered,
+        Self::ReturnFull,
+    ];
+
+    /// Its name in tables for people.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::QueueFull => "queue_full",
+            Self::Night => "night",
+            Self::RandomLoss => "random_loss",
+            Self::GateClosed => "gate_closed",
+            Self::HoldFull => "hold_full",
+            Self::EarlyDrop => "early_drop",
+            Self::LimitLowered => "limit_lowered",
+            Self::ReturnFull => "return_full",
+        }
+    }
+
+    /// What `place` means.
+    pub const fn place(self) -> Place {
+        match self {
+            Self::QueueFull | Self::GateClosed | Self::EarlyDrop | Self::LimitLowered | Self::ReturnFull => {
+                Place::Queue
+            }
+            Self::RandomLoss => Place::Link,
+            Self::Night | Self::HoldFull => Place::RouteSwitch,
+        }
+    }
 }
 
 table! {
@@ -133,7 +189,7 @@ table! {
         time_ns: u64,
         /// Why: see [`DropReason`].
         reason: u8,
-        /// Queue, link or branch, as the reason says.
+        /// Queue, link or route switch, as the reason says.
         place: u32,
         /// Flow of the packet.
         flow: u32,
@@ -175,6 +231,22 @@ table! {
 }
 
 table! {
+    /// What happened to the packets of one queue in the whole run.
+    "queue_totals" QueueTotalsRow => QueueTotalsColumns {
+        /// Index of the queue.
+        queue: u32,
+        /// Packets that its discipline marked (CE).
+        marked_packets: u64,
+        /// Packets that were lost here.
+        dropped_packets: u64,
+        /// Packets that found it full and went on elsewhere.
+        overflowed_packets: u64,
+        /// Packets that came back to it from a full queue further on.
+        returned_packets: u64,
+    }
+}
+
+table! {
     /// One-way delay of a flow's data packets from NIC queue to receiver, as a histogram with
     /// buckets of at most 1/16 relative width.
     "latency" LatencyRow => LatencyColumns {
@@ -186,5 +258,15 @@ table! {
         to_ns: u64,
         /// Packets in the bucket.
         packets: u64,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_reason_is_listed_at_its_number() {
+        assert!((0..).zip(DropReason::ALL).all(|(number, reason)| reason as u8 == number));
     }
 }

@@ -37,7 +37,7 @@ def main(arguments: Sequence[str]) -> None:
     ]
     target = Path(directory)
     target.mkdir(parents=True, exist_ok=True)
-    (target / f"{name}.json").write_text(lower(scenario, 1).json + "\n", encoding="utf-8")
+    (target / f"{name}.json").write_bytes(lower(scenario, 1).json + b"\n")
     (target / f"{name}.csv").write_text("\n".join(table) + "\n", encoding="utf-8")
 
 

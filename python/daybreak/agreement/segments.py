@@ -117,14 +117,15 @@ def flows(case: Case, run: Run) -> Iterator[Replayed]:
     plan = lower(captured(case), run.manifest["seed"])
     assert run.capture is not None
     talks = conversations.read(run.capture)
-    if len(talks) != len(plan.document["flows"]):
+    if len(talks) != len(plan.content.flows):
         raise EngineError(
-            f"{case.name}: the capture has {len(talks)} connections, but {len(plan.document['flows'])} flows ran"
+            f"{case.name}: the capture has {len(talks)} connections, but {len(plan.content.flows)} flows ran"
         )
-    for index, (flow, talk) in enumerate(zip(plan.document["flows"], talks, strict=True)):
+    for index, (flow, talk) in enumerate(zip(plan.content.flows, talks, strict=True)):
         sent, summary = _native.replay(plan.json, index, talk.sent, talk.heard)
         counts = {name: summary[name] for name in ("segments", "retransmissions", "same", "other_push", "other_time")}
-        yield Replayed(case.name, flow["name"], flow["variant"], **counts, model=len(sent["seq"]))
+        variant = plan.content.rules[flow.rule].name
+        yield Replayed(case.name, flow.name, variant, **counts, model=len(sent["seq"]))
 
 
 def document(found: Sequence[Replayed], *, programs: dict[str, str], seed: int, quick: bool) -> Document:

@@ -18,10 +18,10 @@ from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from daybreak.errors import ScenarioError, UnknownName, reason
 from daybreak.scenario import QueueLimit, Rate, Span
+from daybreak.scenario.actions import Downtime
 from daybreak.scenario.model import Model
 from daybreak.scenario.problems import scenario_error
 from daybreak.scenario.quantities import reject
-from daybreak.scenario.timelines import Downtime
 
 BUILT_IN = files(__package__).joinpath("suite.toml")
 

@@ -17,15 +17,30 @@ Source = Annotated[
 ]
 
 
-@app.command(epilog="Example: daybreak kernel build")
-def build(source: Source = None, as_json: Json = False) -> None:
+@app.command(epilog="Example: daybreak kernel build --congestion mine.c")
+def build(
+    source: Source = None,
+    congestion: Annotated[
+        list[Path] | None,
+        typer.Option(help="C file with a Linux congestion control, which flows may then name as their variant."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
     """Build the kernel image, once for this machine. Takes some minutes."""
     from daybreak.engines.kernel import image
 
     with progress_bar("building the kernel", shown=not as_json, stages=True) as progress:
-        built = image.build(source, progress=lambda now: progress(now.done, now.total, now.stage))
+        built = image.build(
+            source, progress=lambda now: progress(now.done, now.total, now.stage), congestion=congestion or ()
+        )
     if as_json:
-        print_json({"directory": str(built.directory), "source_version": built.source_version})
+        print_json(
+            {
+                "directory": str(built.directory),
+                "source_version": built.source_version,
+                "variants": list(built.variants),
+            }
+        )
     else:
         say(f"the kernel image is in {built.directory} (Linux {built.source_version})")
 

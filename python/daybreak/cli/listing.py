@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from daybreak import _native
 from daybreak.engines import ENGINES
+from daybreak.scenario.choice import default_text, range_text
 from daybreak.scenario.model import Tagged
-from daybreak.scenario.timelines import Circuit, Migrate
+from daybreak.scenario.timelines import Circuit, Migrate, Program
 from daybreak.scenario.topologies import REGISTRY as TOPOLOGIES
 
 from .terminal import Json, print_json, print_table
@@ -37,11 +38,46 @@ def add_to(app: typer.Typer) -> None:
 
 def list_(what: Annotated[What, typer.Argument(help="What to list.")], as_json: Json = False) -> None:
     """List the names that a scenario or a command may use."""
+    if what in _PARAMETRISED:
+        _list_with_parameters(_PARAMETRISED[what](), as_json)
+        return
     entries = _REGISTRIES[what]()
     if as_json:
         print_json([{"name": name, "summary": summary} for name, summary in entries])
     else:
         print_table(("name", "summary"), entries)
+
+
+def _list_with_parameters(entries: list[_native.Entry], as_json: bool) -> None:
+    if as_json:
+        print_json(
+            [
+                {
+                    "name": entry.name,
+                    "summary": entry.summary,
+                    "parameters": [_document(one) for one in entry.parameters],
+                }
+                for entry in entries
+            ]
+        )
+        return
+    print_table(("name", "summary"), [(entry.name, entry.summary) for entry in entries])
+    rows = [
+        (entry.name, parameter.name, default_text(parameter), range_text(parameter), parameter.summary)
+        for entry in entries
+        for parameter in entry.parameters
+    ]
+    if rows:
+        print_table(("name", "parameter", "default", "range", "summary"), rows)
+
+
+def _document(parameter: _native.Parameter) -> dict[str, Any]:
+    unit, default = parameter.default or (None, None)
+    low, high = parameter.range or (None, None)
+    return {
+        "name": parameter.name, "kind": parameter.kind, "default": default, "default_unit": unit, "least": low,
+        "most": high, "summary": parameter.summary,
+    }  # fmt: skip
 
 
 def _models(*models: type[Tagged]) -> Entries:
@@ -58,10 +94,13 @@ def _studies() -> Entries:
     return list(studies.STUDIES.items())
 
 
-_REGISTRIES: dict[What, Callable[[], Entries]] = {
+_PARAMETRISED: dict[What, Callable[[], list[_native.Entry]]] = {
     What.variants: _native.variants,
     What.queues: _native.queues,
-    What.schedules: lambda: _models(Migrate, Circuit),
+}
+
+_REGISTRIES: dict[What, Callable[[], Entries]] = {
+    What.schedules: lambda: _models(Migrate, Circuit, Program),
     What.studies: _studies,
     What.topologies: lambda: _models(*TOPOLOGIES),
     What.engines: lambda: list(ENGINES.items()),

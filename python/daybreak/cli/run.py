@@ -11,7 +11,6 @@ import typer
 from daybreak import engines
 from daybreak.errors import Interrupted, OutputError
 from daybreak.runs import Run, folder, identity, read
-from daybreak.scenario.lowering import lower
 
 from .scenario import Changes, File, scenario_of
 from .summary import flow_rows, group_rows, print_runs
@@ -48,13 +47,13 @@ def run(
     """Run a scenario and show what became of its flows. Runs that the folder has already are not run again."""
     model = scenario_of(scenario, changes)
     seeds = range(seed, seed + runs)
-    engines.check(engine, lower(model, seed))
-    lower(model, seeds[-1])
+    engines.check(engines.lowered(model, seed, engine), engine)
+    engines.lowered(model, seeds[-1], engine)
     if model.records.capture and out is None:
         raise OutputError("records.capture has no place for the packets: give a folder with -o")
 
     def facts(one: int) -> Mapping[str, Any]:
-        return identity(lower(model, one), engine, engines.program(engine))
+        return identity(engines.lowered(model, one, engine), engine, engines.program(engine))
 
     claimed = folder.claim(out, model, seeds, facts, force) if out else None
     found = dict(claimed.finished) if claimed else {}

@@ -27,5 +27,7 @@ def _change(text: str) -> tuple[str, Any]:
         raise ScenarioError(f'--set "{text}": expected KEY=VALUE such as flows.0.variant=bbr')
     try:
         return path, tomllib.loads(f"value = {value}")["value"]
-    except tomllib.TOMLDecodeError:
+    except RecursionError:
+        raise ScenarioError(f"--set {path}: the value is nested too deeply") from None
+    except ValueError:
         return path, value

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
-from daybreak import _native
-from daybreak.scenario.lowering import lower
+from daybreak import engines
 
 from .scenario import Changes, File, scenario_of
 from .terminal import Json, print_json, say
@@ -18,14 +19,15 @@ def add_to(app: typer.Typer) -> None:
 
 def validate(
     scenario: File,
+    engine: Annotated[str, typer.Option(help="The engine that is to run it.")] = "simulated",
     changes: Changes = None,
     as_json: Json = False,
 ) -> None:
     """Check a scenario without running it."""
     model = scenario_of(scenario, changes)
-    plan = lower(model, seed=1)
-    _native.check_plan(plan.json)
-    counts = {kind: len(plan.document[kind]) for kind in ("nodes", "links", "flows", "timelines")}
+    plan = engines.lowered(model, 1, engine)
+    engines.check(plan, engine)
+    counts = {kind: len(getattr(plan.content, kind)) for kind in ("nodes", "links", "flows", "timelines")}
     if as_json:
         print_json({"scenario": model.name, "valid": True, "plan_hash": plan.hash} | counts)
     else:

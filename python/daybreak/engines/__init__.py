@@ -1,6 +1,6 @@
 """Engines: each runs a plan and fills the same tables. One that cannot do what a scenario asks refuses by name."""
 
 from .pool import run_many, side_by_side
-from .single import ENGINES, Progress, check, program, run
+from .single import ENGINES, Progress, check, lowered, program, run
 
-__all__ = ["ENGINES", "Progress", "check", "program", "run", "run_many", "side_by_side"]
+__all__ = ["ENGINES", "Progress", "check", "lowered", "program", "run", "run_many", "side_by_side"]

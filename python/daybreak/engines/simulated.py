@@ -15,10 +15,20 @@ from daybreak.scenario.lowering import Plan
 from .single import Progress, Report
 
 
+def variants() -> list[str]:
+    """The rules that it models."""
+    return [entry.name for entry in _native.variants()]
+
+
+def check(plan: Plan) -> None:
+    """Raises PlanError for a plan that it cannot run."""
+    _native.check_plan(plan.json)
+
+
 def execute(plan: Plan, progress: Report | None, staging: Path) -> Recorded:
     """Runs a plan; other Python threads go on meanwhile."""
     report = (lambda *numbers: progress(Progress(*numbers))) if progress else None
-    if not plan.document["records"]["capture_links"]:
+    if not plan.content.records.capture_links:
         return Recorded(*_native.run(plan.json, None, report))
     try:
         staged = Staging(staging)
@@ -31,10 +41,6 @@ def execute(plan: Plan, progress: Report | None, staging: Path) -> Recorded:
         staged.remove()
         raise
     return Recorded(tables, totals, capture, keep=staged)
-
-
-def check(plan: Plan) -> None:
-    """It can run every plan that makes sense."""
 
 
 @cache

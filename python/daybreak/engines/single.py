@@ -8,7 +8,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple, Protocol, cast
 
-from daybreak import _native
 from daybreak.runs import Recorded, Run
 from daybreak.scenario import Scenario
 from daybreak.scenario.lowering import Plan, lower
@@ -48,11 +47,14 @@ Report = Callable[[Progress], object]
 class Engine(Protocol):
     """What an engine's module offers."""
 
-    def execute(self, plan: Plan, progress: Report | None, staging: Path) -> Recorded:
-        """Runs a plan; an exception that `progress` raises ends it. A capture is written to a folder in `staging`."""
+    def variants(self) -> list[str]:
+        """The congestion controls that it has here."""
 
     def check(self, plan: Plan) -> None:
-        """Raises PlanError for what the engine cannot do, in the user's words, EngineError if it cannot run at all."""
+        """Raises PlanError for a plan that it cannot run, EngineError where it cannot run any."""
+
+    def execute(self, plan: Plan, progress: Report | None, staging: Path) -> Recorded:
+        """Runs a plan; an exception that `progress` raises ends it. A capture is written to a folder in `staging`."""
 
     def program(self) -> str:
         """What identifies the program that runs plans. Raises EngineError where it is not there."""
@@ -70,7 +72,7 @@ def run(
     The packets of a capture are kept in `staging`, which is the system's temporary folder without one, as long as the
     run lives; `Run.write` keeps them for good, and costs nothing where `staging` is on the same file system.
     """
-    return execute(scenario, lower(scenario, seed), engine, progress, staging)
+    return execute(scenario, lowered(scenario, seed, engine), engine, progress, staging)
 
 
 def execute(
@@ -86,11 +88,14 @@ def execute(
     return Run.of(scenario, plan, engine, runner.program(), recorded)
 
 
-def check(engine: str, plan: Plan) -> None:
-    """Raises PlanError, before anything starts, for what the engine cannot run, EngineError without its program."""
-    runner = find(engine)
-    _native.check_plan(plan.json)
-    runner.check(plan)
+def lowered(scenario: Scenario, seed: int, engine: str) -> Plan:
+    """The plan of `scenario` with `seed`, with the congestion controls that this engine has. Raises ScenarioError."""
+    return lower(scenario, seed, find(engine).variants())
+
+
+def check(plan: Plan, engine: str) -> None:
+    """Raises PlanError for a plan that this engine cannot run, EngineError where it cannot run any."""
+    find(engine).check(plan)
 
 
 def program(engine: str) -> str:

@@ -7,49 +7,44 @@ A phase is what a timeline has made of the network until its next step: "path 0"
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import assert_never
+
+from daybreak.plan import types as plan
 
 NIGHT = "night"
 
-Steps = Sequence[dict[str, Any]]
-"""The steps of a timeline as the plan has them."""
 
-
-def phases(steps: Steps) -> list[tuple[str, str]]:
+def phases(steps: Sequence[plan.TimelineStep]) -> list[tuple[str, str]]:
     """For each step the phase that it ends and the one that it begins. The program is taken to go round and round."""
-    if not steps:
-        return []
-    now, opened, days = "", set[str](), dict[frozenset[str], str]()
+    now, opened, days = "", set[tuple[int, int]](), dict[frozenset[tuple[int, int]], str]()
     found: list[tuple[str, str]] = []
     # The first time round says what the first step ends.
     for _ in range(2):
         found = []
         for step in steps:
             before = now
-            for action in step["actions"]:
+            for action in step.actions:
                 now = _after(action, now, opened)
-            if any(kind in ("open_gate", "close_gate") for action in step["actions"] for kind in action):
+            if any(isinstance(action, plan.OpenGate | plan.CloseGate) for action in step.actions):
                 now = days.setdefault(frozenset(opened), f"day {len(days)}") if opened else NIGHT
             found.append((before, now))
     return found
 
 
-def _after(action: dict[str, Any], now: str, opened: set[str]) -> str:
-    ((kind, what),) = action.items()
-    match kind:
-        case "set_route":
-            return f"path {what['alternative']}"
-        case "darken":
+def _after(action: plan.Action, now: str, opened: set[tuple[int, int]]) -> str:
+    match action:
+        case plan.SetRoute():
+            return f"path {action.alternative}"
+        case plan.Darken():
             # The old path goes on until the new one is there.
-            return now if what["downtime"] == "make_before_break" else NIGHT
-        case "open_gate":
-            opened.add(_gate(what))
-        case "close_gate":
-            opened.discard(_gate(what))
+            return now if action.downtime == "make_before_break" else NIGHT
+        case plan.OpenGate():
+            opened.add((action.queue, action.link))
+        case plan.CloseGate():
+            opened.discard((action.queue, action.link))
+        case plan.SetLimit() | plan.SetRate() | plan.SetParameter() | plan.SetMark():
+            # Other numbers, on the same paths.
+            pass
         case _:
-            raise ValueError(f"action {kind!r}: no phase is known for it")
+            assert_never(action)
     return now
-
-
-def _gate(what: dict[str, Any]) -> str:
-    return f"{what['queue']}/{what['link']}"

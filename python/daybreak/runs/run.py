@@ -79,7 +79,7 @@ class Run:
         }
 
         def load(name: str) -> pl.DataFrame:
-            return named(name, frame(recorded.tables[name]), plan.document)
+            return named(name, frame(recorded.tables[name]), plan.content)
 
         return cls(manifest, load, recorded.capture, recorded.keep)
 
@@ -165,9 +165,9 @@ class Run:
 def identity(plan: Plan, engine: str, program: str) -> dict[str, Any]:
     """What tells a run from every other one: where this is equal, so are the tables."""
     return {
-        "seed": plan.document["seed"],
+        "seed": plan.content.seed,
         "engine": engine,
-        "versions": {"daybreak": version("daybreak"), "plan": plan.document["version"], "program": program},
+        "versions": {"daybreak": version("daybreak"), "plan": plan.content.version, "program": program},
         "plan_hash": plan.hash,
     }
 

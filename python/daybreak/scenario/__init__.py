@@ -1,16 +1,17 @@
 """Scenarios: what the user writes, validated, in human units; with a seed they become plans."""
 
+from .choice import Discipline, Variant
 from .files import dumps, load, save, schema
-from .network import Link, Node, SharedQueue
+from .network import Link, Mark, Marker, Node, Queue
 from .quantities import FlowSize, Framing, Loss, QueueLimit, Rate, Size, Span
 from .records import Records
 from .scenario import Scenario
 from .stack import Stack
-from .timelines import Circuit, Migrate
+from .timelines import Circuit, Migrate, Program, Route
 from .traffic import Arrivals, Exponential, Flow, Sizes, Uniform
 
 __all__ = [
-    "Arrivals", "Circuit", "Exponential", "Flow", "FlowSize", "Framing", "Link", "Loss", "Migrate", "Node",
-    "QueueLimit", "Rate", "Records", "Scenario", "SharedQueue", "Size", "Sizes", "Span", "Stack", "Uniform",
-    "dumps", "load", "save", "schema",
+    "Arrivals", "Circuit", "Discipline", "Exponential", "Flow", "FlowSize", "Framing", "Link", "Loss", "Mark", "Marker",
+    "Migrate", "Node", "Program", "Queue", "QueueLimit", "Rate", "Records", "Route", "Scenario", "Size", "Sizes",
+    "Span", "Stack", "Uniform", "Variant", "dumps", "load", "save", "schema",
 ]  # fmt: skip

@@ -2,9 +2,9 @@
 
 import difflib
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, model_serializer, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, model_serializer, model_validator
 from pydantic_core import PydanticCustomError
 
 
@@ -38,3 +38,11 @@ def _unknown_key(key: object, known: set[str]) -> str:
     close = difflib.get_close_matches(str(key), known, n=1)
     guess = f' (did you mean "{close[0]}"?)' if close else ""
     return f'has no key "{key}"{guess}; known are {", ".join(sorted(known))}'
+
+
+def _one_or_many(value: Any) -> Any:
+    return (value,) if isinstance(value, str) else value
+
+
+Names = Annotated[tuple[str, ...], BeforeValidator(_one_or_many, json_schema_input_type=str | tuple[str, ...])]
+"""One name or a list."""

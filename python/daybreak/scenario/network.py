@@ -1,10 +1,11 @@
-"""Hosts, switches, links and shared queues, as a scenario names them."""
+"""Hosts, switches, links, queues and marks, as a scenario names them."""
 
 from typing import Literal
 
 from pydantic import Field, model_validator
 
-from .model import Model
+from .choice import Discipline
+from .model import Model, Names
 from .quantities import Framing, Loss, QueueLimit, Rate, Span, reject
 
 
@@ -40,8 +41,10 @@ class Link(Model):
     """Most that waits for the link at a switch; drop-tail. A host's queue has its limit in `nic_queue`."""
     nic_queue: QueueLimit | None = None
     """Most that waits for the link at a host; without it nothing is ever dropped there."""
-    queue_kind: str = "drop_tail"
-    """Queue discipline, by its name in `daybreak list queues`."""
+    queue_kind: Discipline = Discipline("drop_tail")
+    """Queue discipline of the link's own queue at a switch, with its parameters; drop-tail at a host."""
+    scheduler: Literal["round_robin", "strict_priority"] = "round_robin"
+    """How it chooses among several queues: one packet of each in turn, or by their priority."""
     framing: Framing = Framing.parse("ethernet")
     """Bytes on the wire beyond the IP packet."""
     loss: Loss = Loss(0.0)
@@ -66,14 +69,63 @@ class Link(Model):
         return f"{self.name}.back" if self.name else f"{self.to}->{self.from_}"
 
 
-class SharedQueue(Model):
-    """One queue that several parallel links may serve, such as a VOQ in front of a packet link and a circuit."""
+class Queue(Model):
+    """A queue in front of one or several links, such as a VOQ that a packet network and a circuit may serve.
+
+    The links all start at one switch. Where they end at different ones, the link that serves a packet decides where the
+    packet goes: on the shortest way from there.
+    """
 
     name: str = Field(min_length=1)
     """Unique name."""
-    served_by: tuple[str, ...] = Field(min_length=2)
-    """Links that may serve it, in the order in which they are tried; all join the same two nodes."""
+    served_by: Names = Field(min_length=1)
+    """Links that may serve it, in the order in which they are tried."""
+    to: Names = ()
+    """Hosts, or switches for all hosts at them: only packets to these wait here. Without it, all do that would cross
+    one of the links. Of several queues that fit, the one listed first takes the packet."""
+    arriving_by: Names = ()
+    """Links: only packets that come over these wait here."""
     limit: QueueLimit
     """Most that may wait."""
-    kind: str = "drop_tail"
-    """Queue discipline, by its name in `daybreak list queues`."""
+    kind: Discipline = Discipline("drop_tail")
+    """Queue discipline, with its parameters."""
+    priority: int = Field(default=0, ge=0, le=255)
+    """Of the queues of a link with strict priority those with the greatest are served first."""
+    returned_limit: QueueLimit | None = None
+    """Room for packets that come back from a full queue further on, in packets. These are served before the others
+    and do not count against the limit. Without it none can come back."""
+    overflow: Literal["drop", "return"] = "drop"
+    """What becomes of a packet that finds the queue full: it is lost, or returns to the last queue on its way that has
+    a `returned_limit`, to be sent again."""
+
+    @model_validator(mode="after")
+    def _makes_sense(self) -> "Queue":
+        if self.returned_limit is not None and not self.returned_limit.in_packets:
+            raise reject(f"has a returned_limit of {self.returned_limit}: expected packets")
+        return self
+
+
+class Mark(Model):
+    """Something that the network writes on packets."""
+
+    name: str = Field(min_length=1)
+    """Unique name."""
+    shown_as: Literal["ece"]
+    """How the receiving host sees it: "ece" sets the ECE flag of the TCP header."""
+
+
+class Marker(Model):
+    """A place that writes a mark on the packets that pass, while it is on. An action `set_mark` switches it."""
+
+    name: str = Field(min_length=1)
+    """Unique name."""
+    mark: str
+    """Name of the mark."""
+    at: str
+    """Node that the packets pass."""
+    from_: Names = Field(default=(), alias="from")
+    """Hosts, or switches for all hosts at them, that send the packets; all without it."""
+    to: Names = ()
+    """Hosts, or switches for all hosts at them, to which the packets go; all without it."""
+    on: bool = False
+    """Whether it is on at the start."""

@@ -9,12 +9,12 @@ from pydantic import Field, ValidationError
 from daybreak.errors import ScenarioError
 
 from .model import Model
-from .network import Link, Node, SharedQueue
+from .network import Link, Mark, Marker, Node, Queue
 from .problems import scenario_error
 from .quantities import Span
 from .records import Records
 from .stack import Stack
-from .timelines import Timeline
+from .timelines import Route, Timeline
 from .topologies import Topology
 from .traffic import Arrivals, Flow
 
@@ -36,14 +36,20 @@ class Scenario(Model):
     """Hosts and switches, besides those of the topology."""
     links: tuple[Link, ...] = ()
     """Links, besides those of the topology."""
-    queues: tuple[SharedQueue, ...] = ()
-    """Queues that several links share."""
+    queues: tuple[Queue, ...] = ()
+    """Queues besides those that each link has for itself: shared by links, or for some packets only."""
+    marks: tuple[Mark, ...] = ()
+    """What the network can write on packets."""
+    markers: tuple[Marker, ...] = ()
+    """Places that write marks on packets."""
     routing: Literal["first", "ecmp"] = "first"
     """Among equally short ways take the one listed first, or draw one for each flow."""
     flows: tuple[Flow, ...] = ()
     """Flows."""
     arrivals: tuple[Arrivals, ...] = ()
     """Generators of flows."""
+    routes: tuple[Route, ...] = ()
+    """Flows that programs move between paths."""
     timelines: tuple[Timeline, ...] = ()
     """Programs that change the network."""
     stack: Stack = Stack()

@@ -1,19 +1,50 @@
-"""Programs that change the network while flows run."""
+"""Programs that change the network while flows run, and the routes that they switch."""
 
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from .model import Tagged
+from .actions import Action, Downtime
+from .model import Model, Tagged
 from .quantities import QueueLimit, Span, reject
 from .traffic import Via
 
-Downtime = Literal["drop", "hold", "drain", "make_before_break"]
-"""What becomes of packets in a night: lost; held until the day; held, but what was queued before is sent;
-or carried by the old path until the new one is there."""
+
+class MovedFlows(Model):
+    """Flows, and the paths between which they are moved."""
+
+    group: str | None = None
+    """Moves every flow of this group."""
+    flows: tuple[str, ...] = ()
+    """Moves these flows (each by its name, or the name of a flow with a `count`)."""
+    between: tuple[Via, ...] = Field(min_length=2)
+    """The paths, each as the links that it takes."""
+    ack_between: tuple[Via, ...] = ()
+    """The paths of the ACKs, if these move as well: as many as `between`."""
+    hold_limit: QueueLimit | None = None
+    """Most packets that are held in a night; without it all are."""
+
+    @model_validator(mode="after")
+    def _moves_something(self) -> "MovedFlows":
+        if (self.group is None) == (not self.flows):
+            raise reject("moves nothing: expected either a group or a list of flows")
+        if self.ack_between and len(self.ack_between) != len(self.between):
+            raise reject(
+                f"has {len(self.ack_between)} paths in ack_between: expected {len(self.between)} as in between"
+            )
+        if self.hold_limit is not None and not self.hold_limit.in_packets:
+            raise reject(f"has a hold_limit of {self.hold_limit}: expected packets")
+        return self
 
 
-class Migrate(Tagged):
+class Route(MovedFlows):
+    """Flows that a program moves with `set_route`. They start on the first path."""
+
+    name: str = Field(min_length=1)
+    """Unique name."""
+
+
+class Migrate(MovedFlows, Tagged):
     """Moves flows from one path to the next at the end of every period, round and round.
 
     Each period begins with its `night` (if there is one), in which no path is there; the day follows. The first
@@ -24,37 +55,19 @@ class Migrate(Tagged):
     """Tells this kind of timeline."""
     name: str | None = None
     """Unique name; "migrate-0" ... without one."""
-    group: str | None = None
-    """Moves every flow of this group."""
-    flows: tuple[str, ...] = ()
-    """Moves these flows (each by its name, or the name of a flow with a `count`)."""
-    between: tuple[Via, ...] = Field(min_length=2)
-    """The paths, each as the links that it takes."""
-    ack_between: tuple[Via, ...] = ()
-    """The paths of the ACKs, if these move as well: as many as `between`."""
     period: Span = Field(gt=0)
     """Time between two moves, the night included."""
     night: Span = Span(0)
     """Time without a path at the start of every period but the first."""
     downtime: Downtime = "drop"
     """What becomes of packets in the night."""
-    hold_limit: QueueLimit | None = None
-    """Most packets that are held in a night; without it all are."""
     start: Span = Span(0)
     """Start of the first period: the first move is one period later."""
 
     @model_validator(mode="after")
     def _makes_sense(self) -> "Migrate":
-        if (self.group is None) == (not self.flows):
-            raise reject("moves nothing: expected either a group or a list of flows")
         if self.night >= self.period:
             raise reject(f"has a period of {self.period}: expected one longer than its night of {self.night}")
-        if self.ack_between and len(self.ack_between) != len(self.between):
-            raise reject(
-                f"has {len(self.ack_between)} paths in ack_between: expected {len(self.between)} as in between"
-            )
-        if self.hold_limit is not None and not self.hold_limit.in_packets:
-            raise reject(f"has a hold_limit of {self.hold_limit}: expected packets")
         return self
 
 
@@ -101,4 +114,37 @@ class Circuit(Tagged):
         return self
 
 
-Timeline = Annotated[Migrate | Circuit, Field(discriminator="kind")]
+class ProgramStep(Model):
+    """What a program does at one time of its period."""
+
+    at: Span
+    """Time after the start of the period."""
+    do: tuple[Action, ...] = Field(min_length=1)
+    """Actions, done in this order."""
+
+
+class Program(Tagged):
+    """Does what its steps say, period after period."""
+
+    kind: Literal["program"] = "program"
+    """Tells this kind of timeline."""
+    name: str | None = None
+    """Unique name; "program-0" ... without one."""
+    period: Span = Field(gt=0)
+    """Time from one round of the steps to the next."""
+    start: Span = Span(0)
+    """Start of the first period."""
+    steps: tuple[ProgramStep, ...] = Field(min_length=1)
+    """What is done when, in the order of time."""
+
+    @model_validator(mode="after")
+    def _makes_sense(self) -> "Program":
+        for before, step in zip((None, *self.steps), self.steps, strict=False):
+            if before is not None and step.at < before.at:
+                raise reject(f"has a step at {step.at} behind one at {before.at}: expected the order of time")
+            if step.at >= self.period:
+                raise reject(f"has a step at {step.at}: expected a time before the end of the period of {self.period}")
+        return self
+
+
+Timeline = Annotated[Migrate | Circuit | Program, Field(discriminator="kind")]

@@ -1,10 +1,11 @@
 """Flows, and generators of flows."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
+from pydantic import Discriminator, Field, Tag, model_validator
 
-from .model import Model
+from .choice import Variant
+from .model import Model, Names
 from .quantities import FlowSize, Size, Span, reject
 
 
@@ -45,12 +46,8 @@ Time = Annotated[
 """A time such as "1 ms", or one that is drawn: {uniform = ["0 s", "1 ms"]}, {exponential = "1 ms"}."""
 
 
-def _one_or_many(value: Any) -> Any:
-    return (value,) if isinstance(value, str) else value
-
-
-Via = Annotated[tuple[str, ...], BeforeValidator(_one_or_many, json_schema_input_type=str | tuple[str, ...])]
-"""Links that a path must take, in their order; the rest of it is the shortest way. One name or a list."""
+Via = Names
+"""Links that a path must take, in their order; the rest of it is the shortest way."""
 
 
 class Flow(Model):
@@ -62,9 +59,9 @@ class Flow(Model):
     """Sending host."""
     to: str
     """Receiving host."""
-    variant: str = "cubic"
-    """Congestion control, by its name in `daybreak list variants`."""
-    size: FlowSize
+    variant: Variant = Variant("cubic")
+    """Congestion control, with its parameters: see `daybreak list variants`."""
+    size: FlowSize | Literal["unlimited"]
     """Payload, or "unlimited"."""
     start: Time = Span(0)
     """When the sender opens the connection."""
@@ -85,7 +82,7 @@ class Flow(Model):
 class Sizes(Model):
     """Random sizes that add up to a total: each is drawn evenly from those that still allow it."""
 
-    choice: tuple[Size, ...] = Field(min_length=1)
+    choice: tuple[Size, ...] = Field(min_length=1, max_length=1_000)
     """Sizes to choose from."""
     total: Size = Field(gt=0)
     """What all of them add up to."""
@@ -108,8 +105,8 @@ class Arrivals(Model):
     """Sending host."""
     to: str
     """Receiving host."""
-    variant: str = "cubic"
-    """Congestion control, by its name in `daybreak list variants`."""
+    variant: Variant = Variant("cubic")
+    """Congestion control, with its parameters: see `daybreak list variants`."""
     sizes: Sizes
     """What they carry."""
     every: Time

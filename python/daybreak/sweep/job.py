@@ -12,11 +12,11 @@ from typing import Any
 
 import polars as pl
 
-from daybreak.engines import Progress, program, single
+from daybreak.engines import Progress, lowered, program, single
 from daybreak.errors import EngineError
 from daybreak.runs import Run
 from daybreak.scenario import Scenario
-from daybreak.scenario.lowering import Plan, lower
+from daybreak.scenario.lowering import Plan
 
 Tables = Mapping[str, pl.DataFrame]
 """Tables by name."""
@@ -32,7 +32,7 @@ class Job:
 
     def plan(self) -> Plan:
         """What the engine runs. Raises ScenarioError."""
-        return lower(self.scenario, self.seed)
+        return lowered(self.scenario, self.seed, self.engine)
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ use std::io::{self, Write};
 use daybreak_tcp::{Flags, Segment};
 use daybreak_units::Instant;
 
-use crate::plan::Plan;
 use crate::wire::{client_of, flow_of, is_server, peer_of};
+use daybreak_plan::Plan;
 use frame::Addresses;
 pub use pcapng::PcapngWriter;
 

@@ -6,14 +6,15 @@ mod latency;
 mod queues;
 mod windows;
 
-use daybreak_fabric::LinkTotals;
+use daybreak_fabric::{LinkTotals, QueueTotals};
 use daybreak_trace::{
-    BinScope, CircuitColumns, CircuitRow, DropColumns, DropRow, LinkColumns, LinkRow, Probe, Table, WindowRow,
+    BinScope, CircuitColumns, CircuitRow, DropColumns, DropRow, LinkColumns, LinkRow, Probe, QueueTotalsColumns,
+    QueueTotalsRow, Table, WindowRow,
 };
 use daybreak_units::Instant;
 
-use crate::plan::Plan;
 use bins::BinnedSeries;
+use daybreak_plan::Plan;
 use latency::Latency;
 use queues::QueueSamples;
 use windows::WindowSamples;
@@ -35,6 +36,21 @@ pub fn link_table(totals: impl IntoIterator<Item = LinkTotals>) -> Table {
     let mut columns = LinkColumns::default();
     for (link, LinkTotals { packets, bytes, lost, arrived, .. }) in (0..).zip(totals) {
         columns.push(LinkRow { link, packets, bytes, lost, in_flight: packets - lost - arrived });
+    }
+    columns.into_table()
+}
+
+/// The table of what happened at every queue of a plan, in its order, in the whole run.
+pub fn queue_totals_table(totals: impl IntoIterator<Item = QueueTotals>) -> Table {
+    let mut columns = QueueTotalsColumns::default();
+    for (queue, QueueTotals { marked, dropped, overflowed, returned }) in (0..).zip(totals) {
+        columns.push(QueueTotalsRow {
+            queue,
+            marked_packets: marked,
+            dropped_packets: dropped,
+            overflowed_packets: overflowed,
+            returned_packets: returned,
+        });
     }
     columns.into_table()
 }

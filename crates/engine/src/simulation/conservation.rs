@@ -5,22 +5,24 @@ use daybreak_trace::Probe;
 use super::{Core, Tables};
 use crate::error::EngineError;
 use crate::schedule::{Event, Rank};
-use crate::wire::{flow_of, is_server, peer_of};
+use crate::wire::{client_of, server_of};
 
 impl<P: Probe + Tables + Send> Core<P> {
     /// Every packet is delivered, lost or on its way, by flow, by link and in all.
     pub(super) fn check_conservation(&self) -> Result<(), EngineError> {
-        let mut in_flight = vec![0u64; self.endpoints.len()];
+        let mut in_flight = vec![0u64; 2 * self.flows.len()];
         for packet in self.fabric.packets() {
             in_flight[packet.endpoint as usize] += 1;
         }
-        for (index, receiver) in self.endpoints.iter().enumerate() {
-            let index = index as u32;
-            let sent = self.endpoints[peer_of(index) as usize].sent;
-            let lost = self.fabric.lost(index);
-            let way = if is_server(index) { "data" } else { "ACKs" };
-            let place = || format!("flow \"{}\" ({way})", self.names.flows[flow_of(index) as usize]);
-            balance(place, sent, receiver.received, lost, in_flight[index as usize])?;
+        for flow in 0..self.flows.len() as u32 {
+            let Some([client, server]) = self.endpoints.of_flow(flow) else { continue };
+            for (index, sender, receiver, way) in
+                [(server_of(flow), client, server, "data"), (client_of(flow), server, client, "ACKs")]
+            {
+                let place = || format!("flow \"{}\" ({way})", self.names.flows[flow as usize]);
+                let lost = self.fabric.lost(index);
+                balance(place, sender.sent, receiver.received, lost, in_flight[index as usize])?;
+            }
         }
         let census = self.fabric.census(self.now);
         let found = census.queued + census.held + census.on_links;

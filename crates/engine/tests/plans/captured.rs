@@ -3,8 +3,8 @@
 use std::io::Write;
 use std::sync::{Arc, Mutex};
 
-use daybreak_engine::plan::Plan;
 use daybreak_engine::{Records, Simulation};
+use daybreak_plan::Plan;
 
 /// A packet at the start of a captured link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,9 +4,10 @@
 pub mod captured;
 
 use daybreak_engine::Records;
-use daybreak_engine::benchmarks;
-use daybreak_engine::plan::{
-    Action, Branch, Downtime, Flow, Link, Node, NodeKind, Plan, Queue, Step, Timeline, TimelineStep,
+use daybreak_plan::benchmarks;
+use daybreak_plan::{
+    Action, Application, Choice, Downtime, Flow, Link, Node, NodeKind, Plan, Queue, RouteSwitch, Scheduler, Step,
+    Timeline, TimelineStep,
 };
 use daybreak_trace::Column;
 
@@ -31,15 +32,21 @@ pub fn day_and_night(downtime: Downtime) -> Plan {
     pair(1, 2, 16, "packet");
     pair(1, 2, 6, "optical");
     pair(2, 3, 2, "right access");
-    plan.branches = vec![Branch {
+    plan.paths = vec![
+        vec![Step::Queue(2), Step::Queue(6)],
+        vec![Step::Queue(4), Step::Queue(6)],
+        vec![Step::Queue(0), Step::RouteSwitch(0)],
+        vec![Step::Queue(7), Step::Queue(3), Step::Queue(1)],
+    ];
+    plan.route_switches = vec![RouteSwitch {
         name: "path".to_owned(),
         node: 1,
-        alternatives: vec![vec![Step::Queue(2), Step::Queue(6)], vec![Step::Queue(4), Step::Queue(6)]],
+        alternatives: vec![0, 1],
         initial: 0,
         hold_limit_packets: None,
     }];
-    let darken = Action::Darken { branch: 0, downtime };
-    let route = |alternative| Action::SetRoute { branch: 0, alternative };
+    let darken = Action::Darken { route_switch: 0, downtime };
+    let route = |alternative| Action::SetRoute { route_switch: 0, alternative };
     let step =
         |offset_us: u64, action: &Action| TimelineStep { offset_ps: offset_us * US, actions: vec![action.clone()] };
     plan.timelines = vec![Timeline {
@@ -50,16 +57,16 @@ pub fn day_and_night(downtime: Downtime) -> Plan {
     }];
     plan.flows = vec![Flow {
         name: "flow".to_owned(),
-        group: "all".to_owned(),
+        group: 0,
         src: 0,
         dst: 3,
-        variant: "cubic".to_owned(),
         src_stack: 0,
         dst_stack: 0,
-        bytes: 4_000_000,
+        rule: 0,
+        application: Application::Bulk { bytes: Some(4_000_000) },
         start_ps: 10 * US,
-        data_path: vec![Step::Queue(0), Step::Branch(0)],
-        ack_path: vec![Step::Queue(7), Step::Queue(3), Step::Queue(1)],
+        data_path: 2,
+        ack_path: 3,
     }];
     plan.end_ps = 2_000 * MS;
     plan
@@ -96,6 +103,7 @@ fn link(name: &str, from: u32, to: u32, delay_ps: u64) -> Link {
         framing_bytes: 38,
         loss_ppb: 0,
         jitter_ps: 0,
+        scheduler: Scheduler::RoundRobin,
     }
 }
 
@@ -103,10 +111,12 @@ fn queue(name: &str, node: u32, packets: u64, served_by: &[u32]) -> Queue {
     Queue {
         name: name.to_owned(),
         node,
-        kind: "drop_tail".to_owned(),
+        discipline: Choice::plain("drop_tail"),
         limit_packets: Some(packets),
         limit_bytes: None,
         served_by: served_by.to_vec(),
+        priority: 0,
+        returned_limit_packets: None,
     }
 }
 

@@ -3,6 +3,7 @@
 /// What becomes of packets while a route or a gate is dark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Downtime {
     /// Packets that arrive in the night are lost; a queue that no gate serves any more is emptied.
     Drop,

@@ -1,10 +1,14 @@
 //! A gate lets a link pull from a queue.
 
+use crate::scheduler::Place;
+
 /// One gate of a queue.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Gate {
     pub link: u32,
     pub state: GateState,
+    /// Where the queue stands in the link's scheduler; `None` for a link that serves this queue only.
+    pub place: Option<Place>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,5 +30,11 @@ impl Gate {
             GateState::Closed => false,
             GateState::Draining(left) => left > 0,
         }
+    }
+
+    /// True when the link may take a packet that arrives now. A draining gate is for those that were there before.
+    #[inline]
+    pub(crate) fn takes_arrivals(&self) -> bool {
+        matches!(self.state, GateState::Open | GateState::Parting)
     }
 }

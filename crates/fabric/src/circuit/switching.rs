@@ -1,41 +1,35 @@
-//! Applies the actions of timelines and controllers to the fabric.
+//! Route switches that change their path, and gates that open and close.
 
 use super::{Downtime, Gate, GateState};
-use crate::control::Action;
+use crate::network::NO_LINK;
 use crate::queue::NOT_PLAIN;
 use crate::{Context, DropReason, Fabric, Monitor, Schedule};
 
 impl<B: Copy> Fabric<B> {
-    /// Changes the fabric now.
-    ///
-    /// # Panics
-    /// If a gate is to change at a queue that is a lane: it would change nothing.
-    pub fn apply<S: Schedule, M: Monitor<B>>(&mut self, ctx: &mut Context<'_, S, M>, action: &Action) {
-        match *action {
-            Action::SetRoute { branch, alternative } => self.set_route(ctx, branch, alternative),
-            Action::Darken { branch, downtime } => self.branches[branch as usize].dark = Some(downtime),
-            Action::OpenGate { queue, link } => self.open_gate(ctx, queue, link),
-            Action::CloseGate { queue, link, downtime } => self.close_gate(ctx, queue, link, downtime),
-        }
-    }
-
-    fn set_route<S: Schedule, M: Monitor<B>>(&mut self, ctx: &mut Context<'_, S, M>, index: u32, alternative: u32) {
-        let branch = &mut self.branches[index as usize];
-        branch.current = branch.alternatives[alternative as usize];
-        branch.dark = None;
-        let (current, held) = (branch.current, std::mem::take(&mut branch.held));
+    pub(crate) fn set_route<S: Schedule, M: Monitor<B>>(
+        &mut self,
+        ctx: &mut Context<'_, S, M>,
+        index: u32,
+        alternative: u32,
+    ) {
+        let switch = &mut self.route_switches[index as usize];
+        switch.current = switch.alternatives[alternative as usize];
+        switch.dark = None;
+        let (current, mut held) = (switch.current, std::mem::take(&mut switch.held));
         for &id in &held {
             self.slab.get_mut(id).cursor = current;
-            self.forward(ctx, id);
+            self.forward(ctx, id, NO_LINK);
         }
         // Keeps the buffer for the next night.
-        let mut held = held;
         held.clear();
-        self.branches[index as usize].held = held;
+        self.route_switches[index as usize].held = held;
     }
 
-    fn open_gate<S: Schedule, M: Monitor<B>>(&mut self, ctx: &mut Context<'_, S, M>, index: u32, link: u32) {
-        self.must_have_gates(index);
+    pub(crate) fn darken(&mut self, index: u32, downtime: Downtime) {
+        self.route_switches[index as usize].dark = Some(downtime);
+    }
+
+    pub(crate) fn open_gate<S: Schedule, M: Monitor<B>>(&mut self, ctx: &mut Context<'_, S, M>, index: u32, link: u32) {
         for gate in self.gates_of(index) {
             if gate.link == link {
                 gate.state = GateState::Open;
@@ -45,24 +39,24 @@ impl<B: Copy> Fabric<B> {
         }
         self.queues[index as usize].drops_arrivals = false;
         self.update_sole_link(index);
+        self.update_ready(index);
         if self.queues[index as usize].is_empty() {
             return;
         }
         if self.links[link as usize].is_idle(ctx.now) {
-            self.pull_through_gates(ctx, link);
+            self.pull_in_general(ctx, link);
         } else {
             self.await_link(ctx, link);
         }
     }
 
-    fn close_gate<S: Schedule, M: Monitor<B>>(
+    pub(crate) fn close_gate<S: Schedule, M: Monitor<B>>(
         &mut self,
         ctx: &mut Context<'_, S, M>,
         index: u32,
         link: u32,
         downtime: Downtime,
     ) {
-        self.must_have_gates(index);
         let waiting = self.queues[index as usize].occupancy().packets;
         let state = match downtime {
             Downtime::Drop | Downtime::Hold => GateState::Closed,
@@ -76,6 +70,7 @@ impl<B: Copy> Fabric<B> {
             }
         }
         self.update_sole_link(index);
+        self.update_ready(index);
         if downtime == Downtime::Drop && !self.gates_of(index).iter().any(|gate| gate.is_open()) {
             self.empty_queue(ctx, index);
         }
@@ -84,18 +79,14 @@ impl<B: Copy> Fabric<B> {
     fn empty_queue<S: Schedule, M: Monitor<B>>(&mut self, ctx: &mut Context<'_, S, M>, index: u32) {
         self.queues[index as usize].drops_arrivals = true;
         let had_packets = !self.queues[index as usize].is_empty();
-        while let Some(id) = self.queues[index as usize].front() {
-            self.queues[index as usize].pop(self.slab.get(id).bytes);
+        loop {
+            let slab = &self.slab;
+            let Some(id) = self.queues[index as usize].pop(|id| slab.get(id).bytes) else { break };
             self.lose(ctx, id, DropReason::GateClosed, index);
         }
         if had_packets {
-            ctx.monitor.queue_changed(ctx.now, index, 0, 0);
+            self.has_shrunk(ctx, index);
         }
-    }
-
-    /// The times of a lane's packets are settled when they arrive; no gate can stop them afterwards.
-    fn must_have_gates(&self, queue: u32) {
-        assert!(!self.is_lane(queue), "a gate changes at queue {queue}, which nobody watches");
     }
 
     fn gates_of(&mut self, queue: u32) -> &mut [Gate] {
@@ -103,13 +94,15 @@ impl<B: Copy> Fabric<B> {
         &mut self.gates[queue.gates_start as usize..queue.gates_end as usize]
     }
 
-    /// Finds out whether the queue has exactly one gate that is open, and none with a history.
+    /// Finds out whether the queue is plain: exactly one gate is open, none has a history, and the link serves nothing
+    /// else.
     pub(crate) fn update_sole_link(&mut self, index: u32) {
         let mut open = self.gates_of(index).iter().filter(|gate| gate.state != GateState::Closed);
         let sole = match (open.next(), open.next()) {
-            (Some(gate), None) if gate.state == GateState::Open => gate.link,
+            (Some(gate), None) if gate.state == GateState::Open && gate.place.is_none() => gate.link,
             _ => NOT_PLAIN,
         };
-        self.queues[index as usize].sole_link = sole;
+        let queue = &mut self.queues[index as usize];
+        queue.sole_link = if queue.may_be_plain() { sole } else { NOT_PLAIN };
     }
 }

@@ -2,50 +2,10 @@
 
 use daybreak_units::{Duration, Instant};
 
-use crate::circuit::Downtime;
-
-/// A change of the fabric.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(
-    feature = "serde",
-    derive(serde::Serialize, serde::Deserialize),
-    serde(rename_all = "snake_case", deny_unknown_fields)
-)]
-pub enum Action {
-    /// Let a branch use an alternative; held packets follow at once.
-    SetRoute {
-        /// Index of the branch.
-        branch: u32,
-        /// Index in its alternatives.
-        alternative: u32,
-    },
-    /// Make a branch dark until the next [`Action::SetRoute`].
-    Darken {
-        /// Index of the branch.
-        branch: u32,
-        /// What becomes of packets that arrive meanwhile.
-        downtime: Downtime,
-    },
-    /// Let a link serve a queue.
-    OpenGate {
-        /// Index of the queue.
-        queue: u32,
-        /// One of the links that may serve it.
-        link: u32,
-    },
-    /// Stop a link from serving a queue; a packet on the wire still arrives.
-    CloseGate {
-        /// Index of the queue.
-        queue: u32,
-        /// One of the links that may serve it.
-        link: u32,
-        /// What becomes of the queue's packets.
-        downtime: Downtime,
-    },
-}
+use super::Action;
 
 /// What a timeline does at one offset of its period.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct TimelineStep {
     /// Time after the start of the period.
     pub offset: Duration,

@@ -1,13 +1,19 @@
-//! Queues: where packets wait for a link. The waiting itself is the same for all kinds; a kind, one
-//! file each, decides who may wait.
+//! Queues: where packets wait for a link. The waiting itself and the limit are the same for all; a discipline,
+//! one file each, decides which packets that would fit are marked or dropped early.
 
 mod drop_tail;
+mod ecn_threshold;
+mod red;
+mod waiting;
 
-use std::collections::VecDeque;
+use std::fmt;
 
-use crate::PacketId;
+use daybreak_units::parameters::{Parameter, ParameterError, Settings, Value};
+use daybreak_units::{Instant, Rate, Stream};
 
-/// What a queue may hold; a kind may ignore what does not concern it.
+pub(crate) use waiting::{NOT_PLAIN, Queue};
+
+/// What a queue may hold; what is `None` is not limited.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
     /// Most packets that may wait.
@@ -16,7 +22,48 @@ pub struct Limits {
     pub bytes: Option<u64>,
 }
 
-/// The occupancy that a packet meets on arrival; the packet itself is not counted yet.
+/// [`Limits`] as they are compared with.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Capacity {
+    packets: u32,
+    bytes: u64,
+}
+
+impl Default for Capacity {
+    fn default() -> Self {
+        Limits::default().into()
+    }
+}
+
+impl From<Limits> for Capacity {
+    fn from(limits: Limits) -> Self {
+        let packets = limits.packets.unwrap_or(u64::from(u32::MAX));
+        Self { packets: u32::try_from(packets).unwrap_or(u32::MAX), bytes: limits.bytes.unwrap_or(u64::MAX) }
+    }
+}
+
+impl Capacity {
+    /// Whether a packet of so many bytes fits.
+    #[inline(always)]
+    pub(crate) fn admits(&self, occupancy: Occupancy, bytes: u32) -> bool {
+        occupancy.packets < self.packets && occupancy.bytes + u64::from(bytes) <= self.bytes
+    }
+
+    /// Whether no more waits than may.
+    pub(crate) fn holds(&self, occupancy: Occupancy) -> bool {
+        occupancy.packets <= self.packets && occupancy.bytes <= self.bytes
+    }
+
+    /// Packets of at most so many bytes that fit for certain, even if nothing leaves.
+    pub(crate) fn room(&self, occupancy: Occupancy, largest_packet: u32) -> u32 {
+        let packets = self.packets.saturating_sub(occupancy.packets);
+        let bytes = self.bytes.saturating_sub(occupancy.bytes);
+        u64::from(packets).min(bytes / u64::from(largest_packet.max(1))) as u32
+    }
+}
+
+/// The occupancy that a packet meets on arrival; the packet itself is not counted yet, nor is one that a link
+/// is sending.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Occupancy {
     /// Packets that wait.
@@ -25,134 +72,229 @@ pub struct Occupancy {
     pub bytes: u64,
 }
 
-/// What is done with an arriving packet that has to wait.
+/// A packet that arrives at a queue.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrival {
+    pub now: Instant,
+    /// What it finds.
+    pub occupancy: Occupancy,
+    /// Its IP length.
+    pub bytes: u32,
+    /// It may be marked instead of dropped (RFC 3168).
+    pub is_ect: bool,
+    /// The limit leaves room for it. If not, it is lost whatever the verdict.
+    pub fits: bool,
+}
+
+/// What is done with a packet that fits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub(crate) enum Verdict {
     /// It waits at the end of the queue.
     Accept,
-    /// It is lost.
+    /// It waits, and says from now on that it met congestion (CE). Only for packets that are ECN-capable.
+    Mark,
+    /// It is lost. Only said by a discipline that sees every arrival.
     Drop,
 }
 
-/// One kind of queue: decides for every packet that cannot be sent at once.
+/// What a discipline is made from.
+#[derive(Debug)]
+pub(crate) struct Setup<'a> {
+    pub settings: &'a Settings,
+    /// Rate of the first link that serves the queue.
+    pub rate: Rate,
+    /// Bytes that this link adds to each packet.
+    pub framing_bytes: u32,
+    /// For what the discipline draws.
+    pub stream: Stream,
+}
+
+/// A queue discipline: marks or drops packets before the queue is full.
 trait Discipline: Sized {
-    fn new(limits: Limits) -> Self;
-    fn arrival(&mut self, occupancy: Occupancy, bytes: u32) -> Verdict;
-    /// Packets of at most so many bytes that are certain to be accepted from this occupancy on, even if
-    /// nothing leaves. A kind that has to see every arrival promises none.
-    fn room(&self, _occupancy: Occupancy, _largest_packet: u32) -> u32 {
+    /// Its name in scenarios.
+    const NAME: &'static str;
+    /// One line for people.
+    const SUMMARY: &'static str;
+    /// What can be set about it.
+    const PARAMETERS: &'static [Parameter];
+    /// It must see packets that find a link idle and do not wait, and hear when the queue becomes empty.
+    const SEES_EVERY_ARRIVAL: bool;
+    /// Its verdicts depend on nothing but the occupancy and its settings, it accepts whatever fits, and
+    /// [`Discipline::room`] says the truth: so it need not be asked about packets that are sure to be accepted
+    /// unmarked, or that do not fit, and can be asked when a packet arrives on a link whose departures are computed in
+    /// advance (`analytic`).
+    const SETTLES_ON_ARRIVAL: bool;
+    /// It may mark packets.
+    const MARKS: bool;
+
+    /// What is wrong with settings each of which is in its range.
+    fn check(_settings: &Settings) -> Result<(), String> {
+        Ok(())
+    }
+    fn new(setup: &Setup) -> Self;
+    /// The settings have changed.
+    fn configure(&mut self, settings: &Settings);
+    /// Decides about a packet.
+    fn arrival(&mut self, arrival: &Arrival) -> Verdict;
+    /// The last packet that waited has left.
+    fn emptied(&mut self, _now: Instant) {}
+    /// The first link that serves the queue has another rate from now on.
+    fn rate_changed(&mut self, _rate: Rate) {}
+    /// Packets of at most so many bytes that are certain to be accepted, and not marked, from this occupancy on,
+    /// even if nothing leaves.
+    fn room(&self, _occupancy: Occupancy, _capacity: &Capacity, _largest_packet: u32) -> u32 {
         0
     }
 }
 
-/// Builds the enum of all kinds from the registry, so that the choice costs no indirect call.
-macro_rules! registry {
-    ($($name:literal => $module:ident::$kind:ident, $summary:literal;)*) => {
-        /// Names of all kinds of queue with a line about each.
-        pub const REGISTRY: &[(&str, &str)] = &[$(($name, $summary)),*];
+/// A queue discipline in the [`REGISTRY`].
+#[derive(Clone, Copy)]
+pub struct Entry {
+    /// Its name in scenarios.
+    pub name: &'static str,
+    /// One line for people.
+    pub summary: &'static str,
+    /// What can be set about it.
+    pub parameters: &'static [Parameter],
+    /// It may set CE.
+    pub marks: bool,
+    pub(crate) settles_on_arrival: bool,
+    check: fn(&Settings) -> Result<(), String>,
+    new: fn(&Setup) -> Kind,
+}
 
-        /// The kind of one queue, with its settings and state.
+impl Entry {
+    /// The settings of a queue that gives some of the parameters.
+    ///
+    /// # Errors
+    /// When a name is unknown, a value does not fit or is missing, or values do not go together.
+    pub fn settings<'a>(&self, given: impl IntoIterator<Item = (&'a str, Value)>) -> Result<Settings, SettingsError> {
+        let settings = Settings::new(self.parameters, given)?;
+        (self.check)(&settings).map_err(SettingsError::Together)?;
+        Ok(settings)
+    }
+}
+
+impl fmt::Debug for Entry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+/// Why settings of a discipline are refused.
+#[derive(Clone, Debug, PartialEq)]
+pub enum SettingsError {
+    /// One parameter.
+    Parameter(ParameterError),
+    /// Several that do not go together.
+    Together(String),
+}
+
+impl From<ParameterError> for SettingsError {
+    fn from(error: ParameterError) -> Self {
+        Self::Parameter(error)
+    }
+}
+
+impl fmt::Display for SettingsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Parameter(error) => error.fmt(f),
+            Self::Together(problem) => f.write_str(problem),
+        }
+    }
+}
+
+impl std::error::Error for SettingsError {}
+
+/// Looks a discipline up by its name.
+pub fn find(name: &str) -> Option<&'static Entry> {
+    REGISTRY.iter().find(|entry| entry.name == name)
+}
+
+/// Builds the enum of all disciplines from the registry, so that the choice costs no indirect call.
+macro_rules! registry {
+    ($($module:ident::$kind:ident;)*) => {
+        /// Every discipline.
+        pub const REGISTRY: &[Entry] = &[$(Entry {
+            name: <$module::$kind as Discipline>::NAME,
+            summary: <$module::$kind as Discipline>::SUMMARY,
+            parameters: <$module::$kind as Discipline>::PARAMETERS,
+            marks: <$module::$kind as Discipline>::MARKS,
+            settles_on_arrival: <$module::$kind as Discipline>::SETTLES_ON_ARRIVAL,
+            check: <$module::$kind as Discipline>::check,
+            new: |setup| Kind::$kind($module::$kind::new(setup)),
+        }),*];
+
+        /// The discipline of one queue, with its settings and state.
         #[derive(Debug)]
         pub(crate) enum Kind { $($kind($module::$kind)),* }
 
         impl Kind {
-            pub(crate) fn find(name: &str, limits: Limits) -> Option<Self> {
-                match name {
-                    $($name => Some(Self::$kind($module::$kind::new(limits))),)*
-                    _ => None,
-                }
+            pub(crate) fn sees_every_arrival(&self) -> bool {
+                match self { $(Self::$kind(_) => <$module::$kind as Discipline>::SEES_EVERY_ARRIVAL),* }
             }
             #[inline(always)]
-            pub(crate) fn arrival(&mut self, occupancy: Occupancy, bytes: u32) -> Verdict {
-                match self { $(Self::$kind(kind) => kind.arrival(occupancy, bytes)),* }
+            pub(crate) fn marks(&self) -> bool {
+                match self { $(Self::$kind(_) => <$module::$kind as Discipline>::MARKS),* }
             }
-            pub(crate) fn room(&self, occupancy: Occupancy, largest_packet: u32) -> u32 {
-                match self { $(Self::$kind(kind) => kind.room(occupancy, largest_packet)),* }
+            pub(crate) fn configure(&mut self, settings: &Settings) {
+                match self { $(Self::$kind(kind) => kind.configure(settings)),* }
+            }
+            #[inline(always)]
+            pub(crate) fn arrival(&mut self, arrival: &Arrival) -> Verdict {
+                match self { $(Self::$kind(kind) => kind.arrival(arrival)),* }
+            }
+            pub(crate) fn emptied(&mut self, now: Instant) {
+                match self { $(Self::$kind(kind) => kind.emptied(now)),* }
+            }
+            pub(crate) fn rate_changed(&mut self, rate: Rate) {
+                match self { $(Self::$kind(kind) => kind.rate_changed(rate)),* }
+            }
+            pub(crate) fn room(&self, occupancy: Occupancy, capacity: &Capacity, largest_packet: u32) -> u32 {
+                match self { $(Self::$kind(kind) => kind.room(occupancy, capacity, largest_packet)),* }
             }
         }
     };
 }
 
-// A new kind of queue is one file and one line here.
+// A new discipline is one file and one line here.
 registry! {
-    "drop_tail" => drop_tail::DropTail, "FIFO that drops arrivals when it is full";
+    drop_tail::DropTail;
+    ecn_threshold::EcnThreshold;
+    red::Red;
+}
+
+impl Kind {
+    pub(crate) fn new(entry: &Entry, setup: &Setup) -> Self {
+        (entry.new)(setup)
+    }
 }
 
 impl Default for Kind {
     fn default() -> Self {
-        Self::DropTail(drop_tail::DropTail::new(Limits::default()))
+        Self::DropTail(drop_tail::DropTail)
     }
 }
 
-/// True when `name` is in the [`REGISTRY`].
-pub fn is_known(name: &str) -> bool {
-    REGISTRY.iter().any(|(known, _)| *known == name)
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// The state of a queue.
-#[derive(Debug)]
-#[repr(C, align(64))]
-pub(crate) struct Queue {
-    ring: VecDeque<PacketId>,
-    bytes: u64,
-    kind: Kind,
-    /// The one link that serves it through an open gate, or [`NOT_PLAIN`].
-    pub sole_link: u32,
-    /// Its gates in the fabric's list.
-    pub gates_start: u32,
-    pub gates_end: u32,
-    /// Arrivals are lost because the gates closed with the policy `drop`.
-    pub drops_arrivals: bool,
-}
-
-/// Gates have to be looked at.
-pub(crate) const NOT_PLAIN: u32 = u32::MAX;
-
-impl Queue {
-    /// `None` if there is no such kind.
-    pub(crate) fn new(kind: &str, limits: Limits, gates: std::ops::Range<u32>) -> Option<Self> {
-        Some(Self {
-            ring: VecDeque::new(),
-            bytes: 0,
-            kind: Kind::find(kind, limits)?,
-            sole_link: NOT_PLAIN,
-            gates_start: gates.start,
-            gates_end: gates.end,
-            drops_arrivals: false,
-        })
+    #[test]
+    fn either_limit_is_one() {
+        let capacity = Capacity::from(Limits { packets: Some(3), bytes: Some(4_000) });
+        let fits = |packets, bytes, size| capacity.admits(Occupancy { packets, bytes }, size);
+        assert!(fits(2, 2_500, 1_500));
+        assert!(!fits(2, 2_501, 1_500));
+        assert!(!fits(3, 100, 40));
     }
 
-    /// Lets the packet wait, or refuses it.
-    #[inline]
-    pub(crate) fn push(&mut self, id: PacketId, bytes: u32) -> Verdict {
-        let verdict = self.kind.arrival(self.occupancy(), bytes);
-        if verdict == Verdict::Accept {
-            self.ring.push_back(id);
-            self.bytes += u64::from(bytes);
-        }
-        verdict
-    }
-
-    /// The packet that has waited longest.
-    #[inline]
-    pub(crate) fn front(&self) -> Option<PacketId> {
-        self.ring.front().copied()
-    }
-
-    /// Takes the packet out that has waited longest; it has so many bytes.
-    #[inline]
-    pub(crate) fn pop(&mut self, bytes: u32) {
-        self.ring.pop_front();
-        self.bytes -= u64::from(bytes);
-    }
-
-    #[inline]
-    pub(crate) fn is_empty(&self) -> bool {
-        self.ring.is_empty()
-    }
-
-    #[inline]
-    pub(crate) fn occupancy(&self) -> Occupancy {
-        Occupancy { packets: self.ring.len() as u32, bytes: self.bytes }
+    #[test]
+    fn room_is_for_the_largest_packets() {
+        let capacity = Capacity::from(Limits { packets: Some(3), bytes: Some(4_000) });
+        let room = |packets, bytes| capacity.room(Occupancy { packets, bytes }, 1_500);
+        assert_eq!((room(0, 0), room(1, 1_000), room(1, 1_001), room(3, 0), room(4, 9_000)), (2, 2, 1, 0, 0));
+        assert_eq!(Capacity::from(Limits::default()).room(Occupancy { packets: 9, bytes: 9 }, 0), u32::MAX - 9);
     }
 }

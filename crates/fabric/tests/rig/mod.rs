@@ -1,14 +1,16 @@
 //! Drives a fabric with the plainest of event queues.
+#![allow(dead_code)] // Each test binary uses its part.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use daybreak_fabric::control::Action;
-use daybreak_fabric::queue::Limits;
+use daybreak_fabric::control::{Action, Change};
+use daybreak_fabric::queue::{self, Limits};
 use daybreak_fabric::{
-    BranchConfig, Context, Fabric, LinkConfig, Monitor, NewPacket, Packet, PacketId, QueueConfig, Schedule, Step, Wake,
-    turn,
+    Config, Context, Ecn, Fabric, LinkConfig, Monitor, NewPacket, Packet, PacketId, QueueConfig, Schedule, Step, Wake,
+    tie_break,
 };
+use daybreak_units::parameters::Value;
 use daybreak_units::{Duration, Instant, Rate};
 
 pub use daybreak_fabric::DropReason;
@@ -22,8 +24,8 @@ struct Heap(BinaryHeap<Reverse<(Instant, u64, u32, u32)>>);
 impl Schedule for Heap {
     fn at(&mut self, at: Instant, wake: Wake) {
         self.0.push(Reverse(match wake {
-            Wake::LinkFree { link } => (at, 0, link, 0),
-            Wake::Arrival { link, packet } => (at, 1 + u64::from(turn(at, link)), link, packet.0),
+            Wake::TransmissionComplete { link } => (at, 0, link, 0),
+            Wake::Arrival { link, packet } => (at, 1 + u64::from(tie_break(at, link)), link, packet.0),
         }));
     }
 }
@@ -31,49 +33,91 @@ impl Schedule for Heap {
 /// What was lost: when, why, where, which.
 pub type Drop = (Instant, DropReason, u32, u64);
 
+/// A delivered packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Delivery {
+    pub at: Instant,
+    pub number: u64,
+    pub ecn: Ecn,
+    pub marks: u8,
+}
+
 #[derive(Default)]
 struct Watch {
     dropped: Vec<Drop>,
     busy_until: Vec<Instant>,
     links: Vec<LinkConfig>,
+    checks_rates: bool,
+    /// Occupancy of each queue as told.
+    occupancy: Vec<(u32, u64)>,
 }
 
 impl Monitor<Body> for Watch {
     fn link_sent(&mut self, now: Instant, link: u32, _packet: &Packet<Body>, wire_bytes: u32) {
         let link = link as usize;
         assert!(self.busy_until[link] <= now, "link {link} sends two packets at a time");
-        self.busy_until[link] = now + self.links[link].rate.time_for(u64::from(wire_bytes));
+        if self.checks_rates {
+            self.busy_until[link] = now + self.links[link].rate.time_for(u64::from(wire_bytes));
+        }
+    }
+    fn queue_changed(&mut self, _now: Instant, queue: u32, packets: u32, bytes: u64) {
+        self.occupancy[queue as usize] = (packets, bytes);
     }
     fn dropped(&mut self, now: Instant, reason: DropReason, place: u32, packet: &Packet<Body>) {
         self.dropped.push((now, reason, place, packet.body));
     }
 }
 
+/// A fabric with its event queue. It is made when the first thing happens: all changes have to be known then.
 pub struct Rig {
-    pub fabric: Fabric<Body>,
+    config: Config,
+    made: Option<Fabric<Body>>,
     heap: Heap,
     watch: Watch,
-    paths: Vec<u32>,
-    now: Instant,
+    pub now: Instant,
     sent: u64,
     pub announce: bool,
+    /// Of the packets to come.
+    pub ecn: Ecn,
     pub delivered: Vec<(Instant, u64)>,
+    /// The same with what the headers say.
+    pub deliveries: Vec<Delivery>,
     pub dropped: Vec<Drop>,
     pub wakes: u64,
 }
 
 impl Rig {
-    pub fn new(links: &[LinkConfig], queues: &[QueueConfig], branches: &[BranchConfig]) -> Self {
-        let watch = Watch { busy_until: vec![Instant::ZERO; links.len()], links: links.to_vec(), dropped: Vec::new() };
+    pub fn new(links: &[LinkConfig], queues: &[QueueConfig]) -> Self {
+        let config = Config {
+            links: links.to_vec(),
+            queues: queues.to_vec(),
+            seed: 7,
+            largest_packet: 9_000,
+            packets: 16,
+            ..Config::default()
+        };
+        Self::of(config)
+    }
+
+    pub fn of(config: Config) -> Self {
+        let watch = Watch {
+            busy_until: vec![Instant::ZERO; config.links.len()],
+            links: config.links.clone(),
+            dropped: Vec::new(),
+            checks_rates: true,
+            occupancy: vec![(0, 0); config.queues.len()],
+        };
         Self {
-            fabric: Fabric::new(links, queues, branches, 7, 16),
+            config,
+            made: None,
             heap: Heap::default(),
             watch,
-            paths: Vec::new(),
             now: Instant::ZERO,
             sent: 0,
             announce: false,
+            ecn: Ecn::NotEct,
             delivered: Vec::new(),
+            deliveries: Vec::new(),
             dropped: Vec::new(),
             wakes: 0,
         }
@@ -81,25 +125,56 @@ impl Rig {
 
     /// Adds a path; [`Rig::send`] takes its number.
     pub fn path(&mut self, steps: &[Step]) -> u32 {
-        self.paths.push(self.fabric.add_path(steps));
-        self.paths.len() as u32 - 1
+        self.config.paths.push(steps.to_vec());
+        self.config.paths.len() as u32 - 1
+    }
+
+    /// Tells that actions like these will be applied.
+    pub fn declare(&mut self, actions: &[Action]) {
+        self.config.changes.extend(actions.iter().map(Action::change));
+        self.watch.checks_rates &= !actions.iter().any(|action| matches!(action.change(), Change::Rate(_)));
+    }
+
+    pub fn fabric(&mut self) -> &mut Fabric<Body> {
+        self.made.get_or_insert_with(|| Fabric::new(&self.config))
     }
 
     pub fn send(&mut self, at: Instant, path: u32, bytes: u32) {
         self.run_until(at);
-        let (number, cursor, announce) = (self.sent, self.paths[path as usize], self.announce);
+        let cursor = self.fabric().cursor(path);
+        let (number, announce, ecn) = (self.sent, self.announce, self.ecn);
         self.sent += 1;
-        let packet = NewPacket { endpoint: 0, cursor, bytes, announce };
+        let packet = NewPacket { endpoint: 0, cursor, bytes, ecn, announce };
         self.with(|fabric, ctx| fabric.send(ctx, packet, &number));
     }
 
     pub fn apply(&mut self, at: Instant, action: &Action) {
         self.run_until(at);
         self.with(|fabric, ctx| fabric.apply(ctx, action));
+        self.dropped.append(&mut self.watch.dropped);
+    }
+
+    /// An action before all that happens at its time, as a timeline's is.
+    pub fn apply_first(&mut self, at: Instant, action: &Action) {
+        self.run_until(Instant::from_ps(at.as_ps() - 1));
+        self.now = at;
+        self.with(|fabric, ctx| fabric.apply(ctx, action));
+        self.dropped.append(&mut self.watch.dropped);
     }
 
     pub fn departures(&mut self) -> usize {
-        std::iter::from_fn(|| self.fabric.take_departure()).count()
+        let fabric = self.fabric();
+        std::iter::from_fn(|| fabric.take_departure()).count()
+    }
+
+    /// What waits in a queue that is observed.
+    pub fn occupancy(&self, queue: usize) -> (u32, u64) {
+        self.watch.occupancy[queue]
+    }
+
+    /// Numbers of the packets in the order of delivery.
+    pub fn order(&self) -> Vec<u64> {
+        self.delivered.iter().map(|&(_, number)| number).collect()
     }
 
     /// Processes what lies before `end`, and what lies at `end`.
@@ -113,11 +188,14 @@ impl Rig {
             self.now = at;
             let id = PacketId(packet);
             match rank {
-                0 => self.with(|fabric, ctx| fabric.link_free(ctx, link)),
+                0 => self.with(|fabric, ctx| fabric.transmission_complete(ctx, link)),
                 _ => {
                     if let Some(id) = self.with(|fabric, ctx| fabric.arrive(ctx, link, id)) {
-                        self.delivered.push((at, self.fabric.packet(id).body));
-                        self.fabric.release(id);
+                        let &Packet { header, body: number, .. } = self.fabric().packet(id);
+                        let (ecn, marks) = (header.ecn(), header.marks());
+                        self.delivered.push((at, number));
+                        self.deliveries.push(Delivery { at, number, ecn, marks });
+                        self.fabric().release(id);
                     }
                 }
             }
@@ -133,16 +211,19 @@ impl Rig {
 
     pub fn check_conservation(&mut self) {
         self.dropped.append(&mut self.watch.dropped);
-        let census = self.fabric.census(self.now);
-        assert_eq!(self.sent, self.delivered.len() as u64 + self.fabric.lost(0) + census.alive);
-        assert_eq!(self.fabric.lost(0), self.dropped.len() as u64);
+        let (now, sent) = (self.now, self.sent);
+        let (delivered, dropped) = (self.delivered.len() as u64, self.dropped.len() as u64);
+        let fabric = self.fabric();
+        let census = fabric.census(now);
+        assert_eq!(sent, delivered + fabric.lost(0) + census.alive);
+        assert_eq!(fabric.lost(0), dropped);
         assert_eq!(census.alive, census.queued + census.held + census.on_links);
-        assert_eq!(census.alive, self.fabric.packets().count() as u64);
+        assert_eq!(census.alive, fabric.packets().count() as u64);
     }
 
     fn with<T>(&mut self, call: impl FnOnce(&mut Fabric<Body>, &mut Context<'_, Heap, Watch>) -> T) -> T {
         let mut ctx = Context { now: self.now, schedule: &mut self.heap, monitor: &mut self.watch };
-        call(&mut self.fabric, &mut ctx)
+        call(self.made.get_or_insert_with(|| Fabric::new(&self.config)), &mut ctx)
     }
 }
 
@@ -158,7 +239,26 @@ pub fn link(gbps: u64, delay_us: u64) -> LinkConfig {
 }
 
 pub fn queue(limits: Limits, served_by: &[u32]) -> QueueConfig {
-    QueueConfig { kind: "drop_tail".to_owned(), limits, served_by: served_by.to_vec(), watched: true }
+    with_discipline("drop_tail", &[], limits, served_by)
+}
+
+/// A queue that takes so many packets.
+pub fn of_packets(packets: u64, served_by: &[u32]) -> QueueConfig {
+    queue(Limits { packets: Some(packets), bytes: None }, served_by)
+}
+
+pub fn with_discipline(name: &str, parameters: &[(&str, Value)], limits: Limits, served_by: &[u32]) -> QueueConfig {
+    let discipline = queue::find(name).expect("it is registered");
+    QueueConfig {
+        discipline,
+        settings: discipline.settings(parameters.iter().copied()).expect("they fit"),
+        limits,
+        served_by: served_by.to_vec(),
+        priority: 0,
+        returned_limit: None,
+        observed: true,
+        stream: "queue".to_owned(),
+    }
 }
 
 pub fn us(us: u64) -> Instant {

@@ -26,11 +26,39 @@
 //! 10 ms and 830 packets both leave it at 1076, lose 83 and are cut to 1217. Between and after the losses
 //! the windows agree within a segment as far as the runs go (0.2 and 2.3 s).
 
+use daybreak_units::parameters::{Parameter, Settings};
 use daybreak_units::{Duration, Instant};
 
-use super::{AckSample, CaEvent, CaState, Congestion, Context, Window};
+use super::{AckSample, CaEvent, CaState, Congestion, Context, Entry, Window};
 use crate::jiffies::{Jiffies, JiffyClock};
-use crate::slow_start::{HyStart, SlowStart};
+use crate::slow_start::{Classic, HyStart, SlowStart};
+
+/// What Linux 6.1 lets one set as parameters of its module `tcp_cubic`, by the same names.
+const PARAMETERS: &[Parameter] = &[
+    Parameter::switch("hystart", true, "leave slow start by HyStart; else at the first loss"),
+    Parameter::number(
+        "beta",
+        BETA as f64 / BETA_SCALE as f64,
+        (0.1, 0.99),
+        "part of the window that a loss leaves; kept in 1/1024",
+    ),
+    Parameter::switch("fast_convergence", true, "remember less than the window at a loss below the last one"),
+    Parameter::switch("tcp_friendliness", true, "grow at least as Reno would"),
+];
+
+/// The rule in the registry.
+pub(super) const ENTRY: Entry =
+    Entry { name: "cubic", summary: "CUBIC with HyStart (RFC 9438)", parameters: PARAMETERS, new };
+
+fn new(settings: &Settings, _seed: u64) -> Box<dyn Congestion> {
+    let shape =
+        Shape::new(settings.number("beta"), settings.switch("fast_convergence"), settings.switch("tcp_friendliness"));
+    if settings.switch("hystart") {
+        Box::new(Cubic::<HyStart>::new(shape))
+    } else {
+        Box::new(Cubic::<Classic>::new(shape))
+    }
+}
 
 /// Multiplicative decrease of 0.7 as 717/1024 (RFC 9438, section 4.6).
 const BETA: u64 = 717;
@@ -40,15 +68,22 @@ const C: u64 = 410;
 /// Ticks a second of the curve's own time; C's fraction and three of these make 2^40.
 const TICKS: u32 = 10;
 const CURVE_SHIFT: u32 = 10 + 3 * TICKS;
-/// Windows' worth of acknowledged segments for 8 more in `W_est`: the inverse of
-/// 3 (1 - beta) / (1 + beta), times 8 and rounded down as Linux does.
-const FRIENDLY_EIGHTHS: u32 = (8 * (BETA_SCALE + BETA) / 3 / (BETA_SCALE - BETA)) as u32;
 /// Fewest acknowledged segments for one more.
 const MIN_PER_SEGMENT: u32 = 2;
 /// Most of them before any loss has shown what the path holds.
 const MAX_PER_SEGMENT_UNPROBED: u32 = 20;
 /// A curve's distance from its middle beyond which it is not followed: 256 s, 6.7 million segments.
 const MAX_OFFSET: u64 = 1 << 18;
+
+/// What the parameters make of the rule.
+#[derive(Clone, Copy, Debug)]
+struct Shape {
+    /// Part of the window that a loss leaves, in 1/1024.
+    beta: u64,
+    fast_convergence: bool,
+    /// Windows' worth of acknowledged segments for 8 more in `W_est`; `None` to leave `W_est` out.
+    friendly_eighths: Option<u32>,
+}
 
 /// The curve since the last reduction.
 #[derive(Clone, Copy, Debug)]
@@ -64,6 +99,7 @@ struct Epoch {
 /// The rule, with the slow start it uses.
 #[derive(Clone, Debug)]
 pub struct Cubic<S: SlowStart = HyStart> {
+    shape: Shape,
     slow_start: S,
     jiffies: Jiffies,
     clock: JiffyClock,
@@ -85,9 +121,25 @@ pub struct Cubic<S: SlowStart = HyStart> {
     w_est: u32,
 }
 
+impl Shape {
+    fn new(beta: f64, fast_convergence: bool, tcp_friendliness: bool) -> Self {
+        let beta = (beta * BETA_SCALE as f64).round() as u64;
+        // The inverse of 3 (1 - beta) / (1 + beta), times 8 and rounded down as Linux does.
+        let eighths = (8 * (BETA_SCALE + beta) / 3 / (BETA_SCALE - beta)) as u32;
+        Self { beta, fast_convergence, friendly_eighths: tcp_friendliness.then_some(eighths) }
+    }
+}
+
 impl<S: SlowStart> Default for Cubic<S> {
     fn default() -> Self {
+        Self::new(Shape::new(BETA as f64 / BETA_SCALE as f64, true, true))
+    }
+}
+
+impl<S: SlowStart> Cubic<S> {
+    fn new(shape: Shape) -> Self {
         Self {
+            shape,
             slow_start: S::default(),
             jiffies: Jiffies::default(),
             clock: JiffyClock::new(Jiffies::default()),
@@ -138,9 +190,10 @@ impl<S: SlowStart> Congestion for Cubic<S> {
     fn ssthresh(&mut self, window: &Window, _ctx: &Context) -> u32 {
         self.epoch = None;
         let cwnd = u64::from(window.cwnd);
-        self.w_max =
-            if window.cwnd < self.w_max { (cwnd * (BETA_SCALE + BETA) / (2 * BETA_SCALE)) as u32 } else { window.cwnd };
-        ((cwnd * BETA / BETA_SCALE) as u32).max(2)
+        let Shape { beta, fast_convergence, .. } = self.shape;
+        let gives_up_room = fast_convergence && window.cwnd < self.w_max;
+        self.w_max = if gives_up_room { (cwnd * (BETA_SCALE + beta) / (2 * BETA_SCALE)) as u32 } else { window.cwnd };
+        ((cwnd * beta / BETA_SCALE) as u32).max(2)
     }
 
     fn on_event(&mut self, _window: &mut Window, event: CaEvent, ctx: &Context) {
@@ -165,7 +218,8 @@ impl<S: SlowStart> Cubic<S> {
     fn forget(&mut self, ctx: &Context) {
         let mut slow_start = std::mem::take(&mut self.slow_start);
         slow_start.restart(ctx.now, ctx.snd_nxt);
-        *self = Self { slow_start, jiffies: self.jiffies, clock: self.clock, hz: self.hz, ..Self::default() };
+        let Self { jiffies, clock, hz, .. } = *self;
+        *self = Self { slow_start, jiffies, clock, hz, ..Self::new(self.shape) };
     }
 
     /// Recomputes how many acknowledged segments earn one more, when time or the window has moved.
@@ -214,7 +268,8 @@ impl<S: SlowStart> Cubic<S> {
 
     /// The Reno-friendly region (RFC 9438, section 4.3).
     fn keep_up_with_reno(&mut self, cwnd: u32) {
-        let step = ((cwnd * FRIENDLY_EIGHTHS) >> 3).max(1);
+        let Some(eighths) = self.shape.friendly_eighths else { return };
+        let step = ((cwnd * eighths) >> 3).max(1);
         if self.est_acked > step {
             let steps = (self.est_acked - 1) / step;
             self.est_acked -= steps * step;

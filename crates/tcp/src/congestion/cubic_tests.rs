@@ -44,7 +44,7 @@ fn rfc_window(t: f64, cwnd: f64, w_max: f64) -> f64 {
 
 #[test]
 fn constants_are_those_of_the_rfc() {
-    assert_eq!(FRIENDLY_EIGHTHS, 15, "8/15 = 0.533 for the RFC's 0.529");
+    assert_eq!(Cubic::<Classic>::default().shape.friendly_eighths, Some(15), "8/15 = 0.533 for the RFC's 0.529");
     assert!((BETA as f64 / BETA_SCALE as f64 - 0.7).abs() < 0.001);
     assert!((C as f64 / 1024.0 - 0.4).abs() < 0.001);
 }
@@ -121,6 +121,40 @@ fn never_faster_than_half_a_window_a_round() {
     let cwnd = window.cwnd;
     one_round(&mut rule, &mut window, at(24_000), Duration::from_ms(100), 1);
     assert_eq!(window.cwnd, cwnd + cwnd / 2);
+}
+
+/// What a rule with these parameters makes of a loss at 1000 segments, then of one at 800: threshold and `W_max`.
+fn two_losses(beta: f64, fast_convergence: bool) -> [(u32, u32); 2] {
+    let mut rule = Cubic::<Classic>::new(Shape::new(beta, fast_convergence, true));
+    let ctx = Context { jiffy: MS, ..Context::default() };
+    [1_000, 800].map(|cwnd| (rule.ssthresh(&Window::new(cwnd, cwnd), &ctx), rule.w_max))
+}
+
+#[test]
+fn parameters_shape_the_reduction() {
+    // 819/1024: 1000 becomes 799.8; 800 becomes 639.8 and is remembered as 800 (1024 + 819) / 2048 = 719.9.
+    assert_eq!(two_losses(0.8, true), [(799, 1_000), (639, 719)]);
+    assert_eq!(two_losses(0.8, false), [(799, 1_000), (639, 800)]);
+    assert_eq!(two_losses(0.7001953125, true), [(700, 1_000), (560, 680)]);
+}
+
+#[test]
+fn without_friendliness_only_the_curve_counts() {
+    // 10 ms after a loss at 20 segments the curve is flat and W_est is what grows.
+    let grown = |friendly: bool| {
+        let mut rule = Cubic::<Classic>::new(Shape::new(0.7, true, friendly));
+        let mut window = Window::new(20, 20);
+        let ctx = Context { jiffy: MS, ..Context::default() };
+        rule.init(&mut window, &ctx);
+        window.ssthresh = rule.ssthresh(&window, &ctx);
+        window.cwnd = window.ssthresh;
+        for round in 1..=100 {
+            one_round(&mut rule, &mut window, at(10 * round), MS * 10, 1);
+        }
+        window.cwnd
+    };
+    assert!(grown(true) > 40, "{}", grown(true));
+    assert!(grown(false) <= 20, "{}", grown(false));
 }
 
 #[test]

@@ -9,16 +9,44 @@ use daybreak_units::{Duration, Instant, Rate};
 use crate::jiffies::Jiffies;
 
 mod bbr;
+mod bic;
+mod cdg;
 mod cubic;
+mod draws;
+mod highspeed;
+mod htcp;
+mod hybla;
+mod illinois;
+mod lp;
+mod nv;
 mod registry;
 mod reno;
+mod retcp;
+mod scalable;
+mod vegas;
+mod veno;
 mod westwood;
+mod yeah;
 
 pub use bbr::Bbr;
+pub use bic::Bic;
+pub use cdg::Cdg;
 pub use cubic::Cubic;
+pub use draws::{Draw, Draws};
+pub use highspeed::HighSpeed;
+pub use htcp::HTcp;
+pub use hybla::Hybla;
+pub use illinois::Illinois;
+pub use lp::Lp;
+pub use nv::Nv;
 pub use registry::{Entry, REGISTRY, UnknownVariant, find};
 pub use reno::Reno;
+pub use retcp::ReTcp;
+pub use scalable::Scalable;
+pub use vegas::Vegas;
+pub use veno::Veno;
 pub use westwood::Westwood;
+pub use yeah::Yeah;
 
 /// Largest segmentation burst in bytes: 64 KiB less Linux's room for headers (`sk_gso_max_size`).
 pub(crate) const GSO_MAX_BYTES: u64 = 65_215;
@@ -58,6 +86,9 @@ pub struct Window {
     pub pacing_rate: Rate,
     /// The sender paces with `pacing_rate` (`sk_pacing_status` is not "none").
     pub is_paced: bool,
+    /// A rule sets this in [`Congestion::on_ack`] for a reduction without a loss: the sender enters CWR, once a
+    /// window of data, and asks for [`Congestion::ssthresh`].
+    pub backs_off: bool,
 }
 
 impl Window {
@@ -71,6 +102,7 @@ impl Window {
             prior_cwnd: 0,
             pacing_rate: Rate::ZERO,
             is_paced: false,
+            backs_off: false,
         }
     }
 
@@ -139,6 +171,18 @@ pub struct RateSample {
     pub is_ack_delayed: bool,
 }
 
+/// The timestamps of an ACK (RFC 7323, section 3) in ticks of their clocks, usually milliseconds. `value` and
+/// `echo` are zero without the option.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Timestamps {
+    /// The peer's clock when it sent the ACK (TSval).
+    pub value: u32,
+    /// Our clock when we sent what the ACK answers (TSecr).
+    pub echo: u32,
+    /// Our clock now.
+    pub now: u32,
+}
+
 /// Everything that a rule may know about one ACK. Counts are segments unless they say bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct AckSample {
@@ -154,7 +198,7 @@ pub struct AckSample {
     /// RTT of the last-sent segment that this ACK newly acknowledges or SACKs; `None` when there is
     /// none that was sent only once.
     pub rtt: Option<Duration>,
-    /// Smoothed RTT (RFC 6298); zero before the first sample.
+    /// Smoothed RTT (RFC 6298) in eighths of a microsecond, as Linux keeps it; zero before the first sample.
     pub srtt: Duration,
     /// Minimum RTT over the windowed filter of the connection (`tcp_min_rtt`).
     pub min_rtt: Duration,
@@ -162,11 +206,13 @@ pub struct AckSample {
     pub prior_in_flight: u32,
     /// In flight after.
     pub in_flight: u32,
+    /// SACKed and not yet acknowledged cumulatively, after this ACK.
+    pub sacked_out: u32,
     /// All segments delivered so far on this path.
     pub delivered: u64,
     /// All segments marked lost so far.
     pub lost: u64,
-    /// Delivery rate sample.
+    /// Delivery rate sample. In [`Congestion::on_ack_sample`] only `prior_delivered` is known.
     pub rate: RateSample,
     /// Congestion state after this ACK was processed.
     pub state: CaState,
@@ -178,8 +224,10 @@ pub struct AckSample {
     pub snd_nxt: u64,
     /// Sender maximum segment size in bytes.
     pub mss: u32,
-    /// The ACK carries an ECN echo.
+    /// The ACK carries the ECE flag, whether ECN was negotiated or not.
     pub ece: bool,
+    /// Timestamps of the ACK (RFC 7323).
+    pub timestamps: Timestamps,
     /// The ACK took the receive fast path (header prediction): it advances, has the window of the ACK
     /// before, no SACK, no ECN echo.
     pub is_fast_path: bool,
@@ -191,7 +239,8 @@ pub struct AckSample {
 /// What a rule hears besides ACKs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CaEvent {
-    /// First transmission when nothing was in flight.
+    /// A transmission when nothing was in flight: after idle time, and the first retransmission after a
+    /// timeout has found everything lost.
     TxStart {
         /// Time since the last data segment was sent (`now - lsndtime`); zero for the first one.
         idle: Duration,
@@ -216,7 +265,7 @@ pub enum CaEvent {
 pub struct Context {
     /// Now.
     pub now: Instant,
-    /// Smoothed RTT; zero before the first sample.
+    /// Smoothed RTT in eighths of a microsecond; zero before the first sample.
     pub srtt: Duration,
     /// Minimum RTT of the connection.
     pub min_rtt: Duration,
@@ -239,6 +288,8 @@ pub struct Context {
     /// Length of a jiffy (`Config::jiffy`): rules whose Linux original counts time in jiffies need it.
     /// Zero stands for a millisecond.
     pub jiffy: Duration,
+    /// In [`Congestion::init`]: RTT of the SYN, which some rules count as their first; `None` for the passive side.
+    pub syn_rtt: Option<Duration>,
 }
 
 impl Context {
@@ -300,6 +351,10 @@ pub trait Congestion: std::fmt::Debug + Send {
     /// and then behaves as if the application were the limit.
     fn marks_app_limited(&self) -> bool {
         false
+    }
+    /// The rule's random numbers, so that a replay can choose them.
+    fn draws(&mut self) -> Option<&mut Draws> {
+        None
     }
     /// How many windows the send buffer should hold.
     fn send_buffer_windows(&self) -> u32 {

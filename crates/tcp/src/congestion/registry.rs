@@ -1,7 +1,11 @@
-//! The list of congestion rules. A new rule is one file and one line here.
+//! The list of congestion rules. A new rule is one file, which declares its name and parameters, and one line here.
 
-use super::{Bbr, Congestion, Cubic, Reno, Westwood};
-use crate::slow_start::HyStart;
+use daybreak_units::parameters::{Parameter, ParameterError, Settings, Value};
+
+use super::{
+    Congestion, bbr, bic, cdg, cubic, highspeed, htcp, hybla, illinois, lp, nv, reno, retcp, scalable, vegas, veno,
+    westwood, yeah,
+};
 
 /// One registered rule.
 #[derive(Clone, Copy)]
@@ -10,16 +14,47 @@ pub struct Entry {
     pub name: &'static str,
     /// One line for people.
     pub summary: &'static str,
-    /// Makes a rule for one connection; `seed` feeds the rule's own random stream.
-    pub new: fn(seed: u64) -> Box<dyn Congestion>,
+    /// What can be set about it.
+    pub parameters: &'static [Parameter],
+    /// Makes a rule for one connection with settings of these parameters; `seed` feeds the rule's own random stream.
+    pub new: fn(settings: &Settings, seed: u64) -> Box<dyn Congestion>,
+}
+
+impl Entry {
+    /// The settings of a use that gives some of the parameters.
+    ///
+    /// # Errors
+    /// When a name is unknown, a value does not fit, or one is missing.
+    pub fn settings<'a>(&self, given: impl IntoIterator<Item = (&'a str, Value)>) -> Result<Settings, ParameterError> {
+        Settings::new(self.parameters, given)
+    }
+
+    /// A rule with the default settings.
+    pub fn rule(&self, seed: u64) -> Box<dyn Congestion> {
+        let settings = self.settings([]).expect("every parameter of a rule has a default");
+        (self.new)(&settings, seed)
+    }
 }
 
 /// Every rule, by name.
 pub const REGISTRY: &[Entry] = &[
-    Entry { name: "reno", summary: "Reno (RFC 5681)", new: |_| Box::new(Reno) },
-    Entry { name: "cubic", summary: "CUBIC with HyStart (RFC 9438)", new: |_| Box::new(Cubic::<HyStart>::default()) },
-    Entry { name: "westwood", summary: "Westwood+ (Grieco and Mascolo, 2004)", new: |_| Box::new(Westwood::default()) },
-    Entry { name: "bbr", summary: "BBR version 1 (Cardwell et al., 2017)", new: |seed| Box::new(Bbr::new(seed)) },
+    reno::ENTRY,
+    cubic::ENTRY,
+    westwood::ENTRY,
+    scalable::ENTRY,
+    highspeed::ENTRY,
+    bic::ENTRY,
+    htcp::ENTRY,
+    hybla::ENTRY,
+    veno::ENTRY,
+    vegas::ENTRY,
+    illinois::ENTRY,
+    yeah::ENTRY,
+    lp::ENTRY,
+    cdg::ENTRY,
+    nv::ENTRY,
+    retcp::ENTRY,
+    bbr::ENTRY,
 ];
 
 /// A name that is not registered.
@@ -37,4 +72,17 @@ fn known() -> String {
 /// Looks a rule up by its name.
 pub fn find(name: &str) -> Result<&'static Entry, UnknownVariant> {
     REGISTRY.iter().find(|entry| entry.name == name).ok_or_else(|| UnknownVariant { name: name.into() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_rule_has_a_default_for_each_parameter() {
+        for entry in REGISTRY {
+            entry.rule(1);
+            assert!(entry.parameters.iter().all(|parameter| !parameter.summary.is_empty()), "{}", entry.name);
+        }
+    }
 }

@@ -14,7 +14,11 @@
 //! at 8.3 ms and to 194 at 14.5 ms, and the windows agree to the segment from 40 to 200 ms; over 1 Gbit/s,
 //! 10 ms and 830 packets both lose 1659 and are cut to 828.
 
-use super::{AckSample, Congestion, Context, Window};
+use super::{AckSample, Congestion, Context, Entry, Window};
+
+/// The rule in the registry.
+pub(super) const ENTRY: Entry =
+    Entry { name: "reno", summary: "Reno (RFC 5681)", parameters: &[], new: |_, _| Box::new(Reno) };
 
 /// The rule; it has no state of its own.
 #[derive(Clone, Copy, Debug, Default)]

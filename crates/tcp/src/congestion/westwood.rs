@@ -23,8 +23,16 @@
 
 use daybreak_units::Duration;
 
-use super::{AckSample, CaEvent, Congestion, Context, Window, reno};
+use super::{AckSample, CaEvent, Congestion, Context, Entry, Window, reno};
 use crate::jiffies::Jiffies;
+
+/// The rule in the registry.
+pub(super) const ENTRY: Entry = Entry {
+    name: "westwood",
+    summary: "Westwood+ (Grieco and Mascolo, 2004)",
+    parameters: &[],
+    new: |_, _| Box::new(Westwood::default()),
+};
 
 /// Shortest interval of a bandwidth sample.
 const MIN_INTERVAL: Duration = Duration::from_ms(50);

@@ -225,8 +225,8 @@ impl<'a> World<'a> {
             script,
             now: Instant::ZERO,
             ends: [
-                Pair::new(|| Connection::client(client.clone(), (entry.new)(1))),
-                Pair::new(|| Connection::server(server.clone(), (entry.new)(2))),
+                Pair::new(|| Connection::client(client.clone(), entry.rule(1))),
+                Pair::new(|| Connection::server(server.clone(), entry.rule(2))),
             ],
             events: BTreeMap::new(),
             free_at: [Instant::ZERO; 2],

@@ -65,9 +65,9 @@ mod tests {
 
     /// A connection with an RTT that has this window and threshold.
     fn connection(cwnd: u32, ssthresh: u32) -> Connection {
-        let rule = (find("reno").expect("a rule").new)(1);
+        let rule = find("reno").expect("a rule").rule(1);
         let mut connection = Connection::client(Config::default(), rule);
-        let clock = Clock::new(Duration::from_ms(1), Duration::from_ms(1));
+        let clock = Clock::new(Duration::from_ms(1), Duration::from_ms(1), 0);
         connection.sender.path.rtt.sample(&clock, 100, 1, 1);
         (connection.sender.path.window.cwnd, connection.sender.path.window.ssthresh) = (cwnd, ssthresh);
         connection
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn a_connection_starts_with_what_is_known_and_without_an_rtt_teaches_nothing() {
-        let rule = (find("reno").expect("a rule").new)(1);
+        let rule = find("reno").expect("a rule").rule(1);
         let mut fresh = Connection::client(Config { cwnd_clamp: 80, ..Config::default() }, rule);
         let known = Metrics { ssthresh: 100, reordering: 9 };
         fresh.inherit(&Metrics::default());

@@ -7,7 +7,7 @@ use daybreak_trace::WindowRow;
 use daybreak_units::{Duration, Instant};
 
 use crate::config::Config;
-use crate::congestion::{CaState, Congestion};
+use crate::congestion::{CaState, Congestion, Draws};
 use crate::receiver::{Receiver, SenderTiming};
 use crate::sender::Sender;
 
@@ -104,6 +104,7 @@ impl Connection {
             self.sender.check_app_limited();
         }
         self.sender.write(bytes);
+        self.sender.push_pending();
     }
 
     /// The application will write no more: FIN follows the data.
@@ -112,6 +113,7 @@ impl Connection {
         self.sender.ready = 0;
         self.leave_quiet();
         self.sender.buffer.closed = true;
+        self.sender.push_pending();
     }
 
     /// A segment of the peer arrived.
@@ -251,6 +253,11 @@ impl Connection {
     /// Reordering degree in segments.
     pub fn reordering(&self) -> u32 {
         self.sender.path.reordering.degree
+    }
+
+    /// The random numbers of the congestion rule, if it draws any: a replay chooses them.
+    pub fn draws(&mut self) -> Option<&mut Draws> {
+        self.sender.draws()
     }
 
     /// The state of the sending half as a record.

@@ -5,7 +5,7 @@ use daybreak_units::Instant;
 use super::{Connection, Mode};
 use crate::config::{Config, EcnMode};
 use crate::receiver::Negotiated;
-use crate::sender::TimerKind;
+use crate::sender::{Opening, TimerKind};
 use crate::{Flags, Segment, SynOptions};
 
 /// State of an endpoint.
@@ -175,11 +175,13 @@ impl Connection {
         } else {
             None
         };
+        let is_client = self.state == State::SynSent;
         self.state = State::Established;
         self.receiver.established(now);
         // An answer to the first one shows that the others were needless (Eifel detection, RFC 3522).
         let needless = self.timestamps && segment.ts_ecr != 0 && segment.ts_ecr == self.handshake.stamp;
-        self.sender.start(if needless { 0 } else { self.handshake.sent - 1 }, rtt_us);
+        let syn_retransmits = if needless { 0 } else { self.handshake.sent - 1 };
+        self.sender.start(Opening { syn_retransmits, rtt_us, is_client });
     }
 
     /// Our FIN is acknowledged, or the peer's has arrived: the next state.

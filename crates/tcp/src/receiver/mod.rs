@@ -20,7 +20,7 @@ use self::ack_policy::{AckPolicy, Arrival, ECN_QUICKACKS, MAX_QUICKACKS};
 use self::reassembly::OutOfOrder;
 use self::sack_list::{Dsack, SackList};
 use self::window::{ReceiveWindow, buffer_size, truesize};
-use crate::config::{Config, timestamp};
+use crate::config::{Config, TimestampClock};
 use crate::fast_path::FastPath;
 use crate::{Ecn, Flags, SackBlock, Segment};
 
@@ -129,7 +129,7 @@ pub struct Receiver {
     dsack_enabled: bool,
     /// Last answer to a segment without data from outside the window.
     last_invalid: Option<Instant>,
-    timestamp_tick: Duration,
+    timestamps: TimestampClock,
     counters: ReceiverCounters,
     pub(crate) fast_path: FastPath,
 }
@@ -161,7 +161,7 @@ impl Receiver {
             ect_seen: false,
             dsack_enabled: config.dsack,
             last_invalid: None,
-            timestamp_tick: config.timestamp_tick,
+            timestamps: TimestampClock::new(config),
             counters: ReceiverCounters::default(),
             fast_path: FastPath::default(),
         }
@@ -508,7 +508,7 @@ impl Receiver {
     /// A duplicate ACK that was overtaken, not by longer than an RTO, is worth its SACK blocks, though its
     /// timestamp is old. Linux refuses every other one, also those that say less than was known already.
     fn is_reordered_ack(&self, segment: &Segment, newer: i32, sender: &SenderProgress) -> bool {
-        let late_us = -i64::from(newer) * self.timestamp_tick.as_us() as i64;
+        let late_us = -i64::from(newer) * self.timestamps.tick.as_us() as i64;
         segment.sequence_len() == 0
             && segment.seq == self.rcv_nxt
             && segment.ack == sender.una
@@ -558,9 +558,9 @@ impl Receiver {
         if segment.sequence_len() < u64::from(self.policy.rcv_mss()) {
             return;
         }
-        let ticks = timestamp(self.timestamp_tick, now).wrapping_sub(segment.ts_ecr);
+        let ticks = self.timestamps.at(now).wrapping_sub(segment.ts_ecr);
         if ticks < i32::MAX as u32 {
-            let tick_us = self.timestamp_tick.as_us();
+            let tick_us = self.timestamps.tick.as_us();
             self.window.rtt_by_timestamp(u64::from(ticks.max(1)) * tick_us);
         }
     }

@@ -7,7 +7,7 @@ use super::Sender;
 use super::queue::Sent;
 use super::rate_sample::Building;
 use super::rto::Resend;
-use crate::congestion::{AckSample, CaState};
+use crate::congestion::{AckSample, CaState, RateSample, Timestamps};
 use crate::{Flags, Segment};
 use daybreak_units::Duration;
 
@@ -76,6 +76,9 @@ impl std::ops::BitOr for AckFlags {
 pub(crate) struct Ack {
     pub flags: AckFlags,
     pub prior_una: u64,
+    /// It carries the ECE flag, whether ECN was negotiated or not.
+    pub has_ece: bool,
+    pub timestamps: Timestamps,
     /// It advances and says nothing else: header prediction took it (Linux's receive fast path).
     pub is_predicted: bool,
     /// Lowest segment that this ACK SACKs after data above it.
@@ -134,6 +137,8 @@ impl Sender {
         let mut ack = Ack {
             flags: AckFlags::default(),
             prior_una,
+            has_ece: segment.flags.contains(Flags::ECE) && !segment.flags.contains(Flags::SYN),
+            timestamps: self.timestamps_of(segment),
             is_predicted: acked > prior_una
                 && segment.window == self.snd_wnd
                 && segment.sack_count == 0
@@ -164,7 +169,7 @@ impl Sender {
         if segment.sack_count > 0 && self.sack_permitted {
             self.tag_sacks(segment, &mut ack);
         }
-        if segment.flags.contains(Flags::ECE) && self.ecn.active && !segment.flags.contains(Flags::SYN) {
+        if ack.has_ece && self.ecn.active {
             ack.flags.set(AckFlags::ECE);
         }
         if prior_packets == 0 {
@@ -205,8 +210,10 @@ impl Sender {
         sample.lost = self.path.delivery.lost;
         sample.in_flight = self.path.in_flight();
         sample.state = self.path.state;
-        // The window grows by what was delivered; what had been SACKed before counted then.
+        // The window grows by what was delivered; what had been SACKed before counted then. Whether it was the limit
+        // is asked of the window that the state has left.
         sample.acked = sample.newly_delivered;
+        sample.is_cwnd_limited = self.is_cwnd_limited();
         self.control_window(&sample, ack.flags);
     }
 
@@ -223,10 +230,20 @@ impl Sender {
         } else if flags.any(AckFlags::DATA_ACKED)
             || (flags.any(AckFlags::DATA_SACKED) && self.path.reordering.degree > self.initial_reordering)
         {
-            self.rule.on_ack(&mut self.path.window, sample);
-            self.path.usage.stamp = self.clock.jiffies;
+            self.grow(sample);
         }
         self.update_pacing_rate();
+    }
+
+    /// The rule grows the window, or reduces it without a loss.
+    #[inline]
+    pub(crate) fn grow(&mut self, sample: &AckSample) {
+        self.rule.on_ack(&mut self.path.window, sample);
+        if self.path.window.backs_off {
+            self.path.window.backs_off = false;
+            self.enter_cwr();
+        }
+        self.path.usage.stamp = self.clock.jiffies;
     }
 
     /// The rule sets window and pacing rate.
@@ -454,22 +471,30 @@ impl Sender {
             newly_delivered: 0,
             newly_lost: 0,
             rtt: rtt_us.map(|us| Duration::from_us(u64::from(us))),
-            srtt: self.srtt(),
+            srtt: self.exact_srtt(),
             min_rtt: self.min_rtt(),
             prior_in_flight,
             in_flight: path.in_flight(),
+            sacked_out: path.sacked_out,
             delivered: path.delivery.delivered,
             lost: path.delivery.lost,
-            rate: Default::default(),
+            rate: RateSample { prior_delivered: ack.rate.prior_delivered, ..RateSample::default() },
             state: path.state,
             is_cwnd_limited: self.is_cwnd_limited(),
             snd_una: self.snd_una,
             snd_nxt: self.snd_nxt,
             mss: self.mss,
-            ece: ack.flags.any(AckFlags::ECE),
+            ece: ack.has_ece,
+            timestamps: ack.timestamps,
             is_fast_path: ack.is_predicted,
             earliest_departure: path.pacing.departure,
         }
+    }
+
+    /// The timestamps that an ACK brings, and the time.
+    #[inline]
+    pub(crate) fn timestamps_of(&self, segment: &Segment) -> Timestamps {
+        Timestamps { value: segment.ts_val, echo: segment.ts_ecr, now: self.clock.timestamp }
     }
 
     /// Sets the probe or the retransmission timer after an ACK, when nothing was sent since.

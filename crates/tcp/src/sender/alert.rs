@@ -168,8 +168,8 @@ impl Sender {
         if !self.any_retransmission_done() {
             self.path.undo.retrans_stamp = 0;
         }
-        if ece {
-            self.enter_cwr();
+        if ece && self.enter_cwr() {
+            self.counters.ecn_reductions += 1;
         }
         if self.path.state != CaState::Cwr {
             self.try_keep_open();
@@ -186,15 +186,18 @@ impl Sender {
         }
     }
 
-    /// Congestion was signalled without loss (RFC 3168, section 6.1.2); once a window of data.
-    pub(crate) fn enter_cwr(&mut self) {
+    /// Congestion without loss, by an echo (RFC 3168, section 6.1.2) or the rule's own judgement. False where a
+    /// reduction lasts: there is one a window of data.
+    #[cold]
+    pub(crate) fn enter_cwr(&mut self) -> bool {
         self.path.undo.prior_ssthresh = 0;
-        if self.path.state < CaState::Cwr {
-            self.path.undo.marker = 0;
-            self.start_cwnd_reduction();
-            self.set_state(CaState::Cwr);
-            self.counters.ecn_reductions += 1;
+        if self.path.state >= CaState::Cwr {
+            return false;
         }
+        self.path.undo.marker = 0;
+        self.start_cwnd_reduction();
+        self.set_state(CaState::Cwr);
+        true
     }
 
     /// Something at the head of the queue was sent more than once.

@@ -22,6 +22,8 @@ pub(crate) struct Clock {
     /// The value of the timestamp option now (RFC 7323), never zero before it wraps.
     pub timestamp: u32,
     timestamp_tick_ps: u64,
+    /// Its value at the start.
+    timestamp_start: u32,
 }
 
 /// The last answer of [`Clock::jiffies_near`], and for which microseconds it holds.
@@ -33,7 +35,8 @@ pub(crate) struct Memo {
 }
 
 impl Clock {
-    pub fn new(jiffy: Duration, timestamp_tick: Duration) -> Self {
+    /// `timestamp_offset` is what the timestamp option shows at the start, less one.
+    pub fn new(jiffy: Duration, timestamp_tick: Duration, timestamp_offset: u32) -> Self {
         let jiffy_ps = jiffy.as_ps().max(1);
         let timestamp_tick_ps = timestamp_tick.as_ps().max(1);
         Self {
@@ -43,8 +46,9 @@ impl Clock {
             jiffy_ps,
             jiffy_us: jiffy_ps.div_ceil(PS_PER_US),
             tick_end_ps: jiffy_ps.min(timestamp_tick_ps),
-            timestamp: 1,
+            timestamp: timestamp_offset.wrapping_add(1),
             timestamp_tick_ps,
+            timestamp_start: timestamp_offset.wrapping_add(1),
         }
     }
 
@@ -62,7 +66,7 @@ impl Clock {
     fn tick(&mut self) {
         self.jiffies = self.now.as_ps() / self.jiffy_ps;
         let ticks = self.now.as_ps() / self.timestamp_tick_ps;
-        self.timestamp = (ticks + 1) as u32;
+        self.timestamp = self.timestamp_start.wrapping_add(ticks as u32);
         self.tick_end_ps = ((self.jiffies + 1) * self.jiffy_ps).min((ticks + 1) * self.timestamp_tick_ps);
     }
 
@@ -73,7 +77,7 @@ impl Clock {
 
     /// The timestamp of a segment that was sent at `sent_us`.
     pub fn timestamp_of(&self, sent_us: u64) -> u32 {
-        (sent_us * PS_PER_US / self.timestamp_tick_ps + 1) as u32
+        self.timestamp_start.wrapping_add((sent_us * PS_PER_US / self.timestamp_tick_ps) as u32)
     }
 
     /// The microseconds of `ticks` of the timestamp option.
@@ -135,8 +139,18 @@ mod tests {
     use super::*;
 
     #[test]
+    fn timestamps_start_anywhere_and_wrap() {
+        let mut clock = Clock::new(Duration::from_ms(1), Duration::from_ms(1), u32::MAX - 2);
+        assert_eq!(clock.timestamp, u32::MAX - 1);
+        clock.advance(Instant::ZERO + Duration::from_us(3_999));
+        assert_eq!((clock.timestamp, clock.timestamp_of(1_999), clock.timestamp_of(2_000)), (1, u32::MAX, 0));
+        let config = crate::config::Config { timestamp_offset: u32::MAX - 2, ..Default::default() };
+        assert_eq!(config.timestamp(clock.now), clock.timestamp);
+    }
+
+    #[test]
     fn timers_end_on_ticks_and_never_early() {
-        let mut clock = Clock::new(Duration::from_ms(1), Duration::from_ms(1));
+        let mut clock = Clock::new(Duration::from_ms(1), Duration::from_ms(1), 0);
         clock.advance(Instant::ZERO + Duration::from_us(2_500));
         assert_eq!(clock.jiffies, 2);
         assert_eq!(clock.expiry(3), Instant::ZERO + Duration::from_ms(6));
@@ -147,7 +161,7 @@ mod tests {
         assert_eq!(clock.jiffies_in(1), 1);
         assert_eq!(clock.jiffies_in(2_000), 2);
         for hz in [100, 250, 300, 1_000] {
-            let clock = Clock::new(Duration::from_ps(1_000_000_000_000 / hz), Duration::from_ms(1));
+            let clock = Clock::new(Duration::from_ps(1_000_000_000_000 / hz), Duration::from_ms(1), 0);
             let mut memo = Memo::default();
             for us in [1, 999, 1_000, 1_001, 3_333, 3_334, 6_666, 6_667, 10_000, 10_001, 0, 4_000, 200_041] {
                 assert_eq!(clock.jiffies_near(us, &mut memo), clock.jiffies_in(us), "{us} us at {hz} Hz");

@@ -85,7 +85,7 @@ mod tests {
 
     /// A sender with `count` segments in its queue, of which `sacked` are SACKed.
     fn sender(count: u64, sacked: std::ops::Range<u64>) -> Sender {
-        let rule = (congestion::find("reno").unwrap().new)(1);
+        let rule = congestion::find("reno").unwrap().rule(1);
         let mut sender = Sender::new(&Config::default(), rule);
         for n in 0..count {
             let flags = if sacked.contains(&n) { Sent::SACKED } else { 0 };

@@ -22,7 +22,7 @@
 use daybreak_units::{Duration, Instant, Rate};
 
 use crate::config::Config;
-use crate::congestion::{CaState, Congestion, Context, Window};
+use crate::congestion::{CaState, Congestion, Context, Draws, Window};
 use crate::connection::Counters;
 use crate::fast_path::FastPath;
 
@@ -68,6 +68,8 @@ use scoreboard::Scoreboard;
 use send_buffer::{SEGMENT_OVERHEAD, SendBuffer};
 use small_queue::SmallQueue;
 use timer::Timer;
+
+const PS_PER_US: u64 = 1_000_000;
 
 /// The sending half.
 #[derive(Debug)]
@@ -152,9 +154,19 @@ pub(crate) struct Sender {
     pub fast_path: FastPath,
 }
 
+/// How the handshake went.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Opening {
+    /// Repeated SYNs of our side.
+    pub syn_retransmits: u32,
+    pub rtt_us: Option<u32>,
+    /// We sent the SYN and not the SYN-ACK.
+    pub is_client: bool,
+}
+
 impl Sender {
     pub fn new(config: &Config, rule: Box<dyn Congestion>) -> Self {
-        let clock = Clock::new(config.jiffy, config.timestamp_tick);
+        let clock = Clock::new(config.jiffy, config.timestamp_tick, config.timestamp_offset);
         let jiffies = |span: Duration| clock.jiffies_in(span.as_us());
         let rto_min_us = config.rto_min.as_us().min(u64::from(u32::MAX)) as u32;
         let mut window = Window::new(config.initial_window.max(1), config.initial_ssthresh);
@@ -246,9 +258,9 @@ impl Sender {
         self.initial_reordering
     }
 
-    /// The handshake is done: the window, the rule and the buffer start. `syn_retransmits` counts
-    /// repeated SYNs of our side; `rtt_us` is the RTT of the handshake.
-    pub fn start(&mut self, syn_retransmits: u32, rtt_us: Option<u32>) {
+    /// The handshake is done: the window, the rule and the buffer start.
+    pub fn start(&mut self, opening: Opening) {
+        let Opening { syn_retransmits, rtt_us, is_client } = opening;
         self.is_synchronised = true;
         self.snd_una = 1;
         self.snd_nxt = self.snd_nxt.max(1);
@@ -270,7 +282,9 @@ impl Sender {
         self.small_end = self.snd_una;
         self.max_window = self.max_window.max(self.snd_wnd);
         self.segment_overhead = SEGMENT_OVERHEAD / u64::from(self.segments_a_burst());
-        let context = self.context();
+        // Linux tells the rule of an acknowledged SYN, but not of a SYN-ACK.
+        let syn_rtt = rtt_us.filter(|_| is_client).map(|us| Duration::from_us(u64::from(us)));
+        let context = Context { syn_rtt, ..self.context() };
         self.rule.init(&mut self.path.window, &context);
         if !self.rule_controls {
             self.update_pacing_rate();
@@ -302,15 +316,26 @@ impl Sender {
         Duration::from_us(self.path.rtt.rto_us())
     }
 
+    /// Smoothed RTT for the rule: to the eighth of a microsecond.
+    #[inline]
+    fn exact_srtt(&self) -> Duration {
+        Duration::from_ps(u64::from(self.path.rtt.srtt_x8()) * (PS_PER_US / 8))
+    }
+
     fn min_rtt(&self) -> Duration {
         Duration::from_us(u64::from(self.path.min_rtt.get()))
+    }
+
+    /// The rule's random numbers.
+    pub fn draws(&mut self) -> Option<&mut Draws> {
+        self.rule.draws()
     }
 
     /// What the rule sees outside an ACK.
     fn context(&self) -> Context {
         Context {
             now: self.clock.now,
-            srtt: self.srtt(),
+            srtt: self.exact_srtt(),
             min_rtt: self.min_rtt(),
             in_flight: self.path.in_flight(),
             delivered: self.path.delivery.delivered,
@@ -321,6 +346,7 @@ impl Sender {
             is_app_limited: self.path.delivery.app_limited != 0,
             state: self.path.state,
             jiffy: self.clock.jiffy(),
+            syn_rtt: None,
         }
     }
 
@@ -330,12 +356,16 @@ impl Sender {
         self.timer.at = Instant::NEVER;
         match self.timer.kind {
             TimerKind::Retransmit => {
+                self.resend = Resend::OnlyLost;
                 self.timer.kind = TimerKind::None;
                 self.on_rto();
             }
             // These remember what they were: the RTO that follows counts from the oldest segment.
             TimerKind::LossProbe => self.on_loss_probe_timeout(),
-            TimerKind::Reorder => self.on_reorder_timeout(),
+            TimerKind::Reorder => {
+                self.resend = Resend::OnlyLost;
+                self.on_reorder_timeout();
+            }
             TimerKind::WindowProbe => {
                 self.timer.kind = TimerKind::None;
                 self.on_window_probe_timeout();

@@ -37,10 +37,20 @@ impl Sender {
         {
             return Some(outgoing);
         }
+        if self.resend == Resend::OnlyLost {
+            return None;
+        }
         if let Some(outgoing) = self.send_new(false) {
             return Some(outgoing);
         }
         self.end_burst()
+    }
+
+    /// The application has written or closed: new data is looked at, also after a timer.
+    pub(crate) fn push_pending(&mut self) {
+        if self.resend == Resend::OnlyLost {
+            self.resend = Resend::Lost;
+        }
     }
 
     /// Anything is or may be waiting to be sent.
@@ -141,7 +151,10 @@ impl Sender {
         self.ready -= 1;
         let seq = self.snd_nxt;
         let mut sent = Sent { seq, len: self.mss, nic_serial: self.next_nic_serial(), ..Sent::default() };
-        self.path.delivery.stamp(&mut sent, self.clock.now_us, false);
+        // A paced burst departs as one.
+        let paced = self.path.window.is_paced;
+        let sent_us = if paced { self.queue.get(self.queue.tail().wrapping_sub(1)).sent_us } else { self.clock.now_us };
+        self.path.delivery.stamp(&mut sent, sent_us, false);
         self.snd_nxt = sent.end();
         let push = self.buffer.takes_push(self.snd_nxt);
         if push {
@@ -170,10 +183,7 @@ impl Sender {
         let seq = self.snd_nxt;
         // A FIN without payload has no PSH in Linux 6.1.
         let push = len > 0 && (fin || self.buffer.takes_push(seq + u64::from(len)));
-        if self.path.in_flight() == 0 {
-            let idle = self.clock.now.saturating_since(self.last_sent);
-            self.event(CaEvent::TxStart { idle });
-        }
+        self.tell_start();
         let sent_us = self.pace(paced);
         let mut sent = Sent {
             seq,
@@ -194,6 +204,15 @@ impl Sender {
         self.started_from_idle |= idle;
         self.burst += 1;
         Outgoing { seq, len, fin, push, is_new: true }
+    }
+
+    /// Tells the rule when nothing is in flight before a segment with data is sent.
+    #[inline]
+    fn tell_start(&mut self) {
+        if self.path.in_flight() == 0 {
+            let idle = self.clock.now.saturating_since(self.last_sent);
+            self.event(CaEvent::TxStart { idle });
+        }
     }
 
     /// The burst is over. Refills the socket, which may allow one more segment.
@@ -259,7 +278,7 @@ impl Sender {
     /// The lowest segment that is lost and not yet sent again, if the window has room.
     #[cold]
     fn retransmit_lost(&mut self) -> Option<Outgoing> {
-        if self.resend != Resend::Lost {
+        if !matches!(self.resend, Resend::Lost | Resend::OnlyLost) {
             return None;
         }
         // The timeout always sends its segment.
@@ -319,6 +338,7 @@ impl Sender {
             let sent = self.queue.get(at);
             sent.len - u32::from(sent.has(Sent::FIN))
         };
+        self.tell_start();
         let sent_us = self.pace(payload);
         let serial = self.next_nic_serial();
         let record = self.queue.get_mut(at);
@@ -373,6 +393,7 @@ impl Sender {
             }
         }
         self.loss_probe_done(outgoing.is_some(), is_retrans);
+        self.resend = Resend::OnlyLost;
         outgoing
     }
 

@@ -92,7 +92,7 @@ mod tests {
 
     /// A sender that is paced at `rate`, past its unpaced segments.
     fn paced(rate: u64) -> Sender {
-        let rule = (congestion::find("bbr").unwrap().new)(1);
+        let rule = congestion::find("bbr").unwrap().rule(1);
         let mut sender = Sender::new(&Config::default(), rule);
         sender.path.window.pacing_rate = Rate::from_bytes_per_sec(rate);
         sender.counters.segments = UNPACED_SEGMENTS;

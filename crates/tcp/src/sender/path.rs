@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn only_outside_a_reduction_three_quarters_of_the_window_are_worth_coming_back_to() {
-        let rule = (congestion::find("reno").expect("a rule").new)(1);
+        let rule = congestion::find("reno").expect("a rule").rule(1);
         let mut path = Sender::new(&Config::default(), rule).path;
         (path.window.cwnd, path.window.ssthresh) = (11, 5);
         let mut threshold = |state| {

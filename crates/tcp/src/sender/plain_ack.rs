@@ -1,12 +1,13 @@
 //! The short way for the usual ACK: in order, no SACK, nothing wrong, nothing that was sent twice.
 //!
 //! It does what [`Sender::on_ack`] would do, without looking at marks that cannot be there, and without what only
-//! matters where something was sent again: the echoed timestamp, the count of timeouts, what may be sent again.
+//! matters where something was sent again: the echoed timestamp and the count of timeouts.
 
 use daybreak_units::Duration;
 
 use super::Sender;
 use super::rate_sample::Building;
+use super::rto::Resend;
 use crate::congestion::{AckSample, CaState};
 use crate::{Flags, Segment};
 
@@ -41,6 +42,7 @@ impl Sender {
             self.max_window = self.max_window.max(segment.window);
         }
         self.snd_una = acked;
+        self.resend = Resend::Lost;
 
         let now_us = self.clock.now_us;
         let head = self.queue.head();
@@ -90,10 +92,11 @@ impl Sender {
             newly_delivered: segments,
             newly_lost: 0,
             rtt: Some(Duration::from_us(u64::from(ca_us))),
-            srtt: self.srtt(),
+            srtt: self.exact_srtt(),
             min_rtt: self.min_rtt(),
             prior_in_flight,
             in_flight: path.packets_out,
+            sacked_out: 0,
             delivered: path.delivery.delivered,
             lost: path.delivery.lost,
             rate,
@@ -103,6 +106,7 @@ impl Sender {
             snd_nxt: self.snd_nxt,
             mss: self.mss,
             ece: false,
+            timestamps: self.timestamps_of(segment),
             is_fast_path: is_predicted,
             earliest_departure: path.pacing.departure,
         };
@@ -111,8 +115,7 @@ impl Sender {
             self.control_by_rule(&sample);
             return;
         }
-        self.rule.on_ack(&mut self.path.window, &sample);
-        self.path.usage.stamp = self.clock.jiffies;
+        self.grow(&sample);
         self.update_pacing_rate();
         self.plan_burst();
     }

@@ -138,7 +138,7 @@ mod tests {
     use daybreak_units::Duration;
 
     fn estimator() -> (Clock, Rtt) {
-        let clock = Clock::new(Duration::from_ms(1), Duration::from_ms(1));
+        let clock = Clock::new(Duration::from_ms(1), Duration::from_ms(1), 0);
         (clock, Rtt::new(&clock, 1_000, 120_000, 200_000))
     }
 

@@ -146,7 +146,7 @@ mod tests {
 
     /// A sender in Recovery whose reordering window is to stay wide for so many recoveries.
     fn recovering(persist: u8) -> Sender {
-        let rule = (congestion::find("reno").expect("a rule").new)(1);
+        let rule = congestion::find("reno").expect("a rule").rule(1);
         let mut sender = Sender::new(&Config::default(), rule);
         sender.sack_permitted = true;
         sender.path.state = CaState::Recovery;

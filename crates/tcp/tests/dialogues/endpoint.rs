@@ -21,7 +21,7 @@ pub struct Endpoint {
 
 impl Endpoint {
     pub fn new(script: &Script) -> Result<Self, UnknownVariant> {
-        let rule = (find(&script.variant)?.new)(1);
+        let rule = find(&script.variant)?.rule(1);
         Ok(Self {
             config: script.config.clone(),
             variant: script.variant.clone(),
@@ -82,7 +82,7 @@ impl Host for Endpoint {
 
     fn open(&mut self, now: Instant) -> Result<(), String> {
         self.now = now;
-        let rule = (find(&self.variant).expect("it was found before").new)(1);
+        let rule = find(&self.variant).expect("it was found before").rule(1);
         self.connection = Connection::client(self.config.clone(), rule);
         self.connection.open(now);
         self.collect();

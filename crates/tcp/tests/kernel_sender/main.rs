@@ -37,7 +37,7 @@ impl Replay {
         let mut config = Config { mtu: 9_000, limit_output_bytes: None, ..Config::default() };
         config.rmem.max = 67_108_864;
         config.wmem.max = 67_108_864;
-        let rule = (find(variant).expect("a known rule").new)(1);
+        let rule = find(variant).expect("a known rule").rule(1);
         let mut connection = Connection::client(config, rule);
         connection.open(Instant::ZERO);
         let mut replay = Self { connection, nic_free: Instant::ZERO, sent: Vec::new() };

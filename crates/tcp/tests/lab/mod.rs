@@ -95,7 +95,7 @@ fn ip_bytes(segment: &Segment) -> u32 {
 
 impl Lab {
     pub fn new(setup: Setup) -> Self {
-        let rule = |seed| (congestion::find(setup.variant).unwrap().new)(seed);
+        let rule = |seed| congestion::find(setup.variant).unwrap().rule(seed);
         let config = Config {
             mtu: setup.mtu,
             rmem: BufferLimits { min: 4_096, default: 131_072, max: setup.memory[0] },

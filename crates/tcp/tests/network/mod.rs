@@ -65,7 +65,7 @@ pub struct World {
 
 impl World {
     pub fn new(client: Config, server: Config, variant: &str, network: Network, seed: u64) -> Self {
-        let rule = |seed| (congestion::find(variant).unwrap().new)(seed);
+        let rule = |seed| congestion::find(variant).unwrap().rule(seed);
         let line = || Line { free_at: Instant::ZERO, waiting: Vec::new() };
         Self {
             now: Instant::ZERO,

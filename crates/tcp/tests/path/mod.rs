@@ -5,8 +5,12 @@
 
 use std::collections::VecDeque;
 
-use daybreak_tcp::congestion::{AckSample, CaEvent, CaState, Congestion, Context, RateSample, Window};
+use daybreak_tcp::congestion::{AckSample, CaEvent, CaState, Congestion, Context, RateSample, Timestamps, Window};
 use daybreak_units::{Duration, Instant, Rate};
+
+/// How far the receiver's clock is ahead, in milliseconds. Where it is less than 2^29 (the eighth of all connections, as
+/// Linux draws it), LP gives way.
+const PEER_CLOCK: u32 = 1 << 28;
 
 /// A path and its segments.
 #[derive(Clone, Copy)]
@@ -269,6 +273,7 @@ impl Loop {
             min_rtt: self.min_rtt,
             prior_in_flight: 0,
             in_flight: self.in_flight(),
+            sacked_out: self.beyond.len() as u32,
             delivered: self.delivered,
             lost: self.lost_total,
             rate: RateSample {
@@ -285,6 +290,11 @@ impl Loop {
             snd_nxt: self.next * u64::from(self.path.mss),
             mss: self.path.mss,
             ece: false,
+            timestamps: Timestamps {
+                value: milliseconds(self.now - self.path.delay / 2).wrapping_add(PEER_CLOCK),
+                echo: milliseconds(sent.sent_at),
+                now: milliseconds(self.now),
+            },
             is_fast_path: self.state == CaState::Open && self.beyond.is_empty(),
             earliest_departure: self.departure,
         }
@@ -310,13 +320,12 @@ impl Loop {
     fn change_state(&mut self, newly_lost: u32) {
         let ctx = self.context();
         if newly_lost > 0 && self.state == CaState::Open {
-            self.window.prior_cwnd = self.window.cwnd;
-            self.window.ssthresh = self.rule.ssthresh(&self.window, &ctx);
+            self.start_reduction(CaState::Recovery);
+        } else if newly_lost > 0 && self.state == CaState::Cwr {
             self.rule.on_state(&mut self.window, CaState::Recovery, &ctx);
             self.state = CaState::Recovery;
             self.recovery_end = self.next;
-            self.prr = (0, 0);
-        } else if self.state == CaState::Recovery && self.una >= self.recovery_end {
+        } else if self.is_reducing() && self.una >= self.recovery_end {
             if !self.rule.controls_window() {
                 self.window.cwnd = self.window.ssthresh;
                 self.window.cwnd_cnt = 0;
@@ -327,16 +336,34 @@ impl Loop {
         }
     }
 
+    fn is_reducing(&self) -> bool {
+        matches!(self.state, CaState::Cwr | CaState::Recovery)
+    }
+
+    fn start_reduction(&mut self, state: CaState) {
+        let ctx = self.context();
+        self.window.prior_cwnd = self.window.cwnd;
+        self.window.cwnd_cnt = 0;
+        self.window.ssthresh = self.rule.ssthresh(&self.window, &ctx);
+        self.rule.on_state(&mut self.window, state, &ctx);
+        self.state = state;
+        self.recovery_end = self.next;
+        self.prr = (0, 0);
+    }
+
     fn act(&mut self, ack: &AckSample) {
         if self.rule.controls_window() {
             self.rule.control(&mut self.window, ack);
             if self.rule.marks_app_limited() {
                 self.app_limited_until = (self.delivered + u64::from(self.in_flight())).max(1);
             }
-        } else if self.state == CaState::Recovery {
+        } else if self.is_reducing() {
             self.reduce();
         } else if ack.acked > 0 {
             self.rule.on_ack(&mut self.window, ack);
+            if std::mem::take(&mut self.window.backs_off) {
+                self.start_reduction(CaState::Cwr);
+            }
         }
     }
 
@@ -372,4 +399,9 @@ impl Loop {
             self.next_sample += self.every;
         }
     }
+}
+
+/// A timestamp option's clock.
+fn milliseconds(at: Instant) -> u32 {
+    (at.as_us() / 1_000) as u32 + 1
 }

@@ -1,5 +1,5 @@
 """The engine that runs a scenario on the real Linux TCP stack, in virtual time."""
 
-from .run import check, execute, program
+from .run import check, execute, program, variants
 
-__all__ = ["check", "execute", "program"]
+__all__ = ["check", "execute", "program", "variants"]

@@ -2,6 +2,8 @@
 
     image = build()                      # or build("/path/to/linux-source.tar.xz", progress=show)
     image = find()                       # NoImage when there is none for this recipe and this machine
+    image = build(congestion=["mine.c"])     # an image of its own, with a congestion control of the user's
+    image = find(variants=["mine"])          # the one that has it
 
 An image is a directory in the user's cache, made under another name and renamed when it is whole, so a build that is
 interrupted leaves nothing that could be taken for one. Two builds of one image wait for each other.
@@ -14,7 +16,7 @@ import fcntl
 import hashlib
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,6 +42,12 @@ class Image:
     objects: int
     build_s: float
     congestion_modules: tuple[str, ...]
+    own_digest: str = ""
+    """Of the recipe without the user's modules."""
+    users_modules: tuple[str, ...] = ()
+    """Congestion modules of the user's."""
+    variants: tuple[str, ...] = ()
+    """The congestion controls that it has."""
 
     @property
     def program(self) -> Path:
@@ -52,14 +60,18 @@ def build(
     progress: Report | None = None,
     *,
     recipe: Recipe | None = None,
+    congestion: Sequence[str | os.PathLike[str]] = (),
     jobs: int | None = None,
 ) -> Image:
     """The image for `source` (default: the distribution's newest `linux-source`), built now unless the cache has it.
 
-    Raises MissingTool naming every missing program or file at once, BuildError with the log's path when a step fails.
+    `congestion` are C files, each with a Linux congestion control, which are built in.
+
+    Raises RecipeError for a file that cannot be taken, MissingTool naming every missing program or file at once,
+    BuildError with the log's path when a step fails.
     """
     report = progress or (lambda _: None)
-    plan = recipe or recipes.load()
+    plan = recipe or recipes.load(congestion=congestion)
     if not host.is_supported():
         raise MissingTool("the kernel engine needs Linux on x86-64")
     lacking = tools.missing()
@@ -77,19 +89,34 @@ def build(
         return _load(target)
 
 
-def find(recipe: Recipe | None = None) -> Image:
-    """The newest image of this recipe that runs on this CPU; NoImage says how to get one. Needs no kernel source."""
+def find(recipe: Recipe | None = None, *, variants: Collection[str] = ()) -> Image:
+    """The newest image of this recipe that runs on this CPU and has these congestion controls. Needs no kernel source.
+
+    One without a user's modules is preferred. NoImage says how to get one.
+    """
+    having = [image for image in fitting(recipe) if set(variants) <= set(image.variants)]
+    if not having:
+        lacking = ", ".join(sorted(variants))
+        raise NoImage(
+            f"no kernel image has the congestion controls {lacking} together; "
+            "make one with: daybreak kernel build --congestion FILE"
+        )
+    return min(having, key=lambda image: (len(image.users_modules), -(image.directory / META).stat().st_mtime_ns))
+
+
+def fitting(recipe: Recipe | None = None) -> list[Image]:
+    """The images of this recipe, with whichever modules of a user's, that run on this CPU; NoImage if there is none."""
     plan = recipe or recipes.load()
     probe = host.probe_tracing()
     if probe.state_bytes is None:
         raise NoImage(f"the kernel engine cannot run here: {probe.refusal}")
     large = plan.needs_large_state(probe.state_bytes)
-    fitting = [
-        image for image in images() if image.recipe_digest == plan.digest and (image.large_cpu_state or not large)
+    found = [
+        image for image in images() if image.own_digest == plan.own_digest and (image.large_cpu_state or not large)
     ]
-    if not fitting:
+    if not found:
         raise NoImage("no kernel image for this recipe and machine; make one with: daybreak kernel build")
-    return max(fitting, key=lambda image: (image.directory / META).stat().st_mtime_ns)
+    return found
 
 
 def images() -> list[Image]:
@@ -118,7 +145,8 @@ def key(recipe: Recipe, source: Source, large_state: bool) -> str:
 def _load(directory: Path) -> Image:
     try:
         meta = json.loads((directory / META).read_text())
-        meta["congestion_modules"] = tuple(meta["congestion_modules"])
+        lists = ("congestion_modules", "users_modules", "variants")
+        meta |= {name: tuple(meta[name]) for name in lists if name in meta}
         return Image(directory=directory, **meta)
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise KernelEngineError(f"{directory / META}: not the description of a kernel image ({error})") from error

@@ -18,16 +18,19 @@ from typing import IO
 
 from . import source as sources
 from .errors import BuildError
-from .recipe import Recipe
+from .recipe import MODULE_HOME, Recipe
 from .source import Source
 
 META = "image.json"
 LOG = "build.log"
 OBJECT = re.compile(r"^\s+CC\s+\S+")
 MAKE_LINE = re.compile(r"make(\[\d+\])?:")
-CAUSE = re.compile(r"\berror:|No rule to make target|undefined reference", re.IGNORECASE)
+CAUSE = re.compile(r"\berror:|No rule to make target|undefined reference|multiple definition", re.IGNORECASE)
+REGISTERED_TWICE = re.compile(r"TCP: (\S+) already registered")
+MODULE_PATH = re.compile(rf"\S*{MODULE_HOME}/")
 BOOT_LIMIT_S = 60
 BOOT_MEMORY = "128M"
+VARIANTS = "congestion controls:"
 # Set by somebody who builds other kernels; here they would change what is built.
 FOREIGN_VARIABLES = ("ARCH", "CROSS_COMPILE", "CFLAGS", "LDFLAGS", "SUBARCH", "O")
 FOREIGN_PREFIXES = ("KBUILD", "KCONFIG", "MAKE")
@@ -73,8 +76,8 @@ class Making:
             shutil.copy2(objects / "linux", result / "linux")
             shutil.copy2(objects / ".config", result / "config")
             self.report(Progress("checking", count, count))
-            _boot_once(result / "linux", result / LOG)
-            self._describe(objects, result, count, time.monotonic() - started)
+            variants = self._variants(_boot_once(result / "linux", result / LOG))
+            self._describe(objects, result, count, time.monotonic() - started, variants)
             shutil.rmtree(self.target, ignore_errors=True)
             result.rename(self.target)
             failed_log.unlink(missing_ok=True)
@@ -108,20 +111,49 @@ class Making:
             if refused:
                 raise BuildError(f"this kernel source does not take {', '.join(refused)} of the recipe")
             self.report(Progress("compiling", 0, total))
+            # What most likely fails comes first.
+            for module in self.recipe.users_modules:
+                _follow([*make, f"-j{self.jobs}", f"{MODULE_HOME}/{module.stem}.o"], environment, out, on_line)
             _follow([*make, f"-j{self.jobs}", "linux"], environment, out, on_line)
         return count
 
-    def _describe(self, objects: Path, result: Path, count: int, seconds: float) -> None:
+    def _variants(self, console: str) -> list[str]:
+        """The congestion controls of the kernel; BuildError for a module of the user's that brings none."""
+        twice = REGISTERED_TWICE.search(console)
+        if twice:
+            name = twice[1]
+            files = [module.name for module in self.recipe.users_modules if _names(module, name)]
+            raise BuildError(
+                f'{files[0] if files else "a congestion module"}: the kernel has a congestion control called "{name}" '
+                "already; give it another name"
+            )
+        found = next((line for line in console.splitlines() if line.startswith(VARIANTS)), "")
+        variants = found.removeprefix(VARIANTS).split()
+        if not variants:
+            raise BuildError("the built kernel does not say which congestion controls it has")
+        for module in self.recipe.users_modules:
+            if not any(_names(module, name) for name in variants):
+                raise BuildError(f"{module.name}: registers no congestion control (tcp_register_congestion_control)")
+        return sorted(variants)
+
+    def _describe(self, objects: Path, result: Path, count: int, seconds: float, variants: list[str]) -> None:
         release = objects / "include/config/kernel.release"
         meta = {
             "recipe_digest": self.recipe.digest,
+            "own_digest": self.recipe.own_digest,
             "source_version": release.read_text().strip() if release.is_file() else self.source.version,
             "large_cpu_state": self.large_cpu_state,
             "objects": count,
             "build_s": round(seconds, 1),
             "congestion_modules": [module.stem for module in self.recipe.modules],
+            "users_modules": [module.stem for module in self.recipe.users_modules],
+            "variants": variants,
         }
         (result / META).write_text(json.dumps(meta, indent=1) + "\n")
+
+
+def _names(module: Path, variant: str) -> bool:
+    return f'"{variant}"' in module.read_text("utf-8", "replace")
 
 
 def _environment(fragment: Path) -> dict[str, str]:
@@ -171,7 +203,7 @@ def _follow(command: list[str], environment: dict[str, str], log: IO[str], on_li
 def _blame(tail: list[str]) -> str:
     """The line that says why make failed: the first that looks like a cause, else the last that is not make's own."""
     lines = [line.strip() for line in tail if line.strip()]
-    cause = next((line for line in lines if CAUSE.search(line)), None)
+    cause = next((MODULE_PATH.sub("", line) for line in lines if CAUSE.search(line)), None)
     said = [line for line in lines if not MAKE_LINE.match(line)]
     return cause or (said[-1] if said else "")
 
@@ -182,11 +214,15 @@ def _refused(asked: str, got: str) -> list[str]:
     return [line.removesuffix("=y") for line in asked.splitlines() if line.endswith("=y") and line not in have]
 
 
-def _boot_once(program: Path, log: Path) -> None:
-    """Boot with /bin/true as the init: the kernel must start it and then complain that it ended, with code 0."""
-    root = ["root=/dev/root", "rootfstype=hostfs", "rootflags=/", "ro", "init=/bin/true"]
+def _boot_once(program: Path, log: Path) -> str:
+    """Boot with a shell as the init, which says what congestion controls there are; what the console said.
+
+    The kernel must complain that it ended, with code 0.
+    """
+    root = ["root=/dev/root", "rootfstype=hostfs", "rootflags=/", "ro", "init=/bin/sh"]
     console = ["con=null", "con0=null,fd:1"]
-    command = [str(program), f"mem={BOOT_MEMORY}", "time-travel=inf-cpu", *root, *console]
+    script = f"mount -t proc none /proc && echo {VARIANTS} $(cat /proc/sys/net/ipv4/tcp_available_congestion_control)"
+    command = [str(program), f"mem={BOOT_MEMORY}", "time-travel=inf-cpu", *root, *console, "--", "-c", f'"{script}"']
     # The panic that ends the boot aborts the process, which should leave no core file.
     without_core = ["/bin/sh", "-c", 'ulimit -c 0; exec "$@"', "sh", *command]
     try:
@@ -211,3 +247,4 @@ def _boot_once(program: Path, log: Path) -> None:
     if "exitcode=0x00000000" not in output:
         last = [line for line in output.splitlines() if line.strip()][-1:] or ["no output"]
         raise BuildError(f"the built kernel does not boot here: {last[0].strip()}")
+    return output

@@ -9,7 +9,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,9 +22,11 @@ RECIPE_FILE = "recipe.toml"
 BASE_CONFIG = "base.config"
 LARGE_STATE_CONFIG = "large-cpu-state.config"
 MODULES = "congestion"
+MODULE_HOME = "net/ipv4/daybreak"
 DRIVER = "driver"
 DRIVER_HOME = "arch/um/drivers/daybreak"
 LARGE_STATE = "large_cpu_state"
+_MODULE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*\.c")
 
 
 @dataclass(frozen=True)
@@ -52,13 +56,16 @@ class Edit:
 
 @dataclass(frozen=True)
 class Recipe:
-    """Everything of ours that decides what the image is."""
+    """Everything that decides what the image is: of ours, and the congestion modules of a user."""
 
     directory: Path
     base_config: str
     large_state_config: str
     edits: tuple[Edit, ...]
     modules: tuple[Path, ...]
+    """Congestion modules, ours and then the user's."""
+    users_modules: tuple[Path, ...]
+    """Those of them that are the user's."""
     driver: tuple[Path, ...]
     leave_out: tuple[str, ...]
     tested_versions: tuple[str, ...]
@@ -66,6 +73,9 @@ class Recipe:
     plain_state_bytes: int
     large_state_bytes: int
     digest: str
+    """Of everything."""
+    own_digest: str
+    """Of everything but the user's modules."""
 
     def needs_large_state(self, state_bytes: int) -> bool:
         """Whether a CPU with so many bytes of extended state needs the edits for large state."""
@@ -91,7 +101,7 @@ class Recipe:
             except OSError as error:
                 raise RecipeError(f"{edit.path}: not readable in this kernel source ({error.strerror})") from error
             path.write_text(edit.apply(text), encoding="utf-8", errors="surrogateescape")
-        ours = source / "net/ipv4/daybreak"
+        ours = source / MODULE_HOME
         ours.mkdir()
         lines = []
         for module in self.modules:
@@ -104,8 +114,11 @@ class Recipe:
             (home / file.name).write_bytes(file.read_bytes())
 
 
-def load(directory: Path | None = None) -> Recipe:
-    """The recipe in `directory`, or the one that this installation came with."""
+def load(directory: Path | None = None, congestion: Sequence[str | os.PathLike[str]] = ()) -> Recipe:
+    """The recipe in `directory`, or the one that this installation came with; with these congestion modules as well.
+
+    A module is a C file that registers a Linux congestion control. Raises RecipeError.
+    """
     home = directory or default_directory()
     try:
         raw = tomllib.loads((home / RECIPE_FILE).read_text())
@@ -128,12 +141,17 @@ def load(directory: Path | None = None) -> Recipe:
         _feed(digest, module.name, module.read_bytes())
     for file in driver:
         _feed(digest, f"{DRIVER}/{file.name}", file.read_bytes())
+    own_digest = digest.hexdigest()
+    users = _users_modules(congestion, modules)
+    for module in users:
+        _feed(digest, f"user/{module.name}", module.read_bytes())
     return Recipe(
         directory=home,
         base_config=base,
         large_state_config=large,
         edits=edits,
-        modules=modules,
+        modules=modules + users,
+        users_modules=users,
         driver=driver,
         leave_out=tuple(raw["leave_out"]),
         tested_versions=tuple(raw["tested_versions"]),
@@ -141,6 +159,7 @@ def load(directory: Path | None = None) -> Recipe:
         plain_state_bytes=int(raw["cpu_state"]["plain"]),
         large_state_bytes=int(raw["cpu_state"]["large"]),
         digest=digest.hexdigest(),
+        own_digest=own_digest,
     )
 
 
@@ -155,6 +174,24 @@ def default_directory() -> Path:
         if (candidate / RECIPE_FILE).is_file():
             return candidate
     raise RecipeError("kernel-image/recipe.toml was not found with this installation; set DAYBREAK_KERNEL_IMAGE")
+
+
+def _users_modules(files: Sequence[str | os.PathLike[str]], ours: Sequence[Path]) -> tuple[Path, ...]:
+    """The files, if each can be one of the kernel's."""
+    taken = {module.name: "the recipe" for module in ours}
+    found: list[Path] = []
+    for file in map(Path, files):
+        if not _MODULE_NAME.fullmatch(file.name):
+            raise RecipeError(f"{file}: expected a C file with a name such as mine.c")
+        if file.name in taken:
+            raise RecipeError(f"{file}: {taken[file.name]} has a congestion module of this name; give it another one")
+        try:
+            file.read_bytes()
+        except OSError as error:
+            raise RecipeError(f"{file}: not readable ({error.strerror})") from error
+        taken[file.name] = "another --congestion"
+        found.append(file)
+    return tuple(found)
 
 
 def _edit(entry: dict[str, str]) -> Edit:

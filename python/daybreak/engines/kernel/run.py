@@ -13,14 +13,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from daybreak import _native
 from daybreak.errors import EngineError, PlanError, reason
+from daybreak.plan import types
 from daybreak.runs import Recorded
 from daybreak.runs.staging import Staging
 from daybreak.scenario.lowering import Plan
 
 from ..single import Progress, Report
 from . import image, workplace
-from .errors import GuestFailed
+from .errors import GuestFailed, KernelEngineError
 from .tables import read
 
 PATIENCE_S = 120.0
@@ -30,18 +32,38 @@ _KEPT_LINES = 12
 _LOOK_S = 0.1
 
 
+def variants() -> list[str]:
+    """The congestion controls of this machine's images, those of users' modules among them."""
+    try:
+        found = {name for kernel in image.fitting() for name in kernel.variants}
+    except KernelEngineError:
+        # The engine cannot run; a scenario is judged without it.
+        return [entry.name for entry in _native.variants()]
+    return sorted(found)
+
+
+def check(plan: Plan) -> None:
+    """Raises PlanError for a plan that it cannot run, NoImage or NoGuest where it cannot run any."""
+    program = workplace.guest_program()
+    image.find(variants=_variants(plan))
+    with tempfile.TemporaryDirectory(prefix="daybreak-") as directory:
+        file = Path(directory) / "plan.json"
+        file.write_bytes(plan.json)
+        refuse_unsupported(program, file)
+
+
 def execute(plan: Plan, progress: Report | None, staging: Path) -> Recorded:
     """Runs a plan in a guest of its own. Raises PlanError for what the engine cannot do, GuestFailed for a crash."""
     program = workplace.guest_program()
-    kernel = image.find().program
+    kernel = image.find(variants=_variants(plan)).program
     with workplace.open_run() as run:
-        (run / "plan.json").write_text(plan.json)
+        (run / "plan.json").write_bytes(plan.json)
         refuse_unsupported(program, run / "plan.json")
         (run / "daybreak-guest").symlink_to(program)
-        captured = _captured(run, staging) if plan.document["records"]["capture_links"] else None
+        captured = _captured(run, staging) if plan.content.records.capture_links else None
         watched = Watch(plan, progress)
         try:
-            boot(program, kernel, run, watched, room=memory(plan.document), seed=plan.document["seed"])
+            boot(program, kernel, run, watched, room=memory(plan.content), seed=plan.content.seed)
             tables, totals = read(run / "tables")
         except BaseException:
             if captured:
@@ -60,14 +82,8 @@ def _captured(run: Path, staging: Path) -> Staging:
     return staged
 
 
-def check(plan: Plan) -> None:
-    """Raises PlanError for what a guest cannot do, NoGuest or NoImage where there is none."""
-    program = workplace.guest_program()
-    image.find()
-    with tempfile.TemporaryDirectory(prefix="daybreak-check-") as directory:
-        place = Path(directory) / "plan.json"
-        place.write_text(plan.json)
-        refuse_unsupported(program, place)
+def _variants(plan: Plan) -> set[str]:
+    return {rule.name for rule in plan.content.rules}
 
 
 def refuse_unsupported(program: Path, plan: Path) -> None:
@@ -77,11 +93,10 @@ def refuse_unsupported(program: Path, plan: Path) -> None:
         raise PlanError(checked.stderr.strip() or f"{program} refused the plan without a word")
 
 
-def memory(plan: dict[str, Any]) -> str:
+def memory(plan: types.Plan) -> str:
     """Memory of the guest, as `mem=` wants it: what its buffers can hold, of which only what is used counts."""
     buffers = sum(
-        max(plan["stacks"][flow["src_stack"]]["tcp_wmem"][2], plan["stacks"][flow["dst_stack"]]["tcp_rmem"][2])
-        for flow in plan["flows"]
+        max(plan.stacks[flow.src_stack].tcp_wmem[2], plan.stacks[flow.dst_stack].tcp_rmem[2]) for flow in plan.flows
     )
     return f"{min(1024 + 2 * buffers // 2**20, 3584)}M"
 
@@ -129,11 +144,13 @@ def _listen(console: Any, watched: Watch) -> None:
 
 
 def program() -> str:
-    """The kernel's version and image, and the digest of the guest's program and its switch."""
+    """The kernel's version and image, the digest of the guest's program and its switch, images with users' modules."""
     guest = workplace.guest_program()
     digest = hashlib.sha256(guest.read_bytes() + workplace.switch_library(guest).read_bytes()).hexdigest()
     kernel = image.find()
-    return f"Linux {kernel.source_version}, image {kernel.directory.name[:8]}, guest {digest[:8]}"
+    users = sorted(found.directory.name[:8] for found in image.fitting() if found.users_modules)
+    modules = f", with modules {' '.join(users)}" if users else ""
+    return f"Linux {kernel.source_version}, image {kernel.directory.name[:8]}, guest {digest[:8]}{modules}"
 
 
 @dataclass
@@ -169,10 +186,10 @@ class Watch:
             at = "before it started" if self.now_ns < 0 else f"at {self.now_ns / 1e9:.6f} s"
             raise GuestFailed(f"the guest's virtual time stood still for {PATIENCE_S:.0f} s, {at}{self._said()}")
         if self.progress and self.plan:
-            document = self.plan.document
-            limited = sum(1 for flow in document["flows"] if flow["bytes"])
+            plan = self.plan.content
+            limited = sum(1 for flow in plan.flows if flow.application.bytes is not None)
             now_ps = max(self.now_ns, 0) * 1000
-            self.progress(Progress(now_ps, document["end_ps"], self.packets, self.complete, limited))
+            self.progress(Progress(now_ps, plan.end_ps, self.packets, self.complete, limited))
 
     def failure(self, complaint: str, status: int) -> Exception:
         """Why there is no result."""

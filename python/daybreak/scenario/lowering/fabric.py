@@ -1,20 +1,24 @@
-"""The network of a scenario with its names resolved: nodes, one-way links, and the queue of each link."""
+"""The network of a scenario with its names resolved: nodes, one-way links, and queues."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from daybreak._native import queues as queue_registry
 from daybreak.errors import ScenarioError, UnknownName
+from daybreak.plan import types as plan
 
-from ..network import Link, Node
+from ..choice import Discipline
+from ..network import Link, Node, Queue
 from ..quantities import QueueLimit
 from ..scenario import Scenario
+from .choices import entry_of, parameter_value, resolve
 from .names import look_up, unknown
 
+_DROP_TAIL = plan.Choice(name="drop_tail", parameters={})
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, slots=True)
 class OneWay:
     """One direction of a link."""
 
@@ -23,18 +27,45 @@ class OneWay:
     source: int
     target: int
     of: Link
-    loss_ppb: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Waiting:
-    """A queue."""
+    """A queue, and which packets wait in it."""
 
+    index: int
     name: str
     node: int
-    kind: str
+    discipline: plan.Choice
     limit: QueueLimit | None
     served_by: tuple[int, ...]
+    priority: int = 0
+    returned_limit: int | None = None
+    returns_overflow: bool = False
+    to: frozenset[int] | None = None
+    """Hosts that its packets go to; None for all."""
+    arriving_by: frozenset[int] | None = None
+    """Links that its packets come over; None for all."""
+
+    def takes(self, destination: int, came_by: int | None) -> bool:
+        """Whether a packet to this host that came over this link waits here."""
+        is_expected = self.arriving_by is None or came_by in self.arriving_by
+        return is_expected and (self.to is None or destination in self.to)
+
+
+@dataclass(frozen=True, slots=True)
+class MarkingPlace:
+    """A marker, and which packets it is for."""
+
+    index: int
+    node: int
+    sources: frozenset[int] | None
+    destinations: frozenset[int] | None
+
+    def sees(self, source: int, destination: int) -> bool:
+        """Whether packets between these hosts are marked if they pass."""
+        is_from = self.sources is None or source in self.sources
+        return is_from and (self.destinations is None or destination in self.destinations)
 
 
 class Fabric:
@@ -45,11 +76,22 @@ class Fabric:
         self._node_index = _unique([node.name for node in nodes], "node")
         self.links = self._one_way(links)
         self._link_index = _unique([link.name for link in self.links], "link")
+        self._hosts_at = self._neighbours()
         self.queues: list[Waiting] = []
-        self.queue_of_link: list[int] = [-1] * len(self.links)
-        self._share_queues(scenario)
-        self._own_queues()
+        self._queues_of_link: list[list[int]] = [[] for _ in self.links]
+        """The queues that each link serves besides its own, in the order of the scenario."""
+        self._own_queue: list[int | None] = [None] * len(self.links)
+        self._name_queues(scenario.queues)
+        for link in self.links:
+            if not self._queues_of_link[link.index]:
+                self.own_queue(link)
         self._queue_index = _unique([queue.name for queue in self.queues], "queue")
+        self._marks = _unique([mark.name for mark in scenario.marks], "mark")
+        self.marks = [plan.Mark(name=mark.name, shown_as=mark.shown_as) for mark in scenario.marks]
+        self._marker_index = _unique([marker.name for marker in scenario.markers], "marker")
+        self.markers: list[plan.Marker] = []
+        self.marking: list[MarkingPlace] = []
+        self._place_markers(scenario)
 
     @classmethod
     def of(cls, scenario: Scenario) -> Fabric:
@@ -78,37 +120,78 @@ class Fabric:
         return self.links[index]
 
     def queue(self, name: str, field: str) -> int:
-        """The index of a queue by its own name or the name of a link that serves it."""
+        """The index of a queue by its own name or the name of a link that serves only this one."""
+        if name in self._queue_index:
+            return self._queue_index[name]
         if name in self._link_index:
-            return self.queue_of_link[self._link_index[name]]
-        if name not in self._queue_index:
-            raise unknown(name, list(self._queue_index), field, "queue")
-        return self._queue_index[name]
+            served = self.served_by(self._link_index[name])
+            if len(served) == 1:
+                return served[0]
+            names = ", ".join(self.queues[index].name for index in served)
+            raise ScenarioError(f'{field} = "{name}": expected one of the queues of that link, {names}', field)
+        raise unknown(name, list(self._queue_index), field, "queue")
+
+    def marker(self, name: str, field: str) -> int:
+        """The index of a marker."""
+        return look_up(name, list(self._marker_index), field, "marker")
+
+    def parameter(self, queue: int, name: str, value: bool | int | float | str, field: str) -> plan.Value:
+        """The value of a parameter of a queue's discipline."""
+        entry = entry_of(Discipline(self.queues[queue].discipline.name), field)
+        return parameter_value(entry, name, value, field)
+
+    def served_by(self, link: int) -> list[int]:
+        """The queues that a link serves."""
+        own = self._own_queue[link]
+        return self._queues_of_link[link] + ([] if own is None else [own])
+
+    def queue_for(self, link: OneWay, destination: int, came_by: int | None) -> Waiting:
+        """Where a packet waits that is to cross a link."""
+        for index in self._queues_of_link[link.index]:
+            if self.queues[index].takes(destination, came_by):
+                return self.queues[index]
+        return self.queues[self.own_queue(link)]
+
+    def own_queue(self, link: OneWay) -> int:
+        """The queue that a link has for itself; where others are named for it, made when a packet needs it."""
+        own = self._own_queue[link.index]
+        if own is None:
+            own = len(self.queues)
+            self._own_queue[link.index] = own
+            at_host = self.nodes[link.source].kind == "host"
+            discipline = _DROP_TAIL if at_host else resolve(link.of.queue_kind, f'link "{link.name}": queue_kind')
+            limit = link.of.nic_queue if at_host else link.of.queue
+            self.queues.append(Waiting(own, link.name, link.source, discipline, limit, (link.index,)))
+        return own
 
     def switch_queues(self) -> list[int]:
         """The queues that stand at switches."""
-        return [i for i, queue in enumerate(self.queues) if self.nodes[queue.node].kind == "switch"]
+        return [queue.index for queue in self.queues if self.nodes[queue.node].kind == "switch"]
 
-    def link_documents(self) -> list[dict[str, Any]]:
+    def plan_nodes(self) -> list[plan.Node]:
+        """The nodes as the plan has them."""
+        return [plan.Node(name=node.name, kind=node.kind) for node in self.nodes]
+
+    def plan_links(self) -> list[plan.Link]:
         """The links as the plan has them."""
         return [
-            {
-                "name": link.name, "from": link.source, "to": link.target, "rate_bps": int(link.of.rate),
-                "delay_ps": int(link.of.delay), "framing_bytes": int(link.of.framing), "loss_ppb": link.loss_ppb,
-                "jitter_ps": int(link.of.jitter),
-            }
+            plan.Link(
+                name=link.name, from_=link.source, to=link.target, rate_bps=int(link.of.rate),
+                delay_ps=int(link.of.delay), framing_bytes=int(link.of.framing), loss_ppb=link.of.loss.ppb,
+                jitter_ps=int(link.of.jitter), scheduler=link.of.scheduler,
+            )
             for link in self.links
         ]  # fmt: skip
 
-    def queue_documents(self) -> list[dict[str, Any]]:
-        """The queues as the plan has them."""
+    def plan_queues(self) -> list[plan.Queue]:
+        """The queues as the plan has them; complete once all paths are made."""
+        _unique([queue.name for queue in self.queues], "queue")
         return [
-            {
-                "name": queue.name, "node": queue.node, "kind": queue.kind,
-                "limit_packets": int(queue.limit) if queue.limit and queue.limit.in_packets else None,
-                "limit_bytes": int(queue.limit) if queue.limit and not queue.limit.in_packets else None,
-                "served_by": list(queue.served_by),
-            }
+            plan.Queue(
+                name=queue.name, node=queue.node, discipline=queue.discipline,
+                limit_packets=limits(queue.limit)[0], limit_bytes=limits(queue.limit)[1],
+                served_by=list(queue.served_by), priority=queue.priority, returned_limit_packets=queue.returned_limit,
+            )
             for queue in self.queues
         ]  # fmt: skip
 
@@ -117,43 +200,113 @@ class Fabric:
         for link in links:
             name = link.name or link.forward_name
             ends = [self._end(name, link.from_, "from"), self._end(name, link.to, "to")]
-            one_way.append(OneWay(len(one_way), link.forward_name, ends[0], ends[1], link, link.loss.ppb))
+            one_way.append(OneWay(len(one_way), link.forward_name, ends[0], ends[1], link))
             if link.duplex:
-                one_way.append(OneWay(len(one_way), link.back_name, ends[1], ends[0], link, link.loss.ppb))
+                one_way.append(OneWay(len(one_way), link.back_name, ends[1], ends[0], link))
         return one_way
 
     def _end(self, link: str, node: str, end: str) -> int:
-        index = self._node_index.get(node)
+        return self._node(node, f'link "{link}": {end}')
+
+    def _node(self, name: str, field: str) -> int:
+        index = self._node_index.get(name)
         if index is None:
-            raise unknown(node, list(self._node_index), f'link "{link}": {end}', "node")
+            raise unknown(name, list(self._node_index), field, "node")
         return index
 
-    def _share_queues(self, scenario: Scenario) -> None:
-        for i, shared in enumerate(scenario.queues):
-            field = f"queues[{i}]"
-            links = [self.link(name, f"{field}.served_by[{k}]") for k, name in enumerate(shared.served_by)]
-            if len({(link.source, link.target) for link in links}) > 1:
-                raise ScenarioError(f'{field} = "{shared.name}": expected links that join the same two nodes', field)
-            for link in links:
-                if self.queue_of_link[link.index] >= 0:
-                    raise ScenarioError(f'{field}: link "{link.name}" serves another queue already', field)
-                self.queue_of_link[link.index] = len(self.queues)
-            _check_kind(shared.kind, f"{field}.kind")
-            served_by = tuple(link.index for link in links)
-            self.queues.append(Waiting(shared.name, links[0].source, shared.kind, shared.limit, served_by))
-
-    def _own_queues(self) -> None:
+    def _neighbours(self) -> list[set[int]]:
+        """The hosts to which each node has a link."""
+        hosts: list[set[int]] = [set() for _ in self.nodes]
         for link in self.links:
-            if self.queue_of_link[link.index] < 0:
-                _check_kind(link.of.queue_kind, f'link "{link.name}": queue_kind')
-                at_host = self.nodes[link.source].kind == "host"
-                limit = link.of.nic_queue if at_host else link.of.queue
-                self.queue_of_link[link.index] = len(self.queues)
-                self.queues.append(Waiting(link.name, link.source, link.of.queue_kind, limit, (link.index,)))
+            if self.nodes[link.target].kind == "host":
+                hosts[link.source].add(link.target)
+        return hosts
+
+    def _hosts(self, names: Sequence[str], field: str) -> frozenset[int] | None:
+        """The hosts of these names, and those at switches of these names; None for no names."""
+        if not names:
+            return None
+        hosts: set[int] = set()
+        for k, name in enumerate(names):
+            node = self._node(name, f"{field}[{k}]")
+            group = {node} if self.nodes[node].kind == "host" else self._hosts_at[node]
+            if not group:
+                raise ScenarioError(f'{field}[{k}] = "{name}": expected a host, or a switch that has hosts', field)
+            hosts |= group
+        return frozenset(hosts)
+
+    def _name_queues(self, queues: Iterable[Queue]) -> None:
+        for i, queue in enumerate(queues):
+            field = f"queues[{i}]"
+            links = [self.link(name, f"{field}.served_by[{k}]") for k, name in enumerate(queue.served_by)]
+            if len({link.source for link in links}) > 1:
+                raise ScenarioError(f'{field} = "{queue.name}": expected links that start at one switch', field)
+            if self.nodes[links[0].source].kind == "host":
+                host = self.nodes[links[0].source].name
+                raise ScenarioError(f'{field} = "{queue.name}": expected links of a switch, {host} is a host', field)
+            arriving = [self.link(name, f"{field}.arriving_by[{k}]") for k, name in enumerate(queue.arriving_by)]
+            for k, link in enumerate(arriving):
+                if link.target != links[0].source:
+                    where = self.nodes[links[0].source].name
+                    raise ScenarioError(
+                        f'{field}.arriving_by[{k}] = "{link.name}": expected a link that ends at {where}', field
+                    )
+            waiting = Waiting(
+                index=len(self.queues),
+                name=queue.name,
+                node=links[0].source,
+                discipline=resolve(queue.kind, f"{field}.kind"),
+                limit=queue.limit,
+                served_by=tuple(link.index for link in links),
+                priority=queue.priority,
+                returned_limit=None if queue.returned_limit is None else int(queue.returned_limit),
+                returns_overflow=queue.overflow == "return",
+                to=self._hosts(queue.to, f"{field}.to"),
+                arriving_by=frozenset(link.index for link in arriving) or None,
+            )
+            self._check_priority(waiting, field)
+            self._check_others(waiting, field)
+            self.queues.append(waiting)
+            for link in links:
+                self._queues_of_link[link.index].append(waiting.index)
+
+    def _check_priority(self, queue: Waiting, field: str) -> None:
+        for index in queue.served_by:
+            if queue.priority and self.links[index].of.scheduler == "round_robin":
+                name = self.links[index].name
+                raise ScenarioError(
+                    f"{field}.priority = {queue.priority}: expected 0, "
+                    f'or scheduler = "strict_priority" for link "{name}"',
+                    f"{field}.priority",
+                )
+
+    def _check_others(self, queue: Waiting, field: str) -> None:
+        """A queue that takes every packet leaves none for those behind it."""
+        for link in queue.served_by:
+            for index in self._queues_of_link[link]:
+                other = self.queues[index]
+                if other.to is None and other.arriving_by is None:
+                    raise ScenarioError(
+                        f'{field}: link "{self.links[link].name}" serves another queue already: "{other.name}" has '
+                        'neither "to" nor "arriving_by", so it takes every packet',
+                        field,
+                    )
+
+    def _place_markers(self, scenario: Scenario) -> None:
+        for i, marker in enumerate(scenario.markers):
+            field = f"markers[{i}]"
+            node = self._node(marker.at, f"{field}.at")
+            mark = look_up(marker.mark, list(self._marks), f"{field}.mark", "mark")
+            self.markers.append(plan.Marker(name=marker.name, node=node, mark=mark, on=marker.on))
+            sources = self._hosts(marker.from_, f"{field}.from")
+            self.marking.append(MarkingPlace(i, node, sources, self._hosts(marker.to, f"{field}.to")))
 
 
-def _check_kind(kind: str, field: str) -> None:
-    look_up(kind, [name for name, _ in queue_registry()], field, "queue discipline")
+def limits(limit: QueueLimit | None) -> tuple[int | None, int | None]:
+    """A limit as packets and as bytes, of which one is None at least."""
+    if limit is None:
+        return None, None
+    return (int(limit), None) if limit.in_packets else (None, int(limit))
 
 
 def _unique(names: list[str], noun: str) -> dict[str, int]:

@@ -3,92 +3,112 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from daybreak._native import Stream, variants
+from daybreak._native import Stream
 from daybreak.errors import ScenarioError
 
+from ..choice import Variant
 from ..quantities import Span
 from ..scenario import Scenario
 from ..traffic import Arrivals, Exponential, Flow, Sizes, Uniform
-from .names import look_up
+from .choices import resolve_variant
+from .cost import MOST_FLOWS
 
-_MOST_FLOWS = 1_000_000
+# Sums of sizes that are tried to find those that a total can be made of.
+_MOST_SUMS = 5_000_000
 # Drawn times are whole nanoseconds, so that a last digit that another machine's log() rounds otherwise is not seen.
 _DRAWN_TO = 1_000
 
 
-@dataclass(frozen=True)
-class PlannedFlow:
-    """One flow with its numbers; names of the network are not looked up yet."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Family:
+    """What the flows of one entry of the scenario have in common; names of the network are not looked up yet."""
 
     field: str
     name: str
-    family: str
     group: str
     source: str
     destination: str
-    variant: str
-    bytes: int
-    start_ps: int
+    variant: Variant
     via: tuple[str, ...]
     ack_via: tuple[str, ...]
     stack: str | None
     receiver_stack: str | None
 
 
-def planned_flows(scenario: Scenario, seed: int) -> list[PlannedFlow]:
-    """All flows, in the order of the scenario."""
+@dataclass(frozen=True, slots=True)
+class PlannedFlow:
+    """One flow with its numbers."""
+
+    of: Family
+    name: str
+    bytes: int | None
+    start_ps: int
+
+
+def planned_flows(scenario: Scenario, seed: int, variants: Sequence[str] | None) -> list[PlannedFlow]:
+    """All flows, in the order of the scenario. `variants` are the congestion controls that there are."""
     flows: list[PlannedFlow] = []
     for i, written in enumerate(scenario.flows):
-        flows += _flows(written, i, seed)
+        flows += _flows(written, i, seed, variants)
     for i, arrivals in enumerate(scenario.arrivals):
-        flows += _arrivals(arrivals, f"arrivals[{i}]", seed)
+        flows += _arrivals(arrivals, f"arrivals[{i}]", seed, variants)
+        if len(flows) > MOST_FLOWS:
+            break
     if not flows:
         raise ScenarioError("the scenario has no flows: expected at least one in flows or arrivals", "flows")
-    if len(flows) > _MOST_FLOWS:
-        raise ScenarioError(f"the scenario has {len(flows)} flows: expected at most {_MOST_FLOWS}", "flows")
+    if len(flows) > MOST_FLOWS:
+        raise ScenarioError(f"the scenario has {len(flows)} flows: expected at most {MOST_FLOWS}", "flows")
     names: set[str] = set()
-    known = [name for name, _ in variants()]
     for flow in flows:
         if flow.name in names:
-            raise ScenarioError(f'{flow.field}.name = "{flow.name}": expected a name that no other flow has')
+            raise ScenarioError(f'{flow.of.field}.name = "{flow.name}": expected a name that no other flow has')
         names.add(flow.name)
-        look_up(flow.variant, known, f"{flow.field}.variant", "variant")
         if flow.start_ps >= scenario.duration:
             raise ScenarioError(
-                f"{flow.field}.start: flow {flow.name} would start at {Span(flow.start_ps)}: expected a start before "
-                f"the end at {scenario.duration}",
-                f"{flow.field}.start",
+                f"{flow.of.field}.start: flow {flow.name} would start at {Span(flow.start_ps)}: expected a start "
+                f"before the end at {scenario.duration}",
+                f"{flow.of.field}.start",
             )
     return flows
 
 
-def _flows(flow: Flow, index: int, seed: int) -> Iterator[PlannedFlow]:
-    family = flow.name or f"flow-{index}"
+def _flows(flow: Flow, index: int, seed: int, variants: Sequence[str] | None) -> Iterator[PlannedFlow]:
+    name = flow.name or f"flow-{index}"
+    family = Family(
+        field=f"flows[{index}]", name=name, group=flow.group or name, source=flow.from_, destination=flow.to,
+        variant=flow.variant, via=flow.via, ack_via=flow.ack_via, stack=flow.stack,
+        receiver_stack=flow.receiver_stack,
+    )  # fmt: skip
+    resolve_variant(flow.variant, f"{family.field}.variant", variants)
+    size = None if flow.size == "unlimited" else int(flow.size)
     for k in range(flow.count):
-        name = family if flow.count == 1 else f"{family}-{k}"
-        yield PlannedFlow(
-            field=f"flows[{index}]", name=name, family=family, group=flow.group or family, source=flow.from_,
-            destination=flow.to, variant=flow.variant, bytes=int(flow.size),
-            start_ps=_drawn(flow.start, Stream(seed, f"flow/{name}/start")),
-            via=flow.via, ack_via=flow.ack_via, stack=flow.stack, receiver_stack=flow.receiver_stack,
-        )  # fmt: skip
+        own_name = name if flow.count == 1 else f"{name}-{k}"
+        yield PlannedFlow(family, own_name, size, _start(flow, own_name, seed))
 
 
-def _arrivals(arrivals: Arrivals, field: str, seed: int) -> Iterator[PlannedFlow]:
+def _start(flow: Flow, name: str, seed: int) -> int:
+    if isinstance(flow.start, Span):
+        return int(flow.start)
+    return _drawn(flow.start, Stream(seed, f"flow/{name}/start"))
+
+
+def _arrivals(arrivals: Arrivals, field: str, seed: int, variants: Sequence[str] | None) -> Iterator[PlannedFlow]:
+    family = Family(
+        field=field, name=arrivals.name, group=arrivals.group or arrivals.name, source=arrivals.from_,
+        destination=arrivals.to, variant=arrivals.variant, via=arrivals.via, ack_via=arrivals.ack_via,
+        stack=arrivals.stack, receiver_stack=arrivals.receiver_stack,
+    )  # fmt: skip
+    resolve_variant(arrivals.variant, f"{field}.variant", variants)
     sizes = _draw_sizes(arrivals.sizes, Stream(seed, f"sizes/{arrivals.stream or arrivals.name}"), f"{field}.sizes")
     gaps = Stream(seed, f"arrivals/{arrivals.name}/gap")
     now = _drawn(arrivals.start, Stream(seed, f"arrivals/{arrivals.name}/start"))
     for k, size in enumerate(sizes):
         if k and k % arrivals.at_once == 0:
             now += _drawn(arrivals.every, gaps)
-        yield PlannedFlow(
-            field=field, name=f"{arrivals.name}-{k}", family=arrivals.name, group=arrivals.group or arrivals.name,
-            source=arrivals.from_, destination=arrivals.to, variant=arrivals.variant, bytes=size, start_ps=now,
-            via=arrivals.via, ack_via=arrivals.ack_via, stack=arrivals.stack, receiver_stack=arrivals.receiver_stack,
-        )  # fmt: skip
+        yield PlannedFlow(family, f"{arrivals.name}-{k}", size, now)
 
 
 def _drawn(time: Span | Uniform | Exponential, stream: Stream) -> int:
@@ -107,7 +127,7 @@ def _draw_sizes(sizes: Sizes, stream: Stream, field: str) -> list[int]:
     unit = math.gcd(int(sizes.total), *choice)
     steps = [size // unit for size in choice]
     total = int(sizes.total) // unit
-    if total > 10_000_000:
+    if total * len(steps) > _MOST_SUMS:
         raise ScenarioError(f"{field}.total = {sizes.total}: expected a total that is a rounder multiple of the sizes")
     fewest = _fewest_parts(steps, total)
     if fewest[total] > sizes.max_flows:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from daybreak.errors import UnknownName
 
-_LISTED = 12
+_LISTED = 20
 
 
 def look_up(name: str, known: Sequence[str], field: str, noun: str) -> int:
@@ -20,8 +20,13 @@ def unknown(name: str, known: Sequence[str], field: str, noun: str) -> UnknownNa
     """The error of a name that is not `known`."""
     if not known:
         return UnknownName(f'{field} = "{name}": there is no {noun} at all', field)
+    return UnknownName(f'{field} = "{name}": there is no such {noun}{among(name, known)}', field)
+
+
+def among(name: str, known: Sequence[str]) -> str:
+    """The end of a sentence about a name that is not `known`: what was meant perhaps, and the known ones."""
     close = difflib.get_close_matches(name, known, n=1)
     guess = f' (did you mean "{close[0]}"?)' if close else ""
     listed = ", ".join(list(known)[:_LISTED])
     more = f" and {len(known) - _LISTED} more" if len(known) > _LISTED else ""
-    return UnknownName(f'{field} = "{name}": there is no such {noun}{guess}; known are {listed}{more}', field)
+    return f"{guess}; known are {listed}{more}"

@@ -1,81 +1,138 @@
-"""Paths as lists of links: the shortest way (fewest links), or through links that the user names."""
+"""The paths of a plan: steps through queues, forks and markers, each list of them once."""
 
 from __future__ import annotations
 
-from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
-from daybreak._native import Stream
 from daybreak.errors import ScenarioError
+from daybreak.plan import types as plan
 
-from .fabric import Fabric, OneWay
+from .fabric import Fabric, OneWay, Waiting
+from .routes import Router
 
 
-class Router:
-    """Finds paths. Hosts do not forward."""
+@dataclass(frozen=True, slots=True)
+class Packets:
+    """Packets on their way, as far as it depends on them."""
 
-    def __init__(self, fabric: Fabric, routing: str, seed: int):
+    destination: int
+    markers: tuple[int, ...]
+    """Markers that are for them."""
+    came_by: int | None
+    """Link over which they have come."""
+    back: int | None
+    """Fork to whose queue they return from a full one."""
+
+
+class Paths:
+    """Makes the paths of a plan."""
+
+    def __init__(self, fabric: Fabric, router: Router):
         self._fabric = fabric
-        self._ecmp = routing == "ecmp"
-        self._seed = seed
-        self._leaving: list[list[OneWay]] = [[] for _ in fabric.nodes]
-        self._entering: list[list[OneWay]] = [[] for _ in fabric.nodes]
-        for link in fabric.links:
-            self._leaving[link.source].append(link)
-            self._entering[link.target].append(link)
-        self._hops: dict[int, list[int]] = {}
+        self._router = router
+        self.paths: list[list[plan.Step]] = []
+        self._index: dict[tuple[plan.Step, ...], int] = {}
+        self._forks: list[plan.Fork | None] = []
+        self._fork_index: dict[tuple[int, Packets], int] = {}
+        self._markers_between: dict[tuple[int, int], tuple[int, ...]] = {}
+        self._steps: dict[tuple[str, int], plan.Step] = {}
 
-    def path(self, flow: str, source: int, destination: int, via: tuple[OneWay, ...], field: str) -> list[OneWay]:
-        """The links from `source` to `destination` through all of `via`.
+    @property
+    def forks(self) -> list[plan.Fork]:
+        """The forks of all paths."""
+        return [fork for fork in self._forks if fork is not None]
 
-        Among equally short ways it takes the first, or with ECMP the one that the stream of `flow` draws.
+    def add(self, steps: Sequence[plan.Step]) -> int:
+        """The index of a path with these steps."""
+        key = tuple(steps)
+        index = self._index.get(key)
+        if index is None:
+            index = self._index[key] = len(self.paths)
+            self.paths.append(list(key))
+        return index
+
+    def packets(self, source: int, destination: int) -> Packets:
+        """Packets from one host to another, at the start of their way."""
+        ends = (source, destination)
+        if ends not in self._markers_between:
+            self._markers_between[ends] = tuple(place.index for place in self._fabric.marking if place.sees(*ends))
+        return Packets(destination, self._markers_between[ends], came_by=None, back=None)
+
+    def steps(self, packets: Packets, route: Sequence[OneWay], field: str) -> list[plan.Step]:
+        """The steps of packets along a route to their destination.
+
+        At a queue whose links lead to different places it ends with a fork: the rest of the way is then the shortest
+        one behind each link.
         """
-        draw = Stream(self._seed, f"route/{flow}/{source}-{destination}") if self._ecmp else None
-        path: list[OneWay] = []
-        here = source
-        for link in via:
-            path += self._shortest(here, link.source, draw, field)
-            path.append(link)
-            here = link.target
-        path += self._shortest(here, destination, draw, field)
-        if len({link.index for link in path}) < len(path):
-            names = ", ".join(link.name for link in path)
-            raise ScenarioError(f"{field}: the path would cross a link twice: {names}", field)
-        through = [link.target for link in path[:-1] if self._fabric.nodes[link.target].kind == "host"]
-        if through:
-            host = self._fabric.nodes[through[0]].name
-            raise ScenarioError(f'{field}: the path would lead through "{host}": hosts do not forward', field)
-        return path
+        steps, behind = self.along(packets, route, field)
+        if route and not (steps and steps[-1].kind == "fork"):
+            steps += self._marked_at(route[-1].target, behind)
+        return steps
 
-    def _shortest(self, source: int, target: int, draw: Stream | None, field: str) -> list[OneWay]:
-        hops = self._hops_to(target)
-        if hops[source] < 0:
-            names = [self._fabric.nodes[node].name for node in (source, target)]
-            raise ScenarioError(f'{field}: there is no path from "{names[0]}" to "{names[1]}"', field)
-        path: list[OneWay] = []
-        while source != target:
-            ways = [link for link in self._leaving[source] if hops[link.target] == hops[source] - 1]
-            if any(link.target != target and self._fabric.nodes[link.target].kind == "host" for link in ways):
-                ways = [
-                    link for link in ways if link.target == target or self._fabric.nodes[link.target].kind != "host"
-                ]
-            link = ways[draw.below(len(ways)) if draw and len(ways) > 1 else 0]
-            path.append(link)
-            source = link.target
-        return path
+    def along(self, packets: Packets, route: Sequence[OneWay], field: str) -> tuple[list[plan.Step], Packets]:
+        """The steps of packets across these links, and the packets behind them, not yet marked at the node there."""
+        steps: list[plan.Step] = []
+        for k, link in enumerate(route):
+            steps += self._marked_at(link.source, packets)
+            queue = self._fabric.queue_for(link, packets.destination, packets.came_by)
+            if self._is_fork(queue):
+                self._check_rest(queue, route[k:], packets, field)
+                return [*steps, self.step("fork", self._fork(queue, packets, field))], packets
+            steps.append(self.step("queue", queue.index))
+            packets = replace(packets, came_by=link.index)
+        return steps, packets
 
-    def _hops_to(self, target: int) -> list[int]:
-        """Links to cross from each node; -1 where there is no way."""
-        if target not in self._hops:
-            hops = [-1] * len(self._leaving)
-            hops[target] = 0
-            waiting = deque([target])
-            while waiting:
-                node = waiting.popleft()
-                if node != target and self._fabric.nodes[node].kind == "host":
-                    continue
-                for link in self._entering[node]:
-                    if hops[link.source] < 0:
-                        hops[link.source] = hops[node] + 1
-                        waiting.append(link.source)
-            self._hops[target] = hops
-        return self._hops[target]
+    def step(self, kind: str, index: int) -> plan.Step:
+        """A step; equal ones are one object."""
+        key = (kind, index)
+        if key not in self._steps:
+            self._steps[key] = plan.Step(kind=kind, index=index)  # type: ignore[arg-type]
+        return self._steps[key]
+
+    def _marked_at(self, node: int, packets: Packets) -> list[plan.Step]:
+        here = (index for index in packets.markers if self._fabric.marking[index].node == node)
+        return [self.step("marker", index) for index in here]
+
+    def _is_fork(self, queue: Waiting) -> bool:
+        ends = {self._fabric.links[link].target for link in queue.served_by}
+        return len(ends) > 1 or queue.returned_limit is not None or queue.returns_overflow
+
+    def _check_rest(self, queue: Waiting, rest: Sequence[OneWay], packets: Packets, field: str) -> None:
+        """What the user wants of a route behind a fork has to be what the fork does."""
+        shortest = self._router.from_link(rest[0], packets.destination, field)
+        if [link.index for link in rest[1:]] != [link.index for link in shortest]:
+            raise ScenarioError(
+                f'{field}: behind queue "{queue.name}" packets take the shortest way from the link that serves them: '
+                "expected no other links there",
+                field,
+            )
+
+    def _fork(self, queue: Waiting, packets: Packets, field: str) -> int:
+        """The fork of a queue for these packets, made when it is first needed."""
+        # What they have come over does not matter any more, and where they came from only if they go back there.
+        goes_back = queue.returns_overflow or queue.returned_limit is None
+        packets = replace(packets, came_by=None, back=packets.back if goes_back else None)
+        key = (queue.index, packets)
+        if key in self._fork_index:
+            return self._fork_index[key]
+        index = self._fork_index[key] = len(self._forks)
+        self._forks.append(None)
+        overflow = None
+        if queue.returns_overflow:
+            if packets.back is None:
+                raise ScenarioError(
+                    f'queue "{queue.name}" has overflow = "return", but packets of {field} come from no queue with a '
+                    "returned_limit"
+                )
+            overflow = self.add([self.step("return", packets.back)])
+        back = packets.back if queue.returned_limit is None else index
+        tails = []
+        for served_by in queue.served_by:
+            link = self._fabric.links[served_by]
+            route = self._router.from_link(link, packets.destination, field)
+            behind = replace(packets, came_by=served_by, back=back)
+            marked = [] if route else self._marked_at(link.target, behind)
+            tails.append(plan.Tail(link=served_by, path=self.add(self.steps(behind, route, field) or marked)))
+        self._forks[index] = plan.Fork(queue=queue.index, tails=tails, overflow=overflow)
+        return index

@@ -1,116 +1,214 @@
-"""Puts a plan together; its format is that of `crates/engine/src/plan.rs`."""
+"""Puts a plan together."""
 
 from __future__ import annotations
 
 import hashlib
-import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+
+import msgspec
 
 from daybreak.errors import ScenarioError
+from daybreak.plan import types as plan
 
+from ..choice import Variant
 from ..quantities import Span
 from ..scenario import Scenario
 from ..stack import Stack
+from .choices import resolve_variant
+from .cost import refuse_many_flows, refuse_short_intervals
 from .fabric import Fabric
-from .flows import PlannedFlow, planned_flows
+from .flows import Family, PlannedFlow, planned_flows
+from .moves import Moves
 from .names import look_up
-from .paths import Router
-from .timelines import Moves, circuits
+from .paths import Paths
+from .routes import Router
+from .timelines import timelines
 
-PLAN_VERSION = 1
+PLAN_VERSION = 2
 
 
 @dataclass(frozen=True)
 class Plan:
     """A scenario in its resolved machine form, as engines take it."""
 
-    document: dict[str, Any]
+    content: plan.Plan
 
     @cached_property
-    def json(self) -> str:
+    def json(self) -> bytes:
         """The text that an engine reads."""
-        return json.dumps(self.document, separators=(",", ":"))
+        return msgspec.json.encode(self.content)
 
     @cached_property
     def hash(self) -> str:
         """SHA-256 of the text: runs of equal plans on one engine have equal records."""
-        return hashlib.sha256(self.json.encode()).hexdigest()
+        return hashlib.sha256(self.json).hexdigest()
 
 
-def lower(scenario: Scenario, seed: int) -> Plan:
-    """The plan of `scenario` with this `seed` (0 to 2^64 - 1). Raises ScenarioError."""
+def lower(scenario: Scenario, seed: int, variants: Sequence[str] | None = None) -> Plan:
+    """The plan of `scenario` with this `seed` (0 to 2^64 - 1). Raises ScenarioError.
+
+    `variants` are the congestion controls that the engine has, those of the simulator if not given.
+    """
+    if not isinstance(scenario, Scenario):
+        raise ScenarioError(f"scenario = {scenario!r}: expected a Scenario, such as daybreak.load makes of a file")
     if not 0 <= seed < 2**64:
         raise ScenarioError(f"seed = {seed}: expected a number from 0 to 2^64 - 1", "seed")
     try:
-        return Plan(_document(scenario, seed))
+        return Plan(_plan(scenario, seed, variants))
     except ScenarioError as error:
         raise type(error)(f'scenario "{scenario.name}": {error}', error.field) from None
 
 
-def _document(scenario: Scenario, seed: int) -> dict[str, Any]:
+def _plan(scenario: Scenario, seed: int, variants: Sequence[str] | None) -> plan.Plan:
+    refuse_many_flows(scenario)
     fabric = Fabric.of(scenario)
     router = Router(fabric, scenario.routing, seed)
-    flows = planned_flows(scenario, seed)
+    planned = planned_flows(scenario, seed, variants)
+    records = _records(scenario, fabric)
+    refuse_short_intervals(scenario, len(planned), len(records.queues))
     stacks = {"stack": scenario.stack} | scenario.stacks
     if "stack" in scenario.stacks:
         raise ScenarioError('stacks.stack: expected another name, "stack" is the scenario\'s own', "stacks.stack")
-    moves = Moves(scenario, fabric, router, flows)
-    flow_documents = [_flow(flow, fabric, router, moves, list(stacks)) for flow in flows]
-    limited = any(flow.bytes for flow in flows)
-    return {
-        "version": PLAN_VERSION,
-        "seed": seed,
-        "end_ps": int(scenario.duration),
-        "stop_when_flows_complete": limited and scenario.stop == "flows_complete",
-        "nodes": [{"name": node.name, "kind": node.kind} for node in fabric.nodes],
-        "links": fabric.link_documents(),
-        "queues": fabric.queue_documents(),
-        "branches": moves.branches,
-        "timelines": moves.timelines() + circuits(scenario, fabric),
-        "stacks": [_stack(name, stack) for name, stack in stacks.items()],
-        "flows": flow_documents,
-        "records": _records(scenario, fabric),
-    }
+    paths = Paths(fabric, router)
+    moves = Moves(scenario, fabric, router, paths, planned)
+    flows = Flows(fabric, moves, list(stacks), variants)
+    planned_in_full = [flows.flow(flow) for flow in planned]
+    return plan.Plan(
+        version=PLAN_VERSION,
+        seed=seed,
+        end_ps=int(scenario.duration),
+        stop_when_flows_complete=scenario.stop == "flows_complete" and any(flow.bytes is not None for flow in planned),
+        nodes=fabric.plan_nodes(),
+        links=fabric.plan_links(),
+        paths=paths.paths,
+        route_switches=moves.route_switches,
+        forks=paths.forks,
+        marks=fabric.marks,
+        markers=fabric.markers,
+        timelines=timelines(scenario, fabric, moves),
+        queues=fabric.plan_queues(),
+        stacks=[_stack(name, stack) for name, stack in stacks.items()],
+        rules=flows.rules,
+        groups=flows.groups,
+        flows=planned_in_full,
+        records=records,
+    )
 
 
-def _flow(flow: PlannedFlow, fabric: Fabric, router: Router, moves: Moves, stacks: list[str]) -> dict[str, Any]:
-    source = fabric.host(flow.source, f"{flow.field}.from")
-    destination = fabric.host(flow.destination, f"{flow.field}.to")
-    if source == destination:
-        raise ScenarioError(f'{flow.field}.to = "{flow.destination}": expected another host than the sender')
-    src_stack = look_up(flow.stack or "stack", stacks, f"{flow.field}.stack", "stack")
-    dst_stack = look_up(flow.receiver_stack or stacks[src_stack], stacks, f"{flow.field}.receiver_stack", "stack")
-    return {
-        "name": flow.name,
-        "group": flow.group,
-        "src": source,
-        "dst": destination,
-        "variant": flow.variant,
-        "src_stack": src_stack,
-        "dst_stack": dst_stack,
-        "bytes": flow.bytes,
-        "start_ps": flow.start_ps,
-        "data_path": moves.data_path(flow, source, destination),
-        "ack_path": moves.ack_path(flow, source, destination),
-    }
+@dataclass(frozen=True, slots=True)
+class _OfFamily:
+    """What the flows of a family have in common in the plan."""
+
+    group: int
+    src: int
+    dst: int
+    src_stack: int
+    dst_stack: int
+    rule: int
 
 
-def _stack(name: str, stack: Stack) -> dict[str, Any]:
-    def plain(value: Any) -> Any:
-        return list(value) if isinstance(value, tuple) else int(value) if type(value) is not bool else value
+class Flows:
+    """Makes the flows of a plan, and the lists that they refer to."""
 
-    spans = {"rto_min": "rto_min_ps", "delayed_ack_min": "delayed_ack_min_ps", "delayed_ack_max": "delayed_ack_max_ps"}
-    renamed = spans | {"max_pacing_rate": "max_pacing_rate_bps"}
-    document: dict[str, Any] = {"name": name}
-    for field in Stack.model_fields:
-        value = getattr(stack, field)
-        document[renamed.get(field, field)] = None if value is None or value == "off" else plain(value)
-    return document
+    def __init__(self, fabric: Fabric, moves: Moves, stacks: list[str], variants: Sequence[str] | None):
+        self._fabric = fabric
+        self._moves = moves
+        self._stacks = stacks
+        self._variants = variants
+        self.rules: list[plan.Choice] = []
+        self._rules: dict[Variant, int] = {}
+        self._groups: dict[str, int] = {}
+        self._families: dict[Family, _OfFamily] = {}
+        self._applications: dict[int | None, plan.Application] = {}
+
+    @property
+    def groups(self) -> list[str]:
+        """The groups of all flows."""
+        return list(self._groups)
+
+    def flow(self, flow: PlannedFlow) -> plan.Flow:
+        """One flow."""
+        family = self._families.get(flow.of)
+        if family is None:
+            family = self._families[flow.of] = self._family(flow.of)
+        if flow.bytes not in self._applications:
+            self._applications[flow.bytes] = plan.Bulk(bytes=flow.bytes)
+        return plan.Flow(
+            name=flow.name,
+            group=family.group,
+            src=family.src,
+            dst=family.dst,
+            src_stack=family.src_stack,
+            dst_stack=family.dst_stack,
+            rule=family.rule,
+            application=self._applications[flow.bytes],
+            start_ps=flow.start_ps,
+            data_path=self._moves.data_path(flow, family.src, family.dst),
+            ack_path=self._moves.ack_path(flow, family.src, family.dst),
+        )
+
+    def _family(self, family: Family) -> _OfFamily:
+        source = self._fabric.host(family.source, f"{family.field}.from")
+        destination = self._fabric.host(family.destination, f"{family.field}.to")
+        if source == destination:
+            raise ScenarioError(f'{family.field}.to = "{family.destination}": expected another host than the sender')
+        stacks = self._stacks
+        src_stack = look_up(family.stack or "stack", stacks, f"{family.field}.stack", "stack")
+        own = family.receiver_stack or stacks[src_stack]
+        dst_stack = look_up(own, stacks, f"{family.field}.receiver_stack", "stack")
+        group = self._groups.setdefault(family.group, len(self._groups))
+        return _OfFamily(group, source, destination, src_stack, dst_stack, self._rule(family))
+
+    def _rule(self, family: Family) -> int:
+        """The place of a family's rule, which is appended if it is new."""
+        if family.variant not in self._rules:
+            rule = resolve_variant(family.variant, f"{family.field}.variant", self._variants)
+            if rule not in self.rules:
+                self.rules.append(rule)
+            self._rules[family.variant] = self.rules.index(rule)
+        return self._rules[family.variant]
 
 
-def _records(scenario: Scenario, fabric: Fabric) -> dict[str, Any]:
+def _stack(name: str, stack: Stack) -> plan.Stack:
+    limit = stack.tcp_limit_output_bytes
+    return plan.Stack(
+        name=name,
+        mtu=stack.mtu,
+        initial_window=stack.initial_window,
+        cwnd_clamp=stack.cwnd_clamp,
+        hz=stack.hz,
+        rto_min_ps=int(stack.rto_min),
+        delayed_ack_min_ps=int(stack.delayed_ack_min),
+        delayed_ack_max_ps=int(stack.delayed_ack_max),
+        tcp_rmem=stack.tcp_rmem,
+        tcp_wmem=stack.tcp_wmem,
+        tcp_moderate_rcvbuf=stack.tcp_moderate_rcvbuf,
+        tcp_adv_win_scale=stack.tcp_adv_win_scale,
+        tcp_window_scaling=stack.tcp_window_scaling,
+        tcp_timestamps=stack.tcp_timestamps,
+        tcp_sack=stack.tcp_sack,
+        tcp_dsack=stack.tcp_dsack,
+        tcp_frto=stack.tcp_frto,
+        tcp_early_retrans=stack.tcp_early_retrans,
+        tcp_recovery=stack.tcp_recovery,
+        tcp_reordering=stack.tcp_reordering,
+        tcp_max_reordering=stack.tcp_max_reordering,
+        tcp_slow_start_after_idle=stack.tcp_slow_start_after_idle,
+        tcp_ecn=stack.tcp_ecn,
+        tcp_comp_sack_delay_ns=stack.tcp_comp_sack_delay_ns,
+        tcp_comp_sack_slack_ns=stack.tcp_comp_sack_slack_ns,
+        tcp_comp_sack_nr=stack.tcp_comp_sack_nr,
+        tso_max_bytes=stack.tso_max_bytes,
+        tcp_limit_output_bytes=None if limit == "off" else limit,
+        tcp_no_metrics_save=stack.tcp_no_metrics_save,
+        tcp_no_ssthresh_metrics_save=stack.tcp_no_ssthresh_metrics_save,
+        max_pacing_rate_bps=None if stack.max_pacing_rate is None else int(stack.max_pacing_rate),
+    )
+
+
+def _records(scenario: Scenario, fabric: Fabric) -> plan.Records:
     records = scenario.records
 
     def links(names: tuple[str, ...], field: str) -> list[int]:
@@ -120,20 +218,20 @@ def _records(scenario: Scenario, fabric: Fabric) -> dict[str, Any]:
         queues = [fabric.queue(name, f"records.sampled_queues[{i}]") for i, name in enumerate(records.sampled_queues)]
     else:
         queues = fabric.switch_queues() if records.queues is not None else []
-    return {
-        "bin_ps": _ps(records.bins),
-        "tap_links": links(records.taps, "taps"),
-        "bin_links": links(records.links, "links"),
-        "bin_delivered": records.delivered and records.bins is not None,
-        "window_ps": 0 if records.window == "every ack" else _ps(records.window),
-        "queue_ps": _ps(records.queues),
-        "queues": queues,
-        "drops": records.drops,
-        "circuits": records.circuits,
-        "latency": records.latency,
-        "capture_links": links(records.capture, "capture"),
-        "capture_snaplen": records.snaplen,
-    }
+    return plan.Records(
+        bin_ps=_ps(records.bins),
+        tap_links=links(records.taps, "taps"),
+        bin_links=links(records.links, "links"),
+        bin_delivered=records.delivered and records.bins is not None,
+        window_ps=0 if records.window == "every ack" else _ps(records.window),
+        queue_ps=_ps(records.queues),
+        queues=queues,
+        drops=records.drops,
+        circuits=records.circuits,
+        latency=records.latency,
+        capture_links=links(records.capture, "capture"),
+        capture_snaplen=records.snaplen,
+    )
 
 
 def _ps(span: Span | None) -> int | None:

@@ -23,9 +23,9 @@
 //! order is not the kernel's), and the window settles at 1830 in both. Fed a kernel's ACKs it sends the
 //! kernel's segments at the kernel's times, given its draws (`docs/fidelity.md`, "Segment by segment").
 
-use daybreak_units::{Duration, Rate, Stream};
+use daybreak_units::{Duration, Rate};
 
-use super::{AckSample, CaEvent, CaState, Congestion, Context, GSO_MAX_BYTES, Window};
+use super::{AckSample, CaEvent, CaState, Congestion, Context, Draws, Entry, GSO_MAX_BYTES, Window};
 use crate::jiffies::Jiffies;
 
 mod aggregation;
@@ -35,6 +35,14 @@ mod policer;
 use aggregation::{Acked, Aggregation};
 use bandwidth::{Bandwidth, MaxFilter};
 use policer::{Observation, Policer, Verdict};
+
+/// The rule in the registry.
+pub(super) const ENTRY: Entry = Entry {
+    name: "bbr",
+    summary: "BBR version 1 (Cardwell et al., 2017)",
+    parameters: &[],
+    new: |_, seed| Box::new(Bbr::new(seed)),
+};
 
 /// Gains are fractions of 256.
 const UNIT_GAIN: u64 = 256;
@@ -47,7 +55,7 @@ const CWND_GAIN: u64 = 2 * 256;
 /// Pacing gains of the phases of PROBE_BW.
 const CYCLE: [u64; 8] = [256 * 5 / 4, 256 * 3 / 4, 256, 256, 256, 256, 256, 256];
 /// PROBE_BW begins in any phase but the one that drains.
-const RANDOM_PHASES: u64 = 7;
+const RANDOM_PHASES: u32 = 7;
 /// Rounds of the bandwidth filter.
 const BANDWIDTH_ROUNDS: u32 = 10;
 /// Lifetime of the smallest RTT.
@@ -81,7 +89,7 @@ enum Mode {
 /// The rule.
 #[derive(Clone, Debug)]
 pub struct Bbr {
-    random: Stream,
+    random: Draws,
     jiffies: Jiffies,
     mode: Mode,
     pacing_gain: u64,
@@ -134,7 +142,7 @@ impl Bbr {
     /// A rule whose phases of PROBE_BW begin as `seed` says.
     pub fn new(seed: u64) -> Self {
         Self {
-            random: Stream::new(seed, "bbr"),
+            random: Draws::new(seed, "bbr"),
             jiffies: Jiffies::default(),
             mode: Mode::Startup,
             pacing_gain: HIGH_GAIN,
@@ -260,6 +268,10 @@ impl Congestion for Bbr {
     fn min_tso_segments(&self) -> u32 {
         if self.pacing_rate < SMALL_BURST_RATE { 1 } else { 2 }
     }
+    fn draws(&mut self) -> Option<&mut Draws> {
+        Some(&mut self.random)
+    }
+
     fn marks_app_limited(&self) -> bool {
         self.was_probing_rtt
     }

@@ -1,36 +1,36 @@
-//! A lane: one FIFO queue and the one link that serves it, for good.
+//! An analytic link: one FIFO queue and the one link that serves it, for good.
 //!
 //! When a packet arrives there, the time at which it will be sent is already settled: it is when the
 //! packet before it has been sent (Lindley's recursion). So nobody has to be woken when the link
 //! becomes free: a hop costs one event however long the queue is. What a hop needs of a packet is
-//! kept in the lane's ring, so that the packet itself is not touched between its first hop and its
+//! kept in its ring, so that the packet itself is not touched between its first hop and its
 //! last. The outcome is the same as with a queue and a link of their own.
 
 use daybreak_units::{ByteTime, Duration, Instant};
 
-use crate::PacketId;
 use crate::link::LinkConfig;
-use crate::queue::{Kind, Occupancy, Verdict};
+use crate::queue::{Arrival, Capacity, Kind, Occupancy, Verdict};
 use crate::ring::Ring;
+use crate::{DropReason, PacketId};
 
 /// A packet that waits, is being sent, or is in the pipe.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Transit {
     /// When the link will have sent it; the next one begins then, if it is there by then.
     sent: Instant,
-    /// IP bytes that the lane has accepted, up to and with this packet.
+    /// IP bytes that it has accepted, up to and with this packet.
     through: u64,
     pub id: PacketId,
-    /// Its next step behind this lane.
+    /// Its next step behind this link.
     pub cursor: u32,
     /// IP length.
     pub bytes: u32,
 }
 
-/// The state of a lane.
+/// The state of an analytic link.
 #[derive(Debug)]
 #[repr(C, align(64))]
-pub(crate) struct Lane {
+pub(crate) struct AnalyticLink {
     /// When the last packet that was accepted will have been sent.
     busy_until: Instant,
     byte_time: ByteTime,
@@ -38,32 +38,33 @@ pub(crate) struct Lane {
     /// In the order of arrival. Where packets are passed on, some of them may have arrived already.
     pub ring: Ring<Transit>,
     framing_bytes: u32,
-    /// See [`Lane::passes`].
+    /// See [`AnalyticLink::passes`].
     passes: bool,
-    /// False for a link that is no lane.
+    /// False for a link that is not analytic.
     pub exists: bool,
     /// Packets that are sure to fit, whoever still waits: nobody has to count. Negative only while
-    /// [`Lane::accept`] counts.
+    /// [`AnalyticLink::accept`] counts.
     room: i32,
     /// No packet has more bytes than this (IP length).
     largest_packet: u32,
     /// IP bytes of all packets accepted.
     accepted_bytes: u64,
-    kind: Kind,
     /// Position in the ring below which all had been sent when this was last looked at.
     sent_below: u64,
+    capacity: Capacity,
+    kind: Kind,
 }
 
-/// What a lane has done up to some time.
+/// What an analytic link has done up to some time.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct LaneTotals {
+pub(crate) struct AnalyticTotals {
     /// Packets that began to be sent.
     pub packets: u64,
     /// Their bytes on the wire.
     pub bytes: u64,
     /// Packets that arrived at the other end.
     pub arrived: u64,
-    /// Packets that wait, or are in the lane before and will come.
+    /// Packets that wait, or are on the link before and will come.
     pub waiting: u64,
     /// Packets that are here and were already handed on.
     pub handed_on: u64,
@@ -71,44 +72,47 @@ pub(crate) struct LaneTotals {
     pub wakes: u64,
 }
 
-/// The queue is full.
-#[derive(Debug)]
-pub(crate) struct Refused;
+/// What an analytic link is made from.
+pub(crate) struct Setup<'a> {
+    pub link: &'a LinkConfig,
+    pub capacity: Capacity,
+    pub kind: Kind,
+    pub largest_packet: u32,
+}
 
-impl Lane {
-    pub(crate) fn new(config: &LinkConfig, kind: Kind, exists: bool) -> Self {
+impl AnalyticLink {
+    pub(crate) fn new(setup: Setup, exists: bool) -> Self {
+        let Setup { link, capacity, kind, largest_packet } = setup;
         Self {
             busy_until: Instant::ZERO,
-            byte_time: ByteTime::new(config.rate),
-            delay: config.delay,
+            byte_time: ByteTime::new(link.rate),
+            delay: link.delay,
             ring: Ring::new(),
-            framing_bytes: config.framing_bytes,
+            framing_bytes: link.framing_bytes,
             passes: false,
             exists,
             room: 0,
-            largest_packet: u32::MAX,
+            largest_packet,
             accepted_bytes: 0,
-            kind,
             sent_below: 0,
+            capacity,
+            kind,
         }
     }
 
-    /// Takes a packet in that comes `at` some time from `now` on, or refuses it. Returns when it will
-    /// arrive at the other end. If it is the only one here, the caller has to see to that; where packets
-    /// are passed on, see [`Lane::passes`], nobody needs to.
+    /// Whether the next packet is sure to be accepted unmarked, which settles it: it then has to be given to
+    /// [`AnalyticLink::accept`]. If not, [`AnalyticLink::admit`] decides.
     #[inline(always)]
-    pub(crate) fn accept(
-        &mut self,
-        now: Instant,
-        at: Instant,
-        id: PacketId,
-        cursor: u32,
-        bytes: u32,
-    ) -> Result<Instant, Refused> {
+    pub(crate) fn is_sure_to_accept(&mut self) -> bool {
         self.room -= 1;
-        if self.room < 0 {
-            self.look_who_waits(at, bytes)?;
-        }
+        self.room >= 0
+    }
+
+    /// Takes a packet in that was admitted and comes `at` some time from `now` on. Returns when it will
+    /// arrive at the other end. If it is the only one here, the caller has to see to that; where packets
+    /// are passed on, see [`AnalyticLink::passes`], nobody needs to.
+    #[inline(always)]
+    pub(crate) fn accept(&mut self, now: Instant, at: Instant, id: PacketId, cursor: u32, bytes: u32) -> Instant {
         let sent = self.busy_until.max(at) + self.byte_time.of(bytes + self.framing_bytes);
         self.busy_until = sent;
         self.accepted_bytes += u64::from(bytes);
@@ -116,7 +120,7 @@ impl Lane {
             self.make_room(now);
         }
         self.ring.push(Transit { sent, through: self.accepted_bytes, id, cursor, bytes });
-        Ok(sent + self.delay)
+        sent + self.delay
     }
 
     /// The first packet, which must be there, has arrived. Also tells when the next one will.
@@ -126,36 +130,31 @@ impl Lane {
         (first, self.ring.front().map(|next| self.arrival_of(next)))
     }
 
-    /// Whether each packet goes on to a lane that is fed by this one only: whatever comes later comes
+    /// Whether each packet goes on to an analytic link that this one alone feeds: whatever comes later comes
     /// later there too, so it can go on at once.
     #[inline(always)]
     pub(crate) fn passes(&self) -> bool {
         self.passes
     }
 
-    /// No packet will be larger than this (IP length).
-    pub(crate) fn expect_at_most(&mut self, bytes: u32) {
-        self.largest_packet = bytes;
-    }
-
-    /// From now on [`Lane::passes`].
+    /// From now on [`AnalyticLink::passes`].
     pub(crate) fn make_pass(&mut self) {
         self.passes = true;
     }
 
-    /// Whether this lane, fed by `feeder` only, has room for whatever comes. It is at least as fast,
+    /// Whether this link, fed by `feeder` only, has room for whatever comes. It is at least as fast,
     /// so what waits here is no more than what arrived while one packet was sent.
     pub(crate) fn keeps_up_with(&self, feeder: &Self, largest_packet: u32) -> bool {
         let small = 40;
         let occupancy = Occupancy { packets: largest_packet / small + 1, bytes: 2 * u64::from(largest_packet) };
         let sizes = [small, largest_packet];
-        let time = |lane: &Self, bytes: u32| lane.byte_time.of(bytes + lane.framing_bytes);
+        let time = |analytic: &Self, bytes: u32| analytic.byte_time.of(bytes + analytic.framing_bytes);
         sizes.iter().all(|&bytes| time(self, bytes) <= time(feeder, bytes))
-            && self.kind.room(occupancy, largest_packet) > 0
+            && self.kind.room(occupancy, &self.capacity, largest_packet) > 0
     }
 
     /// What it has done by `now`, which is not before any call.
-    pub(crate) fn totals(&self, now: Instant) -> LaneTotals {
+    pub(crate) fn totals(&self, now: Instant) -> AnalyticTotals {
         let (mut here, mut waiting, mut waiting_bytes) = (0, 0, 0);
         for transit in self.ring.iter().filter(|transit| !self.passes || self.arrival_of(transit) > now) {
             here += 1;
@@ -167,7 +166,7 @@ impl Lane {
         }
         let packets = self.ring.tail();
         let bytes = self.accepted_bytes + packets * u64::from(self.framing_bytes);
-        LaneTotals {
+        AnalyticTotals {
             packets: packets - waiting,
             bytes: bytes - waiting_bytes,
             arrived: packets - here,
@@ -177,28 +176,42 @@ impl Lane {
         }
     }
 
-    /// Counts who waits, to see whether the packet fits, and how many will fit in any case.
-    #[cold]
-    #[inline(never)]
-    fn look_who_waits(&mut self, now: Instant, bytes: u32) -> Result<(), Refused> {
+    /// Asks limit and discipline about a packet that comes at `now`; `is_ect` tells whether it is ECN-capable. True if it
+    /// is to be marked. Also finds out how many of the next packets are sure to be accepted unmarked.
+    #[inline(always)]
+    pub(crate) fn admit(&mut self, now: Instant, bytes: u32, is_ect: impl Fn() -> bool) -> Result<bool, DropReason> {
         let mut occupancy = Occupancy::default();
+        let mut is_marked = false;
         if self.busy_until > now {
-            let mut in_service = self.sent_below.max(self.ring.head());
-            while self.ring.get(in_service).sent <= now {
-                in_service += 1;
-            }
-            self.sent_below = in_service;
-            occupancy.packets = (self.ring.tail() - in_service - 1) as u32;
-            occupancy.bytes = self.accepted_bytes - self.ring.get(in_service).through;
-            if self.kind.arrival(occupancy, bytes) == Verdict::Drop {
+            occupancy = self.occupancy(now);
+            if !self.capacity.admits(occupancy, bytes) {
                 self.room = 0;
-                return Err(Refused);
+                return Err(DropReason::QueueFull);
             }
+            // Only who marks needs the packet itself, which may not be in the cache.
+            let is_ect = self.kind.marks() && is_ect();
+            let verdict = self.kind.arrival(&Arrival { now, occupancy, bytes, is_ect, fits: true });
+            debug_assert_ne!(verdict, Verdict::Drop, "an analytic queue drops a packet that fits");
+            is_marked = verdict == Verdict::Mark;
         }
         // This packet is one of them, unless it starts at once.
-        let room = self.kind.room(occupancy, self.largest_packet).saturating_sub(1);
+        let room = self.kind.room(occupancy, &self.capacity, self.largest_packet).saturating_sub(1);
         self.room = room.min(i32::MAX as u32) as i32;
-        Ok(())
+        Ok(is_marked)
+    }
+
+    /// What waits at `now`, when the link is busy.
+    #[inline(never)]
+    fn occupancy(&mut self, now: Instant) -> Occupancy {
+        let mut in_service = self.sent_below.max(self.ring.head());
+        while self.ring.get(in_service).sent <= now {
+            in_service += 1;
+        }
+        self.sent_below = in_service;
+        Occupancy {
+            packets: (self.ring.tail() - in_service - 1) as u32,
+            bytes: self.accepted_bytes - self.ring.get(in_service).through,
+        }
     }
 
     /// Makes room in the ring. Where packets are passed on, nobody is woken for those that arrive.

@@ -6,7 +6,9 @@
 
 use daybreak_units::splitmix;
 
-use crate::plan::{Flow, Link, Node, NodeKind, PLAN_VERSION, Plan, Queue, Records, Stack, Step};
+use crate::{
+    Application, Choice, Flow, Link, Node, NodeKind, PLAN_VERSION, Plan, Queue, Records, Scheduler, Stack, Step,
+};
 
 /// One benchmark.
 #[derive(Clone, Copy)]
@@ -251,10 +253,12 @@ impl Topology {
                 queues.push(Queue {
                     name: name.clone(),
                     node: from,
-                    kind: "drop_tail".to_owned(),
+                    discipline: Choice::plain("drop_tail"),
                     limit_packets: Some(packets),
                     limit_bytes: None,
                     served_by: vec![index],
+                    priority: 0,
+                    returned_limit_packets: None,
                 });
                 links.push(Link {
                     name,
@@ -265,23 +269,29 @@ impl Topology {
                     framing_bytes: 0,
                     loss_ppb: 0,
                     jitter_ps: 0,
+                    scheduler: Scheduler::RoundRobin,
                 });
             }
         }
-        let steps = |path: &[u32]| path.windows(2).map(|hop| Step::Queue(queue_between[&(hop[0], hop[1])])).collect();
+        let mut paths = Vec::with_capacity(2 * self.flows.len());
+        let mut add_path = |nodes: &[u32]| {
+            paths.push(nodes.windows(2).map(|hop| Step::Queue(queue_between[&(hop[0], hop[1])])).collect());
+            paths.len() as u32 - 1
+        };
         let flows = self.flows.iter().enumerate().map(|(index, flow)| Flow {
             name: format!("flow {index}"),
-            group: "all".to_owned(),
+            group: 0,
             src: flow.data_path[0],
             dst: flow.ack_path[0],
-            variant: "cubic".to_owned(),
             src_stack: 0,
             dst_stack: 0,
-            bytes: flow.bytes,
+            rule: 0,
+            application: Application::Bulk { bytes: Some(flow.bytes).filter(|&bytes| bytes > 0) },
             start_ps: flow.start_ns * 1_000,
-            data_path: steps(&flow.data_path),
-            ack_path: steps(&flow.ack_path),
+            data_path: add_path(&flow.data_path),
+            ack_path: add_path(&flow.ack_path),
         });
+        let flows = flows.collect();
         let node = |index: u32| Node {
             name: index.to_string(),
             kind: if index < self.hosts { NodeKind::Host } else { NodeKind::Switch },
@@ -292,12 +302,18 @@ impl Topology {
             end_ps: end_us * 1_000_000,
             stop_when_flows_complete: true,
             nodes: (0..self.nodes).map(node).collect(),
-            flows: flows.collect(),
             links,
             queues,
-            branches: Vec::new(),
+            paths,
+            route_switches: Vec::new(),
+            forks: Vec::new(),
+            marks: Vec::new(),
+            markers: Vec::new(),
             timelines: Vec::new(),
             stacks: vec![stack(self.packet_bytes)],
+            rules: vec![Choice::plain("cubic")],
+            groups: vec!["all".to_owned()],
+            flows,
             records: Records::default(),
         }
     }
@@ -375,7 +391,7 @@ mod tests {
     fn plans_are_valid_and_have_the_text_s_links_and_flows() {
         for benchmark in BENCHMARKS {
             let plan = benchmark.plan();
-            crate::validate::validate(&plan).unwrap();
+            plan.validate().unwrap();
             let count = |word: &str| benchmark.text().lines().filter(|line| line.starts_with(word)).count();
             assert_eq!(plan.links.len(), 2 * count("link "));
             assert_eq!(plan.flows.len(), count("flow "));

@@ -1,0 +1,133 @@
+//! The ends of connections, and how they send.
+
+use daybreak_fabric::{Context, Fabric, NewPacket};
+use daybreak_tcp::Segment;
+use daybreak_tcp::connection::Connection;
+use daybreak_trace::Probe;
+use daybreak_units::Instant;
+
+use crate::alarm::Alarm;
+use crate::schedule::{Event, EventQueue, Rank};
+use crate::wire::{Wire, client_of, ecn_field, flow_of, is_server, peer_of, server_of};
+
+/// One end of a connection.
+#[repr(C)]
+pub(super) struct Endpoint {
+    pub alarm: Alarm,
+    /// First step of its packets.
+    pub path: u32,
+    /// Its packets tell when they leave the NIC's queue (TCP small queues).
+    pub announce: bool,
+    /// Packets sent and received.
+    pub sent: u64,
+    pub received: u64,
+    /// The flow is complete when so much is acknowledged.
+    pub goal: u64,
+    /// Payload delivered to the application, as far as the probe has been told.
+    pub told: u64,
+    pub connection: Connection,
+}
+
+impl Endpoint {
+    /// Tells the probe what a segment or a timer has changed: payload delivered, the window, or that the
+    /// sender is connected (again at timers until the second segment: the samples begin with the last).
+    #[inline(always)]
+    pub(super) fn tell<P: Probe>(&mut self, index: u32, now: Instant, probe: &mut P) {
+        if !P::LOOKS {
+            return;
+        }
+        let flow = flow_of(index);
+        if is_server(index) {
+            let delivered = self.connection.delivered_bytes();
+            if delivered != self.told {
+                probe.delivered(now, flow, delivered - self.told);
+                self.told = delivered;
+            }
+        } else if probe.wants_every_window() {
+            probe.window(self.connection.window_row(flow, now));
+        } else if self.received == 1 && self.connection.is_established() {
+            probe.flow_began(now, flow);
+        }
+    }
+
+    /// Before an event changes a sender: tells the probe the samples of its window that are due.
+    #[inline(always)]
+    pub(super) fn sample<P: Probe>(&self, index: u32, now: Instant, probe: &mut P) {
+        if !P::LOOKS || is_server(index) {
+            return;
+        }
+        let flow = flow_of(index);
+        while let Some(at) = probe.window_due(now, flow) {
+            probe.window(self.connection.window_row(flow, at));
+        }
+    }
+
+    /// A packet that found its NIC idle is gone at once.
+    #[inline(never)]
+    fn hear_departures(&mut self, now: Instant, fabric: &mut Fabric<Segment>) {
+        while let Some(departure) = fabric.take_departure() {
+            self.connection.on_nic_freed(now, departure.bytes);
+        }
+    }
+
+    /// Sends what there is to send after an input, and sets the alarm.
+    #[inline(always)]
+    pub(super) fn transmit<P: Probe>(
+        &mut self,
+        index: u32,
+        fabric: &mut Fabric<Segment>,
+        ctx: &mut Context<'_, EventQueue, Wire<P>>,
+    ) {
+        while let Some((segment, bytes)) = self.connection.next_segment() {
+            let packet = NewPacket {
+                endpoint: peer_of(index),
+                cursor: self.path,
+                bytes,
+                ecn: ecn_field(segment),
+                announce: self.announce,
+            };
+            fabric.send(ctx, packet, segment);
+            self.sent += 1;
+            if self.announce {
+                self.hear_departures(ctx.now, fabric);
+            }
+        }
+        let deadline = self.connection.poll_timeout();
+        if self.alarm.set(deadline) {
+            ctx.schedule.push(Event::new(deadline, Rank::Timer, index, 0));
+        }
+    }
+}
+
+/// Both ends of every flow that has started: of one that has not there are two words.
+pub(super) struct Endpoints {
+    ends: Vec<Option<Box<Endpoint>>>,
+}
+
+impl Endpoints {
+    /// For so many flows, none of which has started.
+    pub(super) fn new(flows: usize) -> Self {
+        Self { ends: (0..2 * flows).map(|_| None).collect() }
+    }
+
+    /// The flow starts with these ends, the client first.
+    pub(super) fn start(&mut self, flow: u32, [client, server]: [Endpoint; 2]) {
+        self.ends[client_of(flow) as usize] = Some(Box::new(client));
+        self.ends[server_of(flow) as usize] = Some(Box::new(server));
+    }
+
+    /// The client and the server of a flow, if it has started.
+    pub(super) fn of_flow(&self, flow: u32) -> Option<[&Endpoint; 2]> {
+        let [client, server] = [client_of(flow), server_of(flow)].map(|index| self.ends[index as usize].as_deref());
+        Some([client?, server?])
+    }
+
+    /// An end of a flow that has started.
+    #[inline(always)]
+    pub(super) fn get_mut(&mut self, index: u32) -> &mut Endpoint {
+        match &mut self.ends[index as usize] {
+            Some(endpoint) => endpoint,
+            None => unreachable!("an event is for a flow that has not started"),
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! Which queues are served analytically, that is, by computing departures when packets arrive
+//! ([`crate::analytic_link`]). This is decided here and nowhere else.
+
+use crate::analytic_link::{AnalyticLink, Setup};
+use crate::config::Config;
+use crate::control::Change;
+use crate::link::LinkConfig;
+use crate::path::{Code, Decoded};
+use crate::queue::Kind;
+
+/// For each queue that can be served analytically, its link.
+///
+/// Its packets leave in the order of arrival, one after the other, at times that follow from what arrived before: so
+/// one link serves it and nothing else, at one rate and without impairment. The discipline settles on arrival, packets
+/// neither come back nor go elsewhere, nothing about it is ever changed, and nobody observes each packet.
+pub(crate) fn links_of_queues(config: &Config) -> Vec<Option<u32>> {
+    let mut possible: Vec<Option<u32>> =
+        config.queues.iter().map(|queue| sole_link(queue.served_by.as_slice())).collect();
+    let mut served = vec![0u32; config.links.len()];
+    for &link in config.queues.iter().flat_map(|queue| &queue.served_by) {
+        served[link as usize] += 1;
+    }
+    for (queue, link) in config.queues.iter().zip(&mut possible) {
+        *link = link.filter(|&link| {
+            served[link as usize] == 1
+                && !is_impaired(&config.links[link as usize])
+                && queue.discipline.settles_on_arrival
+                && queue.returned_limit.is_none()
+                && !queue.observed
+        });
+    }
+    for fork in &config.forks {
+        possible[fork.queue as usize] = None;
+    }
+    for change in &config.changes {
+        match *change {
+            // What passes a route switch or a marker has arrived before the queue, and is all the same to it.
+            Change::Route(_) | Change::Mark(_) => {}
+            Change::Gate { queue, .. } | Change::Limit(queue) | Change::Parameters(queue) => {
+                possible[queue as usize] = None;
+            }
+            Change::Rate(link) => {
+                possible.iter_mut().filter(|of_queue| **of_queue == Some(link)).for_each(|of_queue| *of_queue = None);
+            }
+        }
+    }
+    possible
+}
+
+fn sole_link(served_by: &[u32]) -> Option<u32> {
+    if let [link] = served_by { Some(*link) } else { None }
+}
+
+fn is_impaired(link: &LinkConfig) -> bool {
+    link.loss_ppb > 0 || !link.jitter.is_zero()
+}
+
+/// The analytic links, by link; for a link that is none there is one that does not exist.
+pub(crate) fn make(
+    config: &Config,
+    link_of_queue: &[Option<u32>],
+    mut kind: impl FnMut(usize) -> Kind,
+) -> Vec<AnalyticLink> {
+    let largest_packet = config.largest_packet;
+    let capacity = Default::default();
+    let none = |link| AnalyticLink::new(Setup { link, capacity, kind: Kind::default(), largest_packet }, false);
+    let mut made: Vec<AnalyticLink> = config.links.iter().map(none).collect();
+    for (queue, link) in link_of_queue.iter().enumerate() {
+        if let Some(index) = *link {
+            let link = &config.links[index as usize];
+            let capacity = config.queues[queue].limits.into();
+            made[index as usize] = AnalyticLink::new(Setup { link, capacity, kind: kind(queue), largest_packet }, true);
+        }
+    }
+    made
+}
+
+/// Finds analytic links that only one other one feeds, so that packets need no event in between.
+pub(crate) fn join(links: &mut [AnalyticLink], steps: &[Code], largest_packet: u32) {
+    #[derive(Clone, Copy, PartialEq)]
+    enum Feeder {
+        Nobody,
+        Analytic(u32),
+        Others,
+    }
+    let mut feeders = vec![Feeder::Nobody; links.len()];
+    let mut before = Feeder::Others;
+    for code in steps {
+        let Decoded::Analytic(link) = code.decode() else {
+            before = Feeder::Others;
+            continue;
+        };
+        let feeder = &mut feeders[link as usize];
+        *feeder = if *feeder == Feeder::Nobody || *feeder == before { before } else { Feeder::Others };
+        before = Feeder::Analytic(link);
+    }
+    // A link passes packets on if each of them goes to an analytic link that it alone feeds.
+    let mut passes: Vec<bool> = links.iter().map(|link| link.exists).collect();
+    for pair in steps.windows(2) {
+        let Decoded::Analytic(link) = pair[0].decode() else { continue };
+        passes[link as usize] &= match pair[1].decode() {
+            Decoded::Analytic(next) => {
+                feeders[next as usize] == Feeder::Analytic(link)
+                    && links[next as usize].keeps_up_with(&links[link as usize], largest_packet)
+            }
+            _ => false,
+        };
+    }
+    for link in steps.iter().filter_map(|code| code.analytic_link()) {
+        if passes[link as usize] {
+            links[link as usize].make_pass();
+        }
+    }
+}

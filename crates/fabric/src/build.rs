@@ -1,0 +1,131 @@
+//! Makes a fabric from its configuration.
+
+use std::collections::VecDeque;
+
+use daybreak_units::Stream;
+
+use crate::census::QueueTotals;
+use crate::circuit::{Gate, GateState};
+use crate::config::{Config, QueueConfig};
+use crate::impairment::Impairment;
+use crate::link::{Link, UNIMPAIRED};
+use crate::path::{self, Fork, ForkConfig, Marker, MarkerConfig, NO_STEP, RouteSwitch, RouteSwitchConfig};
+use crate::queue::{Kind, Queue, Setup};
+use crate::scheduler::Scheduler;
+use crate::{Fabric, Slab, analytic};
+
+impl<B: Copy> Fabric<B> {
+    /// Makes a fabric.
+    ///
+    /// # Panics
+    /// If the configuration names something that does not exist.
+    pub fn new(config: &Config) -> Self {
+        let link_of_queue = analytic::links_of_queues(config);
+        let mut steps = Vec::new();
+        let cursors: Vec<u32> =
+            config.paths.iter().map(|path| path::append(&mut steps, path, &link_of_queue)).collect();
+        let mut analytic_links = analytic::make(config, &link_of_queue, |queue| kind(config, &config.queues[queue]));
+        analytic::join(&mut analytic_links, &steps, config.largest_packet);
+        let mut fabric = Self {
+            slab: Slab::with_capacity(config.packets),
+            steps,
+            queues: Vec::with_capacity(config.queues.len()),
+            gates: Vec::new(),
+            links: Vec::with_capacity(config.links.len()),
+            analytic: analytic_links,
+            schedulers: Vec::with_capacity(config.links.len()),
+            impairments: Vec::new(),
+            route_switches: config.route_switches.iter().map(|one| RouteSwitch::new(one, &cursors)).collect(),
+            forks: config.forks.iter().map(|one| Fork::new(one, &cursors)).collect(),
+            markers: config.markers.iter().map(Marker::new).collect(),
+            changes: config.changes.iter().copied().collect(),
+            departures: VecDeque::new(),
+            totals: vec![QueueTotals::default(); config.queues.len()],
+            lost: Vec::new(),
+            cursors,
+        };
+        fabric.add_links(config);
+        fabric.add_queues(config);
+        fabric
+    }
+
+    fn add_links(&mut self, config: &Config) {
+        let mut served: Vec<Vec<(u32, u8)>> = vec![Vec::new(); config.links.len()];
+        for (index, queue) in (0..).zip(&config.queues) {
+            for &link in &queue.served_by {
+                served[link as usize].push((index, queue.priority));
+            }
+        }
+        for (of_link, queues) in config.links.iter().zip(&served) {
+            let mut impairment = UNIMPAIRED;
+            if let Some(random) = Impairment::new(of_link, config.seed) {
+                impairment = self.impairments.len() as u32;
+                self.impairments.push(random);
+            }
+            let mut link = Link::new(of_link, impairment);
+            let mut scheduler = Scheduler::default();
+            match queues[..] {
+                [(queue, _)] => link.queue = queue,
+                _ => scheduler = Scheduler::new(queues),
+            }
+            self.links.push(link);
+            self.schedulers.push(scheduler);
+        }
+    }
+
+    fn add_queues(&mut self, config: &Config) {
+        for (index, of_queue) in (0..).zip(&config.queues) {
+            let QueueConfig { settings, limits, returned_limit, .. } = of_queue;
+            let mut queue = Queue::new(kind(config, of_queue), settings.clone(), *limits, *returned_limit);
+            queue.gates_start = self.gates.len() as u32;
+            for &link in &of_queue.served_by {
+                let place = self.schedulers[link as usize].place(index);
+                self.gates.push(Gate { link, state: GateState::Open, place });
+            }
+            queue.gates_end = self.gates.len() as u32;
+            self.queues.push(queue);
+            self.update_sole_link(index);
+        }
+    }
+}
+
+fn kind(config: &Config, queue: &QueueConfig) -> Kind {
+    let link = &config.links[queue.served_by[0] as usize];
+    let setup = Setup {
+        settings: &queue.settings,
+        rate: link.rate,
+        framing_bytes: link.framing_bytes,
+        stream: Stream::new(config.seed, &format!("{}/{}", queue.stream, queue.discipline.name)),
+    };
+    Kind::new(queue.discipline, &setup)
+}
+
+impl RouteSwitch {
+    fn new(config: &RouteSwitchConfig, cursors: &[u32]) -> Self {
+        let alternatives: Vec<u32> = config.alternatives.iter().map(|&path| cursors[path as usize]).collect();
+        Self {
+            current: alternatives[config.initial as usize],
+            alternatives,
+            dark: None,
+            held: VecDeque::new(),
+            hold_limit: config.hold_limit.unwrap_or(u64::MAX),
+        }
+    }
+}
+
+impl Fork {
+    fn new(config: &ForkConfig, cursors: &[u32]) -> Self {
+        Self {
+            queue: config.queue,
+            overflow: config.overflow.map_or(NO_STEP, |path| cursors[path as usize]),
+            tails: config.tails.iter().map(|&(link, path)| (link, cursors[path as usize])).collect(),
+        }
+    }
+}
+
+impl Marker {
+    fn new(config: &MarkerConfig) -> Self {
+        let bit = 1 << config.mark;
+        Self { bit, sets: if config.is_on { bit } else { 0 } }
+    }
+}

@@ -1,0 +1,55 @@
+//! What a fabric is made from.
+
+use daybreak_units::parameters::Settings;
+
+use crate::control::Change;
+use crate::link::LinkConfig;
+use crate::path::{ForkConfig, MarkerConfig, RouteSwitchConfig, Step};
+use crate::queue::{Entry, Limits};
+
+/// Everything that a fabric is. Things refer to each other by their index in these lists.
+#[derive(Clone, Debug, Default)]
+pub struct Config {
+    /// Links.
+    pub links: Vec<LinkConfig>,
+    /// Queues.
+    pub queues: Vec<QueueConfig>,
+    /// Places where the path can be switched.
+    pub route_switches: Vec<RouteSwitchConfig>,
+    /// Queues behind which the path depends on the link.
+    pub forks: Vec<ForkConfig>,
+    /// Places where packets are marked.
+    pub markers: Vec<MarkerConfig>,
+    /// Paths and parts of paths. A packet that has done the last step is delivered.
+    pub paths: Vec<Vec<Step>>,
+    /// All that will ever be changed; no other action can be applied.
+    pub changes: Vec<Change>,
+    /// Seed of the run, for what links and disciplines draw.
+    pub seed: u64,
+    /// No packet has more bytes than this (IP length).
+    pub largest_packet: u32,
+    /// Packets for which there is room before they have to be moved.
+    pub packets: usize,
+}
+
+/// A queue at the start of a run. All its gates are open.
+#[derive(Clone, Debug)]
+pub struct QueueConfig {
+    /// Its discipline.
+    pub discipline: &'static Entry,
+    /// The settings of the discipline.
+    pub settings: Settings,
+    /// What it may hold.
+    pub limits: Limits,
+    /// Links that may serve it, in the order in which they are tried.
+    pub served_by: Vec<u32>,
+    /// Of the queues of a link those with the highest priority are served first, in turn.
+    pub priority: u8,
+    /// Packets may come back to it, and so many have room there.
+    pub returned_limit: Option<u64>,
+    /// Somebody looks at each packet here: the monitor is told of every packet that enters, leaves or crosses the
+    /// link at its time, and packets can be announced.
+    pub observed: bool,
+    /// Name of the queue; its random stream is called after it.
+    pub stream: String,
+}

@@ -1,0 +1,115 @@
+//! What may change a fabric while it runs.
+
+use daybreak_units::parameters::Value;
+
+use crate::circuit::Downtime;
+
+/// A change of the fabric. Things are named by their index in the list of their kind.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)
+)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum Action {
+    /// Let a route switch use an alternative; held packets follow at once.
+    SetRoute {
+        /// Index of the route switch.
+        route_switch: u32,
+        /// Index in its alternatives.
+        alternative: u32,
+    },
+    /// Make a route switch dark until the next [`Action::SetRoute`].
+    Darken {
+        /// Index of the route switch.
+        route_switch: u32,
+        /// What becomes of packets that arrive meanwhile.
+        downtime: Downtime,
+    },
+    /// Let a link serve a queue.
+    OpenGate {
+        /// Index of the queue.
+        queue: u32,
+        /// One of the links that may serve it.
+        link: u32,
+    },
+    /// Stop a link from serving a queue; a packet on the wire still arrives.
+    CloseGate {
+        /// Index of the queue.
+        queue: u32,
+        /// One of the links that may serve it.
+        link: u32,
+        /// What becomes of the queue's packets.
+        downtime: Downtime,
+    },
+    /// Give a queue other limits. Of what waits, the first packets that fit are kept; the others are lost at once, the
+    /// last one first.
+    SetLimit {
+        /// Index of the queue.
+        queue: u32,
+        /// Most packets that may wait; `None` for no limit.
+        packets: Option<u64>,
+        /// Most bytes that may wait; `None` for no limit.
+        bytes: Option<u64>,
+    },
+    /// Give a link another rate. A packet that is being sent finishes at the old one.
+    SetRate {
+        /// Index of the link.
+        link: u32,
+        /// The rate, at least 1 Mbit/s.
+        rate_bps: u64,
+    },
+    /// Set a parameter of a queue's discipline.
+    SetParameter {
+        /// Index of the queue.
+        queue: u32,
+        /// Name of the parameter.
+        parameter: String,
+        /// Its value from now on.
+        value: Value,
+    },
+    /// Switch a marker on or off.
+    SetMark {
+        /// Index of the marker.
+        marker: u32,
+        /// Whether packets that pass get its mark.
+        on: bool,
+    },
+}
+
+/// What an action changes. The fabric is told at its construction what may ever be changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Change {
+    /// The route of a route switch.
+    Route(u32),
+    /// A gate between a queue and a link.
+    Gate {
+        /// Index of the queue.
+        queue: u32,
+        /// Index of the link.
+        link: u32,
+    },
+    /// The limits of a queue.
+    Limit(u32),
+    /// The rate of a link.
+    Rate(u32),
+    /// The parameters of a queue's discipline.
+    Parameters(u32),
+    /// Whether a marker is on.
+    Mark(u32),
+}
+
+impl Action {
+    /// What it changes.
+    pub fn change(&self) -> Change {
+        match *self {
+            Self::SetRoute { route_switch, .. } | Self::Darken { route_switch, .. } => Change::Route(route_switch),
+            Self::OpenGate { queue, link } | Self::CloseGate { queue, link, .. } => Change::Gate { queue, link },
+            Self::SetLimit { queue, .. } => Change::Limit(queue),
+            Self::SetRate { link, .. } => Change::Rate(link),
+            Self::SetParameter { queue, .. } => Change::Parameters(queue),
+            Self::SetMark { marker, .. } => Change::Mark(marker),
+        }
+    }
+}

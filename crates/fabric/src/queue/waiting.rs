@@ -1,0 +1,188 @@
+//! The packets that wait in one queue.
+
+use std::collections::VecDeque;
+
+use daybreak_units::Instant;
+use daybreak_units::parameters::Settings;
+
+use super::{Arrival, Capacity, Kind, Limits, Occupancy, Verdict};
+use crate::{DropReason, PacketId};
+
+/// The state of a queue.
+#[derive(Debug)]
+#[repr(C, align(64))]
+pub(crate) struct Queue {
+    ring: VecDeque<PacketId>,
+    bytes: u64,
+    /// The one link that serves it through an open gate and serves nothing else, or [`NOT_PLAIN`].
+    pub sole_link: u32,
+    /// Its gates in the fabric's list.
+    pub gates_start: u32,
+    pub gates_end: u32,
+    /// Arrivals are lost because the gates closed with the policy `drop`.
+    pub drops_arrivals: bool,
+    /// The discipline also sees packets that do not wait.
+    pub sees_every_arrival: bool,
+    capacity: Capacity,
+    kind: Kind,
+    /// For packets that come back, if they may.
+    returned: Option<Box<Returned>>,
+    settings: Settings,
+}
+
+/// Packets that came back from a queue further on which was full. They are served before all others.
+#[derive(Debug)]
+struct Returned {
+    ring: VecDeque<PacketId>,
+    bytes: u64,
+    /// Most packets.
+    limit: u64,
+}
+
+/// The general way has to be taken: there are several gates or a closed one, the link serves other queues as well,
+/// the discipline sees every arrival, or packets may come back.
+pub(crate) const NOT_PLAIN: u32 = u32::MAX;
+
+impl Queue {
+    pub(crate) fn new(kind: Kind, settings: Settings, limits: Limits, returned_limit: Option<u64>) -> Self {
+        Self {
+            ring: VecDeque::new(),
+            bytes: 0,
+            sole_link: NOT_PLAIN,
+            gates_start: 0,
+            gates_end: 0,
+            drops_arrivals: false,
+            sees_every_arrival: kind.sees_every_arrival(),
+            capacity: limits.into(),
+            kind,
+            returned: returned_limit.map(|limit| Box::new(Returned { ring: VecDeque::new(), bytes: 0, limit })),
+            settings,
+        }
+    }
+
+    /// Whether one open gate is all that there is to know about it.
+    pub(crate) fn may_be_plain(&self) -> bool {
+        !self.sees_every_arrival && self.returned.is_none()
+    }
+
+    /// Asks the limit and the discipline about a packet. True if it is to be marked.
+    #[inline(always)]
+    pub(crate) fn admit(&mut self, now: Instant, bytes: u32, is_ect: bool) -> Result<bool, DropReason> {
+        let occupancy = self.waiting();
+        let fits = self.capacity.admits(occupancy, bytes);
+        let verdict = self.kind.arrival(&Arrival { now, occupancy, bytes, is_ect, fits });
+        match verdict {
+            _ if !fits => Err(DropReason::QueueFull),
+            Verdict::Accept => Ok(false),
+            Verdict::Mark => Ok(true),
+            Verdict::Drop => Err(DropReason::EarlyDrop),
+        }
+    }
+
+    /// The same for a packet that will not wait, since a link is idle: no limit applies.
+    pub(crate) fn admit_at_once(&mut self, now: Instant, bytes: u32, is_ect: bool) -> Result<bool, DropReason> {
+        let occupancy = Occupancy::default();
+        match self.kind.arrival(&Arrival { now, occupancy, bytes, is_ect, fits: true }) {
+            Verdict::Accept => Ok(false),
+            Verdict::Mark => Ok(true),
+            Verdict::Drop => Err(DropReason::EarlyDrop),
+        }
+    }
+
+    /// Lets a packet wait that was admitted.
+    #[inline]
+    pub(crate) fn push(&mut self, id: PacketId, bytes: u32) {
+        self.ring.push_back(id);
+        self.bytes += u64::from(bytes);
+    }
+
+    /// Lets a packet wait that came back. False if there is no room.
+    ///
+    /// # Panics
+    /// If packets cannot come back to this queue.
+    pub(crate) fn push_returned(&mut self, id: PacketId, bytes: u32) -> bool {
+        let returned = self.returned.as_mut().expect("a packet returns to a queue without room for such");
+        let fits = (returned.ring.len() as u64) < returned.limit;
+        if fits {
+            returned.ring.push_back(id);
+            returned.bytes += u64::from(bytes);
+        }
+        fits
+    }
+
+    /// The packet that leaves next, of a queue that is plain.
+    #[inline]
+    pub(crate) fn plain_front(&self) -> Option<PacketId> {
+        self.ring.front().copied()
+    }
+
+    /// Takes that packet out; it has so many bytes.
+    #[inline]
+    pub(crate) fn pop_plain(&mut self, bytes: u32) {
+        self.ring.pop_front();
+        self.bytes -= u64::from(bytes);
+    }
+
+    /// Takes the packet out that leaves next; `length` tells the bytes of a packet.
+    pub(crate) fn pop(&mut self, length: impl Fn(PacketId) -> u32) -> Option<PacketId> {
+        if let Some(returned) = &mut self.returned
+            && let Some(id) = returned.ring.pop_front()
+        {
+            returned.bytes -= u64::from(length(id));
+            return Some(id);
+        }
+        let id = self.ring.pop_front()?;
+        self.bytes -= u64::from(length(id));
+        Some(id)
+    }
+
+    /// Other limits are in force. Call [`Queue::pop_excess`] until nothing is left over.
+    pub(crate) fn set_limits(&mut self, limits: Limits) {
+        self.capacity = limits.into();
+    }
+
+    /// Takes the last packet out if more wait than may; those that came back do not count.
+    pub(crate) fn pop_excess(&mut self, length: impl Fn(PacketId) -> u32) -> Option<PacketId> {
+        if self.capacity.holds(self.waiting()) {
+            return None;
+        }
+        let id = self.ring.pop_back()?;
+        self.bytes -= u64::from(length(id));
+        Some(id)
+    }
+
+    /// Changes a setting of the discipline.
+    ///
+    /// # Panics
+    /// If it has no such parameter or the value does not fit: whoever made the action had to look.
+    pub(crate) fn set_parameter(&mut self, name: &str, value: daybreak_units::parameters::Value) {
+        self.settings.set(name, value).unwrap_or_else(|error| panic!("an action cannot be applied: {error}"));
+        self.kind.configure(&self.settings);
+    }
+
+    pub(crate) fn discipline(&mut self) -> &mut Kind {
+        &mut self.kind
+    }
+
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.ring.is_empty() && self.returned.as_ref().is_none_or(|returned| returned.ring.is_empty())
+    }
+
+    /// All that waits.
+    #[inline]
+    pub(crate) fn occupancy(&self) -> Occupancy {
+        let mut occupancy = self.waiting();
+        if let Some(returned) = &self.returned {
+            occupancy.packets += returned.ring.len() as u32;
+            occupancy.bytes += returned.bytes;
+        }
+        occupancy
+    }
+
+    /// What counts against the limit: all but what came back.
+    #[inline(always)]
+    fn waiting(&self) -> Occupancy {
+        Occupancy { packets: self.ring.len() as u32, bytes: self.bytes }
+    }
+}

@@ -1,0 +1,271 @@
+//! Packets wait in queues, and links that are free pull them out.
+//!
+//! Most queues are plain: one link serves them through an open gate and serves nothing else. What a plain queue does
+//! not need stands in the general case below.
+
+use crate::circuit::{Gate, GateState};
+use crate::link::{SEVERAL, UNIMPAIRED};
+use crate::network::Departure;
+use crate::queue::NOT_PLAIN;
+use crate::{Context, DropReason, Fabric, Monitor, PacketId, Schedule, Wake};
+
+impl<B: Copy> Fabric<B> {
+    /// The link has sent its packet and pulls the next one.
+    #[inline]
+    pub fn transmission_complete<S: Schedule, M: Monitor<B>>(&mut self, ctx: &mut Context<'_, S, M>, link: u32) {
+        let state = &mut self.links[link as usize];
+        state.awaited = false;
+        let index = state.queue;
+        if index == SEVERAL || self.queues[index as usize].sole_link != link {
+            return self.pull_in_general(ctx, link);
+        }
+        let queue = &mut self.queues[index as usize];
+        if let Some(id) = queue.plain_front() {
+            let bytes = self.slab.get(id).bytes;
+            queue.pop_plain(bytes);
+            let next = queue.plain_front();
+            let occupancy = queue.occupancy();
+            ctx.monitor.queue_changed(ctx.now, index, occupancy.packets, occupancy.bytes);
+            self.transmit(ctx, link, id);
+            if let Some(next) = next {
+                self.slab.prefetch(next);
+                self.await_link(ctx, link);
+            }
+        }
+    }
+
+    /// Lets the packet into the queue, on to an idle link, or loses it.
+    #[inline(always)]
+    pub(crate) fn enqueue<S: Schedule, M: Monitor<B>>(
+        &mut self,
+        ctx: &mut Context<'_, S, M>,
+        index: u32,
+        id: PacketId,
+    ) {
+        if let Err(reason) = self.try_enqueue(ctx, index, id) {
+            self.lose(ctx, id, reason, index);
+        }
+    }
+
+    /// The same, but false if the queue is full: then nothing has happened to the packet.
+    pub(crate) fn enqueue_if_it_fits<S: Schedule, M: Monitor<B>>(
+        &mut self,
+        ctx: &mut Context<'_, S, M>,
+        index: u32,
+        id: PacketId,
+    ) -> bool {
+        match self.try_enqueue(ctx, index, id) {
+            Ok(()) => true,
+            Err(DropReason::QueueFull) => false,
+            Err(reason) => {
+                self.lose(ctx, id, reason, index);
+                true
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn try_enqueue<S: Schedule, M: Monitor<B>>(
+        &mut self,
+        ctx: &mut Context<'_, S, M>,
+        index: u32,
+        id: PacketId,
+    ) -> Result<(), DropReason> {
+        let link = self.queues[index as usize].sole_link;
+        if link == NOT_PLAIN {
+            return self.try_enqueue_in_general(ctx, index, id);
+        }
+        if self.links[link as usize].is_idle(ctx.now) {
+            self.transmit(ctx, link, id);
+            return Ok(());
+        }
+        self.wait(ctx, index, id)?;
+        self.await_link(ctx, link);
+        Ok(())
+    }
+
+    /// Puts the packet into the queue, unless limit or discipline refuse it.
+    #[inline(always)]
+    fn wait<S: Schedule, M: Monitor<B>>(
+        &mut self,
+        ctx: &mut Context<'_, S, M>,
+        index: u32,
+        id: PacketId,
+    ) -> Result<(), DropReason> {
+        let queue = &mut self.queues[index as usize];
+        let packet = self.slab.get(id);
+        let is_marked = queue.admit(ctx.now, packet.bytes, packet.header.ecn().is_ect())?;
+        queue.push(id, packet.bytes);
+        let occupancy = queue.occupancy();
+        ctx.monitor.queue_changed(ctx.now, index, occupancy.packets, occupancy.bytes);
+        if is_marked {
+            self.mark(id, index);
+        }
+        Ok(())
+    }
+
+    /// Makes sure that somebody calls when the link is free.
+    #[inline(always)]
+    pub(crate) fn await_link<S: Schedule, M: Monitor<B>>(&mut self, ctx: &mut Context<'_, S, M>, link: u32) {
+        let state = &mut self.links[link as usize];
+        if !state.awaited {
+            state.awaited = true;
+            ctx.schedule.at(state.busy_until, Wake::TransmissionComplete { link });
+        }
+    }
+
+    /// Starts to send the packet on a link that is free.
+    #[inline(always)]
+    fn transmit<S: Schedule, M: Monitor<B>>(&mut self, ctx: &mut Context<'_, S, M>, index: u32, id: PacketId) {
+        let link = &mut self.links[index as usize];
+        let packet = self.slab.get_mut(id);
+        let wire_bytes = packet.bytes + link.framing_bytes;
+        link.busy_until = ctx.now + link.byte_time.of(wire_bytes);
+        link.packets += 1;
+        link.bytes += u64::from(wire_bytes);
+        let mut arrival = link.busy_until + link.delay;
+        let impairment = link.impairment;
+        if packet.announce {
+            packet.announce = false;
+            self.departures.push_back(Departure { endpoint: packet.endpoint, bytes: packet.bytes });
+        }
+        ctx.monitor.link_sent(ctx.now, index, packet, wire_bytes);
+        if impairment != UNIMPAIRED {
+            let impairment = &mut self.impairments[impairment as usize];
+            if impairment.loses() {
+                return self.lose(ctx, id, DropReason::RandomLoss, index);
+            }
+            arrival = impairment.late(arrival);
+        }
+        ctx.schedule.at(arrival, Wake::Arrival { link: index, packet: id });
+    }
+
+    // What follows is the general case.
+
+    #[inline(never)]
+    fn try_enqueue_in_general<S: Schedule, M: Monitor<B>>(
+        &mut self,
+        ctx: &mut Context<'_, S, M>,
+        index: u32,
+        id: PacketId,
+    ) -> Result<(), DropReason> {
+        let queue = &self.queues[index as usize];
+        if queue.drops_arrivals {
+            return Err(DropReason::GateClosed);
+        }
+        let Some(link) = self.idle_link(ctx, index) else {
+            self.wait(ctx, index, id)?;
+            self.now_waits(ctx, index);
+            return Ok(());
+        };
+        if queue.sees_every_arrival {
+            let packet = self.slab.get(id);
+            if self.queues[index as usize].admit_at_once(ctx.now, packet.bytes, packet.header.ecn().is_ect())? {
+                self.mark(id, index);
+            }
+        }
+        self.transmit(ctx, link, id);
+        Ok(())
+    }
+
+    /// The packet, which went on from this queue before, is back and waits among the returned ones, on which neither the
+    /// queue's limit nor its discipline has a say.
+    #[inline(never)]
+    pub(crate) fn come_back<S: Schedule, M: Monitor<B>>(
+        &mut self,
+        ctx: &mut Context<'_, S, M>,
+        index: u32,
+        id: PacketId,
+    ) {
+        self.totals[index as usize].returned += 1;
+        if self.queues[index as usize].drops_arrivals {
+            return self.lose(ctx, id, DropReason::GateClosed, index);
+        }
+        if let Some(link) = self.idle_link(ctx, index) {
+            return self.transmit(ctx, link, id);
+        }
+        let queue = &mut self.queues[index as usize];
+        if !queue.push_returned(id, self.slab.get(id).bytes) {
+            return self.lose(ctx, id, DropReason::ReturnFull, index);
+        }
+        let occupancy = queue.occupancy();
+        ctx.monitor.queue_changed(ctx.now, index, occupancy.packets, occupancy.bytes);
+        self.now_waits(ctx, index);
+    }
+
+    /// The first link that could take a packet from the queue, in which nothing waits, at once.
+    fn idle_link<S, M>(&self, ctx: &Context<'_, S, M>, index: u32) -> Option<u32> {
+        let queue = &self.queues[index as usize];
+        let is_idle = |gate: &&Gate| gate.takes_arrivals() && self.links[gate.link as usize].is_idle(ctx.now);
+        let gates = &self.gates[queue.gates_start as usize..queue.gates_end as usize];
+        gates.iter().find(is_idle).map(|gate| gate.link).filter(|_| queue.is_empty())
+    }
+
+    /// A packet has come to wait: its links are to look when they are free.
+    fn now_waits<S: Schedule, M: Monitor<B>>(&mut self, ctx: &mut Context<'_, S, M>, index: u32) {
+        self.update_ready(index);
+        let queue = &self.queues[index as usize];
+        for gate in queue.gates_start as usize..queue.gates_end as usize {
+            if self.gates[gate].takes_arrivals() {
+                self.await_link(ctx, self.gates[gate].link);
+            }
+        }
+    }
+
+    /// Tells the links that serve other queues as well whether this one has a packet for them.
+    pub(crate) fn update_ready(&mut self, index: u32) {
+        let queue = &self.queues[index as usize];
+        for gate in &self.gates[queue.gates_start as usize..queue.gates_end as usize] {
+            if let Some(place) = gate.place {
+                self.schedulers[gate.link as usize].set_ready(place, !queue.is_empty() && gate.is_open());
+            }
+        }
+    }
+
+    /// A link that is free takes the next packet from the queues whose gates to it are open.
+    #[inline(never)]
+    pub(crate) fn pull_in_general<S: Schedule, M: Monitor<B>>(&mut self, ctx: &mut Context<'_, S, M>, link: u32) {
+        let sole = self.links[link as usize].queue;
+        let next = if sole == SEVERAL {
+            self.schedulers[link as usize].take()
+        } else {
+            Some(sole).filter(|&queue| self.may_serve(link, queue))
+        };
+        let Some(index) = next else { return };
+        let queue = &mut self.queues[index as usize];
+        let slab = &self.slab;
+        let Some(id) = queue.pop(|id| slab.get(id).bytes) else { unreachable!("queue {index} is ready and empty") };
+        for gate in &mut self.gates[queue.gates_start as usize..queue.gates_end as usize] {
+            if let GateState::Draining(left) = gate.state {
+                gate.state = if left > 1 { GateState::Draining(left - 1) } else { GateState::Closed };
+            }
+        }
+        self.has_shrunk(ctx, index);
+        self.transmit(ctx, link, id);
+        let is_any_ready = match sole {
+            SEVERAL => self.schedulers[link as usize].is_any_ready(),
+            queue => self.may_serve(link, queue),
+        };
+        if is_any_ready {
+            self.await_link(ctx, link);
+        }
+    }
+
+    /// Packets have been taken out of the queue.
+    pub(crate) fn has_shrunk<S: Schedule, M: Monitor<B>>(&mut self, ctx: &mut Context<'_, S, M>, index: u32) {
+        let queue = &mut self.queues[index as usize];
+        let occupancy = queue.occupancy();
+        ctx.monitor.queue_changed(ctx.now, index, occupancy.packets, occupancy.bytes);
+        if queue.is_empty() && queue.sees_every_arrival {
+            queue.discipline().emptied(ctx.now);
+        }
+        self.update_ready(index);
+    }
+
+    /// Whether the queue has a packet and an open gate to the link.
+    fn may_serve(&self, link: u32, queue: u32) -> bool {
+        let queue = &self.queues[queue as usize];
+        let gates = &self.gates[queue.gates_start as usize..queue.gates_end as usize];
+        !queue.is_empty() && gates.iter().any(|gate| gate.link == link && gate.is_open())
+    }
+}

@@ -1,0 +1,130 @@
+//! The Plan: a scenario in its resolved machine form, which any engine runs.
+//!
+//! Integers only (picoseconds, bytes, bit/s), but for parameters that are numbers without a unit; things refer to
+//! each other by their index in the Plan's lists. The scenario layer makes it. Unknown fields are errors. Steps, actions
+//! and downtime policies are the fabric's own.
+
+pub mod benchmarks;
+mod network;
+mod records;
+mod stack;
+mod traffic;
+mod validate;
+
+use serde::{Deserialize, Serialize};
+
+pub use daybreak_fabric::Step;
+pub use daybreak_fabric::circuit::Downtime;
+pub use daybreak_fabric::control::Action;
+pub use daybreak_units::parameters::Value;
+pub use network::{
+    Choice, Fork, Link, Mark, Marker, Node, NodeKind, Queue, RouteSwitch, Scheduler, ShownAs, Tail, Timeline,
+    TimelineStep,
+};
+pub use records::Records;
+pub use stack::Stack;
+pub use traffic::{Application, Flow};
+pub use validate::{MOST_COMPONENTS, PlanError};
+
+/// Version of the format; a Plan of another version is refused.
+pub const PLAN_VERSION: u32 = 2;
+
+/// Everything that one run needs, and nothing that depends on the machine.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// Version of the format: 2.
+    pub version: u32,
+    /// Seed of every random stream that the engine draws from (random loss, rules, queues).
+    pub seed: u64,
+    /// End of the run at the latest.
+    pub end_ps: u64,
+    /// Stop as soon as every flow of limited size is complete.
+    pub stop_when_flows_complete: bool,
+    /// Hosts and switches.
+    pub nodes: Vec<Node>,
+    /// Unidirectional links.
+    pub links: Vec<Link>,
+    /// Queues, each served by one or more links that start at its node.
+    pub queues: Vec<Queue>,
+    /// Paths and parts of paths. Each is here once, however many flows take it.
+    pub paths: Vec<Vec<Step>>,
+    /// Places where a timeline chooses the path.
+    pub route_switches: Vec<RouteSwitch>,
+    /// Queues behind which the path depends on the link that serves a packet.
+    pub forks: Vec<Fork>,
+    /// What packets can be marked with, at most eight.
+    pub marks: Vec<Mark>,
+    /// Places where packets are marked.
+    pub markers: Vec<Marker>,
+    /// Periodic programs that change the fabric.
+    pub timelines: Vec<Timeline>,
+    /// TCP stacks.
+    pub stacks: Vec<Stack>,
+    /// Congestion controls with their parameters.
+    pub rules: Vec<Choice>,
+    /// Names of what figures and metrics add up.
+    pub groups: Vec<String>,
+    /// Flows.
+    pub flows: Vec<Flow>,
+    /// What is recorded.
+    pub records: Records,
+}
+
+impl Plan {
+    /// Checks the whole plan.
+    ///
+    /// # Errors
+    /// When no simulation can be made of it; the error names the field and the value.
+    pub fn validate(&self) -> Result<(), PlanError> {
+        self.validate_for_other_rules()?;
+        validate::check_rules(self)
+    }
+
+    /// Checks all but the congestion controls: a kernel may have some that are not modelled.
+    ///
+    /// # Errors
+    /// As [`Plan::validate`].
+    pub fn validate_for_other_rules(&self) -> Result<(), PlanError> {
+        validate::validate(self)
+    }
+
+    /// Every action of every timeline.
+    pub fn actions(&self) -> impl Iterator<Item = &Action> {
+        self.timelines.iter().flat_map(|timeline| &timeline.steps).flat_map(|step| &step.actions)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<Action, String> {
+        serde_json::from_str(text).map_err(|error| error.to_string())
+    }
+
+    /// Fields that are not known are errors in the parts of a plan that are told by their kind, too.
+    #[test]
+    fn unknown_fields_are_errors_everywhere() {
+        assert_eq!(
+            parse(r#"{"kind":"set_limit","queue":1,"packets":50,"bytes":null}"#),
+            Ok(Action::SetLimit { queue: 1, packets: Some(50), bytes: None })
+        );
+        assert!(parse(r#"{"kind":"open_gate","queue":1,"link":2,"links":3}"#).unwrap_err().contains("unknown field"));
+        assert!(parse(r#"{"kind":"open_gates","queue":1,"link":2}"#).unwrap_err().contains("unknown variant"));
+        let application: Result<Application, _> = serde_json::from_str(r#"{"kind":"bulk","bytes":1,"size":1}"#);
+        assert!(application.unwrap_err().to_string().contains("unknown field"));
+        let step: Result<Step, _> = serde_json::from_str(r#"{"kind":"queue","index":1,"link":1}"#);
+        assert!(step.is_err());
+    }
+
+    #[test]
+    fn a_plan_is_the_same_after_a_round_trip() {
+        let plan = benchmarks::find("S1-50ms").unwrap().plan();
+        let text = serde_json::to_string(&plan).unwrap();
+        assert_eq!(serde_json::from_str::<Plan>(&text).unwrap(), plan);
+        assert!(text.contains(r#""application":{"kind":"bulk","bytes":null}"#));
+        assert!(text.contains(r#"[{"kind":"queue","index":"#));
+    }
+}

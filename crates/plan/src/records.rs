@@ -1,0 +1,34 @@
+//! What a run records.
+
+use serde::{Deserialize, Serialize};
+
+/// What is recorded. Everything that is off costs nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Records {
+    /// Width of the throughput bins; null for no bins.
+    pub bin_ps: Option<u64>,
+    /// Links on which each flow's wire bytes are binned (the taps).
+    pub tap_links: Vec<u32>,
+    /// Links whose total bytes are binned.
+    pub bin_links: Vec<u32>,
+    /// Bin the payload that each receiver delivers.
+    pub bin_delivered: bool,
+    /// Interval of the window samples of every sender; 0 samples on every ACK; null for none.
+    pub window_ps: Option<u64>,
+    /// Interval of the queue samples; null for none.
+    pub queue_ps: Option<u64>,
+    /// Queues that are sampled.
+    pub queues: Vec<u32>,
+    /// One row for every lost packet.
+    pub drops: bool,
+    /// One row for every timeline step.
+    pub circuits: bool,
+    /// One-way delay histogram of every flow.
+    pub latency: bool,
+    /// Links whose packets are captured as pcapng, at the start of each link.
+    pub capture_links: Vec<u32>,
+    /// Bytes of each packet that are kept in the capture, headers included.
+    pub capture_snaplen: u32,
+}

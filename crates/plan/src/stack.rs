@@ -1,0 +1,72 @@
+//! TCP stacks.
+
+use serde::{Deserialize, Serialize};
+
+/// A TCP stack: Linux's sysctls by their names, in integers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Stack {
+    /// Unique name.
+    pub name: String,
+    /// IP packet size limit.
+    pub mtu: u32,
+    /// Initial window in segments.
+    pub initial_window: u32,
+    /// Upper bound of the congestion window in segments; null for none.
+    pub cwnd_clamp: Option<u32>,
+    /// Timer ticks a second (CONFIG_HZ).
+    pub hz: u32,
+    /// Minimum RTO.
+    pub rto_min_ps: u64,
+    /// Shortest delayed-ACK time.
+    pub delayed_ack_min_ps: u64,
+    /// Longest delayed-ACK time.
+    pub delayed_ack_max_ps: u64,
+    /// `tcp_rmem`: minimum, default, maximum.
+    pub tcp_rmem: [u64; 3],
+    /// `tcp_wmem`: minimum, default, maximum.
+    pub tcp_wmem: [u64; 3],
+    /// `tcp_moderate_rcvbuf`.
+    pub tcp_moderate_rcvbuf: bool,
+    /// `tcp_adv_win_scale`.
+    pub tcp_adv_win_scale: i8,
+    /// `tcp_window_scaling`.
+    pub tcp_window_scaling: bool,
+    /// `tcp_timestamps`.
+    pub tcp_timestamps: bool,
+    /// `tcp_sack`.
+    pub tcp_sack: bool,
+    /// `tcp_dsack`.
+    pub tcp_dsack: bool,
+    /// `tcp_frto` (0 or 2).
+    pub tcp_frto: u32,
+    /// `tcp_early_retrans` (0 or 3): tail loss probes.
+    pub tcp_early_retrans: u32,
+    /// `tcp_recovery`: bit 0 is RACK.
+    pub tcp_recovery: u32,
+    /// `tcp_reordering`.
+    pub tcp_reordering: u32,
+    /// `tcp_max_reordering`.
+    pub tcp_max_reordering: u32,
+    /// `tcp_slow_start_after_idle`.
+    pub tcp_slow_start_after_idle: bool,
+    /// `tcp_ecn`: 0 off, 1 on, 2 passive.
+    pub tcp_ecn: u32,
+    /// `tcp_comp_sack_delay_ns`.
+    pub tcp_comp_sack_delay_ns: u64,
+    /// `tcp_comp_sack_slack_ns`.
+    pub tcp_comp_sack_slack_ns: u64,
+    /// `tcp_comp_sack_nr`.
+    pub tcp_comp_sack_nr: u32,
+    /// Largest burst handed to the NIC at once (TSO), bytes; 0 is off.
+    pub tso_max_bytes: u32,
+    /// `tcp_limit_output_bytes`; null switches TCP small queues off.
+    pub tcp_limit_output_bytes: Option<u64>,
+    /// `tcp_no_metrics_save`: a flow starts without what an earlier one has learnt of the destination.
+    pub tcp_no_metrics_save: bool,
+    /// `tcp_no_ssthresh_metrics_save`: the same for the slow-start threshold alone.
+    pub tcp_no_ssthresh_metrics_save: bool,
+    /// `SO_MAX_PACING_RATE` in bit/s; null for no limit. A rule that needs pacing paces either way.
+    pub max_pacing_rate_bps: Option<u64>,
+}

@@ -1,0 +1,42 @@
+//! Checks what is to be recorded.
+
+use super::{Check, bounded_time, ensure, positive_time, within};
+use crate::Plan;
+
+pub(super) fn check(plan: &Plan) -> Check {
+    let records = &plan.records;
+    let lists = [
+        ("tap_links", &records.tap_links, plan.links.len(), "links"),
+        ("bin_links", &records.bin_links, plan.links.len(), "links"),
+        ("queues", &records.queues, plan.queues.len(), "queues"),
+        ("capture_links", &records.capture_links, plan.links.len(), "links"),
+    ];
+    for (name, indices, count, what) in lists {
+        let mut is_named = vec![false; count];
+        for (i, &index) in indices.iter().enumerate() {
+            let field = format!("records.{name}[{i}]");
+            within(&field, index, count, what)?;
+            let twice = std::mem::replace(&mut is_named[index as usize], true);
+            ensure(!twice, &field, index, || "it is named twice".into())?;
+        }
+    }
+    if let Some(ps) = records.bin_ps {
+        positive_time("records.bin_ps", ps)?;
+    }
+    if let Some(ps) = records.window_ps {
+        bounded_time("records.window_ps", ps)?;
+    }
+    if let Some(ps) = records.queue_ps {
+        positive_time("records.queue_ps", ps)?;
+    }
+    let bins = !records.tap_links.is_empty() || !records.bin_links.is_empty() || records.bin_delivered;
+    ensure(records.bin_ps.is_some() || !bins, "records.bin_ps", "null", || {
+        "something is to be binned, so a bin needs a width".into()
+    })?;
+    ensure(records.queue_ps.is_some() || records.queues.is_empty(), "records.queue_ps", "null", || {
+        "queues are to be sampled, so an interval is needed".into()
+    })?;
+    ensure(records.capture_links.is_empty() || records.capture_snaplen > 0, "records.capture_snaplen", 0, || {
+        "a capture must keep at least 1 byte of each packet".into()
+    })
+}

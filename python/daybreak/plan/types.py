@@ -1,0 +1,453 @@
+"""The plan: a scenario in its resolved form, as engines read it. Made by tools/plan-types.py; do not edit.
+
+Integers (picoseconds, bytes, bit/s) throughout, but for parameters without a unit; things refer to each other by their
+index in the plan's lists.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+
+class Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, gc=False):
+    """A part of a plan. It is plain data: every field is given, and none is ever changed."""
+
+
+NodeKind: TypeAlias = Literal["host", "switch"]
+"""Kind of a node."""
+
+Scheduler: TypeAlias = Literal["round_robin", "strict_priority"]
+"""How a link chooses among queues that have a packet for it."""
+
+ShownAs: TypeAlias = Literal["ece"]
+"""How a mark is shown to the host that receives the packet."""
+
+Downtime: TypeAlias = Literal["drop", "hold", "drain", "make_before_break"]
+"""What becomes of packets while a route or a gate is dark."""
+
+
+class Node(Part, frozen=True, kw_only=True):
+    """A host or a switch."""
+
+    name: str
+    """Unique name."""
+    kind: NodeKind
+    """Host or switch. Flows start and end at hosts."""
+
+
+class Link(Part, frozen=True, kw_only=True):
+    """A unidirectional link: a serialiser, then a pipe."""
+
+    name: str
+    """Unique name."""
+    from_: int = msgspec.field(name="from")
+    """Node at its start."""
+    to: int
+    """Node at its end."""
+    rate_bps: int
+    """Rate, at least 1 Mbit/s."""
+    delay_ps: int
+    """Propagation delay."""
+    framing_bytes: int
+    """Bytes that every packet takes on the wire beyond its IP length (preamble, header, FCS, gap)."""
+    loss_ppb: int
+    """Probability that a packet is lost on the link, in parts per 10^9."""
+    jitter_ps: int
+    """Most that a packet is late beyond `delay_ps`, drawn evenly from zero to this; packets keep their order."""
+    scheduler: Scheduler
+    """Which of several queues it serves next."""
+
+
+class Queue(Part, frozen=True, kw_only=True):
+    """A queue. A packet that a link is sending has left it."""
+
+    name: str
+    """Unique name."""
+    node: int
+    """Node that it stands at."""
+    discipline: Choice
+    """Queue discipline."""
+    limit_packets: int | None
+    """Most packets that may wait; null for no limit."""
+    limit_bytes: int | None
+    """Most bytes (IP length) that may wait; null for no limit."""
+    served_by: list[int]
+    """Links that may serve it, in the order in which they are tried; all start at `node`."""
+    priority: int
+    """Of the queues of a link with strict priority the one with the greatest is served first; 0 elsewhere."""
+    returned_limit_packets: int | None
+    """Room for packets that come back from a full queue further on. They do not count against the limits and are
+    served before the others. Null if none can come back.
+    """
+
+
+class Choice(Part, frozen=True, kw_only=True):
+    """An entry of a registry, with the parameters that are not its defaults."""
+
+    name: str
+    """Name in the registry."""
+    parameters: dict[str, Value]
+    """Parameters by name."""
+
+
+class Value(Part, frozen=True, kw_only=True):
+    """A value with its unit."""
+
+    unit: Literal["switch", "number", "count", "packets", "bytes", "ps"]
+    """"switch": On or off; "number": A number without a unit; "count": A whole number without a unit; "packets":
+    Packets; "bytes": Bytes; "ps": A time in picoseconds
+    """
+    value: bool | float | int
+
+
+class Step(Part, frozen=True, kw_only=True):
+    """One step of a path. A list of steps ends with a fork, a return or a route switch, which go on elsewhere, or
+    else with the delivery of the packet. All that a step names is named by its index in the list of its kind.
+    """
+
+    kind: Literal["queue", "fork", "return", "route_switch", "marker"]
+    """"queue": Wait in this queue, then cross the link that serves it; "fork": Wait in the queue of this fork and
+    cross the link that serves it; that link decides where to go on; "return": Come back to the queue of this fork, to
+    wait among the returned packets, which are served first; "route_switch": Go on with the alternative that is in
+    force in this route switch; "marker": Get the mark of this marker if it is on
+    """
+    index: int
+
+
+class RouteSwitch(Part, frozen=True, kw_only=True):
+    """A switch rule that a timeline changes: packets that arrive take the path in force now."""
+
+    name: str
+    """Unique name."""
+    node: int
+    """Node that decides."""
+    alternatives: list[int]
+    """Paths from here to the destination."""
+    initial: int
+    """Alternative in force at the start."""
+    hold_limit_packets: int | None
+    """Most packets that are held while dark; null for no limit."""
+
+
+class Fork(Part, frozen=True, kw_only=True):
+    """A queue from which packets go different ways: as the link decides that serves them, or a full queue."""
+
+    queue: int
+    """The queue."""
+    tails: list[Tail]
+    """Where packets go behind each link that may serve the queue."""
+    overflow: int | None
+    """Path of a packet that finds the queue full, which starts at once; null if it is lost."""
+
+
+class Tail(Part, frozen=True, kw_only=True):
+    """The way behind one link of a fork."""
+
+    link: int
+    """The link."""
+    path: int
+    """Path from the end of the link to the destination; an empty one if that is there."""
+
+
+class Mark(Part, frozen=True, kw_only=True):
+    """Something that can be written on packets on their way."""
+
+    name: str
+    """Unique name."""
+    shown_as: ShownAs
+    """How the receiving host sees it."""
+
+
+class Marker(Part, frozen=True, kw_only=True):
+    """A place that writes a mark on the packets that pass, while it is on."""
+
+    name: str
+    """Unique name."""
+    node: int
+    """Node that it stands at."""
+    mark: int
+    """The mark."""
+    on: bool
+    """Whether it is on at the start."""
+
+
+class Timeline(Part, frozen=True, kw_only=True):
+    """A periodic program: at `start_ps + offset` of each step, and again every `period_ps`."""
+
+    name: str
+    """Unique name."""
+    start_ps: int
+    """Start of the first period."""
+    period_ps: int
+    """Length of a period; longer than every offset."""
+    steps: list[TimelineStep]
+    """Steps in the order of their offsets."""
+
+
+class TimelineStep(Part, frozen=True, kw_only=True):
+    """One step of a timeline."""
+
+    offset_ps: int
+    """Time after the start of the period."""
+    actions: list[Action]
+    """What is done, in this order."""
+
+
+class SetRoute(Part, frozen=True, kw_only=True, tag_field="kind", tag="set_route"):
+    """Let a route switch use an alternative; held packets follow at once."""
+
+    route_switch: int
+    """Index of the route switch."""
+    alternative: int
+    """Index in its alternatives."""
+
+
+class Darken(Part, frozen=True, kw_only=True, tag_field="kind", tag="darken"):
+    """Make a route switch dark until the next `SetRoute`."""
+
+    route_switch: int
+    """Index of the route switch."""
+    downtime: Downtime
+    """What becomes of packets that arrive meanwhile."""
+
+
+class OpenGate(Part, frozen=True, kw_only=True, tag_field="kind", tag="open_gate"):
+    """Let a link serve a queue."""
+
+    queue: int
+    """Index of the queue."""
+    link: int
+    """One of the links that may serve it."""
+
+
+class CloseGate(Part, frozen=True, kw_only=True, tag_field="kind", tag="close_gate"):
+    """Stop a link from serving a queue; a packet on the wire still arrives."""
+
+    queue: int
+    """Index of the queue."""
+    link: int
+    """One of the links that may serve it."""
+    downtime: Downtime
+    """What becomes of the queue's packets."""
+
+
+class SetLimit(Part, frozen=True, kw_only=True, tag_field="kind", tag="set_limit"):
+    """Give a queue other limits. Of what waits, the first packets that fit are kept; the others are lost at once, the
+    last one first.
+    """
+
+    queue: int
+    """Index of the queue."""
+    packets: int | None
+    """Most packets that may wait; `None` for no limit."""
+    bytes: int | None
+    """Most bytes that may wait; `None` for no limit."""
+
+
+class SetRate(Part, frozen=True, kw_only=True, tag_field="kind", tag="set_rate"):
+    """Give a link another rate. A packet that is being sent finishes at the old one."""
+
+    link: int
+    """Index of the link."""
+    rate_bps: int
+    """The rate, at least 1 Mbit/s."""
+
+
+class SetParameter(Part, frozen=True, kw_only=True, tag_field="kind", tag="set_parameter"):
+    """Set a parameter of a queue's discipline."""
+
+    queue: int
+    """Index of the queue."""
+    parameter: str
+    """Name of the parameter."""
+    value: Value
+    """Its value from now on."""
+
+
+class SetMark(Part, frozen=True, kw_only=True, tag_field="kind", tag="set_mark"):
+    """Switch a marker on or off."""
+
+    marker: int
+    """Index of the marker."""
+    on: bool
+    """Whether packets that pass get its mark."""
+
+
+class Stack(Part, frozen=True, kw_only=True):
+    """A TCP stack: Linux's sysctls by their names, in integers."""
+
+    name: str
+    """Unique name."""
+    mtu: int
+    """IP packet size limit."""
+    initial_window: int
+    """Initial window in segments."""
+    cwnd_clamp: int | None
+    """Upper bound of the congestion window in segments; null for none."""
+    hz: int
+    """Timer ticks a second (CONFIG_HZ)."""
+    rto_min_ps: int
+    """Minimum RTO."""
+    delayed_ack_min_ps: int
+    """Shortest delayed-ACK time."""
+    delayed_ack_max_ps: int
+    """Longest delayed-ACK time."""
+    tcp_rmem: tuple[int, int, int]
+    """`tcp_rmem`: minimum, default, maximum."""
+    tcp_wmem: tuple[int, int, int]
+    """`tcp_wmem`: minimum, default, maximum."""
+    tcp_moderate_rcvbuf: bool
+    """`tcp_moderate_rcvbuf`."""
+    tcp_adv_win_scale: int
+    """`tcp_adv_win_scale`."""
+    tcp_window_scaling: bool
+    """`tcp_window_scaling`."""
+    tcp_timestamps: bool
+    """`tcp_timestamps`."""
+    tcp_sack: bool
+    """`tcp_sack`."""
+    tcp_dsack: bool
+    """`tcp_dsack`."""
+    tcp_frto: int
+    """`tcp_frto` (0 or 2)."""
+    tcp_early_retrans: int
+    """`tcp_early_retrans` (0 or 3): tail loss probes."""
+    tcp_recovery: int
+    """`tcp_recovery`: bit 0 is RACK."""
+    tcp_reordering: int
+    """`tcp_reordering`."""
+    tcp_max_reordering: int
+    """`tcp_max_reordering`."""
+    tcp_slow_start_after_idle: bool
+    """`tcp_slow_start_after_idle`."""
+    tcp_ecn: int
+    """`tcp_ecn`: 0 off, 1 on, 2 passive."""
+    tcp_comp_sack_delay_ns: int
+    """`tcp_comp_sack_delay_ns`."""
+    tcp_comp_sack_slack_ns: int
+    """`tcp_comp_sack_slack_ns`."""
+    tcp_comp_sack_nr: int
+    """`tcp_comp_sack_nr`."""
+    tso_max_bytes: int
+    """Largest burst handed to the NIC at once (TSO), bytes; 0 is off."""
+    tcp_limit_output_bytes: int | None
+    """`tcp_limit_output_bytes`; null switches TCP small queues off."""
+    tcp_no_metrics_save: bool
+    """`tcp_no_metrics_save`: a flow starts without what an earlier one has learnt of the destination."""
+    tcp_no_ssthresh_metrics_save: bool
+    """`tcp_no_ssthresh_metrics_save`: the same for the slow-start threshold alone."""
+    max_pacing_rate_bps: int | None
+    """`SO_MAX_PACING_RATE` in bit/s; null for no limit. A rule that needs pacing paces either way."""
+
+
+class Flow(Part, frozen=True, kw_only=True):
+    """One TCP connection from `src` to `dst` and what is done with it."""
+
+    name: str
+    """Unique name."""
+    group: int
+    """Group that figures and metrics add up."""
+    src: int
+    """Sending host."""
+    dst: int
+    """Receiving host."""
+    src_stack: int
+    """Stack of the sender."""
+    dst_stack: int
+    """Stack of the receiver."""
+    rule: int
+    """Congestion control of the sender."""
+    application: Application
+    """What is sent."""
+    start_ps: int
+    """When the sender opens the connection."""
+    data_path: int
+    """Path from the sender's NIC queue to the receiver."""
+    ack_path: int
+    """Path from the receiver's NIC queue to the sender."""
+
+
+class Bulk(Part, frozen=True, kw_only=True, tag_field="kind", tag="bulk"):
+    """Transfers data in one direction, over TCP."""
+
+    bytes: int | None
+    """Payload; null for a transfer without end."""
+
+
+class Records(Part, frozen=True, kw_only=True):
+    """What is recorded. Everything that is off costs nothing."""
+
+    bin_ps: int | None
+    """Width of the throughput bins; null for no bins."""
+    tap_links: list[int]
+    """Links on which each flow's wire bytes are binned (the taps)."""
+    bin_links: list[int]
+    """Links whose total bytes are binned."""
+    bin_delivered: bool
+    """Bin the payload that each receiver delivers."""
+    window_ps: int | None
+    """Interval of the window samples of every sender; 0 samples on every ACK; null for none."""
+    queue_ps: int | None
+    """Interval of the queue samples; null for none."""
+    queues: list[int]
+    """Queues that are sampled."""
+    drops: bool
+    """One row for every lost packet."""
+    circuits: bool
+    """One row for every timeline step."""
+    latency: bool
+    """One-way delay histogram of every flow."""
+    capture_links: list[int]
+    """Links whose packets are captured as pcapng, at the start of each link."""
+    capture_snaplen: int
+    """Bytes of each packet that are kept in the capture, headers included."""
+
+
+class Plan(Part, frozen=True, kw_only=True):
+    """Everything that one run needs, and nothing that depends on the machine."""
+
+    version: int
+    """Version of the format: 2."""
+    seed: int
+    """Seed of every random stream that the engine draws from (random loss, rules, queues)."""
+    end_ps: int
+    """End of the run at the latest."""
+    stop_when_flows_complete: bool
+    """Stop as soon as every flow of limited size is complete."""
+    nodes: list[Node]
+    """Hosts and switches."""
+    links: list[Link]
+    """Unidirectional links."""
+    queues: list[Queue]
+    """Queues, each served by one or more links that start at its node."""
+    paths: list[list[Step]]
+    """Paths and parts of paths. Each is here once, however many flows take it."""
+    route_switches: list[RouteSwitch]
+    """Places where a timeline chooses the path."""
+    forks: list[Fork]
+    """Queues behind which the path depends on the link that serves a packet."""
+    marks: list[Mark]
+    """What packets can be marked with, at most eight."""
+    markers: list[Marker]
+    """Places where packets are marked."""
+    timelines: list[Timeline]
+    """Periodic programs that change the fabric."""
+    stacks: list[Stack]
+    """TCP stacks."""
+    rules: list[Choice]
+    """Congestion controls with their parameters."""
+    groups: list[str]
+    """Names of what figures and metrics add up."""
+    flows: list[Flow]
+    """Flows."""
+    records: Records
+    """What is recorded."""
+
+
+Action: TypeAlias = SetRoute | Darken | OpenGate | CloseGate | SetLimit | SetRate | SetParameter | SetMark
+"""A change of the fabric. Things are named by their index in the list of their kind."""
+
+Application: TypeAlias = Bulk
+"""What a flow's application does."""

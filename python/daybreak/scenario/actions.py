@@ -1,0 +1,115 @@
+"""What a program may do to the network, by names."""
+
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator, Field
+
+from .choice import ParameterValue
+from .model import Tagged
+from .quantities import QueueLimit, Rate
+
+Downtime = Literal["drop", "hold", "drain", "make_before_break"]
+"""What becomes of packets in a night: lost; held until the day; held, but what was queued before is sent;
+or carried by the old path until the new one is there."""
+
+
+class OpenGate(Tagged):
+    """Lets a link serve a queue."""
+
+    kind: Literal["open_gate"] = "open_gate"
+    """Tells this action."""
+    queue: str
+    """Name of the queue, or of a link that has it for itself."""
+    link: str
+    """One of the links that may serve it."""
+
+
+class CloseGate(Tagged):
+    """Stops a link from serving a queue."""
+
+    kind: Literal["close_gate"] = "close_gate"
+    """Tells this action."""
+    queue: str
+    """Name of the queue, or of a link that has it for itself."""
+    link: str
+    """One of the links that may serve it."""
+    downtime: Downtime = "hold"
+    """What becomes of the packets that wait."""
+
+
+def _limit(value: object) -> object:
+    return value if value == "unlimited" else QueueLimit.parse(value)
+
+
+class SetLimit(Tagged):
+    """Gives a queue another limit. The first packets that fit into it are kept, the others are lost at once."""
+
+    kind: Literal["set_limit"] = "set_limit"
+    """Tells this action."""
+    queue: str
+    """Name of the queue, or of a link that has it for itself."""
+    limit: Annotated[QueueLimit | Literal["unlimited"], BeforeValidator(_limit)]
+    """Most that may wait, or "unlimited"."""
+
+
+class SetRate(Tagged):
+    """Gives a link another rate. A packet that is being sent finishes at the old one."""
+
+    kind: Literal["set_rate"] = "set_rate"
+    """Tells this action."""
+    link: str
+    """Name of the link (of one direction)."""
+    rate: Rate
+    """The rate from now on."""
+
+
+class SetParameter(Tagged):
+    """Sets a parameter of a queue's discipline."""
+
+    kind: Literal["set_parameter"] = "set_parameter"
+    """Tells this action."""
+    queue: str
+    """Name of the queue, or of a link that has it for itself."""
+    parameter: str
+    """Name of the parameter."""
+    value: ParameterValue
+    """Its value from now on."""
+
+
+class SetMark(Tagged):
+    """Switches a marker on or off."""
+
+    kind: Literal["set_mark"] = "set_mark"
+    """Tells this action."""
+    marker: str
+    """Name of the marker."""
+    on: bool
+    """Whether packets that pass get its mark from now on."""
+
+
+class SetRoute(Tagged):
+    """Moves flows to one of the paths of a route."""
+
+    kind: Literal["set_route"] = "set_route"
+    """Tells this action."""
+    route: str
+    """Name of the route."""
+    path: int = Field(ge=0)
+    """Which path of its `between`, counted from 0."""
+
+
+class Darken(Tagged):
+    """Leaves the flows of a route without a path until the next `set_route`."""
+
+    kind: Literal["darken"] = "darken"
+    """Tells this action."""
+    route: str
+    """Name of the route."""
+    downtime: Downtime = "hold"
+    """What becomes of packets meanwhile."""
+
+
+Action = Annotated[
+    OpenGate | CloseGate | SetLimit | SetRate | SetParameter | SetMark | SetRoute | Darken, Field(discriminator="kind")
+]
+"""One of them, by its kind."""

@@ -1,0 +1,169 @@
+"""The paths of all flows, with a route switch wherever a route or a `migrate` timeline moves one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from daybreak.errors import ScenarioError
+from daybreak.plan import types as plan
+
+from ..scenario import Scenario
+from ..timelines import Migrate, MovedFlows
+from .fabric import Fabric, OneWay
+from .flows import PlannedFlow
+from .names import unknown
+from .paths import Paths
+from .routes import Router
+
+
+@dataclass(slots=True, eq=False)
+class Mover:
+    """What moves flows, and the route switches that it needs."""
+
+    entry: str
+    name: str
+    of: MovedFlows
+    route_switches: list[int] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """The way of the data or of the ACKs: the names of the fields that say where it leads."""
+
+    via: Literal["via", "ack_via"]
+    between: Literal["between", "ack_between"]
+
+
+_DATA = _Way("via", "between")
+_ACKS = _Way("ack_via", "ack_between")
+
+
+class Moves:
+    """The path of each flow."""
+
+    def __init__(self, scenario: Scenario, fabric: Fabric, router: Router, paths: Paths, flows: Sequence[PlannedFlow]):
+        self._fabric = fabric
+        self._router = router
+        self._paths = paths
+        self._ecmp = scenario.routing == "ecmp"
+        self.routes = {route.name: Mover(f"routes[{i}]", route.name, route) for i, route in enumerate(scenario.routes)}
+        if len(self.routes) < len(scenario.routes):
+            raise ScenarioError("two routes have one name: expected unique names", "routes")
+        self.migrations = {
+            i: Mover(f"timelines[{i}]", line.name or f"migrate-{i}", line)
+            for i, line in enumerate(scenario.timelines)
+            if isinstance(line, Migrate)
+        }
+        self._mover_of_flow = self._movers(flows)
+        self.route_switches: list[plan.RouteSwitch] = []
+        self._switch_index: dict[tuple[str, int, tuple[int, ...]], int] = {}
+        self._path_index: dict[tuple[object, ...], int] = {}
+
+    def data_path(self, flow: PlannedFlow, source: int, destination: int) -> int:
+        """The path of the flow's data."""
+        return self._known_path(flow, (source, destination), _DATA)
+
+    def ack_path(self, flow: PlannedFlow, source: int, destination: int) -> int:
+        """The path of its ACKs."""
+        return self._known_path(flow, (destination, source), _ACKS)
+
+    def _movers(self, flows: Sequence[PlannedFlow]) -> dict[str, Mover]:
+        movers: dict[str, Mover] = {}
+        for mover in [*self.routes.values(), *self.migrations.values()]:
+            for flow in _moved_flows(mover, flows):
+                if flow.name in movers:
+                    raise ScenarioError(
+                        f"{mover.entry}: flow {flow.name} is moved by {movers[flow.name].entry} already"
+                    )
+                movers[flow.name] = mover
+        return movers
+
+    def _known_path(self, flow: PlannedFlow, ends: tuple[int, int], way: _Way) -> int:
+        """Flows of a family take one path, unless each draws its own."""
+        mover = self._mover_of_flow.get(flow.name)
+        key = (flow.of, way, mover, flow.name if self._ecmp else None)
+        if key not in self._path_index:
+            self._path_index[key] = self._paths.add(self._path(flow, ends, way, mover))
+        return self._path_index[key]
+
+    def _path(self, flow: PlannedFlow, ends: tuple[int, int], way: _Way, mover: Mover | None) -> list[plan.Step]:
+        via: tuple[str, ...] = getattr(flow.of, way.via)
+        between: tuple[tuple[str, ...], ...] = getattr(mover.of, way.between) if mover else ()
+        if mover is None or not between:
+            field = f"{flow.of.field}.{way.via}" if via else flow.of.field
+            return self._paths.steps(self._paths.packets(*ends), self._route(flow, ends, via, field), field)
+        if via:
+            raise ScenarioError(
+                f"{flow.of.field}.{way.via} = {list(via)}: expected none, {mover.entry} moves flow {flow.name}"
+            )
+        field = f"{mover.entry}.{way.between}"
+        return self._moved_path(flow, ends, mover, [
+            self._route(flow, ends, names, f"{field}[{k}]") for k, names in enumerate(between)
+        ], field)  # fmt: skip
+
+    def _moved_path(
+        self, flow: PlannedFlow, ends: tuple[int, int], mover: Mover, routes: list[list[OneWay]], field: str
+    ) -> list[plan.Step]:
+        shared = _shared_prefix(routes)
+        if any(len(route) == shared for route in routes):
+            raise ScenarioError(f"{field}: all paths of flow {flow.name} are the same: expected different ones", field)
+        node = routes[0][shared].source
+        if self._fabric.nodes[node].kind == "host":
+            name = self._fabric.nodes[node].name
+            raise ScenarioError(
+                f'{field}: the paths of flow {flow.name} part at host "{name}": expected a switch', field
+            )
+        steps, packets = self._paths.along(self._paths.packets(*ends), routes[0][:shared], field)
+        if steps[-1].kind == "fork":
+            raise ScenarioError(
+                f"{field}: the paths of flow {flow.name} part behind a queue whose links lead to different places: "
+                "expected them to part before it",
+                field,
+            )
+        tails = [self._paths.add(self._paths.steps(packets, route[shared:], field)) for route in routes]
+        return [*steps, self._paths.step("route_switch", self._route_switch(mover, node, tuple(tails)))]
+
+    def _route(self, flow: PlannedFlow, ends: tuple[int, int], via: tuple[str, ...], field: str) -> list[OneWay]:
+        links = tuple(self._fabric.link(name, field) for name in via)
+        return self._router.path(flow.name, *ends, links, field)
+
+    def _route_switch(self, mover: Mover, node: int, tails: tuple[int, ...]) -> int:
+        key = (mover.entry, node, tails)
+        if key not in self._switch_index:
+            self._switch_index[key] = len(self.route_switches)
+            limit = mover.of.hold_limit
+            self.route_switches.append(
+                plan.RouteSwitch(
+                    name=f"{mover.name}/{len(mover.route_switches)}", node=node, alternatives=list(tails), initial=0,
+                    hold_limit_packets=None if limit is None else int(limit),
+                )
+            )  # fmt: skip
+            mover.route_switches.append(self._switch_index[key])
+        return self._switch_index[key]
+
+
+def _moved_flows(mover: Mover, flows: Sequence[PlannedFlow]) -> list[PlannedFlow]:
+    if mover.of.group is not None:
+        moved = [flow for flow in flows if flow.of.group == mover.of.group]
+        if not moved:
+            groups = sorted({flow.of.group for flow in flows})
+            raise unknown(mover.of.group, groups, f"{mover.entry}.group", "group")
+        return moved
+    moved = []
+    for i, name in enumerate(mover.of.flows):
+        named = [flow for flow in flows if name in (flow.name, flow.of.name)]
+        if not named:
+            raise unknown(name, [flow.name for flow in flows], f"{mover.entry}.flows[{i}]", "flow")
+        moved += named
+    return moved
+
+
+def _shared_prefix(routes: list[list[OneWay]]) -> int:
+    length = 0
+    for links in zip(*routes, strict=False):
+        if any(link != links[0] for link in links):
+            break
+        length += 1
+    return length

@@ -1,0 +1,96 @@
+"""Routes as lists of links: the shortest way (fewest links), or through links that the user names."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from daybreak._native import Stream
+from daybreak.errors import ScenarioError
+
+from .fabric import Fabric, OneWay
+
+
+class Router:
+    """Finds paths. Hosts do not forward."""
+
+    def __init__(self, fabric: Fabric, routing: str, seed: int):
+        self._fabric = fabric
+        self._ecmp = routing == "ecmp"
+        self._seed = seed
+        self._leaving: list[list[OneWay]] = [[] for _ in fabric.nodes]
+        self._entering: list[list[OneWay]] = [[] for _ in fabric.nodes]
+        for link in fabric.links:
+            self._leaving[link.source].append(link)
+            self._entering[link.target].append(link)
+        self._hops: dict[int, list[int]] = {}
+
+    def from_link(self, link: OneWay, destination: int, field: str) -> list[OneWay]:
+        """The links from the end of a link to `destination`: the first of the shortest ways."""
+        return self._shortest(link.target, destination, None, field)
+
+    def path(self, flow: str, source: int, destination: int, via: tuple[OneWay, ...], field: str) -> list[OneWay]:
+        """The links from `source` to `destination` through all of `via`.
+
+        Among equally short ways it takes the first, or with ECMP the one that the stream of `flow` draws.
+        """
+        draw = Stream(self._seed, f"route/{flow}/{source}-{destination}") if self._ecmp else None
+        path: list[OneWay] = []
+        here = source
+        for link in via:
+            path += self._shortest(here, link.source, draw, field)
+            path.append(link)
+            here = link.target
+        path += self._shortest(here, destination, draw, field)
+        if len({link.index for link in path}) < len(path):
+            names = ", ".join(link.name for link in path)
+            raise ScenarioError(f"{field}: the path would cross a link twice: {names}", field)
+        through = [link.target for link in path[:-1] if self._fabric.nodes[link.target].kind == "host"]
+        if through:
+            host = self._fabric.nodes[through[0]].name
+            raise ScenarioError(f'{field}: the path would lead through "{host}": hosts do not forward', field)
+        return path
+
+    def _shortest(self, source: int, target: int, draw: Stream | None, field: str) -> list[OneWay]:
+        if source == target:
+            return []
+        end, last = self._before(target)
+        hops = self._hops_to(end)
+        if hops[source] < 0:
+            names = [self._fabric.nodes[node].name for node in (source, target)]
+            raise ScenarioError(f'{field}: there is no path from "{names[0]}" to "{names[1]}"', field)
+        path: list[OneWay] = []
+        while source != end:
+            ways = [link for link in self._leaving[source] if hops[link.target] == hops[source] - 1]
+            if any(link.target != end and self._fabric.nodes[link.target].kind == "host" for link in ways):
+                ways = [link for link in ways if link.target == end or self._fabric.nodes[link.target].kind != "host"]
+            link = ways[draw.below(len(ways)) if draw and len(ways) > 1 else 0]
+            path.append(link)
+            source = link.target
+        return path + last
+
+    def _before(self, target: int) -> tuple[int, list[OneWay]]:
+        """The switch that a node hangs from and the link between, where there is one such link; else the node itself.
+
+        So that all hosts of a switch share the search for ways to it.
+        """
+        entering = self._entering[target]
+        if len(entering) == 1 and self._fabric.nodes[entering[0].source].kind == "switch":
+            return entering[0].source, entering
+        return target, []
+
+    def _hops_to(self, target: int) -> list[int]:
+        """Links to cross from each node; -1 where there is no way."""
+        if target not in self._hops:
+            hops = [-1] * len(self._leaving)
+            hops[target] = 0
+            waiting = deque([target])
+            while waiting:
+                node = waiting.popleft()
+                if node != target and self._fabric.nodes[node].kind == "host":
+                    continue
+                for link in self._entering[node]:
+                    if hops[link.source] < 0:
+                        hops[link.source] = hops[node] + 1
+                        waiting.append(link.source)
+            self._hops[target] = hops
+        return self._hops[target]
