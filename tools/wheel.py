@@ -69,12 +69,12 @@ def write(plain: Path, complete: Path) -> None:
         for name, file in added():
             content = file.read_bytes()
             entry = ZipInfo(name, _TIME)
-            entry.external_attr = (0o755 if name.endswith(GUEST) else 0o644) << 16
+            entry.external_attr = (0o100755 if name.endswith(GUEST) else 0o100644) << 16
             target.writestr(entry, content, ZIP_DEFLATED)
             digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
             lines.append(f"{name},sha256={digest},{len(content)}")
         entry = ZipInfo(record, _TIME)
-        entry.external_attr = 0o644 << 16
+        entry.external_attr = 0o100644 << 16
         target.writestr(entry, "\n".join([*lines, f"{record},,", ""]), ZIP_DEFLATED)
 
 
