@@ -22,6 +22,7 @@ ONE_FLOW = str(SCENARIO_FILES[0])
         ("validate",),
         ("list",),
         ("schema",),
+        ("plot",),
         ("reproduce",),
         ("bench",),
         ("kernel", "build"),
@@ -40,6 +41,31 @@ def test_run_shows_the_flows():
     assert done.returncode == 0, done.stderr
     assert "flow-0" in done.stdout
     assert "100 MB" in done.stdout
+
+
+def test_plot_draws_runs_and_says_what_is_missing(tmp_path):
+    runs = tmp_path / "runs"
+    assert daybreak("run", SCENARIO_FILES[2], "--runs", 2, "-o", runs, "--set", "flows.0.size=1 MB").returncode == 0
+    done = daybreak("plot", runs, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "runs.png").read_bytes().startswith(b"\x89PNG")
+    assert done.stdout.splitlines()[-1] == "the figure is in runs.png"
+    assert "queues: not recorded, set records.queues" in done.stdout
+    done = daybreak("plot", runs / "seed-1", "-o", tmp_path / "a.pdf", "--what", "cwnd,rtt", "--json")
+    assert json.loads(done.stdout) == {"out": str(tmp_path / "a.pdf"), "notes": []}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("nowhere",), "nowhere is not a run: manifest.json: no such file or directory"),
+        (("nowhere", "-o", "a.gif"), "a.gif cannot be written: expected a name that ends in .png, .svg, .pdf"),
+        (("nowhere", "-o", "."), ". cannot be written: expected a name that ends in .png, .svg, .pdf"),
+    ],
+)
+def test_plot_refuses_in_a_sentence(arguments, sentence, tmp_path):
+    done = daybreak("plot", *arguments, cwd=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", f"daybreak: {sentence}\n")
 
 
 def test_run_writes_a_folder_a_seed(tmp_path):

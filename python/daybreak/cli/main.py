@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from daybreak.errors import DaybreakError, reason
 from daybreak.scenario.problems import sentence
 
-from . import agree, bench, kernel, listing, reproduce, run, schema, validate
+from . import agree, bench, kernel, listing, plot, reproduce, run, schema, validate
 from .terminal import complain
 
 INTERRUPTED = 130
@@ -36,7 +36,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (run, validate, listing, schema, reproduce, agree, bench):
+for command in (run, plot, validate, listing, schema, reproduce, agree, bench):
     command.add_to(app)
 app.add_typer(kernel.app, name="kernel")
 

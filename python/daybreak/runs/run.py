@@ -25,6 +25,8 @@ from .staging import Staging
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from matplotlib.figure import Figure
+
 Columns = Mapping[str, np.ndarray[Any, Any]]
 
 
@@ -154,6 +156,17 @@ class Run:
         """
         return storage.write(self, Path(directory), force)
 
+    def plot(self, **options: Any) -> Figure:
+        """What the run shows over time, as a figure: see `daybreak.plots.draw` for the options. Raises PlotError."""
+        from daybreak import plots  # noqa: PLC0415
+
+        return plots.plot([self], **options)
+
+    def _repr_html_(self) -> str:
+        from daybreak.plots import notebook  # noqa: PLC0415
+
+        return notebook.html(self)
+
     def __reduce__(self) -> tuple[Callable[..., Run], tuple[object, ...]]:
         return _arrived, (self.manifest, dict(self.tables()), self.capture.read_bytes() if self.capture else None)
 
@@ -175,6 +188,13 @@ def identity(plan: Plan, engine: str, program: str) -> dict[str, Any]:
 def read(directory: str | Path) -> Run:
     """The run in `directory`; its tables are read when they are asked for. Raises OutputError."""
     return Run(*storage.read(Path(directory)))
+
+
+def read_all(directory: str | Path) -> list[Run]:
+    """The run in `directory`, or the runs in the folders in it, in the order of their seeds. Raises OutputError."""
+    place = Path(directory)
+    inside = storage.runs_in(place)
+    return sorted(map(read, inside), key=lambda run: run.seed) if inside else [read(place)]
 
 
 def _arrived(manifest: dict[str, Any], tables: dict[str, pl.DataFrame], packets: bytes | None) -> Run:

@@ -95,6 +95,13 @@ def read(directory: Path) -> tuple[dict[str, Any], Callable[[str], pl.DataFrame]
     return manifest, load, capture if capture.is_file() else None
 
 
+def runs_in(directory: Path) -> list[Path]:
+    """The runs in the folders of `directory`; none if it is a run itself."""
+    if not directory.is_dir() or (directory / MANIFEST).is_file():
+        return []
+    return sorted(manifest.parent for manifest in directory.glob(f"*/{MANIFEST}") if manifest.is_file())
+
+
 def held(directory: Path) -> dict[str, Any] | None:
     """The manifest of the run in `directory`; none where there is no run."""
     try:
@@ -184,6 +191,11 @@ def _manifest(directory: Path, name: str = MANIFEST) -> dict[str, Any]:
     try:
         manifest: dict[str, Any] = json.loads((directory / name).read_text(encoding="utf-8"))
     except OSError as error:
+        inside = runs_in(directory)
+        if inside:
+            raise OutputError(
+                f"{directory} is not a run but holds {len(inside)} of them: give one, such as {inside[0]}"
+            ) from None
         raise OutputError(f"{directory} is not a run: {name}: {reason(error)}") from None
     except ValueError:
         raise OutputError(f"{directory} is not a run: {name} is not JSON") from None
