@@ -10,7 +10,7 @@ import typer
 from .terminal import Json, out, print_json, print_table, progress_bar
 
 app = typer.Typer(
-    help="The real-kernel engine: build its image, see what is missing, hear it out.", no_args_is_help=True
+    help="The real-kernel engine: build its image, see what is missing, run dialogues with it.", no_args_is_help=True
 )
 Source = Annotated[
     str | None, typer.Option(help="Kernel source: a tarball or a directory; the distribution's if not given.")
