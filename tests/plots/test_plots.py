@@ -73,7 +73,7 @@ def test_a_run_shows_all_that_is_recorded_with_units_legend_days_and_nights(move
     assert legend(drawn.figure) == ["main", "moved", "path 1 (green)", "night"]
     assert heading(drawn.figure) == "moved: simulated, seed 1"
     assert drawn.figure.axes[-1].get_xlabel() == "Time [ms]"
-    assert titles(drawn.figure)[0] == "Payload delivered, mean of each 1 ms"
+    assert titles(drawn.figure)[0] == "Payload delivered in order, mean of each 1 ms"
 
 
 def test_curves_carry_the_flows_bytes(moved):
