@@ -57,7 +57,7 @@ def test_nothing_is_said_of_keys_that_are_no_more():
 
 
 def test_every_model_of_the_schema_has_its_section():
-    names = {section.model.__name__ for section in SECTIONS}
+    names = {model.__name__ for model in (*(section.model for section in SECTIONS), *scenario.REGISTRIES)}
     assert set(Scenario.model_json_schema()["$defs"]) <= names
 
 

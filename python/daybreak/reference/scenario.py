@@ -46,7 +46,7 @@ class Section:
 
 def page() -> str:
     """The page as Markdown."""
-    return "\n".join([_HEAD, *map(_written, sections()), *map(_registry, _REGISTRIES), text("nights.md")])
+    return "\n".join([_HEAD, *map(_written, sections()), *map(_registry, REGISTRIES), text("nights.md")])
 
 
 def sections() -> list[Section]:
@@ -95,7 +95,7 @@ def _written(section: Section) -> str:
 def _registry(choice: type[Choice]) -> str:
     """The entries of a registry, with their parameters."""
     lines = [
-        f"## {_REGISTRIES[choice]}",
+        f"## {REGISTRIES[choice]}",
         "",
         f"A {choice.noun} is a name, or a table with the name and parameters:",
         "",
@@ -109,7 +109,8 @@ def _registry(choice: type[Choice]) -> str:
     return "\n".join([*lines, ""])
 
 
-_REGISTRIES: dict[type[Choice], str] = {Variant: "Congestion controls", Discipline: "Queue disciplines"}
+REGISTRIES: dict[type[Choice], str] = {Variant: "Congestion controls", Discipline: "Queue disciplines"}
+"""The registries from which a scenario chooses, with the titles of their sections."""
 
 
 def _section(model: type[BaseModel], where: list[tuple[str, bool]]) -> Section:
@@ -217,7 +218,8 @@ def _word(part: Any) -> str:
     if issubclass(part, Quantity):
         return str(part.noun).partition(" ")[2]
     if issubclass(part, Choice):
-        return f"{part.noun}, or a table with its name and parameters"
+        title = REGISTRIES[part]
+        return f"[{part.noun}](#{title.lower().replace(' ', '-')}), or a table with its name and parameters"
     return _PLAIN[part]
 
 
