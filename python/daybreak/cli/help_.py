@@ -6,7 +6,6 @@ from enum import StrEnum
 from typing import Annotated
 
 import typer
-from rich.markdown import Markdown
 
 from .terminal import Json, out, print_json
 
@@ -36,6 +35,8 @@ def help_(
     as_json: Json = False,
 ) -> None:
     """Print a reference page; as Markdown, if it does not go to a terminal."""
+    from rich.markdown import Markdown
+
     from daybreak.reference import PAGES
 
     page = PAGES[topic]()

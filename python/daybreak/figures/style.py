@@ -86,6 +86,13 @@ def colour(name: str, position: int) -> str:
     return COLOURS.get(name, CYCLE[position % len(CYCLE)])
 
 
+def words(text: str, most: int = 40) -> str:
+    """A name as figures show it: neither as a formula nor hidden, and cut if it is longer than ``most`` letters."""
+    short = text if len(text) <= most else text[: most - 1] + "\N{HORIZONTAL ELLIPSIS}"
+    # matplotlib leaves labels that begin with an underscore out of legends, and reads formulas between dollar signs.
+    return ("\N{ZERO WIDTH SPACE}" if short.startswith("_") else "") + short.replace("$", r"\$")
+
+
 def save(figure: Figure, directory: Path, name: str, *, dpi: int = 160) -> list[Path]:
     """Writes ``name.png`` and ``name.svg`` to the directory and returns their paths."""
     directory.mkdir(parents=True, exist_ok=True)
