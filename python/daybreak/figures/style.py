@@ -29,7 +29,7 @@ CYCLE = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK)
 COLOURS = {"main": BLUE, "migrated": VERMILION, "baseline": GREEN}
 """Colours that a name keeps in every figure; other names take those of `CYCLE` in their order."""
 
-DAY, NIGHT = "#fbedc8", "#dddddd"
+DAY, NIGHT = "#fbedc8", "#d0d0d0"
 
 RC: Any = {
     "axes.axisbelow": True,
