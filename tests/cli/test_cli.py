@@ -25,6 +25,7 @@ ONE_FLOW = str(SCENARIO_FILES[0])
         ("plot",),
         ("reproduce",),
         ("bench",),
+        ("help",),
         ("kernel", "build"),
         ("kernel", "doctor"),
     ],
@@ -66,6 +67,23 @@ def test_plot_draws_runs_and_says_what_is_missing(tmp_path):
 def test_plot_refuses_in_a_sentence(arguments, sentence, tmp_path):
     done = daybreak("plot", *arguments, cwd=tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (1, "", f"daybreak: {sentence}\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "completed"),
+    [
+        ("daybreak rep", "reproduce"),
+        ("daybreak help t", "tables"),
+        ("daybreak plot x --what cwnd,dr", "cwnd,drops"),
+        ("daybreak plot --fo", "--fold --force"),
+    ],
+)
+def test_shells_complete(words, completed):
+    environment = os.environ | {"COMP_WORDS": words, "COMP_CWORD": str(len(words.split()) - 1)}
+    done = subprocess.run(
+        PROGRAM, capture_output=True, text=True, check=False, env=environment | {"_DAYBREAK_COMPLETE": "complete_bash"}
+    )
+    assert done.stdout.split() == completed.split()
 
 
 def test_run_writes_a_folder_a_seed(tmp_path):

@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from daybreak.errors import DaybreakError, reason
 from daybreak.scenario.problems import sentence
 
-from . import agree, bench, kernel, listing, plot, reproduce, run, schema, validate
+from . import agree, bench, help_, kernel, listing, plot, reproduce, run, schema, validate
 from .terminal import complain
 
 INTERRUPTED = 130
@@ -27,7 +27,6 @@ WRONG_USAGE = 2
 _SIGNALLED = 128
 
 app = typer.Typer(
-    add_completion=False,
     name="daybreak",
     help="A laboratory for TCP on networks whose paths change under running connections.",
     epilog="Example: daybreak run scenarios/01-one-flow.toml",
@@ -36,7 +35,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (run, plot, validate, listing, schema, reproduce, agree, bench):
+for command in (run, plot, validate, listing, schema, reproduce, agree, bench, help_):
     command.add_to(app)
 app.add_typer(kernel.app, name="kernel")
 
