@@ -47,6 +47,16 @@ def say(text: str) -> None:
     _out.print(Text(plain(text)), soft_wrap=True)
 
 
+def print_page(markdown: str) -> None:
+    """A page of ours, as it is if it does not go to a terminal."""
+    if not _is_terminal:
+        print(markdown, end="")
+        return
+    from rich.markdown import Markdown  # slow to import, and few commands need it
+
+    _out.print(Markdown(markdown))
+
+
 def complain(sentence: str) -> None:
     """A line of the program's on standard error."""
     print(f"daybreak: {plain(sentence)}", file=sys.stderr)
