@@ -40,7 +40,7 @@ def agree(
     path: str | Path | None = None,
     *,
     quick: bool = False,
-    only: str | None = None,
+    only: Sequence[str] = (),
     runs: int | None = None,
     out: str | Path = "results/agreement",
     workers: int | None = None,
@@ -50,9 +50,9 @@ def agree(
 ) -> Agreement:
     """Compares both engines on the suite in `path`, or on the one that comes with Daybreak.
 
-    `quick` takes the quick subset, `only` the scenarios whose name fits a pattern as in a shell, `runs` is the number
-    of seeds. `executor` and `programs` replace the `workers` threads and the engines' programs. Finished runs are kept
-    under ``out/runs`` and found again. Raises ScenarioError, EngineError, Interrupted.
+    `quick` takes the quick subset, `only` the scenarios whose name fits one of these patterns, as in a shell; `runs` is
+    the number of seeds. `executor` and `programs` replace the `workers` threads and the engines' programs. Finished
+    runs are kept under ``out/runs`` and found again. Raises ScenarioError, EngineError, Interrupted.
     """
     if runs is not None and runs < 1:
         raise ScenarioError(f"runs: {runs} is not above zero")
