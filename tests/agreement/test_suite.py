@@ -30,8 +30,8 @@ def test_every_scenario_lowers(case: suite.Case) -> None:
 
 def test_a_case_says_stacks_ways_back_and_circuits() -> None:
     case = made_up.case(
-        flows="reno", stack={"tcp_sack": False}, receiver={"tcp_rmem": [4096, 8192, 65536]}, ack_loss=0.1, reverse="reno",
-        day="2 ms", night="1 ms", downtime="drain", repeat=2, gap="5 ms",
+        flows="reno", stack={"tcp_sack": False}, receiver={"tcp_rmem": [4096, 8192, 65536]}, ack_loss=0.1,
+        reverse="reno", day="2 ms", night="1 ms", downtime="drain", repeat=2, gap="5 ms",
     )  # fmt: skip
     scenario = scenarios.scenario(case)
     assert (scenario.stack.tcp_sack, scenario.stacks["receiver"].tcp_sack) == (False, False)

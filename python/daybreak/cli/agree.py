@@ -21,6 +21,10 @@ def agree(
     ] = None,
     quick: Annotated[bool, typer.Option("--quick/--full", help="The quick subset, or all scenarios.")] = False,
     runs: Annotated[int | None, typer.Option(help="Runs of each scenario; 3 or 8 if not given.", min=1)] = None,
+    most: Annotated[
+        int | None,
+        typer.Option(help="Runs of a scenario at most, until each of its rows is decided; 100 if not given.", min=1),
+    ] = None,
     only: Annotated[
         list[str] | None, typer.Option(help="Only scenarios whose name fits this pattern; may be given several times.")
     ] = None,
@@ -56,7 +60,7 @@ def agree(
 
     with progress_bar("comparing", shown=not as_json) as progress:
         found = agreement.agree(
-            suite, quick=quick, only=only or (), runs=runs, out=out_, workers=workers, progress=progress
+            suite, quick=quick, only=only or (), runs=runs, most=most, out=out_, workers=workers, progress=progress
         )
     if as_json:
         print_json(found.result)
