@@ -59,7 +59,7 @@ PLANNED = (
     "agreement/loss-bbr-1%",
     "agreement/mixed-cubic+bbr-0.5bdp",
     "agreement/downtime-cubic-hold",
-    "agreement/downtime-cubic-drain",
+    "agreement/circuit-cubic-drain",
     "agreement/downtime-cubic-make_before_break",
     "agreement/reordering-reno",
     "agreement/receiver-bbr",
