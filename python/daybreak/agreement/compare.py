@@ -152,7 +152,8 @@ class _Judge:
 
 def _completed(runs: Sequence[Observed]) -> list[float]:
     """How many flows of limited size each run has completed."""
-    return [float(run.flows.filter(pl.col("end_ns").is_not_null() & (pl.col("group") != scenarios.REVERSE)).height) for run in runs]
+    complete = pl.col("end_ns").is_not_null() & (pl.col("group") != scenarios.REVERSE)
+    return [float(run.flows.filter(complete).height) for run in runs]
 
 
 def _completion_ms(runs: Sequence[Observed], group: str) -> list[float]:
