@@ -2,25 +2,16 @@
 
 import json
 import os
-import signal
 import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
+from cli.program import PROGRAM, daybreak, interrupted, one_sentence
 from ready_files import ROOT, SCENARIO_FILES
 
 from daybreak.runs import read
 
 ONE_FLOW = str(SCENARIO_FILES[0])
-PROGRAM = [sys.executable, "-c", "from daybreak.cli import main; main()"]
-
-
-def daybreak(*arguments, cwd=None):
-    return subprocess.run(
-        [*PROGRAM, *map(str, arguments)], capture_output=True, text=True, cwd=cwd, check=False, timeout=120
-    )
 
 
 @pytest.mark.parametrize(
@@ -240,25 +231,6 @@ def test_errors_are_json_when_asked_for():
     done = daybreak("run", "missing.toml", "--json")
     assert done.returncode == 1
     assert "cannot be read" in json.loads(done.stdout)["error"]
-
-
-def one_sentence(text):
-    return text.count("\n") == 1 and text.startswith("daybreak: ") and "Traceback" not in text
-
-
-def interrupted(arguments, out, *, after, seconds=0.0):
-    """Presses Ctrl-C so long after a file that fits the pattern `after` is in `out`; returns what is said of it."""
-    command = [*PROGRAM, *arguments, "-o", str(out)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    deadline = time.monotonic() + 60
-    while not list(out.glob(after)) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    time.sleep(seconds)
-    process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
-    assert process.returncode == 130, errors
-    assert one_sentence(errors), errors
-    return errors
 
 
 @pytest.mark.parametrize("seconds", [0.0, 0.07, 0.13, 0.21])

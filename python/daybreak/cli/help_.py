@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from .terminal import Json, out, print_json
+from .terminal import Json, print_json, print_page
 
 
 class Topic(StrEnum):
@@ -35,14 +35,10 @@ def help_(
     as_json: Json = False,
 ) -> None:
     """Print a reference page; as Markdown, if it does not go to a terminal."""
-    from rich.markdown import Markdown
-
     from daybreak.reference import PAGES
 
     page = PAGES[topic]()
     if as_json:
         print_json({"topic": topic.value, "markdown": page})
-    elif out.is_terminal:
-        out.print(Markdown(page))
     else:
-        typer.echo(page, nl=False)
+        print_page(page)
