@@ -92,14 +92,14 @@ def test_weeks_are_laid_over_the_first():
     assert folded["week"].to_list() == [0, 0, 1, 1, 2, 2]
     assert folded["slot"].to_list() == [0, 1] * 3
     assert folded["time_s"].to_list() == pytest.approx([0, 0.1] * 3)
-    of_week = over_time.over_weeks(folded)
+    of_week = over_time.spread(folded)
     assert of_week["mean"].to_list() == [3, 4]
     assert of_week["low"].to_list() == pytest.approx([1.4, 2.4])
     assert of_week["high"].to_list() == pytest.approx([4.6, 5.6])
 
 
-def test_a_spread_has_its_median_and_range():
-    table = pl.DataFrame({"time_s": [0.0] * 11 + [1.0], "value": [*map(float, range(11)), None]})
+def test_a_spread_has_its_mean_and_range():
+    table = pl.DataFrame({"time_s": [0.0] * 11 + [1.0], "value": [*map(float, range(10)), 21.0, None]})
     spread = over_time.spread(table)
-    assert spread.row(0) == (0.0, 5, 1, 9)
+    assert spread.row(0) == (0.0, 6, 1, 9)
     assert spread.row(1) == (1.0, None, None, None)

@@ -1,5 +1,6 @@
 """Figures of runs: what is drawn, what is said of what is not, and one sentence for every mistake."""
 
+import io
 import re
 
 import pytest
@@ -73,7 +74,7 @@ def test_a_run_shows_all_that_is_recorded_with_units_legend_days_and_nights(move
     assert legend(drawn.figure) == ["main", "moved", "path 1 (green)", "night"]
     assert heading(drawn.figure) == "moved: simulated, seed 1"
     assert drawn.figure.axes[-1].get_xlabel() == "Time [ms]"
-    assert titles(drawn.figure)[0] == "Payload delivered, mean of each 1 ms"
+    assert titles(drawn.figure)[0] == "Payload delivered in order, mean of each 1 ms"
 
 
 def test_curves_carry_the_flows_bytes(moved):
@@ -134,10 +135,10 @@ def test_a_fold_keeps_the_mean(moved):
         assert one.get_ydata().mean() == pytest.approx(other.get_ydata().mean())
 
 
-def test_many_flows_become_a_median_and_a_range():
+def test_many_flows_become_a_mean_and_a_range():
     run = many(20)
     figure = plots.draw([run]).figure
-    assert legend(figure) == ["median of 20 flows"]
+    assert legend(figure) == ["mean of 20 flows"]
     assert "middle 80 % of the flows" in heading(figure)
     assert len(plots.draw([run], flows="f[0-6]").figure.axes[0].get_lines()) == 7
 
@@ -244,6 +245,26 @@ def test_a_notebook_shows_a_run(moved):
     for part in ("<h4>moved</h4>", "simulated, seed 1", "<td>main</td>", "flows (2 rows)", "data:image/png;base64,"):
         assert part in html
     assert moved[0].plot(what=["cwnd"])._repr_png_().startswith(b"\x89PNG")
+
+
+def test_names_are_no_formulas_are_not_hidden_and_leave_room():
+    names = ["_hidden", r"$\frac", "x" * 90]
+    flows = [
+        {"name": name, "from": f"sender-{i}", "to": f"receiver-{i}", "size": "1 GB"} for i, name in enumerate(names)
+    ]
+    figure = many(3, name="cost in $", flows=flows).plot(what=["cwnd"])
+    shown = legend(figure)
+    assert [name.lstrip("\N{ZERO WIDTH SPACE}")[:5] for name in shown] == ["_hidd", r"\$\fr", "xxxxx"]
+    assert len(shown[2]) < 60
+    figure.savefig(io.BytesIO())
+    box = figure.legends[0].get_window_extent()
+    assert box.x0 >= 0 and box.x1 <= figure.bbox.x1
+
+
+def test_a_run_of_an_older_version_is_refused_in_a_sentence(moved, monkeypatch):
+    monkeypatch.setitem(moved[2]._tables, "window", moved[2].window.drop("retransmits"))
+    with pytest.raises(PlotError, match="retransmissions cannot be drawn from this run: table window: no column"):
+        moved[2].plot()
 
 
 def test_names_are_no_markup_in_a_notebook():

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from .terminal import Json, out, print_json
+from .terminal import Json, print_json, say
 
 
 def add_to(app: typer.Typer) -> None:
@@ -78,5 +78,5 @@ def plot(
         print_json({"out": str(place), "notes": list(drawn.notes)})
         return
     for note in drawn.notes:
-        out.print(note, highlight=False, markup=False, soft_wrap=True)
-    out.print(f"the figure is in {place}", highlight=False, markup=False, soft_wrap=True)
+        say(note)
+    say(f"the figure is in {place}")

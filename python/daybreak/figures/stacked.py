@@ -63,7 +63,7 @@ def stacked(rows: Sequence[Row], *, title: str, subtitle: str = "", xlabel: str 
         last.set_xlabel(f"{xlabel} [{unit}]")
         last.xaxis.set_major_formatter(FuncFormatter(lambda at, _: f"{at * scale:.10g}"))
         legend = figure.legend(
-            handles=list(entries.values()), loc="outside upper center", ncols=min(len(entries), _LEGEND_COLUMNS),
+            handles=list(entries.values()), loc="outside upper center", ncols=_columns(list(entries)),
             borderaxespad=0.2, title=title + (f"\n{subtitle}" if subtitle else ""), title_fontsize=9.5,
         )  # fmt: skip
         legend.get_title().set_multialignment("center")
@@ -80,6 +80,12 @@ def _name(axes: Axes, curves: Sequence[Line2D], title: str) -> None:
         )  # fmt: skip
     else:
         axes.legend(handles=curves, fontsize=7.5, handlelength=1.4, frameon=True, framealpha=0.8, edgecolor="none")
+
+
+def _columns(names: Sequence[str]) -> int:
+    """How many columns of a legend have room for these names."""
+    room = _LINE_LETTERS // (max(map(len, names), default=0) + 8)
+    return max(1, min(len(names), _LEGEND_COLUMNS, room))
 
 
 def _are_whole(panel: Panel) -> bool:

@@ -29,7 +29,7 @@ CYCLE = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK)
 COLOURS = {"main": BLUE, "migrated": VERMILION, "baseline": GREEN}
 """Colours that a name keeps in every figure; other names take those of `CYCLE` in their order."""
 
-DAY, NIGHT = "#fbedc8", "#dddddd"
+DAY, NIGHT = "#fbedc8", "#d0d0d0"
 
 RC: Any = {
     "axes.axisbelow": True,
@@ -84,6 +84,13 @@ def style() -> Iterator[None]:
 def colour(name: str, position: int) -> str:
     """Colour of the curve ``name``, the ``position``-th of its figure."""
     return COLOURS.get(name, CYCLE[position % len(CYCLE)])
+
+
+def words(text: str, most: int = 40) -> str:
+    """A name as figures show it: neither as a formula nor hidden, and cut if it is longer than ``most`` letters."""
+    short = text if len(text) <= most else text[: most - 1] + "\N{HORIZONTAL ELLIPSIS}"
+    # matplotlib leaves labels that begin with an underscore out of legends, and reads formulas between dollar signs.
+    return ("\N{ZERO WIDTH SPACE}" if short.startswith("_") else "") + short.replace("$", r"\$")
 
 
 def save(figure: Figure, directory: Path, name: str, *, dpi: int = 160) -> list[Path]:

@@ -116,8 +116,14 @@ def queues(queues: pl.DataFrame, edges_ns: Edges, *, interval_ns: int) -> pl.Dat
 
 
 def spread(table: pl.DataFrame) -> pl.DataFrame:
-    """The names of a table put together: ``time_s``, ``mean`` (their median), ``low`` and ``high`` (10 and 90 %)."""
-    return _quantiles(table, ["time_s"])
+    """The rows of each time put together: ``time_s``, their ``mean``, and ``low`` and ``high``, the quantiles of 10 and
+    90 % (null of a single value)."""
+    several = pl.col("value").count() > 1
+    low, high = (
+        pl.when(several).then(pl.col("value").quantile(part, interpolation="linear")).alias(name)
+        for part, name in ((0.1, "low"), (0.9, "high"))
+    )
+    return table.group_by("time_s").agg(pl.col("value").mean().alias("mean"), low, high).sort("time_s")
 
 
 def fold(table: pl.DataFrame, by: str, *, slots: int) -> pl.DataFrame:
@@ -137,21 +143,6 @@ def fold(table: pl.DataFrame, by: str, *, slots: int) -> pl.DataFrame:
         .drop("slot")
         .rename({"at": "slot"})
     )
-
-
-def over_weeks(folded: pl.DataFrame) -> pl.DataFrame:
-    """All weeks of all runs put together: ``time_s``, ``mean``, ``low`` and ``high`` (10 and 90 %)."""
-    return _quantiles(folded, ["time_s"], pl.col("value").mean())
-
-
-def _quantiles(table: pl.DataFrame, by: list[str], middle: pl.Expr | None = None) -> pl.DataFrame:
-    several = pl.col("value").count() > 1
-    low, high = (
-        pl.when(several).then(pl.col("value").quantile(part, interpolation="linear")).alias(name)
-        for part, name in ((0.1, "low"), (0.9, "high"))
-    )
-    centre = pl.col("value").median() if middle is None else middle
-    return table.group_by(by, maintain_order=True).agg(centre.alias("mean"), low, high).sort(by)
 
 
 def _held(window: pl.DataFrame, flows: pl.DataFrame, edges_ns: Edges, column: str, *, by: str) -> pl.DataFrame:

@@ -15,15 +15,16 @@ from daybreak.errors import PlotError
 from daybreak.figures.curves import Panel
 from daybreak.figures.shading import Shading
 from daybreak.figures.stacked import Row, stacked
+from daybreak.figures.style import words
 from daybreak.metrics import confidence, fct, over_time
 from daybreak.runs import Run
 from daybreak.scenario import Span
 
 from .quantities import MOST_QUEUES, QUANTITIES, Quantity, Source, Units
-from .view import MOST_WEEKS, Stretch, Timeline, View, Weeks, text
+from .view import Stretch, Timeline, View, Weeks, slots_for, text, weeks_for
 
 MOST_NAMES = 7
-"""With more flows or groups than there are colours, their median and range are drawn."""
+"""With more flows or groups than there are colours, their mean and range are drawn."""
 FAINT_WEEKS = 60
 """Up to so many weeks are drawn one by one behind their mean."""
 WEEK = "week"
@@ -67,8 +68,9 @@ def draw(
     scenario = _one_scenario(runs)
     chosen = [_of(run, flows) for run in runs]
     column = _column(chosen, by)
+    curves = sum(table[column].n_unique() for table in chosen) or 1
     steps = _timeline(runs, timeline, notes)
-    view = _view(runs, _span("from", from_), _span("to", to), fold=fold, steps=steps, notes=notes)
+    view = _view(runs, _span("from", from_), _span("to", to), fold=fold, steps=steps, curves=curves, notes=notes)
     shading = _shading(scenario.document(), steps, view, phase, notes)
     sources = [Source(run, scenario, table, column, view) for run, table in zip(runs, chosen, strict=True)]
     rows = [
@@ -79,7 +81,7 @@ def draw(
     if not rows:
         raise PlotError(f"there is nothing to draw: {'; '.join(notes)}")
     first = runs[0].manifest
-    title = f"{first['name']}: {first['engine']}, {_seeds(runs)}"
+    title = f"{words(first['name'], 80)}: {first['engine']}, {_seeds(runs)}"
     return Drawn(stacked(rows, title=title, subtitle=_subtitle(sources), xlabel=_xlabel(view)), tuple(notes))
 
 
@@ -149,7 +151,7 @@ def _span(name: str, value: str | Span | None) -> int | None:
 
 def _view(
     runs: Sequence[Run], start: int | None, end: int | None, *, fold: str | Span | None, steps: Timeline | None,
-    notes: list[str],
+    curves: int, notes: list[str],
 ) -> View:  # fmt: skip
     ended = max(int(run.manifest["totals"]["ended_ns"]) for run in runs)
     from_ns, to_ns = start or 0, min(max(ended, 1), end if end is not None else max(ended, 1))
@@ -157,7 +159,7 @@ def _view(
         limit = f"the run ended at {text(ended)}" if to_ns >= ended else f"to = {text(to_ns)}"
         raise PlotError(f"from = {text(from_ns)} is not before the end of what is drawn: {limit}")
     if fold is None:
-        return Stretch(from_ns, to_ns)
+        return Stretch(from_ns, to_ns, slots_for(curves))
     if fold == WEEK:
         if steps is None or steps.period_ns is None:
             raise PlotError("no timeline has come round within the run: there is no week to fold, give its length")
@@ -172,9 +174,10 @@ def _view(
     weeks = (to_ns - first) // week
     if weeks < 1:
         raise PlotError(f"there is no whole week of {text(week)} between {text(first)} and {text(to_ns)}")
-    if weeks > MOST_WEEKS:
-        notes.append(f"the first {MOST_WEEKS} of {weeks} weeks are drawn; choose others with from")
-    return Weeks(first, week, min(weeks, MOST_WEEKS))
+    most = weeks_for(curves)
+    if weeks > most:
+        notes.append(f"the first {most} of {weeks} weeks are drawn; choose others with from")
+    return Weeks(first, week, min(weeks, most))
 
 
 def _shading(
@@ -208,7 +211,7 @@ def _label(scenario: dict[str, Any], timeline: str, phase: str) -> str:
         links = mine[0].get(key, []) if mine else []
         if number.isdigit() and int(number) < len(links):
             of = links[int(number)]
-            return f"{phase} ({of if isinstance(of, str) else ' + '.join(of)})" if of else phase
+            return words(f"{phase} ({of if isinstance(of, str) else ' + '.join(of)})" if of else phase)
     return phase
 
 
@@ -235,6 +238,9 @@ def _row(
     quantity, column, view = QUANTITIES[name], sources[0].by, sources[0].view
     try:
         tables = [(source.run.seed, quantity.values(source)) for source in sources]
+    except ValueError as error:
+        # Of another version of Daybreak, for example.
+        raise PlotError(f"{name} cannot be drawn from this run: {error}") from None
     except PlotError as error:
         sentence = f"{name} {error}: set a shorter records.{quantity.record}"
         if is_asked:
@@ -281,15 +287,15 @@ def _curves(
     if len(names) > MOST_NAMES and quantity.is_per_flow:
         kind = next(kind for kind, of in BY.items() if of == column)
         if isinstance(view, Weeks):
-            return {f"mean of {len(names)} {kind}s": over_time.over_weeks(values)}, faint
+            return {f"mean of {len(names)} {kind}s": over_time.spread(values)}, faint
         means = values.group_by(column, "time_s", maintain_order=True).agg(pl.col("value").mean())
-        return {f"median of {len(names)} {kind}s": over_time.spread(means)}, faint
-    labels = {name: _with_state(name, column, sources) if quantity.is_per_flow else name for name in names}
+        return {f"mean of {len(names)} {kind}s": over_time.spread(means)}, faint
+    labels = {name: _with_state(name, column, sources) if quantity.is_per_flow else words(name) for name in names}
     curves: dict[str, pl.DataFrame] = {}
     for name in names:
         mine = values.filter(pl.col(column) == name)
         if isinstance(view, Weeks):
-            curves[labels[name]] = over_time.over_weeks(mine)
+            curves[labels[name]] = over_time.spread(mine)
             if len(names) == 1 and view.weeks * len(sources) <= FAINT_WEEKS:
                 number = pl.struct("run", "week").rank("dense").alias("curve")
                 faint[labels[name]] = mine.select(number, "time_s", "value")
@@ -306,9 +312,9 @@ def _with_state(name: str, column: str, sources: Sequence[Source]) -> str:
         for source in sources
     ]
     if not any(open_):
-        return name
+        return words(name)
     runs = sum(map(bool, open_))
-    return f"{name} (unfinished)" if len(open_) == 1 else f"{name} (unfinished in {runs} of {len(open_)} runs)"
+    return f"{words(name)} (unfinished" + (")" if len(open_) == 1 else f" in {runs} of {len(open_)} runs)")
 
 
 def _fullest(values: pl.DataFrame, column: str, notes: list[str]) -> pl.DataFrame:
@@ -353,7 +359,7 @@ def _subtitle(sources: Sequence[Source]) -> str:
         of_runs = f" of each of {len(sources)} runs" if len(sources) > 1 else ""
         return f"{weeks}{of_runs} overlaid: lines are means, bands hold the middle 80 %"
     if several > MOST_NAMES:
-        return "lines are medians, bands hold the middle 80 % of the flows"
+        return "lines are means, bands hold the middle 80 % of the flows"
     return "lines are means over the runs, bands their 95 % intervals" if len(sources) > 1 else ""
 
 

@@ -77,7 +77,7 @@ def _scope(run: Run) -> str | None:
 
 
 def _throughput_title(source: Source) -> str:
-    what = {"delivered": "Payload delivered", "tap": "Bytes on the tapped links with framing"}
+    what = {"delivered": "Payload delivered in order", "tap": "Bytes on the tapped links with framing"}
     step = source.view.step_ns(every_ns=_bin_ns(source))
     return f"{what[_scope(source.run) or 'delivered']}, mean of each {text(step)}"
 

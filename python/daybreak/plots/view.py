@@ -17,6 +17,8 @@ SLOTS = 600
 WEEK_SLOTS = 200
 MOST_WEEKS = 1000
 """More than these are left out."""
+MOST_VALUES = 3_000_000
+"""All curves together have not many more values than this: many flows are drawn in fewer steps."""
 _COARSEST = 4
 """A week in fewer steps than this shows nothing."""
 
@@ -56,8 +58,7 @@ class Stretch:
 
     start_ns: int
     end_ns: int
-
-    weeks = 1
+    most_slots: int = SLOTS
 
     def edges(self, *, every_ns: int = 0, slots: int = SLOTS) -> Edges:
         """The edges of at most about ``slots`` steps; with ``every_ns`` a step is a multiple of it, from time 0 on."""
@@ -67,7 +68,7 @@ class Stretch:
 
     def step_ns(self, *, every_ns: int = 0, slots: int = SLOTS) -> int:
         """The length of a step."""
-        length = self.end_ns - self.start_ns
+        length, slots = self.end_ns - self.start_ns, min(slots, self.most_slots)
         if every_ns:
             return every_ns * max(1, -(-length // (every_ns * slots)))
         return _round_number(length / slots)
@@ -76,6 +77,16 @@ class Stretch:
     def axis(self) -> tuple[float, float]:
         """Start and end of the time axis in seconds."""
         return self.start_ns / 1e9, self.end_ns / 1e9
+
+
+def slots_for(curves: int) -> int:
+    """Most steps of each of so many curves."""
+    return max(50, min(SLOTS, MOST_VALUES // curves))
+
+
+def weeks_for(curves: int) -> int:
+    """Most weeks of each of so many curves."""
+    return max(1, min(MOST_WEEKS, MOST_VALUES // (WEEK_SLOTS * curves)))
 
 
 @dataclass(frozen=True)

@@ -75,7 +75,7 @@ def of_run(run: Run) -> Tables:
     """The tables of one run, small enough to keep for all runs."""
     flows = run.flows.select(FLOW_COLUMNS).filter(pl.col("group").is_in(GROUPS))
     last_bin_ns = run.bins.select(pl.col("start_ns").max().fill_null(0)).item()
-    end_ns = max(int(last_bin_ns) + BIN_NS, *(end for end in flows["end_ns"] if end != fct.NEVER_NS), 0)
+    end_ns = max(int(last_bin_ns) + BIN_NS, *flows["end_ns"].drop_nulls(), 0)
     return {
         "flows": flows,
         "throughput": throughput.series(run.bins, flows, bin_ns=BIN_NS, end_ns=end_ns),
@@ -84,7 +84,7 @@ def of_run(run: Run) -> Tables:
     }
 
 
-REDUCTION = Reduction("migration", 1, of_run)
+REDUCTION = Reduction("migration", 2, of_run)
 """What is kept of each run."""
 
 
