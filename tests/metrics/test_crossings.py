@@ -105,7 +105,9 @@ def test_progress_begins_at_its_origin():
 def samples(*packets):
     """A sample a microsecond from 1 us on."""
     rows = [("voq", 1_000 * (k + 1), packets[k]) for k in range(len(packets))] + [("other", 1_000, 99)]
-    return pl.DataFrame(rows, schema={"queue_name": pl.String, "time_ns": pl.UInt64, "packets": pl.UInt32}, orient="row")
+    return pl.DataFrame(
+        rows, schema={"queue_name": pl.String, "time_ns": pl.UInt64, "packets": pl.UInt32}, orient="row"
+    )
 
 
 def test_occupancy_is_the_mean_at_each_time_of_the_period():

@@ -1,5 +1,7 @@
 """Racks joined by packets and circuits, and the week in which each pair of them has its day."""
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -68,7 +70,7 @@ def test_changes_say_when_any_interval_is_there(starts, period):
     found = changes(intervals, period)
     times = [time for time, _ in found]
     assert times[0] == 0 and times == sorted(set(times)) and all(time < period for time in times)
-    assert all(before != after for (_, before), (_, after) in zip(found, found[1:], strict=False))
+    assert all(before != after for (_, before), (_, after) in pairwise(found))
     for time in range(period):
         said = [state for at, state in found if at <= time][-1]
         assert said == any((time - start) % period < min(end - start, period) for start, end in intervals)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import matplotlib.pyplot as plt
+import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -81,12 +82,8 @@ def _draw(axes: Axes, table: pl.DataFrame, value: str, **look: object) -> list[L
 
 def _fit(axes: Axes, window: tuple[float, float]) -> None:
     """Ends the y axis at what the window shows."""
-    seen = [
-        y
-        for line in axes.get_lines()
-        for x, y in zip(line.get_xdata(), line.get_ydata(), strict=True)  # type: ignore[arg-type]
-        if window[0] <= x <= window[1]
-    ]
-    if seen:
-        margin = 0.04 * (max(seen) - min(seen) or 1.0)
-        axes.set_ylim(min(seen) - margin, max(seen) + margin)
+    points = np.concatenate([np.asarray(line.get_xydata(), dtype=np.float64) for line in axes.get_lines()])
+    seen = points[(points[:, 0] >= window[0]) & (points[:, 0] <= window[1]), 1]
+    if seen.size:
+        margin = 0.04 * float(np.ptp(seen) or 1.0)
+        axes.set_ylim(float(seen.min()) - margin, float(seen.max()) + margin)

@@ -19,8 +19,8 @@ def progress(
 
     ``crossed`` is that of `crossings.crossings`. A byte has got there when it and all before it have; what came out of
     order counts when the gap is filled, what came again does not count. Between these points the curve of a flow in a
-    chunk is a straight line; it is flat before the first and after the last. A flow that does not move in a chunk counts
-    as zeros. Chunks are ``periods`` periods long, the first begins at ``origin_ns``, and times are shifted by
+    chunk is a straight line; it is flat before the first and after the last. A flow that does not move in a chunk
+    counts as zeros. Chunks are ``periods`` periods long, the first begins at ``origin_ns``, and times are shifted by
     ``shift_ns``. Only whole chunks count.
     """
     check_columns("crossed", crossed, ("flow", "seq", "payload_bytes", "left_ns"))
@@ -40,7 +40,7 @@ def progress(
         )
     )
     last_ns = in_order["time_ns"].max() if in_order.height else None
-    chunks = 0 if last_ns is None else int(last_ns) // chunk_ns  # type: ignore[call-overload]
+    chunks = int(last_ns) // chunk_ns if isinstance(last_ns, int) else 0
     total = np.zeros_like(grid)
     flows = in_order["flow"].n_unique()
     placed = in_order.with_columns(chunk=pl.col("time_ns") // chunk_ns).filter(
@@ -65,8 +65,8 @@ def occupancy(
     """What waits in a queue on average at each time of a period: ``time_us`` up to ``until_us``, ``packets``.
 
     ``samples`` is table `queues`. The sampling interval has to divide the period. Times beyond the period are those of
-    the next one. With ``seen_at_ns``, rising times such as those at which packets leave, the queue is known only then (by
-    the nearest sample), and taken to change evenly in between, as where it is logged with each packet.
+    the next one. With ``seen_at_ns``, rising times such as those at which packets leave, the queue is known only then
+    (by the nearest sample), and taken to change evenly in between, as where it is logged with each packet.
     """
     check_columns("queues", samples, ("queue_name", "time_ns", "packets"))
     positive("period_ns", period_ns)

@@ -11,8 +11,8 @@ from ..topologies import Hybrid
 def expanded(scenario: Scenario) -> Scenario:
     """The same scenario in nodes, links, queues, markers and timelines, with neither topology nor schedule.
 
-    What the scenario says itself keeps its place: nodes and links of a topology come before its own, queues, markers and
-    timelines of both behind them. Raises ScenarioError.
+    What the scenario says itself keeps its place: nodes and links of a topology come before its own, queues, markers
+    and timelines of both behind them. Raises ScenarioError.
     """
     topology, schedule = scenario.topology, scenario.schedule
     changes: dict[str, object] = {"topology": None, "schedule": None}

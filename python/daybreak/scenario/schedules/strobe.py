@@ -58,8 +58,8 @@ class Strobe(Tagged):
     night: Span
     """Length of the night before each day."""
     as_racks: int | None = Field(default=None, ge=2, le=10_000)
-    """Number of racks to mimic, at least those that there are: the week is as long as with so many, and the racks' first
-    day comes in the place of those that they would have with racks that are not there."""
+    """Number of racks to mimic, at least those that there are: the week is as long as with so many, and the racks'
+    first day comes in the place of those that they would have with racks that are not there."""
     resize: Resize | None = None
     """Larger VOQs for the days of their circuits."""
     announce: Announce | None = None

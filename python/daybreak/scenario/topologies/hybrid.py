@@ -10,14 +10,17 @@ from ..network import Link, Node, Queue
 from ..quantities import Framing, QueueLimit, Rate, Span, reject
 from .ready import ReadyNetwork
 
+# Some hundred megabytes, and some seconds until a run starts.
+_MOST_LINKS = 100_000
+
 
 class Hybrid(ReadyNetwork):
     """host-0-0, host-0-1 ... under tor-0, host-1-0 ... under tor-1 and so on; packet-switch joins all racks.
 
-    Packets from rack i to rack j wait in one queue at tor-i, "voq-i-j", which two networks may serve: the packet network,
-    over "packet-i" to the packet switch and "packet-j.back" from there, and the circuit "circuit-i-j". Without a `schedule`
-    both always do. The packet switch has a FIFO for each input and output, "fifo-i-j"; a packet that finds it full goes
-    back to its VOQ, where it is served before the others.
+    Packets from rack i to rack j wait in one queue at tor-i, "voq-i-j", which two networks may serve: the packet
+    network, over "packet-i" to the packet switch and "packet-j.back" from there, and the circuit "circuit-i-j". Without
+    a `schedule` both always do. The packet switch has a FIFO for each input and output, "fifo-i-j"; a packet that finds
+    it full goes back to its VOQ, where it is served before the others.
     """
 
     kind: Literal["hybrid"] = "hybrid"
@@ -53,6 +56,12 @@ class Hybrid(ReadyNetwork):
 
     @model_validator(mode="after")
     def _makes_sense(self) -> "Hybrid":
+        links = self.racks * (2 * self.hosts + self.racks + 1)
+        if links > _MOST_LINKS:
+            raise reject(
+                f"has {self.racks} racks and {self.hosts} hosts in each, which makes {links:,} links: "
+                f"expected at most {_MOST_LINKS:,}"
+            )
         if not self.returned_limit.in_packets:
             raise reject(f"has a returned_limit of {self.returned_limit}: expected packets")
         return self

@@ -24,7 +24,7 @@ LEAST_PAYLOAD = 1000
 """Bytes: packets with less count neither for utilisation nor for latency."""
 CHUNK_WEEKS = 3
 SHIFT_US = 30
-"""Sequence curves are drawn this much earlier: the circuit's delay, so that a day begins where it does for the sender."""
+"""Sequence curves are drawn this much earlier: the circuit's delay, so that a day begins as it does for the sender."""
 NETWORKS = ("all", "circuit", "packet")
 
 
@@ -112,7 +112,7 @@ def values(crossed: pl.DataFrame, circuit: str, *, open_share: float) -> pl.Data
         mine = logged.filter(which)
         found = crossings.percentiles(mine, at=(50, 99, 100))
         row |= {f"p50_{network}": found[50], f"p99_{network}": found[99], f"max_{network}": found[100]}
-    return pl.DataFrame([row], schema={name: pl.Float64 for name in row})
+    return pl.DataFrame([row], schema=dict.fromkeys(row, pl.Float64))
 
 
 def of_runs(setting: Setting, runs: Mapping[int, Tables]) -> Measured:

@@ -62,6 +62,13 @@ class Scale:
     large: int = 50
     dilation: int = 20
 
+    def __post_init__(self) -> None:
+        if self.racks < 3:
+            raise ValueError(f"racks: {self.racks} is below the 3 that there are")
+        for name in ("weeks", "small", "large", "dilation"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name}: {getattr(self, name)} is not above zero")
+
     def runs_of(self, setting: Setting) -> int:
         """Runs of a setting."""
         return self.runs

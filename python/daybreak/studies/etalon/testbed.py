@@ -75,7 +75,7 @@ def scenario(setting: Setting) -> Scenario:
             "mtu": MTU,
             "timer_dilation": setting.dilation,
             # Linux 4.15 of Ubuntu 18.04: 250 ticks a second, segmentation offload, no compressed SACKs. netem, which is
-            # the hosts' queueing discipline, takes packets off the socket's account, so that TCP small queues never act.
+            # the hosts' queueing discipline, takes packets off the socket's account: TCP small queues never act.
             "hz": 250,
             "tso_max_bytes": 65_536,
             "tcp_comp_sack_nr": 0,
