@@ -101,6 +101,10 @@ pub(crate) struct Sender {
     rule: Box<dyn Congestion>,
     /// The rule sets window and pacing rate itself.
     rule_controls: bool,
+    /// [`Congestion::hears_idle_acks`].
+    rule_hears_idle_acks: bool,
+    /// The ACK that ends a passive handshake is being processed: the rule starts after it.
+    opening: bool,
     /// New segments of the burst that is being polled.
     burst: u32,
     /// Full segments that may follow at once, without another look.
@@ -176,6 +180,7 @@ impl Sender {
             Rate::ZERO => u64::MAX / 8,
             rate => rate.as_bytes_per_sec(),
         };
+        let ecn = EcnState::new(rule.needs_ecn());
         Self {
             snd_una: 0,
             snd_nxt: 0,
@@ -210,6 +215,8 @@ impl Sender {
             armed: (0, 0),
             buffer: SendBuffer::new(config.wmem.default, config.wmem.max),
             rule_controls: rule.controls_window(),
+            rule_hears_idle_acks: rule.hears_idle_acks(),
+            opening: false,
             rule,
             burst: 0,
             ready: 0,
@@ -225,7 +232,7 @@ impl Sender {
             last_sent_jiffies: 0,
             scoreboard: Scoreboard::default(),
             time_order_until: 0,
-            ecn: EcnState::default(),
+            ecn,
             fin_sent: false,
             reneging: false,
             window_probe_due: false,
@@ -262,6 +269,8 @@ impl Sender {
     pub fn start(&mut self, opening: Opening) {
         let Opening { syn_retransmits, rtt_us, is_client } = opening;
         self.is_synchronised = true;
+        self.opening = !is_client;
+        self.settle_ecn();
         self.snd_una = 1;
         self.snd_nxt = self.snd_nxt.max(1);
         self.clear_timer();
@@ -346,6 +355,7 @@ impl Sender {
             is_app_limited: self.path.delivery.app_limited != 0,
             state: self.path.state,
             jiffy: self.clock.jiffy(),
+            ecn: self.ecn.active,
             syn_rtt: None,
         }
     }
@@ -382,6 +392,7 @@ impl Sender {
             && self.snd_nxt >= self.buffer.app_end()
             && self.timer.kind == TimerKind::None
             && self.path.probe.high_seq == 0
+            && !self.rule_hears_idle_acks
             && (!self.buffer.closed || self.fin_sent)
     }
 
