@@ -86,6 +86,8 @@ pub struct Window {
     /// The pacing rate (`sk_pacing_rate`). The sender keeps it up to date on every ACK, whether it
     /// paces or not, for rules that do not set it themselves; zero before the first RTT sample.
     pub pacing_rate: Rate,
+    /// Upper bound of `pacing_rate` (`SO_MAX_PACING_RATE`).
+    pub max_pacing_rate: Rate,
     /// The sender paces with `pacing_rate` (`sk_pacing_status` is not "none").
     pub is_paced: bool,
     /// A rule sets this in [`Congestion::on_ack`] for a reduction without a loss: the sender enters CWR, once a
@@ -103,6 +105,7 @@ impl Window {
             cwnd_clamp: u32::MAX,
             prior_cwnd: 0,
             pacing_rate: Rate::ZERO,
+            max_pacing_rate: Rate::from_bps(u64::MAX),
             is_paced: false,
             backs_off: false,
         }

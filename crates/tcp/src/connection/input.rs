@@ -18,6 +18,14 @@ impl Connection {
         let now = self.sender.clock.now;
         let sender = &self.sender;
         let progress = || SenderProgress { una: sender.snd_una, window: sender.snd_wnd, rto: sender.rto() };
+        if segment.ack > sender.snd_nxt {
+            // It acknowledges what was never sent: nothing of it counts (RFC 9293, section 3.10.7.4), but that it may lie
+            // outside the window.
+            if !self.receiver.check(now, segment, &progress()) {
+                self.acknowledged = false;
+            }
+            return;
+        }
         if !self.receiver.accept(now, segment, progress) {
             self.acknowledged = false;
             return;
@@ -33,7 +41,7 @@ impl Connection {
             self.sender.on_ack(segment);
         }
         let fin = segment.flags.contains(Flags::FIN);
-        if segment.len > 0 || fin {
+        if (segment.len > 0 || fin) && !self.is_beyond_fin(segment) {
             self.acknowledged = false;
             let timing = self.timing();
             let received = self.receiver.on_data(now, segment, timing);
@@ -54,6 +62,14 @@ impl Connection {
             let fin_acked = self.sender.snd_una > self.sender.buffer.write_seq;
             self.step_closing(fin_acked, false);
         }
+    }
+
+    /// Data behind the peer's FIN: Linux 6.1 passes over it.
+    #[inline]
+    fn is_beyond_fin(&self, segment: &Segment) -> bool {
+        self.state != State::Established
+            && matches!(self.state, State::CloseWait | State::Closing | State::LastAck)
+            && segment.seq >= self.receiver.rcv_nxt()
     }
 
     /// The next data in order that says nothing else: Linux 6.1 does not look at its acknowledgement (header prediction),
@@ -84,7 +100,6 @@ impl Connection {
                     self.handshake.is_due = true;
                 } else if segment.flags.contains(Flags::ACK) && segment.ack >= 1 {
                     self.sender.snd_wnd = segment.window;
-                    self.sender.max_window = segment.window;
                     self.finish_handshake(segment);
                     return true;
                 }

@@ -89,6 +89,7 @@ impl Connection {
             handshake.stamp = self.sender.clock.timestamp;
         }
         handshake.sent += 1;
+        self.sender.counters.retransmits += u64::from(handshake.sent > 1);
         let reply = self.state == State::SynReceived;
         let ecn = self.sender.ecn.control;
         let mut segment = Segment { flags: Flags::SYN, ecn, syn: handshake.offer, ..Segment::default() };
@@ -146,7 +147,6 @@ impl Connection {
         let ecn = self.handshake.ask_ecn && segment.flags.contains(Flags::ECE) && !segment.flags.contains(Flags::CWR);
         self.negotiate(segment, ecn);
         self.sender.snd_wnd = segment.window;
-        self.sender.max_window = segment.window;
         self.finish_handshake(segment);
         self.third_due = true;
     }
@@ -160,7 +160,7 @@ impl Connection {
         self.timestamps = offer.timestamps && peer.timestamps;
         let peer_mss = if peer.mss == 0 { 536 } else { u32::from(peer.mss) };
         let options = if self.timestamps { 12 } else { 0 };
-        self.sender.mss = peer_mss.min(u32::from(offer.mss)).saturating_sub(options).max(1);
+        self.sender.settle_mss(peer_mss.min(u32::from(offer.mss)).saturating_sub(options).max(1));
         self.sender.sack_permitted = sack;
         self.sender.ecn.active = ecn;
         if !window_scaling {

@@ -235,6 +235,20 @@ impl Receiver {
 
     #[inline(never)]
     fn accept_unusual(&mut self, now: Instant, segment: &Segment, newer: i32, sender: &SenderProgress) -> bool {
+        if !self.check(now, segment, sender) {
+            return false;
+        }
+        let timestamps = self.negotiated.timestamps && segment.ts_val != 0;
+        if timestamps && newer >= 0 && segment.seq <= self.window.rcv_wup() {
+            self.ts_recent = segment.ts_val;
+        }
+        true
+    }
+
+    /// [`Receiver::accept`] without taking the timestamp.
+    #[inline(never)]
+    pub(crate) fn check(&mut self, now: Instant, segment: &Segment, sender: &SenderProgress) -> bool {
+        let newer = segment.ts_val.wrapping_sub(self.ts_recent) as i32;
         let end = segment.seq + segment.sequence_len();
         let timestamps = self.negotiated.timestamps && segment.ts_val != 0;
         let stale = timestamps && newer < -PAWS_SLACK && !self.is_reordered_ack(segment, newer, sender);
@@ -242,9 +256,6 @@ impl Receiver {
         if stale || !inside {
             self.reject(now, segment, end);
             return false;
-        }
-        if timestamps && newer >= 0 && segment.seq <= self.window.rcv_wup() {
-            self.ts_recent = segment.ts_val;
         }
         true
     }
@@ -435,7 +446,9 @@ impl Receiver {
             self.fin_seq = end - 1;
         }
         if !self.queue.is_empty() {
-            self.rcv_nxt = self.queue.advance(end, &mut self.dsack);
+            let mut dsack = self.dsack;
+            self.rcv_nxt = self.queue.advance(end, &mut dsack);
+            self.note_dsack(dsack);
             if self.queue.is_empty() {
                 // The hole is filled (RFC 5681, section 4.2).
                 self.policy.demand();
@@ -444,6 +457,9 @@ impl Receiver {
         }
         if self.fin_seq < self.rcv_nxt {
             self.policy.on_fin();
+            // The stream is complete: there is nothing more to report.
+            self.sacks = SackList::default();
+            self.dsack = Dsack::default();
         }
     }
 
@@ -481,9 +497,7 @@ impl Receiver {
         if !self.negotiated.sack {
             return;
         }
-        if self.dsack_enabled {
-            self.dsack = dsack;
-        }
+        self.note_dsack(dsack);
         let block = SackBlock { start: segment.seq, end };
         if self.policy.compressed() > 0 && self.sacks.pushes_back(block) {
             self.joins_after_ack = Some(block);
@@ -529,6 +543,12 @@ impl Receiver {
     fn report_duplicate(&mut self, start: u64, end: u64) {
         if self.negotiated.sack && self.dsack_enabled {
             self.dsack.set(start, end);
+        }
+    }
+
+    fn note_dsack(&mut self, dsack: Dsack) {
+        if self.negotiated.sack && self.dsack_enabled {
+            self.dsack = dsack;
         }
     }
 

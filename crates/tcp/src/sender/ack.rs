@@ -120,7 +120,7 @@ impl Sender {
         if newer && segment.ack == self.snd_una {
             self.window_seq = segment.seq;
             self.snd_wnd = segment.window;
-            self.max_window = self.max_window.max(segment.window);
+            self.see_window(segment.window);
         }
     }
 
@@ -281,7 +281,7 @@ impl Sender {
             self.window_seq = segment.seq;
             if self.snd_wnd != segment.window {
                 self.snd_wnd = segment.window;
-                self.max_window = self.max_window.max(segment.window);
+                self.see_window(segment.window);
                 if self.has_unsent() {
                     self.restart_after_idle();
                 }

@@ -39,7 +39,7 @@ impl Sender {
         let is_predicted = self.snd_wnd == segment.window;
         if !is_predicted {
             self.snd_wnd = segment.window;
-            self.max_window = self.max_window.max(segment.window);
+            self.see_window(segment.window);
         }
         self.snd_una = acked;
         self.resend = Resend::Lost;
