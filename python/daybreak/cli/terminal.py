@@ -78,16 +78,6 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[str | Text]], nu
     _out.print(table)
 
 
-def print_page(markdown: str) -> None:
-    """A page, set for reading on a terminal, and as it is elsewhere."""
-    if _is_terminal:
-        from rich.markdown import Markdown
-
-        _out.print(Markdown(markdown))
-    else:
-        sys.stdout.write(markdown)
-
-
 @contextmanager
 def progress_bar(title: str, shown: bool = True, stages: bool = False) -> Iterator[Report]:
     """A bar on the terminal for what takes longer than a moment, or lines where standard error is none.

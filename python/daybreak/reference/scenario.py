@@ -19,7 +19,7 @@ from pydantic_core import PydanticUndefined
 
 from daybreak.scenario import Scenario
 from daybreak.scenario.choice import Choice, Discipline, Variant, default_text, range_text
-from daybreak.scenario.quantities import ETHERNET_FRAMING, FlowSize, Framing, Loss, Quantity
+from daybreak.scenario.quantities import ETHERNET_FRAMING, Framing, Loss, Quantity
 
 
 @dataclass(frozen=True)
@@ -213,8 +213,6 @@ def _word(part: Any) -> str:
         return f"table by name, each a {_type(get_args(part)[1])}"
     if issubclass(part, BaseModel):
         return f"[{part.__name__}](#{part.__name__.lower()})"
-    if issubclass(part, FlowSize):
-        return 'size or `"unlimited"`'
     if issubclass(part, Quantity):
         return str(part.noun).partition(" ")[2]
     if issubclass(part, Choice):
