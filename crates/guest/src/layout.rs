@@ -308,6 +308,10 @@ fn records(plan: &Plan) -> Result<(), GuestError> {
     if plan.records.latency {
         return refuse("records.latency", true, "when a packet entered a real host's NIC queue is not known");
     }
+    if let Some(link) = plan.records.packet_links.first() {
+        let problem = "packets are not listed one by one here; a capture (records.capture_links) has them";
+        return refuse("records.packet_links[0]", link, problem);
+    }
     Ok(())
 }
 

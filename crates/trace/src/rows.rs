@@ -266,8 +266,30 @@ table! {
     }
 }
 
+table! {
+    /// A packet at the start of a link.
+    "packets" PacketRow => PacketColumns {
+        /// When the link started to send it.
+        time_ns: u64,
+        /// Index of the link.
+        link: u32,
+        /// Number of the packet in the run, the same on all its way; a retransmission is another packet.
+        packet: u64,
+        /// Flow of the packet.
+        flow: u32,
+        /// 1 for a packet of the data direction, 0 for an ACK.
+        data: u8,
+        /// First byte of its payload.
+        seq: u64,
+        /// Payload.
+        payload_bytes: u32,
+        /// IP length.
+        bytes: u32,
+    }
+}
+
 /// What all tables mean, in the order in which a run has them.
-pub const TABLES: [Description; 9] = [
+pub const TABLES: [Description; 10] = [
     FlowColumns::DESCRIPTION,
     BinColumns::DESCRIPTION,
     WindowColumns::DESCRIPTION,
@@ -275,6 +297,7 @@ pub const TABLES: [Description; 9] = [
     DropColumns::DESCRIPTION,
     CircuitColumns::DESCRIPTION,
     LatencyColumns::DESCRIPTION,
+    PacketColumns::DESCRIPTION,
     LinkColumns::DESCRIPTION,
     QueueTotalsColumns::DESCRIPTION,
 ];

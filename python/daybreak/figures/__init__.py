@@ -3,6 +3,6 @@
 Figures need no display, and are saved by `style.save` or written by `style.rendered`.
 """
 
-from daybreak.figures import curves, fct, shading, stacked, style, throughput, window
+from daybreak.figures import curves, fct, folded, shading, stacked, style, sweeps, throughput, window
 
-__all__ = ["curves", "fct", "shading", "stacked", "style", "throughput", "window"]
+__all__ = ["curves", "fct", "folded", "shading", "stacked", "style", "sweeps", "throughput", "window"]

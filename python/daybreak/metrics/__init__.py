@@ -7,8 +7,10 @@ unit in each column's name. Tables of several runs carry a column ``run`` (see `
 from daybreak.metrics import (
     concurrency,
     confidence,
+    crossings,
     fairness,
     fct,
+    folding,
     latency,
     over_time,
     phases,
@@ -23,8 +25,10 @@ from daybreak.metrics import (
 __all__ = [
     "concurrency",
     "confidence",
+    "crossings",
     "fairness",
     "fct",
+    "folding",
     "latency",
     "over_time",
     "phases",

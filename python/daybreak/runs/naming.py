@@ -139,6 +139,25 @@ def _links(frame: pl.DataFrame, plan: Plan) -> pl.DataFrame:
     return _with(frame, [_gather([link.name for link in plan.links], frame["link"], "link_name")], after="link")
 
 
+def _packets(frame: pl.DataFrame, plan: Plan) -> pl.DataFrame:
+    """With the time at which the last bit is at the link's end, jitter aside."""
+    links = pl.DataFrame(
+        {
+            "link": pl.Series(range(len(plan.links)), dtype=frame.schema["link"]),
+            "framing": [link.framing_bytes for link in plan.links],
+            "rate_bps": [link.rate_bps for link in plan.links],
+            "delay_ps": [link.delay_ps for link in plan.links],
+        }
+    )
+    on_links = frame.select("link", "bytes").join(links, on="link", how="left", maintain_order="left")
+    travel_ns = on_links.select(
+        (pl.col("bytes") + pl.col("framing")) * 8e9 / pl.col("rate_bps") + pl.col("delay_ps") / 1e3
+    ).to_series()
+    arrival = (frame["time_ns"].cast(pl.Float64) + travel_ns).round().cast(pl.Int64).alias("arrival_ns")
+    named = _links(_per_flow(frame, plan), plan).with_columns(pl.col("data") == 1)
+    return _with(named, [arrival], after="time_ns")
+
+
 def _circuits(frame: pl.DataFrame, plan: Plan) -> pl.DataFrame:
     """With the phase that each step ends and the one that it begins; see `phases`."""
     of_step = [
@@ -169,5 +188,6 @@ TABLES: dict[str, Callable[[pl.DataFrame, Plan], pl.DataFrame]] = {
     "links": _links,
     "queue_totals": _queues,
     "latency": _per_flow,
+    "packets": _packets,
 }
 """How each table gets its names."""

@@ -126,6 +126,11 @@ class Run:
         return self.table("latency")
 
     @property
+    def packets(self) -> pl.DataFrame:
+        """One row a packet and listed link."""
+        return self.table("packets")
+
+    @property
     def scenario(self) -> Scenario:
         """The scenario that was run."""
         return Scenario.parse(self.manifest["scenario"])

@@ -14,6 +14,7 @@ from .network import Link, Mark, Marker, Node, Queue
 from .problems import scenario_error
 from .quantities import Span
 from .records import Records
+from .schedules import Schedule
 from .stack import Stack
 from .timelines import Route, Timeline
 from .topologies import Topology
@@ -33,6 +34,8 @@ class Scenario(Model):
     """Stop as soon as every flow of limited size is complete, or at `duration`."""
     topology: Topology | None = None
     """A ready network, by its kind in `daybreak list topologies`."""
+    schedule: Schedule | None = None
+    """A ready schedule for the topology, by its kind in `daybreak list schedules`."""
     nodes: tuple[Node, ...] = ()
     """Hosts and switches, besides those of the topology."""
     links: tuple[Link, ...] = ()

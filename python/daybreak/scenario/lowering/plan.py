@@ -23,6 +23,7 @@ from .flows import Family, PlannedFlow, planned_flows
 from .moves import Moves
 from .names import look_up
 from .paths import Paths
+from .ready import expanded
 from .routes import Router
 from .timelines import timelines
 
@@ -63,6 +64,7 @@ def lower(scenario: Scenario, seed: int, variants: Sequence[str] | None = None) 
 
 def _plan(scenario: Scenario, seed: int, variants: Sequence[str] | None) -> plan.Plan:
     refuse_many_flows(scenario)
+    scenario = expanded(scenario)
     fabric = Fabric.of(scenario)
     router = Router(fabric, scenario.routing, seed)
     planned = planned_flows(scenario, seed, variants)
@@ -179,6 +181,7 @@ def _stack(name: str, stack: Stack) -> plan.Stack:
         initial_window=stack.initial_window,
         cwnd_clamp=stack.cwnd_clamp,
         hz=stack.hz,
+        timer_dilation=stack.timer_dilation,
         rto_min_ps=int(stack.rto_min),
         delayed_ack_min_ps=int(stack.delayed_ack_min),
         delayed_ack_max_ps=int(stack.delayed_ack_max),
@@ -229,6 +232,7 @@ def _records(scenario: Scenario, fabric: Fabric) -> plan.Records:
         drops=records.drops,
         circuits=records.circuits,
         latency=records.latency,
+        packet_links=links(records.packets, "packets"),
         capture_links=links(records.capture, "capture"),
         capture_snaplen=records.snaplen,
     )

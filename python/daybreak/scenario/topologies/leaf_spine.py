@@ -4,15 +4,15 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from ..model import Tagged
 from ..network import Link, Node
 from ..quantities import Framing, QueueLimit, Rate, Span, reject
+from .ready import ReadyNetwork
 
 # Some hundred megabytes, and some seconds until a run starts.
 _MOST_LINKS = 100_000
 
 
-class LeafSpine(Tagged):
+class LeafSpine(ReadyNetwork):
     """host-0 ... under leaf-0 ... (host h stands under leaf h / hosts_per_leaf), spine-0 ... above all of them."""
 
     kind: Literal["leaf_spine"] = "leaf_spine"
