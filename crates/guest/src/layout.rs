@@ -225,6 +225,10 @@ fn supported(stack: &Stack) -> Result<(), GuestError> {
     if stack.hz != HZ {
         return refuse(field("hz"), stack.hz, format!("the kernel image was built with {HZ}"));
     }
+    if stack.timer_dilation != 1 {
+        let problem = "a real host's clock runs as fast as the network's time; use 1";
+        return refuse(field("timer_dilation"), stack.timer_dilation, problem);
+    }
     // TCP_DELACK_MIN and TCP_DELACK_MAX are constants of the kernel.
     if stack.delayed_ack_min_ps != 40_000_000_000 {
         return refuse(
@@ -308,9 +312,9 @@ fn records(plan: &Plan) -> Result<(), GuestError> {
     if plan.records.latency {
         return refuse("records.latency", true, "when a packet entered a real host's NIC queue is not known");
     }
-    if let Some(link) = plan.records.packet_links.first() {
-        let problem = "packets are not listed one by one here; a capture (records.capture_links) has them";
-        return refuse("records.packet_links[0]", link, problem);
+    if let Some(&link) = plan.records.packet_links.first() {
+        let problem = "packets are not listed one by one here; a capture (records.capture) has them";
+        return refuse("records.packets", format!("\"{}\"", plan.links[link as usize].name), problem);
     }
     Ok(())
 }
@@ -409,6 +413,15 @@ pub(crate) mod tests {
         let mut plan = self::plan();
         plan.records.window_ps = Some(0);
         assert!(refusal(&plan).contains("records.window is \"every ack\""));
+
+        let mut plan = self::plan();
+        plan.records.packet_links = vec![0];
+        let named = format!("records.packets is \"{}\"", plan.links[0].name);
+        assert!(refusal(&plan).contains(&named), "{}", refusal(&plan));
+
+        let mut plan = self::plan();
+        plan.stacks[0].timer_dilation = 20;
+        assert!(refusal(&plan).contains("timer_dilation is 20"), "{}", refusal(&plan));
 
         let mut plan = self::plan();
         let Step::Queue(nic) = plan.paths[plan.flows[0].data_path as usize][0] else {

@@ -8,8 +8,8 @@ mod windows;
 
 use daybreak_fabric::{LinkTotals, QueueTotals};
 use daybreak_trace::{
-    BinScope, CircuitColumns, CircuitRow, DropColumns, DropRow, LinkColumns, LinkRow, PacketColumns, PacketRow, Probe, QueueTotalsColumns,
-    QueueTotalsRow, Table, WindowRow,
+    BinScope, CircuitColumns, CircuitRow, DropColumns, DropRow, LinkColumns, LinkRow, PacketColumns, PacketRow, Probe,
+    QueueTotalsColumns, QueueTotalsRow, Table, WindowRow,
 };
 use daybreak_units::Instant;
 

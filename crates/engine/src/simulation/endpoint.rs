@@ -52,12 +52,7 @@ impl Endpoint {
     pub(super) fn window_row(&self, flow: u32, at: Instant) -> WindowRow {
         let row = self.connection.window_row(flow, self.clock(at));
         let dilation = u64::from(self.timer_dilation);
-        WindowRow {
-            time_ns: at.as_ns(),
-            srtt_ns: row.srtt_ns / dilation,
-            pacing_bps: row.pacing_bps * dilation,
-            ..row
-        }
+        WindowRow { time_ns: at.as_ns(), srtt_ns: row.srtt_ns / dilation, pacing_bps: row.pacing_bps * dilation, ..row }
     }
 
     /// Tells the probe what a segment or a timer has changed: payload delivered, the window, or that the
