@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from .terminal import Json, out, print_json
+from .terminal import Json, output, print_json
 
 
 class Topic(StrEnum):
@@ -42,7 +42,7 @@ def help_(
     page = PAGES[topic]()
     if as_json:
         print_json({"topic": topic.value, "markdown": page})
-    elif out.is_terminal:
-        out.print(Markdown(page))
+    elif output.is_terminal:
+        output.print(Markdown(page))
     else:
         typer.echo(page, nl=False)

@@ -31,7 +31,8 @@ _LINE_EVERY_S = 30.0
 
 # What is not a terminal has no width to wrap at.
 _is_terminal = sys.stdout is not None and sys.stdout.isatty()
-_out = Console(width=None if _is_terminal else 200, markup=False, highlight=False, emoji=False)
+output = Console(width=None if _is_terminal else 200, markup=False, highlight=False, emoji=False)
+"""Standard output; what is printed on it must be `plain`."""
 _err = Console(stderr=True, markup=False, highlight=False, emoji=False)
 
 
@@ -44,7 +45,7 @@ def plain(text: str) -> str:
 
 def say(text: str) -> None:
     """A line on standard output, as it is: it is not broken where a terminal ends."""
-    _out.print(Text(plain(text)), soft_wrap=True)
+    output.print(Text(plain(text)), soft_wrap=True)
 
 
 def complain(sentence: str) -> None:
@@ -65,7 +66,7 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[str | Text]], nu
         table.add_column(column, justify="right" if column in numeric else "left", no_wrap=column in numeric)
     for row in rows:
         table.add_row(*(cell if isinstance(cell, Text) else Text(plain(cell)) for cell in row))
-    _out.print(table)
+    output.print(table)
 
 
 @contextmanager
