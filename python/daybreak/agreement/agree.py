@@ -8,7 +8,7 @@ from pathlib import Path
 
 from daybreak.engines import program
 from daybreak.errors import ScenarioError
-from daybreak.sweep import Executor, Job, Local, Store, execute
+from daybreak.sweep import Executor, Job, Local, Store, claim, execute
 
 from . import causes, compare, page, result, scenarios, suite, tolerances
 from .observed import REDUCTION, Observed
@@ -59,6 +59,7 @@ def agree(
     cases = suite.chosen(suite.load(path), quick=quick, only=only)
     seeds = range(1, (runs or (QUICK_RUNS if quick else FULL_RUNS)) + 1)
     out = Path(out)
+    claim(out, "agreement", *result.RESULTS)
     store = Store(out / "runs", REDUCTION, programs or {engine: program(engine) for engine in (KERNEL, MODEL)})
     each = len(seeds) * len(cases)
     for number, engine in enumerate((MODEL, KERNEL)):

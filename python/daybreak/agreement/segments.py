@@ -18,6 +18,7 @@ from daybreak.errors import EngineError
 from daybreak.runs import Run
 from daybreak.scenario import Scenario
 from daybreak.scenario.lowering import lower
+from daybreak.sweep import claim
 
 from . import conversations, result, scenarios, suite
 from .agree import KERNEL, MODEL, Progress
@@ -76,6 +77,7 @@ def replay(
     """
     cases = suite.chosen(suite.load(path), quick=quick, only=only)
     by_name = {case.name: case for case in cases}
+    claim(Path(out), "agreement", *result.RESULTS)
     done = run_many(
         [(captured(case), seed) for case in cases],
         engine=engine,

@@ -14,7 +14,7 @@ from daybreak.studies import page
 from daybreak.studies.evidence import gather
 from daybreak.studies.protocol import AnyStudy
 from daybreak.studies.scoreboard import Claim, Scoreboard, markdown
-from daybreak.sweep import Executor, Local, Report
+from daybreak.sweep import Executor, Local, Report, claim
 
 
 def reproduce(
@@ -44,7 +44,7 @@ def reproduce(
         raise ScenarioError(f"seeds: {seeds} is not above zero")
     scale = study.scales[mode] if seeds is None else study.scales[mode].with_runs(seeds)
     out = Path(out or Path("results") / study.name)
-    out.mkdir(parents=True, exist_ok=True)
+    claim(out, f"study {study.name}", "scoreboard.json")
     (evidence,) = gather(
         study, [scale], out / "runs", figures=wanted, engine=engine, executor=executor or Local(workers),
         progress=progress,
