@@ -67,6 +67,8 @@ def _expectation(kind: str, context: dict[str, Any], message: str) -> str:
             return f"expected more than {context['gt']}"
         case "less_than_equal":
             return f"expected at most {context['le']}"
+        case "less_than":
+            return f"expected less than {context['lt']}"
         case "literal_error":
             return f"expected {context['expected']}"
         case "too_short" | "too_long":
