@@ -428,7 +428,7 @@ pub(crate) mod tests {
             panic!("a path starts with a queue")
         };
         plan.queues[nic as usize].limit_packets = Some(10);
-        assert!(refusal(&plan).contains("nic_queue of link \"sender-0->left\" is 10 packets"));
+        assert!(refusal(&plan).contains("nic_queue of link \"0-4\" is 10 packets"), "{}", refusal(&plan));
 
         let mut plan = self::plan();
         plan.stacks[0].tso_max_bytes = 65_536;
