@@ -46,6 +46,7 @@ dialogues! {
     delayed_ack_backoff,
     delayed_ack_backoff_limit,
     delayed_ack_interactive,
+    delayed_ack_timer_is_near,
     dsack,
     dsack_beyond_the_window,
     dsack_of_an_earlier_recovery,
