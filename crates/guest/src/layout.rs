@@ -247,6 +247,11 @@ fn supported(stack: &Stack) -> Result<(), GuestError> {
     if !stack.rto_min_ps.is_multiple_of(1_000_000_000) || stack.rto_min_ps == 0 {
         return refuse(field("rto_min"), span(stack.rto_min_ps), "Linux takes whole milliseconds");
     }
+    if let Some(clamp) = stack.cwnd_clamp {
+        let problem =
+            "Linux 6.1 takes it from a route, and only once an earlier connection has ended there; leave it out";
+        return refuse(field("cwnd_clamp"), clamp, problem);
+    }
     if stack.tso_max_bytes != 0 {
         return refuse(
             field("tso_max_bytes"),
@@ -433,6 +438,10 @@ pub(crate) mod tests {
         let mut plan = self::plan();
         plan.stacks[0].tso_max_bytes = 65_536;
         assert!(refusal(&plan).contains("tso_max_bytes is 65536"));
+
+        let mut plan = self::plan();
+        plan.stacks[0].cwnd_clamp = Some(20);
+        assert!(refusal(&plan).contains("stacks[0].cwnd_clamp is 20: Linux 6.1"), "{}", refusal(&plan));
 
         let mut plan = self::plan();
         plan.rules[0].parameters.insert("beta".into(), Value::Number(0.8));
