@@ -5,8 +5,9 @@
 
 use std::mem::size_of;
 
+use daybreak_engine::recorder::control_row;
 use daybreak_engine::wiring;
-use daybreak_fabric::control::Timeline;
+use daybreak_fabric::control::{Control, Decision};
 use daybreak_fabric::{
     Config as FabricConfig, Context, DropReason, Ecn, Fabric, Impairment, LinkTotals, Monitor, NewPacket, Packet,
     PacketId, QueueTotals,
@@ -75,7 +76,7 @@ pub struct Switch<P> {
     fabric: Fabric<Frame>,
     events: Events,
     watch: Watch<P>,
-    timelines: Vec<Timeline>,
+    control: Control,
     nics: Vec<Nic>,
     ways: Vec<[Way; 2]>,
     waiting: Entries,
@@ -153,18 +154,17 @@ impl<P: Probe> Switch<P> {
         };
         let ways = (0..plan.flows.len()).map(|flow| [true, false].map(|data| way(flow, data))).collect();
         let mut events = Events::new(delivers(plan), lookahead::least(plan, layout));
-        let timelines: Vec<_> = plan.timelines.iter().map(wiring::timeline).collect();
-        for (index, timeline) in (0..).zip(&timelines) {
-            if timeline.next_at() < Instant::NEVER {
-                events.push(timeline.next_at(), Event::Timeline { timeline: index });
-            }
+        let mut control = wiring::control(plan);
+        control.start(&mut events);
+        for flow in control.flows() {
+            events.push(Instant::from_ps(plan.flows[flow as usize].start_ps), Event::Start { flow });
         }
         let sizes: Vec<Option<u64>> = plan.flows.iter().map(|flow| flow.application.limited_bytes()).collect();
         Self {
             fabric,
             events,
             watch: Watch { probe, capture, orders: Vec::new() },
-            timelines,
+            control,
             nics: layout.nics.iter().map(|nic| Nic::new(plan, nic.link)).collect(),
             ways,
             waiting: Entries::default(),
@@ -269,16 +269,8 @@ impl<P: Probe> Switch<P> {
         let Self { fabric, events, watch, .. } = self;
         let mut ctx = Context { now, schedule: events, monitor: watch };
         match event {
-            Event::Timeline { timeline: index } => {
-                let timeline = &mut self.timelines[index as usize];
-                let (step, actions) = timeline.advance();
-                ctx.monitor.probe.circuit(CircuitRow { time_ns: now.as_ns(), timeline: index, step });
-                for action in actions {
-                    fabric.apply(&mut ctx, action);
-                }
-                let next = timeline.next_at();
-                self.events.push(next, Event::Timeline { timeline: index });
-            }
+            Event::Control { controller } => self.control.wake(fabric, &mut ctx, controller),
+            Event::Start { flow } => self.control.flow_started(fabric, &mut ctx, flow),
             Event::TransmissionComplete { link } => fabric.transmission_complete(&mut ctx, link),
             Event::Arrival { link, packet } => {
                 if let Some(id) = fabric.arrive(&mut ctx, link, PacketId(packet)) {
@@ -323,6 +315,8 @@ impl<P: Probe> Switch<P> {
         let is_complete = self.sizes[flow as usize].is_some_and(|size| track.acked >= size);
         if is_news && is_complete && self.ends[flow as usize].is_none() {
             self.ends[flow as usize] = Some(now);
+            let Self { fabric, events, watch, control, .. } = self;
+            control.flow_ended(fabric, &mut Context { now, schedule: events, monitor: watch }, flow);
             self.unfinished -= 1;
             if self.unfinished == 0 && self.stop_when_complete {
                 self.stopped = Some(now);
@@ -398,6 +392,14 @@ impl<P: Probe> Monitor<Frame> for Watch<P> {
         let Packet { endpoint, bytes, body: Frame { place: Place { seq, .. }, skb }, .. } = *packet;
         self.drop_row(now, (reason, place), (endpoint >> 1, endpoint & 1 == 1), seq, bytes);
         self.orders.push(Order { handle: skb.handle, nic: 0, deliver: 0 });
+    }
+
+    fn timeline_stepped(&mut self, now: Instant, timeline: u32, step: u32) {
+        self.probe.circuit(CircuitRow { time_ns: now.as_ns(), timeline, step });
+    }
+
+    fn decided(&mut self, now: Instant, controller: u32, decision: Decision) {
+        self.probe.control(control_row(now, controller, decision));
     }
 }
 

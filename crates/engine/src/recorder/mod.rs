@@ -6,10 +6,11 @@ mod latency;
 mod queues;
 mod windows;
 
+use daybreak_fabric::control::Decision;
 use daybreak_fabric::{LinkTotals, QueueTotals};
 use daybreak_trace::{
-    BinScope, CircuitColumns, CircuitRow, DropColumns, DropRow, LinkColumns, LinkRow, Probe, QueueTotalsColumns,
-    QueueTotalsRow, Table, WindowRow,
+    BinScope, CircuitColumns, CircuitRow, ControlColumns, ControlRow, DropColumns, DropRow, LinkColumns, LinkRow,
+    NO_FLOW, Probe, QueueTotalsColumns, QueueTotalsRow, Table, WindowRow,
 };
 use daybreak_units::Instant;
 
@@ -55,6 +56,12 @@ pub fn queue_totals_table(totals: impl IntoIterator<Item = QueueTotals>) -> Tabl
     columns.into_table()
 }
 
+/// A decision as the tables have it.
+pub fn control_row(now: Instant, controller: u32, decision: Decision) -> ControlRow {
+    let Decision { event, flow, path } = decision;
+    ControlRow { time_ns: now.as_ns(), controller, event: event as u8, flow: flow.unwrap_or(NO_FLOW), path }
+}
+
 /// What a link is watched for.
 #[derive(Clone, Copy, Debug, Default)]
 struct LinkWatch {
@@ -73,6 +80,7 @@ pub struct Recorder {
     queues: Option<QueueSamples>,
     drops: Option<DropColumns>,
     circuits: Option<CircuitColumns>,
+    control: Option<ControlColumns>,
     latency: Option<Latency>,
 }
 
@@ -98,6 +106,7 @@ impl Recorder {
             queues: records.queue_ps.map(|interval| QueueSamples::new(plan.queues.len(), &records.queues, interval)),
             drops: records.drops.then(DropColumns::default),
             circuits: records.circuits.then(CircuitColumns::default),
+            control: records.circuits.then(ControlColumns::default),
             latency: records.latency.then(|| Latency::new(flows)),
         }
     }
@@ -107,7 +116,7 @@ impl Recorder {
         self.latency.is_some()
     }
 
-    /// The tables `bins`, `window`, `queues`, `drops`, `circuits` and `latency`; `end` is the time
+    /// The tables `bins`, `window`, `queues`, `drops`, `circuits`, `control` and `latency`; `end` is the time
     /// at which the run stopped. What was not asked for is empty.
     pub fn into_tables(self, end: Instant) -> Vec<Table> {
         vec![
@@ -116,6 +125,7 @@ impl Recorder {
             self.queues.map(|samples| samples.into_columns(end)).unwrap_or_default().into_table(),
             self.drops.unwrap_or_default().into_table(),
             self.circuits.unwrap_or_default().into_table(),
+            self.control.unwrap_or_default().into_table(),
             self.latency.map(Latency::into_columns).unwrap_or_default().into_table(),
         ]
     }
@@ -189,6 +199,12 @@ impl Probe for Recorder {
     fn circuit(&mut self, row: CircuitRow) {
         if let Some(circuits) = &mut self.circuits {
             circuits.push(row);
+        }
+    }
+
+    fn control(&mut self, row: ControlRow) {
+        if let Some(control) = &mut self.control {
+            control.push(row);
         }
     }
 

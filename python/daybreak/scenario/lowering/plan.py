@@ -17,6 +17,7 @@ from ..quantities import Span
 from ..scenario import Scenario
 from ..stack import Stack
 from .choices import resolve_variant
+from .controllers import controllers
 from .fabric import Fabric
 from .flows import Family, PlannedFlow, planned_flows
 from .moves import Moves
@@ -70,6 +71,7 @@ def _plan(scenario: Scenario, seed: int, variants: Sequence[str] | None) -> plan
     flows = Flows(fabric, moves, list(stacks), variants)
     planned_in_full = [flows.flow(flow) for flow in planned]
     records = _records(scenario, fabric)
+    gated: dict[int, str] = {}
     return plan.Plan(
         version=PLAN_VERSION,
         seed=seed,
@@ -82,7 +84,8 @@ def _plan(scenario: Scenario, seed: int, variants: Sequence[str] | None) -> plan
         forks=paths.forks,
         marks=fabric.marks,
         markers=fabric.markers,
-        timelines=timelines(scenario, fabric, moves),
+        timelines=timelines(scenario, fabric, moves, gated),
+        controllers=controllers(scenario, fabric, moves, planned, gated),
         queues=fabric.plan_queues(),
         stacks=[_stack(name, stack) for name, stack in stacks.items()],
         rules=flows.rules,

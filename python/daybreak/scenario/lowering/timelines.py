@@ -15,10 +15,11 @@ from .moves import Moves
 from .names import look_up
 
 
-def timelines(scenario: Scenario, fabric: Fabric, moves: Moves) -> list[plan.Timeline]:
-    """All programs: those that move flows, then those that open and close links, then the general ones."""
+def timelines(scenario: Scenario, fabric: Fabric, moves: Moves, gated: dict[int, str]) -> list[plan.Timeline]:
+    """All programs: those that move flows, then those that open and close links, then the general ones. Notes in `gated`
+    who opens and closes a link.
+    """
     migrations, circuits, programs = [], [], []
-    gated: dict[int, str] = {}
     for i, line in enumerate(scenario.timelines):
         match line:
             case Migrate():
