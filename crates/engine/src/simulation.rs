@@ -485,7 +485,7 @@ impl<P: Probe + Tables + Send> Core<P> {
                 row.dup_acks = counters.dup_acks;
                 row.reordered = received.reordered;
                 row.duplicates = received.duplicates;
-                row.outstanding_bytes = client.connection.window_row(index, self.now).bytes_in_flight;
+                row.outstanding_bytes = client.connection.window_row(index, self.now).outstanding_bytes;
             }
             columns.push(row);
         }

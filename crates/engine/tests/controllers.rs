@@ -41,7 +41,7 @@ fn hybrid(setup_us: u64, bytes: u64) -> Plan {
             "queue_threshold",
             &[
                 ("high_threshold", Value::Packets(20)),
-                ("low_threshold", Value::Packets(0)),
+                ("low_threshold", Value::Packets(1)),
                 ("interval", Value::Ps(10 * US)),
             ],
         ),

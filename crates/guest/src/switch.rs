@@ -407,8 +407,8 @@ impl<P: Probe> Monitor<Frame> for Watch<P> {
 mod tests {
     use super::*;
     use crate::layout::tests::plan;
-    use daybreak_plan::Step;
-    use daybreak_trace::Silent;
+    use daybreak_plan::{Application, Choice, ControlledFlow, Controller, Controls, Downtime, RouteSwitch, Step};
+    use daybreak_trace::{ControlRow, Silent};
 
     const PAYLOAD: u16 = 1_000;
 
@@ -493,6 +493,70 @@ mod tests {
         });
         let first = orders.take(10).find(|orders| !orders.is_empty());
         assert_eq!(first.unwrap(), [Order { handle: 1, nic: 0, deliver: 0 }]);
+    }
+
+    /// Keeps what controllers decide.
+    #[derive(Default)]
+    struct Decided(Vec<(u64, u8, u32, u32)>);
+
+    impl Probe for Decided {
+        fn control(&mut self, row: ControlRow) {
+            self.0.push((row.time_ns, row.event, row.flow, row.path));
+        }
+    }
+
+    /// The receiver's first ACK of all payload is the end of the flow.
+    #[test]
+    fn a_controller_hears_when_flows_start_and_end() {
+        let mut plan = plan();
+        let whole = plan.paths[plan.flows[0].data_path as usize].clone();
+        plan.paths.push(whole[1..].to_vec());
+        let tail = plan.paths.len() as u32 - 1;
+        for flow in 0..2 {
+            plan.route_switches.push(RouteSwitch {
+                name: format!("switch {flow}"),
+                node: plan.queues[1].node,
+                alternatives: vec![tail, tail],
+                initial: 0,
+                hold_limit_packets: None,
+            });
+            plan.paths.push(vec![whole[0], Step::RouteSwitch(flow)]);
+            plan.flows[flow as usize].data_path = tail + 1 + flow;
+            plan.flows[flow as usize].start_ps = 1_000_000 * (1 + u64::from(flow));
+        }
+        plan.flows[0].application = Application::Bulk { bytes: Some(1_000) };
+        let flow = |flow| ControlledFlow { flow, route_switches: vec![flow], priority: 0, deadline_ps: None };
+        let flows = vec![flow(0), flow(1)];
+        plan.controllers = vec![Controller {
+            name: "broker".into(),
+            policy: Choice::plain("first_come"),
+            setup_ps: 0,
+            controls: Controls::ControlledFlows { flows, paths: 2, downtime: Downtime::Hold },
+        }];
+        plan.stop_when_flows_complete = false;
+        plan.validate().unwrap();
+        let layout = Layout::of(&plan).unwrap();
+        let mut switch = Switch::new(&plan, &layout, Decided::default(), None);
+        let [asked, got, released] = [0, 2, 3];
+        switch.advance(Instant::from_ps(2_500_000));
+        assert_eq!(switch.probe().0, [(1_000, asked, 0, 0), (1_000, got, 0, 1), (2_000, asked, 1, 0)]);
+        // The data, and its acknowledgement.
+        let bytes = data();
+        assert!(
+            switch
+                .send(Instant::from_ps(3_000_000), layout.ends[layout.flows[0].0 as usize].nic, skb(1, &bytes))
+                .unwrap()
+        );
+        let mut ack = data();
+        (ack[34..36]).copy_from_slice(&ports::server(0).to_be_bytes());
+        (ack[36..38]).copy_from_slice(&ports::client(0).to_be_bytes());
+        ack[16..18].copy_from_slice(&40u16.to_be_bytes());
+        ack[42..46].copy_from_slice(&u32::from(PAYLOAD).to_be_bytes());
+        let nic = layout.ends[layout.flows[0].1 as usize].nic;
+        assert!(switch.send(Instant::from_ps(4_000_000), nic, skb(2, &ack)).unwrap());
+        switch.advance(Instant::from_ps(plan.end_ps - 1));
+        let end = switch.ends[0].expect("everything is acknowledged").as_ns();
+        assert_eq!(switch.probe().0[3..], [(end, released, 0, 1), (end, got, 1, 1)]);
     }
 
     #[test]

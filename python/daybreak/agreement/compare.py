@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from daybreak.metrics import confidence, fct
+from daybreak.metrics import confidence
 from daybreak.metrics.confidence import Interval
 
 from . import scenarios
@@ -127,7 +127,7 @@ def _completion_ms(runs: Sequence[Observed], group: str) -> list[float]:
     found: list[float] = []
     for run in runs:
         times = [row["fct_ns"] for row in run.flows.iter_rows(named=True) if row["group"] == group]
-        found.append(math.nan if fct.NEVER_NS in times else math.fsum(times) / len(times) / 1e6)
+        found.append(math.nan if None in times else math.fsum(times) / len(times) / 1e6)
     return found
 
 
@@ -157,7 +157,7 @@ def _until_first_end(run: Observed) -> list[tuple[str, float]]:
     got, end = dict.fromkeys(sizes, 0.0), math.inf
     for of, slot, value in sorted(rows, key=lambda row: row[1]):
         got[of] += value
-        if got[of] >= sizes[of]:
+        if sizes[of] is not None and got[of] >= sizes[of]:
             end = min(end, slot)
     return [(of, value) for of, slot, value in rows if slot <= end]
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from .terminal import Json, out, print_json, print_table, progress_bar
+from .terminal import Json, print_json, print_table, progress_bar, say
 
 
 def add_to(app: typer.Typer) -> None:
@@ -54,7 +54,7 @@ def agree(
         print_table(("target", "limit", "found", "rows", "verdict"), rows, numeric=("found", "rows"))
         columns = ("scenario", "metric", "kernel", "model", "difference", "cause")
         print_table(columns, [page.worst_line(row) for row in found.result["worst"]])
-        out.print(f"agreement.json and index.html are in {out_}", highlight=False)
+        say(f"agreement.json and index.html are in {out_}")
     if strict and not found.is_reached:
         raise typer.Exit(1)
 
@@ -75,6 +75,7 @@ def _segments(
         print_json(found)
     else:
         print_table(segments.COLUMNS, segments.by_scenario(found), numeric=segments.COLUMNS[1:4])
-        out.print(f"{segments.sentence(found)}\n{segments.RESULT} is in {out_}", highlight=False)
+        say(segments.sentence(found))
+        say(f"{segments.RESULT} is in {out_}")
     if strict and found["verdict"] != PASS:
         raise typer.Exit(1)

@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.text import Text
 
 from daybreak.engines import single
 from daybreak.errors import Interrupted
 
-from .terminal import Json, out, print_json, print_table, progress_bar
+from .terminal import Json, print_json, print_table, progress_bar, say
 
 
 def add_to(app: typer.Typer) -> None:
@@ -59,14 +60,14 @@ def reproduce(
     columns = ("claim", "published", "ours", "unit", "verdict")
     print_table(columns, [_row(claim) for claim in document["claims"]], numeric=("published", "ours"))
     counts = ", ".join(f"{count} {verdict}" for verdict, count in board.counts().items() if count)
-    out.print(f"{counts}; figures, tables and scoreboard.json are in {place}", highlight=False)
+    say(f"{counts}; figures, tables and scoreboard.json are in {place}")
 
 
-def _row(claim: dict[str, Any]) -> tuple[str, ...]:
+def _row(claim: dict[str, Any]) -> tuple[str | Text, ...]:
     style = {"miss": "red", "shape-miss": "red", "pass": "green", "shape-pass": "green"}.get(claim["verdict"], "dim")
     return (
         claim["what"], _number(claim["published"]), _number(claim["ours"]), claim["unit"],
-        f"[{style}]{claim['verdict']}[/{style}]",
+        Text(claim["verdict"], style=style),
     )  # fmt: skip
 
 

@@ -40,9 +40,9 @@ def intervals(circuits: pl.DataFrame, *, timeline: str | None = None) -> pl.Data
 def of_controller(control: pl.DataFrame, *, controller: str | None = None, flow: str | None = None) -> pl.DataFrame:
     """Phases that a controller made, from table `control`: of its circuit, or of the paths of one of its flows.
 
-    One row a phase: ``phase``, ``start_ns``, ``end_ns``, in the order of time. ``controller`` is the name of one if there
-    are several, ``flow`` that of a flow if it controls flows. A flow is on "path 0" from time 0 on. The end of the last
-    phase is null.
+    One row a phase: ``phase``, ``start_ns``, ``end_ns``, in the order of time. ``controller`` is the name of one if
+    there are several, ``flow`` that of a flow if it controls flows. A flow is on "path 0" from time 0 on. The end of
+    the last phase is null.
     """
     check_columns("control", control, ("time_ns", "controller_name", "flow_name", "phase"))
     names = control["controller_name"].unique(maintain_order=True).to_list()

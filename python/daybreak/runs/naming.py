@@ -1,4 +1,8 @@
-"""Puts names beside the indices of the record tables."""
+"""Puts names beside the indices of the record tables, and null where there is no value.
+
+An engine's columns are plain numbers, which say with one of them that there is nothing to say: a flow that did not end,
+a threshold that does not limit. No table that people see has such numbers.
+"""
 
 from __future__ import annotations
 
@@ -18,13 +22,34 @@ NO_FLOW = 2**32 - 1
 SCOPES = ("delivered", "tap", "link")
 STATES = ("Open", "Disorder", "CWR", "Recovery", "Loss")
 
+NEVER_NS = 2**64 - 1
+"""An engine's mark of what has not happened by the end of the run."""
+_NO_VALUE = {
+    "flows": {"bytes": 0, "end_ns": NEVER_NS, "fct_ns": NEVER_NS},
+    "window": {"ssthresh": 2**32 - 1, "srtt_ns": 0, "pacing_bps": 0},
+}
+"""What each column has where there is no value: an unlimited flow has no size, ssthresh may be unlimited, before the
+first sample there is no RTT, a sender that does not pace has no rate."""
+
 REASONS, _PLACES = zip(*drop_reasons(), strict=True)
 """Why packets are lost, and what the place of each is."""
 
 
 def named(table: str, frame: pl.DataFrame, plan: Plan) -> pl.DataFrame:
-    """The table with its names."""
-    return TABLES[table](frame, plan) if table in TABLES else frame
+    """The table with its names, and null where there is no value."""
+    return TABLES[table](with_nulls(table, frame), plan) if table in TABLES else frame
+
+
+def with_nulls(table: str, frame: pl.DataFrame) -> pl.DataFrame:
+    """The table with null where an engine has its mark; one that has nulls already stays as it is."""
+    columns = [
+        pl.when(pl.col(column) != pl.lit(mark, dtype=frame.schema[column])).then(pl.col(column)).alias(column)
+        for column, mark in _NO_VALUE.get(table, {}).items()
+    ]
+    if table == "drops":
+        # What carries no payload has no first byte of it.
+        columns.append(pl.when(pl.col("data").cast(pl.Boolean)).then(pl.col("seq")).alias("seq"))
+    return frame.with_columns(columns)
 
 
 def variant(rule: Choice) -> str:

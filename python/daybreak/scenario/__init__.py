@@ -13,6 +13,7 @@ from .traffic import Arrivals, Exponential, Flow, Sizes, Uniform
 
 __all__ = [
     "Arrivals", "Circuit", "CircuitController", "CircuitPolicy", "Discipline", "Exponential", "Flow", "FlowController",
-    "FlowPolicy", "FlowSize", "Framing", "Link", "Loss", "Mark", "Marker", "Migrate", "Node", "Program", "Queue", "QueueLimit", "Rate", "Records", "Route", "Scenario", "Size", "Sizes",
-    "Span", "Stack", "Uniform", "Variant", "dumps", "load", "save", "schema",
+    "FlowPolicy", "FlowSize", "Framing", "Link", "Loss", "Mark", "Marker", "Migrate", "Node", "Program", "Queue",
+    "QueueLimit", "Rate", "Records", "Route", "Scenario", "Size", "Sizes", "Span", "Stack", "Uniform", "Variant",
+    "dumps", "load", "save", "schema",
 ]  # fmt: skip

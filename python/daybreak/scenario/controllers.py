@@ -43,7 +43,7 @@ class FlowController(MovedFlows, Tagged):
     others is for one flow at a time.
     """
 
-    kind: Literal["flows"] = "flows"
+    kind: Literal["paths"] = "paths"
     """Tells this kind of controller."""
     name: str | None = None
     """Unique name; "controller-0" ... without one."""

@@ -25,9 +25,9 @@ pub(super) const ENTRY: Entry = Entry {
         },
         Parameter {
             name: "low_threshold",
-            kind: Kind::Length { least: 0, most: 1 << 40 },
+            kind: Kind::Length { least: 1, most: 1 << 40 },
             default: None,
-            summary: "the circuit is closed when no more than this waits; less than high_threshold",
+            summary: "the circuit is closed when less than this waits; at most high_threshold",
         },
         Parameter {
             name: "interval",
@@ -51,8 +51,8 @@ fn check(settings: &Settings) -> Result<(), String> {
     if std::mem::discriminant(&high) != std::mem::discriminant(&low) {
         return Err(format!("high_threshold is {high} and low_threshold is {low}: expected the same unit"));
     }
-    if settings.whole("low_threshold") >= settings.whole("high_threshold") {
-        return Err(format!("low_threshold is {low}: expected less than the high_threshold of {high}"));
+    if settings.whole("low_threshold") > settings.whole("high_threshold") {
+        return Err(format!("low_threshold is {low}: expected at most the high_threshold of {high}"));
     }
     Ok(())
 }
@@ -129,7 +129,7 @@ impl QueueThreshold {
                 self.state = State::SettingUp { until: now + self.circuit.setup };
                 report(orders, ControlEvent::SettingUp);
             }
-            State::Open { since } if waiting <= low && now >= since + self.least_open => {
+            State::Open { since } if waiting < low && now >= since + self.least_open => {
                 self.close(orders);
             }
             State::Unknown | State::Closed | State::SettingUp { .. } | State::Open { .. } => {}
@@ -210,7 +210,7 @@ mod tests {
     #[test]
     fn the_circuit_is_set_up_at_the_high_threshold_and_closed_at_the_low_one() {
         use ControlEvent::{InForce, Released, SettingUp};
-        let given = [("high_threshold", Value::Packets(8)), ("low_threshold", Value::Packets(3))];
+        let given = [("high_threshold", Value::Packets(8)), ("low_threshold", Value::Packets(4))];
         let seen = reports(&mut controller(&given, 14), &[0, 7, 8, 4, 4, 3, 7, 9, 1, 1]);
         let expected = [
             (0, Released),
@@ -222,7 +222,7 @@ mod tests {
             (90, Released),
         ];
         assert_eq!(seen, expected);
-        let bytes = [("high_threshold", Value::Bytes(12_000)), ("low_threshold", Value::Bytes(4_500))];
+        let bytes = [("high_threshold", Value::Bytes(12_000)), ("low_threshold", Value::Bytes(6_000))];
         assert_eq!(reports(&mut controller(&bytes, 14), &[0, 7, 8, 4, 4, 3, 7, 9, 1, 1]), expected);
     }
 
@@ -231,7 +231,7 @@ mod tests {
         use ControlEvent::{Released, SettingUp};
         let given = [
             ("high_threshold", Value::Packets(2)),
-            ("low_threshold", Value::Packets(0)),
+            ("low_threshold", Value::Packets(1)),
             ("least_open", Value::Ps(25 * US)),
         ];
         let mut controller = controller(&given, 0);
@@ -240,7 +240,7 @@ mod tests {
             let now = Instant::ZERO + Duration::from_us(at);
             controller.advance(now, &Waiting(if at == 10 { 5 } else { 0 }), &mut orders);
         }
-        let events: Vec<_> = orders.reports.iter().map(|&report| report).collect();
+        let events = orders.reports;
         assert_eq!(events.len(), 4, "closed at the start, set up and open at 10 us, closed at 40 us: {events:?}");
         assert_eq!(controller.state, State::Closed);
         let Report::Decision(second) = events[1] else { panic!("a decision") };
@@ -252,7 +252,7 @@ mod tests {
     fn thresholds_that_do_not_go_together_are_refused() {
         let refused =
             |high, low| ENTRY.settings([("high_threshold", high), ("low_threshold", low)]).unwrap_err().to_string();
-        assert!(refused(Value::Packets(5), Value::Packets(5)).contains("expected less than the high_threshold of 5"));
+        assert!(refused(Value::Packets(5), Value::Packets(6)).contains("expected at most the high_threshold of 5"));
         assert!(refused(Value::Packets(5), Value::Bytes(5)).contains("expected the same unit"));
     }
 }

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TypeVar, assert_never
 
-from daybreak.errors import ScenarioError
 from daybreak.plan import types as plan
 
 from ..controllers import CircuitController, FlowController
+from ..quantities import Span
 from ..scenario import Scenario
-from .choices import resolve
+from .choices import entry_of, resolve
+from .cost import refuse_frequent_readings
 from .fabric import Fabric
 from .flows import PlannedFlow
 from .moves import Mover, Moves
@@ -20,48 +21,39 @@ _Value = TypeVar("_Value")
 
 
 def controllers(
-    scenario: Scenario, fabric: Fabric, moves: Moves, flows: Sequence[PlannedFlow], gated: dict[int, str]
+    scenario: Scenario, fabric: Fabric, moves: Moves, flows: Sequence[PlannedFlow]
 ) -> list[plan.Controller]:
-    """All controllers, when the paths of all flows are made. `gated` has the links that timelines open and close."""
+    """All controllers, when the paths of all flows are made."""
     made: list[plan.Controller] = []
     for i, controller in enumerate(scenario.controllers):
-        name, controls = controller.name or f"controller-{i}", _controls(i, controller, fabric, moves, flows, gated)
+        name = controller.name or f"controller-{i}"
+        match controller:
+            case CircuitController():
+                controls: plan.Controls = _circuit(i, controller, name, fabric)
+            case FlowController():
+                controls = _flows(i, controller, moves.controllers[i], flows)
+            case other:
+                assert_never(other)
         policy = resolve(controller.policy, f"controllers[{i}].policy")
+        default = next(
+            (one.default for one in entry_of(controller.policy, "").parameters if one.name == "interval"), None
+        )
+        interval = policy.parameters["interval"].value if "interval" in policy.parameters else default and default[1]
+        if interval is not None:
+            counters = len(controls.queues if isinstance(controls, plan.ControlledCircuit) else controls.flows)
+            refuse_frequent_readings(f"controllers[{i}].policy.interval", Span(interval), counters, scenario.duration)
         made.append(plan.Controller(name=name, policy=policy, setup_ps=int(controller.setup), controls=controls))
     return made
 
 
-def _controls(
-    index: int,
-    controller: CircuitController | FlowController,
-    fabric: Fabric,
-    moves: Moves,
-    flows: Sequence[PlannedFlow],
-    gated: dict[int, str],
-) -> plan.Controls:
-    match controller:
-        case CircuitController():
-            return _circuit(index, controller, fabric, gated)
-        case FlowController():
-            return _flows(index, controller, moves.controllers[index], flows)
-        case other:
-            assert_never(other)
-
-
-def _circuit(
-    index: int, controller: CircuitController, fabric: Fabric, gated: dict[int, str]
-) -> plan.ControlledCircuit:
+def _circuit(index: int, controller: CircuitController, name: str, fabric: Fabric) -> plan.ControlledCircuit:
     field = f"controllers[{index}]"
-    links = sorted({fabric.link(name, f"{field}.links[{k}]").index for k, name in enumerate(controller.links)})
+    links = sorted({fabric.link(link, f"{field}.links[{k}]").index for k, link in enumerate(controller.links)})
     for link in links:
-        if link in gated:
-            raise ScenarioError(
-                f'{field}: link "{fabric.links[link].name}" is opened and closed by "{gated[link]}" already'
-            )
-        gated[link] = controller.name or f"controller-{index}"
+        fabric.gate(link, name, field)
     gates = [(queue, link) for link in links for queue in fabric.served_by(link)]
     return plan.ControlledCircuit(
-        queues=[fabric.queue(name, f"{field}.queues[{k}]") for k, name in enumerate(controller.queues)],
+        queues=[fabric.queue(queue, f"{field}.queues[{k}]") for k, queue in enumerate(controller.queues)],
         open=[plan.OpenGate(queue=queue, link=link) for queue, link in gates],
         close=[plan.CloseGate(queue=queue, link=link, downtime=controller.downtime) for queue, link in gates],
     )

@@ -69,6 +69,9 @@ class Moves:
             for i, controller in enumerate(scenario.controllers)
             if isinstance(controller, FlowController)
         }
+        names = {controller.name or f"controller-{i}" for i, controller in enumerate(scenario.controllers)}
+        if len(names) < len(scenario.controllers):
+            raise ScenarioError("two controllers have one name: expected unique names", "controllers")
         self._mover_of_flow = self._movers(flows)
         self.route_switches: list[plan.RouteSwitch] = []
         self._switch_index: dict[tuple[str, int, tuple[int, ...], str], int] = {}

@@ -18,6 +18,7 @@ from ..scenario import Scenario
 from ..stack import Stack
 from .choices import resolve_variant
 from .controllers import controllers
+from .cost import refuse_many_flows, refuse_short_intervals
 from .fabric import Fabric
 from .flows import Family, PlannedFlow, planned_flows
 from .moves import Moves
@@ -51,6 +52,8 @@ def lower(scenario: Scenario, seed: int, variants: Sequence[str] | None = None) 
 
     `variants` are the congestion controls that the engine has, those of the simulator if not given.
     """
+    if not isinstance(scenario, Scenario):
+        raise ScenarioError(f"scenario = {scenario!r}: expected a Scenario, such as daybreak.load makes of a file")
     if not 0 <= seed < 2**64:
         raise ScenarioError(f"seed = {seed}: expected a number from 0 to 2^64 - 1", "seed")
     try:
@@ -60,9 +63,12 @@ def lower(scenario: Scenario, seed: int, variants: Sequence[str] | None = None) 
 
 
 def _plan(scenario: Scenario, seed: int, variants: Sequence[str] | None) -> plan.Plan:
+    refuse_many_flows(scenario)
     fabric = Fabric.of(scenario)
     router = Router(fabric, scenario.routing, seed)
     planned = planned_flows(scenario, seed, variants)
+    records = _records(scenario, fabric)
+    refuse_short_intervals(scenario, len(planned), len(records.queues))
     stacks = {"stack": scenario.stack} | scenario.stacks
     if "stack" in scenario.stacks:
         raise ScenarioError('stacks.stack: expected another name, "stack" is the scenario\'s own', "stacks.stack")
@@ -70,8 +76,6 @@ def _plan(scenario: Scenario, seed: int, variants: Sequence[str] | None) -> plan
     moves = Moves(scenario, fabric, router, paths, planned)
     flows = Flows(fabric, moves, list(stacks), variants)
     planned_in_full = [flows.flow(flow) for flow in planned]
-    records = _records(scenario, fabric)
-    gated: dict[int, str] = {}
     return plan.Plan(
         version=PLAN_VERSION,
         seed=seed,
@@ -84,8 +88,8 @@ def _plan(scenario: Scenario, seed: int, variants: Sequence[str] | None) -> plan
         forks=paths.forks,
         marks=fabric.marks,
         markers=fabric.markers,
-        timelines=timelines(scenario, fabric, moves, gated),
-        controllers=controllers(scenario, fabric, moves, planned, gated),
+        timelines=timelines(scenario, fabric, moves),
+        controllers=controllers(scenario, fabric, moves, planned),
         queues=fabric.plan_queues(),
         stacks=[_stack(name, stack) for name, stack in stacks.items()],
         rules=flows.rules,
