@@ -17,6 +17,7 @@ from ..quantities import Span
 from ..scenario import Scenario
 from ..stack import Stack
 from .choices import resolve_variant
+from .controllers import controllers
 from .cost import refuse_many_flows, refuse_short_intervals
 from .fabric import Fabric
 from .flows import Family, PlannedFlow, planned_flows
@@ -90,6 +91,7 @@ def _plan(scenario: Scenario, seed: int, variants: Sequence[str] | None) -> plan
         marks=fabric.marks,
         markers=fabric.markers,
         timelines=timelines(scenario, fabric, moves),
+        controllers=controllers(scenario, fabric, moves, planned),
         queues=fabric.plan_queues(),
         stacks=[_stack(name, stack) for name, stack in stacks.items()],
         rules=flows.rules,
