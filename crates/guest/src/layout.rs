@@ -241,6 +241,9 @@ fn supported(field: &str, stack: &Stack) -> Result<(), GuestError> {
     if !stack.rto_min_ps.is_multiple_of(1_000_000_000) || stack.rto_min_ps == 0 {
         return refuse(field("rto_min_ps"), stack.rto_min_ps, "Linux takes whole milliseconds");
     }
+    if let Some(mechanism) = stack.legacy.first() {
+        return refuse(field("legacy"), format!("{mechanism:?}"), "Linux 6.1 has no mechanisms of older stacks");
+    }
     if stack.tso_max_bytes != 0 {
         return refuse(
             field("tso_max_bytes"),
@@ -332,7 +335,7 @@ pub fn behind_nic<'a>(plan: &'a Plan, flow: &Flow, data: bool) -> &'a [Step] {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use daybreak_plan::{Choice, Mark, Marker, ShownAs, Timeline, TimelineStep, Value, benchmarks};
+    use daybreak_plan::{Choice, Legacy, Mark, Marker, ShownAs, Timeline, TimelineStep, Value, benchmarks};
 
     /// Two flows of two hosts each, as this engine can run them.
     pub(crate) fn plan() -> Plan {
@@ -393,6 +396,10 @@ pub(crate) mod tests {
         };
         plan.queues[nic as usize].limit_packets = Some(10);
         assert!(refusal(&plan).contains(&format!("queues[{nic}].limit_packets is 10")));
+
+        let mut plan = self::plan();
+        plan.stacks[0].legacy = vec![Legacy::Fack];
+        assert!(refusal(&plan).contains("stacks[0].legacy is Fack"));
 
         let mut plan = self::plan();
         plan.stacks[0].tso_max_bytes = 65_536;

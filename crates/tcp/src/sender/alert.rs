@@ -108,6 +108,8 @@ impl Sender {
             if self.rack_mark_lost() {
                 ack.flags.unset(AckFlags::SET_TIMER);
             }
+        } else if self.legacy.fack {
+            self.mark_lost_by_fack();
         } else {
             self.mark_lost_by_count(ack);
         }

@@ -50,7 +50,7 @@ impl Sender {
     }
 
     fn may_undo(&self) -> bool {
-        self.path.undo.marker != 0 && (self.path.undo.retrans == 0 || self.original_arrived())
+        !self.legacy.no_undo && self.path.undo.marker != 0 && (self.path.undo.retrans == 0 || self.original_arrived())
     }
 
     /// Restores window and threshold; `unmark` also takes back all loss marks.
@@ -87,12 +87,15 @@ impl Sender {
         }
         self.set_state(CaState::Open);
         self.reneging = false;
+        if self.legacy.forget_sacks {
+            self.forget_sacks();
+        }
         false
     }
 
     /// Every retransmission was reported as a duplicate. True when the reduction was undone.
     pub(crate) fn undo_by_dsack(&mut self) -> bool {
-        if self.path.undo.marker == 0 || self.path.undo.retrans != 0 {
+        if self.legacy.no_undo || self.path.undo.marker == 0 || self.path.undo.retrans != 0 {
             return false;
         }
         let rack = &mut self.path.rack;
@@ -122,7 +125,7 @@ impl Sender {
     /// A partial ACK in Recovery came from the original, not from the retransmission. True when
     /// retransmissions are still out: then nothing more may be marked lost by this ACK.
     pub(crate) fn undo_partial(&mut self, prior_una: u64) -> bool {
-        if self.path.undo.marker == 0 || !self.original_arrived() {
+        if self.legacy.no_undo || self.path.undo.marker == 0 || !self.original_arrived() {
             return false;
         }
         self.check_reordering(prior_una);

@@ -16,6 +16,7 @@ macro_rules! dialogues {
 }
 
 dialogues! {
+    ack_every_packet,
     ack_within_a_segment,
     application_limited,
     application_limited_decay,
@@ -47,6 +48,8 @@ dialogues! {
     ecn_refused,
     ecn_sender,
     ecn_syn_again,
+    fack_marking,
+    forget_sacks,
     frto_forgets_timeouts,
     frto_genuine,
     frto_not_in_recovery,
@@ -59,6 +62,7 @@ dialogues! {
     idle_restart,
     idle_restart_threshold,
     newreno_without_sack,
+    no_undo,
     paced_probe,
     pacing,
     paws_and_window_checks,
@@ -88,6 +92,7 @@ dialogues! {
     rto,
     rto_after_ecn_echo,
     rto_again_after_progress,
+    rto_restart,
     rto_undone_by_timestamp,
     rto_undone_threshold,
     sack_blocks,
@@ -114,6 +119,8 @@ dialogues! {
     timer_wheel,
     timestamps_echo,
     undo_by_dsack,
+    window_at_once,
+    window_at_once_above,
     window_of_each_segment,
     window_scaling_absent,
     window_shrinks_while_quiet,
