@@ -4,12 +4,12 @@ from typing import Literal
 
 from pydantic import Field
 
-from ..model import Tagged
 from ..network import Link, Node
 from ..quantities import Framing, QueueLimit, Rate, Span
+from .ready import ReadyNetwork
 
 
-class LightPath(Tagged):
+class LightPath(ReadyNetwork):
     """sender, r1, r2, r3, receiver. The IP path from r1 to r3 takes the links "ip-1" and "ip-2", the light-path the
     one-way link "optical". ACKs find no light-path, so they always return on the IP path; flows say by `via`, or a
     timeline by `between`, which way the data takes.

@@ -22,7 +22,7 @@ import polars as pl
 import daybreak
 from daybreak.metrics import throughput
 from daybreak.studies.lightpath import testbed
-from daybreak.studies.lightpath.settings import NAMES, RATES_MBPS, RTTS_MS, SCALES, STACKS, Setting, grid
+from daybreak.studies.lightpath.settings import NAMES, NS2, RATES_MBPS, RTTS_MS, SCALES, STACKS, Setting, grid
 
 HEADER = "Made by: python -m daybreak.studies.lightpath.moves"
 SHORTEST_S = 15
@@ -46,7 +46,9 @@ def longest_s(setting: Setting) -> int:
     """Seconds after which a flow is moved that has not reached its limit."""
     if setting.rate_mbps == 10_000:
         return {10: 60, 100: 120, 1000: 120}[setting.rtt_ms]
-    return 240 if setting.variant in ("cubic", "compound") else 900
+    if setting.stack == NS2 or setting.variant not in ("cubic", "compound"):
+        return 900
+    return 240
 
 
 def found(setting: Setting) -> tuple[float, bool]:
