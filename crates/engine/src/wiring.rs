@@ -3,8 +3,11 @@
 use daybreak_fabric::{
     Config as FabricConfig, ForkConfig, LinkConfig, MarkerConfig, QueueConfig, RouteSwitchConfig, control, queue,
 };
-use daybreak_plan::{Choice, ControlledFlow, Controller, Controls, Link, Plan, Queue, RouteSwitch, Stack, Timeline};
-use daybreak_tcp::config::{BufferLimits, Config, EcnMode};
+use daybreak_plan::{
+    Choice, ControlledFlow, Controller, Controls, Legacy as LegacyMechanism, Link, Plan, Queue, RouteSwitch, Stack,
+    Timeline,
+};
+use daybreak_tcp::config::{BufferLimits, Config, EcnMode, Legacy};
 use daybreak_tcp::congestion::{self, Congestion};
 use daybreak_units::parameters::Settings;
 use daybreak_units::{Duration, Instant, Rate};
@@ -162,6 +165,21 @@ fn timeline(timeline: &Timeline) -> control::Timeline {
     control::Timeline::new(Instant::from_ps(timeline.start_ps), period, steps.collect())
 }
 
+fn legacy(mechanisms: &[LegacyMechanism]) -> Legacy {
+    let mut legacy = Legacy::default();
+    for mechanism in mechanisms {
+        match mechanism {
+            LegacyMechanism::Fack => legacy.fack = true,
+            LegacyMechanism::WindowAtOnce => legacy.window_at_once = true,
+            LegacyMechanism::NoUndo => legacy.no_undo = true,
+            LegacyMechanism::AckEveryPacket => legacy.ack_every_packet = true,
+            LegacyMechanism::RtoRestart => legacy.rto_restart = true,
+            LegacyMechanism::ForgetSacks => legacy.forget_sacks = true,
+        }
+    }
+    legacy
+}
+
 /// The settings of an endpoint; what the plan does not say is Linux's default.
 pub(crate) fn stack(stack: &Stack) -> Config {
     let buffer = |[min, default, max]: [u64; 3]| BufferLimits { min, default, max };
@@ -197,6 +215,7 @@ pub(crate) fn stack(stack: &Stack) -> Config {
         comp_sack_nr: stack.tcp_comp_sack_nr,
         tso_max_bytes: stack.tso_max_bytes,
         limit_output_bytes: stack.tcp_limit_output_bytes,
+        legacy: legacy(&stack.legacy),
         max_pacing_rate: stack.max_pacing_rate_bps.map_or(Rate::ZERO, Rate::from_bps),
         ..Config::default()
     }

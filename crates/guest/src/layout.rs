@@ -252,6 +252,9 @@ fn supported(stack: &Stack) -> Result<(), GuestError> {
             "Linux 6.1 takes it from a route, and only once an earlier connection has ended there; leave it out";
         return refuse(field("cwnd_clamp"), clamp, problem);
     }
+    if let Some(mechanism) = stack.legacy.first() {
+        return refuse(field("legacy"), format!("{mechanism:?}"), "Linux 6.1 has no mechanisms of older stacks");
+    }
     if stack.tso_max_bytes != 0 {
         return refuse(
             field("tso_max_bytes"),
@@ -364,7 +367,7 @@ pub fn behind_nic<'a>(plan: &'a Plan, flow: &Flow, data: bool) -> &'a [Step] {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use daybreak_plan::{Choice, Mark, Marker, ShownAs, Timeline, TimelineStep, Value, benchmarks};
+    use daybreak_plan::{Choice, Legacy, Mark, Marker, ShownAs, Timeline, TimelineStep, Value, benchmarks};
 
     /// Two flows of two hosts each, as this engine can run them.
     pub(crate) fn plan() -> Plan {
@@ -434,6 +437,10 @@ pub(crate) mod tests {
         };
         plan.queues[nic as usize].limit_packets = Some(10);
         assert!(refusal(&plan).contains("nic_queue of link \"0-4\" is 10 packets"), "{}", refusal(&plan));
+
+        let mut plan = self::plan();
+        plan.stacks[0].legacy = vec![Legacy::Fack];
+        assert!(refusal(&plan).contains("stacks[0].legacy is Fack"));
 
         let mut plan = self::plan();
         plan.stacks[0].tso_max_bytes = 65_536;

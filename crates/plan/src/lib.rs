@@ -25,7 +25,7 @@ pub use network::{
     TimelineStep,
 };
 pub use records::Records;
-pub use stack::Stack;
+pub use stack::{Legacy, Stack};
 pub use traffic::{Application, Flow};
 pub use validate::{MOST_COMPONENTS, PlanError};
 

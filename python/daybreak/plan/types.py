@@ -27,6 +27,9 @@ ShownAs: TypeAlias = Literal["ece"]
 Downtime: TypeAlias = Literal["drop", "hold", "drain", "make_before_break"]
 """What becomes of packets while a route or a gate is dark."""
 
+Legacy: TypeAlias = Literal["fack", "window_at_once", "no_undo", "ack_every_packet", "rto_restart", "forget_sacks"]
+"""A mechanism of older stacks that Linux 6.1 does not have: see `daybreak_tcp::config::Legacy`."""
+
 
 class Node(Part, frozen=True, kw_only=True):
     """A host or a switch."""
@@ -390,6 +393,8 @@ class Stack(Part, frozen=True, kw_only=True):
     """`tcp_no_metrics_save`: a flow starts without what an earlier one has learnt of the destination."""
     tcp_no_ssthresh_metrics_save: bool
     """`tcp_no_ssthresh_metrics_save`: the same for the slow-start threshold alone."""
+    legacy: list[Legacy]
+    """Mechanisms of older stacks that this one has."""
     max_pacing_rate_bps: int | None
     """`SO_MAX_PACING_RATE` in bit/s; null for no limit. A rule that needs pacing paces either way."""
 

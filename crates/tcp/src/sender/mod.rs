@@ -21,7 +21,7 @@
 
 use daybreak_units::{Duration, Instant, Rate};
 
-use crate::config::Config;
+use crate::config::{Config, Legacy};
 use crate::congestion::{CaState, Congestion, Context, Draws, Window};
 use crate::connection::Counters;
 use crate::fast_path::FastPath;
@@ -31,6 +31,7 @@ mod alert;
 mod clock;
 mod cwnd_validation;
 mod ecn;
+mod legacy;
 mod merging;
 mod min_rtt;
 mod newreno;
@@ -164,6 +165,9 @@ pub(crate) struct Sender {
     segment_overhead: u64,
     tso_max_bytes: u32,
     pub fast_path: FastPath,
+    legacy: Legacy,
+    /// With forward acknowledgement: everything below is SACKed or was marked lost.
+    fack_until: u64,
 }
 
 /// How the handshake went.
@@ -269,6 +273,8 @@ impl Sender {
             segment_overhead: SEGMENT_OVERHEAD,
             tso_max_bytes: config.tso_max_bytes,
             fast_path: FastPath::default(),
+            legacy: config.legacy,
+            fack_until: 0,
             clock,
         }
     }

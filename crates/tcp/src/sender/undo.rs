@@ -64,7 +64,7 @@ impl Sender {
     }
 
     fn may_undo(&self) -> bool {
-        self.path.undo.marker != 0 && (self.path.undo.retrans == 0 || self.original_arrived())
+        !self.legacy.no_undo && self.path.undo.marker != 0 && (self.path.undo.retrans == 0 || self.original_arrived())
     }
 
     /// Restores window and threshold; `unmark` also takes back all loss marks.
@@ -101,12 +101,15 @@ impl Sender {
         }
         self.set_state(CaState::Open);
         self.reneging = false;
+        if self.legacy.forget_sacks {
+            self.forget_sacks();
+        }
         false
     }
 
     /// Every retransmission was reported as a duplicate. True when the reduction was undone.
     pub(crate) fn undo_by_dsack(&mut self) -> bool {
-        if self.path.undo.marker == 0 || self.path.undo.retrans != 0 {
+        if self.legacy.no_undo || self.path.undo.marker == 0 || self.path.undo.retrans != 0 {
             return false;
         }
         let rack = &mut self.path.rack;
@@ -135,7 +138,7 @@ impl Sender {
 
     /// A partial ACK in Recovery: undoes the reduction if it came from the original and not from the retransmission.
     pub(crate) fn undo_partial(&mut self, prior_una: u64) -> Partial {
-        if self.path.undo.marker == 0 || !self.original_arrived() {
+        if self.legacy.no_undo || self.path.undo.marker == 0 || !self.original_arrived() {
             return Partial::Stands;
         }
         self.check_reordering(prior_una);

@@ -16,6 +16,7 @@ macro_rules! dialogues {
 }
 
 dialogues! {
+    ack_every_packet,
     ack_of_unsent,
     ack_within_a_lost_segment,
     ack_within_a_segment,
@@ -67,6 +68,8 @@ dialogues! {
     ecn_refused,
     ecn_sender,
     ecn_syn_again,
+    fack_marking,
+    forget_sacks,
     fin_forgets_dsack,
     fin_then_data,
     frto_forgets_timeouts,
@@ -83,6 +86,7 @@ dialogues! {
     idle_restart,
     idle_restart_threshold,
     newreno_without_sack,
+    no_undo,
     no_rack_loss_by_count,
     no_rack_partial_ack,
     paced_probe,
@@ -114,6 +118,7 @@ dialogues! {
     rto,
     rto_after_ecn_echo,
     rto_again_after_progress,
+    rto_restart,
     rto_undone_by_timestamp,
     rto_undone_threshold,
     sack_blocks,
@@ -145,6 +150,8 @@ dialogues! {
     timestamps_echo,
     undo_by_dsack,
     undo_counts_the_probe,
+    window_at_once,
+    window_at_once_above,
     window_of_each_segment,
     window_scaling_absent,
     window_shrinks_while_quiet,
