@@ -380,6 +380,7 @@ pub(crate) mod tests {
         for stack in &mut plan.stacks {
             (stack.delayed_ack_min_ps, stack.delayed_ack_max_ps) = (40_000_000_000, 200_000_000_000);
             stack.tso_max_bytes = 0;
+            stack.cwnd_clamp = None;
         }
         for link in &mut plan.links {
             link.framing_bytes = 38;
@@ -417,6 +418,10 @@ pub(crate) mod tests {
         assert!(Layout::of(&plan).is_ok());
         plan.stacks[0].delayed_ack_max_ps = 1;
         assert!(refusal(&plan).contains("delayed_ack_max is \"1 ps\": Linux has 200 ms"), "{}", refusal(&plan));
+
+        let mut plan = self::plan();
+        plan.stacks[0].cwnd_clamp = Some(20);
+        assert!(refusal(&plan).contains("cwnd_clamp is 20: Linux 6.1 takes it"), "{}", refusal(&plan));
 
         let mut plan = self::plan();
         plan.records.window_ps = Some(0);
