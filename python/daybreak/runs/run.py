@@ -6,6 +6,7 @@ import json
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -70,7 +71,7 @@ class Run:
             "name": scenario.name,
             "seed": plan.content.seed,
             "engine": engine,
-            "versions": {"daybreak": version("daybreak"), "plan": plan.content.version},
+            "versions": {"daybreak": _version(), "plan": plan.content.version},
             "plan_hash": plan.hash,
             "totals": dict(recorded.totals),
             "tables": {
@@ -172,6 +173,12 @@ def _arrived(manifest: dict[str, Any], tables: dict[str, pl.DataFrame], packets:
     capture = Path(directory.name) / "capture.pcapng"
     capture.write_bytes(packets)
     return Run(manifest, tables.__getitem__, capture, keep=directory)
+
+
+@cache
+def _version() -> str:
+    """Daybreak's, which takes longer to look up than a small run."""
+    return version("daybreak")
 
 
 def frame(columns: Columns) -> pl.DataFrame:
