@@ -7,6 +7,7 @@ unit in each column's name. Tables of several runs carry a column ``run`` (see `
 from daybreak.metrics import (
     concurrency,
     confidence,
+    explanation,
     fairness,
     fct,
     latency,
@@ -22,6 +23,7 @@ from daybreak.metrics import (
 __all__ = [
     "concurrency",
     "confidence",
+    "explanation",
     "fairness",
     "fct",
     "latency",
