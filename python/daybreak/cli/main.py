@@ -13,7 +13,22 @@ from pydantic import ValidationError
 from daybreak.errors import DaybreakError, reason
 from daybreak.scenario.problems import sentence
 
-from . import agree, bench, explain, kernel, listing, reproduce, run, schema, sweep, validate
+from . import (
+    agree,
+    bench,
+    compare,
+    explain,
+    kernel,
+    learn,
+    listing,
+    predict,
+    reproduce,
+    run,
+    schema,
+    sweep,
+    tune,
+    validate,
+)
 
 INTERRUPTED = 130
 WRONG_USAGE = 2
@@ -28,7 +43,9 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (run, sweep, explain, validate, listing, schema, reproduce, agree, bench):
+for command in (
+    run, sweep, compare, explain, learn, predict, tune, validate, listing, schema, reproduce, agree, bench,
+):  # fmt: skip
     command.add_to(app)
 app.add_typer(kernel.app, name="kernel")
 

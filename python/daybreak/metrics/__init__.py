@@ -5,6 +5,7 @@ unit in each column's name. Tables of several runs carry a column ``run`` (see `
 """
 
 from daybreak.metrics import (
+    comparison,
     concurrency,
     confidence,
     explanation,
@@ -21,6 +22,7 @@ from daybreak.metrics import (
 )
 
 __all__ = [
+    "comparison",
     "concurrency",
     "confidence",
     "explanation",
