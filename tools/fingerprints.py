@@ -20,6 +20,7 @@ import argparse
 import dataclasses
 import hashlib
 import sys
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -37,6 +38,8 @@ from daybreak.runs import Run
 from daybreak.runs.naming import named
 from daybreak.runs.run import frame
 from daybreak.scenario.lowering import Plan, lower
+from daybreak.studies.etalon import settings as etalon
+from daybreak.studies.etalon.testbed import scenario as scenario_of_etalon
 from daybreak.studies.migration import settings as migration
 from daybreak.studies.migration.testbed import scenario as scenario_of_migration
 
@@ -58,7 +61,7 @@ PLANNED = (
     "agreement/loss-bbr-1%",
     "agreement/mixed-cubic+bbr-0.5bdp",
     "agreement/downtime-cubic-hold",
-    "agreement/downtime-cubic-drain",
+    "agreement/circuit-cubic-drain",
     "agreement/downtime-cubic-make_before_break",
     "agreement/reordering-reno",
     "agreement/receiver-bbr",
@@ -70,6 +73,8 @@ PLANNED = (
 SHORTER = 2
 """There, each transfer has so many times fewer bytes; endless ones, so many times less time."""
 RECORDED = {"records.drops": True, "records.circuits": True}
+LATER = ("packets", "control")
+"""Tables that are younger than the fingerprints."""
 MOST_LISTED = 4
 """Of more flows, or of more places of loss, only a summary is shown."""
 HEADER = "# Written by `python tools/fingerprints.py --write`; CONTRIBUTING.md says how a change is reviewed.\n"
@@ -96,10 +101,20 @@ def migration_settings() -> Iterator[tuple[str, Scenario]]:
         yield setting.name, scenario_of_migration(setting)
 
 
+def etalon_settings() -> Iterator[tuple[str, Scenario]]:
+    """Some settings of the Etalon study: every variant, both kinds of VOQ, marks, both clocks."""
+    scale = dataclasses.replace(etalon.SCALES["quick"], weeks=20)
+    variants = [setting for variant in etalon.VARIANTS for setting in etalon.of_variant(scale, variant)]
+    marked = [etalon.static(scale, "retcp", 16), etalon.dynamic(scale, "retcp", 150)]
+    for setting in [*variants, *marked, *map(etalon.undilated, marked)]:
+        yield setting.name, scenario_of_etalon(setting)
+
+
 SOURCES: dict[str, Callable[[], Iterable[tuple[str, Scenario]]]] = {
     "scenarios": ready_scenarios,
     "agreement": agreement_cases,
     "migration": migration_settings,
+    "etalon": etalon_settings,
 }
 """Where runs come from; a study adds its settings by a line here."""
 
@@ -147,7 +162,7 @@ def _of_benchmark(name: str) -> str:
     content = msgspec.json.decode(_native.benchmark_plan(name), type=plan.Plan)
     records = replace(content.records, drops=True)
     content = replace(content, end_ps=content.end_ps // BENCHMARK_PART, records=records)
-    recorded = simulated.execute(Plan(content))
+    recorded = simulated.execute(Plan(content), None, Path(tempfile.gettempdir()))
     tables = {table: named(table, frame(columns), content) for table, columns in recorded.tables.items()}
     return line(tables, recorded.totals)
 
@@ -155,7 +170,7 @@ def _of_benchmark(name: str) -> str:
 def line(tables: Tables, totals: Mapping[str, int]) -> str:
     """The fingerprint of one run: `field=value` with spaces between."""
     flows = tables["flows"]
-    done = flows.filter(pl.col("end_ns") != pl.lit(2**64 - 1, dtype=pl.UInt64))
+    done = flows.filter(pl.col("end_ns").is_not_null())
     fields = {
         "complete": f"{len(done)}/{len(flows)}",
         "fct_s": _times(done["fct_ns"].to_list()),
@@ -195,9 +210,12 @@ def _drops(drops: pl.DataFrame) -> str:
 
 def digest(tables: Tables) -> str:
     """The first 16 digits of SHA-256 over the names and values of all columns of all tables, written out as text: it
-    depends neither on their types' widths nor on how they lie in memory."""
+    depends neither on their types' widths nor on how they lie in memory. Of the tables of LATER those with rows count,
+    so that none changed when they came."""
     found = hashlib.sha256()
     for table, content in tables.items():
+        if table in LATER and not content.height:
+            continue
         for column in content.iter_columns():
             values = column.cast(pl.String).fill_null("null").str.join("\n").item()
             found.update(f"{table}.{column.name}\n{len(column)}\n{values}\n".encode())

@@ -19,7 +19,15 @@ ONE_FLOW = {
     "flows": [{"from": "sender-0", "to": "receiver-0", "size": "1 MB"}],
 }
 # Parameters of each topology: those that it must have, and all.
+LIGHT_PATH = {
+    "rtt": "20 ms", "sender_rate": "1 Gbit/s", "ip_rate": "2 Gbit/s", "optical_rate": "3 Gbit/s",
+    "receiver_rate": "4 Gbit/s",
+}  # fmt: skip
 LINK = {"rate": "1 Gbit/s", "delay": "1 ms", "queue": "9 packets"}
+HYBRID = {
+    "host_rate": "40 Gbit/s", "host_delay": "1 us", "packet_rate": "10 Gbit/s", "packet_delay": "5 us",
+    "circuit_rate": "80 Gbit/s", "circuit_delay": "30 us", "voq": "16 packets",
+}  # fmt: skip
 TOPOLOGIES = {
     "dumbbell": [
         LINK,
@@ -36,9 +44,18 @@ TOPOLOGIES = {
         {},
         {"rate": "5 Tbit/s", "rtt": "101 ps", "queue": "7 packets", "jitter": "0", "framing": 14},
     ],
+    "hybrid": [
+        HYBRID | {"racks": 2, "hosts": 1},
+        HYBRID | {"racks": 3, "hosts": 2, "to_host_rate": "800 Gbit/s", "framing": 0},
+    ],
     "leaf_spine": [
         LINK | {"leaves": 2, "spines": 2, "hosts_per_leaf": 2},
         LINK | {"leaves": 1, "spines": 1, "hosts_per_leaf": 1, "spine_rate": "4 Gbit/s", "framing": 14},
+    ],
+    "light_path": [
+        LIGHT_PATH,
+        LIGHT_PATH
+        | {"optical_delay": "3 ms", "receiver_queue": "7 packets", "nic_queue": "8 packets", "framing": 0},
     ],
 }  # fmt: skip
 
@@ -97,6 +114,10 @@ def test_every_mistake_is_a_sentence_that_names_field_and_value(golden):
 
 def without_registries(sentence):
     """The sentence without the names of rules and queues, to which others are added."""
-    for noun, entries in (("variants", _native.variants()), ("queues", _native.queues())):
+    for noun, entries in (
+        ("variants", _native.variants()),
+        ("queues", _native.queues()),
+        ("policies for flows", _native.flow_policies()),
+    ):
         sentence = sentence.replace(f"known are {', '.join(entry.name for entry in entries)}", f"known are the {noun}")
     return sentence

@@ -1,7 +1,8 @@
 //! The text of a dialogue as steps: a strict parser. The format is described in
 //! `crates/tcp/tests/dialogues/README.md`.
 
-use daybreak_tcp::config::{Config, EcnMode};
+use daybreak_tcp::config::{Config, EcnMode, Legacy};
+use daybreak_tcp::congestion::find;
 use daybreak_tcp::{Flags, SackBlock};
 use daybreak_units::{Duration, Instant, Rate};
 
@@ -219,13 +220,14 @@ impl Parser {
             pattern.flags = pattern.flags.with(ecn);
             Pattern { syn: Some(self.peer), window: Some(self.script.peer_window.min(65_535)), ..pattern }
         };
+        let needs_ecn = find(&self.script.variant).is_ok_and(|entry| entry.rule(1).needs_ecn());
         // RFC 3168, section 6.1.1: a SYN asks with ECE and CWR, a SYN-ACK grants with ECE alone.
         let [asks, grants] =
             if self.peer_ecn { [Flags::ECE.with(Flags::CWR), Flags::ECE] } else { [Flags::default(); 2] };
         if active {
             let answer = offer(syn_ack, grants);
-            let own_ecn =
-                if self.script.config.ecn == EcnMode::On { Flags::ECE.with(Flags::CWR) } else { Flags::default() };
+            let asks = self.script.config.ecn == EcnMode::On || needs_ecn;
+            let own_ecn = if asks { Flags::ECE.with(Flags::CWR) } else { Flags::default() };
             self.push(What::Open);
             self.push(What::Leaves(Pattern { flags: syn.flags.with(own_ecn), ..syn }));
             self.now += rtt;
@@ -233,7 +235,7 @@ impl Parser {
             self.push(What::Leaves(ack));
         } else {
             let ask = offer(syn, asks);
-            let granted = self.peer_ecn && self.script.config.ecn != EcnMode::Off;
+            let granted = self.peer_ecn && (self.script.config.ecn != EcnMode::Off || needs_ecn);
             let own_ecn = if granted { Flags::ECE } else { Flags::default() };
             self.push(What::Arrives(ask));
             self.push(What::Leaves(Pattern { flags: syn_ack.flags.with(own_ecn), ..syn_ack }));
@@ -375,11 +377,25 @@ impl Parser {
             "comp_sack_nr" => config.comp_sack_nr = words.number("comp_sack_nr")?,
             "tso_max_bytes" => config.tso_max_bytes = words.number("tso_max_bytes")?,
             "limit_output_bytes" => config.limit_output_bytes = Some(words.number("limit_output_bytes")?),
+            "legacy" => legacy(&mut config.legacy, words.take("a mechanism")?)?,
             "max_pacing_rate" => config.max_pacing_rate = rate(words.take("max_pacing_rate")?)?,
             word => return Err(format!("unknown setting \"{word}\"")),
         }
         Ok(())
     }
+}
+
+fn legacy(legacy: &mut Legacy, word: &str) -> Result<(), String> {
+    match word {
+        "fack" => legacy.fack = true,
+        "window_at_once" => legacy.window_at_once = true,
+        "no_undo" => legacy.no_undo = true,
+        "ack_every_packet" => legacy.ack_every_packet = true,
+        "rto_restart" => legacy.rto_restart = true,
+        "forget_sacks" => legacy.forget_sacks = true,
+        _ => return Err(format!("unknown mechanism of older stacks \"{word}\"")),
+    }
+    Ok(())
 }
 
 fn option(options: &mut Options, word: &str, words: &mut Words) -> Result<(), String> {

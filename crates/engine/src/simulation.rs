@@ -5,13 +5,13 @@ mod endpoint;
 
 use std::io::Write;
 
-use daybreak_fabric::control::Timeline;
+use daybreak_fabric::control::Control;
 use daybreak_fabric::{Config as FabricConfig, Context, Fabric, Packet, PacketId};
 use daybreak_plan::{Application, Plan};
 use daybreak_tcp::Segment;
 use daybreak_tcp::config::Config;
 use daybreak_tcp::connection::{Connection, State};
-use daybreak_trace::{CircuitRow, FlowColumns, FlowRow, NEVER_NS, Probe, Silent, Table};
+use daybreak_trace::{FlowColumns, FlowRow, NEVER_NS, Probe, Silent, Table};
 use daybreak_units::{Instant, Stream};
 
 use crate::alarm::Alarm;
@@ -21,7 +21,7 @@ use crate::lookahead::Lookahead;
 use crate::metrics_cache::MetricsCache;
 use crate::recorder::{self, Recorder};
 use crate::schedule::{Event, EventQueue, Rank};
-use crate::wire::{Shown, Wire, client_of, flow_of, is_server, peer_of};
+use crate::wire::{Shown, Wants, Wire, client_of, flow_of, is_server, peer_of};
 use crate::wiring::{self, Rule};
 use endpoint::{Endpoint, Endpoints};
 
@@ -56,8 +56,8 @@ pub struct Progress {
 /// What a run has left behind.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Records {
-    /// `flows`, `bins`, `window`, `queues`, `drops`, `circuits`, `latency`, `links`, `queue_totals`; a table that was
-    /// not asked for is empty.
+    /// `flows`, `bins`, `window`, `queues`, `drops`, `circuits`, `control`, `latency`, `packets`, `links`, `queue_totals`; a table
+    /// that was not asked for is empty.
     pub tables: Vec<Table>,
     /// Packets that finished crossing a link, counted at every link.
     pub packet_hops: u64,
@@ -100,10 +100,10 @@ impl Simulation {
         let shown = Shown::new(&plan.marks);
         let run: Box<dyn Run> = if recorder::watches_packets(plan) {
             let recorder = Recorder::new(plan);
-            let wants_delays = recorder.wants_latency();
-            Box::new(Core::new(plan, Wire::new(recorder, wants_delays, capture, shown)))
+            let wants = Wants { delays: recorder.wants_latency(), packets: recorder.wants_packets() };
+            Box::new(Core::new(plan, Wire::new(recorder, wants, capture, shown)))
         } else {
-            Box::new(Core::new(plan, Wire::new(Silent, false, capture, shown)))
+            Box::new(Core::new(plan, Wire::new(Silent, Wants::default(), capture, shown)))
         };
         Self { run }
     }
@@ -159,6 +159,8 @@ struct FlowState {
 /// What connections are made from.
 struct Setups {
     stacks: Vec<Config>,
+    /// `timer_dilation` of each stack.
+    dilations: Vec<u32>,
     rules: Vec<Rule>,
     seed: u64,
 }
@@ -172,7 +174,7 @@ struct Core<P> {
     endpoints: Endpoints,
     setups: Setups,
     flows: Vec<FlowState>,
-    timelines: Vec<Timeline>,
+    control: Control,
     /// For a network that the processor's cache does not hold.
     lookahead: Option<Lookahead>,
     metrics: MetricsCache,
@@ -213,11 +215,12 @@ impl<P: Probe + Tables + Send> Core<P> {
             endpoints: Endpoints::new(plan.flows.len()),
             setups: Setups {
                 stacks: plan.stacks.iter().map(wiring::stack).collect(),
+                dilations: plan.stacks.iter().map(|stack| stack.timer_dilation).collect(),
                 rules: plan.rules.iter().map(Rule::new).collect(),
                 seed: plan.seed,
             },
             flows: plan.flows.iter().map(flow_state).collect(),
-            timelines: plan.timelines.iter().map(wiring::timeline).collect(),
+            control: wiring::control(plan),
             lookahead: (plan.flows.len() >= FLOWS_BEYOND_CACHE).then(Lookahead::new),
             metrics: MetricsCache::new(plan),
             names: Names {
@@ -232,12 +235,11 @@ impl<P: Probe + Tables + Send> Core<P> {
             done: false,
             fabric,
         };
-        for (index, flow) in (0..).zip(&core.flows) {
-            core.events.push(Event::new(flow.start, Rank::Start, index, 0));
+        // The latest first: many may start at one time, and the queue keeps what is next at the end.
+        for (index, flow) in core.flows.iter().enumerate().rev() {
+            core.events.push(Event::new(flow.start, Rank::Start, index as u32, 0));
         }
-        for (index, timeline) in core.timelines.iter().enumerate() {
-            core.events.push(Event::new(timeline.next_at(), Rank::Timeline, index as u32, 0));
-        }
+        core.control.start(&mut core.events);
         core
     }
 
@@ -322,7 +324,7 @@ impl<P: Probe + Tables + Send> Core<P> {
             }
             Rank::Timer => self.timer(event.component()),
             Rank::Start => self.start(event.component()),
-            Rank::Timeline => self.timeline(event.component()),
+            Rank::Control => self.control(event.component()),
             Rank::Arrival => unreachable!("arrivals are handled apart"),
         }
     }
@@ -344,13 +346,14 @@ impl<P: Probe + Tables + Send> Core<P> {
         let endpoint = self.endpoints.get_mut(index);
         endpoint.sample(index, now, &mut self.wire.probe);
         endpoint.received += 1;
-        endpoint.connection.on_segment(now, &packet.body);
+        let clock = endpoint.clock(now);
+        endpoint.connection.on_segment(clock, &packet.body);
         self.fabric.release(id);
         endpoint.tell(index, now, &mut self.wire.probe);
         if endpoint.connection.state() == State::CloseWait && is_server(index) {
             // The application reads the end of the stream and closes: its FIN acknowledges the last
             // segment, which nothing else would do before the delayed-ACK timer.
-            endpoint.connection.close(now);
+            endpoint.connection.close(clock);
         }
         let mut ctx = Context { now, schedule: &mut self.events, monitor: &mut self.wire };
         endpoint.transmit(index, &mut self.fabric, &mut ctx);
@@ -368,6 +371,9 @@ impl<P: Probe + Tables + Send> Core<P> {
         self.wire.probe.flow_ended(flow_of(index));
         self.flows[flow_of(index) as usize].end = Some(self.now);
         self.flows_complete += 1;
+        let mut ctx = Context { now: self.now, schedule: &mut self.events, monitor: &mut self.wire };
+        self.control.flow_ended(&mut self.fabric, &mut ctx, flow_of(index));
+        self.tell_departures();
         if self.stop_when_complete && self.flows_complete == self.flows_limited {
             self.done = true;
             self.events.close();
@@ -379,7 +385,7 @@ impl<P: Probe + Tables + Send> Core<P> {
     fn drive(&mut self, index: u32) {
         let endpoint = self.endpoints.get_mut(index);
         let mut ctx = Context { now: self.now, schedule: &mut self.events, monitor: &mut self.wire };
-        endpoint.connection.advance(self.now);
+        endpoint.connection.advance(endpoint.clock(self.now));
         endpoint.transmit(index, &mut self.fabric, &mut ctx);
     }
 
@@ -390,7 +396,7 @@ impl<P: Probe + Tables + Send> Core<P> {
             let index = peer_of(departure.endpoint);
             let endpoint = self.endpoints.get_mut(index);
             endpoint.sample(index, self.now, &mut self.wire.probe);
-            endpoint.connection.on_nic_freed(self.now, departure.bytes);
+            endpoint.connection.on_nic_freed(endpoint.clock(self.now), departure.bytes);
             self.drive(index);
         }
     }
@@ -400,25 +406,29 @@ impl<P: Probe + Tables + Send> Core<P> {
         if !endpoint.alarm.fired(self.now) {
             return;
         }
-        if endpoint.connection.poll_timeout() <= self.now {
+        if endpoint.deadline() <= self.now {
             endpoint.sample(index, self.now, &mut self.wire.probe);
-            endpoint.connection.on_timeout(self.now);
+            endpoint.connection.on_timeout(endpoint.clock(self.now));
             endpoint.tell(index, self.now, &mut self.wire.probe);
         }
         self.drive(index);
     }
 
     fn start(&mut self, flow: u32) {
+        let mut ctx = Context { now: self.now, schedule: &mut self.events, monitor: &mut self.wire };
+        self.control.flow_started(&mut self.fabric, &mut ctx, flow);
+        self.tell_departures();
         let ends = [true, false].map(|client| self.endpoint(flow, client));
         self.endpoints.start(flow, ends);
-        let connection = &mut self.endpoints.get_mut(client_of(flow)).connection;
+        let client = self.endpoints.get_mut(client_of(flow));
+        let (now, connection) = (client.clock(self.now), &mut client.connection);
         self.metrics.inherit(flow, connection);
-        connection.open(self.now);
+        connection.open(now);
         match self.flows[flow as usize].application {
-            Application::Bulk { bytes: None } => connection.write(self.now, u64::MAX),
+            Application::Bulk { bytes: None } => connection.write(now, u64::MAX),
             Application::Bulk { bytes: Some(bytes) } => {
-                connection.write(self.now, bytes);
-                connection.close(self.now);
+                connection.write(now, bytes);
+                connection.close(now);
             }
         }
         self.drive(client_of(flow));
@@ -429,7 +439,8 @@ impl<P: Probe + Tables + Send> Core<P> {
         let FlowState { application, sides, rule, .. } = &self.flows[flow as usize];
         let (here, there) = (&sides[usize::from(!client)], &sides[usize::from(client)]);
         let timestamp_offset = self.timestamp_offset(here.host, there.host);
-        let config = Config { timestamp_offset, ..self.setups.stacks[here.stack as usize].clone() };
+        let stack = here.stack as usize;
+        let config = Config { timestamp_offset, ..self.setups.stacks[stack].clone() };
         let (name, side) = (&self.names.flows[flow as usize], if client { "client" } else { "server" });
         let seed = Stream::new(self.setups.seed, &format!("flow/{name}/{side}/rule")).next_u64();
         let rule = self.setups.rules[*rule as usize].make(seed);
@@ -437,6 +448,7 @@ impl<P: Probe + Tables + Send> Core<P> {
             alarm: Alarm::IDLE,
             path: here.path,
             announce: config.limit_output_bytes.is_some(),
+            timer_dilation: self.setups.dilations[stack],
             sent: 0,
             received: 0,
             goal: application.limited_bytes().filter(|_| client).unwrap_or(u64::MAX),
@@ -451,15 +463,10 @@ impl<P: Probe + Tables + Send> Core<P> {
         Stream::new(self.setups.seed, &format!("timestamps/{here}/{there}")).next_u64() as u32
     }
 
-    fn timeline(&mut self, index: u32) {
+    /// A timeline or a controller is due.
+    fn control(&mut self, index: u32) {
         let mut ctx = Context { now: self.now, schedule: &mut self.events, monitor: &mut self.wire };
-        let timeline = &mut self.timelines[index as usize];
-        let (step, actions) = timeline.advance();
-        ctx.monitor.probe.circuit(CircuitRow { time_ns: ctx.now.as_ns(), timeline: index, step });
-        for action in actions {
-            self.fabric.apply(&mut ctx, action);
-        }
-        self.events.push(Event::new(timeline.next_at(), Rank::Timeline, index, 0));
+        self.control.wake(&mut self.fabric, &mut ctx, index);
         self.tell_departures();
     }
 
@@ -486,7 +493,7 @@ impl<P: Probe + Tables + Send> Core<P> {
                 row.dup_acks = counters.dup_acks;
                 row.reordered = received.reordered;
                 row.duplicates = received.duplicates;
-                row.outstanding_bytes = client.connection.window_row(index, self.now).bytes_in_flight;
+                row.outstanding_bytes = client.window_row(index, self.now).outstanding_bytes;
             }
             columns.push(row);
         }

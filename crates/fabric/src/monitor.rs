@@ -2,6 +2,7 @@
 
 use daybreak_units::Instant;
 
+use crate::control::Decision;
 use crate::{Packet, PacketId};
 
 pub use daybreak_trace::{DropReason, Place};
@@ -14,13 +15,19 @@ pub trait Monitor<B> {
     fn created(&mut self, _now: Instant, _id: PacketId, _endpoint: u32, _body: &B) {}
     /// A link starts to send the packet, which takes `wire_bytes` with its framing.
     #[inline]
-    fn link_sent(&mut self, _now: Instant, _link: u32, _packet: &Packet<B>, _wire_bytes: u32) {}
+    fn link_sent(&mut self, _now: Instant, _link: u32, _id: PacketId, _packet: &Packet<B>, _wire_bytes: u32) {}
     /// So much waits in the queue now, after an arrival or a departure.
     #[inline]
     fn queue_changed(&mut self, _now: Instant, _queue: u32, _packets: u32, _bytes: u64) {}
     /// The packet is lost at `place`, a queue, link or route switch as the reason says.
     #[inline]
     fn dropped(&mut self, _now: Instant, _reason: DropReason, _place: u32, _packet: &Packet<B>) {}
+    /// A timeline took a step of its program.
+    #[inline]
+    fn timeline_stepped(&mut self, _now: Instant, _timeline: u32, _step: u32) {}
+    /// A controller decided something.
+    #[inline]
+    fn decided(&mut self, _now: Instant, _controller: u32, _decision: Decision) {}
 }
 
 /// Watches nothing.

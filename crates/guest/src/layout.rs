@@ -12,6 +12,8 @@ pub const FIRST_CLIENT_PORT: u16 = 5_000;
 pub const FIRST_SERVER_PORT: u16 = 35_000;
 /// Most flows of a plan.
 pub const MOST_FLOWS: usize = 30_000;
+/// Ticks a second of the kernel image, by its recipe.
+const HZ: u32 = 1_000;
 
 /// A network interface of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,8 +79,7 @@ impl Layout {
         let mut layout = Self { nics: Vec::new(), ends: Vec::new(), flows: Vec::new() };
         for (i, flow) in plan.flows.iter().enumerate() {
             for (side, stack) in [("src_stack", flow.src_stack), ("dst_stack", flow.dst_stack)] {
-                supported(&format!("stacks[{stack}]"), &plan.stacks[stack as usize])
-                    .map_err(|error| with_flow(error, i, side))?;
+                supported(&plan.stacks[stack as usize]).map_err(|error| with_flow(error, i, side))?;
             }
             let mtu = |stack: u32| plan.stacks[stack as usize].mtu;
             layout.nic(plan, &format!("flows[{i}].data_path"), flow.data_path, mtu(flow.src_stack))?;
@@ -152,35 +153,37 @@ fn with_flow(error: GuestError, flow: usize, side: &str) -> GuestError {
 /// Checks that a queue can be the queueing discipline of a NIC, and returns its link.
 fn nic(plan: &Plan, index: u32) -> Result<u32, GuestError> {
     let queue = &plan.queues[index as usize];
-    let field = |name: &str| format!("queues[{index}].{name}");
     let [link] = queue.served_by[..] else {
-        return refuse(field("served_by"), queue.served_by.len(), "a host's NIC serves one link");
+        let links = format!("{} links", queue.served_by.len());
+        return refuse(format!("queue \"{}\"", queue.name), links, "a host's NIC serves one link");
     };
+    let field = |name: &str| format!("{name} of link \"{}\"", plan.links[link as usize].name);
     if queue.discipline.name != "drop_tail" {
         let name = format!("\"{}\"", queue.discipline.name);
-        return refuse(field("discipline.name"), name, "a host's NIC is a drop_tail queue");
+        return refuse(field("queue_kind"), name, "a host's NIC is a drop_tail queue");
     }
     if let Some(limit) = queue.returned_limit_packets {
-        return refuse(field("returned_limit_packets"), limit, "packets cannot come back to a real host's NIC");
-    }
-    if let Some(fork) = plan.forks.iter().position(|fork| fork.queue == index) {
         return refuse(
-            format!("forks[{fork}].queue"),
-            index,
-            "that queue is a host's NIC, behind which there is one way",
+            field("returned_limit"),
+            format!("{limit} packets"),
+            "packets cannot come back to a real host's NIC",
         );
+    }
+    if plan.forks.iter().any(|fork| fork.queue == index) {
+        let name = format!("\"{}\"", queue.name);
+        return refuse(field("queue"), name, "it is a host's NIC, behind which there is one way");
     }
     if let Some(limit) = queue.limit_packets {
         return refuse(
-            field("limit_packets"),
-            limit,
+            field("nic_queue"),
+            format!("{limit} packets"),
             "drops at a host's own NIC cannot be recorded; leave nic_queue out",
         );
     }
     if let Some(limit) = queue.limit_bytes {
         return refuse(
-            field("limit_bytes"),
-            limit,
+            field("nic_queue"),
+            format!("{limit} B"),
             "drops at a host's own NIC cannot be recorded; leave nic_queue out",
         );
     }
@@ -188,8 +191,8 @@ fn nic(plan: &Plan, index: u32) -> Result<u32, GuestError> {
         (0..plan.queues.len()).find(|&i| i != index as usize && plan.queues[i].served_by.contains(&link))
     {
         return refuse(
-            format!("queues[{other}].served_by"),
-            link,
+            format!("served_by of queue \"{}\"", plan.queues[other].name),
+            format!("\"{}\"", plan.links[link as usize].name),
             "that link is a host's NIC and serves another queue already",
         );
     }
@@ -203,43 +206,54 @@ fn nic(plan: &Plan, index: u32) -> Result<u32, GuestError> {
     };
     if let Some(action) = plan.actions().find(changes_nic) {
         let problem = format!("a timeline cannot change a real host's NIC: {action:?}");
-        return refuse(field("name"), format!("\"{}\"", queue.name), problem);
+        return refuse(field("queue"), format!("\"{}\"", queue.name), problem);
     }
     let framing = plan.links[link as usize].framing_bytes;
     if framing < headers::ETHERNET as u32 {
-        return refuse(
-            format!("links[{link}].framing_bytes"),
-            framing,
-            "a real NIC sends an Ethernet header of 14 bytes",
-        );
+        return refuse(field("framing"), framing, "a real NIC sends an Ethernet header of 14 bytes");
     }
     let rate = plan.links[link as usize].rate_bps;
     if !rate.is_multiple_of(8) {
-        return refuse(format!("links[{link}].rate_bps"), rate, "the NIC's rate must be a multiple of 8 bit/s");
+        return refuse(field("rate"), format!("{rate} bit/s"), "the NIC's rate must be a multiple of 8 bit/s");
     }
     Ok(link)
 }
 
 /// Checks a stack for what the kernel fixes at build time.
-fn supported(field: &str, stack: &Stack) -> Result<(), GuestError> {
-    let field = |name: &str| format!("{field}.{name}");
+fn supported(stack: &Stack) -> Result<(), GuestError> {
+    let field = |name: &str| setting(stack, name);
+    if stack.hz != HZ {
+        return refuse(field("hz"), stack.hz, format!("the kernel image was built with {HZ}"));
+    }
+    if stack.timer_dilation != 1 {
+        let problem = "a real host's clock runs as fast as the network's time; use 1";
+        return refuse(field("timer_dilation"), stack.timer_dilation, problem);
+    }
     // TCP_DELACK_MIN and TCP_DELACK_MAX are constants of the kernel.
     if stack.delayed_ack_min_ps != 40_000_000_000 {
         return refuse(
-            field("delayed_ack_min_ps"),
-            stack.delayed_ack_min_ps,
+            field("delayed_ack_min"),
+            span(stack.delayed_ack_min_ps),
             "Linux has 40 ms, fixed when it is built",
         );
     }
     if stack.delayed_ack_max_ps != 200_000_000_000 {
         return refuse(
-            field("delayed_ack_max_ps"),
-            stack.delayed_ack_max_ps,
+            field("delayed_ack_max"),
+            span(stack.delayed_ack_max_ps),
             "Linux has 200 ms, fixed when it is built",
         );
     }
     if !stack.rto_min_ps.is_multiple_of(1_000_000_000) || stack.rto_min_ps == 0 {
-        return refuse(field("rto_min_ps"), stack.rto_min_ps, "Linux takes whole milliseconds");
+        return refuse(field("rto_min"), span(stack.rto_min_ps), "Linux takes whole milliseconds");
+    }
+    if let Some(clamp) = stack.cwnd_clamp {
+        let problem =
+            "Linux 6.1 takes it from a route, and only once an earlier connection has ended there; leave it out";
+        return refuse(field("cwnd_clamp"), clamp, problem);
+    }
+    if let Some(mechanism) = stack.legacy.first() {
+        return refuse(field("legacy"), format!("{mechanism:?}"), "Linux 6.1 has no mechanisms of older stacks");
     }
     if stack.tso_max_bytes != 0 {
         return refuse(
@@ -254,11 +268,24 @@ fn supported(field: &str, stack: &Stack) -> Result<(), GuestError> {
     Ok(())
 }
 
+/// A stack's setting as scenarios name it: their own stack is the table "stack", the others are in "stacks".
+pub fn setting(stack: &Stack, name: &str) -> String {
+    let table = if stack.name == "stack" { "" } else { "stacks." };
+    format!("{table}{}.{name}", stack.name)
+}
+
+/// A time as scenarios say it.
+fn span(ps: u64) -> String {
+    let units = [(1_000_000_000_000, "s"), (1_000_000_000, "ms"), (1_000_000, "us"), (1_000, "ns")];
+    let (size, unit) = units.into_iter().find(|&(size, _)| ps >= size && ps.is_multiple_of(size)).unwrap_or((1, "ps"));
+    format!("\"{} {unit}\"", ps / size)
+}
+
 /// Marks do not reach real packets.
 fn network(plan: &Plan) -> Result<(), GuestError> {
     let marks = |name: &str| queue::find(name).is_some_and(|entry| entry.marks);
-    if let Some((i, queue)) = (0..).zip(&plan.queues).find(|(_, queue)| marks(&queue.discipline.name)) {
-        let field = format!("queues[{i}].discipline.name");
+    if let Some(queue) = plan.queues.iter().find(|queue| marks(&queue.discipline.name)) {
+        let field = format!("the kind of queue \"{}\"", queue.name);
         return refuse(
             field,
             format!("\"{}\"", queue.discipline.name),
@@ -266,17 +293,17 @@ fn network(plan: &Plan) -> Result<(), GuestError> {
         );
     }
     if let Some(marker) = plan.markers.first() {
-        return refuse("markers[0].name", format!("\"{}\"", marker.name), "real packets cannot be marked yet");
+        return refuse("markers[0]", format!("\"{}\"", marker.name), "real packets cannot be marked yet");
     }
     Ok(())
 }
 
 /// Parameters of congestion controls are those of the image.
 fn rules(plan: &Plan) -> Result<(), GuestError> {
-    for (i, rule) in plan.rules.iter().enumerate() {
+    for rule in &plan.rules {
         if let Some((name, value)) = rule.parameters.first_key_value() {
             let problem = format!("parameters of {} cannot be set in the real kernel yet; leave them out", rule.name);
-            return refuse(format!("rules[{i}].parameters.{name}"), value, problem);
+            return refuse(format!("{name} of variant \"{}\"", rule.name), value, problem);
         }
     }
     Ok(())
@@ -284,10 +311,18 @@ fn rules(plan: &Plan) -> Result<(), GuestError> {
 
 fn records(plan: &Plan) -> Result<(), GuestError> {
     if plan.records.window_ps == Some(0) {
-        return refuse("records.window_ps", 0, "a real host's window cannot be read on every ACK; give an interval");
+        return refuse(
+            "records.window",
+            "\"every ack\"",
+            "a real host's window cannot be read on every ACK; give an interval",
+        );
     }
     if plan.records.latency {
         return refuse("records.latency", true, "when a packet entered a real host's NIC queue is not known");
+    }
+    if let Some(&link) = plan.records.packet_links.first() {
+        let problem = "packets are not listed one by one here; a capture (records.capture) has them";
+        return refuse("records.packets", format!("\"{}\"", plan.links[link as usize].name), problem);
     }
     Ok(())
 }
@@ -332,7 +367,7 @@ pub fn behind_nic<'a>(plan: &'a Plan, flow: &Flow, data: bool) -> &'a [Step] {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use daybreak_plan::{Choice, Mark, Marker, ShownAs, Timeline, TimelineStep, Value, benchmarks};
+    use daybreak_plan::{Choice, Legacy, Mark, Marker, ShownAs, Timeline, TimelineStep, Value, benchmarks};
 
     /// Two flows of two hosts each, as this engine can run them.
     pub(crate) fn plan() -> Plan {
@@ -381,35 +416,52 @@ pub(crate) mod tests {
         let mut plan = plan();
         assert!(Layout::of(&plan).is_ok());
         plan.stacks[0].delayed_ack_max_ps = 1;
-        assert!(refusal(&plan).contains("stacks[0].delayed_ack_max_ps is 1"), "{}", refusal(&plan));
+        assert!(refusal(&plan).contains("delayed_ack_max is \"1 ps\": Linux has 200 ms"), "{}", refusal(&plan));
 
         let mut plan = self::plan();
         plan.records.window_ps = Some(0);
-        assert!(refusal(&plan).contains("records.window_ps is 0"));
+        assert!(refusal(&plan).contains("records.window is \"every ack\""));
+
+        let mut plan = self::plan();
+        plan.records.packet_links = vec![0];
+        let named = format!("records.packets is \"{}\"", plan.links[0].name);
+        assert!(refusal(&plan).contains(&named), "{}", refusal(&plan));
+
+        let mut plan = self::plan();
+        plan.stacks[0].timer_dilation = 20;
+        assert!(refusal(&plan).contains("timer_dilation is 20"), "{}", refusal(&plan));
 
         let mut plan = self::plan();
         let Step::Queue(nic) = plan.paths[plan.flows[0].data_path as usize][0] else {
             panic!("a path starts with a queue")
         };
         plan.queues[nic as usize].limit_packets = Some(10);
-        assert!(refusal(&plan).contains(&format!("queues[{nic}].limit_packets is 10")));
+        assert!(refusal(&plan).contains("nic_queue of link \"0-4\" is 10 packets"), "{}", refusal(&plan));
+
+        let mut plan = self::plan();
+        plan.stacks[0].legacy = vec![Legacy::Fack];
+        assert!(refusal(&plan).contains("stacks[0].legacy is Fack"));
 
         let mut plan = self::plan();
         plan.stacks[0].tso_max_bytes = 65_536;
         assert!(refusal(&plan).contains("tso_max_bytes is 65536"));
 
         let mut plan = self::plan();
+        plan.stacks[0].cwnd_clamp = Some(20);
+        assert!(refusal(&plan).contains("stacks[0].cwnd_clamp is 20: Linux 6.1"), "{}", refusal(&plan));
+
+        let mut plan = self::plan();
         plan.rules[0].parameters.insert("beta".into(), Value::Number(0.8));
-        assert!(refusal(&plan).contains("rules[0].parameters.beta is 0.8: parameters of cubic"), "{}", refusal(&plan));
+        assert!(refusal(&plan).contains("beta of variant \"cubic\" is 0.8: parameters of cubic"), "{}", refusal(&plan));
 
         let mut plan = self::plan();
         plan.queues[nic as usize + 1].discipline = Choice::plain("red");
-        assert!(refusal(&plan).contains("discipline.name is \"red\": it marks packets"), "{}", refusal(&plan));
+        assert!(refusal(&plan).contains("is \"red\": it marks packets"), "{}", refusal(&plan));
 
         let mut plan = self::plan();
         plan.marks = vec![Mark { name: "circuit".into(), shown_as: ShownAs::Ece }];
         plan.markers = vec![Marker { name: "soon".into(), node: 0, mark: 0, on: true }];
-        assert!(refusal(&plan).contains("markers[0].name is \"soon\""), "{}", refusal(&plan));
+        assert!(refusal(&plan).contains("markers[0] is \"soon\""), "{}", refusal(&plan));
 
         let mut plan = self::plan();
         let actions = vec![Action::SetRate { link: plan.queues[nic as usize].served_by[0], rate_bps: 1_000_000 }];

@@ -1,7 +1,7 @@
 //! The record vocabulary: one struct a table. Columns carry their unit in their name.
 //! Identifiers (`flow`, `link`, `queue` ...) are indices into the Plan's lists, which hold the names.
 
-use crate::table::table;
+use crate::table::{Description, table};
 
 /// The value of a time column for something that has not happened by the end of the run.
 pub const NEVER_NS: u64 = u64::MAX;
@@ -23,7 +23,7 @@ table! {
         delivered_bytes: u64,
         /// Data segments sent, retransmissions included.
         segments: u64,
-        /// Data segments sent again.
+        /// Segments sent again, SYNs and SYN-ACKs included.
         retransmits: u64,
         /// Retransmission timeouts that fired.
         rtos: u32,
@@ -81,14 +81,19 @@ table! {
         cwnd: u32,
         /// Slow-start threshold in segments; `u32::MAX` while unlimited.
         ssthresh: u32,
-        /// Segments in flight as the sender counts them (RFC 6675 "pipe").
+        /// Segments in flight as the sender counts them (RFC 6675 "pipe"): sent, and neither acknowledged, SACKed nor
+        /// taken for lost, and those sent again (`packets_out - sacked_out - lost_out + retrans_out`).
         in_flight: u32,
-        /// Bytes sent and not acknowledged: `snd_nxt - snd_una`.
+        /// `in_flight` times the MSS, in bytes.
         bytes_in_flight: u64,
+        /// Bytes sent and not acknowledged, among them those SACKed or taken for lost: `snd_nxt - snd_una`.
+        outstanding_bytes: u64,
         /// Smoothed round-trip time; 0 before the first sample.
         srtt_ns: u64,
         /// Pacing rate in bit/s; 0 when not paced.
         pacing_bps: u64,
+        /// Segments sent again so far, SYNs and SYN-ACKs included.
+        retransmits: u64,
         /// Congestion state: 0 Open, 1 Disorder, 2 CWR, 3 Recovery, 4 Loss.
         state: u8,
     }
@@ -214,6 +219,54 @@ table! {
     }
 }
 
+/// What a controller did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum ControlEvent {
+    /// A flow asks for another path than its first one.
+    Requested = 0,
+    /// A path or circuit is being set up for a flow, or for all.
+    SettingUp = 1,
+    /// It is in force: the flow takes the path, the circuit is open.
+    InForce = 2,
+    /// The flow is on its first path again, or the circuit is closed.
+    Released = 3,
+}
+
+impl ControlEvent {
+    /// All of them, in the order of their numbers.
+    pub const ALL: [Self; 4] = [Self::Requested, Self::SettingUp, Self::InForce, Self::Released];
+
+    /// Its name in tables for people.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Requested => "requested",
+            Self::SettingUp => "setting_up",
+            Self::InForce => "in_force",
+            Self::Released => "released",
+        }
+    }
+}
+
+/// The value of `flow` in table `control` where a circuit is meant.
+pub const NO_FLOW: u32 = u32::MAX;
+
+table! {
+    /// A decision of a controller.
+    "control" ControlRow => ControlColumns {
+        /// When.
+        time_ns: u64,
+        /// Index of the controller.
+        controller: u32,
+        /// What it did: see [`ControlEvent`].
+        event: u8,
+        /// Flow that it is about, or [`NO_FLOW`].
+        flow: u32,
+        /// Path of the flow that it is about, from 0; 0 for a circuit.
+        path: u32,
+    }
+}
+
 table! {
     /// What crossed one link in the whole run.
     "links" LinkRow => LinkColumns {
@@ -261,12 +314,49 @@ table! {
     }
 }
 
+table! {
+    /// A packet at the start of a link.
+    "packets" PacketRow => PacketColumns {
+        /// When the link started to send it.
+        time_ns: u64,
+        /// Index of the link.
+        link: u32,
+        /// Number of the packet in the run, the same on all its way; a retransmission is another packet.
+        packet: u64,
+        /// Flow of the packet.
+        flow: u32,
+        /// 1 for a packet of the data direction, 0 for an ACK.
+        data: u8,
+        /// First byte of its payload.
+        seq: u64,
+        /// Payload.
+        payload_bytes: u32,
+        /// IP length.
+        bytes: u32,
+    }
+}
+
+/// What all tables mean, in the order in which a run has them.
+pub const TABLES: [Description; 10] = [
+    FlowColumns::DESCRIPTION,
+    BinColumns::DESCRIPTION,
+    WindowColumns::DESCRIPTION,
+    QueueColumns::DESCRIPTION,
+    DropColumns::DESCRIPTION,
+    CircuitColumns::DESCRIPTION,
+    LatencyColumns::DESCRIPTION,
+    PacketColumns::DESCRIPTION,
+    LinkColumns::DESCRIPTION,
+    QueueTotalsColumns::DESCRIPTION,
+];
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn every_reason_is_listed_at_its_number() {
+    fn every_reason_and_event_is_listed_at_its_number() {
         assert!((0..).zip(DropReason::ALL).all(|(number, reason)| reason as u8 == number));
+        assert!((0..).zip(ControlEvent::ALL).all(|(number, event)| event as u8 == number));
     }
 }

@@ -9,7 +9,7 @@ import typer
 
 from daybreak.errors import OutputError, ScenarioError
 
-from .terminal import Json, out, print_json, print_table, progress_bar
+from .terminal import Json, print_json, print_table, progress_bar, say
 
 _UNITS = {"fct_s": "mean FCT (s)", "retransmits": "retransmits a flow", "rtos": "timeouts a flow"}
 
@@ -47,7 +47,7 @@ def compare(
     print_table(columns, [_row(one) for one in found.iter_rows(named=True)], numeric=columns[2:7])
     missing = {group for table in tables for group in table["group"].unique()} - set(found["group"])
     if missing:
-        out.print(f"not in both, or not with a common seed: {', '.join(sorted(missing))}", highlight=False)
+        say(f"not in both, or not with a common seed: {', '.join(sorted(missing))}")
 
 
 def _flows(place: Path, runs: int, workers: int | None, progress: Any) -> Any:

@@ -9,7 +9,7 @@ import typer
 
 from daybreak.errors import OutputError, reason
 
-from .terminal import Json, out, print_json, print_table
+from .terminal import Json, print_json, print_table, say
 
 _SHOWN = 40
 
@@ -61,9 +61,9 @@ def explain(
     rows += [row(one["flow_name"], one) for one in found.flows.head(_SHOWN).iter_rows(named=True)]
     print_table(headings, rows, numeric=headings[1:])
     if found.flows.height > _SHOWN:
-        out.print(f"... and {found.flows.height - _SHOWN} more flows")
+        say(f"... and {found.flows.height - _SHOWN} more flows")
     if found.unfinished:
-        out.print(f"{found.unfinished} flows did not end, so that there is nothing to explain")
+        say(f"{found.unfinished} flows did not end, so that there is nothing to explain")
 
 
 def _draw(found: Any, place: Path) -> None:

@@ -10,7 +10,7 @@ import typer
 
 from daybreak.errors import EngineError, Interrupted, OutputError, reason
 
-from .terminal import Json, out, print_json, progress_bar
+from .terminal import Json, print_json, progress_bar, say
 
 
 def add_to(app: typer.Typer) -> None:
@@ -57,7 +57,7 @@ def learn(
     if as_json:
         print_json(found)
     else:
-        out.print(json.dumps(found, indent=1), highlight=False)
+        say(json.dumps(found, indent=1))
 
 
 def _judge(data: str, made: Any, place: Path, model: Any, workers: int, search: bool) -> dict[str, Any]:

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
-from .changes import Changes, changed
 from .learn import need_learn
-from .terminal import Json, out, print_json, print_table
+from .scenario import Changes, scenario_of
+from .terminal import Json, print_json, print_table, say
 
 
 def add_to(app: typer.Typer) -> None:
@@ -39,7 +39,7 @@ def predict(
     from daybreak.learn.tune import prolongation
     from daybreak.metrics.confidence import of_all
 
-    chosen = changed(scenario, changes)
+    chosen = scenario_of(scenario, changes)
     found = load(model).predict([features.describe(chosen)])[0]
     runs = run_many([(chosen, seed) for seed in range(1, check + 1)], reduce=prolongation) if check else []
     simulated = of_all(runs)
@@ -47,19 +47,18 @@ def predict(
         document: dict[str, Any] = asdict(found)
         print_json(document | ({"simulated_s": runs} if check else {}))
         return
-    out.print(
+    say(
         f"prolongation {found.prolongation_s:.4g} s; 90 % of runs between {found.low_s:.4g} s and {found.high_s:.4g} s",
-        highlight=False,
     )
     for warning in found.warnings:
-        out.print(f"outside of the data: {warning}", highlight=False, style="yellow")
+        say(f"outside of the data: {warning}")
     if check:
         shown = f"{simulated.text()} s" if simulated else "a flow did not end"
-        out.print(f"simulated, {check} runs: {shown}", highlight=False)
+        say(f"simulated, {check} runs: {shown}")
     columns = (
         "migrated_variant", "main_variant", "migrated_mib", "migrated_flows", "rate_gbps", "rtt_us", "buffer_packets",
         "period_ms", "night_ms", "downtime", "prolongation_s",
     )  # fmt: skip
-    out.print("most similar measured settings:", highlight=False)
+    say("most similar measured settings:")
     rows = [[f"{one[c]:.4g}" if isinstance(one[c], float) else str(one[c]) for c in columns] for one in found.similar]
     print_table(columns, rows, numeric=columns[2:9])

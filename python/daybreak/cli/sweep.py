@@ -9,7 +9,7 @@ import typer
 
 from daybreak.errors import Interrupted, ScenarioError
 
-from .terminal import Json, out, print_json, print_table, progress_bar
+from .terminal import Json, print_json, print_table, progress_bar, say
 
 _SHOWN = 20
 
@@ -64,18 +64,18 @@ def sweep(
         runs = (
             f"{len(outcome.made)} runs of {outcome.points} points, {outcome.new} of them new{rate}; dataset: {tables}"
         )
-        out.print(runs, highlight=False)
+        say(runs)
         if outcome.wide:
-            out.print(f"the intervals of {len(outcome.wide)} points are wider than {ci}", highlight=False)
+            say(f"the intervals of {len(outcome.wide)} points are wider than {ci}")
         if outcome.failures:
-            out.print(f"{len(outcome.failures)} failures:", highlight=False)
+            say(f"{len(outcome.failures)} failures:")
             rows = [
                 (", ".join(f"{name}={value}" for name, value in one.values.items()), str(one.seed or "all"), one.error)
                 for one in outcome.failures[:_SHOWN]
             ]
             print_table(("point", "seed", "error"), rows)
             if len(outcome.failures) > _SHOWN:
-                out.print(f"... and {len(outcome.failures) - _SHOWN} more in {place / 'sweep.json'}", highlight=False)
+                say(f"... and {len(outcome.failures) - _SHOWN} more in {place / 'sweep.json'}")
     if outcome.failures:
         raise typer.Exit(1)
 

@@ -9,9 +9,9 @@ from typing import Annotated
 
 import typer
 
-from .changes import Changes, changed
 from .learn import need_learn
-from .terminal import Json, out, print_json, print_table, progress_bar
+from .scenario import Changes, scenario_of
+from .terminal import Json, print_json, print_table, progress_bar, say
 
 
 def add_to(app: typer.Typer) -> None:
@@ -41,7 +41,7 @@ def tune(
     from daybreak.learn.model import load
     from daybreak.learn.tune import tune as find
 
-    chosen = changed(scenario, changes)
+    chosen = scenario_of(scenario, changes)
     with progress_bar("simulating", shown=not as_json) as progress:
         found = find(
             chosen, load(model), buffers=buffer or (), variants=variant or (), verified=verify, seeds=seeds,
@@ -63,10 +63,10 @@ def tune(
     print_table(columns, rows, numeric=columns[1:])
     best = found[0]
     if best.simulated is None or math.isnan(best.simulated.mean):
-        out.print("no advice: in every simulated candidate a flow did not end", highlight=False)
+        say("no advice: in every simulated candidate a flow did not end")
     elif not best.changes:
-        out.print("advice: leave it as it is; no simulated candidate is better", highlight=False)
+        say("advice: leave it as it is; no simulated candidate is better")
     else:
-        out.print(f"advice: {rows[0][0]}, with {best.simulated.text()} s simulated", highlight=False)
+        say(f"advice: {rows[0][0]}, with {best.simulated.text()} s simulated")
     for warning in best.predicted.warnings:
-        out.print(f"outside of the data: {warning}", highlight=False, style="yellow")
+        say(f"outside of the data: {warning}")

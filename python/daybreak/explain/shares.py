@@ -14,7 +14,6 @@ from typing import Any, assert_never
 
 import polars as pl
 
-from daybreak.metrics.fct import NEVER_NS
 from daybreak.plan import types as plan
 
 SCHEMA = {"flow": pl.UInt32, "start_ns": pl.Int64, "end_ns": pl.Int64, "share_bps": pl.Int64, "fills_bytes": pl.Int64}
@@ -30,7 +29,7 @@ def shares(content: plan.Plan, flows: pl.DataFrame, circuits: pl.DataFrame) -> p
     lives = {
         flow: (start, end)
         for flow, start, end in flows.select("flow", "start_ns", "end_ns").iter_rows()
-        if end != NEVER_NS
+        if end is not None
     }
     others_start = {flow: start for flow, start in flows.select("flow", "start_ns").iter_rows() if flow not in lives}
     network = _Network(content)

@@ -31,7 +31,6 @@ import numpy as np
 import polars as pl
 
 from daybreak.metrics.errors import check_columns, positive
-from daybreak.metrics.fct import NEVER_NS
 
 PARTS = (
     "transfer", "circuit_wait", "ramp_up", "queueing", "night_loss", "fast_recovery", "timeout", "spurious_recovery",
@@ -77,7 +76,7 @@ def table(
         "delivered": bins.clear(),
     }  # fmt: skip
     rows = []
-    for row in flows.filter(pl.col("fct_ns") != NEVER_NS).iter_rows(named=True):
+    for row in flows.drop_nulls("fct_ns").iter_rows(named=True):
         flow = row["flow"]
         mine = {name: tables.get(flow, empty[name]) for name, tables in of_flow.items()}
         parts = _parts(row["start_ns"], row["end_ns"], mine, bin_ns, packet_bytes[flow])

@@ -1,4 +1,8 @@
-"""Puts names beside the indices of the record tables."""
+"""Puts names beside the indices of the record tables, and null where there is no value.
+
+An engine's columns are plain numbers, which say with one of them that there is nothing to say: a flow that did not end,
+a threshold that does not limit. No table that people see has such numbers.
+"""
 
 from __future__ import annotations
 
@@ -6,21 +10,46 @@ from collections.abc import Callable, Sequence
 
 import polars as pl
 
-from daybreak._native import drop_reasons
+from daybreak._native import control_events, drop_reasons
 from daybreak.plan.types import Choice, Link, Plan, Queue, RouteSwitch
 
-from .phases import phases
+from .phases import controlled_phase, phases
 
+EVENTS = control_events()
+"""What controllers do."""
+NO_FLOW = 2**32 - 1
+"""The flow of a decision that is not about one."""
 SCOPES = ("delivered", "tap", "link")
 STATES = ("Open", "Disorder", "CWR", "Recovery", "Loss")
+
+NEVER_NS = 2**64 - 1
+"""An engine's mark of what has not happened by the end of the run."""
+_NO_VALUE = {
+    "flows": {"bytes": 0, "end_ns": NEVER_NS, "fct_ns": NEVER_NS},
+    "window": {"ssthresh": 2**32 - 1, "srtt_ns": 0, "pacing_bps": 0},
+}
+"""What each column has where there is no value: an unlimited flow has no size, ssthresh may be unlimited, before the
+first sample there is no RTT, a sender that does not pace has no rate."""
 
 REASONS, _PLACES = zip(*drop_reasons(), strict=True)
 """Why packets are lost, and what the place of each is."""
 
 
 def named(table: str, frame: pl.DataFrame, plan: Plan) -> pl.DataFrame:
-    """The table with its names."""
-    return TABLES[table](frame, plan) if table in TABLES else frame
+    """The table with its names, and null where there is no value."""
+    return TABLES[table](with_nulls(table, frame), plan) if table in TABLES else frame
+
+
+def with_nulls(table: str, frame: pl.DataFrame) -> pl.DataFrame:
+    """The table with null where an engine has its mark; one that has nulls already stays as it is."""
+    columns = [
+        pl.when(pl.col(column) != pl.lit(mark, dtype=frame.schema[column])).then(pl.col(column)).alias(column)
+        for column, mark in _NO_VALUE.get(table, {}).items()
+    ]
+    if table == "drops":
+        # What carries no payload has no first byte of it.
+        columns.append(pl.when(pl.col("data").cast(pl.Boolean)).then(pl.col("seq")).alias("seq"))
+    return frame.with_columns(columns)
 
 
 def variant(rule: Choice) -> str:
@@ -114,6 +143,25 @@ def _links(frame: pl.DataFrame, plan: Plan) -> pl.DataFrame:
     return _with(frame, [_gather([link.name for link in plan.links], frame["link"], "link_name")], after="link")
 
 
+def _packets(frame: pl.DataFrame, plan: Plan) -> pl.DataFrame:
+    """With the time at which the last bit is at the link's end, jitter aside."""
+    links = pl.DataFrame(
+        {
+            "link": pl.Series(range(len(plan.links)), dtype=frame.schema["link"]),
+            "framing": [link.framing_bytes for link in plan.links],
+            "rate_bps": [link.rate_bps for link in plan.links],
+            "delay_ps": [link.delay_ps for link in plan.links],
+        }
+    )
+    on_links = frame.select("link", "bytes").join(links, on="link", how="left", maintain_order="left")
+    travel_ns = on_links.select(
+        (pl.col("bytes") + pl.col("framing")) * 8e9 / pl.col("rate_bps") + pl.col("delay_ps") / 1e3
+    ).to_series()
+    arrival = (frame["time_ns"].cast(pl.Float64) + travel_ns).round().cast(pl.Int64).alias("arrival_ns")
+    named = _links(_per_flow(frame, plan), plan).with_columns(pl.col("data") == 1)
+    return _with(named, [arrival], after="time_ns")
+
+
 def _circuits(frame: pl.DataFrame, plan: Plan) -> pl.DataFrame:
     """With the phase that each step ends and the one that it begins; see `phases`."""
     of_step = [
@@ -126,6 +174,23 @@ def _circuits(frame: pl.DataFrame, plan: Plan) -> pl.DataFrame:
     names = _gather([line.name for line in plan.timelines], frame["timeline"], "timeline_name")
     with_names = _with(frame, [names], after="timeline")
     return with_names.join(table, on=["timeline", "step"], how="left", maintain_order="left")
+
+
+def _control(frame: pl.DataFrame, plan: Plan) -> pl.DataFrame:
+    """With the phase of the circuit or of the flow that begins with each decision; null where none does."""
+    names = _gather([controller.name for controller in plan.controllers], frame["controller"], "controller_name")
+    event = _gather(EVENTS, frame["event"], "event")
+    flow = frame["flow"].replace(NO_FLOW, None)
+    phase = pl.Series(
+        "phase",
+        [
+            controlled_phase(plan.controllers[controller].controls, event, path)
+            for controller, event, path in zip(frame["controller"], event, frame["path"], strict=True)
+        ],
+        dtype=pl.String,
+    )
+    with_flow = _with(frame.with_columns(event, flow), [_gather(_flow_names(plan), flow, "flow_name")], after="flow")
+    return _with(with_flow, [names], after="controller").with_columns(phase)
 
 
 def _with(frame: pl.DataFrame, series: list[pl.Series], after: str) -> pl.DataFrame:
@@ -141,8 +206,10 @@ TABLES: dict[str, Callable[[pl.DataFrame, Plan], pl.DataFrame]] = {
     "queues": _queues,
     "drops": _drops,
     "circuits": _circuits,
+    "control": _control,
     "links": _links,
     "queue_totals": _queues,
     "latency": _per_flow,
+    "packets": _packets,
 }
 """How each table gets its names."""

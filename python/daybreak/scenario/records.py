@@ -37,9 +37,11 @@ class Records(Model):
     drops: bool = True
     """One row of table `drops` for every lost packet."""
     circuits: bool = True
-    """One row of table `circuits` for every step of a timeline."""
+    """One row of table `circuits` for every step of a timeline, one of `control` for every decision of a controller."""
     latency: bool = False
     """A histogram of each flow's one-way delay in table `latency`."""
+    packets: tuple[str, ...] = ()
+    """Links whose packets are listed one by one in table `packets`."""
     capture: tuple[str, ...] = ()
     """Links whose packets are captured as pcapng."""
     snaplen: int = Field(default=128, ge=40, le=65_535)

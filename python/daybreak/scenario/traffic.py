@@ -1,6 +1,6 @@
 """Flows, and generators of flows."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
@@ -61,7 +61,7 @@ class Flow(Model):
     """Receiving host."""
     variant: Variant = Variant("cubic")
     """Congestion control, with its parameters: see `daybreak list variants`."""
-    size: FlowSize
+    size: FlowSize | Literal["unlimited"]
     """Payload, or "unlimited"."""
     start: Time = Span(0)
     """When the sender opens the connection."""
@@ -82,7 +82,7 @@ class Flow(Model):
 class Sizes(Model):
     """Random sizes that add up to a total: each is drawn evenly from those that still allow it."""
 
-    choice: tuple[Size, ...] = Field(min_length=1)
+    choice: tuple[Size, ...] = Field(min_length=1, max_length=1_000)
     """Sizes to choose from."""
     total: Size = Field(gt=0)
     """What all of them add up to."""

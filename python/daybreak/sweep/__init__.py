@@ -8,6 +8,7 @@ processes on other machines (`Dask`). `sweep` does all of it for a grid file, an
 from .cluster import Dask
 from .execute import Report, execute
 from .executor import Ended, Executor, Local
+from .folder import claim
 from .grid import Grid, Points, read
 from .job import Job, Kept, Reduction, Tables, Task
 from .run import Outcome, sweep
@@ -15,5 +16,5 @@ from .store import Store
 
 __all__ = [
     "Dask", "Ended", "Executor", "Grid", "Job", "Kept", "Local", "Outcome", "Points", "Reduction", "Report", "Store",
-    "Tables", "Task", "execute", "read", "sweep",
+    "Tables", "Task", "claim", "execute", "read", "sweep",
 ]  # fmt: skip

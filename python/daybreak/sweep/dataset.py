@@ -34,34 +34,12 @@ class Made:
     digest: bytes
 
 
-def check(directory: Path) -> None:
-    """Raises OutputError when `directory` holds something else than a sweep."""
-    if not directory.exists():
-        return
-    if not directory.is_dir():
-        raise OutputError(f"{directory} cannot be written: it is not a directory")
-    names = {path.name for path in directory.iterdir()}
-    if names and not names & {MANIFEST, RUNS}:
-        raise OutputError(f"{directory} cannot be written: it exists and is not a sweep")
-
-
-def claim(directory: Path, document: Mapping[str, Any]) -> None:
-    """Makes `directory` a sweep's folder. Raises OutputError."""
-    check(directory)
+def note(directory: Path, document: Mapping[str, Any]) -> None:
+    """Writes `sweep.json`. Raises OutputError."""
     try:
-        (directory / RUNS).mkdir(parents=True, exist_ok=True)
         _replace_text(directory / MANIFEST, json.dumps(document, indent=1) + "\n")
     except OSError as error:
         raise OutputError(f"{directory} cannot be written: {reason(error)}") from None
-
-
-def manifest(directory: Path) -> dict[str, Any]:
-    """What `sweep.json` says. Raises OutputError."""
-    try:
-        found: dict[str, Any] = json.loads((directory / MANIFEST).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise OutputError(f"{directory} is not a sweep: {MANIFEST}: {reason(error)}") from None
-    return found
 
 
 Columns = Callable[[int], Mapping[str, Any]]

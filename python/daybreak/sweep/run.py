@@ -16,6 +16,7 @@ from daybreak.runs import Run
 from . import dataset
 from .execute import execute
 from .executor import Executor, Local
+from .folder import claim
 from .grid import Points
 from .job import Job, Reduction, Tables
 from .replication import Replication, next_seeds
@@ -96,7 +97,8 @@ def sweep(
         raise ScenarioError('keep: expected "flows" among the tables where runs are added until their mean is known')
     store = Store(place / dataset.RUNS, reduction(grid.keep), {grid.engine: program(grid.engine)})
     facts = {"grid": grid.model_dump(mode="json", exclude_defaults=True), "programs": dict(store.programs)}
-    dataset.claim(place, facts | {"complete": False})
+    claim(place, "sweep")
+    dataset.note(place, facts | {"complete": False})
     state = _State(points, store, executor or Local(), Outcome(place, len(points)), progress)
     if width:
         _replicate(state, width, most_runs)
@@ -105,7 +107,7 @@ def sweep(
     outcome = state.outcome
     outcome.seconds = time.monotonic() - state.start
     dataset.write(place, store, outcome.made, points.columns, grid.keep)
-    dataset.claim(place, facts | {"complete": not outcome.failures} | outcome.document())
+    dataset.note(place, facts | {"complete": not outcome.failures} | outcome.document())
     return outcome
 
 

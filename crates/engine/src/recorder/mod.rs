@@ -6,10 +6,11 @@ mod latency;
 mod queues;
 mod windows;
 
+use daybreak_fabric::control::Decision;
 use daybreak_fabric::{LinkTotals, QueueTotals};
 use daybreak_trace::{
-    BinScope, CircuitColumns, CircuitRow, DropColumns, DropRow, LinkColumns, LinkRow, Probe, QueueTotalsColumns,
-    QueueTotalsRow, Table, WindowRow,
+    BinScope, CircuitColumns, CircuitRow, ControlColumns, ControlRow, DropColumns, DropRow, LinkColumns, LinkRow,
+    NO_FLOW, PacketColumns, PacketRow, Probe, QueueTotalsColumns, QueueTotalsRow, Table, WindowRow,
 };
 use daybreak_units::Instant;
 
@@ -28,6 +29,7 @@ pub(crate) fn watches_packets(plan: &Plan) -> bool {
         || records.drops
         || records.circuits
         || records.latency
+        || !records.packet_links.is_empty()
         || !records.capture_links.is_empty()
 }
 
@@ -55,11 +57,18 @@ pub fn queue_totals_table(totals: impl IntoIterator<Item = QueueTotals>) -> Tabl
     columns.into_table()
 }
 
+/// A decision as the tables have it.
+pub fn control_row(now: Instant, controller: u32, decision: Decision) -> ControlRow {
+    let Decision { event, flow, path } = decision;
+    ControlRow { time_ns: now.as_ns(), controller, event: event as u8, flow: flow.unwrap_or(NO_FLOW), path }
+}
+
 /// What a link is watched for.
 #[derive(Clone, Copy, Debug, Default)]
 struct LinkWatch {
     tap: bool,
     bins: bool,
+    packets: bool,
 }
 
 /// The probe of a run that records; the default one records nothing.
@@ -73,7 +82,9 @@ pub struct Recorder {
     queues: Option<QueueSamples>,
     drops: Option<DropColumns>,
     circuits: Option<CircuitColumns>,
+    control: Option<ControlColumns>,
     latency: Option<Latency>,
+    packets: Option<PacketColumns>,
 }
 
 impl Recorder {
@@ -87,6 +98,9 @@ impl Recorder {
         for &link in &records.bin_links {
             links[link as usize].bins = true;
         }
+        for &link in &records.packet_links {
+            links[link as usize].packets = true;
+        }
         let bin = records.bin_ps.unwrap_or(u64::MAX);
         let flows = plan.flows.len();
         Self {
@@ -98,7 +112,9 @@ impl Recorder {
             queues: records.queue_ps.map(|interval| QueueSamples::new(plan.queues.len(), &records.queues, interval)),
             drops: records.drops.then(DropColumns::default),
             circuits: records.circuits.then(CircuitColumns::default),
+            control: records.circuits.then(ControlColumns::default),
             latency: records.latency.then(|| Latency::new(flows)),
+            packets: (!records.packet_links.is_empty()).then(PacketColumns::default),
         }
     }
 
@@ -107,7 +123,12 @@ impl Recorder {
         self.latency.is_some()
     }
 
-    /// The tables `bins`, `window`, `queues`, `drops`, `circuits` and `latency`; `end` is the time
+    /// Whether packets are listed one by one.
+    pub(crate) fn wants_packets(&self) -> bool {
+        self.packets.is_some()
+    }
+
+    /// The tables `bins`, `window`, `queues`, `drops`, `circuits`, `control`, `latency` and `packets`; `end` is the time
     /// at which the run stopped. What was not asked for is empty.
     pub fn into_tables(self, end: Instant) -> Vec<Table> {
         vec![
@@ -116,7 +137,9 @@ impl Recorder {
             self.queues.map(|samples| samples.into_columns(end)).unwrap_or_default().into_table(),
             self.drops.unwrap_or_default().into_table(),
             self.circuits.unwrap_or_default().into_table(),
+            self.control.unwrap_or_default().into_table(),
             self.latency.map(Latency::into_columns).unwrap_or_default().into_table(),
+            self.packets.unwrap_or_default().into_table(),
         ]
     }
 }
@@ -135,6 +158,18 @@ impl Probe for Recorder {
             && let Some(bins) = &mut self.link_bins
         {
             bins.add(now, link, u64::from(wire_bytes));
+        }
+    }
+
+    #[inline]
+    fn wants_packets(&self, link: u32) -> bool {
+        self.links[link as usize].packets
+    }
+
+    #[inline]
+    fn packet(&mut self, row: PacketRow) {
+        if let Some(packets) = &mut self.packets {
+            packets.push(row);
         }
     }
 
@@ -189,6 +224,12 @@ impl Probe for Recorder {
     fn circuit(&mut self, row: CircuitRow) {
         if let Some(circuits) = &mut self.circuits {
             circuits.push(row);
+        }
+    }
+
+    fn control(&mut self, row: ControlRow) {
+        if let Some(control) = &mut self.control {
+            control.push(row);
         }
     }
 

@@ -24,8 +24,9 @@ struct Heap(BinaryHeap<Reverse<(Instant, u64, u32, u32)>>);
 impl Schedule for Heap {
     fn at(&mut self, at: Instant, wake: Wake) {
         self.0.push(Reverse(match wake {
-            Wake::TransmissionComplete { link } => (at, 0, link, 0),
-            Wake::Arrival { link, packet } => (at, 1 + u64::from(tie_break(at, link)), link, packet.0),
+            Wake::Control { controller } => (at, 0, controller, 0),
+            Wake::TransmissionComplete { link } => (at, 1, link, 0),
+            Wake::Arrival { link, packet } => (at, 2 + u64::from(tie_break(at, link)), link, packet.0),
         }));
     }
 }
@@ -53,7 +54,7 @@ struct Watch {
 }
 
 impl Monitor<Body> for Watch {
-    fn link_sent(&mut self, now: Instant, link: u32, _packet: &Packet<Body>, wire_bytes: u32) {
+    fn link_sent(&mut self, now: Instant, link: u32, _id: PacketId, _packet: &Packet<Body>, wire_bytes: u32) {
         let link = link as usize;
         assert!(self.busy_until[link] <= now, "link {link} sends two packets at a time");
         if self.checks_rates {

@@ -88,6 +88,8 @@ pub(super) struct AckPolicy {
     compression_delay: Duration,
     compression_slack: Duration,
     compression_limit: u32,
+    /// [`crate::Legacy::ack_every_packet`].
+    ack_every_packet: bool,
 }
 
 impl AckPolicy {
@@ -120,6 +122,7 @@ impl AckPolicy {
             compression_delay: config.comp_sack_delay,
             compression_slack: config.comp_sack_slack,
             compression_limit: config.comp_sack_nr,
+            ack_every_packet: config.legacy.ack_every_packet,
         }
     }
 
@@ -147,6 +150,11 @@ impl AckPolicy {
     #[inline]
     pub(super) fn deadline(&self) -> Instant {
         self.delayed_fires.min(self.compressed_fires)
+    }
+
+    /// The delayed-ACK timer runs.
+    pub(super) fn is_delayed(&self) -> bool {
+        self.due.is_some()
     }
 
     /// There is something to acknowledge.
@@ -200,7 +208,7 @@ impl AckPolicy {
     /// An ACK is wanted whatever has arrived.
     #[inline]
     pub(super) fn is_urgent(&self) -> bool {
-        self.demanded || (self.quick > 0 && !self.interactive)
+        self.demanded || (self.quick > 0 && !self.interactive) || self.ack_every_packet
     }
 
     /// Decides after a segment was queued. `window_moves` says that more than one full segment has come
@@ -298,11 +306,17 @@ impl AckPolicy {
         (send || delayed, delayed)
     }
 
+    /// An ACK went out that does not speak of the last segment. Returns the ACKs that compression saved.
+    #[inline]
+    pub(super) fn on_other_ack_sent(&mut self) -> u32 {
+        self.compressed_fires = Instant::NEVER;
+        std::mem::take(&mut self.compressed)
+    }
+
     /// A segment with an ACK went out. Returns the ACKs that compression saved.
     #[inline]
     pub(super) fn on_ack_sent(&mut self) -> u32 {
-        let saved = std::mem::take(&mut self.compressed);
-        self.compressed_fires = Instant::NEVER;
+        let saved = self.on_other_ack_sent();
         // One that answers no new data, as to a duplicate that was refused, is not one of them.
         if self.quick > 0 && self.scheduled {
             self.quick -= 1;

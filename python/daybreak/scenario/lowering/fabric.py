@@ -92,15 +92,14 @@ class Fabric:
         self.markers: list[plan.Marker] = []
         self.marking: list[MarkingPlace] = []
         self._place_markers(scenario)
+        self._gated: dict[int, str] = {}
 
     @classmethod
     def of(cls, scenario: Scenario) -> Fabric:
-        """The fabric of a scenario."""
-        nodes, links = scenario.topology.build() if scenario.topology else ([], [])
-        nodes, links = nodes + list(scenario.nodes), links + list(scenario.links)
-        if not nodes:
+        """The fabric of a scenario without a ready topology: see `ready`."""
+        if not scenario.nodes:
             raise ScenarioError("the scenario has no network: expected a topology, or nodes and links", "topology")
-        return cls(nodes, links, scenario)
+        return cls(list(scenario.nodes), list(scenario.links), scenario)
 
     def host(self, name: str, field: str) -> int:
         """The index of a host."""
@@ -139,6 +138,14 @@ class Fabric:
         """The value of a parameter of a queue's discipline."""
         entry = entry_of(Discipline(self.queues[queue].discipline.name), field)
         return parameter_value(entry, name, value, field)
+
+    def gate(self, link: int, owner: str, field: str) -> None:
+        """Notes who opens and closes a link; another one cannot."""
+        if link in self._gated:
+            raise ScenarioError(
+                f'{field}: link "{self.links[link].name}" is opened and closed by "{self._gated[link]}" already'
+            )
+        self._gated[link] = owner
 
     def served_by(self, link: int) -> list[int]:
         """The queues that a link serves."""

@@ -14,8 +14,10 @@ from ..quantities import Span
 from ..scenario import Scenario
 from ..traffic import Arrivals, Exponential, Flow, Sizes, Uniform
 from .choices import resolve_variant
+from .cost import MOST_FLOWS
 
-_MOST_FLOWS = 1_000_000
+# Sums of sizes that are tried to find those that a total can be made of.
+_MOST_SUMS = 5_000_000
 # Drawn times are whole nanoseconds, so that a last digit that another machine's log() rounds otherwise is not seen.
 _DRAWN_TO = 1_000
 
@@ -53,10 +55,12 @@ def planned_flows(scenario: Scenario, seed: int, variants: Sequence[str] | None)
         flows += _flows(written, i, seed, variants)
     for i, arrivals in enumerate(scenario.arrivals):
         flows += _arrivals(arrivals, f"arrivals[{i}]", seed, variants)
+        if len(flows) > MOST_FLOWS:
+            break
     if not flows:
         raise ScenarioError("the scenario has no flows: expected at least one in flows or arrivals", "flows")
-    if len(flows) > _MOST_FLOWS:
-        raise ScenarioError(f"the scenario has {len(flows)} flows: expected at most {_MOST_FLOWS}", "flows")
+    if len(flows) > MOST_FLOWS:
+        raise ScenarioError(f"the scenario has {len(flows)} flows: expected at most {MOST_FLOWS}", "flows")
     names: set[str] = set()
     for flow in flows:
         if flow.name in names:
@@ -79,7 +83,7 @@ def _flows(flow: Flow, index: int, seed: int, variants: Sequence[str] | None) ->
         receiver_stack=flow.receiver_stack,
     )  # fmt: skip
     resolve_variant(flow.variant, f"{family.field}.variant", variants)
-    size = int(flow.size) or None
+    size = None if flow.size == "unlimited" else int(flow.size)
     for k in range(flow.count):
         own_name = name if flow.count == 1 else f"{name}-{k}"
         yield PlannedFlow(family, own_name, size, _start(flow, own_name, seed))
@@ -123,7 +127,7 @@ def _draw_sizes(sizes: Sizes, stream: Stream, field: str) -> list[int]:
     unit = math.gcd(int(sizes.total), *choice)
     steps = [size // unit for size in choice]
     total = int(sizes.total) // unit
-    if total > 10_000_000:
+    if total * len(steps) > _MOST_SUMS:
         raise ScenarioError(f"{field}.total = {sizes.total}: expected a total that is a rounder multiple of the sizes")
     fewest = _fewest_parts(steps, total)
     if fewest[total] > sizes.max_flows:

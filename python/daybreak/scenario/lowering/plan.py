@@ -17,11 +17,14 @@ from ..quantities import Span
 from ..scenario import Scenario
 from ..stack import Stack
 from .choices import resolve_variant
+from .controllers import controllers
+from .cost import refuse_many_flows, refuse_short_intervals
 from .fabric import Fabric
 from .flows import Family, PlannedFlow, planned_flows
 from .moves import Moves
 from .names import look_up
 from .paths import Paths
+from .ready import expanded
 from .routes import Router
 from .timelines import timelines
 
@@ -50,6 +53,8 @@ def lower(scenario: Scenario, seed: int, variants: Sequence[str] | None = None) 
 
     `variants` are the congestion controls that the engine has, those of the simulator if not given.
     """
+    if not isinstance(scenario, Scenario):
+        raise ScenarioError(f"scenario = {scenario!r}: expected a Scenario, such as daybreak.load makes of a file")
     if not 0 <= seed < 2**64:
         raise ScenarioError(f"seed = {seed}: expected a number from 0 to 2^64 - 1", "seed")
     try:
@@ -59,9 +64,13 @@ def lower(scenario: Scenario, seed: int, variants: Sequence[str] | None = None) 
 
 
 def _plan(scenario: Scenario, seed: int, variants: Sequence[str] | None) -> plan.Plan:
+    refuse_many_flows(scenario)
+    scenario = expanded(scenario)
     fabric = Fabric.of(scenario)
     router = Router(fabric, scenario.routing, seed)
     planned = planned_flows(scenario, seed, variants)
+    records = _records(scenario, fabric)
+    refuse_short_intervals(scenario, len(planned), len(records.queues))
     stacks = {"stack": scenario.stack} | scenario.stacks
     if "stack" in scenario.stacks:
         raise ScenarioError('stacks.stack: expected another name, "stack" is the scenario\'s own', "stacks.stack")
@@ -69,7 +78,6 @@ def _plan(scenario: Scenario, seed: int, variants: Sequence[str] | None) -> plan
     moves = Moves(scenario, fabric, router, paths, planned)
     flows = Flows(fabric, moves, list(stacks), variants)
     planned_in_full = [flows.flow(flow) for flow in planned]
-    records = _records(scenario, fabric)
     return plan.Plan(
         version=PLAN_VERSION,
         seed=seed,
@@ -83,6 +91,7 @@ def _plan(scenario: Scenario, seed: int, variants: Sequence[str] | None) -> plan
         marks=fabric.marks,
         markers=fabric.markers,
         timelines=timelines(scenario, fabric, moves),
+        controllers=controllers(scenario, fabric, moves, planned),
         queues=fabric.plan_queues(),
         stacks=[_stack(name, stack) for name, stack in stacks.items()],
         rules=flows.rules,
@@ -115,7 +124,7 @@ class Flows:
         self.rules: list[plan.Choice] = []
         self._rules: dict[Variant, int] = {}
         self._groups: dict[str, int] = {}
-        self._families: dict[Family, _OfFamily] = {}
+        self._families: dict[str, _OfFamily] = {}
         self._applications: dict[int | None, plan.Application] = {}
 
     @property
@@ -125,9 +134,9 @@ class Flows:
 
     def flow(self, flow: PlannedFlow) -> plan.Flow:
         """One flow."""
-        family = self._families.get(flow.of)
+        family = self._families.get(flow.of.field)
         if family is None:
-            family = self._families[flow.of] = self._family(flow.of)
+            family = self._families[flow.of.field] = self._family(flow.of)
         if flow.bytes not in self._applications:
             self._applications[flow.bytes] = plan.Bulk(bytes=flow.bytes)
         return plan.Flow(
@@ -174,6 +183,7 @@ def _stack(name: str, stack: Stack) -> plan.Stack:
         initial_window=stack.initial_window,
         cwnd_clamp=stack.cwnd_clamp,
         hz=stack.hz,
+        timer_dilation=stack.timer_dilation,
         rto_min_ps=int(stack.rto_min),
         delayed_ack_min_ps=int(stack.delayed_ack_min),
         delayed_ack_max_ps=int(stack.delayed_ack_max),
@@ -197,6 +207,7 @@ def _stack(name: str, stack: Stack) -> plan.Stack:
         tcp_comp_sack_nr=stack.tcp_comp_sack_nr,
         tso_max_bytes=stack.tso_max_bytes,
         tcp_limit_output_bytes=None if limit == "off" else limit,
+        legacy=list(stack.legacy),
         tcp_no_metrics_save=stack.tcp_no_metrics_save,
         tcp_no_ssthresh_metrics_save=stack.tcp_no_ssthresh_metrics_save,
         max_pacing_rate_bps=None if stack.max_pacing_rate is None else int(stack.max_pacing_rate),
@@ -224,6 +235,7 @@ def _records(scenario: Scenario, fabric: Fabric) -> plan.Records:
         drops=records.drops,
         circuits=records.circuits,
         latency=records.latency,
+        packet_links=links(records.packets, "packets"),
         capture_links=links(records.capture, "capture"),
         capture_snaplen=records.snaplen,
     )

@@ -1,4 +1,4 @@
-"""Changes of a scenario that are given on the command line."""
+"""The scenario that a command is about, with the changes of the command line."""
 
 from __future__ import annotations
 
@@ -11,14 +11,13 @@ import typer
 from daybreak.errors import ScenarioError
 from daybreak.scenario import Scenario, load
 
-Changes = Annotated[
-    list[str] | None, typer.Option("--set", help="Change of the scenario, e.g. flows.0.variant=bbr.")
-]  # fmt: skip
+File = Annotated[Path, typer.Argument(help="Scenario file (TOML).", metavar="SCENARIO.toml")]
+Changes = Annotated[list[str] | None, typer.Option("--set", help="Change of the scenario, e.g. flows.0.variant=bbr.")]
 
 
-def changed(path: Path, changes: list[str] | None) -> Scenario:
-    """The scenario of a file with these changes. Raises ScenarioError."""
-    scenario = load(path)
+def scenario_of(file: Path, changes: list[str] | None) -> Scenario:
+    """Reads a scenario file and makes the changes. Raises ScenarioError."""
+    scenario = load(file)
     return scenario.with_(dict(_change(text) for text in changes)) if changes else scenario
 
 
@@ -28,5 +27,7 @@ def _change(text: str) -> tuple[str, Any]:
         raise ScenarioError(f'--set "{text}": expected KEY=VALUE such as flows.0.variant=bbr')
     try:
         return path, tomllib.loads(f"value = {value}")["value"]
-    except tomllib.TOMLDecodeError:
+    except RecursionError:
+        raise ScenarioError(f"--set {path}: the value is nested too deeply") from None
+    except ValueError:
         return path, value
