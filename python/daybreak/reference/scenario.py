@@ -109,7 +109,12 @@ def _registry(choice: type[Choice]) -> str:
     return "\n".join([*lines, ""])
 
 
-REGISTRIES: dict[type[Choice], str] = {Variant: "Congestion controls", Discipline: "Queue disciplines"}
+REGISTRIES: dict[type[Choice], str] = {
+    Variant: "Congestion controls",
+    Discipline: "Queue disciplines",
+    CircuitPolicy: "Policies for a circuit",
+    FlowPolicy: "Policies for flows",
+}
 """The registries from which a scenario chooses, with the titles of their sections."""
 
 
