@@ -144,5 +144,7 @@ TABLES: dict[str, Callable[[pl.DataFrame, Plan], pl.DataFrame]] = {
     "links": _links,
     "queue_totals": _queues,
     "latency": _per_flow,
+    "exchanges": _per_flow,
+    "datagrams": _per_flow,
 }
 """How each table gets its names."""
