@@ -1,12 +1,13 @@
 # make demo   sets everything up, reproduces the migration study at reduced size, shows its scoreboard
 # make test   sets everything up and runs every test; CI runs .ci/run, which also builds the kernel's image
 # make build  only sets up: .venv with the locked Python packages and Daybreak itself, built optimised
+# make wheel  puts a wheel with both engines into dist/
 
 PYTHON ?= python3
 BIN := .venv/bin
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml -not -path '*/target/*')
 
-.PHONY: demo test build test-rust test-python lint lock clean
+.PHONY: demo test build wheel test-rust test-python lint lock clean
 
 demo: build
 	$(BIN)/daybreak reproduce migration --quick
@@ -14,6 +15,9 @@ demo: build
 test: lint test-rust test-python
 
 build: .venv/built
+
+wheel: .venv/packages
+	@$(BIN)/python tools/wheel.py
 
 test-rust: .venv/packages
 	cargo test --workspace --quiet

@@ -20,6 +20,7 @@ import argparse
 import dataclasses
 import hashlib
 import sys
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -59,7 +60,7 @@ PLANNED = (
     "agreement/loss-bbr-1%",
     "agreement/mixed-cubic+bbr-0.5bdp",
     "agreement/downtime-cubic-hold",
-    "agreement/downtime-cubic-drain",
+    "agreement/circuit-cubic-drain",
     "agreement/downtime-cubic-make_before_break",
     "agreement/reordering-reno",
     "agreement/receiver-bbr",
@@ -150,7 +151,7 @@ def _of_benchmark(name: str) -> str:
     content = msgspec.json.decode(_native.benchmark_plan(name), type=plan.Plan)
     records = replace(content.records, drops=True)
     content = replace(content, end_ps=content.end_ps // BENCHMARK_PART, records=records)
-    recorded = simulated.execute(Plan(content))
+    recorded = simulated.execute(Plan(content), None, Path(tempfile.gettempdir()))
     tables = {table: named(table, frame(columns), content) for table, columns in recorded.tables.items()}
     return line(tables, recorded.totals)
 
@@ -158,7 +159,7 @@ def _of_benchmark(name: str) -> str:
 def line(tables: Tables, totals: Mapping[str, int]) -> str:
     """The fingerprint of one run: `field=value` with spaces between."""
     flows = tables["flows"]
-    done = flows.filter(pl.col("end_ns") != pl.lit(2**64 - 1, dtype=pl.UInt64))
+    done = flows.filter(pl.col("end_ns").is_not_null())
     fields = {
         "complete": f"{len(done)}/{len(flows)}",
         "fct_s": _times(done["fct_ns"].to_list()),

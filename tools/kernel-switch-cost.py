@@ -27,14 +27,14 @@ def once(plan: Plan, alone: bool) -> tuple[float, float, int]:
     """Processor seconds, wall seconds, and packets that NICs sent."""
     program = workplace.guest_program()
     with workplace.open_run() as run:
-        (run.directory / "plan.json").write_bytes(plan.json)
-        (run.directory / "daybreak-guest").symlink_to(program)
+        (run / "plan.json").write_bytes(plan.json)
+        (run / "daybreak-guest").symlink_to(program)
         if alone:
-            (run.directory / "baseline").touch()
+            (run / "baseline").touch()
         command = [str(program), "host", str(image.find().program), memory(plan.content)]
         before, began = cpu_s(), time.monotonic()
         guest = subprocess.Popen(
-            command, cwd=run.directory, env={"DAYBREAK_SEED": "1"}, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+            command, cwd=run, env={"DAYBREAK_SEED": "1"}, stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
         lines = guest.stdout.read().decode().splitlines()
         guest.wait()
@@ -45,7 +45,7 @@ def once(plan: Plan, alone: bool) -> tuple[float, float, int]:
             packets = next(int(line[2:]) for line in lines if line.startswith("= "))
         else:
             nics = [i for i, link in enumerate(plan.content.links) if host(plan, link.from_)]
-            packets = int(read(run.directory / "tables")[0]["links"]["packets"][nics].sum())
+            packets = int(read(run / "tables")[0]["links"]["packets"][nics].sum())
         return cpu_s() - before, wall, packets
 
 

@@ -4,6 +4,7 @@ import daybreak
 scenario = daybreak.load("scenarios/01-one-flow.toml")
 run = daybreak.run(scenario, engine="simulated", seed=1)
 print(run.flows)
+run.plot()
 """
 
 from importlib import import_module
@@ -11,16 +12,17 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .engines import run, run_many
-    from .runs import Run
+    from .plots import plot
+    from .runs import Run, read, read_all
     from .scenario import Scenario, load, save
 
 # Imported when they are first used: the command line should answer at once, and a benchmark measure only the engine.
 _HOMES = {
     "Run": "runs", "Scenario": "scenario", "load": "scenario", "run": "engines", "run_many": "engines",
-    "save": "scenario",
+    "plot": "plots", "read": "runs", "read_all": "runs", "save": "scenario",
 }  # fmt: skip
 
-__all__ = ["Run", "Scenario", "load", "run", "run_many", "save"]
+__all__ = ["Run", "Scenario", "load", "plot", "read", "read_all", "run", "run_many", "save"]
 
 
 def __getattr__(name: str) -> Any:

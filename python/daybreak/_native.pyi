@@ -18,6 +18,7 @@ __all__ = [
     "replay",
     "run",
     "run_benchmark",
+    "tables",
     "variants",
 ]
 
@@ -77,6 +78,9 @@ def drop_reasons() -> list[tuple[str, str]]:
     """Why packets are lost, in the order of the numbers in table `drops`: a name, and what the place is an index of
     ("queue", "link" or "route_switch").
     """
+
+def tables() -> list[tuple[str, str, list[tuple[str, str, str]]]]:
+    """Every record table: its name, what a row is, and its columns with their types and meanings."""
 
 def check_plan(plan: bytes) -> None:
     """Raises PlanError unless a run can be made of the plan."""

@@ -35,6 +35,10 @@ class OutputError(DaybreakError):
     """A result could not be written or read."""
 
 
+class PlotError(DaybreakError):
+    """A figure that was asked for cannot be drawn."""
+
+
 class Interrupted(DaybreakError):
     """The user pressed Ctrl-C; what was finished is kept in `finished`."""
 

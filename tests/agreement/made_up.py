@@ -7,7 +7,6 @@ import polars as pl
 from daybreak.agreement import scenarios
 from daybreak.agreement.observed import SCHEMA, Observed
 from daybreak.agreement.suite import Case
-from daybreak.metrics.fct import NEVER_NS
 
 
 def case(**changes: object) -> Case:
@@ -33,7 +32,7 @@ def observed(
     size, bin_ns = case.packets * (case.mtu - 52), int(scenarios.bin_width(case)) // 1000
     flows, curves = [], []
     for name, length in bins.items():
-        end = NEVER_NS if length is None else length * bin_ns
+        end = None if length is None else length * bin_ns
         flows.append(
             {
                 "flow_name": name, "group": groups[name], "variant": "cubic", "bytes": size, "start_ns": 0,

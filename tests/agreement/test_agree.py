@@ -64,6 +64,15 @@ def test_an_interruption_keeps_what_is_finished(suite: Path, tmp_path: Path) -> 
     assert len(rest.ran) == 3
 
 
+def test_what_an_engine_refuses_is_a_row(tmp_path: Path) -> None:
+    path = tmp_path / "suite.toml"
+    path.write_text(SUITE.partition("quick")[0] + "stack = [{}, { mtu = 100 }]\n")
+    found = agree(path, quick=False, runs=1, out=tmp_path / "out", executor=Serial(), programs=PROGRAMS).result
+    assert [entry["scenario"] for entry in found["refused"]] == ["tiny-cubic-mtu=100", "tiny-cubic+reno-mtu=100"]
+    assert all("mtu" in entry["why"] for entry in found["refused"])
+    assert {row["scenario"] for row in found["rows"]} == {"tiny-cubic-default", "tiny-cubic+reno-default"}
+
+
 def test_no_runs_are_refused(suite: Path, tmp_path: Path) -> None:
     with pytest.raises(ScenarioError, match="runs: 0"):
         agree(suite, runs=0, out=tmp_path / "out", programs=PROGRAMS)

@@ -91,7 +91,7 @@ def document(lengths: list[int], retransmits: int = 40) -> dict:
     known = [causes.Cause(scenario="case-1", metric="fct", cause="a reason")]
     programs = {"kernel": "k", "simulated": "m"}
     cases = [case(name=f"case-{number}") for number in range(len(lengths))]
-    return result.document(rows, cases, runs=1, programs=programs, tolerances=LIMITS, causes=known)
+    return result.document(rows, cases, runs=(1, 1), programs=programs, tolerances=LIMITS, causes=known, refused={})
 
 
 def verdicts(found: dict) -> dict[tuple[str, str], str]:

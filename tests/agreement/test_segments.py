@@ -100,20 +100,20 @@ def test_the_result_says_what_is_identical(tmp_path: Path) -> None:
 
 
 def test_a_flow_that_parts_is_a_miss() -> None:
-    flow = segments.Replayed("a", "cubic-0", "cubic", 100, 3, same=40, other_push=0, other_time=0, model=101)
-    same = segments.Replayed("b", "cubic-0", "cubic", 100, 3, same=100, other_push=0, other_time=0, model=100)
-    late = segments.Replayed("b", "cubic-1", "cubic", 100, 3, same=100, other_push=0, other_time=7, model=101)
-    found = segments.document([flow, same, late], programs={}, seed=1, quick=True)
+    flow = segments.Replayed("a", 1, "cubic-0", "cubic", 100, 3, same=40, other_push=0, other_time=0, model=101)
+    same = segments.Replayed("b", 1, "cubic-0", "cubic", 100, 3, same=100, other_push=0, other_time=0, model=100)
+    late = segments.Replayed("b", 1, "cubic-1", "cubic", 100, 3, same=100, other_push=0, other_time=7, model=101)
+    found = segments.document([flow, same, late], programs={}, seeds=[1], quick=True)
     assert (found["identical"], found["verdict"], found["same"], found["other_time"]) == (1, MISS, 240, 7)
     assert [line[-1] for line in segments.by_scenario(found)] == [
-        "cubic-0 parts at segment 41 of 100", "cubic-1 parts at segment 101 of 100",
+        "cubic-0 parts at segment 41 of 100 (seed 1)", "cubic-1 parts at segment 101 of 100 (seed 1)",
     ]  # fmt: skip
-    assert segments.document([same] * 49 + [flow], programs={}, seed=1, quick=False)["verdict"] == PASS
-    assert segments.document([same] * 49 + [flow], programs={}, seed=1, quick=True)["verdict"] == MISS
+    assert segments.document([same] * 49 + [flow], programs={}, seeds=[1], quick=False)["verdict"] == PASS
+    assert segments.document([same] * 49 + [flow], programs={}, seeds=[1], quick=True)["verdict"] == MISS
 
 
 @with_kernel
 def test_the_model_sends_the_segments_of_the_kernel(tmp_path: Path) -> None:
-    found = segments.replay(only="many-8cubic", out=tmp_path)
+    found = segments.replay(only=["many-8cubic"], out=tmp_path)
     assert found["identical"] == len(found["flows"]) == 8, segments.by_scenario(found)
     assert found["retransmissions"] > 0

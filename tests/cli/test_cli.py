@@ -2,25 +2,16 @@
 
 import json
 import os
-import signal
 import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
+from cli.program import PROGRAM, daybreak, interrupted, one_sentence
 from ready_files import ROOT, SCENARIO_FILES
 
 from daybreak.runs import read
 
 ONE_FLOW = str(SCENARIO_FILES[0])
-PROGRAM = [sys.executable, "-c", "from daybreak.cli import main; main()"]
-
-
-def daybreak(*arguments, cwd=None):
-    return subprocess.run(
-        [*PROGRAM, *map(str, arguments)], capture_output=True, text=True, cwd=cwd, check=False, timeout=120
-    )
 
 
 @pytest.mark.parametrize(
@@ -31,8 +22,10 @@ def daybreak(*arguments, cwd=None):
         ("validate",),
         ("list",),
         ("schema",),
+        ("plot",),
         ("reproduce",),
         ("bench",),
+        ("help",),
         ("kernel", "build"),
         ("kernel", "doctor"),
     ],
@@ -49,6 +42,48 @@ def test_run_shows_the_flows():
     assert done.returncode == 0, done.stderr
     assert "flow-0" in done.stdout
     assert "100 MB" in done.stdout
+
+
+def test_plot_draws_runs_and_says_what_is_missing(tmp_path):
+    runs = tmp_path / "runs"
+    assert daybreak("run", SCENARIO_FILES[2], "--runs", 2, "-o", runs, "--set", "flows.0.size=1 MB").returncode == 0
+    done = daybreak("plot", runs, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "runs.png").read_bytes().startswith(b"\x89PNG")
+    assert done.stdout.splitlines()[-1] == "the figure is in runs.png"
+    assert "queues: not recorded, set records.queues" in done.stdout
+    done = daybreak("plot", runs / "seed-1", "-o", tmp_path / "a.pdf", "--what", "cwnd,rtt", "--json")
+    assert json.loads(done.stdout) == {"out": str(tmp_path / "a.pdf"), "notes": []}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("nowhere",), "nowhere is not a run: manifest.json: no such file or directory"),
+        (("nowhere", "-o", "a.gif"), "a.gif cannot be written: expected a name that ends in .png, .svg, .pdf"),
+        (("nowhere", "-o", "."), ". cannot be written: expected a name that ends in .png, .svg, .pdf"),
+    ],
+)
+def test_plot_refuses_in_a_sentence(arguments, sentence, tmp_path):
+    done = daybreak("plot", *arguments, cwd=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", f"daybreak: {sentence}\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "completed"),
+    [
+        ("daybreak rep", "reproduce"),
+        ("daybreak help t", "tables"),
+        ("daybreak plot x --what cwnd,dr", "cwnd,drops"),
+        ("daybreak plot --fo", "--fold --force"),
+    ],
+)
+def test_shells_complete(words, completed):
+    environment = os.environ | {"COMP_WORDS": words, "COMP_CWORD": str(len(words.split()) - 1)}
+    done = subprocess.run(
+        PROGRAM, capture_output=True, text=True, check=False, env=environment | {"_DAYBREAK_COMPLETE": "complete_bash"}
+    )
+    assert done.stdout.split() == completed.split()
 
 
 def test_run_writes_a_folder_a_seed(tmp_path):
@@ -196,25 +231,6 @@ def test_errors_are_json_when_asked_for():
     done = daybreak("run", "missing.toml", "--json")
     assert done.returncode == 1
     assert "cannot be read" in json.loads(done.stdout)["error"]
-
-
-def one_sentence(text):
-    return text.count("\n") == 1 and text.startswith("daybreak: ") and "Traceback" not in text
-
-
-def interrupted(arguments, out, *, after, seconds=0.0):
-    """Presses Ctrl-C so long after a file that fits the pattern `after` is in `out`; returns what is said of it."""
-    command = [*PROGRAM, *arguments, "-o", str(out)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    deadline = time.monotonic() + 60
-    while not list(out.glob(after)) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    time.sleep(seconds)
-    process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
-    assert process.returncode == 130, errors
-    assert one_sentence(errors), errors
-    return errors
 
 
 @pytest.mark.parametrize("seconds", [0.0, 0.07, 0.13, 0.21])

@@ -7,10 +7,13 @@ import pytest
 from real_kernel import LACKING
 
 import daybreak
+from daybreak.errors import PlanError
 from daybreak.scenario import Scenario
 
 if LACKING:
     pytest.skip(f"the kernel engine's applications are left out: {LACKING}", allow_module_level=True)
+
+MARKS = {"name": "ecn_threshold", "threshold": "30 packets"}
 
 
 def dumbbell(*flows: dict[str, Any], **more: Any) -> Scenario:
@@ -51,9 +54,8 @@ def test_exchanges_take_as_long_as_in_the_simulator(request_size, response, thin
 
 
 def test_the_server_answers_through_losses():
-    scenario = dumbbell(
-        asks(request="1 kB", response="2 MB", exchanges=5), topology={"queue": "30 packets", "rate": "1 Gbit/s", "access_rate": "10 Gbit/s"}
-    )
+    narrow = {"queue": "30 packets", "rate": "1 Gbit/s", "access_rate": "10 Gbit/s"}
+    scenario = dumbbell(asks(request="1 kB", response="2 MB", exchanges=5), topology=narrow)
     run = daybreak.run(scenario, engine="kernel")
     (flow,) = run.flows.iter_rows(named=True)
     assert flow["retransmits"] > 0
@@ -121,4 +123,20 @@ def test_marks_of_a_queue_slow_real_senders_down(variant, mtu):
     assert marked.flows["delivered_bytes"][0] > 0.7 * 10e9 / 8 * 0.030
 
 
-MARKS = {"name": "ecn_threshold", "threshold": "30 packets"}
+def test_switches_of_cubic_are_set_for_all_of_its_flows():
+    def state_at_first_loss(variant: Any) -> int:
+        flows = [{"size": "20 MB", "variant": variant}]
+        narrow = {"queue": "2000 packets", "rate": "1 Gbit/s", "access_rate": "10 Gbit/s", "delay": "5 ms"}
+        run = daybreak.run(dumbbell(*flows, topology=narrow, records={"window": "1 ms"}), engine="kernel")
+        return int(run.table("window")["cwnd"].max())  # type: ignore[arg-type]
+
+    # HyStart leaves slow start when the queue begins to grow, long before it is full.
+    with_hystart = state_at_first_loss("cubic")
+    without = state_at_first_loss({"name": "cubic", "hystart": False})
+    assert without > 1.5 * with_hystart
+
+
+def test_other_parameters_are_refused_in_a_sentence():
+    scenario = dumbbell({"size": "1 MB", "variant": {"name": "cubic", "beta": 0.8}})
+    with pytest.raises(PlanError, match=r'beta of variant "cubic" is 0.8: Linux has no such parameter of cubic to set'):
+        daybreak.run(scenario, engine="kernel")

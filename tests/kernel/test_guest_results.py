@@ -106,15 +106,15 @@ def test_memory_grows_with_the_buffers(one_flow):
 def test_a_runs_directory_goes_and_takes_dead_ones_along(tmp_path, monkeypatch):
     monkeypatch.setattr(workplace.tempfile, "gettempdir", lambda: str(tmp_path))
     with workplace.open_run() as first:
-        (first.directory / "tables").write_text("x")
-        dead = first.directory.with_name("run-dead")
+        (first / "tables").write_text("x")
+        dead = first.with_name("run-dead")
         dead.mkdir()
         (dead / ".lock").touch()
-        cleared, new = first.directory.with_name("run-cleared"), first.directory.with_name("run-new")
+        cleared, new = first.with_name("run-cleared"), first.with_name("run-new")
         cleared.mkdir()
         os.utime(cleared, (1, 1))
         new.mkdir()
         with workplace.open_run() as second:
-            assert first.directory.exists() and second.directory.exists()
+            assert first.exists() and second.exists()
             assert not dead.exists() and not cleared.exists() and new.exists()
-    assert not first.directory.exists() and not second.directory.exists()
+    assert not first.exists() and not second.exists()

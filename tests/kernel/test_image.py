@@ -130,7 +130,7 @@ def test_a_scenario_may_name_it_on_the_kernel_engine_only(workshop, mine, monkey
         engines.lowered(scenario, 1, "kernel")
     boots_with(monkeypatch, "congestion controls: reno cubic retcp mine")
     image.build(workshop, congestion=[mine])
-    assert engines.lowered(scenario, 1, "kernel").document["flows"][0]["variant"] == "mine"
+    assert engines.lowered(scenario, 1, "kernel").content.rules[0].name == "mine"
     with pytest.raises(UnknownName, match=r'variant = "mine": there is no such variant; known are reno, cubic'):
         engines.run(scenario, "simulated")
 

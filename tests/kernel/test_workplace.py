@@ -3,6 +3,7 @@
 import fcntl
 
 from daybreak.engines.kernel import workplace
+from daybreak.runs.staging import remove_stale
 
 
 def test_a_run_that_is_about_to_start_keeps_its_directory(tmp_path, monkeypatch):
@@ -11,15 +12,15 @@ def test_a_run_that_is_about_to_start_keeps_its_directory(tmp_path, monkeypatch)
 
     def another_run_starts_first(file, operation):
         monkeypatch.setattr(fcntl, "flock", flock)
-        workplace._remove_stale(tmp_path)
+        remove_stale(tmp_path, "run-")
         flock(file, operation)
 
     monkeypatch.setattr(fcntl, "flock", another_run_starts_first)
     with workplace.open_run() as run:
-        assert run.directory.is_dir()
-        workplace._remove_stale(tmp_path)
-        assert run.directory.is_dir()
-    assert not run.directory.exists()
+        assert run.is_dir()
+        remove_stale(tmp_path, "run-")
+        assert run.is_dir()
+    assert not run.exists()
 
 
 def test_what_a_dead_run_has_left_is_removed(tmp_path):
@@ -27,5 +28,5 @@ def test_what_a_dead_run_has_left_is_removed(tmp_path):
     left.mkdir()
     (left / ".lock").touch()
     (left / "console.log").write_text("the end\n")
-    workplace._remove_stale(tmp_path)
+    remove_stale(tmp_path, "run-")
     assert not left.exists()

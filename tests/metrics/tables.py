@@ -2,7 +2,6 @@
 
 import polars as pl
 
-NEVER_NS = 2**64 - 1
 FLOW_COUNTS = ("segments", "retransmits", "rtos", "tlps", "fast_recoveries", "spurious", "dup_acks", "reordered")
 
 
@@ -11,7 +10,7 @@ def flows(*rows: dict) -> pl.DataFrame:
     full = []
     for number, row in enumerate(rows):
         base = {"flow": number, "flow_name": f"f{number}", "group": "main", "variant": "cubic", "bytes": 0}
-        base |= {"start_ns": 0, "end_ns": NEVER_NS, "fct_ns": NEVER_NS, "duplicates": 0}
+        base |= {"start_ns": 0, "end_ns": None, "fct_ns": None, "duplicates": 0}
         base |= dict.fromkeys(FLOW_COUNTS, 0) | row
         full.append(base)
     schema = dict.fromkeys(full[0], pl.UInt64) | {"flow": pl.UInt32}

@@ -15,8 +15,8 @@ def flows(*rows):
         [
             {
                 "run": run, "group": group, "bytes": 1, "start_ns": start * MS,
-                "end_ns": fct.NEVER_NS if end is None else end * MS,
-                "fct_ns": fct.NEVER_NS if end is None else (end - start) * MS,
+                "end_ns": None if end is None else end * MS,
+                "fct_ns": None if end is None else (end - start) * MS,
             }
             for run, group, start, end in rows
         ],

@@ -1,6 +1,6 @@
 import polars as pl
 import pytest
-from tables import NEVER_NS, flows
+from tables import flows
 
 from daybreak.metrics import fairness, fct, latency, reordering, retransmissions
 
@@ -89,5 +89,17 @@ def test_latency_percentiles_pool_the_flows_of_a_group():
         latency.percentiles(table, flows({}, {}), at=(0,))
 
 
-def test_never_is_the_engines_mark():
-    assert fct.NEVER_NS == NEVER_NS == 18446744073709551615
+def test_percentiles_of_the_fct():
+    table = fct.table(
+        flows(
+            *({"bytes": 1, "fct_ns": n * 10**9, "end_ns": n * 10**9} for n in (4, 1, 3, 2)),
+            {"bytes": 1, "group": "late"},
+            {"bytes": 1, "group": "late", "fct_ns": 10**9, "end_ns": 10**9},
+            {"bytes": None},
+        )
+    )
+    found = fct.percentiles(table, by=("group",), at=(25, 50, 51, 100))
+    assert found.columns == ["group", "p25_s", "p50_s", "p51_s", "p100_s"]
+    assert found.rows() == [("main", 1.0, 2.0, 3.0, 4.0), ("late", 1.0, 1.0, None, None)]
+    with pytest.raises(ValueError, match="percentile 0"):
+        fct.percentiles(table, by=("group",), at=(0,))

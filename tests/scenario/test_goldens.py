@@ -20,6 +20,10 @@ ONE_FLOW = {
 }
 # Parameters of each topology: those that it must have, and all.
 LINK = {"rate": "1 Gbit/s", "delay": "1 ms", "queue": "9 packets"}
+HYBRID = {
+    "host_rate": "40 Gbit/s", "host_delay": "1 us", "packet_rate": "10 Gbit/s", "packet_delay": "5 us",
+    "circuit_rate": "80 Gbit/s", "circuit_delay": "30 us", "voq": "16 packets",
+}  # fmt: skip
 TOPOLOGIES = {
     "dumbbell": [
         LINK,
@@ -35,6 +39,10 @@ TOPOLOGIES = {
     "migration_testbed": [
         {},
         {"rate": "5 Tbit/s", "rtt": "101 ps", "queue": "7 packets", "jitter": "0", "framing": 14},
+    ],
+    "hybrid": [
+        HYBRID | {"racks": 2, "hosts": 1},
+        HYBRID | {"racks": 3, "hosts": 2, "to_host_rate": "800 Gbit/s", "framing": 0},
     ],
     "leaf_spine": [
         LINK | {"leaves": 2, "spines": 2, "hosts_per_leaf": 2},

@@ -26,8 +26,7 @@ from daybreak.scenario import FlowSize, Framing, Loss, QueueLimit, Rate, Size, S
         (Size, "3 MiB", 3 * 2**20),
         (Size, "2 GiB", 2**31),
         (Size, "1.5 kB", 1500),
-        (FlowSize, "unlimited", 0),
-        (FlowSize, "0", 0),
+        (FlowSize, "1 B", 1),
         (QueueLimit, "350 packets", 350),
         (QueueLimit, "1 packet", 1),
         (QueueLimit, "3 MB", 3_000_000),
@@ -82,6 +81,11 @@ def test_every_unit_has_its_size(kind, sizes):
         (Size, "3 KB", "ambiguous"),
         (Size, "0.3 B", "a whole number of bytes"),
         (FlowSize, "endless", "unlimited"),
+        (FlowSize, "0 B", 'expected a size above 0 B, or "unlimited" for a flow without an end'),
+        (Span, "1e999999999 s", "expected a time"),
+        (Span, "1" * 5000 + " s", "expected a time"),
+        pytest.param(Span, 1 << 20_000, "expected a time", id="huge"),
+        (Loss, "1e-999999999", "expected a probability"),
         (QueueLimit, "350", "a unit is missing"),
         (QueueLimit, "0 packets", "expected a queue limit from 1 packets"),
         (Framing, "wifi", "expected"),
@@ -109,7 +113,7 @@ def test_a_span_prints_what_it_parses(ps):
 @given(st.integers(0, 10**15))
 def test_a_size_prints_what_it_parses(size):
     assert Size.parse(str(Size(size))) == size
-    assert FlowSize.parse(str(FlowSize(size))) == size
+    assert not size or FlowSize.parse(str(FlowSize(size))) == size
 
 
 @given(st.integers(1, 10**12), st.booleans())

@@ -38,9 +38,9 @@ def run(scenario, seed):
     samples = windows.select(
         flow.alias("flow"),
         time.alias("time_ns"),
-        (pl.col("kilobytes") * 1e3 / testbed.PAYLOAD).round(0).cast(pl.UInt32).alias("in_flight"),
+        (pl.col("kilobytes") * 1e3).round(0).cast(pl.UInt64).alias("bytes_in_flight"),
         # What is outstanding besides tells nothing of the window.
-        pl.lit(3_000_000, pl.UInt64).alias("bytes_in_flight"),
+        pl.lit(3_000_000, pl.UInt64).alias("outstanding_bytes"),
     )
     return SimpleNamespace(flows=flows.drop("run"), bins=bins, window=samples, circuits=circuits.drop("run"))
 

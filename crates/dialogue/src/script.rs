@@ -2,6 +2,7 @@
 //! `crates/tcp/tests/dialogues/README.md`.
 
 use daybreak_tcp::config::{Config, EcnMode};
+use daybreak_tcp::congestion::find;
 use daybreak_tcp::{Flags, SackBlock};
 use daybreak_units::{Duration, Instant, Rate};
 
@@ -219,13 +220,14 @@ impl Parser {
             pattern.flags = pattern.flags.with(ecn);
             Pattern { syn: Some(self.peer), window: Some(self.script.peer_window.min(65_535)), ..pattern }
         };
+        let needs_ecn = find(&self.script.variant).is_ok_and(|entry| entry.rule(1).needs_ecn());
         // RFC 3168, section 6.1.1: a SYN asks with ECE and CWR, a SYN-ACK grants with ECE alone.
         let [asks, grants] =
             if self.peer_ecn { [Flags::ECE.with(Flags::CWR), Flags::ECE] } else { [Flags::default(); 2] };
         if active {
             let answer = offer(syn_ack, grants);
-            let own_ecn =
-                if self.script.config.ecn == EcnMode::On { Flags::ECE.with(Flags::CWR) } else { Flags::default() };
+            let asks = self.script.config.ecn == EcnMode::On || needs_ecn;
+            let own_ecn = if asks { Flags::ECE.with(Flags::CWR) } else { Flags::default() };
             self.push(What::Open);
             self.push(What::Leaves(Pattern { flags: syn.flags.with(own_ecn), ..syn }));
             self.now += rtt;
@@ -233,7 +235,7 @@ impl Parser {
             self.push(What::Leaves(ack));
         } else {
             let ask = offer(syn, asks);
-            let granted = self.peer_ecn && self.script.config.ecn != EcnMode::Off;
+            let granted = self.peer_ecn && (self.script.config.ecn != EcnMode::Off || needs_ecn);
             let own_ecn = if granted { Flags::ECE } else { Flags::default() };
             self.push(What::Arrives(ask));
             self.push(What::Leaves(Pattern { flags: syn_ack.flags.with(own_ecn), ..syn_ack }));

@@ -22,7 +22,7 @@ use crate::lookahead::Lookahead;
 use crate::metrics_cache::MetricsCache;
 use crate::recorder::{self, Recorder};
 use crate::schedule::{Event, EventQueue, Rank};
-use crate::wire::{Shown, Wire, client_of, flow_of, peer_of, server_of};
+use crate::wire::{Shown, Wants, Wire, client_of, flow_of, peer_of, server_of};
 use crate::wiring::{self, Rule};
 use endpoint::{Endpoints, Ends};
 
@@ -57,8 +57,8 @@ pub struct Progress {
 /// What a run has left behind.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Records {
-    /// `flows`, `bins`, `window`, `queues`, `drops`, `circuits`, `latency`, `links`, `queue_totals`; a table that was
-    /// not asked for is empty. With requests and responses also `exchanges`, with UDP also `datagrams`.
+    /// `flows`, `bins`, `window`, `queues`, `drops`, `circuits`, `latency`, `packets`, `links`, `queue_totals`; a table
+    /// that was not asked for is empty. With requests and responses also `exchanges`, with UDP also `datagrams`.
     pub tables: Vec<Table>,
     /// Packets that finished crossing a link, counted at every link.
     pub packet_hops: u64,
@@ -101,10 +101,10 @@ impl Simulation {
         let shown = Shown::new(&plan.marks);
         let run: Box<dyn Run> = if recorder::watches_packets(plan) {
             let recorder = Recorder::new(plan);
-            let wants_delays = recorder.wants_latency();
-            Box::new(Core::new(plan, Wire::new(recorder, wants_delays, capture, shown)))
+            let wants = Wants { delays: recorder.wants_latency(), packets: recorder.wants_packets() };
+            Box::new(Core::new(plan, Wire::new(recorder, wants, capture, shown)))
         } else {
-            Box::new(Core::new(plan, Wire::new(Silent, false, capture, shown)))
+            Box::new(Core::new(plan, Wire::new(Silent, Wants::default(), capture, shown)))
         };
         Self { run }
     }
@@ -162,6 +162,8 @@ struct FlowState {
 /// What connections are made from.
 struct Setups {
     stacks: Vec<Config>,
+    /// `timer_dilation` of each stack.
+    dilations: Vec<u32>,
     rules: Vec<Rule>,
     seed: u64,
 }
@@ -218,6 +220,7 @@ impl<P: Probe + Tables + Send> Core<P> {
             endpoints: Endpoints::new(plan.flows.len()),
             setups: Setups {
                 stacks: plan.stacks.iter().map(wiring::stack).collect(),
+                dilations: plan.stacks.iter().map(|stack| stack.timer_dilation).collect(),
                 rules: plan.rules.iter().map(Rule::new).collect(),
                 seed: plan.seed,
             },
@@ -352,7 +355,8 @@ impl<P: Probe + Tables + Send> Core<P> {
         };
         endpoint.sample(index, now, &mut self.wire.probe);
         endpoint.received += 1;
-        endpoint.connection.on_segment(now, &packet.body);
+        let clock = endpoint.clock(now);
+        endpoint.connection.on_segment(clock, &packet.body);
         self.fabric.release(id);
         endpoint.tell(index, now, &mut self.wire.probe);
         let state = endpoint.connection.state();
@@ -378,7 +382,7 @@ impl<P: Probe + Tables + Send> Core<P> {
     fn drive(&mut self, index: u32) {
         let Some(endpoint) = self.endpoints.stream(index) else { return };
         let mut ctx = Context { now: self.now, schedule: &mut self.events, monitor: &mut self.wire };
-        endpoint.connection.advance(self.now);
+        endpoint.connection.advance(endpoint.clock(self.now));
         endpoint.transmit(index, &mut self.fabric, &mut ctx);
     }
 
@@ -389,7 +393,7 @@ impl<P: Probe + Tables + Send> Core<P> {
             let index = peer_of(departure.endpoint);
             let Some(endpoint) = self.endpoints.stream(index) else { continue };
             endpoint.sample(index, self.now, &mut self.wire.probe);
-            endpoint.connection.on_nic_freed(self.now, departure.bytes);
+            endpoint.connection.on_nic_freed(endpoint.clock(self.now), departure.bytes);
             self.drive(index);
         }
     }
@@ -401,9 +405,9 @@ impl<P: Probe + Tables + Send> Core<P> {
         if !endpoint.alarm.fired(self.now) {
             return;
         }
-        if endpoint.connection.poll_timeout() <= self.now {
+        if endpoint.deadline() <= self.now {
             endpoint.sample(index, self.now, &mut self.wire.probe);
-            endpoint.connection.on_timeout(self.now);
+            endpoint.connection.on_timeout(endpoint.clock(self.now));
             endpoint.tell(index, self.now, &mut self.wire.probe);
         }
         if endpoint.process.poll_timeout() < Instant::NEVER {

@@ -4,7 +4,7 @@ use daybreak_fabric::{self as fabric, DropReason, Monitor, Packet, PacketId};
 use daybreak_host::Datagram;
 use daybreak_plan::{Mark, ShownAs};
 use daybreak_tcp::{Ecn, Flags, Segment};
-use daybreak_trace::{DropRow, Probe};
+use daybreak_trace::{DropRow, PacketRow, Probe};
 use daybreak_units::Instant;
 
 use crate::capture::Capture;
@@ -97,18 +97,43 @@ impl Shown {
     }
 }
 
+/// What has to be kept of every packet for the sake of records.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Wants {
+    pub delays: bool,
+    pub packets: bool,
+}
+
+/// Packets by their numbers: each is one more than the last.
+#[derive(Debug, Default)]
+struct Numbers {
+    of_packet: Vec<u64>,
+    next: u64,
+}
+
+impl Numbers {
+    #[inline(never)]
+    fn note(&mut self, id: PacketId) {
+        note(&mut self.of_packet, id, self.next, 0);
+        self.next += 1;
+    }
+}
+
 /// Who watches packets on the wire.
 pub(crate) struct Wire<P> {
     /// When packets were created, by packet; kept only when one-way delays are recorded.
     born: Option<Vec<Instant>>,
+    /// The number of each packet; kept only when packets are listed.
+    numbers: Option<Numbers>,
     pub probe: P,
     pub capture: Option<Capture>,
     pub shown: Shown,
 }
 
 impl<P: Probe> Wire<P> {
-    pub(crate) fn new(probe: P, wants_delays: bool, capture: Option<Capture>, shown: Shown) -> Self {
-        Self { born: wants_delays.then(Vec::new), probe, capture, shown }
+    pub(crate) fn new(probe: P, wants: Wants, capture: Option<Capture>, shown: Shown) -> Self {
+        let Wants { delays, packets } = wants;
+        Self { born: delays.then(Vec::new), numbers: packets.then(Numbers::default), probe, capture, shown }
     }
 
     /// Tells of a packet at its receiver.
@@ -134,17 +159,34 @@ impl<P: Probe> Monitor<Segment> for Wire<P> {
             capture.created(endpoint, body);
         }
         if let Some(born) = &mut self.born {
-            note_birth(born, now, id);
+            note(born, id, now, Instant::ZERO);
+        }
+        if let Some(numbers) = &mut self.numbers {
+            numbers.note(id);
         }
     }
 
     #[inline]
-    fn link_sent(&mut self, now: Instant, link: u32, packet: &Packet<Segment>, wire_bytes: u32) {
+    fn link_sent(&mut self, now: Instant, link: u32, id: PacketId, packet: &Packet<Segment>, wire_bytes: u32) {
         if !P::LOOKS {
             return;
         }
         let endpoint = packet.endpoint;
         self.probe.link_sent(now, link, flow_of(endpoint), is_data(packet), wire_bytes);
+        if let Some(numbers) = &self.numbers
+            && self.probe.wants_packets(link)
+        {
+            self.probe.packet(PacketRow {
+                time_ns: now.as_ns(),
+                link,
+                packet: numbers.of_packet[id.0 as usize],
+                flow: flow_of(endpoint),
+                data: u8::from(is_data(packet)),
+                seq: packet.body.seq,
+                payload_bytes: packet.body.len,
+                bytes: packet.bytes,
+            });
+        }
         if let Some(capture) = &mut self.capture
             && capture.wants(link)
         {
@@ -170,14 +212,15 @@ impl<P: Probe> Monitor<Segment> for Wire<P> {
     }
 }
 
+/// Notes something of a packet; `none` stands where nothing has been noted.
 #[inline(never)]
-fn note_birth(born: &mut Vec<Instant>, now: Instant, id: PacketId) {
+fn note<T: Copy>(of_packet: &mut Vec<T>, id: PacketId, value: T, none: T) {
     let index = id.0 as usize;
-    if index >= born.len() {
+    if index >= of_packet.len() {
         // Doubling: the slab's indices rise one by one.
-        born.resize((index + 1).next_power_of_two(), Instant::ZERO);
+        of_packet.resize((index + 1).next_power_of_two(), none);
     }
-    born[index] = now;
+    of_packet[index] = value;
 }
 
 #[cfg(test)]

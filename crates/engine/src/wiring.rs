@@ -64,7 +64,9 @@ fn queue(queue: &Queue, observed: bool) -> QueueConfig {
 fn observed_queues(plan: &Plan) -> Vec<bool> {
     let mut links = vec![false; plan.links.len()];
     let records = &plan.records;
-    for &link in records.tap_links.iter().chain(&records.bin_links).chain(&records.capture_links) {
+    for &link in
+        [&records.tap_links, &records.bin_links, &records.packet_links, &records.capture_links].into_iter().flatten()
+    {
         links[link as usize] = true;
     }
     // Senders with TCP small queues are told when a packet leaves their host's queue.

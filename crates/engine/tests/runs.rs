@@ -62,7 +62,27 @@ fn a_window_is_sampled_while_nothing_happens() {
     assert!(times.windows(2).all(|pair| pair[1] == pair[0] + interval_ns), "a sample every {interval_ns} ns");
     assert_eq!(times.last(), Some(&700_000_000), "up to the end of the run");
     let waits = times.iter().position(|&time| time >= 150_000_000).unwrap();
-    assert!(column(&records, "window", "bytes_in_flight")[waits] > 0, "what was sent is still outstanding");
+    assert!(column(&records, "window", "outstanding_bytes")[waits] > 0, "what was sent is still outstanding");
+}
+
+#[test]
+fn what_is_in_flight_is_neither_lost_nor_sacked() {
+    let mut plan = day_and_night(POLICIES[0]);
+    plan.records.window_ps = Some(MS / 10);
+    let mss = u64::from(plan.stacks[0].mtu) - 52;
+    let records = run(&plan).unwrap();
+    let of = |name| column(&records, "window", name);
+    let (segments, bytes, outstanding) = (of("in_flight"), of("bytes_in_flight"), of("outstanding_bytes"));
+    assert!(segments.iter().zip(&bytes).all(|(segments, bytes)| *bytes == segments * mss));
+    assert!(bytes.iter().zip(&outstanding).any(|(bytes, outstanding)| bytes + 10 * mss < *outstanding));
+    let (resent, flow) = (of("retransmits"), of("flow"));
+    for index in 0..plan.flows.len() as u64 {
+        let mine: Vec<_> =
+            resent.iter().zip(&flow).filter(|(_, flow)| **flow == index).map(|(sent, _)| *sent).collect();
+        assert!(mine.is_sorted(), "a counter never falls");
+        assert!(*mine.last().unwrap() <= column(&records, "flows", "retransmits")[index as usize]);
+    }
+    assert!(resent.iter().any(|sent| *sent > 0));
 }
 
 #[test]

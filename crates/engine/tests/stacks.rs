@@ -270,6 +270,13 @@ fn cases() -> Vec<Case> {
             |a, b| b.fct_ns() > a.fct_ns() + 9_000_000,
         ),
         case(
+            "timer_dilation",
+            [json!(1), json!(20)],
+            with_night(transfer(10 * MSS, SHORT), 1_500, 5_000, Downtime::Drop),
+            "the timeout of 200 ms comes after 10 ms of the network's time",
+            |a, b| a.flow("rtos") == 1 && (189..=192).contains(&((a.fct_ns() - b.fct_ns()) / 1_000_000)),
+        ),
+        case(
             "rto_min_ps",
             [json!(200 * MS), json!(80 * MS)],
             with_night(transfer(10 * MSS, SHORT), 1_500, 50_000, Downtime::Drop),

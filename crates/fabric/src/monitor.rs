@@ -14,7 +14,7 @@ pub trait Monitor<B> {
     fn created(&mut self, _now: Instant, _id: PacketId, _endpoint: u32, _body: &B) {}
     /// A link starts to send the packet, which takes `wire_bytes` with its framing.
     #[inline]
-    fn link_sent(&mut self, _now: Instant, _link: u32, _packet: &Packet<B>, _wire_bytes: u32) {}
+    fn link_sent(&mut self, _now: Instant, _link: u32, _id: PacketId, _packet: &Packet<B>, _wire_bytes: u32) {}
     /// So much waits in the queue now, after an arrival or a departure.
     #[inline]
     fn queue_changed(&mut self, _now: Instant, _queue: u32, _packets: u32, _bytes: u64) {}

@@ -129,7 +129,7 @@ impl<B: Copy> Fabric<B> {
             packet.announce = false;
             self.departures.push_back(Departure { endpoint: packet.endpoint, bytes: packet.bytes });
         }
-        ctx.monitor.link_sent(ctx.now, index, packet, wire_bytes);
+        ctx.monitor.link_sent(ctx.now, index, id, packet, wire_bytes);
         if impairment != UNIMPAIRED {
             let impairment = &mut self.impairments[impairment as usize];
             if impairment.loses() {

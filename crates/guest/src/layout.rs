@@ -11,6 +11,8 @@ pub const FIRST_CLIENT_PORT: u16 = 5_000;
 pub const FIRST_SERVER_PORT: u16 = 35_000;
 /// Most flows of a plan.
 pub const MOST_FLOWS: usize = 30_000;
+/// Ticks a second of the kernel image, by its recipe.
+const HZ: u32 = 1_000;
 
 /// A network interface of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,8 +77,7 @@ impl Layout {
         let mut layout = Self { nics: Vec::new(), ends: Vec::new(), flows: Vec::new() };
         for (i, flow) in plan.flows.iter().enumerate() {
             for (side, stack) in [("src_stack", flow.src_stack), ("dst_stack", flow.dst_stack)] {
-                supported(&format!("stacks[{stack}]"), &plan.stacks[stack as usize])
-                    .map_err(|error| with_flow(error, i, side))?;
+                supported(&plan.stacks[stack as usize]).map_err(|error| with_flow(error, i, side))?;
             }
             let mtu = |stack: u32| plan.stacks[stack as usize].mtu;
             layout.nic(plan, &format!("flows[{i}].data_path"), flow.data_path, mtu(flow.src_stack))?;
@@ -162,35 +163,37 @@ fn with_flow(error: GuestError, flow: usize, side: &str) -> GuestError {
 /// Checks that a queue can be the queueing discipline of a NIC, and returns its link.
 fn nic(plan: &Plan, index: u32) -> Result<u32, GuestError> {
     let queue = &plan.queues[index as usize];
-    let field = |name: &str| format!("queues[{index}].{name}");
     let [link] = queue.served_by[..] else {
-        return refuse(field("served_by"), queue.served_by.len(), "a host's NIC serves one link");
+        let links = format!("{} links", queue.served_by.len());
+        return refuse(format!("queue \"{}\"", queue.name), links, "a host's NIC serves one link");
     };
+    let field = |name: &str| format!("{name} of link \"{}\"", plan.links[link as usize].name);
     if queue.discipline.name != "drop_tail" {
         let name = format!("\"{}\"", queue.discipline.name);
-        return refuse(field("discipline.name"), name, "a host's NIC is a drop_tail queue");
+        return refuse(field("queue_kind"), name, "a host's NIC is a drop_tail queue");
     }
     if let Some(limit) = queue.returned_limit_packets {
-        return refuse(field("returned_limit_packets"), limit, "packets cannot come back to a real host's NIC");
-    }
-    if let Some(fork) = plan.forks.iter().position(|fork| fork.queue == index) {
         return refuse(
-            format!("forks[{fork}].queue"),
-            index,
-            "that queue is a host's NIC, behind which there is one way",
+            field("returned_limit"),
+            format!("{limit} packets"),
+            "packets cannot come back to a real host's NIC",
         );
+    }
+    if plan.forks.iter().any(|fork| fork.queue == index) {
+        let name = format!("\"{}\"", queue.name);
+        return refuse(field("queue"), name, "it is a host's NIC, behind which there is one way");
     }
     if let Some(limit) = queue.limit_packets {
         return refuse(
-            field("limit_packets"),
-            limit,
+            field("nic_queue"),
+            format!("{limit} packets"),
             "drops at a host's own NIC cannot be recorded; leave nic_queue out",
         );
     }
     if let Some(limit) = queue.limit_bytes {
         return refuse(
-            field("limit_bytes"),
-            limit,
+            field("nic_queue"),
+            format!("{limit} B"),
             "drops at a host's own NIC cannot be recorded; leave nic_queue out",
         );
     }
@@ -198,8 +201,8 @@ fn nic(plan: &Plan, index: u32) -> Result<u32, GuestError> {
         (0..plan.queues.len()).find(|&i| i != index as usize && plan.queues[i].served_by.contains(&link))
     {
         return refuse(
-            format!("queues[{other}].served_by"),
-            link,
+            format!("served_by of queue \"{}\"", plan.queues[other].name),
+            format!("\"{}\"", plan.links[link as usize].name),
             "that link is a host's NIC and serves another queue already",
         );
     }
@@ -213,43 +216,42 @@ fn nic(plan: &Plan, index: u32) -> Result<u32, GuestError> {
     };
     if let Some(action) = plan.actions().find(changes_nic) {
         let problem = format!("a timeline cannot change a real host's NIC: {action:?}");
-        return refuse(field("name"), format!("\"{}\"", queue.name), problem);
+        return refuse(field("queue"), format!("\"{}\"", queue.name), problem);
     }
     let framing = plan.links[link as usize].framing_bytes;
     if framing < headers::ETHERNET as u32 {
-        return refuse(
-            format!("links[{link}].framing_bytes"),
-            framing,
-            "a real NIC sends an Ethernet header of 14 bytes",
-        );
+        return refuse(field("framing"), framing, "a real NIC sends an Ethernet header of 14 bytes");
     }
     let rate = plan.links[link as usize].rate_bps;
     if !rate.is_multiple_of(8) {
-        return refuse(format!("links[{link}].rate_bps"), rate, "the NIC's rate must be a multiple of 8 bit/s");
+        return refuse(field("rate"), format!("{rate} bit/s"), "the NIC's rate must be a multiple of 8 bit/s");
     }
     Ok(link)
 }
 
 /// Checks a stack for what the kernel fixes at build time.
-fn supported(field: &str, stack: &Stack) -> Result<(), GuestError> {
-    let field = |name: &str| format!("{field}.{name}");
+fn supported(stack: &Stack) -> Result<(), GuestError> {
+    let field = |name: &str| setting(stack, name);
+    if stack.hz != HZ {
+        return refuse(field("hz"), stack.hz, format!("the kernel image was built with {HZ}"));
+    }
     // TCP_DELACK_MIN and TCP_DELACK_MAX are constants of the kernel.
     if stack.delayed_ack_min_ps != 40_000_000_000 {
         return refuse(
-            field("delayed_ack_min_ps"),
-            stack.delayed_ack_min_ps,
+            field("delayed_ack_min"),
+            span(stack.delayed_ack_min_ps),
             "Linux has 40 ms, fixed when it is built",
         );
     }
     if stack.delayed_ack_max_ps != 200_000_000_000 {
         return refuse(
-            field("delayed_ack_max_ps"),
-            stack.delayed_ack_max_ps,
+            field("delayed_ack_max"),
+            span(stack.delayed_ack_max_ps),
             "Linux has 200 ms, fixed when it is built",
         );
     }
     if !stack.rto_min_ps.is_multiple_of(1_000_000_000) || stack.rto_min_ps == 0 {
-        return refuse(field("rto_min_ps"), stack.rto_min_ps, "Linux takes whole milliseconds");
+        return refuse(field("rto_min"), span(stack.rto_min_ps), "Linux takes whole milliseconds");
     }
     if stack.tso_max_bytes != 0 {
         return refuse(
@@ -264,14 +266,35 @@ fn supported(field: &str, stack: &Stack) -> Result<(), GuestError> {
     Ok(())
 }
 
+/// A stack's setting as scenarios name it: their own stack is the table "stack", the others are in "stacks".
+pub fn setting(stack: &Stack, name: &str) -> String {
+    let table = if stack.name == "stack" { "" } else { "stacks." };
+    format!("{table}{}.{name}", stack.name)
+}
+
+/// A time as scenarios say it.
+fn span(ps: u64) -> String {
+    let units = [(1_000_000_000_000, "s"), (1_000_000_000, "ms"), (1_000_000, "us"), (1_000, "ns")];
+    let (size, unit) = units.into_iter().find(|&(size, _)| ps >= size && ps.is_multiple_of(size)).unwrap_or((1, "ps"));
+    format!("\"{} {unit}\"", ps / size)
+}
+
 fn records(plan: &Plan) -> Result<(), GuestError> {
     if plan.records.window_ps == Some(0) {
-        return refuse("records.window_ps", 0, "a real host's window cannot be read on every ACK; give an interval");
+        return refuse(
+            "records.window",
+            "\"every ack\"",
+            "a real host's window cannot be read on every ACK; give an interval",
+        );
     }
     let over_tcp = plan.flows.iter().any(|flow| !flow.application.is_udp());
     if plan.records.latency && over_tcp {
         let problem = "when a segment entered a real host's NIC queue is not known: only datagrams say it";
         return refuse("records.latency", true, problem);
+    }
+    if let Some(link) = plan.records.packet_links.first() {
+        let problem = "packets are not listed one by one here; a capture (records.capture_links) has them";
+        return refuse("records.packet_links[0]", link, problem);
     }
     Ok(())
 }
@@ -365,18 +388,18 @@ pub(crate) mod tests {
         let mut plan = plan();
         assert!(Layout::of(&plan).is_ok());
         plan.stacks[0].delayed_ack_max_ps = 1;
-        assert!(refusal(&plan).contains("stacks[0].delayed_ack_max_ps is 1"), "{}", refusal(&plan));
+        assert!(refusal(&plan).contains("delayed_ack_max is \"1 ps\": Linux has 200 ms"), "{}", refusal(&plan));
 
         let mut plan = self::plan();
         plan.records.window_ps = Some(0);
-        assert!(refusal(&plan).contains("records.window_ps is 0"));
+        assert!(refusal(&plan).contains("records.window is \"every ack\""));
 
         let mut plan = self::plan();
         let Step::Queue(nic) = plan.paths[plan.flows[0].data_path as usize][0] else {
             panic!("a path starts with a queue")
         };
         plan.queues[nic as usize].limit_packets = Some(10);
-        assert!(refusal(&plan).contains(&format!("queues[{nic}].limit_packets is 10")));
+        assert!(refusal(&plan).contains("nic_queue of link \"sender-0->left\" is 10 packets"));
 
         let mut plan = self::plan();
         plan.stacks[0].tso_max_bytes = 65_536;
@@ -384,7 +407,7 @@ pub(crate) mod tests {
 
         let mut plan = self::plan();
         plan.rules[0].parameters.insert("beta".into(), Value::Number(0.8));
-        assert!(refusal(&plan).contains("rules[0].parameters.beta is 0.8"), "{}", refusal(&plan));
+        assert!(refusal(&plan).contains("beta of variant \"cubic\" is 0.8"), "{}", refusal(&plan));
 
         let mut plan = self::plan();
         let actions = vec![Action::SetRate { link: plan.queues[nic as usize].served_by[0], rate_bps: 1_000_000 }];

@@ -19,9 +19,9 @@ pub struct ModuleParameter {
 /// The parameters that a plan gives, or why they cannot be set.
 pub fn parameters(plan: &Plan) -> Result<Vec<ModuleParameter>, GuestError> {
     let mut all = Vec::new();
-    for (i, rule) in plan.rules.iter().enumerate() {
+    for rule in &plan.rules {
         let refuse = |name: &str, problem: String| {
-            let field = format!("rules[{i}].parameters.{name}");
+            let field = format!("{name} of variant \"{}\"", rule.name);
             let value = rule.parameters.get(name).map_or("missing".to_owned(), Value::to_string);
             Err(GuestError::Unsupported { field, value, problem })
         };
@@ -33,9 +33,8 @@ pub fn parameters(plan: &Plan) -> Result<Vec<ModuleParameter>, GuestError> {
             if !known.contains(&name.as_str()) {
                 return refuse(name, format!("Linux has no such parameter of {} to set; leave it out", rule.name));
             }
-            let other = (0..).zip(&plan.rules).find(|(_, other)| other.name == rule.name && *other != rule);
-            if let Some((other, _)) = other {
-                let problem = format!("Linux has one for all flows of {}, and rules[{other}] has others", rule.name);
+            if plan.rules.iter().any(|other| other.name == rule.name && other != rule) {
+                let problem = format!("Linux has one for all flows, and some are of {} with others", rule.name);
                 return refuse(name, problem);
             }
             let (module, name) = (format!("tcp_{}", rule.name), name.clone());
@@ -77,12 +76,12 @@ mod tests {
         plan.rules.push(Choice::plain("cubic"));
         let refusal = parameters(&plan).unwrap_err().to_string();
         assert!(refusal.ends_with(
-            "rules[0].parameters.hystart is false: Linux has one for all flows of cubic, and rules[2] has others"
+            "hystart of variant \"cubic\" is false: Linux has one for all flows, and some are of cubic with others"
         ));
         let refusal = parameters(&with(&[("beta", Value::Number(0.8)), hystart])).unwrap_err().to_string();
         assert!(
             refusal.ends_with(
-                "rules[0].parameters.beta is 0.8: Linux has no such parameter of cubic to set; leave it out"
+                "beta of variant \"cubic\" is 0.8: Linux has no such parameter of cubic to set; leave it out"
             )
         );
     }

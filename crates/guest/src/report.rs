@@ -65,16 +65,41 @@ impl Report {
     }
 }
 
-fn window_numbers(row: &WindowRow) -> [u64; 9] {
-    let WindowRow { flow, time_ns, cwnd, ssthresh, in_flight, bytes_in_flight, srtt_ns, pacing_bps, state } = *row;
+fn window_numbers(row: &WindowRow) -> [u64; 11] {
+    let WindowRow {
+        flow,
+        time_ns,
+        cwnd,
+        ssthresh,
+        in_flight,
+        bytes_in_flight: bytes,
+        outstanding_bytes: outstanding,
+        srtt_ns,
+        pacing_bps,
+        retransmits,
+        state,
+    } = *row;
     let [flow, cwnd, ssthresh, in_flight] = [flow, cwnd, ssthresh, in_flight].map(u64::from);
-    [flow, time_ns, cwnd, ssthresh, in_flight, bytes_in_flight, srtt_ns, pacing_bps, u64::from(state)]
+    [flow, time_ns, cwnd, ssthresh, in_flight, bytes, outstanding, srtt_ns, pacing_bps, retransmits, u64::from(state)]
 }
 
-fn window_row(numbers: &[u64; 9]) -> WindowRow {
-    let [flow, time_ns, cwnd, ssthresh, in_flight, bytes_in_flight, srtt_ns, pacing_bps, state] = *numbers;
+fn window_row(numbers: &[u64; 11]) -> WindowRow {
+    let [flow, time_ns, cwnd, ssthresh, in_flight, bytes, outstanding, srtt_ns, pacing_bps, retransmits, state] =
+        *numbers;
     let [flow, cwnd, ssthresh, in_flight] = [flow, cwnd, ssthresh, in_flight].map(|number| number as u32);
-    WindowRow { flow, time_ns, cwnd, ssthresh, in_flight, bytes_in_flight, srtt_ns, pacing_bps, state: state as u8 }
+    WindowRow {
+        flow,
+        time_ns,
+        cwnd,
+        ssthresh,
+        in_flight,
+        bytes_in_flight: bytes,
+        outstanding_bytes: outstanding,
+        srtt_ns,
+        pacing_bps,
+        retransmits,
+        state: state as u8,
+    }
 }
 
 fn outcome_numbers(row: &Outcome) -> [u64; 7] {
@@ -100,8 +125,10 @@ mod tests {
             ssthresh: u32::MAX,
             in_flight: 5,
             bytes_in_flight: 6,
+            outstanding_bytes: 8,
             srtt_ns: 7,
             pacing_bps: u64::MAX,
+            retransmits: 9,
             state: 4,
         };
         let outcome =

@@ -9,7 +9,7 @@ use crate::error::GuestError;
 use crate::flows::Flows;
 use crate::hosts::{self, Hosts};
 use crate::jiffies;
-use crate::layout::{Layout, senders};
+use crate::layout::{self, Layout, senders};
 use crate::report::{MOST_ROWS, Outcome, Report};
 use crate::system;
 use crate::tcp_info::TcpInfo;
@@ -41,11 +41,11 @@ pub fn run(plan: &Plan) -> Result<(), GuestError> {
 /// The image's tick is that of the plan's stacks.
 fn ticks(plan: &Plan) -> Result<(), GuestError> {
     let hz = 1_000_000_000 / system::clock_resolution_ns(libc::CLOCK_MONOTONIC_COARSE).max(1);
-    match plan.stacks.iter().position(|stack| u64::from(stack.hz) != hz) {
+    match plan.stacks.iter().find(|stack| u64::from(stack.hz) != hz) {
         None => Ok(()),
-        Some(index) => Err(GuestError::Unsupported {
-            field: format!("stacks[{index}].hz"),
-            value: plan.stacks[index].hz.to_string(),
+        Some(stack) => Err(GuestError::Unsupported {
+            field: layout::setting(stack, "hz"),
+            value: stack.hz.to_string(),
             problem: format!("the kernel image was built with {hz}"),
         }),
     }

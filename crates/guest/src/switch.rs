@@ -421,7 +421,7 @@ impl<P: Probe> Watch<P> {
 }
 
 impl<P: Probe> Monitor<Frame> for Watch<P> {
-    fn link_sent(&mut self, now: Instant, link: u32, packet: &Packet<Frame>, wire_bytes: u32) {
+    fn link_sent(&mut self, now: Instant, link: u32, _id: PacketId, packet: &Packet<Frame>, wire_bytes: u32) {
         self.probe.link_sent(now, link, packet.endpoint >> 1, is_data(packet), wire_bytes);
         let marks = self.marks(packet);
         if let Some(capture) = &mut self.capture {

@@ -106,17 +106,20 @@ impl TcpInfo {
 
     /// The row of table `window`.
     pub fn window_row(&self, flow: u32, now: Instant) -> WindowRow {
-        let out = self.unacked + self.retrans;
-        let payload = u64::from(self.snd_mss);
+        let in_flight = (self.unacked + self.retrans).saturating_sub(self.sacked + self.lost);
+        // The acknowledgement of the SYN counts as a byte.
+        let acked = self.bytes_acked.saturating_sub(1);
         WindowRow {
             flow,
             time_ns: now.as_ns(),
             cwnd: self.cwnd,
             ssthresh: if self.ssthresh >= TCP_INFINITE_SSTHRESH { u32::MAX } else { self.ssthresh },
-            in_flight: out.saturating_sub(self.sacked + self.lost),
-            bytes_in_flight: u64::from(self.unacked) * payload,
+            in_flight,
+            bytes_in_flight: u64::from(in_flight) * u64::from(self.snd_mss),
+            outstanding_bytes: (self.bytes_sent - self.bytes_retrans).saturating_sub(acked),
             srtt_ns: u64::from(self.rtt_us) * 1_000,
             pacing_bps: if self.pacing_rate == u64::MAX { 0 } else { self.pacing_rate.saturating_mul(8) },
+            retransmits: u64::from(self.total_retrans),
             state: self.ca_state,
         }
     }

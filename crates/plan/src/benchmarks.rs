@@ -329,6 +329,7 @@ fn stack(packet_bytes: u32) -> Stack {
         initial_window: 10,
         cwnd_clamp: Some(MAX_WINDOW),
         hz: 1_000,
+        timer_dilation: 1,
         rto_min_ps: 200_000_000_000,
         delayed_ack_min_ps: 40_000_000_000,
         delayed_ack_max_ps: 40_000_000_000,

@@ -27,6 +27,9 @@ pub struct Records {
     pub circuits: bool,
     /// One-way delay histogram of every flow.
     pub latency: bool,
+    /// Links whose packets are listed one by one, at the start of each link.
+    #[serde(default)]
+    pub packet_links: Vec<u32>,
     /// Links whose packets are captured as pcapng, at the start of each link.
     pub capture_links: Vec<u32>,
     /// Bytes of each packet that are kept in the capture, headers included.

@@ -17,6 +17,10 @@ pub struct Stack {
     pub cwnd_clamp: Option<u32>,
     /// Timer ticks a second (CONFIG_HZ).
     pub hz: u32,
+    /// How much faster the hosts' clocks run than the network's time: all timers and measured times of the stack are in
+    /// the hosts' time. 1 for clocks that agree.
+    #[serde(default = "one")]
+    pub timer_dilation: u32,
     /// Minimum RTO.
     pub rto_min_ps: u64,
     /// Shortest delayed-ACK time.
@@ -69,4 +73,8 @@ pub struct Stack {
     pub tcp_no_ssthresh_metrics_save: bool,
     /// `SO_MAX_PACING_RATE` in bit/s; null for no limit. A rule that needs pacing paces either way.
     pub max_pacing_rate_bps: Option<u64>,
+}
+
+fn one() -> u32 {
+    1
 }

@@ -24,4 +24,6 @@ mod _native {
     use super::replay::replay;
     #[pymodule_export]
     use super::run::{benchmark_plan, benchmarks, run, run_benchmark};
+    #[pymodule_export]
+    use super::tables::tables;
 }

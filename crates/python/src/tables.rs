@@ -21,3 +21,17 @@ pub fn columns(py: Python<'_>, tables: Vec<Table>) -> PyResult<Bound<'_, PyDict>
     }
     Ok(by_table)
 }
+
+/// Name, type and meaning of a column.
+type DescribedColumn = (&'static str, &'static str, String);
+
+/// Every record table: its name, what a row is, and its columns with their types and meanings.
+#[pyfunction]
+pub fn tables() -> Vec<(&'static str, String, Vec<DescribedColumn>)> {
+    let text = |lines: &[&str]| lines.iter().map(|line| line.trim()).collect::<Vec<_>>().join(" ");
+    let described = |table: &daybreak_trace::Description| {
+        let columns = table.columns.iter().map(|(name, ty, meaning)| (*name, *ty, text(meaning))).collect();
+        (table.name, text(table.meaning), columns)
+    };
+    daybreak_trace::TABLES.iter().map(described).collect()
+}

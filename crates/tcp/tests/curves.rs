@@ -8,6 +8,8 @@
 mod delay;
 #[path = "curves/growth.rs"]
 mod growth;
+#[path = "curves/marks.rs"]
+mod marks;
 mod path;
 
 use std::fmt::Write;
@@ -17,12 +19,24 @@ use daybreak_units::{Duration, Instant, Rate};
 use path::{Loop, Path, Sample};
 
 /// 100 Mbit/s, 50 ms, a buffer of one product: 416 segments of 1500 bytes.
-const WIDE_AREA: Path =
-    Path { rate: Rate::from_bps(100_000_000), delay: Duration::from_ms(50), buffer: 416, mss: 1_448, frame: 1_500 };
+const WIDE_AREA: Path = Path {
+    rate: Rate::from_bps(100_000_000),
+    delay: Duration::from_ms(50),
+    buffer: 416,
+    marking: 104,
+    mss: 1_448,
+    frame: 1_500,
+};
 
 /// 10 Gbit/s, 40 us, 350 jumbo frames: the window that fits is 7 times the product.
-const DATA_CENTRE: Path =
-    Path { rate: Rate::from_bps(10_000_000_000), delay: Duration::from_us(40), buffer: 350, mss: 8_948, frame: 9_014 };
+const DATA_CENTRE: Path = Path {
+    rate: Rate::from_bps(10_000_000_000),
+    delay: Duration::from_us(40),
+    buffer: 350,
+    marking: 20,
+    mss: 8_948,
+    frame: 9_014,
+};
 
 fn run(path: Path, rule: &str, every: Duration, seconds: f64) -> Loop {
     let mut closed = Loop::new(path, find(rule).expect("it is registered").rule(1), every);

@@ -41,7 +41,8 @@ impl Check {
     fn new() -> Self {
         let config = Config::default();
         let mut receiver = Receiver::new(&config);
-        let negotiated = Negotiated { window_scaling: true, timestamps: true, sack: true, ecn: false };
+        let negotiated =
+            Negotiated { window_scaling: true, timestamps: true, sack: true, ecn: false, exact_echo: false };
         let syn = Segment { flags: Flags::SYN, ts_val: 1, ..Segment::default() };
         receiver.on_syn(Instant::ZERO, &syn, negotiated);
         receiver.established(Instant::ZERO);

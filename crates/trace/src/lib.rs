@@ -9,4 +9,4 @@ mod table;
 
 pub use probe::{Probe, Silent};
 pub use rows::*;
-pub use table::{Column, Table};
+pub use table::{Column, Description, Table};

@@ -2,7 +2,7 @@
 
 use daybreak_units::Instant;
 
-use crate::{CircuitRow, DropRow, WindowRow};
+use crate::{CircuitRow, DropRow, PacketRow, WindowRow};
 
 /// Receives the events of a run. Every method does nothing unless it is overridden, and the probe is
 /// a type parameter of the run, so recording that is off costs no instruction.
@@ -12,6 +12,14 @@ pub trait Probe {
     /// `wire_bytes` of a packet of `flow` have left on `link`; `data` tells the direction.
     #[inline]
     fn link_sent(&mut self, _now: Instant, _link: u32, _flow: u32, _data: bool, _wire_bytes: u32) {}
+    /// Whether [`Probe::packet`] wants the packets of this link.
+    #[inline]
+    fn wants_packets(&self, _link: u32) -> bool {
+        false
+    }
+    /// A link starts to send a packet.
+    #[inline]
+    fn packet(&mut self, _row: PacketRow) {}
     /// A queue now holds this much, after an arrival or a departure.
     #[inline]
     fn queue_changed(&mut self, _now: Instant, _queue: u32, _packets: u32, _bytes: u64) {}

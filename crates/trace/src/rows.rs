@@ -1,7 +1,7 @@
 //! The record vocabulary: one struct a table. Columns carry their unit in their name.
 //! Identifiers (`flow`, `link`, `queue` ...) are indices into the Plan's lists, which hold the names.
 
-use crate::table::table;
+use crate::table::{Description, table};
 
 /// The value of a time column for something that has not happened by the end of the run.
 pub const NEVER_NS: u64 = u64::MAX;
@@ -127,14 +127,19 @@ table! {
         cwnd: u32,
         /// Slow-start threshold in segments; `u32::MAX` while unlimited.
         ssthresh: u32,
-        /// Segments in flight as the sender counts them (RFC 6675 "pipe").
+        /// Segments in flight as the sender counts them (RFC 6675 "pipe"): sent, and neither acknowledged, SACKed nor
+        /// taken for lost, and those sent again (`packets_out - sacked_out - lost_out + retrans_out`).
         in_flight: u32,
-        /// Bytes sent and not acknowledged: `snd_nxt - snd_una`.
+        /// `in_flight` times the MSS, in bytes.
         bytes_in_flight: u64,
+        /// Bytes sent and not acknowledged, among them those SACKed or taken for lost: `snd_nxt - snd_una`.
+        outstanding_bytes: u64,
         /// Smoothed round-trip time; 0 before the first sample.
         srtt_ns: u64,
         /// Pacing rate in bit/s; 0 when not paced.
         pacing_bps: u64,
+        /// Data segments sent again so far.
+        retransmits: u64,
         /// Congestion state: 0 Open, 1 Disorder, 2 CWR, 3 Recovery, 4 Loss.
         state: u8,
     }
@@ -306,6 +311,42 @@ table! {
         packets: u64,
     }
 }
+
+table! {
+    /// A packet at the start of a link.
+    "packets" PacketRow => PacketColumns {
+        /// When the link started to send it.
+        time_ns: u64,
+        /// Index of the link.
+        link: u32,
+        /// Number of the packet in the run, the same on all its way; a retransmission is another packet.
+        packet: u64,
+        /// Flow of the packet.
+        flow: u32,
+        /// 1 for a packet of the data direction, 0 for an ACK.
+        data: u8,
+        /// First byte of its payload.
+        seq: u64,
+        /// Payload.
+        payload_bytes: u32,
+        /// IP length.
+        bytes: u32,
+    }
+}
+
+/// What all tables mean, in the order in which a run has them.
+pub const TABLES: [Description; 10] = [
+    FlowColumns::DESCRIPTION,
+    BinColumns::DESCRIPTION,
+    WindowColumns::DESCRIPTION,
+    QueueColumns::DESCRIPTION,
+    DropColumns::DESCRIPTION,
+    CircuitColumns::DESCRIPTION,
+    LatencyColumns::DESCRIPTION,
+    PacketColumns::DESCRIPTION,
+    LinkColumns::DESCRIPTION,
+    QueueTotalsColumns::DESCRIPTION,
+];
 
 #[cfg(test)]
 mod tests {

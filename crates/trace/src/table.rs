@@ -36,20 +36,38 @@ pub struct Table {
     pub columns: Vec<(&'static str, Column)>,
 }
 
+/// What a table is for, and what its columns mean: the comments of its row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Description {
+    /// Name of the table.
+    pub name: &'static str,
+    /// What a row is. Lines are as the source has them.
+    pub meaning: &'static [&'static str],
+    /// The columns in their order: name, type, meaning.
+    pub columns: &'static [(&'static str, &'static str, &'static [&'static str])],
+}
+
 /// Declares a row struct and the struct of its columns.
 macro_rules! table {
-    ($(#[$doc:meta])* $name:literal $row:ident => $columns:ident {
-        $($(#[$field_doc:meta])* $field:ident: $ty:ty,)*
+    ($(#[doc = $doc:literal])* $name:literal $row:ident => $columns:ident {
+        $($(#[doc = $field_doc:literal])* $field:ident: $ty:ty,)*
     }) => {
-        $(#[$doc])*
+        $(#[doc = $doc])*
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-        pub struct $row { $($(#[$field_doc])* pub $field: $ty,)* }
+        pub struct $row { $($(#[doc = $field_doc])* pub $field: $ty,)* }
 
         #[doc = concat!("The columns of the table `", $name, "`.")]
         #[derive(Clone, Debug, Default, PartialEq)]
-        pub struct $columns { $($(#[$field_doc])* pub $field: Vec<$ty>,)* }
+        pub struct $columns { $($(#[doc = $field_doc])* pub $field: Vec<$ty>,)* }
 
         impl $columns {
+            /// What the table and its columns mean.
+            pub const DESCRIPTION: $crate::Description = $crate::Description {
+                name: $name,
+                meaning: &[$($doc),*],
+                columns: &[$((stringify!($field), stringify!($ty), &[$($field_doc),*])),*],
+            };
+
             /// Appends a row.
             pub fn push(&mut self, row: $row) { $(self.$field.push(row.$field);)* }
             /// The columns, moved out.

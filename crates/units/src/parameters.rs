@@ -132,6 +132,11 @@ impl Parameter {
         Self { name, kind: Kind::Switch, default: Some(Value::Switch(default)), summary }
     }
 
+    /// A whole number without a unit, from `least` to `most`.
+    pub const fn count(name: &'static str, default: u64, (least, most): (u64, u64), summary: &'static str) -> Self {
+        Self { name, kind: Kind::Count { least, most }, default: Some(Value::Count(default)), summary }
+    }
+
     /// A number without a unit, from `least` to `most`.
     pub const fn number(name: &'static str, default: f64, (least, most): (f64, f64), summary: &'static str) -> Self {
         Self { name, kind: Kind::Number { least, most }, default: Some(Value::Number(default)), summary }

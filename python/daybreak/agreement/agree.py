@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from daybreak.engines import program
-from daybreak.errors import ScenarioError
+from daybreak.engines import check, lowered, program
+from daybreak.errors import PlanError, ScenarioError
 from daybreak.sweep import Executor, Job, Local, Store, execute
 
 from . import causes, compare, page, result, scenarios, suite, tolerances
@@ -15,7 +15,7 @@ from .observed import REDUCTION, Observed
 from .suite import Case
 
 KERNEL, MODEL = "kernel", "simulated"
-QUICK_RUNS, FULL_RUNS = 3, 8
+QUICK_RUNS, FULL_RUNS, MOST_RUNS = 3, 8, 100
 
 Progress = Callable[..., object]
 """Told how many runs are done (with fractions), of how many, and on which engine."""
@@ -40,8 +40,9 @@ def agree(
     path: str | Path | None = None,
     *,
     quick: bool = False,
-    only: str | None = None,
+    only: Sequence[str] = (),
     runs: int | None = None,
+    most: int | None = None,
     out: str | Path = "results/agreement",
     workers: int | None = None,
     progress: Progress | None = None,
@@ -50,23 +51,101 @@ def agree(
 ) -> Agreement:
     """Compares both engines on the suite in `path`, or on the one that comes with Daybreak.
 
-    `quick` takes the quick subset, `only` the scenarios whose name fits a pattern as in a shell, `runs` is the number
-    of seeds. `executor` and `programs` replace the `workers` threads and the engines' programs. Finished runs are kept
-    under ``out/runs`` and found again. Raises ScenarioError, EngineError, Interrupted.
+    `quick` takes the quick subset, `only` the scenarios whose name fits one of these patterns, as in a shell; `runs` is
+    the number of seeds at first. Scenarios with a row that is neither equivalent nor different are run with more
+    seeds, up to `most`: 100 if neither is given and not `quick`. A scenario that an engine refuses is listed as such.
+    `executor` and `programs` replace the `workers` threads and the engines' programs. Finished runs are kept under
+    ``out/runs`` and found again. Raises ScenarioError, EngineError, Interrupted.
     """
     if runs is not None and runs < 1:
         raise ScenarioError(f"runs: {runs} is not above zero")
-    cases = suite.chosen(suite.load(path), quick=quick, only=only)
-    seeds = range(1, (runs or (QUICK_RUNS if quick else FULL_RUNS)) + 1)
+    first = runs or (QUICK_RUNS if quick else FULL_RUNS)
+    most = max(first, most or (first if quick or runs else MOST_RUNS))
     out = Path(out)
     store = Store(out / "runs", REDUCTION, programs or {engine: program(engine) for engine in (KERNEL, MODEL)})
-    each = len(seeds) * len(cases)
-    for number, engine in enumerate((MODEL, KERNEL)):
-        jobs = [Job(scenarios.scenario(case), seed, engine) for seed in seeds for case in cases]
-        execute(
-            jobs, store, executor=executor or Local(workers), progress=_from(progress, number * each, 2 * each, engine)
-        )
-    return _compare(cases, seeds, store, out)
+    suites = _Suites(store, executor or Local(workers), progress)
+    # Where programs are replaced, so are the engines.
+    engines = (MODEL, KERNEL) if programs is None else (MODEL,)
+    cases, refused = _possible(suite.chosen(suite.load(path), quick=quick, only=only), engines)
+    found: dict[str, list[compare.Row]] = {}
+    counts = dict.fromkeys((case.name for case in cases), first)
+    undecided = cases
+    while undecided:
+        suites.run(undecided, counts)
+        for case in undecided:
+            kernel, model = suites.observed(case, counts[case.name])
+            found[case.name] = compare.compare(case, kernel, model, suites.limits)
+        rows = compare.judged([row for case in cases for row in found[case.name]])
+        open_rows = {row.scenario for row in rows if row.judgement == "undecided"}
+        undecided = [case for case in cases if case.name in open_rows and counts[case.name] < most]
+        counts |= {case.name: min(2 * counts[case.name], most) for case in undecided}
+    return suites.write(
+        cases, refused, counts, out, compare.judged([row for case in cases for row in found[case.name]])
+    )
+
+
+def _possible(cases: Sequence[Case], engines: Sequence[str]) -> tuple[list[Case], dict[str, str]]:
+    """The cases that the engines can run, and why others cannot be."""
+    possible, refused = list[Case](), dict[str, str]()
+    for case in cases:
+        try:
+            scenario = scenarios.scenario(case)
+            for engine in engines:
+                check(lowered(scenario, 1, engine), engine)
+        except (ScenarioError, PlanError) as error:
+            refused[case.name] = str(error)
+        else:
+            possible.append(case)
+    return possible, refused
+
+
+class _Suites:
+    """Runs cases on both engines, and reads what is kept of them."""
+
+    def __init__(self, store: Store, executor: Executor, progress: Progress | None):
+        self._store, self._executor, self._progress = store, executor, progress
+        self.limits = tolerances.load()
+
+    def run(self, cases: Sequence[Case], counts: Mapping[str, int]) -> None:
+        """Runs the cases as often as `counts` says; what is kept is found again."""
+        each = sum(counts[case.name] for case in cases)
+        for number, engine in enumerate((MODEL, KERNEL)):
+            jobs = [
+                Job(scenarios.scenario(case), seed, engine)
+                for case in cases
+                for seed in range(1, counts[case.name] + 1)
+            ]
+            report = _from(self._progress, number * each, 2 * each, engine)
+            execute(jobs, self._store, executor=self._executor, progress=report)
+
+    def observed(self, case: Case, runs: int) -> tuple[list[Observed], list[Observed]]:
+        """The runs of a case on the kernel and on the model. All cases' runs together would not be small."""
+        scenario = scenarios.scenario(case)
+
+        def of(engine: str) -> list[Observed]:
+            return [Observed(**self._store.get(Job(scenario, seed, engine)).tables) for seed in range(1, runs + 1)]
+
+        return of(KERNEL), of(MODEL)
+
+    def write(
+        self, cases: Sequence[Case], refused: Mapping[str, str], counts: Mapping[str, int], out: Path,
+        rows: Sequence[compare.Row],
+    ) -> Agreement:  # fmt: skip
+        """Writes agreement.json and the page."""
+        sections = [
+            page.section(
+                case, *self.observed(case, counts[case.name]), [row for row in rows if row.scenario == case.name]
+            )
+            for case in cases
+        ]
+        runs = (min(counts.values(), default=0), max(counts.values(), default=0))
+        found = result.document(
+            rows, cases, runs=runs, programs=self._store.programs, tolerances=self.limits, causes=causes.load(),
+            refused=refused,
+        )  # fmt: skip
+        result.write(found, out / "agreement.json")
+        (out / "index.html").write_text(page.write(found, sections), encoding="utf-8")
+        return Agreement(found, out)
 
 
 def _from(progress: Progress | None, before: int, total: int, engine: str) -> Callable[[float, int | None], object]:
@@ -75,22 +154,3 @@ def _from(progress: Progress | None, before: int, total: int, engine: str) -> Ca
             progress(before + now, total, f"{engine}, {int(before + now)} of {total}")
 
     return report
-
-
-def _compare(cases: Sequence[Case], seeds: Sequence[int], store: Store, out: Path) -> Agreement:
-    limits, known = tolerances.load(), causes.load()
-    rows: list[compare.Row] = []
-    sections: list[page.Section] = []
-    for case in cases:
-        # A case's runs are read, used and let go: all of them together would not be small.
-        scenario = scenarios.scenario(case)
-        kernel, model = (
-            [Observed(**store.get(Job(scenario, seed, engine)).tables) for seed in seeds] for engine in (KERNEL, MODEL)
-        )
-        mine = compare.compare(case, kernel, model, limits)
-        rows += mine
-        sections.append(page.section(case, kernel, model, mine))
-    found = result.document(rows, cases, runs=len(seeds), programs=store.programs, tolerances=limits, causes=known)
-    result.write(found, out / "agreement.json")
-    (out / "index.html").write_text(page.write(found, sections), encoding="utf-8")
-    return Agreement(found, out)

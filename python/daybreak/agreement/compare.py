@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from daybreak.metrics import confidence, fct
+import polars as pl
+
+from daybreak.metrics import confidence, equivalence
 from daybreak.metrics.confidence import Interval
+from daybreak.metrics.equivalence import Judgement
 
 from . import scenarios
 from .observed import Observed, grouped
@@ -19,7 +22,8 @@ from .suite import Case
 from .tolerances import Tolerances
 
 PASS, MISS, NOT_EVALUATED = "pass", "miss", "not-evaluated"
-METRICS = ("fct", "share", "retransmissions", "timeouts", "goodput", "window", "queue")
+CURVES = ("goodput", "window", "queue")
+METRICS = ("completed", "fct", "share", "retransmissions", "timeouts", *CURVES)
 """Every metric, in the order of the page."""
 
 
@@ -40,6 +44,12 @@ class Row:
     """The difference over the kernel's mean; NaN where that is zero."""
     verdict: str
     note: str = ""
+    permutation_p: float = math.nan
+    """Of "the engines do not differ", over the runs in pairs of one seed; NaN for curves."""
+    equivalence_p: float = math.nan
+    """Of "the mean difference is beyond the tolerance"; NaN for curves."""
+    judgement: Judgement | None = None
+    """What both say, with false discoveries held over the suite; `None` for curves."""
 
     @property
     def within_noise(self) -> bool:
@@ -50,10 +60,19 @@ class Row:
 Values = dict[str, list[float]]
 
 
+def judged(rows: Sequence[Row]) -> list[Row]:
+    """The rows of a suite with their judgements: all tests together decide which differences are discoveries."""
+    different = equivalence.rejected([row.permutation_p for row in rows])
+    return [
+        row if row.metric in CURVES else replace(row, judgement=equivalence.judge(is_different, row.equivalence_p))
+        for row, is_different in zip(rows, different, strict=True)
+    ]
+
+
 def compare(case: Case, kernel: Sequence[Observed], model: Sequence[Observed], tolerances: Tolerances) -> list[Row]:
     """All rows of a scenario. ``kernel`` and ``model`` are the runs of the same seeds."""
     judge = _Judge(case, tolerances)
-    rows: list[Row] = []
+    rows = [judge.means("completed", "", "flows", *(_completed(runs) for runs in (kernel, model)))]
     for group in dict.fromkeys(scenarios.groups(case)):
         rows.append(judge.means("fct", group, "ms", *(_completion_ms(runs, group) for runs in (kernel, model))))
     if len(case.variants()) > 1:
@@ -90,9 +109,18 @@ class _Judge:
             return self._row(
                 metric, of, unit, (theirs, ours), difference, verdict=NOT_EVALUATED, note="no value on either engine"
             )
-        verdict = PASS if self.tolerances.metric[metric].holds(difference, theirs.mean) else MISS
+        tolerance = self.tolerances.metric[metric]
+        verdict = PASS if tolerance.holds(difference, theirs.mean) else MISS
         note = "a flow did not end on one of the engines" if math.isnan(difference) else ""
-        return self._row(metric, of, unit, (theirs, ours), difference, verdict=verdict, note=note)
+        row = self._row(metric, of, unit, (theirs, ours), difference, verdict=verdict, note=note)
+        # A group may be missing in the runs of one engine.
+        is_paired = len(model) == len(kernel)
+        pairs = [mine - other for mine, other in zip(model, kernel, strict=True)] if is_paired else []
+        return replace(
+            row,
+            permutation_p=equivalence.permutation_p(pairs),
+            equivalence_p=equivalence.equivalence_p(pairs, tolerance.margin(theirs.mean)),
+        )
 
     def curves(
         self, metric: str, of: str, unit: str, scale: float, *,
@@ -122,12 +150,18 @@ class _Judge:
         return Row(self.case.name, metric, of, unit, kernel, model, difference, relative, verdict, note)
 
 
+def _completed(runs: Sequence[Observed]) -> list[float]:
+    """How many flows of limited size each run has completed."""
+    complete = pl.col("end_ns").is_not_null() & (pl.col("group") != scenarios.REVERSE)
+    return [float(run.flows.filter(complete).height) for run in runs]
+
+
 def _completion_ms(runs: Sequence[Observed], group: str) -> list[float]:
     """Mean FCT of the group's flows in each run; NaN if one of them did not end."""
     found: list[float] = []
     for run in runs:
         times = [row["fct_ns"] for row in run.flows.iter_rows(named=True) if row["group"] == group]
-        found.append(math.nan if fct.NEVER_NS in times else math.fsum(times) / len(times) / 1e6)
+        found.append(math.nan if None in times else math.fsum(times) / len(times) / 1e6)
     return found
 
 
@@ -157,7 +191,7 @@ def _until_first_end(run: Observed) -> list[tuple[str, float]]:
     got, end = dict.fromkeys(sizes, 0.0), math.inf
     for of, slot, value in sorted(rows, key=lambda row: row[1]):
         got[of] += value
-        if got[of] >= sizes[of]:
+        if sizes[of] is not None and got[of] >= sizes[of]:
             end = min(end, slot)
     return [(of, value) for of, slot, value in rows if slot <= end]
 

@@ -46,7 +46,7 @@ def main(arguments: Sequence[str]) -> None:
 
 def _about(found: Document) -> str:
     return (
-        f"{len(found['scenarios'])} scenarios, {found['runs']} runs of each on both engines; kernel engine "
+        f"{len(found['scenarios'])} scenarios, {page.run_counts(found)} of each on both engines; kernel engine "
         f"`{found['programs']['kernel']}`, simulator `{found['programs']['simulated']}`.\n"
     )
 
@@ -60,13 +60,25 @@ def _targets(found: Document) -> str:
 
 
 def _metrics(found: Document) -> str:
-    columns = ("metric", "tolerance", "rows", "agree", "differ within noise", "differ")
-    return _table(columns, page.metric_lines(found))
+    return _table(page.METRIC_COLUMNS, page.metric_lines(found))
 
 
 def _worst(found: Document) -> str:
     columns = ("scenario", "metric", "kernel", "model", "difference", "cause")
     return _table(columns, [page.worst_line(row) for row in found["worst"]])
+
+
+def _different(found: Document) -> str:
+    rows = [row for row in found["rows"] if row["judgement"] == "different"]
+    lines = [(*page.worst_line(row | {"cause": ""})[:-1], f"{row['permutation_p']:.2g}") for row in rows]
+    if not lines:
+        return "None.\n"
+    return _table(("scenario", "metric", "kernel", "model", "difference", "p"), lines)
+
+
+def _refused(found: Document) -> str:
+    lines = [(entry["scenario"], entry["why"]) for entry in found["refused"]]
+    return _table(("scenario", "why"), lines) if lines else "None.\n"
 
 
 def _families(found: Document) -> str:
@@ -120,6 +132,7 @@ def _table(columns: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
 
 TABLES: dict[str, Callable[[Document], str]] = {
     "about": _about, "targets": _targets, "metrics": _metrics, "worst": _worst, "families": _families,
+    "different": _different, "refused": _refused,
 }  # fmt: skip
 """Every table that a page may make of agreement.json."""
 SOURCES: dict[str, dict[str, Callable[[Document], str]]] = {

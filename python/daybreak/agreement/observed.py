@@ -58,7 +58,7 @@ def _tables(run: Run) -> Tables:
     return {"flows": observed.flows, "curves": observed.curves}
 
 
-REDUCTION = Reduction("agreement", 1, _tables)
+REDUCTION = Reduction("agreement", 2, _tables)
 """What is kept of each run."""
 
 

@@ -10,7 +10,7 @@ from html import escape
 from typing import Any
 
 from . import plots
-from .compare import METRICS, MISS, PASS, Row
+from .compare import CURVES, METRICS, MISS, PASS, Row
 from .observed import Observed
 from .result import Document
 from .suite import Case
@@ -23,6 +23,10 @@ td.n { text-align: right; font-variant-numeric: tabular-nums } img { max-width: 
 .pass { color: #00704f } .miss { color: #b03000; font-weight: 600 } .not-evaluated { color: #777 }
 h2 { margin-top: 2.2rem } h3 { margin-bottom: .2rem } summary { cursor: pointer }
 """
+
+JUDGEMENTS = ("equivalent", "undecided", "different")
+METRIC_COLUMNS = ("metric", "tolerance", "rows", "agree", *JUDGEMENTS)
+"""Of the table of metrics."""
 
 Cell = str | tuple[str, str]
 """The content of a table's cell, perhaps with its class."""
@@ -48,7 +52,7 @@ def write(found: Document, sections: Sequence[Section]) -> str:
     parts = [
         '<!doctype html><html lang="en"><meta charset="utf-8"><title>Agreement of model and kernel</title>',
         f"<style>{STYLE}</style><body><h1>Agreement of the model with the Linux kernel</h1>",
-        f"<p>{len(sections)} scenarios, {found['runs']} runs of each on both engines with the same seeds: the kernel "
+        f"<p>{len(sections)} scenarios, {run_counts(found)} of each on both engines with the same seeds: the kernel "
         f"engine (<code>{escape(kernel)}</code>) and the simulator (<code>{escape(model)}</code>). A difference is "
         "model less kernel; intervals are 95 % over the runs. Tolerances were fixed before the first comparison.</p>",
         "<h2>Targets</h2>",
@@ -73,9 +77,20 @@ def target_table(targets: Sequence[Document]) -> str:
     return _table(("what", "limit", "found", "rows", "verdict"), rows)
 
 
+def run_counts(found: Document) -> str:
+    """How often scenarios were run."""
+    fewest, most = found["runs"]
+    return f"{fewest} runs" if fewest == most else f"{fewest} to {most} runs"
+
+
 def sentence(target: Document) -> str:
     """What a target is about."""
-    what = {"median": "median absolute difference", "p90": "90th percentile of it", "agreeing": "rows that agree"}
+    what = {
+        "median": "median absolute difference",
+        "p90": "90th percentile of it",
+        "agreeing": "rows that agree",
+        "different": "rows that are different",
+    }
     return f"{target['metric']}: {what[target['statistic']]}"
 
 
@@ -92,7 +107,7 @@ def value(target: Document) -> str:
 def metric_table(found: Document) -> str:
     """How many rows of every metric agree."""
     return _table(
-        ("metric", "tolerance", "rows", "agree", "differ within noise", "differ"),
+        METRIC_COLUMNS,
         [[(cell, "n") if i > 1 else escape(cell) for i, cell in enumerate(line)] for line in metric_lines(found)],
     )
 
@@ -102,12 +117,10 @@ def metric_lines(found: Document) -> list[tuple[str, ...]]:
     lines: list[tuple[str, ...]] = []
     for metric in METRICS:
         mine = [row for row in found["rows"] if row["metric"] == metric]
-        missed = [row for row in mine if row["verdict"] == MISS]
-        noise = sum(row["within_noise"] for row in missed)
         agreeing = sum(row["verdict"] == PASS for row in mine)
-        lines.append(
-            (metric, found["tolerances"][metric], str(len(mine)), str(agreeing), str(noise), str(len(missed) - noise))
-        )
+        counts = [sum(row["judgement"] == judgement for row in mine) for judgement in JUDGEMENTS]
+        shown = ["-" if metric in CURVES else str(count) for count in counts]
+        lines.append((metric, found["tolerances"][metric], str(len(mine)), str(agreeing), *shown))
     return lines
 
 

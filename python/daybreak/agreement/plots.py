@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import matplotlib.pyplot as plt
 import polars as pl
 from matplotlib.figure import Figure
 
@@ -28,7 +27,8 @@ def overlay(case: Case, kernel: Sequence[Observed], model: Sequence[Observed]) -
     scales = {"delivered": 8e-9 / seconds, "in_flight": 1e-3, "queue": 1.0}
     groups = list(dict.fromkeys(scenarios.groups(case)))
     with style.style():
-        figure, grid = plt.subplots(1, len(PANELS), figsize=(10.5, 2.1), layout="constrained")
+        figure = style.Picture(figsize=(10.5, 2.1), layout="constrained")
+        grid = figure.subplots(1, len(PANELS))
         for axes, (curve, label) in zip(grid.flat, PANELS, strict=True):
             for runs, line in ((kernel, KERNEL_LINE), (model, MODEL_LINE)):
                 for group, values in sorted(grouped(runs, curve).items()):
@@ -46,7 +46,6 @@ def overlay(case: Case, kernel: Sequence[Observed], model: Sequence[Observed]) -
             axes.set_xlim(left=0)
             axes.set_ylabel(label)
             axes.set_xlabel("Time [ms]")
-    plt.close(figure)
     return figure
 
 
@@ -55,7 +54,8 @@ def differences(rows: Sequence[dict[str, Any]]) -> Figure:
     sizes = sorted(abs(row["relative"]) * 100 for row in rows if row["metric"] == "fct" and row["relative"] is not None)
     parts = [100 * (i + 1) / len(sizes) for i in range(len(sizes))]
     with style.style():
-        figure, axes = plt.subplots(figsize=(style.WIDTH_INCHES, 2.4), layout="constrained")
+        figure = style.Picture(figsize=(style.WIDTH_INCHES, 2.4), layout="constrained")
+        axes = figure.subplots()
         axes.step(sizes, parts, where="post", color=style.BLUE)
         axes.plot([2, 6], [50, 90], linestyle="none", marker="D", markersize=5, color=style.VERMILION)
         axes.set_xscale("symlog", linthresh=0.1)
@@ -63,7 +63,6 @@ def differences(rows: Sequence[dict[str, Any]]) -> Figure:
         axes.set_ylabel("Of all rows [%]")
         axes.set_ylim(0, 100)
         axes.set_xlim(left=0)
-    plt.close(figure)
     return figure
 
 

@@ -25,16 +25,17 @@ Document = dict[str, Any]
 
 
 def document(
-    rows: Sequence[Row], cases: Sequence[Case], *, runs: int, programs: Mapping[str, str], tolerances: Tolerances,
-    causes: Sequence[Cause],
+    rows: Sequence[Row], cases: Sequence[Case], *, runs: tuple[int, int], programs: Mapping[str, str],
+    tolerances: Tolerances, causes: Sequence[Cause], refused: Mapping[str, str],
 ) -> Document:  # fmt: skip
     """Everything that a comparison found, for machines."""
     return {
-        "runs": runs,
+        "runs": list(runs),
         "programs": dict(programs),
         "tolerances": {name: tolerances.metric[name].text() for name in METRICS},
         "targets": [_target(target, rows) for target in tolerances.target],
         "scenarios": [{"name": case.name, "what": case.what} for case in cases],
+        "refused": [{"scenario": name, "why": why} for name, why in refused.items()],
         "rows": [_row(row) for row in rows],
         "worst": [_row(row) | {"cause": cause_of(causes, row.scenario, row.metric)} for row in worst(rows, tolerances)],
     }
@@ -110,6 +111,8 @@ def _target(target: Target, rows: Sequence[Row]) -> Document:
 def _statistic(statistic: str, rows: Sequence[Row]) -> float:
     if not rows:
         return math.nan
+    if statistic == "different":
+        return sum(row.judgement == "different" for row in rows) / len(rows)
     if statistic == "agreeing":
         return sum(row.verdict == PASS for row in rows) / len(rows)
     # A flow that ends on one engine only is as far off as can be.
@@ -122,6 +125,8 @@ def _row(row: Row) -> Document:
         "scenario": row.scenario, "metric": row.metric, "of": row.of, "unit": row.unit,
         "kernel": _interval(row.kernel), "model": _interval(row.model), "difference": _number(row.difference),
         "relative": _number(row.relative), "verdict": row.verdict, "within_noise": row.within_noise, "note": row.note,
+        "permutation_p": _number(row.permutation_p), "equivalence_p": _number(row.equivalence_p),
+        "judgement": row.judgement,
     }  # fmt: skip
 
 

@@ -9,6 +9,7 @@ and starts are drawn. Both engines draw from the same streams.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from daybreak.scenario import Rate, Scenario, Span
@@ -21,6 +22,8 @@ HEADERS = 52
 """IPv4 and TCP headers with timestamps: an MTU of 1500 carries 1448 bytes of payload."""
 FRAMING = 38
 LONGEST = "60 s"
+REVERSE = "reverse"
+"""Group of the flows from receivers to senders; it is not compared."""
 BINS = 80
 """About how many bins the transfer takes if nothing is lost."""
 
@@ -38,6 +41,7 @@ def bottlenecks(case: Case) -> tuple[str, ...]:
 def bin_width(case: Case) -> Span:
     """Width of bins and samples: 1, 2 or 5 times a power of ten."""
     whole = sum(_packet_time(case) * case.packets for _ in case.variants()) + 10 * int(case.rtt)
+    whole = max(whole, case.repeat * int(case.gap))
     wanted = max(whole // BINS, 10**7)
     power = 10 ** (len(str(wanted)) - 1)
     return Span(next(step * power for step in (1, 2, 5, 10) if step * power >= wanted))
@@ -53,8 +57,8 @@ def groups(case: Case) -> list[str]:
 
 def _document(case: Case) -> dict[str, Any]:
     variants = case.variants()
-    indices = range(len(variants))
-    pairs = zip(variants, groups(case), strict=True)
+    reverse = case.reverse_variants()
+    indices = range(max(len(variants), len(reverse)))
     nodes = [{"name": f"{end}-{i}"} for end in ("sender", "receiver") for i in indices]
     nodes += [{"name": name, "kind": "switch"} for name in ("left", "right")]
     document: dict[str, Any] = {
@@ -63,8 +67,8 @@ def _document(case: Case) -> dict[str, Any]:
         "duration": LONGEST,
         "stack": _stack(case),
         "nodes": nodes,
-        "links": _links(case, len(variants)),
-        "flows": [_flow(case, i, variant, group) for i, (variant, group) in enumerate(pairs)],
+        "links": _links(case, len(indices)),
+        "flows": [*_flows(case), *(_reverse_flow(i, variant) for i, variant in enumerate(reverse))],
         "records": {
             "bins": str(bin_width(case)),
             "window": str(bin_width(case)),
@@ -74,6 +78,15 @@ def _document(case: Case) -> dict[str, Any]:
             "circuits": False,
         },
     }
+    if case.receiver:
+        document["stacks"] = {"receiver": document["stack"] | case.receiver}
+    if case.day is not None:
+        document["timelines"] = [
+            {
+                "kind": "circuit", "matchings": [["bottleneck"]], "day": str(case.day), "night": str(case.night),
+                "downtime": case.downtime,
+            }
+        ]  # fmt: skip
     if case.period is not None:
         document["timelines"] = [
             {
@@ -99,11 +112,34 @@ def _links(case: Case, pairs: int) -> list[dict[str, Any]]:
         }
         for name, delay in delays.items()
     ]  # fmt: skip
+    # Data on the way back has the bottleneck's rate and buffer.
+    back = {"rate": str(case.rate), "queue": f"{case.queue_packets()} packets"} if case.reverse else {}
     links.append(
-        {"name": "back", "from": "right", "to": "left", "duplex": False} | access | {"delay": str(Span(middle))}
+        {"name": "back", "from": "right", "to": "left", "duplex": False}
+        | access
+        | back
+        | {"delay": str(Span(middle)), "loss": case.ack_loss}
     )
     links += [{"from": "right", "to": f"receiver-{i}"} | access for i in range(pairs)]
     return links
+
+
+def _flows(case: Case) -> Iterator[dict[str, Any]]:
+    for index, (variant, group) in enumerate(zip(case.variants(), groups(case), strict=True)):
+        flow = _flow(case, index, variant, group)
+        if case.repeat == 1:
+            yield flow
+        for k in range(case.repeat if case.repeat > 1 else 0):
+            earliest, latest = (int(case.gap) * k + time for time in (0, int(_latest_start(case))))
+            start = {"uniform": [str(Span(earliest)), str(Span(latest))]}
+            yield flow | {"name": f"{flow['name']}-{k}", "start": start}
+
+
+def _reverse_flow(index: int, variant: str) -> dict[str, Any]:
+    return {
+        "name": f"reverse-{index}", "group": REVERSE, "from": f"receiver-{index}", "to": f"sender-{index}",
+        "variant": variant, "size": "unlimited",
+    }  # fmt: skip
 
 
 def _flow(case: Case, index: int, variant: str, group: str) -> dict[str, Any]:
@@ -118,6 +154,8 @@ def _flow(case: Case, index: int, variant: str, group: str) -> dict[str, Any]:
     }
     if case.period is not None and group == "main":
         flow["via"] = "first"
+    if case.receiver:
+        flow["receiver_stack"] = "receiver"
     return flow
 
 
@@ -127,7 +165,7 @@ def _stack(case: Case) -> dict[str, Any]:
         stack["tcp_rmem"] = [4096, min(131_072, case.rmem), case.rmem]
     if case.wmem is not None:
         stack["tcp_wmem"] = [4096, min(16_384, case.wmem), case.wmem]
-    return stack
+    return stack | case.stack
 
 
 def _latest_start(case: Case) -> Span:

@@ -21,7 +21,7 @@ from . import conversations, segments, suite
 def main(arguments: Sequence[str]) -> None:
     """Runs the scenario with seed 1 and writes NAME.json and NAME.csv."""
     name, flow, until_ns, directory = arguments
-    (case,) = suite.chosen(suite.load(), quick=False, only=name)
+    (case,) = suite.chosen(suite.load(), quick=False, only=[name])
     scenario = segments.captured(case)
     run = daybreak.run(scenario, engine="kernel")
     assert run.capture is not None

@@ -14,7 +14,7 @@ from typing import Any
 
 from daybreak import _native
 from daybreak.engines import program, run_many
-from daybreak.errors import EngineError
+from daybreak.errors import EngineError, ScenarioError
 from daybreak.runs import Run
 from daybreak.scenario import Scenario
 from daybreak.scenario.lowering import lower
@@ -37,6 +37,7 @@ class Replayed:
     """One flow of a scenario."""
 
     scenario: str
+    seed: int
     flow: str
     variant: str
     segments: int
@@ -62,8 +63,8 @@ def replay(
     path: str | Path | None = None,
     *,
     quick: bool = False,
-    only: str | None = None,
-    seed: int = 1,
+    only: Sequence[str] = (),
+    seeds: Sequence[int] = (1,),
     out: str | Path = "results/agreement",
     workers: int | None = None,
     progress: Progress | None = None,
@@ -71,22 +72,29 @@ def replay(
 ) -> Document:
     """Replays the scenarios of the suite in `path`, or of the one that comes with Daybreak; writes segments.json.
 
-    `quick` takes the quick subset, `only` the scenarios whose name fits a pattern. `engine` replaces the
-    kernel, for tests. Raises ScenarioError, EngineError, OutputError, Interrupted.
+    `quick` takes the quick subset, `only` the scenarios whose name fits a pattern; each is run with every seed. A
+    scenario in which a host sends more than one flow's segments is left out. `engine` replaces the kernel, for tests.
+    Raises ScenarioError, EngineError, OutputError, Interrupted.
     """
-    cases = suite.chosen(suite.load(path), quick=quick, only=only)
+    cases = [case for case in suite.chosen(suite.load(path), quick=quick, only=only) if _has_a_flow_a_host(case)]
+    if not cases:
+        raise ScenarioError(f"only: in every scenario of {', '.join(only)} a host has several flows: expected one each")
     by_name = {case.name: case for case in cases}
     done = run_many(
-        [(captured(case), seed) for case in cases],
+        [(captured(case), seed) for case in cases for seed in seeds],
         engine=engine,
         workers=workers,
         progress=_told(progress, engine),
         reduce=lambda run: list(flows(by_name[run.manifest["name"]], run)),
     )
     programs = {name: program(name) for name in dict.fromkeys((MODEL, engine))}
-    found = document([flow for flows in done for flow in flows], programs=programs, seed=seed, quick=quick)
+    found = document([flow for flows in done for flow in flows], programs=programs, seeds=seeds, quick=quick)
     result.write(found, Path(out) / RESULT)
     return found
+
+
+def _has_a_flow_a_host(case: Case) -> bool:
+    return case.repeat == 1 and not case.reverse
 
 
 def captured(case: Case) -> Scenario:
@@ -125,16 +133,17 @@ def flows(case: Case, run: Run) -> Iterator[Replayed]:
         sent, summary = _native.replay(plan.json, index, talk.sent, talk.heard)
         counts = {name: summary[name] for name in ("segments", "retransmissions", "same", "other_push", "other_time")}
         variant = plan.content.rules[flow.rule].name
-        yield Replayed(case.name, flow.name, variant, **counts, model=len(sent["seq"]))
+        seed = run.manifest["seed"]
+        yield Replayed(case.name, seed, flow.name, variant, **counts, model=len(sent["seq"]))
 
 
-def document(found: Sequence[Replayed], *, programs: dict[str, str], seed: int, quick: bool) -> Document:
+def document(found: Sequence[Replayed], *, programs: dict[str, str], seeds: Sequence[int], quick: bool) -> Document:
     """Everything that was found, for machines."""
     identical = sum(flow.is_identical for flow in found)
     limit = 1.0 if quick else LEAST_IDENTICAL
     return {
         "programs": programs,
-        "seed": seed,
+        "seeds": list(seeds),
         "identical": identical,
         "limit": limit,
         "verdict": PASS if identical >= limit * len(found) else MISS,
@@ -179,7 +188,7 @@ def read(path: Path) -> Document:
 
 def _parting(flows: Sequence[Document]) -> str:
     return ", ".join(
-        f"{flow['flow']} parts at segment {flow['same'] + 1} of {flow['segments']}"
+        f"{flow['flow']} parts at segment {flow['same'] + 1} of {flow['segments']} (seed {flow['seed']})"
         for flow in flows
         if not flow["is_identical"]
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import re
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from importlib.resources import files
 from pathlib import Path
@@ -40,11 +40,23 @@ _LABELS: dict[str, Callable[[Any], str]] = {
     "mtu": lambda value: f"mtu{value}",
     "packets": lambda value: f"{value}p",
     "loss": lambda value: f"{value * 100:g}%",
+    "ack_loss": lambda value: f"acks{value * 100:g}%",
+    "reverse": lambda value: f"reverse-{value.replace(' ', '')}" if value else "oneway",
+    "rmem": lambda value: f"rmem{value}",
+    "wmem": lambda value: f"wmem{value}",
+    "stack": lambda value: _settings(value),  # noqa: PLW0108 - it is defined below
+    "receiver": lambda value: f"receiver-{_settings(value)}",
+    "repeat": lambda value: f"{value}times",
+    "day": lambda value: f"day{_short(value)}",
     "night": lambda value: f"night{_short(value) if value else 0}",
     "downtime": str,
     "period": lambda value: f"period{_short(value)}",
     "far": lambda value: f"far{value:g}",
 }
+
+
+def _settings(settings: dict[str, Any]) -> str:
+    return ",".join(f"{name}={str(value).lower().replace(' ', '')}" for name, value in settings.items()) or "default"
 
 
 def _listed(value: Any) -> Any:
@@ -74,14 +86,28 @@ class Case(Model):
     """Size of each flow in full segments."""
     loss: float = Field(default=0.0, ge=0, lt=1)
     """Probability that the bottleneck loses a data packet."""
+    ack_loss: float = Field(default=0.0, ge=0, lt=1)
+    """Probability that a packet is lost on the way back."""
+    reverse: str = ""
+    """Variants, as in `flows`, of endless flows from receivers to senders, whose data delays the others' ACKs."""
+    stack: dict[str, Any] = {}
+    """Settings of the hosts' stacks, as a scenario has them."""
+    receiver: dict[str, Any] = {}
+    """Settings of the receivers' stacks that differ."""
+    repeat: int = Field(default=1, ge=1, le=100)
+    """How many times each flow is run, one after the other, with what the host has kept of the one before."""
+    gap: Span = Span(0)
+    """Time between the starts of repeated flows."""
     rmem: int | None = Field(default=None, ge=4096)
     """Largest receive buffer in bytes."""
     wmem: int | None = Field(default=None, ge=4096)
     """Largest send buffer in bytes."""
     period: Span | None = Field(default=None, gt=0)
     """Time between two moves of the last flow."""
+    day: Span | None = Field(default=None, gt=0)
+    """The bottleneck is a circuit: it is there for so long, and then for a night it is not."""
     night: Span = Span(0)
-    """Time without a path at every move."""
+    """Time without a path at every move, or after every day."""
     downtime: Downtime = "drop"
     """What becomes of packets in a night."""
     far: float = Field(default=1.0, ge=1)
@@ -93,17 +119,28 @@ class Case(Model):
     def _one_limit(self) -> Case:
         if (self.buffer is None) == (self.queue is None):
             raise reject("has no limit of the bottleneck: expected either buffer or queue")
-        if self.period is None and (self.night or self.far != 1.0):
+        if self.day is not None and (self.period is not None or not self.night):
+            raise reject("has a day: expected a night as well, and no period")
+        if self.period is None and self.day is None and (self.night or self.far != 1.0):
             raise reject("has a night or a far path: expected a period as well")
+        if self.repeat > 1 and not self.gap:
+            raise reject("repeats its flows: expected a gap between their starts")
         return self
 
     def variants(self) -> list[str]:
         """The variant of each flow, in the order of the flows."""
+        return self._variants("flows", self.flows)
+
+    def reverse_variants(self) -> list[str]:
+        """The variant of each flow in the other direction."""
+        return self._variants("reverse", self.reverse) if self.reverse else []
+
+    def _variants(self, field: str, text: str) -> list[str]:
         found: list[str] = []
-        for part in self.flows.split("+"):
+        for part in text.split("+"):
             match = _GROUP.fullmatch(part.strip())
             if match is None:
-                raise ScenarioError(f'{self.name}: flows = "{self.flows}": expected variants such as "cubic+2 reno"')
+                raise ScenarioError(f'{self.name}: {field} = "{text}": expected variants such as "cubic+2 reno"')
             found += [match[2]] * int(match[1] or 1)
         return found
 
@@ -139,12 +176,26 @@ class Family(Model):
     """See `Case.packets`."""
     loss: Annotated[tuple[float, ...], BeforeValidator(_listed)] = (0.0,)
     """See `Case.loss`."""
-    rmem: int | None = None
+    ack_loss: Annotated[tuple[float, ...], BeforeValidator(_listed)] = (0.0,)
+    """See `Case.ack_loss`."""
+    reverse: Annotated[tuple[str, ...], BeforeValidator(_listed)] = ("",)
+    """See `Case.reverse`."""
+    stack: Annotated[tuple[dict[str, Any], ...], BeforeValidator(_listed)] = ({},)
+    """See `Case.stack`."""
+    receiver: Annotated[tuple[dict[str, Any], ...], BeforeValidator(_listed)] = ({},)
+    """See `Case.receiver`."""
+    repeat: Annotated[tuple[int, ...], BeforeValidator(_listed)] = (1,)
+    """See `Case.repeat`."""
+    gap: Span = Span(0)
+    """See `Case.gap`."""
+    rmem: Annotated[tuple[int | None, ...], BeforeValidator(_listed)] = (None,)
     """See `Case.rmem`."""
-    wmem: int | None = None
+    wmem: Annotated[tuple[int | None, ...], BeforeValidator(_listed)] = (None,)
     """See `Case.wmem`."""
     period: Annotated[tuple[Span | None, ...], BeforeValidator(_listed)] = (None,)
     """See `Case.period`."""
+    day: Annotated[tuple[Span | None, ...], BeforeValidator(_listed)] = (None,)
+    """See `Case.day`."""
     night: Annotated[tuple[Span, ...], BeforeValidator(_listed)] = (Span(0),)
     """See `Case.night`."""
     downtime: Annotated[tuple[Downtime, ...], BeforeValidator(_listed)] = ("drop",)
@@ -163,7 +214,7 @@ class Family(Model):
         for values in itertools.product(*(getattr(self, name) for name in names)):
             chosen = dict(zip(names, values, strict=True))
             name = "-".join([self.name, *(_LABELS[key](chosen[key]) for key in names if key in varied)])
-            shared = {"what": self.what, "queue": self.queue, "rmem": self.rmem, "wmem": self.wmem}
+            shared = {"what": self.what, "queue": self.queue, "gap": self.gap}
             yield Case.model_validate({"name": name, "is_quick": name in self.quick} | shared | chosen)
 
 
@@ -197,10 +248,14 @@ def load(path: str | Path | None = None) -> list[Case]:
     return cases
 
 
-def chosen(cases: list[Case], *, quick: bool, only: str | None) -> list[Case]:
-    """The cases of the quick subset, or those whose name fits the pattern `only`. Raises UnknownName."""
-    found = [case for case in cases if (case.is_quick or not quick) and (only is None or fnmatchcase(case.name, only))]
+def chosen(cases: list[Case], *, quick: bool, only: Sequence[str] = ()) -> list[Case]:
+    """The cases of the quick subset, or those whose name fits one of the patterns `only`. Raises UnknownName."""
+    for pattern in only:
+        if not any(fnmatchcase(case.name, pattern) for case in cases):
+            known = ", ".join(case.name for case in cases[:8])
+            raise UnknownName(f'only: no scenario of the suite fits "{pattern}" (there are {known} ...)')
+    wanted = [case for case in cases if not only or any(fnmatchcase(case.name, pattern) for pattern in only)]
+    found = [case for case in wanted if case.is_quick or not quick]
     if not found:
-        known = ", ".join(case.name for case in cases[:8])
-        raise UnknownName(f'only: no scenario of the suite fits "{only}" (there are {known} ...)')
+        raise UnknownName(f"only: no scenario of the quick subset fits {', '.join(only)}")
     return found

@@ -36,6 +36,10 @@ class Tolerance(Model):
         small = self.absolute is not None and abs(difference) <= self.absolute
         return small or (self.relative is not None and abs(difference) <= self.relative * abs(kernel))
 
+    def margin(self, kernel: float) -> float:
+        """The largest difference from the kernel's value that is tolerated."""
+        return max(self.absolute or 0.0, (self.relative or 0.0) * abs(kernel))
+
     def text(self) -> str:
         """As people write it."""
         parts = [] if self.relative is None else [f"{self.relative * 100:g} %"]
@@ -47,8 +51,8 @@ class Target(Model):
 
     metric: str
     """Whose rows."""
-    statistic: Literal["median", "p90", "agreeing"]
-    """Of the absolute relative difference, or the part of the rows that agree."""
+    statistic: Literal["median", "p90", "agreeing", "different"]
+    """Of the absolute relative difference, or the part of the rows that agree, or that are judged different."""
     limit: float
     """At most this, or for "agreeing" at least."""
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from .terminal import Json, out, print_json, print_table, progress_bar
+from .terminal import Json, print_json, print_table, progress_bar, say
 
 
 def add_to(app: typer.Typer) -> None:
@@ -21,7 +21,13 @@ def agree(
     ] = None,
     quick: Annotated[bool, typer.Option("--quick/--full", help="The quick subset, or all scenarios.")] = False,
     runs: Annotated[int | None, typer.Option(help="Runs of each scenario; 3 or 8 if not given.", min=1)] = None,
-    only: Annotated[str | None, typer.Option(help="Only scenarios whose name fits this pattern.")] = None,
+    most: Annotated[
+        int | None,
+        typer.Option(help="Runs of a scenario at most, until each of its rows is decided; 100 if not given.", min=1),
+    ] = None,
+    only: Annotated[
+        list[str] | None, typer.Option(help="Only scenarios whose name fits this pattern; may be given several times.")
+    ] = None,
     segments: Annotated[
         bool,
         typer.Option("--segments", help="Compare every segment: the model hears the ACKs that the kernel heard."),
@@ -34,16 +40,28 @@ def agree(
     """Run a suite on the real kernel and on the simulator, and say how far they are apart.
 
     Writes agreement.json and index.html. Finished runs are kept, so the command goes on where it was stopped. With
-    --segments, each scenario runs once on the kernel, and segments.json says how far the model sends the same segments.
+    --segments, each scenario runs on the kernel with seeds 1 to RUNS (1 if not given), and segments.json says how far
+    the model sends the same segments.
     """
     if segments:
-        _segments(suite, quick=quick, runs=runs, only=only, strict=strict, workers=workers, out_=out_, as_json=as_json)
+        _segments(
+            suite,
+            quick=quick,
+            runs=runs or 1,
+            only=only or [],
+            strict=strict,
+            workers=workers,
+            out_=out_,
+            as_json=as_json,
+        )
         return
     from daybreak import agreement
     from daybreak.agreement import page
 
     with progress_bar("comparing", shown=not as_json) as progress:
-        found = agreement.agree(suite, quick=quick, only=only, runs=runs, out=out_, workers=workers, progress=progress)
+        found = agreement.agree(
+            suite, quick=quick, only=only or (), runs=runs, most=most, out=out_, workers=workers, progress=progress
+        )
     if as_json:
         print_json(found.result)
     else:
@@ -54,27 +72,28 @@ def agree(
         print_table(("target", "limit", "found", "rows", "verdict"), rows, numeric=("found", "rows"))
         columns = ("scenario", "metric", "kernel", "model", "difference", "cause")
         print_table(columns, [page.worst_line(row) for row in found.result["worst"]])
-        out.print(f"agreement.json and index.html are in {out_}", highlight=False)
+        say(f"agreement.json and index.html are in {out_}")
     if strict and not found.is_reached:
         raise typer.Exit(1)
 
 
 def _segments(
-    suite: Path | None, *, quick: bool, runs: int | None, only: str | None, strict: bool, workers: int | None,
+    suite: Path | None, *, quick: bool, runs: int, only: list[str], strict: bool, workers: int | None,
     out_: Path, as_json: bool,
 ) -> None:  # fmt: skip
     from daybreak.agreement import segments
     from daybreak.agreement.compare import PASS
-    from daybreak.errors import ScenarioError
 
-    if runs not in (None, 1):
-        raise ScenarioError(f"--runs {runs}: with --segments a scenario runs once")
+    seeds = range(1, runs + 1)
     with progress_bar("replaying", shown=not as_json) as progress:
-        found = segments.replay(suite, quick=quick, only=only, out=out_, workers=workers, progress=progress)
+        found = segments.replay(
+            suite, quick=quick, only=only, seeds=seeds, out=out_, workers=workers, progress=progress
+        )
     if as_json:
         print_json(found)
     else:
         print_table(segments.COLUMNS, segments.by_scenario(found), numeric=segments.COLUMNS[1:4])
-        out.print(f"{segments.sentence(found)}\n{segments.RESULT} is in {out_}", highlight=False)
+        say(segments.sentence(found))
+        say(f"{segments.RESULT} is in {out_}")
     if strict and found["verdict"] != PASS:
         raise typer.Exit(1)

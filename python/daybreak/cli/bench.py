@@ -10,7 +10,7 @@ import typer
 from daybreak import _native, benchmark
 from daybreak.errors import UnknownName
 
-from .terminal import Json, out, print_json, print_table, progress_bar
+from .terminal import Json, print_json, print_table, progress_bar, say
 
 
 def add_to(app: typer.Typer) -> None:
@@ -56,4 +56,4 @@ def bench(
         for name, result in zip(chosen, results, strict=True)
     ]
     print_table(columns, rows, numeric=columns[1:5])
-    out.print("wall time is that of the event loop; a packet-hop is one packet that has crossed one link")
+    say("wall time is that of the event loop; a packet-hop is one packet that has crossed one link")

@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from .terminal import Json, out, print_json, print_table, progress_bar
+from .terminal import Json, print_json, print_table, progress_bar, say
 
 app = typer.Typer(
-    help="The real-kernel engine: build its image, see what is missing, hear it out.", no_args_is_help=True
+    help="The real-kernel engine: build its image, see what is missing, run dialogues with it.", no_args_is_help=True
 )
 Source = Annotated[
     str | None, typer.Option(help="Kernel source: a tarball or a directory; the distribution's if not given.")
@@ -29,7 +29,7 @@ def build(
     """Build the kernel image, once for this machine. Takes some minutes."""
     from daybreak.engines.kernel import image
 
-    with progress_bar("building the kernel", shown=not as_json) as progress:
+    with progress_bar("building the kernel", shown=not as_json, stages=True) as progress:
         built = image.build(
             source, progress=lambda now: progress(now.done, now.total, now.stage), congestion=congestion or ()
         )
@@ -42,7 +42,7 @@ def build(
             }
         )
     else:
-        out.print(f"the kernel image is in {built.directory} (Linux {built.source_version})", highlight=False)
+        say(f"the kernel image is in {built.directory} (Linux {built.source_version})")
 
 
 @app.command(epilog="Example: daybreak kernel doctor")
@@ -81,9 +81,9 @@ def dialogues(
         for verdict in verdicts:
             at = f" at line {verdict.line}" if verdict.line else ""
             why = f": {verdict.problem}" if verdict.problem else ""
-            out.print(f"{verdict.name}: {verdict.kind}{at}{why}", highlight=False, markup=False, soft_wrap=True)
+            say(f"{verdict.name}: {verdict.kind}{at}{why}")
         counts = [f"{sum(v.kind == kind for v in verdicts)} {words}" for kind, words in _KINDS.items()]
-        out.print(f"{len(verdicts)} dialogues: {', '.join(counts)}", highlight=False)
+        say(f"{len(verdicts)} dialogues: {', '.join(counts)}")
     if not all(verdict.is_good for verdict in verdicts):
         raise typer.Exit(1)
 

@@ -12,6 +12,7 @@ from daybreak import _native
 from daybreak.engines import ENGINES
 from daybreak.scenario.choice import default_text, range_text
 from daybreak.scenario.model import Tagged
+from daybreak.scenario.schedules import REGISTRY as SCHEDULES
 from daybreak.scenario.timelines import Circuit, Migrate, Program
 from daybreak.scenario.topologies import REGISTRY as TOPOLOGIES
 
@@ -100,7 +101,7 @@ _PARAMETRISED: dict[What, Callable[[], list[_native.Entry]]] = {
 }
 
 _REGISTRIES: dict[What, Callable[[], Entries]] = {
-    What.schedules: lambda: _models(Migrate, Circuit, Program),
+    What.schedules: lambda: _models(Migrate, Circuit, Program, *SCHEDULES),
     What.studies: _studies,
     What.topologies: lambda: _models(*TOPOLOGIES),
     What.engines: lambda: list(ENGINES.items()),

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import signal
 import sys
 from collections.abc import Sequence
+from importlib.metadata import version
+from types import FrameType
+from typing import Annotated
 
 import typer
 from pydantic import ValidationError
@@ -13,13 +18,15 @@ from pydantic import ValidationError
 from daybreak.errors import DaybreakError, reason
 from daybreak.scenario.problems import sentence
 
-from . import agree, bench, kernel, listing, reproduce, run, schema, validate
+from . import agree, bench, help_, kernel, listing, plot, reproduce, run, schema, validate
+from .terminal import complain
 
 INTERRUPTED = 130
 WRONG_USAGE = 2
+# As a shell says that a signal has ended a program.
+_SIGNALLED = 128
 
 app = typer.Typer(
-    add_completion=False,
     name="daybreak",
     help="A laboratory for TCP on networks whose paths change under running connections.",
     epilog="Example: daybreak run scenarios/01-one-flow.toml",
@@ -28,26 +35,75 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (run, validate, listing, schema, reproduce, agree, bench):
+for command in (run, plot, validate, listing, schema, reproduce, agree, bench, help_):
     command.add_to(app)
 app.add_typer(kernel.app, name="kernel")
 
 
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"daybreak {version('daybreak')}")
+        raise typer.Exit
+
+
 @app.callback(invoke_without_command=False)
-def _program() -> None:
+def _program(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
+    ] = False,
+) -> None:
     """A laboratory for TCP on networks whose paths change under running connections."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """The program `daybreak`."""
     arguments = list(sys.argv[1:] if arguments is None else arguments)
+    _prepare_streams()
+    received = _take_signals_as_ctrl_c()
     code = _run(arguments)
+    if received and code == INTERRUPTED:
+        code = _SIGNALLED + received[0]
     try:
         sys.stdout.flush()
     except BrokenPipeError:
         # Whoever read our output has seen enough; nothing is left to say, not even at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard_output()
+    except OSError as error:
+        _discard_output()
+        code = _fail(f"standard output: {reason(error)}", 1, [])
     sys.exit(code)
+
+
+def _prepare_streams() -> None:
+    """Makes every text printable; what is closed takes nothing, which is said where it is standard output."""
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
+    if sys.stdout is None:
+        sys.exit(_fail("standard output is closed", 1, []))
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _take_signals_as_ctrl_c() -> list[int]:
+    """What is finished is kept, and what is not is removed, also when a job's time is over or its terminal is gone.
+
+    Returns the list that the number of such a signal is added to.
+    """
+    received: list[int] = []
+
+    def interrupt(number: int, _frame: FrameType | None) -> None:
+        received.append(number)
+        raise KeyboardInterrupt
+
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, interrupt)
+    return received
+
+
+def _discard_output() -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _run(arguments: list[str]) -> int:
@@ -82,7 +138,7 @@ def _usage_sentence(error: typer.TyperException) -> str:
 
 
 def _fail(sentence: str, code: int, arguments: list[str]) -> int:
-    print(f"daybreak: {sentence}", file=sys.stderr)
+    complain(sentence)
     if "--json" in arguments:
         print(json.dumps({"error": sentence}))
     return code

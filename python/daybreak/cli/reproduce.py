@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from click import UsageError
+from rich.text import Text
 
 from daybreak.engines import single
 from daybreak.errors import Interrupted
 
-from .terminal import Json, out, print_json, print_table, progress_bar
+from .terminal import Json, print_json, print_table, progress_bar, say
 
 
 def add_to(app: typer.Typer) -> None:
     """Adds the command."""
-    app.command(epilog="Example: daybreak reproduce migration --figure 4 --full")(reproduce)
+    app.command(
+        epilog="Examples: daybreak reproduce migration --figure 4 --full; daybreak reproduce etalon --racks 8",
+        context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
+    )(reproduce)
 
 
 def reproduce(
+    context: typer.Context,
     study: Annotated[str, typer.Argument(help="A study of 'daybreak list studies'.")],
     figure: Annotated[list[str] | None, typer.Option(help="Only this figure; may be given several times.")] = None,
     full: Annotated[
@@ -34,18 +42,21 @@ def reproduce(
 ) -> None:
     """Run a published study and put its numbers beside ours.
 
-    Writes figures, tables and scoreboard.json. A published number that is missed is a result, not a failure.
+    Writes figures, tables and scoreboard.json. A published number that is missed is a result, not a failure. The sizes
+    of a study are options too, by the names that its page has: --weeks 1000.
     """
     from daybreak import studies
     from daybreak.studies.reproduce import reproduce as run
 
     chosen = studies.study(study)
+    sizes = _sizes(context.args, [one.name for one in fields(chosen.scales["full"])])
     single.find(engine)
     place = out_ or Path("results") / study
     with progress_bar(f"reproducing {study}", shown=not as_json) as progress:
         try:
             board = run(
                 chosen, mode="full" if full else "quick", figures=tuple(figure or ()), engine=engine, seeds=seeds,
+                sizes=sizes,
                 out=place, progress=progress, workers=workers,
             )  # fmt: skip
         except (Interrupted, KeyboardInterrupt):
@@ -59,14 +70,33 @@ def reproduce(
     columns = ("claim", "published", "ours", "unit", "verdict")
     print_table(columns, [_row(claim) for claim in document["claims"]], numeric=("published", "ours"))
     counts = ", ".join(f"{count} {verdict}" for verdict, count in board.counts().items() if count)
-    out.print(f"{counts}; figures, tables and scoreboard.json are in {place}", highlight=False)
+    say(f"{counts}; figures, tables and scoreboard.json are in {place}")
 
 
-def _row(claim: dict[str, Any]) -> tuple[str, ...]:
+def _sizes(arguments: Sequence[str], known: Sequence[str]) -> dict[str, str]:
+    """The options that are a study's own."""
+    sizes: dict[str, str] = {}
+    left = list(arguments)
+    while left:
+        name, has_value, value = left.pop(0).partition("=")
+        field = name.removeprefix("--").replace("-", "_")
+        if not name.startswith("--") or field not in known:
+            raise UsageError(
+                f"no such option: {name} (sizes of this study are {', '.join(f'--{one}' for one in known)})"
+            )
+        if not has_value:
+            if not left:
+                raise UsageError(f"option {name} needs a value")
+            value = left.pop(0)
+        sizes[field] = value
+    return sizes
+
+
+def _row(claim: dict[str, Any]) -> tuple[str | Text, ...]:
     style = {"miss": "red", "shape-miss": "red", "pass": "green", "shape-pass": "green"}.get(claim["verdict"], "dim")
     return (
         claim["what"], _number(claim["published"]), _number(claim["ours"]), claim["unit"],
-        f"[{style}]{claim['verdict']}[/{style}]",
+        Text(claim["verdict"], style=style),
     )  # fmt: skip
 
 

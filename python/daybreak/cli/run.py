@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from daybreak import engines
-from daybreak.errors import Interrupted, ScenarioError
-from daybreak.runs import Run
-from daybreak.runs.storage import check_writable
-from daybreak.scenario import load
+from daybreak.errors import Interrupted, OutputError
+from daybreak.runs import Run, folder, identity, read
 
-from .summary import flow_rows, print_flows
-from .terminal import Json, print_json, progress_bar
+from .scenario import Changes, File, scenario_of
+from .summary import flow_rows, group_rows, print_runs
+from .terminal import Json, complain, print_json, progress_bar
+
+_MOST_RUNS = 100_000
 
 
 def add_to(app: typer.Typer) -> None:
@@ -27,62 +28,70 @@ def add_to(app: typer.Typer) -> None:
 
 
 def run(
-    scenario: Annotated[Path, typer.Argument(help="Scenario file (TOML).", metavar="SCENARIO.toml")],
+    scenario: File,
     engine: Annotated[str, typer.Option(help="An engine of 'daybreak list engines'.")] = "simulated",
     seed: Annotated[int, typer.Option(help="Seed of the first run.")] = 1,
-    runs: Annotated[int, typer.Option(help="Number of runs, with the seeds from --seed on.", min=1)] = 1,
+    runs: Annotated[
+        int, typer.Option(help="Number of runs, with the seeds from --seed on.", min=1, max=_MOST_RUNS)
+    ] = 1,
     workers: Annotated[int | None, typer.Option(help="Runs side by side; one a processor if not given.", min=1)] = None,
     out: Annotated[
         Path | None, typer.Option("-o", "--out", help="Folder for the records; with several runs one a seed in it.")
     ] = None,
-    changes: Annotated[
-        list[str] | None, typer.Option("--set", help="Change of the scenario, e.g. flows.0.variant=bbr.")
-    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace other runs in the folder; files that are no run's stay.")
+    ] = False,
+    changes: Changes = None,
     as_json: Json = False,
 ) -> None:
-    """Run a scenario and show what became of its flows."""
-    model = load(scenario).with_(dict(_change(text) for text in changes)) if changes else load(scenario)
+    """Run a scenario and show what became of its flows. Runs that the folder has already are not run again."""
+    model = scenario_of(scenario, changes)
     seeds = range(seed, seed + runs)
-    for one in seeds[:1]:
-        engines.lowered(model, one, engine)
-    places = {one: (out if runs == 1 else out / f"seed-{one}") for one in seeds} if out else {}
-    for place in places.values():
-        check_writable(place)
+    engines.check(engines.lowered(model, seed, engine), engine)
+    engines.lowered(model, seeds[-1], engine)
+    if model.records.capture and out is None:
+        raise OutputError("records.capture has no place for the packets: give a folder with -o")
 
-    def finish(done: Run) -> dict[str, Any]:
-        place = places.get(done.seed)
-        row = {
-            "seed": done.seed,
-            "out": str(place) if place else None,
-            "totals": done.manifest["totals"],
-            "flows": flow_rows(done),
-        }
+    def facts(one: int) -> Mapping[str, Any]:
+        return identity(engines.lowered(model, one, engine), engine, engines.program(engine))
+
+    claimed = folder.claim(out, model, seeds, facts, force) if out else None
+    found = dict(claimed.finished) if claimed else {}
+    rows = {one: _row(read(place), place) for one, place in found.items()}
+    if found and claimed:
+        complain(f"found {len(found)} of {runs} runs in {claimed.root}")
+
+    def finish(done: Run) -> None:
+        place = claimed.places[done.seed] if claimed else None
+        row = _row(done, place)
         # Last: Ctrl-C interrupts polars in any thread, and what is written must count as finished.
         if place:
-            done.write(place)
-        return row
+            done.write(place, force)
+        rows[done.seed] = row
 
     with progress_bar(f"{model.name}", shown=not as_json) as progress:
         try:
-            finished = engines.run_many(
-                [(model, one) for one in seeds], engine=engine, workers=workers, progress=progress, reduce=finish
-            )
+            engines.run_many(
+                [(model, one) for one in seeds if one not in found], engine=engine, workers=workers, reduce=finish,
+                progress=lambda done, _: progress(len(found) + done, runs),
+                staging=claimed.staging() if claimed and model.records.capture else None,
+            )  # fmt: skip
         except Interrupted as error:
-            kept = f", kept in {out}" if out and error.finished else ""
-            raise Interrupted(
-                f"interrupted: {len(error.finished)} of {runs} runs are finished{kept}", error.finished
-            ) from None
+            kept = f", kept in {out}" if out and rows else ""
+            raise Interrupted(f"interrupted: {len(rows)} of {runs} runs are finished{kept}", error.finished) from None
+    if claimed:
+        claimed.remove_others()
+    finished = [rows[one] for one in seeds]
     if as_json:
-        print_json({"scenario": model.name, "engine": engine, "runs": finished})
+        print_json({"scenario": model.name, "engine": engine, "runs": finished, "groups": group_rows(finished)})
     else:
-        print_flows(finished)
+        print_runs(finished)
 
 
-def _change(text: str) -> tuple[str, Any]:
-    path, equals, value = text.partition("=")
-    if not equals:
-        raise ScenarioError(f'--set "{text}": expected KEY=VALUE such as flows.0.variant=bbr')
-    try:
-        return path, tomllib.loads(f"value = {value}")["value"]
-    except tomllib.TOMLDecodeError:
-        return path, value
+def _row(run: Run, place: Path | None) -> dict[str, Any]:
+    return {
+        "seed": run.seed,
+        "out": str(place) if place else None,
+        "totals": run.manifest["totals"],
+        "flows": flow_rows(run),
+    }

@@ -1,4 +1,8 @@
-"""What commands share in talking to people and machines: progress bars, tables, JSON."""
+"""What commands share in talking to people and machines: progress, tables, JSON.
+
+Names come from files that others may have written: nothing of them is markup, and no control character of theirs
+reaches the terminal.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +17,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
+from rich.text import Text
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 Report = Callable[..., None]
@@ -20,47 +25,113 @@ Report = Callable[..., None]
 
 # A bar that is gone at once only flickers.
 _BAR_AFTER_S = 1.0
+# Where there is no terminal, a line now and then; none for what is soon done.
+_FIRST_LINE_AFTER_S = 10.0
+_LINE_EVERY_S = 30.0
 
 # What is not a terminal has no width to wrap at.
-out = Console(width=None if sys.stdout.isatty() else 200)
-_err = Console(stderr=True)
+_is_terminal = sys.stdout is not None and sys.stdout.isatty()
+_out = Console(width=None if _is_terminal else 200, markup=False, highlight=False, emoji=False)
+_err = Console(stderr=True, markup=False, highlight=False, emoji=False)
+
+
+def plain(text: str) -> str:
+    """The text with every character that a terminal would obey written as an escape."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def say(text: str) -> None:
+    """A line on standard output, as it is: it is not broken where a terminal ends."""
+    _out.print(Text(plain(text)), soft_wrap=True)
+
+
+def print_page(markdown: str) -> None:
+    """A page of ours, as it is if it does not go to a terminal."""
+    if not _is_terminal:
+        print(markdown, end="")
+        return
+    from rich.markdown import Markdown  # slow to import, and few commands need it
+
+    _out.print(Markdown(markdown))
+
+
+def complain(sentence: str) -> None:
+    """A line of the program's on standard error."""
+    print(f"daybreak: {plain(sentence)}", file=sys.stderr)
 
 
 def print_json(value: Any) -> None:
     """One JSON document on standard output."""
-    json.dump(value, sys.stdout, indent=1, ensure_ascii=False)
+    json.dump(value, sys.stdout, indent=1)
     sys.stdout.write("\n")
 
 
-def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], numeric: Sequence[str] = ()) -> None:
+def print_table(columns: Sequence[str], rows: Sequence[Sequence[str | Text]], numeric: Sequence[str] = ()) -> None:
     """A table for people; `numeric` columns stand to the right."""
     table = Table(box=None, header_style="bold", pad_edge=False)
     for column in columns:
         table.add_column(column, justify="right" if column in numeric else "left", no_wrap=column in numeric)
     for row in rows:
-        table.add_row(*row)
-    out.print(table)
+        table.add_row(*(cell if isinstance(cell, Text) else Text(plain(cell)) for cell in row))
+    _out.print(table)
 
 
 @contextmanager
-def progress_bar(title: str, shown: bool = True) -> Iterator[Report]:
-    """A bar on the terminal, if there is one, for what takes longer than a moment."""
+def progress_bar(title: str, shown: bool = True, stages: bool = False) -> Iterator[Report]:
+    """A bar on the terminal for what takes longer than a moment, or lines where standard error is none.
+
+    With `stages`, the words tell one stage from the next, and each has its line.
+    """
+    if not shown:
+        yield lambda *_: None
+    elif not _err.is_terminal:
+        yield _lines(plain(title), stages)
+    else:
+        with _bar(plain(title)) as report:
+            yield report
+
+
+@contextmanager
+def _bar(title: str) -> Iterator[Report]:
     columns = (
-        TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TextColumn("{task.fields[words]}"),
-        TimeElapsedColumn(), TimeRemainingColumn(compact=True),
+        TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn(),
+        TextColumn("{task.fields[words]}", markup=False), TimeElapsedColumn(), TimeRemainingColumn(compact=True),
     )  # fmt: skip
-    bar = Progress(*columns, console=_err, transient=True, disable=not (shown and _err.is_terminal))
+    bar = Progress(*columns, console=_err, transient=True)
     task = bar.add_task(title, total=None, words="")
     start, started = time.monotonic(), False
 
-    def report(done: float, total: float, words: str = "") -> None:
+    def report(done: float, total: float | None, words: str = "") -> None:
         nonlocal started
         if not started and time.monotonic() - start > _BAR_AFTER_S:
             bar.start()
             started = True
-        bar.update(task, completed=done, total=total, words=words or f"{int(done)} of {int(total)}")
+        bar.update(task, completed=done, total=total, words=plain(words) or _count(done, total))
 
     try:
         yield report
     finally:
         bar.stop()
+
+
+def _lines(title: str, stages: bool) -> Report:
+    start, stage = time.monotonic(), ""
+    due = start + _FIRST_LINE_AFTER_S
+
+    def report(done: float, total: float | None, words: str = "") -> None:
+        nonlocal stage, due
+        now = time.monotonic()
+        if now < due and (not stages or words == stage):
+            return
+        stage, due = words, now + _LINE_EVERY_S
+        count = _count(done, total) if total or not stages else ""
+        said = ", ".join(part for part in (plain(words), count) if part)
+        print(f"{title}: {said} ({now - start:.0f} s)", file=sys.stderr, flush=True)
+
+    return report
+
+
+def _count(done: float, total: float | None) -> str:
+    return f"{int(done)} of {int(total)}" if total is not None else f"{int(done)}"

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from daybreak import engines
-from daybreak.scenario import load
 
-from .terminal import Json, out, print_json
+from .scenario import Changes, File, scenario_of
+from .terminal import Json, print_json, say
 
 
 def add_to(app: typer.Typer) -> None:
@@ -19,12 +18,13 @@ def add_to(app: typer.Typer) -> None:
 
 
 def validate(
-    scenario: Annotated[Path, typer.Argument(help="Scenario file (TOML).", metavar="SCENARIO.toml")],
+    scenario: File,
     engine: Annotated[str, typer.Option(help="The engine that is to run it.")] = "simulated",
+    changes: Changes = None,
     as_json: Json = False,
 ) -> None:
     """Check a scenario without running it."""
-    model = load(scenario)
+    model = scenario_of(scenario, changes)
     plan = engines.lowered(model, 1, engine)
     engines.check(plan, engine)
     counts = {kind: len(getattr(plan.content, kind)) for kind in ("nodes", "links", "flows", "timelines")}
@@ -32,4 +32,4 @@ def validate(
         print_json({"scenario": model.name, "valid": True, "plan_hash": plan.hash} | counts)
     else:
         words = ", ".join(f"{count} {kind}" for kind, count in counts.items())
-        out.print(f"{scenario} is a valid scenario: {words}", highlight=False)
+        say(f"{scenario} is a valid scenario: {words}")

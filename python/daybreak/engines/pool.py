@@ -6,6 +6,7 @@ import os
 import queue
 import threading
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any, TypeVar, overload
 
 from daybreak.errors import Interrupted
@@ -30,6 +31,7 @@ def run_many(
     engine: str = ...,
     workers: int | None = ...,
     progress: Callable[[float, int], object] | None = ...,
+    staging: Path | None = ...,
 ) -> list[Run]: ...
 @overload
 def run_many(
@@ -38,6 +40,7 @@ def run_many(
     engine: str = ...,
     workers: int | None = ...,
     progress: Callable[[float, int], object] | None = ...,
+    staging: Path | None = ...,
     reduce: Callable[[Run], T],
 ) -> list[T]: ...
 def run_many(
@@ -46,13 +49,15 @@ def run_many(
     engine: str = "simulated",
     workers: int | None = None,
     progress: Callable[[float, int], object] | None = None,
+    staging: Path | None = None,
     reduce: Callable[[Run], Any] | None = None,
 ) -> list[Any]:
     """Runs scenarios (with seed 1) or pairs of a scenario and a seed, and returns their runs in the same order.
 
     The runs do not depend on `workers`, which is the number of processors without one. `reduce` makes of each run,
     as soon as it is finished, what is kept of it: use it when all tables of all runs would not fit into memory.
-    `progress` is called from this thread with the number of finished runs (with fractions) and of all.
+    `progress` is called from this thread with the number of finished runs (with fractions) and of all. `staging` is
+    as in `run`.
 
     Ctrl-C stops the runs that are not finished and raises Interrupted, whose `finished` holds the others' results.
     """
@@ -62,7 +67,7 @@ def run_many(
 
     def one(index: int, watch: Watch) -> None:
         scenario, seed = pairs[index]
-        finished = run(scenario, engine, seed, watch)
+        finished = run(scenario, engine, seed, watch, staging)
         results[index] = reduce(finished) if reduce else finished
 
     def report(done: float) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import tempfile
+from functools import cache
 from pathlib import Path
 
 from daybreak import _native
+from daybreak.errors import EngineError, reason
 from daybreak.runs import Recorded
+from daybreak.runs.staging import Staging
 from daybreak.scenario.lowering import Plan
 
 from .single import Progress, Report
@@ -23,17 +25,25 @@ def check(plan: Plan) -> None:
     _native.check_plan(plan.json)
 
 
-def execute(plan: Plan, progress: Report | None = None) -> Recorded:
+def execute(plan: Plan, progress: Report | None, staging: Path) -> Recorded:
     """Runs a plan; other Python threads go on meanwhile."""
     report = (lambda *numbers: progress(Progress(*numbers))) if progress else None
     if not plan.content.records.capture_links:
         return Recorded(*_native.run(plan.json, None, report))
-    directory = tempfile.TemporaryDirectory(prefix="daybreak-")
-    capture = Path(directory.name) / "capture.pcapng"
-    tables, totals = _native.run(plan.json, str(capture), report)
-    return Recorded(tables, totals, capture, keep=directory)
+    try:
+        staged = Staging(staging)
+    except OSError as error:
+        raise EngineError(f"{staging} cannot take the capture: {reason(error)}") from None
+    capture = staged.path / "capture.pcapng"
+    try:
+        tables, totals = _native.run(plan.json, str(capture), report)
+    except BaseException:
+        staged.remove()
+        raise
+    return Recorded(tables, totals, capture, keep=staged)
 
 
+@cache
 def program() -> str:
     """The digest of the native module."""
     return f"native module {hashlib.sha256(Path(_native.__file__).read_bytes()).hexdigest()[:8]}"

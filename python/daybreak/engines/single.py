@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable
 from importlib import import_module
+from pathlib import Path
 from typing import NamedTuple, Protocol, cast
 
 from daybreak.runs import Recorded, Run
@@ -51,21 +53,39 @@ class Engine(Protocol):
     def check(self, plan: Plan) -> None:
         """Raises PlanError for a plan that it cannot run, EngineError where it cannot run any."""
 
-    def execute(self, plan: Plan, progress: Report | None) -> Recorded:
-        """Runs a plan; an exception that `progress` raises ends it."""
+    def execute(self, plan: Plan, progress: Report | None, staging: Path) -> Recorded:
+        """Runs a plan; an exception that `progress` raises ends it. A capture is written to a folder in `staging`."""
 
     def program(self) -> str:
         """What identifies the program that runs plans. Raises EngineError where it is not there."""
 
 
-def run(scenario: Scenario, engine: str = "simulated", seed: int = 1, progress: Report | None = None) -> Run:
-    """Runs `scenario` with `seed`. Raises ScenarioError, PlanError or EngineError."""
-    return execute(scenario, lowered(scenario, seed, engine), engine, progress)
+def run(
+    scenario: Scenario,
+    engine: str = "simulated",
+    seed: int = 1,
+    progress: Report | None = None,
+    staging: str | Path | None = None,
+) -> Run:
+    """Runs `scenario` with `seed`. Raises ScenarioError, PlanError or EngineError.
+
+    The packets of a capture are kept in `staging`, which is the system's temporary folder without one, as long as the
+    run lives; `Run.write` keeps them for good, and costs nothing where `staging` is on the same file system.
+    """
+    return execute(scenario, lowered(scenario, seed, engine), engine, progress, staging)
 
 
-def execute(scenario: Scenario, plan: Plan, engine: str, progress: Report | None = None) -> Run:
+def execute(
+    scenario: Scenario,
+    plan: Plan,
+    engine: str,
+    progress: Report | None = None,
+    staging: str | Path | None = None,
+) -> Run:
     """The same with the plan of the scenario, where it has been made already."""
-    return Run.of(scenario, plan, engine, find(engine).execute(plan, progress))
+    runner = find(engine)
+    recorded = runner.execute(plan, progress, Path(staging or tempfile.gettempdir()))
+    return Run.of(scenario, plan, engine, runner.program(), recorded)
 
 
 def lowered(scenario: Scenario, seed: int, engine: str) -> Plan:

@@ -1,12 +1,8 @@
 """Figures: functions from metrics to matplotlib figures, one file a family. Nothing is shown or read here.
 
-Figures are drawn without a display (the Agg canvas) and saved by `style.save`.
+Figures need no display, and are saved by `style.save` or written by `style.rendered`.
 """
 
-import matplotlib
+from daybreak.figures import curves, fct, folded, shading, stacked, style, sweeps, throughput, window
 
-matplotlib.use("Agg")
-
-from daybreak.figures import curves, fct, shading, style, throughput, window
-
-__all__ = ["curves", "fct", "shading", "style", "throughput", "window"]
+__all__ = ["curves", "fct", "folded", "shading", "stacked", "style", "sweeps", "throughput", "window"]

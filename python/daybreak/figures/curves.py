@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
-import matplotlib.pyplot as plt
+import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -14,7 +15,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
 from daybreak.figures.shading import Shading
-from daybreak.figures.style import WIDTH_INCHES, colour, style
+from daybreak.figures.style import WIDTH_INCHES, Picture, colour, style
 from daybreak.metrics.errors import check_columns
 
 
@@ -23,8 +24,11 @@ class Panel:
     """One pair of axes.
 
     ``curves`` maps a curve's name to a table ``time_s, mean, low, high`` as `metrics.confidence.over_runs`
-    makes it (``low`` and ``high`` may be null). ``end_s`` ends the time axis; 0 takes the last time.
-    ``layered`` draws the first curves thick and later ones thin, for curves that lie on each other.
+    makes it (``low`` and ``high`` may be null). The time axis goes from ``start_s`` to ``end_s``; 0 takes the last
+    time. ``layered`` draws the first curves thick and later ones thin, for curves that lie on each other.
+    With ``steps`` a value holds from its time to that of the next one, the last to the end of the axis.
+    ``faint`` has more curves of each name, as tables ``curve, time_s, value``, which are drawn thin behind it.
+    ``colours`` are those of the curves in their order, instead of the names' own.
     """
 
     title: str
@@ -32,6 +36,10 @@ class Panel:
     shading: Shading | None = None
     end_s: float = 0.0
     layered: bool = False
+    start_s: float = 0.0
+    steps: bool = False
+    faint: Mapping[str, pl.DataFrame] = field(default_factory=dict)
+    colours: Sequence[str] = ()
 
     def until(self) -> float:
         """End of the time axis in seconds."""
@@ -62,15 +70,9 @@ def small_multiples(
         raise ValueError("panels: none given")
     rows = -(-len(panels) // columns)
     with style():
-        figure, grid = plt.subplots(
-            rows,
-            columns,
-            figsize=(WIDTH_INCHES, rows * panel_height + 0.75),
-            sharex=len({panel.until() for panel in panels}) == 1,
-            sharey=True,
-            squeeze=False,
-            layout="constrained",
-        )
+        figure = Picture(figsize=(WIDTH_INCHES, rows * panel_height + 0.75), layout="constrained")
+        one_end = len({panel.until() for panel in panels}) == 1
+        grid = figure.subplots(rows, columns, sharex=one_end, sharey=True, squeeze=False)
         entries: dict[str, Line2D | Patch] = {}
         for number, axes in enumerate(grid.flat):
             if number >= len(panels):
@@ -87,7 +89,6 @@ def small_multiples(
         figure.legend(
             handles=list(entries.values()), loc="outside upper center", ncols=min(len(entries), 5), borderaxespad=0.2
         )
-    plt.close(figure)
     return figure
 
 
@@ -97,24 +98,30 @@ def draw(axes: Axes, panel: Panel, labels: dict[str, str]) -> list[Line2D | Patc
     entries: list[Line2D | Patch] = []
     for position, (name, table) in enumerate(panel.curves.items()):
         check_columns(name, table, ("time_s", "mean", "low", "high"))
-        tone = colour(name, position)
-        times = table["time_s"].to_numpy()
-        known = table.filter(pl.col("low").is_not_null())
-        if known.height:
-            axes.fill_between(
-                known["time_s"].to_numpy(),
-                known["low"].clip(lower_bound=0).to_numpy(),
-                known["high"].to_numpy(),
-                color=tone,
-                alpha=0.25,
-                linewidth=0,
-                label="_band",
-            )
+        tone = panel.colours[position % len(panel.colours)] if panel.colours else colour(name, position)
+        for _, one in panel.faint.get(name, _NO_CURVES).group_by("curve", maintain_order=True):
+            axes.plot(*_xy(one, "value", panel), color=tone, linewidth=0.5, alpha=0.25, zorder=1.5)
+        if table["low"].count():
+            times, low = _xy(table, "low", panel)
+            _, high = _xy(table, "high", panel)
+            axes.fill_between(times, np.maximum(low, 0), high, color=tone, alpha=0.25, linewidth=0, label="_band")
         width = 1.2 + (1.6 * (len(panel.curves) - 1 - position) if panel.layered else 0)
-        entries += axes.plot(times, table["mean"].to_numpy(), color=tone, linewidth=width, label=labels.get(name, name))
+        entries += axes.plot(*_xy(table, "mean", panel), color=tone, linewidth=width, label=labels.get(name, name))
     if panel.shading:
-        entries += panel.shading.draw(axes, end)
-    axes.set_xlim(0, end)
+        entries += panel.shading.draw(axes, end, start_s=panel.start_s)
+    axes.set_xlim(panel.start_s, end)
     axes.xaxis.set_major_locator(MaxNLocator(nbins=6))
     axes.set_title(panel.title)
     return entries
+
+
+_NO_CURVES = pl.DataFrame(schema={"curve": pl.Int64, "time_s": pl.Float64, "value": pl.Float64})
+Values = np.ndarray[Any, np.dtype[np.float64]]
+
+
+def _xy(table: pl.DataFrame, column: str, panel: Panel) -> tuple[Values, Values]:
+    """The points of a line; those of steps are said twice. What is null becomes a gap."""
+    times, values = (table[name].cast(pl.Float64).to_numpy() for name in ("time_s", column))
+    if not panel.steps or not len(times):
+        return times, values
+    return np.repeat(np.append(times, max(panel.until(), times[-1])), 2)[1:-1], np.repeat(values, 2)

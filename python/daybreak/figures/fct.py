@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 
-from daybreak.figures.style import WIDTH_INCHES, colour, style
+from daybreak.figures.style import WIDTH_INCHES, Picture, colour, style
 from daybreak.metrics.confidence import Interval, interval
 
 
@@ -44,7 +43,8 @@ def bars(
     series = list(dict.fromkeys(bar.series for bar in values))
     width = 0.8 / len(series)
     with style():
-        figure, axes = plt.subplots(figsize=(WIDTH_INCHES, height), layout="constrained")
+        figure = Picture(figsize=(WIDTH_INCHES, height), layout="constrained")
+        axes = figure.subplots()
         for position, name in enumerate(series):
             mine = [bar for bar in values if bar.series == name]
             offset = (position - (len(series) - 1) / 2) * width
@@ -79,5 +79,4 @@ def bars(
         axes.set_ylim(bottom=0)
         handles, texts = axes.get_legend_handles_labels()
         figure.legend(handles, texts, loc="outside upper center", ncols=5, borderaxespad=0.2)
-    plt.close(figure)
     return figure

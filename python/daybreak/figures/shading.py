@@ -25,30 +25,41 @@ class Shading:
     phase: str
     label: str
 
-    def bands(self, end_s: float) -> list[tuple[float, float]]:
-        """Spans of the shaded phase up to ``end_s``."""
-        return list(self._spans(self.phase, end_s))
+    def bands(self, end_s: float, start_s: float = 0.0) -> list[tuple[float, float]]:
+        """Spans of the shaded phase between two times."""
+        return list(self._spans(self.phase, start_s, end_s))
 
-    def nights(self, end_s: float) -> list[tuple[float, float]]:
-        """Spans of the nights up to ``end_s``."""
-        return list(self._spans(DARK, end_s))
+    def nights(self, end_s: float, start_s: float = 0.0) -> list[tuple[float, float]]:
+        """Spans of the nights between two times."""
+        return list(self._spans(DARK, start_s, end_s))
 
-    def draw(self, axes: Axes, end_s: float) -> list[Patch]:
+    def too_narrow(self, end_s: float, start_s: float = 0.0) -> bool:
+        """Whether so many bands lie between two times that they would be too narrow to see."""
+        # The first one may have begun before the axis.
+        apart = (
+            spans[2][0] - spans[1][0]
+            for spans in (self.bands(end_s, start_s), self.nights(end_s, start_s))
+            if len(spans) > 2
+        )
+        return any((end_s - start_s) / distance > MOST_BANDS for distance in apart)
+
+    def draw(self, axes: Axes, end_s: float, *, start_s: float = 0.0) -> list[Patch]:
         """Shades the axes, unless the bands would be too narrow to see; returns the legend's entries."""
-        bands, nights = self.bands(end_s), self.nights(end_s)
-        if len(bands) > 1 and end_s / (bands[1][0] - bands[0][0]) > MOST_BANDS:
+        if self.too_narrow(end_s, start_s):
             return []
+        bands, nights = self.bands(end_s, start_s), self.nights(end_s, start_s)
         for start, end in bands:
             axes.axvspan(start, end, color=DAY, linewidth=0, zorder=0, snap=False)
         for start, end in nights:
-            axes.axvspan(start, end, color=NIGHT, alpha=0.55, linewidth=0, zorder=0.1, snap=False)
+            axes.axvspan(start, end, color=NIGHT, linewidth=0, zorder=0.1, snap=False)
         entries = [Patch(facecolor=DAY, label=self.label)] if bands else []
         if nights:
-            entries.append(Patch(facecolor=NIGHT, alpha=0.55, label=DARK))
+            entries.append(Patch(facecolor=NIGHT, label=DARK))
         return entries
 
-    def _spans(self, phase: str, end_s: float) -> Iterator[tuple[float, float]]:
+    def _spans(self, phase: str, start_s: float, end_s: float) -> Iterator[tuple[float, float]]:
         mine = self.intervals.filter(pl.col("phase") == phase)
         for start_ns, end_ns in mine.select("start_ns", "end_ns").iter_rows():
-            if start_ns / 1e9 < end_s:
-                yield start_ns / 1e9, end_s if end_ns is None else min(end_ns / 1e9, end_s)
+            start, end = max(start_ns / 1e9, start_s), end_s if end_ns is None else min(end_ns / 1e9, end_s)
+            if start < end:
+                yield start, end

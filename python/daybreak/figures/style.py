@@ -1,10 +1,12 @@
 """One look for all figures: fonts, colours that colour-blind readers can tell apart, and saving.
 
-Saved files are the same bytes for the same figure: no dates, no random ids, no software version.
+Figures are made without pyplot, so that they need no display and leave the backend of a notebook alone. Saved files
+are the same bytes for the same figure: no dates, no random ids, no software version.
 """
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,7 +29,7 @@ CYCLE = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK)
 COLOURS = {"main": BLUE, "migrated": VERMILION, "baseline": GREEN}
 """Colours that a name keeps in every figure; other names take those of `CYCLE` in their order."""
 
-DAY, NIGHT = "#e9e9e9", "#8c8c8c"
+DAY, NIGHT = "#fbedc8", "#d0d0d0"
 
 RC: Any = {
     "axes.axisbelow": True,
@@ -53,6 +55,24 @@ RC: Any = {
 WIDTH_INCHES = 7.2
 """Width of a figure that spans a page of two columns."""
 
+MADE_BY = "Daybreak"
+"""The program that a figure's file names as its maker."""
+
+_METADATA: dict[str, dict[str, str | None]] = {
+    "png": {"Software": MADE_BY},
+    "svg": {"Creator": MADE_BY, "Date": None},
+    "pdf": {"Creator": MADE_BY, "Producer": None, "CreationDate": None},
+}
+FORMATS = tuple(_METADATA)
+"""Endings of the files that `write` can write."""
+
+
+class Picture(Figure):
+    """A figure that a notebook shows where it is a cell's result."""
+
+    def _repr_png_(self) -> bytes:
+        return rendered(self, "png", dpi=110)
+
 
 @contextmanager
 def style() -> Iterator[None]:
@@ -66,6 +86,13 @@ def colour(name: str, position: int) -> str:
     return COLOURS.get(name, CYCLE[position % len(CYCLE)])
 
 
+def words(text: str, most: int = 40) -> str:
+    """A name as figures show it: neither as a formula nor hidden, and cut if it is longer than ``most`` letters."""
+    short = text if len(text) <= most else text[: most - 1] + "\N{HORIZONTAL ELLIPSIS}"
+    # matplotlib leaves labels that begin with an underscore out of legends, and reads formulas between dollar signs.
+    return ("\N{ZERO WIDTH SPACE}" if short.startswith("_") else "") + short.replace("$", r"\$")
+
+
 def save(figure: Figure, directory: Path, name: str, *, dpi: int = 160) -> list[Path]:
     """Writes ``name.png`` and ``name.svg`` to the directory and returns their paths."""
     directory.mkdir(parents=True, exist_ok=True)
@@ -74,3 +101,10 @@ def save(figure: Figure, directory: Path, name: str, *, dpi: int = 160) -> list[
         figure.savefig(png, dpi=dpi, metadata={"Software": None})
         figure.savefig(svg, metadata={"Date": None, "Creator": None})
     return [png, svg]
+
+
+def rendered(figure: Figure, kind: str, *, dpi: int = 160) -> bytes:
+    """The figure as the bytes of a file of one of `FORMATS`, which names `MADE_BY`."""
+    with style(), io.BytesIO() as file:
+        figure.savefig(file, format=kind, dpi=dpi, metadata=_METADATA[kind])
+        return file.getvalue()

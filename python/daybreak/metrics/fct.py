@@ -6,21 +6,20 @@ byte at the sender. A flow that did not end within the run has no FCT (null), ne
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import polars as pl
 
 from daybreak.metrics.errors import check_columns
-
-NEVER_NS = 2**64 - 1
 
 
 def table(flows: pl.DataFrame) -> pl.DataFrame:
     """The flows with ``fct_s``, ``end_s`` and ``goodput_gbps`` (size over FCT); null where a flow did not end."""
     check_columns("flows", flows, ("bytes", "start_ns", "end_ns", "fct_ns"))
-    ended = pl.col("fct_ns") != NEVER_NS
     return flows.with_columns(
-        pl.when(ended).then(pl.col("fct_ns") / 1e9).alias("fct_s"),
-        pl.when(ended).then(pl.col("end_ns") / 1e9).alias("end_s"),
-        pl.when(ended).then(pl.col("bytes") * 8 / pl.col("fct_ns")).alias("goodput_gbps"),
+        (pl.col("fct_ns") / 1e9).alias("fct_s"),
+        (pl.col("end_ns") / 1e9).alias("end_s"),
+        (pl.col("bytes") * 8 / pl.col("fct_ns")).alias("goodput_gbps"),
     )
 
 
@@ -34,6 +33,24 @@ def by_run(flows: pl.DataFrame, *, by: str = "group") -> pl.DataFrame:
         table(flows)
         .group_by("run", by, maintain_order=True)
         .agg(pl.when(pl.col("fct_s").is_null().any()).then(None).otherwise(pl.col("fct_s").mean()).alias("fct_s"))
+    )
+
+
+def percentiles(flows: pl.DataFrame, *, by: Sequence[str], at: Sequence[float]) -> pl.DataFrame:
+    """Percentiles of the FCT over all flows of limited size of each group of ``by``: ``by``, then ``p50_s`` and so on.
+
+    The p-th percentile is the smallest FCT that at least p percent of the flows do not exceed. A flow that did not end
+    counts as longer than every other one: a percentile that falls on such flows is null. ``flows`` is what `table`
+    makes.
+    """
+    check_columns("flows", flows, (*by, "bytes", "fct_s"))
+    for percent in at:
+        if not 0 < percent <= 100:
+            raise ValueError(f"at: percentile {percent} is not above 0 and at most 100")
+    limited = flows.filter(pl.col("bytes").is_not_null())
+    ordered = pl.col("fct_s").sort(nulls_last=True)
+    return limited.group_by(by, maintain_order=True).agg(
+        ordered.get((pl.len() * percent / 100).ceil().cast(pl.Int64) - 1).alias(f"p{percent:g}_s") for percent in at
     )
 
 

@@ -1,4 +1,5 @@
-"""The sender's window over time. "Window" is what a trace shows: bytes sent and not yet acknowledged."""
+"""The sender's window over time. "Window" is what is in flight as the sender counts it: without what is SACKed or taken
+for lost."""
 
 from __future__ import annotations
 

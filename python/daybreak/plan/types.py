@@ -288,6 +288,10 @@ class Stack(Part, frozen=True, kw_only=True):
     """Upper bound of the congestion window in segments; null for none."""
     hz: int
     """Timer ticks a second (CONFIG_HZ)."""
+    timer_dilation: int
+    """How much faster the hosts' clocks run than the network's time: all timers and measured times of the stack are
+    in the hosts' time. 1 for clocks that agree.
+    """
     rto_min_ps: int
     """Minimum RTO."""
     delayed_ack_min_ps: int
@@ -432,6 +436,8 @@ class Records(Part, frozen=True, kw_only=True):
     """One row for every timeline step."""
     latency: bool
     """One-way delay histogram of every flow."""
+    packet_links: list[int]
+    """Links whose packets are listed one by one, at the start of each link."""
     capture_links: list[int]
     """Links whose packets are captured as pcapng, at the start of each link."""
     capture_snaplen: int

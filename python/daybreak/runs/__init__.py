@@ -1,5 +1,5 @@
 """Runs: the records of one scenario with one seed, in memory or in a folder of Parquet files."""
 
-from .run import Recorded, Run, read
+from .run import Recorded, Run, identity, read, read_all
 
-__all__ = ["Recorded", "Run", "read"]
+__all__ = ["Recorded", "Run", "identity", "read", "read_all"]

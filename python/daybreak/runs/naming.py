@@ -1,4 +1,8 @@
-"""Puts names beside the indices of the record tables."""
+"""Puts names beside the indices of the record tables, and null where there is no value.
+
+An engine's columns are plain numbers, which say with one of them that there is nothing to say: a flow that did not end,
+a threshold that does not limit. No table that people see has such numbers.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +18,34 @@ from .phases import phases
 SCOPES = ("delivered", "tap", "link")
 STATES = ("Open", "Disorder", "CWR", "Recovery", "Loss")
 
+NEVER_NS = 2**64 - 1
+"""An engine's mark of what has not happened by the end of the run."""
+_NO_VALUE = {
+    "flows": {"bytes": 0, "end_ns": NEVER_NS, "fct_ns": NEVER_NS},
+    "window": {"ssthresh": 2**32 - 1, "srtt_ns": 0, "pacing_bps": 0},
+}
+"""What each column has where there is no value: an unlimited flow has no size, ssthresh may be unlimited, before the
+first sample there is no RTT, a sender that does not pace has no rate."""
+
 REASONS, _PLACES = zip(*drop_reasons(), strict=True)
 """Why packets are lost, and what the place of each is."""
 
 
 def named(table: str, frame: pl.DataFrame, plan: Plan) -> pl.DataFrame:
-    """The table with its names."""
-    return TABLES[table](frame, plan) if table in TABLES else frame
+    """The table with its names, and null where there is no value."""
+    return TABLES[table](with_nulls(table, frame), plan) if table in TABLES else frame
+
+
+def with_nulls(table: str, frame: pl.DataFrame) -> pl.DataFrame:
+    """The table with null where an engine has its mark; one that has nulls already stays as it is."""
+    columns = [
+        pl.when(pl.col(column) != pl.lit(mark, dtype=frame.schema[column])).then(pl.col(column)).alias(column)
+        for column, mark in _NO_VALUE.get(table, {}).items()
+    ]
+    if table == "drops":
+        # What carries no payload has no first byte of it.
+        columns.append(pl.when(pl.col("data").cast(pl.Boolean)).then(pl.col("seq")).alias("seq"))
+    return frame.with_columns(columns)
 
 
 def variant(rule: Choice) -> str:
@@ -114,6 +139,25 @@ def _links(frame: pl.DataFrame, plan: Plan) -> pl.DataFrame:
     return _with(frame, [_gather([link.name for link in plan.links], frame["link"], "link_name")], after="link")
 
 
+def _packets(frame: pl.DataFrame, plan: Plan) -> pl.DataFrame:
+    """With the time at which the last bit is at the link's end, jitter aside."""
+    links = pl.DataFrame(
+        {
+            "link": pl.Series(range(len(plan.links)), dtype=frame.schema["link"]),
+            "framing": [link.framing_bytes for link in plan.links],
+            "rate_bps": [link.rate_bps for link in plan.links],
+            "delay_ps": [link.delay_ps for link in plan.links],
+        }
+    )
+    on_links = frame.select("link", "bytes").join(links, on="link", how="left", maintain_order="left")
+    travel_ns = on_links.select(
+        (pl.col("bytes") + pl.col("framing")) * 8e9 / pl.col("rate_bps") + pl.col("delay_ps") / 1e3
+    ).to_series()
+    arrival = (frame["time_ns"].cast(pl.Float64) + travel_ns).round().cast(pl.Int64).alias("arrival_ns")
+    named = _links(_per_flow(frame, plan), plan).with_columns(pl.col("data") == 1)
+    return _with(named, [arrival], after="time_ns")
+
+
 def _circuits(frame: pl.DataFrame, plan: Plan) -> pl.DataFrame:
     """With the phase that each step ends and the one that it begins; see `phases`."""
     of_step = [
@@ -146,5 +190,6 @@ TABLES: dict[str, Callable[[pl.DataFrame, Plan], pl.DataFrame]] = {
     "latency": _per_flow,
     "exchanges": _per_flow,
     "datagrams": _per_flow,
+    "packets": _packets,
 }
 """How each table gets its names."""

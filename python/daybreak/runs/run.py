@@ -20,9 +20,12 @@ from daybreak.scenario.lowering import Plan
 
 from . import storage
 from .naming import named
+from .staging import Staging
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from matplotlib.figure import Figure
 
 Columns = Mapping[str, np.ndarray[Any, Any]]
 
@@ -64,14 +67,12 @@ class Run:
         self._tables: dict[str, pl.DataFrame] = {}
 
     @classmethod
-    def of(cls, scenario: Scenario, plan: Plan, engine: str, recorded: Recorded) -> Run:
-        """The run of a scenario whose plan an engine has executed."""
+    def of(cls, scenario: Scenario, plan: Plan, engine: str, program: str, recorded: Recorded) -> Run:
+        """The run of a scenario whose plan an engine's `program` has executed."""
         manifest = {
             "name": scenario.name,
-            "seed": plan.content.seed,
-            "engine": engine,
-            "versions": {"daybreak": version("daybreak"), "plan": plan.content.version},
-            "plan_hash": plan.hash,
+            **identity(plan, engine, program),
+            "capture": recorded.capture is not None,
             "totals": dict(recorded.totals),
             "tables": {
                 name: len(next(iter(columns.values()))) if columns else 0 for name, columns in recorded.tables.items()
@@ -125,6 +126,11 @@ class Run:
         return self.table("latency")
 
     @property
+    def packets(self) -> pl.DataFrame:
+        """One row a packet and listed link."""
+        return self.table("packets")
+
+    @property
     def scenario(self) -> Scenario:
         """The scenario that was run."""
         return Scenario.parse(self.manifest["scenario"])
@@ -147,9 +153,24 @@ class Run:
         for name in self.manifest["tables"]:
             yield name, self.table(name)
 
-    def write(self, directory: str | Path) -> Path:
-        """Writes a Parquet file a table, the capture and `manifest.json`: all of it or nothing. Raises OutputError."""
-        return storage.write(self, Path(directory))
+    def write(self, directory: str | Path, force: bool = False) -> Path:
+        """Writes a Parquet file a table, the capture and `manifest.json`: all of it or nothing.
+
+        A folder that holds another run is refused, or with `force` that run is replaced; files that no run has written
+        stay. Raises OutputError.
+        """
+        return storage.write(self, Path(directory), force)
+
+    def plot(self, **options: Any) -> Figure:
+        """What the run shows over time, as a figure: see `daybreak.plots.draw` for the options. Raises PlotError."""
+        from daybreak import plots  # noqa: PLC0415
+
+        return plots.plot([self], **options)
+
+    def _repr_html_(self) -> str:
+        from daybreak.plots import notebook  # noqa: PLC0415
+
+        return notebook.html(self)
 
     def __reduce__(self) -> tuple[Callable[..., Run], tuple[object, ...]]:
         return _arrived, (self.manifest, dict(self.tables()), self.capture.read_bytes() if self.capture else None)
@@ -159,19 +180,36 @@ class Run:
         return f"Run({json.dumps(shown)})"
 
 
+def identity(plan: Plan, engine: str, program: str) -> dict[str, Any]:
+    """What tells a run from every other one: where this is equal, so are the tables."""
+    return {
+        "seed": plan.content.seed,
+        "engine": engine,
+        "versions": {"daybreak": version("daybreak"), "plan": plan.content.version, "program": program},
+        "plan_hash": plan.hash,
+    }
+
+
 def read(directory: str | Path) -> Run:
     """The run in `directory`; its tables are read when they are asked for. Raises OutputError."""
     return Run(*storage.read(Path(directory)))
+
+
+def read_all(directory: str | Path) -> list[Run]:
+    """The run in `directory`, or the runs in the folders in it, in the order of their seeds. Raises OutputError."""
+    place = Path(directory)
+    inside = storage.runs_in(place)
+    return sorted(map(read, inside), key=lambda run: run.seed) if inside else [read(place)]
 
 
 def _arrived(manifest: dict[str, Any], tables: dict[str, pl.DataFrame], packets: bytes | None) -> Run:
     """A run that has been pickled. Its capture becomes a file of this process."""
     if packets is None:
         return Run(manifest, tables.__getitem__)
-    directory = tempfile.TemporaryDirectory(prefix="daybreak-")
-    capture = Path(directory.name) / "capture.pcapng"
+    staging = Staging(Path(tempfile.gettempdir()))
+    capture = staging.path / storage.CAPTURE
     capture.write_bytes(packets)
-    return Run(manifest, tables.__getitem__, capture, keep=directory)
+    return Run(manifest, tables.__getitem__, capture, keep=staging)
 
 
 def frame(columns: Columns) -> pl.DataFrame:

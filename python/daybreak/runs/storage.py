@@ -1,6 +1,8 @@
 """Runs on disk: a folder with a Parquet file a table, the packet capture, and `manifest.json`.
 
-A folder is made under another name and renamed when it is whole, so that nobody ever sees half a run.
+A folder that is not there yet is made under another name and renamed when it is whole. Into one that is there the files
+are moved, the manifest last: a folder is a run as soon as it has one, so that nobody ever reads half a run. Until then
+`manifest.unfinished.json` names the files that are the run's. All others are the user's, and stay as they are.
 """
 
 from __future__ import annotations
@@ -9,7 +11,8 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -17,9 +20,15 @@ import polars as pl
 
 from daybreak.errors import OutputError, reason
 
+from .naming import TABLES, with_nulls
+from .staging import PREFIX, Staging, remove_stale
+
 MANIFEST = "manifest.json"
-_CAPTURE = "capture.pcapng"
+_UNFINISHED = "manifest.unfinished.json"
+CAPTURE = "capture.pcapng"
 _REFUSED = (OSError, pl.exceptions.PolarsError)
+# What tells one run from another: with these equal, so are the tables.
+_FACTS = ("plan_hash", "engine", "seed", "versions")
 
 
 class Records(Protocol):
@@ -32,89 +41,213 @@ class Records(Protocol):
         """All tables with their names."""
 
 
-def write(run: Records, directory: Path) -> Path:
-    """Writes `run` to `directory`, which becomes it or, if it is a run already, is replaced by it."""
-    if directory.exists() and not _may_replace(directory):
-        raise OutputError(f"{directory} cannot be written: it exists and is not a run")
+def write(run: Records, directory: Path, force: bool = False) -> Path:
+    """Writes `run` to `directory`. The same run may be there already; another one is replaced with `force` only."""
+    if _is_there(run, directory, force):
+        return directory
+    check_writable(directory)
     try:
-        directory.parent.mkdir(parents=True, exist_ok=True)
-        unfinished = Path(tempfile.mkdtemp(prefix=f".{directory.name}.", dir=directory.parent))
-    except OSError as error:
-        raise OutputError(f"{directory} cannot be written: {reason(error)}") from None
-    try:
-        _fill(run, unfinished)
-        _put_in_place(unfinished, directory)
+        base = staging_place(directory)
+        base.mkdir(parents=True, exist_ok=True)
+        with Staging(base) as unfinished:
+            made = unfinished / "run"
+            made.mkdir()
+            _fill(run, made)
+            try:
+                if not directory.exists():
+                    made.rename(directory)
+                    return directory
+            except OSError:
+                # Somebody may have made the same run meanwhile; nothing else is in order.
+                if not directory.exists():
+                    raise
+            if not _is_there(run, directory, force):
+                check_writable(directory)
+                _move_into(made, directory)
     except _REFUSED as error:
         raise OutputError(f"{directory} cannot be written: {reason(error)}") from None
-    finally:
-        shutil.rmtree(unfinished, ignore_errors=True)
     return directory
+
+
+def _is_there(run: Records, directory: Path, force: bool) -> bool:
+    there = held(directory)
+    if there is None:
+        return False
+    if is_same(there, run.manifest):
+        return is_whole(directory, there)
+    if not force:
+        raise OutputError(f"{directory} cannot be written: it holds {described(there)}")
+    return False
 
 
 def read(directory: Path) -> tuple[dict[str, Any], Callable[[str], pl.DataFrame], Path | None]:
     """The manifest of the run in `directory`, what reads a table of it, and its capture. Raises OutputError."""
-    try:
-        manifest: dict[str, Any] = json.loads((directory / MANIFEST).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise OutputError(f"{directory} is not a run: {MANIFEST}: {reason(error)}") from None
-    except ValueError:
-        raise OutputError(f"{directory} is not a run: {MANIFEST} is not JSON") from None
-    if not isinstance(manifest, dict) or not {"scenario", "seed", "tables"} <= manifest.keys():
-        raise OutputError(f"{directory} is not a run: {MANIFEST} lacks the scenario, the seed or the tables")
+    manifest = _manifest(directory)
 
     def load(name: str) -> pl.DataFrame:
         try:
-            return pl.read_parquet(directory / f"{name}.parquet")
+            # Earlier versions of Daybreak wrote the engines' marks where there is no value.
+            return with_nulls(name, pl.read_parquet(directory / f"{name}.parquet"))
         except _REFUSED as error:
             raise OutputError(f"{directory / name}.parquet cannot be read: {reason(error)}") from None
 
-    capture = directory / _CAPTURE
+    capture = directory / CAPTURE
     return manifest, load, capture if capture.is_file() else None
+
+
+def runs_in(directory: Path) -> list[Path]:
+    """The runs in the folders of `directory`; none if it is a run itself."""
+    if not directory.is_dir() or (directory / MANIFEST).is_file():
+        return []
+    return sorted(manifest.parent for manifest in directory.glob(f"*/{MANIFEST}") if manifest.is_file())
+
+
+def held(directory: Path) -> dict[str, Any] | None:
+    """The manifest of the run in `directory`; none where there is no run."""
+    try:
+        return _manifest(directory)
+    except OutputError:
+        return None
+
+
+def is_whole(directory: Path, manifest: Mapping[str, Any]) -> bool:
+    """Whether every file of the run is there."""
+    return all((directory / name).is_file() for name in _files(manifest))
+
+
+def is_same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether two manifests are of one run: the same plan, on the same engine, by the same program."""
+    return all(one.get(fact) == other.get(fact) for fact in _FACTS)
+
+
+def described(manifest: Mapping[str, Any]) -> str:
+    """A run in words, for sentences."""
+    return f'a run of "{manifest.get("name")}" with seed {manifest["seed"]} on engine {manifest.get("engine")}'
+
+
+def remove(directory: Path) -> None:
+    """Removes the files of the run in `directory`, and the folder if nothing else is in it. Raises OutputError."""
+    try:
+        _clear(directory)
+        (directory / _UNFINISHED).unlink(missing_ok=True)
+        with suppress(OSError):
+            directory.rmdir()
+    except OSError as error:
+        raise OutputError(f"the run in {directory} cannot be removed: {reason(error)}") from None
 
 
 def check_writable(directory: Path) -> None:
     """Raises OutputError, before anything is run, when `directory` could not become a run."""
-    if directory.exists() and not _may_replace(directory):
-        raise OutputError(f"{directory} cannot be written: it exists and is not a run")
-    above = directory.parent.absolute()
-    while not above.exists():
-        above = above.parent
-    if not above.is_dir():
-        raise OutputError(f"{directory} cannot be written: {above} is not a directory")
+    if directory.is_symlink() and not directory.exists():
+        raise OutputError(f"{directory} cannot be written: it is a link to a place that does not exist")
+    if directory.exists():
+        _check_files(directory)
+    place = staging_place(directory).absolute()
+    while not place.exists():
+        place = place.parent
+    check_folder(place, directory)
+
+
+def check_folder(place: Path, directory: Path) -> None:
+    """Raises OutputError when nothing can be written in `place`, which is there, for the sake of `directory`."""
+    if not place.is_dir():
+        raise OutputError(f"{directory} cannot be written: {place} is not a directory")
     try:
         # Permissions are not the only reason; a file tells all of them.
-        with tempfile.TemporaryFile(dir=above):
+        with tempfile.TemporaryFile(dir=place):
             pass
     except OSError as error:
         raise OutputError(f"{directory} cannot be written: {reason(error)}") from None
 
 
-def _may_replace(directory: Path) -> bool:
-    return directory.is_dir() and ((directory / MANIFEST).is_file() or not any(directory.iterdir()))
+def staging_place(directory: Path) -> Path:
+    """Where what will be the run in `directory` is made: on the same file system, so that it can be renamed."""
+    return directory if directory.exists() else directory.parent
+
+
+def forget_unfinished(directory: Path) -> None:
+    """Removes what processes that were ended by force have left where runs for `directory` are made."""
+    for place in {directory, directory.parent}:
+        if place.is_dir():
+            remove_stale(place)
+
+
+def _check_files(directory: Path) -> None:
+    """Nothing may be in the way that a run has not written."""
+    if not directory.is_dir():
+        raise OutputError(f"{directory} cannot be written: it exists and is not a run")
+    manifest = _marked(directory)
+    entries = {entry.name: entry for entry in directory.iterdir() if not entry.name.startswith(PREFIX)}
+    if manifest is None and entries:
+        raise OutputError(f"{directory} cannot be written: it exists and is not a run")
+    own = {MANIFEST, _UNFINISHED, *_files(manifest)} if manifest is not None else set()
+    possible = {MANIFEST, _UNFINISHED, CAPTURE, *(f"{name}.parquet" for name in TABLES)}
+    for name, entry in entries.items():
+        if name in possible and (name not in own or not entry.is_file() or entry.is_symlink()):
+            raise OutputError(f"{entry} is in the way: no run has written it")
+
+
+def _manifest(directory: Path, name: str = MANIFEST) -> dict[str, Any]:
+    try:
+        manifest: dict[str, Any] = json.loads((directory / name).read_text(encoding="utf-8"))
+    except OSError as error:
+        inside = runs_in(directory)
+        if inside:
+            raise OutputError(
+                f"{directory} is not a run but holds {len(inside)} of them: give one, such as {inside[0]}"
+            ) from None
+        raise OutputError(f"{directory} is not a run: {name}: {reason(error)}") from None
+    except ValueError:
+        raise OutputError(f"{directory} is not a run: {name} is not JSON") from None
+    if not isinstance(manifest, dict) or not {"scenario", "seed", "tables"} <= manifest.keys():
+        raise OutputError(f"{directory} is not a run: {name} lacks the scenario, the seed or the tables")
+    return manifest
+
+
+def _marked(directory: Path) -> dict[str, Any] | None:
+    """The manifest of a run that is there, or was to be."""
+    for name in (MANIFEST, _UNFINISHED):
+        with suppress(OutputError):
+            return _manifest(directory, name)
+    return None
+
+
+def _files(manifest: Mapping[str, Any]) -> list[str]:
+    """The files of a run beside its manifest, and no other, whatever a manifest says."""
+    capture = [CAPTURE] if manifest.get("capture", True) else []
+    return [*(f"{name}.parquet" for name in TABLES if name in manifest["tables"]), *capture]
 
 
 def _fill(run: Records, directory: Path) -> None:
     for name, table in run.tables():
         table.write_parquet(directory / f"{name}.parquet", compression="zstd")
     if run.capture:
-        shutil.copyfile(run.capture, directory / _CAPTURE)
+        _link_or_copy(run.capture, directory / CAPTURE)
     (directory / MANIFEST).write_text(json.dumps(run.manifest, indent=1) + "\n", encoding="utf-8")
-    # mkdtemp makes folders that only their owner may read.
-    umask = os.umask(0)
-    os.umask(umask)
-    directory.chmod(0o777 & ~umask)
 
 
-def _put_in_place(unfinished: Path, directory: Path) -> None:
-    if not directory.exists():
-        unfinished.rename(directory)
-        return
-    old = Path(tempfile.mkdtemp(prefix=f".{directory.name}.old.", dir=directory.parent))
-    directory.rename(old / "run")
+def _link_or_copy(source: Path, target: Path) -> None:
     try:
-        unfinished.rename(directory)
+        os.link(source, target)
     except OSError:
-        (old / "run").rename(directory)
-        raise
-    finally:
-        shutil.rmtree(old, ignore_errors=True)
+        shutil.copyfile(source, target)
+
+
+def _clear(directory: Path) -> None:
+    """Takes away the files of the run that is there; a crash in between leaves a folder that still names them."""
+    manifest = _marked(directory)
+    if manifest is None:
+        return
+    if (directory / MANIFEST).exists():
+        (directory / MANIFEST).replace(directory / _UNFINISHED)
+    for name in _files(manifest):
+        (directory / name).unlink(missing_ok=True)
+
+
+def _move_into(made: Path, directory: Path) -> None:
+    _clear(directory)
+    names = _files(_manifest(made))
+    (made / MANIFEST).replace(directory / _UNFINISHED)
+    for name in names:
+        (made / name).replace(directory / name)
+    (directory / _UNFINISHED).replace(directory / MANIFEST)

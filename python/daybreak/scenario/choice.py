@@ -55,8 +55,11 @@ class Choice:
 
     @classmethod
     def __get_pydantic_core_schema__(cls, _source: Any, _handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
+        # With a name of its own, the JSON Schema says it once.
         return core_schema.no_info_plain_validator_function(
-            cls.parse, serialization=core_schema.plain_serializer_function_ser_schema(lambda choice: choice.plain())
+            cls.parse,
+            ref=cls.__name__,
+            serialization=core_schema.plain_serializer_function_ser_schema(lambda choice: choice.plain()),
         )
 
     @classmethod

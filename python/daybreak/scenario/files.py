@@ -15,13 +15,18 @@ def load(path: str | Path) -> Scenario:
     """Reads a scenario file. Raises ScenarioError, whose sentence names the file and the field."""
     path = Path(path)
     try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
+        document = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise ScenarioError(f"{path} cannot be read: {reason(error)}") from None
     except UnicodeDecodeError:
         raise ScenarioError(f"{path} is not a scenario file: it is not UTF-8 text") from None
     except tomllib.TOMLDecodeError as error:
         raise ScenarioError(f"{path} is not valid TOML: {reason(error)}") from None
+    except ValueError as error:
+        # A number with thousands of digits, or a date that no calendar has.
+        raise ScenarioError(f"{path} is not valid TOML: {reason(error).partition(';')[0]}") from None
+    except RecursionError:
+        raise ScenarioError(f"{path} is not a scenario file: its tables or lists are nested too deeply") from None
     return Scenario.parse(document, source=str(path))
 
 

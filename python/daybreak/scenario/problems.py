@@ -7,6 +7,8 @@ from pydantic import ValidationError
 from daybreak.errors import ScenarioError
 
 _MAX_VALUE = 60
+# Python writes no longer numbers as text.
+_MAX_BITS = 1000
 
 
 def scenario_error(error: ValidationError, document: Any, source: str) -> ScenarioError:
@@ -69,8 +71,9 @@ def _expectation(kind: str, context: dict[str, Any], message: str) -> str:
             return f"expected less than {context['lt']}"
         case "literal_error":
             return f"expected {context['expected']}"
-        case "too_short":
-            return f"expected at least {context['min_length']} entries"
+        case "too_short" | "too_long":
+            bound = f"least {context['min_length']}" if kind == "too_short" else f"most {context['max_length']}"
+            return f"expected at {bound} entries"
         case "string_too_short":
             return "expected a text that is not empty"
         case "string_type":
@@ -92,5 +95,7 @@ def _shown(value: Any) -> str:
         return str(value).lower()
     if isinstance(value, dict):
         return "{...}"
+    if isinstance(value, int) and value.bit_length() > _MAX_BITS:
+        return "a number of hundreds of digits"
     shown = f'"{value}"' if isinstance(value, str) else str(value)
     return shown if len(shown) <= _MAX_VALUE else shown[: _MAX_VALUE - 3] + "..."

@@ -14,7 +14,9 @@ from typing import Any, ClassVar, Self
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import PydanticCustomError, core_schema
 
-_NUMBER_AND_UNIT = re.compile(r"([+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)\s*(.*)", re.ASCII)
+_NUMBER_AND_UNIT = re.compile(r"([+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d{1,3})?)\s*(.*)", re.ASCII)
+# Longer text is no number that anybody has written.
+_LONGEST = 100
 
 _SI = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _BINARY = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
@@ -23,6 +25,14 @@ _BINARY = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
 def reject(expected: str) -> PydanticCustomError:
     """The error of a value that is not what was `expected`; the field and the value are added later."""
     return PydanticCustomError("quantity", "{expected}", {"expected": expected})
+
+
+def _short(value: str | int | float) -> str:
+    """The text of a value; empty for what is longer than any number."""
+    if isinstance(value, int) and value.bit_length() > 4 * _LONGEST:
+        return ""
+    text = str(value).strip()
+    return text if len(text) <= _LONGEST else ""
 
 
 class Quantity(int):
@@ -45,7 +55,7 @@ class Quantity(int):
         expected = f"expected {cls.noun} such as {cls.example}"
         if isinstance(text, bool) or not isinstance(text, str | int | float):
             raise reject(expected)
-        match = _NUMBER_AND_UNIT.fullmatch(str(text).strip())
+        match = _NUMBER_AND_UNIT.fullmatch(_short(text))
         if match is None:
             raise reject(expected)
         number, unit = Fraction(match[1]), match[2]
@@ -98,10 +108,13 @@ class Quantity(int):
     @classmethod
     def __get_pydantic_json_schema__(cls, _schema: Any, _handler: GetJsonSchemaHandler) -> dict[str, Any]:
         units = "|".join(re.escape(unit) for unit in cls.units)
+        text = rf"\+?\d+(\.\d+)?([eE][+-]?\d{{1,3}})?\s*({units})"
+        # Nothing needs no unit.
+        nothing = r"|\+?0+(\.0+)?([eE][+-]?\d{1,3})?" if cls.lowest == 0 else ""
         return {
             "type": "string",
-            "pattern": rf"^\s*\+?\d+(\.\d+)?([eE][+-]?\d+)?\s*({units}){'?' if cls.lowest == 0 else ''}\s*$",
-            "examples": [cls.example.strip('"')],
+            "pattern": rf"^\s*({text}{nothing})\s*$",
+            "examples": [example for example in re.findall(r'"([^"]*)"', cls.example) if example[0].isdigit()],
             "description": f"{cls.noun[0].upper()}{cls.noun[1:]}.",
         }
 
@@ -169,22 +182,16 @@ class Size(Quantity):
 
 
 class FlowSize(Size):
-    """The payload of a flow; 0 or "unlimited" for a flow without an end."""
+    """The payload of a flow that has an end."""
 
-    noun = "a size"
     example = '"3 MB", "2 GiB" or "unlimited"'
+    lowest = 1
 
     @classmethod
-    def parse(cls, text: Any) -> Self:
-        return cls(0) if text == "unlimited" else super().parse(text)
-
-    def __str__(self) -> str:
-        return super().__str__() if int(self) else "unlimited"
-
-    @classmethod
-    def __get_pydantic_json_schema__(cls, schema: Any, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        text = super().__get_pydantic_json_schema__(schema, handler)
-        return {"anyOf": [{"const": "unlimited"}, text], "description": "Payload, or unlimited."}
+    def checked(cls, value: int) -> Self:
+        if value == 0:
+            raise reject('expected a size above 0 B, or "unlimited" for a flow without an end')
+        return super().checked(value)
 
 
 class QueueLimit(Quantity):
@@ -230,7 +237,7 @@ class Loss(float):
         expected = 'expected a probability below 1 such as 0.001 or "0.1 %"'
         if isinstance(value, bool) or not isinstance(value, str | int | float):
             raise reject(expected)
-        match = re.fullmatch(r"(\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)\s*(%?)", str(value).strip(), re.ASCII)
+        match = re.fullmatch(r"(\d+(?:\.\d+)?(?:[eE][+-]?\d{1,3})?)\s*(%?)", _short(value), re.ASCII)
         if match is None:
             raise reject(expected)
         share = Fraction(match[1]) / (100 if match[2] else 1)

@@ -40,6 +40,8 @@ class Records(Model):
     """One row of table `circuits` for every step of a timeline."""
     latency: bool = False
     """A histogram of each flow's one-way delay in table `latency`."""
+    packets: tuple[str, ...] = ()
+    """Links whose packets are listed one by one in table `packets`."""
     capture: tuple[str, ...] = ()
     """Links whose packets are captured as pcapng."""
     snaplen: int = Field(default=128, ge=40, le=65_535)

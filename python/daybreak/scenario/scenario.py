@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Literal, Self
 
 from pydantic import Field, ValidationError
@@ -13,6 +14,7 @@ from .network import Link, Mark, Marker, Node, Queue
 from .problems import scenario_error
 from .quantities import Span
 from .records import Records
+from .schedules import Schedule
 from .stack import Stack
 from .timelines import Route, Timeline
 from .topologies import Topology
@@ -22,7 +24,7 @@ from .traffic import Arrivals, Flow
 class Scenario(Model):
     """Everything that one experiment says; with a seed it becomes a plan that an engine runs."""
 
-    name: str = Field(min_length=1)
+    name: str = Field(min_length=1, max_length=200)
     """Name for people."""
     description: str = ""
     """What it is for."""
@@ -32,6 +34,8 @@ class Scenario(Model):
     """Stop as soon as every flow of limited size is complete, or at `duration`."""
     topology: Topology | None = None
     """A ready network, by its kind in `daybreak list topologies`."""
+    schedule: Schedule | None = None
+    """A ready schedule for the topology, by its kind in `daybreak list schedules`."""
     nodes: tuple[Node, ...] = ()
     """Hosts and switches, besides those of the topology."""
     links: tuple[Link, ...] = ()
@@ -65,6 +69,9 @@ class Scenario(Model):
 
         `source` names it in errors. Raises ScenarioError.
         """
+        for text in _texts(document):
+            if not _is_unicode(text):
+                raise ScenarioError(f"{source}: {text!r} is not valid Unicode text")
         try:
             return cls.model_validate(document)
         except ValidationError as error:
@@ -84,6 +91,28 @@ class Scenario(Model):
         for path, value in ((changes or {}) | fields).items():
             _set(document, path, _plain(value))
         return self.parse(document, source=f'scenario "{self.name}", changed')
+
+
+def _texts(document: Any) -> Iterator[str]:
+    """Every text in a document, keys included, however deep it is nested."""
+    waiting = [document]
+    while waiting:
+        match waiting.pop():
+            case str(text):
+                yield text
+            case dict(table):
+                waiting += [*table.keys(), *table.values()]
+            case list(items) | tuple(items):
+                waiting += items
+
+
+def _is_unicode(text: str) -> bool:
+    """Whether it has no half of a surrogate pair, as bytes have that are no UTF-8 on the command line."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _plain(value: Any) -> Any:

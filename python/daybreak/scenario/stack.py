@@ -21,6 +21,10 @@ class Stack(Model):
     """Upper bound of the congestion window in segments."""
     hz: int = Field(default=1000, ge=24, le=10_000)
     """Timer ticks a second (CONFIG_HZ)."""
+    timer_dilation: int = Field(default=1, ge=1, le=1_000)
+    """How much faster the hosts' clocks run than the network's time. All timers and measured times of the stack, those
+    of its congestion control too, are in the hosts' time: with 20 an RTO of 200 ms passes in 10 ms of the network's.
+    So an emulation behaves that slows the network down by this factor, but not its hosts' kernels."""
     rto_min: Span = Field(default=Span.parse("200 ms"), gt=0)
     """Minimum retransmission timeout."""
     delayed_ack_min: Span = Field(default=Span.parse("40 ms"), gt=0)

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Discriminator, Field, Tag, model_validator
 
 from .choice import Variant
-from .model import Tagged, Model, Names
+from .model import Model, Names, Tagged
 from .quantities import FlowSize, Rate, Size, Span, reject
 
 _MOST_MESSAGE = 2**36
@@ -95,7 +95,7 @@ class Flow(Model):
     """Receiving host."""
     variant: Variant = Variant("cubic")
     """Congestion control, with its parameters: see `daybreak list variants`."""
-    size: FlowSize | None = None
+    size: FlowSize | Literal["unlimited"] | None = None
     """Payload of a bulk transfer, or "unlimited"."""
     application: Application | None = None
     """What the flow does instead of a bulk transfer."""
@@ -124,7 +124,7 @@ class Flow(Model):
 class Sizes(Model):
     """Random sizes that add up to a total: each is drawn evenly from those that still allow it."""
 
-    choice: tuple[Size, ...] = Field(min_length=1)
+    choice: tuple[Size, ...] = Field(min_length=1, max_length=1_000)
     """Sizes to choose from."""
     total: Size = Field(gt=0)
     """What all of them add up to."""

@@ -70,6 +70,8 @@ class Experiment(Generic[S, C, M]):
     """Makes its claims of what was measured in these settings."""
     draw: Callable[[Mapping[S, M], C, PublishedValues], Mapping[str, Figure]]
     """Draws its figures, by file name."""
+    tables: Callable[[Mapping[S, M], C], Mapping[str, pl.DataFrame]] = lambda measured, scale: {}
+    """Its tables besides those that every study has, by file name."""
 
 
 @dataclass(frozen=True)

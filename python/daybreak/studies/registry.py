@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from daybreak.studies.protocol import AnyStudy
 
 STUDIES = {
+    "etalon": "TCP on a network of packets and short circuits, VOQs that grow, reTCP (NSDI 2020)",
     "migration": "TCP flows that an optical switch moves between two links (CNSM 2022)",
 }
 """Every study with a line about it; each is a folder here with a module `study`, whose ``STUDY`` it is."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
@@ -13,6 +13,7 @@ from daybreak.metrics import retransmissions
 from daybreak.studies import page
 from daybreak.studies.evidence import gather
 from daybreak.studies.protocol import AnyStudy
+from daybreak.studies.scales import varied
 from daybreak.studies.scoreboard import Claim, Scoreboard, markdown
 from daybreak.sweep import Executor, Local, Report
 
@@ -24,6 +25,7 @@ def reproduce(
     figures: Sequence[str] = (),
     engine: str = "simulated",
     seeds: int | None = None,
+    sizes: Mapping[str, str] | None = None,
     out: Path | str | None = None,
     progress: Report | None = None,
     workers: int | None = None,
@@ -31,7 +33,8 @@ def reproduce(
 ) -> Scoreboard:
     """Runs what the figures need (all figures without a list) and writes everything to ``out``, or ``results/NAME``.
 
-    ``mode`` is "quick" or "full"; ``seeds`` overrides its number of runs a setting. ``executor`` replaces the
+    ``mode`` is "quick" or "full"; ``seeds`` overrides its number of runs a setting, ``sizes`` other fields of its
+    scale. ``executor`` replaces the
     ``workers`` threads. Returns the scoreboard. Finished runs are kept under ``out/runs`` and found again.
     """
     wanted = tuple(figures) or study.figures
@@ -42,7 +45,8 @@ def reproduce(
         raise UnknownName(f'mode: "{mode}" is not one of {", ".join(study.scales)}')
     if seeds is not None and seeds < 1:
         raise ScenarioError(f"seeds: {seeds} is not above zero")
-    scale = study.scales[mode] if seeds is None else study.scales[mode].with_runs(seeds)
+    scale = varied(study.scales[mode], sizes or {})
+    scale = scale if seeds is None else scale.with_runs(seeds)
     out = Path(out or Path("results") / study.name)
     out.mkdir(parents=True, exist_ok=True)
     (evidence,) = gather(
@@ -64,11 +68,14 @@ def reproduce(
         drawn = study.experiments[figure].draw(measured, scale, published)
         for name, image in drawn.items():
             save(image, out / "figures", name)
+        for name, table in study.experiments[figure].tables(measured, scale).items():
+            (out / "tables").mkdir(exist_ok=True)
+            table.write_csv(out / "tables" / f"{name}.csv", float_precision=6)
         sections.append(page.Section(figure, tuple(drawn), tuple(board.claims[before:])))
         flows += [table_of_flows(setting.name, one.flows) for setting, one in measured.items()]
     write_tables(out / "tables", pl.concat(flows).unique(maintain_order=True), board.claims)
     board.write(out / "scoreboard.json")
-    (out / "results.md").write_text(page.write(study, board, sections, scale), encoding="utf-8")
+    (out / "results.md").write_text(page.write(study, board, sections, scale, sizes or {}), encoding="utf-8")
     return board
 
 

@@ -11,13 +11,12 @@ from __future__ import annotations
 import argparse
 import csv
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
 from pathlib import Path
 
-from daybreak.errors import ScenarioError, UnknownName
 from daybreak.studies.evidence import gather
-from daybreak.studies.protocol import AnyStudy, Scale
+from daybreak.studies.protocol import AnyStudy
 from daybreak.studies.registry import study as find
+from daybreak.studies.scales import varied
 from daybreak.studies.scoreboard import PASS, SHAPE_PASS, Claim, Scoreboard
 from daybreak.sweep import Executor, Local, Report
 
@@ -37,7 +36,7 @@ def judge(
     progress: Report | None = None,
 ) -> Found:
     """The claims of the figures, judged with each value of a field of the study's full scale."""
-    scales = [varied(study, field, value).with_runs(seeds) for value in values]
+    scales = [varied(study.scales["full"], {field: value}).with_runs(seeds) for value in values]
     gathered = gather(study, scales, out / "runs", figures=figures, executor=executor or Local(), progress=progress)
     found: dict[str, Sequence[Claim]] = {}
     for value, evidence in zip(values, gathered, strict=True):
@@ -46,20 +45,6 @@ def judge(
             study.experiments[figure].judge(board, evidence.of_figure(figure), evidence.scale)
         found[value] = board.claims
     return found
-
-
-def varied(study: AnyStudy, field: str, value: str) -> Scale:
-    """The study's full scale with another value of a field. Raises UnknownName, ScenarioError."""
-    scale = study.scales["full"]
-    known = {one.name: getattr(scale, one.name) for one in fields(scale)}
-    if field not in known:
-        raise UnknownName(f'field: "{field}" is not one of {", ".join(known)}')
-    kind = type(known[field])
-    try:
-        changed: Scale = replace(scale, **{field: kind(value)})
-    except ValueError:
-        raise ScenarioError(f'{field}: "{value}" is not of type {kind.__name__}') from None
-    return changed
 
 
 def holds(claim: Claim) -> bool:

@@ -8,8 +8,8 @@ mod windows;
 
 use daybreak_fabric::{LinkTotals, QueueTotals};
 use daybreak_trace::{
-    BinScope, CircuitColumns, CircuitRow, DropColumns, DropRow, LinkColumns, LinkRow, Probe, QueueTotalsColumns,
-    QueueTotalsRow, Table, WindowRow,
+    BinScope, CircuitColumns, CircuitRow, DropColumns, DropRow, LinkColumns, LinkRow, PacketColumns, PacketRow, Probe,
+    QueueTotalsColumns, QueueTotalsRow, Table, WindowRow,
 };
 use daybreak_units::Instant;
 
@@ -28,6 +28,7 @@ pub(crate) fn watches_packets(plan: &Plan) -> bool {
         || records.drops
         || records.circuits
         || records.latency
+        || !records.packet_links.is_empty()
         || !records.capture_links.is_empty()
 }
 
@@ -60,6 +61,7 @@ pub fn queue_totals_table(totals: impl IntoIterator<Item = QueueTotals>) -> Tabl
 struct LinkWatch {
     tap: bool,
     bins: bool,
+    packets: bool,
 }
 
 /// The probe of a run that records; the default one records nothing.
@@ -74,6 +76,7 @@ pub struct Recorder {
     drops: Option<DropColumns>,
     circuits: Option<CircuitColumns>,
     latency: Option<Latency>,
+    packets: Option<PacketColumns>,
 }
 
 impl Recorder {
@@ -87,6 +90,9 @@ impl Recorder {
         for &link in &records.bin_links {
             links[link as usize].bins = true;
         }
+        for &link in &records.packet_links {
+            links[link as usize].packets = true;
+        }
         let bin = records.bin_ps.unwrap_or(u64::MAX);
         let flows = plan.flows.len();
         Self {
@@ -99,6 +105,7 @@ impl Recorder {
             drops: records.drops.then(DropColumns::default),
             circuits: records.circuits.then(CircuitColumns::default),
             latency: records.latency.then(|| Latency::new(flows)),
+            packets: (!records.packet_links.is_empty()).then(PacketColumns::default),
         }
     }
 
@@ -107,7 +114,12 @@ impl Recorder {
         self.latency.is_some()
     }
 
-    /// The tables `bins`, `window`, `queues`, `drops`, `circuits` and `latency`; `end` is the time
+    /// Whether packets are listed one by one.
+    pub(crate) fn wants_packets(&self) -> bool {
+        self.packets.is_some()
+    }
+
+    /// The tables `bins`, `window`, `queues`, `drops`, `circuits`, `latency` and `packets`; `end` is the time
     /// at which the run stopped. What was not asked for is empty.
     pub fn into_tables(self, end: Instant) -> Vec<Table> {
         vec![
@@ -117,6 +129,7 @@ impl Recorder {
             self.drops.unwrap_or_default().into_table(),
             self.circuits.unwrap_or_default().into_table(),
             self.latency.map(Latency::into_columns).unwrap_or_default().into_table(),
+            self.packets.unwrap_or_default().into_table(),
         ]
     }
 }
@@ -135,6 +148,18 @@ impl Probe for Recorder {
             && let Some(bins) = &mut self.link_bins
         {
             bins.add(now, link, u64::from(wire_bytes));
+        }
+    }
+
+    #[inline]
+    fn wants_packets(&self, link: u32) -> bool {
+        self.links[link as usize].packets
+    }
+
+    #[inline]
+    fn packet(&mut self, row: PacketRow) {
+        if let Some(packets) = &mut self.packets {
+            packets.push(row);
         }
     }
 

@@ -30,7 +30,7 @@ impl<P: Probe + Tables + Send> Core<P> {
             let Some(endpoint) = self.endpoints.stream(index) else { continue };
             if index == client_of(flow) {
                 self.metrics.inherit(flow, &mut endpoint.connection);
-                endpoint.connection.open(self.now);
+                endpoint.connection.open(endpoint.clock(self.now));
             }
             endpoint.act(self.now);
         }
@@ -57,6 +57,7 @@ impl<P: Probe + Tables + Send> Core<P> {
             alarm: Alarm::IDLE,
             path: here.path,
             announce: config.limit_output_bytes.is_some(),
+            timer_dilation: self.setups.dilations[here.stack as usize],
             reads: false,
             is_sampled: client == client_is_sampled,
             has_begun: false,

@@ -4,7 +4,7 @@ use daybreak_fabric::{Context, Fabric, NewPacket};
 use daybreak_host::{Call, ConstantRate, Exchanges, Process, Received, UDP_HEADER};
 use daybreak_tcp::Segment;
 use daybreak_tcp::connection::{Connection, State};
-use daybreak_trace::Probe;
+use daybreak_trace::{Probe, WindowRow};
 use daybreak_units::Instant;
 
 use crate::alarm::Alarm;
@@ -25,6 +25,8 @@ pub(super) struct Endpoint {
     pub is_sampled: bool,
     /// The probe knows that it is connected.
     pub has_begun: bool,
+    /// How much faster its clock runs than the network's time.
+    pub timer_dilation: u32,
     /// Packets sent and received.
     pub sent: u64,
     pub received: u64,
@@ -40,17 +42,41 @@ pub(super) struct Endpoint {
 }
 
 impl Endpoint {
-    /// Lets the application do what it can.
+    /// Lets the application do what it can. Its times are the network's.
     pub(super) fn act(&mut self, now: Instant) {
-        let end = self.connection.state() == State::CloseWait;
+        let (clock, end) = (self.clock(now), self.connection.state() == State::CloseWait);
         while let Some(call) = self.process.poll(now, self.connection.delivered_bytes(), end) {
             match call {
-                Call::Write(bytes) => self.connection.write(now, bytes),
-                Call::Close => self.connection.close(now),
+                Call::Write(bytes) => self.connection.write(clock, bytes),
+                Call::Close => self.connection.close(clock),
                 Call::Read(_) | Call::ReadToEnd | Call::Sleep(_) => unreachable!("a process waits for these itself"),
             }
         }
         self.reads = self.process.waits_for_data();
+    }
+
+    /// What its host's clock shows at a time of the network. The connection knows no other time, so that timers, RTTs and
+    /// rates are the host's, whatever the congestion control is.
+    #[inline(always)]
+    pub(super) fn clock(&self, now: Instant) -> Instant {
+        Instant::from_ps(now.as_ps() * u64::from(self.timer_dilation))
+    }
+
+    /// When its connection wants to be called, in the network's time.
+    #[inline(always)]
+    pub(super) fn deadline(&self) -> Instant {
+        let deadline = self.connection.poll_timeout();
+        if self.timer_dilation == 1 || deadline == Instant::NEVER {
+            return deadline;
+        }
+        Instant::from_ps(deadline.as_ps().div_ceil(u64::from(self.timer_dilation)))
+    }
+
+    /// The sender's window, in the network's time.
+    pub(super) fn window_row(&self, flow: u32, at: Instant) -> WindowRow {
+        let row = self.connection.window_row(flow, self.clock(at));
+        let dilation = u64::from(self.timer_dilation);
+        WindowRow { time_ns: at.as_ns(), srtt_ns: row.srtt_ns / dilation, pacing_bps: row.pacing_bps * dilation, ..row }
     }
 
     /// Tells the probe what a segment or a timer has changed: payload delivered, the window, or that the
@@ -70,7 +96,7 @@ impl Endpoint {
             return;
         }
         if probe.wants_every_window() {
-            probe.window(self.connection.window_row(flow, now));
+            probe.window(self.window_row(flow, now));
         } else if (!self.has_begun || self.received == 1) && self.connection.is_established() {
             self.has_begun = true;
             probe.flow_began(now, flow);
@@ -85,7 +111,7 @@ impl Endpoint {
         }
         let flow = flow_of(index);
         while let Some(at) = probe.window_due(now, flow) {
-            probe.window(self.connection.window_row(flow, at));
+            probe.window(self.window_row(flow, at));
         }
     }
 
@@ -93,7 +119,7 @@ impl Endpoint {
     #[inline(never)]
     fn hear_departures(&mut self, now: Instant, fabric: &mut Fabric<Segment>) {
         while let Some(departure) = fabric.take_departure() {
-            self.connection.on_nic_freed(now, departure.bytes);
+            self.connection.on_nic_freed(self.clock(now), departure.bytes);
         }
     }
 
@@ -119,7 +145,7 @@ impl Endpoint {
                 self.hear_departures(ctx.now, fabric);
             }
         }
-        let deadline = self.connection.poll_timeout();
+        let deadline = self.deadline();
         if self.alarm.set(deadline) {
             ctx.schedule.push(Event::new(deadline, Rank::Timer, index, 0));
         }

@@ -53,7 +53,7 @@ struct Watch {
 }
 
 impl Monitor<Body> for Watch {
-    fn link_sent(&mut self, now: Instant, link: u32, _packet: &Packet<Body>, wire_bytes: u32) {
+    fn link_sent(&mut self, now: Instant, link: u32, _id: PacketId, _packet: &Packet<Body>, wire_bytes: u32) {
         let link = link as usize;
         assert!(self.busy_until[link] <= now, "link {link} sends two packets at a time");
         if self.checks_rates {

@@ -9,6 +9,7 @@ pub(super) fn check(plan: &Plan) -> Check {
         ("tap_links", &records.tap_links, plan.links.len(), "links"),
         ("bin_links", &records.bin_links, plan.links.len(), "links"),
         ("queues", &records.queues, plan.queues.len(), "queues"),
+        ("packet_links", &records.packet_links, plan.links.len(), "links"),
         ("capture_links", &records.capture_links, plan.links.len(), "links"),
     ];
     for (name, indices, count, what) in lists {

@@ -19,6 +19,9 @@ fn check_stack(field: &str, stack: &Stack) -> Check {
     if let Some(clamp) = stack.cwnd_clamp {
         ensure(clamp >= 2, &at("cwnd_clamp"), clamp, || "the window must be able to reach 2 segments".into())?;
     }
+    ensure((1..=1_000).contains(&stack.timer_dilation), &at("timer_dilation"), stack.timer_dilation, || {
+        "a host's clock runs 1 to 1000 times as fast as the network's time".into()
+    })?;
     ensure((24..=10_000).contains(&stack.hz), &at("hz"), stack.hz, || "ticks are 24 to 10000 a second".into())?;
     positive_time(&at("rto_min_ps"), stack.rto_min_ps)?;
     positive_time(&at("delayed_ack_min_ps"), stack.delayed_ack_min_ps)?;

@@ -202,7 +202,7 @@ impl Congestion for Cdg {
                 state.end = ctx.snd_nxt;
                 state.before = state.now.take();
             }
-            CaEvent::TxStart { .. } | CaEvent::Loss | CaEvent::EcnReceived { .. } => {}
+            CaEvent::TxStart { .. } | CaEvent::Loss => {}
         }
     }
 

@@ -12,6 +12,7 @@ mod bbr;
 mod bic;
 mod cdg;
 mod cubic;
+mod dctcp;
 mod draws;
 mod highspeed;
 mod htcp;
@@ -32,6 +33,7 @@ pub use bbr::Bbr;
 pub use bic::Bic;
 pub use cdg::Cdg;
 pub use cubic::Cubic;
+pub use dctcp::Dctcp;
 pub use draws::{Draw, Draws};
 pub use highspeed::HighSpeed;
 pub use htcp::HTcp;
@@ -84,6 +86,8 @@ pub struct Window {
     /// The pacing rate (`sk_pacing_rate`). The sender keeps it up to date on every ACK, whether it
     /// paces or not, for rules that do not set it themselves; zero before the first RTT sample.
     pub pacing_rate: Rate,
+    /// Upper bound of `pacing_rate` (`SO_MAX_PACING_RATE`).
+    pub max_pacing_rate: Rate,
     /// The sender paces with `pacing_rate` (`sk_pacing_status` is not "none").
     pub is_paced: bool,
     /// A rule sets this in [`Congestion::on_ack`] for a reduction without a loss: the sender enters CWR, once a
@@ -101,6 +105,7 @@ impl Window {
             cwnd_clamp: u32::MAX,
             prior_cwnd: 0,
             pacing_rate: Rate::ZERO,
+            max_pacing_rate: Rate::from_bps(u64::MAX),
             is_paced: false,
             backs_off: false,
         }
@@ -210,13 +215,16 @@ pub struct AckSample {
     pub sacked_out: u32,
     /// All segments delivered so far on this path.
     pub delivered: u64,
+    /// Of these, by ACKs that echo congestion, where ECN was negotiated.
+    pub delivered_ce: u64,
     /// All segments marked lost so far.
     pub lost: u64,
     /// Delivery rate sample. In [`Congestion::on_ack_sample`] only `prior_delivered` is known.
     pub rate: RateSample,
     /// Congestion state after this ACK was processed.
     pub state: CaState,
-    /// The sender filled its window since the last ACKs: only then may the window grow (RFC 7661).
+    /// The sender filled its window since the last ACKs: only then may the window grow (RFC 7661). Not yet known
+    /// in [`Congestion::on_ack_sample`].
     pub is_cwnd_limited: bool,
     /// First unacknowledged byte, after this ACK.
     pub snd_una: u64,
@@ -253,11 +261,6 @@ pub enum CaEvent {
     /// A retransmission timeout fired. Order: [`Congestion::ssthresh`], this event, the new `cwnd`,
     /// then [`Congestion::on_state`] with Loss.
     Loss,
-    /// A packet arrived with (`true`) or without CE, before its ACK is sent (for DCTCP's receiver).
-    EcnReceived {
-        /// The packet carried CE.
-        ce: bool,
-    },
 }
 
 /// What a rule sees when it is asked for a decision outside an ACK.
@@ -288,6 +291,8 @@ pub struct Context {
     /// Length of a jiffy (`Config::jiffy`): rules whose Linux original counts time in jiffies need it.
     /// Zero stands for a millisecond.
     pub jiffy: Duration,
+    /// ECN was negotiated.
+    pub ecn: bool,
     /// In [`Congestion::init`]: RTT of the SYN, which some rules count as their first; `None` for the passive side.
     pub syn_rtt: Option<Duration>,
 }
@@ -306,6 +311,12 @@ pub trait Congestion: std::fmt::Debug + Send {
     /// Called on every ACK, before any other hook and before `cwnd` or the state changes, with the
     /// RTT sample of the ACK (`pkts_acked` and then `in_ack_event` of Linux 6.1.192).
     fn on_ack_sample(&mut self, _window: &mut Window, _ack: &AckSample) {}
+
+    /// [`Congestion::on_ack_sample`] is called as well for ACKs that arrive while nothing is outstanding; not for those on
+    /// data that says nothing else (header prediction).
+    fn hears_idle_acks(&self) -> bool {
+        false
+    }
 
     /// Grow the window. Called for ACKs that advance `snd_una` outside a reduction (not in
     /// Recovery or CWR), also when the sender is not window-limited: the rule checks `is_cwnd_limited`.
@@ -334,7 +345,8 @@ pub trait Congestion: std::fmt::Debug + Send {
     /// The congestion state is about to become `state`.
     fn on_state(&mut self, _window: &mut Window, _state: CaState, _ctx: &Context) {}
 
-    /// The rule needs ECN negotiated (DCTCP).
+    /// The rule needs ECN (DCTCP): the handshake asks for it whatever the settings are, every segment is ECN-capable, and
+    /// the receiving half echoes each mark (RFC 8257, section 3.2).
     fn needs_ecn(&self) -> bool {
         false
     }

@@ -13,15 +13,26 @@
 //! Validated by the worked numbers below, and beside the same rule as a module of Linux 6.1 (`kernel-image/congestion`)
 //! by dialogues (`tests/dialogues`, `retcp_*`).
 
+use daybreak_units::parameters::Parameter;
+
 use super::{AckSample, Congestion, Context, Entry, Window, reno};
 
 /// The rule in the registry.
 pub(super) const ENTRY: Entry = Entry {
     name: "retcp",
     summary: "reTCP, Reno with circuit marks (Mukerjee et al., 2020)",
-    parameters: &[],
-    new: |_, _| Box::new(ReTcp::default()),
+    parameters: PARAMETERS,
+    new: |settings, _| {
+        let [alpha_up, alpha_down] = ["alpha_up", "alpha_down"].map(|name| settings.whole(name) as u32);
+        Box::new(ReTcp { parameters: Parameters { alpha_up, alpha_down }, has_jumped: false })
+    },
 };
+
+/// The parameters of the module, by the same names.
+const PARAMETERS: &[Parameter] = &[
+    Parameter::count("alpha_up", 2, (1, 1_024), "factor of the window when the circuit comes up"),
+    Parameter::count("alpha_down", 2, (1, 1_024), "divisor of the window when the circuit goes"),
+];
 
 /// What the module has as parameters.
 #[derive(Clone, Copy, Debug)]

@@ -184,7 +184,7 @@ impl RoundTrips {
     pub fn on_event(&mut self, event: CaEvent, ctx: &Context) {
         match event {
             CaEvent::WindowRestart | CaEvent::TxStart { .. } => self.restart(ctx),
-            CaEvent::CompleteCwr | CaEvent::Loss | CaEvent::EcnReceived { .. } => {}
+            CaEvent::CompleteCwr | CaEvent::Loss => {}
         }
     }
 

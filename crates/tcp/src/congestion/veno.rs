@@ -98,7 +98,7 @@ impl Congestion for Veno {
             CaEvent::WindowRestart | CaEvent::TxStart { .. } => {
                 *self = Self { samples: self.samples, queued: self.queued, ..Self::default() };
             }
-            CaEvent::CompleteCwr | CaEvent::Loss | CaEvent::EcnReceived { .. } => {}
+            CaEvent::CompleteCwr | CaEvent::Loss => {}
         }
     }
 

@@ -18,12 +18,22 @@ impl Connection {
         let now = self.sender.clock.now;
         let sender = &self.sender;
         let progress = || SenderProgress { una: sender.snd_una, window: sender.snd_wnd, rto: sender.rto() };
+        if segment.ack > sender.snd_nxt {
+            // It acknowledges what was never sent: nothing of it counts (RFC 9293, section 3.10.7.4), but that it may lie
+            // outside the window.
+            if !self.receiver.check(now, segment, &progress()) {
+                self.acknowledged = false;
+            }
+            return;
+        }
         if !self.receiver.accept(now, segment, progress) {
             self.acknowledged = false;
             return;
         }
         let fast = self.sender.fast_path.is_on();
-        if fast && (self.mode == Mode::Quiet || self.sender.is_quiet()) && segment.sack_count == 0 {
+        if self.is_predicted_data(segment) {
+            // Its acknowledgement says what the one before it said.
+        } else if fast && (self.mode == Mode::Quiet || self.sender.is_quiet()) && segment.sack_count == 0 {
             self.sender.on_quiet_ack(segment);
         } else if self.sender.is_plain(segment) {
             self.sender.on_plain_ack(segment);
@@ -31,11 +41,15 @@ impl Connection {
             self.sender.on_ack(segment);
         }
         let fin = segment.flags.contains(Flags::FIN);
-        if segment.len > 0 || fin {
+        if (segment.len > 0 || fin) && !self.is_beyond_fin(segment) {
             self.acknowledged = false;
             let timing = self.timing();
             let received = self.receiver.on_data(now, segment, timing);
             self.delivered += received.delivered;
+            if self.receiver.earlier_ack_pending() {
+                // It goes before all else.
+                self.mode = Mode::Unusual;
+            }
             if received.fin {
                 if matches!(self.state, State::FinWait1 | State::FinWait2) {
                     // Nothing of ours will carry this acknowledgement.
@@ -48,6 +62,25 @@ impl Connection {
             let fin_acked = self.sender.snd_una > self.sender.buffer.write_seq;
             self.step_closing(fin_acked, false);
         }
+    }
+
+    /// Data behind the peer's FIN: Linux 6.1 passes over it.
+    #[inline]
+    fn is_beyond_fin(&self, segment: &Segment) -> bool {
+        self.state != State::Established
+            && matches!(self.state, State::CloseWait | State::Closing | State::LastAck)
+            && segment.seq >= self.receiver.rcv_nxt()
+    }
+
+    /// The next data in order that says nothing else: Linux 6.1 does not look at its acknowledgement (header prediction),
+    /// but at that of the first data, for which its socket has no memory set aside yet.
+    #[inline]
+    fn is_predicted_data(&self, segment: &Segment) -> bool {
+        segment.len > 0
+            && segment.flags.0 & !Flags::PSH.0 == Flags::ACK.0
+            && self.state == State::Established
+            && self.sender.says_nothing_new(segment)
+            && self.receiver.is_predicted(segment)
     }
 
     /// Segments of the handshake, FINs and resets. True when the segment is then taken like any other.
@@ -67,7 +100,6 @@ impl Connection {
                     self.handshake.is_due = true;
                 } else if segment.flags.contains(Flags::ACK) && segment.ack >= 1 {
                     self.sender.snd_wnd = segment.window;
-                    self.sender.max_window = segment.window;
                     self.finish_handshake(segment);
                     return true;
                 }

@@ -262,16 +262,18 @@ impl Connection {
 
     /// The state of the sending half as a record.
     pub fn window_row(&self, flow: u32, now: Instant) -> WindowRow {
-        let window = &self.sender.path.window;
+        let (window, in_flight) = (&self.sender.path.window, self.sender.path.in_flight());
         WindowRow {
             flow,
             time_ns: now.as_ns(),
             cwnd: window.cwnd,
             ssthresh: window.ssthresh,
-            in_flight: self.sender.path.in_flight(),
-            bytes_in_flight: self.sender.snd_nxt - self.sender.snd_una,
+            in_flight,
+            bytes_in_flight: u64::from(in_flight) * u64::from(self.sender.mss),
+            outstanding_bytes: self.sender.snd_nxt - self.sender.snd_una,
             srtt_ns: self.sender.srtt().as_ns(),
             pacing_bps: if window.is_paced { window.pacing_rate.as_bps() } else { 0 },
+            retransmits: self.sender.counters.retransmits,
             state: self.sender.path.state as u8,
         }
     }

@@ -4,7 +4,7 @@ use daybreak_units::Instant;
 
 use super::{Connection, Mode, State};
 use crate::sender::Outgoing;
-use crate::{Ecn, Flags, SynOptions};
+use crate::{Ecn, Flags, Segment, SynOptions};
 
 /// IPv4 header without options.
 const IP_HEADER: u32 = 20;
@@ -54,6 +54,10 @@ impl Connection {
     /// The handshake, its last step, and a closed connection.
     #[cold]
     fn output_unusual(&mut self) -> bool {
+        if self.receiver.earlier_ack_pending() {
+            self.write_earlier_ack();
+            return true;
+        }
         if self.third_due {
             self.third_due = false;
             self.mode = Mode::Open;
@@ -86,11 +90,10 @@ impl Connection {
         if outgoing.push {
             out.flags = out.flags.with(Flags::PSH);
         }
-        if self.sender.ecn.active && outgoing.is_new {
-            out.ecn = Ecn::Ect0;
-            if std::mem::take(&mut self.sender.ecn.cwr_due) {
-                out.flags = out.flags.with(Flags::CWR);
-            }
+        let (ecn, cwr) = self.sender.take_ecn(outgoing.is_new && outgoing.len > 0);
+        out.ecn = ecn;
+        if cwr {
+            out.flags = out.flags.with(Flags::CWR);
         }
         self.receiver.on_data_sent(self.sender.clock.now);
         // A FIN alone is no data segment.
@@ -141,13 +144,24 @@ impl Connection {
         self.count_host_queue();
     }
 
+    /// An ACK that says how things were before the last segment.
+    #[cold]
+    fn write_earlier_ack(&mut self) {
+        let ts_val = if self.timestamps { self.sender.clock.timestamp } else { 0 };
+        self.out = Segment { seq: self.sender.snd_nxt, ecn: self.sender.ecn.control, ts_val, ..Segment::default() };
+        self.receiver.fill_earlier_ack(&mut self.out);
+        self.acknowledged = false;
+        self.measure();
+        self.count_host_queue();
+    }
+
     /// Sequence number, timestamp and acknowledgement; no payload.
     #[inline]
     fn write_common(&mut self, seq: u64) {
         let out = &mut self.out;
         out.seq = seq;
         out.len = 0;
-        out.ecn = Ecn::NotEct;
+        out.ecn = self.sender.ecn.control;
         out.ts_val = if self.timestamps { self.sender.clock.timestamp } else { 0 };
         if self.acknowledged && !self.receiver.ack_pending() {
             // No data has come since the last segment: only the timestamp to echo may be newer.

@@ -6,7 +6,7 @@ use super::{Connection, Mode};
 use crate::config::{Config, EcnMode};
 use crate::receiver::Negotiated;
 use crate::sender::{Opening, TimerKind};
-use crate::{Flags, Segment, SynOptions};
+use crate::{Ecn, Flags, Segment, SynOptions};
 
 /// State of an endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +43,8 @@ pub(super) struct Handshake {
     ask_ecn: bool,
     /// Grant it.
     grant_ecn: bool,
+    /// The rule needs it.
+    needs_ecn: bool,
     /// A SYN or SYN-ACK is to be sent.
     pub is_due: bool,
     /// SYNs or SYN-ACKs that were sent.
@@ -65,7 +67,8 @@ impl Handshake {
                 timestamps: config.timestamps,
             },
             ask_ecn: config.ecn == EcnMode::On || needs_ecn,
-            grant_ecn: config.ecn != EcnMode::Off || needs_ecn,
+            grant_ecn: config.ecn != EcnMode::Off,
+            needs_ecn,
             is_due: false,
             sent: 0,
             sent_at: Instant::ZERO,
@@ -86,8 +89,10 @@ impl Connection {
             handshake.stamp = self.sender.clock.timestamp;
         }
         handshake.sent += 1;
+        self.sender.counters.retransmits += u64::from(handshake.sent > 1);
         let reply = self.state == State::SynReceived;
-        let mut segment = Segment { flags: Flags::SYN, syn: handshake.offer, ..Segment::default() };
+        let ecn = self.sender.ecn.control;
+        let mut segment = Segment { flags: Flags::SYN, ecn, syn: handshake.offer, ..Segment::default() };
         if reply {
             segment.flags = segment.flags.with(Flags::ACK);
             segment.syn.sack_permitted = self.sender.sack_permitted;
@@ -125,7 +130,9 @@ impl Connection {
             return;
         }
         let asks_ecn = segment.flags.contains(Flags::ECE.with(Flags::CWR));
-        self.handshake.ecn_granted = asks_ecn && self.handshake.grant_ecn;
+        // Linux 6.1 grants it to an ECN-capable SYN only where its own rule needs ECN as well.
+        let Handshake { grant_ecn, needs_ecn, .. } = self.handshake;
+        self.handshake.ecn_granted = asks_ecn && ((grant_ecn && segment.ecn == Ecn::NotEct) || needs_ecn);
         self.state = State::SynReceived;
         self.handshake.is_due = true;
         let ecn = self.handshake.ecn_granted;
@@ -140,7 +147,6 @@ impl Connection {
         let ecn = self.handshake.ask_ecn && segment.flags.contains(Flags::ECE) && !segment.flags.contains(Flags::CWR);
         self.negotiate(segment, ecn);
         self.sender.snd_wnd = segment.window;
-        self.sender.max_window = segment.window;
         self.finish_handshake(segment);
         self.third_due = true;
     }
@@ -154,13 +160,14 @@ impl Connection {
         self.timestamps = offer.timestamps && peer.timestamps;
         let peer_mss = if peer.mss == 0 { 536 } else { u32::from(peer.mss) };
         let options = if self.timestamps { 12 } else { 0 };
-        self.sender.mss = peer_mss.min(u32::from(offer.mss)).saturating_sub(options).max(1);
+        self.sender.settle_mss(peer_mss.min(u32::from(offer.mss)).saturating_sub(options).max(1));
         self.sender.sack_permitted = sack;
         self.sender.ecn.active = ecn;
         if !window_scaling {
             self.handshake.offer.window_scale_plus_one = 0;
         }
-        let negotiated = Negotiated { window_scaling, timestamps: self.timestamps, sack, ecn };
+        let exact_echo = ecn && self.handshake.needs_ecn;
+        let negotiated = Negotiated { window_scaling, timestamps: self.timestamps, sack, ecn, exact_echo };
         self.receiver.on_syn(self.sender.clock.now, segment, negotiated);
     }
 

@@ -149,6 +149,11 @@ impl AckPolicy {
         self.delayed_fires.min(self.compressed_fires)
     }
 
+    /// The delayed-ACK timer runs.
+    pub(super) fn is_delayed(&self) -> bool {
+        self.due.is_some()
+    }
+
     /// There is something to acknowledge.
     pub(super) fn schedule(&mut self) {
         self.scheduled = true;
@@ -298,11 +303,17 @@ impl AckPolicy {
         (send || delayed, delayed)
     }
 
+    /// An ACK went out that does not speak of the last segment. Returns the ACKs that compression saved.
+    #[inline]
+    pub(super) fn on_other_ack_sent(&mut self) -> u32 {
+        self.compressed_fires = Instant::NEVER;
+        std::mem::take(&mut self.compressed)
+    }
+
     /// A segment with an ACK went out. Returns the ACKs that compression saved.
     #[inline]
     pub(super) fn on_ack_sent(&mut self) -> u32 {
-        let saved = std::mem::take(&mut self.compressed);
-        self.compressed_fires = Instant::NEVER;
+        let saved = self.on_other_ack_sent();
         // One that answers no new data, as to a duplicate that was refused, is not one of them.
         if self.quick > 0 && self.scheduled {
             self.quick -= 1;

@@ -120,8 +120,14 @@ impl Sender {
         if newer && segment.ack == self.snd_una {
             self.window_seq = segment.seq;
             self.snd_wnd = segment.window;
-            self.max_window = self.max_window.max(segment.window);
+            self.see_window(segment.window);
         }
+    }
+
+    /// It acknowledges what was acknowledged before, with the same window, and reports nothing.
+    #[inline]
+    pub(crate) fn says_nothing_new(&self, segment: &Segment) -> bool {
+        segment.ack == self.snd_una && segment.window == self.snd_wnd && segment.sack_count == 0
     }
 
     /// Processes the acknowledgement of an acceptable segment.
@@ -178,8 +184,13 @@ impl Sender {
         }
 
         let (segments, rtt_us) = self.clean_queue(&mut ack, prior_highest);
+        let delivered_at_first = self.path.delivery.delivered;
+        let has_echo = ack.flags.any(AckFlags::ECE);
+        if has_echo {
+            self.path.delivery.delivered_ce += delivered_at_first - delivered_before;
+        }
         let mut sample = self.sample(segments, rtt_us, prior_in_flight, &ack);
-        sample.newly_delivered = (self.path.delivery.delivered - delivered_before) as u32;
+        sample.newly_delivered = (delivered_at_first - delivered_before) as u32;
         self.rule.on_ack_sample(&mut self.path.window, &sample);
         self.update_reo_wnd(ack.rate.taken.then_some(ack.rate.prior_delivered));
         if self.path.probe.high_seq != 0 {
@@ -189,6 +200,10 @@ impl Sender {
             let is_dupack = !ack.flags.any(AckFlags::UNA_ADVANCED | AckFlags::NOT_DUP | AckFlags::DSACKING);
             self.counters.dup_acks += u64::from(is_dupack);
             self.alert(&mut ack, is_dupack);
+            if has_echo {
+                // Without SACK a duplicate delivers as well.
+                self.path.delivery.delivered_ce += self.path.delivery.delivered - delivered_at_first;
+            }
             if ack.flags.any(AckFlags::SET_TIMER) {
                 self.arm_after_ack();
             }
@@ -207,6 +222,7 @@ impl Sender {
         }
         sample.rate.is_ack_delayed = ack.flags.any(AckFlags::MAYBE_DELAYED);
         sample.delivered = self.path.delivery.delivered;
+        sample.delivered_ce = self.path.delivery.delivered_ce;
         sample.lost = self.path.delivery.lost;
         sample.in_flight = self.path.in_flight();
         sample.state = self.path.state;
@@ -265,7 +281,7 @@ impl Sender {
             self.window_seq = segment.seq;
             if self.snd_wnd != segment.window {
                 self.snd_wnd = segment.window;
-                self.max_window = self.max_window.max(segment.window);
+                self.see_window(segment.window);
                 if self.has_unsent() {
                     self.restart_after_idle();
                 }
@@ -289,6 +305,10 @@ impl Sender {
 
     /// Nothing was outstanding: a window update, or a late duplicate.
     fn on_ack_without_queue(&mut self, ack: &mut Ack) {
+        if !std::mem::take(&mut self.opening) && self.rule_hears_idle_acks {
+            let sample = self.sample(0, None, 0, ack);
+            self.rule.on_ack_sample(&mut self.path.window, &sample);
+        }
         if ack.flags.any(AckFlags::DSACKING) {
             self.alert(ack, false);
         }
@@ -477,10 +497,11 @@ impl Sender {
             in_flight: path.in_flight(),
             sacked_out: path.sacked_out,
             delivered: path.delivery.delivered,
+            delivered_ce: path.delivery.delivered_ce,
             lost: path.delivery.lost,
             rate: RateSample { prior_delivered: ack.rate.prior_delivered, ..RateSample::default() },
             state: path.state,
-            is_cwnd_limited: self.is_cwnd_limited(),
+            is_cwnd_limited: false,
             snd_una: self.snd_una,
             snd_nxt: self.snd_nxt,
             mss: self.mss,

@@ -7,11 +7,24 @@ use super::ack::{Ack, AckFlags};
 use super::queue::Sent;
 use super::rto::Resend;
 use super::timer::TimerKind;
+use super::undo::Partial;
 use crate::congestion::{CaEvent, CaState};
+
+/// What the state machine found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Found {
+    /// No loss.
+    Nothing,
+    /// A loss that begins a recovery.
+    FirstLoss,
+    /// A recovery goes on.
+    Losses,
+}
 
 impl Sender {
     /// Takes one such ACK. Unless it says that something is lost, nothing is sent again for it.
     pub(crate) fn alert(&mut self, ack: &mut Ack, is_dupack: bool) {
+        let mut counts = is_dupack || (ack.flags.any(AckFlags::DATA_SACKED) && self.much_is_sacked());
         if self.path.packets_out == 0 && self.path.sacked_out > 0 {
             self.path.sacked_out = 0;
         }
@@ -42,23 +55,34 @@ impl Sender {
                 _ => {}
             }
         }
-        match self.path.state {
-            CaState::Recovery => self.alert_in_recovery(ack, is_dupack),
+        let found = match self.path.state {
+            CaState::Recovery => self.alert_in_recovery(ack, is_dupack, &mut counts),
             CaState::Loss => {
                 self.process_loss(ack.flags, is_dupack);
                 self.identify_losses(ack);
                 if self.path.state == CaState::Open || ack.flags.any(AckFlags::LOST_RETRANS) {
-                    self.alert_otherwise(ack, is_dupack);
+                    self.alert_otherwise(ack, is_dupack)
+                } else {
+                    Found::Nothing
                 }
             }
             _ => self.alert_otherwise(ack, is_dupack),
+        };
+        if found == Found::Nothing {
+            return;
         }
+        if counts && self.sack_permitted && !self.rack_enabled {
+            self.mark_lost_by_count(found);
+        }
+        self.resend = Resend::Lost;
     }
 
-    fn alert_in_recovery(&mut self, ack: &mut Ack, is_dupack: bool) {
+    fn alert_in_recovery(&mut self, ack: &mut Ack, is_dupack: bool, counts: &mut bool) -> Found {
         if ack.flags.any(AckFlags::UNA_ADVANCED) {
-            if self.undo_partial(ack.prior_una) {
-                return;
+            match self.undo_partial(ack.prior_una) {
+                Partial::Held => return Found::Nothing,
+                Partial::Undone => {}
+                Partial::Stands => *counts = self.much_is_sacked(),
             }
         } else if !self.sack_permitted && is_dupack {
             self.count_duplicate();
@@ -69,15 +93,15 @@ impl Sender {
         }
         self.identify_losses(ack);
         if self.path.state != CaState::Recovery {
-            if self.path.lost_out == 0 {
-                return;
+            if !self.is_loss_evident() {
+                return Found::Nothing;
             }
             self.enter_recovery(ece);
         }
-        self.resend = Resend::Lost;
+        Found::Losses
     }
 
-    fn alert_otherwise(&mut self, ack: &mut Ack, is_dupack: bool) {
+    fn alert_otherwise(&mut self, ack: &mut Ack, is_dupack: bool) -> Found {
         if !self.sack_permitted {
             if ack.flags.any(AckFlags::UNA_ADVANCED) {
                 self.path.sacked_out = 0;
@@ -91,58 +115,61 @@ impl Sender {
         }
         self.identify_losses(ack);
         let ece = ack.flags.any(AckFlags::ECE);
-        if self.path.lost_out > 0 {
+        if self.is_loss_evident() {
             self.enter_recovery(ece);
-            self.resend = Resend::Lost;
+            Found::FirstLoss
         } else {
             self.try_to_open(ece);
+            Found::Nothing
         }
     }
 
-    /// RACK, or, without it, the classic count of duplicates (RFC 6675, section 5).
+    /// Something is marked lost, or, without RACK, enough is SACKed (RFC 6675, section 5).
+    fn is_loss_evident(&self) -> bool {
+        let by_count = !self.rack_enabled && self.path.sacked_out >= self.path.reordering.degree;
+        self.path.lost_out > 0 || by_count
+    }
+
+    /// More than `reordering` segments lie between the first hole and the highest SACKed segment.
+    fn much_is_sacked(&self) -> bool {
+        self.highest_sacked() > self.snd_una + u64::from(self.path.reordering.degree) * u64::from(self.mss)
+    }
+
+    /// RFC 6582 without SACK, otherwise RACK.
     fn identify_losses(&mut self, ack: &mut Ack) {
         let retransmitted = self.path.retrans_out;
         if !self.sack_permitted {
             self.newreno_mark_lost(ack);
-        } else if self.rack_enabled {
-            if self.rack_mark_lost() {
-                ack.flags.unset(AckFlags::SET_TIMER);
-            }
-        } else {
-            self.mark_lost_by_count(ack);
+        } else if self.rack_enabled && self.rack_mark_lost() {
+            ack.flags.unset(AckFlags::SET_TIMER);
         }
         if retransmitted > self.path.retrans_out {
             ack.flags.set(AckFlags::LOST_RETRANS);
         }
     }
 
-    /// Segments with `reordering` SACKed ones above them are lost.
-    fn mark_lost_by_count(&mut self, ack: &Ack) {
-        let degree = self.path.reordering.degree;
-        if self.path.sacked_out < degree && self.path.state < CaState::Recovery {
-            return;
+    /// Without RACK: segments with `reordering` SACKed ones above them are lost, and at the start of a recovery the first
+    /// one in any case (RFC 6675, section 5).
+    fn mark_lost_by_count(&mut self, found: Found) {
+        let degree = self.path.reordering.degree.max(1);
+        let mut to_mark = Vec::new();
+        if self.path.sacked_out >= degree {
+            let mut above = self.path.sacked_out;
+            for at in self.queue.positions() {
+                let sent = self.queue.get(at);
+                if sent.has(Sent::SACKED) {
+                    above -= 1;
+                } else if above >= degree && !sent.has(Sent::LOST) {
+                    to_mark.push(at);
+                }
+                if above < degree {
+                    break;
+                }
+            }
+        } else if found == Found::FirstLoss && self.queue.first().is_some_and(|first| !first.has(Sent::LOST)) {
+            to_mark.push(self.queue.head());
         }
         self.queue.keep_time_order();
-        let mut above = self.path.sacked_out;
-        let mut to_mark = Vec::new();
-        for at in self.queue.positions() {
-            let sent = self.queue.get(at);
-            if sent.has(Sent::SACKED) {
-                above -= 1;
-            } else if above >= degree.max(1) && !sent.has(Sent::LOST) {
-                to_mark.push(at);
-            }
-            if above == 0 {
-                break;
-            }
-        }
-        // A partial ACK shows the next hole to be lost as well (RFC 6582, section 3.2 step 3).
-        if self.path.state == CaState::Recovery && ack.flags.any(AckFlags::UNA_ADVANCED) {
-            let head = self.queue.head();
-            if self.queue.first().is_some_and(|first| !first.has(Sent::SACKED | Sent::LOST | Sent::RETRANS)) {
-                to_mark.push(head);
-            }
-        }
         for at in to_mark {
             self.mark_lost(at);
             self.queue.unlink(at);

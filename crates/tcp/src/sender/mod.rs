@@ -70,6 +70,10 @@ use small_queue::SmallQueue;
 use timer::Timer;
 
 const PS_PER_US: u64 = 1_000_000;
+/// Windows up to this are filled by a single segment: the default MSS (RFC 9293, section 3.7.1).
+const SMALL_WINDOW: u32 = 536;
+/// No segment is smaller for the sake of a window: an IP packet of 68 bytes (RFC 791).
+const MSS_LEAST: u32 = 36;
 
 /// The sending half.
 #[derive(Debug)]
@@ -84,6 +88,8 @@ pub(crate) struct Sender {
     pub snd_wnd: u32,
     /// Payload of a full segment.
     pub mss: u32,
+    /// What was negotiated of it.
+    full_mss: u32,
     /// Bytes of a segment that SACK blocks for the peer take from the payload.
     pub option_len: u32,
     /// Sequence number of the segment that last updated the window (`snd_wl1`).
@@ -101,6 +107,10 @@ pub(crate) struct Sender {
     rule: Box<dyn Congestion>,
     /// The rule sets window and pacing rate itself.
     rule_controls: bool,
+    /// [`Congestion::hears_idle_acks`].
+    rule_hears_idle_acks: bool,
+    /// The ACK that ends a passive handshake is being processed: the rule starts after it.
+    opening: bool,
     /// New segments of the burst that is being polled.
     burst: u32,
     /// Full segments that may follow at once, without another look.
@@ -171,16 +181,21 @@ impl Sender {
         let rto_min_us = config.rto_min.as_us().min(u64::from(u32::MAX)) as u32;
         let mut window = Window::new(config.initial_window.max(1), config.initial_ssthresh);
         window.cwnd_clamp = config.cwnd_clamp.max(1);
+        if config.max_pacing_rate > Rate::ZERO {
+            window.max_pacing_rate = config.max_pacing_rate;
+        }
         window.is_paced = rule.needs_pacing() || config.max_pacing_rate > Rate::ZERO;
         let max_pacing_bytes = match config.max_pacing_rate {
             Rate::ZERO => u64::MAX / 8,
             rate => rate.as_bytes_per_sec(),
         };
+        let ecn = EcnState::new(rule.needs_ecn());
         Self {
             snd_una: 0,
             snd_nxt: 0,
             snd_wnd: 0,
             mss: config.mtu.saturating_sub(40).max(1),
+            full_mss: 0,
             option_len: 0,
             window_seq: 0,
             echoed: 0,
@@ -210,6 +225,8 @@ impl Sender {
             armed: (0, 0),
             buffer: SendBuffer::new(config.wmem.default, config.wmem.max),
             rule_controls: rule.controls_window(),
+            rule_hears_idle_acks: rule.hears_idle_acks(),
+            opening: false,
             rule,
             burst: 0,
             ready: 0,
@@ -225,7 +242,7 @@ impl Sender {
             last_sent_jiffies: 0,
             scoreboard: Scoreboard::default(),
             time_order_until: 0,
-            ecn: EcnState::default(),
+            ecn,
             fin_sent: false,
             reneging: false,
             window_probe_due: false,
@@ -260,15 +277,19 @@ impl Sender {
 
     /// The handshake is done: the window, the rule and the buffer start.
     pub fn start(&mut self, opening: Opening) {
+        self.see_window(self.snd_wnd);
         let Opening { syn_retransmits, rtt_us, is_client } = opening;
         self.is_synchronised = true;
+        self.opening = !is_client;
+        self.settle_ecn();
         self.snd_una = 1;
         self.snd_nxt = self.snd_nxt.max(1);
         self.clear_timer();
         let (rto_max, rto_min_us) = (self.path.rtt.rto_max(), self.path.rtt.rto_min_us());
         self.path.rtt = Rtt::new(&self.clock, self.rto_initial, rto_max, rto_min_us);
         if let Some(rtt_us) = rtt_us {
-            self.path.min_rtt.sample(self.clock.now_us, rtt_us.max(1));
+            let floor = if rtt_us == 0 { self.clock.us_in(1) as u32 } else { rtt_us };
+            self.path.min_rtt.sample(self.clock.now_us, floor);
             self.path.rtt.sample(&self.clock, rtt_us, self.snd_una, self.snd_nxt);
         }
         // RFC 6298, section 5.7, in the gentler form of Linux: only the second repetition counts.
@@ -280,7 +301,6 @@ impl Sender {
         self.last_sent_jiffies = self.clock.jiffies;
         self.path.usage.stamp = self.clock.jiffies;
         self.small_end = self.snd_una;
-        self.max_window = self.max_window.max(self.snd_wnd);
         self.segment_overhead = SEGMENT_OVERHEAD / u64::from(self.segments_a_burst());
         // Linux tells the rule of an acknowledged SYN, but not of a SYN-ACK.
         let syn_rtt = rtt_us.filter(|_| is_client).map(|us| Duration::from_us(u64::from(us)));
@@ -290,6 +310,30 @@ impl Sender {
             self.update_pacing_rate();
         }
         self.size_buffer();
+    }
+
+    /// Payload of a full segment, as negotiated.
+    pub fn settle_mss(&mut self, mss: u32) {
+        self.mss = mss;
+        self.full_mss = mss;
+    }
+
+    /// The peer offers `window` bytes. A segment takes at most half of the largest window that it has offered: more
+    /// than one must fit.
+    #[inline]
+    pub(crate) fn see_window(&mut self, window: u32) {
+        if window > self.max_window {
+            self.max_window = window;
+            if self.mss < self.full_mss || window / 2 < self.mss {
+                self.bound_mss();
+            }
+        }
+    }
+
+    #[cold]
+    fn bound_mss(&mut self) {
+        let most = if self.max_window > SMALL_WINDOW { self.max_window / 2 } else { self.max_window };
+        self.mss = self.full_mss.min(most.max(MSS_LEAST));
     }
 
     /// Restart window and floor of the decay.
@@ -346,6 +390,7 @@ impl Sender {
             is_app_limited: self.path.delivery.app_limited != 0,
             state: self.path.state,
             jiffy: self.clock.jiffy(),
+            ecn: self.ecn.active,
             syn_rtt: None,
         }
     }
@@ -382,6 +427,7 @@ impl Sender {
             && self.snd_nxt >= self.buffer.app_end()
             && self.timer.kind == TimerKind::None
             && self.path.probe.high_seq == 0
+            && !self.rule_hears_idle_acks
             && (!self.buffer.closed || self.fin_sent)
     }
 

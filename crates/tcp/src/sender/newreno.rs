@@ -9,11 +9,12 @@ use crate::congestion::CaState;
 impl Sender {
     /// A duplicate ACK: one segment more has arrived somewhere above the hole.
     pub(crate) fn count_duplicate(&mut self) {
+        let before = self.path.sacked_out;
         self.path.sacked_out += 1;
         if self.limit_estimate() {
             self.reordering_without_sack(0);
         }
-        self.path.delivery.delivered += 1;
+        self.path.delivery.delivered += u64::from(self.path.sacked_out.saturating_sub(before));
     }
 
     /// At least one segment must be missing for duplicates to be sent. True when the estimate was
@@ -27,9 +28,10 @@ impl Sender {
         exceeded
     }
 
+    /// The degree follows what is out, also below what it was (Linux 6.1).
     fn reordering_without_sack(&mut self, more: u32) {
         let path = &mut self.path;
-        path.reordering.degree = (path.packets_out + more).min(self.max_reordering).max(path.reordering.degree);
+        path.reordering.degree = (path.packets_out + more).min(self.max_reordering);
         path.reordering.seen += 1;
         self.counters.reordering_seen += 1;
     }

@@ -334,6 +334,12 @@ impl Sender {
     /// Sends the segment at `at` again.
     fn send_again(&mut self, at: u32) -> Outgoing {
         self.queue.keep_time_order();
+        if self.queue.get(at).seq < self.snd_una {
+            // The peer has taken a part of it: only the rest is sent again.
+            let record = self.queue.get_mut(at);
+            record.len -= (self.snd_una - record.seq) as u32;
+            record.seq = self.snd_una;
+        }
         let payload = {
             let sent = self.queue.get(at);
             sent.len - u32::from(sent.has(Sent::FIN))

@@ -39,7 +39,7 @@ impl Sender {
         let is_predicted = self.snd_wnd == segment.window;
         if !is_predicted {
             self.snd_wnd = segment.window;
-            self.max_window = self.max_window.max(segment.window);
+            self.see_window(segment.window);
         }
         self.snd_una = acked;
         self.resend = Resend::Lost;
@@ -86,7 +86,7 @@ impl Sender {
         let mut rate = self.path.delivery.finish(&building, segments, now_us, min_rtt_us);
         rate.is_ack_delayed = maybe_delayed;
         let path = &self.path;
-        let sample = AckSample {
+        let mut sample = AckSample {
             now: self.clock.now,
             acked: segments,
             newly_delivered: segments,
@@ -98,10 +98,11 @@ impl Sender {
             in_flight: path.packets_out,
             sacked_out: 0,
             delivered: path.delivery.delivered,
+            delivered_ce: path.delivery.delivered_ce,
             lost: path.delivery.lost,
             rate,
             state: CaState::Open,
-            is_cwnd_limited: self.is_cwnd_limited(),
+            is_cwnd_limited: false,
             snd_una: acked,
             snd_nxt: self.snd_nxt,
             mss: self.mss,
@@ -111,6 +112,8 @@ impl Sender {
             earliest_departure: path.pacing.departure,
         };
         self.rule.on_ack_sample(&mut self.path.window, &sample);
+        // Asked of the window that the rule has left.
+        sample.is_cwnd_limited = self.is_cwnd_limited();
         if self.rule_controls {
             self.control_by_rule(&sample);
             return;

@@ -13,6 +13,8 @@ use crate::congestion::RateSample;
 pub(crate) struct Delivery {
     /// Segments delivered so far, the SYN included.
     pub delivered: u64,
+    /// Of these, by ACKs that echo congestion.
+    pub delivered_ce: u64,
     /// Segments marked lost so far.
     pub lost: u64,
     /// When `delivered` last grew, in microseconds.

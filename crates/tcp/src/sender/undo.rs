@@ -19,6 +19,17 @@ pub(crate) struct Undo {
     pub retrans_stamp: u32,
 }
 
+/// What a partial ACK says of a recovery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Partial {
+    /// It goes on.
+    Stands,
+    /// It was needless, but retransmissions are still out: nothing more may be marked lost by this ACK.
+    Held,
+    /// It was needless, and its reduction is undone.
+    Undone,
+}
+
 impl Sender {
     /// A reduction begins that may have to be taken back.
     pub(crate) fn start_undo(&mut self) {
@@ -119,22 +130,21 @@ impl Sender {
         true
     }
 
-    /// A partial ACK in Recovery came from the original, not from the retransmission. True when
-    /// retransmissions are still out: then nothing more may be marked lost by this ACK.
-    pub(crate) fn undo_partial(&mut self, prior_una: u64) -> bool {
+    /// A partial ACK in Recovery: undoes the reduction if it came from the original and not from the retransmission.
+    pub(crate) fn undo_partial(&mut self, prior_una: u64) -> Partial {
         if self.path.undo.marker == 0 || !self.original_arrived() {
-            return false;
+            return Partial::Stands;
         }
         self.check_reordering(prior_una);
         if self.path.retrans_out > 0 {
-            return true;
+            return Partial::Held;
         }
         if !self.any_retransmission_done() {
             self.path.undo.retrans_stamp = 0;
         }
         self.undo_reduction(true);
         self.try_keep_open();
-        false
+        Partial::Undone
     }
 }
 

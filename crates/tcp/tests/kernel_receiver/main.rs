@@ -79,7 +79,8 @@ impl Replay {
     fn data(&mut self, now: Instant, segment: &Segment) {
         self.timers(now);
         if segment.flags.contains(Flags::SYN) {
-            let negotiated = Negotiated { window_scaling: true, timestamps: true, sack: true, ecn: false };
+            let negotiated =
+                Negotiated { window_scaling: true, timestamps: true, sack: true, ecn: false, exact_echo: false };
             return self.receiver.on_syn(now, segment, negotiated);
         }
         if let Some(sent) = self.syn_ack_at.take() {

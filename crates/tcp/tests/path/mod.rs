@@ -20,6 +20,8 @@ pub struct Path {
     pub delay: Duration,
     /// Segments that wait or are being sent at the bottleneck.
     pub buffer: usize,
+    /// A segment that finds so many there is marked, for rules that need ECN.
+    pub marking: usize,
     pub mss: u32,
     /// A segment on the wire.
     pub frame: u32,
@@ -50,6 +52,7 @@ struct Sent {
     first_sent_at: Instant,
     is_app_limited: bool,
     is_retransmission: bool,
+    is_marked: bool,
 }
 
 /// The loop.
@@ -68,6 +71,7 @@ pub struct Loop {
     beyond: std::collections::BTreeSet<u64>,
     next: u64,
     delivered: u64,
+    delivered_ce: u64,
     delivered_at: Instant,
     first_sent_at: Instant,
     lost_total: u64,
@@ -79,6 +83,8 @@ pub struct Loop {
     departure: Instant,
     srtt: Duration,
     min_rtt: Duration,
+    /// Times of ACKs that echo a mark; each says so of its own segment.
+    pub echoes: Vec<Instant>,
     /// Segments lost to the full queue, by time.
     pub drops: Vec<Instant>,
     /// Gives a sample every so often.
@@ -98,6 +104,7 @@ impl Loop {
             min_rtt: path.delay,
             mss: path.mss,
             jiffy: Duration::from_ms(1),
+            ecn: rule.needs_ecn(),
             ..Context::default()
         };
         rule.init(&mut window, &ctx);
@@ -114,6 +121,7 @@ impl Loop {
             beyond: std::collections::BTreeSet::new(),
             next: 0,
             delivered: 0,
+            delivered_ce: 0,
             delivered_at: now,
             first_sent_at: now,
             lost_total: 0,
@@ -125,6 +133,7 @@ impl Loop {
             departure: now,
             srtt: path.delay,
             min_rtt: path.delay,
+            echoes: Vec::new(),
             drops: Vec::new(),
             every,
             next_sample: Instant::ZERO + every,
@@ -180,6 +189,7 @@ impl Loop {
         while self.queue.front().is_some_and(|&leaves| leaves <= self.now) {
             self.queue.pop_front();
         }
+        let is_marked = self.rule.needs_ecn() && self.queue.len() >= self.path.marking;
         let acked_at = if self.queue.len() < self.path.buffer {
             let starts = self.queue.back().map_or(self.now, |&leaves| leaves.max(self.now));
             let leaves = starts + self.path.rate.time_for(u64::from(self.path.frame));
@@ -198,6 +208,7 @@ impl Loop {
             first_sent_at: self.first_sent_at,
             is_app_limited: self.app_limited_until > 0,
             is_retransmission,
+            is_marked,
         });
     }
 
@@ -215,6 +226,10 @@ impl Loop {
             self.una += 1;
         }
         self.delivered += 1;
+        if sent.is_marked {
+            self.delivered_ce += 1;
+            self.echoes.push(self.now);
+        }
         self.delivered_at = self.now;
         if self.delivered > self.app_limited_until {
             self.app_limited_until = 0;
@@ -230,7 +245,7 @@ impl Loop {
         ack.prior_in_flight = prior_in_flight;
         self.first_sent_at = sent.sent_at;
         self.rule.on_ack_sample(&mut self.window, &ack);
-        self.change_state(newly_lost);
+        self.change_state(newly_lost, sent.is_marked);
         ack.state = self.state;
         self.act(&ack);
         if !self.rule.needs_pacing() {
@@ -275,6 +290,7 @@ impl Loop {
             in_flight: self.in_flight(),
             sacked_out: self.beyond.len() as u32,
             delivered: self.delivered,
+            delivered_ce: self.delivered_ce,
             lost: self.lost_total,
             rate: RateSample {
                 delivered: is_valid.then_some((self.delivered - sent.delivered) as u32),
@@ -289,7 +305,7 @@ impl Loop {
             snd_una: self.una * u64::from(self.path.mss),
             snd_nxt: self.next * u64::from(self.path.mss),
             mss: self.path.mss,
-            ece: false,
+            ece: sent.is_marked,
             timestamps: Timestamps {
                 value: milliseconds(self.now - self.path.delay / 2).wrapping_add(PEER_CLOCK),
                 echo: milliseconds(sent.sent_at),
@@ -317,10 +333,12 @@ impl Loop {
         }
     }
 
-    fn change_state(&mut self, newly_lost: u32) {
+    fn change_state(&mut self, newly_lost: u32, echo: bool) {
         let ctx = self.context();
         if newly_lost > 0 && self.state == CaState::Open {
             self.start_reduction(CaState::Recovery);
+        } else if echo && self.state == CaState::Open {
+            self.start_reduction(CaState::Cwr);
         } else if newly_lost > 0 && self.state == CaState::Cwr {
             self.rule.on_state(&mut self.window, CaState::Recovery, &ctx);
             self.state = CaState::Recovery;

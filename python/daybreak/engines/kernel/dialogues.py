@@ -65,13 +65,13 @@ def play(files: Sequence[Path], progress: Callable[[int, int], None] | None = No
     program = workplace.guest_program()
     kernel = image.find().program
     with workplace.open_run() as run:
-        (run.directory / "dialogues").mkdir()
+        (run / "dialogues").mkdir()
         for name, text in texts.items():
-            (run.directory / "dialogues" / (name + SUFFIX)).write_text(text)
-        (run.directory / "daybreak-guest").symlink_to(program)
+            (run / "dialogues" / (name + SUFFIX)).write_text(text)
+        (run / "daybreak-guest").symlink_to(program)
         watched = _Watch(None, None, count=len(files), played=progress)
-        boot(program, kernel, run.directory, watched, room=MEMORY, seed=_SEED)
-        verdicts = json.loads((run.directory / "verdicts").read_text())
+        boot(program, kernel, run, watched, room=MEMORY, seed=_SEED)
+        verdicts = json.loads((run / "verdicts").read_text())
     return [Verdict(said["name"], said["verdict"], said["line"], said["problem"]) for said in verdicts]
 
 

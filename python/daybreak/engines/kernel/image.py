@@ -120,8 +120,13 @@ def fitting(recipe: Recipe | None = None) -> list[Image]:
 
 
 def images() -> list[Image]:
-    """Every whole image in the cache, in no promised order."""
-    return [_load(path.parent) for path in cache_directory().glob(f"*/{META}") if not path.parent.name.startswith(".")]
+    """Every whole image in the cache, in no promised order; those that another version has described are left out."""
+    found = []
+    for path in cache_directory().glob(f"*/{META}"):
+        with contextlib.suppress(KernelEngineError):
+            if not path.parent.name.startswith("."):
+                found.append(_load(path.parent))
+    return found
 
 
 def cache_directory() -> Path:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import selectors
-import shutil
 import subprocess
 import tempfile
 import time
@@ -15,10 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from daybreak import _native
-from daybreak.errors import PlanError
+from daybreak.errors import EngineError, PlanError, reason
 from daybreak.plan import types
 from daybreak.plan.applications import is_limited
 from daybreak.runs import Recorded
+from daybreak.runs.staging import Staging
 from daybreak.scenario.lowering import Plan
 
 from ..single import Progress, Report
@@ -53,23 +53,34 @@ def check(plan: Plan) -> None:
         refuse_unsupported(program, file)
 
 
-def execute(plan: Plan, progress: Report | None = None) -> Recorded:
+def execute(plan: Plan, progress: Report | None, staging: Path) -> Recorded:
     """Runs a plan in a guest of its own. Raises PlanError for what the engine cannot do, GuestFailed for a crash."""
     program = workplace.guest_program()
     kernel = image.find(variants=_variants(plan)).program
     with workplace.open_run() as run:
-        (run.directory / "plan.json").write_bytes(plan.json)
-        refuse_unsupported(program, run.directory / "plan.json")
-        (run.directory / "daybreak-guest").symlink_to(program)
+        (run / "plan.json").write_bytes(plan.json)
+        refuse_unsupported(program, run / "plan.json")
+        (run / "daybreak-guest").symlink_to(program)
+        captured = _captured(run, staging) if plan.content.records.capture_links else None
         watched = Watch(plan, progress)
-        boot(program, kernel, run.directory, watched, room=memory(plan.content), seed=plan.content.seed)
-        tables, totals = read(run.directory / "tables")
-        if not plan.content.records.capture_links:
-            return Recorded(tables, totals)
-        directory = tempfile.TemporaryDirectory(prefix="daybreak-")
-        capture = Path(directory.name) / CAPTURE
-        shutil.move(run.directory / CAPTURE, capture)
-    return Recorded(tables, totals, capture, keep=directory)
+        try:
+            boot(program, kernel, run, watched, room=memory(plan.content), seed=plan.content.seed)
+            tables, totals = read(run / "tables")
+        except BaseException:
+            if captured:
+                captured.remove()
+            raise
+    return Recorded(tables, totals, captured.path / CAPTURE if captured else None, keep=captured)
+
+
+def _captured(run: Path, staging: Path) -> Staging:
+    """Where the capture goes at once, since it may be too large to be moved there: the guest finds a link to it."""
+    try:
+        staged = Staging(staging)
+    except OSError as error:
+        raise EngineError(f"{staging} cannot take the capture: {reason(error)}") from None
+    (run / CAPTURE).symlink_to((staged.path / CAPTURE).absolute())
+    return staged
 
 
 def _variants(plan: Plan) -> set[str]:

@@ -1,51 +1,24 @@
-"""Where guests run: a directory a run, removed with it; and where the guest's program and its switch are.
-
-A run that was ended by force may leave its directory. Its lock is free then, and the next run removes it.
-"""
+"""Where guests run: a directory a run, removed with it; and where the guest's program and its switch are."""
 
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
-import shutil
 import tempfile
-import time
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from daybreak.runs.staging import Staging
 
 from .errors import NoGuest
 
 PROGRAM = "daybreak-guest"
 SWITCH = "libdaybreak_switch.so"
-_LOCK = ".lock"
-_TAKEN = ".lock-taken"
-# A directory without a lock may be that of a run that is about to start.
-_NEW_S = 60
+_RUN = "run-"
 
 
-@dataclass(frozen=True)
-class Workplace:
-    """The directory of one run."""
-
-    directory: Path
-
-
-@contextlib.contextmanager
-def open_run() -> Iterator[Workplace]:
-    """A new directory for a run; what dead runs have left is removed on the way."""
-    base = _base()
-    _remove_stale(base)
-    directory = Path(tempfile.mkdtemp(prefix="run-", dir=base))
-    # It takes its name when it is held: others may look at any moment, and remove what nobody holds.
-    with (directory / _TAKEN).open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        (directory / _TAKEN).rename(directory / _LOCK)
-        try:
-            yield Workplace(directory)
-        finally:
-            shutil.rmtree(directory, ignore_errors=True)
+def open_run() -> Staging:
+    """A new directory for a run, which goes when its block is left; what dead runs have left is removed on the way."""
+    return Staging(_base(), _RUN)
 
 
 def guest_program() -> Path:
@@ -86,17 +59,3 @@ def _base() -> Path:
     if base.stat().st_uid != os.getuid():
         raise NoGuest(f"{base} belongs to another user: expected a directory of yours")
     return base
-
-
-def _remove_stale(base: Path) -> None:
-    for directory in base.glob("run-*"):
-        lock = directory / _LOCK
-        with contextlib.suppress(OSError):
-            if not lock.exists():
-                # Its guest has cleared it up to the log, or it is only being made.
-                if time.time() - directory.stat().st_mtime > _NEW_S:
-                    shutil.rmtree(directory, ignore_errors=True)
-                continue
-            with lock.open("r+") as file:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                shutil.rmtree(directory, ignore_errors=True)

@@ -95,12 +95,10 @@ class Fabric:
 
     @classmethod
     def of(cls, scenario: Scenario) -> Fabric:
-        """The fabric of a scenario."""
-        nodes, links = scenario.topology.build() if scenario.topology else ([], [])
-        nodes, links = nodes + list(scenario.nodes), links + list(scenario.links)
-        if not nodes:
+        """The fabric of a scenario without a ready topology: see `ready`."""
+        if not scenario.nodes:
             raise ScenarioError("the scenario has no network: expected a topology, or nodes and links", "topology")
-        return cls(nodes, links, scenario)
+        return cls(list(scenario.nodes), list(scenario.links), scenario)
 
     def host(self, name: str, field: str) -> int:
         """The index of a host."""

@@ -16,8 +16,10 @@ from ..quantities import Span
 from ..scenario import Scenario
 from ..traffic import Arrivals, ConstantRate, Exponential, Flow, RequestResponse, Sizes, Uniform
 from .choices import resolve_variant
+from .cost import MOST_FLOWS
 
-_MOST_FLOWS = 1_000_000
+# Sums of sizes that are tried to find those that a total can be made of.
+_MOST_SUMS = 5_000_000
 # Drawn times are whole nanoseconds, so that a last digit that another machine's log() rounds otherwise is not seen.
 _DRAWN_TO = 1_000
 
@@ -55,10 +57,12 @@ def planned_flows(scenario: Scenario, seed: int, variants: Sequence[str] | None)
         flows += _flows(written, i, seed, variants)
     for i, arrivals in enumerate(scenario.arrivals):
         flows += _arrivals(arrivals, f"arrivals[{i}]", seed, variants)
+        if len(flows) > MOST_FLOWS:
+            break
     if not flows:
         raise ScenarioError("the scenario has no flows: expected at least one in flows or arrivals", "flows")
-    if len(flows) > _MOST_FLOWS:
-        raise ScenarioError(f"the scenario has {len(flows)} flows: expected at most {_MOST_FLOWS}", "flows")
+    if len(flows) > MOST_FLOWS:
+        raise ScenarioError(f"the scenario has {len(flows)} flows: expected at most {MOST_FLOWS}", "flows")
     names: set[str] = set()
     for flow in flows:
         if flow.name in names:
@@ -83,7 +87,7 @@ def _flows(flow: Flow, index: int, seed: int, variants: Sequence[str] | None) ->
     resolve_variant(flow.variant, f"{family.field}.variant", variants)
     for k in range(flow.count):
         own_name = name if flow.count == 1 else f"{name}-{k}"
-        application = _bulk(int(flow.size)) if flow.size is not None else _application(flow, own_name, seed)
+        application = _application(flow, own_name, seed)
         start = _start(flow, own_name, seed)
         if isinstance(application, plan.ConstantRate) and application.stop_ps is not None:
             _stops_after(start, application.stop_ps, own_name, f"{family.field}.application.stop")
@@ -98,13 +102,15 @@ def _stops_after(start_ps: int, stop_ps: int, name: str, field: str) -> None:
 
 
 @cache
-def _bulk(size: int) -> plan.Bulk:
+def _bulk(size: int | None) -> plan.Bulk:
     """A bulk transfer: there is one of each size, however many flows have it."""
-    return plan.Bulk(bytes=size or None)
+    return plan.Bulk(bytes=size)
 
 
 def _application(flow: Flow, name: str, seed: int) -> plan.Application:
-    """What a flow does that is no bulk transfer."""
+    """What a flow does: a bulk transfer if it has a size."""
+    if flow.size is not None:
+        return _bulk(None if flow.size == "unlimited" else int(flow.size))
     match flow.application:
         case RequestResponse() as asks:
             return plan.RequestResponse(exchanges=_exchanges(asks, Stream(seed, f"flow/{name}/think")))
@@ -167,7 +173,7 @@ def _draw_sizes(sizes: Sizes, stream: Stream, field: str) -> list[int]:
     unit = math.gcd(int(sizes.total), *choice)
     steps = [size // unit for size in choice]
     total = int(sizes.total) // unit
-    if total > 10_000_000:
+    if total * len(steps) > _MOST_SUMS:
         raise ScenarioError(f"{field}.total = {sizes.total}: expected a total that is a rounder multiple of the sizes")
     fewest = _fewest_parts(steps, total)
     if fewest[total] > sizes.max_flows:

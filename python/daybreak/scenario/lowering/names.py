@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from daybreak.errors import UnknownName
 
 _LISTED = 20
+_LONGEST = 60
 
 
 def look_up(name: str, known: Sequence[str], field: str, noun: str) -> int:
@@ -18,6 +19,8 @@ def look_up(name: str, known: Sequence[str], field: str, noun: str) -> int:
 
 def unknown(name: str, known: Sequence[str], field: str, noun: str) -> UnknownName:
     """The error of a name that is not `known`."""
+    if len(name) > _LONGEST:
+        name = f"{name[:_LONGEST]}..."
     if not known:
         return UnknownName(f'{field} = "{name}": there is no {noun} at all', field)
     return UnknownName(f'{field} = "{name}": there is no such {noun}{among(name, known)}', field)

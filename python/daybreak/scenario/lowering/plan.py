@@ -18,11 +18,13 @@ from ..quantities import Size, Span
 from ..scenario import Scenario
 from ..stack import Stack
 from .choices import resolve_variant
+from .cost import refuse_many_flows, refuse_short_intervals
 from .fabric import Fabric
 from .flows import Family, PlannedFlow, planned_flows
 from .moves import Moves
 from .names import look_up
 from .paths import Paths
+from .ready import expanded
 from .routes import Router
 from .timelines import timelines
 
@@ -52,6 +54,8 @@ def lower(scenario: Scenario, seed: int, variants: Sequence[str] | None = None) 
 
     `variants` are the congestion controls that the engine has, those of the simulator if not given.
     """
+    if not isinstance(scenario, Scenario):
+        raise ScenarioError(f"scenario = {scenario!r}: expected a Scenario, such as daybreak.load makes of a file")
     if not 0 <= seed < 2**64:
         raise ScenarioError(f"seed = {seed}: expected a number from 0 to 2^64 - 1", "seed")
     try:
@@ -61,9 +65,13 @@ def lower(scenario: Scenario, seed: int, variants: Sequence[str] | None = None) 
 
 
 def _plan(scenario: Scenario, seed: int, variants: Sequence[str] | None) -> plan.Plan:
+    refuse_many_flows(scenario)
+    scenario = expanded(scenario)
     fabric = Fabric.of(scenario)
     router = Router(fabric, scenario.routing, seed)
     planned = planned_flows(scenario, seed, variants)
+    records = _records(scenario, fabric)
+    refuse_short_intervals(scenario, len(planned), len(records.queues))
     stacks = {"stack": scenario.stack} | scenario.stacks
     if "stack" in scenario.stacks:
         raise ScenarioError('stacks.stack: expected another name, "stack" is the scenario\'s own', "stacks.stack")
@@ -71,12 +79,12 @@ def _plan(scenario: Scenario, seed: int, variants: Sequence[str] | None) -> plan
     moves = Moves(scenario, fabric, router, paths, planned)
     flows = Flows(fabric, moves, stacks, variants)
     planned_in_full = [flows.flow(flow) for flow in planned]
-    records = _records(scenario, fabric)
     return plan.Plan(
         version=PLAN_VERSION,
         seed=seed,
         end_ps=int(scenario.duration),
-        stop_when_flows_complete=scenario.stop == "flows_complete" and any(is_limited(flow.application) for flow in planned),
+        stop_when_flows_complete=scenario.stop == "flows_complete"
+        and any(is_limited(flow.application) for flow in planned),
         nodes=fabric.plan_nodes(),
         links=fabric.plan_links(),
         paths=paths.paths,
@@ -186,6 +194,7 @@ def _stack(name: str, stack: Stack) -> plan.Stack:
         initial_window=stack.initial_window,
         cwnd_clamp=stack.cwnd_clamp,
         hz=stack.hz,
+        timer_dilation=stack.timer_dilation,
         rto_min_ps=int(stack.rto_min),
         delayed_ack_min_ps=int(stack.delayed_ack_min),
         delayed_ack_max_ps=int(stack.delayed_ack_max),
@@ -236,6 +245,7 @@ def _records(scenario: Scenario, fabric: Fabric) -> plan.Records:
         drops=records.drops,
         circuits=records.circuits,
         latency=records.latency,
+        packet_links=links(records.packets, "packets"),
         capture_links=links(records.capture, "capture"),
         capture_snaplen=records.snaplen,
     )

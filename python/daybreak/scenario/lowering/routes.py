@@ -51,21 +51,32 @@ class Router:
         return path
 
     def _shortest(self, source: int, target: int, draw: Stream | None, field: str) -> list[OneWay]:
-        hops = self._hops_to(target)
+        if source == target:
+            return []
+        end, last = self._before(target)
+        hops = self._hops_to(end)
         if hops[source] < 0:
             names = [self._fabric.nodes[node].name for node in (source, target)]
             raise ScenarioError(f'{field}: there is no path from "{names[0]}" to "{names[1]}"', field)
         path: list[OneWay] = []
-        while source != target:
+        while source != end:
             ways = [link for link in self._leaving[source] if hops[link.target] == hops[source] - 1]
-            if any(link.target != target and self._fabric.nodes[link.target].kind == "host" for link in ways):
-                ways = [
-                    link for link in ways if link.target == target or self._fabric.nodes[link.target].kind != "host"
-                ]
+            if any(link.target != end and self._fabric.nodes[link.target].kind == "host" for link in ways):
+                ways = [link for link in ways if link.target == end or self._fabric.nodes[link.target].kind != "host"]
             link = ways[draw.below(len(ways)) if draw and len(ways) > 1 else 0]
             path.append(link)
             source = link.target
-        return path
+        return path + last
+
+    def _before(self, target: int) -> tuple[int, list[OneWay]]:
+        """The switch that a node hangs from and the link between, where there is one such link; else the node itself.
+
+        So that all hosts of a switch share the search for ways to it.
+        """
+        entering = self._entering[target]
+        if len(entering) == 1 and self._fabric.nodes[entering[0].source].kind == "switch":
+            return entering[0].source, entering
+        return target, []
 
     def _hops_to(self, target: int) -> list[int]:
         """Links to cross from each node; -1 where there is no way."""

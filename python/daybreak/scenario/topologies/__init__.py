@@ -5,13 +5,14 @@ from typing import Annotated
 from pydantic import Field
 
 from .dumbbell import Dumbbell
+from .hybrid import Hybrid
 from .leaf_spine import LeafSpine
 from .migration_testbed import MigrationTestbed
 from .parallel_links import ParallelLinks
 
-REGISTRY = (Dumbbell, ParallelLinks, MigrationTestbed, LeafSpine)
+REGISTRY = (Dumbbell, ParallelLinks, MigrationTestbed, LeafSpine, Hybrid)
 """Every topology."""
 
-Topology = Annotated[Dumbbell | ParallelLinks | MigrationTestbed | LeafSpine, Field(discriminator="kind")]
+Topology = Annotated[Dumbbell | ParallelLinks | MigrationTestbed | LeafSpine | Hybrid, Field(discriminator="kind")]
 
-__all__ = ["REGISTRY", "Dumbbell", "LeafSpine", "MigrationTestbed", "ParallelLinks", "Topology"]
+__all__ = ["REGISTRY", "Dumbbell", "Hybrid", "LeafSpine", "MigrationTestbed", "ParallelLinks", "Topology"]

@@ -4,13 +4,13 @@ from typing import Literal
 
 from pydantic import Field
 
-from ..model import Tagged
 from ..network import Link, Node
 from ..quantities import Framing, Loss, QueueLimit, Rate, Span
 from . import two_sides
+from .ready import ReadyNetwork
 
 
-class Dumbbell(Tagged):
+class Dumbbell(ReadyNetwork):
     """sender-0, sender-1 ... - left - right - receiver-0, receiver-1 ...; the link in the middle is "bottleneck"."""
 
     kind: Literal["dumbbell"] = "dumbbell"

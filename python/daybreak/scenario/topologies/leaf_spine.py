@@ -2,14 +2,17 @@
 
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from ..model import Tagged
 from ..network import Link, Node
-from ..quantities import Framing, QueueLimit, Rate, Span
+from ..quantities import Framing, QueueLimit, Rate, Span, reject
+from .ready import ReadyNetwork
+
+# Some hundred megabytes, and some seconds until a run starts.
+_MOST_LINKS = 100_000
 
 
-class LeafSpine(Tagged):
+class LeafSpine(ReadyNetwork):
     """host-0 ... under leaf-0 ... (host h stands under leaf h / hosts_per_leaf), spine-0 ... above all of them."""
 
     kind: Literal["leaf_spine"] = "leaf_spine"
@@ -30,6 +33,16 @@ class LeafSpine(Tagged):
     """Limit of every queue at a switch."""
     framing: Framing = Framing.parse("ethernet")
     """Bytes on the wire beyond the IP packet."""
+
+    @model_validator(mode="after")
+    def _is_not_too_large(self) -> "LeafSpine":
+        links = self.leaves * (self.hosts_per_leaf + self.spines)
+        if links > _MOST_LINKS:
+            raise reject(
+                f"has {self.leaves} leaves, {self.spines} spines and {self.hosts_per_leaf} hosts_per_leaf, which makes "
+                f"{links:,} links: expected at most {_MOST_LINKS:,}"
+            )
+        return self
 
     def build(self) -> tuple[list[Node], list[Link]]:
         """Its nodes and links."""

@@ -4,12 +4,12 @@ from typing import Literal
 
 from pydantic import Field
 
-from ..model import Tagged
 from ..network import Link, Node
 from ..quantities import Framing, QueueLimit, Rate, Span
+from .ready import ReadyNetwork
 
 
-class MigrationTestbed(Tagged):
+class MigrationTestbed(ReadyNetwork):
     """Server 1 sends from the ports sender-main and sender-migrated, server 2 receives at receiver-main and
     receiver-migrated. The switch is two nodes, ingress and egress, joined by the loopback links "green" and "blue".
     ACKs come back over "bypass", which never is a bottleneck, so they do not meet the data.

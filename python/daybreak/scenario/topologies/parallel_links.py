@@ -4,10 +4,11 @@ from typing import Literal
 
 from pydantic import Field
 
-from ..model import Model, Tagged
+from ..model import Model
 from ..network import Link, Node
 from ..quantities import Framing, QueueLimit, Rate, Span
 from . import two_sides
+from .ready import ReadyNetwork
 
 
 class ParallelLink(Model):
@@ -23,7 +24,7 @@ class ParallelLink(Model):
     """Limit of its queues."""
 
 
-class ParallelLinks(Tagged):
+class ParallelLinks(ReadyNetwork):
     """sender-0 ... - left = right - receiver-0 ...; the links between left and right have their own names."""
 
     kind: Literal["parallel_links"] = "parallel_links"

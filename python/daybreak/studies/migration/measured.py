@@ -11,7 +11,7 @@ from daybreak.metrics import concurrency, confidence, fct, phases, throughput, w
 from daybreak.metrics.confidence import Interval, interval
 from daybreak.runs import Run
 from daybreak.studies.migration.settings import Setting
-from daybreak.studies.migration.testbed import BIN_MS, PAYLOAD
+from daybreak.studies.migration.testbed import BIN_MS
 from daybreak.sweep import Reduction, Tables
 
 BIN_NS = BIN_MS * 1_000_000
@@ -75,7 +75,7 @@ def of_run(run: Run) -> Tables:
     """The tables of one run, small enough to keep for all runs."""
     flows = run.flows.select(FLOW_COLUMNS).filter(pl.col("group").is_in(GROUPS))
     last_bin_ns = run.bins.select(pl.col("start_ns").max().fill_null(0)).item()
-    end_ns = max(int(last_bin_ns) + BIN_NS, *(end for end in flows["end_ns"] if end != fct.NEVER_NS), 0)
+    end_ns = max(int(last_bin_ns) + BIN_NS, *flows["end_ns"].drop_nulls(), 0)
     return {
         "flows": flows,
         "throughput": throughput.series(run.bins, flows, bin_ns=BIN_NS, end_ns=end_ns),
@@ -84,7 +84,7 @@ def of_run(run: Run) -> Tables:
     }
 
 
-REDUCTION = Reduction("migration", 1, of_run)
+REDUCTION = Reduction("migration", 2, of_run)
 """What is kept of each run."""
 
 
@@ -95,8 +95,8 @@ def windows(samples: pl.DataFrame, flows: pl.DataFrame, end_ns: int) -> pl.DataF
     arrived out of order is in flight no more, although it is outstanding until it is acknowledged: a sender that waits
     for a timeout may have 3 MB outstanding and a window of ten segments.
     """
-    in_flight = samples.with_columns(bytes_in_flight=pl.col("in_flight").cast(pl.Int64) * PAYLOAD)
-    both = [window.series(table, flows, bin_ns=BIN_NS, end_ns=end_ns) for table in (in_flight, samples)]
+    outstanding = samples.with_columns(bytes_in_flight="outstanding_bytes")
+    both = [window.series(table, flows, bin_ns=BIN_NS, end_ns=end_ns) for table in (samples, outstanding)]
     return both[0].with_columns(both[1]["kilobytes"].alias("outstanding"))
 
 

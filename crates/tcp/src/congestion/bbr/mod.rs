@@ -457,11 +457,12 @@ impl Bbr {
         self.has_seen_rtt = !srtt.is_zero();
         let rtt_us = if self.has_seen_rtt { srtt.as_us().max(1) } else { 1_000 };
         let bandwidth = Bandwidth::of(u64::from(window.cwnd), rtt_us);
-        self.store_rate(window, bandwidth.pacing_bytes_per_sec(self.mss, HIGH_GAIN));
+        let rate = bandwidth.pacing_bytes_per_sec(self.mss, HIGH_GAIN);
+        self.store_rate(window, rate.min(window.max_pacing_rate.as_bytes_per_sec()));
     }
 
     fn set_pacing_rate(&mut self, window: &mut Window, srtt: Duration, bandwidth: Bandwidth, gain: u64) {
-        let rate = bandwidth.pacing_bytes_per_sec(self.mss, gain);
+        let rate = bandwidth.pacing_bytes_per_sec(self.mss, gain).min(window.max_pacing_rate.as_bytes_per_sec());
         if !self.has_seen_rtt && !srtt.is_zero() {
             self.start_pacing(window, srtt);
         }

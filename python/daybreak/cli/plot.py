@@ -1,0 +1,82 @@
+"""daybreak plot"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .terminal import Json, print_json, say
+
+
+def add_to(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command(
+        epilog="Example: daybreak plot results/migration --what throughput,cwnd --from '20 ms' -o migration.svg"
+    )(plot)
+
+
+def _quantity(given: str) -> list[str]:
+    from daybreak.plots import QUANTITIES
+
+    *before, last = given.split(",")
+    return [",".join([*before, name]) for name in QUANTITIES if name.startswith(last)]
+
+
+def plot(
+    runs: Annotated[
+        list[Path], typer.Argument(help="Folders of runs, or folders that hold folders of runs.", metavar="RUN...")
+    ],
+    file: Annotated[
+        Path | None,
+        typer.Option("-o", "--out", help="PNG, SVG or PDF, by its name; RUN's name with .png if not given."),
+    ] = None,
+    what: Annotated[
+        str | None,
+        typer.Option(
+            help="Some of throughput, cwnd, in_flight, rtt, queues, drops, retransmissions, with commas; "
+            "all that are recorded if not given.",
+            autocompletion=_quantity,
+        ),
+    ] = None,
+    by: Annotated[str | None, typer.Option(help="A curve for each 'flow' or 'group'; flows if they are few.")] = None,
+    flows: Annotated[str | None, typer.Option(help="Only flows whose name fits this pattern.")] = None,
+    from_: Annotated[str | None, typer.Option("--from", help="Start, such as '5 ms'.")] = None,
+    to: Annotated[str | None, typer.Option(help="End, such as '20 ms'.")] = None,
+    fold: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WEEK",
+            help="Overlay all weeks of this length, such as '1.4 ms', from the first reconfiguration on; "
+            "'week' is the timeline's own.",
+        ),
+    ] = None,
+    timeline: Annotated[str | None, typer.Option(help="The timeline whose days and nights are shaded.")] = None,
+    phase: Annotated[
+        str | None, typer.Option(help="The phase that is shaded besides the nights, such as 'path 1' or 'day 0'.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that is no figure of Daybreak's.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Draw what runs show over time: throughput, windows, RTTs, queues, drops and retransmissions.
+
+    Days and nights are shaded. Several runs of one scenario give their mean with its 95 % interval.
+    """
+    from daybreak import plots
+    from daybreak.runs import read_all
+
+    place = file or Path(f"{runs[0].resolve().name}.png")
+    plots.check(place, force=force)
+    drawn = plots.draw(
+        [run for folder in runs for run in read_all(folder)],
+        what=[name.strip() for name in what.split(",")] if what is not None else None,
+        by=by, flows=flows, from_=from_, to=to, fold=fold, timeline=timeline, phase=phase,
+    )  # fmt: skip
+    plots.write(drawn.figure, place, force=force)
+    if as_json:
+        print_json({"out": str(place), "notes": list(drawn.notes)})
+        return
+    for note in drawn.notes:
+        say(note)
+    say(f"the figure is in {place}")

@@ -1,0 +1,51 @@
+"""Figures as files: their kind is said by the file's name."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from matplotlib.figure import Figure
+
+from daybreak.errors import OutputError, reason
+from daybreak.figures.style import FORMATS, MADE_BY, rendered
+
+
+def write(figure: Figure, place: Path, *, force: bool = False) -> Path:
+    """Writes a figure as PNG, SVG or PDF, by the ending of ``place``: whole, or not at all.
+
+    A file that is there is replaced only if it is a figure of Daybreak's, or with ``force``. Raises OutputError.
+    """
+    check(place, force=force)
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=place.parent, prefix=f".{place.name}.", delete=False) as file:
+            draft = Path(file.name)
+            try:
+                file.write(rendered(figure, _kind(place)))
+                file.close()
+                draft.chmod(0o644)
+                draft.replace(place)
+            finally:
+                draft.unlink(missing_ok=True)
+    except OSError as error:
+        raise OutputError(f"{place} cannot be written: {reason(error)}") from None
+    return place
+
+
+def check(place: Path, *, force: bool = False) -> None:
+    """Raises OutputError when `write` would refuse ``place``, before anything is drawn."""
+    if _kind(place) not in FORMATS:
+        known = ", ".join(f".{kind}" for kind in FORMATS)
+        raise OutputError(f"{place} cannot be written: expected a name that ends in {known}")
+    try:
+        if place.is_dir():
+            raise OutputError(f"{place} cannot be written: it is a folder")
+        if place.exists() and not force and MADE_BY.encode() not in place.read_bytes():
+            raise OutputError(f"{place} exists and is no figure of Daybreak's: give another name, or --force")
+    except OSError as error:
+        raise OutputError(f"{place} cannot be written: {reason(error)}") from None
+
+
+def _kind(place: Path) -> str:
+    return place.suffix.removeprefix(".").lower()

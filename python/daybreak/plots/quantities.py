@@ -1,0 +1,171 @@
+"""What can be drawn over time: for each quantity the table that it comes from and how it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from daybreak.metrics import over_time
+from daybreak.runs import Run
+from daybreak.scenario import Scenario
+
+from .view import View, text
+
+COUNT_SLOTS = 150
+"""Most steps in which events are counted: in shorter ones most counts are 0 or 1."""
+MOST_QUEUES = 4
+
+Units = Sequence[tuple[str, float]]
+_RATES = (("Tbit/s", 1e12), ("Gbit/s", 1e9), ("Mbit/s", 1e6), ("kbit/s", 1e3), ("bit/s", 1.0))
+_BYTES = (("GB", 1e9), ("MB", 1e6), ("kB", 1e3), ("B", 1.0))
+_TIMES = (("s", 1e9), ("ms", 1e6), ("us", 1e3), ("ns", 1.0))
+
+
+@dataclass(frozen=True)
+class Source:
+    """A run, what of it is drawn, and how its flows are put together."""
+
+    run: Run
+    scenario: Scenario
+    flows: pl.DataFrame
+    by: str
+    view: View
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """One panel. `values` makes a table ``name, slot, time_s, value`` of a run, `title` says what its steps are."""
+
+    axis: str
+    units: Units
+    record: str
+    """What of `records` must be on."""
+    is_recorded: Callable[[Run], bool]
+    values: Callable[[Source], pl.DataFrame]
+    title: Callable[[Source], str]
+    is_per_flow: bool = True
+    is_count: bool = False
+    """Whether it counts packets: where there are none it needs no panel."""
+
+
+def _throughput(source: Source) -> pl.DataFrame:
+    width = _bin_ns(source)
+    edges = source.view.edges(every_ns=width)
+    return over_time.throughput(
+        source.run.bins,
+        source.flows,
+        edges,
+        bin_ns=width,
+        end_ns=int(source.run.manifest["totals"]["ended_ns"]),
+        by=source.by,
+        scope=_scope(source.run) or "delivered",
+    )
+
+
+def _bin_ns(source: Source) -> int:
+    return _ns(source.scenario.records.bins) or 1
+
+
+def _scope(run: Run) -> str | None:
+    """What the throughput is that of: payload, if it is recorded, or what the tapped links carry."""
+    records = run.scenario.records
+    if records.bins is None or "bins" not in run.manifest["tables"]:
+        return None
+    return "delivered" if records.delivered else "tap" if records.taps else None
+
+
+def _throughput_title(source: Source) -> str:
+    what = {"delivered": "Payload delivered in order", "tap": "Bytes on the tapped links with framing"}
+    step = source.view.step_ns(every_ns=_bin_ns(source))
+    return f"{what[_scope(source.run) or 'delivered']}, mean of each {text(step)}"
+
+
+def _samples(column: str, *, mean: bool = False) -> Callable[[Source], pl.DataFrame]:
+    def values(source: Source) -> pl.DataFrame:
+        window = source.run.window
+        # There is no RTT before the first sample.
+        known = window.filter(pl.col(column) > 0) if column == "srtt_ns" else window
+        edges = source.view.edges(every_ns=_window_ns(source))
+        return over_time.sampled(known, source.flows, edges, column, by=source.by, mean=mean)
+
+    return values
+
+
+def _window_ns(source: Source) -> int:
+    interval = source.scenario.records.window
+    return 0 if isinstance(interval, str) else _ns(interval)
+
+
+def _of_group(source: Source, merged: str) -> str:
+    return f", {merged} of each group's flows" if source.by == "group" else ""
+
+
+def _counts(source: Source) -> pl.DataFrame:
+    return over_time.retransmissions(source.run.window, source.flows, _count_edges(source), by=source.by)
+
+
+def _losses(source: Source) -> pl.DataFrame:
+    edges = source.view.edges(slots=COUNT_SLOTS)
+    return over_time.losses(source.run.drops, source.flows, edges, by=source.by)
+
+
+def _count_edges(source: Source) -> over_time.Edges:
+    return source.view.edges(every_ns=_window_ns(source), slots=COUNT_SLOTS)
+
+
+def _queues(source: Source) -> pl.DataFrame:
+    interval = _queue_ns(source)
+    edges = source.view.edges(every_ns=interval)
+    found = over_time.queues(source.run.queues, edges, interval_ns=interval)
+    return found.rename({"queue_name": source.by})
+
+
+def _queue_ns(source: Source) -> int:
+    return _ns(source.scenario.records.queues) or 1
+
+
+def _ns(span: int | None) -> int:
+    """A time of the scenario, which counts picoseconds, in nanoseconds: at least 1, or 0 where there is none."""
+    return max(1, int(span) // 1000) if span else 0
+
+
+def _scenario_has(record: str) -> Callable[[Run], bool]:
+    return lambda run: bool(getattr(run.scenario.records, record)) and record in run.manifest["tables"]
+
+
+QUANTITIES: Mapping[str, Quantity] = {
+    "throughput": Quantity(
+        "Throughput", _RATES, "bins", lambda run: _scope(run) is not None, _throughput, _throughput_title
+    ),
+    "cwnd": Quantity(
+        "cwnd", (("segments", 1.0),), "window", _scenario_has("window"), _samples("cwnd"),
+        lambda source: "Congestion window" + _of_group(source, "sum"),
+    ),
+    "in_flight": Quantity(
+        "In flight", _BYTES, "window", _scenario_has("window"), _samples("bytes_in_flight"),
+        lambda source: "Sent, and neither acknowledged nor taken for lost" + _of_group(source, "sum"),
+    ),
+    "rtt": Quantity(
+        "srtt", _TIMES, "window", _scenario_has("window"), _samples("srtt_ns", mean=True),
+        lambda source: "Round-trip time as the sender smooths it" + _of_group(source, "mean"),
+    ),
+    "queues": Quantity(
+        "Queue", (("packets", 1.0),), "queues", _scenario_has("queues"), _queues,
+        lambda source: f"Most packets waiting, in each {text(source.view.step_ns(every_ns=_queue_ns(source)))}",
+        is_per_flow=False, is_count=True,
+    ),
+    "drops": Quantity(
+        "Drops", (("packets", 1.0),), "drops", _scenario_has("drops"), _losses,
+        lambda source: f"Packets lost, in each {text(source.view.step_ns(slots=COUNT_SLOTS))}",
+        is_count=True,
+    ),
+    "retransmissions": Quantity(
+        "Resent", (("segments", 1.0),), "window", _scenario_has("window"), _counts,
+        lambda source: "Data segments sent again, in each "
+        + text(source.view.step_ns(every_ns=_window_ns(source), slots=COUNT_SLOTS)),
+        is_count=True,
+    ),
+}  # fmt: skip
+"""All of them by name, in their order from the top of a figure."""

@@ -1,0 +1,153 @@
+"""Which part of the time a figure shows, and in which steps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from daybreak.errors import PlotError
+from daybreak.figures.shading import DARK, Shading
+from daybreak.metrics import phases
+from daybreak.metrics.over_time import Edges
+
+SLOTS = 600
+"""Most steps of a curve: more than a figure of a page's width can show."""
+WEEK_SLOTS = 200
+MOST_WEEKS = 1000
+"""More than these are left out."""
+MOST_VALUES = 3_000_000
+"""All curves together have not many more values than this: many flows are drawn in fewer steps."""
+_COARSEST = 4
+"""A week in fewer steps than this shows nothing."""
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """The steps of one timeline, as table `circuits` has them; of several runs the longest one's."""
+
+    name: str
+    circuits: pl.DataFrame
+
+    @property
+    def first_ns(self) -> int:
+        """When it first changed something."""
+        return int(self.circuits["time_ns"][0])
+
+    @property
+    def period_ns(self) -> int | None:
+        """Time until its first step came again; None if it did not."""
+        again = self.circuits.filter(pl.col("step") == pl.col("step").first())["time_ns"]
+        return int(again[1]) - int(again[0]) if len(again) > 1 else None
+
+    @property
+    def phases(self) -> list[str]:
+        """The phases with a path, in the order in which they first begin."""
+        found = self.circuits["phase"].unique(maintain_order=True).to_list()
+        return [phase for phase in found if phase != DARK]
+
+    def shading(self, phase: str, label: str) -> Shading:
+        """Shades one of its phases, and the nights."""
+        return Shading(phases.intervals(self.circuits), phase, label)
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """The time from ``start_ns`` to ``end_ns``, in one piece."""
+
+    start_ns: int
+    end_ns: int
+    most_slots: int = SLOTS
+
+    def edges(self, *, every_ns: int = 0, slots: int = SLOTS) -> Edges:
+        """The edges of at most about ``slots`` steps; with ``every_ns`` a step is a multiple of it, from time 0 on."""
+        width = self.step_ns(every_ns=every_ns, slots=slots)
+        inner = np.arange(self.start_ns // width + 1, -(-self.end_ns // width), dtype=np.int64) * width
+        return np.concatenate([[self.start_ns], inner, [self.end_ns]])
+
+    def step_ns(self, *, every_ns: int = 0, slots: int = SLOTS) -> int:
+        """The length of a step."""
+        length, slots = self.end_ns - self.start_ns, min(slots, self.most_slots)
+        if every_ns:
+            return every_ns * max(1, -(-length // (every_ns * slots)))
+        return _round_number(length / slots)
+
+    @property
+    def axis(self) -> tuple[float, float]:
+        """Start and end of the time axis in seconds."""
+        return self.start_ns / 1e9, self.end_ns / 1e9
+
+
+def slots_for(curves: int) -> int:
+    """Most steps of each of so many curves."""
+    return max(50, min(SLOTS, MOST_VALUES // curves))
+
+
+def weeks_for(curves: int) -> int:
+    """Most weeks of each of so many curves."""
+    return max(1, min(MOST_WEEKS, MOST_VALUES // (WEEK_SLOTS * curves)))
+
+
+@dataclass(frozen=True)
+class Weeks:
+    """Successive weeks of ``week_ns`` from ``start_ns`` on, all laid over the first one."""
+
+    start_ns: int
+    week_ns: int
+    weeks: int
+
+    def edges(self, *, every_ns: int = 0, slots: int = WEEK_SLOTS) -> Edges:
+        """The edges of the steps of all weeks, one after the other. Raises PlotError if a week has too few of them."""
+        parts = self.parts(every_ns=every_ns, slots=slots)
+        return self.start_ns + self.week_ns * np.arange(parts * self.weeks + 1, dtype=np.int64) // parts
+
+    def parts(self, *, every_ns: int = 0, slots: int = WEEK_SLOTS) -> int:
+        """Steps of a week."""
+        width = every_ns or _round_number(self.week_ns / slots)
+        most = self.week_ns // width
+        if every_ns and most < _COARSEST:
+            raise PlotError(f"is recorded every {text(every_ns)}, too seldom for weeks of {text(self.week_ns)}")
+        return max(1, most // -(-most // slots))
+
+    def step_ns(self, *, every_ns: int = 0, slots: int = WEEK_SLOTS) -> int:
+        """The length of a step, rounded down."""
+        return self.week_ns // self.parts(every_ns=every_ns, slots=slots)
+
+    @property
+    def axis(self) -> tuple[float, float]:
+        """Start and end of the time axis in seconds."""
+        return 0.0, self.week_ns / 1e9
+
+    def shading(self, shading: Shading) -> Shading:
+        """The phases of the first week, as every week has them."""
+        end = self.start_ns + self.week_ns
+        ends = pl.col("end_ns").fill_null(end)
+        inside = shading.intervals.filter((ends > self.start_ns) & (pl.col("start_ns") < end))
+        return Shading(
+            inside.with_columns(
+                (pl.col("start_ns") - self.start_ns).clip(lower_bound=0),
+                end_ns=ends.clip(upper_bound=end) - self.start_ns,
+            ),
+            shading.phase,
+            shading.label,
+        )
+
+
+View = Stretch | Weeks
+
+
+def text(time_ns: int) -> str:
+    """A time as people write it."""
+    for unit, size in (("s", 10**9), ("ms", 10**6), ("us", 10**3)):
+        if time_ns >= size:
+            return f"{time_ns / size:.6g} {unit}"
+    return f"{time_ns} ns"
+
+
+def _round_number(least: float) -> int:
+    """The smallest of 1, 2, 5, 10, 20 ... that is not below."""
+    power = 1
+    while 10 * power < least:
+        power *= 10
+    return next((factor * power for factor in (1, 2, 5) if factor * power >= least), 10 * power)

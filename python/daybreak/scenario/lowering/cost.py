@@ -1,0 +1,78 @@
+"""What a scenario would cost where one number of it decides: refused before it is made, with what to change.
+
+The bounds are some gigabytes of memory and some minutes of work. A run that only takes long is not refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from daybreak.errors import ScenarioError
+
+from ..quantities import Span
+from ..scenario import Scenario
+from ..timelines import Circuit, Migrate, Program, Timeline
+
+MOST_FLOWS = 1_000_000
+"""Flows of one run."""
+MOST_SAMPLES = 50_000_000
+"""Rows of a sampled table; each takes about 50 bytes."""
+MOST_STEPS = 20_000_000
+"""Steps of all timelines together; each takes a row of table `circuits` and some events."""
+
+
+def refuse_many_flows(scenario: Scenario) -> None:
+    """Raises ScenarioError for more flows than a run can have. Arrivals have a bound each, of what they draw."""
+    total = 0
+    for i, flow in enumerate(scenario.flows):
+        total += flow.count
+        if total > MOST_FLOWS:
+            field = f"flows[{i}].count"
+            raise ScenarioError(
+                f"{field} = {flow.count}: makes {total:,} flows: expected at most {MOST_FLOWS:,} in all", field
+            )
+
+
+def refuse_short_intervals(scenario: Scenario, flows: int, queues: int) -> None:
+    """Raises ScenarioError for intervals with which a table would not fit into memory, or a run would never end."""
+    records, duration = scenario.records, int(scenario.duration)
+    sampled = [("queues", records.queues, queues, f"samples of {queues} queues")]
+    if isinstance(records.window, Span):
+        sampled.append(("window", records.window, flows, f"samples of {flows} flows"))
+    for name, interval, count, what in sampled:
+        if interval is not None and count * duration // int(interval) > MOST_SAMPLES:
+            rows = count * duration // int(interval)
+            _refuse(f"records.{name}", interval, f"{rows:,} {what}", duration, count * duration / MOST_SAMPLES)
+    before = 0
+    for i, timeline in enumerate(scenario.timelines):
+        lasts = max(duration - int(timeline.start), 0)
+        for field, interval, count in _periods(timeline):
+            steps = before + count * lasts // int(interval)
+            if steps > MOST_STEPS:
+                least = count * lasts / max(MOST_STEPS - before, 1)
+                _refuse(f"timelines[{i}].{field}", interval, f"{steps:,} steps of timelines", duration, least)
+            before = steps
+
+
+def _periods(timeline: Timeline) -> Iterator[tuple[str, Span, int]]:
+    """The field that says how often something happens, how long it takes, and how many steps there are in it."""
+    match timeline:
+        case Migrate():
+            yield "period", timeline.period, 2 if timeline.night else 1
+        case Circuit(week=None):
+            yield "day", Span(timeline.day + timeline.night), 2
+        case Circuit():
+            yield "week", Span(timeline.length), 2 * len(timeline.matchings)
+        case Program():
+            yield "period", timeline.period, sum(len(step.do) for step in timeline.steps)
+
+
+def _refuse(field: str, interval: Span, cost: str, duration_ps: int, least_ps: float) -> None:
+    # Two digits are enough of an advice.
+    unit = 10 ** max(len(str(int(least_ps))) - 2, 0)
+    least = Span((int(least_ps) // unit + 1) * unit)
+    raise ScenarioError(
+        f"{field} = {interval}: makes {cost} in a run of {Span(duration_ps)}: expected at least {least}, or a shorter "
+        "duration",
+        field,
+    )

@@ -1,0 +1,139 @@
+"""The claims: every published value beside ours."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+
+from daybreak.metrics import confidence
+from daybreak.studies.etalon.measured import Evidence, Measured
+from daybreak.studies.etalon.settings import (
+    BEFORE_CUBIC,
+    BEFORE_RETCP,
+    BEFORE_VARIANTS,
+    STATIC,
+    VARIANTS,
+    Scale,
+    Setting,
+    dynamic,
+    of_variant,
+    static,
+    switches,
+)
+from daybreak.studies.etalon.testbed import MTU, PACKET_GBPS
+from daybreak.studies.scoreboard import Scoreboard
+
+LATENCIES = tuple(
+    f"{percentile}_{network}" for percentile in ("p50", "p99") for network in ("all", "circuit", "packet")
+)
+PACKET_TIME_US = MTU * 8 / PACKET_GBPS / 1e3
+WITHOUT_QUEUE_US = 2 * PACKET_TIME_US + 10
+"""Latency over the packet network with an empty VOQ: two serialisations and 10 us of propagation."""
+
+
+def points(figure: str, scale: Scale) -> dict[str, Setting]:
+    """The settings of a figure that varies one thing, by the ends of its claims' ids."""
+    match figure:
+        case "4":
+            return {variant: static(scale, variant, scale.small) for variant in VARIANTS}
+        case "5" | "8":
+            variant = "cubic" if figure == "5" else "retcp"
+            return {f"{packets}p": static(scale, variant, packets) for packets in STATIC}
+        case "6":
+            return {f"{tau}us": dynamic(scale, "cubic", tau) for tau in BEFORE_CUBIC}
+        case "7":
+            return {variant: dynamic(scale, variant, BEFORE_VARIANTS) for variant in VARIANTS}
+        case "9":
+            return {f"{tau}us": dynamic(scale, "retcp", tau) for tau in BEFORE_RETCP}
+        case _:
+            raise ValueError(f'figure: "{figure}" varies more than one thing')
+
+
+def judge_points(figure: str, board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
+    """Every value that is printed of a figure's settings."""
+    if not scale.is_published:
+        return
+    for end, setting in points(figure, scale).items():
+        measured = evidence[setting]
+        for name in ("utilisation", *LATENCIES):
+            key = f"{figure}.{name}.{end}"
+            if key in board.published:
+                board.value(key, measured.of(name))
+        key = f"{figure}.curve.{end}"
+        if key in board.published:
+            board.value(key, advances(measured))
+
+
+def advances(measured: Measured) -> list[float | None]:
+    """Kilobytes that a flow advances in the circuit's day, one value a run."""
+    setting = measured.setting
+    end = (setting.racks - 1) * (setting.day_us + setting.night_us)
+    found: list[float | None] = []
+    for run in sorted(measured.progress["run"].unique()):
+        curve = measured.progress.filter(run=run).sort("time_us")
+        at = np.interp((end - setting.day_us, end), curve["time_us"], curve["kilobytes"])
+        found.append(float(at[1] - at[0]))
+    return found
+
+
+def judge_switches(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
+    """Figure 2: what CUBIC makes of a slow, a modern and a future switch."""
+    if not scale.is_published:
+        return
+    settings = switches(scale)
+    board.value("2.slow", [100 * share_of_best(evidence[settings["slow"]])])
+    used = {name: evidence[setting].mean("utilisation") for name, setting in settings.items()}
+    note = ", ".join(f"{name} {percent:.0f} %" for name, percent in used.items())
+    board.shape("2.ramp", used["slow"] > 80 and max(used["modern"], used["future"]) < 60, note=note)
+
+
+def share_of_best(measured: Measured) -> float:
+    """How far a flow has got by the end of a week, against the best that the links allow."""
+    setting = measured.setting
+    end = (setting.racks - 1) * (setting.day_us + setting.night_us)
+    got = float(np.interp(end, measured.curve["time_us"], measured.curve["kilobytes"]))
+    best = optimal(setting)
+    return got / best[max(best)]
+
+
+def optimal(setting: Setting) -> Mapping[float, float]:
+    """The best progress of a flow in kB by the time in us, as the study has it: each network at its rate, headers and
+    all, shared by 16 flows, and nothing in the nights on both sides of the day."""
+    week = (setting.racks - 1) * (setting.day_us + setting.night_us)
+    packet, circuit = (rate / 8 / 16 for rate in (10_000 / 1000, 80_000 / 1000))
+    night, dark = setting.night_us, week - setting.day_us - setting.night_us
+    before = packet * (dark - night)
+    return {0: 0.0, night: 0.0, dark: before, dark + night: before, week: before + circuit * setting.day_us}
+
+
+def headline(scale: Scale) -> list[Setting]:
+    """The settings of the headline claims."""
+    found = [static(scale, "cubic", packets) for packets in STATIC]
+    found += [dynamic(scale, "cubic", 1800), dynamic(scale, "retcp", 150)]
+    return found + [setting for variant in VARIANTS for setting in of_variant(scale, variant)]
+
+
+def judge_headline(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
+    """What the talk and the paper say in words, and what has to hold of any such network."""
+    if not scale.is_published:
+        return
+    small, grown = evidence[static(scale, "cubic", scale.small)], evidence[dynamic(scale, "cubic", 1800)]
+    retcp = evidence[dynamic(scale, "retcp", 150)]
+    board.value("headline.utilisation.1800us", grown.of("utilisation"))
+    board.value("headline.utilisation.retcp150us", retcp.of("utilisation"))
+    board.value("headline.tail", [retcp.mean("p99_all") / small.mean("p50_all")])
+    board.value("headline.tail_by_tail", [retcp.mean("p99_all") / small.mean("p99_all")])
+    board.value("headline.gain", [retcp.mean("utilisation") / small.mean("utilisation")])
+    both = [[evidence[setting].mean("utilisation") for setting in of_variant(scale, variant)] for variant in VARIANTS]
+    board.value("headline.static_mean", confidence.interval([math.fsum(low for low, _ in both) / len(both)]))
+    board.value("headline.dynamic_gain", confidence.interval([math.fsum(b - a for a, b in both) / len(both)]))
+    full = {packets: evidence[static(scale, "cubic", packets)] for packets in STATIC}
+    largest = {packets: one.mean("max_packet") for packets, one in full.items()}
+    expected = {packets: PACKET_TIME_US * packets + WITHOUT_QUEUE_US for packets in STATIC}
+    note = ", ".join(f"C = {packets}: {largest[packets]:.0f}, expected {expected[packets]:.1f}" for packets in STATIC)
+    board.shape("check.latency", all(abs(largest[c] - expected[c]) <= 2 for c in STATIC), note=note)
+    most = max(one.mean("utilisation") for one in evidence.values())
+    bound = 100 * 201 * (MTU - 52) * 8 / (180e-6 * 80e9)
+    board.shape("check.day", most <= bound, most, note=f"at most {bound:.2f} %")

@@ -1,0 +1,126 @@
+"""What the claims and figures need of the runs of one setting."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import polars as pl
+
+from daybreak.metrics import confidence, crossings, fct, folding
+from daybreak.runs import Run
+from daybreak.scenario.schedules import Strobe
+from daybreak.scenario.topologies import Hybrid
+from daybreak.studies.etalon.settings import Setting
+from daybreak.studies.etalon.testbed import CIRCUIT_GBPS, pair
+from daybreak.sweep import Reduction, Tables
+
+FLOW_COLUMNS = (
+    "flow", "flow_name", "group", "variant", "bytes", "start_ns", "end_ns", "fct_ns", "delivered_bytes", "segments",
+    "retransmits", "rtos", "tlps", "fast_recoveries", "spurious", "dup_acks", "reordered", "duplicates",
+)  # fmt: skip
+"""Columns of `flows` that are kept."""
+LEAST_PAYLOAD = 1000
+"""Bytes: packets with less count neither for utilisation nor for latency."""
+CHUNK_WEEKS = 3
+SHIFT_US = 30
+"""Sequence curves are drawn this much earlier: the circuit's delay, so that a day begins as it does for the sender."""
+NETWORKS = ("all", "circuit", "packet")
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The runs of one setting.
+
+    ``values`` has a row a run: `utilisation` (percent) and, for each of `NETWORKS`, `p50_...` and `p99_...` (us).
+    ``progress`` (`time_us`, `kilobytes`) and ``occupancy`` (`time_us`, `packets`) are the curves of `metrics.folding`
+    from the end of one day of the circuit beyond that of the next, with ``run``.
+    """
+
+    setting: Setting
+    flows: pl.DataFrame
+    values: pl.DataFrame
+    progress: pl.DataFrame
+    occupancy: pl.DataFrame
+
+    def of(self, name: str) -> list[float | None]:
+        """A column of ``values``, one value a run."""
+        return self.values.sort("run")[name].to_list()
+
+    def mean(self, name: str) -> float:
+        """Its mean; NaN where a run has none."""
+        found = confidence.of_all(self.of(name))
+        return float("nan") if found is None else found.mean
+
+    @property
+    def curve(self) -> pl.DataFrame:
+        """The mean of ``progress``."""
+        return self.progress.group_by("time_us").agg(pl.col("kilobytes").mean()).sort("time_us")
+
+    @property
+    def waiting(self) -> pl.DataFrame:
+        """The mean of ``occupancy``."""
+        return self.occupancy.group_by("time_us").agg(pl.col("packets").mean()).sort("time_us")
+
+
+Evidence = Mapping[Setting, Measured]
+"""The settings of a figure."""
+
+
+def of_run(run: Run) -> Tables:
+    """The tables of one run, small enough to keep for all runs."""
+    network, schedule = run.scenario.topology, run.scenario.schedule
+    assert isinstance(network, Hybrid) and isinstance(schedule, Strobe)
+    racks = schedule.as_racks or network.racks
+    source, destination = pair(racks)
+    circuit, packet = f"circuit-{source}-{destination}", f"packet-{destination}.back"
+    crossed = crossings.crossings(
+        run.packets.filter(pl.col("payload_bytes") > LEAST_PAYLOAD),
+        entries=[f"host-{source}-{k}->tor-{source}" for k in range(network.hosts)],
+        exits=[circuit, packet],
+    )
+    week = schedule.week(network)
+    day_end = schedule.days(network)[source, destination][-1][1] % week
+    times = {"period_ns": week // 1000, "origin_ns": day_end // 1000, "until_us": week // 1_000_000 + 450}
+    return {
+        "flows": run.flows.select(FLOW_COLUMNS),
+        "values": values(crossed, circuit, open_share=int(schedule.day) / week),
+        "progress": folding.progress(crossed, periods=CHUNK_WEEKS, shift_ns=-SHIFT_US * 1000, **times),
+        "occupancy": folding.occupancy(
+            run.queues, queue=f"voq-{source}-{destination}", seen_at_ns=crossed["left_ns"], **times
+        ),
+    }
+
+
+REDUCTION = Reduction("etalon", 1, of_run)
+"""What is kept of each run."""
+
+
+def values(crossed: pl.DataFrame, circuit: str, *, open_share: float) -> pl.DataFrame:
+    """Utilisation in percent and percentiles of latency in us.
+
+    The emulator's log has latencies in whole microseconds, rounded down, and it relates utilisation to 9 of 10 parts of
+    the time that a circuit has: its day.
+    """
+    row: dict[str, float | None] = {
+        "utilisation": 100
+        * crossings.utilisation(crossed, link=circuit, rate_bps=CIRCUIT_GBPS * 1e9, open_share=open_share)
+    }
+    logged = crossed.with_columns(pl.col("delay_us").floor())
+    of_circuit = pl.col("exit") == circuit
+    for network, which in zip(NETWORKS, (pl.lit(True), of_circuit, ~of_circuit), strict=True):
+        mine = logged.filter(which)
+        found = crossings.percentiles(mine, at=(50, 99, 100))
+        row |= {f"p50_{network}": found[50], f"p99_{network}": found[99], f"max_{network}": found[100]}
+    return pl.DataFrame([row], schema=dict.fromkeys(row, pl.Float64))
+
+
+def of_runs(setting: Setting, runs: Mapping[int, Tables]) -> Measured:
+    """Puts the tables of the runs of a setting together; ``runs`` are by seed."""
+    if not runs:
+        raise ValueError(f'setting "{setting.name}": no runs')
+    flows, *others = (
+        confidence.stack((seed, runs[seed][name]) for seed in sorted(runs))
+        for name in ("flows", "values", "progress", "occupancy")
+    )
+    return Measured(setting, fct.table(flows), *others)

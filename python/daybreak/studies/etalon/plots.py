@@ -1,0 +1,195 @@
+"""The figures."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+
+import polars as pl
+from matplotlib.figure import Figure
+
+from daybreak.figures import fct as bar_figures
+from daybreak.figures.fct import Bar
+from daybreak.figures.folded import Folded, folded
+from daybreak.figures.sweeps import Line, Sweep, sweeps
+from daybreak.metrics.confidence import interval
+from daybreak.studies.etalon.claims import optimal, points
+from daybreak.studies.etalon.measured import Evidence, Measured
+from daybreak.studies.etalon.settings import VARIANTS, Scale, Setting, dilation_pairs, switches, undilated
+from daybreak.studies.published import PublishedValues
+
+Figures = Mapping[str, Figure]
+
+NAMES = {
+    "bbr": "BBR", "bic": "BIC", "cdg": "CDG", "cubic": "CUBIC", "dctcp": "DCTCP", "highspeed": "HighSpeed",
+    "htcp": "H-TCP", "hybla": "Hybla", "illinois": "Illinois", "lp": "LP", "nv": "NV", "reno": "Reno",
+    "retcp": "reTCP", "scalable": "Scalable", "vegas": "Vegas", "veno": "Veno", "westwood": "Westwood", "yeah": "YeAH",
+}  # fmt: skip
+SHOWN = {"5": ("4p", "8p", "16p", "32p", "64p", "128p"), "6": ("0us", "600us", "1800us", "2400us"),
+         "8": ("4p", "8p", "16p", "32p", "64p", "128p"), "9": ("0us", "50us", "150us", "250us")}  # fmt: skip
+"""Whose curves a figure shows: those of the published one."""
+
+
+def sweep(figure: str, evidence: Evidence, scale: Scale, published: PublishedValues) -> Figures:
+    """Figures 5, 6, 8 and 9: curves; and utilisation, median and 99th percentile over what was varied."""
+    settings = points(figure, scale)
+    is_size = figure in "58"
+    panels = [
+        Sweep(
+            label,
+            [
+                Line(
+                    "measured",
+                    [(_number(end), interval(_known(evidence[one].of(name)))) for end, one in settings.items()],
+                    _printed(published, f"{figure}.{name}", settings) if scale.is_published else (),
+                )
+            ],
+            log=is_size,
+            top=105 if name == "utilisation" else None,
+        )
+        for name, label in (
+            ("utilisation", "Circuit utilisation [%]"),
+            ("p50_all", "Median latency [us]"),
+            ("p99_all", "99th percentile [us]"),
+        )
+    ]
+    xlabel = "VOQ [packets]" if is_size else "Resized before the day [us]"
+    shown = {end: evidence[settings[end]] for end in SHOWN[figure]}
+    week = _week(next(iter(shown.values())).setting)
+    start = week - 2600 if figure == "6" and week > 2700 else max(0, week - 700)
+    return {
+        f"figure{figure}-curves": _curves(figure, shown, scale, (start, week + 350)),
+        f"figure{figure}": sweeps(panels, xlabel=xlabel),
+    }
+
+
+def figure2(evidence: Evidence, scale: Scale, published: PublishedValues) -> Figures:
+    """CUBIC over a slow, a modern and a future switch: one figure each, since their weeks have other lengths."""
+    return {
+        f"figure2-{name}": _curves(
+            "2" if name == "modern" else "", {"cubic": evidence[setting]}, scale, (0, 1.06 * _week(setting)), height=3.0
+        )
+        for name, setting in switches(scale).items()
+    }
+
+
+def variants(evidence: Evidence, scale: Scale, published: PublishedValues) -> Figures:
+    """Figures 4 and 7: bars of all variants, with VOQs that keep their size and with ones that grow."""
+    bars = [
+        Bar.of(NAMES[variant], series, evidence[setting].of("utilisation"), _value(published, key) if known else None)
+        for variant in VARIANTS
+        for series, figure in (("static", "4"), ("dynamic", "7"))
+        for setting, key in [(points(figure, scale)[variant], f"{figure}.utilisation.{variant}")]
+        if setting in evidence
+        for known in [scale.is_published]
+    ]
+    labels = {
+        "static": f"VOQ of {scale.small} packets",
+        "dynamic": f"{scale.large} packets from 1200 us before the day",
+    }
+    return {"variants": _tilted(bar_figures.bars(bars, ylabel="Circuit utilisation [%]", labels=labels, height=3.2))}
+
+
+def dilation(evidence: Evidence, scale: Scale, published: PublishedValues) -> Figures:
+    """The same points with the emulator's clocks and with clocks that agree."""
+    drawn: dict[str, Figure] = {}
+    sizes = {figure: points(figure, scale) for figure in ("5", "6", "9")}
+    for figure, settings in sizes.items():
+        known = {end: one for end, one in settings.items() if one in dilation_pairs(scale)}
+        lines = [
+            Line(
+                name,
+                [(_number(end), interval(_known(evidence[of(one)].of("utilisation")))) for end, one in known.items()],
+            )
+            for name, of in ((f"clocks x{scale.dilation}", lambda one: one), ("clocks agree", undilated))
+        ]
+        tails = [
+            Line(
+                name, [(_number(end), interval(_known(evidence[of(one)].of("p99_all")))) for end, one in known.items()]
+            )
+            for name, of in ((f"clocks x{scale.dilation}", lambda one: one), ("clocks agree", undilated))
+        ]
+        panels = [
+            Sweep("Circuit utilisation [%]", lines, log=figure == "5", top=105),
+            Sweep("99th percentile [us]", tails, log=figure == "5"),
+        ]
+        xlabel = "VOQ [packets]" if figure == "5" else "Resized before the day [us]"
+        drawn[f"dilation-{figure}"] = sweeps(panels, xlabel=xlabel)
+    bars = [
+        Bar.of(NAMES[variant], series, evidence[of(setting)].of("utilisation"))
+        for variant, setting in points("7", scale).items()
+        for series, of in (("emulated", lambda one: one), ("honest", undilated))
+        if of(setting) in evidence
+    ]
+    labels = {"emulated": f"clocks x{scale.dilation}", "honest": "clocks agree"}
+    bars_figure = bar_figures.bars(bars, ylabel="Circuit utilisation [%]", labels=labels, height=3.2)
+    return drawn | {"dilation-variants": _tilted(bars_figure)}
+
+
+def _curves(
+    figure: str, shown: Mapping[str, Measured], scale: Scale, window: tuple[float, float], height: float = 4.4
+) -> Figure:
+    printed = _printed_curves() if scale.is_published else {}
+    setting = next(iter(shown.values())).setting
+    week = _week(setting)
+    curves = {
+        _name(end): Folded(
+            one.curve, one.waiting, printed.get((figure, end, "kilobytes")), printed.get((figure, end, "packets"))
+        )
+        for end, one in shown.items()
+    }
+    best = optimal(setting)
+    rounds = [(at + k * week, y + k * best[week]) for k in (0, 1) for at, y in best.items()]
+    rate = 10 / 8 / 16
+    bounds = {
+        "optimal": pl.DataFrame(rounds, schema=["time_us", "kilobytes"], orient="row"),
+        "packet network only": pl.DataFrame({"time_us": [0.0, 2.0 * week], "kilobytes": [0.0, 2 * rate * week]}),
+    }
+    days = [(week - setting.day_us, week)]
+    return folded(curves, window_us=window, days_us=days, bounds=bounds, height=height)
+
+
+@cache
+def _printed_curves() -> dict[tuple[str, str, str], pl.DataFrame]:
+    """The published curves by figure, series and quantity."""
+    found: dict[tuple[str, str, str], list[tuple[float, float]]] = {}
+    with files(__package__).joinpath("curves.csv").open(encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            key = (row["figure"], row["series"], row["quantity"])
+            found.setdefault(key, []).append((float(row["x_us"]), float(row["y"])))
+    return {key: pl.DataFrame(rows, schema=["time_us", key[2]], orient="row") for key, rows in found.items()}
+
+
+def _printed(published: PublishedValues, key: str, settings: Mapping[str, Setting]) -> list[tuple[float, float]]:
+    found = [(_number(end), _value(published, f"{key}.{end}")) for end in settings]
+    return [(at, value) for at, value in found if value is not None]
+
+
+def _value(published: PublishedValues, key: str) -> float | None:
+    return published[key].value if key in published else None
+
+
+def _week(setting: Setting) -> int:
+    return (setting.racks - 1) * (setting.day_us + setting.night_us)
+
+
+def _number(end: str) -> float:
+    return float(end.removesuffix("us").removesuffix("p"))
+
+
+def _name(end: str) -> str:
+    if end.endswith("us"):
+        return f"{end[:-2]} us"
+    return f"{end[:-1]} packets" if end.endswith("p") else NAMES[end]
+
+
+def _known(values: list[float | None]) -> list[float]:
+    return [value for value in values if value is not None]
+
+
+def _tilted(figure: Figure) -> Figure:
+    for axes in figure.axes:
+        axes.tick_params(axis="x", labelrotation=45)
+    return figure

@@ -1,0 +1,128 @@
+"""What the study varied: one setting is one point of its figures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from daybreak._native import variants
+
+STATIC = (4, 8, 16, 32, 64, 128)
+"""Packets of a VOQ that keeps its size."""
+BEFORE_CUBIC = tuple(range(0, 3001, 300))
+"""Microseconds before the day at which VOQs grow (tau), for CUBIC."""
+BEFORE_RETCP = tuple(range(0, 301, 50))
+"""The same for reTCP."""
+BEFORE_VARIANTS = 1200
+_ALL = (
+    "bbr", "bic", "cdg", "cubic", "dctcp", "highspeed", "htcp", "hybla", "illinois", "lp", "nv", "reno", "scalable",
+    "vegas", "veno", "westwood", "yeah",
+)  # fmt: skip
+VARIANTS = tuple(name for name in _ALL if name in {entry.name for entry in variants()})
+"""Those of the comparison that the simulator has; the comparison leaves reTCP out."""
+MARKED_BEFORE = 600
+"""Microseconds before the day at which marks begin where VOQs keep their size: the emulator's default."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One point. ``large`` and ``tau_us`` are of VOQs that grow for their day, and None for those that do not;
+    ``mark_us`` is how long before the day marks begin, None without marks. ``racks`` are those that the schedule
+    mimics; ``dilation`` is the hosts' `timer_dilation`."""
+
+    variant: str
+    weeks: int
+    racks: int
+    small: int
+    dilation: int
+    large: int | None = None
+    tau_us: int | None = None
+    mark_us: int | None = None
+    day_us: int = 180
+    night_us: int = 20
+
+    @property
+    def name(self) -> str:
+        """Name for files and records, such as ``cubic-16to50-1200us-25racks-x20-300weeks``."""
+        sizes = f"{self.small}" if self.large is None else f"{self.small}to{self.large}-{self.tau_us}us"
+        day = "" if (self.day_us, self.night_us) == (180, 20) else f"{self.night_us}+{self.day_us}us"
+        marks = "" if self.mark_us in (None, self.tau_us) else f"mark{self.mark_us}us"
+        end = (f"{self.racks}racks", f"x{self.dilation}", f"{self.weeks}weeks")
+        return "-".join(part for part in (self.variant, sizes, marks, day, *end) if part)
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How large a reproduction is: ``weeks`` of each run and number of ``runs``. The other fields are what the
+    published runs differ by: racks, packets of a VOQ before and in its day; and what is inferred."""
+
+    weeks: int
+    runs: int
+    racks: int = 25
+    small: int = 16
+    large: int = 50
+    dilation: int = 20
+
+    def __post_init__(self) -> None:
+        if self.racks < 3:
+            raise ValueError(f"racks: {self.racks} is below the 3 that there are")
+        for name in ("weeks", "small", "large", "dilation"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name}: {getattr(self, name)} is not above zero")
+
+    def runs_of(self, setting: Setting) -> int:
+        """Runs of a setting."""
+        return self.runs
+
+    def with_runs(self, runs: int) -> Scale:
+        """The same with so many runs of every setting."""
+        return replace(self, runs=runs)
+
+    @property
+    def is_published(self) -> bool:
+        """Whether it is as run 1581462196, whose values are printed."""
+        return (self.racks, self.small, self.large, self.dilation) == (25, 16, 50, 20)
+
+
+SCALES = {"full": Scale(weeks=3000, runs=3), "quick": Scale(weeks=300, runs=1)}
+"""The two sizes. A published value is of one run of 3000 weeks."""
+
+
+def static(scale: Scale, variant: str, packets: int) -> Setting:
+    """VOQs that keep their size."""
+    marks = MARKED_BEFORE if variant == "retcp" else None
+    return Setting(variant, scale.weeks, scale.racks, packets, scale.dilation, mark_us=marks)
+
+
+def dynamic(scale: Scale, variant: str, tau_us: int) -> Setting:
+    """VOQs that grow ``tau_us`` before their day."""
+    marks = tau_us if variant == "retcp" else None
+    return Setting(variant, scale.weeks, scale.racks, scale.small, scale.dilation, scale.large, tau_us, marks)
+
+
+def undilated(setting: Setting) -> Setting:
+    """The same with clocks that agree."""
+    return replace(setting, dilation=1)
+
+
+def switches(scale: Scale) -> dict[str, Setting]:
+    """Figure 2: CUBIC over a slow, a modern and a future switch. A slow one's week is fifty times as long, so it has
+    fewer of them."""
+    modern = static(scale, "cubic", scale.small)
+    return {
+        "slow": replace(modern, racks=3, night_us=1000, day_us=9000, weeks=max(20, scale.weeks // 50)),
+        "modern": modern,
+        "future": replace(modern, racks=8, night_us=1, day_us=9),
+    }
+
+
+def dilation_pairs(scale: Scale) -> list[Setting]:
+    """What is compared with and without dilation."""
+    points = [static(scale, "cubic", packets) for packets in STATIC]
+    points += [dynamic(scale, "cubic", tau) for tau in (600, 1200, 1800, 2400)]
+    points += [dynamic(scale, "retcp", tau) for tau in BEFORE_RETCP]
+    return points + [point for variant in VARIANTS if variant != "cubic" for point in of_variant(scale, variant)]
+
+
+def of_variant(scale: Scale, variant: str) -> list[Setting]:
+    """The two settings that all variants have."""
+    return [static(scale, variant, scale.small), dynamic(scale, variant, BEFORE_VARIANTS)]

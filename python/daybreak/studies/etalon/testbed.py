@@ -1,0 +1,106 @@
+"""The one testbed of all settings: three racks of sixteen hosts, of which one sends to one other.
+
+What the emulator's code and logs state is taken as stated; what is inferred, and from what, is on the study's page
+(`page.toml`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from daybreak.scenario import Scenario
+from daybreak.studies.etalon.settings import Setting
+
+HOSTS = 16
+RACKS = 3
+"""Those that there are; the schedule mimics the others."""
+CIRCUIT_GBPS, PACKET_GBPS = 80, 10
+MTU = 9000
+THRESHOLD = 10
+"""Packets above which a VOQ marks (CE) for DCTCP."""
+HOST_DELAY = "1.5 us"
+"""One way between a host's TCP and its switch besides serialisation: an inference, see `page.toml`."""
+CURVE_INTERVAL = "5 us"
+"""Of the samples of the VOQ."""
+
+
+def pair(racks: int) -> tuple[int, int]:
+    """The racks that send and receive, counted from 0: those of the published runs."""
+    return (1, 2) if racks > 8 else (0, 1)
+
+
+def scenario(setting: Setting) -> Scenario:
+    """The scenario of a setting; a seed makes a run of it."""
+    source, destination = pair(setting.racks)
+    week_us = (setting.racks - 1) * (setting.day_us + setting.night_us)
+    hosts = [f"host-{source}-{k}->tor-{source}" for k in range(HOSTS)]
+    voq: dict[str, Any] = {"name": "drop_tail"}
+    schedule: dict[str, Any] = {
+        "kind": "strobe",
+        "day": f"{setting.day_us} us",
+        "night": f"{setting.night_us} us",
+        "as_racks": setting.racks,
+    }
+    if setting.large is not None:
+        schedule["resize"] = {"limit": f"{setting.large} packets", "before": f"{setting.tau_us} us"}
+    if setting.mark_us is not None:
+        schedule["announce"] = {"before": f"{setting.mark_us} us", "until": "next_check"}
+    if setting.variant == "dctcp":
+        voq = {"name": "ecn_threshold", "threshold": f"{THRESHOLD} packets", "count_arrival": True}
+        if setting.large is not None:
+            threshold = round(setting.large / setting.small * THRESHOLD)
+            schedule["resize"]["threshold"] = f"{threshold} packets"
+    document: dict[str, Any] = {
+        "name": setting.name,
+        "description": "Etalon study: bulk flows from one rack to another over packets and circuits.",
+        "duration": f"{setting.weeks * week_us} us",
+        "stop": "duration",
+        "topology": {
+            "kind": "hybrid",
+            "racks": RACKS,
+            "hosts": HOSTS,
+            "host_rate": "40 Gbit/s",
+            "to_host_rate": "800 Gbit/s",
+            "host_delay": HOST_DELAY,
+            "packet_rate": f"{PACKET_GBPS} Gbit/s",
+            "packet_delay": "5 us",
+            "circuit_rate": f"{CIRCUIT_GBPS} Gbit/s",
+            "circuit_delay": "30 us",
+            "voq": f"{setting.small} packets",
+            "voq_kind": voq,
+            "framing": 0,
+        },
+        "schedule": schedule,
+        "stack": {
+            "mtu": MTU,
+            "timer_dilation": setting.dilation,
+            # Linux 4.15 of Ubuntu 18.04: 250 ticks a second, segmentation offload, no compressed SACKs. netem, which is
+            # the hosts' queueing discipline, takes packets off the socket's account: TCP small queues never act.
+            "hz": 250,
+            "tso_max_bytes": 65_536,
+            "tcp_comp_sack_nr": 0,
+            "tcp_limit_output_bytes": "off",
+            "tcp_ecn": 1 if setting.variant == "dctcp" else 2,
+        },
+        "flows": [
+            {
+                "name": f"flow-{k}",
+                "group": "all",
+                "from": f"host-{source}-{k}",
+                "to": f"host-{destination}-{k}",
+                "variant": setting.variant,
+                "size": "unlimited",
+                "start": {"uniform": ["0 us", "50 us"]},
+            }
+            for k in range(HOSTS)
+        ],
+        "records": {
+            "bins": None,
+            "drops": False,
+            "circuits": False,
+            "queues": CURVE_INTERVAL,
+            "sampled_queues": [f"voq-{source}-{destination}"],
+            "packets": [*hosts, f"circuit-{source}-{destination}", f"packet-{destination}.back"],
+        },
+    }
+    return Scenario.parse(document, source=f'setting "{setting.name}"')

@@ -1,0 +1,126 @@
+"""Packets across a part of the network, and curves over a period: small tables with worked numbers."""
+
+import polars as pl
+import pytest
+
+from daybreak.metrics import crossings, folding
+
+
+def packets(*rows):
+    """Rows of ``packets``: packet, link, arrival_ns, flow, seq, payload."""
+    schema = {
+        "packet": pl.UInt64, "link_name": pl.String, "arrival_ns": pl.Int64, "flow": pl.UInt32, "seq": pl.UInt64,
+        "payload_bytes": pl.UInt32,
+    }  # fmt: skip
+    return pl.DataFrame(rows, schema=schema, orient="row").with_columns(data=pl.lit(True))
+
+
+def left(*rows):
+    """Rows of what `crossings` makes: flow, seq, left_ns, each of 1000 bytes."""
+    schema = {"flow": pl.UInt32, "seq": pl.UInt64, "left_ns": pl.Int64}
+    return pl.DataFrame(rows, schema=schema, orient="row").with_columns(payload_bytes=pl.lit(1000, pl.UInt32))
+
+
+THREE = packets(
+    (7, "in-1", 1_000, 0, 1, 1000),
+    (8, "in-2", 1_500, 1, 1, 1000),
+    (9, "in-1", 2_000, 0, 1001, 1000),
+    (8, "slow", 9_000, 1, 1, 1000),
+    (7, "fast", 5_000, 0, 1, 1000),
+    (4, "fast", 6_000, 0, 1, 1000),
+)
+
+
+def test_a_packet_that_came_in_and_left_has_crossed():
+    found = crossings.crossings(THREE, entries=["in-1", "in-2"], exits=["slow", "fast"])
+    # 9 is still inside, 4 came in over another link.
+    assert found["packet"].to_list() == [7, 8]
+    assert found["exit"].to_list() == ["fast", "slow"]
+    assert found["delay_us"].to_list() == [4.0, 7.5]
+
+
+def test_percentiles_are_interpolated_between_packets():
+    crossed = pl.DataFrame({"delay_us": [10.0, 20.0, 40.0]})
+    assert crossings.percentiles(crossed, at=(0, 50, 75, 100)) == {0: 10.0, 50: 20.0, 75: 30.0, 100: 40.0}
+    assert crossings.percentiles(crossed.clear()) == {50.0: None, 99.0: None}
+    with pytest.raises(ValueError, match="percentile 101"):
+        crossings.percentiles(crossed, at=(101,))
+
+
+def test_utilisation_counts_the_payload_of_one_way_over_the_time_of_all():
+    crossed = packets((1, "fast", 0, 0, 1, 500), (2, "slow", 4_000, 0, 1, 900), (3, "fast", 8_000, 0, 1, 300))
+    crossed = crossed.rename({"link_name": "exit", "arrival_ns": "left_ns"})
+    # 800 bytes in 8 us are 0.8 Gb/s; the link has 4 Gb/s for a quarter of the time.
+    assert crossings.utilisation(crossed, link="fast", rate_bps=4e9, open_share=0.25) == pytest.approx(0.8)
+    assert crossings.utilisation(crossed, link="none", rate_bps=4e9, open_share=0.25) == 0
+    assert crossings.utilisation(crossed.head(1), link="fast", rate_bps=4e9, open_share=0.25) == 0
+    with pytest.raises(ValueError, match="open_share: 0"):
+        crossings.utilisation(crossed, link="fast", rate_bps=4e9, open_share=0)
+
+
+def test_links_that_are_not_listed_are_named():
+    with pytest.raises(ValueError, match="exits: no packet in the table has crossed any of other"):
+        crossings.crossings(THREE, entries=["in-1"], exits=["other"])
+
+
+def progress(*rows, **changed):
+    settings = {"period_ns": 10_000, "origin_ns": 0, "until_us": 8} | changed
+    return folding.progress(left(*rows), **settings)["kilobytes"].to_list()
+
+
+def test_progress_is_a_line_between_packets_and_flat_beyond():
+    found = progress((0, 1, 2_000), (0, 1001, 4_000), (0, 2001, 5_000), (0, 3001, 12_000))
+    assert found == [0, 0, 0, 0.5, 1, 2, 2, 2, 2]
+
+
+def test_what_came_out_of_order_counts_when_the_gap_is_filled():
+    found = progress((0, 1, 1_000), (0, 2001, 2_000), (0, 1001, 4_000), (0, 3001, 11_000))
+    assert found[1] == 0 and found[4] == 2
+    assert found[2] == pytest.approx(1 / 3)
+
+
+def test_what_came_again_does_not_count():
+    once = [(0, 1, 1_000), (0, 1001, 3_000), (0, 2001, 12_000)]
+    assert progress(*once, (0, 1, 5_000), (0, 1001, 6_000)) == progress(*once)
+
+
+def test_progress_is_the_mean_of_flows_and_chunks():
+    one = [(0, 1, 1_000), (0, 1001, 2_000), (0, 2001, 11_000), (0, 4001, 12_000), (0, 5001, 21_000)]
+    assert progress(*one)[2:4] == [1.5, 1.5]
+    # A second flow that stands still halves it.
+    assert progress(*one, (1, 1, 500), (1, 1001, 25_000))[2:4] == [0.75, 0.75]
+
+
+def test_chunks_of_several_periods_go_on_and_times_are_shifted():
+    rows = [(0, 1, 3_000), (0, 1001, 13_000), (0, 2001, 22_000)]
+    found = progress(*rows, periods=2, shift_ns=-1_000, until_us=12)
+    assert (found[2], found[7], found[12]) == (0, 0.5, 1)
+
+
+def test_progress_begins_at_its_origin():
+    rows = [(0, 1, 1_000), (0, 1001, 6_000), (0, 3001, 8_000), (0, 9001, 16_000)]
+    assert progress(*rows, origin_ns=5_000)[:5] == [0, 0, 1, 2, 2]
+
+
+def samples(*packets):
+    """A sample a microsecond from 1 us on."""
+    rows = [("voq", 1_000 * (k + 1), packets[k]) for k in range(len(packets))] + [("other", 1_000, 99)]
+    return pl.DataFrame(
+        rows, schema={"queue_name": pl.String, "time_ns": pl.UInt64, "packets": pl.UInt32}, orient="row"
+    )
+
+
+def test_occupancy_is_the_mean_at_each_time_of_the_period():
+    found = folding.occupancy(samples(1, 2, 3, 5, 6, 7), queue="voq", period_ns=3_000, origin_ns=0, until_us=4)
+    assert dict(found.iter_rows()) == {0.0: 5.0, 1.0: 3.0, 2.0: 4.0, 3.0: 5.0, 4.0: 3.0}
+    later = folding.occupancy(samples(1, 2, 3, 5, 6, 7), queue="voq", period_ns=3_000, origin_ns=1_000, until_us=2)
+    assert dict(later.iter_rows()) == {0.0: 3.0, 1.0: 4.0, 2.0: 5.0}
+    with pytest.raises(ValueError, match='no samples of "none"'):
+        folding.occupancy(samples(1), queue="none", period_ns=3_000, origin_ns=0, until_us=4)
+
+
+def test_occupancy_may_be_seen_only_now_and_then():
+    table = samples(1, 9, 9, 9, 5, 5, 5)
+    times = pl.Series([1_000, 5_000, 7_000])
+    found = folding.occupancy(table, queue="voq", period_ns=100_000, origin_ns=0, until_us=9, seen_at_ns=times)
+    assert dict(found.iter_rows()) == {1.0: 1.0, 2.0: 2.0, 3.0: 3.0, 4.0: 4.0, 5.0: 5.0, 6.0: 5.0, 7.0: 5.0}

@@ -1,0 +1,30 @@
+"""The example notebook runs from its first cell to its last, and shows what it says."""
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+from ready_files import ROOT
+
+FOLDER = ROOT / "docs" / "notebooks"
+NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
+
+
+@pytest.mark.parametrize("place", NOTEBOOKS, ids=lambda place: place.name)
+def test_a_notebook_runs(place):
+    notebook = nbformat.read(place, as_version=4)
+    cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    assert not any(cell.outputs or cell.execution_count for cell in cells), "notebooks are committed without results"
+    NotebookClient(
+        notebook, timeout=120, kernel_name="python3", resources={"metadata": {"path": str(FOLDER)}}
+    ).execute()
+    results = {cell.source: [output.get("data", {}) for output in cell.outputs] for cell in cells}
+    for source, shown in results.items():
+        last = source.rpartition("\n")[2]
+        if "plot(" in last:
+            assert any("image/png" in data for data in shown), source
+        if last == "run":
+            assert any("data:image/png" in data.get("text/html", "") for data in shown)
+
+
+def test_there_is_a_notebook():
+    assert [place.name for place in NOTEBOOKS] == ["first-run.ipynb"]

@@ -1,0 +1,273 @@
+"""Figures of runs: what is drawn, what is said of what is not, and one sentence for every mistake."""
+
+import io
+import re
+
+import pytest
+
+import daybreak
+from daybreak import plots
+from daybreak.errors import OutputError, PlotError
+from daybreak.plots.view import Stretch, Weeks
+from daybreak.scenario import Scenario
+
+EVERYTHING = {"bins": "1 ms", "window": "200 us", "queues": "200 us"}
+
+
+@pytest.fixture(scope="module")
+def moved():
+    """Two flows, one of which is moved, with a night: three seeds."""
+    scenario = Scenario.parse(
+        {
+            "name": "moved", "duration": "2 s", "topology": {"kind": "migration_testbed"}, "stack": {"mtu": 9000},
+            "flows": [
+                {"name": "main", "from": "sender-main", "to": "receiver-main", "size": "32 MiB", "via": "green"},
+                {"name": "moved", "from": "sender-migrated", "to": "receiver-migrated", "size": "32 MiB",
+                 "start": {"uniform": ["0 s", "1 ms"]}},
+            ],
+            "timelines": [
+                {"kind": "migrate", "flows": ["moved"], "between": ["blue", "green"], "period": "10 ms",
+                 "night": "1 ms"}
+            ],
+            "records": EVERYTHING,
+        }
+    )  # fmt: skip
+    return [daybreak.run(scenario, seed=seed) for seed in (1, 2, 3)]
+
+
+def many(pairs, **more):
+    """Flows over one bottleneck."""
+    document = {
+        "name": "many", "duration": "5 ms", "stop": "duration",
+        "topology": {"kind": "dumbbell", "pairs": pairs, "rate": "10 Gbit/s", "delay": "20 us", "queue": "20 packets"},
+        "flows": [
+            {"name": f"f{i}", "from": f"sender-{i}", "to": f"receiver-{i}", "size": "1 MB"} for i in range(pairs)
+        ],
+        "records": EVERYTHING,
+    }  # fmt: skip
+    return daybreak.run(Scenario.parse(document | more))
+
+
+def titles(figure):
+    return [axes.get_title(loc="left") for axes in figure.axes]
+
+
+def legend(figure):
+    return [text.get_text() for text in figure.legends[0].get_texts()]
+
+
+def heading(figure):
+    return figure.legends[0].get_title().get_text()
+
+
+def axes_of(figure, label):
+    return next(axes for axes in figure.axes if axes.get_ylabel().startswith(label))
+
+
+def test_a_run_shows_all_that_is_recorded_with_units_legend_days_and_nights(moved):
+    drawn = plots.draw(moved[:1])
+    labels = [axes.get_ylabel() for axes in drawn.figure.axes]
+    assert labels == [
+        "Throughput\n[Gbit/s]", "cwnd\n[segments]", "In flight\n[MB]", "srtt\n[ms]", "Queue\n[packets]",
+        "Drops\n[packets]", "Resent\n[segments]",
+    ]  # fmt: skip
+    assert legend(drawn.figure) == ["main", "moved", "path 1 (green)", "night"]
+    assert heading(drawn.figure) == "moved: simulated, seed 1"
+    assert drawn.figure.axes[-1].get_xlabel() == "Time [ms]"
+    assert titles(drawn.figure)[0] == "Payload delivered in order, mean of each 1 ms"
+
+
+def test_curves_carry_the_flows_bytes(moved):
+    (run,) = moved[:1]
+    axes = axes_of(plots.draw([run], what=["throughput"]).figure, "Throughput")
+    for line in axes.get_lines():
+        times, gbps = line.get_xdata(), line.get_ydata()
+        carried = sum((times[1::2] - times[::2]) * gbps[::2]) * 1e9 / 8
+        assert carried == pytest.approx(32 * 2**20, rel=1e-9)
+
+
+def test_retransmissions_and_drops_are_all_there(moved):
+    (run,) = moved[:1]
+    figure = plots.draw([run], what=["drops", "retransmissions"]).figure
+    counted = {
+        label: sum(sum(line.get_ydata()[::2]) for line in axes_of(figure, label).get_lines())
+        for label in ("Drops", "Resent")
+    }
+    assert counted["Drops"] == len(run.drops) > 0
+    assert counted["Resent"] == pytest.approx(run.flows["retransmits"].sum(), abs=3)
+
+
+def test_several_runs_have_means_and_intervals(moved):
+    figure = plots.draw(moved, what=["cwnd"]).figure
+    assert heading(figure) == (
+        "moved: simulated, 3 runs, seeds 1 to 3\nlines are means over the runs, bands their 95 % intervals"
+    )
+    assert len(figure.axes[0].collections) == 2
+    with pytest.raises(PlotError, match="seed 2 is there twice"):
+        plots.draw([moved[1], moved[1]])
+
+
+def test_part_of_the_time_is_drawn_from_its_start_to_its_end(moved):
+    figure = plots.draw(moved[:1], from_="12.5 ms", to="20 ms").figure
+    assert figure.axes[0].get_xlim() == pytest.approx((0.0125, 0.02))
+    for line in figure.axes[0].get_lines():
+        assert line.get_xdata()[0] == pytest.approx(0.0125)
+
+
+def test_weeks_are_overlaid_from_the_reconfiguration_on(moved):
+    drawn = plots.draw(moved[:1], fold="week")
+    assert drawn.figure.axes[0].get_xlim() == pytest.approx((0, 0.02))
+    assert "weeks overlaid" in heading(drawn.figure)
+    assert drawn.figure.axes[-1].get_xlabel() == "Time since the reconfiguration [ms]"
+    # The first move is at 10 ms: a night of 1 ms, 9 ms on the second path, and the same on the first one.
+    shaded = [patch.get_x() + width for patch in drawn.figure.axes[0].patches for width in (0, patch.get_width())]
+    assert shaded == pytest.approx([0.001, 0.01, 0, 0.001, 0.01, 0.011])
+    assert legend(drawn.figure) == ["main", "moved", "path 1 (green)", "night"]
+    uneven = plots.draw(moved[:1], fold="13 ms")
+    assert "days and nights are not shaded: they differ from week to week" in uneven.notes
+
+
+def test_a_fold_keeps_the_mean(moved):
+    (run,) = moved[:1]
+    folded = plots.draw([run], what=["throughput"], fold="week", to="30 ms").figure.axes[0].get_lines()
+    plain = plots.draw([run], what=["throughput"], from_="10 ms", to="30 ms").figure.axes[0].get_lines()
+    for one, other in zip(folded, plain, strict=True):
+        assert one.get_ydata().mean() == pytest.approx(other.get_ydata().mean())
+
+
+def test_many_flows_become_a_mean_and_a_range():
+    run = many(20)
+    figure = plots.draw([run]).figure
+    assert legend(figure) == ["mean of 20 flows"]
+    assert "middle 80 % of the flows" in heading(figure)
+    assert len(plots.draw([run], flows="f[0-6]").figure.axes[0].get_lines()) == 7
+
+
+def test_few_groups_of_many_flows_are_added_up():
+    flows = [
+        {"name": f"f{i}", "from": f"sender-{i}", "to": f"receiver-{i}", "size": "1 MB", "group": "ab"[i % 2]}
+        for i in range(10)
+    ]
+    figure = plots.draw([many(10, flows=flows)]).figure
+    assert [name.partition(" ")[0] for name in legend(figure)] == ["a", "b"]
+    assert "Congestion window, sum of each group's flows" in titles(figure)
+
+
+def test_an_unfinished_flow_is_called_so():
+    flows = [{"name": "f0", "from": "sender-0", "to": "receiver-0", "size": "1 GB"}]
+    assert legend(plots.draw([many(1, flows=flows)]).figure) == ["f0 (unfinished)"]
+    endless = [flows[0] | {"size": "unlimited"}]
+    assert legend(plots.draw([many(1, flows=endless)]).figure) == ["f0"]
+
+
+def test_what_is_not_recorded_is_said():
+    drawn = plots.draw([many(1, records={})])
+    assert "cwnd, in_flight, rtt, retransmissions: not recorded, set records.window" in drawn.notes
+    with pytest.raises(PlotError, match=r"^queues is not recorded in the run: set records.queues$"):
+        plots.draw([many(1, records={})], what=["queues"])
+    with pytest.raises(PlotError, match="there is nothing to draw"):
+        plots.draw([many(1, records={"delivered": False, "drops": False})])
+
+
+@pytest.mark.parametrize("duration", ["1 ns", "10 us", "3 ms"])
+def test_short_runs_are_drawn(duration):
+    drawn = plots.draw([many(2, duration=duration)], what=list(plots.QUANTITIES))
+    missing = ("queues: there is no sample",) if duration != "3 ms" else ()
+    assert len(drawn.figure.axes) == len(plots.QUANTITIES) - len(missing)
+    assert drawn.notes[: len(missing)] == missing
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"what": ["speed"]}, '"speed" cannot be drawn: known are throughput, cwnd'),
+        ({"by": "host"}, 'by = "host": expected flow or group'),
+        ({"flows": "x*"}, 'no flow is called "x*": there are main, moved'),
+        ({"from_": "5"}, 'from = "5": expected a time such as "40 us" (a unit is missing)'),
+        ({"from_": "5 s"}, "from = 5 s is not before the end of what is drawn: the run ended at"),
+        ({"from_": "5 ms", "to": "5 ms"}, "from = 5 ms is not before the end of what is drawn: to = 5 ms"),
+        ({"fold": "0 s"}, "fold = 0 s: expected the length of a week above 0 s"),
+        ({"fold": "5 s"}, "there is no whole week of 5 s between 10 ms and"),
+        ({"fold": "soon"}, 'fold = "soon": expected a time'),
+        ({"what": ["throughput"], "fold": "3 ms"}, "throughput is recorded every 1 ms, too seldom for weeks of 3 ms"),
+        ({"timeline": "x"}, 'timeline "x" has no step in the run: there are migrate-0'),
+        ({"phase": "day 7"}, 'phase "day 7" is not there: timeline "migrate-0" has path'),
+    ],
+)
+def test_mistakes_are_one_sentence(moved, options, sentence):
+    with pytest.raises(PlotError, match=f"^{re.escape(sentence)}") as error:
+        plots.draw(moved[:1], **options)
+    assert "\n" not in str(error.value)
+
+
+def test_runs_of_two_scenarios_are_refused(moved):
+    with pytest.raises(PlotError, match='runs of one scenario can be drawn together, these are of "moved" and "many"'):
+        plots.draw([moved[0], many(1)])
+
+
+def test_the_edges_of_a_stretch_are_round_and_cover_it():
+    edges = Stretch(0, 85_000_000).edges()
+    assert edges[0] == 0 and edges[-1] == 85_000_000 and set(edges[1:-1] - edges[:-2]) == {200_000}
+    cut = Stretch(15, 95).edges(every_ns=20)
+    assert cut.tolist() == [15, 20, 40, 60, 80, 95]
+
+
+def test_the_edges_of_weeks_never_drift():
+    weeks = Weeks(7, 1_400_001, 1000)
+    edges = weeks.edges()
+    parts = weeks.parts()
+    assert edges[::parts].tolist() == [7 + 1_400_001 * week for week in range(1001)]
+
+
+@pytest.mark.parametrize(("name", "start"), [("f.png", b"\x89PNG"), ("f.svg", b"<?xml"), ("F.PDF", b"%PDF")])
+def test_a_figure_is_the_same_bytes_and_replaces_only_figures(moved, tmp_path, name, start):
+    place = tmp_path / "new" / name
+    figure = moved[0].plot(what=["cwnd"])
+    first = plots.write(figure, place).read_bytes()
+    assert first.startswith(start)
+    assert plots.write(figure, place).read_bytes() == first
+    place.write_text("mine")
+    with pytest.raises(OutputError, match="is no figure of Daybreak's"):
+        plots.write(figure, place)
+    assert place.read_text() == "mine"
+    plots.write(figure, place, force=True)
+    assert [entry.name for entry in place.parent.iterdir()] == [name]
+
+
+@pytest.mark.parametrize("name", ["f.jpg", "f", "f.txt"])
+def test_other_kinds_of_files_are_refused(name, tmp_path, moved):
+    with pytest.raises(OutputError, match=r"expected a name that ends in \.png, \.svg, \.pdf"):
+        plots.write(moved[0].plot(what=["cwnd"]), tmp_path / name)
+
+
+def test_a_notebook_shows_a_run(moved):
+    html = moved[0]._repr_html_()
+    for part in ("<h4>moved</h4>", "simulated, seed 1", "<td>main</td>", "flows (2 rows)", "data:image/png;base64,"):
+        assert part in html
+    assert moved[0].plot(what=["cwnd"])._repr_png_().startswith(b"\x89PNG")
+
+
+def test_names_are_no_formulas_are_not_hidden_and_leave_room():
+    names = ["_hidden", r"$\frac", "x" * 90]
+    flows = [
+        {"name": name, "from": f"sender-{i}", "to": f"receiver-{i}", "size": "1 GB"} for i, name in enumerate(names)
+    ]
+    figure = many(3, name="cost in $", flows=flows).plot(what=["cwnd"])
+    shown = legend(figure)
+    assert [name.lstrip("\N{ZERO WIDTH SPACE}")[:5] for name in shown] == ["_hidd", r"\$\fr", "xxxxx"]
+    assert len(shown[2]) < 60
+    figure.savefig(io.BytesIO())
+    box = figure.legends[0].get_window_extent()
+    assert box.x0 >= 0 and box.x1 <= figure.bbox.x1
+
+
+def test_a_run_of_an_older_version_is_refused_in_a_sentence(moved, monkeypatch):
+    monkeypatch.setitem(moved[2]._tables, "window", moved[2].window.drop("retransmits"))
+    with pytest.raises(PlotError, match="retransmissions cannot be drawn from this run: table window: no column"):
+        moved[2].plot()
+
+
+def test_names_are_no_markup_in_a_notebook():
+    flows = [{"name": "<b>x</b>", "from": "sender-0", "to": "receiver-0", "size": "1 kB"}]
+    html = many(1, name="<i>n</i>", flows=flows)._repr_html_()
+    assert "<b>x" not in html and "<i>n" not in html and "&lt;b&gt;x" in html

@@ -1,0 +1,174 @@
+"""Folders that hold somebody's work: what no run has written is never removed or replaced."""
+
+import json
+import os
+import subprocess
+import sys
+
+import polars as pl
+import pytest
+
+import daybreak
+from daybreak.errors import OutputError
+from daybreak.runs import read, storage
+from daybreak.runs.staging import PREFIX, Staging, remove_stale
+
+
+@pytest.fixture
+def run(one_flow):
+    return daybreak.run(one_flow.with_({"flows.0.size": "1 MB"}))
+
+
+@pytest.fixture
+def other(one_flow):
+    return daybreak.run(one_flow.with_({"flows.0.size": "2 MB"}))
+
+
+def test_notes_beside_a_run_stay(run, other, tmp_path):
+    place = run.write(tmp_path / "run")
+    (place / "notes.txt").write_text("mine")
+    (place / "seed-7").mkdir()
+    other.write(place, force=True)
+    assert (place / "notes.txt").read_text() == "mine"
+    assert (place / "seed-7").is_dir()
+    assert read(place).flows["bytes"].to_list() == [2_000_000]
+    assert not (place / "manifest.unfinished.json").exists()
+
+
+def test_writing_a_run_again_changes_nothing(run, tmp_path):
+    place = run.write(tmp_path / "run")
+    before = {path.name: path.stat().st_ino for path in place.iterdir()}
+    run.write(place)
+    assert {path.name: path.stat().st_ino for path in place.iterdir()} == before
+
+
+def test_a_run_that_lacks_a_file_is_made_whole(run, tmp_path):
+    place = run.write(tmp_path / "run")
+    (place / "links.parquet").unlink()
+    run.write(place)
+    assert read(place).links.height > 0
+
+
+@pytest.mark.parametrize("name", ["capture.pcapng", "manifest.unfinished.json"])
+def test_a_file_of_the_users_in_the_way_is_named(run, other, tmp_path, name):
+    place = run.write(tmp_path / "run")
+    (place / name).write_text("mine") if name == "capture.pcapng" else (place / name).mkdir()
+    with pytest.raises(OutputError, match=rf"{name} is in the way: no run has written it"):
+        other.write(place, force=True)
+    assert read(place).flows["bytes"].to_list() == [1_000_000]
+
+
+def test_a_link_in_place_of_a_file_is_not_replaced(run, other, tmp_path):
+    place = run.write(tmp_path / "run")
+    (place / "flows.parquet").rename(tmp_path / "elsewhere.parquet")
+    (place / "flows.parquet").symlink_to(tmp_path / "elsewhere.parquet")
+    with pytest.raises(OutputError, match="is in the way"):
+        other.write(place, force=True)
+    assert (place / "flows.parquet").is_symlink()
+    assert read(place).flows["bytes"].to_list() == [1_000_000]
+
+
+def test_a_link_to_a_folder_stays_a_link(run, tmp_path):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    run.write(tmp_path / "link")
+    assert (tmp_path / "link").is_symlink()
+    assert read(tmp_path / "real").seed == 1
+    (tmp_path / "nowhere").symlink_to("missing")
+    with pytest.raises(OutputError, match="it is a link to a place that does not exist"):
+        run.write(tmp_path / "nowhere")
+    assert (tmp_path / "nowhere").is_symlink() and not (tmp_path / "missing").exists()
+
+
+def test_a_manifest_names_no_file_elsewhere(run, other, tmp_path):
+    place = run.write(tmp_path / "run")
+    (tmp_path / "precious.parquet").write_text("mine")
+    manifest = json.loads((place / "manifest.json").read_text())
+    manifest["tables"]["../precious"] = 1
+    (place / "manifest.json").write_text(json.dumps(manifest))
+    other.write(place, force=True)
+    assert (tmp_path / "precious.parquet").read_text() == "mine"
+
+
+@pytest.mark.parametrize("moved", [0, 1, 5, 9, 10, 11, 15, 18, 19, 20])
+def test_a_crash_while_a_run_is_replaced_leaves_a_run_or_none(run, other, tmp_path, moved):
+    """The process is killed after so many files have been moved or removed; then the run is written again."""
+    place = run.write(tmp_path / "run")
+    (place / "notes.txt").write_text("mine")
+    program = f"""
+import os, pathlib
+from daybreak.runs import read
+import daybreak
+left = {moved}
+def counted(function):
+    def count(*arguments, **words):
+        global left
+        left -= 1
+        if left < 0:
+            os.kill(os.getpid(), 9)
+        return function(*arguments, **words)
+    return count
+other = daybreak.run(daybreak.Scenario.parse({other.manifest["scenario"]!r}))
+pathlib.Path.replace, pathlib.Path.unlink = counted(pathlib.Path.replace), counted(pathlib.Path.unlink)
+other.write({str(place)!r}, force=True)
+"""
+    subprocess.run([sys.executable, "-c", program], check=False, timeout=60)
+    held = storage.held(place)
+    if held is not None:
+        kept = read(place)
+        size = {run.manifest["plan_hash"]: 1_000_000, other.manifest["plan_hash"]: 2_000_000}[held["plan_hash"]]
+        assert all(table is not None for _, table in kept.tables())
+        assert kept.flows["bytes"].to_list() == [size]
+    storage.forget_unfinished(place)
+    other.write(place, force=True)
+    assert read(place).flows["bytes"].to_list() == [2_000_000]
+    assert (place / "notes.txt").read_text() == "mine"
+    assert not [name for name in os.listdir(place) if name.startswith(PREFIX) or "unfinished" in name]
+
+
+def test_what_a_dead_process_has_left_is_removed_and_nothing_else(tmp_path):
+    program = f"""
+import os, pathlib
+from daybreak.runs.staging import Staging
+kept = Staging(pathlib.Path({str(tmp_path)!r}))
+(kept.path / "half").write_text("x")
+os.kill(os.getpid(), 9)
+"""
+    subprocess.run([sys.executable, "-c", program], check=False)
+    (left,) = tmp_path.iterdir()
+    assert (left / "half").exists()
+    (tmp_path / "mine").mkdir()
+    (tmp_path / f"{PREFIX}link").symlink_to(tmp_path / "mine")
+    with Staging(tmp_path) as live:
+        remove_stale(tmp_path)
+        assert live.is_dir() and not left.exists()
+    assert sorted(os.listdir(tmp_path)) == [f"{PREFIX}link", "mine"]
+
+
+def test_no_table_has_a_number_for_nothing(one_flow):
+    never = one_flow.with_({
+        "flows.0.size": "unlimited", "duration": "20 ms",
+        "flows": [{"from": "sender-0", "to": "receiver-0", "size": "unlimited", "variant": "cubic"}],
+        "records": {"window": "every ack"},
+    })  # fmt: skip
+    run = daybreak.run(never)
+    assert run.flows.select("bytes", "end_ns", "fct_ns").row(0) == (None, None, None)
+    assert run.window["ssthresh"][0] is None
+    assert run.window["pacing_bps"].null_count() == run.window.height
+    assert (run.window["srtt_ns"].drop_nulls() > 0).all()
+    for name, table in run.tables():
+        for column in table.select(pl.selectors.unsigned_integer()).iter_columns():
+            assert column.max() is None or column.max() not in (2**32 - 1, 2**64 - 1), (name, column.name)
+
+
+def test_a_lost_ack_has_no_first_byte(one_flow):
+    lossy = one_flow.with_({"topology.loss": 0.01, "flows.0.size": "10 MB"})
+    drops = daybreak.run(lossy).drops
+    assert drops.filter("data")["seq"].null_count() == 0 < drops.filter("data").height
+
+
+def test_marks_of_earlier_versions_are_read_as_null(run, tmp_path):
+    place = run.write(tmp_path / "run")
+    marked = read(place).flows.with_columns(pl.lit(2**64 - 1, pl.UInt64).alias("end_ns"))
+    marked.write_parquet(place / "flows.parquet")
+    assert read(place).flows["end_ns"].to_list() == [None]

@@ -1,0 +1,165 @@
+"""The Etalon study: its settings are scenarios, its claims hear what was measured, and a small run of it."""
+
+import csv
+from dataclasses import replace
+
+import polars as pl
+import pytest
+from executors import Serial
+
+import daybreak
+from daybreak import _native
+from daybreak.scenario.lowering import lower
+from daybreak.studies import scoreboard, study
+from daybreak.studies.etalon import claims, measured, testbed
+from daybreak.studies.etalon.settings import SCALES, STATIC, Setting, dynamic, static, switches, undilated
+from daybreak.studies.etalon.study import STUDY
+from daybreak.studies.reproduce import reproduce
+from daybreak.studies.scales import varied
+from daybreak.studies.scoreboard import Scoreboard
+
+QUICK = SCALES["quick"]
+SETTINGS = STUDY.settings(QUICK)
+SMALL = replace(QUICK, weeks=12)
+
+
+def test_settings_have_names_of_their_own():
+    assert len({setting.name for setting in SETTINGS}) == len(SETTINGS)
+    assert study("etalon") is STUDY
+
+
+@pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.name)
+def test_every_setting_is_a_sound_plan(setting):
+    _native.check_plan(lower(testbed.scenario(setting), 1).json)
+
+
+@pytest.mark.parametrize("racks", [3, 8, 25])
+def test_the_week_is_that_of_the_racks(racks):
+    scenario = testbed.scenario(replace(static(SMALL, "cubic", 16), racks=racks))
+    assert scenario.schedule.week(scenario.topology) == (racks - 1) * 200_000_000
+    assert int(scenario.duration) == 12 * (racks - 1) * 200_000_000
+    source, destination = testbed.pair(racks)
+    # The data's circuit comes last in the week.
+    days = scenario.schedule.days(scenario.topology)[source, destination]
+    assert days[-1][1] == (racks - 1) * 200_000_000
+
+
+def test_marks_and_sizes_are_those_of_the_setting():
+    document = testbed.scenario(dynamic(SMALL, "retcp", 150)).document()
+    assert document["schedule"]["resize"] == {"limit": "50 packets", "before": "150 us"}
+    assert document["schedule"]["announce"] == {"before": "150 us", "until": "next_check"}
+    assert document["stack"]["timer_dilation"] == 20
+    alone = testbed.scenario(undilated(static(SMALL, "retcp", 32))).document()
+    assert "resize" not in alone["schedule"] and alone["schedule"]["announce"]["before"] == "600 us"
+    assert "timer_dilation" not in alone["stack"]
+    assert "announce" not in testbed.scenario(static(SMALL, "cubic", 32)).document()["schedule"]
+
+
+def test_sizes_are_varied_by_name():
+    assert varied(QUICK, {"racks": "8", "large": "64"}) == replace(QUICK, racks=8, large=64)
+    with pytest.raises(daybreak.errors.ScenarioError, match="racks: 2 is below the 3"):
+        varied(QUICK, {"racks": "2"})
+    with pytest.raises(daybreak.errors.UnknownName, match='"rack" is not one of weeks'):
+        varied(QUICK, {"rack": "8"})
+    with pytest.raises(daybreak.errors.ScenarioError, match='"many" is not of type int'):
+        varied(QUICK, {"weeks": "many"})
+
+
+def made_up(setting, seed=1, better=0.0):
+    """Measurements of a setting as published, and better."""
+    published = STUDY.published()
+    settings = {one: end for figure in "456789" for end, one in claims.points(figure, QUICK).items()}
+    found = {}
+    for figure in "456789":
+        end = {one: end for end, one in claims.points(figure, QUICK).items()}.get(setting)
+        for name in ("utilisation", *claims.LATENCIES):
+            entry = published.get(f"{figure}.{name}.{end}")
+            if entry is not None:
+                found[name] = entry.value + better
+    expected = claims.PACKET_TIME_US * setting.small + claims.WITHOUT_QUEUE_US
+    row = dict.fromkeys(("utilisation", *claims.LATENCIES), 50.0) | found | {"max_packet": expected + 5 * better}
+    week = (setting.racks - 1) * (setting.day_us + setting.night_us)
+    best = claims.optimal(setting)
+    curve = {"time_us": [0.0, week - 180.0, float(week)], "kilobytes": [0.0, 0.0, 0.9 * best[week]]}
+    assert settings
+    return measured.Measured(
+        setting,
+        pl.DataFrame({"run": [seed]}),
+        pl.DataFrame([row | {"run": seed}]),
+        pl.DataFrame(curve | {"run": [seed] * 3}),
+        pl.DataFrame({"time_us": [0.0], "packets": [1.0], "run": [seed]}),
+    )
+
+
+def judged(better):
+    board = Scoreboard("etalon", engine="simulated", mode="quick", seeds=1, published=STUDY.published())
+    for experiment in STUDY.experiments.values():
+        experiment.judge(board, {one: made_up(one, better=better) for one in experiment.settings(QUICK)}, QUICK)
+    return {claim.id: claim for claim in board.claims}
+
+
+def test_values_as_published_pass_and_others_miss():
+    same, other = judged(0.0), judged(100.0)
+    values = [name for name in same if name[0] in "456789" and ".curve." not in name]
+    assert len(values) == 244 - 2 * (17 - len(claims.VARIANTS))
+    assert {same[name].verdict for name in values} == {scoreboard.PASS}
+    wide = {name for name in values if float(other[name].tolerance) >= 100}
+    assert not wide and {other[name].verdict for name in values} == {scoreboard.MISS}
+    assert (same["check.latency"].verdict, other["check.latency"].verdict) == ("shape-pass", "shape-miss")
+    assert (same["check.day"].verdict, other["check.day"].verdict) == ("shape-pass", "shape-miss")
+
+
+def test_every_published_entry_is_judged():
+    known = set(judged(0.0))
+    missing = {key for key in STUDY.published() if key not in known}
+    without = {name for name in ("dctcp",) if name not in claims.VARIANTS}
+    assert missing == {f"{figure}.utilisation.{name}" for name in without for figure in "47"}
+
+
+def test_a_claim_of_other_racks_is_not_made():
+    board = Scoreboard("etalon", engine="simulated", mode="quick", seeds=1, published=STUDY.published())
+    scale = replace(QUICK, racks=8)
+    for experiment in STUDY.experiments.values():
+        experiment.judge(board, {}, scale)
+    assert not board.claims
+
+
+def test_what_a_flow_can_carry_at_best():
+    """The published curve: 357.81 kB in the night before the day, 470.31 kB at the end of the week."""
+    best = claims.optimal(Setting("cubic", 1, 25, 16, 20))
+    assert best[4600] == pytest.approx(357.81, abs=0.01)
+    assert best[4800] == pytest.approx(470.31, abs=0.01)
+    assert len(switches(QUICK)) == 3
+
+
+@pytest.mark.parametrize("packets", [4, 16, 64])
+def test_the_latency_of_a_full_voq_is_what_arithmetic_says(packets):
+    """Not a published value but what must hold of any run: nobody waits longer than behind a full VOQ."""
+    run = daybreak.run(testbed.scenario(static(SMALL, "cubic", packets)), seed=3)
+    (row,) = measured.of_run(run)["values"].iter_rows(named=True)
+    expected = claims.PACKET_TIME_US * packets + claims.WITHOUT_QUEUE_US
+    assert expected - 2 <= row["max_packet"] <= expected
+    assert row["utilisation"] <= 100 * 201 * 8948 * 8 / (180e-6 * 80e9)
+
+
+def test_packets_of_the_day_leave_by_the_circuit_and_no_others():
+    setting = static(SMALL, "reno", 16)
+    run = daybreak.run(testbed.scenario(setting), seed=1)
+    sent = run.packets.filter(pl.col("link_name") == "circuit-1-2").select(at=pl.col("time_ns") % 4_800_000)
+    assert sent.height > 300
+    assert sent["at"].min() >= 4_620_000 and sent["at"].max() < 4_800_000
+    uplink = run.packets.filter(pl.col("link_name") == "packet-2.back")
+    # One packet may be in the packet switch when the night begins: 5 us and two serialisations.
+    late = uplink.filter((pl.col("time_ns") % 4_800_000) > 4_600_000 + 7_200 + 5_000 + 7_200)
+    assert late.height == 0
+
+
+def test_a_small_reproduction_writes_its_tables(tmp_path):
+    board = reproduce(STUDY, figures=["5"], sizes={"weeks": "8", "racks": "8"}, out=tmp_path, executor=Serial())
+    assert board.claims == []
+    with (tmp_path / "tables" / "values-5.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert [int(row["small_packets"]) for row in rows] == list(STATIC)
+    assert all(0 < float(row["utilisation"]) <= 100 for row in rows)
+    text = (tmp_path / "results.md").read_text(encoding="utf-8")
+    assert "`daybreak reproduce etalon --quick --weeks 8 --racks 8 --figure 5`" in text

@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+"""Builds Daybreak's wheel, with everything that the real-kernel engine needs: the guest's program, its switch, the
+recipe and the driver of the kernel image.
+
+    .venv/bin/python tools/wheel.py [--out dist]
+
+maturin makes the wheel of the Python package and the simulator. The programs of the guest are no part of a Python
+module, so they are added to it here, beside the modules that look for them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import hashlib
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
+
+ROOT = Path(__file__).resolve().parents[1]
+HOME = "daybreak/engines/kernel"
+GUEST = ("daybreak-guest", "libdaybreak_switch.so")
+RECIPE = ROOT / "kernel-image"
+# 1980, the first year that zip knows: the same files give the same wheel.
+_TIME = (1980, 1, 1, 0, 0, 0)
+
+
+def main() -> None:
+    """Builds the wheel and prints where it is."""
+    parser = argparse.ArgumentParser(description="Builds Daybreak's wheel.")
+    parser.add_argument("--out", type=Path, default=ROOT / "dist", help="folder for the wheel")
+    out = parser.parse_args().out
+    run("cargo", "build", "--release", "--quiet", "-p", "daybreak-guest", "-p", "daybreak-guest-switch")
+    with tempfile.TemporaryDirectory() as place:
+        run(sys.executable, "-m", "maturin", "build", "--release", "--quiet", "--out", place)
+        (plain,) = Path(place).glob("*.whl")
+        out.mkdir(parents=True, exist_ok=True)
+        write(plain, out / plain.name)
+    print(out / plain.name)
+
+
+def run(*command: str) -> None:
+    """Runs a program in the working copy; its failure is ours."""
+    done = subprocess.run(command, cwd=ROOT, check=False)
+    if done.returncode:
+        sys.exit(f"wheel: {' '.join(command)} ended with {done.returncode}")
+
+
+def added() -> Iterator[tuple[str, Path]]:
+    """Every file that is added: its name in the wheel, and where it is."""
+    for name in GUEST:
+        yield f"{HOME}/{name}", ROOT / "target" / "release" / name
+    for file in sorted(RECIPE.rglob("*")):
+        if file.is_file():
+            yield f"{HOME}/recipe_data/{file.relative_to(RECIPE)}", file
+
+
+def write(plain: Path, complete: Path) -> None:
+    """Copies a wheel and adds the files, also to its RECORD."""
+    with ZipFile(plain) as source, ZipFile(complete, "w", ZIP_DEFLATED) as target:
+        record = next(name for name in source.namelist() if name.endswith(".dist-info/RECORD"))
+        lines = [line for line in source.read(record).decode().splitlines() if not line.startswith(f"{record},")]
+        for entry in source.infolist():
+            if entry.filename != record:
+                target.writestr(entry, source.read(entry), ZIP_DEFLATED)
+        for name, file in added():
+            content = file.read_bytes()
+            entry = ZipInfo(name, _TIME)
+            entry.external_attr = (0o100755 if name.endswith(GUEST) else 0o100644) << 16
+            target.writestr(entry, content, ZIP_DEFLATED)
+            digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
+            lines.append(f"{name},sha256={digest},{len(content)}")
+        entry = ZipInfo(record, _TIME)
+        entry.external_attr = 0o100644 << 16
+        target.writestr(entry, "\n".join([*lines, f"{record},,", ""]), ZIP_DEFLATED)
+
+
+if __name__ == "__main__":
+    main()
