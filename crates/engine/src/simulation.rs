@@ -7,13 +7,13 @@ mod table;
 
 use std::io::Write;
 
-use daybreak_fabric::control::Timeline;
+use daybreak_fabric::control::Control;
 use daybreak_fabric::{Config as FabricConfig, Context, Fabric, Packet, PacketId};
 use daybreak_plan::{Application, Plan};
 use daybreak_tcp::Segment;
 use daybreak_tcp::config::Config;
 use daybreak_tcp::connection::State;
-use daybreak_trace::{CircuitRow, ExchangeColumns, FlowRow, Probe, Silent, Table};
+use daybreak_trace::{ExchangeColumns, FlowRow, Probe, Silent, Table};
 use daybreak_units::Instant;
 
 use crate::capture::Capture;
@@ -57,8 +57,8 @@ pub struct Progress {
 /// What a run has left behind.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Records {
-    /// `flows`, `bins`, `window`, `queues`, `drops`, `circuits`, `latency`, `packets`, `links`, `queue_totals`; a table
-    /// that was not asked for is empty. With requests and responses also `exchanges`, with UDP also `datagrams`.
+    /// `flows`, `bins`, `window`, `queues`, `drops`, `circuits`, `control`, `latency`, `packets`, `links`, `queue_totals`;
+    /// a table that was not asked for is empty. With requests and responses also `exchanges`, with UDP also `datagrams`.
     pub tables: Vec<Table>,
     /// Packets that finished crossing a link, counted at every link.
     pub packet_hops: u64,
@@ -177,7 +177,7 @@ struct Core<P> {
     endpoints: Endpoints,
     setups: Setups,
     flows: Vec<FlowState>,
-    timelines: Vec<Timeline>,
+    control: Control,
     /// For a network that the processor's cache does not hold.
     lookahead: Option<Lookahead>,
     metrics: MetricsCache,
@@ -225,7 +225,7 @@ impl<P: Probe + Tables + Send> Core<P> {
                 seed: plan.seed,
             },
             flows: plan.flows.iter().map(flow_state).collect(),
-            timelines: plan.timelines.iter().map(wiring::timeline).collect(),
+            control: wiring::control(plan),
             lookahead: (plan.flows.len() >= FLOWS_BEYOND_CACHE).then(Lookahead::new),
             metrics: MetricsCache::new(plan),
             names: Names {
@@ -241,12 +241,11 @@ impl<P: Probe + Tables + Send> Core<P> {
             done: false,
             fabric,
         };
-        for (index, flow) in (0..).zip(&core.flows) {
-            core.events.push(Event::new(flow.start, Rank::Start, index, 0));
+        // The latest first: many may start at one time, and the queue keeps what is next at the end.
+        for (index, flow) in core.flows.iter().enumerate().rev() {
+            core.events.push(Event::new(flow.start, Rank::Start, index as u32, 0));
         }
-        for (index, timeline) in core.timelines.iter().enumerate() {
-            core.events.push(Event::new(timeline.next_at(), Rank::Timeline, index as u32, 0));
-        }
+        core.control.start(&mut core.events);
         core
     }
 
@@ -331,7 +330,7 @@ impl<P: Probe + Tables + Send> Core<P> {
             }
             Rank::Timer => self.timer(event.component()),
             Rank::Start => self.start(event.component()),
-            Rank::Timeline => self.timeline(event.component()),
+            Rank::Control => self.control(event.component()),
             Rank::Arrival => unreachable!("arrivals are handled apart"),
         }
     }
@@ -416,15 +415,10 @@ impl<P: Probe + Tables + Send> Core<P> {
         self.drive(index);
     }
 
-    fn timeline(&mut self, index: u32) {
+    /// A timeline or a controller is due.
+    fn control(&mut self, index: u32) {
         let mut ctx = Context { now: self.now, schedule: &mut self.events, monitor: &mut self.wire };
-        let timeline = &mut self.timelines[index as usize];
-        let (step, actions) = timeline.advance();
-        ctx.monitor.probe.circuit(CircuitRow { time_ns: ctx.now.as_ns(), timeline: index, step });
-        for action in actions {
-            self.fabric.apply(&mut ctx, action);
-        }
-        self.events.push(Event::new(timeline.next_at(), Rank::Timeline, index, 0));
+        self.control.wake(&mut self.fabric, &mut ctx, index);
         self.tell_departures();
     }
 }

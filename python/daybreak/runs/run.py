@@ -116,6 +116,11 @@ class Run:
         return self.table("circuits")
 
     @property
+    def control(self) -> pl.DataFrame:
+        """One row a decision of a controller."""
+        return self.table("control")
+
+    @property
     def links(self) -> pl.DataFrame:
         """One row a link: its totals."""
         return self.table("links")

@@ -17,6 +17,9 @@ use crate::wire::{client_of, datagram_of, flow_of, server_of};
 impl<P: Probe + Tables + Send> Core<P> {
     /// A flow starts: its ends are made, and its client or source does what it does first.
     pub(super) fn start(&mut self, flow: u32) {
+        let mut ctx = Context { now: self.now, schedule: &mut self.events, monitor: &mut self.wire };
+        self.control.flow_started(&mut self.fabric, &mut ctx, flow);
+        self.tell_departures();
         let FlowState { application, start, sides, .. } = &self.flows[flow as usize];
         if let &Application::ConstantRate { rate_bps, payload_bytes, stop_ps } = application {
             let schedule = ConstantRate::new(*start, stop_ps.map(Instant::from_ps), rate_bps, payload_bytes);
@@ -86,6 +89,9 @@ impl<P: Probe + Tables + Send> Core<P> {
         self.wire.probe.flow_ended(flow_of(index));
         self.flows[flow_of(index) as usize].end = Some(self.now);
         self.flows_complete += 1;
+        let mut ctx = Context { now: self.now, schedule: &mut self.events, monitor: &mut self.wire };
+        self.control.flow_ended(&mut self.fabric, &mut ctx, flow_of(index));
+        self.tell_departures();
         if self.stop_when_complete && self.flows_complete == self.flows_limited {
             self.done = true;
             self.events.close();
