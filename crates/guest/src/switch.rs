@@ -6,24 +6,25 @@
 use std::mem::size_of;
 
 use daybreak_engine::recorder::control_row;
-use daybreak_engine::wiring;
+use daybreak_engine::{Shown, wiring};
 use daybreak_fabric::control::{Control, Decision};
 use daybreak_fabric::{
     Config as FabricConfig, Context, DropReason, Ecn, Fabric, Impairment, LinkTotals, Monitor, NewPacket, Packet,
     PacketId, QueueTotals,
 };
 use daybreak_plan::Plan;
-use daybreak_trace::{CircuitRow, DropRow, Probe};
+use daybreak_trace::{CircuitRow, DatagramRow, DropRow, ExchangeColumns, Probe};
 use daybreak_units::{ByteTime, Duration, Instant, Rate};
 
 use crate::capture::Capture;
 use crate::error::GuestError;
 use crate::events::{Event, Events};
-use crate::headers::Headers;
+use crate::follow::{Arrival, Followed};
+use crate::headers::{self, Headers};
 use crate::layout::{Layout, delivers, ports};
 use crate::lookahead;
 use crate::skb::Skb;
-use crate::track::{Place, Track};
+use crate::track::Place;
 
 /// What is to happen now with a packet that the kernel has handed over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,11 +82,11 @@ pub struct Switch<P> {
     ways: Vec<[Way; 2]>,
     waiting: Entries,
     /// What the flows' packets show.
-    pub tracks: Vec<Track>,
-    /// When each flow had everything acknowledged.
+    pub flows: Vec<Followed>,
+    /// Requests that have been answered.
+    pub exchanges: ExchangeColumns,
+    /// When each flow was complete.
     pub ends: Vec<Option<Instant>>,
-    /// Payload of each flow, if it has an end.
-    sizes: Vec<Option<u64>>,
     unfinished: usize,
     stop_when_complete: bool,
     end: Instant,
@@ -101,6 +102,7 @@ pub struct Switch<P> {
 struct Watch<P> {
     probe: P,
     capture: Option<Capture>,
+    shown: Shown,
     orders: Vec<Order>,
 }
 
@@ -115,6 +117,7 @@ struct Entries {
 struct Entry {
     endpoint: u32,
     bytes: u32,
+    ecn: Ecn,
     frame: Frame,
 }
 
@@ -159,19 +162,19 @@ impl<P: Probe> Switch<P> {
         for flow in control.flows() {
             events.push(Instant::from_ps(plan.flows[flow as usize].start_ps), Event::Start { flow });
         }
-        let sizes: Vec<Option<u64>> = plan.flows.iter().map(|flow| flow.application.limited_bytes()).collect();
+        let limited = plan.flows.iter().filter(|flow| flow.application.limited_bytes().is_some());
         Self {
             fabric,
             events,
-            watch: Watch { probe, capture, orders: Vec::new() },
+            watch: Watch { probe, capture, shown: Shown::new(&plan.marks), orders: Vec::new() },
             control,
             nics: layout.nics.iter().map(|nic| Nic::new(plan, nic.link)).collect(),
             ways,
             waiting: Entries::default(),
-            tracks: vec![Track::default(); plan.flows.len()],
+            flows: (0..).zip(&plan.flows).map(|(index, flow)| Followed::new(index, flow)).collect(),
+            exchanges: ExchangeColumns::default(),
             ends: vec![None; plan.flows.len()],
-            unfinished: sizes.iter().flatten().count(),
-            sizes,
+            unfinished: limited.count(),
             stop_when_complete: plan.stop_when_flows_complete,
             end: Instant::from_ps(plan.end_ps),
             taken: 0,
@@ -195,26 +198,31 @@ impl<P: Probe> Switch<P> {
         if nic != way.from {
             return Err(GuestError::Broken(format!("a packet of flow {flow} came from a NIC that is not its own")));
         }
+        let Some(place) = self.flows[flow as usize].sent(&headers, data) else {
+            return Err(GuestError::Broken(format!("a packet of flow {flow} is of another protocol than the flow's")));
+        };
         self.taken += 1;
+        let endpoint = flow << 1 | u32::from(data);
         let nic = &mut self.nics[nic as usize];
         let wire_bytes = headers.ip_bytes + nic.framing_bytes;
         let began = nic.begin(now, wire_bytes);
-        let place = self.tracks[flow as usize].sent(&headers, data);
         skb.cut(headers.length);
+        let data = data || headers.payload > 0;
         self.watch.probe.link_sent(began, nic.link, flow, data, wire_bytes);
         if let Some(capture) = &mut self.watch.capture {
-            capture.packet(began, nic.link, &skb);
+            capture.packet(began, nic.link, &skb, None);
         }
         if nic.impairment.as_mut().is_some_and(Impairment::loses) {
             nic.count.lost += 1;
-            let (reason, place) = ((DropReason::RandomLoss, nic.link), place.seq);
-            self.watch.drop_row(began, reason, (flow, data), place, headers.ip_bytes);
+            let reason = (DropReason::RandomLoss, nic.link);
+            self.watch.drop_row(began, reason, (flow, data), &place, headers.ip_bytes);
+            self.flows[flow as usize].lost_at_nic();
             return Ok(false);
         }
         let on_time = nic.busy_until + nic.delay;
         let at = nic.impairment.as_mut().map_or(on_time, |impairment| impairment.late(on_time));
-        let endpoint = flow << 1 | u32::from(data);
-        let frame = self.waiting.put(Entry { endpoint, bytes: headers.ip_bytes, frame: Frame { place, skb } });
+        let entry = Entry { endpoint, bytes: headers.ip_bytes, ecn: headers.ecn, frame: Frame { place, skb } };
+        let frame = self.waiting.put(entry);
         self.events.push(at, Event::Entry { link: nic.link, frame });
         Ok(true)
     }
@@ -253,6 +261,11 @@ impl<P: Probe> Switch<P> {
         self.fabric.queue_totals().collect()
     }
 
+    /// What became of the datagrams of each flow over UDP.
+    pub fn datagrams(&self) -> impl Iterator<Item = DatagramRow> {
+        (0..).zip(&self.flows).filter_map(|(flow, followed)| followed.datagrams(flow, self.fabric.lost(flow << 1 | 1)))
+    }
+
     /// Who fills the tables.
     pub fn probe(&mut self) -> &mut P {
         &mut self.watch.probe
@@ -275,7 +288,10 @@ impl<P: Probe> Switch<P> {
             Event::Arrival { link, packet } => {
                 if let Some(id) = fabric.arrive(&mut ctx, link, PacketId(packet)) {
                     let packet = fabric.packet(id);
-                    let (endpoint, frame) = (packet.endpoint, packet.body);
+                    let (endpoint, mut frame) = (packet.endpoint, packet.body);
+                    if let Some(marks) = watch.marks(packet) {
+                        marks.write(frame.skb.checksum_is_partial, frame.skb.headers_mut());
+                    }
                     fabric.release(id);
                     self.delivered(now, endpoint, &frame);
                 }
@@ -286,9 +302,7 @@ impl<P: Probe> Switch<P> {
                 self.nics[way.from as usize].count.arrived += 1;
                 match way.cursor {
                     Some(cursor) => {
-                        let Entry { endpoint, bytes, .. } = entry;
-                        // Nothing marks in this fabric: the layout has seen to that.
-                        let ecn = Ecn::NotEct;
+                        let Entry { endpoint, bytes, ecn, .. } = entry;
                         let packet = NewPacket { endpoint, cursor, bytes, ecn, announce: false };
                         fabric.send(&mut ctx, packet, &entry.frame);
                     }
@@ -303,17 +317,18 @@ impl<P: Probe> Switch<P> {
         let flow = endpoint >> 1;
         let way = self.ways[flow as usize][usize::from(endpoint & 1 == 0)];
         self.watch.orders.push(Order { handle: frame.skb.handle, nic: way.to, deliver: 1 });
-        let track = &mut self.tracks[flow as usize];
-        if endpoint & 1 == 1 {
-            let bytes = track.data_arrived(&frame.place);
-            if bytes > 0 {
-                self.watch.probe.delivered(now, flow, bytes);
-            }
-            return;
+        let arrival = self.flows[flow as usize].arrived(now, &frame.place, endpoint & 1 == 1);
+        let Arrival { delivered, delay, answered, is_complete } = arrival;
+        if delivered > 0 {
+            self.watch.probe.delivered(now, flow, delivered);
         }
-        let is_news = track.ack_arrived(&frame.place);
-        let is_complete = self.sizes[flow as usize].is_some_and(|size| track.acked >= size);
-        if is_news && is_complete && self.ends[flow as usize].is_none() {
+        if let Some(delay) = delay {
+            self.watch.probe.packet_delay(flow, delay.as_ps());
+        }
+        if let Some(row) = answered {
+            self.exchanges.push(row);
+        }
+        if is_complete && self.ends[flow as usize].is_none() {
             self.ends[flow as usize] = Some(now);
             let Self { fabric, events, watch, control, .. } = self;
             control.flow_ended(fabric, &mut Context { now, schedule: events, monitor: watch }, flow);
@@ -352,35 +367,59 @@ impl Nic {
     }
 }
 
+/// What a packet has met on its way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Marks {
+    congested: bool,
+    tcp_bits: u8,
+}
+
+impl Marks {
+    /// Writes it into the packet's headers.
+    pub fn write(self, checksum_is_partial: bool, headers: &mut [u8]) {
+        headers::mark(headers, self.congested, self.tcp_bits, checksum_is_partial);
+    }
+}
+
+/// Whether a packet travels from its flow's sender, or has payload: ACKs do neither.
+fn is_data(packet: &Packet<Frame>) -> bool {
+    packet.endpoint & 1 == 1 || packet.body.place.payload > 0
+}
+
+impl<P> Watch<P> {
+    /// What a packet has met so far.
+    fn marks(&self, packet: &Packet<Frame>) -> Option<Marks> {
+        let header = packet.header;
+        header
+            .is_marked()
+            .then(|| Marks { congested: header.ecn() == Ecn::Ce, tcp_bits: self.shown.flags(header.marks()).0 })
+    }
+}
+
 impl<P: Probe> Watch<P> {
     /// A packet of `flow`, in the direction of the data or not, is lost for a reason at a place.
     fn drop_row(
         &mut self,
         now: Instant,
-        (reason, place): (DropReason, u32),
+        (reason, at): (DropReason, u32),
         (flow, data): (u32, bool),
-        seq: u64,
+        place: &Place,
         bytes: u32,
     ) {
         // The simulator's first payload byte has number 1, behind the SYN.
-        let row = DropRow {
-            time_ns: now.as_ns(),
-            reason: reason as u8,
-            place,
-            flow,
-            data: u8::from(data),
-            seq: seq + 1,
-            bytes,
-        };
+        let seq = if place.is_datagram() { place.seq } else { place.seq + 1 };
+        let row =
+            DropRow { time_ns: now.as_ns(), reason: reason as u8, place: at, flow, data: u8::from(data), seq, bytes };
         self.probe.dropped(row);
     }
 }
 
 impl<P: Probe> Monitor<Frame> for Watch<P> {
     fn link_sent(&mut self, now: Instant, link: u32, _id: PacketId, packet: &Packet<Frame>, wire_bytes: u32) {
-        self.probe.link_sent(now, link, packet.endpoint >> 1, packet.endpoint & 1 == 1, wire_bytes);
+        self.probe.link_sent(now, link, packet.endpoint >> 1, is_data(packet), wire_bytes);
+        let marks = self.marks(packet);
         if let Some(capture) = &mut self.capture {
-            capture.packet(now, link, &packet.body.skb);
+            capture.packet(now, link, &packet.body.skb, marks);
         }
     }
 
@@ -389,8 +428,8 @@ impl<P: Probe> Monitor<Frame> for Watch<P> {
     }
 
     fn dropped(&mut self, now: Instant, reason: DropReason, place: u32, packet: &Packet<Frame>) {
-        let Packet { endpoint, bytes, body: Frame { place: Place { seq, .. }, skb }, .. } = *packet;
-        self.drop_row(now, (reason, place), (endpoint >> 1, endpoint & 1 == 1), seq, bytes);
+        let Packet { endpoint, bytes, body: Frame { place: in_flow, skb }, .. } = *packet;
+        self.drop_row(now, (reason, place), (endpoint >> 1, is_data(packet)), &in_flow, bytes);
         self.orders.push(Order { handle: skb.handle, nic: 0, deliver: 0 });
     }
 
@@ -408,7 +447,7 @@ mod tests {
     use super::*;
     use crate::layout::tests::plan;
     use daybreak_plan::{Application, Choice, ControlledFlow, Controller, Controls, Downtime, RouteSwitch, Step};
-    use daybreak_trace::{ControlRow, Silent};
+    use daybreak_trace::{ControlRow, FlowRow, Silent};
 
     const PAYLOAD: u16 = 1_000;
 
@@ -427,7 +466,7 @@ mod tests {
     }
 
     #[expect(unsafe_code, reason = "the bytes outlive the switch in every test")]
-    fn skb(handle: u64, bytes: &[u8]) -> Skb {
+    fn skb(handle: u64, bytes: &mut [u8]) -> Skb {
         // SAFETY: see above.
         unsafe { Skb::new(handle, bytes, 54 + u32::from(PAYLOAD), false) }
     }
@@ -454,8 +493,8 @@ mod tests {
         });
         let start = Instant::from_ps(5_000);
         let due = Instant::from_ps(start.as_ps() + crossing.sum::<u64>());
-        let (mut switch, bytes) = (switch(&plan), data());
-        assert!(switch.send(start, 0, skb(77, &bytes)).unwrap());
+        let (mut switch, mut bytes) = (switch(&plan), data());
+        assert!(switch.send(start, 0, skb(77, &mut bytes)).unwrap());
         let receiver = Layout::of(&plan).unwrap().ends[1].nic;
         let mut calls = 0;
         loop {
@@ -470,7 +509,9 @@ mod tests {
             assert_eq!(orders, []);
         }
         assert!(calls <= links_of_data(&plan).len() + 1, "it asks for {calls} calls");
-        assert_eq!(switch.tracks[0].segments, 1);
+        let mut row = FlowRow::default();
+        switch.flows[0].fill(&mut row);
+        assert_eq!(row.delivered_bytes, u64::from(PAYLOAD));
         let last = *links_of_data(&plan).last().unwrap();
         let count = switch.link_totals(due)[last];
         assert_eq!((count.packets, count.arrived), (1, 1));
@@ -481,12 +522,12 @@ mod tests {
         let mut lossy = plan();
         let links = links_of_data(&lossy);
         lossy.links[links[0]].loss_ppb = 1_000_000_000;
-        let bytes = data();
-        assert!(!switch(&lossy).send(Instant::ZERO, 0, skb(1, &bytes)).unwrap());
+        let mut bytes = data();
+        assert!(!switch(&lossy).send(Instant::ZERO, 0, skb(1, &mut bytes)).unwrap());
         lossy.links[links[0]].loss_ppb = 0;
         lossy.links[links[1]].loss_ppb = 1_000_000_000;
         let mut switch = switch(&lossy);
-        assert!(switch.send(Instant::ZERO, 0, skb(1, &bytes)).unwrap());
+        assert!(switch.send(Instant::ZERO, 0, skb(1, &mut bytes)).unwrap());
         let orders = std::iter::from_fn(|| {
             let now = switch.next();
             Some(switch.advance(now).to_vec())
@@ -541,10 +582,10 @@ mod tests {
         switch.advance(Instant::from_ps(2_500_000));
         assert_eq!(switch.probe().0, [(1_000, asked, 0, 0), (1_000, got, 0, 1), (2_000, asked, 1, 0)]);
         // The data, and its acknowledgement.
-        let bytes = data();
+        let mut bytes = data();
         assert!(
             switch
-                .send(Instant::from_ps(3_000_000), layout.ends[layout.flows[0].0 as usize].nic, skb(1, &bytes))
+                .send(Instant::from_ps(3_000_000), layout.ends[layout.flows[0].0 as usize].nic, skb(1, &mut bytes))
                 .unwrap()
         );
         let mut ack = data();
@@ -553,7 +594,7 @@ mod tests {
         ack[16..18].copy_from_slice(&40u16.to_be_bytes());
         ack[42..46].copy_from_slice(&u32::from(PAYLOAD).to_be_bytes());
         let nic = layout.ends[layout.flows[0].1 as usize].nic;
-        assert!(switch.send(Instant::from_ps(4_000_000), nic, skb(2, &ack)).unwrap());
+        assert!(switch.send(Instant::from_ps(4_000_000), nic, skb(2, &mut ack)).unwrap());
         switch.advance(Instant::from_ps(plan.end_ps - 1));
         let end = switch.ends[0].expect("everything is acknowledged").as_ns();
         assert_eq!(switch.probe().0[3..], [(end, released, 0, 1), (end, got, 1, 1)]);
@@ -565,10 +606,10 @@ mod tests {
         let (mut switch, mut bytes) = (switch(&plan), data());
         let mut arp = bytes.clone();
         arp[13] = 6;
-        assert!(!switch.send(Instant::ZERO, 0, skb(1, &arp)).unwrap());
-        assert!(switch.send(Instant::ZERO, 1, skb(1, &bytes)).is_err(), "another host's NIC");
+        assert!(!switch.send(Instant::ZERO, 0, skb(1, &mut arp)).unwrap());
+        assert!(switch.send(Instant::ZERO, 1, skb(1, &mut bytes)).is_err(), "another host's NIC");
         bytes[34] = 0;
-        assert!(switch.send(Instant::ZERO, 0, skb(1, &bytes)).is_err(), "no flow has that port");
+        assert!(switch.send(Instant::ZERO, 0, skb(1, &mut bytes)).is_err(), "no flow has that port");
     }
 
     #[test]
@@ -579,7 +620,7 @@ mod tests {
         assert_eq!(switch.next(), end);
         switch.advance(end);
         assert_eq!(switch.stopped, Some(end));
-        assert!(!switch.send(end, 0, skb(1, &data())).unwrap(), "nothing is taken any more");
+        assert!(!switch.send(end, 0, skb(1, &mut data())).unwrap(), "nothing is taken any more");
         assert_eq!(switch.next(), Instant::NEVER);
     }
 }

@@ -26,7 +26,7 @@ pub use network::{
 };
 pub use records::Records;
 pub use stack::{Legacy, Stack};
-pub use traffic::{Application, Flow};
+pub use traffic::{Application, ExchangeRun, Flow};
 pub use validate::{MOST_COMPONENTS, PlanError};
 
 /// Version of the format; a Plan of another version is refused.

@@ -400,7 +400,7 @@ class Stack(Part, frozen=True, kw_only=True):
 
 
 class Flow(Part, frozen=True, kw_only=True):
-    """One TCP connection from `src` to `dst` and what is done with it."""
+    """An application at `src` and its peer at `dst`, and what carries their data: one TCP connection, or datagrams."""
 
     name: str
     """Unique name."""
@@ -417,9 +417,9 @@ class Flow(Part, frozen=True, kw_only=True):
     rule: int
     """Congestion control of the sender."""
     application: Application
-    """What is sent."""
+    """What it does."""
     start_ps: int
-    """When the sender opens the connection."""
+    """When the sender opens the connection, or sends its first datagram."""
     data_path: int
     """Path from the sender's NIC queue to the receiver."""
     ack_path: int
@@ -431,6 +431,39 @@ class Bulk(Part, frozen=True, kw_only=True, tag_field="kind", tag="bulk"):
 
     bytes: int | None
     """Payload; null for a transfer without end."""
+
+
+class RequestResponse(Part, frozen=True, kw_only=True, tag_field="kind", tag="request_response"):
+    """The sender asks and the receiver answers, over TCP: several exchanges in a row on one connection, which the
+    sender closes at the end.
+    """
+
+    exchanges: list[ExchangeRun]
+    """The exchanges in their order."""
+
+
+class ConstantRate(Part, frozen=True, kw_only=True, tag_field="kind", tag="constant_rate"):
+    """Sends datagrams of one size at even intervals, over UDP."""
+
+    rate_bps: int
+    """Rate of the payload."""
+    payload_bytes: int
+    """Payload of each datagram."""
+    stop_ps: int | None
+    """From then on nothing is sent; null for a source that goes on to the end of the run."""
+
+
+class ExchangeRun(Part, frozen=True, kw_only=True):
+    """Exchanges in a row that are alike."""
+
+    count: int
+    """How many there are."""
+    request_bytes: int
+    """Payload of each request."""
+    response_bytes: int
+    """Payload of each response."""
+    think_ps: int
+    """Time from the end of the response before to each request; the first request of the flow does not wait."""
 
 
 class Records(Part, frozen=True, kw_only=True):
@@ -513,5 +546,5 @@ Action: TypeAlias = SetRoute | Darken | OpenGate | CloseGate | SetLimit | SetRat
 Controls: TypeAlias = ControlledCircuit | ControlledFlows
 """What a controller decides about."""
 
-Application: TypeAlias = Bulk
+Application: TypeAlias = Bulk | RequestResponse | ConstantRate
 """What a flow's application does."""

@@ -210,6 +210,8 @@ TABLES: dict[str, Callable[[pl.DataFrame, Plan], pl.DataFrame]] = {
     "links": _links,
     "queue_totals": _queues,
     "latency": _per_flow,
+    "exchanges": _per_flow,
+    "datagrams": _per_flow,
     "packets": _packets,
 }
 """How each table gets its names."""
