@@ -38,6 +38,8 @@ from daybreak.runs import Run
 from daybreak.runs.naming import named
 from daybreak.runs.run import frame
 from daybreak.scenario.lowering import Plan, lower
+from daybreak.studies.etalon import settings as etalon
+from daybreak.studies.etalon.testbed import scenario as scenario_of_etalon
 from daybreak.studies.migration import settings as migration
 from daybreak.studies.migration.testbed import scenario as scenario_of_migration
 
@@ -71,6 +73,8 @@ PLANNED = (
 SHORTER = 2
 """There, each transfer has so many times fewer bytes; endless ones, so many times less time."""
 RECORDED = {"records.drops": True, "records.circuits": True}
+LATER = frozenset({"packets"})
+"""Tables that are younger than the fingerprints."""
 MOST_LISTED = 4
 """Of more flows, or of more places of loss, only a summary is shown."""
 HEADER = "# Written by `python tools/fingerprints.py --write`; CONTRIBUTING.md says how a change is reviewed.\n"
@@ -97,10 +101,20 @@ def migration_settings() -> Iterator[tuple[str, Scenario]]:
         yield setting.name, scenario_of_migration(setting)
 
 
+def etalon_settings() -> Iterator[tuple[str, Scenario]]:
+    """Some settings of the Etalon study: every variant, both kinds of VOQ, marks, both clocks."""
+    scale = dataclasses.replace(etalon.SCALES["quick"], weeks=20)
+    variants = [setting for variant in etalon.VARIANTS for setting in etalon.of_variant(scale, variant)]
+    marked = [etalon.static(scale, "retcp", 16), etalon.dynamic(scale, "retcp", 150)]
+    for setting in [*variants, *marked, *map(etalon.undilated, marked)]:
+        yield setting.name, scenario_of_etalon(setting)
+
+
 SOURCES: dict[str, Callable[[], Iterable[tuple[str, Scenario]]]] = {
     "scenarios": ready_scenarios,
     "agreement": agreement_cases,
     "migration": migration_settings,
+    "etalon": etalon_settings,
 }
 """Where runs come from; a study adds its settings by a line here."""
 
@@ -196,9 +210,12 @@ def _drops(drops: pl.DataFrame) -> str:
 
 def digest(tables: Tables) -> str:
     """The first 16 digits of SHA-256 over the names and values of all columns of all tables, written out as text: it
-    depends neither on their types' widths nor on how they lie in memory."""
+    depends neither on their types' widths nor on how they lie in memory. Of the tables of LATER those with rows count,
+    so that none changed when they came."""
     found = hashlib.sha256()
     for table, content in tables.items():
+        if table in LATER and not content.height:
+            continue
         for column in content.iter_columns():
             values = column.cast(pl.String).fill_null("null").str.join("\n").item()
             found.update(f"{table}.{column.name}\n{len(column)}\n{values}\n".encode())

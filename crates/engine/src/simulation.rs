@@ -235,8 +235,9 @@ impl<P: Probe + Tables + Send> Core<P> {
             done: false,
             fabric,
         };
-        for (index, flow) in (0..).zip(&core.flows) {
-            core.events.push(Event::new(flow.start, Rank::Start, index, 0));
+        // The latest first: many may start at one time, and the queue keeps what is next at the end.
+        for (index, flow) in core.flows.iter().enumerate().rev() {
+            core.events.push(Event::new(flow.start, Rank::Start, index as u32, 0));
         }
         for (index, timeline) in core.timelines.iter().enumerate() {
             core.events.push(Event::new(timeline.next_at(), Rank::Timeline, index as u32, 0));

@@ -104,10 +104,16 @@ fn drops(records: &Records) -> Vec<String> {
     counted.iter().filter(|(_, count)| *count > 0).map(|(name, count)| format!("{name}={count}")).collect()
 }
 
+/// Tables that are younger than the fingerprints count only with rows, so that none changed when they came.
+const LATER: [&str; 1] = ["packets"];
+
 /// Of the names and values of all columns.
 fn digest(records: &Records) -> u64 {
     let mut bytes = Vec::new();
     for table in &records.tables {
+        if LATER.contains(&table.name) && rows(records, table.name) == 0 {
+            continue;
+        }
         for (name, values) in &table.columns {
             bytes.extend(format!("{}.{name} {}\n", table.name, rows(records, table.name)).bytes());
             match values {

@@ -225,6 +225,10 @@ fn supported(stack: &Stack) -> Result<(), GuestError> {
     if stack.hz != HZ {
         return refuse(field("hz"), stack.hz, format!("the kernel image was built with {HZ}"));
     }
+    if stack.timer_dilation != 1 {
+        let problem = "a real host's clock runs as fast as the network's time; use 1";
+        return refuse(field("timer_dilation"), stack.timer_dilation, problem);
+    }
     // TCP_DELACK_MIN and TCP_DELACK_MAX are constants of the kernel.
     if stack.delayed_ack_min_ps != 40_000_000_000 {
         return refuse(
@@ -245,6 +249,11 @@ fn supported(stack: &Stack) -> Result<(), GuestError> {
     }
     if let Some(mechanism) = stack.legacy.first() {
         return refuse(field("legacy"), format!("{mechanism:?}"), "Linux 6.1 has no mechanisms of older stacks");
+    }
+    if let Some(clamp) = stack.cwnd_clamp {
+        let problem =
+            "Linux 6.1 takes it from a route, and only once an earlier connection has ended there; leave it out";
+        return refuse(field("cwnd_clamp"), clamp, problem);
     }
     if stack.tso_max_bytes != 0 {
         return refuse(
@@ -311,9 +320,9 @@ fn records(plan: &Plan) -> Result<(), GuestError> {
     if plan.records.latency {
         return refuse("records.latency", true, "when a packet entered a real host's NIC queue is not known");
     }
-    if let Some(link) = plan.records.packet_links.first() {
-        let problem = "packets are not listed one by one here; a capture (records.capture_links) has them";
-        return refuse("records.packet_links[0]", link, problem);
+    if let Some(&link) = plan.records.packet_links.first() {
+        let problem = "packets are not listed one by one here; a capture (records.capture) has them";
+        return refuse("records.packets", format!("\"{}\"", plan.links[link as usize].name), problem);
     }
     Ok(())
 }
@@ -414,11 +423,20 @@ pub(crate) mod tests {
         assert!(refusal(&plan).contains("records.window is \"every ack\""));
 
         let mut plan = self::plan();
+        plan.records.packet_links = vec![0];
+        let named = format!("records.packets is \"{}\"", plan.links[0].name);
+        assert!(refusal(&plan).contains(&named), "{}", refusal(&plan));
+
+        let mut plan = self::plan();
+        plan.stacks[0].timer_dilation = 20;
+        assert!(refusal(&plan).contains("timer_dilation is 20"), "{}", refusal(&plan));
+
+        let mut plan = self::plan();
         let Step::Queue(nic) = plan.paths[plan.flows[0].data_path as usize][0] else {
             panic!("a path starts with a queue")
         };
         plan.queues[nic as usize].limit_packets = Some(10);
-        assert!(refusal(&plan).contains("nic_queue of link \"sender-0->left\" is 10 packets"));
+        assert!(refusal(&plan).contains("nic_queue of link \"0-4\" is 10 packets"), "{}", refusal(&plan));
 
         let mut plan = self::plan();
         plan.stacks[0].legacy = vec![Legacy::Fack];
@@ -427,6 +445,10 @@ pub(crate) mod tests {
         let mut plan = self::plan();
         plan.stacks[0].tso_max_bytes = 65_536;
         assert!(refusal(&plan).contains("tso_max_bytes is 65536"));
+
+        let mut plan = self::plan();
+        plan.stacks[0].cwnd_clamp = Some(20);
+        assert!(refusal(&plan).contains("stacks[0].cwnd_clamp is 20: Linux 6.1"), "{}", refusal(&plan));
 
         let mut plan = self::plan();
         plan.rules[0].parameters.insert("beta".into(), Value::Number(0.8));

@@ -23,7 +23,7 @@ table! {
         delivered_bytes: u64,
         /// Data segments sent, retransmissions included.
         segments: u64,
-        /// Data segments sent again.
+        /// Segments sent again, SYNs and SYN-ACKs included.
         retransmits: u64,
         /// Retransmission timeouts that fired.
         rtos: u32,
@@ -92,7 +92,7 @@ table! {
         srtt_ns: u64,
         /// Pacing rate in bit/s; 0 when not paced.
         pacing_bps: u64,
-        /// Data segments sent again so far.
+        /// Segments sent again so far, SYNs and SYN-ACKs included.
         retransmits: u64,
         /// Congestion state: 0 Open, 1 Disorder, 2 CWR, 3 Recovery, 4 Loss.
         state: u8,

@@ -7,7 +7,10 @@ processes on other machines.
 
 from .execute import Report, execute
 from .executor import Ended, Executor, Local
+from .folder import claim
 from .job import Job, Kept, Reduction, Tables, Task
 from .store import Store
 
-__all__ = ["Ended", "Executor", "Job", "Kept", "Local", "Reduction", "Report", "Store", "Tables", "Task", "execute"]
+__all__ = [
+    "Ended", "Executor", "Job", "Kept", "Local", "Reduction", "Report", "Store", "Tables", "Task", "claim", "execute",
+]  # fmt: skip

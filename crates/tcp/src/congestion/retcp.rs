@@ -78,6 +78,8 @@ impl Congestion for ReTcp {
 
 #[cfg(test)]
 mod tests {
+    use daybreak_units::parameters::Value;
+
     use super::*;
     use crate::congestion::CaState;
 
@@ -114,6 +116,18 @@ mod tests {
         window.cwnd = 1;
         rule.on_ack(&mut window, &AckSample { is_cwnd_limited: false, ..ack(false) });
         assert_eq!(window.cwnd, 1, "never none");
+    }
+
+    #[test]
+    fn its_factors_can_be_set() {
+        let given = [("alpha_up", Value::Count(3)), ("alpha_down", Value::Count(5))];
+        let mut rule = (ENTRY.new)(&ENTRY.settings(given).unwrap(), 0);
+        let mut window = Window::new(20, 10);
+        rule.on_ack(&mut window, &AckSample { is_cwnd_limited: false, ..ack(true) });
+        assert_eq!(window.cwnd, 60);
+        rule.on_ack(&mut window, &AckSample { is_cwnd_limited: false, ..ack(false) });
+        assert_eq!(window.cwnd, 12);
+        assert!(ENTRY.settings([("alpha_up", Value::Count(0))]).is_err());
     }
 
     #[test]

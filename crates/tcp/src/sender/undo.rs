@@ -34,9 +34,12 @@ impl Sender {
     /// A reduction begins that may have to be taken back.
     pub(crate) fn start_undo(&mut self) {
         self.path.undo.marker = self.snd_una;
-        self.path.undo.retrans = match self.path.retrans_out {
+        // A probe that was a retransmission may cause a DSACK as well.
+        let probe = &self.path.probe;
+        let probes = i64::from(probe.high_seq != 0 && probe.is_retrans);
+        self.path.undo.retrans = match i64::from(self.path.retrans_out) + probes {
             0 => -1,
-            out => i64::from(out),
+            out => out,
         };
     }
 

@@ -83,7 +83,7 @@ class Moves:
     def _known_path(self, flow: PlannedFlow, ends: tuple[int, int], way: _Way) -> int:
         """Flows of a family take one path, unless each draws its own."""
         mover = self._mover_of_flow.get(flow.name)
-        key = (flow.of, way, mover, flow.name if self._ecmp else None)
+        key = (flow.of.field, way, mover.entry if mover else None, flow.name if self._ecmp else None)
         if key not in self._path_index:
             self._path_index[key] = self._paths.add(self._path(flow, ends, way, mover))
         return self._path_index[key]

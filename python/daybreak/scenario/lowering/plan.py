@@ -122,7 +122,7 @@ class Flows:
         self.rules: list[plan.Choice] = []
         self._rules: dict[Variant, int] = {}
         self._groups: dict[str, int] = {}
-        self._families: dict[Family, _OfFamily] = {}
+        self._families: dict[str, _OfFamily] = {}
         self._applications: dict[int | None, plan.Application] = {}
 
     @property
@@ -132,9 +132,9 @@ class Flows:
 
     def flow(self, flow: PlannedFlow) -> plan.Flow:
         """One flow."""
-        family = self._families.get(flow.of)
+        family = self._families.get(flow.of.field)
         if family is None:
-            family = self._families[flow.of] = self._family(flow.of)
+            family = self._families[flow.of.field] = self._family(flow.of)
         if flow.bytes not in self._applications:
             self._applications[flow.bytes] = plan.Bulk(bytes=flow.bytes)
         return plan.Flow(

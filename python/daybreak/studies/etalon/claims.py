@@ -86,7 +86,7 @@ def judge_switches(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
     board.value("2.slow", [100 * share_of_best(evidence[settings["slow"]])])
     used = {name: evidence[setting].mean("utilisation") for name, setting in settings.items()}
     note = ", ".join(f"{name} {percent:.0f} %" for name, percent in used.items())
-    board.shape("2.ramp", used["slow"] > 80 and max(used["modern"], used["future"]) < 60, note=note)
+    board.shape("2.ramp", used["slow"] > 80 and used["modern"] < 60, note=note)
 
 
 def share_of_best(measured: Measured) -> float:
