@@ -18,7 +18,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from daybreak.scenario import Scenario
-from daybreak.scenario.choice import Choice, Discipline, Variant, default_text, range_text
+from daybreak.scenario.choice import Choice, CircuitPolicy, Discipline, FlowPolicy, Variant, default_text, range_text
 from daybreak.scenario.quantities import ETHERNET_FRAMING, Framing, Loss, Quantity
 
 

@@ -57,7 +57,7 @@ class Measured:
 
     def trough(self, rate: str = "mbps") -> Trough:
         """The lowest second after the move."""
-        within = WITHIN_S[self.setting.rtt_ms]
+        within = WITHIN_S.get(self.setting.rtt_ms, WITHIN_S[100])
         return transient.trough(self.bins(1000), rate, width_s=SECOND, within_s=within)
 
     @property
@@ -67,7 +67,7 @@ class Measured:
 
     def recovery_s(self, level_mbps: float) -> float | None:
         """Seconds until the rate is at 95 % of a level again; 0 if it is never below, None if it is not back."""
-        within = WITHIN_S[self.setting.rtt_ms]
+        within = WITHIN_S.get(self.setting.rtt_ms, WITHIN_S[100])
         level = ENOUGH * level_mbps
         return transient.recovery_s(self.bins(1000), "mbps", width_s=SECOND, level=level, within_s=within)
 
@@ -128,7 +128,7 @@ def of_run(run: Run) -> Tables:
     }
 
 
-REDUCTION = Reduction("lightpath", 1, of_run)
+REDUCTION = Reduction("lightpath", 2, of_run)
 """What is kept of each run."""
 
 
@@ -141,7 +141,8 @@ def _rates(bins: pl.DataFrame, move_ns: int, width_ms: int, from_s: float, to_s:
     width_ns = width_ms * 1_000_000
     slots = bins.with_columns(((pl.col("start_ns").cast(pl.Int64) - move_ns) // width_ns).alias("slot"))
     first = max(int(from_s * 1e9) // width_ns, -(move_ns // width_ns))
-    last = min(int(to_s * 1e9) // width_ns, int(slots["slot"].max() or 0))  # type: ignore[arg-type]
+    end_ns = int(bins["start_ns"].max() or 0) + BIN_NS - move_ns  # type: ignore[arg-type]
+    last = min(int(to_s * 1e9), end_ns) // width_ns
     scopes = {"tap": ("mbps", 1.0), "delivered": ("goodput_mbps", PACKET / PAYLOAD), "link": ("arriving_mbps", 1.0)}
     sums = (
         slots.group_by("slot", "scope")

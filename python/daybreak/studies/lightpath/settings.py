@@ -137,7 +137,8 @@ SCALES = {
 
 def figure3(scale: Scale, stack: str) -> dict[int, Setting]:
     """Scenario A at 1 Gb/s, by base RTT."""
-    return {rtt: Setting("A", 1000, rtt, stack=stack, after_s=40) for rtt in RTTS_MS}
+    rtts = [rtt for rate, rtt in scale.cells if rate == 1000]
+    return {rtt: Setting("A", 1000, rtt, stack=stack, after_s=40) for rtt in rtts}
 
 
 def figure4(scale: Scale, stack: str, scenario: str = "B") -> Setting:
