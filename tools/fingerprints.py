@@ -73,7 +73,7 @@ PLANNED = (
 SHORTER = 2
 """There, each transfer has so many times fewer bytes; endless ones, so many times less time."""
 RECORDED = {"records.drops": True, "records.circuits": True}
-LATER = frozenset({"packets"})
+LATER = ("packets", "control")
 """Tables that are younger than the fingerprints."""
 MOST_LISTED = 4
 """Of more flows, or of more places of loss, only a summary is shown."""

@@ -233,3 +233,11 @@ def test_nothing_is_left_in_the_temporary_folder(tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", None)
     assert daybreak("run", *SHORT, *CAPTURE, "-o", tmp_path / "out").returncode == 0
     assert os.listdir(tmp_path) == ["out"]
+
+
+def test_a_study_writes_to_no_folder_of_anybody_elses(tmp_path):
+    (tmp_path / "results.md").write_text("mine")
+    before = contents(tmp_path)
+    for arguments in (("reproduce", "migration"), ("agree", "--quick"), ("agree", "--segments", "--quick")):
+        refused(daybreak(*arguments, "-o", tmp_path), "holds files that are no results of this command")
+    assert contents(tmp_path) == before

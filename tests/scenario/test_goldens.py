@@ -19,6 +19,10 @@ ONE_FLOW = {
     "flows": [{"from": "sender-0", "to": "receiver-0", "size": "1 MB"}],
 }
 # Parameters of each topology: those that it must have, and all.
+LIGHT_PATH = {
+    "rtt": "20 ms", "sender_rate": "1 Gbit/s", "ip_rate": "2 Gbit/s", "optical_rate": "3 Gbit/s",
+    "receiver_rate": "4 Gbit/s",
+}  # fmt: skip
 LINK = {"rate": "1 Gbit/s", "delay": "1 ms", "queue": "9 packets"}
 HYBRID = {
     "host_rate": "40 Gbit/s", "host_delay": "1 us", "packet_rate": "10 Gbit/s", "packet_delay": "5 us",
@@ -47,6 +51,11 @@ TOPOLOGIES = {
     "leaf_spine": [
         LINK | {"leaves": 2, "spines": 2, "hosts_per_leaf": 2},
         LINK | {"leaves": 1, "spines": 1, "hosts_per_leaf": 1, "spine_rate": "4 Gbit/s", "framing": 14},
+    ],
+    "light_path": [
+        LIGHT_PATH,
+        LIGHT_PATH
+        | {"optical_delay": "3 ms", "receiver_queue": "7 packets", "nic_queue": "8 packets", "framing": 0},
     ],
 }  # fmt: skip
 
@@ -105,6 +114,10 @@ def test_every_mistake_is_a_sentence_that_names_field_and_value(golden):
 
 def without_registries(sentence):
     """The sentence without the names of rules and queues, to which others are added."""
-    for noun, entries in (("variants", _native.variants()), ("queues", _native.queues())):
+    for noun, entries in (
+        ("variants", _native.variants()),
+        ("queues", _native.queues()),
+        ("policies for flows", _native.flow_policies()),
+    ):
         sentence = sentence.replace(f"known are {', '.join(entry.name for entry in entries)}", f"known are the {noun}")
     return sentence

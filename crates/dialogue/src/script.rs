@@ -1,7 +1,7 @@
 //! The text of a dialogue as steps: a strict parser. The format is described in
 //! `crates/tcp/tests/dialogues/README.md`.
 
-use daybreak_tcp::config::{Config, EcnMode};
+use daybreak_tcp::config::{Config, EcnMode, Legacy};
 use daybreak_tcp::congestion::find;
 use daybreak_tcp::{Flags, SackBlock};
 use daybreak_units::{Duration, Instant, Rate};
@@ -377,11 +377,25 @@ impl Parser {
             "comp_sack_nr" => config.comp_sack_nr = words.number("comp_sack_nr")?,
             "tso_max_bytes" => config.tso_max_bytes = words.number("tso_max_bytes")?,
             "limit_output_bytes" => config.limit_output_bytes = Some(words.number("limit_output_bytes")?),
+            "legacy" => legacy(&mut config.legacy, words.take("a mechanism")?)?,
             "max_pacing_rate" => config.max_pacing_rate = rate(words.take("max_pacing_rate")?)?,
             word => return Err(format!("unknown setting \"{word}\"")),
         }
         Ok(())
     }
+}
+
+fn legacy(legacy: &mut Legacy, word: &str) -> Result<(), String> {
+    match word {
+        "fack" => legacy.fack = true,
+        "window_at_once" => legacy.window_at_once = true,
+        "no_undo" => legacy.no_undo = true,
+        "ack_every_packet" => legacy.ack_every_packet = true,
+        "rto_restart" => legacy.rto_restart = true,
+        "forget_sacks" => legacy.forget_sacks = true,
+        _ => return Err(format!("unknown mechanism of older stacks \"{word}\"")),
+    }
+    Ok(())
 }
 
 fn option(options: &mut Options, word: &str, words: &mut Words) -> Result<(), String> {

@@ -5,13 +5,13 @@ mod endpoint;
 
 use std::io::Write;
 
-use daybreak_fabric::control::Timeline;
+use daybreak_fabric::control::Control;
 use daybreak_fabric::{Config as FabricConfig, Context, Fabric, Packet, PacketId};
 use daybreak_plan::{Application, Plan};
 use daybreak_tcp::Segment;
 use daybreak_tcp::config::Config;
 use daybreak_tcp::connection::{Connection, State};
-use daybreak_trace::{CircuitRow, FlowColumns, FlowRow, NEVER_NS, Probe, Silent, Table};
+use daybreak_trace::{FlowColumns, FlowRow, NEVER_NS, Probe, Silent, Table};
 use daybreak_units::{Instant, Stream};
 
 use crate::alarm::Alarm;
@@ -56,7 +56,7 @@ pub struct Progress {
 /// What a run has left behind.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Records {
-    /// `flows`, `bins`, `window`, `queues`, `drops`, `circuits`, `latency`, `packets`, `links`, `queue_totals`; a table
+    /// `flows`, `bins`, `window`, `queues`, `drops`, `circuits`, `control`, `latency`, `packets`, `links`, `queue_totals`; a table
     /// that was not asked for is empty.
     pub tables: Vec<Table>,
     /// Packets that finished crossing a link, counted at every link.
@@ -174,7 +174,7 @@ struct Core<P> {
     endpoints: Endpoints,
     setups: Setups,
     flows: Vec<FlowState>,
-    timelines: Vec<Timeline>,
+    control: Control,
     /// For a network that the processor's cache does not hold.
     lookahead: Option<Lookahead>,
     metrics: MetricsCache,
@@ -220,7 +220,7 @@ impl<P: Probe + Tables + Send> Core<P> {
                 seed: plan.seed,
             },
             flows: plan.flows.iter().map(flow_state).collect(),
-            timelines: plan.timelines.iter().map(wiring::timeline).collect(),
+            control: wiring::control(plan),
             lookahead: (plan.flows.len() >= FLOWS_BEYOND_CACHE).then(Lookahead::new),
             metrics: MetricsCache::new(plan),
             names: Names {
@@ -235,12 +235,11 @@ impl<P: Probe + Tables + Send> Core<P> {
             done: false,
             fabric,
         };
-        for (index, flow) in (0..).zip(&core.flows) {
-            core.events.push(Event::new(flow.start, Rank::Start, index, 0));
+        // The latest first: many may start at one time, and the queue keeps what is next at the end.
+        for (index, flow) in core.flows.iter().enumerate().rev() {
+            core.events.push(Event::new(flow.start, Rank::Start, index as u32, 0));
         }
-        for (index, timeline) in core.timelines.iter().enumerate() {
-            core.events.push(Event::new(timeline.next_at(), Rank::Timeline, index as u32, 0));
-        }
+        core.control.start(&mut core.events);
         core
     }
 
@@ -325,7 +324,7 @@ impl<P: Probe + Tables + Send> Core<P> {
             }
             Rank::Timer => self.timer(event.component()),
             Rank::Start => self.start(event.component()),
-            Rank::Timeline => self.timeline(event.component()),
+            Rank::Control => self.control(event.component()),
             Rank::Arrival => unreachable!("arrivals are handled apart"),
         }
     }
@@ -372,6 +371,9 @@ impl<P: Probe + Tables + Send> Core<P> {
         self.wire.probe.flow_ended(flow_of(index));
         self.flows[flow_of(index) as usize].end = Some(self.now);
         self.flows_complete += 1;
+        let mut ctx = Context { now: self.now, schedule: &mut self.events, monitor: &mut self.wire };
+        self.control.flow_ended(&mut self.fabric, &mut ctx, flow_of(index));
+        self.tell_departures();
         if self.stop_when_complete && self.flows_complete == self.flows_limited {
             self.done = true;
             self.events.close();
@@ -413,6 +415,9 @@ impl<P: Probe + Tables + Send> Core<P> {
     }
 
     fn start(&mut self, flow: u32) {
+        let mut ctx = Context { now: self.now, schedule: &mut self.events, monitor: &mut self.wire };
+        self.control.flow_started(&mut self.fabric, &mut ctx, flow);
+        self.tell_departures();
         let ends = [true, false].map(|client| self.endpoint(flow, client));
         self.endpoints.start(flow, ends);
         let client = self.endpoints.get_mut(client_of(flow));
@@ -458,15 +463,10 @@ impl<P: Probe + Tables + Send> Core<P> {
         Stream::new(self.setups.seed, &format!("timestamps/{here}/{there}")).next_u64() as u32
     }
 
-    fn timeline(&mut self, index: u32) {
+    /// A timeline or a controller is due.
+    fn control(&mut self, index: u32) {
         let mut ctx = Context { now: self.now, schedule: &mut self.events, monitor: &mut self.wire };
-        let timeline = &mut self.timelines[index as usize];
-        let (step, actions) = timeline.advance();
-        ctx.monitor.probe.circuit(CircuitRow { time_ns: ctx.now.as_ns(), timeline: index, step });
-        for action in actions {
-            self.fabric.apply(&mut ctx, action);
-        }
-        self.events.push(Event::new(timeline.next_at(), Rank::Timeline, index, 0));
+        self.control.wake(&mut self.fabric, &mut ctx, index);
         self.tell_departures();
     }
 

@@ -1,12 +1,14 @@
 //! How packets belong to flows, and what watches them on the wire.
 
+use daybreak_fabric::control::Decision;
 use daybreak_fabric::{self as fabric, DropReason, Monitor, Packet, PacketId};
 use daybreak_plan::{Mark, ShownAs};
 use daybreak_tcp::{Ecn, Flags, Segment};
-use daybreak_trace::{DropRow, PacketRow, Probe};
+use daybreak_trace::{CircuitRow, DropRow, PacketRow, Probe};
 use daybreak_units::Instant;
 
 use crate::capture::Capture;
+use crate::recorder::control_row;
 
 /// IPv4 header without options.
 pub(crate) const IP_HEADER: u32 = 20;
@@ -186,6 +188,14 @@ impl<P: Probe> Monitor<Segment> for Wire<P> {
             seq: packet.body.seq,
             bytes: packet.bytes,
         });
+    }
+
+    fn timeline_stepped(&mut self, now: Instant, timeline: u32, step: u32) {
+        self.probe.circuit(CircuitRow { time_ns: now.as_ns(), timeline, step });
+    }
+
+    fn decided(&mut self, now: Instant, controller: u32, decision: Decision) {
+        self.probe.control(control_row(now, controller, decision));
     }
 }
 

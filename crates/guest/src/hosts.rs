@@ -11,9 +11,7 @@ use daybreak_plan::{Link, Plan, Stack};
 use crate::device::Device;
 use crate::error::GuestError;
 use crate::headers;
-use crate::interface::{
-    self, ETHTOOL_SGRO, ETHTOOL_SGSO, ETHTOOL_STSO, Metrics, RTAX_CWND, RTAX_INITCWND, RTAX_RTO_MIN,
-};
+use crate::interface::{self, ETHTOOL_SGRO, ETHTOOL_SGSO, ETHTOOL_STSO, Metrics, RTAX_INITCWND, RTAX_RTO_MIN};
 use crate::layout::{End, Layout, Nic};
 use crate::lookahead::propagation;
 use crate::netlink::{CREATE, Netlink, Request};
@@ -222,11 +220,7 @@ fn host(plan: &Plan, index: u32, end: &End) -> Result<u32, GuestError> {
 /// What the stack says and Linux keeps per route.
 fn metrics(stack: &Stack) -> Metrics {
     let rto_min_ms = (stack.rto_min_ps / 1_000_000_000) as u32;
-    let metrics = Metrics::default().put(RTAX_INITCWND, stack.initial_window).fix(RTAX_RTO_MIN, rto_min_ms);
-    match stack.cwnd_clamp {
-        Some(clamp) => metrics.fix(RTAX_CWND, clamp),
-        None => metrics,
-    }
+    Metrics::default().put(RTAX_INITCWND, stack.initial_window).fix(RTAX_RTO_MIN, rto_min_ms)
 }
 
 /// Writes the stack's sysctls into the calling thread's namespace.

@@ -247,6 +247,14 @@ fn supported(stack: &Stack) -> Result<(), GuestError> {
     if !stack.rto_min_ps.is_multiple_of(1_000_000_000) || stack.rto_min_ps == 0 {
         return refuse(field("rto_min"), span(stack.rto_min_ps), "Linux takes whole milliseconds");
     }
+    if let Some(clamp) = stack.cwnd_clamp {
+        let problem =
+            "Linux 6.1 takes it from a route, and only once an earlier connection has ended there; leave it out";
+        return refuse(field("cwnd_clamp"), clamp, problem);
+    }
+    if let Some(mechanism) = stack.legacy.first() {
+        return refuse(field("legacy"), format!("{mechanism:?}"), "Linux 6.1 has no mechanisms of older stacks");
+    }
     if stack.tso_max_bytes != 0 {
         return refuse(
             field("tso_max_bytes"),
@@ -359,7 +367,7 @@ pub fn behind_nic<'a>(plan: &'a Plan, flow: &Flow, data: bool) -> &'a [Step] {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use daybreak_plan::{Choice, Mark, Marker, ShownAs, Timeline, TimelineStep, Value, benchmarks};
+    use daybreak_plan::{Choice, Legacy, Mark, Marker, ShownAs, Timeline, TimelineStep, Value, benchmarks};
 
     /// Two flows of two hosts each, as this engine can run them.
     pub(crate) fn plan() -> Plan {
@@ -372,6 +380,7 @@ pub(crate) mod tests {
         for stack in &mut plan.stacks {
             (stack.delayed_ack_min_ps, stack.delayed_ack_max_ps) = (40_000_000_000, 200_000_000_000);
             stack.tso_max_bytes = 0;
+            stack.cwnd_clamp = None;
         }
         for link in &mut plan.links {
             link.framing_bytes = 38;
@@ -411,6 +420,10 @@ pub(crate) mod tests {
         assert!(refusal(&plan).contains("delayed_ack_max is \"1 ps\": Linux has 200 ms"), "{}", refusal(&plan));
 
         let mut plan = self::plan();
+        plan.stacks[0].cwnd_clamp = Some(20);
+        assert!(refusal(&plan).contains("cwnd_clamp is 20: Linux 6.1 takes it"), "{}", refusal(&plan));
+
+        let mut plan = self::plan();
         plan.records.window_ps = Some(0);
         assert!(refusal(&plan).contains("records.window is \"every ack\""));
 
@@ -428,11 +441,19 @@ pub(crate) mod tests {
             panic!("a path starts with a queue")
         };
         plan.queues[nic as usize].limit_packets = Some(10);
-        assert!(refusal(&plan).contains("nic_queue of link \"sender-0->left\" is 10 packets"));
+        assert!(refusal(&plan).contains("nic_queue of link \"0-4\" is 10 packets"), "{}", refusal(&plan));
+
+        let mut plan = self::plan();
+        plan.stacks[0].legacy = vec![Legacy::Fack];
+        assert!(refusal(&plan).contains("stacks[0].legacy is Fack"));
 
         let mut plan = self::plan();
         plan.stacks[0].tso_max_bytes = 65_536;
         assert!(refusal(&plan).contains("tso_max_bytes is 65536"));
+
+        let mut plan = self::plan();
+        plan.stacks[0].cwnd_clamp = Some(20);
+        assert!(refusal(&plan).contains("stacks[0].cwnd_clamp is 20: Linux 6.1"), "{}", refusal(&plan));
 
         let mut plan = self::plan();
         plan.rules[0].parameters.insert("beta".into(), Value::Number(0.8));

@@ -5,8 +5,9 @@
 
 use std::mem::size_of;
 
+use daybreak_engine::recorder::control_row;
 use daybreak_engine::wiring;
-use daybreak_fabric::control::Timeline;
+use daybreak_fabric::control::{Control, Decision};
 use daybreak_fabric::{
     Config as FabricConfig, Context, DropReason, Ecn, Fabric, Impairment, LinkTotals, Monitor, NewPacket, Packet,
     PacketId, QueueTotals,
@@ -75,7 +76,7 @@ pub struct Switch<P> {
     fabric: Fabric<Frame>,
     events: Events,
     watch: Watch<P>,
-    timelines: Vec<Timeline>,
+    control: Control,
     nics: Vec<Nic>,
     ways: Vec<[Way; 2]>,
     waiting: Entries,
@@ -153,18 +154,17 @@ impl<P: Probe> Switch<P> {
         };
         let ways = (0..plan.flows.len()).map(|flow| [true, false].map(|data| way(flow, data))).collect();
         let mut events = Events::new(delivers(plan), lookahead::least(plan, layout));
-        let timelines: Vec<_> = plan.timelines.iter().map(wiring::timeline).collect();
-        for (index, timeline) in (0..).zip(&timelines) {
-            if timeline.next_at() < Instant::NEVER {
-                events.push(timeline.next_at(), Event::Timeline { timeline: index });
-            }
+        let mut control = wiring::control(plan);
+        control.start(&mut events);
+        for flow in control.flows() {
+            events.push(Instant::from_ps(plan.flows[flow as usize].start_ps), Event::Start { flow });
         }
         let sizes: Vec<Option<u64>> = plan.flows.iter().map(|flow| flow.application.limited_bytes()).collect();
         Self {
             fabric,
             events,
             watch: Watch { probe, capture, orders: Vec::new() },
-            timelines,
+            control,
             nics: layout.nics.iter().map(|nic| Nic::new(plan, nic.link)).collect(),
             ways,
             waiting: Entries::default(),
@@ -269,16 +269,8 @@ impl<P: Probe> Switch<P> {
         let Self { fabric, events, watch, .. } = self;
         let mut ctx = Context { now, schedule: events, monitor: watch };
         match event {
-            Event::Timeline { timeline: index } => {
-                let timeline = &mut self.timelines[index as usize];
-                let (step, actions) = timeline.advance();
-                ctx.monitor.probe.circuit(CircuitRow { time_ns: now.as_ns(), timeline: index, step });
-                for action in actions {
-                    fabric.apply(&mut ctx, action);
-                }
-                let next = timeline.next_at();
-                self.events.push(next, Event::Timeline { timeline: index });
-            }
+            Event::Control { controller } => self.control.wake(fabric, &mut ctx, controller),
+            Event::Start { flow } => self.control.flow_started(fabric, &mut ctx, flow),
             Event::TransmissionComplete { link } => fabric.transmission_complete(&mut ctx, link),
             Event::Arrival { link, packet } => {
                 if let Some(id) = fabric.arrive(&mut ctx, link, PacketId(packet)) {
@@ -323,6 +315,8 @@ impl<P: Probe> Switch<P> {
         let is_complete = self.sizes[flow as usize].is_some_and(|size| track.acked >= size);
         if is_news && is_complete && self.ends[flow as usize].is_none() {
             self.ends[flow as usize] = Some(now);
+            let Self { fabric, events, watch, control, .. } = self;
+            control.flow_ended(fabric, &mut Context { now, schedule: events, monitor: watch }, flow);
             self.unfinished -= 1;
             if self.unfinished == 0 && self.stop_when_complete {
                 self.stopped = Some(now);
@@ -399,14 +393,22 @@ impl<P: Probe> Monitor<Frame> for Watch<P> {
         self.drop_row(now, (reason, place), (endpoint >> 1, endpoint & 1 == 1), seq, bytes);
         self.orders.push(Order { handle: skb.handle, nic: 0, deliver: 0 });
     }
+
+    fn timeline_stepped(&mut self, now: Instant, timeline: u32, step: u32) {
+        self.probe.circuit(CircuitRow { time_ns: now.as_ns(), timeline, step });
+    }
+
+    fn decided(&mut self, now: Instant, controller: u32, decision: Decision) {
+        self.probe.control(control_row(now, controller, decision));
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::layout::tests::plan;
-    use daybreak_plan::Step;
-    use daybreak_trace::Silent;
+    use daybreak_plan::{Application, Choice, ControlledFlow, Controller, Controls, Downtime, RouteSwitch, Step};
+    use daybreak_trace::{ControlRow, Silent};
 
     const PAYLOAD: u16 = 1_000;
 
@@ -491,6 +493,70 @@ mod tests {
         });
         let first = orders.take(10).find(|orders| !orders.is_empty());
         assert_eq!(first.unwrap(), [Order { handle: 1, nic: 0, deliver: 0 }]);
+    }
+
+    /// Keeps what controllers decide.
+    #[derive(Default)]
+    struct Decided(Vec<(u64, u8, u32, u32)>);
+
+    impl Probe for Decided {
+        fn control(&mut self, row: ControlRow) {
+            self.0.push((row.time_ns, row.event, row.flow, row.path));
+        }
+    }
+
+    /// The receiver's first ACK of all payload is the end of the flow.
+    #[test]
+    fn a_controller_hears_when_flows_start_and_end() {
+        let mut plan = plan();
+        let whole = plan.paths[plan.flows[0].data_path as usize].clone();
+        plan.paths.push(whole[1..].to_vec());
+        let tail = plan.paths.len() as u32 - 1;
+        for flow in 0..2 {
+            plan.route_switches.push(RouteSwitch {
+                name: format!("switch {flow}"),
+                node: plan.queues[1].node,
+                alternatives: vec![tail, tail],
+                initial: 0,
+                hold_limit_packets: None,
+            });
+            plan.paths.push(vec![whole[0], Step::RouteSwitch(flow)]);
+            plan.flows[flow as usize].data_path = tail + 1 + flow;
+            plan.flows[flow as usize].start_ps = 1_000_000 * (1 + u64::from(flow));
+        }
+        plan.flows[0].application = Application::Bulk { bytes: Some(1_000) };
+        let flow = |flow| ControlledFlow { flow, route_switches: vec![flow], priority: 0, deadline_ps: None };
+        let flows = vec![flow(0), flow(1)];
+        plan.controllers = vec![Controller {
+            name: "broker".into(),
+            policy: Choice::plain("first_come"),
+            setup_ps: 0,
+            controls: Controls::ControlledFlows { flows, paths: 2, downtime: Downtime::Hold },
+        }];
+        plan.stop_when_flows_complete = false;
+        plan.validate().unwrap();
+        let layout = Layout::of(&plan).unwrap();
+        let mut switch = Switch::new(&plan, &layout, Decided::default(), None);
+        let [asked, got, released] = [0, 2, 3];
+        switch.advance(Instant::from_ps(2_500_000));
+        assert_eq!(switch.probe().0, [(1_000, asked, 0, 0), (1_000, got, 0, 1), (2_000, asked, 1, 0)]);
+        // The data, and its acknowledgement.
+        let bytes = data();
+        assert!(
+            switch
+                .send(Instant::from_ps(3_000_000), layout.ends[layout.flows[0].0 as usize].nic, skb(1, &bytes))
+                .unwrap()
+        );
+        let mut ack = data();
+        (ack[34..36]).copy_from_slice(&ports::server(0).to_be_bytes());
+        (ack[36..38]).copy_from_slice(&ports::client(0).to_be_bytes());
+        ack[16..18].copy_from_slice(&40u16.to_be_bytes());
+        ack[42..46].copy_from_slice(&u32::from(PAYLOAD).to_be_bytes());
+        let nic = layout.ends[layout.flows[0].1 as usize].nic;
+        assert!(switch.send(Instant::from_ps(4_000_000), nic, skb(2, &ack)).unwrap());
+        switch.advance(Instant::from_ps(plan.end_ps - 1));
+        let end = switch.ends[0].expect("everything is acknowledged").as_ns();
+        assert_eq!(switch.probe().0[3..], [(end, released, 0, 1), (end, got, 1, 1)]);
     }
 
     #[test]

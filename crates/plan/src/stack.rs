@@ -2,6 +2,25 @@
 
 use serde::{Deserialize, Serialize};
 
+/// A mechanism of older stacks that Linux 6.1 does not have: see `daybreak_tcp::config::Legacy`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Legacy {
+    /// Forward acknowledgement in place of RACK.
+    Fack,
+    /// No proportional rate reduction.
+    WindowAtOnce,
+    /// No reduction is taken back.
+    NoUndo,
+    /// An ACK for every packet.
+    AckEveryPacket,
+    /// Duplicate ACKs start the retransmission timer anew.
+    RtoRestart,
+    /// What was SACKed is forgotten when fast recovery ends.
+    ForgetSacks,
+}
+
 /// A TCP stack: Linux's sysctls by their names, in integers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -71,6 +90,8 @@ pub struct Stack {
     pub tcp_no_metrics_save: bool,
     /// `tcp_no_ssthresh_metrics_save`: the same for the slow-start threshold alone.
     pub tcp_no_ssthresh_metrics_save: bool,
+    /// Mechanisms of older stacks that this one has.
+    pub legacy: Vec<Legacy>,
     /// `SO_MAX_PACING_RATE` in bit/s; null for no limit. A rule that needs pacing paces either way.
     pub max_pacing_rate_bps: Option<u64>,
 }

@@ -98,6 +98,28 @@ pub struct Config {
     pub pacing_ss_ratio: u32,
     /// `tcp_pacing_ca_ratio`.
     pub pacing_ca_ratio: u32,
+    /// What this stack does as older ones did, and not as Linux 6.1.
+    pub legacy: Legacy,
+}
+
+/// Mechanisms of older stacks, each a switch of its own that is off in Linux 6.1. All of them together are the TCP of
+/// ns-2.35, whose sender is the one of Linux 2.6.22 in these points.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Legacy {
+    /// Forward acknowledgement (Mathis and Mahdavi, SIGCOMM 1996; `tcp_fack` up to Linux 4.14): with SACK and without
+    /// RACK, whatever is not SACKed and lies `reordering` segments below the highest SACK is lost.
+    pub fack: bool,
+    /// No proportional rate reduction: the window is the threshold at once (RFC 6675, section 5), and a segment leaves
+    /// for every other ACK while more than that is in flight.
+    pub window_at_once: bool,
+    /// No reduction is ever taken back.
+    pub no_undo: bool,
+    /// The receiver acknowledges every segment at once (the route attribute `quickack`).
+    pub ack_every_packet: bool,
+    /// Every ACK starts the retransmission timer anew, duplicates as well.
+    pub rto_restart: bool,
+    /// What has been SACKed is forgotten when fast recovery ends.
+    pub forget_sacks: bool,
 }
 
 impl Config {
@@ -165,6 +187,7 @@ impl Default for Config {
             max_pacing_rate: Rate::ZERO,
             pacing_ss_ratio: 200,
             pacing_ca_ratio: 120,
+            legacy: Legacy::default(),
         }
     }
 }

@@ -23,7 +23,7 @@ table! {
         delivered_bytes: u64,
         /// Data segments sent, retransmissions included.
         segments: u64,
-        /// Data segments sent again.
+        /// Segments sent again, SYNs and SYN-ACKs included.
         retransmits: u64,
         /// Retransmission timeouts that fired.
         rtos: u32,
@@ -92,7 +92,7 @@ table! {
         srtt_ns: u64,
         /// Pacing rate in bit/s; 0 when not paced.
         pacing_bps: u64,
-        /// Data segments sent again so far.
+        /// Segments sent again so far, SYNs and SYN-ACKs included.
         retransmits: u64,
         /// Congestion state: 0 Open, 1 Disorder, 2 CWR, 3 Recovery, 4 Loss.
         state: u8,
@@ -219,6 +219,54 @@ table! {
     }
 }
 
+/// What a controller did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum ControlEvent {
+    /// A flow asks for another path than its first one.
+    Requested = 0,
+    /// A path or circuit is being set up for a flow, or for all.
+    SettingUp = 1,
+    /// It is in force: the flow takes the path, the circuit is open.
+    InForce = 2,
+    /// The flow is on its first path again, or the circuit is closed.
+    Released = 3,
+}
+
+impl ControlEvent {
+    /// All of them, in the order of their numbers.
+    pub const ALL: [Self; 4] = [Self::Requested, Self::SettingUp, Self::InForce, Self::Released];
+
+    /// Its name in tables for people.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Requested => "requested",
+            Self::SettingUp => "setting_up",
+            Self::InForce => "in_force",
+            Self::Released => "released",
+        }
+    }
+}
+
+/// The value of `flow` in table `control` where a circuit is meant.
+pub const NO_FLOW: u32 = u32::MAX;
+
+table! {
+    /// A decision of a controller.
+    "control" ControlRow => ControlColumns {
+        /// When.
+        time_ns: u64,
+        /// Index of the controller.
+        controller: u32,
+        /// What it did: see [`ControlEvent`].
+        event: u8,
+        /// Flow that it is about, or [`NO_FLOW`].
+        flow: u32,
+        /// Path of the flow that it is about, from 0; 0 for a circuit.
+        path: u32,
+    }
+}
+
 table! {
     /// What crossed one link in the whole run.
     "links" LinkRow => LinkColumns {
@@ -307,7 +355,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_reason_is_listed_at_its_number() {
+    fn every_reason_and_event_is_listed_at_its_number() {
         assert!((0..).zip(DropReason::ALL).all(|(number, reason)| reason as u8 == number));
+        assert!((0..).zip(ControlEvent::ALL).all(|(number, event)| event as u8 == number));
     }
 }

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from daybreak.engines import check, lowered, program
 from daybreak.errors import PlanError, ScenarioError
-from daybreak.sweep import Executor, Job, Local, Store, execute
+from daybreak.sweep import Executor, Job, Local, Store, claim, execute
 
 from . import causes, compare, page, result, scenarios, suite, tolerances
 from .observed import REDUCTION, Observed
@@ -62,6 +62,7 @@ def agree(
     first = runs or (QUICK_RUNS if quick else FULL_RUNS)
     most = max(first, most or (first if quick or runs else MOST_RUNS))
     out = Path(out)
+    claim(out, "agreement", *result.RESULTS)
     store = Store(out / "runs", REDUCTION, programs or {engine: program(engine) for engine in (KERNEL, MODEL)})
     suites = _Suites(store, executor or Local(workers), progress)
     # Where programs are replaced, so are the engines.

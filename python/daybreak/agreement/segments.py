@@ -18,6 +18,7 @@ from daybreak.errors import EngineError, ScenarioError
 from daybreak.runs import Run
 from daybreak.scenario import Scenario
 from daybreak.scenario.lowering import lower
+from daybreak.sweep import claim
 
 from . import conversations, result, scenarios, suite
 from .agree import KERNEL, MODEL, Progress
@@ -80,6 +81,7 @@ def replay(
     if not cases:
         raise ScenarioError(f"only: in every scenario of {', '.join(only)} a host has several flows: expected one each")
     by_name = {case.name: case for case in cases}
+    claim(Path(out), "agreement", *result.RESULTS)
     done = run_many(
         [(captured(case), seed) for case in cases for seed in seeds],
         engine=engine,

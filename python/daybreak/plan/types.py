@@ -27,6 +27,9 @@ ShownAs: TypeAlias = Literal["ece"]
 Downtime: TypeAlias = Literal["drop", "hold", "drain", "make_before_break"]
 """What becomes of packets while a route or a gate is dark."""
 
+Legacy: TypeAlias = Literal["fack", "window_at_once", "no_undo", "ack_every_packet", "rto_restart", "forget_sacks"]
+"""A mechanism of older stacks that Linux 6.1 does not have: see `daybreak_tcp::config::Legacy`."""
+
 
 class Node(Part, frozen=True, kw_only=True):
     """A host or a switch."""
@@ -95,9 +98,9 @@ class Choice(Part, frozen=True, kw_only=True):
 class Value(Part, frozen=True, kw_only=True):
     """A value with its unit."""
 
-    unit: Literal["switch", "number", "count", "packets", "bytes", "ps"]
+    unit: Literal["switch", "number", "count", "packets", "bytes", "ps", "bps"]
     """"switch": On or off; "number": A number without a unit; "count": A whole number without a unit; "packets":
-    Packets; "bytes": Bytes; "ps": A time in picoseconds
+    Packets; "bytes": Bytes; "ps": A time in picoseconds; "bps": A rate in bit/s
     """
     value: bool | float | int
 
@@ -275,6 +278,54 @@ class SetMark(Part, frozen=True, kw_only=True, tag_field="kind", tag="set_mark")
     """Whether packets that pass get its mark."""
 
 
+class Controller(Part, frozen=True, kw_only=True):
+    """A controller: a policy, and what it decides about."""
+
+    name: str
+    """Unique name."""
+    policy: Choice
+    """What decides."""
+    setup_ps: int
+    """Time from a decision to its being in force."""
+    controls: Controls
+    """What it decides about."""
+
+
+class ControlledCircuit(Part, frozen=True, kw_only=True, tag_field="kind", tag="controlled_circuit"):
+    """Whether a circuit is open."""
+
+    queues: list[int]
+    """Queues whose length shows the demand."""
+    open: list[Action]
+    """What opens it, in this order."""
+    close: list[Action]
+    """What closes it; done at the start of the run as well."""
+
+
+class ControlledFlows(Part, frozen=True, kw_only=True, tag_field="kind", tag="controlled_flows"):
+    """Which flows take which of their paths. Each path but the first is for one flow at a time."""
+
+    flows: list[ControlledFlow]
+    """The flows."""
+    paths: int
+    """Paths of each flow: alternatives of its route switches."""
+    downtime: Downtime
+    """What becomes of a flow's packets while another path is set up for it."""
+
+
+class ControlledFlow(Part, frozen=True, kw_only=True):
+    """A flow whose path a controller chooses."""
+
+    flow: int
+    """The flow."""
+    route_switches: list[int]
+    """Its route switches, which no other flow has; the first one counts its data."""
+    priority: int
+    """Flows of a higher priority go first."""
+    deadline_ps: int | None
+    """By when it should be complete, counted from its start; null for any time."""
+
+
 class Stack(Part, frozen=True, kw_only=True):
     """A TCP stack: Linux's sysctls by their names, in integers."""
 
@@ -342,6 +393,8 @@ class Stack(Part, frozen=True, kw_only=True):
     """`tcp_no_metrics_save`: a flow starts without what an earlier one has learnt of the destination."""
     tcp_no_ssthresh_metrics_save: bool
     """`tcp_no_ssthresh_metrics_save`: the same for the slow-start threshold alone."""
+    legacy: list[Legacy]
+    """Mechanisms of older stacks that this one has."""
     max_pacing_rate_bps: int | None
     """`SO_MAX_PACING_RATE` in bit/s; null for no limit. A rule that needs pacing paces either way."""
 
@@ -440,6 +493,8 @@ class Plan(Part, frozen=True, kw_only=True):
     """Places where packets are marked."""
     timelines: list[Timeline]
     """Periodic programs that change the fabric."""
+    controllers: list[Controller]
+    """What changes the fabric by what it sees."""
     stacks: list[Stack]
     """TCP stacks."""
     rules: list[Choice]
@@ -454,6 +509,9 @@ class Plan(Part, frozen=True, kw_only=True):
 
 Action: TypeAlias = SetRoute | Darken | OpenGate | CloseGate | SetLimit | SetRate | SetParameter | SetMark
 """A change of the fabric. Things are named by their index in the list of their kind."""
+
+Controls: TypeAlias = ControlledCircuit | ControlledFlows
+"""What a controller decides about."""
 
 Application: TypeAlias = Bulk
 """What a flow's application does."""

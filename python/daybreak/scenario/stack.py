@@ -1,18 +1,44 @@
 """The TCP stack of a host: Linux's sysctls by their names, with the defaults of Linux 6.1."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
 from .model import Model
 from .quantities import Rate, Span, reject
 
+Legacy = Literal["fack", "window_at_once", "no_undo", "ack_every_packet", "rto_restart", "forget_sacks"]
+"""A mechanism of older stacks."""
 Bytes = Annotated[int, Field(ge=0, le=2**40)]
+
+
+UNBOUNDED = 2**31
+"""A buffer in bytes of which half is window: 1 GiB, the most that the TCP header can say (RFC 7323, section 2.3)."""
+PRESETS: dict[str | None, dict[str, Any]] = {
+    "ns2-2009": {
+        "initial_window": 2,
+        "tcp_rmem": (4_096, UNBOUNDED, UNBOUNDED),
+        "tcp_wmem": (4_096, UNBOUNDED, UNBOUNDED),
+        "tcp_moderate_rcvbuf": False,
+        "tcp_dsack": False,
+        "tcp_frto": 0,
+        "tcp_early_retrans": 0,
+        "tcp_recovery": 0,
+        "tcp_max_reordering": 3,
+        "tcp_comp_sack_nr": 0,
+        "tcp_limit_output_bytes": "off",
+        "legacy": ("fack", "window_at_once", "no_undo", "ack_every_packet", "rto_restart", "forget_sacks"),
+    }
+}
+"""What each preset sets."""
 
 
 class Stack(Model):
     """Settings of one stack. Integers are in the unit that the sysctl has."""
 
+    preset: Literal["ns2-2009"] | None = None
+    """Settings under one name, of which each may still be given: "ns2-2009" is the TCP of ns-2.35, with the sender of
+    Linux 2.6.22. Its CUBIC is `{name = "cubic", beta = 0.8, hystart = false, max_increment = 16, ack_ratio = true}`."""
     mtu: int = Field(default=1500, ge=576, le=65_535)
     """Largest IP packet, in bytes."""
     initial_window: int = Field(default=10, ge=1, le=10_000)
@@ -78,8 +104,19 @@ class Stack(Model):
     tcp_no_ssthresh_metrics_save: bool = True
     """Forget the slow-start threshold in any case. On since Linux 5.6; with both off a flow starts with the threshold
     that the last one between the same hosts has left, as it did before."""
+    legacy: tuple[Legacy, ...] = ()
+    """Mechanisms of older stacks that Linux 6.1 does not have: "fack" (forward acknowledgement, with
+    `tcp_recovery = 0`), "window_at_once" (no proportional rate reduction), "no_undo", "ack_every_packet",
+    "rto_restart" (duplicate ACKs start the timer anew), "forget_sacks" (when fast recovery ends). The kernel engine
+    refuses them."""
     max_pacing_rate: Rate | None = None
     """`SO_MAX_PACING_RATE`; a variant that paces does so either way."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _take_preset(cls, given: Any) -> Any:
+        preset = PRESETS.get(given.get("preset")) if isinstance(given, dict) else None
+        return given if preset is None else preset | given
 
     @model_validator(mode="after")
     def _makes_sense(self) -> "Stack":

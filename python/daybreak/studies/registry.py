@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 STUDIES = {
     "etalon": "TCP on a network of packets and short circuits, VOQs that grow, reTCP (NSDI 2020)",
+    "lightpath": "An elephant flow that is moved from a routed path to a shorter light-path (AIMS 2009)",
     "migration": "TCP flows that an optical switch moves between two links (CNSM 2022)",
 }
 """Every study with a line about it; each is a folder here with a module `study`, whose ``STUDY`` it is."""

@@ -15,7 +15,7 @@ from daybreak.studies.evidence import gather
 from daybreak.studies.protocol import AnyStudy
 from daybreak.studies.scales import varied
 from daybreak.studies.scoreboard import Claim, Scoreboard, markdown
-from daybreak.sweep import Executor, Local, Report
+from daybreak.sweep import Executor, Local, Report, claim
 
 
 def reproduce(
@@ -48,7 +48,7 @@ def reproduce(
     scale = varied(study.scales[mode], sizes or {})
     scale = scale if seeds is None else scale.with_runs(seeds)
     out = Path(out or Path("results") / study.name)
-    out.mkdir(parents=True, exist_ok=True)
+    claim(out, f"study {study.name}", "scoreboard.json")
     (evidence,) = gather(
         study, [scale], out / "runs", figures=wanted, engine=engine, executor=executor or Local(workers),
         progress=progress,

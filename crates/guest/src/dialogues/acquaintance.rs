@@ -1,7 +1,7 @@
-//! A first connection to the peer, which lets Linux take over the route's `ssthresh`.
+//! A first connection to the peer, which lets Linux take over the route's `ssthresh` and `cwnd`.
 //!
 //! Linux keeps what it has learnt of a destination, and a new connection starts from that. An entry is made
-//! when a connection ends, and takes from the route what is locked there: the slow-start threshold.
+//! when a connection ends, and takes from the route what is locked there: the slow-start threshold, and the largest window.
 
 use std::os::fd::AsRawFd;
 

@@ -190,6 +190,6 @@ impl Host for Kernel {
         if name == "delivered" {
             return Ok(Told::Is(self.delivered.to_string()));
         }
-        told::of(self.fd(), name, self.written).map_err(|error| error.to_string())
+        told::of(self.fd(), name, self.written, !self.listens).map_err(|error| error.to_string())
     }
 }

@@ -81,7 +81,7 @@ impl Stage {
         netlink.ask(&interface::route(device, OWN.ip, (PEER.ip, 32), &metrics(&script.config)))?;
         netlink.ask(&interface::neighbour(device, PEER.ip, PEER_MAC))?;
         let stage = Self { _own: own, _peer: peer, packets };
-        if script.config.initial_ssthresh != u32::MAX {
+        if script.config.initial_ssthresh != u32::MAX || script.config.cwnd_clamp != u32::MAX {
             setting("tcp_no_metrics_save", "0")?;
             acquaintance::make(&stage, script)?;
         }

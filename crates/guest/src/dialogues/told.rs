@@ -28,8 +28,8 @@ const COUNTERS: [(&str, &[&str]); 9] = [
 const WITHHELD: [&str; 4] = ["ecn_reductions", "dup_acks", "reordered", "duplicates"];
 
 /// What the socket, or its namespace, in which the calling thread must be, tells under this name. Its
-/// application has written so many bytes.
-pub fn of(socket: RawFd, name: &str, written: u64) -> Result<Told, GuestError> {
+/// application has written so many bytes, and it has sent the SYN and not the SYN-ACK if it `opened`.
+pub fn of(socket: RawFd, name: &str, written: u64, opened: bool) -> Result<Told, GuestError> {
     if WITHHELD.contains(&name) {
         return Ok(Told::Withheld);
     }
@@ -44,11 +44,11 @@ pub fn of(socket: RawFd, name: &str, written: u64) -> Result<Told, GuestError> {
     if length < LENGTH {
         return Err(GuestError::Broken(format!("TCP_INFO has {length} bytes, not at least {LENGTH}")));
     }
-    Ok(from_info(&bytes, name, written).map_or(Told::Unknown, Told::Is))
+    Ok(from_info(&bytes, name, written, opened).map_or(Told::Unknown, Told::Is))
 }
 
 /// Fields of `struct tcp_info` by their offsets.
-fn from_info(bytes: &[u8], name: &str, written: u64) -> Option<String> {
+fn from_info(bytes: &[u8], name: &str, written: u64, opened: bool) -> Option<String> {
     let u32_at = |at: usize| u64::from(u32::from_ne_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]));
     let u64_at = |at: usize| u32_at(at) | u32_at(at + 4) << 32;
     let (unacked, sacked, lost, retrans) = (u32_at(24), u32_at(28), u32_at(32), u32_at(36));
@@ -63,8 +63,8 @@ fn from_info(bytes: &[u8], name: &str, written: u64) -> Option<String> {
         "reordering" => u32_at(88),
         "pacing_rate" if u64_at(104) == u64::MAX => 0,
         "pacing_rate" => u64_at(104) * 8,
-        // The SYN counts as a byte, and so does the FIN.
-        "acked" => u64_at(120).saturating_sub(1).min(written),
+        // A SYN counts as a byte, a SYN-ACK does not, and a FIN does.
+        "acked" => u64_at(120).saturating_sub(u64::from(opened)).min(written),
         "segments" => u32_at(156),
         "retransmits" => u32_at(100),
         _ => return None,
@@ -103,12 +103,14 @@ mod tests {
         }
         bytes[104..112].fill(0xff);
         bytes[120] = 11;
-        let told = |name| from_info(&bytes, name, 9).unwrap_or_default();
+        let told = |name| from_info(&bytes, name, 20, true).unwrap_or_default();
         assert_eq!((told("state"), told("cwnd"), told("in_flight")), ("Recovery".into(), "9".into(), "9".into()));
         assert_eq!((told("rto"), told("srtt"), told("ssthresh")), ("210000us".into(), "10000us".into(), "5".into()));
-        assert_eq!((told("acked"), told("pacing_rate")), ("9".into(), "0".into()));
+        assert_eq!((told("acked"), told("pacing_rate")), ("10".into(), "0".into()));
+        assert_eq!(from_info(&bytes, "acked", 20, false).as_deref(), Some("11"));
+        assert_eq!(from_info(&bytes, "acked", 9, false).as_deref(), Some("9"), "the rest is a FIN");
         bytes[76..80].copy_from_slice(&0x7fff_ffffu32.to_ne_bytes());
-        assert_eq!(from_info(&bytes, "ssthresh", 5).as_deref(), Some("infinite"));
-        assert_eq!(from_info(&bytes, "mood", 5), None);
+        assert_eq!(from_info(&bytes, "ssthresh", 5, true).as_deref(), Some("infinite"));
+        assert_eq!(from_info(&bytes, "mood", 5, true), None);
     }
 }

@@ -18,6 +18,10 @@
 //! * After idle time the epoch is shifted by it (section 5.8 counts `t` without idle periods).
 //! * A retransmission timeout forgets everything, `W_max` too.
 //!
+//! Two parameters give the growth of version 2.1 (Linux 2.6.22): `max_increment` bounds it above `W_max`, and `ack_ratio`
+//! multiplies it by an estimate of segments per ACK. That estimate starts at 2 in sixteenths and stays at 31/16 with an ACK
+//! for every segment, since it is rounded down: 310 (RTT - 1 ms) / RTT segments a second come of a bound of 16.
+//!
 //! The cube root is exact where Linux's is an approximation within 0.2 %: `K` differs by that much.
 //!
 //! Validated by the worked numbers below, by its curves against the equations and over a drop-tail
@@ -44,6 +48,13 @@ const PARAMETERS: &[Parameter] = &[
     ),
     Parameter::switch("fast_convergence", true, "remember less than the window at a loss below the last one"),
     Parameter::switch("tcp_friendliness", true, "grow at least as Reno would"),
+    Parameter::number(
+        "max_increment",
+        0.0,
+        (0.0, 1_000.0),
+        "most segments of growth in 100 ms above W_max, as CUBIC 2.1 had it; 0 for any number",
+    ),
+    Parameter::switch("ack_ratio", false, "grow faster by the estimated number of segments an ACK"),
 ];
 
 /// The rule in the registry.
@@ -51,8 +62,11 @@ pub(super) const ENTRY: Entry =
     Entry { name: "cubic", summary: "CUBIC with HyStart (RFC 9438)", parameters: PARAMETERS, new };
 
 fn new(settings: &Settings, _seed: u64) -> Box<dyn Congestion> {
-    let shape =
-        Shape::new(settings.number("beta"), settings.switch("fast_convergence"), settings.switch("tcp_friendliness"));
+    let shape = Shape {
+        max_increment: settings.number("max_increment") as u64,
+        ack_ratio: settings.switch("ack_ratio"),
+        ..Shape::new(settings.number("beta"), settings.switch("fast_convergence"), settings.switch("tcp_friendliness"))
+    };
     if settings.switch("hystart") {
         Box::new(Cubic::<HyStart>::new(shape))
     } else {
@@ -83,6 +97,10 @@ struct Shape {
     fast_convergence: bool,
     /// Windows' worth of acknowledged segments for 8 more in `W_est`; `None` to leave `W_est` out.
     friendly_eighths: Option<u32>,
+    /// Most segments of growth in 100 ms above `W_max`; zero for no bound.
+    max_increment: u64,
+    /// Growth is multiplied by the estimated number of segments an ACK.
+    ack_ratio: bool,
 }
 
 /// The curve since the last reduction.
@@ -119,6 +137,8 @@ pub struct Cubic<S: SlowStart = HyStart> {
     est_acked: u32,
     /// Window of the additive-increase flow that this one must not fall behind.
     w_est: u32,
+    /// Segments an ACK in sixteenths.
+    ack_sixteenths: u32,
 }
 
 impl Shape {
@@ -126,7 +146,8 @@ impl Shape {
         let beta = (beta * BETA_SCALE as f64).round() as u64;
         // The inverse of 3 (1 - beta) / (1 + beta), times 8 and rounded down as Linux does.
         let eighths = (8 * (BETA_SCALE + beta) / 3 / (BETA_SCALE - beta)) as u32;
-        Self { beta, fast_convergence, friendly_eighths: tcp_friendliness.then_some(eighths) }
+        let friendly_eighths = tcp_friendliness.then_some(eighths);
+        Self { beta, fast_convergence, friendly_eighths, max_increment: 0, ack_ratio: false }
     }
 }
 
@@ -152,6 +173,7 @@ impl<S: SlowStart> Cubic<S> {
             min_delay: Duration::ZERO,
             est_acked: 0,
             w_est: 0,
+            ack_sixteenths: 2 << 4,
         }
     }
 }
@@ -165,6 +187,9 @@ impl<S: SlowStart> Congestion for Cubic<S> {
     }
 
     fn on_ack_sample(&mut self, window: &mut Window, ack: &AckSample) {
+        if self.shape.ack_ratio && ack.acked > 0 && ack.state == CaState::Open {
+            self.ack_sixteenths = self.ack_sixteenths - (self.ack_sixteenths >> 4) + ack.acked;
+        }
         let Some(rtt) = ack.rtt else { return };
         if let Some(epoch) = self.epoch
             && self.clock.at(ack.now) < epoch.start + self.hz
@@ -184,7 +209,11 @@ impl<S: SlowStart> Congestion for Cubic<S> {
         let Some(acked) = window.past_slow_start(ack) else { return };
         let now = self.clock.at(ack.now);
         self.follow_curve(window.cwnd, acked, now);
-        window.additive_increase(self.per_segment, acked);
+        let mut per_segment = self.per_segment;
+        if self.shape.ack_ratio {
+            per_segment = (u64::from(per_segment) * 16 / u64::from(self.ack_sixteenths)) as u32;
+        }
+        window.additive_increase(per_segment, acked);
     }
 
     fn ssthresh(&mut self, window: &Window, _ctx: &Context) -> u32 {
@@ -218,8 +247,8 @@ impl<S: SlowStart> Cubic<S> {
     fn forget(&mut self, ctx: &Context) {
         let mut slow_start = std::mem::take(&mut self.slow_start);
         slow_start.restart(ctx.now, ctx.snd_nxt);
-        let Self { jiffies, clock, hz, .. } = *self;
-        *self = Self { slow_start, jiffies, clock, hz, ..Self::new(self.shape) };
+        let Self { jiffies, clock, hz, ack_sixteenths, .. } = *self;
+        *self = Self { slow_start, jiffies, clock, hz, ack_sixteenths, ..Self::new(self.shape) };
     }
 
     /// Recomputes how many acknowledged segments earn one more, when time or the window has moved.
@@ -240,8 +269,12 @@ impl<S: SlowStart> Cubic<S> {
                 self.seen_cwnd = cwnd;
                 self.seen_at = now;
                 let epoch = epoch.unwrap_or_else(|| self.start_epoch(cwnd, acked, now));
-                let target = epoch.window_at(self.curve_time(now - epoch.start));
+                let t = self.curve_time(now - epoch.start);
+                let target = epoch.window_at(t);
                 self.per_segment = if target > cwnd { cwnd / (target - cwnd) } else { 100 * cwnd };
+                if self.shape.max_increment > 0 && t >= epoch.k {
+                    self.per_segment = self.per_segment.max(self.least_per_segment(cwnd));
+                }
                 if self.w_max == 0 {
                     self.per_segment = self.per_segment.min(MAX_PER_SEGMENT_UNPROBED);
                 }
@@ -249,6 +282,13 @@ impl<S: SlowStart> Cubic<S> {
         }
         self.keep_up_with_reno(cwnd);
         self.per_segment = self.per_segment.max(MIN_PER_SEGMENT);
+    }
+
+    /// The growth bound of version 2.1, `max_increment` segments in 100 ms, as acknowledged segments for one more. The
+    /// round trip is the smallest RTT in whole milliseconds, less one.
+    fn least_per_segment(&self, cwnd: u32) -> u32 {
+        let rtt_ms = (self.min_delay.as_us() / 1_000).saturating_sub(1).max(1);
+        (u64::from(cwnd) * 100 / (self.shape.max_increment * rtt_ms)).min(u64::from(u32::MAX)) as u32
     }
 
     fn start_epoch(&mut self, cwnd: u32, acked: u32, now: u64) -> Epoch {

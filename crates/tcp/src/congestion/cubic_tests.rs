@@ -158,6 +158,41 @@ fn without_friendliness_only_the_curve_counts() {
 }
 
 #[test]
+fn version_2_1_grows_by_310_segments_a_second_less_a_millisecond() {
+    // 16 segments in 100 ms, times 31/16, and (RTT - 1 ms) / RTT of it: 279 a second at 10 ms. Unbounded, the curve would
+    // be 0.4 * 20^3 = 3200 segments above its middle and make good for it in some round trips.
+    let shape = Shape { max_increment: 16, ack_ratio: true, ..Shape::new(0.8, true, true) };
+    let mut rule = Cubic::<Classic> {
+        min_delay: Duration::from_us(10_020),
+        ack_sixteenths: 31,
+        epoch: Some(Epoch { start: 0, origin: 5_000, k: 0 }),
+        w_max: 5_000,
+        ..Cubic::new(shape)
+    };
+    let mut window = Window::new(5_000, 4_000);
+    for n in 0..500_000u64 {
+        let now = at(20_000) + Duration::from_us(2 * n);
+        rule.on_ack(&mut window, &ack(now, 1, Duration::from_ms(10)));
+    }
+    // As many ACKs a second as the first window has, so that growth falls as the window grows: the root of
+    // 5000^2 + 2 * 500000 * 2.79 is 5271.6.
+    assert!((5_270..=5_273).contains(&window.cwnd), "{}", window.cwnd);
+}
+
+#[test]
+fn an_ack_for_every_segment_is_counted_as_31_sixteenths() {
+    // 32 - 32 / 16 + 1 = 31, and 31 - 31 / 16 + 1 = 31: the fraction is lost.
+    let mut rule = Cubic::<Classic>::new(Shape { ack_ratio: true, ..Shape::new(0.8, true, true) });
+    let mut window = Window::new(100, 50);
+    for (acks, sixteenths) in [(1, 31), (1000, 31)] {
+        (0..acks).for_each(|_| rule.on_ack_sample(&mut window, &ack(at(1), 1, Duration::from_ms(10))));
+        assert_eq!(rule.ack_sixteenths, sixteenths);
+    }
+    (0..100).for_each(|_| rule.on_ack_sample(&mut window, &ack(at(1), 4, Duration::from_ms(10))));
+    assert!((60..=64).contains(&rule.ack_sixteenths), "4 segments an ACK, {}", rule.ack_sixteenths);
+}
+
+#[test]
 fn idle_time_shifts_the_epoch() {
     let run = |idle: u64| {
         let (mut rule, mut window) = after_loss(1_000);

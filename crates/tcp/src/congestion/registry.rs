@@ -3,8 +3,8 @@
 use daybreak_units::parameters::{Parameter, ParameterError, Settings, Value};
 
 use super::{
-    Congestion, bbr, bic, cdg, cubic, dctcp, highspeed, htcp, hybla, illinois, lp, nv, reno, retcp, scalable, vegas,
-    veno, westwood, yeah,
+    Congestion, bbr, bic, cdg, compound, cubic, dctcp, highspeed, htcp, hybla, illinois, lp, nv, reno, retcp, scalable,
+    vegas, veno, westwood, yeah,
 };
 
 /// One registered rule.
@@ -53,6 +53,7 @@ pub const REGISTRY: &[Entry] = &[
     lp::ENTRY,
     cdg::ENTRY,
     nv::ENTRY,
+    compound::ENTRY,
     dctcp::ENTRY,
     retcp::ENTRY,
     bbr::ENTRY,

@@ -5,7 +5,7 @@
 pub struct Counters {
     /// Segments with payload or FIN that were sent, retransmissions included.
     pub segments: u64,
-    /// Sent again, the SYN included.
+    /// Sent again, the SYN or SYN-ACK included.
     pub retransmits: u64,
     /// Retransmissions that were lost again, as far as known.
     pub lost_retransmits: u64,

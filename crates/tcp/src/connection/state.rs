@@ -121,6 +121,9 @@ impl Connection {
             self.sender.path.rtt.back_off(&self.sender.clock);
             self.sender.counters.rtos += 1;
             self.handshake.is_due = true;
+            if self.state == State::SynSent {
+                self.sender.on_syn_timeout(self.handshake.ask_ecn);
+            }
         }
     }
 

@@ -88,6 +88,8 @@ pub(super) struct AckPolicy {
     compression_delay: Duration,
     compression_slack: Duration,
     compression_limit: u32,
+    /// [`crate::Legacy::ack_every_packet`].
+    ack_every_packet: bool,
 }
 
 impl AckPolicy {
@@ -120,6 +122,7 @@ impl AckPolicy {
             compression_delay: config.comp_sack_delay,
             compression_slack: config.comp_sack_slack,
             compression_limit: config.comp_sack_nr,
+            ack_every_packet: config.legacy.ack_every_packet,
         }
     }
 
@@ -205,7 +208,7 @@ impl AckPolicy {
     /// An ACK is wanted whatever has arrived.
     #[inline]
     pub(super) fn is_urgent(&self) -> bool {
-        self.demanded || (self.quick > 0 && !self.interactive)
+        self.demanded || (self.quick > 0 && !self.interactive) || self.ack_every_packet
     }
 
     /// Decides after a segment was queued. `window_moves` says that more than one full segment has come

@@ -26,10 +26,23 @@ impl Receiver {
                 return self.window.adjust_space(now, self.rcv_nxt);
             }
         }
+        if self.policy.delay(now, timing.srtt) == Decision::Now {
+            self.settle_before_read(self.window.cost_of(len));
+            self.ack_pending = true;
+        }
         self.window.adjust_space(now, self.rcv_nxt);
-        self.ack_pending |= self.policy.due_after_read(unacked, true)
-            || self.window_doubles(u64::from(len))
-            || self.policy.delay(now, timing.srtt) == Decision::Now;
+        self.ack_pending |= self.policy.due_after_read(unacked, true) || self.window_doubles(u64::from(len));
+    }
+
+    /// An ACK goes out before the application reads: the `taken` memory of the buffer narrows its window.
+    #[inline(never)]
+    fn settle_before_read(&mut self, taken: u64) {
+        let (candidate, crowded) = self.window.candidate(taken, self.policy.rcv_mss());
+        if crowded {
+            self.policy.leave_quick_mode();
+        }
+        self.window.offer(self.rcv_nxt, candidate);
+        self.offer_settled = true;
     }
 
     /// The ACK for what has just been queued: now, after the application's read, or later. The segment
@@ -61,10 +74,12 @@ impl Receiver {
                 Decision::Now
             };
             if decision == Decision::Now {
-                // Before the read as well: what is unread narrows the offer.
-                let (candidate, _) = self.window.candidate(taken, rcv_mss);
-                self.window.offer(self.rcv_nxt, candidate);
-                self.offer_settled = true;
+                self.settle_before_read(taken);
+            }
+        } else {
+            decision = self.policy.delay(now, timing.srtt);
+            if decision == Decision::Now {
+                self.settle_before_read(taken);
             }
         }
         if delivered > 0 {
@@ -77,9 +92,6 @@ impl Receiver {
             && (self.policy.due_after_read(unacked, self.queue.is_empty()) || self.window_doubles(delivered))
         {
             decision = Decision::Now;
-        }
-        if decision == Decision::Later && self.queue.is_empty() {
-            decision = self.policy.delay(now, timing.srtt);
         }
         self.ack_pending |= decision == Decision::Now;
     }

@@ -199,6 +199,9 @@ impl Sender {
         if !ack.flags.any(AckFlags::NOT_DUP) || ack.flags.any(AckFlags::ALERT) || self.path.state != CaState::Open {
             let is_dupack = !ack.flags.any(AckFlags::UNA_ADVANCED | AckFlags::NOT_DUP | AckFlags::DSACKING);
             self.counters.dup_acks += u64::from(is_dupack);
+            if self.legacy.rto_restart {
+                ack.flags.set(AckFlags::SET_TIMER);
+            }
             self.alert(&mut ack, is_dupack);
             if has_echo {
                 // Without SACK a duplicate delivers as well.

@@ -71,7 +71,7 @@ impl Sender {
         if found == Found::Nothing {
             return;
         }
-        if counts && self.sack_permitted && !self.rack_enabled {
+        if counts && self.sack_permitted && self.marks_by_count() {
             self.mark_lost_by_count(found);
         }
         self.resend = Resend::Lost;
@@ -126,8 +126,13 @@ impl Sender {
 
     /// Something is marked lost, or, without RACK, enough is SACKed (RFC 6675, section 5).
     fn is_loss_evident(&self) -> bool {
-        let by_count = !self.rack_enabled && self.path.sacked_out >= self.path.reordering.degree;
+        let by_count = self.marks_by_count() && self.path.sacked_out >= self.path.reordering.degree;
         self.path.lost_out > 0 || by_count
+    }
+
+    /// Neither RACK nor forward acknowledgement finds losses.
+    fn marks_by_count(&self) -> bool {
+        !self.rack_enabled && !self.legacy.fack
     }
 
     /// More than `reordering` segments lie between the first hole and the highest SACKed segment.
@@ -140,8 +145,12 @@ impl Sender {
         let retransmitted = self.path.retrans_out;
         if !self.sack_permitted {
             self.newreno_mark_lost(ack);
-        } else if self.rack_enabled && self.rack_mark_lost() {
-            ack.flags.unset(AckFlags::SET_TIMER);
+        } else if self.rack_enabled {
+            if self.rack_mark_lost() {
+                ack.flags.unset(AckFlags::SET_TIMER);
+            }
+        } else if self.legacy.fack {
+            self.mark_lost_by_fack();
         }
         if retransmitted > self.path.retrans_out {
             ack.flags.set(AckFlags::LOST_RETRANS);

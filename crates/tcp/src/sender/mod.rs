@@ -21,7 +21,7 @@
 
 use daybreak_units::{Duration, Instant, Rate};
 
-use crate::config::Config;
+use crate::config::{Config, Legacy};
 use crate::congestion::{CaState, Congestion, Context, Draws, Window};
 use crate::connection::Counters;
 use crate::fast_path::FastPath;
@@ -31,6 +31,7 @@ mod alert;
 mod clock;
 mod cwnd_validation;
 mod ecn;
+mod legacy;
 mod merging;
 mod min_rtt;
 mod newreno;
@@ -109,6 +110,8 @@ pub(crate) struct Sender {
     rule_controls: bool,
     /// [`Congestion::hears_idle_acks`].
     rule_hears_idle_acks: bool,
+    /// The SYN was sent again after a timeout.
+    syn_timed_out: bool,
     /// The ACK that ends a passive handshake is being processed: the rule starts after it.
     opening: bool,
     /// New segments of the burst that is being polled.
@@ -162,6 +165,9 @@ pub(crate) struct Sender {
     segment_overhead: u64,
     tso_max_bytes: u32,
     pub fast_path: FastPath,
+    legacy: Legacy,
+    /// With forward acknowledgement: everything below is SACKed or was marked lost.
+    fack_until: u64,
 }
 
 /// How the handshake went.
@@ -226,6 +232,7 @@ impl Sender {
             buffer: SendBuffer::new(config.wmem.default, config.wmem.max),
             rule_controls: rule.controls_window(),
             rule_hears_idle_acks: rule.hears_idle_acks(),
+            syn_timed_out: false,
             opening: false,
             rule,
             burst: 0,
@@ -266,6 +273,8 @@ impl Sender {
             segment_overhead: SEGMENT_OVERHEAD,
             tso_max_bytes: config.tso_max_bytes,
             fast_path: FastPath::default(),
+            legacy: config.legacy,
+            fack_until: 0,
             clock,
         }
     }
@@ -297,6 +306,11 @@ impl Sender {
         self.path.delivery.delivered = 1;
         self.path.delivery.delivered_us = self.clock.now_us;
         self.path.high_seq = 0;
+        if self.syn_timed_out && !self.sack_permitted {
+            // The Loss state of the SYN is left when something above it is acknowledged ([`Sender::must_hold_state`]).
+            self.path.state = CaState::Loss;
+            self.path.high_seq = self.snd_una;
+        }
         self.last_sent = self.clock.now;
         self.last_sent_jiffies = self.clock.jiffies;
         self.path.usage.stamp = self.clock.jiffies;
@@ -310,6 +324,12 @@ impl Sender {
             self.update_pacing_rate();
         }
         self.size_buffer();
+    }
+
+    /// The SYN is sent again after a timeout, which is a reduction like any other where it `asked_ecn`.
+    pub fn on_syn_timeout(&mut self, asked_ecn: bool) {
+        self.syn_timed_out = true;
+        self.ecn.cwr_due = asked_ecn;
     }
 
     /// Payload of a full segment, as negotiated.

@@ -17,6 +17,14 @@ pub(crate) struct Prr {
     pub out: u32,
 }
 
+impl Prr {
+    /// Counts an ACK where the window is reduced at once. True for the first and then for every other one.
+    pub fn count_ack(&mut self) -> bool {
+        self.delivered += 1;
+        self.delivered % 2 == 1
+    }
+}
+
 impl Sender {
     /// Begins a reduction: asks the rule for the threshold.
     pub(crate) fn start_cwnd_reduction(&mut self) {
@@ -33,6 +41,10 @@ impl Sender {
     /// Sets the window for an ACK within a reduction.
     pub(crate) fn reduce_cwnd(&mut self, newly_delivered: u32, newly_lost: u64, una_advanced: bool) {
         if newly_delivered == 0 {
+            return;
+        }
+        if self.legacy.window_at_once {
+            self.reduce_at_once();
             return;
         }
         let path = &mut self.path;

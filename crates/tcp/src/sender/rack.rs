@@ -66,7 +66,7 @@ impl Rack {
 
     /// The segment was sent before the most recent delivered one.
     #[inline]
-    fn overtook(&self, sent: &Sent) -> bool {
+    pub fn overtook(&self, sent: &Sent) -> bool {
         (self.sent_us, self.end) > (sent.sent_us, sent.end())
     }
 

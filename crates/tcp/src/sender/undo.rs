@@ -34,9 +34,12 @@ impl Sender {
     /// A reduction begins that may have to be taken back.
     pub(crate) fn start_undo(&mut self) {
         self.path.undo.marker = self.snd_una;
-        self.path.undo.retrans = match self.path.retrans_out {
+        // A probe that was a retransmission may cause a DSACK as well.
+        let probe = &self.path.probe;
+        let probes = i64::from(probe.high_seq != 0 && probe.is_retrans);
+        self.path.undo.retrans = match i64::from(self.path.retrans_out) + probes {
             0 => -1,
-            out => i64::from(out),
+            out => out,
         };
     }
 
@@ -61,7 +64,7 @@ impl Sender {
     }
 
     fn may_undo(&self) -> bool {
-        self.path.undo.marker != 0 && (self.path.undo.retrans == 0 || self.original_arrived())
+        !self.legacy.no_undo && self.path.undo.marker != 0 && (self.path.undo.retrans == 0 || self.original_arrived())
     }
 
     /// Restores window and threshold; `unmark` also takes back all loss marks.
@@ -98,12 +101,15 @@ impl Sender {
         }
         self.set_state(CaState::Open);
         self.reneging = false;
+        if self.legacy.forget_sacks {
+            self.forget_sacks();
+        }
         false
     }
 
     /// Every retransmission was reported as a duplicate. True when the reduction was undone.
     pub(crate) fn undo_by_dsack(&mut self) -> bool {
-        if self.path.undo.marker == 0 || self.path.undo.retrans != 0 {
+        if self.legacy.no_undo || self.path.undo.marker == 0 || self.path.undo.retrans != 0 {
             return false;
         }
         let rack = &mut self.path.rack;
@@ -132,7 +138,7 @@ impl Sender {
 
     /// A partial ACK in Recovery: undoes the reduction if it came from the original and not from the retransmission.
     pub(crate) fn undo_partial(&mut self, prior_una: u64) -> Partial {
-        if self.path.undo.marker == 0 || !self.original_arrived() {
+        if self.legacy.no_undo || self.path.undo.marker == 0 || !self.original_arrived() {
             return Partial::Stands;
         }
         self.check_reordering(prior_una);

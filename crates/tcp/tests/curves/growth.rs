@@ -28,6 +28,22 @@ fn scalable_adds_a_hundredth_for_every_segment() {
     }
 }
 
+/// While nothing waits the sum of both windows gains `w^(3/4) / 8` each round trip, so that its fourth root gains 1/32 in
+/// the long run; a segment more or less is what rounding makes of the delay window.
+#[test]
+fn compound_grows_by_the_fourth_root_of_the_cube_until_segments_wait() {
+    let closed = run(Path { buffer: 60, ..WIDE_AREA }, "compound", Duration::from_ms(20), 40.0);
+    // The path holds 416 segments.
+    let empty = |row: &Sample| row.state == CaState::Open && row.cwnd < 410;
+    let rate = |row: &Sample| f64::from(row.cwnd).powf(0.75) / 8.0 / 0.05;
+    let spells: Vec<_> = closed.samples.split(|row| !empty(row)).filter(|rows| rows.len() > 20).skip(1).collect();
+    assert!(!spells.is_empty(), "it never leaves the link free");
+    for spell in spells {
+        let (gained, due) = gains(spell, rate);
+        assert!((gained - due).abs() < 2.0 + 0.05 * due, "{gained} of {due}");
+    }
+}
+
 /// `a(w)` of RFC 3649, section 5, each round trip; appendix B's table takes the next whole number.
 #[test]
 fn highspeed_grows_by_its_response_function() {

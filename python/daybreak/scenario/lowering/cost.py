@@ -13,12 +13,15 @@ from ..quantities import Span
 from ..scenario import Scenario
 from ..timelines import Circuit, Migrate, Program, Timeline
 
-MOST_FLOWS = 1_000_000
-"""Flows of one run."""
+MOST_FLOWS = 100_000
+"""Flows of one run; with a way drawn for each, a plan of so many takes some ten seconds."""
 MOST_SAMPLES = 50_000_000
 """Rows of a sampled table; each takes about 50 bytes."""
 MOST_STEPS = 20_000_000
 """Steps of all timelines together; each takes a row of table `circuits` and some events."""
+
+MOST_READINGS = 1_000_000_000
+"""Counters of queues and flows that one controller reads in a run."""
 
 
 def refuse_many_flows(scenario: Scenario) -> None:
@@ -52,6 +55,14 @@ def refuse_short_intervals(scenario: Scenario, flows: int, queues: int) -> None:
                 least = count * lasts / max(MOST_STEPS - before, 1)
                 _refuse(f"timelines[{i}].{field}", interval, f"{steps:,} steps of timelines", duration, least)
             before = steps
+
+
+def refuse_frequent_readings(field: str, interval: Span, counters: int, duration: Span) -> None:
+    """Raises ScenarioError for a controller that reads so many counters so often that a run would hardly end."""
+    readings = counters * int(duration) // int(interval)
+    if readings > MOST_READINGS:
+        what = f"{readings:,} readings of {counters} counter{'s' if counters > 1 else ''}"
+        _refuse(field, interval, what, int(duration), counters * int(duration) / MOST_READINGS)
 
 
 def _periods(timeline: Timeline) -> Iterator[tuple[str, Span, int]]:

@@ -17,6 +17,7 @@ from ..quantities import Span
 from ..scenario import Scenario
 from ..stack import Stack
 from .choices import resolve_variant
+from .controllers import controllers
 from .cost import refuse_many_flows, refuse_short_intervals
 from .fabric import Fabric
 from .flows import Family, PlannedFlow, planned_flows
@@ -90,6 +91,7 @@ def _plan(scenario: Scenario, seed: int, variants: Sequence[str] | None) -> plan
         marks=fabric.marks,
         markers=fabric.markers,
         timelines=timelines(scenario, fabric, moves),
+        controllers=controllers(scenario, fabric, moves, planned),
         queues=fabric.plan_queues(),
         stacks=[_stack(name, stack) for name, stack in stacks.items()],
         rules=flows.rules,
@@ -122,7 +124,7 @@ class Flows:
         self.rules: list[plan.Choice] = []
         self._rules: dict[Variant, int] = {}
         self._groups: dict[str, int] = {}
-        self._families: dict[Family, _OfFamily] = {}
+        self._families: dict[str, _OfFamily] = {}
         self._applications: dict[int | None, plan.Application] = {}
 
     @property
@@ -132,9 +134,9 @@ class Flows:
 
     def flow(self, flow: PlannedFlow) -> plan.Flow:
         """One flow."""
-        family = self._families.get(flow.of)
+        family = self._families.get(flow.of.field)
         if family is None:
-            family = self._families[flow.of] = self._family(flow.of)
+            family = self._families[flow.of.field] = self._family(flow.of)
         if flow.bytes not in self._applications:
             self._applications[flow.bytes] = plan.Bulk(bytes=flow.bytes)
         return plan.Flow(
@@ -205,6 +207,7 @@ def _stack(name: str, stack: Stack) -> plan.Stack:
         tcp_comp_sack_nr=stack.tcp_comp_sack_nr,
         tso_max_bytes=stack.tso_max_bytes,
         tcp_limit_output_bytes=None if limit == "off" else limit,
+        legacy=list(stack.legacy),
         tcp_no_metrics_save=stack.tcp_no_metrics_save,
         tcp_no_ssthresh_metrics_save=stack.tcp_no_ssthresh_metrics_save,
         max_pacing_rate_bps=None if stack.max_pacing_rate is None else int(stack.max_pacing_rate),

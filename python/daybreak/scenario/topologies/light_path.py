@@ -1,0 +1,68 @@
+"""A sender and a receiver that a routed path joins, and a light-path from its first router to its last."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from ..network import Link, Node
+from ..quantities import Framing, QueueLimit, Rate, Span
+from .ready import ReadyNetwork
+
+
+class LightPath(ReadyNetwork):
+    """sender, r1, r2, r3, receiver. The IP path from r1 to r3 takes the links "ip-1" and "ip-2", the light-path the
+    one-way link "optical". ACKs find no light-path, so they always return on the IP path; flows say by `via`, or a
+    timeline by `between`, which way the data takes.
+
+    The hosts' links, "sender" and "receiver", have no delay. Each IP link has a quarter of the base round-trip time
+    each way, the light-path a part of it (`optical_delay`), so that the round-trip time by the light-path is half of
+    the base plus that.
+    """
+
+    kind: Literal["light_path"] = "light_path"
+    """Tells this topology."""
+    sender_rate: Rate
+    """Rate of the sender's link."""
+    ip_rate: Rate
+    """Rate of both IP links."""
+    optical_rate: Rate
+    """Rate of the light-path."""
+    receiver_rate: Rate
+    """Rate of the receiver's link."""
+    rtt: Span = Field(ge=8)
+    """Base round-trip time on the IP path without serialisation."""
+    optical_delay: Span | None = None
+    """One-way delay of the light-path; a tenth of `rtt` without one, so that the round-trip time falls to 0.6 of it."""
+    queue: QueueLimit = QueueLimit.parse("500 packets")
+    """Limit of every queue at a router."""
+    receiver_queue: QueueLimit | None = None
+    """Limit of the queue for the receiver at r3; the others' without one."""
+    nic_queue: QueueLimit | None = None
+    """Limit of the queue in the sender; without one nothing is dropped there."""
+    framing: Framing = Framing.parse("ethernet")
+    """Bytes on the wire beyond the IP packet."""
+
+    def build(self) -> tuple[list[Node], list[Link]]:
+        """Its nodes and links."""
+        nodes = [Node(name=name) for name in ("sender", "receiver")]
+        nodes += [Node(name=name, kind="switch") for name in ("r1", "r2", "r3")]
+        quarter = Span(self.rtt // 4)
+        optical = Span(self.rtt // 10) if self.optical_delay is None else self.optical_delay
+        every = {"queue": self.queue, "framing": self.framing}
+        ip = {"rate": self.ip_rate, "delay": quarter, **every}
+        links = [
+            Link(
+                name="sender", from_="sender", to="r1", rate=self.sender_rate, delay=Span(0),
+                nic_queue=self.nic_queue, **every,
+            ),
+            Link(name="ip-1", from_="r1", to="r2", **ip),
+            Link(name="ip-2", from_="r2", to="r3", **ip),
+            Link(
+                name="optical", from_="r1", to="r3", duplex=False, rate=self.optical_rate, delay=optical, **every,
+            ),
+            Link(
+                name="receiver", from_="r3", to="receiver", rate=self.receiver_rate, delay=Span(0),
+                **(every | {"queue": self.receiver_queue or self.queue}),
+            ),
+        ]  # fmt: skip
+        return nodes, links

@@ -1,0 +1,1 @@
+"""The lightpath study: an elephant flow that is moved from a routed path to a shorter light-path (AIMS 2009)."""

@@ -1,0 +1,73 @@
+"""Section 4: the other variants of TCP."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import polars as pl
+
+from daybreak.studies.lightpath.measured import Evidence, Measured
+from daybreak.studies.lightpath.settings import NAMES, STACKS, Scale, Setting, grid
+from daybreak.studies.scoreboard import Scoreboard
+
+OPEN = "Open"
+ORDER = ("compound", "cubic", "reno", "vegas")
+"""The variants by the time in which they fill the path, the fastest first."""
+
+
+def judge(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
+    """Recovery of Compound beside CUBIC's, growth of Reno and Vegas, and the time to fill the path."""
+    small = scale.of_variants()
+    for stack, name in STACKS.items():
+        by_variant = {variant: grid(small, stack, [variant]) for variant in NAMES}
+        later = [
+            f"{one.cell} ({_shown(mine)} after {_shown(theirs)})"
+            for one, other in zip(by_variant["compound"], by_variant["cubic"], strict=True)
+            if (mine := _recovery(evidence[one])) > (theirs := _recovery(evidence[other]))
+        ]
+        board.shape(
+            "var.compound", not later, float(len(later)), suffix=stack, cell=name,
+            note=f"later in: {'; '.join(later)}" if later else "",
+        )  # fmt: skip
+        filling = {variant: filling_cell(settings) for variant, settings in by_variant.items()}
+        for variant in ("reno", "vegas"):
+            one = filling[variant]
+            growth = packets_per_rtt(evidence[one])
+            is_linear = growth is not None and (abs(growth - 1) <= 0.05 if variant == "reno" else growth <= 1.05)
+            suffix, words = f"{stack}.{variant}", {"cell": f"{one.cell}, {name}", "variant": NAMES[variant]}
+            board.shape("var.reno_vegas", is_linear, growth, suffix=suffix, **words)
+        times = {variant: _fill_s(filling[variant]) for variant in ORDER}
+        ordered = [times[variant] for variant in ORDER]
+        is_ordered = all(first < second for first, second in pairwise(ordered))
+        board.shape(
+            "var.fill", is_ordered, times["cubic"], suffix=stack, cell=f"{filling['cubic'].cell}, {name}",
+            note=", ".join(f"{NAMES[variant]} {_shown(time)}" for variant, time in times.items()),
+        )  # fmt: skip
+
+
+def filling_cell(settings: list[Setting]) -> Setting:
+    """Scenario D at the largest rate with a base RTT of 100 ms."""
+    return max((one for one in settings if (one.scenario, one.rtt_ms) == ("D", 100)), key=lambda one: one.rate_mbps)
+
+
+def packets_per_rtt(measured: Measured) -> float | None:
+    """Median growth of the window from one sample to the next, while it grows in Open, in packets per RTT."""
+    samples = measured.windows.with_columns(
+        pl.col("cwnd").cast(pl.Int64).diff().alias("more"), pl.col("time_s").diff().alias("span_s")
+    ).filter((pl.col("state") == OPEN) & (pl.col("more") > 0) & (pl.col("cwnd") > pl.col("ssthresh")))
+    per_rtt = samples.select(pl.col("more") / pl.col("span_s") * pl.col("srtt_ms") / 1e3).to_series()
+    found = per_rtt.median()
+    return None if found is None else float(found)  # type: ignore[arg-type]
+
+
+def _recovery(measured: Measured) -> float:
+    found = measured.recovery_s(measured.before_mbps)
+    return float("inf") if found is None else found
+
+
+def _fill_s(setting: Setting) -> float:
+    return setting.move_s if setting.reaches_limit else float("inf")
+
+
+def _shown(seconds: float) -> str:
+    return "not within the run" if seconds == float("inf") else f"{seconds:.0f} s"

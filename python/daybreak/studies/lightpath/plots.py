@@ -1,0 +1,108 @@
+"""The study's figures, each from the measured settings."""
+
+from __future__ import annotations
+
+import polars as pl
+from matplotlib.figure import Figure
+
+from daybreak.figures.transient import EventPanel, around_event, heat
+from daybreak.studies.lightpath.measured import Evidence, Measured
+from daybreak.studies.lightpath.settings import NAMES, STACKS, Scale, Setting, figure3, figure4, figure5, figure6, grid
+from daybreak.studies.published import PublishedValues
+
+Figures = dict[str, Figure]
+"""Figures by file name."""
+
+
+def of_figure3(evidence: Evidence, scale: Scale, published: PublishedValues) -> Figures:
+    """Throughput in scenario A, in bins of 1000 and of 100 ms."""
+    panels = [
+        EventPanel(
+            f"{name}, bins of {width} ms",
+            {f"base RTT {rtt} ms": gbps(evidence[one], width) for rtt, one in figure3(scale, stack).items()},
+            span,
+        )
+        for stack, name in STACKS.items()
+        for width, span in ((1000, (-5.0, 15.0)), (100, (-2.0, 8.0)))
+    ]
+    return {"figure3": around_event(panels, ylabel="Throughput [Gb/s]")}
+
+
+def of_figure4(evidence: Evidence, scale: Scale, published: PublishedValues) -> Figures:
+    """Throughput in scenarios B, with and without the move, and C1."""
+    panels = []
+    for stack, name in STACKS.items():
+        b, c1 = evidence[figure4(scale, stack)], evidence[figure4(scale, stack, "C1")]
+        unmoved = evidence[figure4(scale, stack).unmoved()]
+        for width, span in ((1000, (-5.0, 25.0)), (100, (-1.0, 3.0))):
+            curves = {"B": gbps(b, width), "B without a move": gbps(unmoved, width), "C1": gbps(c1, width)}
+            panels.append(EventPanel(f"{name}, bins of {width} ms", curves, span, frozenset({"B without a move"})))
+    return {"figure4": around_event(panels, ylabel="Throughput [Gb/s]")}
+
+
+def of_figure5(evidence: Evidence, scale: Scale, published: PublishedValues) -> Figures:
+    """Throughput in scenario C2."""
+    panels = []
+    for stack, name in STACKS.items():
+        for rtt, setting in figure5(scale, stack).items():
+            curve = gbps(evidence[setting], 1000)
+            span = (min(-5.0, -setting.move_s), setting.after_s)
+            panels.append(EventPanel(f"base RTT {rtt} ms, {name}", {"throughput": curve}, span))
+    return {"figure5": around_event(panels, ylabel="Throughput [Gb/s]")}
+
+
+def of_figure6(evidence: Evidence, scale: Scale, published: PublishedValues) -> Figures:
+    """Throughput and goodput in scenario D."""
+    panels = []
+    for stack, name in STACKS.items():
+        one = evidence[figure6(scale, stack)]
+        for width, span in ((1000, (-20.0, one.setting.after_s)), (100, (-1.0, 3.0))):
+            goodput = one.bins(width).select("time_s", (pl.col("goodput_mbps") / 1e3).alias("value"))
+            curves = {"throughput": gbps(one, width), "goodput": goodput}
+            panels.append(EventPanel(f"{name}, bins of {width} ms", curves, span, frozenset({"goodput"})))
+    return {"figure6": around_event(panels, ylabel="Rate [Gb/s]")}
+
+
+def of_figure7(evidence: Evidence, scale: Scale, published: PublishedValues) -> Figures:
+    """r3's queue in scenario D."""
+    panels = []
+    for stack, name in STACKS.items():
+        one = evidence[figure6(scale, stack)]
+        samples = one.queues.filter(pl.col("queue") == "receiver").select("time_s", pl.col("packets").alias("value"))
+        panels.append(EventPanel(name, {"r3's queue": samples}, (-20.0, one.setting.after_s)))
+    return {"figure7": around_event(panels, ylabel="Packets", columns=1)}
+
+
+def of_grid(evidence: Evidence, scale: Scale, published: PublishedValues) -> Figures:
+    """Change of the rate in the worst second of each cell."""
+    return {f"grid-{stack}": changes(evidence, grid(scale, stack)) for stack in STACKS}
+
+
+def of_variants(evidence: Evidence, scale: Scale, published: PublishedValues) -> Figures:
+    """The same by variant, at base RTTs of 10 and 100 ms."""
+    found: Figures = {}
+    for stack in STACKS:
+        for variant in NAMES:
+            found[f"variants-{stack}-{variant}"] = changes(evidence, grid(scale.of_variants(), stack, [variant]))
+    return found
+
+
+def changes(evidence: Evidence, settings: list[Setting]) -> Figure:
+    """Change of the rate in the worst second after the move, in percent of that before, by scenario and cell."""
+    values = {
+        (one.scenario, f"{rate_name(one.rate_mbps)}\n{one.rtt_ms} ms"): -100 * evidence[one].reduction
+        for one in settings
+    }
+    return heat(values, label="Worst second [% change]", low=-100, high=100, text="{:+.0f}")
+
+
+def rate_name(mbps: int) -> str:
+    """A rate as people write it."""
+    return f"{mbps // 1000} Gb/s" if mbps >= 1000 else f"{mbps} Mb/s"
+
+
+def gbps(measured: Measured, width_ms: int) -> pl.DataFrame:
+    """Throughput in bins of one width, each drawn at its end."""
+    return measured.bins(width_ms).select(
+        (pl.col("time_s") + width_ms / 1e3).alias("time_s"), (pl.col("mbps") / 1e3).alias("value")
+    )

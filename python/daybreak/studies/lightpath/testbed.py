@@ -1,0 +1,91 @@
+"""The one network of all settings: sender, r1, r2, r3 and receiver, an IP path r1-r2-r3 and a light-path r1-r3.
+
+What is printed is taken as printed (table 1, section 2). What is inferred is on the study's page (`page.toml`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from daybreak.scenario import Scenario
+from daybreak.studies.lightpath.settings import NS2, RATES_MBPS, Setting
+
+START_S = 1
+"""When the flow starts."""
+PACKET = 1500
+"""Bytes of a packet on the wire; there is no framing, as in ns-2."""
+PAYLOAD = PACKET - 52
+"""Bytes of it besides IP and TCP header with timestamps."""
+BIN_MS = 1
+SAMPLE_MS = 100
+"""Interval of the samples of window and queues."""
+QUEUE_PACKETS = 500
+LIMITS = {
+    "A": (),
+    "B": ("sender_rate",),
+    "C1": ("ip_rate", "optical_rate"),
+    "C2": ("ip_rate",),
+    "D": ("receiver_rate",),
+}
+"""The links that have the limiting rate."""
+BOTTLENECKS = {"A": "sender", "B": "sender", "C1": "ip-1", "C2": "ip-1", "D": "receiver"}
+"""The link whose queue fills first."""
+UNBOUNDED = 2**31
+"""Socket buffers in bytes. Half is window: 1 GiB, the most that the TCP header can say (RFC 7323, section 2.3)."""
+CUBIC_2_1 = {"name": "cubic", "beta": 0.8, "hystart": False, "max_increment": 16, "ack_ratio": True}
+ONCE = "86400 s"
+"""A period that no run reaches the end of."""
+
+
+def scenario(setting: Setting) -> Scenario:
+    """The scenario of a setting."""
+    links = ("sender_rate", "ip_rate", "optical_rate", "receiver_rate")
+    limited = LIMITS[setting.scenario]
+    rates = {link: setting.rate_mbps if link in limited else RATES_MBPS[setting.rate_mbps] for link in links}
+    to = {"kind": "set_route", "route": "way", "path": int(setting.moved)}
+    move = {"at": f"{setting.move_s} s", "do": [to]}
+    document: dict[str, Any] = {
+        "name": setting.name,
+        "description": "Lightpath study: a TCP flow that is moved from a routed path to a shorter light-path.",
+        "duration": f"{setting.end_s} s",
+        "topology": {
+            "kind": "light_path", "rtt": f"{setting.rtt_ms} ms", "queue": f"{QUEUE_PACKETS} packets", "framing": 0,
+            **{link: f"{rate} Mbit/s" for link, rate in rates.items()},
+            **({"nic_queue": f"{QUEUE_PACKETS} packets"} if setting.stack == NS2 else {}),
+        },
+        "stack": stack(setting),
+        "flows": [
+            {
+                "name": "elephant", "from": "sender", "to": "receiver", "variant": variant(setting),
+                "size": "unlimited", "start": f"{START_S} s",
+            }
+        ],
+        "routes": [{"name": "way", "flows": ["elephant"], "between": [["ip-1", "ip-2"], ["optical"]]}],
+        "timelines": [{"kind": "program", "name": "move", "period": ONCE, "steps": [move]}],
+        "records": {
+            "bins": f"{BIN_MS} ms", "taps": ["receiver"], "window": f"{SAMPLE_MS} ms", "queues": f"{SAMPLE_MS} ms",
+            "sampled_queues": ["ip-1", "optical", "receiver"], "links": ["ip-2", "optical"],
+        },
+    }  # fmt: skip
+    return Scenario.parse(document, source=f'study lightpath, setting "{setting.name}"')
+
+
+def stack(setting: Setting) -> dict[str, Any]:
+    """The hosts' TCP: buffers that never bind. In A the window is bounded as ns-2 bounds it, in packets."""
+    buffers = [4096, UNBOUNDED, UNBOUNDED]
+    settings: dict[str, Any] = {"tcp_rmem": buffers, "tcp_wmem": buffers, "tcp_moderate_rcvbuf": False}
+    if setting.stack == NS2:
+        settings = {"preset": NS2}
+    if setting.scenario == "A":
+        settings["cwnd_clamp"] = buffer_packets(setting)
+    return settings
+
+
+def variant(setting: Setting) -> str | dict[str, Any]:
+    """The congestion control: in the TCP of ns-2, CUBIC is version 2.1."""
+    return CUBIC_2_1 if setting.stack == NS2 and setting.variant == "cubic" else setting.variant
+
+
+def buffer_packets(setting: Setting) -> int:
+    """The buffers of scenario A in packets: limiting rate times base RTT (table 1)."""
+    return int(setting.rate_mbps * 1e6 * setting.rtt_ms / 1e3 / 8 / PACKET)

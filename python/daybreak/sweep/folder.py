@@ -1,0 +1,30 @@
+"""The folder that a study or a comparison writes its results to: it must be its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from daybreak.errors import OutputError, reason
+
+_MARK = ".daybreak"
+
+
+def claim(folder: Path, purpose: str, *results: str) -> None:
+    """Makes `folder` the one of this `purpose`, such as "study migration". Raises OutputError.
+
+    It may be new or empty, have been claimed before, or hold one of `results`, which earlier versions wrote: files of
+    anybody else's might have the names of those that are written here.
+    """
+    mark = folder / _MARK
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if mark.is_file():
+            if mark.read_text(encoding="utf-8").strip() != purpose:
+                raise OutputError(f"{folder} holds the results of another command: choose another folder")
+            return
+        is_ours = any((folder / result).is_file() for result in results)
+        if not is_ours and any(folder.iterdir()):
+            raise OutputError(f"{folder} holds files that are no results of this command: choose another folder")
+        mark.write_text(f"{purpose}\n", encoding="utf-8")
+    except OSError as error:
+        raise OutputError(f"{folder} cannot be written: {reason(error)}") from None
