@@ -509,19 +509,19 @@ mod tests {
     #[test]
     fn a_controller_hears_when_flows_start_and_end() {
         let mut plan = plan();
-        let whole = plan.paths[plan.flows[0].data_path as usize].clone();
-        plan.paths.push(whole[1..].to_vec());
-        let tail = plan.paths.len() as u32 - 1;
         for flow in 0..2 {
+            let whole = plan.paths[plan.flows[flow as usize].data_path as usize].clone();
+            let Step::Queue(second) = whole[1] else { panic!("the benchmark has queues alone") };
+            let tail = plan.paths.len() as u32;
             plan.route_switches.push(RouteSwitch {
                 name: format!("switch {flow}"),
-                node: plan.queues[1].node,
+                node: plan.queues[second as usize].node,
                 alternatives: vec![tail, tail],
                 initial: 0,
                 hold_limit_packets: None,
             });
-            plan.paths.push(vec![whole[0], Step::RouteSwitch(flow)]);
-            plan.flows[flow as usize].data_path = tail + 1 + flow;
+            plan.paths.extend([whole[1..].to_vec(), vec![whole[0], Step::RouteSwitch(flow)]]);
+            plan.flows[flow as usize].data_path = tail + 1;
             plan.flows[flow as usize].start_ps = 1_000_000 * (1 + u64::from(flow));
         }
         plan.flows[0].application = Application::Bulk { bytes: Some(1_000) };
