@@ -552,16 +552,16 @@ mod tests {
         let mut plan = plan();
         for flow in 0..2 {
             let whole = plan.paths[plan.flows[flow as usize].data_path as usize].clone();
+            let Step::Queue(second) = whole[1] else { panic!("the benchmark has queues alone") };
             let tail = plan.paths.len() as u32;
-            plan.paths.push(whole[1..].to_vec());
             plan.route_switches.push(RouteSwitch {
                 name: format!("switch {flow}"),
-                node: plan.queues[1].node,
+                node: plan.queues[second as usize].node,
                 alternatives: vec![tail, tail],
                 initial: 0,
                 hold_limit_packets: None,
             });
-            plan.paths.push(vec![whole[0], Step::RouteSwitch(flow)]);
+            plan.paths.extend([whole[1..].to_vec(), vec![whole[0], Step::RouteSwitch(flow)]]);
             plan.flows[flow as usize].data_path = tail + 1;
             plan.flows[flow as usize].start_ps = 1_000_000 * (1 + u64::from(flow));
         }
