@@ -383,17 +383,20 @@ table! {
 }
 
 /// What all tables mean, in the order in which a run has them.
-pub const TABLES: [Description; 10] = [
+pub const TABLES: [Description; 13] = [
     FlowColumns::DESCRIPTION,
     BinColumns::DESCRIPTION,
     WindowColumns::DESCRIPTION,
     QueueColumns::DESCRIPTION,
     DropColumns::DESCRIPTION,
     CircuitColumns::DESCRIPTION,
+    ControlColumns::DESCRIPTION,
     LatencyColumns::DESCRIPTION,
     PacketColumns::DESCRIPTION,
     LinkColumns::DESCRIPTION,
     QueueTotalsColumns::DESCRIPTION,
+    ExchangeColumns::DESCRIPTION,
+    DatagramColumns::DESCRIPTION,
 ];
 
 #[cfg(test)]

@@ -19,13 +19,19 @@ from .scenario import text
 
 _UNITS = {"_ns": "ns", "_bps": "bit/s", "bytes": "bytes", "packets": "packets"}
 """Units by the endings of names."""
-_KEYS = ("flow", "link", "queue", "timeline", "step", "place", "id", "data")
+_KEYS = ("flow", "link", "queue", "timeline", "step", "place", "id", "data", "controller", "path", "exchange", "packet")
 """Numbers that name something."""
 _EVERY_TABLE: dict[str, Any] = {
     "name": "every table",
     "duration": "1 us",
     "topology": {"kind": "dumbbell", "rate": "1 Gbit/s", "delay": "1 us", "queue": "1 packet"},
-    "flows": [{"from": "sender-0", "to": "receiver-0", "size": "1 kB"}],
+    "flows": [
+        {"from": "sender-0", "to": "receiver-0", "application": application}
+        for application in (
+            {"kind": "request_response", "request": "1 kB", "response": "1 kB"},
+            {"kind": "constant_rate", "rate": "1 Mbit/s", "payload": "1 kB"},
+        )
+    ],
 }
 
 
