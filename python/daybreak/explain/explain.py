@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from daybreak.engines import lowered, single
-from daybreak.errors import OutputError
+from daybreak.errors import OutputError, ScenarioError
 from daybreak.metrics import explanation
 from daybreak.runs import Run
 from daybreak.scenario import Scenario
@@ -36,9 +36,14 @@ def explain(scenario: Scenario, seed: int = 1, engine: str = "simulated", kept: 
     """Runs `scenario` with what an explanation needs. Records do not change what happens.
 
     With the `kept` run of before, its completion times must come again: else OutputError, since another version of
-    the engine made it.
+    the engine made it. Raises ScenarioError where controllers choose the paths.
     """
     content = lowered(scenario, seed, engine).content
+    if content.controllers:
+        name = content.controllers[0].name
+        raise ScenarioError(
+            f'controllers: "{name}": only the paths that timelines change can be explained', "controllers"
+        )
     bin_ns = -(-round_trip_ps(content, _PACKETS) // 1000)
     records = {
         "bins": f"{max(bin_ns, 1000)} ns", "delivered": True, "taps": taps(content), "links": [],
