@@ -83,7 +83,7 @@ def test_features_are_of_the_scenario(migration):
         migration.with_({"flows.1.name": "migrated", "timelines.0.flows": ["migrated"], "timelines.0.night": "1 ms"})
     )
     assert (setting["rate_gbps"], setting["rtt_us"], setting["buffer_packets"]) == (10, 40, 350)
-    assert (setting["period_ms"], setting["night_ms"], setting["downtime"]) == (10, 1, "hold")
+    assert (setting["period_ms"], setting["night_ms"], setting["downtime"]) == (10, 1, "drop")
     row = dict(zip(features.NAMES, features.vector(setting), strict=True))
     assert (row["day_ms"], row["duty"], row["mib"], row["migrated_cubic"], row["main_bbr"]) == (9, 0.9, 32, 1, 0)
     assert row["ideal_ms"] == pytest.approx(32 * 2**20 * 8 / 1e7)

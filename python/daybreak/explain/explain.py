@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import polars as pl
 
 from daybreak.engines import lowered, single
-from daybreak.errors import OutputError
+from daybreak.errors import OutputError, ScenarioError
 from daybreak.metrics import explanation
+from daybreak.plan.types import Bulk
 from daybreak.runs import Run
 from daybreak.scenario import Scenario
 
@@ -36,9 +37,17 @@ def explain(scenario: Scenario, seed: int = 1, engine: str = "simulated", kept: 
     """Runs `scenario` with what an explanation needs. Records do not change what happens.
 
     With the `kept` run of before, its completion times must come again: else OutputError, since another version of
-    the engine made it.
+    the engine made it. Raises ScenarioError where controllers choose the paths, or a flow is no bulk transfer.
     """
     content = lowered(scenario, seed, engine).content
+    if content.controllers:
+        name = content.controllers[0].name
+        raise ScenarioError(
+            f'controllers: "{name}": only the paths that timelines change can be explained', "controllers"
+        )
+    other = [flow.name for flow in content.flows if not isinstance(flow.application, Bulk)]
+    if other:
+        raise ScenarioError(f'flows: "{other[0]}": only bulk transfers can be explained', "flows")
     bin_ns = -(-round_trip_ps(content, _PACKETS) // 1000)
     records = {
         "bins": f"{max(bin_ns, 1000)} ns", "delivered": True, "taps": taps(content), "links": [],

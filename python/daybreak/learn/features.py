@@ -48,8 +48,8 @@ def describe(scenario: Scenario) -> dict[str, Any]:
         found |= {f"{group}_variant": flows[0].variant.name, f"{group}_mib": flows[0].size / 2**20 * flows[0].count}
         found[f"{group}_flows"] = flows[0].count
     moves = [line for line in scenario.timelines if isinstance(line, Migrate)]
-    if len(moves) != 1 or len(scenario.timelines) != 1:
-        raise ScenarioError('timelines: a model needs exactly one, of kind "migrate"', "timelines")
+    if len(moves) != 1 or len(scenario.timelines) != 1 or scenario.controllers:
+        raise ScenarioError('timelines: a model needs exactly one, of kind "migrate", and no controllers', "timelines")
     if scenario.stack.mtu != 9000:
         raise ScenarioError(f"stack.mtu = {scenario.stack.mtu}: the models know 9000 only", "stack.mtu")
     if not testbed.queue.in_packets:
