@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import matplotlib.pyplot as plt
 import polars as pl
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from daybreak.figures.style import WIDTH_INCHES, colour, style
 from daybreak.metrics.errors import check_columns
@@ -46,7 +47,7 @@ def around_event(
         figure, grid = plt.subplots(
             rows, columns, figsize=(WIDTH_INCHES, rows * panel_height + 0.6), squeeze=False, layout="constrained"
         )
-        entries = {}
+        entries: dict[str, Line2D] = {}
         for number, axes in enumerate(grid.flat):
             if number >= len(panels):
                 axes.remove()
