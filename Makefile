@@ -50,7 +50,7 @@ lint: .venv/packages
 # Regenerates the lock file after a change of the dependencies in pyproject.toml.
 lock: .venv/packages
 	$(BIN)/pip install --quiet uv
-	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-header --no-annotate --extra dev \
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-header --no-annotate --all-extras \
 	  --no-emit-index-url --no-emit-find-links pyproject.toml --output-file requirements.lock
 
 clean:

@@ -34,6 +34,7 @@ from daybreak.agreement import suite
 from daybreak.agreement.scenarios import scenario as scenario_of_case
 from daybreak.engines import run_many, simulated
 from daybreak.plan import types as plan
+from daybreak.plan.applications import is_limited
 from daybreak.runs import Run
 from daybreak.runs.naming import named
 from daybreak.runs.run import frame
@@ -73,7 +74,7 @@ PLANNED = (
 SHORTER = 2
 """There, each transfer has so many times fewer bytes; endless ones, so many times less time."""
 RECORDED = {"records.drops": True, "records.circuits": True}
-LATER = frozenset({"packets"})
+LATER = ("packets", "control")
 """Tables that are younger than the fingerprints."""
 MOST_LISTED = 4
 """Of more flows, or of more places of loss, only a summary is shown."""
@@ -145,13 +146,15 @@ def plans(scenarios: Mapping[str, Scenario]) -> dict[Path, str]:
 def _short_plan(scenario: Scenario) -> str:
     content = lower(scenario, SEED).content
     flows = [replace(flow, application=_shorter(flow.application)) for flow in content.flows]
-    if any(flow.application.bytes is None for flow in flows):
+    if not all(is_limited(flow.application) for flow in flows):
         content = replace(content, end_ps=content.end_ps // SHORTER)
     return Plan(replace(content, flows=flows)).json.decode() + "\n"
 
 
 def _shorter(application: plan.Application) -> plan.Application:
-    return replace(application, bytes=None if application.bytes is None else application.bytes // SHORTER)
+    if isinstance(application, plan.Bulk) and application.bytes is not None:
+        return replace(application, bytes=application.bytes // SHORTER)
+    return application
 
 
 def _of_run(run: Run) -> str:

@@ -12,7 +12,10 @@ __all__ = [
     "benchmark_plan",
     "benchmarks",
     "check_plan",
+    "circuit_policies",
+    "control_events",
     "drop_reasons",
+    "flow_policies",
     "plan_schema",
     "queues",
     "replay",
@@ -57,7 +60,7 @@ class Parameter:
         """Its name."""
     @property
     def kind(self) -> str:
-        """ "switch", "number", "count", "packets", "bytes", "time" or "length"."""
+        """ "switch", "number", "count", "packets", "bytes", "time", "rate" or "length"."""
     @property
     def default(self) -> tuple[str, bool | int | float] | None:
         """Unit and value where none is given; None where one must be."""
@@ -73,6 +76,15 @@ def variants() -> list[Entry]:
 
 def queues() -> list[Entry]:
     """Every queue discipline."""
+
+def circuit_policies() -> list[Entry]:
+    """Every policy for controllers of a circuit."""
+
+def flow_policies() -> list[Entry]:
+    """Every policy for controllers of flows."""
+
+def control_events() -> list[str]:
+    """What controllers do, in the order of the numbers in table `control`."""
 
 def drop_reasons() -> list[tuple[str, str]]:
     """Why packets are lost, in the order of the numbers in table `drops`: a name, and what the place is an index of

@@ -114,6 +114,10 @@ def test_every_mistake_is_a_sentence_that_names_field_and_value(golden):
 
 def without_registries(sentence):
     """The sentence without the names of rules and queues, to which others are added."""
-    for noun, entries in (("variants", _native.variants()), ("queues", _native.queues())):
+    for noun, entries in (
+        ("variants", _native.variants()),
+        ("queues", _native.queues()),
+        ("policies for flows", _native.flow_policies()),
+    ):
         sentence = sentence.replace(f"known are {', '.join(entry.name for entry in entries)}", f"known are the {noun}")
     return sentence

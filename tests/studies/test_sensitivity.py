@@ -12,6 +12,7 @@ from daybreak.studies import sensitivity
 from daybreak.studies.migration.settings import KERNEL_BUFFER, SCALES, kernel_rows, kernel_setting, of_figure
 from daybreak.studies.migration.study import STUDY
 from daybreak.studies.migration.testbed import scenario
+from daybreak.studies.scales import varied
 from daybreak.studies.scoreboard import Scoreboard
 
 FULL = SCALES["full"]
@@ -62,9 +63,9 @@ def test_a_field_of_the_scale_takes_each_value(tmp_path, monkeypatch):
 
 def test_what_cannot_be_varied_is_named():
     with pytest.raises(UnknownName, match='field: "speed" is not one of single_mib, pair_mib'):
-        sensitivity.varied(STUDY, "speed", "1")
+        varied(STUDY.scales["full"], {"speed": "1"})
     with pytest.raises(ScenarioError, match='buffer: "many" is not of type int'):
-        sensitivity.varied(STUDY, "buffer", "many")
+        varied(STUDY.scales["full"], {"buffer": "many"})
 
 
 def test_the_committed_tables_are_of_todays_claims():

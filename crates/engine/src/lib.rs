@@ -1,4 +1,4 @@
-//! Runs a [`Plan`](daybreak_plan::Plan): the event queue, the wiring of TCP endpoints to the fabric, the applications.
+//! Runs a [`Plan`](daybreak_plan::Plan): the event queue, the wiring of the hosts' ends of flows to the fabric.
 //!
 //! [`run`] runs a plan to its end. [`Simulation`] does the same in steps, so that a caller can show
 //! progress or give up, and can capture packets. The same plan gives byte-identical records on every
@@ -22,3 +22,4 @@ pub use error::EngineError;
 pub use nic_clock::NicClock;
 pub use recorder::Recorder;
 pub use simulation::{Progress, Records, Simulation, run};
+pub use wire::Shown;

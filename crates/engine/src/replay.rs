@@ -101,6 +101,13 @@ pub fn replay(plan: &Plan, flow: usize, dialogue: &Dialogue) -> Result<Replayed,
     let Some(entry) = plan.flows.get(flow) else {
         return Err(refused("flow", flow, format!("the plan has only {} flows", plan.flows.len())));
     };
+    let Application::Bulk { bytes } = entry.application else {
+        return Err(refused(
+            &format!("flows[{flow}].application"),
+            "another",
+            "a bulk transfer can be replayed".into(),
+        ));
+    };
     let nic = Nic::of(plan, flow, entry)?;
     let way = LastLink::of(plan, flow, entry)?;
     let Some(opening) = dialogue.sent.first().filter(|first| first.segment.flags.contains(Flags::SYN)) else {
@@ -113,7 +120,7 @@ pub fn replay(plan: &Plan, flow: usize, dialogue: &Dialogue) -> Result<Replayed,
     // The sender hears it all, or as long as it sends what the other has sent.
     let attempt = |outcomes: &[u32], measure: Measure, to_the_end: bool| {
         let mut sender = Sender::new(plan, entry, outcomes, nic.clone());
-        sender.open(opening.at, entry.application);
+        sender.open(opening.at, bytes);
         // The other's timestamps start anywhere: both clocks show the same when the SYN is sent.
         let offset = opening.segment.ts_val.wrapping_sub(sender.timestamp(opening.at));
         let mut together = 0;
@@ -249,14 +256,11 @@ impl Sender {
         self.config.timestamp(at)
     }
 
-    fn open(&mut self, at: Instant, application: Application) {
+    fn open(&mut self, at: Instant, bytes: Option<u64>) {
         self.connection.open(at);
-        match application {
-            Application::Bulk { bytes: None } => self.connection.write(at, u64::MAX),
-            Application::Bulk { bytes: Some(bytes) } => {
-                self.connection.write(at, bytes);
-                self.connection.close(at);
-            }
+        self.connection.write(at, bytes.unwrap_or(u64::MAX));
+        if bytes.is_some() {
+            self.connection.close(at);
         }
         self.transmit(at);
     }

@@ -23,7 +23,7 @@ use daybreak_units::Instant;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub(crate) enum Rank {
-    Timeline = 0,
+    Control = 0,
     TransmissionComplete = 1,
     Arrival = 2,
     Start = 3,
@@ -58,7 +58,7 @@ impl Event {
     #[inline]
     pub(crate) fn rank(self) -> Rank {
         match self.key >> 60 {
-            0 => Rank::Timeline,
+            0 => Rank::Control,
             1 => Rank::TransmissionComplete,
             2 => Rank::Arrival,
             3 => Rank::Start,
@@ -470,6 +470,7 @@ impl Schedule for EventQueue {
     #[inline(always)]
     fn at(&mut self, at: Instant, wake: Wake) {
         self.push(match wake {
+            Wake::Control { controller } => Event::new(at, Rank::Control, controller, 0),
             Wake::TransmissionComplete { link } => Event::new(at, Rank::TransmissionComplete, link, 0),
             Wake::Arrival { link, packet: PacketId(packet) } => Event::new(at, Rank::Arrival, link, packet),
         });
@@ -486,7 +487,7 @@ mod tests {
         let at = Instant::from_ps(5_000_000);
         let mut queue = EventQueue::new(Instant::NEVER);
         let in_order = [
-            Event::new(at, Rank::Timeline, 9, 0),
+            Event::new(at, Rank::Control, 9, 0),
             Event::new(at, Rank::TransmissionComplete, 1, 0),
             Event::new(at, Rank::TransmissionComplete, 7, 0),
             Event::new(at, Rank::Arrival, 0, 3),

@@ -1,29 +1,30 @@
 //! One run of a plan: the loop over events, and the endpoints that it wakes.
 
+mod applications;
 mod conservation;
 mod endpoint;
+mod table;
 
 use std::io::Write;
 
-use daybreak_fabric::control::Timeline;
+use daybreak_fabric::control::Control;
 use daybreak_fabric::{Config as FabricConfig, Context, Fabric, Packet, PacketId};
 use daybreak_plan::{Application, Plan};
 use daybreak_tcp::Segment;
 use daybreak_tcp::config::Config;
-use daybreak_tcp::connection::{Connection, State};
-use daybreak_trace::{CircuitRow, FlowColumns, FlowRow, NEVER_NS, Probe, Silent, Table};
-use daybreak_units::{Instant, Stream};
+use daybreak_tcp::connection::State;
+use daybreak_trace::{ExchangeColumns, FlowRow, Probe, Silent, Table};
+use daybreak_units::Instant;
 
-use crate::alarm::Alarm;
 use crate::capture::Capture;
 use crate::error::EngineError;
 use crate::lookahead::Lookahead;
 use crate::metrics_cache::MetricsCache;
 use crate::recorder::{self, Recorder};
 use crate::schedule::{Event, EventQueue, Rank};
-use crate::wire::{Shown, Wants, Wire, client_of, flow_of, is_server, peer_of};
+use crate::wire::{Shown, Wants, Wire, client_of, flow_of, peer_of, server_of};
 use crate::wiring::{self, Rule};
-use endpoint::{Endpoint, Endpoints};
+use endpoint::{Endpoints, Ends};
 
 /// Address space for packets that is reserved, not used, at the start.
 const PACKETS_RESERVED: usize = 1 << 18;
@@ -56,8 +57,8 @@ pub struct Progress {
 /// What a run has left behind.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Records {
-    /// `flows`, `bins`, `window`, `queues`, `drops`, `circuits`, `latency`, `packets`, `links`, `queue_totals`; a table
-    /// that was not asked for is empty.
+    /// `flows`, `bins`, `window`, `queues`, `drops`, `circuits`, `control`, `latency`, `packets`, `links`, `queue_totals`;
+    /// a table that was not asked for is empty. With requests and responses also `exchanges`, with UDP also `datagrams`.
     pub tables: Vec<Table>,
     /// Packets that finished crossing a link, counted at every link.
     pub packet_hops: u64,
@@ -139,7 +140,7 @@ trait Run: Send {
     fn finish(self: Box<Self>) -> Result<Records, EngineError>;
 }
 
-/// The client or the server of a flow.
+/// The client or the server of a flow, or its source or sink.
 struct Side {
     host: u32,
     stack: u32,
@@ -152,6 +153,8 @@ struct FlowState {
     application: Application,
     start: Instant,
     end: Option<Instant>,
+    /// What is known of it, when nothing else of it is left.
+    over: Option<Box<FlowRow>>,
     sides: [Side; 2],
     rule: u32,
 }
@@ -174,11 +177,12 @@ struct Core<P> {
     endpoints: Endpoints,
     setups: Setups,
     flows: Vec<FlowState>,
-    timelines: Vec<Timeline>,
+    control: Control,
     /// For a network that the processor's cache does not hold.
     lookahead: Option<Lookahead>,
     metrics: MetricsCache,
     names: Names,
+    exchanges: ExchangeColumns,
     stop_when_complete: bool,
     flows_limited: u32,
     flows_complete: u32,
@@ -197,9 +201,10 @@ impl<P: Probe + Tables + Send> Core<P> {
     fn new(plan: &Plan, wire: Wire<P>) -> Self {
         let fabric = Fabric::new(&FabricConfig { packets: PACKETS_RESERVED, ..wiring::fabric(plan) });
         let flow_state = |flow: &daybreak_plan::Flow| FlowState {
-            application: flow.application,
+            application: flow.application.clone(),
             start: Instant::from_ps(flow.start_ps),
             end: None,
+            over: None,
             sides: [
                 Side { host: flow.src, stack: flow.src_stack, path: fabric.cursor(flow.data_path) },
                 Side { host: flow.dst, stack: flow.dst_stack, path: fabric.cursor(flow.ack_path) },
@@ -220,7 +225,7 @@ impl<P: Probe + Tables + Send> Core<P> {
                 seed: plan.seed,
             },
             flows: plan.flows.iter().map(flow_state).collect(),
-            timelines: plan.timelines.iter().map(wiring::timeline).collect(),
+            control: wiring::control(plan),
             lookahead: (plan.flows.len() >= FLOWS_BEYOND_CACHE).then(Lookahead::new),
             metrics: MetricsCache::new(plan),
             names: Names {
@@ -228,6 +233,7 @@ impl<P: Probe + Tables + Send> Core<P> {
                 flows: plan.flows.iter().map(|flow| flow.name.clone()).collect(),
                 links: plan.links.iter().map(|link| link.name.clone()).collect(),
             },
+            exchanges: ExchangeColumns::default(),
             stop_when_complete: plan.stop_when_flows_complete,
             flows_limited: plan.flows.iter().filter(is_limited).count() as u32,
             flows_complete: 0,
@@ -239,9 +245,7 @@ impl<P: Probe + Tables + Send> Core<P> {
         for (index, flow) in core.flows.iter().enumerate().rev() {
             core.events.push(Event::new(flow.start, Rank::Start, index as u32, 0));
         }
-        for (index, timeline) in core.timelines.iter().enumerate() {
-            core.events.push(Event::new(timeline.next_at(), Rank::Timeline, index as u32, 0));
-        }
+        core.control.start(&mut core.events);
         core
     }
 
@@ -326,7 +330,7 @@ impl<P: Probe + Tables + Send> Core<P> {
             }
             Rank::Timer => self.timer(event.component()),
             Rank::Start => self.start(event.component()),
-            Rank::Timeline => self.timeline(event.component()),
+            Rank::Control => self.control(event.component()),
             Rank::Arrival => unreachable!("arrivals are handled apart"),
         }
     }
@@ -345,44 +349,37 @@ impl<P: Probe + Tables + Send> Core<P> {
         let index = packet.endpoint;
         let packet = if packet.header.is_marked() { show(&mut self.fabric, self.wire.shown, id) } else { packet };
         self.wire.received(now, id, packet);
-        let endpoint = self.endpoints.get_mut(index);
+        let Some(endpoint) = self.endpoints.stream(index) else {
+            return self.datagram_arrives(index, id);
+        };
         endpoint.sample(index, now, &mut self.wire.probe);
         endpoint.received += 1;
         let clock = endpoint.clock(now);
         endpoint.connection.on_segment(clock, &packet.body);
         self.fabric.release(id);
         endpoint.tell(index, now, &mut self.wire.probe);
-        if endpoint.connection.state() == State::CloseWait && is_server(index) {
+        let state = endpoint.connection.state();
+        if state == State::CloseWait {
             // The application reads the end of the stream and closes: its FIN acknowledges the last
             // segment, which nothing else would do before the delayed-ACK timer.
-            endpoint.connection.close(clock);
+            endpoint.act(now);
         }
         let mut ctx = Context { now, schedule: &mut self.events, monitor: &mut self.wire };
         endpoint.transmit(index, &mut self.fabric, &mut ctx);
         if endpoint.connection.has_acked(endpoint.goal) {
             self.complete(index);
+        } else if endpoint.reads {
+            self.data_arrived(index);
         }
-    }
-
-    /// The sender has everything acknowledged.
-    #[cold]
-    fn complete(&mut self, index: u32) {
-        let endpoint = self.endpoints.get_mut(index);
-        endpoint.goal = u64::MAX;
-        self.metrics.remember(flow_of(index), &endpoint.connection);
-        self.wire.probe.flow_ended(flow_of(index));
-        self.flows[flow_of(index) as usize].end = Some(self.now);
-        self.flows_complete += 1;
-        if self.stop_when_complete && self.flows_complete == self.flows_limited {
-            self.done = true;
-            self.events.close();
+        if state != State::Established {
+            self.closing(flow_of(index));
         }
     }
 
     /// Sends what the endpoint has to send.
     #[inline(never)]
     fn drive(&mut self, index: u32) {
-        let endpoint = self.endpoints.get_mut(index);
+        let Some(endpoint) = self.endpoints.stream(index) else { return };
         let mut ctx = Context { now: self.now, schedule: &mut self.events, monitor: &mut self.wire };
         endpoint.connection.advance(endpoint.clock(self.now));
         endpoint.transmit(index, &mut self.fabric, &mut ctx);
@@ -393,7 +390,7 @@ impl<P: Probe + Tables + Send> Core<P> {
     fn tell_departures(&mut self) {
         while let Some(departure) = self.fabric.take_departure() {
             let index = peer_of(departure.endpoint);
-            let endpoint = self.endpoints.get_mut(index);
+            let Some(endpoint) = self.endpoints.stream(index) else { continue };
             endpoint.sample(index, self.now, &mut self.wire.probe);
             endpoint.connection.on_nic_freed(endpoint.clock(self.now), departure.bytes);
             self.drive(index);
@@ -401,7 +398,9 @@ impl<P: Probe + Tables + Send> Core<P> {
     }
 
     fn timer(&mut self, index: u32) {
-        let endpoint = self.endpoints.get_mut(index);
+        let Some(endpoint) = self.endpoints.stream(index) else {
+            return self.send_datagrams(index);
+        };
         if !endpoint.alarm.fired(self.now) {
             return;
         }
@@ -410,95 +409,17 @@ impl<P: Probe + Tables + Send> Core<P> {
             endpoint.connection.on_timeout(endpoint.clock(self.now));
             endpoint.tell(index, self.now, &mut self.wire.probe);
         }
+        if endpoint.process.poll_timeout() < Instant::NEVER {
+            self.thinks(index);
+        }
         self.drive(index);
     }
 
-    fn start(&mut self, flow: u32) {
-        let ends = [true, false].map(|client| self.endpoint(flow, client));
-        self.endpoints.start(flow, ends);
-        let client = self.endpoints.get_mut(client_of(flow));
-        let (now, connection) = (client.clock(self.now), &mut client.connection);
-        self.metrics.inherit(flow, connection);
-        connection.open(now);
-        match self.flows[flow as usize].application {
-            Application::Bulk { bytes: None } => connection.write(now, u64::MAX),
-            Application::Bulk { bytes: Some(bytes) } => {
-                connection.write(now, bytes);
-                connection.close(now);
-            }
-        }
-        self.drive(client_of(flow));
-    }
-
-    /// Makes the client or the server of a flow.
-    fn endpoint(&self, flow: u32, client: bool) -> Endpoint {
-        let FlowState { application, sides, rule, .. } = &self.flows[flow as usize];
-        let (here, there) = (&sides[usize::from(!client)], &sides[usize::from(client)]);
-        let timestamp_offset = self.timestamp_offset(here.host, there.host);
-        let stack = here.stack as usize;
-        let config = Config { timestamp_offset, ..self.setups.stacks[stack].clone() };
-        let (name, side) = (&self.names.flows[flow as usize], if client { "client" } else { "server" });
-        let seed = Stream::new(self.setups.seed, &format!("flow/{name}/{side}/rule")).next_u64();
-        let rule = self.setups.rules[*rule as usize].make(seed);
-        Endpoint {
-            alarm: Alarm::IDLE,
-            path: here.path,
-            announce: config.limit_output_bytes.is_some(),
-            timer_dilation: self.setups.dilations[stack],
-            sent: 0,
-            received: 0,
-            goal: application.limited_bytes().filter(|_| client).unwrap_or(u64::MAX),
-            told: 0,
-            connection: if client { Connection::client(config, rule) } else { Connection::server(config, rule) },
-        }
-    }
-
-    /// What a host's timestamps show at the start: Linux draws it for each pair of addresses (`tcp_timestamps` 1).
-    fn timestamp_offset(&self, here: u32, there: u32) -> u32 {
-        let [here, there] = [here, there].map(|host| &self.names.nodes[host as usize]);
-        Stream::new(self.setups.seed, &format!("timestamps/{here}/{there}")).next_u64() as u32
-    }
-
-    fn timeline(&mut self, index: u32) {
+    /// A timeline or a controller is due.
+    fn control(&mut self, index: u32) {
         let mut ctx = Context { now: self.now, schedule: &mut self.events, monitor: &mut self.wire };
-        let timeline = &mut self.timelines[index as usize];
-        let (step, actions) = timeline.advance();
-        ctx.monitor.probe.circuit(CircuitRow { time_ns: ctx.now.as_ns(), timeline: index, step });
-        for action in actions {
-            self.fabric.apply(&mut ctx, action);
-        }
-        self.events.push(Event::new(timeline.next_at(), Rank::Timeline, index, 0));
+        self.control.wake(&mut self.fabric, &mut ctx, index);
         self.tell_departures();
-    }
-
-    fn flow_table(&self) -> Table {
-        let mut columns = FlowColumns::default();
-        for (index, flow) in (0..).zip(&self.flows) {
-            let mut row = FlowRow {
-                flow: index,
-                bytes: flow.application.limited_bytes().unwrap_or(0),
-                start_ns: flow.start.as_ns(),
-                end_ns: flow.end.map_or(NEVER_NS, Instant::as_ns),
-                fct_ns: flow.end.map_or(NEVER_NS, |end| (end - flow.start).as_ns()),
-                ..FlowRow::default()
-            };
-            if let Some([client, server]) = self.endpoints.of_flow(index) {
-                let (counters, received) = (client.connection.counters(), server.connection.counters());
-                row.delivered_bytes = server.connection.delivered_bytes();
-                row.segments = counters.segments;
-                row.retransmits = counters.retransmits;
-                row.rtos = counters.rtos as u32;
-                row.tlps = counters.tlps as u32;
-                row.fast_recoveries = counters.fast_recoveries as u32;
-                row.spurious = counters.spurious as u32;
-                row.dup_acks = counters.dup_acks;
-                row.reordered = received.reordered;
-                row.duplicates = received.duplicates;
-                row.outstanding_bytes = client.window_row(index, self.now).outstanding_bytes;
-            }
-            columns.push(row);
-        }
-        columns.into_table()
     }
 }
 
@@ -519,18 +440,21 @@ impl<P: Probe + Tables + Send> Run for Core<P> {
             capture.finish().map_err(EngineError::Capture)?;
         }
         for flow in 0..self.flows.len() as u32 {
-            if let Some([client, _]) = self.endpoints.of_flow(flow) {
-                client.sample(client_of(flow), self.now, &mut self.wire.probe);
+            if let Some(Ends::Stream(ends)) = self.endpoints.of_flow(flow) {
+                for (index, end) in [client_of(flow), server_of(flow)].into_iter().zip(ends) {
+                    end.sample(index, self.now, &mut self.wire.probe);
+                }
             }
         }
-        let flows = self.flow_table();
+        let mut tables = vec![self.flow_table()];
         let links = recorder::link_table(self.fabric.link_totals(self.now));
         let queues = recorder::queue_totals_table(self.fabric.queue_totals());
         let packet_hops = self.fabric.link_totals(self.now).map(|link| link.arrived).sum();
         let (events, ended) = (self.processed, self.now);
-        let mut tables = vec![flows];
+        let of_applications = self.application_tables();
         tables.extend(self.wire.probe.into_tables(ended));
         tables.extend([links, queues]);
+        tables.extend(of_applications);
         Ok(Records { tables, packet_hops, events, ended })
     }
 }

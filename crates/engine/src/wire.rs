@@ -1,12 +1,15 @@
 //! How packets belong to flows, and what watches them on the wire.
 
+use daybreak_fabric::control::Decision;
 use daybreak_fabric::{self as fabric, DropReason, Monitor, Packet, PacketId};
+use daybreak_host::Datagram;
 use daybreak_plan::{Mark, ShownAs};
 use daybreak_tcp::{Ecn, Flags, Segment};
-use daybreak_trace::{DropRow, PacketRow, Probe};
+use daybreak_trace::{CircuitRow, DropRow, PacketRow, Probe};
 use daybreak_units::Instant;
 
 use crate::capture::Capture;
+use crate::recorder::control_row;
 
 /// IPv4 header without options.
 pub(crate) const IP_HEADER: u32 = 20;
@@ -46,12 +49,30 @@ pub(crate) fn ecn_field(segment: &Segment) -> fabric::Ecn {
     }
 }
 
+/// A datagram travels in the fields of a segment, which all packets of the simulator carry: its number is `seq`, the
+/// time at which it was sent is `ack`, in picoseconds. Which of both a packet is, its flow says.
+pub(crate) fn segment_of(datagram: Datagram, payload_bytes: u32) -> Segment {
+    Segment { seq: datagram.number, ack: datagram.sent_at.as_ps(), len: payload_bytes, ..Segment::default() }
+}
+
+/// The datagram that [`segment_of`] has put into a segment.
+pub(crate) fn datagram_of(segment: &Segment) -> Datagram {
+    Datagram { number: segment.seq, sent_at: Instant::from_ps(segment.ack) }
+}
+
+/// Whether a packet travels from its flow's sender, or has payload: ACKs do neither.
+#[inline]
+fn is_data(packet: &Packet<Segment>) -> bool {
+    is_server(packet.endpoint) || packet.body.len > 0
+}
+
 /// How marks are shown to the host that receives a packet: what each adds to the flags of the TCP header.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Shown([Flags; 8]);
+pub struct Shown([Flags; 8]);
 
 impl Shown {
-    pub(crate) fn new(marks: &[Mark]) -> Self {
+    /// Those of a plan.
+    pub fn new(marks: &[Mark]) -> Self {
         let mut shown = Self::default();
         for (flags, mark) in shown.0.iter_mut().zip(marks) {
             *flags = match mark.shown_as {
@@ -67,9 +88,14 @@ impl Shown {
         if packet.header.ecn() == fabric::Ecn::Ce {
             segment.ecn = Ecn::Ce;
         }
-        let set = (0..8).filter(|mark| packet.header.marks() >> mark & 1 == 1);
-        segment.flags = set.fold(segment.flags, |flags, mark| flags.with(self.0[mark]));
+        segment.flags = segment.flags.with(self.flags(packet.header.marks()));
         segment
+    }
+
+    /// The flags that some marks set: a bit for each mark.
+    pub fn flags(&self, marks: u8) -> Flags {
+        let set = (0..8).filter(|mark| marks >> mark & 1 == 1);
+        set.fold(Flags::default(), |flags, mark| flags.with(self.0[mark]))
     }
 }
 
@@ -118,7 +144,6 @@ impl<P: Probe> Wire<P> {
         if P::LOOKS
             && let Some(born) = &self.born
             && packet.body.len > 0
-            && is_server(packet.endpoint)
         {
             let delay = now - born[id.0 as usize];
             self.probe.packet_delay(flow_of(packet.endpoint), delay.as_ps());
@@ -149,7 +174,7 @@ impl<P: Probe> Monitor<Segment> for Wire<P> {
             return;
         }
         let endpoint = packet.endpoint;
-        self.probe.link_sent(now, link, flow_of(endpoint), is_server(endpoint), wire_bytes);
+        self.probe.link_sent(now, link, flow_of(endpoint), is_data(packet), wire_bytes);
         if let Some(numbers) = &self.numbers
             && self.probe.wants_packets(link)
         {
@@ -158,7 +183,7 @@ impl<P: Probe> Monitor<Segment> for Wire<P> {
                 link,
                 packet: numbers.of_packet[id.0 as usize],
                 flow: flow_of(endpoint),
-                data: u8::from(is_server(endpoint)),
+                data: u8::from(is_data(packet)),
                 seq: packet.body.seq,
                 payload_bytes: packet.body.len,
                 bytes: packet.bytes,
@@ -182,10 +207,18 @@ impl<P: Probe> Monitor<Segment> for Wire<P> {
             reason: reason as u8,
             place,
             flow: flow_of(packet.endpoint),
-            data: u8::from(is_server(packet.endpoint)),
+            data: u8::from(is_data(packet)),
             seq: packet.body.seq,
             bytes: packet.bytes,
         });
+    }
+
+    fn timeline_stepped(&mut self, now: Instant, timeline: u32, step: u32) {
+        self.probe.circuit(CircuitRow { time_ns: now.as_ns(), timeline, step });
+    }
+
+    fn decided(&mut self, now: Instant, controller: u32, decision: Decision) {
+        self.probe.control(control_row(now, controller, decision));
     }
 }
 

@@ -3,7 +3,10 @@
 use daybreak_fabric::{
     Config as FabricConfig, ForkConfig, LinkConfig, MarkerConfig, QueueConfig, RouteSwitchConfig, control, queue,
 };
-use daybreak_plan::{Choice, Legacy as LegacyMechanism, Link, Plan, Queue, RouteSwitch, Stack, Timeline};
+use daybreak_plan::{
+    Choice, ControlledFlow, Controller, Controls, Legacy as LegacyMechanism, Link, Plan, Queue, RouteSwitch, Stack,
+    Timeline,
+};
 use daybreak_tcp::config::{BufferLimits, Config, EcnMode, Legacy};
 use daybreak_tcp::congestion::{self, Congestion};
 use daybreak_units::parameters::Settings;
@@ -27,7 +30,7 @@ pub fn fabric(plan: &Plan) -> FabricConfig {
             .collect(),
         markers: plan.markers.iter().map(|marker| MarkerConfig { mark: marker.mark as u8, is_on: marker.on }).collect(),
         paths: plan.paths.clone(),
-        changes: plan.actions().map(control::Action::change).collect(),
+        changes: plan.changes().collect(),
         seed: plan.seed,
         largest_packet: plan.stacks.iter().map(|stack| stack.mtu).max().unwrap_or(0),
         packets: 0,
@@ -78,7 +81,7 @@ fn observed_queues(plan: &Plan) -> Vec<bool> {
     }
     let on = |queue: &Queue| nodes[queue.node as usize] || queue.served_by.iter().any(|&link| links[link as usize]);
     let mut observed: Vec<bool> = plan.queues.iter().map(on).collect();
-    for &queue in &records.queues {
+    for &queue in records.queues.iter().chain(plan.controllers.iter().flat_map(Controller::queues)) {
         observed[queue as usize] = true;
     }
     observed
@@ -111,8 +114,49 @@ impl Rule {
     }
 }
 
+/// The timelines and controllers of a plan.
+pub fn control(plan: &Plan) -> control::Control {
+    let mut control = control::Control::default();
+    plan.timelines.iter().for_each(|line| control.add_timeline(timeline(line)));
+    for one in &plan.controllers {
+        let flows = match &one.controls {
+            Controls::ControlledCircuit { .. } => &[][..],
+            Controls::ControlledFlows { flows, .. } => flows,
+        };
+        control.add_controller(controller(plan, one), flows.iter().map(|flow| flow.flow));
+    }
+    control
+}
+
+fn controller(plan: &Plan, controller: &Controller) -> Box<dyn control::Controller> {
+    let policy = control::find(&controller.policy.name).expect("the plan was validated");
+    let settings = policy.settings(controller.policy.given()).expect("the plan was validated");
+    let setup = Duration::from_ps(controller.setup_ps);
+    match (&policy.controls, &controller.controls) {
+        (control::Controls::Circuit(new), Controls::ControlledCircuit { queues, open, close }) => {
+            let (queues, open, close) = (queues.clone(), open.clone(), close.clone());
+            new(&settings, control::Circuit { queues, open, close, setup })
+        }
+        (control::Controls::Flows(new), Controls::ControlledFlows { flows, paths, downtime }) => {
+            let flows = flows.iter().map(|flow| controlled_flow(plan, flow)).collect();
+            new(&settings, control::Flows { flows, paths: *paths, setup, downtime: *downtime })
+        }
+        _ => unreachable!("the plan was validated: the policy is for what the controller controls"),
+    }
+}
+
+fn controlled_flow(plan: &Plan, flow: &ControlledFlow) -> control::ControlledFlow {
+    control::ControlledFlow {
+        flow: flow.flow,
+        route_switches: flow.route_switches.clone(),
+        bytes: plan.flows[flow.flow as usize].application.limited_bytes(),
+        priority: flow.priority,
+        deadline: flow.deadline_ps.map(Duration::from_ps),
+    }
+}
+
 /// A timeline as the fabric takes it.
-pub fn timeline(timeline: &Timeline) -> control::Timeline {
+fn timeline(timeline: &Timeline) -> control::Timeline {
     let steps = timeline
         .steps
         .iter()

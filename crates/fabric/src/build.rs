@@ -7,6 +7,7 @@ use daybreak_units::Stream;
 use crate::census::QueueTotals;
 use crate::circuit::{Gate, GateState};
 use crate::config::{Config, QueueConfig};
+use crate::control::Passed;
 use crate::impairment::Impairment;
 use crate::link::{Link, UNIMPAIRED};
 use crate::path::{self, Fork, ForkConfig, Marker, MarkerConfig, NO_STEP, RouteSwitch, RouteSwitchConfig};
@@ -109,6 +110,7 @@ impl RouteSwitch {
             dark: None,
             held: VecDeque::new(),
             hold_limit: config.hold_limit.unwrap_or(u64::MAX),
+            passed: Passed::default(),
         }
     }
 }

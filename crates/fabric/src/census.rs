@@ -4,6 +4,7 @@ use daybreak_units::Instant;
 
 use crate::analytic_link::AnalyticTotals;
 use crate::link::UNIMPAIRED;
+use crate::queue::Occupancy;
 use crate::{Fabric, Packet};
 
 /// What one link has done so far.
@@ -55,22 +56,38 @@ pub struct Census {
 impl<B: Copy> Fabric<B> {
     /// What every link has done by `now`, the time of the last call or later.
     pub fn link_totals(&self, now: Instant) -> impl Iterator<Item = LinkTotals> {
-        self.links.iter().zip(&self.analytic).map(move |(link, analytic)| {
-            if analytic.exists {
-                let AnalyticTotals { packets, bytes, arrived, waiting, handed_on, wakes } = analytic.totals(now);
-                return LinkTotals { packets, bytes, lost: 0, arrived, waiting, handed_on, wakes };
-            }
-            let lost = if link.impairment == UNIMPAIRED { 0 } else { self.impairments[link.impairment as usize].lost };
-            LinkTotals {
-                packets: link.packets,
-                bytes: link.bytes,
-                lost,
-                arrived: link.arrived,
-                waiting: 0,
-                handed_on: 0,
-                wakes: link.packets - lost - link.arrived,
-            }
-        })
+        (0..self.links.len() as u32).map(move |link| self.totals_of_link(link, now))
+    }
+
+    /// What one link has done by `now`, the time of the last call or later.
+    pub fn totals_of_link(&self, link: u32, now: Instant) -> LinkTotals {
+        let (link, analytic) = (&self.links[link as usize], &self.analytic[link as usize]);
+        if analytic.exists {
+            let AnalyticTotals { packets, bytes, arrived, waiting, handed_on, wakes } = analytic.totals(now);
+            return LinkTotals { packets, bytes, lost: 0, arrived, waiting, handed_on, wakes };
+        }
+        let lost = if link.impairment == UNIMPAIRED { 0 } else { self.impairments[link.impairment as usize].lost };
+        LinkTotals {
+            packets: link.packets,
+            bytes: link.bytes,
+            lost,
+            arrived: link.arrived,
+            waiting: 0,
+            handed_on: 0,
+            wakes: link.packets - lost - link.arrived,
+        }
+    }
+
+    /// What waits in a queue now.
+    ///
+    /// # Panics
+    /// If the queue is served analytically: then nobody counts what waits.
+    pub fn occupancy(&self, queue: u32) -> Occupancy {
+        let queue = &self.queues[queue as usize];
+        for gate in &self.gates[queue.gates_start as usize..queue.gates_end as usize] {
+            assert!(!self.analytic[gate.link as usize].exists, "somebody looks at a queue that is not observed");
+        }
+        queue.occupancy()
     }
 
     /// What has happened at every queue. Where departures are computed in advance, a packet counts when it is known to

@@ -63,7 +63,9 @@ impl<B: Copy> Fabric<B> {
         let switch = &mut self.route_switches[index as usize];
         match switch.dark {
             None | Some(Downtime::MakeBeforeBreak) => {
-                self.slab.get_mut(id).cursor = switch.current;
+                let packet = self.slab.get_mut(id);
+                packet.cursor = switch.current;
+                switch.passed.count(packet.bytes);
                 return true;
             }
             Some(Downtime::Drop) => self.lose(ctx, id, DropReason::Night, index),

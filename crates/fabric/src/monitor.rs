@@ -2,6 +2,7 @@
 
 use daybreak_units::Instant;
 
+use crate::control::Decision;
 use crate::{Packet, PacketId};
 
 pub use daybreak_trace::{DropReason, Place};
@@ -21,6 +22,12 @@ pub trait Monitor<B> {
     /// The packet is lost at `place`, a queue, link or route switch as the reason says.
     #[inline]
     fn dropped(&mut self, _now: Instant, _reason: DropReason, _place: u32, _packet: &Packet<B>) {}
+    /// A timeline took a step of its program.
+    #[inline]
+    fn timeline_stepped(&mut self, _now: Instant, _timeline: u32, _step: u32) {}
+    /// A controller decided something.
+    #[inline]
+    fn decided(&mut self, _now: Instant, _controller: u32, _decision: Decision) {}
 }
 
 /// Watches nothing.

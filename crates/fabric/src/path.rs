@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use crate::PacketId;
 use crate::circuit::Downtime;
+use crate::control::Passed;
 
 /// One step of a path. A list of steps ends with a fork, a return or a route switch, which go on elsewhere, or else
 /// with the delivery of the packet. All that a step names is named by its index in the list of its kind.
@@ -70,6 +71,8 @@ pub(crate) struct RouteSwitch {
     pub dark: Option<Downtime>,
     pub held: VecDeque<PacketId>,
     pub hold_limit: u64,
+    /// Packets that have gone on from here.
+    pub passed: Passed,
 }
 
 /// A fork.

@@ -4,9 +4,14 @@ use daybreak_units::{Instant, splitmix};
 
 use crate::PacketId;
 
-/// A call that the fabric wants.
+/// A call that the fabric, or its control, wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wake {
+    /// Call [`crate::control::Control::wake`].
+    Control {
+        /// The timeline or controller that is due.
+        controller: u32,
+    },
     /// Call [`crate::Fabric::transmission_complete`].
     TransmissionComplete {
         /// The link that will have sent its packet.
@@ -21,9 +26,9 @@ pub enum Wake {
     },
 }
 
-/// Where wishes to be called go. When several fall on one instant, all [`Wake::TransmissionComplete`] must be
-/// called before any [`Wake::Arrival`], the former in the order of their links, the latter in that of
-/// their [`tie_break`] and then of their links.
+/// Where wishes to be called go. When several fall on one instant, each [`Wake::Control`] must be called before any
+/// [`Wake::TransmissionComplete`], and these before any [`Wake::Arrival`]: controllers and links in the order of their
+/// numbers, arrivals in that of their [`tie_break`] and then of their links.
 pub trait Schedule {
     /// Asks for `wake` at `at`, which is never in the past.
     fn at(&mut self, at: Instant, wake: Wake);

@@ -100,7 +100,7 @@ pub unsafe extern "C" fn daybreak_switch_send(packet: *const RawPacket, now_ns: 
     // SAFETY: see above.
     let (nic, skb) = unsafe {
         let RawPacket { handle, headers, header_bytes, length, nic, checksum_is_partial } = *packet;
-        let headers = slice::from_raw_parts(headers, header_bytes as usize);
+        let headers = slice::from_raw_parts_mut(headers.cast_mut(), header_bytes as usize);
         (nic, Skb::new(handle, headers, length, checksum_is_partial != 0))
     };
     session.send(now_ns, nic, skb).unwrap_or(0)

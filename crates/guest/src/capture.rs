@@ -10,6 +10,7 @@ use daybreak_plan::Plan;
 use daybreak_units::Instant;
 
 use crate::skb::Skb;
+use crate::switch::Marks;
 
 /// A capture under way.
 pub struct Capture {
@@ -38,11 +39,14 @@ impl Capture {
         Ok(Some(Self { writer, interfaces, snaplen, frame: Vec::new(), failed: None }))
     }
 
-    /// A link starts to send the packet.
-    pub fn packet(&mut self, now: Instant, link: u32, packet: &Skb) {
+    /// A link starts to send the packet, which has met some `marks` on its way.
+    pub fn packet(&mut self, now: Instant, link: u32, packet: &Skb, marks: Option<Marks>) {
         let Some(interface) = self.interfaces[link as usize].filter(|_| self.failed.is_none()) else { return };
         self.frame.clear();
         self.frame.extend_from_slice(packet.headers());
+        if let Some(marks) = marks {
+            marks.write(packet.checksum_is_partial, &mut self.frame);
+        }
         if packet.checksum_is_partial {
             complete_checksum(&mut self.frame);
         }
@@ -63,16 +67,22 @@ impl Capture {
     }
 }
 
-/// The field holds the sum of the pseudo header; adds that of the TCP header. A payload of zeros adds nothing.
+/// The field holds the sum of the pseudo header; adds that of the header of TCP, or of UDP with what a datagram says of
+/// itself. A payload of zeros adds nothing.
 fn complete_checksum(frame: &mut [u8]) {
-    const TCP: usize = 14 + 20;
-    const FIELD: usize = TCP + 16;
+    const PROTOCOL: usize = 14 + 9;
+    const UDP: u8 = 17;
+    const ABOVE_IP: usize = 14 + 20;
+    let is_udp = frame[PROTOCOL] == UDP;
+    let field = ABOVE_IP + if is_udp { 6 } else { 16 };
     let word = |pair: &[u8]| u32::from(pair[0]) << 8 | pair.get(1).copied().map_or(0, u32::from);
-    let mut sum: u32 = frame[TCP..].chunks(2).map(word).sum();
+    let mut sum: u32 = frame[ABOVE_IP..].chunks(2).map(word).sum();
     while sum > 0xffff {
         sum = (sum & 0xffff) + (sum >> 16);
     }
-    frame[FIELD..FIELD + 2].copy_from_slice(&(!sum as u16).to_be_bytes());
+    // RFC 768: a sum of zero is sent as all ones, since zero says that there is none.
+    let sum = if is_udp && sum == 0xffff { 0xffff } else { !sum as u16 };
+    frame[field..field + 2].copy_from_slice(&sum.to_be_bytes());
 }
 
 #[cfg(test)]

@@ -10,10 +10,10 @@ use daybreak_units::{Duration, Instant};
 /// any other, and the tie-break orders simultaneous arrivals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Event {
-    /// A timeline takes a step.
-    Timeline {
+    /// A timeline or a controller is due.
+    Control {
         /// Which one.
-        timeline: u32,
+        controller: u32,
     },
     /// A link has sent its packet.
     TransmissionComplete {
@@ -26,6 +26,11 @@ pub enum Event {
         link: u32,
         /// The packet.
         packet: u32,
+    },
+    /// The application of a flow starts.
+    Start {
+        /// Which flow.
+        flow: u32,
     },
     /// A packet is at the end of a host's own link and enters the fabric.
     Entry {
@@ -41,9 +46,10 @@ impl Event {
     #[inline]
     fn tie_break(self, at: Instant) -> u64 {
         match self {
-            Self::Timeline { .. } => 0,
+            Self::Control { .. } => 0,
             Self::TransmissionComplete { .. } => 1,
             Self::Arrival { link, .. } | Self::Entry { link, .. } => 2 + u64::from(tie_break(at, link)),
+            Self::Start { .. } => u64::MAX,
         }
     }
 }
@@ -106,6 +112,7 @@ impl Schedule for Events {
     #[inline]
     fn at(&mut self, at: Instant, wake: Wake) {
         match wake {
+            Wake::Control { controller } => self.push(at, Event::Control { controller }),
             Wake::TransmissionComplete { link } => self.push(at, Event::TransmissionComplete { link }),
             Wake::Arrival { link, packet } => {
                 let event = Event::Arrival { link, packet: packet.0 };
@@ -132,16 +139,18 @@ mod tests {
         events.push(at(6), Event::Entry { link: 0, frame: 1 });
         events.at(at(5), Wake::Arrival { link: 1, packet: PacketId(7) });
         events.at(at(5), Wake::TransmissionComplete { link: 1 });
-        events.push(at(5), Event::Timeline { timeline: 0 });
+        events.push(at(5), Event::Start { flow: 2 });
+        events.push(at(5), Event::Control { controller: 0 });
         events.at(at(4), Wake::Arrival { link: 0, packet: PacketId(3) });
         let order: Vec<_> = std::iter::from_fn(|| events.pop(at(6))).map(|(_, event)| event).collect();
         assert_eq!(
             order,
             [
                 Event::Arrival { link: 0, packet: 3 },
-                Event::Timeline { timeline: 0 },
+                Event::Control { controller: 0 },
                 Event::TransmissionComplete { link: 1 },
                 Event::Arrival { link: 1, packet: 7 },
+                Event::Start { flow: 2 },
                 Event::Entry { link: 0, frame: 1 },
             ]
         );

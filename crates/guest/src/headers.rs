@@ -1,8 +1,15 @@
-//! Reads the headers of a packet: Ethernet, IPv4, TCP.
+//! Reads the headers of a packet (Ethernet, IPv4, TCP or UDP), and writes marks into them.
 
-/// What the engine needs to know of a TCP packet.
+use daybreak_fabric::Ecn;
+use daybreak_host::{Datagram, UDP_HEADER};
+
+/// What the engine needs to know of a packet. Of UDP, TCP's numbers, bits and window are 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Headers {
+    /// What carries the payload.
+    pub protocol: Protocol,
+    /// ECN field of the IP header.
+    pub ecn: Ecn,
     /// Sender's port.
     pub source: u16,
     /// Receiver's port.
@@ -17,12 +24,27 @@ pub struct Headers {
     pub window: u16,
     /// True if there is a SACK option.
     pub sack: bool,
-    /// Length of all headers.
+    /// Length of all headers, and of what a datagram says of itself.
     pub length: usize,
     /// IP length.
     pub ip_bytes: u32,
     /// Payload.
     pub payload: u32,
+}
+
+/// A protocol above IP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protocol {
+    /// TCP.
+    Tcp,
+    /// UDP, with what our sources write at the start of the payload.
+    Udp(Datagram),
+}
+
+impl Protocol {
+    /// Its place in the IP header's field.
+    const TCP: u8 = 6;
+    const UDP: u8 = 17;
 }
 
 /// The control bits that matter here.
@@ -41,32 +63,88 @@ pub mod flags {
 pub const ETHERNET: usize = 14;
 
 impl Headers {
-    /// Reads the first bytes of a packet; `None` if it is not TCP over IPv4 or cut off.
+    /// Reads the first bytes of a packet; `None` if it is not TCP or a datagram of ours over IPv4, or cut off.
     pub fn read(bytes: &[u8]) -> Option<Self> {
         let u16_at = |at: usize| Some(u16::from_be_bytes([*bytes.get(at)?, *bytes.get(at + 1)?]));
         let u32_at = |at: usize| Some(u32::from(u16_at(at)?) << 16 | u32::from(u16_at(at + 2)?));
-        if u16_at(12)? != 0x0800 || *bytes.get(ETHERNET + 9)? != 6 {
+        if u16_at(12)? != 0x0800 {
             return None;
         }
-        let ip_header = usize::from(bytes[ETHERNET] & 15) * 4;
-        let tcp = ETHERNET + ip_header;
-        let tcp_header = usize::from(*bytes.get(tcp + 12)? >> 4) * 4;
-        let length = tcp + tcp_header;
-        let options = bytes.get(tcp + 20..length)?;
+        let ip_header = usize::from(*bytes.get(ETHERNET)? & 15) * 4;
+        let above = ETHERNET + ip_header;
         let ip_bytes = u32::from(u16_at(ETHERNET + 2)?);
-        Some(Self {
-            source: u16_at(tcp)?,
-            destination: u16_at(tcp + 2)?,
-            seq: u32_at(tcp + 4)?,
-            ack: u32_at(tcp + 8)?,
-            flags: bytes[tcp + 13],
-            window: u16_at(tcp + 14)?,
-            sack: has_sack(options),
-            length,
-            ip_bytes,
-            payload: ip_bytes.checked_sub((ip_header + tcp_header) as u32)?,
-        })
+        let (source, destination) = (u16_at(above)?, u16_at(above + 2)?);
+        let ecn = Ecn::from_bits(bytes[ETHERNET + 1]);
+        let payload = |header: usize| ip_bytes.checked_sub((ip_header + header) as u32);
+        match *bytes.get(ETHERNET + 9)? {
+            Protocol::TCP => {
+                let tcp_header = usize::from(*bytes.get(above + 12)? >> 4) * 4;
+                let length = above + tcp_header;
+                let options = bytes.get(above + 20..length)?;
+                Some(Self {
+                    protocol: Protocol::Tcp,
+                    ecn,
+                    source,
+                    destination,
+                    seq: u32_at(above + 4)?,
+                    ack: u32_at(above + 8)?,
+                    flags: bytes[above + 13],
+                    window: u16_at(above + 14)?,
+                    sack: has_sack(options),
+                    length,
+                    ip_bytes,
+                    payload: payload(tcp_header)?,
+                })
+            }
+            Protocol::UDP => {
+                let header = UDP_HEADER as usize;
+                Some(Self {
+                    protocol: Protocol::Udp(Datagram::decode(bytes.get(above + header..)?)?),
+                    ecn,
+                    source,
+                    destination,
+                    seq: 0,
+                    ack: 0,
+                    flags: 0,
+                    window: 0,
+                    sack: false,
+                    length: above + header + Datagram::BYTES,
+                    ip_bytes,
+                    payload: payload(header)?,
+                })
+            }
+            _ => None,
+        }
     }
+}
+
+/// Writes into the headers of a packet what it has met on its way: CE if it is `congested`, and control bits of TCP.
+/// The checksums stay right, by the difference (RFC 1624, equation 3). One that is `partial`, the sum of the pseudo
+/// header alone, does not depend on what changes.
+pub fn mark(bytes: &mut [u8], congested: bool, tcp_bits: u8, partial: bool) {
+    const TYPE_OF_SERVICE: usize = ETHERNET + 1;
+    const IP_CHECKSUM: usize = ETHERNET + 10;
+    if congested {
+        let marked = bytes[TYPE_OF_SERVICE] | Ecn::Ce as u8;
+        change(bytes, TYPE_OF_SERVICE, marked, Some(IP_CHECKSUM));
+    }
+    if tcp_bits != 0 && bytes[ETHERNET + 9] == Protocol::TCP {
+        let tcp = ETHERNET + usize::from(bytes[ETHERNET] & 15) * 4;
+        let bits = bytes[tcp + 13] | tcp_bits;
+        change(bytes, tcp + 13, bits, (!partial).then_some(tcp + 16));
+    }
+}
+
+/// Writes a byte, and corrects the checksum over it. The byte is the second of its 16-bit word.
+fn change(bytes: &mut [u8], at: usize, value: u8, checksum: Option<usize>) {
+    let old = std::mem::replace(&mut bytes[at], value);
+    let Some(checksum) = checksum else { return };
+    let field = u16::from_be_bytes([bytes[checksum], bytes[checksum + 1]]);
+    let mut sum = u32::from(!field) + u32::from(!u16::from(old)) + u32::from(value);
+    while sum > 0xffff {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    bytes[checksum..checksum + 2].copy_from_slice(&(!sum as u16).to_be_bytes());
 }
 
 fn has_sack(mut options: &[u8]) -> bool {
@@ -120,6 +198,54 @@ mod tests {
     fn a_sack_behind_other_options_is_seen() {
         let options = [1, 1, 8, 10, 0, 0, 0, 1, 0, 0, 0, 2, 1, 1, 5, 10, 0, 0, 0, 1, 0, 0, 0, 9];
         assert!(Headers::read(&packet(&options, 0)).unwrap().sack);
+    }
+
+    fn sum(bytes: &[u8]) -> u16 {
+        let mut sum: u32 = bytes.chunks(2).map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]]))).sum();
+        while sum > 0xffff {
+            sum = (sum & 0xffff) + (sum >> 16);
+        }
+        sum as u16
+    }
+
+    #[test]
+    fn marks_leave_the_checksums_right() {
+        for (ecn, payload) in [(1u8, 0u16), (2, 1448), (3, 7)] {
+            let mut bytes = packet(&[], payload);
+            bytes[15] = ecn;
+            let ip = !sum(&bytes[14..34]);
+            bytes[24..26].copy_from_slice(&ip.to_be_bytes());
+            let tcp = !sum(&bytes[34..]);
+            bytes[50..52].copy_from_slice(&tcp.to_be_bytes());
+            let whole = bytes.clone();
+            mark(&mut bytes, true, 0x40, false);
+            assert_eq!((bytes[15], bytes[47]), (3, flags::ACK | 0x40));
+            assert_eq!((sum(&bytes[14..34]), sum(&bytes[34..])), (0xffff, 0xffff));
+            assert_eq!(Headers::read(&bytes).unwrap().ecn, Ecn::Ce);
+
+            let mut partial = whole.clone();
+            mark(&mut partial, false, 0x40, true);
+            assert_eq!((partial[15], partial[47]), (ecn, flags::ACK | 0x40));
+            assert_eq!(partial[50..52], whole[50..52], "the sum of the pseudo header");
+            mark(&mut partial, false, 0, true);
+            assert_eq!(partial[24..26], whole[24..26]);
+        }
+    }
+
+    #[test]
+    fn a_datagram_says_its_number_and_time() {
+        let datagram = Datagram { number: 9, sent_at: daybreak_units::Instant::from_ps(5_000) };
+        let mut bytes = packet(&[], 0)[..42].to_vec();
+        bytes[16..18].copy_from_slice(&(20 + 8 + 100u16).to_be_bytes());
+        bytes[23] = 17;
+        bytes.extend(datagram.encode());
+        let headers = Headers::read(&bytes).unwrap();
+        assert_eq!((headers.protocol, headers.payload), (Protocol::Udp(datagram), 100));
+        assert_eq!((headers.source, headers.destination, headers.length), (5000, 35000, 58));
+        assert_eq!(Headers::read(&bytes[..57]), None);
+        let whole = bytes.clone();
+        mark(&mut bytes, false, 0x40, false);
+        assert_eq!(bytes, whole, "UDP has no such bit");
     }
 
     #[test]

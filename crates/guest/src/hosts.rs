@@ -14,6 +14,7 @@ use crate::headers;
 use crate::interface::{self, ETHTOOL_SGRO, ETHTOOL_SGSO, ETHTOOL_STSO, Metrics, RTAX_INITCWND, RTAX_RTO_MIN};
 use crate::layout::{End, Layout, Nic};
 use crate::lookahead::propagation;
+use crate::modules::{self, ModuleParameter};
 use crate::netlink::{CREATE, Netlink, Request};
 use crate::system::{self, Fd, set_sysctl};
 
@@ -52,6 +53,7 @@ const ETHERNET: u32 = headers::ETHERNET as u32;
 /// Makes all hosts of a layout.
 pub fn make(plan: &Plan, layout: &Layout, device: &Device) -> Result<Hosts, GuestError> {
     global_settings()?;
+    modules::parameters(plan)?.iter().try_for_each(ModuleParameter::set)?;
     let mut hosts = Hosts { nobody: system::new_network()?, ends: Vec::new(), _shared: Vec::new() };
     for _ in &layout.ends {
         hosts.ends.push(system::new_network()?);

@@ -1,10 +1,9 @@
 //! Who is who: the ends of the flows and their NICs. Refuses by name what real hosts cannot do here.
 
-use daybreak_fabric::queue;
-use daybreak_plan::{Action, Flow, NodeKind, Plan, Stack, Step};
+use daybreak_plan::{Action, Application, Flow, NodeKind, Plan, Stack, Step};
 
 use crate::error::GuestError;
-use crate::headers;
+use crate::{headers, modules};
 
 /// The client of flow 0 has this port, that of flow 1 the next, and so on.
 pub const FIRST_CLIENT_PORT: u16 = 5_000;
@@ -74,8 +73,7 @@ impl Layout {
             return refuse("flows", plan.flows.len(), format!("there are ports for {MOST_FLOWS} flows"));
         }
         records(plan)?;
-        network(plan)?;
-        rules(plan)?;
+        modules::parameters(plan)?;
         let mut layout = Self { nics: Vec::new(), ends: Vec::new(), flows: Vec::new() };
         for (i, flow) in plan.flows.iter().enumerate() {
             for (side, stack) in [("src_stack", flow.src_stack), ("dst_stack", flow.dst_stack)] {
@@ -86,9 +84,12 @@ impl Layout {
             layout.nic(plan, &format!("flows[{i}].ack_path"), flow.ack_path, mtu(flow.dst_stack))?;
         }
         for (i, flow) in (0..).zip(&plan.flows) {
-            let alone = plan.stacks[flow.src_stack as usize].tcp_no_metrics_save;
-            let src = layout.end(&plan.paths[flow.data_path as usize], flow.src_stack, alone.then_some(i));
-            let dst = layout.end(&plan.paths[flow.ack_path as usize], flow.dst_stack, None);
+            let alone = |stack: u32| plan.stacks[stack as usize].tcp_no_metrics_save.then_some(i);
+            let [src_is_sender, dst_is_sender] = senders(&flow.application);
+            let of_src = alone(flow.src_stack).filter(|_| src_is_sender);
+            let of_dst = alone(flow.dst_stack).filter(|_| dst_is_sender);
+            let src = layout.end(&plan.paths[flow.data_path as usize], flow.src_stack, of_src);
+            let dst = layout.end(&plan.paths[flow.ack_path as usize], flow.dst_stack, of_dst);
             layout.join(src, dst);
             layout.flows.push((src, dst));
         }
@@ -130,6 +131,15 @@ impl Layout {
                 peers.insert(place, peer);
             }
         }
+    }
+}
+
+/// Whether the source and the destination of a flow send payload over TCP.
+pub fn senders(application: &Application) -> [bool; 2] {
+    match application {
+        Application::Bulk { .. } => [true, false],
+        Application::RequestResponse { .. } => [true, true],
+        Application::ConstantRate { .. } => [false, false],
     }
 }
 
@@ -247,13 +257,13 @@ fn supported(stack: &Stack) -> Result<(), GuestError> {
     if !stack.rto_min_ps.is_multiple_of(1_000_000_000) || stack.rto_min_ps == 0 {
         return refuse(field("rto_min"), span(stack.rto_min_ps), "Linux takes whole milliseconds");
     }
-    if let Some(mechanism) = stack.legacy.first() {
-        return refuse(field("legacy"), format!("{mechanism:?}"), "Linux 6.1 has no mechanisms of older stacks");
-    }
     if let Some(clamp) = stack.cwnd_clamp {
         let problem =
             "Linux 6.1 takes it from a route, and only once an earlier connection has ended there; leave it out";
         return refuse(field("cwnd_clamp"), clamp, problem);
+    }
+    if let Some(mechanism) = stack.legacy.first() {
+        return refuse(field("legacy"), format!("{mechanism:?}"), "Linux 6.1 has no mechanisms of older stacks");
     }
     if stack.tso_max_bytes != 0 {
         return refuse(
@@ -281,34 +291,6 @@ fn span(ps: u64) -> String {
     format!("\"{} {unit}\"", ps / size)
 }
 
-/// Marks do not reach real packets.
-fn network(plan: &Plan) -> Result<(), GuestError> {
-    let marks = |name: &str| queue::find(name).is_some_and(|entry| entry.marks);
-    if let Some(queue) = plan.queues.iter().find(|queue| marks(&queue.discipline.name)) {
-        let field = format!("the kind of queue \"{}\"", queue.name);
-        return refuse(
-            field,
-            format!("\"{}\"", queue.discipline.name),
-            "it marks packets, and real packets cannot be marked yet",
-        );
-    }
-    if let Some(marker) = plan.markers.first() {
-        return refuse("markers[0]", format!("\"{}\"", marker.name), "real packets cannot be marked yet");
-    }
-    Ok(())
-}
-
-/// Parameters of congestion controls are those of the image.
-fn rules(plan: &Plan) -> Result<(), GuestError> {
-    for rule in &plan.rules {
-        if let Some((name, value)) = rule.parameters.first_key_value() {
-            let problem = format!("parameters of {} cannot be set in the real kernel yet; leave them out", rule.name);
-            return refuse(format!("{name} of variant \"{}\"", rule.name), value, problem);
-        }
-    }
-    Ok(())
-}
-
 fn records(plan: &Plan) -> Result<(), GuestError> {
     if plan.records.window_ps == Some(0) {
         return refuse(
@@ -317,8 +299,10 @@ fn records(plan: &Plan) -> Result<(), GuestError> {
             "a real host's window cannot be read on every ACK; give an interval",
         );
     }
-    if plan.records.latency {
-        return refuse("records.latency", true, "when a packet entered a real host's NIC queue is not known");
+    let over_tcp = plan.flows.iter().any(|flow| !flow.application.is_udp());
+    if plan.records.latency && over_tcp {
+        let problem = "when a segment entered a real host's NIC queue is not known: only datagrams say it";
+        return refuse("records.latency", true, problem);
     }
     if let Some(&link) = plan.records.packet_links.first() {
         let problem = "packets are not listed one by one here; a capture (records.capture) has them";
@@ -367,7 +351,7 @@ pub fn behind_nic<'a>(plan: &'a Plan, flow: &Flow, data: bool) -> &'a [Step] {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use daybreak_plan::{Choice, Legacy, Mark, Marker, ShownAs, Timeline, TimelineStep, Value, benchmarks};
+    use daybreak_plan::{Legacy, Timeline, TimelineStep, Value, benchmarks};
 
     /// Two flows of two hosts each, as this engine can run them.
     pub(crate) fn plan() -> Plan {
@@ -380,6 +364,7 @@ pub(crate) mod tests {
         for stack in &mut plan.stacks {
             (stack.delayed_ack_min_ps, stack.delayed_ack_max_ps) = (40_000_000_000, 200_000_000_000);
             stack.tso_max_bytes = 0;
+            stack.cwnd_clamp = None;
         }
         for link in &mut plan.links {
             link.framing_bytes = 38;
@@ -440,7 +425,7 @@ pub(crate) mod tests {
 
         let mut plan = self::plan();
         plan.stacks[0].legacy = vec![Legacy::Fack];
-        assert!(refusal(&plan).contains("stacks[0].legacy is Fack"));
+        assert!(refusal(&plan).contains("legacy is Fack"));
 
         let mut plan = self::plan();
         plan.stacks[0].tso_max_bytes = 65_536;
@@ -448,20 +433,11 @@ pub(crate) mod tests {
 
         let mut plan = self::plan();
         plan.stacks[0].cwnd_clamp = Some(20);
-        assert!(refusal(&plan).contains("stacks[0].cwnd_clamp is 20: Linux 6.1"), "{}", refusal(&plan));
+        assert!(refusal(&plan).contains("cwnd_clamp is 20: Linux 6.1"), "{}", refusal(&plan));
 
         let mut plan = self::plan();
         plan.rules[0].parameters.insert("beta".into(), Value::Number(0.8));
-        assert!(refusal(&plan).contains("beta of variant \"cubic\" is 0.8: parameters of cubic"), "{}", refusal(&plan));
-
-        let mut plan = self::plan();
-        plan.queues[nic as usize + 1].discipline = Choice::plain("red");
-        assert!(refusal(&plan).contains("is \"red\": it marks packets"), "{}", refusal(&plan));
-
-        let mut plan = self::plan();
-        plan.marks = vec![Mark { name: "circuit".into(), shown_as: ShownAs::Ece }];
-        plan.markers = vec![Marker { name: "soon".into(), node: 0, mark: 0, on: true }];
-        assert!(refusal(&plan).contains("markers[0] is \"soon\""), "{}", refusal(&plan));
+        assert!(refusal(&plan).contains("beta of variant \"cubic\" is 0.8"), "{}", refusal(&plan));
 
         let mut plan = self::plan();
         let actions = vec![Action::SetRate { link: plan.queues[nic as usize].served_by[0], rate_bps: 1_000_000 }];

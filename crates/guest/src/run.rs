@@ -1,6 +1,6 @@
 //! One run, as the init program of the guest sees it: hosts, flows, samples, and at the end the counters.
 
-use daybreak_plan::Plan;
+use daybreak_plan::{Application, Plan};
 use daybreak_units::Instant;
 
 use crate::counters::Counters;
@@ -9,7 +9,7 @@ use crate::error::GuestError;
 use crate::flows::Flows;
 use crate::hosts::{self, Hosts};
 use crate::jiffies;
-use crate::layout::{self, Layout};
+use crate::layout::{self, Layout, senders};
 use crate::report::{MOST_ROWS, Outcome, Report};
 use crate::system;
 use crate::tcp_info::TcpInfo;
@@ -31,7 +31,7 @@ pub fn run(plan: &Plan) -> Result<(), GuestError> {
     if let Some(trouble) = flows.trouble() {
         return Err(GuestError::Broken(trouble));
     }
-    let outcomes = outcomes(&layout, &hosts, &flows)?;
+    let outcomes = outcomes(plan, &layout, &hosts, &flows)?;
     for rows in outcomes.chunks(MOST_ROWS) {
         device.tell(&Report::Outcomes(rows.to_vec()))?;
     }
@@ -61,9 +61,17 @@ fn follow(plan: &Plan, flows: &Flows, device: &Device, zero_ns: u64) -> Result<(
     while !device.wait(Some(zero_ns + due_ps.div_ceil(1_000)))? {
         let mut rows = Vec::new();
         for (index, flow) in plan.flows.iter().enumerate().filter(|(index, _)| !complete[*index]).collect::<Vec<_>>() {
-            let info = TcpInfo::of(flows.client(index))?;
-            // The SYN counts as one byte.
-            complete[index] = flow.application.limited_bytes().is_some_and(|bytes| info.bytes_acked > bytes);
+            let sender = match &flow.application {
+                Application::Bulk { .. } => Some(flows.client(index)),
+                Application::RequestResponse { .. } => flows.server(index),
+                Application::ConstantRate { .. } => None,
+            };
+            let Some(sender) = sender else { continue };
+            let info = TcpInfo::of(sender)?;
+            if let &Application::Bulk { bytes: Some(bytes) } = &flow.application {
+                // The SYN counts as one byte.
+                complete[index] = info.bytes_acked > bytes;
+            }
             if info.is_open() && !complete[index] {
                 rows.push(info.window_row(index as u32, Instant::from_ps(due_ps)));
             }
@@ -77,17 +85,29 @@ fn follow(plan: &Plan, flows: &Flows, device: &Device, zero_ns: u64) -> Result<(
 }
 
 /// What sockets and counters say at the end.
-fn outcomes(layout: &Layout, hosts: &Hosts, flows: &Flows) -> Result<Vec<Outcome>, GuestError> {
-    let outcome = |(index, &(src, _)): (usize, &(u32, u32))| {
-        let info = TcpInfo::of(flows.client(index))?;
-        // Senders that share a namespace are counted together, at the first of them.
-        let Counters { rtos, tlps, fast_recoveries, spurious } =
-            match layout.flows[..index].iter().any(|&(earlier, _)| earlier == src) {
-                true => Counters::default(),
-                false => Counters::of(&hosts.ends[src as usize])?,
-            };
-        let (segments, retransmits) = (info.data_segs_out, info.total_retrans);
-        Ok(Outcome { flow: index as u32, segments, retransmits, rtos, tlps, fast_recoveries, spurious })
-    };
-    layout.flows.iter().enumerate().map(outcome).collect()
+fn outcomes(plan: &Plan, layout: &Layout, hosts: &Hosts, flows: &Flows) -> Result<Vec<Outcome>, GuestError> {
+    let mut counted = vec![false; layout.ends.len()];
+    let mut outcomes = Vec::new();
+    for (index, (flow, &(src, dst))) in plan.flows.iter().zip(&layout.flows).enumerate() {
+        let mut outcome = Outcome { flow: index as u32, ..Outcome::default() };
+        let [src_sends, dst_sends] = senders(&flow.application);
+        let ends = [(src_sends, src, Some(flows.client(index))), (dst_sends, dst, flows.server(index))];
+        for (_, end, socket) in ends.into_iter().filter(|&(sends, ..)| sends) {
+            if let Some(socket) = socket {
+                let info = TcpInfo::of(socket)?;
+                outcome.segments += info.data_segs_out;
+                outcome.retransmits += info.total_retrans;
+            }
+            // Senders that share a namespace are counted together, at the first of them.
+            if !std::mem::replace(&mut counted[end as usize], true) {
+                let Counters { rtos, tlps, fast_recoveries, spurious } = Counters::of(&hosts.ends[end as usize])?;
+                outcome.rtos += rtos;
+                outcome.tlps += tlps;
+                outcome.fast_recoveries += fast_recoveries;
+                outcome.spurious += spurious;
+            }
+        }
+        outcomes.push(outcome);
+    }
+    Ok(outcomes)
 }

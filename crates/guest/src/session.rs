@@ -6,8 +6,8 @@ use std::path::Path;
 
 use daybreak_engine::Recorder;
 use daybreak_engine::recorder::{link_table, queue_totals_table};
-use daybreak_plan::Plan;
-use daybreak_trace::{FlowColumns, FlowRow, NEVER_NS, Probe, Table, WindowRow};
+use daybreak_plan::{Application, Plan};
+use daybreak_trace::{DatagramColumns, FlowColumns, FlowRow, NEVER_NS, Probe, Table, WindowRow};
 use daybreak_units::Instant;
 
 use crate::capture::Capture;
@@ -159,14 +159,18 @@ impl Session {
             return Err(GuestError::Broken(failure.clone()));
         }
         let stopped = self.stopped().unwrap_or(Instant::ZERO);
-        let Some(switch) = self.switch.take() else { return Err(GuestError::Broken("the run has ended twice".into())) };
+        let Some(mut switch) = self.switch.take() else {
+            return Err(GuestError::Broken("the run has ended twice".into()));
+        };
         let links = switch.link_totals(stopped);
         let packet_hops = links.iter().map(|link| link.arrived).sum();
         let totals = Totals { packet_hops, events: switch.handled, ended_ps: stopped.as_ps() };
         let queues = queue_totals_table(switch.queue_totals());
         let mut tables = vec![flow_table(&self.plan, &switch, &self.outcomes)];
+        let of_applications = application_tables(&self.plan, &mut switch);
         tables.extend(switch.finish()?.into_tables(stopped));
         tables.extend([link_table(links), queues]);
+        tables.extend(of_applications);
         write(&tables, totals).map_err(|error| GuestError::io(TABLES, error))
     }
 }
@@ -179,27 +183,39 @@ fn write(tables: &[Table], totals: Totals) -> std::io::Result<()> {
 fn flow_table<P: Probe>(plan: &Plan, switch: &Switch<P>, outcomes: &[Outcome]) -> Table {
     let mut columns = FlowColumns::default();
     for (index, (flow, outcome)) in plan.flows.iter().zip(outcomes).enumerate() {
-        let track = &switch.tracks[index];
         let start_ns = flow.start_ps / 1_000;
         let end_ns = switch.ends[index].map_or(NEVER_NS, Instant::as_ns);
-        columns.push(FlowRow {
+        let mut row = FlowRow {
             flow: index as u32,
             bytes: flow.application.limited_bytes().unwrap_or(0),
             start_ns,
             end_ns,
             fct_ns: if end_ns == NEVER_NS { NEVER_NS } else { end_ns - start_ns },
-            delivered_bytes: track.delivered,
             segments: u64::from(outcome.segments),
             retransmits: u64::from(outcome.retransmits),
             rtos: outcome.rtos,
             tlps: outcome.tlps,
             fast_recoveries: outcome.fast_recoveries,
             spurious: outcome.spurious,
-            dup_acks: track.dup_acks,
-            reordered: track.reordered,
-            duplicates: track.duplicates,
-            outstanding_bytes: track.sent - track.acked,
-        });
+            ..FlowRow::default()
+        };
+        // Of datagrams the packets tell, of segments the sockets.
+        switch.flows[index].fill(&mut row);
+        columns.push(row);
     }
     columns.into_table()
+}
+
+/// The tables that are there because some flow has such an application.
+fn application_tables<P: Probe>(plan: &Plan, switch: &mut Switch<P>) -> Vec<Table> {
+    let mut tables = Vec::new();
+    if plan.flows.iter().any(|flow| matches!(flow.application, Application::RequestResponse { .. })) {
+        tables.push(std::mem::take(&mut switch.exchanges).into_table());
+    }
+    if plan.flows.iter().any(|flow| flow.application.is_udp()) {
+        let mut columns = DatagramColumns::default();
+        switch.datagrams().for_each(|row| columns.push(row));
+        tables.push(columns.into_table());
+    }
+    tables
 }

@@ -12,7 +12,7 @@ pub struct Skb {
     /// Length with the Ethernet header.
     pub length: u32,
     header_length: u16,
-    /// The TCP checksum is only that of the pseudo header: the sender left the rest to its NIC.
+    /// The checksum of TCP or UDP is only that of the pseudo header: the sender left the rest to its NIC.
     pub checksum_is_partial: bool,
 }
 
@@ -20,9 +20,9 @@ impl Skb {
     /// A packet of `length` bytes whose first bytes are `bytes`.
     ///
     /// # Safety
-    /// The bytes stay where and what they are until the packet is given back: until [`crate::switch::Order`] names
+    /// The bytes stay where and what they are, and are nobody else's to change, until the packet is given back: until [`crate::switch::Order`] names
     /// its handle.
-    pub unsafe fn new(handle: u64, bytes: &[u8], length: u32, checksum_is_partial: bool) -> Self {
+    pub unsafe fn new(handle: u64, bytes: &mut [u8], length: u32, checksum_is_partial: bool) -> Self {
         let header_length = bytes.len().min(usize::from(u16::MAX)) as u16;
         Self { handle, first: NonNull::from(bytes).cast(), length, header_length, checksum_is_partial }
     }
@@ -31,6 +31,12 @@ impl Skb {
     pub fn headers(&self) -> &[u8] {
         // SAFETY: `new` was promised that they stay as long as the packet is on its way, and `cut` only shortens.
         unsafe { std::slice::from_raw_parts(self.first.as_ptr(), usize::from(self.header_length)) }
+    }
+
+    /// The same, to be changed: what the receiver sees.
+    pub fn headers_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as above, and nobody else reads or writes them meanwhile: a segment that is sent again is copied.
+        unsafe { std::slice::from_raw_parts_mut(self.first.as_ptr(), usize::from(self.header_length)) }
     }
 
     /// The headers end here.

@@ -5,24 +5,26 @@
 
 use std::mem::size_of;
 
-use daybreak_engine::wiring;
-use daybreak_fabric::control::Timeline;
+use daybreak_engine::recorder::control_row;
+use daybreak_engine::{Shown, wiring};
+use daybreak_fabric::control::{Control, Decision};
 use daybreak_fabric::{
     Config as FabricConfig, Context, DropReason, Ecn, Fabric, Impairment, LinkTotals, Monitor, NewPacket, Packet,
     PacketId, QueueTotals,
 };
 use daybreak_plan::Plan;
-use daybreak_trace::{CircuitRow, DropRow, Probe};
+use daybreak_trace::{CircuitRow, DatagramRow, DropRow, ExchangeColumns, Probe};
 use daybreak_units::{ByteTime, Duration, Instant, Rate};
 
 use crate::capture::Capture;
 use crate::error::GuestError;
 use crate::events::{Event, Events};
-use crate::headers::Headers;
+use crate::follow::{Arrival, Followed};
+use crate::headers::{self, Headers};
 use crate::layout::{Layout, delivers, ports};
 use crate::lookahead;
 use crate::skb::Skb;
-use crate::track::{Place, Track};
+use crate::track::Place;
 
 /// What is to happen now with a packet that the kernel has handed over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,16 +77,16 @@ pub struct Switch<P> {
     fabric: Fabric<Frame>,
     events: Events,
     watch: Watch<P>,
-    timelines: Vec<Timeline>,
+    control: Control,
     nics: Vec<Nic>,
     ways: Vec<[Way; 2]>,
     waiting: Entries,
     /// What the flows' packets show.
-    pub tracks: Vec<Track>,
-    /// When each flow had everything acknowledged.
+    pub flows: Vec<Followed>,
+    /// Requests that have been answered.
+    pub exchanges: ExchangeColumns,
+    /// When each flow was complete.
     pub ends: Vec<Option<Instant>>,
-    /// Payload of each flow, if it has an end.
-    sizes: Vec<Option<u64>>,
     unfinished: usize,
     stop_when_complete: bool,
     end: Instant,
@@ -100,6 +102,7 @@ pub struct Switch<P> {
 struct Watch<P> {
     probe: P,
     capture: Option<Capture>,
+    shown: Shown,
     orders: Vec<Order>,
 }
 
@@ -114,6 +117,7 @@ struct Entries {
 struct Entry {
     endpoint: u32,
     bytes: u32,
+    ecn: Ecn,
     frame: Frame,
 }
 
@@ -153,25 +157,24 @@ impl<P: Probe> Switch<P> {
         };
         let ways = (0..plan.flows.len()).map(|flow| [true, false].map(|data| way(flow, data))).collect();
         let mut events = Events::new(delivers(plan), lookahead::least(plan, layout));
-        let timelines: Vec<_> = plan.timelines.iter().map(wiring::timeline).collect();
-        for (index, timeline) in (0..).zip(&timelines) {
-            if timeline.next_at() < Instant::NEVER {
-                events.push(timeline.next_at(), Event::Timeline { timeline: index });
-            }
+        let mut control = wiring::control(plan);
+        control.start(&mut events);
+        for flow in control.flows() {
+            events.push(Instant::from_ps(plan.flows[flow as usize].start_ps), Event::Start { flow });
         }
-        let sizes: Vec<Option<u64>> = plan.flows.iter().map(|flow| flow.application.limited_bytes()).collect();
+        let limited = plan.flows.iter().filter(|flow| flow.application.limited_bytes().is_some());
         Self {
             fabric,
             events,
-            watch: Watch { probe, capture, orders: Vec::new() },
-            timelines,
+            watch: Watch { probe, capture, shown: Shown::new(&plan.marks), orders: Vec::new() },
+            control,
             nics: layout.nics.iter().map(|nic| Nic::new(plan, nic.link)).collect(),
             ways,
             waiting: Entries::default(),
-            tracks: vec![Track::default(); plan.flows.len()],
+            flows: (0..).zip(&plan.flows).map(|(index, flow)| Followed::new(index, flow)).collect(),
+            exchanges: ExchangeColumns::default(),
             ends: vec![None; plan.flows.len()],
-            unfinished: sizes.iter().flatten().count(),
-            sizes,
+            unfinished: limited.count(),
             stop_when_complete: plan.stop_when_flows_complete,
             end: Instant::from_ps(plan.end_ps),
             taken: 0,
@@ -195,26 +198,31 @@ impl<P: Probe> Switch<P> {
         if nic != way.from {
             return Err(GuestError::Broken(format!("a packet of flow {flow} came from a NIC that is not its own")));
         }
+        let Some(place) = self.flows[flow as usize].sent(&headers, data) else {
+            return Err(GuestError::Broken(format!("a packet of flow {flow} is of another protocol than the flow's")));
+        };
         self.taken += 1;
+        let endpoint = flow << 1 | u32::from(data);
         let nic = &mut self.nics[nic as usize];
         let wire_bytes = headers.ip_bytes + nic.framing_bytes;
         let began = nic.begin(now, wire_bytes);
-        let place = self.tracks[flow as usize].sent(&headers, data);
         skb.cut(headers.length);
+        let data = data || headers.payload > 0;
         self.watch.probe.link_sent(began, nic.link, flow, data, wire_bytes);
         if let Some(capture) = &mut self.watch.capture {
-            capture.packet(began, nic.link, &skb);
+            capture.packet(began, nic.link, &skb, None);
         }
         if nic.impairment.as_mut().is_some_and(Impairment::loses) {
             nic.count.lost += 1;
-            let (reason, place) = ((DropReason::RandomLoss, nic.link), place.seq);
-            self.watch.drop_row(began, reason, (flow, data), place, headers.ip_bytes);
+            let reason = (DropReason::RandomLoss, nic.link);
+            self.watch.drop_row(began, reason, (flow, data), &place, headers.ip_bytes);
+            self.flows[flow as usize].lost_at_nic();
             return Ok(false);
         }
         let on_time = nic.busy_until + nic.delay;
         let at = nic.impairment.as_mut().map_or(on_time, |impairment| impairment.late(on_time));
-        let endpoint = flow << 1 | u32::from(data);
-        let frame = self.waiting.put(Entry { endpoint, bytes: headers.ip_bytes, frame: Frame { place, skb } });
+        let entry = Entry { endpoint, bytes: headers.ip_bytes, ecn: headers.ecn, frame: Frame { place, skb } };
+        let frame = self.waiting.put(entry);
         self.events.push(at, Event::Entry { link: nic.link, frame });
         Ok(true)
     }
@@ -253,6 +261,11 @@ impl<P: Probe> Switch<P> {
         self.fabric.queue_totals().collect()
     }
 
+    /// What became of the datagrams of each flow over UDP.
+    pub fn datagrams(&self) -> impl Iterator<Item = DatagramRow> {
+        (0..).zip(&self.flows).filter_map(|(flow, followed)| followed.datagrams(flow, self.fabric.lost(flow << 1 | 1)))
+    }
+
     /// Who fills the tables.
     pub fn probe(&mut self) -> &mut P {
         &mut self.watch.probe
@@ -269,21 +282,16 @@ impl<P: Probe> Switch<P> {
         let Self { fabric, events, watch, .. } = self;
         let mut ctx = Context { now, schedule: events, monitor: watch };
         match event {
-            Event::Timeline { timeline: index } => {
-                let timeline = &mut self.timelines[index as usize];
-                let (step, actions) = timeline.advance();
-                ctx.monitor.probe.circuit(CircuitRow { time_ns: now.as_ns(), timeline: index, step });
-                for action in actions {
-                    fabric.apply(&mut ctx, action);
-                }
-                let next = timeline.next_at();
-                self.events.push(next, Event::Timeline { timeline: index });
-            }
+            Event::Control { controller } => self.control.wake(fabric, &mut ctx, controller),
+            Event::Start { flow } => self.control.flow_started(fabric, &mut ctx, flow),
             Event::TransmissionComplete { link } => fabric.transmission_complete(&mut ctx, link),
             Event::Arrival { link, packet } => {
                 if let Some(id) = fabric.arrive(&mut ctx, link, PacketId(packet)) {
                     let packet = fabric.packet(id);
-                    let (endpoint, frame) = (packet.endpoint, packet.body);
+                    let (endpoint, mut frame) = (packet.endpoint, packet.body);
+                    if let Some(marks) = watch.marks(packet) {
+                        marks.write(frame.skb.checksum_is_partial, frame.skb.headers_mut());
+                    }
                     fabric.release(id);
                     self.delivered(now, endpoint, &frame);
                 }
@@ -294,9 +302,7 @@ impl<P: Probe> Switch<P> {
                 self.nics[way.from as usize].count.arrived += 1;
                 match way.cursor {
                     Some(cursor) => {
-                        let Entry { endpoint, bytes, .. } = entry;
-                        // Nothing marks in this fabric: the layout has seen to that.
-                        let ecn = Ecn::NotEct;
+                        let Entry { endpoint, bytes, ecn, .. } = entry;
                         let packet = NewPacket { endpoint, cursor, bytes, ecn, announce: false };
                         fabric.send(&mut ctx, packet, &entry.frame);
                     }
@@ -311,18 +317,21 @@ impl<P: Probe> Switch<P> {
         let flow = endpoint >> 1;
         let way = self.ways[flow as usize][usize::from(endpoint & 1 == 0)];
         self.watch.orders.push(Order { handle: frame.skb.handle, nic: way.to, deliver: 1 });
-        let track = &mut self.tracks[flow as usize];
-        if endpoint & 1 == 1 {
-            let bytes = track.data_arrived(&frame.place);
-            if bytes > 0 {
-                self.watch.probe.delivered(now, flow, bytes);
-            }
-            return;
+        let arrival = self.flows[flow as usize].arrived(now, &frame.place, endpoint & 1 == 1);
+        let Arrival { delivered, delay, answered, is_complete } = arrival;
+        if delivered > 0 {
+            self.watch.probe.delivered(now, flow, delivered);
         }
-        let is_news = track.ack_arrived(&frame.place);
-        let is_complete = self.sizes[flow as usize].is_some_and(|size| track.acked >= size);
-        if is_news && is_complete && self.ends[flow as usize].is_none() {
+        if let Some(delay) = delay {
+            self.watch.probe.packet_delay(flow, delay.as_ps());
+        }
+        if let Some(row) = answered {
+            self.exchanges.push(row);
+        }
+        if is_complete && self.ends[flow as usize].is_none() {
             self.ends[flow as usize] = Some(now);
+            let Self { fabric, events, watch, control, .. } = self;
+            control.flow_ended(fabric, &mut Context { now, schedule: events, monitor: watch }, flow);
             self.unfinished -= 1;
             if self.unfinished == 0 && self.stop_when_complete {
                 self.stopped = Some(now);
@@ -358,35 +367,59 @@ impl Nic {
     }
 }
 
+/// What a packet has met on its way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Marks {
+    congested: bool,
+    tcp_bits: u8,
+}
+
+impl Marks {
+    /// Writes it into the packet's headers.
+    pub fn write(self, checksum_is_partial: bool, headers: &mut [u8]) {
+        headers::mark(headers, self.congested, self.tcp_bits, checksum_is_partial);
+    }
+}
+
+/// Whether a packet travels from its flow's sender, or has payload: ACKs do neither.
+fn is_data(packet: &Packet<Frame>) -> bool {
+    packet.endpoint & 1 == 1 || packet.body.place.payload > 0
+}
+
+impl<P> Watch<P> {
+    /// What a packet has met so far.
+    fn marks(&self, packet: &Packet<Frame>) -> Option<Marks> {
+        let header = packet.header;
+        header
+            .is_marked()
+            .then(|| Marks { congested: header.ecn() == Ecn::Ce, tcp_bits: self.shown.flags(header.marks()).0 })
+    }
+}
+
 impl<P: Probe> Watch<P> {
     /// A packet of `flow`, in the direction of the data or not, is lost for a reason at a place.
     fn drop_row(
         &mut self,
         now: Instant,
-        (reason, place): (DropReason, u32),
+        (reason, at): (DropReason, u32),
         (flow, data): (u32, bool),
-        seq: u64,
+        place: &Place,
         bytes: u32,
     ) {
         // The simulator's first payload byte has number 1, behind the SYN.
-        let row = DropRow {
-            time_ns: now.as_ns(),
-            reason: reason as u8,
-            place,
-            flow,
-            data: u8::from(data),
-            seq: seq + 1,
-            bytes,
-        };
+        let seq = if place.is_datagram() { place.seq } else { place.seq + 1 };
+        let row =
+            DropRow { time_ns: now.as_ns(), reason: reason as u8, place: at, flow, data: u8::from(data), seq, bytes };
         self.probe.dropped(row);
     }
 }
 
 impl<P: Probe> Monitor<Frame> for Watch<P> {
     fn link_sent(&mut self, now: Instant, link: u32, _id: PacketId, packet: &Packet<Frame>, wire_bytes: u32) {
-        self.probe.link_sent(now, link, packet.endpoint >> 1, packet.endpoint & 1 == 1, wire_bytes);
+        self.probe.link_sent(now, link, packet.endpoint >> 1, is_data(packet), wire_bytes);
+        let marks = self.marks(packet);
         if let Some(capture) = &mut self.capture {
-            capture.packet(now, link, &packet.body.skb);
+            capture.packet(now, link, &packet.body.skb, marks);
         }
     }
 
@@ -395,9 +428,17 @@ impl<P: Probe> Monitor<Frame> for Watch<P> {
     }
 
     fn dropped(&mut self, now: Instant, reason: DropReason, place: u32, packet: &Packet<Frame>) {
-        let Packet { endpoint, bytes, body: Frame { place: Place { seq, .. }, skb }, .. } = *packet;
-        self.drop_row(now, (reason, place), (endpoint >> 1, endpoint & 1 == 1), seq, bytes);
+        let Packet { endpoint, bytes, body: Frame { place: in_flow, skb }, .. } = *packet;
+        self.drop_row(now, (reason, place), (endpoint >> 1, is_data(packet)), &in_flow, bytes);
         self.orders.push(Order { handle: skb.handle, nic: 0, deliver: 0 });
+    }
+
+    fn timeline_stepped(&mut self, now: Instant, timeline: u32, step: u32) {
+        self.probe.circuit(CircuitRow { time_ns: now.as_ns(), timeline, step });
+    }
+
+    fn decided(&mut self, now: Instant, controller: u32, decision: Decision) {
+        self.probe.control(control_row(now, controller, decision));
     }
 }
 
@@ -405,8 +446,8 @@ impl<P: Probe> Monitor<Frame> for Watch<P> {
 mod tests {
     use super::*;
     use crate::layout::tests::plan;
-    use daybreak_plan::Step;
-    use daybreak_trace::Silent;
+    use daybreak_plan::{Application, Choice, ControlledFlow, Controller, Controls, Downtime, RouteSwitch, Step};
+    use daybreak_trace::{ControlRow, FlowRow, Silent};
 
     const PAYLOAD: u16 = 1_000;
 
@@ -425,7 +466,7 @@ mod tests {
     }
 
     #[expect(unsafe_code, reason = "the bytes outlive the switch in every test")]
-    fn skb(handle: u64, bytes: &[u8]) -> Skb {
+    fn skb(handle: u64, bytes: &mut [u8]) -> Skb {
         // SAFETY: see above.
         unsafe { Skb::new(handle, bytes, 54 + u32::from(PAYLOAD), false) }
     }
@@ -452,8 +493,8 @@ mod tests {
         });
         let start = Instant::from_ps(5_000);
         let due = Instant::from_ps(start.as_ps() + crossing.sum::<u64>());
-        let (mut switch, bytes) = (switch(&plan), data());
-        assert!(switch.send(start, 0, skb(77, &bytes)).unwrap());
+        let (mut switch, mut bytes) = (switch(&plan), data());
+        assert!(switch.send(start, 0, skb(77, &mut bytes)).unwrap());
         let receiver = Layout::of(&plan).unwrap().ends[1].nic;
         let mut calls = 0;
         loop {
@@ -468,7 +509,9 @@ mod tests {
             assert_eq!(orders, []);
         }
         assert!(calls <= links_of_data(&plan).len() + 1, "it asks for {calls} calls");
-        assert_eq!(switch.tracks[0].segments, 1);
+        let mut row = FlowRow::default();
+        switch.flows[0].fill(&mut row);
+        assert_eq!(row.delivered_bytes, u64::from(PAYLOAD));
         let last = *links_of_data(&plan).last().unwrap();
         let count = switch.link_totals(due)[last];
         assert_eq!((count.packets, count.arrived), (1, 1));
@@ -479,12 +522,12 @@ mod tests {
         let mut lossy = plan();
         let links = links_of_data(&lossy);
         lossy.links[links[0]].loss_ppb = 1_000_000_000;
-        let bytes = data();
-        assert!(!switch(&lossy).send(Instant::ZERO, 0, skb(1, &bytes)).unwrap());
+        let mut bytes = data();
+        assert!(!switch(&lossy).send(Instant::ZERO, 0, skb(1, &mut bytes)).unwrap());
         lossy.links[links[0]].loss_ppb = 0;
         lossy.links[links[1]].loss_ppb = 1_000_000_000;
         let mut switch = switch(&lossy);
-        assert!(switch.send(Instant::ZERO, 0, skb(1, &bytes)).unwrap());
+        assert!(switch.send(Instant::ZERO, 0, skb(1, &mut bytes)).unwrap());
         let orders = std::iter::from_fn(|| {
             let now = switch.next();
             Some(switch.advance(now).to_vec())
@@ -493,16 +536,80 @@ mod tests {
         assert_eq!(first.unwrap(), [Order { handle: 1, nic: 0, deliver: 0 }]);
     }
 
+    /// Keeps what controllers decide.
+    #[derive(Default)]
+    struct Decided(Vec<(u64, u8, u32, u32)>);
+
+    impl Probe for Decided {
+        fn control(&mut self, row: ControlRow) {
+            self.0.push((row.time_ns, row.event, row.flow, row.path));
+        }
+    }
+
+    /// The receiver's first ACK of all payload is the end of the flow.
+    #[test]
+    fn a_controller_hears_when_flows_start_and_end() {
+        let mut plan = plan();
+        for flow in 0..2 {
+            let whole = plan.paths[plan.flows[flow as usize].data_path as usize].clone();
+            let tail = plan.paths.len() as u32;
+            plan.paths.push(whole[1..].to_vec());
+            plan.route_switches.push(RouteSwitch {
+                name: format!("switch {flow}"),
+                node: plan.queues[1].node,
+                alternatives: vec![tail, tail],
+                initial: 0,
+                hold_limit_packets: None,
+            });
+            plan.paths.push(vec![whole[0], Step::RouteSwitch(flow)]);
+            plan.flows[flow as usize].data_path = tail + 1;
+            plan.flows[flow as usize].start_ps = 1_000_000 * (1 + u64::from(flow));
+        }
+        plan.flows[0].application = Application::Bulk { bytes: Some(1_000) };
+        let flow = |flow| ControlledFlow { flow, route_switches: vec![flow], priority: 0, deadline_ps: None };
+        let flows = vec![flow(0), flow(1)];
+        plan.controllers = vec![Controller {
+            name: "broker".into(),
+            policy: Choice::plain("first_come"),
+            setup_ps: 0,
+            controls: Controls::ControlledFlows { flows, paths: 2, downtime: Downtime::Hold },
+        }];
+        plan.stop_when_flows_complete = false;
+        plan.validate().unwrap();
+        let layout = Layout::of(&plan).unwrap();
+        let mut switch = Switch::new(&plan, &layout, Decided::default(), None);
+        let [asked, got, released] = [0, 2, 3];
+        switch.advance(Instant::from_ps(2_500_000));
+        assert_eq!(switch.probe().0, [(1_000, asked, 0, 0), (1_000, got, 0, 1), (2_000, asked, 1, 0)]);
+        // The data, and its acknowledgement.
+        let mut bytes = data();
+        assert!(
+            switch
+                .send(Instant::from_ps(3_000_000), layout.ends[layout.flows[0].0 as usize].nic, skb(1, &mut bytes))
+                .unwrap()
+        );
+        let mut ack = data();
+        (ack[34..36]).copy_from_slice(&ports::server(0).to_be_bytes());
+        (ack[36..38]).copy_from_slice(&ports::client(0).to_be_bytes());
+        ack[16..18].copy_from_slice(&40u16.to_be_bytes());
+        ack[42..46].copy_from_slice(&u32::from(PAYLOAD).to_be_bytes());
+        let nic = layout.ends[layout.flows[0].1 as usize].nic;
+        assert!(switch.send(Instant::from_ps(4_000_000), nic, skb(2, &mut ack)).unwrap());
+        switch.advance(Instant::from_ps(plan.end_ps - 1));
+        let end = switch.ends[0].expect("everything is acknowledged").as_ns();
+        assert_eq!(switch.probe().0[3..], [(end, released, 0, 1), (end, got, 1, 1)]);
+    }
+
     #[test]
     fn packets_of_strangers_are_forgotten_or_an_error() {
         let plan = plan();
         let (mut switch, mut bytes) = (switch(&plan), data());
         let mut arp = bytes.clone();
         arp[13] = 6;
-        assert!(!switch.send(Instant::ZERO, 0, skb(1, &arp)).unwrap());
-        assert!(switch.send(Instant::ZERO, 1, skb(1, &bytes)).is_err(), "another host's NIC");
+        assert!(!switch.send(Instant::ZERO, 0, skb(1, &mut arp)).unwrap());
+        assert!(switch.send(Instant::ZERO, 1, skb(1, &mut bytes)).is_err(), "another host's NIC");
         bytes[34] = 0;
-        assert!(switch.send(Instant::ZERO, 0, skb(1, &bytes)).is_err(), "no flow has that port");
+        assert!(switch.send(Instant::ZERO, 0, skb(1, &mut bytes)).is_err(), "no flow has that port");
     }
 
     #[test]
@@ -513,7 +620,7 @@ mod tests {
         assert_eq!(switch.next(), end);
         switch.advance(end);
         assert_eq!(switch.stopped, Some(end));
-        assert!(!switch.send(end, 0, skb(1, &data())).unwrap(), "nothing is taken any more");
+        assert!(!switch.send(end, 0, skb(1, &mut data())).unwrap(), "nothing is taken any more");
         assert_eq!(switch.next(), Instant::NEVER);
     }
 }

@@ -197,7 +197,7 @@ pub fn listen(fd: RawFd, what: &str) -> Outcome<()> {
     if unsafe { libc::listen(fd, 8) } == 0 { Ok(()) } else { Err(GuestError::last(what)) }
 }
 
-/// Connects, and waits until that is done.
+/// Connects a socket of TCP, and waits until that is done, or one of UDP, to which this gives an address.
 pub fn connect(fd: RawFd, address: Address) -> io::Result<()> {
     let raw = address.raw();
     // SAFETY: the pointer and the size are those of one value.
@@ -395,6 +395,33 @@ pub fn send_some(fd: RawFd, bytes: &[u8]) -> io::Result<usize> {
     // SAFETY: the pointer and the length are those of a slice.
     let length = unsafe { libc::send(fd, bytes.as_ptr().cast(), bytes.len(), libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL) };
     usize::try_from(length).map_err(|_| io::Error::last_os_error())
+}
+
+/// Reads and forgets so many bytes, however long they take to come.
+pub fn read_exactly(fd: RawFd, bytes: u64) -> io::Result<()> {
+    let mut left = bytes;
+    while left > 0 {
+        match read_some(fd, left)? {
+            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+            read => left -= read,
+        }
+    }
+    Ok(())
+}
+
+/// Reads and forgets everything until the peer has closed.
+pub fn read_to_end(fd: RawFd) -> io::Result<()> {
+    while read_some(fd, u64::MAX)? > 0 {}
+    Ok(())
+}
+
+/// Waits for so many bytes or the end, and reads at once whatever comes.
+fn read_some(fd: RawFd, most: u64) -> io::Result<u64> {
+    const MOST: u64 = 1 << 30;
+    let most = most.min(MOST) as usize;
+    // SAFETY: TCP counts the bytes of a read with MSG_TRUNC and writes none.
+    let length = unsafe { libc::recv(fd, std::ptr::null_mut(), most, libc::MSG_TRUNC | libc::MSG_WAITALL) };
+    u64::try_from(length).map_err(|_| io::Error::last_os_error())
 }
 
 /// Reads and forgets what has arrived, if anything has; returns how much.

@@ -1,17 +1,20 @@
 //! Follows one connection by the packets that cross the fabric: what the sender has sent, what the
 //! receiver has got in order, what is acknowledged.
 //!
+//! A connection that carries payload both ways has two tracks, one for each direction.
 //! The receiving application reads at once, so what is in order is delivered. Sequence numbers are
 //! unwrapped to 64 bits, and the payload starts at 0.
 
 use std::collections::BTreeMap;
+
+use daybreak_host::Datagram;
 
 use crate::headers::{Headers, flags};
 
 /// One flow as its packets show it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Track {
-    /// Payload of the sender, payload of the receiver (which sends none).
+    /// Payload of the sender, payload of the receiver.
     data: Numbers,
     acks: Numbers,
     /// Highest payload byte sent, plus one.
@@ -60,18 +63,31 @@ impl Numbers {
 /// A packet's place in its flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// First byte of its payload.
+    /// First byte of its payload, or the number of a datagram.
     pub seq: u64,
-    /// Payload that it acknowledges.
+    /// Payload that it acknowledges, or when a datagram was sent, in picoseconds.
     pub ack: u64,
     /// Payload bytes.
     pub payload: u32,
     /// Window field.
     pub window: u16,
-    /// Control bits.
+    /// Control bits; a segment has some, a datagram none.
     pub flags: u8,
     /// True if there is a SACK option.
     pub sack: bool,
+}
+
+impl Place {
+    /// The place of a datagram.
+    pub fn of(datagram: Datagram, payload: u32) -> Self {
+        let Datagram { number, sent_at } = datagram;
+        Self { seq: number, ack: sent_at.as_ps(), payload, window: 0, flags: 0, sack: false }
+    }
+
+    /// It is a datagram's.
+    pub fn is_datagram(&self) -> bool {
+        self.flags == 0
+    }
 }
 
 impl Track {
@@ -89,7 +105,8 @@ impl Track {
             self.segments += 1;
             self.sent = self.sent.max(seq + u64::from(payload));
         }
-        Place { seq, ack, payload, window: headers.window, flags: headers.flags, sack: headers.sack }
+        let Headers { payload, window, flags, sack, .. } = *headers;
+        Place { seq, ack, payload, window, flags, sack }
     }
 
     /// A data packet has reached the receiver; returns how many bytes it made deliverable.
@@ -131,7 +148,7 @@ impl Track {
             return true;
         }
         let outstanding = self.sent > self.acked;
-        if ack == self.acked && outstanding && (!window_moved || place.sack) {
+        if ack == self.acked && outstanding && place.payload == 0 && (!window_moved || place.sack) {
             self.dup_acks += 1;
         }
         false
@@ -156,9 +173,13 @@ impl Track {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::headers::Protocol;
+    use daybreak_fabric::Ecn;
 
     fn headers(seq: u32, ack: u32, bits: u8, payload: u32) -> Headers {
         Headers {
+            protocol: Protocol::Tcp,
+            ecn: Ecn::NotEct,
             source: 1,
             destination: 2,
             seq,

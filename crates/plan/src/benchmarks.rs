@@ -310,6 +310,7 @@ impl Topology {
             marks: Vec::new(),
             markers: Vec::new(),
             timelines: Vec::new(),
+            controllers: Vec::new(),
             stacks: vec![stack(self.packet_bytes)],
             rules: vec![Choice::plain("cubic")],
             groups: vec!["all".to_owned()],

@@ -5,6 +5,7 @@
 //! and downtime policies are the fabric's own.
 
 pub mod benchmarks;
+mod control;
 mod network;
 mod records;
 mod stack;
@@ -13,9 +14,11 @@ mod validate;
 
 use serde::{Deserialize, Serialize};
 
+pub use control::{ControlledFlow, Controller, Controls};
 pub use daybreak_fabric::Step;
 pub use daybreak_fabric::circuit::Downtime;
 pub use daybreak_fabric::control::Action;
+pub use daybreak_fabric::control::Change;
 pub use daybreak_units::parameters::Value;
 pub use network::{
     Choice, Fork, Link, Mark, Marker, Node, NodeKind, Queue, RouteSwitch, Scheduler, ShownAs, Tail, Timeline,
@@ -23,7 +26,7 @@ pub use network::{
 };
 pub use records::Records;
 pub use stack::{Legacy, Stack};
-pub use traffic::{Application, Flow};
+pub use traffic::{Application, ExchangeRun, Flow};
 pub use validate::{MOST_COMPONENTS, PlanError};
 
 /// Version of the format; a Plan of another version is refused.
@@ -60,6 +63,8 @@ pub struct Plan {
     pub markers: Vec<Marker>,
     /// Periodic programs that change the fabric.
     pub timelines: Vec<Timeline>,
+    /// What changes the fabric by what it sees.
+    pub controllers: Vec<Controller>,
     /// TCP stacks.
     pub stacks: Vec<Stack>,
     /// Congestion controls with their parameters.
@@ -90,9 +95,16 @@ impl Plan {
         validate::validate(self)
     }
 
-    /// Every action of every timeline.
+    /// Every action of every timeline, and those given to controllers.
     pub fn actions(&self) -> impl Iterator<Item = &Action> {
-        self.timelines.iter().flat_map(|timeline| &timeline.steps).flat_map(|step| &step.actions)
+        let of_timelines = self.timelines.iter().flat_map(|timeline| &timeline.steps).flat_map(|step| &step.actions);
+        of_timelines.chain(self.controllers.iter().flat_map(Controller::actions))
+    }
+
+    /// All that timelines and controllers may ever change.
+    pub fn changes(&self) -> impl Iterator<Item = Change> {
+        let of_timelines = self.timelines.iter().flat_map(|timeline| &timeline.steps).flat_map(|step| &step.actions);
+        of_timelines.map(Action::change).chain(self.controllers.iter().flat_map(Controller::changes))
     }
 }
 

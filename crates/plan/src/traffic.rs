@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// What a flow's application does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Application {
@@ -12,18 +12,61 @@ pub enum Application {
         /// Payload; null for a transfer without end.
         bytes: Option<u64>,
     },
+    /// The sender asks and the receiver answers, over TCP: several exchanges in a row on one connection, which the
+    /// sender closes at the end.
+    RequestResponse {
+        /// The exchanges in their order.
+        exchanges: Vec<ExchangeRun>,
+    },
+    /// Sends datagrams of one size at even intervals, over UDP.
+    ConstantRate {
+        /// Rate of the payload.
+        rate_bps: u64,
+        /// Payload of each datagram.
+        payload_bytes: u32,
+        /// From then on nothing is sent; null for a source that goes on to the end of the run.
+        stop_ps: Option<u64>,
+    },
+}
+
+/// Exchanges in a row that are alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct ExchangeRun {
+    /// How many there are.
+    pub count: u32,
+    /// Payload of each request.
+    pub request_bytes: u64,
+    /// Payload of each response.
+    pub response_bytes: u64,
+    /// Time from the end of the response before to each request; the first request of the flow does not wait.
+    pub think_ps: u64,
 }
 
 impl Application {
-    /// Payload that it has transferred when it is complete; `None` if it never is.
+    /// Payload that it has transferred when it is complete, requests and responses together; `None` if it never is.
     pub fn limited_bytes(&self) -> Option<u64> {
-        match *self {
-            Self::Bulk { bytes } => bytes,
+        match self {
+            Self::Bulk { bytes } => *bytes,
+            Self::RequestResponse { exchanges } => {
+                let of_run = |run: &ExchangeRun| u64::from(run.count) * (run.request_bytes + run.response_bytes);
+                Some(exchanges.iter().map(of_run).sum())
+            }
+            Self::ConstantRate { .. } => None,
+        }
+    }
+
+    /// Whether its packets are UDP's.
+    pub fn is_udp(&self) -> bool {
+        match self {
+            Self::Bulk { .. } | Self::RequestResponse { .. } => false,
+            Self::ConstantRate { .. } => true,
         }
     }
 }
 
-/// One TCP connection from `src` to `dst` and what is done with it.
+/// An application at `src` and its peer at `dst`, and what carries their data: one TCP connection, or datagrams.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -42,9 +85,9 @@ pub struct Flow {
     pub dst_stack: u32,
     /// Congestion control of the sender.
     pub rule: u32,
-    /// What is sent.
+    /// What it does.
     pub application: Application,
-    /// When the sender opens the connection.
+    /// When the sender opens the connection, or sends its first datagram.
     pub start_ps: u64,
     /// Path from the sender's NIC queue to the receiver.
     pub data_path: u32,

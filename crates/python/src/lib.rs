@@ -19,7 +19,9 @@ mod _native {
     #[pymodule_export]
     use super::random::Stream;
     #[pymodule_export]
-    use super::registries::{Entry, Parameter, drop_reasons, queues, variants};
+    use super::registries::{
+        Entry, Parameter, circuit_policies, control_events, drop_reasons, flow_policies, queues, variants,
+    };
     #[pymodule_export]
     use super::replay::replay;
     #[pymodule_export]

@@ -1,7 +1,8 @@
 //! The registries: every name that a scenario may use, what it means, and its parameters.
 
-use daybreak_fabric::{DropReason, Place, queue};
+use daybreak_fabric::{DropReason, Place, control, queue};
 use daybreak_tcp::congestion;
+use daybreak_trace::ControlEvent;
 use daybreak_units::parameters::{self, Kind, Value};
 use pyo3::prelude::*;
 
@@ -22,7 +23,7 @@ pub struct Entry {
 pub struct Parameter {
     /// Its name.
     name: &'static str,
-    /// "switch", "number", "count", "packets", "bytes", "time" or "length".
+    /// "switch", "number", "count", "packets", "bytes", "time", "rate" or "length".
     kind: &'static str,
     /// Unit and value where none is given; None where one must be.
     default: Option<(&'static str, Number)>,
@@ -49,6 +50,7 @@ impl From<&parameters::Parameter> for Parameter {
             Kind::Packets { least, most } => ("packets", Some((Number::Whole(least), Number::Whole(most)))),
             Kind::Bytes { least, most } => ("bytes", Some((Number::Whole(least), Number::Whole(most)))),
             Kind::Time { least, most } => ("time", Some((Number::Whole(least), Number::Whole(most)))),
+            Kind::Rate { least, most } => ("rate", Some((Number::Whole(least), Number::Whole(most)))),
             Kind::Length { least, most } => ("length", Some((Number::Whole(least), Number::Whole(most)))),
         };
         let default = parameter.default.map(|value| match value {
@@ -58,6 +60,7 @@ impl From<&parameters::Parameter> for Parameter {
             Value::Packets(value) => ("packets", Number::Whole(value)),
             Value::Bytes(value) => ("bytes", Number::Whole(value)),
             Value::Ps(value) => ("ps", Number::Whole(value)),
+            Value::Bps(value) => ("bps", Number::Whole(value)),
         });
         Self { name: parameter.name, kind, default, range, summary: parameter.summary }
     }
@@ -77,6 +80,29 @@ pub fn variants() -> Vec<Entry> {
 #[pyfunction]
 pub fn queues() -> Vec<Entry> {
     queue::REGISTRY.iter().map(|queue| entry(queue.name, queue.summary, queue.parameters)).collect()
+}
+
+/// Every policy for controllers of a circuit.
+#[pyfunction]
+pub fn circuit_policies() -> Vec<Entry> {
+    policies(|controls| matches!(controls, control::Controls::Circuit(_)))
+}
+
+/// Every policy for controllers of flows.
+#[pyfunction]
+pub fn flow_policies() -> Vec<Entry> {
+    policies(|controls| matches!(controls, control::Controls::Flows(_)))
+}
+
+fn policies(are_wanted: impl Fn(&control::Controls) -> bool) -> Vec<Entry> {
+    let wanted = control::REGISTRY.iter().filter(|policy| are_wanted(&policy.controls));
+    wanted.map(|policy| entry(policy.name, policy.summary, policy.parameters)).collect()
+}
+
+/// What controllers do, in the order of the numbers in table `control`.
+#[pyfunction]
+pub fn control_events() -> Vec<&'static str> {
+    ControlEvent::ALL.iter().map(|event| event.name()).collect()
 }
 
 /// Why packets are lost, in the order of the numbers in table `drops`: a name, and what the place is an index of

@@ -2,7 +2,7 @@
 
 use daybreak_units::Instant;
 
-use crate::{CircuitRow, DropRow, PacketRow, WindowRow};
+use crate::{CircuitRow, ControlRow, DropRow, PacketRow, WindowRow};
 
 /// Receives the events of a run. Every method does nothing unless it is overridden, and the probe is
 /// a type parameter of the run, so recording that is off costs no instruction.
@@ -52,6 +52,9 @@ pub trait Probe {
     /// A timeline took a step.
     #[inline]
     fn circuit(&mut self, _row: CircuitRow) {}
+    /// A controller decided something.
+    #[inline]
+    fn control(&mut self, _row: ControlRow) {}
     /// A data packet of `flow` reached its receiver `delay_ps` after it entered the sender's NIC queue.
     #[inline]
     fn packet_delay(&mut self, _flow: u32, _delay_ps: u64) {}

@@ -7,19 +7,20 @@ use crate::table::{Description, table};
 pub const NEVER_NS: u64 = u64::MAX;
 
 table! {
-    /// One flow, from its start to its end.
+    /// One flow, from its start to its end. Of requests and responses the columns count both directions together; of
+    /// a flow over UDP, `segments` are its datagrams, and what is TCP's is 0.
     "flows" FlowRow => FlowColumns {
         /// Index of the flow.
         flow: u32,
-        /// Size asked for; 0 for an unlimited flow.
+        /// Size asked for, of requests and responses together; 0 for an unlimited flow and for UDP.
         bytes: u64,
-        /// When the application opened the connection.
+        /// When the application opened the connection, or sent its first datagram.
         start_ns: u64,
-        /// When the sender had everything acknowledged, or [`NEVER_NS`].
+        /// When the sender had everything acknowledged, or the last response; [`NEVER_NS`] if neither was, and for UDP.
         end_ns: u64,
         /// `end_ns - start_ns`, or [`NEVER_NS`].
         fct_ns: u64,
-        /// Payload handed to the receiving application, in order.
+        /// Payload handed to the receiving application, in order but for UDP.
         delivered_bytes: u64,
         /// Data segments sent, retransmissions included.
         segments: u64,
@@ -44,13 +45,58 @@ table! {
     }
 }
 
+table! {
+    /// A request and its response. The table is there if a flow has such an application.
+    "exchanges" ExchangeRow => ExchangeColumns {
+        /// Index of the flow.
+        flow: u32,
+        /// Place in the flow, from 0.
+        exchange: u32,
+        /// Payload of the request.
+        request_bytes: u64,
+        /// Payload of the response.
+        response_bytes: u64,
+        /// When the client asked: the first time when it opened the connection, then when its think time was over.
+        start_ns: u64,
+        /// When the client had the last byte of the response.
+        end_ns: u64,
+        /// `end_ns - start_ns`.
+        fct_ns: u64,
+    }
+}
+
+table! {
+    /// What became of the datagrams of a flow over UDP. The table is there if there is such a flow.
+    "datagrams" DatagramRow => DatagramColumns {
+        /// Index of the flow.
+        flow: u32,
+        /// Datagrams sent.
+        sent: u64,
+        /// Datagrams that reached the receiver.
+        delivered: u64,
+        /// Datagrams lost on the way.
+        lost: u64,
+        /// Datagrams on their way at the end of the run.
+        in_flight: u64,
+        /// Datagrams that reached the receiver after one that was sent later.
+        reordered: u64,
+        /// Least time from sending a datagram to its arrival; [`NEVER_NS`] when none has arrived.
+        delay_min_ns: u64,
+        /// Mean of these times; [`NEVER_NS`] when none has arrived.
+        delay_mean_ns: u64,
+        /// Longest of these times; [`NEVER_NS`] when none has arrived.
+        delay_max_ns: u64,
+    }
+}
+
 /// What a row of `bins` counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum BinScope {
     /// Payload handed to the flow's receiver in order; `id` is the flow.
     Delivered = 0,
-    /// Bytes of a flow's data packets, with framing, on the links that the plan taps; `id` is the flow.
+    /// Bytes of a flow's packets from its sender, or with payload, on the links that the plan taps, with framing; `id`
+    /// is the flow.
     Tap = 1,
     /// All bytes on a link, with framing; `id` is the link.
     Link = 2,
@@ -71,7 +117,7 @@ table! {
 }
 
 table! {
-    /// A sender's window at one instant.
+    /// A sender's window at one instant. Of requests and responses it is the window of who answers.
     "window" WindowRow => WindowColumns {
         /// Index of the flow.
         flow: u32,
@@ -198,7 +244,7 @@ table! {
         place: u32,
         /// Flow of the packet.
         flow: u32,
-        /// 1 for a packet of the data direction, 0 for an ACK.
+        /// 1 for a packet from the flow's sender, or with payload; 0 for an ACK.
         data: u8,
         /// First byte of its payload.
         seq: u64,
@@ -216,6 +262,54 @@ table! {
         timeline: u32,
         /// Index of the step in the timeline's program.
         step: u32,
+    }
+}
+
+/// What a controller did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum ControlEvent {
+    /// A flow asks for another path than its first one.
+    Requested = 0,
+    /// A path or circuit is being set up for a flow, or for all.
+    SettingUp = 1,
+    /// It is in force: the flow takes the path, the circuit is open.
+    InForce = 2,
+    /// The flow is on its first path again, or the circuit is closed.
+    Released = 3,
+}
+
+impl ControlEvent {
+    /// All of them, in the order of their numbers.
+    pub const ALL: [Self; 4] = [Self::Requested, Self::SettingUp, Self::InForce, Self::Released];
+
+    /// Its name in tables for people.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Requested => "requested",
+            Self::SettingUp => "setting_up",
+            Self::InForce => "in_force",
+            Self::Released => "released",
+        }
+    }
+}
+
+/// The value of `flow` in table `control` where a circuit is meant.
+pub const NO_FLOW: u32 = u32::MAX;
+
+table! {
+    /// A decision of a controller.
+    "control" ControlRow => ControlColumns {
+        /// When.
+        time_ns: u64,
+        /// Index of the controller.
+        controller: u32,
+        /// What it did: see [`ControlEvent`].
+        event: u8,
+        /// Flow that it is about, or [`NO_FLOW`].
+        flow: u32,
+        /// Path of the flow that it is about, from 0; 0 for a circuit.
+        path: u32,
     }
 }
 
@@ -307,7 +401,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_reason_is_listed_at_its_number() {
+    fn every_reason_and_event_is_listed_at_its_number() {
         assert!((0..).zip(DropReason::ALL).all(|(number, reason)| reason as u8 == number));
+        assert!((0..).zip(ControlEvent::ALL).all(|(number, event)| event as u8 == number));
     }
 }

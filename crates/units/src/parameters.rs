@@ -60,6 +60,13 @@ pub enum Kind {
         /// Greatest value in picoseconds.
         most: u64,
     },
+    /// A rate.
+    Rate {
+        /// Least value in bit/s.
+        least: u64,
+        /// Greatest value in bit/s.
+        most: u64,
+    },
     /// The length of a queue, in packets or in bytes as the user likes.
     Length {
         /// Least value.
@@ -90,6 +97,8 @@ pub enum Value {
     Bytes(u64),
     /// A time in picoseconds.
     Ps(u64),
+    /// A rate in bit/s.
+    Bps(u64),
 }
 
 /// A value that cannot be set.
@@ -151,6 +160,7 @@ impl Parameter {
             | (Kind::Packets { least, most }, Value::Packets(value))
             | (Kind::Bytes { least, most }, Value::Bytes(value))
             | (Kind::Time { least, most }, Value::Ps(value))
+            | (Kind::Rate { least, most }, Value::Bps(value))
             | (Kind::Length { least, most }, Value::Packets(value) | Value::Bytes(value)) => {
                 (least..=most).contains(&value)
             }
@@ -219,10 +229,10 @@ impl Settings {
         }
     }
 
-    /// A whole number, of packets, bytes or nothing.
+    /// A whole number, of packets, bytes, bits a second or nothing.
     pub fn whole(&self, name: &str) -> u64 {
         match self.value(name) {
-            Value::Count(value) | Value::Packets(value) | Value::Bytes(value) => value,
+            Value::Count(value) | Value::Packets(value) | Value::Bytes(value) | Value::Bps(value) => value,
             other => misused(name, other),
         }
     }
@@ -263,6 +273,7 @@ impl fmt::Display for Value {
             Self::Packets(value) => write!(f, "{value} packets"),
             Self::Bytes(value) => write!(f, "{value} bytes"),
             Self::Ps(value) => write!(f, "{value} ps"),
+            Self::Bps(value) => write!(f, "{value} bit/s"),
         }
     }
 }
@@ -276,6 +287,7 @@ impl fmt::Display for Kind {
             Self::Packets { least, most } => write!(f, "packets, from {least} to {most}"),
             Self::Bytes { least, most } => write!(f, "bytes, from {least} to {most}"),
             Self::Time { least, most } => write!(f, "a time from {least} to {most} ps"),
+            Self::Rate { least, most } => write!(f, "a rate from {least} to {most} bit/s"),
             Self::Length { least, most } => write!(f, "packets or bytes, from {least} to {most}"),
         }
     }

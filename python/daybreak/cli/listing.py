@@ -40,7 +40,8 @@ def add_to(app: typer.Typer) -> None:
 def list_(what: Annotated[What, typer.Argument(help="What to list.")], as_json: Json = False) -> None:
     """List the names that a scenario or a command may use."""
     if what in _PARAMETRISED:
-        _list_with_parameters(_PARAMETRISED[what](), as_json)
+        plain, entries_with_parameters = _PARAMETRISED[what]()
+        _list_with_parameters(plain, entries_with_parameters, as_json)
         return
     entries = _REGISTRIES[what]()
     if as_json:
@@ -49,10 +50,11 @@ def list_(what: Annotated[What, typer.Argument(help="What to list.")], as_json: 
         print_table(("name", "summary"), entries)
 
 
-def _list_with_parameters(entries: list[_native.Entry], as_json: bool) -> None:
+def _list_with_parameters(plain: Entries, entries: list[_native.Entry], as_json: bool) -> None:
     if as_json:
         print_json(
-            [
+            [{"name": name, "summary": summary, "parameters": []} for name, summary in plain]
+            + [
                 {
                     "name": entry.name,
                     "summary": entry.summary,
@@ -62,7 +64,7 @@ def _list_with_parameters(entries: list[_native.Entry], as_json: bool) -> None:
             ]
         )
         return
-    print_table(("name", "summary"), [(entry.name, entry.summary) for entry in entries])
+    print_table(("name", "summary"), plain + [(entry.name, entry.summary) for entry in entries])
     rows = [
         (entry.name, parameter.name, default_text(parameter), range_text(parameter), parameter.summary)
         for entry in entries
@@ -95,13 +97,20 @@ def _studies() -> Entries:
     return list(studies.STUDIES.items())
 
 
-_PARAMETRISED: dict[What, Callable[[], list[_native.Entry]]] = {
-    What.variants: _native.variants,
-    What.queues: _native.queues,
+def _schedules() -> tuple[Entries, list[_native.Entry]]:
+    """Kinds of timelines, and the policies of controllers."""
+    return _models(Migrate, Circuit, Program, *SCHEDULES), _native.circuit_policies() + _native.flow_policies()
+
+
+_PARAMETRISED: dict[What, Callable[[], tuple[Entries, list[_native.Entry]]]] = {
+    What.variants: lambda: ([], _native.variants()),
+    What.queues: lambda: ([], _native.queues()),
+    What.schedules: _schedules,
 }
+"""Entries without parameters, and those that may have some."""
+
 
 _REGISTRIES: dict[What, Callable[[], Entries]] = {
-    What.schedules: lambda: _models(Migrate, Circuit, Program, *SCHEDULES),
     What.studies: _studies,
     What.topologies: lambda: _models(*TOPOLOGIES),
     What.engines: lambda: list(ENGINES.items()),

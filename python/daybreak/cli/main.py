@@ -18,7 +18,24 @@ from pydantic import ValidationError
 from daybreak.errors import DaybreakError, reason
 from daybreak.scenario.problems import sentence
 
-from . import agree, bench, help_, kernel, listing, plot, reproduce, run, schema, validate
+from . import (
+    agree,
+    bench,
+    compare,
+    explain,
+    help_,
+    kernel,
+    learn,
+    listing,
+    plot,
+    predict,
+    reproduce,
+    run,
+    schema,
+    sweep,
+    tune,
+    validate,
+)
 from .terminal import complain
 
 INTERRUPTED = 130
@@ -35,7 +52,9 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (run, plot, validate, listing, schema, reproduce, agree, bench, help_):
+for command in (
+    run, plot, sweep, compare, explain, learn, predict, tune, validate, listing, schema, reproduce, agree, bench, help_,
+):  # fmt: skip
     command.add_to(app)
 app.add_typer(kernel.app, name="kernel")
 

@@ -27,7 +27,9 @@ def validate(
     model = scenario_of(scenario, changes)
     plan = engines.lowered(model, 1, engine)
     engines.check(plan, engine)
-    counts = {kind: len(getattr(plan.content, kind)) for kind in ("nodes", "links", "flows", "timelines")}
+    counts = {
+        kind: len(getattr(plan.content, kind)) for kind in ("nodes", "links", "flows", "timelines", "controllers")
+    }
     if as_json:
         print_json({"scenario": model.name, "valid": True, "plan_hash": plan.hash} | counts)
     else:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import matplotlib.pyplot as plt
 import polars as pl
+from matplotlib.artist import Artist
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
 from daybreak.figures.style import WIDTH_INCHES, colour, style
 from daybreak.metrics.errors import check_columns
@@ -47,7 +47,7 @@ def around_event(
         figure, grid = plt.subplots(
             rows, columns, figsize=(WIDTH_INCHES, rows * panel_height + 0.6), squeeze=False, layout="constrained"
         )
-        entries: dict[str, Line2D] = {}
+        entries: dict[str, Artist] = {}
         for number, axes in enumerate(grid.flat):
             if number >= len(panels):
                 axes.remove()
@@ -74,9 +74,8 @@ def around_event(
                 axes.set_ylabel(ylabel)
             if number + columns >= len(panels):
                 axes.set_xlabel(xlabel)
-        figure.legend(
-            handles=list(entries.values()), loc="outside upper center", ncols=min(len(entries), 4), borderaxespad=0.2
-        )
+        named = list(entries.values())
+        figure.legend(handles=named, loc="outside upper center", ncols=min(len(named), 4), borderaxespad=0.2)
     plt.close(figure)
     return figure
 

@@ -5,9 +5,11 @@ unit in each column's name. Tables of several runs carry a column ``run`` (see `
 """
 
 from daybreak.metrics import (
+    comparison,
     concurrency,
     confidence,
     crossings,
+    explanation,
     fairness,
     fct,
     folding,
@@ -23,9 +25,11 @@ from daybreak.metrics import (
 )
 
 __all__ = [
+    "comparison",
     "concurrency",
     "confidence",
     "crossings",
+    "explanation",
     "fairness",
     "fct",
     "folding",

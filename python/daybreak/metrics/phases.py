@@ -37,6 +37,39 @@ def intervals(circuits: pl.DataFrame, *, timeline: str | None = None) -> pl.Data
     return found.select(*(["run"] if "run" in circuits.columns else []), "phase", "start_ns", "end_ns")
 
 
+def of_controller(control: pl.DataFrame, *, controller: str | None = None, flow: str | None = None) -> pl.DataFrame:
+    """Phases that a controller made, from table `control`: of its circuit, or of the paths of one of its flows.
+
+    One row a phase: ``phase``, ``start_ns``, ``end_ns``, in the order of time. ``controller`` is the name of one if
+    there are several, ``flow`` that of a flow if it controls flows. A flow is on "path 0" from time 0 on. The end of
+    the last phase is null.
+    """
+    check_columns("control", control, ("time_ns", "controller_name", "flow_name", "phase"))
+    names = control["controller_name"].unique(maintain_order=True).to_list()
+    if controller is None and len(names) > 1:
+        raise ValueError(f"controller: expected one of {', '.join(names)}")
+    if controller is not None and controller not in names:
+        raise ValueError(f"controller: {controller!r} has no decision in the table (there are: {', '.join(names)})")
+    own = control if controller is None else control.filter(pl.col("controller_name") == controller)
+    if flow is None and own["flow_name"].is_not_null().any():
+        raise ValueError("flow: expected the name of a flow, the controller decides about flows")
+    of_one = own if flow is None else own.filter(pl.col("flow_name") == flow)
+    changes = _with_run(of_one).filter(pl.col("phase").is_not_null())
+    changes = changes.select("run", "phase", start_ns=pl.col("time_ns").cast(pl.Int64))
+    if flow is not None:
+        first = _with_run(control).select("run").unique(maintain_order=True)
+        first = first.with_columns(phase=pl.lit("path 0"), start_ns=pl.lit(0, pl.Int64))
+        changes = pl.concat([first, changes])
+    found = (
+        changes.sort("run", "start_ns", maintain_order=True)
+        # Of several at one time the last one counts; what goes on does not begin anew.
+        .filter((pl.col("start_ns") != pl.col("start_ns").shift(-1).over("run")).fill_null(True))
+        .filter((pl.col("phase") != pl.col("phase").shift(1).over("run")).fill_null(True))
+        .with_columns(end_ns=pl.col("start_ns").shift(-1).over("run"))
+    )
+    return found if "run" in control.columns else found.drop("run")
+
+
 def cycles(intervals: pl.DataFrame, *, phase: str) -> pl.DataFrame:
     """One row a cycle: ``cycle`` (from 0), ``start_ns``, ``end_ns``. It goes from the start of a ``phase`` to the next.
 

@@ -98,9 +98,9 @@ class Choice(Part, frozen=True, kw_only=True):
 class Value(Part, frozen=True, kw_only=True):
     """A value with its unit."""
 
-    unit: Literal["switch", "number", "count", "packets", "bytes", "ps"]
+    unit: Literal["switch", "number", "count", "packets", "bytes", "ps", "bps"]
     """"switch": On or off; "number": A number without a unit; "count": A whole number without a unit; "packets":
-    Packets; "bytes": Bytes; "ps": A time in picoseconds
+    Packets; "bytes": Bytes; "ps": A time in picoseconds; "bps": A rate in bit/s
     """
     value: bool | float | int
 
@@ -278,6 +278,54 @@ class SetMark(Part, frozen=True, kw_only=True, tag_field="kind", tag="set_mark")
     """Whether packets that pass get its mark."""
 
 
+class Controller(Part, frozen=True, kw_only=True):
+    """A controller: a policy, and what it decides about."""
+
+    name: str
+    """Unique name."""
+    policy: Choice
+    """What decides."""
+    setup_ps: int
+    """Time from a decision to its being in force."""
+    controls: Controls
+    """What it decides about."""
+
+
+class ControlledCircuit(Part, frozen=True, kw_only=True, tag_field="kind", tag="controlled_circuit"):
+    """Whether a circuit is open."""
+
+    queues: list[int]
+    """Queues whose length shows the demand."""
+    open: list[Action]
+    """What opens it, in this order."""
+    close: list[Action]
+    """What closes it; done at the start of the run as well."""
+
+
+class ControlledFlows(Part, frozen=True, kw_only=True, tag_field="kind", tag="controlled_flows"):
+    """Which flows take which of their paths. Each path but the first is for one flow at a time."""
+
+    flows: list[ControlledFlow]
+    """The flows."""
+    paths: int
+    """Paths of each flow: alternatives of its route switches."""
+    downtime: Downtime
+    """What becomes of a flow's packets while another path is set up for it."""
+
+
+class ControlledFlow(Part, frozen=True, kw_only=True):
+    """A flow whose path a controller chooses."""
+
+    flow: int
+    """The flow."""
+    route_switches: list[int]
+    """Its route switches, which no other flow has; the first one counts its data."""
+    priority: int
+    """Flows of a higher priority go first."""
+    deadline_ps: int | None
+    """By when it should be complete, counted from its start; null for any time."""
+
+
 class Stack(Part, frozen=True, kw_only=True):
     """A TCP stack: Linux's sysctls by their names, in integers."""
 
@@ -352,7 +400,7 @@ class Stack(Part, frozen=True, kw_only=True):
 
 
 class Flow(Part, frozen=True, kw_only=True):
-    """One TCP connection from `src` to `dst` and what is done with it."""
+    """An application at `src` and its peer at `dst`, and what carries their data: one TCP connection, or datagrams."""
 
     name: str
     """Unique name."""
@@ -369,9 +417,9 @@ class Flow(Part, frozen=True, kw_only=True):
     rule: int
     """Congestion control of the sender."""
     application: Application
-    """What is sent."""
+    """What it does."""
     start_ps: int
-    """When the sender opens the connection."""
+    """When the sender opens the connection, or sends its first datagram."""
     data_path: int
     """Path from the sender's NIC queue to the receiver."""
     ack_path: int
@@ -383,6 +431,39 @@ class Bulk(Part, frozen=True, kw_only=True, tag_field="kind", tag="bulk"):
 
     bytes: int | None
     """Payload; null for a transfer without end."""
+
+
+class RequestResponse(Part, frozen=True, kw_only=True, tag_field="kind", tag="request_response"):
+    """The sender asks and the receiver answers, over TCP: several exchanges in a row on one connection, which the
+    sender closes at the end.
+    """
+
+    exchanges: list[ExchangeRun]
+    """The exchanges in their order."""
+
+
+class ConstantRate(Part, frozen=True, kw_only=True, tag_field="kind", tag="constant_rate"):
+    """Sends datagrams of one size at even intervals, over UDP."""
+
+    rate_bps: int
+    """Rate of the payload."""
+    payload_bytes: int
+    """Payload of each datagram."""
+    stop_ps: int | None
+    """From then on nothing is sent; null for a source that goes on to the end of the run."""
+
+
+class ExchangeRun(Part, frozen=True, kw_only=True):
+    """Exchanges in a row that are alike."""
+
+    count: int
+    """How many there are."""
+    request_bytes: int
+    """Payload of each request."""
+    response_bytes: int
+    """Payload of each response."""
+    think_ps: int
+    """Time from the end of the response before to each request; the first request of the flow does not wait."""
 
 
 class Records(Part, frozen=True, kw_only=True):
@@ -445,6 +526,8 @@ class Plan(Part, frozen=True, kw_only=True):
     """Places where packets are marked."""
     timelines: list[Timeline]
     """Periodic programs that change the fabric."""
+    controllers: list[Controller]
+    """What changes the fabric by what it sees."""
     stacks: list[Stack]
     """TCP stacks."""
     rules: list[Choice]
@@ -460,5 +543,8 @@ class Plan(Part, frozen=True, kw_only=True):
 Action: TypeAlias = SetRoute | Darken | OpenGate | CloseGate | SetLimit | SetRate | SetParameter | SetMark
 """A change of the fabric. Things are named by their index in the list of their kind."""
 
-Application: TypeAlias = Bulk
+Controls: TypeAlias = ControlledCircuit | ControlledFlows
+"""What a controller decides about."""
+
+Application: TypeAlias = Bulk | RequestResponse | ConstantRate
 """What a flow's application does."""

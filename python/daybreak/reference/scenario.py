@@ -18,7 +18,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from daybreak.scenario import Scenario
-from daybreak.scenario.choice import Choice, Discipline, Variant, default_text, range_text
+from daybreak.scenario.choice import Choice, CircuitPolicy, Discipline, FlowPolicy, Variant, default_text, range_text
 from daybreak.scenario.quantities import ETHERNET_FRAMING, Framing, Loss, Quantity
 
 
@@ -109,7 +109,12 @@ def _registry(choice: type[Choice]) -> str:
     return "\n".join([*lines, ""])
 
 
-REGISTRIES: dict[type[Choice], str] = {Variant: "Congestion controls", Discipline: "Queue disciplines"}
+REGISTRIES: dict[type[Choice], str] = {
+    Variant: "Congestion controls",
+    Discipline: "Queue disciplines",
+    CircuitPolicy: "Policies for a circuit",
+    FlowPolicy: "Policies for flows",
+}
 """The registries from which a scenario chooses, with the titles of their sections."""
 
 

@@ -10,11 +10,15 @@ from collections.abc import Callable, Sequence
 
 import polars as pl
 
-from daybreak._native import drop_reasons
+from daybreak._native import control_events, drop_reasons
 from daybreak.plan.types import Choice, Link, Plan, Queue, RouteSwitch
 
-from .phases import phases
+from .phases import controlled_phase, phases
 
+EVENTS = control_events()
+"""What controllers do."""
+NO_FLOW = 2**32 - 1
+"""The flow of a decision that is not about one."""
 SCOPES = ("delivered", "tap", "link")
 STATES = ("Open", "Disorder", "CWR", "Recovery", "Loss")
 
@@ -172,6 +176,23 @@ def _circuits(frame: pl.DataFrame, plan: Plan) -> pl.DataFrame:
     return with_names.join(table, on=["timeline", "step"], how="left", maintain_order="left")
 
 
+def _control(frame: pl.DataFrame, plan: Plan) -> pl.DataFrame:
+    """With the phase of the circuit or of the flow that begins with each decision; null where none does."""
+    names = _gather([controller.name for controller in plan.controllers], frame["controller"], "controller_name")
+    event = _gather(EVENTS, frame["event"], "event")
+    flow = frame["flow"].replace(NO_FLOW, None)
+    phase = pl.Series(
+        "phase",
+        [
+            controlled_phase(plan.controllers[controller].controls, event, path)
+            for controller, event, path in zip(frame["controller"], event, frame["path"], strict=True)
+        ],
+        dtype=pl.String,
+    )
+    with_flow = _with(frame.with_columns(event, flow), [_gather(_flow_names(plan), flow, "flow_name")], after="flow")
+    return _with(with_flow, [names], after="controller").with_columns(phase)
+
+
 def _with(frame: pl.DataFrame, series: list[pl.Series], after: str) -> pl.DataFrame:
     position = frame.columns.index(after) + 1
     order = [*frame.columns[:position], *(column.name for column in series), *frame.columns[position:]]
@@ -185,9 +206,12 @@ TABLES: dict[str, Callable[[pl.DataFrame, Plan], pl.DataFrame]] = {
     "queues": _queues,
     "drops": _drops,
     "circuits": _circuits,
+    "control": _control,
     "links": _links,
     "queue_totals": _queues,
     "latency": _per_flow,
+    "exchanges": _per_flow,
+    "datagrams": _per_flow,
     "packets": _packets,
 }
 """How each table gets its names."""

@@ -1,4 +1,4 @@
-"""What the steps of a timeline's program do, in the words of a scenario.
+"""What the steps of a timeline's program and the decisions of controllers do, in the words of a scenario.
 
 A phase is what a timeline has made of the network until its next step: "path 0", "path 1" ... for the paths of a
 `migrate` in their order, "day 0", "day 1" ... for the matchings of a `circuit`, "night" where there is no path.
@@ -12,6 +12,23 @@ from typing import assert_never
 from daybreak.plan import types as plan
 
 NIGHT = "night"
+
+
+def controlled_phase(controls: plan.Controls, event: str, path: int) -> str | None:
+    """What begins with a decision of a controller: "night" or "day 0" of a circuit, "path 0" ... or "night" of a flow.
+    None where nothing changes.
+    """
+    if event == "requested":
+        return None
+    match controls:
+        case plan.ControlledCircuit():
+            return "day 0" if event == "in_force" else NIGHT
+        case plan.ControlledFlows():
+            if event == "setting_up":
+                return "path 0" if controls.downtime == "make_before_break" else NIGHT
+            return f"path {path}" if event == "in_force" else "path 0"
+        case _:
+            assert_never(controls)
 
 
 def phases(steps: Sequence[plan.TimelineStep]) -> list[tuple[str, str]]:

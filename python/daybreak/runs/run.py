@@ -6,6 +6,7 @@ import json
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -116,6 +117,11 @@ class Run:
         return self.table("circuits")
 
     @property
+    def control(self) -> pl.DataFrame:
+        """One row a decision of a controller."""
+        return self.table("control")
+
+    @property
     def links(self) -> pl.DataFrame:
         """One row a link: its totals."""
         return self.table("links")
@@ -185,7 +191,7 @@ def identity(plan: Plan, engine: str, program: str) -> dict[str, Any]:
     return {
         "seed": plan.content.seed,
         "engine": engine,
-        "versions": {"daybreak": version("daybreak"), "plan": plan.content.version, "program": program},
+        "versions": {"daybreak": _version(), "plan": plan.content.version, "program": program},
         "plan_hash": plan.hash,
     }
 
@@ -210,6 +216,12 @@ def _arrived(manifest: dict[str, Any], tables: dict[str, pl.DataFrame], packets:
     capture = staging.path / storage.CAPTURE
     capture.write_bytes(packets)
     return Run(manifest, tables.__getitem__, capture, keep=staging)
+
+
+@cache
+def _version() -> str:
+    """Daybreak's, which takes longer to look up than a small run."""
+    return version("daybreak")
 
 
 def frame(columns: Columns) -> pl.DataFrame:

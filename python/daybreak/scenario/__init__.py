@@ -1,6 +1,7 @@
 """Scenarios: what the user writes, validated, in human units; with a seed they become plans."""
 
-from .choice import Discipline, Variant
+from .choice import CircuitPolicy, Discipline, FlowPolicy, Variant
+from .controllers import CircuitController, FlowController
 from .files import dumps, load, save, schema
 from .network import Link, Mark, Marker, Node, Queue
 from .quantities import FlowSize, Framing, Loss, QueueLimit, Rate, Size, Span
@@ -11,7 +12,8 @@ from .timelines import Circuit, Migrate, Program, Route
 from .traffic import Arrivals, Exponential, Flow, Sizes, Uniform
 
 __all__ = [
-    "Arrivals", "Circuit", "Discipline", "Exponential", "Flow", "FlowSize", "Framing", "Link", "Loss", "Mark", "Marker",
-    "Migrate", "Node", "Program", "Queue", "QueueLimit", "Rate", "Records", "Route", "Scenario", "Size", "Sizes",
-    "Span", "Stack", "Uniform", "Variant", "dumps", "load", "save", "schema",
+    "Arrivals", "Circuit", "CircuitController", "CircuitPolicy", "Discipline", "Exponential", "Flow", "FlowController",
+    "FlowPolicy", "FlowSize", "Framing", "Link", "Loss", "Mark", "Marker", "Migrate", "Node", "Program", "Queue",
+    "QueueLimit", "Rate", "Records", "Route", "Scenario", "Size", "Sizes", "Span", "Stack", "Uniform", "Variant",
+    "dumps", "load", "save", "schema",
 ]  # fmt: skip

@@ -8,9 +8,9 @@ from typing import Any, ClassVar, Self
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import core_schema
 
-from daybreak._native import Entry, Parameter, queues, variants
+from daybreak._native import Entry, Parameter, circuit_policies, flow_policies, queues, variants
 
-from .quantities import QueueLimit, Size, Span, reject
+from .quantities import FlowRate, QueueLimit, Size, Span, reject
 
 ParameterValue = bool | int | float | str
 
@@ -99,6 +99,26 @@ class Discipline(Choice):
         return queues()
 
 
+class CircuitPolicy(Choice):
+    """A policy for controllers of a circuit, of those in `daybreak list schedules`."""
+
+    noun = "policy for a circuit"
+
+    @classmethod
+    def registry(cls) -> list[Entry]:
+        return circuit_policies()
+
+
+class FlowPolicy(Choice):
+    """A policy for controllers of flows, of those in `daybreak list schedules`."""
+
+    noun = "policy for flows"
+
+    @classmethod
+    def registry(cls) -> list[Entry]:
+        return flow_policies()
+
+
 def default_text(parameter: Parameter) -> str:
     """The default of a parameter as a scenario would have it; "must be given" where there is none."""
     if parameter.default is None:
@@ -110,7 +130,8 @@ def range_text(parameter: Parameter) -> str:
     """The range of a parameter in the units of a scenario."""
     if parameter.range is None:
         return "true or false"
-    low, high = (_text("ps" if parameter.kind == "time" else parameter.kind, end) for end in parameter.range)
+    unit = {"time": "ps", "rate": "bps"}.get(parameter.kind, parameter.kind)
+    low, high = (_text(unit, end) for end in parameter.range)
     return f"packets or bytes, {low} to {high}" if parameter.kind == "length" else f"{low} to {high}"
 
 
@@ -127,6 +148,8 @@ def expected(parameter: Parameter) -> str:
             return f"a size from {range_text(parameter)}"
         case "time":
             return f"a time from {range_text(parameter)}"
+        case "rate":
+            return f"a rate from {range_text(parameter)}"
         case "count":
             return f"a whole number from {range_text(parameter)}"
         case _:
@@ -143,6 +166,8 @@ def _text(unit: str, value: bool | int | float) -> str:
             return str(Size(value))
         case "ps":
             return str(Span(value))
+        case "bps":
+            return str(FlowRate(value))
         case "number":
             return f"{value:g}"
         case _:
@@ -162,6 +187,8 @@ def _parameter_schema(parameter: Parameter, handler: GetJsonSchemaHandler) -> di
             plain = QueueLimit.__get_pydantic_json_schema__(None, handler)
         case "bytes":
             plain = Size.__get_pydantic_json_schema__(None, handler)
+        case "rate":
+            plain = FlowRate.__get_pydantic_json_schema__(None, handler)
         case "time":
             plain = Span.__get_pydantic_json_schema__(None, handler)
         case other:

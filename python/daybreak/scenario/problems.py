@@ -54,7 +54,7 @@ def sentence(field: str, finding: Any) -> str:
         return f"{text}: {expected}" if expected.startswith("expected") else f"{subject} {expected}"
     if kind in ("union_tag_invalid", "union_tag_not_found"):
         if kind == "union_tag_not_found":
-            return f"{subject}.kind is missing: expected one of the kinds of {field.split('[', maxsplit=1)[0]}"
+            return f"{subject}.kind is missing: expected one of the kinds of {field.rpartition('.')[2].split('[')[0]}"
         return f'{subject}.kind = "{context["tag"]}": expected {context["expected_tags"]}'
     return f"{text}: {_expectation(kind, context, finding['msg'])}"
 

@@ -134,6 +134,15 @@ class Rate(Quantity):
     base_unit = "bit/s"
 
 
+class FlowRate(Rate):
+    """A rate at which a flow may send, in bit/s; none at all perhaps."""
+
+    lowest = 0
+
+    def __str__(self) -> str:
+        return super().__str__() if self else "0 bit/s"
+
+
 class Span(Quantity):
     """A time in picoseconds."""
 

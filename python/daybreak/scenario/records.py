@@ -37,7 +37,7 @@ class Records(Model):
     drops: bool = True
     """One row of table `drops` for every lost packet."""
     circuits: bool = True
-    """One row of table `circuits` for every step of a timeline."""
+    """One row of table `circuits` for every step of a timeline, one of `control` for every decision of a controller."""
     latency: bool = False
     """A histogram of each flow's one-way delay in table `latency`."""
     packets: tuple[str, ...] = ()

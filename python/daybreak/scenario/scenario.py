@@ -9,6 +9,7 @@ from pydantic import Field, ValidationError
 
 from daybreak.errors import ScenarioError
 
+from .controllers import Controller
 from .model import Model
 from .network import Link, Mark, Marker, Node, Queue
 from .problems import scenario_error
@@ -56,6 +57,8 @@ class Scenario(Model):
     """Flows that programs move between paths."""
     timelines: tuple[Timeline, ...] = ()
     """Programs that change the network."""
+    controllers: tuple[Controller, ...] = ()
+    """What changes the network by what it sees of it."""
     stack: Stack = Stack()
     """The TCP stack of every flow that names no other."""
     stacks: dict[str, Stack] = {}

@@ -5,8 +5,10 @@ from typing import Annotated, Any, Literal
 from pydantic import Discriminator, Field, Tag, model_validator
 
 from .choice import Variant
-from .model import Model, Names
-from .quantities import FlowSize, Size, Span, reject
+from .model import Model, Names, Tagged
+from .quantities import FlowSize, Rate, Size, Span, reject
+
+_MOST_MESSAGE = 2**36
 
 
 class Uniform(Model):
@@ -46,12 +48,44 @@ Time = Annotated[
 """A time such as "1 ms", or one that is drawn: {uniform = ["0 s", "1 ms"]}, {exponential = "1 ms"}."""
 
 
+class RequestResponse(Tagged):
+    """Requests and their responses, one after the other on one TCP connection, which the sender closes at the end."""
+
+    kind: Literal["request_response"] = "request_response"
+    """Tells this kind of application."""
+    request: Size = Field(gt=0, le=_MOST_MESSAGE)
+    """Payload of each request."""
+    response: Size = Field(gt=0, le=_MOST_MESSAGE)
+    """Payload of each response."""
+    exchanges: int = Field(default=1, ge=1, le=1_000_000)
+    """How many requests there are."""
+    think: Time = Span(0)
+    """Time from the end of a response to the next request."""
+
+
+class ConstantRate(Tagged):
+    """Datagrams of one size at even intervals, over UDP."""
+
+    kind: Literal["constant_rate"] = "constant_rate"
+    """Tells this kind of application."""
+    rate: Rate = Field(gt=0)
+    """Rate of the UDP payload."""
+    payload: Size = Field(ge=16)
+    """Payload of each datagram, which begins with its number and the time at which it was sent (16 bytes)."""
+    stop: Span | None = None
+    """When it ends; without it, with the run."""
+
+
+Application = Annotated[RequestResponse | ConstantRate, Field(discriminator="kind")]
+"""What a flow does if it is no bulk transfer."""
+
+
 Via = Names
 """Links that a path must take, in their order; the rest of it is the shortest way."""
 
 
 class Flow(Model):
-    """One TCP connection with a bulk transfer, or `count` of them."""
+    """A bulk transfer over one TCP connection, or another application; `count` of them."""
 
     name: str | None = None
     """Unique name; "flow-0", "flow-1" ... without one. With a `count`, "-0", "-1" ... are added."""
@@ -61,10 +95,12 @@ class Flow(Model):
     """Receiving host."""
     variant: Variant = Variant("cubic")
     """Congestion control, with its parameters: see `daybreak list variants`."""
-    size: FlowSize | Literal["unlimited"]
-    """Payload, or "unlimited"."""
+    size: FlowSize | Literal["unlimited"] | None = None
+    """Payload of a bulk transfer, or "unlimited"."""
+    application: Application | None = None
+    """What the flow does instead of a bulk transfer."""
     start: Time = Span(0)
-    """When the sender opens the connection."""
+    """When the sender opens the connection, or sends its first datagram."""
     count: int = Field(default=1, ge=1, le=100_000)
     """How many such flows there are."""
     group: str | None = None
@@ -77,6 +113,12 @@ class Flow(Model):
     """Name of the sender's stack in `stacks`; the scenario's `stack` without one."""
     receiver_stack: str | None = None
     """Name of the receiver's stack; the same as the sender's without one."""
+
+    @model_validator(mode="after")
+    def _does_one_thing(self) -> "Flow":
+        if (self.size is None) == (self.application is None):
+            raise reject(f"expected either size or application, not {'none' if self.size is None else 'both'} of them")
+        return self
 
 
 class Sizes(Model):

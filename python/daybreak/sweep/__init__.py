@@ -2,15 +2,19 @@
 
 A `Job` is one run of a scenario. A `Reduction` says what is kept of it, a `Store` keeps that under a name made of
 everything that it depends on, and `execute` makes what the store lacks, with an `Executor`: threads here (`Local`), or
-processes on other machines.
+processes on other machines (`Dask`). `sweep` does all of it for a grid file, and leaves one dataset.
 """
 
+from .cluster import Dask
 from .execute import Report, execute
 from .executor import Ended, Executor, Local
 from .folder import claim
+from .grid import Grid, Points, read
 from .job import Job, Kept, Reduction, Tables, Task
+from .run import Outcome, sweep
 from .store import Store
 
 __all__ = [
-    "Ended", "Executor", "Job", "Kept", "Local", "Reduction", "Report", "Store", "Tables", "Task", "claim", "execute",
+    "Dask", "Ended", "Executor", "Grid", "Job", "Kept", "Local", "Outcome", "Points", "Reduction", "Report", "Store",
+    "Tables", "Task", "claim", "execute", "read", "sweep",
 ]  # fmt: skip

@@ -22,12 +22,15 @@ def execute(
     executor: Executor | None = None,
     progress: Report | None = None,
     failed: Callable[[Job, Exception], object] | None = None,
+    found: Callable[[Job, str], object] | None = None,
+    kept: Callable[[Job, str], object] | None = None,
 ) -> None:
     """Runs the jobs that the store does not hold, in their order. What is finished is kept whatever happens later.
 
     Jobs are taken one by one as there is room for them, so that there may be any number of them, and their iterator may
     decide by what is kept so far whether more are needed. With `failed`, which is told of them, jobs that end with an
-    error stop nobody else; without it the first error stops all and is raised. Raises Interrupted on Ctrl-C.
+    error stop nobody else; without it the first error stops all and is raised. `found` is told of each job that the
+    store held already, `kept` of each that it holds now, with the name of the result. Raises Interrupted on Ctrl-C.
     """
     store.forget_unfinished()
     total = len(jobs) if isinstance(jobs, Sized) else None
@@ -40,6 +43,11 @@ def execute(
         with one_at_a_time:
             failed(job, error)
 
+    def tell(listener: Callable[[Job, str], object] | None, job: Job, digest: str) -> None:
+        if listener:
+            with one_at_a_time:
+                listener(job, digest)
+
     def missing() -> Iterator[Task]:
         nonlocal settled
         for job in jobs:
@@ -51,6 +59,7 @@ def execute(
                 continue
             digest = store.digest(plan, job.engine)
             if store.holds(digest):
+                tell(found, job, digest)
                 settled += 1
             else:
                 yield Task(job, store.reduction, store.programs[job.engine], digest, plan)
@@ -60,6 +69,7 @@ def execute(
             fail(task.job, outcome)
         else:
             store.put(task.digest, outcome)
+            tell(kept, task.job, task.digest)
 
     def report(done: float) -> None:
         if progress:

@@ -79,7 +79,11 @@ class Store:
 
     def get(self, job: Job) -> Kept:
         """Reads what is kept of a job's run. Raises OutputError if it is not kept."""
-        place = self.place(self.digest(job.plan(), job.engine))
+        return self.read(self.digest(job.plan(), job.engine))
+
+    def read(self, digest: str) -> Kept:
+        """Reads what is kept under a name. Raises OutputError if nothing is."""
+        place = self.place(digest)
         try:
             return _unpacked(place.read_bytes())
         except (OSError, BadZipFile, ValueError, pl.exceptions.PolarsError) as error:

@@ -1,7 +1,8 @@
-//! A segment as an Ethernet frame: RFC 894, RFC 791, RFC 9293, and the options of RFC 7323 and
-//! RFC 2018, laid out as Linux lays them out.
+//! A segment or a datagram as an Ethernet frame: RFC 894, RFC 791, RFC 768, RFC 9293, and the options of RFC 7323
+//! and RFC 2018, laid out as Linux lays them out.
 
-use daybreak_tcp::{Flags, Segment};
+use daybreak_host::{Datagram, UDP_HEADER};
+use daybreak_tcp::{Ecn, Flags, Segment};
 
 use crate::wire::IP_HEADER;
 
@@ -10,6 +11,7 @@ const ETHERTYPE_IPV4: u16 = 0x0800;
 const DONT_FRAGMENT: u16 = 0x4000;
 const TIME_TO_LIVE: u8 = 64;
 const PROTOCOL_TCP: u8 = 6;
+const PROTOCOL_UDP: u8 = 17;
 /// Client ports count up from here, one a flow; server ports when those are used up.
 const FIRST_CLIENT_PORT: u32 = 10_000;
 const CLIENT_PORTS: u32 = 50_000;
@@ -62,29 +64,59 @@ impl Socket {
 /// Puts the first `snaplen` bytes of the segment's frame into `frame` and returns its whole length.
 /// `scale` shifts the window of every segment that is not a SYN.
 pub(super) fn encode(frame: &mut Vec<u8>, addresses: Addresses, segment: &Segment, scale: u8, snaplen: u32) -> u32 {
-    frame.clear();
-    frame.extend(addresses.destination.mac());
-    frame.extend(addresses.source.mac());
-    frame.extend(ETHERTYPE_IPV4.to_be_bytes());
     let ip_length = IP_HEADER + segment.header_len() + segment.len;
-    ipv4(frame, addresses, segment, ip_length);
+    ethernet(frame, addresses);
+    ipv4(frame, addresses, (PROTOCOL_TCP, segment.ecn), ip_length);
     let tcp = frame.len();
     tcp_header(frame, addresses, segment, scale);
     debug_assert_eq!(frame.len() - tcp, segment.header_len() as usize);
-    let checksum = tcp_checksum(&frame[tcp..], addresses, segment.len);
+    let checksum = checksum(PROTOCOL_TCP, &frame[tcp..], addresses, segment.len);
     frame[tcp + 16..tcp + 18].copy_from_slice(&checksum.to_be_bytes());
     let length = ETHERNET_HEADER + ip_length;
     frame.resize(length.min(snaplen) as usize, 0);
     length
 }
 
-fn ipv4(frame: &mut Vec<u8>, addresses: Addresses, segment: &Segment, length: u32) {
+/// The same for a datagram with `payload_bytes`.
+pub(super) fn encode_datagram(
+    frame: &mut Vec<u8>,
+    addresses: Addresses,
+    datagram: Datagram,
+    (payload_bytes, ecn): (u32, Ecn),
+    snaplen: u32,
+) -> u32 {
+    let ip_length = IP_HEADER + UDP_HEADER + payload_bytes;
+    ethernet(frame, addresses);
+    ipv4(frame, addresses, (PROTOCOL_UDP, ecn), ip_length);
+    let udp = frame.len();
+    frame.extend(addresses.source.port.to_be_bytes());
+    frame.extend(addresses.destination.port.to_be_bytes());
+    frame.extend(((UDP_HEADER + payload_bytes) as u16).to_be_bytes());
+    frame.extend([0; 2]);
+    frame.extend(datagram.encode());
+    let checksum = checksum(PROTOCOL_UDP, &frame[udp..], addresses, payload_bytes - Datagram::BYTES as u32);
+    // RFC 768: a sum of zero is sent as all ones, since zero says that there is none.
+    let checksum = if checksum == 0 { 0xFFFF } else { checksum };
+    frame[udp + 6..udp + 8].copy_from_slice(&checksum.to_be_bytes());
+    let length = ETHERNET_HEADER + ip_length;
+    frame.resize(length.min(snaplen) as usize, 0);
+    length
+}
+
+fn ethernet(frame: &mut Vec<u8>, addresses: Addresses) {
+    frame.clear();
+    frame.extend(addresses.destination.mac());
+    frame.extend(addresses.source.mac());
+    frame.extend(ETHERTYPE_IPV4.to_be_bytes());
+}
+
+fn ipv4(frame: &mut Vec<u8>, addresses: Addresses, (protocol, ecn): (u8, Ecn), length: u32) {
     let start = frame.len();
-    frame.extend([0x45, segment.ecn as u8]);
+    frame.extend([0x45, ecn as u8]);
     frame.extend((length as u16).to_be_bytes());
     frame.extend(0u16.to_be_bytes());
     frame.extend(DONT_FRAGMENT.to_be_bytes());
-    frame.extend([TIME_TO_LIVE, PROTOCOL_TCP, 0, 0]);
+    frame.extend([TIME_TO_LIVE, protocol, 0, 0]);
     frame.extend(addresses.source.ip());
     frame.extend(addresses.destination.ip());
     let checksum = !fold(sum(&frame[start..]));
@@ -150,11 +182,12 @@ fn sack_option(frame: &mut Vec<u8>, segment: &Segment) {
     }
 }
 
-/// RFC 9293, section 3.1; the payload is zeros and adds nothing but its length.
-fn tcp_checksum(header: &[u8], addresses: Addresses, payload: u32) -> u16 {
-    let length = header.len() as u32 + payload;
-    let pseudo = sum(&addresses.source.ip()) + sum(&addresses.destination.ip()) + u32::from(PROTOCOL_TCP) + length;
-    !fold(pseudo + sum(header))
+/// Of TCP (RFC 9293, section 3.1) and UDP alike; `zeros` bytes follow, which add nothing but their length.
+fn checksum(protocol: u8, bytes: &[u8], addresses: Addresses, zeros: u32) -> u16 {
+    // UDP says its length in its header as well, which is among `bytes`.
+    let length = bytes.len() as u32 + zeros;
+    let pseudo = sum(&addresses.source.ip()) + sum(&addresses.destination.ip()) + u32::from(protocol) + length;
+    !fold(pseudo + sum(bytes))
 }
 
 /// The sum of big-endian 16-bit words (RFC 1071); headers are an even number of bytes.
@@ -187,6 +220,25 @@ mod tests {
             assert_eq!(fold(pseudo + sum(&tcp)), 0xFFFF, "TCP checksum");
         }
         frame
+    }
+
+    #[test]
+    fn a_datagram_has_its_number_and_the_right_checksums() {
+        let datagram = Datagram { number: 7, sent_at: daybreak_units::Instant::from_ps(9_000) };
+        let mut frame = Vec::new();
+        let addresses = Addresses::of(3, (1, 2), true);
+        for payload in [16, 17, 1_000] {
+            let length = encode_datagram(&mut frame, addresses, datagram, (payload, Ecn::NotEct), 65_535);
+            assert_eq!((length, frame.len() as u32), (14 + 20 + 8 + payload, length));
+            assert_eq!(fold(sum(&frame[14..34])), 0xFFFF, "IPv4 checksum");
+            let mut udp = frame[34..].to_vec();
+            udp.resize(udp.len().next_multiple_of(2), 0);
+            assert_eq!(fold(sum(&frame[26..34]) + 17 + (length - 34) + sum(&udp)), 0xFFFF, "UDP checksum");
+            assert_eq!(&frame[38..40], &(8 + payload as u16).to_be_bytes());
+            assert_eq!(Datagram::decode(&frame[42..]), Some(datagram));
+        }
+        assert_eq!(encode_datagram(&mut frame, addresses, datagram, (1_000, Ecn::NotEct), 60), 1_042);
+        assert_eq!(frame.len(), 60);
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! Packet capture of chosen links as pcapng, with Ethernet, IPv4 and TCP headers that say what the
-//! model's segments say. Payload is zeros: the model carries none.
+//! Packet capture of chosen links as pcapng, with Ethernet, IPv4 and TCP or UDP headers that say what the
+//! model's packets say. Payload is zeros, but for a datagram's number and time: the model carries none.
 
 mod frame;
 mod pcapng;
@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use daybreak_tcp::{Flags, Segment};
 use daybreak_units::Instant;
 
-use crate::wire::{client_of, flow_of, is_server, peer_of};
+use crate::wire::{client_of, datagram_of, flow_of, is_server, peer_of};
 use daybreak_plan::Plan;
 use frame::Addresses;
 pub use pcapng::PcapngWriter;
@@ -22,6 +22,8 @@ pub(crate) struct Capture {
     snaplen: u32,
     /// Source and destination host of each flow.
     hosts: Vec<(u32, u32)>,
+    /// Flows over UDP.
+    is_udp: Vec<bool>,
     /// Window scale that each endpoint's SYN offered.
     scales: Vec<Option<u8>>,
     frame: Vec<u8>,
@@ -43,6 +45,7 @@ impl Capture {
             interfaces,
             snaplen,
             hosts: plan.flows.iter().map(|flow| (flow.src, flow.dst)).collect(),
+            is_udp: plan.flows.iter().map(|flow| flow.application.is_udp()).collect(),
             scales: vec![None; 2 * plan.flows.len()],
             frame: Vec::new(),
             failed: None,
@@ -68,8 +71,13 @@ impl Capture {
         let Some(interface) = self.interfaces[link as usize].filter(|_| self.failed.is_none()) else { return };
         let flow = flow_of(destination);
         let addresses = Addresses::of(flow, self.hosts[flow as usize], is_server(destination));
-        let scale = self.scale_of(peer_of(destination));
-        let length = frame::encode(&mut self.frame, addresses, segment, scale, self.snaplen);
+        let length = if self.is_udp[flow as usize] {
+            let rest = (segment.len, segment.ecn);
+            frame::encode_datagram(&mut self.frame, addresses, datagram_of(segment), rest, self.snaplen)
+        } else {
+            let scale = self.scale_of(peer_of(destination));
+            frame::encode(&mut self.frame, addresses, segment, scale, self.snaplen)
+        };
         if let Err(error) = self.writer.packet(interface, now.as_ns(), &self.frame, length) {
             self.failed = Some(error);
         }

@@ -6,10 +6,11 @@ mod latency;
 mod queues;
 mod windows;
 
+use daybreak_fabric::control::Decision;
 use daybreak_fabric::{LinkTotals, QueueTotals};
 use daybreak_trace::{
-    BinScope, CircuitColumns, CircuitRow, DropColumns, DropRow, LinkColumns, LinkRow, PacketColumns, PacketRow, Probe,
-    QueueTotalsColumns, QueueTotalsRow, Table, WindowRow,
+    BinScope, CircuitColumns, CircuitRow, ControlColumns, ControlRow, DropColumns, DropRow, LinkColumns, LinkRow,
+    NO_FLOW, PacketColumns, PacketRow, Probe, QueueTotalsColumns, QueueTotalsRow, Table, WindowRow,
 };
 use daybreak_units::Instant;
 
@@ -56,6 +57,12 @@ pub fn queue_totals_table(totals: impl IntoIterator<Item = QueueTotals>) -> Tabl
     columns.into_table()
 }
 
+/// A decision as the tables have it.
+pub fn control_row(now: Instant, controller: u32, decision: Decision) -> ControlRow {
+    let Decision { event, flow, path } = decision;
+    ControlRow { time_ns: now.as_ns(), controller, event: event as u8, flow: flow.unwrap_or(NO_FLOW), path }
+}
+
 /// What a link is watched for.
 #[derive(Clone, Copy, Debug, Default)]
 struct LinkWatch {
@@ -75,6 +82,7 @@ pub struct Recorder {
     queues: Option<QueueSamples>,
     drops: Option<DropColumns>,
     circuits: Option<CircuitColumns>,
+    control: Option<ControlColumns>,
     latency: Option<Latency>,
     packets: Option<PacketColumns>,
 }
@@ -104,6 +112,7 @@ impl Recorder {
             queues: records.queue_ps.map(|interval| QueueSamples::new(plan.queues.len(), &records.queues, interval)),
             drops: records.drops.then(DropColumns::default),
             circuits: records.circuits.then(CircuitColumns::default),
+            control: records.circuits.then(ControlColumns::default),
             latency: records.latency.then(|| Latency::new(flows)),
             packets: (!records.packet_links.is_empty()).then(PacketColumns::default),
         }
@@ -119,7 +128,7 @@ impl Recorder {
         self.packets.is_some()
     }
 
-    /// The tables `bins`, `window`, `queues`, `drops`, `circuits`, `latency` and `packets`; `end` is the time
+    /// The tables `bins`, `window`, `queues`, `drops`, `circuits`, `control`, `latency` and `packets`; `end` is the time
     /// at which the run stopped. What was not asked for is empty.
     pub fn into_tables(self, end: Instant) -> Vec<Table> {
         vec![
@@ -128,6 +137,7 @@ impl Recorder {
             self.queues.map(|samples| samples.into_columns(end)).unwrap_or_default().into_table(),
             self.drops.unwrap_or_default().into_table(),
             self.circuits.unwrap_or_default().into_table(),
+            self.control.unwrap_or_default().into_table(),
             self.latency.map(Latency::into_columns).unwrap_or_default().into_table(),
             self.packets.unwrap_or_default().into_table(),
         ]
@@ -214,6 +224,12 @@ impl Probe for Recorder {
     fn circuit(&mut self, row: CircuitRow) {
         if let Some(circuits) = &mut self.circuits {
             circuits.push(row);
+        }
+    }
+
+    fn control(&mut self, row: ControlRow) {
+        if let Some(control) = &mut self.control {
+            control.push(row);
         }
     }
 

@@ -2,6 +2,7 @@
 
 use daybreak_trace::Probe;
 
+use super::endpoint::Ends;
 use super::{Core, Tables};
 use crate::error::EngineError;
 use crate::schedule::{Event, Rank};
@@ -15,13 +16,21 @@ impl<P: Probe + Tables + Send> Core<P> {
             in_flight[packet.endpoint as usize] += 1;
         }
         for flow in 0..self.flows.len() as u32 {
-            let Some([client, server]) = self.endpoints.of_flow(flow) else { continue };
-            for (index, sender, receiver, way) in
-                [(server_of(flow), client, server, "data"), (client_of(flow), server, client, "ACKs")]
-            {
+            // Of a flow that is over every packet has arrived or was lost: see `closing`.
+            let Some(ends) = self.endpoints.of_flow(flow) else { continue };
+            let ways = match ends {
+                Ends::Stream([client, server]) => [
+                    (server_of(flow), client.sent, server.received, "data"),
+                    (client_of(flow), server.sent, client.received, "ACKs"),
+                ],
+                Ends::Datagrams(source, sink) => [
+                    (server_of(flow), source.schedule.sent(), sink.datagrams, "datagrams"),
+                    (client_of(flow), 0, 0, "nothing"),
+                ],
+            };
+            for (index, sent, received, way) in ways {
                 let place = || format!("flow \"{}\" ({way})", self.names.flows[flow as usize]);
-                let lost = self.fabric.lost(index);
-                balance(place, sender.sent, receiver.received, lost, in_flight[index as usize])?;
+                balance(place, sent, received, self.fabric.lost(index), in_flight[index as usize])?;
             }
         }
         let census = self.fabric.census(self.now);

@@ -1,14 +1,15 @@
-//! The ends of connections, and how they send.
+//! The ends of flows, and how they send.
 
 use daybreak_fabric::{Context, Fabric, NewPacket};
+use daybreak_host::{Call, ConstantRate, Exchanges, Process, Received, UDP_HEADER};
 use daybreak_tcp::Segment;
-use daybreak_tcp::connection::Connection;
+use daybreak_tcp::connection::{Connection, State};
 use daybreak_trace::{Probe, WindowRow};
 use daybreak_units::Instant;
 
 use crate::alarm::Alarm;
 use crate::schedule::{Event, EventQueue, Rank};
-use crate::wire::{Wire, client_of, ecn_field, flow_of, is_server, peer_of, server_of};
+use crate::wire::{IP_HEADER, Wire, client_of, ecn_field, flow_of, peer_of, segment_of, server_of};
 
 /// One end of a connection.
 #[repr(C)]
@@ -18,6 +19,12 @@ pub(super) struct Endpoint {
     pub path: u32,
     /// Its packets tell when they leave the NIC's queue (TCP small queues).
     pub announce: bool,
+    /// Its application waits for data.
+    pub reads: bool,
+    /// Its window is that of table `window`.
+    pub is_sampled: bool,
+    /// The probe knows that it is connected.
+    pub has_begun: bool,
     /// How much faster its clock runs than the network's time.
     pub timer_dilation: u32,
     /// Packets sent and received.
@@ -28,9 +35,26 @@ pub(super) struct Endpoint {
     /// Payload delivered to the application, as far as the probe has been told.
     pub told: u64,
     pub connection: Connection,
+    /// Its application.
+    pub process: Process,
+    /// Of a client that asks: when it is answered.
+    pub exchanges: Option<Box<Exchanges>>,
 }
 
 impl Endpoint {
+    /// Lets the application do what it can. Its times are the network's.
+    pub(super) fn act(&mut self, now: Instant) {
+        let (clock, end) = (self.clock(now), self.connection.state() == State::CloseWait);
+        while let Some(call) = self.process.poll(now, self.connection.delivered_bytes(), end) {
+            match call {
+                Call::Write(bytes) => self.connection.write(clock, bytes),
+                Call::Close => self.connection.close(clock),
+                Call::Read(_) | Call::ReadToEnd | Call::Sleep(_) => unreachable!("a process waits for these itself"),
+            }
+        }
+        self.reads = self.process.waits_for_data();
+    }
+
     /// What its host's clock shows at a time of the network. The connection knows no other time, so that timers, RTTs and
     /// rates are the host's, whatever the congestion control is.
     #[inline(always)]
@@ -56,22 +80,25 @@ impl Endpoint {
     }
 
     /// Tells the probe what a segment or a timer has changed: payload delivered, the window, or that the
-    /// sender is connected (again at timers until the second segment: the samples begin with the last).
+    /// sender is connected (a client again at timers until the second segment: the samples begin with the last).
     #[inline(always)]
     pub(super) fn tell<P: Probe>(&mut self, index: u32, now: Instant, probe: &mut P) {
         if !P::LOOKS {
             return;
         }
         let flow = flow_of(index);
-        if is_server(index) {
-            let delivered = self.connection.delivered_bytes();
-            if delivered != self.told {
-                probe.delivered(now, flow, delivered - self.told);
-                self.told = delivered;
-            }
-        } else if probe.wants_every_window() {
+        let delivered = self.connection.delivered_bytes();
+        if delivered != self.told {
+            probe.delivered(now, flow, delivered - self.told);
+            self.told = delivered;
+        }
+        if !self.is_sampled {
+            return;
+        }
+        if probe.wants_every_window() {
             probe.window(self.window_row(flow, now));
-        } else if self.received == 1 && self.connection.is_established() {
+        } else if (!self.has_begun || self.received == 1) && self.connection.is_established() {
+            self.has_begun = true;
             probe.flow_began(now, flow);
         }
     }
@@ -79,7 +106,7 @@ impl Endpoint {
     /// Before an event changes a sender: tells the probe the samples of its window that are due.
     #[inline(always)]
     pub(super) fn sample<P: Probe>(&self, index: u32, now: Instant, probe: &mut P) {
-        if !P::LOOKS || is_server(index) {
+        if !P::LOOKS || !self.is_sampled {
             return;
         }
         let flow = flow_of(index);
@@ -125,35 +152,98 @@ impl Endpoint {
     }
 }
 
-/// Both ends of every flow that has started: of one that has not there are two words.
+/// One end of a flow.
+pub(super) enum End {
+    /// The flow has not started, or nothing of it is left.
+    None,
+    Stream(Box<Endpoint>),
+    Source(Box<Source>),
+    Sink(Box<Received>),
+}
+
+/// The sender of datagrams.
+pub(super) struct Source {
+    pub schedule: ConstantRate,
+    pub payload_bytes: u32,
+    /// First step of its packets.
+    pub path: u32,
+}
+
+impl Source {
+    /// Sends what is due, and sees to it that it is asked again.
+    pub(super) fn send<P: Probe>(
+        &mut self,
+        index: u32,
+        fabric: &mut Fabric<Segment>,
+        ctx: &mut Context<'_, EventQueue, Wire<P>>,
+    ) {
+        while self.schedule.next_at() <= ctx.now {
+            let segment = segment_of(self.schedule.send(ctx.now), self.payload_bytes);
+            let packet = NewPacket {
+                endpoint: peer_of(index),
+                cursor: self.path,
+                bytes: IP_HEADER + UDP_HEADER + self.payload_bytes,
+                ecn: ecn_field(&segment),
+                announce: false,
+            };
+            fabric.send(ctx, packet, &segment);
+        }
+        let next = self.schedule.next_at();
+        if next < Instant::NEVER {
+            ctx.schedule.push(Event::new(next, Rank::Timer, index, 0));
+        }
+    }
+}
+
+/// Both ends of every flow that is under way: of another there are two words.
 pub(super) struct Endpoints {
-    ends: Vec<Option<Box<Endpoint>>>,
+    ends: Vec<End>,
+}
+
+/// Both ends of a flow, the client or source first.
+pub(super) enum Ends<'a> {
+    Stream([&'a Endpoint; 2]),
+    Datagrams(&'a Source, &'a Received),
 }
 
 impl Endpoints {
     /// For so many flows, none of which has started.
     pub(super) fn new(flows: usize) -> Self {
-        Self { ends: (0..2 * flows).map(|_| None).collect() }
+        Self { ends: (0..2 * flows).map(|_| End::None).collect() }
     }
 
-    /// The flow starts with these ends, the client first.
-    pub(super) fn start(&mut self, flow: u32, [client, server]: [Endpoint; 2]) {
-        self.ends[client_of(flow) as usize] = Some(Box::new(client));
-        self.ends[server_of(flow) as usize] = Some(Box::new(server));
+    /// The flow starts with these ends, the client or source first.
+    pub(super) fn start(&mut self, flow: u32, [client, server]: [End; 2]) {
+        self.ends[client_of(flow) as usize] = client;
+        self.ends[server_of(flow) as usize] = server;
     }
 
-    /// The client and the server of a flow, if it has started.
-    pub(super) fn of_flow(&self, flow: u32) -> Option<[&Endpoint; 2]> {
-        let [client, server] = [client_of(flow), server_of(flow)].map(|index| self.ends[index as usize].as_deref());
-        Some([client?, server?])
+    /// Nothing is left of the flow.
+    pub(super) fn forget(&mut self, flow: u32) {
+        self.start(flow, [End::None, End::None]);
     }
 
-    /// An end of a flow that has started.
+    /// The ends of a flow, if it is under way.
+    pub(super) fn of_flow(&self, flow: u32) -> Option<Ends<'_>> {
+        match [client_of(flow), server_of(flow)].map(|index| &self.ends[index as usize]) {
+            [End::Stream(client), End::Stream(server)] => Some(Ends::Stream([client, server])),
+            [End::Source(source), End::Sink(sink)] => Some(Ends::Datagrams(source, sink)),
+            _ => None,
+        }
+    }
+
+    /// An end of a flow.
     #[inline(always)]
-    pub(super) fn get_mut(&mut self, index: u32) -> &mut Endpoint {
+    pub(super) fn get_mut(&mut self, index: u32) -> &mut End {
+        &mut self.ends[index as usize]
+    }
+
+    /// An end of a connection; `None` if it is over, or none.
+    #[inline(always)]
+    pub(super) fn stream(&mut self, index: u32) -> Option<&mut Endpoint> {
         match &mut self.ends[index as usize] {
-            Some(endpoint) => endpoint,
-            None => unreachable!("an event is for a flow that has not started"),
+            End::Stream(endpoint) => Some(endpoint),
+            End::None | End::Source(_) | End::Sink(_) => None,
         }
     }
 }

@@ -17,7 +17,9 @@ impl<B: Copy> Fabric<B> {
         switch.dark = None;
         let (current, mut held) = (switch.current, std::mem::take(&mut switch.held));
         for &id in &held {
-            self.slab.get_mut(id).cursor = current;
+            let packet = self.slab.get_mut(id);
+            packet.cursor = current;
+            self.route_switches[index as usize].passed.count(packet.bytes);
             self.forward(ctx, id, NO_LINK);
         }
         // Keeps the buffer for the next night.

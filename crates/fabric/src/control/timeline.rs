@@ -2,7 +2,7 @@
 
 use daybreak_units::{Duration, Instant};
 
-use super::Action;
+use super::{Action, Controller, Counters, Orders, Report};
 
 /// What a timeline does at one offset of its period.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,33 +33,35 @@ impl Timeline {
         assert!(steps.iter().all(|step| step.offset < period), "a timeline step lies behind its period");
         Self { period_start: start, period, steps, next: 0 }
     }
+}
 
+impl Controller for Timeline {
     /// When the next step is due; never for an empty program.
-    pub fn next_at(&self) -> Instant {
+    fn next_at(&self) -> Instant {
         match self.steps.get(self.next) {
             Some(step) => self.period_start.saturating_add(step.offset),
             None => Instant::NEVER,
         }
     }
 
-    /// Takes the step that is due: its index and its actions.
-    ///
-    /// # Panics
-    /// If the program is empty.
-    pub fn advance(&mut self) -> (u32, &[Action]) {
-        let index = self.next;
-        self.next += 1;
-        if self.next == self.steps.len() {
-            self.next = 0;
-            self.period_start = self.period_start.saturating_add(self.period);
+    /// Takes the steps that are due: one, or several at one offset.
+    fn advance(&mut self, now: Instant, _counters: &dyn Counters, orders: &mut Orders) {
+        while self.next_at() <= now {
+            orders.reports.push(Report::Step(self.next as u32));
+            orders.actions.extend_from_slice(&self.steps[self.next].actions);
+            self.next += 1;
+            if self.next == self.steps.len() {
+                self.next = 0;
+                self.period_start = self.period_start.saturating_add(self.period);
+            }
         }
-        (index as u32, &self.steps[index].actions)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::control::testing::NoCounters;
 
     #[test]
     fn a_program_repeats_with_its_period() {
@@ -68,9 +70,10 @@ mod tests {
             Timeline::new(Instant::ZERO + Duration::from_us(5), Duration::from_us(200), vec![at(0), at(180)]);
         let mut seen = Vec::new();
         for _ in 0..4 {
-            let when = timeline.next_at().as_us();
-            seen.push((when, timeline.advance().0));
+            let (when, mut orders) = (timeline.next_at(), Orders::default());
+            timeline.advance(when, &NoCounters, &mut orders);
+            seen.extend(orders.reports.into_iter().map(|report| (when.as_us(), report)));
         }
-        assert_eq!(seen, [(5, 0), (185, 1), (205, 0), (385, 1)]);
+        assert_eq!(seen, [(5, 0), (185, 1), (205, 0), (385, 1)].map(|(when, step)| (when, Report::Step(step))));
     }
 }

@@ -24,8 +24,9 @@ struct Heap(BinaryHeap<Reverse<(Instant, u64, u32, u32)>>);
 impl Schedule for Heap {
     fn at(&mut self, at: Instant, wake: Wake) {
         self.0.push(Reverse(match wake {
-            Wake::TransmissionComplete { link } => (at, 0, link, 0),
-            Wake::Arrival { link, packet } => (at, 1 + u64::from(tie_break(at, link)), link, packet.0),
+            Wake::Control { controller } => (at, 0, controller, 0),
+            Wake::TransmissionComplete { link } => (at, 1, link, 0),
+            Wake::Arrival { link, packet } => (at, 2 + u64::from(tie_break(at, link)), link, packet.0),
         }));
     }
 }

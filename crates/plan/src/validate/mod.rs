@@ -1,5 +1,6 @@
 //! Refuses a plan that no run can be made of, naming field and value.
 
+mod controllers;
 mod network;
 mod paths;
 mod records;
@@ -43,6 +44,7 @@ pub(crate) fn validate(plan: &Plan) -> Check {
     timelines::check(plan)?;
     stacks::check(plan)?;
     traffic::check(plan, &paths)?;
+    controllers::check(plan)?;
     records::check(plan)
 }
 

@@ -1,4 +1,4 @@
-//! Checks what timelines do.
+//! Checks what timelines do, and actions in general.
 
 use super::{Check, bounded_time, ensure, network, positive_time, refuse, within};
 use crate::{Action, Plan, Timeline};
@@ -28,7 +28,7 @@ fn check_timeline(plan: &Plan, field: &str, timeline: &Timeline) -> Check {
     Ok(())
 }
 
-fn check_action(plan: &Plan, field: &str, action: &Action) -> Check {
+pub(super) fn check_action(plan: &Plan, field: &str, action: &Action) -> Check {
     let at = |name: &str| format!("{field}.{name}");
     let is_queue = |queue: u32| within(&at("queue"), queue, plan.queues.len(), "queues");
     let is_switch = |switch: u32| within(&at("route_switch"), switch, plan.route_switches.len(), "route switches");

@@ -4,7 +4,15 @@ use daybreak_tcp::congestion;
 
 use super::paths::Paths;
 use super::{Check, MOST_COMPONENTS, bounded_time, ensure, node, refuse, refuse_parameter, unique_names, within};
-use crate::{Application, NodeKind, Plan};
+use crate::{Application, ExchangeRun, Flow, NodeKind, Plan};
+
+/// Headers of IPv4 and UDP without options.
+const IP_AND_UDP_HEADERS: u32 = 28;
+/// A datagram says its number and when it was sent.
+const LEAST_PAYLOAD: u32 = 16;
+/// Most bytes of a request or a response, and most exchanges of a flow, so that no sum overflows.
+const MOST_BYTES: u64 = 1 << 36;
+const MOST_EXCHANGES: u64 = 1 << 24;
 
 /// Checks that the congestion controls are modelled, with these parameters.
 pub(crate) fn check_rules(plan: &Plan) -> Check {
@@ -38,12 +46,7 @@ pub(super) fn check(plan: &Plan, paths: &Paths) -> Check {
         is_within("src_stack", flow.src_stack, plan.stacks.len(), "stacks")?;
         is_within("dst_stack", flow.dst_stack, plan.stacks.len(), "stacks")?;
         is_within("rule", flow.rule, plan.rules.len(), "rules")?;
-        match flow.application {
-            Application::Bulk { bytes: Some(0) } => {
-                return refuse(field("application.bytes"), 0, "a transfer has at least 1 byte, or null for no end");
-            }
-            Application::Bulk { .. } => {}
-        }
+        application(plan, flow, &field)?;
         if flow.start_ps > super::LONGEST_PS {
             bounded_time(&field("start_ps"), flow.start_ps)?;
         }
@@ -54,4 +57,51 @@ pub(super) fn check(plan: &Plan, paths: &Paths) -> Check {
         }
     }
     Ok(())
+}
+
+/// Checks what a flow's application does; `field` names a field of the flow.
+fn application(plan: &Plan, flow: &Flow, field: &impl Fn(&str) -> String) -> Check {
+    match &flow.application {
+        Application::Bulk { bytes: Some(0) } => {
+            refuse(field("application.bytes"), 0, "a transfer has at least 1 byte, or null for no end")
+        }
+        Application::Bulk { .. } => Ok(()),
+        Application::RequestResponse { exchanges } => {
+            ensure(!exchanges.is_empty(), &field("application.exchanges"), "[]", || "expected at least one".into())?;
+            exchanges.iter().enumerate().try_for_each(|(i, run)| {
+                exchange_run(run, |name| field(&format!("application.exchanges[{i}].{name}")))
+            })?;
+            let count: u64 = exchanges.iter().map(|run| u64::from(run.count)).sum();
+            ensure(count <= MOST_EXCHANGES, &field("application.exchanges"), count, || {
+                format!("a flow has at most {MOST_EXCHANGES} exchanges")
+            })
+        }
+        &Application::ConstantRate { rate_bps, payload_bytes, stop_ps } => {
+            let field = |name: &str| field(&format!("application.{name}"));
+            ensure(rate_bps > 0, &field("rate_bps"), rate_bps, || "it must be more than 0 bit/s".into())?;
+            let most = plan.stacks[flow.src_stack as usize].mtu.saturating_sub(IP_AND_UDP_HEADERS);
+            ensure((LEAST_PAYLOAD..=most).contains(&payload_bytes), &field("payload_bytes"), payload_bytes, || {
+                format!(
+                    "a datagram has {LEAST_PAYLOAD} to {most} bytes of payload: its number and time, and no more than fits the sender's mtu"
+                )
+            })?;
+            match stop_ps {
+                Some(stop) if stop <= flow.start_ps => {
+                    refuse(field("stop_ps"), stop, format!("the flow starts at {} ps", flow.start_ps))
+                }
+                Some(stop) => bounded_time(&field("stop_ps"), stop),
+                None => Ok(()),
+            }
+        }
+    }
+}
+
+fn exchange_run(run: &ExchangeRun, field: impl Fn(&str) -> String) -> Check {
+    ensure(run.count > 0, &field("count"), run.count, || "it must be at least 1".into())?;
+    for (name, bytes) in [("request_bytes", run.request_bytes), ("response_bytes", run.response_bytes)] {
+        ensure((1..=MOST_BYTES).contains(&bytes), &field(name), bytes, || {
+            format!("a request or a response has 1 to {MOST_BYTES} bytes")
+        })?;
+    }
+    bounded_time(&field("think_ps"), run.think_ps)
 }

@@ -96,7 +96,8 @@ impl Connection {
             out.flags = out.flags.with(Flags::CWR);
         }
         self.receiver.on_data_sent(self.sender.clock.now);
-        self.sender.counters.segments += 1;
+        // A FIN alone is no data segment.
+        self.sender.counters.segments += u64::from(outgoing.len > 0);
         if outgoing.fin {
             self.out.flags = self.out.flags.with(Flags::FIN);
             self.step_closing(false, false);

@@ -16,6 +16,7 @@ from typing import Any
 from daybreak import _native
 from daybreak.errors import EngineError, PlanError, reason
 from daybreak.plan import types
+from daybreak.plan.applications import is_limited
 from daybreak.runs import Recorded
 from daybreak.runs.staging import Staging
 from daybreak.scenario.lowering import Plan
@@ -187,7 +188,7 @@ class Watch:
             raise GuestFailed(f"the guest's virtual time stood still for {PATIENCE_S:.0f} s, {at}{self._said()}")
         if self.progress and self.plan:
             plan = self.plan.content
-            limited = sum(1 for flow in plan.flows if flow.application.bytes is not None)
+            limited = sum(1 for flow in plan.flows if is_limited(flow.application))
             now_ps = max(self.now_ns, 0) * 1000
             self.progress(Progress(now_ps, plan.end_ps, self.packets, self.complete, limited))
 

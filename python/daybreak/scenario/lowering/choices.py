@@ -11,7 +11,7 @@ from daybreak.errors import ScenarioError, UnknownName
 from daybreak.plan import types as plan
 
 from ..choice import Choice, ParameterValue, Variant, expected
-from ..quantities import QueueLimit, Size, Span
+from ..quantities import FlowRate, QueueLimit, Size, Span
 from .names import among, look_up
 
 
@@ -80,6 +80,8 @@ def _read(parameter: Parameter, given: ParameterValue) -> plan.Value | None:
                 return plan.Value(unit="bytes", value=int(Size.parse(given)))
             case "time":
                 return plan.Value(unit="ps", value=int(Span.parse(given)))
+            case "rate":
+                return plan.Value(unit="bps", value=int(FlowRate.parse(given)))
             case other:
                 raise ValueError(f'parameter {parameter.name} is of an unknown kind, "{other}"')
     except PydanticCustomError:

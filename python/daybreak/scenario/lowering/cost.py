@@ -20,6 +20,9 @@ MOST_SAMPLES = 50_000_000
 MOST_STEPS = 20_000_000
 """Steps of all timelines together; each takes a row of table `circuits` and some events."""
 
+MOST_READINGS = 1_000_000_000
+"""Counters of queues and flows that one controller reads in a run."""
+
 
 def refuse_many_flows(scenario: Scenario) -> None:
     """Raises ScenarioError for more flows than a run can have. Arrivals have a bound each, of what they draw."""
@@ -52,6 +55,14 @@ def refuse_short_intervals(scenario: Scenario, flows: int, queues: int) -> None:
                 least = count * lasts / max(MOST_STEPS - before, 1)
                 _refuse(f"timelines[{i}].{field}", interval, f"{steps:,} steps of timelines", duration, least)
             before = steps
+
+
+def refuse_frequent_readings(field: str, interval: Span, counters: int, duration: Span) -> None:
+    """Raises ScenarioError for a controller that reads so many counters so often that a run would hardly end."""
+    readings = counters * int(duration) // int(interval)
+    if readings > MOST_READINGS:
+        what = f"{readings:,} readings of {counters} counter{'s' if counters > 1 else ''}"
+        _refuse(field, interval, what, int(duration), counters * int(duration) / MOST_READINGS)
 
 
 def _periods(timeline: Timeline) -> Iterator[tuple[str, Span, int]]:

@@ -92,6 +92,7 @@ class Fabric:
         self.markers: list[plan.Marker] = []
         self.marking: list[MarkingPlace] = []
         self._place_markers(scenario)
+        self._gated: dict[int, str] = {}
 
     @classmethod
     def of(cls, scenario: Scenario) -> Fabric:
@@ -137,6 +138,14 @@ class Fabric:
         """The value of a parameter of a queue's discipline."""
         entry = entry_of(Discipline(self.queues[queue].discipline.name), field)
         return parameter_value(entry, name, value, field)
+
+    def gate(self, link: int, owner: str, field: str) -> None:
+        """Notes who opens and closes a link; another one cannot."""
+        if link in self._gated:
+            raise ScenarioError(
+                f'{field}: link "{self.links[link].name}" is opened and closed by "{self._gated[link]}" already'
+            )
+        self._gated[link] = owner
 
     def served_by(self, link: int) -> list[int]:
         """The queues that a link serves."""

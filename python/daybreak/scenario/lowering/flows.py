@@ -5,14 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from daybreak._native import Stream
 from daybreak.errors import ScenarioError
+from daybreak.plan import types as plan
 
 from ..choice import Variant
 from ..quantities import Span
 from ..scenario import Scenario
-from ..traffic import Arrivals, Exponential, Flow, Sizes, Uniform
+from ..traffic import Arrivals, ConstantRate, Exponential, Flow, RequestResponse, Sizes, Uniform
 from .choices import resolve_variant
 from .cost import MOST_FLOWS
 
@@ -44,7 +46,7 @@ class PlannedFlow:
 
     of: Family
     name: str
-    bytes: int | None
+    application: plan.Application
     start_ps: int
 
 
@@ -83,10 +85,54 @@ def _flows(flow: Flow, index: int, seed: int, variants: Sequence[str] | None) ->
         receiver_stack=flow.receiver_stack,
     )  # fmt: skip
     resolve_variant(flow.variant, f"{family.field}.variant", variants)
-    size = None if flow.size == "unlimited" else int(flow.size)
     for k in range(flow.count):
         own_name = name if flow.count == 1 else f"{name}-{k}"
-        yield PlannedFlow(family, own_name, size, _start(flow, own_name, seed))
+        application = _application(flow, own_name, seed)
+        start = _start(flow, own_name, seed)
+        if isinstance(application, plan.ConstantRate) and application.stop_ps is not None:
+            _stops_after(start, application.stop_ps, own_name, f"{family.field}.application.stop")
+        yield PlannedFlow(family, own_name, application, start)
+
+
+def _stops_after(start_ps: int, stop_ps: int, name: str, field: str) -> None:
+    if stop_ps <= start_ps:
+        raise ScenarioError(
+            f"{field} = {Span(stop_ps)}: expected a time after flow {name} starts at {Span(start_ps)}", field
+        )
+
+
+@cache
+def _bulk(size: int | None) -> plan.Bulk:
+    """A bulk transfer: there is one of each size, however many flows have it."""
+    return plan.Bulk(bytes=size)
+
+
+def _application(flow: Flow, name: str, seed: int) -> plan.Application:
+    """What a flow does: a bulk transfer if it has a size."""
+    if flow.size is not None:
+        return _bulk(None if flow.size == "unlimited" else int(flow.size))
+    match flow.application:
+        case RequestResponse() as asks:
+            return plan.RequestResponse(exchanges=_exchanges(asks, Stream(seed, f"flow/{name}/think")))
+        case ConstantRate() as source:
+            stop = None if source.stop is None else int(source.stop)
+            return plan.ConstantRate(rate_bps=int(source.rate), payload_bytes=int(source.payload), stop_ps=stop)
+        case None:
+            raise AssertionError("a flow has a size or an application")
+
+
+def _exchanges(asks: RequestResponse, stream: Stream) -> list[plan.ExchangeRun]:
+    """All alike, or each with a think time of its own if that is drawn."""
+    is_drawn = not isinstance(asks.think, Span)
+    return [
+        plan.ExchangeRun(
+            count=1 if is_drawn else asks.exchanges,
+            request_bytes=int(asks.request),
+            response_bytes=int(asks.response),
+            think_ps=_drawn(asks.think, stream),
+        )
+        for _ in range(asks.exchanges if is_drawn else 1)
+    ]
 
 
 def _start(flow: Flow, name: str, seed: int) -> int:
@@ -108,7 +154,7 @@ def _arrivals(arrivals: Arrivals, field: str, seed: int, variants: Sequence[str]
     for k, size in enumerate(sizes):
         if k and k % arrivals.at_once == 0:
             now += _drawn(arrivals.every, gaps)
-        yield PlannedFlow(family, f"{arrivals.name}-{k}", size, now)
+        yield PlannedFlow(family, f"{arrivals.name}-{k}", _bulk(size), now)
 
 
 def _drawn(time: Span | Uniform | Exponential, stream: Stream) -> int:

@@ -1,4 +1,4 @@
-"""The paths of all flows, with a route switch wherever a route or a `migrate` timeline moves one."""
+"""The paths of all flows, with a route switch wherever a route, a `migrate` timeline or a controller moves one."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Literal
 from daybreak.errors import ScenarioError
 from daybreak.plan import types as plan
 
+from ..controllers import FlowController
 from ..scenario import Scenario
 from ..timelines import Migrate, MovedFlows
 from .fabric import Fabric, OneWay
@@ -26,6 +27,13 @@ class Mover:
     name: str
     of: MovedFlows
     route_switches: list[int] = field(default_factory=list)
+    switches_of_flow: dict[str, list[int]] = field(default_factory=dict)
+    """Where each flow is moved alone: its route switches, that of the data first."""
+
+    @property
+    def moves_each_alone(self) -> bool:
+        """Flows have route switches of their own."""
+        return isinstance(self.of, FlowController)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +64,17 @@ class Moves:
             for i, line in enumerate(scenario.timelines)
             if isinstance(line, Migrate)
         }
+        self.controllers = {
+            i: Mover(f"controllers[{i}]", controller.name or f"controller-{i}", controller)
+            for i, controller in enumerate(scenario.controllers)
+            if isinstance(controller, FlowController)
+        }
+        names = {controller.name or f"controller-{i}" for i, controller in enumerate(scenario.controllers)}
+        if len(names) < len(scenario.controllers):
+            raise ScenarioError("two controllers have one name: expected unique names", "controllers")
         self._mover_of_flow = self._movers(flows)
         self.route_switches: list[plan.RouteSwitch] = []
-        self._switch_index: dict[tuple[str, int, tuple[int, ...]], int] = {}
+        self._switch_index: dict[tuple[str, int, tuple[int, ...], str], int] = {}
         self._path_index: dict[tuple[object, ...], int] = {}
 
     def data_path(self, flow: PlannedFlow, source: int, destination: int) -> int:
@@ -71,7 +87,7 @@ class Moves:
 
     def _movers(self, flows: Sequence[PlannedFlow]) -> dict[str, Mover]:
         movers: dict[str, Mover] = {}
-        for mover in [*self.routes.values(), *self.migrations.values()]:
+        for mover in [*self.routes.values(), *self.migrations.values(), *self.controllers.values()]:
             for flow in _moved_flows(mover, flows):
                 if flow.name in movers:
                     raise ScenarioError(
@@ -81,9 +97,10 @@ class Moves:
         return movers
 
     def _known_path(self, flow: PlannedFlow, ends: tuple[int, int], way: _Way) -> int:
-        """Flows of a family take one path, unless each draws its own."""
+        """Flows of a family take one path, unless each draws its own or is moved alone."""
         mover = self._mover_of_flow.get(flow.name)
-        key = (flow.of.field, way, mover.entry if mover else None, flow.name if self._ecmp else None)
+        is_alone = self._ecmp or (mover is not None and mover.moves_each_alone)
+        key = (flow.of.field, way, mover.entry if mover else None, flow.name if is_alone else None)
         if key not in self._path_index:
             self._path_index[key] = self._paths.add(self._path(flow, ends, way, mover))
         return self._path_index[key]
@@ -123,14 +140,14 @@ class Moves:
                 field,
             )
         tails = [self._paths.add(self._paths.steps(packets, route[shared:], field)) for route in routes]
-        return [*steps, self._paths.step("route_switch", self._route_switch(mover, node, tuple(tails)))]
+        return [*steps, self._paths.step("route_switch", self._route_switch(mover, flow.name, node, tuple(tails)))]
 
     def _route(self, flow: PlannedFlow, ends: tuple[int, int], via: tuple[str, ...], field: str) -> list[OneWay]:
         links = tuple(self._fabric.link(name, field) for name in via)
         return self._router.path(flow.name, *ends, links, field)
 
-    def _route_switch(self, mover: Mover, node: int, tails: tuple[int, ...]) -> int:
-        key = (mover.entry, node, tails)
+    def _route_switch(self, mover: Mover, flow: str, node: int, tails: tuple[int, ...]) -> int:
+        key = (mover.entry, node, tails, flow if mover.moves_each_alone else "")
         if key not in self._switch_index:
             self._switch_index[key] = len(self.route_switches)
             limit = mover.of.hold_limit
@@ -141,6 +158,8 @@ class Moves:
                 )
             )  # fmt: skip
             mover.route_switches.append(self._switch_index[key])
+            if mover.moves_each_alone:
+                mover.switches_of_flow.setdefault(flow, []).append(self._switch_index[key])
         return self._switch_index[key]
 
 

@@ -11,12 +11,14 @@ import msgspec
 
 from daybreak.errors import ScenarioError
 from daybreak.plan import types as plan
+from daybreak.plan.applications import is_limited
 
 from ..choice import Variant
-from ..quantities import Span
+from ..quantities import Size, Span
 from ..scenario import Scenario
 from ..stack import Stack
 from .choices import resolve_variant
+from .controllers import controllers
 from .cost import refuse_many_flows, refuse_short_intervals
 from .fabric import Fabric
 from .flows import Family, PlannedFlow, planned_flows
@@ -28,6 +30,7 @@ from .routes import Router
 from .timelines import timelines
 
 PLAN_VERSION = 2
+_IP_AND_UDP_HEADERS = 28
 
 
 @dataclass(frozen=True)
@@ -75,13 +78,14 @@ def _plan(scenario: Scenario, seed: int, variants: Sequence[str] | None) -> plan
         raise ScenarioError('stacks.stack: expected another name, "stack" is the scenario\'s own', "stacks.stack")
     paths = Paths(fabric, router)
     moves = Moves(scenario, fabric, router, paths, planned)
-    flows = Flows(fabric, moves, list(stacks), variants)
+    flows = Flows(fabric, moves, stacks, variants)
     planned_in_full = [flows.flow(flow) for flow in planned]
     return plan.Plan(
         version=PLAN_VERSION,
         seed=seed,
         end_ps=int(scenario.duration),
-        stop_when_flows_complete=scenario.stop == "flows_complete" and any(flow.bytes is not None for flow in planned),
+        stop_when_flows_complete=scenario.stop == "flows_complete"
+        and any(is_limited(flow.application) for flow in planned),
         nodes=fabric.plan_nodes(),
         links=fabric.plan_links(),
         paths=paths.paths,
@@ -90,6 +94,7 @@ def _plan(scenario: Scenario, seed: int, variants: Sequence[str] | None) -> plan
         marks=fabric.marks,
         markers=fabric.markers,
         timelines=timelines(scenario, fabric, moves),
+        controllers=controllers(scenario, fabric, moves, planned),
         queues=fabric.plan_queues(),
         stacks=[_stack(name, stack) for name, stack in stacks.items()],
         rules=flows.rules,
@@ -114,16 +119,16 @@ class _OfFamily:
 class Flows:
     """Makes the flows of a plan, and the lists that they refer to."""
 
-    def __init__(self, fabric: Fabric, moves: Moves, stacks: list[str], variants: Sequence[str] | None):
+    def __init__(self, fabric: Fabric, moves: Moves, stacks: dict[str, Stack], variants: Sequence[str] | None):
         self._fabric = fabric
         self._moves = moves
-        self._stacks = stacks
+        self._stacks = list(stacks)
+        self._mtus = [stack.mtu for stack in stacks.values()]
         self._variants = variants
         self.rules: list[plan.Choice] = []
         self._rules: dict[Variant, int] = {}
         self._groups: dict[str, int] = {}
         self._families: dict[str, _OfFamily] = {}
-        self._applications: dict[int | None, plan.Application] = {}
 
     @property
     def groups(self) -> list[str]:
@@ -135,8 +140,7 @@ class Flows:
         family = self._families.get(flow.of.field)
         if family is None:
             family = self._families[flow.of.field] = self._family(flow.of)
-        if flow.bytes not in self._applications:
-            self._applications[flow.bytes] = plan.Bulk(bytes=flow.bytes)
+            self._fits(flow, self._mtus[family.src_stack])
         return plan.Flow(
             name=flow.name,
             group=family.group,
@@ -145,7 +149,7 @@ class Flows:
             src_stack=family.src_stack,
             dst_stack=family.dst_stack,
             rule=family.rule,
-            application=self._applications[flow.bytes],
+            application=flow.application,
             start_ps=flow.start_ps,
             data_path=self._moves.data_path(flow, family.src, family.dst),
             ack_path=self._moves.ack_path(flow, family.src, family.dst),
@@ -162,6 +166,17 @@ class Flows:
         dst_stack = look_up(own, stacks, f"{family.field}.receiver_stack", "stack")
         group = self._groups.setdefault(family.group, len(self._groups))
         return _OfFamily(group, source, destination, src_stack, dst_stack, self._rule(family))
+
+    def _fits(self, flow: PlannedFlow, mtu: int) -> None:
+        """Sees that datagrams are not larger than packets: all of a family are alike."""
+        most = mtu - _IP_AND_UDP_HEADERS
+        if isinstance(flow.application, plan.ConstantRate) and flow.application.payload_bytes > most:
+            field = f"{flow.of.field}.application.payload"
+            raise ScenarioError(
+                f"{field} = {Size(flow.application.payload_bytes)}: expected at most {most} B, "
+                f"what the sender's mtu of {mtu} leaves behind the headers",
+                field,
+            )
 
     def _rule(self, family: Family) -> int:
         """The place of a family's rule, which is appended if it is new."""

@@ -18,13 +18,12 @@ from .names import look_up
 def timelines(scenario: Scenario, fabric: Fabric, moves: Moves) -> list[plan.Timeline]:
     """All programs: those that move flows, then those that open and close links, then the general ones."""
     migrations, circuits, programs = [], [], []
-    gated: dict[int, str] = {}
     for i, line in enumerate(scenario.timelines):
         match line:
             case Migrate():
                 migrations.append(_migration(line, moves.migrations[i].name, moves.migrations[i].route_switches))
             case Circuit():
-                circuits += _circuit(i, line, fabric, gated, int(scenario.duration))
+                circuits += _circuit(i, line, fabric, int(scenario.duration))
             case Program():
                 programs.append(_program(i, line, fabric, moves))
             case other:
@@ -44,7 +43,7 @@ def _migration(program: Migrate, name: str, switches: list[int]) -> plan.Timelin
     return plan.Timeline(name=name, start_ps=int(program.start) + period, period_ps=paths * period, steps=steps)
 
 
-def _circuit(index: int, program: Circuit, fabric: Fabric, gated: dict[int, str], end_ps: int) -> list[plan.Timeline]:
+def _circuit(index: int, program: Circuit, fabric: Fabric, end_ps: int) -> list[plan.Timeline]:
     name = program.name or f"circuit-{index}"
     matchings: list[set[int]] = []
     for k, names in enumerate(program.matchings):
@@ -52,11 +51,7 @@ def _circuit(index: int, program: Circuit, fabric: Fabric, gated: dict[int, str]
         matchings.append({fabric.link(link, field).index for link in names})
     links = set().union(*matchings)
     for link in sorted(links):
-        if link in gated:
-            raise ScenarioError(
-                f'timelines[{index}]: link "{fabric.links[link].name}" is opened and closed by "{gated[link]}" already'
-            )
-        gated[link] = name
+        fabric.gate(link, name, f"timelines[{index}]")
 
     def opened(links: set[int]) -> list[plan.Action]:
         return [plan.OpenGate(queue=queue, link=link) for link in sorted(links) for queue in fabric.served_by(link)]

@@ -1,0 +1,86 @@
+"""daybreak learn"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from daybreak.errors import EngineError, Interrupted, OutputError, reason
+
+from .terminal import Json, print_json, progress_bar, say
+
+
+def add_to(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command(epilog="Example: daybreak learn networks -o results/networks")(learn)
+
+
+def learn(
+    data: Annotated[str, typer.Argument(help="paper, networks or kernel: the grid that is swept.", metavar="DATA")],
+    out_: Annotated[Path | None, typer.Option("-o", "--out", help="Folder for runs and results.")] = None,
+    workers: Annotated[int | None, typer.Option(help="Runs side by side; one a processor if not given.", min=1)] = None,
+    search: Annotated[
+        bool, typer.Option("--search", help="With paper: search all 288 combinations of parameters (an hour).")
+    ] = False,
+    model: Annotated[Path | None, typer.Option(help="With kernel: the model that is judged.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Make the data of a model of FCT prolongation, fit it, and judge it.
+
+    paper: the publication's random forest under its own protocol. networks: the model of 'daybreak predict', which is
+    written to DIR/networks.skops. kernel: that model on runs of real Linux. DIR/evaluation.json has the results.
+    """
+    need_learn()
+    from daybreak.learn import dataset
+    from daybreak.learn.model import load
+    from daybreak.sweep import Local
+
+    if data not in dataset.GRIDS:
+        raise OutputError(f'data "{data}": expected one of {", ".join(dataset.GRIDS)}')
+    judged = load(model) if data == "kernel" else None
+    place = out_ or Path("results") / f"learn-{data}"
+    with progress_bar(f"data of {data}", shown=not as_json) as progress:
+        try:
+            made = dataset.made(data, place, Local(workers), progress)
+        except (Interrupted, KeyboardInterrupt):
+            raise Interrupted(
+                f"interrupted: finished runs are kept in {place}, the same command goes on from there"
+            ) from None
+    found = _judge(data, made, place, judged, workers or 1, search)
+    try:
+        (place / "evaluation.json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise OutputError(f"{place / 'evaluation.json'} cannot be written: {reason(error)}") from None
+    if as_json:
+        print_json(found)
+    else:
+        say(json.dumps(found, indent=1))
+
+
+def _judge(data: str, made: Any, place: Path, model: Any, workers: int, search: bool) -> dict[str, Any]:
+    from daybreak.learn import evaluate, paper
+    from daybreak.learn.model import fit, save
+
+    if data == "paper":
+        from daybreak.figures.prediction import scatter
+        from daybreak.figures.style import save as save_figure
+
+        found, predicted = paper.evaluate(made, workers=workers, search=search)
+        cycles = [f"{row['period_ms'] - row['night_ms']:g}+{row['night_ms']:g} ms" for row in made.table.to_dicts()]
+        save_figure(scatter(made.seconds(), predicted, cycles), place, "figure-8")
+        return found
+    if data == "networks":
+        save(fit(made), place / "networks.skops")
+        return evaluate.evaluate(made)
+    return evaluate.on_other_data(model, made)
+
+
+def need_learn() -> None:
+    """Raises EngineError where the packages of the models are not installed."""
+    try:
+        import skops  # noqa: F401
+    except ImportError:
+        raise EngineError('models need the packages of the extra "learn": pip install daybreak[learn]') from None

@@ -1,0 +1,91 @@
+"""daybreak sweep"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from daybreak.errors import Interrupted, ScenarioError
+
+from .terminal import Json, print_json, print_table, progress_bar, say
+
+_SHOWN = 20
+
+
+def add_to(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command(epilog="Example: daybreak sweep grids/periods.toml --workers 2 --ci 2% -o results/periods")(sweep)
+
+
+def sweep(
+    grid: Annotated[Path, typer.Argument(help="Grid file (TOML).", metavar="GRID.toml")],
+    out_: Annotated[
+        Path | None, typer.Option("-o", "--out", help="Folder for the results; results/GRID if not given.")
+    ] = None,
+    workers: Annotated[int | None, typer.Option(help="Runs side by side; one a processor if not given.", min=1)] = None,
+    scheduler: Annotated[str | None, typer.Option(help="Address of a Dask scheduler, whose workers run all.")] = None,
+    ci: Annotated[
+        str | None,
+        typer.Option(help="Add seeds until the 95 % interval of each group's mean FCT is this narrow, e.g. 2%."),
+    ] = None,
+    most_runs: Annotated[int, typer.Option(help="Runs of a point at most, with --ci.", min=1)] = 100,
+    as_json: Json = False,
+) -> None:
+    """Run a scenario at all points of a grid, and write one dataset.
+
+    What is finished is kept: the same command, also with a larger grid, runs only what is missing. Read the dataset
+    with polars.read_parquet("DIR/flows").
+    """
+    from daybreak.sweep import Dask, Local, read
+    from daybreak.sweep import sweep as run
+
+    if scheduler and workers:
+        raise ScenarioError("--workers: a cluster has its own; expected either --workers or --scheduler")
+    width = _part(ci) if ci else None
+    points = read(grid)
+    place = out_ or Path("results") / grid.stem
+    with progress_bar(f"sweep {grid.stem}", shown=not as_json) as progress:
+        try:
+            outcome = run(
+                points, place, executor=Dask(scheduler) if scheduler else Local(workers), width=width,
+                most_runs=most_runs, progress=progress,
+            )  # fmt: skip
+        except (Interrupted, KeyboardInterrupt):
+            raise Interrupted(
+                f"interrupted: finished runs are kept in {place}, the same command goes on from there"
+            ) from None
+    if as_json:
+        print_json(outcome.document())
+    else:
+        rate = f", {outcome.new / outcome.seconds:.3g} runs/s" if outcome.new and outcome.seconds else ""
+        tables = ", ".join(str(place / name) for name in points.grid.keep)
+        runs = (
+            f"{len(outcome.made)} runs of {outcome.points} points, {outcome.new} of them new{rate}; dataset: {tables}"
+        )
+        say(runs)
+        if outcome.wide:
+            say(f"the intervals of {len(outcome.wide)} points are wider than {ci}")
+        if outcome.failures:
+            say(f"{len(outcome.failures)} failures:")
+            rows = [
+                (", ".join(f"{name}={value}" for name, value in one.values.items()), str(one.seed or "all"), one.error)
+                for one in outcome.failures[:_SHOWN]
+            ]
+            print_table(("point", "seed", "error"), rows)
+            if len(outcome.failures) > _SHOWN:
+                say(f"... and {len(outcome.failures) - _SHOWN} more in {place / 'sweep.json'}")
+    if outcome.failures:
+        raise typer.Exit(1)
+
+
+def _part(text: str) -> float:
+    number, percent, rest = text.partition("%")
+    try:
+        part = float(number) / (100 if percent else 1)
+    except ValueError:
+        part = 0.0
+    if rest or not 0 < part < 1:
+        raise ScenarioError(f'--ci "{text}": expected a part of the mean between 0 % and 100 %, such as 2%')
+    return part

@@ -1,0 +1,61 @@
+"""Explains a run: repeats it with every record that this needs, and splits the completion times."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from daybreak.engines import lowered, single
+from daybreak.errors import OutputError
+from daybreak.metrics import explanation
+from daybreak.runs import Run
+from daybreak.scenario import Scenario
+
+from .shares import round_trip_ps, shares, taps
+
+_PACKETS = 16
+"""A bin is a round trip and so many packets: in a shorter one the rate of a flow is that of single packets."""
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Where the time of the flows of a run has gone."""
+
+    run: Run
+    """The run, with all records."""
+    flows: pl.DataFrame
+    """One row a flow that ended: see `metrics.explanation.table`."""
+    groups: pl.DataFrame
+    """One row a group: the sums over its flows."""
+    unfinished: int
+    """Flows that did not end, which have no explanation."""
+
+
+def explain(scenario: Scenario, seed: int = 1, engine: str = "simulated", kept: Run | None = None) -> Explanation:
+    """Runs `scenario` with what an explanation needs. Records do not change what happens.
+
+    With the `kept` run of before, its completion times must come again: else OutputError, since another version of
+    the engine made it.
+    """
+    content = lowered(scenario, seed, engine).content
+    bin_ns = -(-round_trip_ps(content, _PACKETS) // 1000)
+    records = {
+        "bins": f"{max(bin_ns, 1000)} ns", "delivered": True, "taps": taps(content), "links": [],
+        "window": "every ack", "queues": None, "drops": True, "circuits": True, "capture": [],
+    }  # fmt: skip
+    recorded = scenario.with_(records={key: value for key, value in records.items() if value is not None})
+    run = single.run(recorded, engine, seed)
+    if kept is not None and not run.flows["fct_ns"].equals(kept.flows["fct_ns"]):
+        raise OutputError("the run cannot be explained: run again, its flows end at other times (another version?)")
+    available = shares(lowered(recorded, seed, engine).content, run.flows, run.circuits)
+    table = explanation.table(
+        run.flows, run.window, run.bins, run.drops, available, bin_ns=max(bin_ns, 1000), packet_bytes=_packets(run),
+    )  # fmt: skip
+    return Explanation(run, table, explanation.by_group(table), run.flows.height - table.height)
+
+
+def _packets(run: Run) -> dict[int, int]:
+    """Bytes of a full packet of each flow."""
+    content = lowered(run.scenario, run.seed, run.manifest["engine"]).content
+    return {number: content.stacks[flow.src_stack].mtu for number, flow in enumerate(content.flows)}

@@ -1,0 +1,62 @@
+"""Two variants side by side: differences of what their runs with one seed show (paired), with confidence intervals.
+
+Runs with one seed draw the same start times and sizes (common random numbers), so that the mean of their differences is
+known better than the difference of two means.
+"""
+
+from __future__ import annotations
+
+import math
+
+import polars as pl
+
+from daybreak.metrics import fct
+from daybreak.metrics.confidence import Interval, interval
+from daybreak.metrics.errors import check_columns
+
+VALUES = ("fct_s", "retransmits", "rtos")
+"""What is compared of a group: the means over its flows."""
+
+
+def paired(first: pl.DataFrame, second: pl.DataFrame) -> pl.DataFrame:
+    """Table `flows` of two variants, each with a column ``run`` (the seed), of which the common seeds are compared.
+
+    One row a group that both have and value of `VALUES`: ``group, value, runs, first, second`` (means), ``difference``
+    (second less first), ``low``, ``high`` (its 95 % interval; null with fewer than two runs) and ``is_different``
+    (whether that is without 0; null where it is unknown). A group with a flow that did not end in any common run has
+    no ``fct_s``. Raises ValueError where no seed is common.
+    """
+    tables = [_by_run(flows) for flows in (first, second)]
+    both = tables[0].join(tables[1], on=["run", "group"], suffix="_second", maintain_order="left")
+    if not both.height:
+        raise ValueError("runs: the two have no group with a common seed")
+    rows = []
+    for (group,), some in both.partition_by("group", as_dict=True, maintain_order=True).items():
+        for value in VALUES:
+            pair = some.select(value, f"{value}_second")
+            if pair.null_count().sum_horizontal().item():
+                continue
+            found = interval((pair[f"{value}_second"] - pair[value]).to_list())
+            rows.append(_row(str(group), value, pair[value].mean(), pair[f"{value}_second"].mean(), found))
+    return pl.DataFrame(rows, schema=_SCHEMA, orient="row")
+
+
+_SCHEMA = {
+    "group": pl.String, "value": pl.String, "runs": pl.Int64, "first": pl.Float64, "second": pl.Float64,
+    "difference": pl.Float64, "low": pl.Float64, "high": pl.Float64, "is_different": pl.Boolean,
+}  # fmt: skip
+
+
+def _by_run(flows: pl.DataFrame) -> pl.DataFrame:
+    check_columns("flows", flows, ("run", "group", "retransmits", "rtos"))
+    times = fct.by_run(flows)
+    counts = flows.group_by("run", "group", maintain_order=True).agg(
+        pl.col("retransmits").mean(), pl.col("rtos").cast(pl.Int64).mean()
+    )
+    return times.join(counts, on=["run", "group"], maintain_order="left")
+
+
+def _row(group: str, value: str, first: object, second: object, found: Interval) -> tuple[object, ...]:
+    if math.isnan(found.low):
+        return group, value, found.runs, first, second, found.mean, None, None, None
+    return group, value, found.runs, first, second, found.mean, found.low, found.high, not found.contains(0.0)

@@ -1,0 +1,185 @@
+"""Where the completion time of a flow has gone, in parts that add up to it exactly.
+
+The life of a flow is cut at every sample of its window (one an ACK), at every loss and repair, at every change of its
+path or fair share, and into bins. In a bin the flow receives the part p of what its fair share would carry, at
+most all of them. Of each piece of the bin the part p is ``transfer``; the rest is time lost, and its cause is the first
+of these that holds:
+
+``circuit_wait``       the flow has no path: night, or its gates are closed
+``spurious_recovery``  the sender is in an episode of recovery in which nothing that was lost is missing
+``night_loss``         something that a night has taken is missing (it was lost in it, as a gate closed, or because the
+                       buffer that holds packets was full), or the episode of recovery is one in which it was
+``timeout``            the same of other losses, while the sender is in state Loss or waits for the timeout
+``fast_recovery``      the same of other losses otherwise: their detection and state Recovery (RFC 6675)
+``ramp_up``            less is in flight than the share fills without a queue: share times base round-trip time. That is
+                       the growth of the window, and also set-up, tail, and limits of the sender or receiver
+``queueing``           enough is in flight, but it waits in queues behind what others have sent
+
+An episode is a time without interruption in Recovery or Loss. What was lost is missing from its loss until the receiver
+has everything up to it in order, to the end of the bin.
+
+Bytes are those that reach the receiver's last link, with retransmissions. The definitions are ours; the causes of time
+lost follow the reading of the figures in the migration study (section V).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from daybreak.metrics.errors import check_columns, positive
+
+PARTS = (
+    "transfer", "circuit_wait", "ramp_up", "queueing", "night_loss", "fast_recovery", "timeout", "spurious_recovery",
+)  # fmt: skip
+"""The parts, each a column ``<part>_ns``."""
+COLUMNS = tuple(f"{part}_ns" for part in PARTS)
+_NUMBER = {part: number for number, part in enumerate(PARTS)}
+_NIGHT = ("night", "gate_closed", "hold_full")
+_RECOVERY, _LOSS = "Recovery", "Loss"
+
+Array = np.ndarray[Any, Any]
+
+
+def table(
+    flows: pl.DataFrame,
+    window: pl.DataFrame,
+    bins: pl.DataFrame,
+    drops: pl.DataFrame,
+    shares: pl.DataFrame,
+    *,
+    bin_ns: int,
+    packet_bytes: Mapping[int, int],
+) -> pl.DataFrame:
+    """One row a flow that ended: ``flow, flow_name, group, variant, fct_ns`` and the parts ``transfer_ns`` ...
+
+    ``window`` has a sample an ACK, ``bins`` (width ``bin_ns``) with scope tap each data packet once and with scope
+    delivered what the receiver has in order, ``shares`` (``flow,
+    start_ns, end_ns, share_bps, fills_bytes``) covers the flows' lives; ``packet_bytes`` is the size of a full packet.
+    """
+    positive("bin_ns", bin_ns)
+    check_columns("window", window, ("flow", "time_ns", "in_flight", "state"))
+    check_columns("shares", shares, ("flow", "start_ns", "end_ns", "share_bps", "fills_bytes"))
+    of_flow = {
+        name: {key[0]: part for key, part in frame.partition_by("flow", as_dict=True, maintain_order=True).items()}
+        for name, frame in (
+            ("window", window), ("drops", drops.filter(pl.col("data"))), ("shares", shares),
+            ("tapped", bins.filter(pl.col("scope") == "tap").rename({"id": "flow"})),
+            ("delivered", bins.filter(pl.col("scope") == "delivered").rename({"id": "flow"})),
+        )
+    }  # fmt: skip
+    empty = {
+        "window": window.clear(), "drops": drops.clear(), "shares": shares.clear(), "tapped": bins.clear(),
+        "delivered": bins.clear(),
+    }  # fmt: skip
+    rows = []
+    for row in flows.drop_nulls("fct_ns").iter_rows(named=True):
+        flow = row["flow"]
+        mine = {name: tables.get(flow, empty[name]) for name, tables in of_flow.items()}
+        parts = _parts(row["start_ns"], row["end_ns"], mine, bin_ns, packet_bytes[flow])
+        known = {name: row[name] for name in ("flow", "flow_name", "group", "variant", "fct_ns")}
+        rows.append(known | dict(zip(COLUMNS, parts, strict=True)))
+    schema = {name: flows.schema[name] for name in ("flow", "flow_name", "group", "variant")}
+    return pl.DataFrame(rows, schema=schema | dict.fromkeys(("fct_ns", *COLUMNS), pl.Int64))
+
+
+def by_group(parts: pl.DataFrame) -> pl.DataFrame:
+    """The sums over the flows of each group: ``group``, ``flows``, ``fct_ns`` and the parts."""
+    return parts.group_by("group", maintain_order=True).agg(
+        pl.len().cast(pl.Int64).alias("flows"), *(pl.col(name).sum() for name in ("fct_ns", *COLUMNS))
+    )
+
+
+def _parts(start: int, end: int, mine: Mapping[str, pl.DataFrame], bin_ns: int, packet: int) -> list[int]:
+    """Nanoseconds of each part of one flow."""
+    shares, samples = mine["shares"], mine["window"]
+    times = samples["time_ns"].to_numpy().astype(np.int64)
+    share_starts = shares["start_ns"].to_numpy()
+    first, last = start // bin_ns, -(-end // bin_ns)
+    lost, repaired, by_night = _missing(mine["drops"], mine["delivered"], bin_ns)
+    cuts = np.concatenate(
+        (
+            [start, end],
+            times,
+            lost,
+            repaired,
+            share_starts,
+            shares["end_ns"].to_numpy(),
+            np.arange(first, last + 1) * bin_ns,
+        )
+    )
+    cuts = np.unique(cuts[(cuts >= start) & (cuts <= end)]).astype(np.int64)
+    begins, lengths = cuts[:-1], np.diff(cuts)
+    if not begins.size:
+        return [0] * len(PARTS)
+
+    at_share = np.searchsorted(share_starts, begins, side="right") - 1
+    share = shares["share_bps"].to_numpy()[at_share]
+    fills = shares["fills_bytes"].to_numpy()[at_share]
+    at_sample = np.searchsorted(times, begins, side="right")
+    in_flight = np.concatenate(([0], samples["in_flight"].to_numpy().astype(np.int64) * packet))[at_sample]
+
+    cause = np.where(in_flight < fills, _NUMBER["ramp_up"], _NUMBER["queueing"])
+
+    def is_missing(some: Array) -> Array:
+        come, gone = (np.searchsorted(np.sort(at[some]), begins, side="right") for at in (lost, repaired))
+        return np.asarray(come > gone)
+
+    cause = np.where(is_missing(np.ones_like(by_night)), _NUMBER["fast_recovery"], cause)
+    cause = np.where(is_missing(by_night), _NUMBER["night_loss"], cause)
+    episodes = _episodes(end, samples, times, (lost, repaired, by_night))
+    recovery = np.concatenate(([-1], episodes))[at_sample]
+    cause = np.where(recovery >= 0, recovery, cause)
+    cause = np.where(share == 0, _NUMBER["circuit_wait"], cause)
+
+    bins = begins // bin_ns - first
+    capacity = np.bincount(bins, weights=share.astype(float) * lengths / 8e9, minlength=last - first)
+    received = np.zeros(last - first)
+    slots = mine["tapped"]["start_ns"].to_numpy().astype(np.int64) // bin_ns - first
+    inside = (slots >= 0) & (slots < received.size)
+    np.add.at(received, slots[inside], mine["tapped"]["bytes"].to_numpy().astype(float)[inside])
+    part = np.minimum(1.0, np.divide(received, capacity, out=np.zeros_like(received), where=capacity > 0))
+    transfer = np.where(share == 0, 0, np.floor(part[bins] * lengths)).astype(np.int64)
+    # Sums of integers, not of floats: a long flow has more nanoseconds than a float is exact for.
+    lost = np.zeros(len(PARTS), dtype=np.int64)
+    np.add.at(lost, cause, lengths - transfer)
+    lost[_NUMBER["transfer"]] = transfer.sum()
+    return [int(number) for number in lost]
+
+
+def _missing(drops: pl.DataFrame, delivered: pl.DataFrame, bin_ns: int) -> tuple[Array, Array, Array]:
+    """Of each lost packet when it was lost, when the receiver had all up to it, and whether a night took it."""
+    lost = drops["time_ns"].to_numpy().astype(np.int64)
+    ends = delivered["start_ns"].to_numpy().astype(np.int64) + bin_ns
+    in_order = np.cumsum(delivered["bytes"].to_numpy().astype(np.int64))
+    # The first byte of the payload has the sequence number 1.
+    at = np.searchsorted(in_order, drops["seq"].to_numpy().astype(np.int64), side="left")
+    repaired = np.concatenate((ends, [np.iinfo(np.int64).max]))[at]
+    # Of what was lost once more the receiver may have had a copy.
+    ever = repaired > lost
+    return lost[ever], repaired[ever], drops["reason"].is_in(_NIGHT).to_numpy()[ever]
+
+
+def _episodes(end: int, samples: pl.DataFrame, times: Array, missing: tuple[Array, Array, Array]) -> Array:
+    """For the time from each sample to the next the cause that an episode is, -1 outside of episodes."""
+    state = samples["state"].to_numpy()
+    is_loss = state == _LOSS
+    # The time before a sample in state Loss was spent waiting for the timeout.
+    is_loss[:-1] |= is_loss[1:]
+    is_lossy = is_loss | (state == _RECOVERY)
+    found = np.full(len(state), -1)
+    edges = np.flatnonzero(np.diff(np.concatenate(([0], is_lossy.astype(np.int8), [0]))))
+    lost, repaired, by_night = missing
+    for opened, closed in edges.reshape(-1, 2):
+        over = times[closed] if closed < len(times) else end
+        mine = (lost < over) & (repaired > times[opened])
+        if not mine.any():
+            found[opened:closed] = _NUMBER["spurious_recovery"]
+        elif by_night[mine].any():
+            found[opened:closed] = _NUMBER["night_loss"]
+        else:
+            found[opened:closed] = np.where(is_loss[opened:closed], _NUMBER["timeout"], _NUMBER["fast_recovery"])
+    return found

@@ -1,0 +1,16 @@
+"""What the applications of a plan have in common."""
+
+from __future__ import annotations
+
+from . import types
+
+
+def is_limited(application: types.Application) -> bool:
+    """Whether it is ever complete."""
+    match application:
+        case types.Bulk():
+            return application.bytes is not None
+        case types.RequestResponse():
+            return True
+        case types.ConstantRate():
+            return False

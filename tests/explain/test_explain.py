@@ -1,0 +1,160 @@
+"""Explanations: the parts add up exactly, and are what the scenario was made to show."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from ready_files import SCENARIO_FILES
+
+import daybreak
+from daybreak.errors import OutputError
+from daybreak.explain import explain
+from daybreak.metrics.explanation import COLUMNS, PARTS
+
+
+def parts(found, flow=0):
+    row = found.flows.row(flow, named=True)
+    return {part: row[f"{part}_ns"] / row["fct_ns"] for part in PARTS}
+
+
+def check_sums(found):
+    for row in found.flows.iter_rows(named=True):
+        assert sum(row[name] for name in COLUMNS) == row["fct_ns"]
+        assert min(row[name] for name in COLUMNS) >= 0
+    for name in ("fct_ns", *COLUMNS):
+        assert found.groups[name].sum() == found.flows[name].sum()
+
+
+@pytest.mark.parametrize("path", SCENARIO_FILES, ids=lambda path: path.stem)
+def test_the_parts_of_every_ready_scenario_add_up(path):
+    found = explain(daybreak.load(path))
+    check_sums(found)
+    assert found.flows.height + found.unfinished == found.run.flows.height
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    variants=st.lists(st.sampled_from(["cubic", "reno", "bbr", "westwood", "vegas"]), min_size=2, max_size=2),
+    period=st.sampled_from(["1 ms", "3 ms", "10 ms"]),
+    night=st.sampled_from(["0 s", "100 us", "900 us"]),
+    downtime=st.sampled_from(["drop", "hold", "drain", "make_before_break"]),
+    queue=st.sampled_from(["5 packets", "40 packets", "400 packets"]),
+    rate=st.sampled_from(["100 Mbit/s", "1 Gbit/s", "40 Gbit/s"]),
+    rtt=st.sampled_from(["20 us", "1 ms"]),
+    mtu=st.sampled_from([1500, 9000]),
+    count=st.integers(1, 4),
+    seed=st.integers(1, 100),
+)
+def test_the_parts_add_up_in_any_scenario(
+    variants, period, night, downtime, queue, rate, rtt, mtu, count, seed
+):  # fmt: skip
+    flow = {"size": "1 MB", "count": count, "start": {"exponential": "100 us"}}
+    scenario = daybreak.Scenario.parse(
+        {
+            "name": "any", "duration": "20 s", "stack": {"mtu": mtu},
+            "topology": {"kind": "migration_testbed", "rate": rate, "rtt": rtt, "queue": queue},
+            "flows": [
+                flow | {"name": "a", "from": "sender-main", "to": "receiver-main", "via": "green"}
+                | {"variant": variants[0]},
+                flow | {"name": "b", "from": "sender-migrated", "to": "receiver-migrated", "variant": variants[1]},
+            ],
+            "timelines": [
+                {
+                    "kind": "migrate", "flows": ["b"], "between": ["blue", "green"], "period": period, "night": night,
+                    "downtime": downtime,
+                }
+            ],
+        }
+    )  # fmt: skip
+    check_sums(explain(scenario, seed))
+
+
+@pytest.mark.parametrize("rate", ["100 Mbit/s", "10 Gbit/s"])
+@pytest.mark.parametrize("mtu", [1500, 9000])
+def test_a_flow_alone_spends_its_time_in_transfer(one_flow, rate, mtu):
+    alone = one_flow.with_({"topology.rate": rate, "flows.0.size": "20 MB", "stack.mtu": mtu, "duration": "10 s"})
+    found = parts(explain(alone))
+    assert found["transfer"] > 0.9
+    assert found["transfer"] + found["ramp_up"] + found["queueing"] == pytest.approx(1, abs=1e-12)
+
+
+def test_a_small_window_is_ramp_up_below_the_share(one_flow):
+    """Ten segments, twenty, forty: a long path is filled late."""
+    far = one_flow.with_({"topology.delay": "5 ms", "topology.queue": "10000 packets", "flows.0.size": "2 MB"})
+    found = parts(explain(far))
+    assert found["ramp_up"] > 0.85 and found["queueing"] < 0.01
+
+
+@pytest.mark.parametrize("night", ["500 us", "2 ms"])
+def test_held_packets_wait_for_the_circuit_for_as_long_as_the_nights(migration, night):
+    moved = migration.with_({"timelines.0.night": night, "timelines.0.downtime": "hold", "flows.0.size": "1 kB"})
+    found = explain(moved)
+    row = found.flows.filter(flow_name="moved").row(0, named=True)
+    ended = found.run.flows.filter(flow_name="moved")["end_ns"].item()
+    steps = found.run.circuits.filter(found.run.circuits["time_ns"] < ended)
+    nights = (steps["phase"] == "night").sum()
+    length = {"500 us": 500_000, "2 ms": 2_000_000}[night]
+    assert nights >= 2 and abs(row["circuit_wait_ns"] - nights * length) <= length
+    assert row["night_loss_ns"] == row["timeout_ns"] == 0
+
+
+def test_dropped_packets_are_night_loss_with_the_timeouts_that_follow(migration):
+    moved = migration.with_({"timelines.0.night": "1 ms", "timelines.0.downtime": "drop", "flows.0.size": "1 kB"})
+    found = explain(moved)
+    row = found.flows.filter(flow_name="moved").row(0, named=True)
+    assert found.run.drops["reason"].unique().to_list() == ["night"]
+    assert row["night_loss_ns"] > 0.05 * row["fct_ns"]
+    assert row["fast_recovery_ns"] == row["timeout_ns"] == 0
+
+
+def test_random_loss_is_recovery_and_timeouts_and_nothing_of_a_night(one_flow):
+    lossy = {
+        "name": "lossy", "duration": "20 s", "nodes": [{"name": "a"}, {"name": "s", "kind": "switch"}, {"name": "b"}],
+        "links": [
+            {"from": "a", "to": "s", "rate": "1 Gbit/s", "delay": "50 us"},
+            {"name": "x", "from": "s", "to": "b", "rate": "1 Gbit/s", "delay": "50 us", "loss": 0.01}
+            | {"queue": "500 packets"},
+        ],
+        "flows": [{"from": "a", "to": "b", "size": "10 MB"}],
+    }  # fmt: skip
+    found = explain(daybreak.Scenario.parse(lossy))
+    check_sums(found)
+    flow = found.run.flows.row(0, named=True)
+    of = parts(found)
+    assert flow["fast_recoveries"] > 10 and of["fast_recovery"] > 0.02
+    assert (of["timeout"] > 0.1) == (flow["rtos"] > 0)
+    assert of["night_loss"] == of["circuit_wait"] == 0
+
+
+def test_a_reordering_that_looks_like_a_loss_is_spurious_recovery():
+    """A move to a shorter path: later packets overtake, and nothing is lost."""
+    between = {"from": "in", "to": "out", "duplex": False, "rate": "10 Gbit/s", "queue": "9000 packets"}
+    links = [
+        {"from": "a", "to": "in", "rate": "10 Gbit/s", "delay": "5 us"},
+        {"name": "short", "delay": "5 us"} | between,
+        {"name": "long", "delay": "3 ms"} | between,
+        {"name": "back", "from": "out", "to": "in", "duplex": False, "rate": "10 Gbit/s", "delay": "5 us"},
+        {"from": "out", "to": "b", "rate": "10 Gbit/s", "delay": "5 us"},
+    ]  # fmt: skip
+    document = {
+        "name": "reordering", "duration": "5 s", "links": links, "stack": {"mtu": 9000},
+        "nodes": [
+            {"name": "a"}, {"name": "b"}, {"name": "in", "kind": "switch"}, {"name": "out", "kind": "switch"},
+        ],
+        "flows": [{"name": "f", "from": "a", "to": "b", "size": "50 MB", "ack_via": "back"}],
+        "timelines": [{"kind": "migrate", "flows": ["f"], "between": ["long", "short"], "period": "20 ms"}],
+    }  # fmt: skip
+    found = explain(daybreak.Scenario.parse(document))
+    assert not found.run.drops.filter(found.run.drops["data"]).height
+    flow = found.run.flows.row(0, named=True)
+    of = parts(found)
+    assert flow["fast_recoveries"] > 0
+    assert of["spurious_recovery"] > 0 and of["fast_recovery"] == of["timeout"] == of["night_loss"] == 0
+
+
+def test_a_kept_run_is_explained_as_it_was(migration, tmp_path):
+    run = daybreak.run(migration, seed=3)
+    found = explain(run.scenario, run.seed, "simulated", run)
+    assert found.flows["fct_ns"].to_list() == run.flows["fct_ns"].to_list()
+    other = daybreak.run(migration.with_({"flows.0.size": "31 MiB"}), seed=3)
+    with pytest.raises(OutputError, match="end at other times"):
+        explain(run.scenario, run.seed, "simulated", other)

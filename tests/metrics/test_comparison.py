@@ -1,0 +1,39 @@
+"""Paired comparisons, against numbers that can be worked out."""
+
+import polars as pl
+import pytest
+
+from daybreak.metrics.comparison import paired
+
+
+def flows(fcts, retransmits=0):
+    rows = [
+        {"run": run, "group": "g", "bytes": 1, "start_ns": 0, "end_ns": fct, "fct_ns": fct, "rtos": 0}
+        for run, fct in fcts.items()
+    ]
+    columns = dict.fromkeys(("bytes", "start_ns", "end_ns", "fct_ns"), pl.UInt64) | {"rtos": pl.UInt32}
+    return pl.DataFrame(rows, schema_overrides=columns).with_columns(pl.lit(retransmits).alias("retransmits"))
+
+
+def test_differences_are_of_runs_with_one_seed():
+    """Seeds move both by seconds, the variant by 1 +- 0.1 s: only the pairs show it."""
+    first = flows({1: 1_000_000_000, 2: 5_000_000_000, 3: 9_000_000_000, 8: 1})
+    second = flows({3: 10_000_000_000, 2: 6_100_000_000, 1: 1_900_000_000, 9: 1}, retransmits=4)
+    found = {row["value"]: row for row in paired(first, second).iter_rows(named=True)}
+    fct = found["fct_s"]
+    assert (fct["runs"], fct["first"], fct["second"]) == (3, pytest.approx(5), pytest.approx(6))
+    # t(2) = 4.303, s = 0.1: 1 +- 4.303 * 0.1 / sqrt(3)
+    assert (fct["difference"], fct["low"]) == (pytest.approx(1), pytest.approx(1 - 0.2484, abs=1e-4))
+    assert fct["is_different"] is True
+    assert (found["retransmits"]["difference"], found["rtos"]["is_different"]) == (4, False)
+
+
+def test_one_pair_has_no_interval_and_an_unfinished_flow_no_time():
+    one = paired(flows({1: 10}), flows({1: 30}))
+    assert one.filter(value="fct_s").select("low", "is_different").row(0) == (None, None)
+    assert paired(flows({1: 10, 2: 10}), flows({1: 30, 2: None}))["value"].to_list() == ["retransmits", "rtos"]
+
+
+def test_without_a_common_seed_there_is_nothing_to_compare():
+    with pytest.raises(ValueError, match="no group with a common seed"):
+        paired(flows({1: 1}), flows({2: 1}))

@@ -1,0 +1,226 @@
+"""Grids, and sweeps of them: the dataset is what single runs show, whatever happened on the way."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import polars as pl
+import pytest
+from executors import Processes, Serial
+from ready_files import ROOT
+
+import daybreak
+from daybreak.errors import OutputError, ScenarioError
+from daybreak.metrics import confidence
+from daybreak.sweep import Local, Points, read, sweep
+from daybreak.sweep.grid import parse
+from daybreak.sweep.replication import Replication
+
+VARIANTS = {"field": "flows.0.variant", "values": ["cubic", "reno"]}
+SIZES = {"field": "flows.0.size", "values": ["100 kB", "200 kB", "400 kB"]}
+
+
+@pytest.fixture
+def base(one_flow):
+    return one_flow.with_({"flows.0.start": {"uniform": ["0 s", "1 ms"]}})
+
+
+@pytest.fixture
+def points(base):
+    return Points(parse({"scenario": "-", "seeds": 2, "axes": {"rule": VARIANTS, "size": SIZES}}), base)
+
+
+def files(directory):
+    return {path.name: path.read_bytes() for path in directory.glob("flows/*.parquet")}
+
+
+def test_points_are_the_product_of_the_axes_the_last_one_fastest(points):
+    assert [tuple(points.columns(number).values()) for number in points] == [
+        (rule, size) for rule in VARIANTS["values"] for size in SIZES["values"]
+    ]
+    flow = points.scenario(4).flows[0]
+    assert (flow.variant.name, flow.size) == ("reno", 200_000)
+
+
+def test_an_axis_may_set_several_fields_or_name_any_changes(migration):
+    axes = {
+        "size": {"fields": ["flows.0.size", "flows.1.size"], "values": ["1 MB", "2 MB"]},
+        "cycle": {"points": {"none": {}, "9+1": {"timelines.0.period": "10 ms", "timelines.0.night": "1 ms"}}},
+    }
+    points = Points(parse({"scenario": "-", "axes": axes}), migration)
+    last = points.scenario(3)
+    assert [flow.size for flow in last.flows] == [2_000_000, 2_000_000]
+    assert str(last.timelines[0].night) == "1 ms" and points.columns(3) == {"size": "2 MB", "cycle": "9+1"}
+    assert points.scenario(0).timelines == migration.timelines
+
+
+def test_a_sample_is_drawn_without_replacement_and_is_the_same_again(base):
+    axes = {"size": {"field": "flows.0.size", "values": list(range(1, 1001))}, "rule": VARIANTS}
+    draw = [
+        list(Points(parse({"scenario": "-", "sample": 50, "sample_seed": seed, "axes": axes}), base))
+        for seed in (1, 1, 2)
+    ]
+    assert draw[0] == draw[1] != draw[2] and len(set(draw[0])) == 50 and draw[0] == sorted(draw[0])
+
+
+@pytest.mark.parametrize(
+    ("grid", "sentence"),
+    [
+        ({"axes": {}}, "grid: scenario is missing"),
+        ({"scenario": "a", "axis": {}}, 'has no key "axis" (did you mean "axes"?)'),
+        ({"scenario": "a", "axes": {"x": {"values": [1]}}}, "expected one of field, fields and points"),
+        ({"scenario": "a", "axes": {"x": {"field": "name"}}}, "expected values with a field or fields"),
+        ({"scenario": "a", "axes": {"seed": VARIANTS}}, 'has an axis "seed"'),
+        ({"scenario": "a", "axes": {"x": VARIANTS, "y": VARIANTS}}, '"flows.0.variant" is varied by two axes'),
+        ({"scenario": "a", "seeds": 0}, "seeds"),
+        ({"scenario": "a", "seeds": [1, 1]}, "has seeds that are negative or occur twice"),
+    ],
+)
+def test_mistakes_are_one_sentence(grid, sentence):
+    with pytest.raises(ScenarioError) as caught:
+        parse(grid)
+    assert sentence in str(caught.value)
+
+
+def test_the_dataset_is_what_single_runs_show(points, tmp_path):
+    outcome = sweep(points, tmp_path / "out", executor=Local(2))
+    assert (outcome.points, len(outcome.made), outcome.new, outcome.failures) == (6, 12, 12, [])
+    table = pl.read_parquet(tmp_path / "out" / "flows")
+    assert table.height == 12
+    for number in points:
+        for seed in (1, 2):
+            row = table.filter((pl.col("point") == number) & (pl.col("seed") == seed))
+            run = daybreak.run(points.scenario(number), seed=seed)
+            assert row.select(run.flows.columns).equals(run.flows)
+            assert row.select("rule", "size").row(0, named=True) == points.columns(number)
+
+
+def test_every_executor_gives_the_same_bytes(points, tmp_path):
+    for name, executor in (("serial", Serial()), ("threads", Local(2)), ("processes", Processes())):
+        sweep(points, tmp_path / name, executor=executor)
+    assert files(tmp_path / "serial") == files(tmp_path / "threads") == files(tmp_path / "processes") != {}
+
+
+def test_an_extended_sweep_runs_only_what_is_new(points, base, tmp_path):
+    sweep(points, tmp_path)
+    more = SIZES | {"values": [*SIZES["values"], "800 kB"]}
+    larger = Points(parse({"scenario": "-", "seeds": 3, "axes": {"rule": VARIANTS, "size": more}}), base)
+    again = sweep(larger, tmp_path)
+    assert (len(again.made), again.new) == (24, 12)
+    assert pl.read_parquet(tmp_path / "flows").height == 24
+
+
+def test_failures_are_collected_and_stop_nobody(base, tmp_path):
+    axes = {"to": {"field": "flows.0.to", "values": ["receiver-0", "nobody"]}, "size": SIZES}
+    bad = {"field": "flows.0.size", "values": ["100 kB", "much"]}
+    outcome = sweep(Points(parse({"scenario": "-", "axes": axes | {"size": bad}}), base), tmp_path)
+    assert len(outcome.made) == 1 and pl.read_parquet(tmp_path / "flows").height == 1
+    assert {(one.point, one.seed) for one in outcome.failures} == {(1, None), (2, 1), (3, None)}
+    assert [one.values["to"] for one in outcome.failures if "nobody" in one.error] == ["nobody"]
+    assert json.loads((tmp_path / "sweep.json").read_text())["complete"] is False
+
+
+def test_columns_have_one_type_whatever_the_values(base, tmp_path):
+    axes = {"rule": {"field": "flows.0.variant", "values": ["cubic", {"name": "cubic", "beta": 0.8}]}}
+    sweep(Points(parse({"scenario": "-", "axes": axes}), base), tmp_path)
+    assert pl.read_parquet(tmp_path / "flows")["rule"].to_list() == ['"cubic"', '{"name": "cubic", "beta": 0.8}']
+
+
+def test_a_name_that_a_kept_table_has_is_refused(base, tmp_path):
+    with pytest.raises(OutputError, match='"variant" is a column of the kept tables'):
+        sweep(Points(parse({"scenario": "-", "axes": {"variant": VARIANTS}}), base), tmp_path)
+
+
+def test_a_folder_of_somebody_else_is_left_alone(points, tmp_path):
+    (tmp_path / "thesis.txt").write_text("mine")
+    with pytest.raises(OutputError, match="holds files that are no results"):
+        sweep(points, tmp_path)
+    assert os.listdir(tmp_path) == ["thesis.txt"]
+
+
+def test_runs_are_added_until_the_interval_is_narrow_with_the_same_seeds_everywhere(migration, tmp_path):
+    lossy = migration.with_({"flows.0.start": {"uniform": ["0 s", "10 ms"]}})
+    axes = {"size": {"fields": ["flows.0.size", "flows.1.size"], "values": ["1 MiB", "16 MiB"]}}
+    outcome = sweep(Points(parse({"scenario": "-", "axes": axes}), lossy), tmp_path, width=0.05, most_runs=60)
+    table = pl.read_parquet(tmp_path / "flows").with_columns(fct=pl.col("fct_ns") / 1e9)
+    for point, some in table.group_by("point"):
+        seeds = sorted(some["seed"].unique().to_list())
+        assert seeds == list(range(1, len(seeds) + 1)) and len(seeds) >= 5
+        widths = [
+            (found.high - found.mean) / found.mean
+            for _, group in some.group_by("group")
+            for found in [confidence.interval(group["fct"])]
+        ]
+        assert (max(widths) <= 0.05) == (point[0] not in outcome.wide)
+        assert len(seeds) <= 60 and (point[0] not in outcome.wide or len(seeds) == 60)
+
+
+def test_replication_asks_for_no_more_than_it_needs():
+    def flows(*fcts):
+        return pl.DataFrame(
+            {"group": ["g"] * len(fcts), "bytes": 1, "start_ns": 0, "end_ns": fcts, "fct_ns": fcts},
+            schema_overrides=dict.fromkeys(("bytes", "start_ns", "end_ns", "fct_ns"), pl.UInt64),
+        )
+
+    one = Replication(0.02, 100)
+    assert one.more() == 5
+    for fct in (90, 110, 100, 95, 105):
+        one.add(flows(fct))
+    # s = 7.9, t = 2.776: 9.8 % of the mean, which asks for 120 runs; at most twice as many are looked at.
+    assert not one.is_narrow and one.half_width() == pytest.approx(0.0982, abs=1e-4) and one.more() == 5
+    same = Replication(0.02, 100)
+    for _ in range(5):
+        same.add(flows(100))
+    assert same.is_narrow and same.more() == 0
+    never = Replication(0.02, 100)
+    for _ in range(5):
+        never.add(flows(None))
+    assert not never.is_narrow and never.more() == 0
+
+
+GRID = """
+scenario = "{base}"
+seeds = 400
+[axes.size]
+field = "flows.0.size"
+values = ["100 kB", "200 kB"]
+"""
+
+
+def test_the_command_goes_on_after_kill_9(tmp_path):
+    grid, out = tmp_path / "sizes.toml", tmp_path / "out"
+    grid.write_text(GRID.format(base=ROOT / "scenarios" / "01-one-flow.toml"))
+    command = [sys.executable, "-c", "from daybreak.cli import main; main()", "sweep", str(grid), "-o", str(out)]
+    process = subprocess.Popen(command)
+    while len(list(out.glob("runs/??/*"))) < 30:
+        assert process.poll() is None
+        time.sleep(0.005)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    kept = len(list(out.glob("runs/??/*")))
+    assert 30 <= kept < 800 and not (out / "flows").exists()
+    done = subprocess.run([*command, "--json"], capture_output=True, text=True, check=True)
+    found = json.loads(done.stdout)
+    assert (found["runs"], found["new_runs"], found["failures"]) == (800, 800 - kept, [])
+    assert pl.read_parquet(out / "flows").height == 800
+
+
+def test_the_command_shows_what_failed_and_says_so_in_its_exit_code(tmp_path):
+    grid = tmp_path / "g.toml"
+    text = GRID.format(base=ROOT / "scenarios" / "01-one-flow.toml").replace("400", "1").replace("200 kB", "a lot")
+    grid.write_text(text)
+    command = [sys.executable, "-c", "from daybreak.cli import main; main()", "sweep", str(grid)]
+    done = subprocess.run([*command, "-o", str(tmp_path / "o")], capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and "1 failures" in done.stdout and 'size = "a lot"' in done.stdout
+    wrong = subprocess.run([*command, "--ci", "2 x"], capture_output=True, text=True, check=False)
+    assert wrong.returncode == 1 and '--ci "2 x": expected a part of the mean' in wrong.stderr
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "grids").glob("*.toml")), ids=lambda path: path.stem)
+def test_ready_grids_are_sound(path):
+    points = read(path)
+    for number in points:
+        daybreak.engines.lowered(points.scenario(number), 1, points.grid.engine)
