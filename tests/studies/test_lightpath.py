@@ -8,7 +8,7 @@ import pytest
 from daybreak.engines import run
 from daybreak.studies.lightpath import measured, testbed
 from daybreak.studies.lightpath.claims import figure6
-from daybreak.studies.lightpath.settings import SCALES, STACKS, Setting
+from daybreak.studies.lightpath.settings import SCALES, Setting
 from daybreak.studies.lightpath.study import STUDY
 
 
@@ -22,10 +22,9 @@ def test_every_setting_has_a_time_of_its_move_and_a_scenario(mode):
         assert testbed.scenario(setting).name == setting.name and setting.move_s >= 10
 
 
-@pytest.mark.parametrize("stack", STACKS)
-def test_as_many_packets_overtake_as_the_light_path_is_shorter(stack):
-    # 100 Mb/s for 0.4 * 40 ms are 133 packets of 1500 bytes; they come early, each with a duplicate ACK.
-    setting = Setting("C1", 100, 40, "reno", stack, move="3", after_s=0.03)
+def test_as_many_packets_overtake_as_the_light_path_is_shorter():
+    # 100 Mb/s for 0.4 * 40 ms are 133 packets of 1500 bytes, which come early. The only queue is in the sender.
+    setting = Setting("B", 100, 40, "reno", "linux", move="3", after_s=0.03)
     early = of(setting).counted("reordered") - of(replace(setting, after_s=0.0)).counted("reordered")
     assert early == pytest.approx(133, abs=4)
 
@@ -35,15 +34,15 @@ def test_without_a_move_nothing_overtakes_and_the_axis_is_the_same():
     moved, unmoved = of(setting), of(setting.unmoved())
     assert moved.bins(1000)["time_s"].to_list() == unmoved.bins(1000)["time_s"].to_list() == [-2.0, -1.0, 0.0]
     assert moved.before_mbps == unmoved.before_mbps
-    assert moved.counted("reordered") > unmoved.counted("reordered")
+    assert moved.bins(1)["mbps"][-100:].to_list() != unmoved.bins(1)["mbps"][-100:].to_list()
 
 
 def test_the_first_loss_is_the_overlap_less_the_free_buffer():
-    # 1 Gb/s for 0.4 * 30 ms are 1000 packets, more than r3's 500: a flow that fills its link loses the difference.
-    setting = Setting("D", 1000, 30, move="10", after_s=0.5)
+    # 1 Gb/s for 0.4 * 100 ms are 3333 packets, more than r3's 500: a flow that fills its link loses the difference.
+    setting = Setting("D", 1000, 100, after_s=0.5)
     found = of(setting)
     assert found.before_mbps == pytest.approx(1000, rel=0.001)
-    assert figure6.first_loss(found) == pytest.approx(figure6.expected_loss(found), abs=3)
+    assert figure6.first_loss(found) == pytest.approx(figure6.expected_loss(found), rel=0.01)
     assert figure6.arriving_gbps(found) == pytest.approx(2, rel=0.02)
 
 
