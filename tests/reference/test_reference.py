@@ -65,11 +65,20 @@ def everything_recorded():
     """A scenario that fills every table."""
     document = {
         "name": "all", "duration": "30 ms", "topology": {"kind": "migration_testbed"},
-        "flows": [{"name": "f", "from": "sender-migrated", "to": "receiver-migrated", "size": "1 GB"}],
+        "flows": [
+            {"name": "f", "from": "sender-migrated", "to": "receiver-migrated", "size": "1 GB"},
+            {"name": "asks", "from": "sender-main", "to": "receiver-main",
+             "application": {"kind": "request_response", "request": "1 kB", "response": "1 kB"}},
+            {"name": "sends", "from": "sender-main", "to": "receiver-main",
+             "application": {"kind": "constant_rate", "rate": "100 Mbit/s", "payload": "1 kB"}},
+        ],
+        "controllers": [
+            {"kind": "paths", "flows": ["asks"], "between": ["green", "blue"], "policy": "first_come", "setup": "1 us"},
+        ],
         "timelines": [
             {"kind": "migrate", "flows": ["f"], "between": ["blue", "green"], "period": "10 ms", "night": "1 ms"}
         ],
-        "records": {"window": "1 ms", "queues": "1 ms", "latency": True},
+        "records": {"window": "1 ms", "queues": "1 ms", "latency": True, "packets": ["green"]},
     }  # fmt: skip
     return Scenario.parse(document)
 

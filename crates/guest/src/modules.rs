@@ -60,7 +60,7 @@ mod tests {
     fn with(parameters: &[(&str, Value)]) -> Plan {
         let mut plan = crate::layout::tests::plan();
         plan.rules = vec![Choice::plain("cubic")];
-        plan.rules[0].parameters = parameters.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
+        plan.rules[0].parameters = parameters.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
         plan
     }
 
@@ -69,7 +69,7 @@ mod tests {
         let hystart = ("hystart", Value::Switch(false));
         let module = "tcp_cubic".to_owned();
         let expected = ModuleParameter { module, name: "hystart".to_owned(), value: "0" };
-        let mut plan = with(&[hystart.clone()]);
+        let mut plan = with(&[hystart]);
         assert_eq!(parameters(&plan).unwrap(), [expected]);
         plan.rules.push(Choice::plain("reno"));
         assert!(parameters(&plan).is_ok());

@@ -94,7 +94,7 @@ impl Received {
         let delay = now.saturating_since(datagram.sent_at);
         self.delay_min = if self.datagrams == 0 { delay } else { self.delay_min.min(delay) };
         self.delay_max = self.delay_max.max(delay);
-        self.delay_sum = self.delay_sum + delay;
+        self.delay_sum += delay;
         self.datagrams += 1;
         self.reordered += u64::from(datagram.number < self.next);
         self.next = self.next.max(datagram.number + 1);

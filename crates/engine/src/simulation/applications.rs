@@ -1,7 +1,7 @@
 //! What the flows' applications do: how they start, hear of data and time, and end.
 
 use daybreak_fabric::{Context, PacketId};
-use daybreak_host::{Calls, ConstantRate, Exchanges, Process, Received};
+use daybreak_host::{Calls, ConstantRate, Exchanges, Process};
 use daybreak_plan::Application;
 use daybreak_tcp::config::Config;
 use daybreak_tcp::connection::Connection;
@@ -24,7 +24,7 @@ impl<P: Probe + Tables + Send> Core<P> {
         if let &Application::ConstantRate { rate_bps, payload_bytes, stop_ps } = application {
             let schedule = ConstantRate::new(*start, stop_ps.map(Instant::from_ps), rate_bps, payload_bytes);
             let source = Source { schedule, payload_bytes, path: sides[0].path };
-            self.endpoints.start(flow, [End::Source(Box::new(source)), End::Sink(Box::new(Received::default()))]);
+            self.endpoints.start(flow, [End::Source(Box::new(source)), End::Sink(Box::default())]);
             return self.send_datagrams(client_of(flow));
         }
         let ends = [true, false].map(|client| End::Stream(Box::new(self.endpoint(flow, client))));

@@ -189,7 +189,8 @@ impl Rig {
             self.now = at;
             let id = PacketId(packet);
             match rank {
-                0 => self.with(|fabric, ctx| fabric.transmission_complete(ctx, link)),
+                0 => unreachable!("there is no controller here"),
+                1 => self.with(|fabric, ctx| fabric.transmission_complete(ctx, link)),
                 _ => {
                     if let Some(id) = self.with(|fabric, ctx| fabric.arrive(ctx, link, id)) {
                         let &Packet { header, body: number, .. } = self.fabric().packet(id);
