@@ -23,7 +23,7 @@ test-rust: .venv/packages
 	cargo test --workspace --quiet
 
 test-python: build
-	$(BIN)/pytest
+	$(BIN)/pytest --numprocesses 2 --dist loadfile
 
 lint: .venv/packages
 	cargo fmt --all --check

@@ -89,8 +89,8 @@ def test_what_is_no_capture_is_named(tmp_path: Path) -> None:
 def test_the_result_says_what_is_identical(tmp_path: Path) -> None:
     path = tmp_path / "suite.toml"
     path.write_text(SUITE)
-    found = segments.replay(path, out=tmp_path, engine="simulated")
-    assert segments.read(tmp_path / segments.RESULT) == found
+    found = segments.replay(path, out=tmp_path / "out", engine="simulated")
+    assert segments.read(tmp_path / "out" / segments.RESULT) == found
     assert (found["identical"], found["verdict"]) == (3, PASS)
     assert found["same"] == found["segments"]
     assert [line[:2] for line in segments.by_scenario(found)] == [
@@ -114,6 +114,6 @@ def test_a_flow_that_parts_is_a_miss() -> None:
 
 @with_kernel
 def test_the_model_sends_the_segments_of_the_kernel(tmp_path: Path) -> None:
-    found = segments.replay(only=["many-8cubic"], out=tmp_path)
+    found = segments.replay(only=["many-8cubic"], out=tmp_path / "out")
     assert found["identical"] == len(found["flows"]) == 8, segments.by_scenario(found)
     assert found["retransmissions"] > 0

@@ -257,8 +257,8 @@ def test_folders_that_are_not_runs(tmp_path, manifest, sentence):
 
 def test_a_missing_table_is_named(one_flow, tmp_path):
     run = daybreak.run(one_flow)
-    with pytest.raises(OutputError, match='no table "packets": it has flows'):
-        run.table("packets")
+    with pytest.raises(OutputError, match='no table "queries": it has flows'):
+        run.table("queries")
     run.write(tmp_path / "run")
     (tmp_path / "run" / "links.parquet").unlink()
     with pytest.raises(OutputError, match=r"links.parquet cannot be read: no such file or directory"):

@@ -20,7 +20,7 @@ from .terminal import Json, print_json, print_table, progress_bar, say
 def add_to(app: typer.Typer) -> None:
     """Adds the command."""
     app.command(
-        epilog="Examples: daybreak reproduce migration --figure 4 --full; daybreak reproduce etalon --racks 8",
+        epilog="Example: daybreak reproduce etalon --racks 8",
         context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
     )(reproduce)
 
