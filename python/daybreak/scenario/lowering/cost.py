@@ -13,8 +13,8 @@ from ..quantities import Span
 from ..scenario import Scenario
 from ..timelines import Circuit, Migrate, Program, Timeline
 
-MOST_FLOWS = 100_000
-"""Flows of one run; with a way drawn for each, a plan of so many takes some ten seconds."""
+MOST_FLOWS = 1_000_000
+"""Flows of one run; a plan of so many takes some seconds and half a gigabyte, or minutes where each draws a way."""
 MOST_SAMPLES = 50_000_000
 """Rows of a sampled table; each takes about 50 bytes."""
 MOST_STEPS = 20_000_000
