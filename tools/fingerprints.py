@@ -80,6 +80,9 @@ MOST_LISTED = 4
 """Of more flows, or of more places of loss, only a summary is shown."""
 HEADER = "# Written by `python tools/fingerprints.py --write`; CONTRIBUTING.md says how a change is reviewed.\n"
 
+_PLANS = msgspec.json.Decoder(plan.Plan)
+"""Made here, since two threads that make the first one crash msgspec."""
+
 Tables = Mapping[str, pl.DataFrame]
 
 
@@ -162,7 +165,7 @@ def _of_run(run: Run) -> str:
 
 
 def _of_benchmark(name: str) -> str:
-    content = msgspec.json.decode(_native.benchmark_plan(name), type=plan.Plan)
+    content = _PLANS.decode(_native.benchmark_plan(name))
     records = replace(content.records, drops=True)
     content = replace(content, end_ps=content.end_ps // BENCHMARK_PART, records=records)
     recorded = simulated.execute(Plan(content), None, Path(tempfile.gettempdir()))
