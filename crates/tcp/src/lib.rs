@@ -4,6 +4,7 @@
 pub mod config;
 pub mod congestion;
 pub mod connection;
+mod counters;
 mod fast_path;
 mod jiffies;
 pub mod receiver;
@@ -12,4 +13,6 @@ mod sender;
 pub mod slow_start;
 
 pub use connection::Connection;
+pub use counters::Counters;
 pub use segment::{Ecn, Flags, SackBlock, Segment, SynOptions};
+pub use sender::Metrics;

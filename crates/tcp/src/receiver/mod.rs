@@ -376,7 +376,7 @@ impl Receiver {
         if self.joins_after_ack.is_some() {
             self.report_late_block();
         }
-        !before_read && segment.sack_count == 0
+        !before_read && segment.sack_count == 0 && self.fast_path.is_on()
     }
 
     /// The window of an ACK that nothing has decided on before.
