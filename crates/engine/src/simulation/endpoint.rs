@@ -12,7 +12,7 @@ use crate::schedule::{Event, EventQueue, Rank};
 use crate::wire::{IP_HEADER, Wire, client_of, ecn_field, flow_of, peer_of, segment_of, server_of};
 
 /// One end of a connection.
-#[repr(C)]
+#[repr(C, align(64))]
 pub(super) struct Endpoint {
     pub alarm: Alarm,
     /// First step of its packets.
@@ -32,9 +32,9 @@ pub(super) struct Endpoint {
     pub received: u64,
     /// The flow is complete when so much is acknowledged.
     pub goal: u64,
+    pub connection: Connection,
     /// Payload delivered to the application, as far as the probe has been told.
     pub told: u64,
-    pub connection: Connection,
     /// Its application.
     pub process: Process,
     /// Of a client that asks: when it is answered.

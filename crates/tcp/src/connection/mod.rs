@@ -24,24 +24,26 @@ use state::Handshake;
 
 /// One endpoint: sending half and receiving half.
 #[derive(Debug)]
+// In this order what every segment touches lies in few cache lines.
+#[repr(C)]
 pub struct Connection {
-    sender: Sender,
-    receiver: Receiver,
-    state: State,
-    handshake: Handshake,
-    /// Timestamps were negotiated.
-    timestamps: bool,
+    deadline: Instant,
     /// Payload handed to the application.
     delivered: u64,
-    deadline: Instant,
+    out_bytes: u32,
     mode: Mode,
     /// `out` says what there is to acknowledge.
     acknowledged: bool,
+    state: State,
+    /// Timestamps were negotiated.
+    timestamps: bool,
     /// Our ACK of the SYN-ACK is still to be sent: it goes before any data.
     third_due: bool,
+    sender: Sender,
+    receiver: Receiver,
     /// The segment that was polled last, and its IP length.
     out: crate::Segment,
-    out_bytes: u32,
+    handshake: Handshake,
 }
 
 /// How much there is to look at before something is sent.

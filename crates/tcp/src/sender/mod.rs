@@ -79,9 +79,9 @@ const MSS_LEAST: u32 = 36;
 
 /// The sending half.
 #[derive(Debug)]
+// In this order what every segment touches lies in few cache lines.
+#[repr(C)]
 pub(crate) struct Sender {
-    // Read or written by every ACK.
-    clock: Clock,
     /// First unacknowledged byte.
     snd_una: u64,
     /// Next byte to send.
@@ -90,76 +90,76 @@ pub(crate) struct Sender {
     snd_wnd: u32,
     /// Payload of a full segment.
     mss: u32,
-    /// What was negotiated of it.
-    full_mss: u32,
-    /// Bytes of a segment that SACK blocks for the peer take from the payload.
-    option_len: u32,
+    /// Full segments that may follow at once, without another look.
+    ready: u32,
+    /// New segments of the burst that is being polled.
+    burst: u32,
+    clock: Clock,
     /// Sequence number of the segment that last updated the window (`snd_wl1`).
     window_seq: u64,
-    /// Timestamp that the latest ACK echoes.
-    echoed: u32,
+    timer: Timer,
     /// Largest window that the peer has offered.
     max_window: u32,
-    queue: Queue,
+    /// Bytes of a segment that SACK blocks for the peer take from the payload.
+    option_len: u32,
+    /// No segment below this position waits to be sent again.
+    resend_from: u32,
+    /// What was negotiated of `mss`: a small window lessens it.
+    full_mss: u32,
+    /// The handshake is done.
+    is_synchronised: bool,
+    sack_permitted: bool,
+    resend: Resend,
+    /// The timer is to be set when the burst ends.
+    arm: bool,
+    /// The FIN has been sent.
+    fin_sent: bool,
+    window_probe_due: bool,
+    /// The burst ended at the window.
+    limited_by_cwnd: bool,
+    started_from_idle: bool,
+    ecn: EcnState,
+    tail_loss_probe: bool,
+    reneging: bool,
+    /// The ACK that ends a passive handshake is being processed: the rule starts after it.
+    opening: bool,
+    /// The SYN was sent again after a timeout.
+    syn_timed_out: bool,
+    /// The first segment must leave, whatever the window: the timer fired.
+    rto_retransmission: bool,
+    rack_enabled: bool,
+    frto_enabled: bool,
+    slow_start_after_idle: bool,
+    tso_max_bytes: u32,
     path: Path,
-    timer: Timer,
+    queue: Queue,
     /// When the probe timer was last set, and to how much, in jiffies.
     armed: (u64, u64),
     buffer: SendBuffer,
-    /// The SYN was sent again after a timeout.
-    syn_timed_out: bool,
-    /// The ACK that ends a passive handshake is being processed: the rule starts after it.
-    opening: bool,
-    /// New segments of the burst that is being polled.
-    burst: u32,
-    /// Full segments that may follow at once, without another look.
-    ready: u32,
-    started_from_idle: bool,
-    /// The burst ended at the window.
-    limited_by_cwnd: bool,
-    /// The timer is to be set when the burst ends.
-    arm: bool,
-    resend: Resend,
-    /// The first segment must leave, whatever the window: the timer fired.
-    rto_retransmission: bool,
-    /// No segment below this position waits to be sent again.
-    resend_from: u32,
-    small_queue: SmallQueue,
-    /// End of the last segment that was not full.
-    small_end: u64,
+    pacing_ss_ratio: u32,
+    pacing_ca_ratio: u32,
+    max_pacing_bytes: u64,
     last_sent: Instant,
     last_sent_jiffies: u64,
+    limit_output: Option<u64>,
+    small_queue: SmallQueue,
+    segment_overhead: u64,
+    /// End of the last segment that was not full.
+    small_end: u64,
+    counters: Counters,
+    /// Timestamp that the latest ACK echoes.
+    echoed: u32,
     scoreboard: Scoreboard,
     /// The transmission order may differ from the sequence order below this.
     time_order_until: u64,
-    ecn: EcnState,
-    /// The FIN has been sent.
-    fin_sent: bool,
-    reneging: bool,
-    window_probe_due: bool,
     /// Timeouts since `snd_una` last advanced.
     retransmits: u32,
     /// Segments reported as duplicates.
     dsacks: u64,
-    /// The handshake is done.
-    is_synchronised: bool,
-    counters: Counters,
-    // Settings.
-    sack_permitted: bool,
-    rack_enabled: bool,
-    frto_enabled: bool,
-    tail_loss_probe: bool,
-    slow_start_after_idle: bool,
     initial_cwnd: u32,
     initial_reordering: u32,
     max_reordering: u32,
     rto_initial: u64,
-    pacing_ss_ratio: u32,
-    pacing_ca_ratio: u32,
-    max_pacing_bytes: u64,
-    limit_output: Option<u64>,
-    segment_overhead: u64,
-    tso_max_bytes: u32,
     fast_path: FastPath,
     legacy: Legacy,
     /// With forward acknowledgement: everything below is SACKed or was marked lost.

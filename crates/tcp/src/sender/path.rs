@@ -20,17 +20,10 @@ use crate::congestion::{CaState, Congestion, Window};
 
 /// The state of one path. Counts are segments.
 #[derive(Debug)]
+// In this order what every segment touches lies in few cache lines.
+#[repr(C)]
 pub(crate) struct Path {
-    /// Its congestion control.
-    pub rule: Box<dyn Congestion>,
-    /// It sets window and pacing rate itself.
-    pub rule_controls: bool,
-    /// [`Congestion::hears_idle_acks`].
-    pub rule_hears_idle_acks: bool,
     pub window: Window,
-    pub state: CaState,
-    /// F-RTO is judging a timeout (RFC 5682).
-    pub frto: bool,
     /// Sent and not acknowledged cumulatively.
     pub packets_out: u32,
     /// Of these, SACKed.
@@ -39,18 +32,27 @@ pub(crate) struct Path {
     pub lost_out: u32,
     /// Retransmissions thought to be in flight.
     pub retrans_out: u32,
-    pub rtt: Rtt,
-    pub min_rtt: MinRtt,
-    pub delivery: Delivery,
-    pub usage: Usage,
+    pub state: CaState,
+    /// It sets window and pacing rate itself.
+    pub rule_controls: bool,
+    /// [`Congestion::hears_idle_acks`].
+    pub rule_hears_idle_acks: bool,
+    /// F-RTO is judging a timeout (RFC 5682).
+    pub frto: bool,
     pub pacing: Pacing,
+    pub probe: LossProbe,
     /// `snd_nxt` when the present state was entered: it ends when this is acknowledged.
     pub high_seq: u64,
-    pub probe: LossProbe,
+    /// Its congestion control.
+    pub rule: Box<dyn Congestion>,
+    pub delivery: Delivery,
     pub rack: Rack,
-    pub reordering: Reordering,
+    pub usage: Usage,
+    pub min_rtt: MinRtt,
+    pub rtt: Rtt,
     pub prr: Prr,
     pub undo: Undo,
+    pub reordering: Reordering,
 }
 
 impl Path {
