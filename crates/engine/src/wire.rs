@@ -106,18 +106,29 @@ pub(crate) struct Wants {
     pub packets: bool,
 }
 
-/// Packets by their numbers: each is one more than the last.
+/// The numbers of packets on their way, for table `packets`.
 #[derive(Debug, Default)]
-struct Numbers {
+pub struct PacketNumbers {
     of_packet: Vec<u64>,
     next: u64,
 }
 
-impl Numbers {
-    #[inline(never)]
-    fn note(&mut self, id: PacketId) {
-        note(&mut self.of_packet, id, self.next, 0);
+impl PacketNumbers {
+    /// The number of a new packet: one more than that of the last.
+    pub fn draw(&mut self) -> u64 {
         self.next += 1;
+        self.next - 1
+    }
+
+    /// A packet with this number has entered the fabric.
+    #[inline(never)]
+    pub fn note(&mut self, id: PacketId, number: u64) {
+        note(&mut self.of_packet, id, number, 0);
+    }
+
+    /// The number of a packet in the fabric.
+    pub fn of(&self, id: PacketId) -> u64 {
+        self.of_packet[id.0 as usize]
     }
 }
 
@@ -126,7 +137,7 @@ pub(crate) struct Wire<P> {
     /// When packets were created, by packet; kept only when one-way delays are recorded.
     born: Option<Vec<Instant>>,
     /// The number of each packet; kept only when packets are listed.
-    numbers: Option<Numbers>,
+    numbers: Option<PacketNumbers>,
     pub probe: P,
     pub capture: Option<Capture>,
     pub shown: Shown,
@@ -135,7 +146,7 @@ pub(crate) struct Wire<P> {
 impl<P: Probe> Wire<P> {
     pub(crate) fn new(probe: P, wants: Wants, capture: Option<Capture>, shown: Shown) -> Self {
         let Wants { delays, packets } = wants;
-        Self { born: delays.then(Vec::new), numbers: packets.then(Numbers::default), probe, capture, shown }
+        Self { born: delays.then(Vec::new), numbers: packets.then(PacketNumbers::default), probe, capture, shown }
     }
 
     /// Tells of a packet at its receiver.
@@ -164,7 +175,8 @@ impl<P: Probe> Monitor<Segment> for Wire<P> {
             note(born, id, now, Instant::ZERO);
         }
         if let Some(numbers) = &mut self.numbers {
-            numbers.note(id);
+            let number = numbers.draw();
+            numbers.note(id, number);
         }
     }
 
@@ -181,7 +193,7 @@ impl<P: Probe> Monitor<Segment> for Wire<P> {
             self.probe.packet(PacketRow {
                 time_ns: now.as_ns(),
                 link,
-                packet: numbers.of_packet[id.0 as usize],
+                packet: numbers.of(id),
                 flow: flow_of(endpoint),
                 data: u8::from(is_data(packet)),
                 seq: packet.body.seq,
