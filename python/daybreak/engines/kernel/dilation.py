@@ -31,24 +31,20 @@ def of(plan: types.Plan) -> int:
     dilation = dilations[-1] if dilations else 1
     if dilation == 1:
         return 1
+    problem = None
     if len(dilations) > 1:
-        found = " and ".join(map(str, dilations))
-        raise PlanError(
-            f"timer_dilation is {found}: the kernel engine slows the network down for all hosts alike, so all stacks need the same"
-        )
-    if plan.controllers:
-        raise PlanError(
-            f'timer_dilation is {dilation}: the kernel engine cannot slow down the controller "{plan.controllers[0].name}"'
-        )
-    if plan.records.capture_links:
-        raise PlanError(
-            f"timer_dilation is {dilation}: a capture on the kernel engine would have the hosts' times; leave records.capture out"
-        )
+        problem = f"the kernel engine slows the network down for all hosts alike, and others have {dilations[0]}"
+    elif plan.controllers:
+        problem = f'the kernel engine cannot slow down the controller "{plan.controllers[0].name}"'
+    elif plan.records.capture_links:
+        problem = "a capture on the kernel engine would have the hosts' times; leave records.capture out"
+    if problem:
+        raise PlanError(f"timer_dilation is {dilation}: {problem}")
     return dilation
 
 
 def slowed(plan: types.Plan, dilation: int) -> types.Plan:
-    """The plan with a network `dilation` times as slow and clocks that agree. PlanError for a rate that is no multiple."""
+    """The plan with a network `dilation` times as slow, and clocks that agree. PlanError for an odd rate."""
     content = msgspec.to_builtins(plan)
     stretched = {name: part if name in _HOSTS else _stretched(part, dilation, name) for name, part in content.items()}
     stretched["stacks"] = [stack | {"timer_dilation": 1} for stack in content["stacks"]]
@@ -63,9 +59,7 @@ def in_network_time(recorded: Recorded, dilation: int) -> Recorded:
         name: {column: _scaled(column, values, dilation) for column, values in columns.items()}
         for name, columns in recorded.tables.items()
     }
-    totals = {
-        name: value // dilation if name.endswith("_ns") else value for name, value in recorded.totals.items()
-    }
+    totals = {name: value // dilation if name.endswith("_ns") else value for name, value in recorded.totals.items()}
     return Recorded(tables, totals, recorded.capture, recorded.keep)
 
 

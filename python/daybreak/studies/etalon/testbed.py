@@ -38,7 +38,7 @@ ETHERNET_HEADER = 14
 
 
 def scenario(setting: Setting, *, real_hosts: bool = False) -> Scenario:
-    """The scenario of a setting; a seed makes a run of it. With ``real_hosts`` it is one that the kernel engine can run."""
+    """The scenario of a setting; a seed makes a run of it. With ``real_hosts`` the kernel engine can run it."""
     source, destination = pair(setting.racks)
     week_us = (setting.racks - 1) * (setting.day_us + setting.night_us)
     hosts = [f"host-{source}-{k}->tor-{source}" for k in range(HOSTS)]
@@ -83,8 +83,8 @@ def scenario(setting: Setting, *, real_hosts: bool = False) -> Scenario:
             "mtu": MTU,
             "timer_dilation": setting.dilation,
             **(KERNEL_HOSTS if real_hosts else EMULATED_HOSTS),
-            # No compressed SACKs in 4.15. netem, which is the hosts' queueing discipline, takes packets off the socket's
-            # account: TCP small queues never act.
+            # No compressed SACKs in 4.15. netem, which is the hosts' queueing discipline, takes packets off the
+            # socket's account: TCP small queues never act.
             "tcp_comp_sack_nr": 0,
             "tcp_limit_output_bytes": "off",
             "tcp_ecn": 1 if setting.variant == "dctcp" else 2,
