@@ -1,7 +1,7 @@
 //! How packets belong to flows, and what watches them on the wire.
 
 use daybreak_fabric::control::Decision;
-use daybreak_fabric::{self as fabric, DropReason, Monitor, Packet, PacketId};
+use daybreak_fabric::{DropReason, Monitor, Packet, PacketId};
 use daybreak_host::Datagram;
 use daybreak_plan::{Mark, ShownAs};
 use daybreak_tcp::{Ecn, Flags, Segment};
@@ -36,17 +36,6 @@ pub(crate) fn is_server(endpoint: u32) -> bool {
 #[inline]
 pub(crate) fn peer_of(endpoint: u32) -> u32 {
     endpoint ^ 1
-}
-
-/// The ECN field of a segment as the fabric carries it.
-#[inline(always)]
-pub(crate) fn ecn_field(segment: &Segment) -> fabric::Ecn {
-    match segment.ecn {
-        Ecn::NotEct => fabric::Ecn::NotEct,
-        Ecn::Ect1 => fabric::Ecn::Ect1,
-        Ecn::Ect0 => fabric::Ecn::Ect0,
-        Ecn::Ce => fabric::Ecn::Ce,
-    }
 }
 
 /// A datagram travels in the fields of a segment, which all packets of the simulator carry: its number is `seq`, the
@@ -85,7 +74,7 @@ impl Shown {
     /// The segment as its receiver sees it.
     pub(crate) fn segment(&self, packet: &Packet<Segment>) -> Segment {
         let mut segment = packet.body;
-        if packet.header.ecn() == fabric::Ecn::Ce {
+        if packet.header.ecn() == Ecn::Ce {
             segment.ecn = Ecn::Ce;
         }
         segment.flags = segment.flags.with(self.flags(packet.header.marks()));

@@ -14,5 +14,6 @@ pub mod slow_start;
 
 pub use connection::Connection;
 pub use counters::Counters;
-pub use segment::{Ecn, Flags, SackBlock, Segment, SynOptions};
+pub use daybreak_units::Ecn;
+pub use segment::{Flags, SackBlock, Segment, SynOptions};
 pub use sender::Metrics;

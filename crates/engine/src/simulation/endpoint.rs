@@ -9,7 +9,7 @@ use daybreak_units::Instant;
 
 use crate::alarm::Alarm;
 use crate::schedule::{Event, EventQueue, Rank};
-use crate::wire::{IP_HEADER, Wire, client_of, ecn_field, flow_of, peer_of, segment_of, server_of};
+use crate::wire::{IP_HEADER, Wire, client_of, flow_of, peer_of, segment_of, server_of};
 
 /// One end of a connection.
 #[repr(C, align(64))]
@@ -136,7 +136,7 @@ impl Endpoint {
                 endpoint: peer_of(index),
                 cursor: self.path,
                 bytes,
-                ecn: ecn_field(segment),
+                ecn: segment.ecn,
                 announce: self.announce,
             };
             fabric.send(ctx, packet, segment);
@@ -183,7 +183,7 @@ impl Source {
                 endpoint: peer_of(index),
                 cursor: self.path,
                 bytes: IP_HEADER + UDP_HEADER + self.payload_bytes,
-                ecn: ecn_field(&segment),
+                ecn: segment.ecn,
                 announce: false,
             };
             fabric.send(ctx, packet, &segment);
