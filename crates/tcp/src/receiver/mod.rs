@@ -355,7 +355,7 @@ impl Receiver {
     /// or delayed afterwards. `ts_val` is the sender's. True when the next segment will say the same, the
     /// timestamp apart, if nothing arrives before.
     #[inline]
-    pub fn fill_ack(&mut self, _now: Instant, segment: &mut Segment) -> bool {
+    pub fn fill_ack(&mut self, segment: &mut Segment) -> bool {
         let before_read = std::mem::take(&mut self.offer_settled);
         if !before_read {
             self.settle_offer();
@@ -363,7 +363,7 @@ impl Receiver {
         // Another may follow this one.
         self.ack_pending = std::mem::take(&mut self.update_follows);
         segment.flags = segment.flags.with(Flags::ACK);
-        if self.echo.is_on {
+        if self.negotiated.ecn && self.echo.is_on {
             segment.flags = segment.flags.with(Flags::ECE);
         }
         segment.ack = self.rcv_nxt;
