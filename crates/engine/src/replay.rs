@@ -16,8 +16,8 @@ use daybreak_tcp::{Flags, Segment};
 use daybreak_units::{ByteTime, Duration, Instant, Rate};
 
 use crate::error::EngineError;
+use crate::flow_packets::IP_HEADER;
 use crate::nic_clock::NicClock;
-use crate::wire::IP_HEADER;
 use crate::wiring::{self, Rule};
 use daybreak_plan::{Action, Application, Flow, Plan, PlanError, Step};
 

@@ -6,7 +6,7 @@
 use super::Sender;
 use super::queue::Sent;
 use super::rate_sample::Building;
-use super::rto::Resend;
+use super::resend::Resend;
 use crate::congestion::{AckSample, CaState, RateSample, Timestamps};
 use crate::{Flags, Segment};
 use daybreak_units::Duration;
