@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from importlib.resources import files
 
-from daybreak.studies.lightpath import plots, testbed
+from daybreak.studies.lightpath import costs, plots, testbed
 from daybreak.studies.lightpath import settings as grids
-from daybreak.studies.lightpath.claims import figure3, figure4, figure5, figure6, grid, variants
+from daybreak.studies.lightpath.claims import cells, figure3, figure4, figure5, figure6, grid, others, setup, variants
 from daybreak.studies.lightpath.measured import REDUCTION, Measured, of_runs
 from daybreak.studies.lightpath.settings import RATES_MBPS, SCALES, STACKS, Scale, Setting
 from daybreak.studies.protocol import Experiment, Study
@@ -29,6 +29,7 @@ STUDY: Study[Setting, Scale, Measured] = Study(
     folder=files(__package__),
     scales=SCALES,
     experiments={
+        "setup": Experiment(setup.settings, setup.judge, plots.nothing),
         "3": Experiment(
             lambda scale: [one for stack in STACKS for one in grids.figure3(scale, stack).values()],
             figure3.judge,
@@ -59,6 +60,14 @@ STUDY: Study[Setting, Scale, Measured] = Study(
             lambda scale: [one for stack in STACKS for one in grids.grid(scale.of_variants(), stack, grids.NAMES)],
             variants.judge,
             plots.of_variants,
+        ),
+        "others": Experiment(others.settings, others.judge, plots.nothing),
+        "cells": Experiment(cells.settings, cells.judge, plots.nothing, cells.table),
+        "causes": Experiment(
+            costs.causes_settings, costs.nothing_published, costs.draw_causes, costs.causes_table
+        ),
+        "remedies": Experiment(
+            costs.remedies_settings, costs.nothing_published, costs.draw_remedies, costs.remedies_table
         ),
     },
     job=job,
