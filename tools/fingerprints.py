@@ -41,6 +41,10 @@ from daybreak.runs.run import frame
 from daybreak.scenario.lowering import Plan, lower
 from daybreak.studies.etalon import settings as etalon
 from daybreak.studies.etalon.testbed import scenario as scenario_of_etalon
+from daybreak.studies.lightpath import management
+from daybreak.studies.lightpath import settings as lightpath
+from daybreak.studies.lightpath.changes import CHANGES
+from daybreak.studies.lightpath.testbed import scenario as scenario_of_lightpath
 from daybreak.studies.migration import settings as migration
 from daybreak.studies.migration.testbed import scenario as scenario_of_migration
 
@@ -114,11 +118,27 @@ def etalon_settings() -> Iterator[tuple[str, Scenario]]:
         yield setting.name, scenario_of_etalon(setting)
 
 
+def lightpath_settings() -> Iterator[tuple[str, Scenario]]:
+    """Some settings of the lightpath study at 100 Mb/s: both stacks, all limits, every change, every managed case."""
+    cells = [
+        lightpath.Setting(limit, 100, 100, stack=stack, move="5", after_s=5)
+        for stack in lightpath.STACKS
+        for limit in lightpath.SCENARIOS
+    ]
+    of_d = [one for one in cells if one.scenario == "D"]
+    changed = [one.changed(change) for one in of_d for change in CHANGES if change != "large-buffer"]
+    for setting in [*cells, *changed]:
+        yield setting.name, scenario_of_lightpath(setting)
+    for managed in management.settings(lightpath.SCALES["quick"]):
+        yield managed.name, management.scenario(managed)
+
+
 SOURCES: dict[str, Callable[[], Iterable[tuple[str, Scenario]]]] = {
     "scenarios": ready_scenarios,
     "agreement": agreement_cases,
     "migration": migration_settings,
     "etalon": etalon_settings,
+    "lightpath": lightpath_settings,
 }
 """Where runs come from; a study adds its settings by a line here."""
 

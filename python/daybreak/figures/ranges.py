@@ -11,13 +11,8 @@ from matplotlib.figure import Figure
 from daybreak.figures.style import WIDTH_INCHES, colour, style
 
 
-def ranges(
-    rows: Mapping[str, Mapping[str, Sequence[float]]], *, xlabel: str, level: Mapping[str, float] | None = None
-) -> Figure:
-    """``rows`` maps a case's name to its values by series: a point at the median, a line from least to largest.
-
-    ``level`` has a vertical line for some series, such as where they are without any change.
-    """
+def ranges(rows: Mapping[str, Mapping[str, Sequence[float]]], *, xlabel: str) -> Figure:
+    """``rows`` maps a case's name to its values by series: a point at the median, a line from least to largest."""
     if not rows:
         raise ValueError("rows: none given")
     series = list(dict.fromkeys(name for values in rows.values() for name in values))
@@ -31,8 +26,6 @@ def ranges(
             heights = np.asarray(places) + offset
             axes.hlines(heights, [one.min() for one in found], [one.max() for one in found], color=look, linewidth=1.5)
             axes.plot([float(np.median(one)) for one in found], heights, "o", color=look, markersize=5, label=name)
-            if level and name in level:
-                axes.axvline(level[name], color=look, linewidth=0.8, linestyle=":")
         axes.set_yticks(range(len(rows)), list(rows))
         axes.set_ylim(len(rows) - 0.4, -0.6)
         axes.set_xlabel(xlabel)

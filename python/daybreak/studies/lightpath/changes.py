@@ -175,4 +175,3 @@ CHANGES: dict[str, Callable[[Document, Setting], None]] = {
     **{name: remedy.apply for name, remedy in REMEDIES.items()},
 }
 """All of them, by name."""
-

@@ -1,7 +1,7 @@
 """What makes scenario D collapse, and what avoids it: one mechanism, or one remedy, at a time.
 
-All of it is D at 1 Gb/s and 100 ms, where 3,333 packets overlap and r3 has room for 500. Since single packets decide how
-many window cuts follow each other, the flow is moved at several times.
+All of it is D at 1 Gb/s and 100 ms, where 3,333 packets overlap and r3 has room for 500. Since single packets decide
+how many window cuts follow each other, the flow is moved at several times.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ APART_S = 0.5
 """Time between two moves."""
 OTHER = {NS2: "linux", "linux": "ns2"}
 """Whose row a stack gets, as changes name it."""
-PAIR_MOVES = 2
+PAIR_MOVES = 1
 XLABEL = "Sending lost in the 10 s after the move [s]"
 UNCHANGED = "unchanged"
 

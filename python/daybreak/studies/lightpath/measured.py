@@ -12,7 +12,7 @@ from daybreak.metrics.transient import Trough
 from daybreak.runs import Run
 from daybreak.studies.lightpath.settings import Setting
 from daybreak.studies.lightpath.testbed import BIN_MS, PACKET, PAYLOAD
-from daybreak.sweep import Reduction, Tables
+from daybreak.sweep import Tables
 
 BIN_NS = BIN_MS * 1_000_000
 WIDTHS_MS = {1000: (-10_000.0, 10_000.0), 100: (-2.0, 10.0), 1: (-0.01, 1.0)}
@@ -132,10 +132,6 @@ def of_run(run: Run) -> Tables:
         "queues": queues,
         "losses": losses,
     }
-
-
-REDUCTION = Reduction("lightpath", 2, of_run)
-"""What is kept of each run."""
 
 
 def moved_ns(run: Run) -> int:

@@ -13,7 +13,7 @@ from importlib.resources import files
 
 from daybreak.studies.lightpath.settings import AT_LIMIT, NS2, Setting, counted
 
-DUPLICATES_UP_TO_PACKETS = 45e6
+DUPLICATES_UP_TO_PACKETS = 15e6
 """Duplicate ACKs take two runs more, which a cell with more packets than this does not have."""
 AFTER_S = {10: 30.0, 100: 30.0, 1000: 60.0}
 """Seconds after the move, by base RTT in ms."""

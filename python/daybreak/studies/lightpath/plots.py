@@ -52,7 +52,9 @@ def of_figure5(evidence: Evidence, scale: Scale, published: PublishedValues) -> 
         for rtt, setting in figure5(scale, stack).items():
             curve = gbps(evidence[setting], 1000)
             span = (min(-5.0, -setting.move_s), setting.after_s)
-            panels.append(EventPanel(f"{rate_name(setting.rate_mbps)}, base RTT {rtt} ms, {name}", {"throughput": curve}, span))
+            panels.append(
+                EventPanel(f"{rate_name(setting.rate_mbps)}, base RTT {rtt} ms, {name}", {"throughput": curve}, span)
+            )
     return {"figure5": around_event(panels, ylabel="Throughput [Gb/s]")}
 
 

@@ -85,6 +85,19 @@ class Setting:
 
 
 @dataclass(frozen=True)
+class Managed:
+    """A run with a manager that moves flows, or the one without that it is compared with."""
+
+    case: str
+    stack: str
+
+    @property
+    def name(self) -> str:
+        """Name for files and records."""
+        return f"{self.case}-{self.stack}"
+
+
+@dataclass(frozen=True)
 class Move:
     """When the rule of section 2 moves a flow."""
 
@@ -104,7 +117,7 @@ def _moves() -> dict[tuple[str, str], Move]:
 class Scale:
     """How large a reproduction is.
 
-    Nothing is drawn by chance, so there is one run of each setting.
+    Only in managed settings is something drawn by chance, when the flows start; of all others there is one run.
     """
 
     cells: tuple[tuple[int, int], ...]
@@ -122,10 +135,11 @@ class Scale:
     pairs: bool
     """Whether it also looks at every pair of rows."""
     runs: int = 1
+    managed_runs: int = 5
 
-    def runs_of(self, setting: Setting) -> int:
+    def runs_of(self, setting: Setting | Managed) -> int:
         """Runs of a setting."""
-        return self.runs
+        return self.managed_runs if isinstance(setting, Managed) else self.runs
 
     def with_runs(self, runs: int) -> Scale:
         """The same with so many runs of every setting."""
@@ -143,11 +157,19 @@ SCALES = {
         variant_cells=SMALL_CELLS[:2],
         figure5_mbps=10_000,
         figure6_s=120.0,
-        ns2_packets=100e6,
-        moves=5,
+        ns2_packets=80e6,
+        moves=3,
         pairs=True,
     ),
-    "quick": Scale(cells=SMALL_CELLS, variant_cells=SMALL_CELLS[:2], figure5_mbps=1000, figure6_s=10.0, ns2_packets=3e6, moves=1, pairs=False),
+    "quick": Scale(
+        cells=SMALL_CELLS,
+        variant_cells=SMALL_CELLS[:2],
+        figure5_mbps=1000,
+        figure6_s=10.0,
+        ns2_packets=3e6,
+        moves=1,
+        pairs=False,
+    ),
 }
 """The two sizes. Not in the grid yet are 1 Gb/s at 1000 ms, 10 Gb/s, and the other variants above 100 Mb/s."""
 

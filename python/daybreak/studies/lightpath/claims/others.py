@@ -56,6 +56,6 @@ def judge(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
         lost_in_time = measured.lost("receiver", 0, 0.2)
         board.shape(
             "big_buffer", (lost_in_time > 0) == (over > 0), float(lost_in_time), suffix=at, cell=f"moved at {at} s",
-            note=f"queue of {queue} at the move (ns-2 {LARGE_AT_S[at]}), so the overlap is {over:.0f} over the free part; "
-            f"the rate falls by {100 * measured.reduction:.0f} %",
+            note=f"queue of {queue} at the move (ns-2 {LARGE_AT_S[at]}), so the overlap is {over:.0f} over the free "
+            f"part; the rate falls by {100 * measured.reduction:.0f} %",
         )  # fmt: skip

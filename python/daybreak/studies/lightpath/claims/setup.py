@@ -5,7 +5,7 @@ from __future__ import annotations
 from daybreak.plan import types as plan
 from daybreak.scenario.lowering import lower
 from daybreak.studies.lightpath import testbed
-from daybreak.studies.lightpath.measured import BIN_MS, WIDTHS_MS, Evidence
+from daybreak.studies.lightpath.measured import WIDTHS_MS, Evidence
 from daybreak.studies.lightpath.settings import (
     NS2,
     RATES_MBPS,
@@ -14,6 +14,7 @@ from daybreak.studies.lightpath.settings import (
     Scale,
     Setting,
 )
+from daybreak.studies.lightpath.testbed import BIN_MS, PACKET
 from daybreak.studies.scoreboard import Scoreboard
 
 LINKS = ("sender", "ip-1", "ip-2", "optical", "receiver")
@@ -60,7 +61,7 @@ def judge(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
     board.shape("setup.rates", {rate for _, rate, _ in grid} == {100, 1000, 10_000})
     board.shape("setup.grid", len(grid) == 45, float(len(grid)), note=f"cells run: {len(scale.cells)} of 9 a scenario")
     exact = [
-        _clamp(grid["A", rate, rtt]) == int(BUFFERS_MB[rate] * 1e6 * rtt / 10 / testbed.PACKET)
+        _clamp(grid["A", rate, rtt]) == int(BUFFERS_MB[rate] * 1e6 * rtt / 10 / PACKET)
         for rate in RATES_MBPS
         for rtt in RTTS_MS
     ]
@@ -77,7 +78,9 @@ def judge(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
         (rule.name, growth.get("beta"), growth.get("ack_ratio")) == ("cubic", 0.8, True),
         note=f"{rule.name} with {growth}",
     )
-    board.shape("setup.growth_bound", growth.get("max_increment") == 16, note="16 packets in 100 ms; Linux 6.1 has none")
+    board.shape(
+        "setup.growth_bound", growth.get("max_increment") == 16, note="16 packets in 100 ms; Linux 6.1 has none"
+    )
     limit = {found.queues[_queue(found, "receiver")].limit_packets for found in grid.values()}
     board.shape("setup.r3_buffer", limit == {500}, 500.0 if limit == {500} else None, note="without the one being sent")
     board.shape("setup.granularity", 1000 in WIDTHS_MS and 1000 % BIN_MS == 0, note="and 100 ms; bins end at the move")
