@@ -58,7 +58,9 @@ def of_remedies(scale: Scale, stack: str) -> dict[str, list[Setting]]:
     """The move as it is and with each remedy, by title."""
     found = {"old path goes on (as in the study)": moves(scale, stack)}
     for name, remedy in REMEDIES.items():
-        found[remedy.title] = moves(scale, stack, name)
+        # The TCP of ns-2 has no RACK that could be left out.
+        if (stack, name) != (NS2, "no-rack"):
+            found[remedy.title] = moves(scale, stack, name)
     return found
 
 
@@ -90,7 +92,7 @@ def draw_remedies(evidence: Evidence, scale: Scale, published: PublishedValues) 
 def _figure(evidence: Evidence, cases: Mapping[str, Mapping[str, list[Setting]]]) -> Figure:
     titles = dict.fromkeys(title for by_title in cases.values() for title in by_title)
     rows = {
-        title: {STACKS[stack]: _missing(evidence, cases[stack][title]) for stack in cases} for title in titles
+        title: {STACKS[stack]: _missing(evidence, cases[stack].get(title, [])) for stack in cases} for title in titles
     }  # fmt: skip
     return ranges(rows, xlabel=XLABEL)
 
