@@ -109,7 +109,7 @@ def _cell(measured: Measured) -> pl.DataFrame:
 def scaling(evidence: Evidence, scale: Scale, published: PublishedValues) -> Figures:
     """Completion times at both rates, those at 100 Gb/s times 100."""
     bars = [
-        Bar(f"{SCHEMES[cell.scheme]},\n{CLASSES[vm_class]}", name, evidence[which].interval(vm_class, "completion"))
+        Bar(place(cell, vm_class), name, evidence[which].interval(vm_class, "completion"))
         for cell, fast in grids.fast(scale).items()
         for vm_class in get_args(VmClass)
         for name, which in (("1 Gb/s", cell), ("100 Gb/s, times 100", fast))
@@ -235,6 +235,11 @@ def delay_settings(scale: Scale) -> list[grids.Setting]:
     ]
 
 
+def place(cell: grids.Setting, vm_class: VmClass) -> str:
+    """A cell and a class below a bar."""
+    return f"{SCHEMES[cell.scheme]}\n{CLASSES[vm_class]}".replace("direct link", "link")
+
+
 def gaps(evidence: Evidence, scale: Scale, published: PublishedValues) -> Figures:
     """Elephants' throughput under UT and DT with gaps, and the printed one."""
     bars = [
@@ -278,7 +283,7 @@ def gap_settings(scale: Scale) -> list[grids.Setting]:
 def kernel(evidence: Evidence, scale: Scale, published: PublishedValues) -> Figures:
     """Completion times of the scaled-down cells on both engines."""
     bars = [
-        Bar(f"{SCHEMES[cell.scheme]},\n{CLASSES[vm_class]}", name, evidence[which].interval(vm_class, "completion"))
+        Bar(place(cell, vm_class), name, evidence[which].interval(vm_class, "completion"))
         for cell, real in grids.kernel_cells(scale).items()
         for vm_class in get_args(VmClass)
         for name, which in (("simulator", cell), ("Linux 6.1", real))
