@@ -7,8 +7,8 @@ use super::ack_policy::Decision;
 use super::{Receiver, SenderTiming};
 
 impl Receiver {
-    /// The ACK for a segment of `len` bytes in order when no hole is open: [`Receiver::decide`] without
-    /// what cannot be.
+    /// The ACK for a segment of `len` bytes in order when no hole is open: [`Receiver::decide`] without what only an open
+    /// hole needs.
     #[inline]
     pub(super) fn decide_in_order(&mut self, now: Instant, len: u32, timing: SenderTiming) {
         let unacked = self.rcv_nxt - self.window.rcv_wup();

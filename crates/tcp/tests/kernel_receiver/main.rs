@@ -112,7 +112,7 @@ impl Replay {
     fn send(&mut self, now: Instant) {
         while self.receiver.ack_pending() {
             let mut segment = Segment::default();
-            self.receiver.fill_ack(now, &mut segment);
+            self.receiver.fill_ack(&mut segment);
             let sacks: Vec<String> =
                 segment.sacks().iter().map(|block| format!("{}:{}", block.start, block.end)).collect();
             self.sent.push(Ack {

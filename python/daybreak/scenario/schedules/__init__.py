@@ -7,11 +7,12 @@ from pydantic import Field
 
 from .direct_turns import DirectTurns
 from .ready import Traffic
+from .rotor import Rotor
 from .strobe import Strobe
 
-REGISTRY = (Strobe, DirectTurns)
+REGISTRY = (Strobe, Rotor, DirectTurns)
 """Every schedule."""
 
-Schedule = Annotated[Strobe | DirectTurns, Field(discriminator="kind")]
+Schedule = Annotated[Strobe | Rotor | DirectTurns, Field(discriminator="kind")]
 
-__all__ = ["REGISTRY", "DirectTurns", "Schedule", "Strobe", "Traffic"]
+__all__ = ["REGISTRY", "DirectTurns", "Rotor", "Schedule", "Strobe", "Traffic"]
