@@ -164,3 +164,14 @@ def test_the_bins_hold_all_that_left():
         bins = found.bins(width).filter(pl.col("time_s") >= -1)
         assert bins["mbps"].mean() == pytest.approx(100, rel=0.02)
     assert found.bins(1).filter(pl.col("time_s") >= 0).height == 1000
+
+
+def test_the_reference_has_every_published_entry_and_nine_of_ten_values_of_ns2():
+    text = STUDY.folder.joinpath("reference", "scoreboard.json").read_text(encoding="utf-8")
+    reference = json.loads(text)
+    assert (reference["mode"], reference["engine"]) == ("full", "simulated")
+    found = {claim["id"]: claim for claim in reference["claims"]}
+    for key in STUDY.published():
+        assert any(name == key or name.startswith(f"{key}.") for name in found), key
+    assert found["cells.values"]["ours"] >= 90
+    assert set(STUDY.explanations()) <= {name for name, claim in found.items() if claim["verdict"].endswith("miss")}

@@ -55,8 +55,9 @@ def of_pairs(scale: Scale) -> dict[tuple[str, str], list[Setting]]:
 
 
 def of_remedies(scale: Scale, stack: str) -> dict[str, list[Setting]]:
-    """The move as it is and with each remedy, by title."""
-    found = {"old path goes on (as in the study)": moves(scale, stack)}
+    """No move, the move as it is, and with each remedy, by title."""
+    plain = moves(scale, stack)
+    found = {"no move at all": [one.unmoved() for one in plain], "old path goes on (as in the study)": plain}
     for name, remedy in REMEDIES.items():
         # The TCP of ns-2 has no RACK that could be left out.
         if (stack, name) != (NS2, "no-rack"):
