@@ -28,6 +28,7 @@ ONE_FLOW = str(SCENARIO_FILES[0])
         ("sweep",),
         ("compare",),
         ("explain",),
+        ("report",),
         ("learn",),
         ("predict",),
         ("tune",),
@@ -78,7 +79,7 @@ def test_plot_refuses_in_a_sentence(arguments, sentence, tmp_path):
 @pytest.mark.parametrize(
     ("words", "completed"),
     [
-        ("daybreak rep", "reproduce"),
+        ("daybreak repr", "reproduce"),
         ("daybreak help t", "tables"),
         ("daybreak plot x --what cwnd,dr", "cwnd,drops"),
         ("daybreak plot --fo", "--fold --force"),

@@ -3,7 +3,8 @@
 python -m daybreak.agreement.segment_log migration-cubic+cubic-night0 1 12000000 crates/engine/tests/replay
 
 The arguments are a scenario of the suite, the number of a flow, the nanoseconds after which nothing is kept, a folder,
-and which end it is, the sender if nothing is said. The segments are a CSV file: the direction of each, sent or heard, and the columns of a conversation.
+and which end it is, the sender if nothing is said. The segments are a CSV file: the direction of each, sent or heard,
+and the columns of a conversation.
 """
 
 from __future__ import annotations

@@ -28,6 +28,7 @@ from .suite import Case
 
 Side = Literal["sender", "receiver"]
 """The end of a flow that is replayed."""
+SIDES: tuple[Side, ...] = ("sender", "receiver")
 RESULT = "segments.json"
 RECEIVERS = "receivers.json"
 COLUMNS = ("scenario", "identical flows", "segments", "retransmissions", "verdict")

@@ -19,22 +19,25 @@ def add_to(app: typer.Typer) -> None:
 
 
 def learn(
-    data: Annotated[str, typer.Argument(help="paper, networks or kernel: the grid that is swept.", metavar="DATA")],
+    data: Annotated[
+        str, typer.Argument(help="paper, networks, kernel or advice: the grid that is swept.", metavar="DATA")
+    ],
     out_: Annotated[Path | None, typer.Option("-o", "--out", help="Folder for runs and results.")] = None,
     workers: Annotated[int | None, typer.Option(help="Runs side by side; one a processor if not given.", min=1)] = None,
     search: Annotated[
         bool, typer.Option("--search", help="With paper: search all 288 combinations of parameters (an hour).")
     ] = False,
-    model: Annotated[Path | None, typer.Option(help="With kernel: the model that is judged.")] = None,
+    model: Annotated[Path | None, typer.Option(help="With kernel and advice: the model that is judged.")] = None,
     as_json: Json = False,
 ) -> None:
     """Make the data of a model of FCT prolongation, fit it, and judge it.
 
     paper: the publication's random forest under its own protocol. networks: the model of 'daybreak predict', which is
-    written to DIR/networks.skops. kernel: that model on runs of real Linux. DIR/evaluation.json has the results.
+    written to DIR/networks.skops. kernel: that model on runs of real Linux. advice: what 'daybreak tune' advises in
+    mixes that no model has seen, beside the publication's settings, on real Linux. DIR/evaluation.json has the results.
     """
     need_learn()
-    from daybreak.learn import dataset
+    from daybreak.learn import advice, dataset
     from daybreak.learn.model import load
     from daybreak.sweep import Local
 
@@ -44,7 +47,10 @@ def learn(
     place = out_ or Path("results") / f"learn-{data}"
     with progress_bar(f"data of {data}", shown=not as_json) as progress:
         try:
-            made = dataset.made(data, place, Local(workers), progress)
+            if data == "advice":
+                made: Any = advice.judge(dataset.built_in(data), load(model), place, Local(workers), progress)
+            else:
+                made = dataset.made(data, place, Local(workers), progress)
         except (Interrupted, KeyboardInterrupt):
             raise Interrupted(
                 f"interrupted: finished runs are kept in {place}, the same command goes on from there"
@@ -72,6 +78,8 @@ def _judge(data: str, made: Any, place: Path, model: Any, workers: int, search: 
         cycles = [f"{row['period_ms'] - row['night_ms']:g}+{row['night_ms']:g} ms" for row in made.table.to_dicts()]
         save_figure(scatter(made.seconds(), predicted, cycles), place, "figure-8")
         return found
+    if data == "advice":
+        return {"mixes": [one.row() for one in made], "better": sum(one.is_better for one in made)}
     if data == "networks":
         save(fit(made), place / "networks.skops")
         return evaluate.evaluate(made)

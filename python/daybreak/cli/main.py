@@ -29,6 +29,7 @@ from . import (
     listing,
     plot,
     predict,
+    report,
     reproduce,
     run,
     schema,
@@ -53,7 +54,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (
-    run, plot, sweep, compare, explain, learn, predict, tune, validate, listing, schema, reproduce, agree, bench, help_,
+    run, plot, report, sweep, compare, explain, learn, predict, tune, validate, listing, schema, reproduce, agree,
+    bench, help_,
 ):  # fmt: skip
     command.add_to(app)
 app.add_typer(kernel.app, name="kernel")

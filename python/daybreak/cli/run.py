@@ -10,11 +10,12 @@ import typer
 
 from daybreak import engines
 from daybreak.errors import Interrupted, OutputError
+from daybreak.report.summary import flow_rows, group_rows
 from daybreak.runs import Run, folder, identity, read
 from daybreak.runs.surprises import surprises
 
 from .scenario import Changes, File, scenario_of
-from .summary import flow_rows, group_rows, print_runs
+from .summary import print_runs
 from .terminal import Json, complain, print_json, progress_bar
 
 _MOST_RUNS = 100_000

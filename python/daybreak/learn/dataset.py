@@ -18,8 +18,8 @@ from daybreak.sweep import Executor, Points, read, sweep
 
 from . import features
 
-GRIDS = ("paper", "networks", "kernel")
-"""The grids beside this module."""
+GRIDS = ("paper", "networks", "kernel", "advice")
+"""The grids beside this module; the last one's are no data to learn from, but mixes to advise on (`advice`)."""
 Array = np.ndarray[Any, Any]
 
 

@@ -7,13 +7,13 @@ from matplotlib.figure import Figure
 
 from daybreak.runs import Run
 
-from .draw import Drawn, draw
+from .draw import Drawn, Shown, draw, shown
 from .files import check, write
 from .quantities import QUANTITIES
 
-__all__ = ["QUANTITIES", "Drawn", "check", "draw", "plot", "write"]
+__all__ = ["QUANTITIES", "Drawn", "Shown", "check", "draw", "plot", "shown", "write"]
 
 
 def plot(runs: Iterable[Run], **options: Any) -> Figure:
-    """What runs of one scenario show over time, as a figure; the options are those of `draw`. Raises PlotError."""
+    """What runs of one scenario show over time, as a figure; the options are those of `shown`. Raises PlotError."""
     return draw(list(runs), **options).figure

@@ -43,7 +43,24 @@ class Drawn:
     notes: tuple[str, ...]
 
 
-def draw(
+@dataclass(frozen=True)
+class Shown:
+    """What a figure has: its rows, the words around them, and sentences about what it does not show."""
+
+    rows: tuple[Row, ...]
+    title: str
+    subtitle: str
+    xlabel: str
+    notes: tuple[str, ...]
+
+
+def draw(runs: Sequence[Run], **options: Any) -> Drawn:
+    """The figure of what `shown` finds; the options are its own. Raises PlotError."""
+    found = shown(runs, **options)
+    return Drawn(stacked(found.rows, title=found.title, subtitle=found.subtitle, xlabel=found.xlabel), found.notes)
+
+
+def shown(
     runs: Sequence[Run],
     *,
     what: Sequence[str] | None = None,
@@ -54,7 +71,7 @@ def draw(
     fold: str | Span | None = None,
     timeline: str | None = None,
     phase: str | None = None,
-) -> Drawn:
+) -> Shown:
     """Quantities of `QUANTITIES` over time, one below the other, with days and nights shaded.
 
     ``runs`` are of one scenario and engine; of several, the mean over the runs with its 95 % interval is drawn.
@@ -82,7 +99,7 @@ def draw(
         raise PlotError(f"there is nothing to draw: {'; '.join(notes)}")
     first = runs[0].manifest
     title = f"{words(first['name'], 80)}: {first['engine']}, {_seeds(runs)}"
-    return Drawn(stacked(rows, title=title, subtitle=_subtitle(sources), xlabel=_xlabel(view)), tuple(notes))
+    return Shown(tuple(rows), title, _subtitle(sources), _xlabel(view), tuple(notes))
 
 
 def _one_scenario(runs: Sequence[Run]) -> Any:

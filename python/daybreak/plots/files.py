@@ -17,12 +17,36 @@ def write(figure: Figure, place: Path, *, force: bool = False) -> Path:
     A file that is there is replaced only if it is a figure of Daybreak's, or with ``force``. Raises OutputError.
     """
     check(place, force=force)
+    return put(rendered(figure, _kind(place)), place)
+
+
+def check(place: Path, *, force: bool = False) -> None:
+    """Raises OutputError when `write` would refuse ``place``, before anything is drawn."""
+    if _kind(place) not in FORMATS:
+        known = ", ".join(f".{kind}" for kind in FORMATS)
+        raise OutputError(f"{place} cannot be written: expected a name that ends in {known}")
+    may_be_replaced(place, MADE_BY, "no figure of Daybreak's", force=force)
+
+
+def may_be_replaced(place: Path, mark: str, what: str, *, force: bool) -> None:
+    """Raises OutputError for a folder, or a file without our ``mark``; ``what`` says what such a file is."""
+    try:
+        if place.is_dir():
+            raise OutputError(f"{place} cannot be written: it is a folder")
+        if place.exists() and not force and mark.encode() not in place.read_bytes():
+            raise OutputError(f"{place} exists and is {what}: give another name, or --force")
+    except OSError as error:
+        raise OutputError(f"{place} cannot be written: {reason(error)}") from None
+
+
+def put(content: bytes, place: Path) -> Path:
+    """Writes a file, whole or not at all. Raises OutputError."""
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(dir=place.parent, prefix=f".{place.name}.", delete=False) as file:
             draft = Path(file.name)
             try:
-                file.write(rendered(figure, _kind(place)))
+                file.write(content)
                 file.close()
                 draft.chmod(0o644)
                 draft.replace(place)
@@ -31,20 +55,6 @@ def write(figure: Figure, place: Path, *, force: bool = False) -> Path:
     except OSError as error:
         raise OutputError(f"{place} cannot be written: {reason(error)}") from None
     return place
-
-
-def check(place: Path, *, force: bool = False) -> None:
-    """Raises OutputError when `write` would refuse ``place``, before anything is drawn."""
-    if _kind(place) not in FORMATS:
-        known = ", ".join(f".{kind}" for kind in FORMATS)
-        raise OutputError(f"{place} cannot be written: expected a name that ends in {known}")
-    try:
-        if place.is_dir():
-            raise OutputError(f"{place} cannot be written: it is a folder")
-        if place.exists() and not force and MADE_BY.encode() not in place.read_bytes():
-            raise OutputError(f"{place} exists and is no figure of Daybreak's: give another name, or --force")
-    except OSError as error:
-        raise OutputError(f"{place} cannot be written: {reason(error)}") from None
 
 
 def _kind(place: Path) -> str:

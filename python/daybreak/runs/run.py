@@ -168,7 +168,7 @@ class Run:
         return storage.write(self, Path(directory), force)
 
     def plot(self, **options: Any) -> Figure:
-        """What the run shows over time, as a figure: see `daybreak.plots.draw` for the options. Raises PlotError."""
+        """What the run shows over time, as a figure: see `daybreak.plots.shown` for the options. Raises PlotError."""
         from daybreak import plots  # noqa: PLC0415
 
         return plots.plot([self], **options)

@@ -24,9 +24,10 @@ def _locked_timeouts(content: plan.Plan) -> Iterator[str]:
             later = {(night + timeout) % timeline.period_ps for night in nights}
             if nights and later == {night % timeline.period_ps for night in nights}:
                 yield (
-                    f'timeline "{timeline.name}": its nights lose packets, and come back after {timeout / _PS_PER_MS:g} '
-                    "ms, the shortest retransmission timeout. A flow that loses its last packets in one may send them "
-                    "again into others, and never end. Take a period of which no multiple is this time"
+                    f'timeline "{timeline.name}": its nights lose packets, and come back after '
+                    f"{timeout / _PS_PER_MS:g} ms, the shortest retransmission timeout. A flow that loses its last "
+                    "packets in one may send them again into others, and never end. Take a period of which no multiple "
+                    "is this time"
                 )
 
 

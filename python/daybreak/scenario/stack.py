@@ -41,7 +41,7 @@ class ReceiveBuffers(Model):
 
     linear: int = Field(default=4_096, ge=0, le=131_072)
     """A frame that takes less than this, with 14 bytes of Ethernet header and 16 of headroom, lies in one buffer of a
-    power of two in bytes. Of a larger frame the headers do, and its payload lies in pages. Below 193 bytes is as 193."""
+    power of two in bytes. Of a larger frame the headers do, and its payload lies in pages. Below 193 is as 193."""
     page: int = Field(default=4_096, ge=256, le=4_096)
     """Size of a page."""
 

@@ -1,0 +1,48 @@
+"""daybreak report"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .terminal import Json, print_json, progress_bar, say
+
+
+def add_to(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command(epilog="Example: daybreak report results/migration -o report.html")(report)
+
+
+def report(
+    runs: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Folders of runs, folders that hold folders of runs, or results of 'daybreak reproduce'.",
+            metavar="RUN...",
+        ),
+    ],
+    out: Annotated[Path, typer.Option("-o", "--out", help="The page to write.")] = Path("report.html"),
+    title: Annotated[str, typer.Option(help="Its title; the names of what it shows if not given.")] = "",
+    explained: Annotated[
+        bool, typer.Option("--explain/--no-explain", help="Repeat a run of each scenario to say where its time went.")
+    ] = True,
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that is no report of Daybreak's.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Write one page about runs and studies that any browser shows, without a network.
+
+    It has each scenario with its seeds and versions, figures to zoom into, where the completion times went, and the
+    claims of a study with their verdicts. Runs of one scenario are shown together.
+    """
+    from daybreak.report import page, writing
+
+    writing.check(out, force=force)
+    with progress_bar("writing the report", shown=not as_json) as progress:
+        content = page.report(runs, title=title, explained=explained, progress=progress)
+    writing.write(content, out, force=force)
+    if as_json:
+        print_json({"out": str(out), "bytes": len(content.encode())})
+    else:
+        say(f"the report is in {out}")

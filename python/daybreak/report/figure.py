@@ -1,0 +1,69 @@
+"""A figure of `plots` as data, which the page's script draws: the same rows, curves and shading."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import polars as pl
+
+from daybreak.figures.curves import Panel
+from daybreak.figures.shading import Shading
+from daybreak.figures.stacked import Row
+from daybreak.figures.style import colour
+from daybreak.plots import Shown
+
+_DIGITS = 5
+"""Of a value: more than a screen can show."""
+_MOST_SPANS = 4000
+"""With more days or nights than this none are shaded."""
+
+
+def document(shown: Shown) -> dict[str, Any]:
+    """What the script reads: times in seconds, values in the unit of their row."""
+    first = shown.rows[0].panel
+    return {
+        "xlabel": shown.xlabel, "start": first.start_s, "end": first.until(),
+        "shading": _shading(first.shading, first), "rows": [_row(row) for row in shown.rows],
+    }  # fmt: skip
+
+
+def _row(row: Row) -> dict[str, Any]:
+    label, _, unit = row.ylabel.partition("\n")
+    panel = row.panel
+    curves = [
+        _curve(name, table, panel.colours[at % len(panel.colours)] if panel.colours else colour(name, at))
+        for at, (name, table) in enumerate(panel.curves.items())
+    ]
+    return {"title": panel.title, "label": label, "unit": unit.strip("[]"), "own": row.has_names, "curves": curves}
+
+
+def _curve(name: str, table: pl.DataFrame, tone: str) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        # Names are made for matplotlib, which reads formulas between dollar signs.
+        "name": name.replace(r"\$", "$").removeprefix("\N{ZERO WIDTH SPACE}"), "colour": tone,
+        "time": _numbers(table["time_s"], _DIGITS + 5), "value": _numbers(table["mean"]),
+    }  # fmt: skip
+    if table["low"].count():
+        found |= {"low": _numbers(table["low"]), "high": _numbers(table["high"])}
+    return found
+
+
+def _numbers(values: pl.Series, digits: int = _DIGITS) -> list[float | None]:
+    """The values, null where there is none."""
+    known = values.cast(pl.Float64).to_list()
+    return [None if value is None or not math.isfinite(value) else float(f"{value:.{digits}g}") for value in known]
+
+
+def _shading(shading: Shading | None, panel: Panel) -> list[dict[str, Any]]:
+    if shading is None:
+        return []
+    spans = (
+        ("day", shading.label, shading.bands(panel.until(), panel.start_s)),
+        ("night", "night", shading.nights(panel.until(), panel.start_s)),
+    )
+    return [
+        {"kind": kind, "name": name.replace(r"\$", "$"), "spans": found}
+        for kind, name, found in spans
+        if 0 < len(found) <= _MOST_SPANS
+    ]

@@ -1,0 +1,261 @@
+"use strict";
+// Draws the figures of the page from the data beside them, and filters tables of claims. It asks nobody for anything,
+// and puts names into the page as text only.
+(() => {
+  const SPACE = "http://www.w3.org/2000/svg";
+  const LEFT = 58, RIGHT = 10, TOP = 24, BELOW = 12, PLOT = 118, AXIS = 34;
+  const TIMES = [["s", 1], ["ms", 1e3], ["us", 1e6], ["ns", 1e9]];
+
+  const shape = (parent, tag, attributes, text) => {
+    const made = document.createElementNS(SPACE, tag);
+    for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+    if (text !== undefined) made.textContent = text;
+    parent.appendChild(made);
+    return made;
+  };
+  const part = (parent, tag, name, text) => {
+    const made = document.createElement(tag);
+    if (name) made.className = name;
+    if (text !== undefined) made.textContent = text;
+    parent.appendChild(made);
+    return made;
+  };
+  const short = (value) => String(Number(value.toPrecision(4)));
+
+  // At most about so many round numbers between two values.
+  const ticks = (low, high, most) => {
+    const rough = (high - low) / most || 1;
+    const power = 10 ** Math.floor(Math.log10(rough));
+    const step = [1, 2, 5, 10].map((factor) => factor * power).find((one) => one >= rough);
+    const found = [];
+    for (let at = Math.ceil(low / step - 1e-9); at * step <= high + step * 1e-9; at += 1) found.push(at * step);
+    return found;
+  };
+  // A number as the axis has it, without the noise of its multiplication.
+  const label = (value) => String(Number(value.toPrecision(10)));
+
+  // The last step that has begun by a time.
+  const step = (times, time) => {
+    let low = 0, high = times.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (times[middle] <= time) low = middle + 1; else high = middle;
+    }
+    return low - 1;
+  };
+
+  class Figure {
+    constructor(host) {
+      this.host = host;
+      this.data = JSON.parse(host.querySelector("script").textContent);
+      this.from = this.data.start;
+      this.to = this.data.end;
+      this.hidden = new Set();
+      this.legend = part(host, "div", "legend");
+      this.svg = shape(host, "svg", { role: "img", "aria-label": this.data.rows.map((row) => row.title).join("; ") });
+      this.tip = part(host, "div", "tip");
+      this.tip.hidden = true;
+      this.names();
+      this.listen();
+      new ResizeObserver(() => this.draw()).observe(host);
+    }
+
+    names() {
+      const seen = new Map();
+      for (const row of this.data.rows) for (const curve of row.curves) {
+        if (!seen.has(curve.name)) seen.set(curve.name, curve.colour);
+      }
+      for (const [name, colour] of seen) {
+        const button = part(this.legend, "button");
+        button.type = "button";
+        button.setAttribute("aria-pressed", "true");
+        part(button, "i").style.background = colour;
+        button.append(name);
+        button.addEventListener("click", () => {
+          if (!this.hidden.delete(name)) this.hidden.add(name);
+          button.setAttribute("aria-pressed", String(!this.hidden.has(name)));
+          this.draw();
+        });
+      }
+      for (const { kind, name } of this.data.shading) {
+        const entry = part(this.legend, "span", "key");
+        part(entry, "i", `swatch ${kind}`);
+        entry.append(name);
+      }
+      this.reset = part(this.legend, "button", "", "whole time");
+      this.reset.type = "button";
+      this.reset.hidden = true;
+      this.reset.addEventListener("click", () => this.zoom(this.data.start, this.data.end));
+    }
+
+    zoom(from, to) {
+      this.from = Math.max(from, this.data.start);
+      this.to = Math.min(to, this.data.end);
+      this.reset.hidden = this.from === this.data.start && this.to === this.data.end;
+      this.draw();
+    }
+
+    x(time) { return LEFT + (time - this.from) / (this.to - this.from) * this.inner; }
+    time(x) { return this.from + Math.min(Math.max((x - LEFT) / this.inner, 0), 1) * (this.to - this.from); }
+
+    draw() {
+      const width = this.host.clientWidth;
+      if (!width) return;
+      this.width = width;
+      this.inner = width - LEFT - RIGHT;
+      const each = TOP + PLOT + BELOW, rows = this.data.rows;
+      this.each = each;
+      const height = rows.length * each + AXIS;
+      this.svg.replaceChildren();
+      this.svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
+      this.svg.setAttribute("height", height);
+      const span = this.to - this.from;
+      [this.unit, this.scale] = TIMES.find(([, scale]) => span * scale >= 2) || TIMES[TIMES.length - 1];
+      const marks = ticks(this.from * this.scale, this.to * this.scale, Math.max(3, this.inner / 110));
+      rows.forEach((row, number) => this.row(row, number * each + TOP, marks));
+      const bottom = rows.length * each;
+      for (const mark of marks) {
+        shape(this.svg, "text", { x: this.x(mark / this.scale), y: bottom + 4, "text-anchor": "middle" }, label(mark));
+      }
+      shape(this.svg, "text", { x: LEFT + this.inner / 2, y: bottom + 22, "text-anchor": "middle" },
+        `${this.data.xlabel} [${this.unit}]`);
+      this.cursor = shape(this.svg, "line", { class: "cursor", y1: TOP, y2: bottom - BELOW, visibility: "hidden" });
+      this.chosen = shape(this.svg, "rect", { class: "chosen", y: TOP, height: bottom - BELOW - TOP, width: 0 });
+    }
+
+    row(row, top, marks) {
+      const shown = row.curves.filter((curve) => !this.hidden.has(curve.name));
+      let highest = 0;
+      for (const curve of shown) {
+        const last = step(curve.time, this.to);
+        for (let at = Math.max(0, step(curve.time, this.from)); at <= last; at += 1) {
+          highest = Math.max(highest, curve.value[at] || 0, curve.high ? curve.high[at] || 0 : 0);
+        }
+      }
+      const limit = highest * 1.08 || 1;
+      const y = (value) => top + PLOT - Math.max(0, value) / limit * PLOT;
+      this.shade(top);
+      for (const mark of ticks(0, limit, 4)) {
+        shape(this.svg, "line", { class: "grid", x1: LEFT, x2: LEFT + this.inner, y1: y(mark), y2: y(mark) });
+        shape(this.svg, "text", { x: LEFT - 6, y: y(mark) + 4, "text-anchor": "end" }, label(mark));
+      }
+      for (const mark of marks) {
+        const x = this.x(mark / this.scale);
+        shape(this.svg, "line", { class: "grid", x1: x, x2: x, y1: top, y2: top + PLOT });
+      }
+      shape(this.svg, "path", { class: "axis", fill: "none", d: `M${LEFT} ${top}V${top + PLOT}H${LEFT + this.inner}` });
+      for (const curve of shown) this.curve(curve, y);
+      const title = shape(this.svg, "text", { class: "title", x: 0, y: top - 8 }, `${row.label} [${row.unit}]`);
+      shape(title, "title", {}, row.title);
+    }
+
+    shade(top) {
+      for (const { kind, spans } of this.data.shading) {
+        const inside = spans.filter(([start, end]) => end > this.from && start < this.to);
+        // Bands that are too narrow to be told apart would only be a tone.
+        if (inside.length > this.inner / 6) continue;
+        for (const [start, end] of inside) {
+          const x = this.x(Math.max(start, this.from));
+          shape(this.svg, "rect", { class: kind, x, y: top, height: PLOT, width: this.x(Math.min(end, this.to)) - x });
+        }
+      }
+    }
+
+    // A value holds from its time to that of the next one.
+    curve(curve, y) {
+      const first = Math.max(0, step(curve.time, this.from)), last = step(curve.time, this.to);
+      let line = "", gap = true;
+      const up = [], down = [];
+      for (let at = first; at <= last; at += 1) {
+        const value = curve.value[at];
+        if (value === null) { gap = true; continue; }
+        const start = this.x(Math.max(curve.time[at], this.from)).toFixed(1);
+        const next = at + 1 < curve.time.length ? curve.time[at + 1] : this.data.end;
+        const end = this.x(Math.min(next, this.to)).toFixed(1);
+        line += `${gap ? "M" : "L"}${start} ${y(value).toFixed(1)}H${end}`;
+        gap = false;
+        if (curve.low && curve.low[at] !== null) {
+          up.push(`${start} ${y(curve.high[at]).toFixed(1)}`, `${end} ${y(curve.high[at]).toFixed(1)}`);
+          down.unshift(`${end} ${y(curve.low[at]).toFixed(1)}`, `${start} ${y(curve.low[at]).toFixed(1)}`);
+        }
+      }
+      if (up.length) {
+        shape(this.svg, "path", { d: `M${up.join("L")}L${down.join("L")}Z`, fill: curve.colour, opacity: 0.22 });
+      }
+      shape(this.svg, "path", { d: line || "M0 0", fill: "none", stroke: curve.colour, "stroke-width": 1.4 });
+    }
+
+    listen() {
+      let start = null;
+      const place = (event) => {
+        const box = this.svg.getBoundingClientRect();
+        return [event.clientX - box.left, event.clientY - box.top];
+      };
+      this.svg.addEventListener("pointerdown", (event) => {
+        [start] = place(event);
+        this.svg.setPointerCapture(event.pointerId);
+        this.show(...place(event));
+      });
+      this.svg.addEventListener("pointermove", (event) => {
+        const [x, y] = place(event);
+        this.show(x, y);
+        if (start === null) return;
+        this.chosen.setAttribute("x", Math.max(LEFT, Math.min(start, x)));
+        this.chosen.setAttribute("width", Math.abs(x - start));
+      });
+      this.svg.addEventListener("pointerup", (event) => {
+        const [x] = place(event), from = start;
+        start = null;
+        this.chosen.setAttribute("width", 0);
+        if (from === null || Math.abs(x - from) < 8) return;
+        const [one, other] = [this.time(from), this.time(x)];
+        if (one !== other) this.zoom(Math.min(one, other), Math.max(one, other));
+      });
+      this.svg.addEventListener("pointercancel", () => {
+        start = null;
+        this.chosen.setAttribute("width", 0);
+        this.hide();
+      });
+      this.svg.addEventListener("pointerleave", () => this.hide());
+      this.svg.addEventListener("dblclick", () => this.zoom(this.data.start, this.data.end));
+    }
+
+    hide() {
+      this.tip.hidden = true;
+      this.cursor.setAttribute("visibility", "hidden");
+    }
+
+    show(x, y) {
+      const row = this.data.rows[Math.floor(y / this.each)];
+      if (!row || x < LEFT || x > LEFT + this.inner) { this.hide(); return; }
+      const time = this.time(x);
+      for (const end of ["x1", "x2"]) this.cursor.setAttribute(end, x);
+      this.cursor.setAttribute("visibility", "visible");
+      this.tip.replaceChildren();
+      part(this.tip, "strong", "", `${(time * this.scale).toPrecision(5)} ${this.unit}`);
+      for (const curve of row.curves.filter((one) => !this.hidden.has(one.name))) {
+        const at = step(curve.time, time), value = at < 0 ? null : curve.value[at];
+        const line = part(this.tip, "div");
+        part(line, "i").style.background = curve.colour;
+        part(line, "span", "", curve.name);
+        part(line, "b", "", value === null ? "-" : `${short(value)} ${row.unit}`);
+      }
+      this.tip.hidden = false;
+      const wide = this.tip.offsetWidth, from = this.svg.offsetTop || this.legend.offsetHeight + 8;
+      this.tip.style.left = `${x + wide + 16 > this.width ? Math.max(0, x - wide - 12) : x + 12}px`;
+      this.tip.style.top = `${from + y + 14}px`;
+    }
+  }
+
+  for (const host of document.querySelectorAll(".figure")) new Figure(host);
+
+  for (const button of document.querySelectorAll(".filter button")) {
+    button.addEventListener("click", () => {
+      const shown = button.getAttribute("aria-pressed") !== "true";
+      button.setAttribute("aria-pressed", String(shown));
+      for (const cell of button.closest("section").querySelectorAll("td .verdict")) {
+        if (cell.textContent === button.dataset.verdict) cell.closest("tr").hidden = !shown;
+      }
+    });
+  }
+})();

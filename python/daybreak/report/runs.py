@@ -1,0 +1,180 @@
+"""The part of a page about the runs of one scenario: facts, groups, figures, where the time went, flows, scenario."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from daybreak import plots
+from daybreak.errors import DaybreakError, PlotError
+from daybreak.explain import Explanation, explain
+from daybreak.figures.explanation import COLOURS
+from daybreak.metrics.explanation import COLUMNS, PARTS
+from daybreak.runs import Run
+from daybreak.scenario import Size
+from daybreak.scenario.files import dumps
+
+from . import figure
+from .html import Markup, data, element, table, text
+from .summary import PERCENTILES, flow_rows, group_rows, rate, time
+
+_MOST_FLOWS = 200
+_MOST_BARS = 24
+
+
+@dataclass(frozen=True)
+class Together:
+    """Runs of one scenario on one engine."""
+
+    runs: tuple[Run, ...]
+
+    @property
+    def title(self) -> str:
+        """The scenario's name, and the engine."""
+        manifest = self.runs[0].manifest
+        return f"{manifest['name']} ({manifest['engine']})"
+
+
+def together(runs: Sequence[Run]) -> list[Together]:
+    """The runs by scenario and engine, in their order."""
+    found: dict[str, list[Run]] = {}
+    for run in runs:
+        key = repr((run.manifest["scenario"], run.manifest["engine"], run.manifest["versions"]))
+        found.setdefault(key, []).append(run)
+    return [Together(tuple(some)) for some in found.values()]
+
+
+def section(some: Together, *, explained: bool) -> Markup:
+    """The part of the page; ``explained`` repeats one run to say where the time of its flows went."""
+    manifest = some.runs[0].manifest
+    description = manifest["scenario"].get("description", "")
+    return text(
+        element("p", description) if description else "",
+        _facts(some.runs), element("h3", "Groups"), _groups(some.runs),
+        element("h3", "Over time"), _figure(some.runs),
+        element("h3", "Where the completion times went"), _explanation(some.runs[0], explained=explained),
+        _flows(some.runs),
+        element("details", element("summary", "The scenario"), element("pre", dumps(some.runs[0].scenario))),
+    )  # fmt: skip
+
+
+def _facts(runs: Sequence[Run]) -> Markup:
+    manifest = runs[0].manifest
+    versions = manifest["versions"]
+    seeds = [run.seed for run in runs]
+    totals = [run.manifest["totals"] for run in runs]
+    facts = {
+        "engine": manifest["engine"],
+        "seeds": ", ".join(map(str, seeds[:20])) + (f" ... ({len(seeds)} runs)" if len(seeds) > 20 else ""),
+        "simulated time": " to ".join(
+            dict.fromkeys(time(one(t["ended_ns"] for t in totals) / 1e9) for one in (min, max))
+        ),
+        "version": f"Daybreak {versions['daybreak']}, plan {versions['plan']}, program {versions['program'][:48]}",
+        "plan" if len(runs) == 1 else "plan of the first seed": manifest["plan_hash"][:16],
+    }
+    return element("dl", [text(element("dt", name), element("dd", value)) for name, value in facts.items()])
+
+
+def _groups(runs: Sequence[Run]) -> Markup:
+    columns = (
+        "group", "variant", "flows", "complete", "mean FCT", "95 % interval", *(f"p{p}" for p in PERCENTILES),
+        "goodput", "retransmits", "timeouts",
+    )  # fmt: skip
+    rows = group_rows([{"seed": run.seed, "flows": flow_rows(run)} for run in runs])
+    texts = [
+        (
+            row["group"], row["variant"], str(row["flows"]),
+            f"{row['complete']} of {row['limited']}" if row["limited"] else "-", time(row["fct_s"]),
+            f"{time(row['low_s'])} to {time(row['high_s'])}" if row["low_s"] is not None else "-",
+            *(time(row[f"p{p}_s"]) for p in PERCENTILES), rate(row["goodput_gbps"]), str(row["retransmits"]),
+            str(row["rtos"]),
+        )
+        for row in rows
+    ]  # fmt: skip
+    return table(columns, texts, numeric=columns[2:])
+
+
+def _figure(runs: Sequence[Run]) -> Markup:
+    try:
+        shown = plots.shown(runs)
+    except PlotError as error:
+        return element("p", str(error))
+    said = [shown.subtitle, *shown.notes]
+    return text(
+        element("div", data(figure.document(shown)), class_="figure"),
+        element("ul", [element("li", note) for note in said if note], class_="notes") if any(said) else "",
+    )
+
+
+def _explanation(run: Run, *, explained: bool) -> Markup:
+    if not explained:
+        return element("p", "Not asked for.")
+    try:
+        found = explain(run.scenario, run.seed, run.manifest["engine"], run)
+    except DaybreakError as error:
+        return element("p", f"There is no explanation: {error}.")
+    if not found.flows.height:
+        return element("p", "No flow has ended, so that there is nothing to explain.")
+    return _bars(found, run.seed)
+
+
+def _bars(found: Explanation, seed: int) -> Markup:
+    """Bars with the numbers behind them: for each group the mean of its flows, then the first flows."""
+    present = [number for number, name in enumerate(COLUMNS) if found.flows[name].sum()]
+    rows = [
+        (f"group {one['group']}", one["flows"], one)
+        for one in found.groups.iter_rows(named=True)
+    ] + [(one["flow_name"], 1, one) for one in found.flows.head(_MOST_BARS).iter_rows(named=True)]  # fmt: skip
+    longest = max(one["fct_ns"] / count for _, count, one in rows) or 1
+    bars = []
+    for name, count, one in rows:
+        pieces = [
+            element(
+                "i", title=f"{_words(number)}: {one[COLUMNS[number]] / count / 1e6:.3f} ms",
+                style=f"width:{100 * one[COLUMNS[number]] / count / longest:.4f}%;background:{COLOURS[PARTS[number]]}",
+            )
+            for number in present
+            if one[COLUMNS[number]]
+        ]  # fmt: skip
+        bars.append(text(element("span", name), element("div", pieces)))
+    key = [
+        element("span", element("i", style=f"background:{COLOURS[PARTS[number]]}"), _words(number))
+        for number in present
+    ]  # fmt: skip
+    columns = ("", "FCT (ms)", *(f"{_words(number)} (ms)" for number in present))
+    texts = [
+        (name, *(f"{value / count / 1e6:.6f}" for value in (one["fct_ns"], *(one[COLUMNS[n]] for n in present))))
+        for name, count, one in rows
+    ]
+    more = found.flows.height - _MOST_BARS
+    left_out = [f"{more} more flows are not shown."] if more > 0 else []
+    left_out += [f"{found.unfinished} flows did not end and have no parts."] if found.unfinished else []
+    return text(
+        element("p", f"Seed {seed}. The parts of a flow add up to its completion time; of a group they are means."),
+        element("div", key, class_="key"), element("div", bars, class_="bars"),
+        element("details", element("summary", "The numbers"), table(columns, texts, numeric=columns[1:])),
+        [element("p", sentence) for sentence in left_out],
+    )  # fmt: skip
+
+
+def _words(part: int) -> str:
+    return PARTS[part].replace("_", " ")
+
+
+def _flows(runs: Sequence[Run]) -> Markup:
+    columns = ("seed", "flow", "group", "variant", "size", "FCT", "goodput", "retransmits", "timeouts")
+    total = sum(run.flows.height for run in runs)
+    texts: list[tuple[str, ...]] = []
+    for run in runs:
+        for flow in flow_rows(run)[: _MOST_FLOWS - len(texts)]:
+            size = str(Size(flow["bytes"])) if flow["bytes"] else "unlimited"
+            texts.append(
+                (
+                    str(run.seed), flow["flow_name"], flow["group"], flow["variant"], size, time(flow["fct_s"]),
+                    rate(flow["goodput_gbps"]), str(flow["retransmits"]), str(flow["rtos"]),
+                )
+            )  # fmt: skip
+    more = f"The first {_MOST_FLOWS} of {total} flows." if total > _MOST_FLOWS else f"{total} flows."
+    return element(
+        "details", element("summary", "Flows"), element("p", more), table(columns, texts, numeric=columns[4:])
+    )

@@ -1,0 +1,104 @@
+"""The part of a page about a study's folder: the claims with their verdicts, and the figures."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from daybreak.errors import OutputError, reason
+from daybreak.studies.scoreboard import MISS, NOT_EVALUATED, PASS, SHAPE_MISS, SHAPE_PASS
+
+from .html import Markup, element, table, text
+
+SCOREBOARD = "scoreboard.json"
+_KEYS = ("study", "engine", "mode", "seeds", "claims")
+_VERDICTS = {PASS: "good", SHAPE_PASS: "good", MISS: "bad", SHAPE_MISS: "bad", NOT_EVALUATED: "open"}
+_COLUMNS = ("figure", "claim", "published", "ours", "95 % interval", "unit", "tolerance", "verdict")
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """The results of `daybreak reproduce`."""
+
+    folder: Path
+    board: dict[str, Any]
+
+    @property
+    def title(self) -> str:
+        """The study, and the engine."""
+        return f"Study {self.board['study']} ({self.board['engine']})"
+
+
+def is_study(folder: Path) -> bool:
+    """Whether a folder has a scoreboard."""
+    return (folder / SCOREBOARD).is_file()
+
+
+def read(folder: Path) -> Reproduction:
+    """The results in a folder. Raises OutputError."""
+    place = folder / SCOREBOARD
+    try:
+        board = json.loads(place.read_text(encoding="utf-8"))
+        if not isinstance(board, dict) or any(key not in board for key in _KEYS):
+            raise ValueError("it is no scoreboard")
+        for claim in board["claims"]:
+            _row(claim)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise OutputError(f"{place} cannot be read: {reason(error)}") from None
+    return Reproduction(folder, board)
+
+
+def section(found: Reproduction) -> Markup:
+    """The part of the page."""
+    board = found.board
+    counts = Counter(str(claim["verdict"]) for claim in board["claims"])
+    held, judged = counts[PASS] + counts[SHAPE_PASS], counts.total() - counts[NOT_EVALUATED]
+    facts = {"engine": board["engine"], "mode": board["mode"], "runs of a setting": str(board["seeds"])}
+    notes = [
+        element("li", element("code", str(claim["id"])), f" ({claim['verdict']}): {claim['note']}")
+        for claim in board["claims"]
+        if claim.get("note")
+    ]
+    filters = [_filter(verdict, counts[verdict]) for verdict in _VERDICTS if counts[verdict]]
+    return text(
+        element("dl", [text(element("dt", name), element("dd", str(value))) for name, value in facts.items()]),
+        element("p", element("strong", f"{held} of {judged} claims hold"), f"; {counts[NOT_EVALUATED]} not evaluated."),
+        element("div", filters, class_="filter"),
+        table(_COLUMNS, [_row(claim) for claim in board["claims"]], numeric=_COLUMNS[2:5]),
+        element("details", element("summary", "Notes"), element("ul", notes)) if notes else "",
+        [_image(place) for place in sorted((found.folder / "figures").glob("*.png"))],
+    )  # fmt: skip
+
+
+def _filter(verdict: str, count: int) -> Markup:
+    return element(
+        "button", f"{verdict} {count}", type="button", class_=_VERDICTS[verdict], data_verdict=verdict,
+        aria_pressed="true",
+    )  # fmt: skip
+
+
+def _row(claim: dict[str, Any]) -> tuple[str, ...]:
+    ci95 = claim["ci95"]
+    return (
+        str(claim["figure"]), element("span", str(claim["what"]), title=str(claim["id"])), _number(claim["published"]),
+        _number(claim["ours"]), f"{_number(ci95[0])} to {_number(ci95[1])}" if ci95 else "", str(claim["unit"]),
+        str(claim["tolerance"]),
+        element("span", str(claim["verdict"]), class_=f"verdict {_VERDICTS.get(claim['verdict'], 'open')}"),
+    )  # fmt: skip
+
+
+def _number(value: Any) -> str:
+    return "" if value is None else f"{value:.4g}" if isinstance(value, int | float) else str(value)
+
+
+def _image(place: Path) -> Markup:
+    try:
+        content = base64.b64encode(place.read_bytes()).decode("ascii")
+    except OSError as error:
+        raise OutputError(f"{place} cannot be read: {reason(error)}") from None
+    picture = element("img", alt=place.stem, src=f"data:image/png;base64,{content}", loading="lazy")
+    return element("figure", Markup(picture.removesuffix("</img>")), element("figcaption", place.stem))

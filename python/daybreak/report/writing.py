@@ -1,0 +1,25 @@
+"""The page as a file: whole or not at all, and never in place of a file of somebody else's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from daybreak.errors import OutputError
+from daybreak.plots.files import may_be_replaced, put
+
+GENERATOR = "Daybreak report"
+"""What the page names as its maker, by which it is known again."""
+_ENDINGS = (".html", ".htm")
+
+
+def check(place: Path, *, force: bool = False) -> None:
+    """Raises OutputError when `write` would refuse ``place``, before anything is made."""
+    if place.suffix.lower() not in _ENDINGS:
+        raise OutputError(f"{place} cannot be written: expected a name that ends in .html")
+    may_be_replaced(place, f'<meta name="generator" content="{GENERATOR}">', "no report of Daybreak's", force=force)
+
+
+def write(page: str, place: Path, *, force: bool = False) -> Path:
+    """Writes the page. A file that is there is replaced only if it is a report, or with ``force``."""
+    check(place, force=force)
+    return put(page.encode("utf-8"), place)
