@@ -60,13 +60,15 @@ def test_the_model_answers_itself(two_flows: suite.Case) -> None:
     flows = list(segments.flows(two_flows, run, "receiver"))
     assert [flow.flow for flow in flows] == ["cubic-0", "reno-1"]
     for flow in flows:
-        assert (flow.is_identical, flow.other_time, flow.retransmissions) == (True, 0, 0)
+        # In the simulator the FIN goes with the last ACK, in a replay behind it, as Linux has it.
+        assert (flow.same, flow.model) == (flow.segments - 1, flow.segments + 1)
+        assert (flow.other_time, flow.retransmissions) == (0, 0)
         assert flow.segments > 30
-    # Half the buffer is another window.
+    # A quarter of the buffer is another window.
     plan, talk = lower(segments.captured(two_flows, "receiver"), 1).content, conversations.read(run.capture)[0]
     stacks = [replace(plan.stacks[0], tcp_adv_win_scale=-2), *plan.stacks[1:]]
     _, found = _native.answer(encode(replace(plan, stacks=stacks)), 0, talk.heard, talk.sent)
-    assert not found["is_identical"]
+    assert found["same"] < 10
 
 
 def test_another_rule_parts(two_flows: suite.Case, run: daybreak.Run) -> None:
