@@ -62,7 +62,7 @@ pub fn make(plan: &Plan, layout: &Layout, device: &Device) -> Result<Hosts, Gues
         let ends = || (0..).zip(&layout.ends).filter(|(_, end)| end.nic == index);
         if nic.shared {
             let own = system::new_network()?;
-            device.nic(index, SHARED_NIC)?;
+            device.nic(index, SHARED_NIC, nic.buffers)?;
             let lower = shared_nic(plan, nic, index)?;
             for (end, _) in ends() {
                 Netlink::open()?.ask(&interface::share(lower, NIC, &hosts.ends[end]))?;
@@ -70,7 +70,7 @@ pub fn make(plan: &Plan, layout: &Layout, device: &Device) -> Result<Hosts, Gues
             hosts._shared.push(own);
         } else if let Some((end, _)) = ends().next() {
             system::enter_network(&hosts.ends[end])?;
-            device.nic(index, NIC)?;
+            device.nic(index, NIC, nic.buffers)?;
         }
     }
     for (index, (end, namespace)) in (0..).zip(layout.ends.iter().zip(&hosts.ends)) {

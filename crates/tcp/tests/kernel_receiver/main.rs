@@ -175,11 +175,6 @@ fn the_window_grows_as_the_kernels() {
 }
 
 #[test]
-fn holes_are_reported_and_compressed_as_by_the_kernel() {
-    assert!(replay("holes.csv", &config(9_000, 67_108_864)) > 700);
-}
-
-#[test]
 fn the_delayed_ack_timer_fires_as_the_kernels() {
     assert!(replay("timeout.csv", &config(9_000, 67_108_864)) > 700);
 }
