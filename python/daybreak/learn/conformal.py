@@ -74,14 +74,20 @@ class ConformalRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.calibration = calibration
         self.random_state = random_state
 
-    def fit(self, X: Array, y: Array, groups: Array | None = None) -> Self:
-        """Fits to rows and values; rows of one group belong together, each row is its own group without."""
+    def fit(self, X: Array, y: Array, groups: Array | None = None, representative: Array | None = None) -> Self:
+        """Fits to rows and values; rows of one group belong together, each row is its own group without.
+
+        Intervals are calibrated on the ``representative`` rows: on all without, else on those that are spread as the
+        rows are that will be asked for.
+        """
         X, y = validate_data(self, X, y, y_numeric=True)
         groups = np.arange(len(y)) if groups is None else np.asarray(groups)
-        if len(np.unique(groups)) < 2:
-            raise ValueError(f"groups: n_samples=1 group, of {len(y)} rows: expected at least two")
+        rows = np.arange(len(y)) if representative is None else np.flatnonzero(representative)
+        if len(np.unique(groups[rows])) < 2:
+            raise ValueError(f"groups: n_samples=1 group, of {len(rows)} rows: expected at least two")
         split = GroupShuffleSplit(1, test_size=self.calibration, random_state=self.random_state)
-        proper, held_out = next(split.split(X, y, groups))
+        held_out = rows[next(split.split(rows, groups=groups[rows]))[1]]
+        proper = np.flatnonzero(~np.isin(groups, groups[held_out]))
         self.center_ = _fitted(self.base, None, X, y, self.random_state)
         tails = ((1 - self.share) / 2, (1 + self.share) / 2)
         if self.base == "forest":

@@ -134,6 +134,12 @@ class Scoreboard:
         measured = interval([ours]) if isinstance(ours, int | float) else _measured(ours) if ours is not None else None
         self._add(subject, measured, SHAPE_PASS if holds else SHAPE_MISS, _join(entry, note))
 
+    def open(self, key: str, why: str) -> None:
+        """A claim that was not evaluated."""
+        entry = self.published[key]
+        printed = entry.printed if entry.value is None else entry.value
+        self._add(_Subject(entry, entry.what, "", printed, entry.tolerance), None, NOT_EVALUATED, why)
+
     def document(self) -> dict[str, Any]:
         """The content of `scoreboard.json`."""
         return {
