@@ -13,7 +13,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import daybreak
 from daybreak.errors import OutputError, ScenarioError
-from daybreak.learn import evaluate, features, model, paper
+from daybreak.learn import advice, evaluate, features, model, paper
 from daybreak.learn.conformal import ConformalRegressor, QuantileForest
 from daybreak.learn.dataset import DATA, MIXES, Dataset, built_in, of_sweep
 from daybreak.learn.tune import tune
@@ -212,3 +212,20 @@ def test_advice_is_the_best_of_what_was_simulated(migration):
         fcts = [dict(run.select("group", "fct_ns").iter_rows()) for run in runs]
         truth = sum(fct["migrated"] - fct["main"] for fct in fcts) / 2e9
         assert one.simulated.mean == pytest.approx(truth)
+
+
+def test_advice_is_judged_by_the_same_seeds_with_and_without_it(tmp_path):
+    base = built_in("networks").base.with_({"flows.0.size": "16 MiB", "flows.1.size": "16 MiB"})
+    axes = {"cycle": {"field": "timelines.0.period", "values": ["1 ms", "1 s"]}}
+    points = Points(parse({"scenario": "-", "seeds": 2, "axes": axes}), base)
+    often, never = advice.judge(points, model.fit(made_up()), tmp_path, Local(2))
+    assert often.changes and often.is_better and often.difference.mean < 0
+    fcts = [
+        dict(daybreak.run(points.scenario(0), seed=seed).flows.select("group", "fct_ns").iter_rows()) for seed in (1, 2)
+    ]
+    assert often.default.mean == pytest.approx(sum(fct["migrated"] - fct["main"] for fct in fcts) / 2e9)
+    assert often.difference.mean == pytest.approx(often.advised.mean - often.default.mean)
+    row = often.row()
+    assert row["advice"].startswith("timelines.0.period=") and row["period_ms"] == 1
+    # Flows that are never moved are left as they are: no advice is better.
+    assert not never.is_better and never.advised.mean >= never.default.mean
