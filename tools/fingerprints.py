@@ -43,6 +43,8 @@ from daybreak.studies.etalon import settings as etalon
 from daybreak.studies.etalon.testbed import scenario as scenario_of_etalon
 from daybreak.studies.migration import settings as migration
 from daybreak.studies.migration.testbed import scenario as scenario_of_migration
+from daybreak.studies.space_switch import settings as space_switch
+from daybreak.studies.space_switch.testbed import scenario as scenario_of_space_switch
 
 ROOT = Path(__file__).resolve().parents[1]
 FILE = ROOT / "tests" / "fingerprints.txt"
@@ -114,11 +116,21 @@ def etalon_settings() -> Iterator[tuple[str, Scenario]]:
         yield setting.name, scenario_of_etalon(setting)
 
 
+def space_switch_settings() -> Iterator[tuple[str, Scenario]]:
+    """Some settings of the space-switch study with a hundredth of the bytes: every scheme, every broker, every gap."""
+    scale = dataclasses.replace(space_switch.SCALES["quick"], divisor=100)
+    cells = [space_switch.one(scale, 24, scheme) for scheme in (*space_switch.SCHEMES, space_switch.ECMP)]
+    gaps = [dataclasses.replace(cells[1], night_us=100_000, downtime=one) for one in ("hold", "drop")]
+    for setting in [*cells, *gaps, *space_switch.brokers(scale).values()]:
+        yield setting.name, scenario_of_space_switch(setting)
+
+
 SOURCES: dict[str, Callable[[], Iterable[tuple[str, Scenario]]]] = {
     "scenarios": ready_scenarios,
     "agreement": agreement_cases,
     "migration": migration_settings,
     "etalon": etalon_settings,
+    "space-switch": space_switch_settings,
 }
 """Where runs come from; a study adds its settings by a line here."""
 

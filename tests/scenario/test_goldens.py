@@ -51,6 +51,7 @@ TOPOLOGIES = {
     "leaf_spine": [
         LINK | {"leaves": 2, "spines": 2, "hosts_per_leaf": 2},
         LINK | {"leaves": 1, "spines": 1, "hosts_per_leaf": 1, "spine_rate": "4 Gbit/s", "framing": 14},
+        LINK | {"leaves": 3, "spines": 3, "hosts_per_leaf": 1, "spine_rate": "4 Gbit/s", "direct": [[0, 1], [2, 0]]},
     ],
     "light_path": [
         LIGHT_PATH,

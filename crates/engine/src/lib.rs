@@ -22,4 +22,4 @@ pub use error::EngineError;
 pub use nic_clock::NicClock;
 pub use recorder::Recorder;
 pub use simulation::{Progress, Records, Simulation, run};
-pub use wire::Shown;
+pub use wire::{PacketNumbers, Shown};

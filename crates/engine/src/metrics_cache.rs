@@ -1,6 +1,6 @@
 //! What hosts remember of destinations: an entry for every pair of hosts, as Linux has one for a pair of addresses.
 
-use daybreak_tcp::connection::{Connection, Metrics};
+use daybreak_tcp::{Connection, Metrics};
 
 use daybreak_plan::{Flow, Plan, Stack};
 

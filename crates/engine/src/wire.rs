@@ -1,7 +1,7 @@
 //! How packets belong to flows, and what watches them on the wire.
 
 use daybreak_fabric::control::Decision;
-use daybreak_fabric::{self as fabric, DropReason, Monitor, Packet, PacketId};
+use daybreak_fabric::{DropReason, Monitor, Packet, PacketId};
 use daybreak_host::Datagram;
 use daybreak_plan::{Mark, ShownAs};
 use daybreak_tcp::{Ecn, Flags, Segment};
@@ -36,17 +36,6 @@ pub(crate) fn is_server(endpoint: u32) -> bool {
 #[inline]
 pub(crate) fn peer_of(endpoint: u32) -> u32 {
     endpoint ^ 1
-}
-
-/// The ECN field of a segment as the fabric carries it.
-#[inline(always)]
-pub(crate) fn ecn_field(segment: &Segment) -> fabric::Ecn {
-    match segment.ecn {
-        Ecn::NotEct => fabric::Ecn::NotEct,
-        Ecn::Ect1 => fabric::Ecn::Ect1,
-        Ecn::Ect0 => fabric::Ecn::Ect0,
-        Ecn::Ce => fabric::Ecn::Ce,
-    }
 }
 
 /// A datagram travels in the fields of a segment, which all packets of the simulator carry: its number is `seq`, the
@@ -85,7 +74,7 @@ impl Shown {
     /// The segment as its receiver sees it.
     pub(crate) fn segment(&self, packet: &Packet<Segment>) -> Segment {
         let mut segment = packet.body;
-        if packet.header.ecn() == fabric::Ecn::Ce {
+        if packet.header.ecn() == Ecn::Ce {
             segment.ecn = Ecn::Ce;
         }
         segment.flags = segment.flags.with(self.flags(packet.header.marks()));
@@ -106,18 +95,29 @@ pub(crate) struct Wants {
     pub packets: bool,
 }
 
-/// Packets by their numbers: each is one more than the last.
+/// The numbers of packets on their way, for table `packets`.
 #[derive(Debug, Default)]
-struct Numbers {
+pub struct PacketNumbers {
     of_packet: Vec<u64>,
     next: u64,
 }
 
-impl Numbers {
-    #[inline(never)]
-    fn note(&mut self, id: PacketId) {
-        note(&mut self.of_packet, id, self.next, 0);
+impl PacketNumbers {
+    /// The number of a new packet: one more than that of the last.
+    pub fn draw(&mut self) -> u64 {
         self.next += 1;
+        self.next - 1
+    }
+
+    /// A packet with this number has entered the fabric.
+    #[inline(never)]
+    pub fn note(&mut self, id: PacketId, number: u64) {
+        note(&mut self.of_packet, id, number, 0);
+    }
+
+    /// The number of a packet in the fabric.
+    pub fn of(&self, id: PacketId) -> u64 {
+        self.of_packet[id.0 as usize]
     }
 }
 
@@ -126,7 +126,7 @@ pub(crate) struct Wire<P> {
     /// When packets were created, by packet; kept only when one-way delays are recorded.
     born: Option<Vec<Instant>>,
     /// The number of each packet; kept only when packets are listed.
-    numbers: Option<Numbers>,
+    numbers: Option<PacketNumbers>,
     pub probe: P,
     pub capture: Option<Capture>,
     pub shown: Shown,
@@ -135,7 +135,7 @@ pub(crate) struct Wire<P> {
 impl<P: Probe> Wire<P> {
     pub(crate) fn new(probe: P, wants: Wants, capture: Option<Capture>, shown: Shown) -> Self {
         let Wants { delays, packets } = wants;
-        Self { born: delays.then(Vec::new), numbers: packets.then(Numbers::default), probe, capture, shown }
+        Self { born: delays.then(Vec::new), numbers: packets.then(PacketNumbers::default), probe, capture, shown }
     }
 
     /// Tells of a packet at its receiver.
@@ -164,7 +164,8 @@ impl<P: Probe> Monitor<Segment> for Wire<P> {
             note(born, id, now, Instant::ZERO);
         }
         if let Some(numbers) = &mut self.numbers {
-            numbers.note(id);
+            let number = numbers.draw();
+            numbers.note(id, number);
         }
     }
 
@@ -181,7 +182,7 @@ impl<P: Probe> Monitor<Segment> for Wire<P> {
             self.probe.packet(PacketRow {
                 time_ns: now.as_ns(),
                 link,
-                packet: numbers.of_packet[id.0 as usize],
+                packet: numbers.of(id),
                 flow: flow_of(endpoint),
                 data: u8::from(is_data(packet)),
                 seq: packet.body.seq,

@@ -2,11 +2,9 @@
 
 mod plans;
 
-use std::io::Write;
-use std::sync::{Arc, Mutex};
-
-use daybreak_engine::{Records, Simulation, run};
+use daybreak_engine::{Records, run};
 use daybreak_plan::{Action, Choice, Mark, Marker, Plan, ShownAs, Step, Timeline, TimelineStep, Value, benchmarks};
+use plans::captured::captured;
 use plans::{MS, US, column};
 
 /// S2: two flows over one core link, behind the queue of index 8; the two hosts' links are 0 to 7. The flows are unlimited.
@@ -119,41 +117,6 @@ fn a_mark_is_shown_to_the_sender_whose_acks_get_it() {
     assert_eq!(of(&run(&with_marker(deaf.clone())).unwrap()), of(&run(&deaf).unwrap()));
 }
 
-#[derive(Clone, Default)]
-struct Shared(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Shared {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().write(bytes)
-    }
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
-/// Interface, ECN field and TCP flags of every packet of a capture.
-fn packets(mut plan: Plan, links: &[u32]) -> Vec<(u32, u8, u8)> {
-    plan.records.capture_links = links.to_vec();
-    plan.records.capture_snaplen = 128;
-    let output = Shared::default();
-    let mut simulation = Simulation::with_capture(&plan, Box::new(output.clone())).unwrap();
-    while !simulation.step(u64::MAX).done {}
-    simulation.finish().unwrap();
-    let bytes = std::mem::take(&mut *output.0.lock().unwrap());
-    let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
-    let mut at = 0;
-    let mut found = Vec::new();
-    while at < bytes.len() {
-        // An enhanced packet block: type 6, length, interface, time, captured and original length, then the frame.
-        if word(at) == 6 {
-            let frame = at + 28;
-            found.push((word(at + 8), bytes[frame + 15] & 3, bytes[frame + 47]));
-        }
-        at += word(at + 4) as usize;
-    }
-    found
-}
-
 #[test]
 fn captures_show_marks_behind_the_place_that_makes_them() {
     const CE: u8 = 3;
@@ -166,10 +129,10 @@ fn captures_show_marks_behind_the_place_that_makes_them() {
         other => panic!("{other:?}"),
     };
     let links = [link(ways[0].first()), link(ways[0].last()), link(ways[1].first()), link(ways[1].last())];
-    let captured = packets(plan.clone(), &links);
-    let ce = |interface| captured.iter().filter(|packet| packet.0 == interface && packet.1 == CE).count();
+    let (_, heads) = captured(&plan, &links);
+    let ce = |interface| heads.iter().filter(|head| head.interface == interface && head.ecn == CE).count();
     assert_eq!(ce(0), 0, "nothing is marked before the queue");
     assert!(ce(1) > 20, "{}", ce(1));
-    let ece = |interface| captured.iter().filter(|packet| packet.0 == interface && packet.2 & ECE != 0).count();
+    let ece = |interface| heads.iter().filter(|head| head.interface == interface && head.flags & ECE != 0).count();
     assert!(ece(3) > ece(2) + 100, "{} {}", ece(2), ece(3));
 }

@@ -34,10 +34,11 @@ mod serve;
 
 pub use census::{Census, LinkTotals, QueueTotals};
 pub use config::{Config, QueueConfig};
+pub use daybreak_units::Ecn;
 pub use impairment::Impairment;
 pub use link::LinkConfig;
 pub use monitor::{DropReason, Monitor, Place, Unobserved};
 pub use network::{Context, Departure, Fabric};
-pub use packet::{Ecn, Header, NewPacket, Packet, PacketId, Slab};
+pub use packet::{Header, NewPacket, Packet, PacketId, Slab};
 pub use path::{ForkConfig, MarkerConfig, RouteSwitchConfig, Step};
 pub use schedule::{Schedule, Wake, tie_break};

@@ -1,5 +1,7 @@
 //! Packets, and the slab that all packets of a run live in.
 
+use daybreak_units::Ecn;
+
 use crate::prefetch::prefetch;
 
 /// Index of a packet in its [`Slab`]. It is reused once the packet is gone.
@@ -9,40 +11,6 @@ pub struct PacketId(pub u32);
 impl PacketId {
     /// The packet that comes next at the end of a link which knows the order itself.
     pub const NEXT: Self = Self(u32::MAX);
-}
-
-/// The ECN field of an IP header (RFC 3168, section 5).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Ecn {
-    /// Not ECN-capable.
-    #[default]
-    NotEct = 0,
-    /// ECN-capable, ECT(1).
-    Ect1 = 1,
-    /// ECN-capable, ECT(0).
-    Ect0 = 2,
-    /// Congestion experienced.
-    Ce = 3,
-}
-
-impl Ecn {
-    /// The field from its two bits.
-    #[inline(always)]
-    pub const fn from_bits(bits: u8) -> Self {
-        match bits & 3 {
-            0 => Self::NotEct,
-            1 => Self::Ect1,
-            2 => Self::Ect0,
-            _ => Self::Ce,
-        }
-    }
-
-    /// A queue may mark the packet (it may be marked already).
-    #[inline(always)]
-    pub const fn is_ect(self) -> bool {
-        !matches!(self, Self::NotEct)
-    }
 }
 
 /// What a packet's header says besides where it goes: the ECN field, and a bit for each mark.

@@ -304,10 +304,6 @@ fn records(plan: &Plan) -> Result<(), GuestError> {
         let problem = "when a segment entered a real host's NIC queue is not known: only datagrams say it";
         return refuse("records.latency", true, problem);
     }
-    if let Some(&link) = plan.records.packet_links.first() {
-        let problem = "packets are not listed one by one here; a capture (records.capture) has them";
-        return refuse("records.packets", format!("\"{}\"", plan.links[link as usize].name), problem);
-    }
     Ok(())
 }
 
@@ -406,11 +402,6 @@ pub(crate) mod tests {
         let mut plan = self::plan();
         plan.records.window_ps = Some(0);
         assert!(refusal(&plan).contains("records.window is \"every ack\""));
-
-        let mut plan = self::plan();
-        plan.records.packet_links = vec![0];
-        let named = format!("records.packets is \"{}\"", plan.links[0].name);
-        assert!(refusal(&plan).contains(&named), "{}", refusal(&plan));
 
         let mut plan = self::plan();
         plan.stacks[0].timer_dilation = 20;

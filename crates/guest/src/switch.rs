@@ -6,14 +6,14 @@
 use std::mem::size_of;
 
 use daybreak_engine::recorder::control_row;
-use daybreak_engine::{Shown, wiring};
+use daybreak_engine::{PacketNumbers, Shown, wiring};
 use daybreak_fabric::control::{Control, Decision};
 use daybreak_fabric::{
     Config as FabricConfig, Context, DropReason, Ecn, Fabric, Impairment, LinkTotals, Monitor, NewPacket, Packet,
     PacketId, QueueTotals,
 };
 use daybreak_plan::Plan;
-use daybreak_trace::{CircuitRow, DatagramRow, DropRow, ExchangeColumns, Probe};
+use daybreak_trace::{CircuitRow, DatagramRow, DropRow, ExchangeColumns, PacketRow, Probe};
 use daybreak_units::{ByteTime, Duration, Instant, Rate};
 
 use crate::capture::Capture;
@@ -103,6 +103,10 @@ struct Watch<P> {
     probe: P,
     capture: Option<Capture>,
     shown: Shown,
+    /// Kept only when packets are listed.
+    numbers: Option<PacketNumbers>,
+    /// The number of the packet that enters the fabric now.
+    entering: u64,
     orders: Vec<Order>,
 }
 
@@ -118,6 +122,7 @@ struct Entry {
     endpoint: u32,
     bytes: u32,
     ecn: Ecn,
+    number: u64,
     frame: Frame,
 }
 
@@ -166,7 +171,14 @@ impl<P: Probe> Switch<P> {
         Self {
             fabric,
             events,
-            watch: Watch { probe, capture, shown: Shown::new(&plan.marks), orders: Vec::new() },
+            watch: Watch {
+                probe,
+                capture,
+                shown: Shown::new(&plan.marks),
+                numbers: (!plan.records.packet_links.is_empty()).then(PacketNumbers::default),
+                entering: 0,
+                orders: Vec::new(),
+            },
             control,
             nics: layout.nics.iter().map(|nic| Nic::new(plan, nic.link)).collect(),
             ways,
@@ -209,6 +221,8 @@ impl<P: Probe> Switch<P> {
         skb.cut(headers.length);
         let data = data || headers.payload > 0;
         self.watch.probe.link_sent(began, nic.link, flow, data, wire_bytes);
+        let number = self.watch.numbers.as_mut().map_or(0, PacketNumbers::draw);
+        self.watch.packet_row(began, nic.link, number, (flow, data), &place, headers.ip_bytes);
         if let Some(capture) = &mut self.watch.capture {
             capture.packet(began, nic.link, &skb, None);
         }
@@ -221,7 +235,8 @@ impl<P: Probe> Switch<P> {
         }
         let on_time = nic.busy_until + nic.delay;
         let at = nic.impairment.as_mut().map_or(on_time, |impairment| impairment.late(on_time));
-        let entry = Entry { endpoint, bytes: headers.ip_bytes, ecn: headers.ecn, frame: Frame { place, skb } };
+        let frame = Frame { place, skb };
+        let entry = Entry { endpoint, bytes: headers.ip_bytes, ecn: headers.ecn, number, frame };
         let frame = self.waiting.put(entry);
         self.events.push(at, Event::Entry { link: nic.link, frame });
         Ok(true)
@@ -302,7 +317,8 @@ impl<P: Probe> Switch<P> {
                 self.nics[way.from as usize].count.arrived += 1;
                 match way.cursor {
                     Some(cursor) => {
-                        let Entry { endpoint, bytes, ecn, .. } = entry;
+                        let Entry { endpoint, bytes, ecn, number, .. } = entry;
+                        ctx.monitor.entering = number;
                         let packet = NewPacket { endpoint, cursor, bytes, ecn, announce: false };
                         fabric.send(&mut ctx, packet, &entry.frame);
                     }
@@ -386,6 +402,11 @@ fn is_data(packet: &Packet<Frame>) -> bool {
     packet.endpoint & 1 == 1 || packet.body.place.payload > 0
 }
 
+/// The first byte of a packet's payload as tables have it: the first of a flow has number 1, behind the SYN.
+fn first_byte(place: &Place) -> u64 {
+    if place.is_datagram() { place.seq } else { place.seq + 1 }
+}
+
 impl<P> Watch<P> {
     /// What a packet has met so far.
     fn marks(&self, packet: &Packet<Frame>) -> Option<Marks> {
@@ -406,17 +427,41 @@ impl<P: Probe> Watch<P> {
         place: &Place,
         bytes: u32,
     ) {
-        // The simulator's first payload byte has number 1, behind the SYN.
-        let seq = if place.is_datagram() { place.seq } else { place.seq + 1 };
-        let row =
-            DropRow { time_ns: now.as_ns(), reason: reason as u8, place: at, flow, data: u8::from(data), seq, bytes };
-        self.probe.dropped(row);
+        let (data, seq) = (u8::from(data), first_byte(place));
+        self.probe.dropped(DropRow { time_ns: now.as_ns(), reason: reason as u8, place: at, flow, data, seq, bytes });
+    }
+
+    /// A packet of `flow`, in the direction of the data or not, starts on a link, of which it is told where that is wanted.
+    fn packet_row(
+        &mut self,
+        now: Instant,
+        link: u32,
+        packet: u64,
+        (flow, data): (u32, bool),
+        place: &Place,
+        bytes: u32,
+    ) {
+        if self.numbers.is_some() && self.probe.wants_packets(link) {
+            let (time_ns, data, seq) = (now.as_ns(), u8::from(data), first_byte(place));
+            let payload_bytes = place.payload;
+            self.probe.packet(PacketRow { time_ns, link, packet, flow, data, seq, payload_bytes, bytes });
+        }
     }
 }
 
 impl<P: Probe> Monitor<Frame> for Watch<P> {
-    fn link_sent(&mut self, now: Instant, link: u32, _id: PacketId, packet: &Packet<Frame>, wire_bytes: u32) {
+    fn created(&mut self, _now: Instant, id: PacketId, _endpoint: u32, _body: &Frame) {
+        if let Some(numbers) = &mut self.numbers {
+            numbers.note(id, self.entering);
+        }
+    }
+
+    fn link_sent(&mut self, now: Instant, link: u32, id: PacketId, packet: &Packet<Frame>, wire_bytes: u32) {
         self.probe.link_sent(now, link, packet.endpoint >> 1, is_data(packet), wire_bytes);
+        if let Some(numbers) = &self.numbers {
+            let flow = (packet.endpoint >> 1, is_data(packet));
+            self.packet_row(now, link, numbers.of(id), flow, &packet.body.place, packet.bytes);
+        }
         let marks = self.marks(packet);
         if let Some(capture) = &mut self.capture {
             capture.packet(now, link, &packet.body.skb, marks);

@@ -4,6 +4,7 @@
 pub mod config;
 pub mod congestion;
 pub mod connection;
+mod counters;
 mod fast_path;
 mod jiffies;
 pub mod receiver;
@@ -12,4 +13,7 @@ mod sender;
 pub mod slow_start;
 
 pub use connection::Connection;
-pub use segment::{Ecn, Flags, SackBlock, Segment, SynOptions};
+pub use counters::Counters;
+pub use daybreak_units::Ecn;
+pub use segment::{Flags, SackBlock, Segment, SynOptions};
+pub use sender::Metrics;

@@ -3,6 +3,8 @@
 //! Sequence numbers are unwrapped to 64 bits: the initial sequence number is 0 in both directions
 //! and never wraps. A capture writes the low 32 bits.
 
+use daybreak_units::Ecn;
+
 /// The control bits of RFC 9293, section 3.1, and RFC 3168.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flags(pub u8);
@@ -33,21 +35,6 @@ impl Flags {
     pub const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
-}
-
-/// The ECN field of the IP header (RFC 3168, section 5).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Ecn {
-    /// Not ECN-capable.
-    #[default]
-    NotEct = 0,
-    /// ECN-capable, ECT(1).
-    Ect1 = 1,
-    /// ECN-capable, ECT(0).
-    Ect0 = 2,
-    /// Congestion experienced.
-    Ce = 3,
 }
 
 /// A received range that is reported back (RFC 2018): `start` up to, not including, `end`.

@@ -7,7 +7,7 @@
 
 mod lab;
 
-use daybreak_tcp::connection::Counters;
+use daybreak_tcp::Counters;
 use daybreak_units::Duration;
 use lab::{Lab, Rule, Setup};
 

@@ -76,7 +76,8 @@ class Choice:
             for entry in entries
         ]
         plain = [entry.name for entry in entries if all(parameter.default for parameter in entry.parameters)]
-        return {"anyOf": [{"enum": plain}, *tables], "description": f"A {cls.noun}, by name or with parameters."}
+        by_name = [{"enum": plain}] if plain else []
+        return {"anyOf": [*by_name, *tables], "description": f"A {cls.noun}, by name or with parameters."}
 
 
 class Variant(Choice):

@@ -14,12 +14,14 @@ STUDIES = {
     "etalon": "TCP on a network of packets and short circuits, VOQs that grow, reTCP (NSDI 2020)",
     "lightpath": "An elephant flow that is moved from a routed path to a shorter light-path (AIMS 2009)",
     "migration": "TCP flows that an optical switch moves between two links (CNSM 2022)",
+    "space-switch": "VM transfers over a leaf-spine network with direct optical links, by who gets these and when",
 }
-"""Every study with a line about it; each is a folder here with a module `study`, whose ``STUDY`` it is."""
+"""Every study with a line about it; each is a folder here (with _ for -) with a module `study`, whose ``STUDY`` it
+is."""
 
 
 def study(name: str) -> AnyStudy:
     """The study of that name."""
     if name not in STUDIES:
         raise UnknownName(f'study: "{name}" is not known (known are: {", ".join(sorted(STUDIES))})')
-    return cast("AnyStudy", import_module(f"daybreak.studies.{name}.study").STUDY)
+    return cast("AnyStudy", import_module(f"daybreak.studies.{name.replace('-', '_')}.study").STUDY)

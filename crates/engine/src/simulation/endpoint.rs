@@ -9,10 +9,10 @@ use daybreak_units::Instant;
 
 use crate::alarm::Alarm;
 use crate::schedule::{Event, EventQueue, Rank};
-use crate::wire::{IP_HEADER, Wire, client_of, ecn_field, flow_of, peer_of, segment_of, server_of};
+use crate::wire::{IP_HEADER, Wire, client_of, flow_of, peer_of, segment_of, server_of};
 
 /// One end of a connection.
-#[repr(C)]
+#[repr(C, align(64))]
 pub(super) struct Endpoint {
     pub alarm: Alarm,
     /// First step of its packets.
@@ -32,9 +32,9 @@ pub(super) struct Endpoint {
     pub received: u64,
     /// The flow is complete when so much is acknowledged.
     pub goal: u64,
+    pub connection: Connection,
     /// Payload delivered to the application, as far as the probe has been told.
     pub told: u64,
-    pub connection: Connection,
     /// Its application.
     pub process: Process,
     /// Of a client that asks: when it is answered.
@@ -136,7 +136,7 @@ impl Endpoint {
                 endpoint: peer_of(index),
                 cursor: self.path,
                 bytes,
-                ecn: ecn_field(segment),
+                ecn: segment.ecn,
                 announce: self.announce,
             };
             fabric.send(ctx, packet, segment);
@@ -183,7 +183,7 @@ impl Source {
                 endpoint: peer_of(index),
                 cursor: self.path,
                 bytes: IP_HEADER + UDP_HEADER + self.payload_bytes,
-                ecn: ecn_field(&segment),
+                ecn: segment.ecn,
                 announce: false,
             };
             fabric.send(ctx, packet, &segment);

@@ -12,6 +12,8 @@ pub struct Head {
     pub time_ns: u64,
     /// Position of the link in the list of captured ones.
     pub interface: u32,
+    /// The ECN field of the IP header.
+    pub ecn: u8,
     /// Flags of the TCP header: FIN is 1, SYN 2, ..., ECE 0x40, CWR 0x80.
     pub flags: u8,
 }
@@ -44,7 +46,8 @@ pub fn capture(plan: &Plan, links: &[u32], snaplen: u32) -> (Records, Vec<u8>) {
 /// The same with the packets' heads.
 pub fn captured(plan: &Plan, links: &[u32]) -> (Records, Vec<Head>) {
     const ENHANCED_PACKET: u32 = 6;
-    const FLAGS: usize = 28 + 14 + 20 + 13; // head of the block, Ethernet, IPv4
+    const IP: usize = 28 + 14; // head of the block, Ethernet
+    const FLAGS: usize = IP + 20 + 13;
     let (records, bytes) = capture(plan, links, 64);
     let mut packets = Vec::new();
     let mut rest = &bytes[..];
@@ -52,7 +55,7 @@ pub fn captured(plan: &Plan, links: &[u32]) -> (Records, Vec<Head>) {
         let word = |i: usize| u32::from_le_bytes(rest[4 * i..4 * i + 4].try_into().unwrap());
         if word(0) == ENHANCED_PACKET {
             let time_ns = u64::from(word(3)) << 32 | u64::from(word(4));
-            packets.push(Head { time_ns, interface: word(2), flags: rest[FLAGS] });
+            packets.push(Head { time_ns, interface: word(2), ecn: rest[IP + 1] & 3, flags: rest[FLAGS] });
         }
         rest = &rest[word(1) as usize..];
     }

@@ -47,8 +47,8 @@ impl Pair {
         Ok(fast)
     }
 
-    fn compare(&self) -> Result<(), String> {
-        let (fast, general) = (&self.fast, &self.general);
+    fn compare(&mut self) -> Result<(), String> {
+        let (fast, general) = (&mut self.fast, &mut self.general);
         same("deadline", &fast.poll_timeout(), &general.poll_timeout())?;
         same("state", &fast.state(), &general.state())?;
         same("bytes delivered", &fast.delivered_bytes(), &general.delivered_bytes())?;

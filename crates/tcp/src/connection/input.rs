@@ -8,17 +8,17 @@ impl Connection {
     #[inline(always)]
     pub(super) fn input(&mut self, segment: &Segment) {
         let is_usual = segment.flags.0 & (Flags::SYN.0 | Flags::RST.0 | Flags::FIN.0) == 0;
-        if (self.sender.is_synchronised && is_usual) || self.input_unusual(segment) {
+        if (self.sender.is_synchronised() && is_usual) || self.input_unusual(segment) {
             self.input_synchronised(segment);
         }
     }
 
     #[inline(always)]
     fn input_synchronised(&mut self, segment: &Segment) {
-        let now = self.sender.clock.now;
+        let now = self.sender.clock().now;
         let sender = &self.sender;
-        let progress = || SenderProgress { una: sender.snd_una, window: sender.snd_wnd, rto: sender.rto() };
-        if segment.ack > sender.snd_nxt {
+        let progress = || SenderProgress { una: sender.snd_una(), window: sender.snd_wnd(), rto: sender.rto() };
+        if segment.ack > sender.snd_nxt() {
             // It acknowledges what was never sent: nothing of it counts (RFC 9293, section 3.10.7.4), but that it may lie
             // outside the window.
             if !self.receiver.check(now, segment, &progress()) {
@@ -30,10 +30,9 @@ impl Connection {
             self.acknowledged = false;
             return;
         }
-        let fast = self.sender.fast_path.is_on();
         if self.is_predicted_data(segment) {
             // Its acknowledgement says what the one before it said.
-        } else if fast && (self.mode == Mode::Quiet || self.sender.is_quiet()) && segment.sack_count == 0 {
+        } else if segment.sack_count == 0 && (self.mode == Mode::Quiet || self.sender.is_quiet()) {
             self.sender.on_quiet_ack(segment);
         } else if self.sender.is_plain(segment) {
             self.sender.on_plain_ack(segment);
@@ -58,9 +57,8 @@ impl Connection {
                 self.step_closing(false, true);
             }
         }
-        if self.sender.fin_sent {
-            let fin_acked = self.sender.snd_una > self.sender.buffer.write_seq;
-            self.step_closing(fin_acked, false);
+        if self.sender.fin_sent() {
+            self.step_closing(self.sender.fin_acked(), false);
         }
     }
 
@@ -99,7 +97,6 @@ impl Connection {
                     // Our SYN-ACK was lost, or is late.
                     self.handshake.is_due = true;
                 } else if segment.flags.contains(Flags::ACK) && segment.ack >= 1 {
-                    self.sender.snd_wnd = segment.window;
                     self.finish_handshake(segment);
                     return true;
                 }
@@ -115,7 +112,7 @@ impl Connection {
         if self.state != State::Listen {
             self.state = State::Closed;
             self.mode = Mode::Unusual;
-            self.sender.clear_timer();
+            self.sender.reset();
         }
     }
 }

@@ -8,43 +8,42 @@ use daybreak_units::{Duration, Instant};
 
 use crate::config::Config;
 use crate::congestion::{CaState, Congestion, Draws};
+use crate::counters::Counters;
 use crate::receiver::{Receiver, SenderTiming};
-use crate::sender::Sender;
+use crate::sender::{Metrics, Sender};
 
-mod counters;
 #[cfg(test)]
 mod fast_path_tests;
 mod input;
-mod metrics;
 mod output;
 mod state;
 
-pub use counters::Counters;
-pub use metrics::Metrics;
 pub use state::State;
 
 use state::Handshake;
 
 /// One endpoint: sending half and receiving half.
 #[derive(Debug)]
+// In this order what every segment touches lies in few cache lines.
+#[repr(C)]
 pub struct Connection {
-    sender: Sender,
-    receiver: Receiver,
-    state: State,
-    handshake: Handshake,
-    /// Timestamps were negotiated.
-    timestamps: bool,
+    deadline: Instant,
     /// Payload handed to the application.
     delivered: u64,
-    deadline: Instant,
+    out_bytes: u32,
     mode: Mode,
     /// `out` says what there is to acknowledge.
     acknowledged: bool,
+    state: State,
+    /// Timestamps were negotiated.
+    timestamps: bool,
     /// Our ACK of the SYN-ACK is still to be sent: it goes before any data.
     third_due: bool,
+    sender: Sender,
+    receiver: Receiver,
     /// The segment that was polled last, and its IP length.
     out: crate::Segment,
-    out_bytes: u32,
+    handshake: Handshake,
 }
 
 /// How much there is to look at before something is sent.
@@ -88,7 +87,7 @@ impl Connection {
 
     /// Active open: the SYN goes out at the next poll.
     pub fn open(&mut self, now: Instant) {
-        self.sender.clock.advance(now);
+        self.sender.advance(now);
         if self.state == State::Closed {
             self.state = State::SynSent;
             self.handshake.is_due = true;
@@ -97,40 +96,29 @@ impl Connection {
 
     /// The application has `bytes` more to send; `u64::MAX` for ever more.
     pub fn write(&mut self, now: Instant, bytes: u64) {
-        self.sender.clock.advance(now);
         self.leave_quiet();
-        // Before the bytes are in the socket: what was there did not fill the path.
-        if self.sender.is_synchronised {
-            self.sender.check_app_limited();
-        }
-        self.sender.write(bytes);
-        self.sender.push_pending();
+        self.sender.write(now, bytes);
     }
 
     /// The application will write no more: FIN follows the data.
     pub fn close(&mut self, now: Instant) {
-        self.sender.clock.advance(now);
-        self.sender.ready = 0;
         self.leave_quiet();
-        self.sender.buffer.closed = true;
-        self.sender.push_pending();
+        self.sender.close(now);
     }
 
     /// A segment of the peer arrived.
     #[inline(never)]
     pub fn on_segment(&mut self, now: Instant, segment: &crate::Segment) {
-        self.sender.clock.advance(now);
-        self.sender.ready = 0;
+        self.sender.begin(now);
         self.input(segment);
     }
 
     /// To be called at [`Connection::poll_timeout`]; does nothing when early.
     pub fn on_timeout(&mut self, now: Instant) {
-        self.sender.clock.advance(now);
-        self.sender.ready = 0;
+        self.sender.begin(now);
         self.sender.end_pacing_wait();
-        if self.sender.timer.at <= now {
-            if self.sender.is_synchronised {
+        if self.sender.is_due() {
+            if self.sender.is_synchronised() {
                 self.sender.on_timer();
             } else {
                 self.on_handshake_timeout();
@@ -146,8 +134,7 @@ impl Connection {
     /// A packet with `bytes` (IP length) of this connection has left the host's NIC queue.
     #[inline]
     pub fn on_nic_freed(&mut self, now: Instant, bytes: u32) {
-        self.sender.clock.advance(now);
-        self.sender.on_nic_freed(bytes);
+        self.sender.on_nic_freed(now, bytes);
     }
 
     /// The next segment to send; poll until `None` after every input.
@@ -157,13 +144,10 @@ impl Connection {
         self.next_segment().map(|(segment, _)| *segment)
     }
 
-    /// It is `now`, though there was no input. An input says so itself.
+    /// Sets the time of the segments that are polled next. Not needed after an input, which has set it.
     #[inline]
     pub fn advance(&mut self, now: Instant) {
-        if now != self.sender.clock.now {
-            self.sender.ready = 0;
-            self.sender.clock.advance(now);
-        }
+        self.sender.advance(now);
     }
 
     /// [`Connection::poll_transmit`] at the time of the last input or [`Connection::advance`], without a
@@ -189,19 +173,18 @@ impl Connection {
     /// Our payload that the peer has acknowledged.
     #[inline]
     pub fn acked_bytes(&self) -> u64 {
-        // The SYN took one number, an acknowledged FIN another.
-        self.sender.snd_una.min(self.sender.buffer.write_seq).saturating_sub(1)
+        self.sender.acked_bytes()
     }
 
     /// Whether at least so many of them, and at least one: [`Connection::acked_bytes`] for who asks often.
     #[inline]
     pub fn has_acked(&self, bytes: u64) -> bool {
-        self.sender.snd_una > bytes && self.sender.buffer.write_seq > bytes
+        self.sender.has_acked(bytes)
     }
 
     /// The handshake is done.
     pub fn is_established(&self) -> bool {
-        self.sender.is_synchronised && self.state != State::Closed
+        self.sender.is_synchronised() && self.state != State::Closed
     }
 
     /// Both directions are closed, or the connection was reset.
@@ -217,29 +200,29 @@ impl Connection {
     /// What has happened so far.
     pub fn counters(&self) -> Counters {
         let receiver = self.receiver.counters();
-        Counters { reordered: receiver.reordered, duplicates: receiver.duplicates, ..self.sender.counters }
+        Counters { reordered: receiver.reordered, duplicates: receiver.duplicates, ..*self.sender.counters() }
     }
 
     /// Congestion window in segments.
     pub fn cwnd(&self) -> u32 {
-        self.sender.path.window.cwnd
+        self.sender.path().window.cwnd
     }
     /// Slow-start threshold in segments; `u32::MAX` while unlimited.
     pub fn ssthresh(&self) -> u32 {
-        self.sender.path.window.ssthresh
+        self.sender.path().window.ssthresh
     }
     /// Segments in flight as the sender counts them.
     pub fn in_flight(&self) -> u32 {
-        self.sender.path.in_flight()
+        self.sender.path().in_flight()
     }
     /// Congestion state.
     pub fn ca_state(&self) -> CaState {
-        self.sender.path.state
+        self.sender.path().state
     }
     /// Sent and not acknowledged, SACKed, lost, and sent again and in flight: the counts that
     /// [`Connection::in_flight`] is made of.
     pub fn outstanding(&self) -> [u32; 4] {
-        let path = &self.sender.path;
+        let path = self.sender.path();
         [path.packets_out, path.sacked_out, path.lost_out, path.retrans_out]
     }
     /// Smoothed RTT; zero before the first sample.
@@ -252,7 +235,17 @@ impl Connection {
     }
     /// Reordering degree in segments.
     pub fn reordering(&self) -> u32 {
-        self.sender.path.reordering.degree
+        self.sender.path().reordering.degree
+    }
+
+    /// Starts from what is known of the destination; to be called before [`Connection::open`].
+    pub fn inherit(&mut self, metrics: &Metrics) {
+        self.sender.inherit(metrics);
+    }
+
+    /// Notes in `metrics` what this connection has learnt; to be called when all of its data is acknowledged.
+    pub fn remember(&self, metrics: &mut Metrics) {
+        self.sender.remember(metrics);
     }
 
     /// The random numbers of the congestion rule, if it draws any: a replay chooses them.
@@ -262,19 +255,21 @@ impl Connection {
 
     /// The state of the sending half as a record.
     pub fn window_row(&self, flow: u32, now: Instant) -> WindowRow {
-        let (window, in_flight) = (&self.sender.path.window, self.sender.path.in_flight());
+        let sender = &self.sender;
+        let path = sender.path();
+        let (window, in_flight) = (&path.window, path.in_flight());
         WindowRow {
             flow,
             time_ns: now.as_ns(),
             cwnd: window.cwnd,
             ssthresh: window.ssthresh,
             in_flight,
-            bytes_in_flight: u64::from(in_flight) * u64::from(self.sender.mss),
-            outstanding_bytes: self.sender.snd_nxt - self.sender.snd_una,
-            srtt_ns: self.sender.srtt().as_ns(),
+            bytes_in_flight: u64::from(in_flight) * u64::from(sender.mss()),
+            outstanding_bytes: sender.snd_nxt() - sender.snd_una(),
+            srtt_ns: sender.srtt().as_ns(),
             pacing_bps: if window.is_paced { window.pacing_rate.as_bps() } else { 0 },
-            retransmits: self.sender.counters.retransmits,
-            state: self.sender.path.state as u8,
+            retransmits: sender.counters().retransmits,
+            state: path.state as u8,
         }
     }
 

@@ -13,7 +13,7 @@ impl Connection {
     /// Writes the next segment into `self.out`; false when there is none.
     #[inline(always)]
     pub(super) fn output(&mut self) -> bool {
-        if self.sender.ready > 0 {
+        if self.sender.has_ready() {
             self.write_ready();
             return true;
         }
@@ -37,12 +37,12 @@ impl Connection {
 
     #[inline(never)]
     fn output_open(&mut self) -> bool {
-        if self.sender.fast_path.is_on() && self.sender.is_quiet() {
+        if self.sender.is_quiet() {
             self.mode = Mode::Quiet;
             return self.output_ack();
         }
         if !self.acknowledged {
-            self.sender.option_len = self.receiver.sack_option_len();
+            self.sender.reserve_options(self.receiver.sack_option_len());
         }
         if let Some(outgoing) = self.sender.next_outgoing() {
             self.write_data(outgoing);
@@ -68,7 +68,7 @@ impl Connection {
             self.deadline = Instant::NEVER;
             return false;
         }
-        if self.sender.is_synchronised {
+        if self.sender.is_synchronised() {
             self.mode = Mode::Open;
             return self.output_open();
         }
@@ -95,9 +95,7 @@ impl Connection {
         if cwr {
             out.flags = out.flags.with(Flags::CWR);
         }
-        self.receiver.on_data_sent(self.sender.clock.now);
-        // A FIN alone is no data segment.
-        self.sender.counters.segments += u64::from(outgoing.len > 0);
+        self.receiver.on_data_sent(self.sender.clock().now);
         if outgoing.fin {
             self.out.flags = self.out.flags.with(Flags::FIN);
             self.step_closing(false, false);
@@ -122,24 +120,23 @@ impl Connection {
         if push {
             self.out.flags = self.out.flags.with(Flags::PSH);
         }
-        self.sender.counters.segments += 1;
         self.count_host_queue();
     }
 
     #[inline]
     fn begin_ready(&mut self) {
         self.write_common(0);
-        self.out.len = self.sender.mss;
-        if self.sender.ecn.active {
+        self.out.len = self.sender.mss();
+        if self.sender.ecn().active {
             self.out.ecn = Ecn::Ect0;
         }
-        self.receiver.on_data_sent(self.sender.clock.now);
+        self.receiver.on_data_sent(self.sender.clock().now);
         self.measure();
     }
 
     #[inline(never)]
     fn write_ack(&mut self) {
-        self.write_common(self.sender.snd_nxt);
+        self.write_common(self.sender.snd_nxt());
         self.measure();
         self.count_host_queue();
     }
@@ -147,8 +144,8 @@ impl Connection {
     /// An ACK that says how things were before the last segment.
     #[cold]
     fn write_earlier_ack(&mut self) {
-        let ts_val = if self.timestamps { self.sender.clock.timestamp } else { 0 };
-        self.out = Segment { seq: self.sender.snd_nxt, ecn: self.sender.ecn.control, ts_val, ..Segment::default() };
+        let ts_val = if self.timestamps { self.sender.clock().timestamp } else { 0 };
+        self.out = Segment { seq: self.sender.snd_nxt(), ecn: self.sender.ecn().control, ts_val, ..Segment::default() };
         self.receiver.fill_earlier_ack(&mut self.out);
         self.acknowledged = false;
         self.measure();
@@ -161,8 +158,8 @@ impl Connection {
         let out = &mut self.out;
         out.seq = seq;
         out.len = 0;
-        out.ecn = self.sender.ecn.control;
-        out.ts_val = if self.timestamps { self.sender.clock.timestamp } else { 0 };
+        out.ecn = self.sender.ecn().control;
+        out.ts_val = if self.timestamps { self.sender.clock().timestamp } else { 0 };
         if self.acknowledged && !self.receiver.ack_pending() {
             // No data has come since the last segment: only the timestamp to echo may be newer.
             out.flags = Flags(out.flags.0 & (Flags::ACK.0 | Flags::ECE.0));
@@ -178,11 +175,11 @@ impl Connection {
     fn write_acknowledgement(&mut self) {
         self.out.flags = Flags::default();
         self.out.sack_count = 0;
-        let repeats = self.receiver.fill_ack(self.sender.clock.now, &mut self.out);
-        self.acknowledged = repeats && self.sender.fast_path.is_on();
+        let repeats = self.receiver.fill_ack(self.sender.clock().now, &mut self.out);
+        self.acknowledged = repeats;
         if self.acknowledged {
             // No blocks take room from the segments that follow.
-            self.sender.option_len = 0;
+            self.sender.reserve_options(0);
         }
     }
 
@@ -194,8 +191,6 @@ impl Connection {
 
     #[inline]
     fn count_host_queue(&mut self) {
-        if self.sender.counts_host_queue() {
-            self.sender.on_nic_queued(self.out_bytes);
-        }
+        self.sender.on_nic_queued(self.out_bytes);
     }
 }

@@ -5,7 +5,7 @@ use daybreak_units::Instant;
 use super::{Connection, Mode};
 use crate::config::{Config, EcnMode};
 use crate::receiver::Negotiated;
-use crate::sender::{Opening, TimerKind};
+use crate::sender::Opening;
 use crate::{Ecn, Flags, Segment, SynOptions};
 
 /// State of an endpoint.
@@ -85,17 +85,17 @@ impl Connection {
         let handshake = &mut self.handshake;
         handshake.is_due = false;
         if handshake.sent == 0 {
-            handshake.sent_at = self.sender.clock.now;
-            handshake.stamp = self.sender.clock.timestamp;
+            handshake.sent_at = self.sender.clock().now;
+            handshake.stamp = self.sender.clock().timestamp;
         }
         handshake.sent += 1;
-        self.sender.counters.retransmits += u64::from(handshake.sent > 1);
+        let is_repeated = handshake.sent > 1;
         let reply = self.state == State::SynReceived;
-        let ecn = self.sender.ecn.control;
+        let ecn = self.sender.ecn().control;
         let mut segment = Segment { flags: Flags::SYN, ecn, syn: handshake.offer, ..Segment::default() };
         if reply {
             segment.flags = segment.flags.with(Flags::ACK);
-            segment.syn.sack_permitted = self.sender.sack_permitted;
+            segment.syn.sack_permitted = self.sender.sack_permitted();
             segment.syn.timestamps = self.timestamps;
             if handshake.ecn_granted {
                 segment.flags = segment.flags.with(Flags::ECE);
@@ -106,20 +106,17 @@ impl Connection {
             segment.flags = segment.flags.with(Flags::ECE).with(Flags::CWR);
         }
         if segment.syn.timestamps {
-            segment.ts_val = self.sender.clock.timestamp;
+            segment.ts_val = self.sender.clock().timestamp;
         }
         self.receiver.fill_syn(&mut segment);
-        self.sender.snd_nxt = 1;
-        let rto = self.sender.path.rtt.rto;
-        self.sender.set_timer(TimerKind::Retransmit, rto);
+        self.sender.on_syn_sent(is_repeated);
         segment
     }
 
     /// No answer to our SYN or SYN-ACK: again, after twice the time.
     pub(super) fn on_handshake_timeout(&mut self) {
         if matches!(self.state, State::SynSent | State::SynReceived) {
-            self.sender.path.rtt.back_off(&self.sender.clock);
-            self.sender.counters.rtos += 1;
+            self.sender.on_handshake_timeout();
             self.handshake.is_due = true;
             if self.state == State::SynSent {
                 self.sender.on_syn_timeout(self.handshake.ask_ecn);
@@ -149,7 +146,6 @@ impl Connection {
         }
         let ecn = self.handshake.ask_ecn && segment.flags.contains(Flags::ECE) && !segment.flags.contains(Flags::CWR);
         self.negotiate(segment, ecn);
-        self.sender.snd_wnd = segment.window;
         self.finish_handshake(segment);
         self.third_due = true;
     }
@@ -163,25 +159,24 @@ impl Connection {
         self.timestamps = offer.timestamps && peer.timestamps;
         let peer_mss = if peer.mss == 0 { 536 } else { u32::from(peer.mss) };
         let options = if self.timestamps { 12 } else { 0 };
-        self.sender.settle_mss(peer_mss.min(u32::from(offer.mss)).saturating_sub(options).max(1));
-        self.sender.sack_permitted = sack;
-        self.sender.ecn.active = ecn;
+        let mss = peer_mss.min(u32::from(offer.mss)).saturating_sub(options).max(1);
+        self.sender.negotiate(mss, sack, ecn);
         if !window_scaling {
             self.handshake.offer.window_scale_plus_one = 0;
         }
         let exact_echo = ecn && self.handshake.needs_ecn;
         let negotiated = Negotiated { window_scaling, timestamps: self.timestamps, sack, ecn, exact_echo };
-        self.receiver.on_syn(self.sender.clock.now, segment, negotiated);
+        self.receiver.on_syn(self.sender.clock().now, segment, negotiated);
     }
 
     /// Our SYN is acknowledged by `segment`.
     pub(super) fn finish_handshake(&mut self, segment: &Segment) {
-        let now = self.sender.clock.now;
+        let now = self.sender.clock().now;
         let rtt_us = if self.handshake.sent == 1 {
             Some((now.as_us() - self.handshake.sent_at.as_us()) as u32)
         } else if self.timestamps && segment.ts_ecr != 0 {
-            let ticks = self.sender.clock.timestamp.wrapping_sub(segment.ts_ecr).max(1);
-            Some(self.sender.clock.timestamp_us(ticks) as u32)
+            let ticks = self.sender.clock().timestamp.wrapping_sub(segment.ts_ecr).max(1);
+            Some(self.sender.clock().timestamp_us(ticks) as u32)
         } else {
             None
         };
@@ -191,12 +186,12 @@ impl Connection {
         // An answer to the first one shows that the others were needless (Eifel detection, RFC 3522).
         let needless = self.timestamps && segment.ts_ecr != 0 && segment.ts_ecr == self.handshake.stamp;
         let syn_retransmits = if needless { 0 } else { self.handshake.sent - 1 };
-        self.sender.start(Opening { syn_retransmits, rtt_us, is_client });
+        self.sender.start(Opening { syn_retransmits, rtt_us, is_client, window: segment.window });
     }
 
     /// Our FIN is acknowledged, or the peer's has arrived: the next state.
     pub(super) fn step_closing(&mut self, fin_acked: bool, fin_received: bool) {
-        let fin_sent = self.sender.fin_sent;
+        let fin_sent = self.sender.fin_sent();
         self.state = match self.state {
             State::Established if fin_received && fin_sent => State::Closing,
             State::Established if fin_received => State::CloseWait,

@@ -47,7 +47,18 @@ pub(super) struct Arrival {
 
 /// State of the policy. Times in jiffies are marked so.
 #[derive(Clone, Debug)]
+// In this order what every segment touches lies in few cache lines.
+#[repr(C)]
 pub(super) struct AckPolicy {
+    /// Delayed-ACK time in jiffies; 0 before the first data.
+    ato: u64,
+    last_data: Instant,
+    delayed_fires: Instant,
+    compressed_fires: Instant,
+    /// ACKs left in quick-ACK mode.
+    quick: u32,
+    /// Estimate of the peer's full segment.
+    rcv_mss: u32,
     /// Something is to be acknowledged.
     scheduled: bool,
     /// The protocol demands an ACK at once: a hole was filled, CWR came.
@@ -56,40 +67,31 @@ pub(super) struct AckPolicy {
     pushed: u8,
     /// The session is interactive: answers carry the ACKs (`pingpong`).
     interactive: bool,
-    /// ACKs left in quick-ACK mode.
-    quick: u32,
-    /// Delayed-ACK time in jiffies; 0 before the first data.
-    ato: u64,
-    /// Estimate of the peer's full segment.
-    rcv_mss: u32,
+    /// Duplicate ACKs sent at once for `duplicates_of`.
+    duplicates: u8,
+    /// [`crate::Legacy::ack_every_packet`].
+    ack_every_packet: bool,
     /// Size of the last small segment: two alike are taken for full ones.
     last_small: u32,
     advmss: u32,
-    /// TCP header of the peer's data segments.
-    header: u32,
-    last_data: Instant,
-    /// When the delayed ACK is due, in jiffies, while its timer runs.
-    due: Option<u64>,
-    delayed_fires: Instant,
-    /// ACKs held back by compression since the last one.
-    compressed: u32,
-    /// Duplicate ACKs sent at once for `duplicates_of`.
-    duplicates: u8,
-    duplicates_of: u64,
-    compressed_fires: Instant,
-    jiffies: Jiffies,
-    clock: JiffyClock,
-    /// Half of `ato_min`: data this close to the last are a stream.
-    stream_gap: Duration,
     /// `TCP_ATO_MIN` and `TCP_DELACK_MAX` in jiffies.
     ato_min: u64,
+    /// Half of `ato_min`: data this close to the last are a stream.
+    stream_gap: Duration,
+    /// When the delayed ACK is due, in jiffies, while its timer runs.
+    due: Option<u64>,
+    clock: JiffyClock,
     ato_max: u64,
+    jiffies: Jiffies,
+    /// ACKs held back by compression since the last one.
+    compressed: u32,
+    /// TCP header of the peer's data segments.
+    header: u32,
+    duplicates_of: u64,
     half_second: u64,
     compression_delay: Duration,
     compression_slack: Duration,
     compression_limit: u32,
-    /// [`crate::Legacy::ack_every_packet`].
-    ack_every_packet: bool,
 }
 
 impl AckPolicy {

@@ -102,29 +102,31 @@ pub struct ReceiverCounters {
 
 /// The receiving half of one connection.
 #[derive(Clone, Debug)]
+// In this order what every segment touches lies in few cache lines.
+#[repr(C)]
 pub struct Receiver {
     /// Next byte expected.
     rcv_nxt: u64,
-    queue: OutOfOrder,
-    /// An ACK goes out with the next segment that is sent.
-    ack_pending: bool,
-    /// Its window was settled when it was decided on, before the application read.
-    offer_settled: bool,
-    /// Sequence number of the peer's FIN; `u64::MAX` until one was seen.
-    fin_seq: u64,
     /// Timestamp to echo (RFC 7323, section 4.3): of the segment that covers the last ACK sent.
     ts_recent: u32,
     /// Echo of the last RTT measurement: each of our timestamps is measured once.
     measured_ecr: u32,
-    policy: AckPolicy,
-    window: ReceiveWindow,
-    sacks: SackList,
-    dsack: Dsack,
-    /// A segment that joins the SACK list once the pending ACK, about the list before it, has gone.
-    joins_after_ack: Option<SackBlock>,
+    /// An ACK goes out with the next segment that is sent.
+    ack_pending: bool,
+    /// Its window was settled when it was decided on, before the application read.
+    offer_settled: bool,
     /// Another ACK follows the next one, with the window after the application's read.
     update_follows: bool,
     negotiated: Negotiated,
+    window: ReceiveWindow,
+    policy: AckPolicy,
+    queue: OutOfOrder,
+    /// Sequence number of the peer's FIN; `u64::MAX` until one was seen.
+    fin_seq: u64,
+    /// A segment that joins the SACK list once the pending ACK, about the list before it, has gone.
+    joins_after_ack: Option<SackBlock>,
+    dsack: Dsack,
+    sacks: SackList,
     echo: Echo,
     dsack_enabled: bool,
     /// Last answer to a segment without data from outside the window.
@@ -372,11 +374,14 @@ impl Receiver {
         if !self.sacks.is_empty() || self.dsack.block().is_some() {
             self.report_blocks(segment);
         }
-        self.counters.compressed_acks += u64::from(self.policy.on_ack_sent());
+        let compressed = self.policy.on_ack_sent();
+        if compressed > 0 {
+            self.counters.compressed_acks += u64::from(compressed);
+        }
         if self.joins_after_ack.is_some() {
             self.report_late_block();
         }
-        !before_read && segment.sack_count == 0
+        !before_read && segment.sack_count == 0 && self.fast_path.is_on()
     }
 
     /// The window of an ACK that nothing has decided on before.

@@ -10,6 +10,8 @@ const ALWAYS_CARRIED: usize = 2;
 
 /// The duplicate range to report with the next ACK, if any.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+// With `present` last and the list's count first, both lie side by side in the receiver.
+#[repr(C)]
 pub(super) struct Dsack {
     range: SackBlock,
     present: bool,
@@ -39,9 +41,10 @@ impl Dsack {
 
 /// The received ranges that ACKs report.
 #[derive(Clone, Debug, Default)]
+#[repr(C)]
 pub(super) struct SackList {
-    blocks: [SackBlock; REMEMBERED],
     count: u8,
+    blocks: [SackBlock; REMEMBERED],
 }
 
 impl SackList {

@@ -52,44 +52,46 @@ pub(super) fn buffer_size(len: u32) -> u64 {
 
 /// State of the receive window. Bytes, unless a field says otherwise.
 #[derive(Clone, Debug)]
+// In this order what every segment touches lies in few cache lines.
+#[repr(C)]
 pub(super) struct ReceiveWindow {
-    /// The offer of the last ACK.
-    rcv_wnd: u64,
     /// `rcv_nxt` of the last ACK: the offer counts from here.
     rcv_wup: u64,
+    /// The offer of the last ACK.
+    rcv_wnd: u64,
     /// Largest offer for now; grows with what arrives.
     rcv_ssthresh: u64,
     /// Offer of the empty buffer.
     window_clamp: u64,
-    /// The receive buffer, overhead included (`sk_rcvbuf`).
-    rcvbuf: u64,
     /// The part of the whole buffer that is window.
     whole: u64,
-    /// The part of what is free beside one segment of the usual size.
-    beside_one: u64,
+    /// Largest payload that we let the peer send (`advmss`).
+    advmss: u32,
     /// Shift of our window field.
     scale: u8,
     adv_win_scale: i8,
     autotuning: bool,
-    rmem_max: u64,
-    /// Largest payload that we let the peer send (`advmss`).
-    advmss: u32,
     /// What a segment of that size costs of the buffer.
     full_cost: u64,
+    /// The part of what is free beside one segment of the usual size.
+    beside_one: u64,
     /// The RTT as the receiver sees it in eighths of a microsecond; 0 before the first sample.
     rcv_rtt_us8: u64,
     /// When `rcv_nxt` reaches this, one window has arrived since `rtt_from`.
     rtt_until: u64,
     /// Start of that window in microseconds; 0 when no measurement runs.
     rtt_from_us: u64,
+    /// When a round trip has passed since; never while the RTT is not known.
+    space_due: Instant,
+    /// The receive buffer, overhead included (`sk_rcvbuf`).
+    rcvbuf: u64,
+    rmem_max: u64,
     /// What the application read in the last round trip that had more than those before.
     space: u64,
     /// Where its count started.
     space_from: u64,
     /// When, in microseconds.
     space_since_us: u64,
-    /// When a round trip has passed since; never while the RTT is not known.
-    space_due: Instant,
 }
 
 impl ReceiveWindow {

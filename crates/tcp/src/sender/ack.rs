@@ -191,7 +191,7 @@ impl Sender {
         }
         let mut sample = self.sample(segments, rtt_us, prior_in_flight, &ack);
         sample.newly_delivered = (delivered_at_first - delivered_before) as u32;
-        self.rule.on_ack_sample(&mut self.path.window, &sample);
+        self.path.rule.on_ack_sample(&mut self.path.window, &sample);
         self.update_reo_wnd(ack.rate.taken.then_some(ack.rate.prior_delivered));
         if self.path.probe.high_seq != 0 {
             self.on_loss_probe_ack(acked, ack.flags);
@@ -239,7 +239,7 @@ impl Sender {
     /// The rule, or PRR, sets the window.
     #[inline]
     fn control_window(&mut self, sample: &AckSample, flags: AckFlags) {
-        if self.rule_controls {
+        if self.path.rule_controls {
             self.control_by_rule(sample);
             return;
         }
@@ -257,7 +257,7 @@ impl Sender {
     /// The rule grows the window, or reduces it without a loss.
     #[inline]
     pub(crate) fn grow(&mut self, sample: &AckSample) {
-        self.rule.on_ack(&mut self.path.window, sample);
+        self.path.rule.on_ack(&mut self.path.window, sample);
         if self.path.window.backs_off {
             self.path.window.backs_off = false;
             self.enter_cwr();
@@ -267,8 +267,8 @@ impl Sender {
 
     /// The rule sets window and pacing rate.
     pub(crate) fn control_by_rule(&mut self, sample: &AckSample) {
-        self.rule.control(&mut self.path.window, sample);
-        if self.rule.marks_app_limited() {
+        self.path.rule.control(&mut self.path.window, sample);
+        if self.path.rule.marks_app_limited() {
             self.mark_app_limited();
         }
     }
@@ -308,9 +308,9 @@ impl Sender {
 
     /// Nothing was outstanding: a window update, or a late duplicate.
     fn on_ack_without_queue(&mut self, ack: &mut Ack) {
-        if !std::mem::take(&mut self.opening) && self.rule_hears_idle_acks {
+        if !std::mem::take(&mut self.opening) && self.path.rule_hears_idle_acks {
             let sample = self.sample(0, None, 0, ack);
-            self.rule.on_ack_sample(&mut self.path.window, &sample);
+            self.path.rule.on_ack_sample(&mut self.path.window, &sample);
         }
         if ack.flags.any(AckFlags::DSACKING) {
             self.alert(ack, false);

@@ -256,12 +256,12 @@ impl Sender {
 
     pub(crate) fn set_state(&mut self, state: CaState) {
         let context = self.context();
-        self.rule.on_state(&mut self.path.window, state, &context);
+        self.path.rule.on_state(&mut self.path.window, state, &context);
         self.path.state = state;
     }
 
     pub(crate) fn event(&mut self, event: CaEvent) {
         let context = self.context();
-        self.rule.on_event(&mut self.path.window, event, &context);
+        self.path.rule.on_event(&mut self.path.window, event, &context);
     }
 }

@@ -51,7 +51,10 @@ impl Sender {
     fn note_unused_window(&mut self) {
         let usage = &mut self.path.usage;
         usage.cwnd_used = usage.cwnd_used.max(self.path.packets_out);
-        if self.slow_start_after_idle && self.clock.jiffies - usage.stamp >= self.path.rtt.rto && !self.rule_controls {
+        if self.slow_start_after_idle
+            && self.clock.jiffies - usage.stamp >= self.path.rtt.rto
+            && !self.path.rule_controls
+        {
             self.decay_unused_window();
         }
     }
@@ -73,7 +76,7 @@ impl Sender {
     /// Slow start after idle (RFC 5681, section 4.1): the window halves for every timeout that has
     /// passed since the last transmission, down to the restart window.
     pub(crate) fn restart_after_idle(&mut self) {
-        if !self.slow_start_after_idle || self.path.packets_out > 0 || self.rule_controls {
+        if !self.slow_start_after_idle || self.path.packets_out > 0 || self.path.rule_controls {
             return;
         }
         let rto = self.path.rtt.rto;

@@ -22,8 +22,8 @@
 use daybreak_units::{Duration, Instant, Rate};
 
 use crate::config::{Config, Legacy};
-use crate::congestion::{CaState, Congestion, Context, Draws, Window};
-use crate::connection::Counters;
+use crate::congestion::{Congestion, Context, Draws};
+use crate::counters::Counters;
 use crate::fast_path::FastPath;
 
 mod ack;
@@ -31,8 +31,10 @@ mod alert;
 mod clock;
 mod cwnd_validation;
 mod ecn;
+mod handshake;
 mod legacy;
 mod merging;
+mod metrics;
 mod min_rtt;
 mod newreno;
 mod output;
@@ -54,21 +56,20 @@ mod tlp;
 mod tso;
 mod undo;
 
-pub(crate) use clock::Clock;
+pub(crate) use handshake::Opening;
+pub use metrics::Metrics;
 pub(crate) use output::Outgoing;
-pub(crate) use timer::TimerKind;
 
+use clock::Clock;
 use ecn::EcnState;
 use path::Path;
 use queue::Queue;
-use rack::Rack;
-use reordering::Reordering;
 use rto::Resend;
 use rtt::Rtt;
 use scoreboard::Scoreboard;
 use send_buffer::{SEGMENT_OVERHEAD, SendBuffer};
 use small_queue::SmallQueue;
-use timer::Timer;
+use timer::{Timer, TimerKind};
 
 const PS_PER_US: u64 = 1_000_000;
 /// Windows up to this are filled by a single segment: the default MSS (RFC 9293, section 3.7.1).
@@ -78,106 +79,91 @@ const MSS_LEAST: u32 = 36;
 
 /// The sending half.
 #[derive(Debug)]
+// In this order what every segment touches lies in few cache lines.
+#[repr(C)]
 pub(crate) struct Sender {
-    // Read or written by every ACK.
-    pub clock: Clock,
     /// First unacknowledged byte.
-    pub snd_una: u64,
+    snd_una: u64,
     /// Next byte to send.
-    pub snd_nxt: u64,
+    snd_nxt: u64,
     /// The peer's window in bytes.
-    pub snd_wnd: u32,
+    snd_wnd: u32,
     /// Payload of a full segment.
-    pub mss: u32,
-    /// What was negotiated of it.
-    full_mss: u32,
-    /// Bytes of a segment that SACK blocks for the peer take from the payload.
-    pub option_len: u32,
-    /// Sequence number of the segment that last updated the window (`snd_wl1`).
-    window_seq: u64,
-    /// Timestamp that the latest ACK echoes.
-    echoed: u32,
-    /// Largest window that the peer has offered.
-    pub max_window: u32,
-    queue: Queue,
-    pub path: Path,
-    pub timer: Timer,
-    /// When the probe timer was last set, and to how much, in jiffies.
-    armed: (u64, u64),
-    pub buffer: SendBuffer,
-    rule: Box<dyn Congestion>,
-    /// The rule sets window and pacing rate itself.
-    rule_controls: bool,
-    /// [`Congestion::hears_idle_acks`].
-    rule_hears_idle_acks: bool,
-    /// The SYN was sent again after a timeout.
-    syn_timed_out: bool,
-    /// The ACK that ends a passive handshake is being processed: the rule starts after it.
-    opening: bool,
+    mss: u32,
+    /// Full segments that may follow at once, without another look.
+    ready: u32,
     /// New segments of the burst that is being polled.
     burst: u32,
-    /// Full segments that may follow at once, without another look.
-    pub ready: u32,
-    started_from_idle: bool,
-    /// The burst ended at the window.
-    limited_by_cwnd: bool,
-    /// The timer is to be set when the burst ends.
-    arm: bool,
-    resend: Resend,
-    /// The first segment must leave, whatever the window: the timer fired.
-    rto_retransmission: bool,
+    clock: Clock,
+    /// Sequence number of the segment that last updated the window (`snd_wl1`).
+    window_seq: u64,
+    timer: Timer,
+    /// Largest window that the peer has offered.
+    max_window: u32,
+    /// Bytes of a segment that SACK blocks for the peer take from the payload.
+    option_len: u32,
     /// No segment below this position waits to be sent again.
     resend_from: u32,
-    small_queue: SmallQueue,
-    /// End of the last segment that was not full.
-    small_end: u64,
+    /// What was negotiated of `mss`: a small window lessens it.
+    full_mss: u32,
+    /// The handshake is done.
+    is_synchronised: bool,
+    sack_permitted: bool,
+    resend: Resend,
+    /// The timer is to be set when the burst ends.
+    arm: bool,
+    /// The FIN has been sent.
+    fin_sent: bool,
+    window_probe_due: bool,
+    /// The burst ended at the window.
+    limited_by_cwnd: bool,
+    started_from_idle: bool,
+    ecn: EcnState,
+    tail_loss_probe: bool,
+    reneging: bool,
+    /// The ACK that ends a passive handshake is being processed: the rule starts after it.
+    opening: bool,
+    /// The SYN was sent again after a timeout.
+    syn_timed_out: bool,
+    /// The first segment must leave, whatever the window: the timer fired.
+    rto_retransmission: bool,
+    rack_enabled: bool,
+    frto_enabled: bool,
+    slow_start_after_idle: bool,
+    tso_max_bytes: u32,
+    path: Path,
+    queue: Queue,
+    /// When the probe timer was last set, and to how much, in jiffies.
+    armed: (u64, u64),
+    buffer: SendBuffer,
+    pacing_ss_ratio: u32,
+    pacing_ca_ratio: u32,
+    max_pacing_bytes: u64,
     last_sent: Instant,
     last_sent_jiffies: u64,
+    limit_output: Option<u64>,
+    small_queue: SmallQueue,
+    segment_overhead: u64,
+    /// End of the last segment that was not full.
+    small_end: u64,
+    counters: Counters,
+    /// Timestamp that the latest ACK echoes.
+    echoed: u32,
     scoreboard: Scoreboard,
     /// The transmission order may differ from the sequence order below this.
     time_order_until: u64,
-    pub ecn: EcnState,
-    /// The FIN has been sent.
-    pub fin_sent: bool,
-    reneging: bool,
-    window_probe_due: bool,
     /// Timeouts since `snd_una` last advanced.
     retransmits: u32,
     /// Segments reported as duplicates.
     dsacks: u64,
-    /// The handshake is done.
-    pub is_synchronised: bool,
-    pub counters: Counters,
-    // Settings.
-    pub sack_permitted: bool,
-    rack_enabled: bool,
-    frto_enabled: bool,
-    tail_loss_probe: bool,
-    slow_start_after_idle: bool,
     initial_cwnd: u32,
     initial_reordering: u32,
     max_reordering: u32,
     rto_initial: u64,
-    pacing_ss_ratio: u32,
-    pacing_ca_ratio: u32,
-    max_pacing_bytes: u64,
-    limit_output: Option<u64>,
-    segment_overhead: u64,
-    tso_max_bytes: u32,
-    pub fast_path: FastPath,
+    fast_path: FastPath,
     legacy: Legacy,
     /// With forward acknowledgement: everything below is SACKed or was marked lost.
     fack_until: u64,
-}
-
-/// How the handshake went.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Opening {
-    /// Repeated SYNs of our side.
-    pub syn_retransmits: u32,
-    pub rtt_us: Option<u32>,
-    /// We sent the SYN and not the SYN-ACK.
-    pub is_client: bool,
 }
 
 impl Sender {
@@ -185,12 +171,7 @@ impl Sender {
         let clock = Clock::new(config.jiffy, config.timestamp_tick, config.timestamp_offset);
         let jiffies = |span: Duration| clock.jiffies_in(span.as_us());
         let rto_min_us = config.rto_min.as_us().min(u64::from(u32::MAX)) as u32;
-        let mut window = Window::new(config.initial_window.max(1), config.initial_ssthresh);
-        window.cwnd_clamp = config.cwnd_clamp.max(1);
-        if config.max_pacing_rate > Rate::ZERO {
-            window.max_pacing_rate = config.max_pacing_rate;
-        }
-        window.is_paced = rule.needs_pacing() || config.max_pacing_rate > Rate::ZERO;
+        let rtt = Rtt::new(&clock, jiffies(config.rto_initial), jiffies(config.rto_max), rto_min_us);
         let max_pacing_bytes = match config.max_pacing_rate {
             Rate::ZERO => u64::MAX / 8,
             rate => rate.as_bytes_per_sec(),
@@ -207,34 +188,12 @@ impl Sender {
             echoed: 0,
             max_window: 0,
             queue: Queue::new(),
-            path: Path {
-                window,
-                state: CaState::Open,
-                frto: false,
-                packets_out: 0,
-                sacked_out: 0,
-                lost_out: 0,
-                retrans_out: 0,
-                rtt: Rtt::new(&clock, jiffies(config.rto_initial), jiffies(config.rto_max), rto_min_us),
-                min_rtt: min_rtt::MinRtt::new(),
-                delivery: Default::default(),
-                usage: Default::default(),
-                pacing: Default::default(),
-                high_seq: 0,
-                probe: Default::default(),
-                rack: Rack::new(),
-                reordering: Reordering { degree: config.reordering, seen: 0 },
-                prr: Default::default(),
-                undo: Default::default(),
-            },
+            path: Path::new(config, rule, rtt),
             timer: Timer::UNSET,
             armed: (0, 0),
             buffer: SendBuffer::new(config.wmem.default, config.wmem.max),
-            rule_controls: rule.controls_window(),
-            rule_hears_idle_acks: rule.hears_idle_acks(),
             syn_timed_out: false,
             opening: false,
-            rule,
             burst: 0,
             ready: 0,
             started_from_idle: false,
@@ -279,63 +238,123 @@ impl Sender {
         }
     }
 
-    /// The reordering degree that the stack starts with.
-    pub fn initial_reordering(&self) -> u32 {
-        self.initial_reordering
+    /// An input at `now`: what was planned before it no longer holds.
+    #[inline]
+    pub fn begin(&mut self, now: Instant) {
+        self.ready = 0;
+        self.clock.advance(now);
     }
 
-    /// The handshake is done: the window, the rule and the buffer start.
-    pub fn start(&mut self, opening: Opening) {
-        self.see_window(self.snd_wnd);
-        let Opening { syn_retransmits, rtt_us, is_client } = opening;
-        self.is_synchronised = true;
-        self.opening = !is_client;
-        self.settle_ecn();
-        self.snd_una = 1;
-        self.snd_nxt = self.snd_nxt.max(1);
+    /// The time is `now`; without an input, what was planned holds as long as no time has passed.
+    #[inline]
+    pub fn advance(&mut self, now: Instant) {
+        if now != self.clock.now {
+            self.begin(now);
+        }
+    }
+
+    /// The time of the last input.
+    #[inline]
+    pub fn clock(&self) -> &Clock {
+        &self.clock
+    }
+    /// What it knows of its network path.
+    #[inline]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+    /// What it has counted.
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+    /// ECN as negotiated.
+    #[inline]
+    pub fn ecn(&self) -> &EcnState {
+        &self.ecn
+    }
+    /// Payload of a full segment.
+    #[inline]
+    pub fn mss(&self) -> u32 {
+        self.mss
+    }
+    /// First unacknowledged byte.
+    #[inline]
+    pub fn snd_una(&self) -> u64 {
+        self.snd_una
+    }
+    /// Next byte to send.
+    #[inline]
+    pub fn snd_nxt(&self) -> u64 {
+        self.snd_nxt
+    }
+    /// The peer's window in bytes.
+    #[inline]
+    pub fn snd_wnd(&self) -> u32 {
+        self.snd_wnd
+    }
+    /// The handshake is done.
+    #[inline]
+    pub fn is_synchronised(&self) -> bool {
+        self.is_synchronised
+    }
+    /// SACK was negotiated.
+    pub fn sack_permitted(&self) -> bool {
+        self.sack_permitted
+    }
+    /// Full segments that may follow at once.
+    #[inline]
+    pub fn has_ready(&self) -> bool {
+        self.ready > 0
+    }
+    /// The FIN has been sent.
+    #[inline]
+    pub fn fin_sent(&self) -> bool {
+        self.fin_sent
+    }
+    /// The FIN is acknowledged.
+    #[inline]
+    pub fn fin_acked(&self) -> bool {
+        self.fin_sent && self.snd_una > self.buffer.write_seq
+    }
+    /// Payload that the peer has acknowledged.
+    #[inline]
+    pub fn acked_bytes(&self) -> u64 {
+        // The SYN took one number, an acknowledged FIN another.
+        self.snd_una.min(self.buffer.write_seq).saturating_sub(1)
+    }
+    /// Whether at least so many of them, and at least one: [`Sender::acked_bytes`] for who asks often.
+    #[inline]
+    pub fn has_acked(&self, bytes: u64) -> bool {
+        self.snd_una > bytes && self.buffer.write_seq > bytes
+    }
+
+    /// The application has `bytes` more to send; `u64::MAX` for ever more.
+    pub fn write(&mut self, now: Instant, bytes: u64) {
+        self.clock.advance(now);
+        // Before the bytes are in the socket: what was there did not fill the path.
+        if self.is_synchronised {
+            self.check_app_limited();
+        }
+        self.extend(bytes);
+        self.push_pending();
+    }
+
+    /// The application will write no more: FIN follows the data.
+    pub fn close(&mut self, now: Instant) {
+        self.begin(now);
+        self.buffer.closed = true;
+        self.push_pending();
+    }
+
+    /// SACK blocks for the peer will take so many bytes of the next segment's payload.
+    #[inline]
+    pub fn reserve_options(&mut self, bytes: u32) {
+        self.option_len = bytes;
+    }
+
+    /// The connection was reset.
+    pub fn reset(&mut self) {
         self.clear_timer();
-        let (rto_max, rto_min_us) = (self.path.rtt.rto_max(), self.path.rtt.rto_min_us());
-        self.path.rtt = Rtt::new(&self.clock, self.rto_initial, rto_max, rto_min_us);
-        if let Some(rtt_us) = rtt_us {
-            let floor = if rtt_us == 0 { self.clock.us_in(1) as u32 } else { rtt_us };
-            self.path.min_rtt.sample(self.clock.now_us, floor);
-            self.path.rtt.sample(&self.clock, rtt_us, self.snd_una, self.snd_nxt);
-        }
-        // RFC 6298, section 5.7, in the gentler form of Linux: only the second repetition counts.
-        self.path.window.cwnd = if syn_retransmits > 1 { 1 } else { self.initial_cwnd };
-        self.path.delivery.delivered = 1;
-        self.path.delivery.delivered_us = self.clock.now_us;
-        self.path.high_seq = 0;
-        if self.syn_timed_out && !self.sack_permitted {
-            // The Loss state of the SYN is left when something above it is acknowledged ([`Sender::must_hold_state`]).
-            self.path.state = CaState::Loss;
-            self.path.high_seq = self.snd_una;
-        }
-        self.last_sent = self.clock.now;
-        self.last_sent_jiffies = self.clock.jiffies;
-        self.path.usage.stamp = self.clock.jiffies;
-        self.small_end = self.snd_una;
-        self.segment_overhead = SEGMENT_OVERHEAD / u64::from(self.segments_a_burst());
-        // Linux tells the rule of an acknowledged SYN, but not of a SYN-ACK.
-        let syn_rtt = rtt_us.filter(|_| is_client).map(|us| Duration::from_us(u64::from(us)));
-        let context = Context { syn_rtt, ..self.context() };
-        self.rule.init(&mut self.path.window, &context);
-        if !self.rule_controls {
-            self.update_pacing_rate();
-        }
-        self.size_buffer();
-    }
-
-    /// The SYN is sent again after a timeout, which is a reduction like any other where it `asked_ecn`.
-    pub fn on_syn_timeout(&mut self, asked_ecn: bool) {
-        self.syn_timed_out = true;
-        self.ecn.cwr_due = asked_ecn;
-    }
-
-    /// Payload of a full segment, as negotiated.
-    pub fn settle_mss(&mut self, mss: u32) {
-        self.mss = mss;
-        self.full_mss = mss;
     }
 
     /// The peer offers `window` bytes. A segment takes at most half of the largest window that it has offered: more
@@ -392,7 +411,7 @@ impl Sender {
 
     /// The rule's random numbers.
     pub fn draws(&mut self) -> Option<&mut Draws> {
-        self.rule.draws()
+        self.path.rule.draws()
     }
 
     /// What the rule sees outside an ACK.
@@ -413,6 +432,11 @@ impl Sender {
             ecn: self.ecn.active,
             syn_rtt: None,
         }
+    }
+
+    /// The timer is due.
+    pub fn is_due(&self) -> bool {
+        self.timer.at <= self.clock.now
     }
 
     /// The timer fired.
@@ -443,11 +467,12 @@ impl Sender {
     /// receiver.
     #[inline]
     pub fn is_quiet(&self) -> bool {
-        self.path.packets_out == 0
+        self.fast_path.is_on()
+            && self.path.packets_out == 0
             && self.snd_nxt >= self.buffer.app_end()
             && self.timer.kind == TimerKind::None
             && self.path.probe.high_seq == 0
-            && !self.rule_hears_idle_acks
+            && !self.path.rule_hears_idle_acks
             && (!self.buffer.closed || self.fin_sent)
     }
 
@@ -468,13 +493,15 @@ impl Sender {
     }
 
     /// What a fast path and the general one must agree on after every input.
-    pub fn state(&self) -> impl std::fmt::Debug {
-        let peer = (self.snd_una, self.snd_nxt, self.snd_wnd, self.max_window, self.retransmits);
-        let mut path = self.path.clone();
-        if !path.window.is_paced && !self.builds_bursts() {
+    pub fn state(&mut self) -> String {
+        let departure = self.path.pacing.departure;
+        if !self.path.window.is_paced && !self.builds_bursts() {
             // Nothing asks for it, and segments of a burst do not keep it.
-            path.pacing.departure = Instant::ZERO;
+            self.path.pacing.departure = Instant::ZERO;
         }
-        (path, &self.rule, self.timer, peer, &self.buffer)
+        let peer = (self.snd_una, self.snd_nxt, self.snd_wnd, self.max_window, self.retransmits);
+        let state = format!("{:?}", (&self.path, self.timer, peer, &self.buffer));
+        self.path.pacing.departure = departure;
+        state
     }
 }

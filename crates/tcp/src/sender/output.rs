@@ -163,6 +163,7 @@ impl Sender {
         self.queue.push(sent);
         self.path.packets_out += 1;
         self.burst += 1;
+        self.counters.segments += 1;
         (seq, push)
     }
 
@@ -203,6 +204,8 @@ impl Sender {
         self.fin_sent |= fin;
         self.started_from_idle |= idle;
         self.burst += 1;
+        // A FIN alone is no data segment.
+        self.counters.segments += u64::from(len > 0);
         Outgoing { seq, len, fin, push, is_new: true }
     }
 
@@ -363,6 +366,7 @@ impl Sender {
         }
         self.time_order_until = self.snd_nxt;
         self.counters.retransmits += 1;
+        self.counters.segments += u64::from(payload > 0);
         self.last_sent = self.clock.now;
         self.last_sent_jiffies = self.clock.jiffies;
         outgoing

@@ -1,7 +1,9 @@
 //! Everything of a sender that belongs to one network path.
 //!
 //! A connection has one path today. What is here would exist once for every path if it had more:
-//! the window, the RTT, the counts of what is in flight, and the state of recovery.
+//! the congestion control and its window, the RTT, the counts of what is in flight, and the state of recovery.
+
+use daybreak_units::Rate;
 
 use super::cwnd_validation::Usage;
 use super::min_rtt::MinRtt;
@@ -13,15 +15,15 @@ use super::reordering::Reordering;
 use super::rtt::Rtt;
 use super::tlp::LossProbe;
 use super::undo::Undo;
-use crate::congestion::{CaState, Window};
+use crate::config::Config;
+use crate::congestion::{CaState, Congestion, Window};
 
 /// The state of one path. Counts are segments.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
+// In this order what every segment touches lies in few cache lines.
+#[repr(C)]
 pub(crate) struct Path {
     pub window: Window,
-    pub state: CaState,
-    /// F-RTO is judging a timeout (RFC 5682).
-    pub frto: bool,
     /// Sent and not acknowledged cumulatively.
     pub packets_out: u32,
     /// Of these, SACKed.
@@ -30,21 +32,63 @@ pub(crate) struct Path {
     pub lost_out: u32,
     /// Retransmissions thought to be in flight.
     pub retrans_out: u32,
-    pub rtt: Rtt,
-    pub min_rtt: MinRtt,
-    pub delivery: Delivery,
-    pub usage: Usage,
+    pub state: CaState,
+    /// It sets window and pacing rate itself.
+    pub rule_controls: bool,
+    /// [`Congestion::hears_idle_acks`].
+    pub rule_hears_idle_acks: bool,
+    /// F-RTO is judging a timeout (RFC 5682).
+    pub frto: bool,
     pub pacing: Pacing,
+    pub probe: LossProbe,
     /// `snd_nxt` when the present state was entered: it ends when this is acknowledged.
     pub high_seq: u64,
-    pub probe: LossProbe,
+    /// Its congestion control.
+    pub rule: Box<dyn Congestion>,
+    pub delivery: Delivery,
     pub rack: Rack,
-    pub reordering: Reordering,
+    pub usage: Usage,
+    pub min_rtt: MinRtt,
+    pub rtt: Rtt,
     pub prr: Prr,
     pub undo: Undo,
+    pub reordering: Reordering,
 }
 
 impl Path {
+    /// A path of which nothing is known but its first retransmission timeout.
+    pub fn new(config: &Config, rule: Box<dyn Congestion>, rtt: Rtt) -> Self {
+        let mut window = Window::new(config.initial_window.max(1), config.initial_ssthresh);
+        window.cwnd_clamp = config.cwnd_clamp.max(1);
+        if config.max_pacing_rate > Rate::ZERO {
+            window.max_pacing_rate = config.max_pacing_rate;
+        }
+        window.is_paced = rule.needs_pacing() || config.max_pacing_rate > Rate::ZERO;
+        Self {
+            rule_controls: rule.controls_window(),
+            rule_hears_idle_acks: rule.hears_idle_acks(),
+            rule,
+            window,
+            state: CaState::Open,
+            frto: false,
+            packets_out: 0,
+            sacked_out: 0,
+            lost_out: 0,
+            retrans_out: 0,
+            rtt,
+            min_rtt: MinRtt::new(),
+            delivery: Default::default(),
+            usage: Default::default(),
+            pacing: Default::default(),
+            high_seq: 0,
+            probe: Default::default(),
+            rack: Rack::new(),
+            reordering: Reordering { degree: config.reordering, seen: 0 },
+            prr: Default::default(),
+            undo: Default::default(),
+        }
+    }
+
     /// What the network is thought to hold (the "pipe" of RFC 6675).
     #[inline]
     pub fn in_flight(&self) -> u32 {
@@ -84,7 +128,6 @@ impl Path {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Config;
     use crate::congestion;
     use crate::sender::Sender;
 

@@ -111,10 +111,10 @@ impl Sender {
             is_fast_path: is_predicted,
             earliest_departure: path.pacing.departure,
         };
-        self.rule.on_ack_sample(&mut self.path.window, &sample);
+        self.path.rule.on_ack_sample(&mut self.path.window, &sample);
         // Asked of the window that the rule has left.
         sample.is_cwnd_limited = self.is_cwnd_limited();
-        if self.rule_controls {
+        if self.path.rule_controls {
             self.control_by_rule(&sample);
             return;
         }

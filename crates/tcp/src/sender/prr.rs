@@ -34,7 +34,7 @@ impl Sender {
         self.path.window.prior_cwnd = self.path.window.cwnd;
         self.path.prr = Prr::default();
         let context = self.context();
-        self.path.window.ssthresh = self.rule.ssthresh(&self.path.window, &context);
+        self.path.window.ssthresh = self.path.rule.ssthresh(&self.path.window, &context);
         self.queue_cwr();
     }
 
@@ -71,7 +71,7 @@ impl Sender {
 
     /// Ends a reduction: the window becomes the threshold, unless the reduction was undone.
     pub(crate) fn end_cwnd_reduction(&mut self) {
-        if self.rule_controls {
+        if self.path.rule_controls {
             return;
         }
         let path = &mut self.path;

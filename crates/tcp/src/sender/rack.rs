@@ -159,7 +159,7 @@ impl Sender {
         let _ = self.detect_loss();
         if self.path.in_flight() != before && self.path.state != CaState::Recovery {
             self.enter_recovery(false);
-            if !self.rule_controls {
+            if !self.path.rule_controls {
                 let lost = self.path.delivery.lost - lost_before;
                 self.reduce_cwnd(1, lost, false);
             }

@@ -48,7 +48,7 @@ impl Sender {
             self.path.undo.prior_ssthresh = self.path.current_ssthresh();
             self.path.window.prior_cwnd = self.path.window.cwnd;
             let context = self.context();
-            self.path.window.ssthresh = self.rule.ssthresh(&self.path.window, &context);
+            self.path.window.ssthresh = self.path.rule.ssthresh(&self.path.window, &context);
             self.event(CaEvent::Loss);
             self.start_undo();
         }

@@ -9,6 +9,8 @@ use super::clock::{Clock, Memo};
 
 /// Smoothed RTT, its variance, and the timeout that follows.
 #[derive(Clone, Debug)]
+// In this order what every segment touches lies in few cache lines.
+#[repr(C)]
 pub(crate) struct Rtt {
     /// Smoothed RTT times eight; zero before the first sample.
     srtt_x8: u32,
@@ -18,19 +20,19 @@ pub(crate) struct Rtt {
     mdev_max_x4: u32,
     /// The variance term of the timeout.
     rttvar_us: u32,
-    rto_min_us: u32,
-    /// The round trip ends when this is acknowledged.
-    round_end: u64,
     /// The timeout in jiffies, with back-off.
     pub rto: u64,
     /// The same in microseconds.
     rto_us: u64,
+    /// The round trip ends when this is acknowledged.
+    round_end: u64,
+    rto_min_us: u32,
+    /// Timeouts in a row without a new RTT sample.
+    pub backoff: u32,
     rto_memo: Memo,
     /// Two smoothed RTTs in jiffies.
     double_memo: Memo,
     rto_max: u64,
-    /// Timeouts in a row without a new RTT sample.
-    pub backoff: u32,
 }
 
 impl Rtt {

@@ -132,7 +132,7 @@ impl SendBuffer {
 
 impl Sender {
     /// The application asks to send `bytes` more; `u64::MAX` never ends.
-    pub(crate) fn write(&mut self, bytes: u64) {
+    pub(super) fn extend(&mut self, bytes: u64) {
         // Far beyond any run, and still with room for arithmetic.
         self.buffer.app_end = self.buffer.app_end.saturating_add(bytes).min(u64::MAX / 4);
         if self.is_synchronised {
@@ -179,7 +179,7 @@ impl Sender {
         }
         self.buffer.sized_for = segments;
         let per_segment = (u64::from(self.mss) + SIZING_HEADER + SIZING_SHARED).next_power_of_two() + SIZING_DESCRIPTOR;
-        let wanted = u64::from(self.rule.send_buffer_windows()) * u64::from(segments) * per_segment;
+        let wanted = u64::from(self.path.rule.send_buffer_windows()) * u64::from(segments) * per_segment;
         if wanted > self.buffer.size {
             self.buffer.size = wanted.min(self.buffer.max).max(self.buffer.size);
             self.update_capacity();

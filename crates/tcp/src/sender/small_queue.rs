@@ -5,6 +5,8 @@
 //! than the limit waits: Linux lets it go at the limit, but counts the socket itself as one more
 //! (`sk_wmem_alloc` starts at 1), so that a slow flow keeps two segments in the queue and not three.
 
+use daybreak_units::Instant;
+
 use super::Sender;
 use super::rto::Resend;
 use super::send_buffer::SEGMENT_OVERHEAD;
@@ -40,19 +42,17 @@ impl Sender {
     /// A packet goes to the host's queue.
     #[inline]
     pub(crate) fn on_nic_queued(&mut self, ip_bytes: u32) {
+        if self.limit_output.is_none() {
+            return;
+        }
         self.small_queue.held += SmallQueue::charge(ip_bytes, self.segment_overhead);
         self.small_queue.sent = self.small_queue.sent.wrapping_add(1);
     }
 
-    /// Small queues are on: every packet must be told of.
-    #[inline]
-    pub(crate) fn counts_host_queue(&self) -> bool {
-        self.limit_output.is_some()
-    }
-
     /// A packet has left the host's queue.
     #[inline]
-    pub(crate) fn on_nic_freed(&mut self, ip_bytes: u32) {
+    pub(crate) fn on_nic_freed(&mut self, now: Instant, ip_bytes: u32) {
+        self.clock.advance(now);
         if self.limit_output.is_none() {
             return;
         }

@@ -32,7 +32,7 @@ impl Sender {
             bytes += most >> halvings;
         }
         let segments = bytes.min(most) / u64::from(self.mss);
-        segments.max(u64::from(self.rule.min_tso_segments()))
+        segments.max(u64::from(self.path.rule.min_tso_segments()))
     }
 
     /// Full segments of the burst that may leave now; `None` when it waits. There is at least one

@@ -77,7 +77,7 @@ impl Sender {
             self.queue.rebuild_time_order();
         }
         if self.path.undo.prior_ssthresh != 0 {
-            self.path.window.cwnd = self.rule.undo_cwnd(&self.path.window);
+            self.path.window.cwnd = self.path.rule.undo_cwnd(&self.path.window);
             if self.path.undo.prior_ssthresh > self.path.window.ssthresh {
                 self.path.window.ssthresh = self.path.undo.prior_ssthresh;
                 self.withdraw_cwr();

@@ -22,7 +22,7 @@ from daybreak.runs.staging import Staging
 from daybreak.scenario.lowering import Plan
 
 from ..single import Progress, Report
-from . import image, workplace
+from . import dilation, image, workplace
 from .errors import GuestFailed, KernelEngineError
 from .tables import read
 
@@ -49,7 +49,7 @@ def check(plan: Plan) -> None:
     image.find(variants=_variants(plan))
     with tempfile.TemporaryDirectory(prefix="daybreak-") as directory:
         file = Path(directory) / "plan.json"
-        file.write_bytes(plan.json)
+        file.write_bytes(_for_guest(plan).json)
         refuse_unsupported(program, file)
 
 
@@ -57,12 +57,14 @@ def execute(plan: Plan, progress: Report | None, staging: Path) -> Recorded:
     """Runs a plan in a guest of its own. Raises PlanError for what the engine cannot do, GuestFailed for a crash."""
     program = workplace.guest_program()
     kernel = image.find(variants=_variants(plan)).program
+    slower = dilation.of(plan.content)
+    plan = _for_guest(plan)
     with workplace.open_run() as run:
         (run / "plan.json").write_bytes(plan.json)
         refuse_unsupported(program, run / "plan.json")
         (run / "daybreak-guest").symlink_to(program)
         captured = _captured(run, staging) if plan.content.records.capture_links else None
-        watched = Watch(plan, progress)
+        watched = Watch(plan, progress, slower)
         try:
             boot(program, kernel, run, watched, room=memory(plan.content), seed=plan.content.seed)
             tables, totals = read(run / "tables")
@@ -70,7 +72,14 @@ def execute(plan: Plan, progress: Report | None, staging: Path) -> Recorded:
             if captured:
                 captured.remove()
             raise
-    return Recorded(tables, totals, captured.path / CAPTURE if captured else None, keep=captured)
+    recorded = Recorded(tables, totals, captured.path / CAPTURE if captured else None, keep=captured)
+    return dilation.in_network_time(recorded, slower)
+
+
+def _for_guest(plan: Plan) -> Plan:
+    """The plan as the guest runs it: with clocks that agree."""
+    slower = dilation.of(plan.content)
+    return plan if slower == 1 else Plan(dilation.slowed(plan.content, slower))
 
 
 def _captured(run: Path, staging: Path) -> Staging:
@@ -160,6 +169,7 @@ class Watch:
 
     plan: Plan | None
     progress: Report | None
+    dilation: int = 1
     finished: bool = False
     error: str | None = None
     now_ns: int = -1
@@ -189,8 +199,8 @@ class Watch:
         if self.progress and self.plan:
             plan = self.plan.content
             limited = sum(1 for flow in plan.flows if is_limited(flow.application))
-            now_ps = max(self.now_ns, 0) * 1000
-            self.progress(Progress(now_ps, plan.end_ps, self.packets, self.complete, limited))
+            now_ps, end_ps = max(self.now_ns, 0) * 1000 // self.dilation, plan.end_ps // self.dilation
+            self.progress(Progress(now_ps, end_ps, self.packets, self.complete, limited))
 
     def failure(self, complaint: str, status: int) -> Exception:
         """Why there is no result."""

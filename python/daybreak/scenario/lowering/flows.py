@@ -77,8 +77,13 @@ def planned_flows(scenario: Scenario, seed: int, variants: Sequence[str] | None)
     return flows
 
 
+def unnamed(index: int) -> str:
+    """The name of an entry that says none."""
+    return f"flow-{index}"
+
+
 def _flows(flow: Flow, index: int, seed: int, variants: Sequence[str] | None) -> Iterator[PlannedFlow]:
-    name = flow.name or f"flow-{index}"
+    name = flow.name or unnamed(index)
     family = Family(
         field=f"flows[{index}]", name=name, group=flow.group or name, source=flow.from_, destination=flow.to,
         variant=flow.variant, via=flow.via, ack_via=flow.ack_via, stack=flow.stack,

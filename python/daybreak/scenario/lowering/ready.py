@@ -5,7 +5,9 @@ from __future__ import annotations
 from daybreak.errors import ScenarioError
 
 from ..scenario import Scenario
-from ..topologies import Hybrid
+from ..schedules import Traffic
+from ..traffic import Arrivals, Flow
+from .flows import unnamed
 
 
 def expanded(scenario: Scenario) -> Scenario:
@@ -24,18 +26,28 @@ def expanded(scenario: Scenario) -> Scenario:
             "queues": (*scenario.queues, *topology.queues()),
         }
     if schedule:
-        if not isinstance(topology, Hybrid):
+        if not isinstance(topology, schedule.network):
             found = f'is "{topology.kind}"' if topology else "is missing"
+            wanted = schedule.network.model_fields["kind"].default
             raise ScenarioError(
-                f'schedule.kind = "{schedule.kind}": expected topology.kind = "hybrid", it {found}', "schedule.kind"
+                f'schedule.kind = "{schedule.kind}": expected topology.kind = "{wanted}", it {found}', "schedule.kind"
             )
         try:
-            schedule.check(topology)
+            parts = schedule.parts(topology, _traffic(scenario))
         except ValueError as error:
             raise ScenarioError(f"schedule.{error}", "schedule") from None
         changes |= {
-            "marks": (*scenario.marks, *schedule.marks()),
-            "markers": (*scenario.markers, *schedule.markers(topology)),
-            "timelines": (*scenario.timelines, schedule.program(topology)),
+            "marks": (*scenario.marks, *parts.marks),
+            "markers": (*scenario.markers, *parts.markers),
+            "routes": (*scenario.routes, *parts.routes),
+            "timelines": (*scenario.timelines, parts.program),
         }
     return scenario.model_copy(update=changes)
+
+
+def _traffic(scenario: Scenario) -> list[Traffic]:
+    named: list[tuple[str, Flow | Arrivals]] = [
+        *((flow.name or unnamed(i), flow) for i, flow in enumerate(scenario.flows)),
+        *((arrivals.name, arrivals) for arrivals in scenario.arrivals),
+    ]
+    return [Traffic(name, one.group or name, one.from_, one.to, says_its_way=bool(one.via)) for name, one in named]

@@ -1,11 +1,18 @@
 """Ready schedules. Each is one file: a model of its parameters that makes timelines for a topology; add it to the list
 here."""
 
+from typing import Annotated
+
+from pydantic import Field
+
+from .direct_turns import DirectTurns
+from .ready import Traffic
+from .rotor import Rotor
 from .strobe import Strobe
 
-REGISTRY = (Strobe,)
+REGISTRY = (Strobe, Rotor, DirectTurns)
 """Every schedule."""
 
-Schedule = Strobe
+Schedule = Annotated[Strobe | Rotor | DirectTurns, Field(discriminator="kind")]
 
-__all__ = ["REGISTRY", "Schedule", "Strobe"]
+__all__ = ["REGISTRY", "DirectTurns", "Rotor", "Schedule", "Strobe", "Traffic"]

@@ -1,19 +1,22 @@
 """The strobe schedule of Etalon (Mukerjee et al., NSDI 2020): every rack has a circuit to every other one in turn."""
 
 from collections import defaultdict
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 
 from ..actions import Action, CloseGate, OpenGate, SetLimit, SetMark, SetParameter
 from ..choice import ParameterValue
-from ..model import Model, Tagged
+from ..model import Model
 from ..network import Mark, Marker
 from ..quantities import QueueLimit, Span, reject
 from ..timelines import Program, ProgramStep
 from ..topologies.hybrid import Hybrid, circuit, packet, tor, voq
+from ..topologies.ready import ReadyNetwork
 from .cycle import Interval, changes, is_inside
+from .ready import Parts, ReadySchedule, Traffic
 
 MARK = "circuit"
 """Name of the mark that announces circuits."""
@@ -44,13 +47,14 @@ class Announce(Model):
     the current night or day and the time it looks ahead to. That may be long after the day."""
 
 
-class Strobe(Tagged):
+class Strobe(ReadySchedule):
     """Connects rack (j + k) mod N to rack j in the k-th day of a week of N - 1, each after a night.
 
     In a night the VOQs that will have a circuit wait; all others, and these after their day, are served by the packet
     network.
     """
 
+    network: ClassVar[type[ReadyNetwork]] = Hybrid
     kind: Literal["strobe"] = "strobe"
     """Tells this schedule."""
     day: Span = Field(gt=0)
@@ -71,10 +75,12 @@ class Strobe(Tagged):
             raise reject('has announce.until = "next_check" without nights: expected a night above 0 s')
         return self
 
-    def check(self, network: Hybrid) -> None:
-        """Whether the schedule fits the network; raises ValueError with what was expected."""
+    def parts(self, network: ReadyNetwork, traffic: Sequence[Traffic]) -> Parts:
+        """The program, and the markers that it switches."""
+        assert isinstance(network, Hybrid)
         if self.as_racks is not None and self.as_racks < network.racks:
             raise ValueError(f"as_racks = {self.as_racks}: expected at least the {network.racks} racks of the topology")
+        return Parts(self.program(network), marks=tuple(self.marks()), markers=tuple(self.markers(network)))
 
     @property
     def slot(self) -> int:

@@ -1,6 +1,7 @@
-"""Leaf switches with hosts, each joined to every spine switch."""
+"""Leaf switches with hosts, joined to spine switches, and pairs of them to each other by direct optical links."""
 
-from typing import Literal
+from collections import Counter
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
@@ -12,8 +13,18 @@ from .ready import ReadyNetwork
 _MOST_LINKS = 100_000
 
 
+Pair = tuple[Annotated[int, Field(ge=0)], Annotated[int, Field(ge=0)]]
+
+
 class LeafSpine(ReadyNetwork):
-    """host-0 ... under leaf-0 ... (host h stands under leaf h / hosts_per_leaf), spine-0 ... above all of them."""
+    """host-0 ... under leaf-0 ... (host h stands under leaf h / hosts_per_leaf), spine-0 ... above all of them.
+
+    Every leaf has as many ports as there are spines, all of `spine_rate`. A direct link between two leaves takes one of
+    each: the link "direct-i-j" is there in place of those from leaf-i and leaf-j to the last spine; a second one of a
+    leaf takes its link to the last but one, and so on. So direct links move capacity and add none. The shortest way
+    between two joined leaves is their direct link: flows that should not take it say so by `via`, as in
+    `via = "leaf-0->spine-0"`, or a `schedule` or a controller moves them.
+    """
 
     kind: Literal["leaf_spine"] = "leaf_spine"
     """Tells this topology."""
@@ -26,7 +37,9 @@ class LeafSpine(ReadyNetwork):
     rate: Rate
     """Rate of the hosts' links."""
     spine_rate: Rate | None = None
-    """Rate of the links to the spines; the hosts' without one."""
+    """Rate of the links to the spines, and of direct links; the hosts' without one."""
+    direct: tuple[Pair, ...] = ()
+    """Pairs of leaves, as their numbers, that a direct link joins, which replaces a spine link of each."""
     delay: Span
     """Delay of every link, one way."""
     queue: QueueLimit
@@ -44,20 +57,68 @@ class LeafSpine(ReadyNetwork):
             )
         return self
 
+    @model_validator(mode="after")
+    def _has_ports_for_direct_links(self) -> "LeafSpine":
+        for i, j in self.direct:
+            if i == j or max(i, j) >= self.leaves:
+                raise reject(f"has a direct link {i}-{j}: expected two different leaves from 0 to {self.leaves - 1}")
+        if len({frozenset(pair) for pair in self.direct}) < len(self.direct):
+            raise reject("has two direct links between the same leaves: expected one for each pair")
+        for leaf, taken in sorted(self._direct_links_of().items()):
+            if taken >= self.spines:
+                raise reject(
+                    f"has {taken} direct links at leaf {leaf}: expected at most {self.spines - 1}, since each takes "
+                    f"the place of one of its {self.spines} spine links and one of these must stay"
+                )
+        return self
+
     def build(self) -> tuple[list[Node], list[Link]]:
         """Its nodes and links."""
         hosts = range(self.leaves * self.hosts_per_leaf)
         nodes = [Node(name=f"host-{host}") for host in hosts]
-        nodes += [Node(name=f"leaf-{leaf}", kind="switch") for leaf in range(self.leaves)]
-        nodes += [Node(name=f"spine-{spine}", kind="switch") for spine in range(self.spines)]
+        nodes += [Node(name=leaf_name(leaf), kind="switch") for leaf in range(self.leaves)]
+        nodes += [Node(name=spine_name(spine), kind="switch") for spine in range(self.spines)]
         every = {"delay": self.delay, "queue": self.queue, "framing": self.framing}
+        above = {"rate": self.spine_rate or self.rate, **every}
         links = [
-            Link(from_=f"host-{host}", to=f"leaf-{host // self.hosts_per_leaf}", rate=self.rate, **every)
+            Link(from_=f"host-{host}", to=leaf_name(host // self.hosts_per_leaf), rate=self.rate, **every)
             for host in hosts
         ]
         links += [
-            Link(from_=f"leaf-{leaf}", to=f"spine-{spine}", rate=self.spine_rate or self.rate, **every)
+            Link(from_=leaf_name(leaf), to=spine_name(spine), **above)
             for leaf in range(self.leaves)
-            for spine in range(self.spines)
+            for spine in range(self.spines_of(leaf))
+        ]
+        links += [
+            Link(name=direct(pair), from_=leaf_name(pair[0]), to=leaf_name(pair[1]), **above) for pair in self.direct
         ]
         return nodes, links
+
+    def spines_of(self, leaf: int) -> int:
+        """How many spines a leaf is joined to: the first ones."""
+        return self.spines - self._direct_links_of()[leaf]
+
+    def leaf_of(self, host: str) -> int | None:
+        """The leaf of one of its hosts; None for any other name."""
+        kind, _, number = host.partition("-")
+        if kind != "host" or not number.isdecimal() or int(number) >= self.leaves * self.hosts_per_leaf:
+            return None
+        return int(number) // self.hosts_per_leaf
+
+    def _direct_links_of(self) -> Counter[int]:
+        return Counter(leaf for pair in self.direct for leaf in pair)
+
+
+def leaf_name(leaf: int) -> str:
+    """A leaf switch."""
+    return f"leaf-{leaf}"
+
+
+def spine_name(spine: int) -> str:
+    """A spine switch."""
+    return f"spine-{spine}"
+
+
+def direct(pair: tuple[int, int]) -> str:
+    """The direct link between two leaves, in the direction from the first to the second."""
+    return f"direct-{pair[0]}-{pair[1]}"

@@ -29,8 +29,16 @@ def pair(racks: int) -> tuple[int, int]:
     return (1, 2) if racks > 8 else (0, 1)
 
 
-def scenario(setting: Setting) -> Scenario:
-    """The scenario of a setting; a seed makes a run of it."""
+EMULATED_HOSTS = {"hz": 250, "tso_max_bytes": 65_536}
+"""Linux 4.15 of Ubuntu 18.04: 250 ticks a second, segmentation offload."""
+KERNEL_HOSTS = {"hz": 1000, "tso_max_bytes": 0}
+"""Those of the kernel engine: its image has 1000 ticks a second, and its NICs no segmentation offload."""
+ETHERNET_HEADER = 14
+"""Bytes that a real NIC puts before a packet; the emulator's rates count none."""
+
+
+def scenario(setting: Setting, *, real_hosts: bool = False) -> Scenario:
+    """The scenario of a setting; a seed makes a run of it. With ``real_hosts`` the kernel engine can run it."""
     source, destination = pair(setting.racks)
     week_us = (setting.racks - 1) * (setting.day_us + setting.night_us)
     hosts = [f"host-{source}-{k}->tor-{source}" for k in range(HOSTS)]
@@ -68,16 +76,15 @@ def scenario(setting: Setting) -> Scenario:
             "circuit_delay": "30 us",
             "voq": f"{setting.small} packets",
             "voq_kind": voq,
-            "framing": 0,
+            "framing": ETHERNET_HEADER if real_hosts else 0,
         },
         "schedule": schedule,
         "stack": {
             "mtu": MTU,
             "timer_dilation": setting.dilation,
-            # Linux 4.15 of Ubuntu 18.04: 250 ticks a second, segmentation offload, no compressed SACKs. netem, which is
-            # the hosts' queueing discipline, takes packets off the socket's account: TCP small queues never act.
-            "hz": 250,
-            "tso_max_bytes": 65_536,
+            **(KERNEL_HOSTS if real_hosts else EMULATED_HOSTS),
+            # No compressed SACKs in 4.15. netem, which is the hosts' queueing discipline, takes packets off the
+            # socket's account: TCP small queues never act.
             "tcp_comp_sack_nr": 0,
             "tcp_limit_output_bytes": "off",
             "tcp_ecn": 1 if setting.variant == "dctcp" else 2,

@@ -6,7 +6,7 @@
 //! age of an hour after which an entry is void. The threshold is Linux's default up to 5.5; since then
 //! `tcp_no_ssthresh_metrics_save` is set.
 
-use super::Connection;
+use super::Sender;
 use crate::congestion::CaState;
 
 /// An entry of the cache; zero stands for a value that is not known.
@@ -18,10 +18,10 @@ pub struct Metrics {
     pub reordering: u32,
 }
 
-impl Connection {
-    /// Starts from what is known of the destination; to be called before [`Connection::open`].
+impl Sender {
+    /// Starts from what is known of the destination.
     pub fn inherit(&mut self, metrics: &Metrics) {
-        let path = &mut self.sender.path;
+        let path = &mut self.path;
         if metrics.ssthresh > 0 {
             path.window.ssthresh = metrics.ssthresh.min(path.window.cwnd_clamp);
         }
@@ -32,7 +32,7 @@ impl Connection {
 
     /// Notes in `metrics` what this connection has learnt; to be called when all of its data is acknowledged.
     pub fn remember(&self, metrics: &mut Metrics) {
-        let path = &self.sender.path;
+        let path = &self.path;
         let window = &path.window;
         // A connection without an RTT has learnt nothing.
         if path.rtt.srtt_x8() == 0 || path.rtt.backoff > 0 {
@@ -49,7 +49,7 @@ impl Connection {
             metrics.ssthresh = metrics.ssthresh.max(window.ssthresh);
         }
         let degree = path.reordering.degree;
-        if degree > metrics.reordering && degree != self.sender.initial_reordering() {
+        if degree > metrics.reordering && degree != self.initial_reordering {
             metrics.reordering = degree;
         }
     }
@@ -60,56 +60,53 @@ mod tests {
     use super::*;
     use crate::config::Config;
     use crate::congestion::find;
-    use crate::sender::Clock;
-    use daybreak_units::Duration;
 
-    /// A connection with an RTT that has this window and threshold.
-    fn connection(cwnd: u32, ssthresh: u32) -> Connection {
+    /// A sender with an RTT that has this window and threshold.
+    fn sender(cwnd: u32, ssthresh: u32) -> Sender {
         let rule = find("reno").expect("a rule").rule(1);
-        let mut connection = Connection::client(Config::default(), rule);
-        let clock = Clock::new(Duration::from_ms(1), Duration::from_ms(1), 0);
-        connection.sender.path.rtt.sample(&clock, 100, 1, 1);
-        (connection.sender.path.window.cwnd, connection.sender.path.window.ssthresh) = (cwnd, ssthresh);
-        connection
+        let mut sender = Sender::new(&Config::default(), rule);
+        sender.path.rtt.sample(&sender.clock, 100, 1, 1);
+        (sender.path.window.cwnd, sender.path.window.ssthresh) = (cwnd, ssthresh);
+        sender
     }
 
-    fn left(connection: &Connection, known: u32) -> u32 {
+    fn left(sender: &Sender, known: u32) -> u32 {
         let mut metrics = Metrics { ssthresh: known, reordering: 0 };
-        connection.remember(&mut metrics);
+        sender.remember(&mut metrics);
         metrics.ssthresh
     }
 
     #[test]
     fn a_threshold_is_left_by_the_last_connection_that_avoided_congestion() {
-        assert_eq!(left(&connection(90, 60), 500), 60);
-        assert_eq!(left(&connection(200, 60), 500), 100, "half of a window that has grown beyond it");
-        assert_eq!(left(&connection(40, 60), 500), 500, "still in slow start below it");
-        assert_eq!(left(&connection(40, 60), 50), 60, "what was known was too low");
-        assert_eq!(left(&connection(40, 60), 0), 0);
-        let mut recovering = connection(90, 60);
-        recovering.sender.path.state = CaState::Recovery;
+        assert_eq!(left(&sender(90, 60), 500), 60);
+        assert_eq!(left(&sender(200, 60), 500), 100, "half of a window that has grown beyond it");
+        assert_eq!(left(&sender(40, 60), 500), 500, "still in slow start below it");
+        assert_eq!(left(&sender(40, 60), 50), 60, "what was known was too low");
+        assert_eq!(left(&sender(40, 60), 0), 0);
+        let mut recovering = sender(90, 60);
+        recovering.path.state = CaState::Recovery;
         assert_eq!(left(&recovering, 500), 500);
-        let mut timing_out = connection(90, 60);
-        timing_out.sender.path.rtt.backoff = 1;
+        let mut timing_out = sender(90, 60);
+        timing_out.path.rtt.backoff = 1;
         assert_eq!(left(&timing_out, 500), 500, "its last timeout is not answered");
     }
 
     #[test]
     fn a_first_slow_start_only_raises_a_threshold() {
-        assert_eq!(left(&connection(90, u32::MAX), 0), 0);
-        assert_eq!(left(&connection(90, u32::MAX), 30), 45);
-        assert_eq!(left(&connection(90, u32::MAX), 60), 60);
+        assert_eq!(left(&sender(90, u32::MAX), 0), 0);
+        assert_eq!(left(&sender(90, u32::MAX), 30), 45);
+        assert_eq!(left(&sender(90, u32::MAX), 60), 60);
     }
 
     #[test]
     fn the_largest_reordering_is_kept_and_the_default_is_not() {
         let mut metrics = Metrics::default();
-        let mut connection = connection(90, 60);
-        connection.remember(&mut metrics);
+        let mut sender = sender(90, 60);
+        sender.remember(&mut metrics);
         assert_eq!(metrics.reordering, 0, "three is where every connection starts");
         for (degree, kept) in [(7, 7), (5, 7), (9, 9)] {
-            connection.sender.path.reordering.degree = degree;
-            connection.remember(&mut metrics);
+            sender.path.reordering.degree = degree;
+            sender.remember(&mut metrics);
             assert_eq!(metrics.reordering, kept);
         }
     }
@@ -117,12 +114,12 @@ mod tests {
     #[test]
     fn a_connection_starts_with_what_is_known_and_without_an_rtt_teaches_nothing() {
         let rule = find("reno").expect("a rule").rule(1);
-        let mut fresh = Connection::client(Config { cwnd_clamp: 80, ..Config::default() }, rule);
+        let mut fresh = Sender::new(&Config { cwnd_clamp: 80, ..Config::default() }, rule);
         let known = Metrics { ssthresh: 100, reordering: 9 };
         fresh.inherit(&Metrics::default());
-        assert_eq!((fresh.ssthresh(), fresh.reordering()), (u32::MAX, 3));
+        assert_eq!((fresh.path.window.ssthresh, fresh.path.reordering.degree), (u32::MAX, 3));
         fresh.inherit(&known);
-        assert_eq!((fresh.ssthresh(), fresh.reordering()), (80, 9));
+        assert_eq!((fresh.path.window.ssthresh, fresh.path.reordering.degree), (80, 9));
         let mut metrics = known;
         fresh.remember(&mut metrics);
         assert_eq!(metrics, known);

@@ -3,7 +3,7 @@
 /// Counts since the start of the connection, in segments unless they say otherwise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Segments with payload or FIN that were sent, retransmissions included.
+    /// Segments with payload that were sent, retransmissions included.
     pub segments: u64,
     /// Sent again, the SYN or SYN-ACK included.
     pub retransmits: u64,

@@ -1,0 +1,93 @@
+//! The sending half during the handshake, and its start afterwards.
+
+use daybreak_units::Duration;
+
+use super::Sender;
+use super::rtt::Rtt;
+use super::send_buffer::SEGMENT_OVERHEAD;
+use super::timer::TimerKind;
+use crate::congestion::{CaState, Context};
+
+/// How the handshake went.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Opening {
+    /// Repeated SYNs of our side.
+    pub syn_retransmits: u32,
+    pub rtt_us: Option<u32>,
+    /// We sent the SYN and not the SYN-ACK.
+    pub is_client: bool,
+    /// What the peer offers, in bytes.
+    pub window: u32,
+}
+
+impl Sender {
+    /// A SYN or SYN-ACK leaves: for the first time, or again.
+    pub fn on_syn_sent(&mut self, is_repeated: bool) {
+        self.counters.retransmits += u64::from(is_repeated);
+        self.snd_nxt = 1;
+        self.set_timer(TimerKind::Retransmit, self.path.rtt.rto);
+    }
+
+    /// Nothing has answered it: the next wait is twice as long.
+    pub fn on_handshake_timeout(&mut self) {
+        self.path.rtt.back_off(&self.clock);
+        self.counters.rtos += 1;
+    }
+
+    /// The SYN is sent again after a timeout, which is a reduction like any other where it `asked_ecn`.
+    pub fn on_syn_timeout(&mut self, asked_ecn: bool) {
+        self.syn_timed_out = true;
+        self.ecn.cwr_due = asked_ecn;
+    }
+
+    /// The options are settled: payload of a full segment, SACK and ECN.
+    pub fn negotiate(&mut self, mss: u32, sack: bool, ecn: bool) {
+        self.mss = mss;
+        self.full_mss = mss;
+        self.sack_permitted = sack;
+        self.ecn.active = ecn;
+    }
+
+    /// The handshake is done: the window, the rule and the buffer start.
+    pub fn start(&mut self, opening: Opening) {
+        let Opening { syn_retransmits, rtt_us, is_client, window } = opening;
+        self.snd_wnd = window;
+        self.see_window(window);
+        self.is_synchronised = true;
+        self.opening = !is_client;
+        self.settle_ecn();
+        self.snd_una = 1;
+        self.snd_nxt = self.snd_nxt.max(1);
+        self.clear_timer();
+        let (rto_max, rto_min_us) = (self.path.rtt.rto_max(), self.path.rtt.rto_min_us());
+        self.path.rtt = Rtt::new(&self.clock, self.rto_initial, rto_max, rto_min_us);
+        if let Some(rtt_us) = rtt_us {
+            let floor = if rtt_us == 0 { self.clock.us_in(1) as u32 } else { rtt_us };
+            self.path.min_rtt.sample(self.clock.now_us, floor);
+            self.path.rtt.sample(&self.clock, rtt_us, self.snd_una, self.snd_nxt);
+        }
+        // RFC 6298, section 5.7, in the gentler form of Linux: only the second repetition counts.
+        self.path.window.cwnd = if syn_retransmits > 1 { 1 } else { self.initial_cwnd };
+        self.path.delivery.delivered = 1;
+        self.path.delivery.delivered_us = self.clock.now_us;
+        self.path.high_seq = 0;
+        if self.syn_timed_out && !self.sack_permitted {
+            // The Loss state of the SYN is left when something above it is acknowledged ([`Sender::must_hold_state`]).
+            self.path.state = CaState::Loss;
+            self.path.high_seq = self.snd_una;
+        }
+        self.last_sent = self.clock.now;
+        self.last_sent_jiffies = self.clock.jiffies;
+        self.path.usage.stamp = self.clock.jiffies;
+        self.small_end = self.snd_una;
+        self.segment_overhead = SEGMENT_OVERHEAD / u64::from(self.segments_a_burst());
+        // Linux tells the rule of an acknowledged SYN, but not of a SYN-ACK.
+        let syn_rtt = rtt_us.filter(|_| is_client).map(|us| Duration::from_us(u64::from(us)));
+        let context = Context { syn_rtt, ..self.context() };
+        self.path.rule.init(&mut self.path.window, &context);
+        if !self.path.rule_controls {
+            self.update_pacing_rate();
+        }
+        self.size_buffer();
+    }
+}

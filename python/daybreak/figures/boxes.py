@@ -1,0 +1,86 @@
+"""Box plots of a few runs, each with its mean and upper percentiles beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from daybreak.figures.style import WIDTH_INCHES, Picture, colour, style
+
+
+@dataclass(frozen=True)
+class Box:
+    """One value a run, and what was printed of them, if anything: least, mean, largest."""
+
+    values: Sequence[float]
+    printed: tuple[float, float, float] | None = None
+
+
+@dataclass(frozen=True)
+class BoxPanel:
+    """One pair of axes: boxes by series within each place."""
+
+    title: str
+    places: Mapping[str, Mapping[str, Box]]
+
+
+def boxes(panels: Sequence[BoxPanel], *, ylabel: str, height: float = 2.9, log: bool = False) -> Figure:
+    """Panels side by side that share the y axis.
+
+    A box has least value, quartiles, median and largest value. To its right stand the mean and, above it, the 95th and
+    99th percentiles; then, in grey, what was printed: a diamond at the mean, and a line from the least to the largest.
+    """
+    if not panels or not all(series for panel in panels for series in panel.places.values()):
+        raise ValueError("panels: no boxes given")
+    names = list(dict.fromkeys(name for panel in panels for series in panel.places.values() for name in series))
+    with style():
+        figure = Picture(figsize=(WIDTH_INCHES, height), layout="constrained")
+        grid = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
+        for axes, panel in zip(grid, panels, strict=True):
+            width = 0.9 / len(names)
+            for place, series in enumerate(panel.places.values()):
+                for name, box in series.items():
+                    at = place + (names.index(name) - (len(names) - 1) / 2) * width
+                    _draw(axes, at, width, box, colour(name, names.index(name)))
+            axes.set_xticks(range(len(panel.places)), list(panel.places))
+            axes.set_xlim(-0.5, len(panel.places) - 0.5)
+            axes.grid(visible=False, axis="x")
+            axes.set_title(panel.title)
+            if log:
+                axes.set_yscale("log")
+            else:
+                axes.set_ylim(bottom=0)
+        grid[0].set_ylabel(ylabel)
+        shown: list[Artist] = [Patch(color=colour(name, k), alpha=0.5, label=name) for k, name in enumerate(names)]
+        shown.append(Line2D([], [], color="black", marker="o", markersize=3, label="mean, 95th and 99th percentile"))
+        if any(box.printed for panel in panels for series in panel.places.values() for box in series.values()):
+            shown.append(Line2D([], [], color="0.5", marker="D", markersize=4, label="printed mean and range"))
+        figure.legend(handles=shown, loc="outside upper center", ncols=min(len(shown), 4), borderaxespad=0.2)
+    return figure
+
+
+def _draw(axes: Axes, at: float, width: float, box: Box, face: str) -> None:
+    values = np.asarray(box.values, dtype=float)
+    if not values.size:
+        return
+    axes.boxplot(
+        [values], positions=[at - 0.2 * width], widths=[0.4 * width], whis=(0, 100), manage_ticks=False,
+        patch_artist=True, boxprops={"facecolor": face, "alpha": 0.5, "linewidth": 0.7},
+        medianprops={"color": "black"}, whiskerprops={"linewidth": 0.7}, capprops={"linewidth": 0.7},
+    )  # fmt: skip
+    mean = float(values.mean())
+    p95, p99 = (max(mean, float(np.percentile(values, percent))) for percent in (95, 99))
+    axes.plot([at + 0.13 * width] * 3, [mean, p95, p99], color="black", linewidth=0.8, marker="_", markersize=4)
+    axes.plot([at + 0.13 * width], [mean], color="black", marker="o", markersize=2.5)
+    if box.printed:
+        least, printed, largest = box.printed
+        x = at + 0.32 * width
+        axes.plot([x, x], [least, largest], color="0.5", linewidth=1)
+        axes.plot([x], [printed], color="0.5", marker="D", markersize=3.5, markerfacecolor="white")

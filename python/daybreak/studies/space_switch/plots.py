@@ -1,0 +1,286 @@
+"""The study's figures and tables, each from the measured settings."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+import polars as pl
+from matplotlib.figure import Figure
+
+from daybreak.figures import fct as fct_figures
+from daybreak.figures.boxes import Box, BoxPanel, boxes
+from daybreak.figures.fct import Bar
+from daybreak.figures.sweeps import Line, Sweep, sweeps
+from daybreak.metrics.confidence import interval
+from daybreak.studies.published import PublishedValues
+from daybreak.studies.space_switch import settings as grids
+from daybreak.studies.space_switch.claims import TABLES
+from daybreak.studies.space_switch.measured import CLASSES, METRICS, Evidence, Measured, Metric, VmClass
+from daybreak.studies.space_switch.settings import ECMP, SCHEMES, TRANSFERS, Scale, one
+from daybreak.studies.space_switch.testbed import DEADLINE_FACTOR, ELEPHANT_GIB, MIXED, alone_s
+
+LABELS: dict[Metric, str] = {"throughput": "Throughput [Mbit/s]", "completion": "Completion time [s]"}
+MOVES = {
+    "make_before_break": "on the spine meanwhile",
+    "hold": "packets held meanwhile",
+    "drop": "packets lost meanwhile",
+}
+"""What becomes of the transfers that move."""
+
+Figures = dict[str, Figure]
+"""Figures by file name."""
+Frames = dict[str, pl.DataFrame]
+"""Tables by file name."""
+
+
+def figure3(evidence: Evidence, scale: Scale, published: PublishedValues) -> Figures:
+    """Mean throughput of 24 transfers under UT, by epoch."""
+    points = [(float(one.sse_s), interval(evidence[one].mean_of_all("throughput"))) for one in grids.epochs(scale)]
+    panel = Sweep("Mean throughput [Mbit/s]", [Line("24 transfers under UT", points)], log=True)
+    return {"figure3": sweeps([panel], xlabel="Space-switch epoch [s]")}
+
+
+def of_scheme(scheme: str, number: int, evidence: Evidence, scale: Scale, published: PublishedValues) -> Figures:
+    """Box plots of a scheme beside no direct link: throughput, then completion time."""
+    found: Figures = {}
+    for offset, (metric, label) in enumerate(LABELS.items()):
+        panels = [
+            BoxPanel(
+                f"{transfers} VM transfers",
+                {
+                    name: {
+                        SCHEMES[which]: _box(evidence[one(scale, transfers, which)], vm_class, metric, published)
+                        for which in ("no_direct_link", scheme)
+                    }
+                    for vm_class, name in CLASSES.items()
+                },
+            )
+            for transfers in TRANSFERS
+        ]
+        found[f"figure{number + offset}"] = boxes(panels, ylabel=label, log=metric == "completion")
+    return found
+
+
+def _box(measured: Measured, vm_class: VmClass, metric: Metric, published: PublishedValues) -> Box:
+    table = next(name for name, about in TABLES.items() if about == (vm_class, metric))
+    key = f"{table}.{measured.setting.scheme}.{measured.setting.transfers}"
+    least, mean, largest = (float(published[f"{key}.{end}"].printed) for end in ("min", "mean", "max"))
+    values = [value for value in measured.of(vm_class, metric) if value is not None]
+    return Box(values, (least, mean, largest))
+
+
+def tables(evidence: Evidence, scale: Scale, published: PublishedValues) -> Figures:
+    """Mean throughput of elephants in every cell, and the printed one (table 1)."""
+    bars = [
+        Bar(
+            f"{transfers} transfers", SCHEMES[scheme],
+            evidence[one(scale, transfers, scheme)].interval("elephant", "throughput"),
+            published[f"table1.{scheme}.{transfers}.mean"].value,
+        )
+        for transfers in TRANSFERS
+        for scheme in SCHEMES
+    ]  # fmt: skip
+    return {"table1": fct_figures.bars(bars, ylabel="Mean throughput of elephants [Mbit/s]")}
+
+
+def cells(evidence: Evidence, scale: Scale) -> Frames:
+    """Least, mean and largest of every cell, with what goes on in TCP."""
+    return {"cells": pl.concat(_cell(evidence[cell]) for cell in grids.printed(scale))}
+
+
+def _cell(measured: Measured) -> pl.DataFrame:
+    rows = []
+    for vm_class in get_args(VmClass):
+        for metric, unit in METRICS.items():
+            least, mean, largest = measured.extremes(vm_class, metric)
+            rows.append(
+                {
+                    "setting": measured.setting.name, "transfers": measured.setting.transfers,
+                    "scheme": measured.setting.scheme, "vm_class": vm_class, "metric": metric, "unit": unit,
+                    "min": least, "mean": mean, "max": largest, "rtos": measured.count(vm_class, "rtos"),
+                    "retransmits": measured.count(vm_class, "retransmits"),
+                    "recoveries": measured.count(vm_class, "fast_recoveries"),
+                    "undone": measured.count(vm_class, "spurious"),
+                }
+            )  # fmt: skip
+    return pl.DataFrame(rows)
+
+
+def scaling(evidence: Evidence, scale: Scale, published: PublishedValues) -> Figures:
+    """Completion times at both rates, those at 100 Gb/s times 100."""
+    bars = [
+        Bar(f"{SCHEMES[cell.scheme]},\n{CLASSES[vm_class]}", name, evidence[which].interval(vm_class, "completion"))
+        for cell, fast in grids.fast(scale).items()
+        for vm_class in get_args(VmClass)
+        for name, which in (("1 Gb/s", cell), ("100 Gb/s, times 100", fast))
+    ]
+    return {"scaling": fct_figures.bars(bars, ylabel="Completion time [s]", height=3.0)}
+
+
+def scaling_cells(evidence: Evidence, scale: Scale) -> Frames:
+    """The numbers of `scaling`."""
+    return {"scaling": pl.concat(_cell(evidence[one]) for pair in grids.fast(scale).items() for one in pair)}
+
+
+def spread(evidence: Evidence, scale: Scale, published: PublishedValues) -> Figures:
+    """Elephants on demand beside the same network without direct links, with a static path and with ECMP."""
+    names = {
+        "no_direct_link": "No direct link, one spine",
+        ECMP: "No direct link, ECMP over both",
+        "on_demand": "On demand",
+    }
+    bars = [
+        Bar(
+            f"{transfers} transfers,\n{CLASSES[vm_class]}", name,
+            evidence[one(scale, transfers, scheme)].interval(vm_class, "completion"),
+        )
+        for transfers in TRANSFERS
+        for vm_class in get_args(VmClass)
+        for scheme, name in names.items()
+    ]  # fmt: skip
+    return {"ecmp": fct_figures.bars(bars, ylabel="Completion time [s]", height=3.0)}
+
+
+def spread_cells(evidence: Evidence, scale: Scale) -> Frames:
+    """The numbers of `spread`."""
+    return {"ecmp": pl.concat(_cell(one) for one in evidence.values())}
+
+
+def policies(evidence: Evidence, scale: Scale, published: PublishedValues) -> Figures:
+    """Completion time of elephants by the broker's policy, of each size."""
+    frame = broker_frame(evidence, scale)
+    bars = [
+        Bar.of(row["policy"].replace("_", " "), f"{row['size_gib']:g} GiB", row["completion_s"])
+        for row in frame.group_by("policy", "size_gib", maintain_order=True).agg("completion_s").to_dicts()
+    ]
+    return {"policies": fct_figures.bars(bars, ylabel="Completion time of elephants [s]")}
+
+
+def policy_table(evidence: Evidence, scale: Scale) -> Frames:
+    """Mean, longest, and how many were complete by their deadline."""
+    frame = broker_frame(evidence, scale)
+    return {
+        "policies": frame.group_by("policy", maintain_order=True).agg(
+            pl.col("completion_s").mean().alias("mean_s"),
+            pl.col("completion_s").max().alias("longest_s"),
+            (pl.col("completion_s") / pl.col("alone_s")).mean().alias("slowdown"),
+            (100 * (pl.col("completion_s") <= DEADLINE_FACTOR * pl.col("alone_s")).mean()).alias("in_time_percent"),
+        )
+    }
+
+
+def broker_frame(evidence: Evidence, scale: Scale) -> pl.DataFrame:
+    """Elephants of the brokers' comparison: ``policy, run, size_gib, completion_s, alone_s``."""
+    frames = []
+    for policy, setting in grids.brokers(scale).items():
+        factor = setting.time_factor
+        per_gib = alone_s(setting, MIXED.index(1.0)) * factor / ELEPHANT_GIB
+        frames.append(
+            evidence[setting]
+            .flows.filter(pl.col("group") == "elephant")
+            .select(
+                pl.lit(policy).alias("policy"),
+                "run",
+                (pl.col("bytes") * setting.divisor / 2**30).round(3).alias("size_gib"),
+                (pl.col("fct_s") * factor).alias("completion_s"),
+            )
+            .with_columns((pl.col("size_gib") * per_gib).alias("alone_s"))
+            .sort("run", "size_gib", maintain_order=True)
+        )
+    return pl.concat(frames)
+
+
+def delays(evidence: Evidence, scale: Scale, published: PublishedValues) -> Figures:
+    """Elephants' throughput over the reconfiguration delay."""
+    panels = []
+    for downtime, words in MOVES.items():
+        lines = [
+            Line(
+                SCHEMES[scheme],
+                [
+                    (night / 1000, evidence[cell].interval("elephant", "throughput"))
+                    for night, cell in grids.delays(scale, scheme, downtime).items()
+                ],
+            )
+            for scheme in ("ut", "dt", "on_demand")
+        ]  # fmt: skip
+        panels.append(Sweep(f"Elephants [Mbit/s],\n{words}", lines, log=True))
+    return {"delays": sweeps(panels, xlabel="Reconfiguration delay [ms]", height=2.8)}
+
+
+def delay_cells(evidence: Evidence, scale: Scale) -> Frames:
+    """The numbers of `delays`."""
+    rows = [
+        {
+            "scheme": scheme, "downtime": downtime, "delay_ms": night / 1000,
+            "elephant_completion_s": evidence[cell].mean("elephant", "completion"),
+            "mouse_completion_s": evidence[cell].mean("mouse", "completion"),
+            "elephant_mbps": evidence[cell].mean("elephant", "throughput"),
+            "rtos": evidence[cell].count("elephant", "rtos"),
+        }
+        for scheme in ("ut", "dt", "on_demand")
+        for downtime in MOVES
+        for night, cell in grids.delays(scale, scheme, downtime).items()
+    ]  # fmt: skip
+    return {"delays": pl.DataFrame(rows)}
+
+
+def delay_settings(scale: Scale) -> list[grids.Setting]:
+    """What `delays` needs."""
+    return [
+        cell
+        for scheme in ("ut", "dt", "on_demand")
+        for downtime in MOVES
+        for cell in grids.delays(scale, scheme, downtime).values()
+    ]
+
+
+def gaps(evidence: Evidence, scale: Scale, published: PublishedValues) -> Figures:
+    """Elephants' throughput under UT and DT with gaps, and the printed one."""
+    bars = [
+        Bar(
+            f"{transfers}, {SCHEMES[scheme]}", f"{gap:g} s", evidence[cell].interval("elephant", "throughput"),
+            published[f"table1.{scheme}.{transfers}.mean"].value,
+        )
+        for transfers in TRANSFERS
+        for scheme in ("ut", "dt")
+        for gap, cell in grids.gaps(scale, transfers, scheme).items()
+    ]  # fmt: skip
+    return {"gaps": fct_figures.bars(bars, ylabel="Mean throughput of elephants [Mbit/s]", xlabel="Transfers, scheme")}
+
+
+def gap_cells(evidence: Evidence, scale: Scale) -> Frames:
+    """The numbers of `gaps`."""
+    rows = [
+        {
+            "transfers": transfers, "scheme": scheme, "gap_s": gap,
+            "elephant_mbps": evidence[cell].mean("elephant", "throughput"),
+            "elephant_completion_s": evidence[cell].mean("elephant", "completion"),
+            "rtos": evidence[cell].count("elephant", "rtos"),
+        }
+        for transfers in TRANSFERS
+        for scheme in ("ut", "dt")
+        for gap, cell in grids.gaps(scale, transfers, scheme).items()
+    ]  # fmt: skip
+    return {"gaps": pl.DataFrame(rows)}
+
+
+def gap_settings(scale: Scale) -> list[grids.Setting]:
+    """What `gaps` needs."""
+    return [
+        cell
+        for transfers in TRANSFERS
+        for scheme in ("ut", "dt")
+        for cell in grids.gaps(scale, transfers, scheme).values()
+    ]
+
+
+def kernel(evidence: Evidence, scale: Scale, published: PublishedValues) -> Figures:
+    """Completion times of the scaled-down cells on both engines."""
+    bars = [
+        Bar(f"{SCHEMES[cell.scheme]},\n{CLASSES[vm_class]}", name, evidence[which].interval(vm_class, "completion"))
+        for cell, real in grids.kernel_cells(scale).items()
+        for vm_class in get_args(VmClass)
+        for name, which in (("simulator", cell), ("Linux 6.1", real))
+    ]
+    return {"kernel": fct_figures.bars(bars, ylabel="Completion time [s]", height=3.0)} if bars else {}

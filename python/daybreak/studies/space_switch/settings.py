@@ -1,0 +1,176 @@
+"""What the study varied: how many transfers there are, who gets the direct links, and for how long."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+TRANSFERS = (24, 48, 72)
+SCHEMES = {"no_direct_link": "No direct link", "ut": "UT", "dt": "DT", "on_demand": "On demand"}
+"""The printed schemes, with their names for people."""
+ECMP = "ecmp"
+"""No direct link either, but each flow draws one of both spines."""
+SSE_S = (1, 2, 5, 10, 15, 20)
+"""Space-switch epochs of figure 3 in seconds; which ones the paper tried is in no text."""
+NIGHTS_US = (10, 100, 1_000, 10_000, 100_000, 1_000_000)
+"""Reconfiguration delays."""
+GAPS_S = (0.0, 0.5, 1.0, 1.5, 2.0)
+"""Longer ones, in which packets of the transfers that move are held."""
+SMALL = 10
+"""What sizes and epochs are divided by in the comparison of `GAPS_S`, at every scale."""
+POLICIES = ("first_come", "largest_first", "earliest_deadline", "fair_share")
+"""Policies of a broker that gives a direct link to one transfer at a time."""
+SHARED = "shared"
+"""The paper's way: all elephants of a ToR have its direct link together."""
+FAST_MBPS = 100_000
+KERNEL_DIVISOR = 10
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One point of the grid.
+
+    Sizes and the epoch are those of the paper divided by ``divisor``; at another ``rate_mbps`` than 1000 the epoch is
+    shorter as the rate is higher. ``night_us`` is how long a reconfiguration takes, divided likewise, and ``downtime``
+    what becomes of packets meanwhile. ``policy`` is the broker's; its policies are compared with elephants of three
+    sizes, ``mixed_sizes``. ``shares`` is into how many parts the ToRs divide an epoch.
+    """
+
+    transfers: int
+    scheme: str
+    sse_s: int = 10
+    divisor: int = 1
+    rate_mbps: int = 1000
+    night_us: int = 0
+    downtime: str = "make_before_break"
+    policy: str = SHARED
+    mixed_sizes: bool = False
+    shares: int = 1
+    engine: str = ""
+    """Of a setting that has its own."""
+
+    @property
+    def name(self) -> str:
+        """Name for files and records, such as ``ut-24-10s``."""
+        parts = [self.scheme, f"{self.transfers}"]
+        if self.scheme in ("ut", "dt"):
+            parts.append(f"{self.sse_s}s" if self.shares == 1 else f"{self.sse_s}s:{self.shares}")
+        if self.divisor != 1:
+            parts.append(f"by{self.divisor}")
+        if self.rate_mbps != 1000:
+            parts.append(f"{self.rate_mbps}Mbps")
+        if self.night_us:
+            parts.append(f"{self.night_us}us-{self.downtime}")
+        if self.mixed_sizes:
+            parts.append(self.policy)
+        if self.engine:
+            parts.append(self.engine)
+        return "-".join(parts)
+
+    @property
+    def time_factor(self) -> float:
+        """How much longer everything takes at the paper's sizes and rate, if times scale as these."""
+        return self.divisor * self.rate_mbps / 1000
+
+    def scaled(self, seconds: float) -> str:
+        """A time of the paper's as a scenario has it."""
+        return f"{round(seconds * 1e9 / self.time_factor)} ns"
+
+    @property
+    def turn(self) -> str:
+        """How long a ToR has the direct link at a time."""
+        return self.scaled(self.sse_s / self.shares)
+
+    @property
+    def night(self) -> str:
+        """How long a reconfiguration takes."""
+        return self.scaled(self.night_us / 1e6)
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How large a reproduction is.
+
+    Runs of a setting, what sizes and epochs are divided by, runs of what goes beyond the paper and of the kernel, the
+    epoch in seconds, and in how many parts the ToRs divide it (1: each has one in turn).
+    """
+
+    runs: int
+    divisor: int
+    other_runs: int
+    kernel_runs: int
+    sse_s: int = 10
+    shares: int = 1
+
+    def runs_of(self, setting: Setting) -> int:
+        """Runs of a setting."""
+        if setting.rate_mbps == 1000 // KERNEL_DIVISOR:
+            return self.kernel_runs
+        return self.runs if setting in printed(self) else self.other_runs
+
+    def with_runs(self, runs: int) -> Scale:
+        """The same with so many runs of every setting."""
+        return replace(self, runs=runs, other_runs=min(self.other_runs, runs))
+
+
+SCALES = {
+    "full": Scale(runs=15, divisor=1, other_runs=1, kernel_runs=1),
+    "quick": Scale(runs=3, divisor=10, other_runs=1, kernel_runs=0),
+}
+"""The two sizes. "quick" has a tenth of the bytes and of the epoch, so as many moves in each transfer, but no other
+queues, round-trip times and timeouts: what a move costs weighs more."""
+
+
+def one(scale: Scale, transfers: int, scheme: str) -> Setting:
+    """A cell of tables 1 to 4."""
+    return Setting(transfers, scheme, scale.sse_s, scale.divisor, shares=scale.shares)
+
+
+def printed(scale: Scale, schemes: Iterable[str] = SCHEMES) -> list[Setting]:
+    """The cells of tables 1 to 4 with some schemes."""
+    return [one(scale, transfers, scheme) for transfers in TRANSFERS for scheme in schemes]
+
+
+def epochs(scale: Scale) -> list[Setting]:
+    """Figure 3."""
+    return [replace(one(scale, 24, "ut"), sse_s=sse) for sse in SSE_S]
+
+
+def fast(scale: Scale) -> dict[Setting, Setting]:
+    """Cells at 1 Gb/s and the paper's sizes at every scale, and the same at 100 Gb/s."""
+    cells = [cell for cell in printed(replace(scale, divisor=1)) if cell.transfers == 24]
+    return {cell: replace(cell, rate_mbps=FAST_MBPS) for cell in cells}
+
+
+def spread(scale: Scale) -> list[Setting]:
+    """The same network without direct links, with ECMP over both spines."""
+    return [one(scale, transfers, ECMP) for transfers in TRANSFERS]
+
+
+def brokers(scale: Scale) -> dict[str, Setting]:
+    """On demand with 72 transfers whose elephants have three sizes, by policy."""
+    base = replace(one(scale, 72, "on_demand"), mixed_sizes=True)
+    return {policy: replace(base, policy=policy) for policy in (SHARED, *POLICIES)}
+
+
+def delays(scale: Scale, scheme: str, downtime: str) -> dict[int, Setting]:
+    """24 transfers with reconfigurations that take a while, by microseconds."""
+    base = one(scale, 24, scheme)
+    return {night: replace(base, night_us=night, downtime=downtime) for night in NIGHTS_US}
+
+
+def gaps(scale: Scale, transfers: int, scheme: str) -> dict[float, Setting]:
+    """Cells in which transfers that move have no path for a while, by seconds."""
+    base = one(replace(scale, divisor=SMALL), transfers, scheme)
+    return {gap: replace(base, night_us=round(gap * 1e6), downtime="hold") if gap else base for gap in GAPS_S}
+
+
+def kernel_cells(scale: Scale) -> dict[Setting, Setting]:
+    """24 transfers at a tenth of size and rate, so in the same times: on the simulator, and the same on real Linux."""
+    if not scale.kernel_runs:
+        return {}
+    cells = [
+        Setting(24, scheme, scale.sse_s, KERNEL_DIVISOR, rate_mbps=1000 // KERNEL_DIVISOR, shares=scale.shares)
+        for scheme in SCHEMES
+    ]
+    return {cell: replace(cell, engine="kernel") for cell in cells}

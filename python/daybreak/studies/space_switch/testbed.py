@@ -1,0 +1,120 @@
+"""The one network of all settings: three sender ToRs and three receiver ToRs under two spines.
+
+What is printed is taken as printed. What is inferred is on the study's page (`page.toml`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from daybreak.scenario import Scenario
+from daybreak.studies.space_switch.settings import ECMP, SHARED, Setting
+
+PAIRS = 3
+"""Sender ToRs 0, 1, 2 send to receiver ToRs 3, 4, 5."""
+MICE_TO_ONE_ELEPHANT = 7
+ELEPHANT_GIB = 3
+MOUSE_MIB = 250
+MIXED = (0.5, 1.0, 1.5)
+"""Sizes of a ToR's three elephants in the comparison of brokers, as parts of the paper's."""
+DEADLINE_FACTOR = 2.5
+"""There, an elephant should be complete in this times what it takes alone."""
+GOODPUT = 1448 / 1514
+"""Of a link's bits: the payload of a packet with timestamps, and its bytes on the wire."""
+DELAY = "20 us"
+QUEUE = "1000 packets"
+FRAMING = 14
+JITTER_S = 0.1
+"""The transfers start within this, divided with the sizes."""
+LONGEST_S = 1000
+
+
+def scenario(setting: Setting) -> Scenario:
+    """The scenario of a setting; a seed makes a run of it."""
+    per_tor = setting.transfers // PAIRS
+    has_direct = setting.scheme in ("ut", "dt", "on_demand")
+    document: dict[str, Any] = {
+        "name": setting.name,
+        "description": "Space-switch study: VM transfers over a leaf-spine network with direct optical links.",
+        "duration": setting.scaled(LONGEST_S),
+        "topology": {
+            "kind": "leaf_spine", "leaves": 2 * PAIRS, "spines": 2, "hosts_per_leaf": per_tor,
+            "rate": f"{setting.rate_mbps} Mbit/s", "delay": DELAY, "queue": QUEUE, "framing": FRAMING,
+            "direct": [[tor, tor + PAIRS] for tor in range(PAIRS)] if has_direct else [],
+        },
+        "routing": "ecmp" if setting.scheme == ECMP else "first",
+        "flows": [flow(setting, tor, place) for tor in range(PAIRS) for place in range(per_tor)],
+        "records": {"drops": False, "circuits": False},
+    }  # fmt: skip
+    if setting.scheme in ("ut", "dt"):
+        document["schedule"] = {
+            "kind": "direct_turns", "turn": setting.turn, "night": setting.night,
+            "downtime": setting.downtime, "groups": [] if setting.scheme == "ut" else ["elephant"],
+        }  # fmt: skip
+    if setting.scheme == "on_demand":
+        document["controllers"] = [broker(setting, tor) for tor in range(PAIRS)]
+    return Scenario.parse(document, source=f'study space-switch, setting "{setting.name}"')
+
+
+def flow(setting: Setting, tor: int, place: int) -> dict[str, Any]:
+    """One transfer; the first of eight is an elephant."""
+    per_tor = setting.transfers // PAIRS
+    is_elephant = place % (MICE_TO_ONE_ELEPHANT + 1) == 0
+    kib = (
+        elephant_kib(setting, place // (MICE_TO_ONE_ELEPHANT + 1))
+        if is_elephant
+        else MOUSE_MIB * 1024 // setting.divisor
+    )
+    group = "elephant" if is_elephant else "mouse"
+    found = {
+        "name": f"{group}-{tor}-{place}",
+        "group": group,
+        "from": f"host-{tor * per_tor + place}",
+        "to": f"host-{(tor + PAIRS) * per_tor + place}",
+        "size": f"{kib} KiB",
+        "start": {"uniform": ["0 s", setting.scaled(JITTER_S)]},
+    }
+    stays = setting.scheme in ("dt", "on_demand") and not is_elephant
+    return found | ({"via": spine(tor), "ack_via": spine(tor + PAIRS)} if stays else {})
+
+
+def elephant_kib(setting: Setting, which: int) -> int:
+    """Size of a ToR's elephant."""
+    part = MIXED[which] if setting.mixed_sizes else 1.0
+    return round(ELEPHANT_GIB * 2**20 * part / setting.divisor)
+
+
+def broker(setting: Setting, tor: int) -> dict[str, Any]:
+    """The broker of a ToR's direct link: it grants it to its elephants, together or one at a time."""
+    per_tor = setting.transfers // PAIRS
+    places = range(0, per_tor, MICE_TO_ONE_ELEPHANT + 1)
+    names = [f"elephant-{tor}-{place}" for place in places]
+    at_a_time = len(names) if setting.policy == SHARED else 1
+    direct = f"direct-{tor}-{tor + PAIRS}"
+    found: dict[str, Any] = {
+        "kind": "paths", "name": f"broker-{tor}", "flows": names, "setup": setting.night,
+        "between": [[spine(tor)]] + [[direct]] * at_a_time,
+        "ack_between": [[spine(tor + PAIRS)]] + [[f"{direct}.back"]] * at_a_time,
+        "policy": policy(setting), "downtime": setting.downtime,
+    }  # fmt: skip
+    if setting.policy == "earliest_deadline":
+        alone = {name: alone_s(setting, which) for which, name in enumerate(names)}
+        found["deadlines"] = {name: f"{DEADLINE_FACTOR * one * 1e6:.0f} us" for name, one in alone.items()}
+    return found
+
+
+def policy(setting: Setting) -> str | dict[str, Any]:
+    """The broker's policy; turns of a fair share are as long as an epoch."""
+    if setting.policy == "fair_share":
+        return {"name": "fair_share", "turn": setting.turn}
+    return "first_come" if setting.policy == SHARED else setting.policy
+
+
+def alone_s(setting: Setting, which: int) -> float:
+    """How long a ToR's elephant takes alone on a link."""
+    return elephant_kib(setting, which) * 8192 / (setting.rate_mbps * 1e6 * GOODPUT)
+
+
+def spine(tor: int) -> str:
+    """The link from a ToR to the spine that its traffic takes."""
+    return f"leaf-{tor}->spine-0"

@@ -1,0 +1,171 @@
+"""The space-switch study: its claims on what the paper prints and on the opposite, and its network."""
+
+import polars as pl
+import pytest
+
+from daybreak.engines import run
+from daybreak.metrics import fct
+from daybreak.studies.scoreboard import NOT_EVALUATED, Scoreboard
+from daybreak.studies.space_switch import settings as grids
+from daybreak.studies.space_switch import testbed
+from daybreak.studies.space_switch.measured import FLOW_COLUMNS, Measured, of_run, of_runs
+from daybreak.studies.space_switch.settings import SCALES, SCHEMES, TRANSFERS, Setting, one
+from daybreak.studies.space_switch.study import STUDY
+
+FULL = SCALES["full"]
+PUBLISHED = STUDY.published()
+SIZES = {"elephant": 3 * 2**30, "mouse": 250 * 2**20}
+
+
+def measured(setting, values):
+    """Flows with a completion time and a throughput for each class and run.
+
+    Two flows have any mean throughput with any mean time that is not shorter than what that throughput takes.
+    """
+    rows = []
+    for group, (mbps, seconds) in values.items():
+        for number, (rate, time) in enumerate(zip(mbps, seconds, strict=True), start=1):
+            rows += [
+                {"group": group, "run": number, "goodput_gbps": rate * setting.rate_mbps / 1e6, "fct_s": time}
+                for _ in range(2)
+            ]
+    columns = dict.fromkeys(FLOW_COLUMNS, 0) | {"group": "", "bytes": 1, "end_ns": 1, "fct_ns": 1}
+    frame = pl.DataFrame([columns | row for row in rows])
+    return Measured(setting, frame)
+
+
+def printed(setting, opposite=False):
+    """What the tables print of a cell, as three runs with the same least, mean and largest value; or something else."""
+    found = {}
+    for group, (rate, time) in {"elephant": ("table1", "table2"), "mouse": ("table3", "table4")}.items():
+        both = []
+        for table in (rate, time):
+            key = f"{table}.{setting.scheme}.{setting.transfers}"
+            least, mean, largest = (PUBLISHED[f"{key}.{end}"].value for end in ("min", "mean", "max"))
+            # Fifteen values with these three.
+            middle = (15 * mean - least - largest) / 13
+            values = [least, *[middle] * 13, largest]
+            both.append([2.5 * value for value in values] if opposite else values)
+        found[group] = both
+    return measured(setting, found)
+
+
+def evidence(opposite=False):
+    found = {cell: printed(cell, opposite) for cell in grids.printed(FULL)}
+    for cell in grids.epochs(FULL):
+        rate = 1e6 if opposite else 1
+        found.setdefault(cell, measured(cell, {"elephant": ([rate], [1]), "mouse": ([rate], [1])}))
+    for cell, fast in grids.fast(FULL).items():
+        found[fast] = measured(
+            fast, {g: ([1], [found[cell].mean(g, "completion") / 100 * (1 + opposite)]) for g in SIZES}
+        )
+    for cell, real in grids.kernel_cells(FULL).items():
+        found[cell] = measured(cell, {g: ([1], [1 + opposite]) for g in SIZES})
+        found[real] = measured(real, {g: ([1], [1]) for g in SIZES})
+    return found
+
+
+def judged(found, mode="full"):
+    board = Scoreboard("space-switch", engine="synthetic", mode=mode, seeds=15, published=PUBLISHED)
+    for figure, experiment in STUDY.experiments.items():
+        if figure not in ("ecmp", "policies", "gaps", "delays"):
+            experiment.judge(board, found, FULL)
+    return board
+
+
+def test_every_claim_holds_on_what_the_paper_prints():
+    board = judged(evidence())
+    assert [(claim.id, claim.ours, claim.note) for claim in board.claims if claim.verdict.endswith("miss")] == []
+    used = {key for claim in board.claims for key in PUBLISHED if claim.id == key or claim.id.startswith(f"{key}.")}
+    assert used == set(PUBLISHED)
+
+
+def test_every_number_of_the_tables_can_miss():
+    board = judged(evidence(opposite=True))
+    held = {claim.id for claim in board.claims if claim.verdict.endswith("pass")}
+    assert not [name for name in held if name.startswith(("table", "scaling", "kernel", "fig3"))]
+
+
+def swapped(first, second):
+    """What the paper prints, with two schemes exchanged."""
+    found = evidence()
+    for transfers in TRANSFERS:
+        a, b = one(FULL, transfers, first), one(FULL, transfers, second)
+        found[a], found[b] = Measured(a, found[b].flows), Measured(b, found[a].flows)
+    return {claim.id for claim in judged(found).claims if claim.verdict.endswith("miss")}
+
+
+def test_every_statement_can_miss():
+    missed = swapped("no_direct_link", "ut") | swapped("no_direct_link", "dt") | swapped("no_direct_link", "on_demand")
+    missed |= swapped("ut", "on_demand")
+    for claim in ("order", "ut.worse", "dt.gain", "on_demand.gain", "spread"):
+        assert {f"{claim}.{transfers}" for transfers in TRANSFERS} & missed, claim
+    assert {f"order.{transfers}" for transfers in TRANSFERS} <= missed
+
+
+def test_mice_that_take_much_longer_are_noticed():
+    found = evidence()
+    slow = pl.when(pl.col("group") == "mouse").then(3 * pl.col("fct_s")).otherwise(pl.col("fct_s")).alias("fct_s")
+    for scheme in ("ut", "dt", "on_demand"):
+        for transfers in TRANSFERS:
+            cell = one(FULL, transfers, scheme)
+            found[cell] = Measured(cell, found[cell].flows.with_columns(slow))
+    missed = {claim.id for claim in judged(found).claims if claim.verdict.endswith("miss")}
+    names = ("ut.mice", "dt.mice", "on_demand.mice")
+    assert {f"{name}.{transfers}" for name in names for transfers in TRANSFERS} <= missed
+
+
+def test_quick_judges_no_extremes():
+    found = judged(evidence(), mode="quick")
+    left_out = {claim.id for claim in found.claims if claim.verdict == NOT_EVALUATED}
+    assert "table1.ut.24.min" in left_out and "table1.ut.24.mean" not in left_out
+
+
+@pytest.mark.parametrize("mode", SCALES)
+def test_every_setting_has_a_scenario_of_its_own(mode):
+    settings = STUDY.settings(SCALES[mode])
+    assert len({setting.name for setting in settings}) == len(settings)
+    for setting in settings:
+        assert testbed.scenario(setting).name == setting.name
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("transfers", TRANSFERS)
+def test_transfers_are_those_of_the_paper(scheme, transfers):
+    found = testbed.scenario(Setting(transfers, scheme)).flows
+    assert len(found) == transfers and len({flow.from_ for flow in found}) == transfers
+    sizes = [int(flow.size) for flow in found]
+    assert sizes.count(SIZES["elephant"]) * 7 == sizes.count(SIZES["mouse"]) == transfers * 7 // 8
+
+
+def tiny(scheme, **more):
+    setting = Setting(24, scheme, divisor=100, **more)
+    return of_runs(setting, {1: of_run(run(testbed.scenario(setting)))})
+
+
+def test_without_a_direct_link_a_tor_fills_one_link_and_on_demand_two():
+    # A hundredth of the bytes; all of a ToR's through 1 Gb/s with 1448 of 1514 bytes payload.
+    total = (SIZES["elephant"] + 7 * SIZES["mouse"]) * 8 / (1e9 * 1448 / 1514)
+    without, on_demand = tiny("no_direct_link"), tiny("on_demand")
+    assert without.mean("elephant", "completion") == pytest.approx(total, rel=0.05)
+    alone = testbed.alone_s(Setting(24, "on_demand"), 0)
+    assert on_demand.mean("elephant", "completion") == pytest.approx(alone, rel=0.08)
+
+
+def test_times_and_rates_are_those_of_the_paper_at_any_size_and_rate():
+    flows = tiny("no_direct_link").flows
+    for setting in (Setting(24, "ut", divisor=100), Setting(24, "ut", divisor=10, rate_mbps=100)):
+        found = of_runs(setting, {1: {"flows": flows.select(FLOW_COLUMNS)}})
+        seconds = fct.table(flows).filter(group="elephant")["fct_s"].mean()
+        assert found.mean("elephant", "completion") == pytest.approx(seconds * setting.time_factor)
+    slow = Setting(24, "ut", divisor=10, rate_mbps=100)
+    assert (slow.turn, slow.time_factor) == ("10000000000 ns", 1.0)
+    assert Setting(24, "ut", rate_mbps=100_000).turn == "100000000 ns"
+
+
+def test_brokers_grant_one_at_a_time_or_share():
+    for policy, setting in grids.brokers(SCALES["quick"]).items():
+        found = testbed.scenario(setting).controllers
+        assert len(found) == 3 and all(len(one.between) == (4 if policy == grids.SHARED else 2) for one in found)
+    deadlines = testbed.scenario(grids.brokers(FULL)["earliest_deadline"]).controllers[0].deadlines
+    assert sorted(deadlines.values())[0] == pytest.approx(2.5 * 13.47 * 1e12, rel=0.001)
