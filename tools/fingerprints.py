@@ -41,6 +41,10 @@ from daybreak.runs.run import frame
 from daybreak.scenario.lowering import Plan, lower
 from daybreak.studies.etalon import settings as etalon
 from daybreak.studies.etalon.testbed import scenario as scenario_of_etalon
+from daybreak.studies.lightpath import management
+from daybreak.studies.lightpath import settings as lightpath
+from daybreak.studies.lightpath.changes import CHANGES
+from daybreak.studies.lightpath.testbed import scenario as scenario_of_lightpath
 from daybreak.studies.migration import settings as migration
 from daybreak.studies.migration.testbed import scenario as scenario_of_migration
 from daybreak.studies.space_switch import settings as space_switch
@@ -116,6 +120,21 @@ def etalon_settings() -> Iterator[tuple[str, Scenario]]:
         yield setting.name, scenario_of_etalon(setting)
 
 
+def lightpath_settings() -> Iterator[tuple[str, Scenario]]:
+    """Some settings of the lightpath study at 100 Mb/s: both stacks, all limits, every change, every managed case."""
+    cells = [
+        lightpath.Setting(limit, 100, 100, stack=stack, move="5", after_s=5)
+        for stack in lightpath.STACKS
+        for limit in lightpath.SCENARIOS
+    ]
+    of_d = [one for one in cells if one.scenario == "D"]
+    changed = [one.changed(change) for one in of_d for change in CHANGES if change != "large-buffer"]
+    for setting in [*cells, *changed]:
+        yield setting.name, scenario_of_lightpath(setting)
+    for managed in management.settings(lightpath.SCALES["quick"]):
+        yield managed.name, management.scenario(managed)
+
+
 def space_switch_settings() -> Iterator[tuple[str, Scenario]]:
     """Some settings of the space-switch study with a hundredth of the bytes: every scheme, every broker, every gap."""
     scale = dataclasses.replace(space_switch.SCALES["quick"], divisor=100)
@@ -130,6 +149,7 @@ SOURCES: dict[str, Callable[[], Iterable[tuple[str, Scenario]]]] = {
     "agreement": agreement_cases,
     "migration": migration_settings,
     "etalon": etalon_settings,
+    "lightpath": lightpath_settings,
     "space-switch": space_switch_settings,
 }
 """Where runs come from; a study adds its settings by a line here."""

@@ -14,9 +14,11 @@
 #include "nic.h"
 #include "switch.h"
 
-/* A NIC: the plan's index of it, and the name of the device. */
+/* A NIC: the plan's index of it, how it receives frames, and the name of the device. */
 struct nic_request {
 	__u32 index;
+	__u32 linear_bytes;
+	__u32 page_bytes;
 	char name[16];
 };
 
@@ -60,7 +62,7 @@ static long make_nic(void __user *from)
 	if (copy_from_user(&request, from, sizeof(request)))
 		return -EFAULT;
 	request.name[sizeof(request.name) - 1] = '\0';
-	return daybreak_nic(request.index, request.name);
+	return daybreak_nic(request.index, request.name, request.linear_bytes, request.page_bytes);
 }
 
 static long start_switch(void __user *from)

@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: MIT
 /*
  * The hosts' NICs: Ethernet devices whose cable is the switch. What a device sends goes to the switch at once; its
- * rate is that of its queueing discipline. One timer calls the switch when something is due.
+ * rate is that of its queueing discipline. One timer calls the switch when something is due: its interrupt stands for
+ * those of all NICs, and as with these a softirq does the work. A timer that runs in a softirq itself would make others
+ * that have slack expire early, such as that of compressed SACKs.
  *
- * The machine has one processor, transmission and the timer run with softirqs off, and so does all else that
+ * The machine has one processor, transmission and the softirq run with softirqs off, and so does all else that
  * calls the switch: it is never entered twice.
  */
 #include <linux/etherdevice.h>
 #include <linux/hrtimer.h>
-#include <linux/log2.h>
+#include <linux/interrupt.h>
+#include <linux/ip.h>
 #include <linux/netdevice.h>
 #include <linux/nsproxy.h>
 #include <linux/slab.h>
+#include <linux/tcp.h>
 #include <linux/timekeeping.h>
+#include <linux/udp.h>
 #include <net/dst.h>
 #include <net/net_namespace.h>
 #include "nic.h"
@@ -20,6 +25,9 @@
 
 struct nic {
 	unsigned int index;
+	/* How received frames lie in memory. */
+	unsigned int linear_bytes;
+	unsigned int page_bytes;
 };
 
 static struct net_device **nics;
@@ -27,7 +35,7 @@ static unsigned int nic_count;
 
 static struct hrtimer timer;
 static bool running;
-/* The timer's handler is at work, and sets the timer when it is done. */
+/* The softirq is at work, and sets the timer when it is done. */
 static bool advancing;
 /* When the switch wants to be called. */
 static u64 wanted_ns = U64_MAX;
@@ -41,7 +49,7 @@ static void want(u64 at_ns)
 		return;
 	wanted_ns = at_ns;
 	if (!advancing)
-		hrtimer_start(&timer, ns_to_ktime(at_ns), HRTIMER_MODE_ABS_PINNED_SOFT);
+		hrtimer_start(&timer, ns_to_ktime(at_ns), HRTIMER_MODE_ABS_PINNED_HARD);
 }
 
 static netdev_tx_t nic_start_xmit(struct sk_buff *skb, struct net_device *dev)
@@ -72,37 +80,63 @@ static netdev_tx_t nic_start_xmit(struct sk_buff *skb, struct net_device *dev)
 	return NETDEV_TX_OK;
 }
 
-/*
- * What a packet's buffer takes of its receiver's memory: its own that a NIC would have filled, not that of its
- * sender. Small packets are in one piece, large ones in pages behind their headers.
- */
-static unsigned int buffer_bytes(unsigned int length)
-{
-	const unsigned int room = 16, headers = 80;
-	unsigned int linear = room + length, pages = 0;
+/* Room in front of a frame, and the smallest buffer of a frame's beginning. */
+#define ROOM 16
+#define HEAD 192
 
-	if (linear >= PAGE_SIZE) {
-		pages = DIV_ROUND_UP(length - headers, PAGE_SIZE);
-		linear = room + headers;
+/* Bytes of a frame up to its payload. */
+static unsigned int header_bytes(const struct sk_buff *skb)
+{
+	const struct iphdr *ip = (const void *)(skb->data + ETH_HLEN);
+	const unsigned char *transport = (const unsigned char *)ip + 4 * ip->ihl;
+	unsigned int bytes = ETH_HLEN + 4 * ip->ihl;
+
+	if (ip->protocol == IPPROTO_TCP)
+		return bytes + 4 * ((const struct tcphdr *)transport)->doff;
+	return bytes + (ip->protocol == IPPROTO_UDP ? sizeof(struct udphdr) : 0);
+}
+
+/*
+ * The packet as its receiver's NIC has written it into memory, in buffers of its own: those of the sender are none of
+ * the receiver's, which counts what its own take. Small packets are in one piece, large ones in pages behind their
+ * headers. Lack of memory is not a loss that a network has, so it ends the run.
+ */
+static struct sk_buff *received(const struct sk_buff *skb, struct net_device *dev)
+{
+	const struct nic *nic = netdev_priv(dev);
+	bool linear = ROOM + skb->len < max_t(unsigned int, nic->linear_bytes, HEAD + 1);
+	unsigned int at = linear ? skb->len : header_bytes(skb);
+	struct sk_buff *copy = alloc_skb(linear ? ROOM + at : HEAD, GFP_ATOMIC);
+
+	if (!copy)
+		panic("no memory for a packet");
+	skb_reserve(copy, ROOM);
+	skb_copy_bits(skb, 0, skb_put(copy, at), at);
+	while (at < skb->len) {
+		unsigned int bytes = min_t(unsigned int, skb->len - at, nic->page_bytes);
+		struct page *page = alloc_page(GFP_ATOMIC);
+
+		if (!page)
+			panic("no memory for a packet");
+		skb_copy_bits(skb, at, page_address(page), bytes);
+		skb_add_rx_frag(copy, skb_shinfo(copy)->nr_frags, page, 0, bytes, nic->page_bytes);
+		at += bytes;
 	}
-	linear = SKB_DATA_ALIGN(linear) + SKB_DATA_ALIGN(sizeof(struct skb_shared_info));
-	return roundup_pow_of_two(linear) + SKB_DATA_ALIGN(sizeof(struct sk_buff)) + pages * PAGE_SIZE;
+	copy->ip_summed = CHECKSUM_UNNECESSARY;
+	copy->protocol = eth_type_trans(copy, dev);
+	return copy;
 }
 
 static void deliver(const struct daybreak_order *order)
 {
 	struct sk_buff *skb = (struct sk_buff *)order->handle;
 
-	if (!order->deliver) {
-		kfree_skb(skb);
-		return;
-	}
-	skb->truesize = buffer_bytes(skb->len);
-	if (!__dev_forward_skb(nics[order->nic], skb))
-		netif_receive_skb(skb);
+	if (order->deliver)
+		netif_receive_skb(received(skb, nics[order->nic]));
+	kfree_skb(skb);
 }
 
-static enum hrtimer_restart advance(struct hrtimer *expired)
+static void advance(struct tasklet_struct *unused)
 {
 	struct daybreak_orders orders;
 	unsigned long i, flags;
@@ -120,10 +154,16 @@ static enum hrtimer_restart advance(struct hrtimer *expired)
 		wake_up_all(&daybreak_when_over);
 	}
 	wanted_ns = min_t(u64, wanted_ns, orders.next_ns);
-	if (wanted_ns == U64_MAX)
-		return HRTIMER_NORESTART;
-	hrtimer_set_expires(expired, ns_to_ktime(wanted_ns));
-	return HRTIMER_RESTART;
+	if (wanted_ns != U64_MAX)
+		hrtimer_start(&timer, ns_to_ktime(wanted_ns), HRTIMER_MODE_ABS_PINNED_HARD);
+}
+
+static DECLARE_TASKLET(arrivals, advance);
+
+static enum hrtimer_restart interrupt(struct hrtimer *expired)
+{
+	tasklet_schedule(&arrivals);
+	return HRTIMER_NORESTART;
 }
 
 void daybreak_run(u64 zero_ns)
@@ -166,24 +206,26 @@ int daybreak_nics(unsigned int count)
 	if (!nics)
 		return -ENOMEM;
 	nic_count = count;
-	hrtimer_init(&timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_PINNED_SOFT);
-	timer.function = advance;
+	hrtimer_init(&timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_PINNED_HARD);
+	timer.function = interrupt;
 	return 0;
 }
 
-int daybreak_nic(unsigned int index, const char *name)
+int daybreak_nic(unsigned int index, const char *name, unsigned int linear_bytes, unsigned int page_bytes)
 {
 	struct net_device *dev;
 	struct nic *nic;
 	int error;
 
-	if (index >= nic_count || nics[index])
+	if (index >= nic_count || nics[index] || page_bytes > PAGE_SIZE)
 		return -EINVAL;
 	dev = alloc_netdev(sizeof(*nic), name, NET_NAME_USER, nic_setup);
 	if (!dev)
 		return -ENOMEM;
 	nic = netdev_priv(dev);
 	nic->index = index;
+	nic->linear_bytes = linear_bytes;
+	nic->page_bytes = page_bytes;
 	dev_net_set(dev, current->nsproxy->net_ns);
 	error = register_netdev(dev);
 	if (error) {

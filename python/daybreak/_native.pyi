@@ -121,6 +121,14 @@ def replay(
     has sent, and how far it is the same.
     """
 
+def answer(
+    plan: bytes, flow: int, sent: dict[str, np.ndarray[Any, Any]], heard: dict[str, np.ndarray[Any, Any]]
+) -> tuple[dict[str, np.ndarray[Any, Any]], dict[str, int]]:
+    """Feeds what a receiver has heard into the model's receiver of a flow, and compares what both have answered.
+
+    Columns as in `replay`. Returns the columns of what the model has answered, and how far it is the same.
+    """
+
 def benchmarks() -> list[tuple[str, str]]:
     """Every benchmark: its name and a line about it."""
 

@@ -101,7 +101,8 @@ def test_a_page_is_filled_between_its_marks(suite: Path, tmp_path: Path) -> None
 def test_the_documented_numbers_are_those_of_the_result() -> None:
     text, source = (ROOT / "docs/fidelity.md").read_text(), ROOT / "docs/fidelity"
     assert fidelity.fill(text, result.read(source / "agreement.json")) == text
-    assert fidelity.fill(text, segments.read(source / "segments.json"), "segments") == text
+    for name in ("segments", "receivers"):
+        assert fidelity.fill(text, segments.read(source / f"{name}.json"), name) == text
 
 
 @with_kernel

@@ -55,6 +55,22 @@ def test_the_model_replays_itself(two_flows: suite.Case, run: daybreak.Run) -> N
         assert (flow.segments, flow.retransmissions) == (row["segments"], row["retransmits"])
 
 
+def test_the_model_answers_itself(two_flows: suite.Case) -> None:
+    run = daybreak.run(segments.captured(two_flows, "receiver"))
+    flows = list(segments.flows(two_flows, run, "receiver"))
+    assert [flow.flow for flow in flows] == ["cubic-0", "reno-1"]
+    for flow in flows:
+        # In the simulator the FIN goes with the last ACK, in a replay behind it, as Linux has it.
+        assert (flow.same, flow.model) == (flow.segments - 1, flow.segments + 1)
+        assert (flow.other_time, flow.retransmissions) == (0, 0)
+        assert flow.segments > 30
+    # A quarter of the buffer is another window.
+    plan, talk = lower(segments.captured(two_flows, "receiver"), 1).content, conversations.read(run.capture)[0]
+    stacks = [replace(plan.stacks[0], tcp_adv_win_scale=-2), *plan.stacks[1:]]
+    _, found = _native.answer(encode(replace(plan, stacks=stacks)), 0, talk.heard, talk.sent)
+    assert found["same"] < 10
+
+
 def test_another_rule_parts(two_flows: suite.Case, run: daybreak.Run) -> None:
     talk = conversations.read(run.capture)[0]
     plan = lower(segments.captured(two_flows), 1).content
@@ -110,6 +126,14 @@ def test_a_flow_that_parts_is_a_miss() -> None:
     ]  # fmt: skip
     assert segments.document([same] * 49 + [flow], programs={}, seeds=[1], quick=False)["verdict"] == PASS
     assert segments.document([same] * 49 + [flow], programs={}, seeds=[1], quick=True)["verdict"] == MISS
+
+
+@with_kernel
+def test_the_model_answers_with_the_acks_of_the_kernel(tmp_path: Path) -> None:
+    # Holes, and a window that the NIC's buffers limit.
+    only = ["loss-cubic-1%", "mixed-cubic+bbr-0.5bdp", "buffers-cubic-mtu4000-*", "options-reno-*"]
+    found = segments.replay(only=only, out=tmp_path / "out", side="receiver")
+    assert found["identical"] == len(found["flows"]) == 10, segments.by_scenario(found)
 
 
 @with_kernel

@@ -140,3 +140,26 @@ def test_other_parameters_are_refused_in_a_sentence():
     scenario = dumbbell({"size": "1 MB", "variant": {"name": "cubic", "beta": 0.8}})
     with pytest.raises(PlanError, match=r'beta of variant "cubic" is 0.8: Linux has no such parameter of cubic to set'):
         daybreak.run(scenario, engine="kernel")
+
+
+@pytest.mark.parametrize(
+    "variant",
+    [
+        {"name": "vegas", "alpha": 30, "beta": 40},
+        {"name": "bic", "beta": 0.5, "low_window": 30},
+        {"name": "hybla", "rtt0": "1 ms"},
+    ],
+    ids=lambda variant: variant["name"],
+)
+def test_parameters_of_a_variant_do_the_same_on_both_engines(variant):
+    flow = {"name": "bulk", "size": "unlimited"}
+    topology = {"access_rate": "10 Gbit/s", "rate": "1 Gbit/s", "delay": "2 ms", "queue": "60 packets"}
+
+    def mean_window(engine, chosen):
+        more = {"topology": topology, "duration": "1 s", "records": {"window": "1 ms"}}
+        run = daybreak.run(dumbbell(flow | {"variant": chosen}, **more), engine=engine)
+        return run.window.filter(pl.col("time_ns") > 200_000_000)["cwnd"].mean()
+
+    with_parameters = {engine: mean_window(engine, variant) for engine in ("simulated", "kernel")}
+    assert with_parameters["kernel"] == pytest.approx(with_parameters["simulated"], rel=0.03)
+    assert mean_window("kernel", variant["name"]) != pytest.approx(with_parameters["kernel"], rel=0.03)

@@ -1,25 +1,137 @@
 """The lightpath study: its grid, what a move does to packets, and how runs are measured."""
 
+import json
 from dataclasses import replace
 
 import polars as pl
 import pytest
 
+from daybreak import _native
 from daybreak.engines import run
-from daybreak.studies.lightpath import measured, testbed
-from daybreak.studies.lightpath.claims import figure6
-from daybreak.studies.lightpath.settings import SCALES, Setting
-from daybreak.studies.lightpath.study import STUDY
+from daybreak.scenario.lowering import lower
+from daybreak.studies import scoreboard
+from daybreak.studies.lightpath import management, measured, ns2, testbed
+from daybreak.studies.lightpath.changes import CHANGES, ROWS
+from daybreak.studies.lightpath.claims import cells, figure6, others, setup
+from daybreak.studies.lightpath.settings import NS2, SCALES, STACKS, Managed, Setting
+from daybreak.studies.lightpath.study import STUDY, job, of_run, of_runs
+from daybreak.studies.scoreboard import Scoreboard
+
+QUICK = SCALES["quick"]
+SMALL = Setting("D", 100, 100, move="5", after_s=1.0)
 
 
 def of(setting: Setting) -> measured.Measured:
     return measured.of_runs(setting, {1: measured.of_run(run(testbed.scenario(setting)))})
 
 
+def managed(case: str, stack: str = "linux") -> management.Outcome:
+    setting = Managed(case, stack)
+    return of_runs(setting, {1: of_run(run(management.scenario(setting)))})
+
+
+def board(mode: str = "full") -> Scoreboard:
+    return Scoreboard("lightpath", engine="simulated", mode=mode, seeds=1, published=STUDY.published())
+
+
+def verdicts(found: Scoreboard) -> dict[str, str]:
+    return {claim.id: claim.verdict for claim in found.claims}
+
+
 @pytest.mark.parametrize("mode", SCALES)
 def test_every_setting_has_a_time_of_its_move_and_a_scenario(mode):
-    for setting in STUDY.settings(SCALES[mode]):
-        assert testbed.scenario(setting).name == setting.name and setting.move_s >= 10
+    settings = STUDY.settings(SCALES[mode])
+    assert len({setting.name for setting in settings}) == len(settings)
+    for setting in settings:
+        assert job(setting, 1, "simulated").scenario.name == setting.name
+        assert isinstance(setting, Managed) or setting.move == "3" or setting.move_s >= 10
+
+
+@pytest.mark.parametrize("stack", STACKS)
+@pytest.mark.parametrize("change", [change for change in CHANGES if change != "large-buffer"])
+def test_every_change_is_a_sound_plan_that_differs_or_is_so_already(stack, change):
+    setting = replace(SMALL, stack=stack)
+    plain, changed = (lower(testbed.scenario(one), 1) for one in (setting, setting.changed(change)))
+    _native.check_plan(changed.json)
+    is_so_already = change.endswith("-of-ns2" if stack == NS2 else "-of-linux") or (stack, change) == (
+        "linux", "long-sender-queue",
+    )  # fmt: skip
+    if not is_so_already:
+        assert replace_name(changed.json) != replace_name(plain.json)
+
+
+def replace_name(text: bytes) -> dict[str, object]:
+    return {key: value for key, value in json.loads(text).items() if key != "name"}
+
+
+def test_all_rows_together_make_one_stack_the_other():
+    def stack_of(setting: Setting) -> object:
+        plan = lower(testbed.scenario(setting), 1).content
+        return (replace_stack(plan.stacks[0]), plan.rules, [queue.limit_packets for queue in plan.queues])
+
+    to_ns2 = SMALL.changed(*(f"{name}-of-ns2" for name in ROWS))
+    assert stack_of(to_ns2) == stack_of(replace(SMALL, stack=NS2))
+
+
+def replace_stack(stack: object) -> dict[str, object]:
+    fields = {name: getattr(stack, name) for name in stack.__struct_fields__}
+    return fields | {"legacy": sorted(fields["legacy"])}
+
+
+def test_the_set_up_is_as_printed_and_can_be_otherwise(monkeypatch):
+    found = board()
+    setup.judge(found, {}, QUICK)
+    missed = [claim.id for claim in found.claims if claim.verdict.endswith("miss")]
+    assert missed == [] and verdicts(found)["sctp_dccp"] == scoreboard.NOT_EVALUATED
+    monkeypatch.setitem(testbed.LIMITS, "B", ("receiver_rate",))
+    other = board()
+    setup.judge(other, {}, QUICK)
+    assert verdicts(other)["setup.limits"] == "shape-miss"
+
+
+def test_every_published_entry_is_of_an_experiment():
+    assert {entry.figure for entry in STUDY.published().values()} <= set(STUDY.figures)
+
+
+def test_datagrams_are_late_and_lost_as_arithmetic_says():
+    found = board()
+    evidence = {setting: of(setting) for setting in others.datagrams()}
+    evidence |= {setting: evidence[others.datagrams()[0]] for setting in others.large_buffers().values()}
+    others.judge(found, evidence, QUICK)
+    assert [verdict for name, verdict in verdicts(found).items() if name.startswith("udp")] == ["shape-pass"] * 4
+
+
+def test_cells_of_ns2_are_judged_by_their_tolerances():
+    cell = next(one for one in ns2.cells() if one.name == "B_1G_100ms_cubic")
+    assert ns2.is_near(cell, "move", 47) and not ns2.is_near(cell, "move", 47.1)
+    assert ns2.is_near(cell, "trough", 1066) and not ns2.is_near(cell, "trough", 1068)
+    assert ns2.is_near(cell, "recovery", 6) and not ns2.is_near(cell, "recovery", 6.1)
+    assert ns2.is_near(cell, "recovery", None) is None
+    wide = next(one for one in ns2.cells() if one.name == "A_1G_100ms_cubic")
+    assert ns2.is_near(wide, "first_100ms", 1539) is None
+    collapse = next(one for one in ns2.cells() if one.name == "D_10G_10ms_cubic_paper")
+    assert ns2.is_near(collapse, "trough", 7390) and not ns2.is_near(collapse, "trough", 7400)
+
+
+def test_the_smallest_cell_of_ns2_is_met():
+    cell = next(one for one in ns2.cells() if one.name == "D_100M_10ms_cubic")
+    evidence = {setting: of(setting) for setting in cell.settings}
+    values = cells.ours(cell, evidence)
+    assert [name for name, value in values.items() if ns2.is_near(cell, name, value) is False] == []
+
+
+def test_the_manager_moves_the_one_flow_after_it_filled_its_link_for_two_readings():
+    # Slow start fills 100 Mb/s in the first second of sending, from 1 s on; the readings at 3 and 4 s see a full link.
+    moves = managed(management.ONE_FLOW).moves
+    assert moves["time_ns"].to_list() == [4_050_000_000]
+
+
+def test_the_manager_helps_elephants_and_holding_packets_spares_them_spurious_recoveries():
+    unmanaged, kept, held = (managed(case) for case in ("unmanaged", "managed", "held"))
+    assert unmanaged.moves.is_empty() and unmanaged.flows.height == kept.flows.height == 200
+    assert kept.mean_fct_s("elephant")[0] < 0.5 * unmanaged.mean_fct_s("elephant")[0]
+    moved = [one.flows.join(one.moves, on=["run", "flow"], how="semi") for one in (kept, held)]
+    assert moved[0]["spurious"].sum() > 0 == moved[1]["spurious"].sum()
 
 
 def test_as_many_packets_overtake_as_the_light_path_is_shorter():
@@ -52,3 +164,14 @@ def test_the_bins_hold_all_that_left():
         bins = found.bins(width).filter(pl.col("time_s") >= -1)
         assert bins["mbps"].mean() == pytest.approx(100, rel=0.02)
     assert found.bins(1).filter(pl.col("time_s") >= 0).height == 1000
+
+
+def test_the_reference_has_every_published_entry_and_nine_of_ten_values_of_ns2():
+    text = STUDY.folder.joinpath("reference", "scoreboard.json").read_text(encoding="utf-8")
+    reference = json.loads(text)
+    assert (reference["mode"], reference["engine"]) == ("full", "simulated")
+    found = {claim["id"]: claim for claim in reference["claims"]}
+    for key in STUDY.published():
+        assert any(name == key or name.startswith(f"{key}.") for name in found), key
+    assert found["cells.values"]["ours"] >= 90
+    assert set(STUDY.explanations()) <= {name for name, claim in found.items() if claim["verdict"].endswith("miss")}

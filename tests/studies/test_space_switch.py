@@ -1,5 +1,7 @@
 """The space-switch study: its claims on what the paper prints and on the opposite, and its network."""
 
+import json
+
 import polars as pl
 import pytest
 
@@ -169,3 +171,14 @@ def test_brokers_grant_one_at_a_time_or_share():
         assert len(found) == 3 and all(len(one.between) == (4 if policy == grids.SHARED else 2) for one in found)
     deadlines = testbed.scenario(grids.brokers(FULL)["earliest_deadline"]).controllers[0].deadlines
     assert sorted(deadlines.values())[0] == pytest.approx(2.5 * 13.47 * 1e12, rel=0.001)
+
+
+def test_explanations_belong_to_claims_and_the_reference_result_has_todays():
+    claims = judged(evidence()).claims
+    assert set(STUDY.explanations()) <= {claim.id for claim in claims}
+    reference = json.loads(STUDY.folder.joinpath("reference", "scoreboard.json").read_text(encoding="utf-8"))
+    assert (reference["mode"], reference["engine"]) == ("full", "simulated")
+    today = {(claim.id, claim.what, claim.published, claim.tolerance, claim.unit) for claim in claims}
+    assert {(c["id"], c["what"], c["published"], c["tolerance"], c["unit"]) for c in reference["claims"]} == today
+    unexplained = {c["id"] for c in reference["claims"] if c["verdict"].endswith("miss")} - set(STUDY.explanations())
+    assert not unexplained

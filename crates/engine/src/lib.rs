@@ -7,6 +7,7 @@
 mod alarm;
 mod capture;
 mod error;
+mod flow_packets;
 mod lookahead;
 mod metrics_cache;
 mod nic_clock;

@@ -7,19 +7,22 @@
 //!
 //! The sender must have its NIC for itself: when a packet leaves it is what TCP small queues wait for.
 
-use std::collections::VecDeque;
-
 use daybreak_tcp::config::Config;
 use daybreak_tcp::congestion::Draw;
 use daybreak_tcp::connection::Connection;
 use daybreak_tcp::{Flags, Segment};
-use daybreak_units::{ByteTime, Duration, Instant, Rate};
+use daybreak_units::{Duration, Instant};
 
 use crate::error::EngineError;
-use crate::nic_clock::NicClock;
-use crate::wire::IP_HEADER;
 use crate::wiring::{self, Rule};
 use daybreak_plan::{Action, Application, Flow, Plan, PlanError, Step};
+
+use end::{End, LastLink, Log, Nic, Way};
+
+mod end;
+mod receiver;
+
+pub use receiver::{Answered, answer};
 
 /// A rule that draws random numbers is tried with so many sequences of them at most, since what the other
 /// sender has drawn is not known.
@@ -97,19 +100,10 @@ impl Replayed {
 /// When the plan is not sound or has no such flow, when one of its two links is not what the module
 /// asks for, or when the dialogue does not start with a SYN. The error names the field.
 pub fn replay(plan: &Plan, flow: usize, dialogue: &Dialogue) -> Result<Replayed, EngineError> {
-    plan.validate()?;
-    let Some(entry) = plan.flows.get(flow) else {
-        return Err(refused("flow", flow, format!("the plan has only {} flows", plan.flows.len())));
-    };
-    let Application::Bulk { bytes } = entry.application else {
-        return Err(refused(
-            &format!("flows[{flow}].application"),
-            "another",
-            "a bulk transfer can be replayed".into(),
-        ));
-    };
-    let nic = Nic::of(plan, flow, entry)?;
-    let way = LastLink::of(plan, flow, entry)?;
+    let entry = find(plan, flow)?;
+    let bytes = entry.application.limited_bytes();
+    let nic = Nic::of(plan, flow, Way::Data)?;
+    let way = LastLink::of(plan, flow, Way::Acks)?;
     let Some(opening) = dialogue.sent.first().filter(|first| first.segment.flags.contains(Flags::SYN)) else {
         let first = dialogue.sent.first().map_or("nothing".to_owned(), |first| format!("{:?}", first.segment.flags));
         return Err(refused("dialogue.sent[0]", first, "a sender's capture starts with its SYN".into()));
@@ -126,23 +120,40 @@ pub fn replay(plan: &Plan, flow: usize, dialogue: &Dialogue) -> Result<Replayed,
         let mut together = 0;
         for heard in &dialogue.heard {
             let mut segment = heard.segment;
-            segment.ts_ecr = segment.ts_ecr.wrapping_sub(offset);
+            if opening.segment.syn.timestamps {
+                segment.ts_ecr = segment.ts_ecr.wrapping_sub(offset);
+            }
             let at = way.arrival(heard.at, &segment);
             if at > end {
                 break;
             }
             sender.hear(at, &segment);
-            together += measure.together(&sender.sent[together..], &theirs[together..]);
-            if !to_the_end && together < sender.sent.len() {
+            let sent = &sender.end.log.sent;
+            together += measure.together(&sent[together..], &theirs[together..]);
+            if !to_the_end && together < sent.len() {
                 break;
             }
         }
-        sender.wait(end + AT_ONE_TIME);
-        sender.sent.retain(|sent| sent.at < end + AT_ONE_TIME);
-        together += measure.together(&sender.sent[together..], &theirs[together..]);
-        Attempt { together, sent: sender.sent, drawn: sender.drawn }
+        sender.end.wait(end + AT_ONE_TIME);
+        let mut sent = sender.end.log.sent;
+        sent.retain(|sent| sent.at < end + AT_ONE_TIME);
+        together += measure.together(&sent[together..], &theirs[together..]);
+        Attempt { together, sent, drawn: sender.drawn }
     };
     Ok(best(&theirs, attempt))
+}
+
+/// A flow that can be replayed.
+fn find(plan: &Plan, flow: usize) -> Result<&Flow, EngineError> {
+    plan.validate()?;
+    let Some(entry) = plan.flows.get(flow) else {
+        return Err(refused("flow", flow, format!("the plan has only {} flows", plan.flows.len())));
+    };
+    if !matches!(entry.application, Application::Bulk { .. }) {
+        let field = format!("flows[{flow}].application");
+        return Err(refused(&field, "another", "a bulk transfer can be replayed".into()));
+    }
+    Ok(entry)
 }
 
 /// What one of our senders has done.
@@ -228,15 +239,25 @@ fn search(
     (best, None)
 }
 
-/// Our sender and its NIC.
+/// Our sender.
 struct Sender {
-    connection: Connection,
+    end: End<Payloads>,
     config: Config,
-    nic: Nic,
+    drawn: Vec<Drawn>,
+}
+
+/// The segments with payload.
+#[derive(Default)]
+struct Payloads {
     /// End of what has been sent.
     highest: u64,
     sent: Vec<Sent>,
-    drawn: Vec<Drawn>,
+}
+
+impl Log for Payloads {
+    fn note(&mut self, captured: Captured) {
+        self.sent.extend(payload(&captured, &mut self.highest));
+    }
 }
 
 impl Sender {
@@ -249,7 +270,7 @@ impl Sender {
         if let Some(draws) = connection.draws() {
             draws.follow(outcomes.to_vec());
         }
-        Self { connection, config, nic, highest: 0, sent: Vec::new(), drawn: Vec::new() }
+        Self { end: End { connection, nic, log: Payloads::default() }, config, drawn: Vec::new() }
     }
 
     fn timestamp(&self, at: Instant) -> u32 {
@@ -257,137 +278,25 @@ impl Sender {
     }
 
     fn open(&mut self, at: Instant, bytes: Option<u64>) {
-        self.connection.open(at);
-        self.connection.write(at, bytes.unwrap_or(u64::MAX));
+        let connection = &mut self.end.connection;
+        connection.open(at);
+        connection.write(at, bytes.unwrap_or(u64::MAX));
         if bytes.is_some() {
-            self.connection.close(at);
+            connection.close(at);
         }
-        self.transmit(at);
+        self.end.transmit(at);
     }
 
     /// Everything that is due before the segment, then the segment.
     fn hear(&mut self, at: Instant, segment: &Segment) {
-        self.wait(at);
-        let sent = self.sent.len();
-        self.connection.on_segment(at, segment);
-        if let Some(draws) = self.connection.draws() {
+        self.end.wait(at);
+        let sent = self.end.log.sent.len();
+        self.end.connection.on_segment(at, segment);
+        if let Some(draws) = self.end.connection.draws() {
             let made = draws.made();
             self.drawn.extend(made[self.drawn.len()..].iter().map(|&draw| Drawn { draw, sent }));
         }
-        self.transmit(at);
-    }
-
-    /// Everything that is due before `until`: at one time, what arrives comes before what is due.
-    fn wait(&mut self, until: Instant) {
-        loop {
-            let (timer, freed) = (self.connection.poll_timeout(), self.nic.next_start());
-            let now = timer.min(freed);
-            if now >= until {
-                break;
-            }
-            if timer <= freed {
-                self.connection.on_timeout(now);
-            }
-            self.transmit(now);
-        }
-    }
-
-    fn transmit(&mut self, now: Instant) {
-        loop {
-            while let Some(segment) = self.connection.poll_transmit(now) {
-                let at = self.nic.send(now, IP_HEADER + segment.header_len() + segment.len);
-                self.sent.extend(payload(&Captured { at, segment }, &mut self.highest));
-                // A packet that finds the NIC idle is gone at once: the next one has its room.
-                self.free(now);
-            }
-            if !self.free(now) {
-                break;
-            }
-        }
-    }
-
-    /// Tells TCP of what has left the NIC; false when that is nothing.
-    fn free(&mut self, now: Instant) -> bool {
-        let mut is_freed = false;
-        while let Some(bytes) = self.nic.started(now) {
-            self.connection.on_nic_freed(now, bytes);
-            is_freed = true;
-        }
-        is_freed
-    }
-}
-
-/// The queue and the serialiser of the sender's first link.
-#[derive(Clone)]
-struct Nic {
-    clock: NicClock,
-    /// When it has sent everything.
-    free: Instant,
-    /// When each packet's transmission starts, and its IP length.
-    waiting: VecDeque<(Instant, u32)>,
-}
-
-impl Nic {
-    fn of(plan: &Plan, index: usize, flow: &Flow) -> Result<Self, EngineError> {
-        if let Some(other) = (0..plan.flows.len()).find(|&other| other != index && plan.flows[other].src == flow.src) {
-            let problem = format!("flows[{other}] starts there as well, and a replay needs the NIC for itself");
-            return Err(refused(&format!("flows[{index}].src"), flow.src, problem));
-        }
-        let link = only_link(plan, &format!("flows[{index}].data_path"), plan.paths[flow.data_path as usize].first())?;
-        let mtu = plan.stacks[flow.src_stack as usize].mtu;
-        Ok(Self { clock: NicClock::new(&plan.links[link], mtu), free: Instant::ZERO, waiting: VecDeque::new() })
-    }
-
-    /// When the transmission starts.
-    fn send(&mut self, now: Instant, bytes: u32) -> Instant {
-        let start = now.max(self.free);
-        self.free = start + self.clock.time_of(bytes);
-        self.waiting.push_back((start, bytes));
-        start
-    }
-
-    fn next_start(&self) -> Instant {
-        self.waiting.front().map_or(Instant::NEVER, |&(start, _)| start)
-    }
-
-    /// The next packet whose transmission has started.
-    fn started(&mut self, now: Instant) -> Option<u32> {
-        if self.next_start() > now {
-            return None;
-        }
-        self.waiting.pop_front().map(|(_, bytes)| bytes)
-    }
-}
-
-/// The link that brings the ACKs to the sender.
-struct LastLink {
-    byte_time: ByteTime,
-    framing: u32,
-    delay: Duration,
-}
-
-impl LastLink {
-    fn of(plan: &Plan, index: usize, flow: &Flow) -> Result<Self, EngineError> {
-        let number = only_link(plan, &format!("flows[{index}].ack_path"), plan.paths[flow.ack_path as usize].last())?;
-        let link = &plan.links[number];
-        let arrival = "the time of arrival of what is captured there must be known, so it must be 0";
-        if link.jitter_ps != 0 {
-            return Err(refused(&format!("links[{number}].jitter_ps"), link.jitter_ps, arrival.into()));
-        }
-        if link.loss_ppb != 0 {
-            return Err(refused(&format!("links[{number}].loss_ppb"), link.loss_ppb, arrival.into()));
-        }
-        Ok(Self {
-            byte_time: ByteTime::new(Rate::from_bps(link.rate_bps)),
-            framing: link.framing_bytes,
-            delay: Duration::from_ps(link.delay_ps),
-        })
-    }
-
-    /// When a segment that starts on it has arrived: the guest's clock counts whole nanoseconds, rounded up.
-    fn arrival(&self, start: Instant, segment: &Segment) -> Instant {
-        let time = self.byte_time.of(IP_HEADER + segment.header_len() + segment.len + self.framing) + self.delay;
-        Instant::from_ps((start + time).as_ps().next_multiple_of(PS_PER_NS))
+        self.end.transmit(at);
     }
 }
 

@@ -18,11 +18,12 @@ use daybreak_units::Instant;
 
 use crate::capture::Capture;
 use crate::error::EngineError;
+use crate::flow_packets::{client_of, flow_of, peer_of, server_of};
 use crate::lookahead::Lookahead;
 use crate::metrics_cache::MetricsCache;
 use crate::recorder::{self, Recorder};
 use crate::schedule::{Event, EventQueue, Rank};
-use crate::wire::{Shown, Wants, Wire, client_of, flow_of, peer_of, server_of};
+use crate::wire::{Shown, Wants, Wire};
 use crate::wiring::{self, Rule};
 use endpoint::{Endpoints, Ends};
 

@@ -7,7 +7,7 @@ use daybreak_plan::{
     Choice, ControlledFlow, Controller, Controls, Legacy as LegacyMechanism, Link, Plan, Queue, RouteSwitch, Stack,
     Timeline,
 };
-use daybreak_tcp::config::{BufferLimits, Config, EcnMode, Legacy};
+use daybreak_tcp::config::{BufferLimits, Config, EcnMode, Legacy, ReceiveBuffers};
 use daybreak_tcp::congestion::{self, Congestion};
 use daybreak_units::parameters::Settings;
 use daybreak_units::{Duration, Instant, Rate};
@@ -195,6 +195,10 @@ pub(crate) fn stack(stack: &Stack) -> Config {
         wmem: buffer(stack.tcp_wmem),
         receive_autotuning: stack.tcp_moderate_rcvbuf,
         adv_win_scale: stack.tcp_adv_win_scale,
+        receive_buffers: ReceiveBuffers {
+            linear: stack.receive_buffers.linear_bytes,
+            page: stack.receive_buffers.page_bytes,
+        },
         window_scaling: stack.tcp_window_scaling,
         timestamps: stack.tcp_timestamps,
         sack: stack.tcp_sack,

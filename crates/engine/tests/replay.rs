@@ -1,10 +1,11 @@
-//! Our sender, which hears what a Linux 6.1 sender heard, sends what that one sent.
+//! Our sender, which hears what a Linux 6.1 sender heard, sends what that one sent; our receiver answers what that one
+//! answered.
 //!
-//! `tests/replay` has the plan of a run and what one of its senders said and heard, as
+//! `tests/replay` has the plan of a run and what one of its ends said and heard, as
 //! `python -m daybreak.agreement.segment_log` has written them.
 
 use daybreak_engine::EngineError;
-use daybreak_engine::replay::{Captured, Dialogue, Replayed, Sent, replay};
+use daybreak_engine::replay::{Captured, Dialogue, Replayed, Sent, answer, replay};
 use daybreak_plan::{Choice, Plan, Step};
 use daybreak_tcp::{Flags, SackBlock, Segment, SynOptions};
 use daybreak_units::{Duration, Instant};
@@ -119,6 +120,43 @@ fn what_the_kernel_drew_is_found() {
     as_reno.rules[1] = Choice::plain("reno");
     let parted = replay(&as_reno, 1, &dialogue).unwrap();
     assert!(parted.same < 700, "Reno parts at {}", parted.same);
+}
+
+#[test]
+fn without_sack_a_duplicate_is_predicted() {
+    // Header prediction takes duplicates without SACK, so Westwood does not count them: its window after a recovery is
+    // smaller than with them. The flow has no timestamps either.
+    let plan = serde_json::from_str(include_str!("replay/options-westwood-tcp_timestamps=false,tcp_sack=false.json"));
+    let dialogue = logged(include_str!("replay/options-westwood-tcp_timestamps=false,tcp_sack=false.csv"));
+    let found = replay(&plan.unwrap(), 0, &dialogue).unwrap();
+    assert!(found.their_retransmissions > 0);
+    assert_eq!((found.same, found.other_time), (found.theirs, 0));
+}
+
+/// The end of a slow start that overruns its queue: every second packet is lost, then sent again.
+fn overrun() -> (Plan, Dialogue) {
+    let plan = serde_json::from_str(include_str!("replay/buffer-cubic-0.5bdp-receiver.json")).unwrap();
+    (plan, logged(include_str!("replay/buffer-cubic-0.5bdp-receiver.csv")))
+}
+
+#[test]
+fn the_model_answers_what_the_kernel_answered() {
+    let (plan, dialogue) = overrun();
+    let found = answer(&plan, 0, &dialogue).unwrap();
+    assert!(found.theirs > 150, "{} ACKs", found.theirs);
+    assert_eq!((found.same, found.other_time), (found.theirs, 0));
+    assert!(found.is_identical());
+}
+
+#[test]
+fn other_receive_buffers_make_another_window() {
+    let (mut plan, dialogue) = overrun();
+    for stack in &mut plan.stacks {
+        // Each frame in one buffer: beyond a hole nothing is joined.
+        stack.receive_buffers.linear_bytes = 131_072;
+    }
+    let found = answer(&plan, 0, &dialogue).unwrap();
+    assert!((10..found.theirs).contains(&found.same), "the same up to {}", found.same);
 }
 
 #[test]

@@ -9,8 +9,8 @@ use daybreak_engine::PcapngWriter;
 use daybreak_plan::Plan;
 use daybreak_units::Instant;
 
+use crate::marks::Marks;
 use crate::skb::Skb;
-use crate::switch::Marks;
 
 /// A capture under way.
 pub struct Capture {

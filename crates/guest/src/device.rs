@@ -5,6 +5,8 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::AsRawFd;
 
+use daybreak_plan::ReceiveBuffers;
+
 use crate::error::GuestError;
 use crate::report::Report;
 use crate::system;
@@ -20,6 +22,8 @@ const WAIT: u32 = 3 << 30 | (size_of::<u64>() as u32) << 16 | 0x6404;
 #[repr(C)]
 struct NicRequest {
     index: u32,
+    linear_bytes: u32,
+    page_bytes: u32,
     name: [u8; 16],
 }
 
@@ -37,8 +41,9 @@ impl Device {
     }
 
     /// Makes the NIC with this index in the layout, in the network namespace of the calling thread.
-    pub fn nic(&self, index: u32, name: &str) -> Result<(), GuestError> {
-        let mut request = NicRequest { index, name: [0; 16] };
+    pub fn nic(&self, index: u32, name: &str, buffers: ReceiveBuffers) -> Result<(), GuestError> {
+        let ReceiveBuffers { linear_bytes, page_bytes } = buffers;
+        let mut request = NicRequest { index, linear_bytes, page_bytes, name: [0; 16] };
         for (to, from) in request.name.iter_mut().zip(name.bytes().take(15)) {
             *to = from;
         }

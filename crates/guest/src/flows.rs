@@ -62,7 +62,7 @@ impl Flows {
                 Application::ConstantRate { .. } => common.datagrams(flow, namespaces, [from, to])?,
             });
         }
-        system::enter_network(&hosts.nobody)?;
+        system::enter_network(&hosts.outside)?;
         Ok(Self { sockets, trouble: common.trouble })
     }
 

@@ -21,8 +21,8 @@ use crate::system::{self, Fd, set_sysctl};
 /// The namespaces of a run.
 #[derive(Debug)]
 pub struct Hosts {
-    /// The namespace of nobody, in which the calling thread is left.
-    pub nobody: Fd,
+    /// A namespace without any interface, in which the calling thread is while it is in no host's.
+    pub outside: Fd,
     /// One namespace an end.
     pub ends: Vec<Fd>,
     /// The namespaces of NICs that are shared; they go, with all devices, when nobody holds them.
@@ -54,7 +54,7 @@ const ETHERNET: u32 = headers::ETHERNET as u32;
 pub fn make(plan: &Plan, layout: &Layout, device: &Device) -> Result<Hosts, GuestError> {
     global_settings()?;
     modules::parameters(plan)?.iter().try_for_each(ModuleParameter::set)?;
-    let mut hosts = Hosts { nobody: system::new_network()?, ends: Vec::new(), _shared: Vec::new() };
+    let mut hosts = Hosts { outside: system::new_network()?, ends: Vec::new(), _shared: Vec::new() };
     for _ in &layout.ends {
         hosts.ends.push(system::new_network()?);
     }
@@ -62,7 +62,7 @@ pub fn make(plan: &Plan, layout: &Layout, device: &Device) -> Result<Hosts, Gues
         let ends = || (0..).zip(&layout.ends).filter(|(_, end)| end.nic == index);
         if nic.shared {
             let own = system::new_network()?;
-            device.nic(index, SHARED_NIC)?;
+            device.nic(index, SHARED_NIC, nic.buffers)?;
             let lower = shared_nic(plan, nic, index)?;
             for (end, _) in ends() {
                 Netlink::open()?.ask(&interface::share(lower, NIC, &hosts.ends[end]))?;
@@ -70,7 +70,7 @@ pub fn make(plan: &Plan, layout: &Layout, device: &Device) -> Result<Hosts, Gues
             hosts._shared.push(own);
         } else if let Some((end, _)) = ends().next() {
             system::enter_network(&hosts.ends[end])?;
-            device.nic(index, NIC)?;
+            device.nic(index, NIC, nic.buffers)?;
         }
     }
     for (index, (end, namespace)) in (0..).zip(layout.ends.iter().zip(&hosts.ends)) {
@@ -86,7 +86,7 @@ pub fn make(plan: &Plan, layout: &Layout, device: &Device) -> Result<Hosts, Gues
             Netlink::open()?.ask(&disowning_queue(interface, parent))?;
         }
     }
-    system::enter_network(&hosts.nobody)?;
+    system::enter_network(&hosts.outside)?;
     Ok(hosts)
 }
 
@@ -106,7 +106,7 @@ pub fn make_pair(plan: &Plan, layout: &Layout) -> Result<Hosts, GuestError> {
         let link = &plan.links[layout.nics[end.nic as usize].link as usize];
         Netlink::open()?.ask(&netem(device, link, delay.as_ns()))?;
     }
-    Ok(Hosts { nobody: system::this_network()?, ends, _shared: Vec::new() })
+    Ok(Hosts { outside: system::this_network()?, ends, _shared: Vec::new() })
 }
 
 /// `netem` with a rate and a delay.

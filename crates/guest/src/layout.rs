@@ -1,6 +1,6 @@
 //! Who is who: the ends of the flows and their NICs. Refuses by name what real hosts cannot do here.
 
-use daybreak_plan::{Action, Application, Flow, NodeKind, Plan, Stack, Step};
+use daybreak_plan::{Action, Application, Flow, NodeKind, Plan, ReceiveBuffers, Stack, Step};
 
 use crate::error::GuestError;
 use crate::{headers, modules};
@@ -25,6 +25,8 @@ pub struct Nic {
     pub shared: bool,
     /// Largest packet of the ends behind it.
     pub mtu: u32,
+    /// How it lays received frames into memory.
+    pub buffers: ReceiveBuffers,
 }
 
 /// A TCP stack behind a NIC: one network namespace. A sender that shares its NIC has one of its own, so
@@ -79,9 +81,9 @@ impl Layout {
             for (side, stack) in [("src_stack", flow.src_stack), ("dst_stack", flow.dst_stack)] {
                 supported(&plan.stacks[stack as usize]).map_err(|error| with_flow(error, i, side))?;
             }
-            let mtu = |stack: u32| plan.stacks[stack as usize].mtu;
-            layout.nic(plan, &format!("flows[{i}].data_path"), flow.data_path, mtu(flow.src_stack))?;
-            layout.nic(plan, &format!("flows[{i}].ack_path"), flow.ack_path, mtu(flow.dst_stack))?;
+            let stack = |stack: u32| &plan.stacks[stack as usize];
+            layout.nic(plan, &format!("flows[{i}].data_path"), flow.data_path, stack(flow.src_stack))?;
+            layout.nic(plan, &format!("flows[{i}].ack_path"), flow.ack_path, stack(flow.dst_stack))?;
         }
         for (i, flow) in (0..).zip(&plan.flows) {
             let alone = |stack: u32| plan.stacks[stack as usize].tcp_no_metrics_save.then_some(i);
@@ -97,7 +99,7 @@ impl Layout {
     }
 
     /// Notes that one more flow begins or ends at the NIC at the start of `path`.
-    fn nic(&mut self, plan: &Plan, field: &str, path: u32, mtu: u32) -> Result<(), GuestError> {
+    fn nic(&mut self, plan: &Plan, field: &str, path: u32, stack: &Stack) -> Result<(), GuestError> {
         let first = plan.paths[path as usize].first();
         let Some(&Step::Queue(queue)) = first else {
             let value = format!("path {path}, which starts with {first:?}");
@@ -105,10 +107,19 @@ impl Layout {
         };
         if let Some(nic) = self.nics.iter_mut().find(|nic| nic.queue == queue) {
             nic.shared = true;
-            nic.mtu = nic.mtu.max(mtu);
+            nic.mtu = nic.mtu.max(stack.mtu);
+            if nic.buffers != stack.receive_buffers {
+                let value = format!("{:?}", stack.receive_buffers);
+                return refuse(
+                    setting(stack, "receive_buffers"),
+                    value,
+                    "another stack behind the same NIC has others",
+                );
+            }
             return Ok(());
         }
-        self.nics.push(Nic { queue, link: nic(plan, queue)?, shared: false, mtu });
+        let (mtu, buffers) = (stack.mtu, stack.receive_buffers);
+        self.nics.push(Nic { queue, link: nic(plan, queue)?, shared: false, mtu, buffers });
         Ok(())
     }
 

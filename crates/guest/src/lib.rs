@@ -25,6 +25,7 @@ pub mod interface;
 pub mod jiffies;
 pub mod layout;
 pub mod lookahead;
+pub mod marks;
 pub mod modules;
 pub mod netlink;
 pub mod report;

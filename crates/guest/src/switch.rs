@@ -20,9 +20,10 @@ use crate::capture::Capture;
 use crate::error::GuestError;
 use crate::events::{Event, Events};
 use crate::follow::{Arrival, Followed};
-use crate::headers::{self, Headers};
+use crate::headers::Headers;
 use crate::layout::{Layout, delivers, ports};
 use crate::lookahead;
+use crate::marks::Marks;
 use crate::skb::Skb;
 use crate::track::Place;
 
@@ -380,20 +381,6 @@ impl Nic {
         self.count.packets += 1;
         self.count.bytes += u64::from(wire_bytes);
         began
-    }
-}
-
-/// What a packet has met on its way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Marks {
-    congested: bool,
-    tcp_bits: u8,
-}
-
-impl Marks {
-    /// Writes it into the packet's headers.
-    pub fn write(self, checksum_is_partial: bool, headers: &mut [u8]) {
-        headers::mark(headers, self.congested, self.tcp_bits, checksum_is_partial);
     }
 }
 

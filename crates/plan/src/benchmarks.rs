@@ -7,7 +7,8 @@
 use daybreak_units::splitmix;
 
 use crate::{
-    Application, Choice, Flow, Link, Node, NodeKind, PLAN_VERSION, Plan, Queue, Records, Scheduler, Stack, Step,
+    Application, Choice, Flow, Link, Node, NodeKind, PLAN_VERSION, Plan, Queue, ReceiveBuffers, Records, Scheduler,
+    Stack, Step,
 };
 
 /// One benchmark.
@@ -338,6 +339,7 @@ fn stack(packet_bytes: u32) -> Stack {
         tcp_wmem: [4_096, buffer, buffer],
         tcp_moderate_rcvbuf: false,
         tcp_adv_win_scale: 1,
+        receive_buffers: ReceiveBuffers::default(),
         tcp_window_scaling: true,
         tcp_timestamps: true,
         tcp_sack: true,

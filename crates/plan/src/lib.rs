@@ -25,7 +25,7 @@ pub use network::{
     TimelineStep,
 };
 pub use records::Records;
-pub use stack::{Legacy, Stack};
+pub use stack::{Legacy, ReceiveBuffers, Stack};
 pub use traffic::{Application, ExchangeRun, Flow};
 pub use validate::{MOST_COMPONENTS, PlanError};
 

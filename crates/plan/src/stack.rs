@@ -21,6 +21,23 @@ pub enum Legacy {
     ForgetSacks,
 }
 
+/// How a host's NIC lays received frames into memory: see `daybreak_tcp::config::ReceiveBuffers`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct ReceiveBuffers {
+    /// A frame below this size, with its headroom, lies in one buffer; a larger one in pages behind its headers.
+    pub linear_bytes: u32,
+    /// Size of a page.
+    pub page_bytes: u32,
+}
+
+impl Default for ReceiveBuffers {
+    fn default() -> Self {
+        Self { linear_bytes: 4_096, page_bytes: 4_096 }
+    }
+}
+
 /// A TCP stack: Linux's sysctls by their names, in integers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -54,6 +71,9 @@ pub struct Stack {
     pub tcp_moderate_rcvbuf: bool,
     /// `tcp_adv_win_scale`.
     pub tcp_adv_win_scale: i8,
+    /// The buffers of the host's NIC.
+    #[serde(default)]
+    pub receive_buffers: ReceiveBuffers,
     /// `tcp_window_scaling`.
     pub tcp_window_scaling: bool,
     /// `tcp_timestamps`.

@@ -1,6 +1,6 @@
 //! Replays the ACKs of a capture, given as columns.
 
-use daybreak_engine::replay::{Captured, Dialogue, Replayed, Sent, replay as replay_flow};
+use daybreak_engine::replay::{Captured, Dialogue, Replayed, Sent, answer as answer_flow, replay as replay_flow};
 use daybreak_tcp::{Flags, SackBlock, Segment, SynOptions};
 use daybreak_units::Instant;
 use numpy::{IntoPyArray, PyReadonlyArray1};
@@ -26,6 +26,38 @@ pub fn replay<'py>(
     let dialogue = Dialogue { sent: segments("sent", sent)?, heard: segments("heard", heard)? };
     let found = py.detach(|| replay_flow(&plan, flow, &dialogue)).map_err(engine_error)?;
     Ok((columns(py, &found)?, summary(py, &found)?))
+}
+
+/// Feeds what a receiver has heard into the model's receiver of a flow, and compares what both have answered.
+///
+/// Columns as in `replay`. Returns the columns of what the model has answered, and how far it is the same.
+#[pyfunction]
+pub fn answer<'py>(
+    py: Python<'py>,
+    plan: &[u8],
+    flow: usize,
+    sent: &Bound<'py, PyDict>,
+    heard: &Bound<'py, PyDict>,
+) -> PyResult<(Bound<'py, PyDict>, Bound<'py, PyDict>)> {
+    let plan = parse(plan)?;
+    let dialogue = Dialogue { sent: segments("sent", sent)?, heard: segments("heard", heard)? };
+    let found = py.detach(|| answer_flow(&plan, flow, &dialogue)).map_err(engine_error)?;
+    let columns = PyDict::new(py);
+    let of = |value: fn(&Captured) -> u64| found.sent.iter().map(value).collect::<Vec<u64>>().into_pyarray(py);
+    columns.set_item("time_ns", of(|sent| sent.at.as_ns()))?;
+    columns.set_item("seq", of(|sent| sent.segment.seq))?;
+    columns.set_item("ack", of(|sent| sent.segment.ack))?;
+    columns.set_item("window", of(|sent| sent.segment.window.into()))?;
+    columns.set_item("ts_ecr", of(|sent| sent.segment.ts_ecr.into()))?;
+    columns.set_item("flags", of(|sent| sent.segment.flags.0.into()))?;
+    columns.set_item("sack_start_0", of(|sent| sent.segment.sacks().first().map_or(0, |block| block.start)))?;
+    columns.set_item("sack_end_0", of(|sent| sent.segment.sacks().first().map_or(0, |block| block.end)))?;
+    let summary = PyDict::new(py);
+    summary.set_item("segments", found.theirs)?;
+    summary.set_item("same", found.same)?;
+    summary.set_item("other_time", found.other_time)?;
+    summary.set_item("is_identical", found.is_identical())?;
+    Ok((columns, summary))
 }
 
 fn columns<'py>(py: Python<'py>, found: &Replayed) -> PyResult<Bound<'py, PyDict>> {

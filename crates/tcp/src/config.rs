@@ -13,6 +13,22 @@ pub struct BufferLimits {
     pub max: u64,
 }
 
+/// How a host's NIC lays received frames into memory, which is what they cost of the receive buffer. Drivers differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReceiveBuffers {
+    /// A frame that takes less than this with its headroom of 16 bytes lies in one buffer, a power of two in size. Of a
+    /// larger one the headers do, in 512 bytes, and the payload in pages. Nothing is below 193 bytes.
+    pub linear: u32,
+    /// Bytes of a page.
+    pub page: u32,
+}
+
+impl Default for ReceiveBuffers {
+    fn default() -> Self {
+        Self { linear: 4_096, page: 4_096 }
+    }
+}
+
 /// `net.ipv4.tcp_ecn`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EcnMode {
@@ -60,6 +76,8 @@ pub struct Config {
     pub receive_autotuning: bool,
     /// `tcp_adv_win_scale`: the part of the receive buffer that is window; 1 means half.
     pub adv_win_scale: i8,
+    /// The buffers of the host's NIC.
+    pub receive_buffers: ReceiveBuffers,
     /// `tcp_window_scaling`.
     pub window_scaling: bool,
     /// `tcp_timestamps`.
@@ -168,6 +186,7 @@ impl Default for Config {
             wmem: BufferLimits { min: 4_096, default: 16_384, max: 4_194_304 },
             receive_autotuning: true,
             adv_win_scale: 1,
+            receive_buffers: ReceiveBuffers::default(),
             window_scaling: true,
             timestamps: true,
             sack: true,

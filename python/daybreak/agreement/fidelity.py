@@ -2,8 +2,8 @@
 
     python -m daybreak.agreement.fidelity docs/fidelity/agreement.json docs/fidelity.md
 
-What stands between the marks "<!-- agreement: NAME -->" and "<!-- end -->" is replaced; marks "segments: NAME" take the
-numbers of segments.json beside the result. The figure is drawn anew there.
+What stands between the marks "<!-- agreement: NAME -->" and "<!-- end -->" is replaced; marks "segments: NAME" and
+"receivers: NAME" take the numbers of segments.json and receivers.json beside the result. The figure is drawn anew.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from daybreak.errors import OutputError
@@ -39,8 +40,10 @@ def main(arguments: Sequence[str]) -> None:
     source, target = map(Path, arguments)
     found = result.read(source)
     text = fill(target.read_text(encoding="utf-8"), found)
-    replayed = segments.read(source.with_name(segments.RESULT))
-    target.write_text(fill(text, replayed, "segments"), encoding="utf-8")
+    for side in segments.SIDES:
+        replayed = source.with_name(segments.result_name(side))
+        text = fill(text, segments.read(replayed), replayed.stem)
+    target.write_text(text, encoding="utf-8")
     plots.save_svg(plots.differences(found["rows"]), source.with_name(FIGURE))
 
 
@@ -89,10 +92,17 @@ def _families(found: Document) -> str:
     return _table(("family", "what", "scenarios"), lines)
 
 
+def _senders(found: Document) -> str:
+    return f"{_replayed(found)} The kernel's flows retransmitted {found['retransmissions']} segments.\n"
+
+
+def _receivers(found: Document) -> str:
+    return f"{_replayed(found)}\n"
+
+
 def _replayed(found: Document) -> str:
-    retransmissions = found["retransmissions"]
     engines = f"Kernel engine `{found['programs']['kernel']}`, simulator `{found['programs']['simulated']}`."
-    return f"{engines} {segments.sentence(found)} The kernel's flows retransmitted {retransmissions} segments.\n"
+    return f"{engines} {segments.sentence(found)}"
 
 
 def _variants(found: Document) -> str:
@@ -111,11 +121,11 @@ def _variants(found: Document) -> str:
     return _table(columns, lines)
 
 
-def _parted(found: Document) -> str:
+def _parted(metric: str, found: Document) -> str:
     lines = [
         (
             flow["scenario"], flow["flow"], str(flow["segments"]), str(flow["same"]),
-            cause_of(load(), flow["scenario"], "segments"),
+            cause_of(load(), flow["scenario"], metric),
         )
         for flow in found["flows"]
         if not flow["is_identical"]
@@ -137,7 +147,8 @@ TABLES: dict[str, Callable[[Document], str]] = {
 """Every table that a page may make of agreement.json."""
 SOURCES: dict[str, dict[str, Callable[[Document], str]]] = {
     "agreement": TABLES,
-    "segments": {"about": _replayed, "variants": _variants, "parted": _parted},
+    "segments": {"about": _senders, "variants": _variants, "parted": partial(_parted, "segments")},
+    "receivers": {"about": _receivers, "parted": partial(_parted, "receivers")},
 }
 """The same by the result that a table is made of."""
 

@@ -18,7 +18,7 @@ from .compare import METRICS, MISS, NOT_EVALUATED, PASS, Row
 from .suite import Case
 from .tolerances import Target, Tolerances
 
-RESULTS = ("agreement.json", "segments.json")
+RESULTS = ("agreement.json", "segments.json", "receivers.json")
 """The files by which a folder of results is known."""
 WORST = 10
 """Rows that are listed with their cause."""

@@ -2,8 +2,9 @@
 
 python -m daybreak.agreement.segment_log migration-cubic+cubic-night0 1 12000000 crates/engine/tests/replay
 
-The arguments are a scenario of the suite, the number of a flow, the nanoseconds after which nothing is kept, and a
-folder. The segments are a CSV file: the direction of each, sent or heard, and the columns of a conversation.
+The arguments are a scenario of the suite, the number of a flow, the nanoseconds after which nothing is kept, a folder,
+and which end it is, the sender if nothing is said. The segments are a CSV file: the direction of each, sent or heard,
+and the columns of a conversation.
 """
 
 from __future__ import annotations
@@ -19,15 +20,17 @@ from . import conversations, segments, suite
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Runs the scenario with seed 1 and writes NAME.json and NAME.csv."""
-    name, flow, until_ns, directory = arguments
+    """Runs the scenario with seed 1 and writes NAME.json and NAME.csv; of a receiver NAME-receiver.json and so on."""
+    name, flow, until_ns, directory, *rest = arguments
     (case,) = suite.chosen(suite.load(), quick=False, only=[name])
-    scenario = segments.captured(case)
+    side: segments.Side = "receiver" if rest == ["receiver"] else "sender"
+    scenario = segments.captured(case, side)
     run = daybreak.run(scenario, engine="kernel")
     assert run.capture is not None
     talk = conversations.read(run.capture)[int(flow)]
     lines: list[tuple[int, str]] = []
-    for direction, columns in (("sent", talk.sent), ("heard", talk.heard)):
+    ends = (talk.sent, talk.heard) if side == "sender" else (talk.heard, talk.sent)
+    for direction, columns in zip(("sent", "heard"), ends, strict=True):
         for row in zip(*(columns[column].tolist() for column in conversations.NAMES), strict=True):
             if row[0] <= int(until_ns):
                 lines.append((row[0], ",".join([direction, *map(str, row)])))
@@ -35,10 +38,10 @@ def main(arguments: Sequence[str]) -> None:
         ",".join(["direction", *conversations.NAMES]),
         *(line for _, line in sorted(lines, key=lambda one: one[0])),
     ]
-    target = Path(directory)
+    target, stem = Path(directory), name if side == "sender" else f"{name}-receiver"
     target.mkdir(parents=True, exist_ok=True)
-    (target / f"{name}.json").write_bytes(lower(scenario, 1).json + b"\n")
-    (target / f"{name}.csv").write_text("\n".join(table) + "\n", encoding="utf-8")
+    (target / f"{stem}.json").write_bytes(lower(scenario, 1).json + b"\n")
+    (target / f"{stem}.csv").write_text("\n".join(table) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""Segment by segment: feeds the model's sender the ACKs that a sender on the real kernel has heard.
+"""Segment by segment: feeds one end of the model what that end on the real kernel has heard, ACKs or data.
 
 In a comparison of whole runs the engines part at the first difference, and the network makes it larger. Here the model
-hears exactly what the kernel heard, at the same nanoseconds, so what differs is a decision of its TCP: it has to send
-the kernel's segments, in the kernel's order, and no other.
+hears exactly what the kernel heard, at the same nanoseconds, so what differs is a decision of its TCP: a sender has to
+send the kernel's segments, in the kernel's order, and no other; a receiver its ACKs, with the same windows and blocks.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from daybreak import _native
 from daybreak.engines import program, run_many
@@ -26,10 +26,14 @@ from .compare import MISS, PASS
 from .result import Document
 from .suite import Case
 
+Side = Literal["sender", "receiver"]
+"""The end of a flow that is replayed."""
+SIDES: tuple[Side, ...] = ("sender", "receiver")
 RESULT = "segments.json"
+RECEIVERS = "receivers.json"
 COLUMNS = ("scenario", "identical flows", "segments", "retransmissions", "verdict")
 """Of `by_scenario`."""
-LEAST_IDENTICAL = 0.98
+LEAST_IDENTICAL = {"sender": 0.98, "receiver": 0.99}
 """Part of the flows of the whole suite that must be identical. Every flow of the quick subset must be."""
 
 
@@ -42,17 +46,18 @@ class Replayed:
     flow: str
     variant: str
     segments: int
-    """Segments with payload that the kernel has sent."""
+    """Segments that the kernel has sent: a sender's with payload, all of a receiver."""
     retransmissions: int
-    """Those of them that it had sent before."""
+    """Those of them that it had sent before; 0 of a receiver."""
     same: int
-    """Segments up to the first that the model has not sent, or not in this place, or of another length."""
+    """Segments up to the first that the model has not sent, or not in this place, or of another length; of a receiver,
+    or with another acknowledgement, window, echoed timestamp, SACK blocks or flags."""
     other_push: int
-    """Those of them whose PSH flag differs."""
+    """Those of them whose PSH flag differs; 0 of a receiver."""
     other_time: int
     """Those of them that left at another time, 2 us before or after the kernel's."""
     model: int
-    """Segments with payload that the model has sent."""
+    """Segments that the model has sent, counted in the same way."""
 
     @property
     def is_identical(self) -> bool:
@@ -70,8 +75,10 @@ def replay(
     workers: int | None = None,
     progress: Progress | None = None,
     engine: str = KERNEL,
+    side: Side = "sender",
 ) -> Document:
-    """Replays the scenarios of the suite in `path`, or of the one that comes with Daybreak; writes segments.json.
+    """Replays the scenarios of the suite in `path`, or of the one that comes with Daybreak; writes segments.json, or
+    receivers.json of receivers.
 
     `quick` takes the quick subset, `only` the scenarios whose name fits a pattern; each is run with every seed. A
     scenario in which a host sends more than one flow's segments is left out. `engine` replaces the kernel, for tests.
@@ -83,15 +90,15 @@ def replay(
     by_name = {case.name: case for case in cases}
     claim(Path(out), "agreement", *result.RESULTS)
     done = run_many(
-        [(captured(case), seed) for case in cases for seed in seeds],
+        [(captured(case, side), seed) for case in cases for seed in seeds],
         engine=engine,
         workers=workers,
         progress=_told(progress, engine),
-        reduce=lambda run: list(flows(by_name[run.manifest["name"]], run)),
+        reduce=lambda run: list(flows(by_name[run.manifest["name"]], run, side)),
     )
     programs = {name: program(name) for name in dict.fromkeys((MODEL, engine))}
-    found = document([flow for flows in done for flow in flows], programs=programs, seeds=seeds, quick=quick)
-    result.write(found, Path(out) / RESULT)
+    found = document([flow for flows in done for flow in flows], programs=programs, seeds=seeds, quick=quick, side=side)
+    result.write(found, Path(out) / result_name(side))
     return found
 
 
@@ -99,22 +106,28 @@ def _has_a_flow_a_host(case: Case) -> bool:
     return case.repeat == 1 and not case.reverse
 
 
-def captured(case: Case) -> Scenario:
-    """The scenario with both directions of every sender's link captured.
+def result_name(side: Side) -> str:
+    """The file of the result."""
+    return RESULT if side == "sender" else RECEIVERS
+
+
+def captured(case: Case, side: Side = "sender") -> Scenario:
+    """The scenario with both directions of the link of every sender, or of every receiver, captured.
 
     The jitter, which keeps senders apart, is left on the way out only: so what is captured on the way back tells when
     it arrives.
     """
+    end = {"sender": "from", "receiver": "to"}[side]
     document = scenarios.scenario(case).document()
     links: list[dict[str, Any]] = []
     capture: list[str] = []
     for link in document["links"]:
-        if not link["from"].startswith("sender"):
+        if not link[end].startswith(side):
             links.append(link)
             continue
-        out = link | {"duplex": False, "name": f"{link['from']} out"}
-        back = out | {"from": link["to"], "to": link["from"], "name": f"{link['from']} back"}
-        del back["jitter"]
+        out = link | {"duplex": False, "name": f"{link[end]} out"}
+        back = out | {"from": link["to"], "to": link["from"], "name": f"{link[end]} back"}
+        back.pop("jitter", None)
         links += [out, back]
         capture += [out["name"], back["name"]]
     document["links"] = links
@@ -122,9 +135,9 @@ def captured(case: Case) -> Scenario:
     return Scenario.parse(document, source=f'suite, scenario "{case.name}", captured')
 
 
-def flows(case: Case, run: Run) -> Iterator[Replayed]:
+def flows(case: Case, run: Run, side: Side = "sender") -> Iterator[Replayed]:
     """Replays every flow of a run of the captured scenario. Raises EngineError where the capture is not whole."""
-    plan = lower(captured(case), run.manifest["seed"])
+    plan = lower(captured(case, side), run.manifest["seed"])
     assert run.capture is not None
     talks = conversations.read(run.capture)
     if len(talks) != len(plan.content.flows):
@@ -132,17 +145,23 @@ def flows(case: Case, run: Run) -> Iterator[Replayed]:
             f"{case.name}: the capture has {len(talks)} connections, but {len(plan.content.flows)} flows ran"
         )
     for index, (flow, talk) in enumerate(zip(plan.content.flows, talks, strict=True)):
-        sent, summary = _native.replay(plan.json, index, talk.sent, talk.heard)
-        counts = {name: summary[name] for name in ("segments", "retransmissions", "same", "other_push", "other_time")}
+        if side == "sender":
+            sent, summary = _native.replay(plan.json, index, talk.sent, talk.heard)
+        else:
+            sent, summary = _native.answer(plan.json, index, talk.heard, talk.sent)
+        names = ("segments", "retransmissions", "same", "other_push", "other_time")
+        counts = {name: summary.get(name, 0) for name in names}
         variant = plan.content.rules[flow.rule].name
         seed = run.manifest["seed"]
         yield Replayed(case.name, seed, flow.name, variant, **counts, model=len(sent["seq"]))
 
 
-def document(found: Sequence[Replayed], *, programs: dict[str, str], seeds: Sequence[int], quick: bool) -> Document:
+def document(
+    found: Sequence[Replayed], *, programs: dict[str, str], seeds: Sequence[int], quick: bool, side: Side = "sender"
+) -> Document:
     """Everything that was found, for machines."""
     identical = sum(flow.is_identical for flow in found)
-    limit = 1.0 if quick else LEAST_IDENTICAL
+    limit = 1.0 if quick else LEAST_IDENTICAL[side]
     return {
         "programs": programs,
         "seeds": list(seeds),

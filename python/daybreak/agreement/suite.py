@@ -56,6 +56,11 @@ _LABELS: dict[str, Callable[[Any], str]] = {
 
 
 def _settings(settings: dict[str, Any]) -> str:
+    settings = {
+        name if inner is None else f"{name}.{inner}": value
+        for name, given in settings.items()
+        for inner, value in (given.items() if isinstance(given, dict) else [(None, given)])
+    }
     return ",".join(f"{name}={str(value).lower().replace(' ', '')}" for name, value in settings.items()) or "default"
 
 

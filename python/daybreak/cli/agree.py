@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from .terminal import Json, print_json, print_table, progress_bar, say
+
+if TYPE_CHECKING:
+    from daybreak.agreement.segments import Side
 
 
 def add_to(app: typer.Typer) -> None:
@@ -32,6 +35,12 @@ def agree(
         bool,
         typer.Option("--segments", help="Compare every segment: the model hears the ACKs that the kernel heard."),
     ] = False,
+    receivers: Annotated[
+        bool,
+        typer.Option(
+            "--receivers", help="Compare every ACK: the model hears the data that the kernel's receiver heard."
+        ),
+    ] = False,
     strict: Annotated[bool, typer.Option("--strict", help="End with 1 if a target is missed.")] = False,
     workers: Annotated[int | None, typer.Option(help="Runs side by side; one a processor if not given.", min=1)] = None,
     out_: Annotated[Path, typer.Option("-o", "--out", help="Folder for the results.")] = Path("results/agreement"),
@@ -41,14 +50,15 @@ def agree(
 
     Writes agreement.json and index.html. Finished runs are kept, so the command goes on where it was stopped. With
     --segments, each scenario runs on the kernel with seeds 1 to RUNS (1 if not given), and segments.json says how far
-    the model sends the same segments.
+    the model sends the same segments. With --receivers, receivers.json says how far it answers with the same ACKs.
     """
-    if segments:
+    if segments or receivers:
         _segments(
             suite,
             quick=quick,
             runs=runs or 1,
             only=only or [],
+            side="receiver" if receivers else "sender",
             strict=strict,
             workers=workers,
             out_=out_,
@@ -78,8 +88,8 @@ def agree(
 
 
 def _segments(
-    suite: Path | None, *, quick: bool, runs: int, only: list[str], strict: bool, workers: int | None,
-    out_: Path, as_json: bool,
+    suite: Path | None, *, quick: bool, runs: int, only: list[str], side: Side, strict: bool,
+    workers: int | None, out_: Path, as_json: bool,
 ) -> None:  # fmt: skip
     from daybreak.agreement import segments
     from daybreak.agreement.compare import PASS
@@ -87,13 +97,13 @@ def _segments(
     seeds = range(1, runs + 1)
     with progress_bar("replaying", shown=not as_json) as progress:
         found = segments.replay(
-            suite, quick=quick, only=only, seeds=seeds, out=out_, workers=workers, progress=progress
+            suite, quick=quick, only=only, seeds=seeds, out=out_, workers=workers, progress=progress, side=side
         )
     if as_json:
         print_json(found)
     else:
         print_table(segments.COLUMNS, segments.by_scenario(found), numeric=segments.COLUMNS[1:4])
         say(segments.sentence(found))
-        say(f"{segments.RESULT} is in {out_}")
+        say(f"{segments.result_name(side)} is in {out_}")
     if strict and found["verdict"] != PASS:
         raise typer.Exit(1)

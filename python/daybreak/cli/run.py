@@ -12,6 +12,7 @@ from daybreak import engines
 from daybreak.errors import Interrupted, OutputError
 from daybreak.report.summary import flow_rows, group_rows
 from daybreak.runs import Run, folder, identity, read
+from daybreak.runs.surprises import surprises
 
 from .scenario import Changes, File, scenario_of
 from .summary import print_runs
@@ -48,7 +49,10 @@ def run(
     """Run a scenario and show what became of its flows. Runs that the folder has already are not run again."""
     model = scenario_of(scenario, changes)
     seeds = range(seed, seed + runs)
-    engines.check(engines.lowered(model, seed, engine), engine)
+    plan = engines.lowered(model, seed, engine)
+    engines.check(plan, engine)
+    for warning in surprises(plan.content):
+        complain(f"warning: {warning}")
     engines.lowered(model, seeds[-1], engine)
     if model.records.capture and out is None:
         raise OutputError("records.capture has no place for the packets: give a folder with -o")

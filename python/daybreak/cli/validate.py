@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from daybreak import engines
+from daybreak.runs.surprises import surprises
 
 from .scenario import Changes, File, scenario_of
 from .terminal import Json, print_json, say
@@ -30,8 +31,11 @@ def validate(
     counts = {
         kind: len(getattr(plan.content, kind)) for kind in ("nodes", "links", "flows", "timelines", "controllers")
     }
+    warnings = surprises(plan.content)
     if as_json:
-        print_json({"scenario": model.name, "valid": True, "plan_hash": plan.hash} | counts)
+        print_json({"scenario": model.name, "valid": True, "plan_hash": plan.hash, "warnings": warnings} | counts)
     else:
         words = ", ".join(f"{count} {kind}" for kind, count in counts.items())
         say(f"{scenario} is a valid scenario: {words}")
+        for warning in warnings:
+            say(f"warning: {warning}")

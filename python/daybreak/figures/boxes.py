@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
+from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
 from daybreak.figures.style import WIDTH_INCHES, Picture, colour, style
 
@@ -55,6 +56,9 @@ def boxes(panels: Sequence[BoxPanel], *, ylabel: str, height: float = 2.9, log: 
             axes.set_title(panel.title)
             if log:
                 axes.set_yscale("log")
+                axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+                axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+                axes.yaxis.set_minor_formatter(NullFormatter())
             else:
                 axes.set_ylim(bottom=0)
         grid[0].set_ylabel(ylabel)

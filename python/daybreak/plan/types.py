@@ -357,6 +357,8 @@ class Stack(Part, frozen=True, kw_only=True):
     """`tcp_moderate_rcvbuf`."""
     tcp_adv_win_scale: int
     """`tcp_adv_win_scale`."""
+    receive_buffers: ReceiveBuffers
+    """The buffers of the host's NIC."""
     tcp_window_scaling: bool
     """`tcp_window_scaling`."""
     tcp_timestamps: bool
@@ -397,6 +399,15 @@ class Stack(Part, frozen=True, kw_only=True):
     """Mechanisms of older stacks that this one has."""
     max_pacing_rate_bps: int | None
     """`SO_MAX_PACING_RATE` in bit/s; null for no limit. A rule that needs pacing paces either way."""
+
+
+class ReceiveBuffers(Part, frozen=True, kw_only=True):
+    """How a host's NIC lays received frames into memory: see `daybreak_tcp::config::ReceiveBuffers`."""
+
+    linear_bytes: int
+    """A frame below this size, with its headroom, lies in one buffer; a larger one in pages behind its headers."""
+    page_bytes: int
+    """Size of a page."""
 
 
 class Flow(Part, frozen=True, kw_only=True):

@@ -40,7 +40,7 @@ class CircuitController(Tagged):
 
 class FlowController(MovedFlows, Tagged):
     """Moves single flows between their paths. They start on the first path of `between`, the normal one; each of the
-    others is for one flow at a time.
+    others is for one flow at a time; one that is listed several times, for as many.
     """
 
     kind: Literal["paths"] = "paths"

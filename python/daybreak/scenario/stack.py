@@ -14,6 +14,8 @@ Bytes = Annotated[int, Field(ge=0, le=2**40)]
 
 UNBOUNDED = 2**31
 """A buffer in bytes of which half is window: 1 GiB, the most that the TCP header can say (RFC 7323, section 2.3)."""
+_MOST_PAGES = 17
+"""Of one packet in Linux 6.1."""
 PRESETS: dict[str | None, dict[str, Any]] = {
     "ns2-2009": {
         "initial_window": 2,
@@ -31,6 +33,17 @@ PRESETS: dict[str | None, dict[str, Any]] = {
     }
 }
 """What each preset sets."""
+
+
+class ReceiveBuffers(Model):
+    """How a host's NIC lays received frames into memory. What a segment takes of memory counts against the receive
+    buffer, not its payload, so with it the window differs; real NICs and drivers differ here."""
+
+    linear: int = Field(default=4_096, ge=0, le=131_072)
+    """A frame that takes less than this, with 14 bytes of Ethernet header and 16 of headroom, lies in one buffer of a
+    power of two in bytes. Of a larger frame the headers do, and its payload lies in pages. Below 193 is as 193."""
+    page: int = Field(default=4_096, ge=256, le=4_096)
+    """Size of a page."""
 
 
 class Stack(Model):
@@ -65,6 +78,8 @@ class Stack(Model):
     """Let the receive buffer grow with the flow."""
     tcp_adv_win_scale: int = Field(default=1, ge=-31, le=31)
     """Part of the receive buffer that is window; 1 is half."""
+    receive_buffers: ReceiveBuffers = ReceiveBuffers()
+    """The receive buffers of the host's NIC."""
     tcp_window_scaling: bool = True
     """Window scaling (RFC 7323)."""
     tcp_timestamps: bool = True
@@ -120,6 +135,12 @@ class Stack(Model):
 
     @model_validator(mode="after")
     def _makes_sense(self) -> "Stack":
+        buffers = self.receive_buffers
+        if self.mtu >= buffers.linear - 30 and self.mtu > _MOST_PAGES * buffers.page:
+            raise reject(
+                f"has receive_buffers.page = {buffers.page}: expected at least {-(-self.mtu // _MOST_PAGES)}, since a "
+                f"packet of mtu = {self.mtu} may lie in {_MOST_PAGES} pages"
+            )
         for name in ("tcp_rmem", "tcp_wmem"):
             low, middle, high = getattr(self, name)
             if not low <= middle <= high:

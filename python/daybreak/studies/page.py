@@ -71,7 +71,8 @@ def write(
         title, text = (said["figure"][section.figure][key] for key in ("title", "text"))
         parts += [f"## {title}\n", text]
         parts += [f"![{title}](figures/{name}.png)\n" for name in section.images]
-        parts.append(markdown(section.claims))
+        if section.claims:
+            parts.append(markdown(section.claims))
         notes = [f"- `{claim.id}` ({claim.verdict}): {claim.note}" for claim in section.claims if claim.note]
         if notes:
             parts.append("<details><summary>Notes</summary>\n\n" + "\n".join(dict.fromkeys(notes)) + "\n\n</details>\n")

@@ -2,7 +2,7 @@
 
 A claim with a printed number and a tolerance is judged by them (``pass`` or ``miss``), a claim about an order, a
 ratio or a trend by code (``shape-pass`` or ``shape-miss``). What a reduced run cannot judge is
-``not-evaluated``, with the reason in the note.
+``not-evaluated``, with the reason in the note, and so is what nothing here models.
 """
 
 from __future__ import annotations
@@ -134,11 +134,11 @@ class Scoreboard:
         measured = interval([ours]) if isinstance(ours, int | float) else _measured(ours) if ours is not None else None
         self._add(subject, measured, SHAPE_PASS if holds else SHAPE_MISS, _join(entry, note))
 
-    def open(self, key: str, why: str) -> None:
-        """A claim that was not evaluated."""
+    def not_evaluated(self, key: str, why: str) -> None:
+        """A claim that nothing here can judge."""
         entry = self.published[key]
         printed = entry.printed if entry.value is None else entry.value
-        self._add(_Subject(entry, entry.what, "", printed, entry.tolerance), None, NOT_EVALUATED, why)
+        self._add(_Subject(entry, entry.what, "", printed, ""), None, NOT_EVALUATED, _join(entry, why))
 
     def document(self) -> dict[str, Any]:
         """The content of `scoreboard.json`."""

@@ -4,7 +4,7 @@
 use daybreak_host::{Datagram, UDP_HEADER};
 use daybreak_tcp::{Ecn, Flags, Segment};
 
-use crate::wire::IP_HEADER;
+use crate::flow_packets::IP_HEADER;
 
 const ETHERNET_HEADER: u32 = 14;
 const ETHERTYPE_IPV4: u16 = 0x0800;

@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use daybreak_tcp::{Flags, Segment};
 use daybreak_units::Instant;
 
-use crate::wire::{client_of, datagram_of, flow_of, is_server, peer_of};
+use crate::flow_packets::{client_of, datagram_of, flow_of, is_server, peer_of};
 use daybreak_plan::Plan;
 use frame::Addresses;
 pub use pcapng::PcapngWriter;

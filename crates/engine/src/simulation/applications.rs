@@ -11,8 +11,8 @@ use daybreak_units::{Instant, Stream};
 use super::endpoint::{End, Endpoint, Ends, Source};
 use super::{Core, FlowState, Tables};
 use crate::alarm::Alarm;
+use crate::flow_packets::{client_of, datagram_of, flow_of, server_of};
 use crate::schedule::{Event, Rank};
-use crate::wire::{client_of, datagram_of, flow_of, server_of};
 
 impl<P: Probe + Tables + Send> Core<P> {
     /// A flow starts: its ends are made, and its client or source does what it does first.

@@ -5,8 +5,8 @@ use daybreak_trace::Probe;
 use super::endpoint::Ends;
 use super::{Core, Tables};
 use crate::error::EngineError;
+use crate::flow_packets::{client_of, server_of};
 use crate::schedule::{Event, Rank};
-use crate::wire::{client_of, server_of};
 
 impl<P: Probe + Tables + Send> Core<P> {
     /// Every packet is delivered, lost or on its way, by flow, by link and in all.

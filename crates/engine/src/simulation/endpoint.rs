@@ -8,8 +8,9 @@ use daybreak_trace::{Probe, WindowRow};
 use daybreak_units::Instant;
 
 use crate::alarm::Alarm;
+use crate::flow_packets::{IP_HEADER, client_of, flow_of, peer_of, segment_of, server_of};
 use crate::schedule::{Event, EventQueue, Rank};
-use crate::wire::{IP_HEADER, Wire, client_of, flow_of, peer_of, segment_of, server_of};
+use crate::wire::Wire;
 
 /// One end of a connection.
 #[repr(C, align(64))]

@@ -7,7 +7,7 @@ use daybreak_units::Instant;
 
 use super::endpoint::{Endpoint, Ends};
 use super::{Core, Tables};
-use crate::wire::server_of;
+use crate::flow_packets::server_of;
 
 impl<P: Probe + Tables + Send> Core<P> {
     pub(super) fn flow_table(&self) -> Table {

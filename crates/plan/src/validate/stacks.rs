@@ -41,6 +41,19 @@ fn check_stack(field: &str, stack: &Stack) -> Check {
     ensure((-31..=31).contains(&stack.tcp_adv_win_scale), &at("tcp_adv_win_scale"), stack.tcp_adv_win_scale, || {
         "Linux accepts -31 to 31".into()
     })?;
+    let buffers = stack.receive_buffers;
+    ensure(buffers.linear_bytes <= 131_072, &at("receive_buffers.linear_bytes"), buffers.linear_bytes, || {
+        "one buffer has at most 131072 bytes".into()
+    })?;
+    ensure((256..=4_096).contains(&buffers.page_bytes), &at("receive_buffers.page_bytes"), buffers.page_bytes, || {
+        "a page has 256 to 4096 bytes".into()
+    })?;
+    ensure(
+        stack.mtu < buffers.linear_bytes.saturating_sub(30) || stack.mtu.div_ceil(buffers.page_bytes) <= 17,
+        &at("receive_buffers.page_bytes"),
+        buffers.page_bytes,
+        || format!("a packet of {} bytes would be in more than 17 pages, the most that Linux takes", stack.mtu),
+    )?;
     ensure(stack.tcp_ecn <= 2, &at("tcp_ecn"), stack.tcp_ecn, || "it is 0 (off), 1 (on) or 2 (passive)".into())?;
     ensure([0, 2].contains(&stack.tcp_frto), &at("tcp_frto"), stack.tcp_frto, || "it is 0 or 2".into())?;
     ensure([0, 3].contains(&stack.tcp_early_retrans), &at("tcp_early_retrans"), stack.tcp_early_retrans, || {

@@ -19,6 +19,8 @@
 //! Validated by the worked numbers below, by its curve against the paper's search (`tests/curves`), and by the
 //! segments that Linux 6.1 sends on the same ACKs (`daybreak agree --segments`, docs/fidelity.md).
 
+use daybreak_units::parameters::{Parameter, Settings};
+
 use super::{AckSample, CaState, Congestion, Context, Entry, Window};
 use crate::jiffies::{Jiffies, JiffyClock};
 
@@ -26,8 +28,36 @@ use crate::jiffies::{Jiffies, JiffyClock};
 pub(super) const ENTRY: Entry = Entry {
     name: "bic",
     summary: "BIC (Xu, Harfoush and Rhee, 2004)",
-    parameters: &[],
-    new: |_, _| Box::new(Bic::default()),
+    parameters: PARAMETERS,
+    new: |settings, _| Box::new(Bic { parameters: Parameters::of(settings), ..Bic::default() }),
+};
+
+/// As parameters of Linux's module `tcp_bic`, by the same names; there `beta` is in 1/1024.
+const PARAMETERS: &[Parameter] = &[
+    Parameter::switch("fast_convergence", DEFAULT.fast_convergence, "remember less at a loss below the last W_max"),
+    Parameter::count(
+        "max_increment",
+        DEFAULT.max_increment as u64,
+        (1, 1_000_000),
+        "most segments a round trip (S_max)",
+    ),
+    Parameter::count("low_window", DEFAULT.low_window as u64, (0, 1_000_000), "up to this window it behaves as Reno"),
+    Parameter::number(
+        "beta",
+        DEFAULT.beta as f64 / BETA_SCALE as f64,
+        (0.1, 0.99),
+        "part of the window that a loss leaves; kept in 1/1024",
+    ),
+    Parameter::count("smooth_part", DEFAULT.smooth_part as u64, (1, 1_000), "round trips from W_max - B to W_max"),
+    Parameter::count("initial_ssthresh", 0, (0, 1_000_000), "ssthresh at the start in segments; 0 for none"),
+];
+const DEFAULT: Parameters = Parameters {
+    fast_convergence: true,
+    max_increment: 16,
+    low_window: 14,
+    beta: 819,
+    smooth_part: 20,
+    initial_ssthresh: 0,
 };
 
 const BETA_SCALE: u32 = 1_024;
@@ -42,7 +72,7 @@ const REFRESHES_PER_SEC: u64 = 32;
 /// Assumed before it is known.
 const INITIAL_RATIO: u32 = 2 << RATIO_SHIFT;
 
-/// What Linux has as module parameters.
+/// Values of [`PARAMETERS`].
 #[derive(Clone, Copy, Debug)]
 struct Parameters {
     /// A flow that loses below its last `W_max` takes less than the window then for the next one.
@@ -61,13 +91,20 @@ struct Parameters {
 
 impl Default for Parameters {
     fn default() -> Self {
+        DEFAULT
+    }
+}
+
+impl Parameters {
+    fn of(settings: &Settings) -> Self {
+        let count = |name| settings.whole(name) as u32;
         Self {
-            fast_convergence: true,
-            max_increment: 16,
-            low_window: 14,
-            beta: 819,
-            smooth_part: 20,
-            initial_ssthresh: 0,
+            fast_convergence: settings.switch("fast_convergence"),
+            max_increment: count("max_increment"),
+            low_window: count("low_window"),
+            beta: (settings.number("beta") * f64::from(BETA_SCALE)).round() as u32,
+            smooth_part: count("smooth_part"),
+            initial_ssthresh: count("initial_ssthresh"),
         }
     }
 }

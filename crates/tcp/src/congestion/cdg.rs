@@ -17,14 +17,56 @@
 //! Validated by the worked numbers below, by its curve against the paper's probability (`tests/curves`), and by
 //! the segments that Linux 6.1 sends on the same ACKs (`daybreak agree --segments`, docs/fidelity.md).
 
+use daybreak_units::parameters::{Parameter, Settings};
+
 use super::{AckSample, CaEvent, Congestion, Context, Draws, Entry, Window, reno};
 
 /// The rule in the registry.
 pub(super) const ENTRY: Entry = Entry {
     name: "cdg",
     summary: "CDG, delay gradients (Hayes and Armitage, 2011)",
-    parameters: &[],
-    new: |_, seed| Box::new(Cdg::new(seed)),
+    parameters: PARAMETERS,
+    new: |settings, seed| Box::new(Cdg { parameters: Parameters::of(settings), ..Cdg::new(seed) }),
+};
+
+/// As parameters of Linux's module `tcp_cdg`, by the same names; there `backoff_beta` is in 1/1024. Its `window`, the
+/// number of gradients in a sum, is read when it is loaded, and is 8.
+const PARAMETERS: &[Parameter] = &[
+    Parameter::number(
+        "backoff_beta",
+        DEFAULT.backoff_beta as f64 / BETA_SCALE as f64,
+        (0.1, 1.0),
+        "part of the window that a reduction leaves; kept in 1/1024",
+    ),
+    Parameter::count(
+        "backoff_factor",
+        DEFAULT.backoff_factor as u64,
+        (0, 1_000_000),
+        "1/G in 1/10^6 for a microsecond",
+    ),
+    Parameter::count(
+        "hystart_detect",
+        3,
+        (0, 3),
+        "signs that end slow start: 1 for trains of ACKs, 2 for delay, 3 for both",
+    ),
+    Parameter::count(
+        "use_ineff",
+        DEFAULT.use_ineff as u64,
+        (0, 10_000),
+        "reductions in a row without help after which there are none; 0 for no limit",
+    ),
+    Parameter::switch("use_shadow", DEFAULT.use_shadow, "a loss leaves half of the shadow window"),
+    Parameter::switch("use_tolerance", DEFAULT.use_tolerance, "a loss does not count while the path is not full"),
+];
+const DEFAULT: Parameters = Parameters {
+    backoff_beta: 724,
+    backoff_factor: 42,
+    hystart_train: true,
+    hystart_delay: true,
+    use_ineff: 5,
+    use_shadow: true,
+    use_tolerance: false,
 };
 
 /// Round trips whose gradients are summed (`window`).
@@ -43,7 +85,7 @@ const EFFECTUAL: i32 = -32;
 const TOLERANCE_UNIT: i32 = 64;
 const BETA_SCALE: u32 = 1_024;
 
-/// What Linux has as module parameters.
+/// Values of [`PARAMETERS`].
 #[derive(Clone, Copy, Debug)]
 struct Parameters {
     /// The window after a reduction in 1/1024: sqrt(0.5).
@@ -63,14 +105,21 @@ struct Parameters {
 
 impl Default for Parameters {
     fn default() -> Self {
+        DEFAULT
+    }
+}
+
+impl Parameters {
+    fn of(settings: &Settings) -> Self {
+        let signs = settings.whole("hystart_detect");
         Self {
-            backoff_beta: 724,
-            backoff_factor: 42,
-            hystart_train: true,
-            hystart_delay: true,
-            use_ineff: 5,
-            use_shadow: true,
-            use_tolerance: false,
+            backoff_beta: (settings.number("backoff_beta") * f64::from(BETA_SCALE)).round() as u32,
+            backoff_factor: settings.whole("backoff_factor") as u32,
+            hystart_train: signs & 1 != 0,
+            hystart_delay: signs & 2 != 0,
+            use_ineff: settings.whole("use_ineff") as u16,
+            use_shadow: settings.switch("use_shadow"),
+            use_tolerance: settings.switch("use_tolerance"),
         }
     }
 }

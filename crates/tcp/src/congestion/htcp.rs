@@ -19,6 +19,7 @@
 //! Validated by the worked numbers below, by its curve against the equation above (`tests/curves`), and by the
 //! segments that Linux 6.1 sends on the same ACKs (`daybreak agree --segments`, docs/fidelity.md).
 
+use daybreak_units::parameters::{Parameter, Settings};
 use daybreak_units::{Duration, Instant};
 
 use super::{AckSample, CaState, Congestion, Context, Entry, Window};
@@ -28,9 +29,15 @@ use crate::jiffies::{Jiffies, JiffyClock};
 pub(super) const ENTRY: Entry = Entry {
     name: "htcp",
     summary: "H-TCP (Leith and Shorten, 2004)",
-    parameters: &[],
-    new: |_, _| Box::new(HTcp::default()),
+    parameters: PARAMETERS,
+    new: |settings, _| Box::new(HTcp { parameters: Parameters::of(settings), ..HTcp::default() }),
 };
+
+/// As parameters of Linux's module `tcp_htcp`, by the same names.
+const PARAMETERS: &[Parameter] = &[
+    Parameter::switch("use_rtt_scaling", true, "scale the increase by the RTT against 100 ms"),
+    Parameter::switch("use_bandwidth_switch", true, "return to a beta of 0.5 when the throughput changes"),
+];
 
 /// `alpha` and `beta` are kept in 1/128.
 const SHIFT: u32 = 7;
@@ -52,7 +59,7 @@ const SCALE_SHIFT: u32 = 3;
 const SCALE_MIN: u32 = 1 << 2;
 const SCALE_MAX: u32 = 10 << SCALE_SHIFT;
 
-/// What Linux has as module parameters.
+/// Values of [`PARAMETERS`].
 #[derive(Clone, Copy, Debug)]
 struct Parameters {
     /// The increase is scaled by the RTT against 100 ms.
@@ -64,6 +71,13 @@ struct Parameters {
 impl Default for Parameters {
     fn default() -> Self {
         Self { use_rtt_scaling: true, use_bandwidth_switch: true }
+    }
+}
+
+impl Parameters {
+    fn of(settings: &Settings) -> Self {
+        let switch = |name| settings.switch(name);
+        Self { use_rtt_scaling: switch("use_rtt_scaling"), use_bandwidth_switch: switch("use_bandwidth_switch") }
     }
 }
 

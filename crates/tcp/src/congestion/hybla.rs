@@ -14,6 +14,7 @@
 //! segments that Linux 6.1 sends on the same ACKs (`daybreak agree --segments`, docs/fidelity.md).
 
 use daybreak_units::Duration;
+use daybreak_units::parameters::{Kind, Parameter, Value};
 
 use super::{AckSample, CaState, Congestion, Context, Entry, Window, reno};
 
@@ -21,9 +22,18 @@ use super::{AckSample, CaState, Congestion, Context, Entry, Window, reno};
 pub(super) const ENTRY: Entry = Entry {
     name: "hybla",
     summary: "Hybla (Caini and Firrincieli, 2004)",
-    parameters: &[],
-    new: |_, _| Box::new(Hybla::default()),
+    parameters: PARAMETERS,
+    new: |settings, _| Box::new(Hybla { parameters: Parameters { rtt0: settings.time("rtt0") }, ..Hybla::default() }),
 };
+
+/// As the parameter of Linux's module `tcp_hybla`, where it is in milliseconds.
+const PARAMETERS: &[Parameter] = &[Parameter {
+    name: "rtt0",
+    kind: Kind::Time { least: 1_000_000, most: 1_000_000_000_000 },
+    default: Some(Value::Ps(RTT0.as_ps())),
+    summary: "the RTT whose speed is aimed at",
+}];
+const RTT0: Duration = Duration::from_ms(25);
 
 /// Increments are kept in 1/128 segment.
 const UNIT: u32 = 128;
@@ -36,7 +46,7 @@ const MAX_POWER: u32 = 16;
 /// Largest window.
 const MAX_WINDOW: u32 = 65_535;
 
-/// What Linux has as module parameters.
+/// Values of [`PARAMETERS`].
 #[derive(Clone, Copy, Debug)]
 struct Parameters {
     /// The RTT whose speed is aimed at.
@@ -45,7 +55,7 @@ struct Parameters {
 
 impl Default for Parameters {
     fn default() -> Self {
-        Self { rtt0: Duration::from_ms(25) }
+        Self { rtt0: RTT0 }
     }
 }
 

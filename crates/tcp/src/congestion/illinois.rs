@@ -14,15 +14,29 @@
 //! Validated by the worked numbers below, by its curve against the equations above (`tests/curves`), and by the
 //! segments that Linux 6.1 sends on the same ACKs (`daybreak agree --segments`, docs/fidelity.md).
 
+use daybreak_units::parameters::{Parameter, Settings};
+
 use super::{AckSample, CaState, Congestion, Context, Entry, Window};
 
 /// The rule in the registry.
 pub(super) const ENTRY: Entry = Entry {
     name: "illinois",
     summary: "Illinois (Liu, Basar and Srikant, 2008)",
-    parameters: &[],
-    new: |_, _| Box::new(Illinois::default()),
+    parameters: PARAMETERS,
+    new: |settings, _| Box::new(Illinois { parameters: Parameters::of(settings), ..Illinois::default() }),
 };
+
+/// As parameters of Linux's module `tcp_illinois`, by the same names.
+const PARAMETERS: &[Parameter] = &[
+    Parameter::count("win_thresh", DEFAULT.win_thresh as u64, (0, 1_000_000), "smallest window that adapts (W_thresh)"),
+    Parameter::count(
+        "theta",
+        DEFAULT.theta as u64,
+        (0, 1_000_000),
+        "round trips of low delay after which alpha is largest again",
+    ),
+];
+const DEFAULT: Parameters = Parameters { win_thresh: 15, theta: 5 };
 
 /// `alpha` is kept in 1/128.
 const ALPHA_SHIFT: u32 = 7;
@@ -45,7 +59,7 @@ const MAX_RTT: u32 = u32::MAX / ALPHA_MAX;
 /// An RTT that is not known.
 const UNKNOWN: u32 = 0x7fff_ffff;
 
-/// What Linux has as module parameters.
+/// Values of [`PARAMETERS`].
 #[derive(Clone, Copy, Debug)]
 struct Parameters {
     /// Smallest window that adapts (W_thresh).
@@ -56,7 +70,13 @@ struct Parameters {
 
 impl Default for Parameters {
     fn default() -> Self {
-        Self { win_thresh: 15, theta: 5 }
+        DEFAULT
+    }
+}
+
+impl Parameters {
+    fn of(settings: &Settings) -> Self {
+        Self { win_thresh: settings.whole("win_thresh") as u32, theta: settings.whole("theta") as u32 }
     }
 }
 

@@ -238,8 +238,8 @@ pub struct AckSample {
     pub ece: bool,
     /// Timestamps of the ACK (RFC 7323).
     pub timestamps: Timestamps,
-    /// The ACK took the receive fast path (header prediction): it advances, has the window of the ACK
-    /// before, no SACK, no ECN echo.
+    /// The ACK took the receive fast path (header prediction): it has the window of the ACK before, no SACK, no
+    /// ECN echo. A duplicate without SACK does as well.
     pub is_fast_path: bool,
     /// Earliest time at which pacing lets the next segment leave (`tcp_wstamp_ns`); not after `now`
     /// when pacing holds nothing back.

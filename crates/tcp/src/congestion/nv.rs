@@ -22,6 +22,7 @@
 //! segments that Linux 6.1 sends on the same ACKs (`daybreak agree --segments`, docs/fidelity.md).
 
 use daybreak_units::Instant;
+use daybreak_units::parameters::{Parameter, Settings};
 
 use super::{AckSample, CaState, Congestion, Context, Draws, Entry, Window};
 use crate::jiffies::{Jiffies, JiffyClock};
@@ -30,9 +31,22 @@ use crate::jiffies::{Jiffies, JiffyClock};
 pub(super) const ENTRY: Entry = Entry {
     name: "nv",
     summary: "NV, New Vegas (Brakmo, 2010)",
-    parameters: &[],
-    new: |_, seed| Box::new(Nv::new(seed)),
+    parameters: PARAMETERS,
+    new: |settings, seed| Box::new(Nv { parameters: Parameters::of(settings), ..Nv::new(seed) }),
 };
+
+/// As parameters of Linux's module `tcp_nv`, by the same names.
+const PARAMETERS: &[Parameter] = &[
+    Parameter::count("nv_pad", DEFAULT.pad as u64, (0, 1_000_000), "segments that may wait in queues"),
+    Parameter::count(
+        "nv_reset_period",
+        DEFAULT.reset_period,
+        (0, 86_400),
+        "mean period of the smallest RTT in seconds",
+    ),
+    Parameter::count("nv_min_cwnd", DEFAULT.min_cwnd as u64, (0, 1_000_000), "smallest window without losses"),
+];
+const DEFAULT: Parameters = Parameters { pad: 10, reset_period: 5, min_cwnd: 2 };
 
 /// Rates are in 100 bit/s: bytes in flight times this over microseconds.
 const RATE_SCALE: u64 = 80_000;
@@ -67,7 +81,7 @@ const MOST_COALESCED: u32 = 81;
 /// First period of the smallest RTT in seconds.
 const FIRST_PERIOD: u64 = 2;
 
-/// What Linux has as module parameters.
+/// Values of [`PARAMETERS`].
 #[derive(Clone, Copy, Debug)]
 struct Parameters {
     /// Segments that may wait in queues.
@@ -80,7 +94,17 @@ struct Parameters {
 
 impl Default for Parameters {
     fn default() -> Self {
-        Self { pad: 10, reset_period: 5, min_cwnd: 2 }
+        DEFAULT
+    }
+}
+
+impl Parameters {
+    fn of(settings: &Settings) -> Self {
+        Self {
+            pad: settings.whole("nv_pad") as u32,
+            reset_period: settings.whole("nv_reset_period"),
+            min_cwnd: settings.whole("nv_min_cwnd") as u32,
+        }
     }
 }
 

@@ -79,12 +79,45 @@ pub fn find(name: &str) -> Result<&'static Entry, UnknownVariant> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use daybreak_units::parameters::Kind;
 
     #[test]
     fn every_rule_has_a_default_for_each_parameter() {
         for entry in REGISTRY {
             entry.rule(1);
             assert!(entry.parameters.iter().all(|parameter| !parameter.summary.is_empty()), "{}", entry.name);
+        }
+    }
+
+    /// Another value than the default one.
+    fn another(parameter: &Parameter) -> Value {
+        let default = parameter.default.expect("every parameter has one");
+        match (parameter.kind, default) {
+            (Kind::Switch, Value::Switch(on)) => Value::Switch(!on),
+            (Kind::Number { least, most }, Value::Number(value)) => {
+                Value::Number(if value > least { (value + least) / 2.0 } else { (value + most) / 2.0 })
+            }
+            (Kind::Count { most, .. }, Value::Count(value)) => {
+                Value::Count(if value < most { value + 1 } else { value - 1 })
+            }
+            (Kind::Packets { .. }, Value::Packets(value)) => Value::Packets(value + 1),
+            (Kind::Time { .. }, Value::Ps(value)) => Value::Ps(value + 1_000_000_000),
+            other => panic!("{}: {other:?}", parameter.name),
+        }
+    }
+
+    #[test]
+    fn every_parameter_reaches_its_rule() {
+        for entry in REGISTRY {
+            let rule = |given: &[(&str, Value)]| {
+                let settings = entry.settings(given.iter().copied()).expect("these are declared");
+                format!("{:?}", (entry.new)(&settings, 1))
+            };
+            for parameter in entry.parameters {
+                let name = parameter.name;
+                assert_eq!(rule(&[(name, parameter.default.expect("a default"))]), rule(&[]), "{} {name}", entry.name);
+                assert_ne!(rule(&[(name, another(parameter))]), rule(&[]), "{} {name}", entry.name);
+            }
         }
     }
 }

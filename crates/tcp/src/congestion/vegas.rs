@@ -19,15 +19,25 @@
 //! Validated by the worked numbers below, by its curve against the equation above (`tests/curves`), and by the
 //! segments that Linux 6.1 sends on the same ACKs (`daybreak agree --segments`, docs/fidelity.md).
 
+use daybreak_units::parameters::{Parameter, Settings};
+
 use super::{AckSample, CaEvent, CaState, Congestion, Context, Entry, Window, reno};
 
 /// The rule in the registry.
 pub(super) const ENTRY: Entry = Entry {
     name: "vegas",
     summary: "Vegas (Brakmo and Peterson, 1995)",
-    parameters: &[],
-    new: |_, _| Box::new(Vegas::default()),
+    parameters: PARAMETERS,
+    new: |settings, _| Box::new(Vegas { parameters: Parameters::of(settings), ..Vegas::default() }),
 };
+
+/// As parameters of Linux's module `tcp_vegas`, by the same names, in segments (section 3.2 of the paper).
+const PARAMETERS: &[Parameter] = &[
+    Parameter::count("alpha", DEFAULT.alpha as u64, (0, 1_000_000), "fewest segments that should wait in queues"),
+    Parameter::count("beta", DEFAULT.beta as u64, (0, 1_000_000), "most segments that should"),
+    Parameter::count("gamma", DEFAULT.gamma as u64, (0, 1_000_000), "most of them in slow start"),
+];
+const DEFAULT: Parameters = Parameters { alpha: 2, beta: 4, gamma: 1 };
 
 /// An RTT that is not known, in microseconds.
 const UNKNOWN: u32 = 0x7fff_ffff;
@@ -36,7 +46,7 @@ const ENOUGH_SAMPLES: u16 = 3;
 /// Smallest window that it sets.
 const MIN_WINDOW: u32 = 2;
 
-/// What Linux has as module parameters, in segments (section 3.2 of the paper).
+/// Values of [`PARAMETERS`].
 #[derive(Clone, Copy, Debug)]
 struct Parameters {
     /// Fewest segments that should wait in queues.
@@ -49,7 +59,14 @@ struct Parameters {
 
 impl Default for Parameters {
     fn default() -> Self {
-        Self { alpha: 2, beta: 4, gamma: 1 }
+        DEFAULT
+    }
+}
+
+impl Parameters {
+    fn of(settings: &Settings) -> Self {
+        let segments = |name| settings.whole(name) as u32;
+        Self { alpha: segments("alpha"), beta: segments("beta"), gamma: segments("gamma") }
     }
 }
 

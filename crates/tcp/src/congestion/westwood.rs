@@ -10,7 +10,8 @@
 //!   bandwidth x RTT is therefore far above what the path holds, and a loss hardly reduces the window.
 //! * An interval is at least 50 ms and counts whole bytes a jiffy; the filter is 7/8 old + 1/8 new,
 //!   applied twice (to the samples, then to its own output). The first interval initialises both.
-//! * A duplicate ACK counts as one segment, and is taken off the cumulative ACK that follows.
+//! * A duplicate ACK counts as one segment, and is taken off the cumulative ACK that follows. Not so one without SACK
+//!   and with the window of the one before: header prediction takes it, and it counts as nothing (6.1.192).
 //! * On entering recovery `ssthresh` is Reno's half; the estimate replaces both windows when the
 //!   reduction completes. On a timeout it replaces `ssthresh`, and the smallest RTT is measured anew.
 //! * An ACK counts after its own RTT sample (in 6.1.192 `in_ack_event` comes after `pkts_acked`).

@@ -175,7 +175,7 @@ impl Connection {
     fn write_acknowledgement(&mut self) {
         self.out.flags = Flags::default();
         self.out.sack_count = 0;
-        let repeats = self.receiver.fill_ack(self.sender.clock().now, &mut self.out);
+        let repeats = self.receiver.fill_ack(&mut self.out);
         self.acknowledged = repeats;
         if self.acknowledged {
             // No blocks take room from the segments that follow.

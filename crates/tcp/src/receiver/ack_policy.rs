@@ -151,7 +151,8 @@ impl AckPolicy {
     }
     #[inline]
     pub(super) fn deadline(&self) -> Instant {
-        self.delayed_fires.min(self.compressed_fires)
+        let delayed = if self.due.is_some() || self.compressed > 0 { self.delayed_fires } else { Instant::NEVER };
+        delayed.min(self.compressed_fires)
     }
 
     /// The delayed-ACK timer runs.
@@ -268,6 +269,10 @@ impl AckPolicy {
             self.duplicates += 1;
             return Decision::Now;
         }
+        if self.compressed == 0 && self.due.is_none() && self.delayed_fires <= now {
+            // It ran out when there was nothing to send.
+            self.delayed_fires = Instant::NEVER;
+        }
         self.compressed += 1;
         if self.compressed_fires == Instant::NEVER {
             let srtt_us8 = srtt.as_ns() * 8 / 1_000;
@@ -293,8 +298,12 @@ impl AckPolicy {
         let mut delayed = false;
         if self.delayed_fires <= now {
             self.delayed_fires = Instant::NEVER;
-            self.due = None;
-            if self.scheduled {
+            let is_due = self.due.take().is_some();
+            if self.compressed > 0 {
+                // Also when the ACK that it was started for has gone.
+                self.compressed -= 1;
+                send = true;
+            } else if is_due && self.scheduled {
                 if self.interactive {
                     // The answer did not come: the session is not interactive after all.
                     self.interactive = false;
@@ -330,7 +339,6 @@ impl AckPolicy {
         self.demanded = false;
         self.pushed = 0;
         self.due = None;
-        self.delayed_fires = Instant::NEVER;
         saved
     }
 

@@ -7,8 +7,8 @@ use super::ack_policy::Decision;
 use super::{Receiver, SenderTiming};
 
 impl Receiver {
-    /// The ACK for a segment of `len` bytes in order when no hole is open: [`Receiver::decide`] without
-    /// what cannot be.
+    /// The ACK for a segment of `len` bytes in order when no hole is open: [`Receiver::decide`] without what only an open
+    /// hole needs.
     #[inline]
     pub(super) fn decide_in_order(&mut self, now: Instant, len: u32, timing: SenderTiming) {
         let unacked = self.rcv_nxt - self.window.rcv_wup();
@@ -45,10 +45,10 @@ impl Receiver {
         self.offer_settled = true;
     }
 
-    /// The ACK for what has just been queued: now, after the application's read, or later. The segment
-    /// ended at `end`, and `taken` is the memory of the buffer before the read.
+    /// The ACK for what has just been queued: now, after the application's read, or later. The first `sk_buff` that is
+    /// read ends at `first_end`, and `taken` is the memory of the buffer before the read.
     #[inline]
-    pub(super) fn decide(&mut self, now: Instant, delivered: u64, end: u64, taken: u64, timing: SenderTiming) {
+    pub(super) fn decide(&mut self, now: Instant, delivered: u64, first_end: u64, taken: u64, timing: SenderTiming) {
         let unacked = self.rcv_nxt - self.window.rcv_wup();
         let rcv_mss = self.policy.rcv_mss();
         let is_due = unacked > u64::from(rcv_mss);
@@ -83,8 +83,8 @@ impl Receiver {
             }
         }
         if delivered > 0 {
-            // Segment by segment: what a filled hole sets free counts for the next round trip.
-            self.window.adjust_space(now, end);
+            // One `sk_buff` after the other: what is behind the first counts for the next round trip.
+            self.window.adjust_space(now, first_end);
         }
         // The ACK goes out before the application reads, which may free so much that another must follow.
         self.update_follows = decision == Decision::Now && self.window_doubles(delivered);

@@ -36,9 +36,12 @@ impl Receiver {
     /// A segment is taken, and the buffer has `memory` in use with it.
     #[inline]
     pub(super) fn check_ce(&mut self, segment: &Segment, memory: u64) {
-        if !self.negotiated.ecn {
-            return;
+        if self.negotiated.ecn {
+            self.note_ecn(segment, memory);
         }
+    }
+
+    fn note_ecn(&mut self, segment: &Segment, memory: u64) {
         if self.negotiated.exact_echo && segment.ecn != Ecn::NotEct {
             self.echo_exactly(segment.ecn == Ecn::Ce, memory);
         }
@@ -86,7 +89,7 @@ impl Receiver {
     /// An ACK goes out before all else ([`Receiver::fill_earlier_ack`]).
     #[inline]
     pub fn earlier_ack_pending(&self) -> bool {
-        self.echo.earlier.is_some()
+        self.negotiated.exact_echo && self.echo.earlier.is_some()
     }
 
     /// Completes it. No ACK is delayed while there are SACK blocks to report, so it has none.

@@ -1,6 +1,6 @@
 //! The receive window: how much is offered, and how buffer and offer grow with the flow.
 //!
-//! Follows Linux 6.1. A segment costs its [`truesize`] of the receive buffer, and `tcp_adv_win_scale`
+//! Follows Linux 6.1. A segment costs the memory of its NIC's [`Buffers`], and `tcp_adv_win_scale`
 //! says which part of the buffer is offered as window. Three limits
 //! stand above the offer: the free part of the buffer; `window_clamp`, the offer of an empty buffer;
 //! and `rcv_ssthresh`, which starts low and grows with what arrives. Dynamic right-sizing (Fisk and
@@ -11,44 +11,17 @@
 
 use daybreak_units::{Duration, Instant};
 
+use super::buffers::{self, Buffers};
 use crate::config::Config;
 
-/// Headers of a frame: Ethernet, IP, and TCP with timestamps.
-const FRAME_HEADERS: u32 = 14 + 20 + 32;
-/// Headroom of a frame that a driver leaves in front.
-const HEADROOM: u32 = 16;
-const PAGE: u32 = 4_096;
-/// `sk_buff`, rounded to cache lines.
-const SK_BUFF: u32 = 256;
-/// `skb_shared_info`, at the end of every buffer.
-const SHARED_INFO: u32 = 320;
-/// What the header part of a segment in pages costs: 512 bytes of buffer and the `sk_buff`.
-const PAGED_HEAD: u32 = 512 + SK_BUFF;
 /// Overhead that right-sizing assumes for a segment: the largest TCP header with its headroom.
-const ESTIMATED_OVERHEAD: u64 = (192 + SK_BUFF + SHARED_INFO) as u64;
+const ESTIMATED_OVERHEAD: u64 = 192 + buffers::OVERHEAD;
 /// Segments in the initial window that right-sizing assumes (RFC 6928).
 const INITIAL_WINDOW_SEGMENTS: u32 = 10;
 /// Largest shift of RFC 7323, section 2.3.
 const MAX_WINDOW_SCALE: u8 = 14;
 /// Largest value of the window field.
 const MAX_FIELD: u64 = 65_535;
-
-/// What a segment of `len` bytes costs of the receive buffer when it arrives: a frame below a page
-/// lies in one buffer, a power of two in size as `kmalloc` gives them, and a larger one in pages. So
-/// 1448 bytes cost 2304 and 8948 bytes 13056. This is a frame from a packet socket, as in the kernel
-/// engine; common drivers charge about the same.
-#[inline]
-pub(super) fn truesize(len: u32) -> u64 {
-    let frame = len + FRAME_HEADERS;
-    if frame + HEADROOM < PAGE { buffer_size(len) } else { u64::from(PAGED_HEAD + (frame - 14).next_multiple_of(PAGE)) }
-}
-
-/// The same in the out-of-order queue, where the kernel recalculates it as one buffer: a NIC without
-/// scatter-gather, as in the kernel engine, has put large frames into one as well. 8948 bytes: 16640.
-pub(super) fn buffer_size(len: u32) -> u64 {
-    let filled = (len + FRAME_HEADERS + HEADROOM).next_multiple_of(64) + SHARED_INFO;
-    u64::from(filled.next_power_of_two() + SK_BUFF)
-}
 
 /// State of the receive window. Bytes, unless a field says otherwise.
 #[derive(Clone, Debug)]
@@ -71,7 +44,8 @@ pub(super) struct ReceiveWindow {
     scale: u8,
     adv_win_scale: i8,
     autotuning: bool,
-    /// What a segment of that size costs of the buffer.
+    buffers: Buffers,
+    /// What a segment of `advmss` costs of the buffer.
     full_cost: u64,
     /// The part of what is free beside one segment of the usual size.
     beside_one: u64,
@@ -110,6 +84,7 @@ impl ReceiveWindow {
             autotuning: config.receive_autotuning,
             rmem_max: config.rmem.max,
             advmss: config.mtu.saturating_sub(40).max(1),
+            buffers: Buffers::new(config.receive_buffers),
             full_cost: 0,
             rcv_rtt_us8: 0,
             rtt_until: 0,
@@ -165,10 +140,15 @@ impl ReceiveWindow {
         self.rcv_wnd as u32
     }
 
-    /// [`truesize`], without arithmetic for segments of the usual size.
+    /// [`Buffers::truesize`], without arithmetic for segments of the usual size.
     #[inline]
     pub(super) fn cost_of(&self, len: u32) -> u64 {
-        if len == self.advmss { self.full_cost } else { truesize(len) }
+        if len == self.advmss { self.full_cost } else { self.buffers.truesize(len) }
+    }
+
+    /// The buffers of the NIC.
+    pub(super) fn buffers(&self) -> Buffers {
+        self.buffers
     }
 
     #[inline]
@@ -255,8 +235,8 @@ impl ReceiveWindow {
         ((self.rcv_wnd.min(MAX_FIELD << self.scale) >> self.scale) << self.scale) as u32
     }
 
-    /// A segment of `len` bytes arrived while `memory` bytes of the buffer are taken, its own included:
-    /// `rcv_ssthresh` grows when segments like it fit the buffer. True when it grew.
+    /// A segment of `len` bytes arrived while `memory` bytes of the buffer are taken: `rcv_ssthresh` grows when
+    /// segments like it, which count as `truesize`, fit the buffer. True when it grew.
     #[inline]
     pub(super) fn grow(&mut self, len: u32, truesize: u64, memory: u64, rcv_mss: u32) -> bool {
         let limit = self.window_clamp.min(self.offer_beside(memory));
@@ -378,7 +358,7 @@ impl ReceiveWindow {
     /// The receive buffer has this size from now on.
     fn resize(&mut self, rcvbuf: u64) {
         self.rcvbuf = rcvbuf;
-        self.full_cost = truesize(self.advmss);
+        self.full_cost = self.buffers.truesize(self.advmss);
         self.whole = self.offer_of(rcvbuf);
         self.beside_one = self.offer_of(rcvbuf.saturating_sub(self.full_cost));
     }
@@ -481,17 +461,6 @@ mod tests {
         // Less in the next round trip: nothing changes but the start of the count.
         window.adjust_space(Instant::ZERO + Duration::from_ms(2), 1 + 40_000);
         assert_eq!((window.rcvbuf, window.space, window.space_from), (501_312, 28_960, 40_001));
-    }
-
-    #[test]
-    fn segments_cost_what_a_kernel_was_seen_to_charge() {
-        // Linux 6.1.192: rcv_ssthresh stopped at 423264 = (48 * 17908 - 13056) / 2 with 8948-byte segments.
-        assert_eq!(truesize(1_448), 2_304);
-        assert_eq!(truesize(8_948), 13_056);
-        assert_eq!(truesize(1), 512 + 256);
-        // Above a hole it stopped at 3677480 = (7521360 - 10 * 16640) / 2 after ten such segments.
-        assert_eq!(buffer_size(1_448), 2_304);
-        assert_eq!(buffer_size(8_948), 16_640);
     }
 
     #[test]

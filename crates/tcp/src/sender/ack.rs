@@ -6,7 +6,7 @@
 use super::Sender;
 use super::queue::Sent;
 use super::rate_sample::Building;
-use super::rto::Resend;
+use super::resend::Resend;
 use crate::congestion::{AckSample, CaState, RateSample, Timestamps};
 use crate::{Flags, Segment};
 use daybreak_units::Duration;
@@ -79,7 +79,7 @@ pub(crate) struct Ack {
     /// It carries the ECE flag, whether ECN was negotiated or not.
     pub has_ece: bool,
     pub timestamps: Timestamps,
-    /// It advances and says nothing else: header prediction took it (Linux's receive fast path).
+    /// It acknowledges and says nothing else: header prediction took it (Linux's receive fast path), also a duplicate.
     pub is_predicted: bool,
     /// Lowest segment that this ACK SACKs after data above it.
     pub sack_reord: u64,
@@ -145,8 +145,7 @@ impl Sender {
             prior_una,
             has_ece: segment.flags.contains(Flags::ECE) && !segment.flags.contains(Flags::SYN),
             timestamps: self.timestamps_of(segment),
-            is_predicted: acked > prior_una
-                && segment.window == self.snd_wnd
+            is_predicted: segment.window == self.snd_wnd
                 && segment.sack_count == 0
                 && segment.flags.0 & !Flags::PSH.0 == Flags::ACK.0,
             sack_reord: self.snd_nxt,

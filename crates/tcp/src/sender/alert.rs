@@ -5,7 +5,7 @@
 use super::Sender;
 use super::ack::{Ack, AckFlags};
 use super::queue::Sent;
-use super::rto::Resend;
+use super::resend::Resend;
 use super::timer::TimerKind;
 use super::undo::Partial;
 use crate::congestion::{CaEvent, CaState};

@@ -2,7 +2,7 @@
 
 use super::Sender;
 use super::queue::Sent;
-use super::rto::Resend;
+use super::resend::Resend;
 use super::timer::TimerKind;
 use crate::congestion::CaEvent;
 

@@ -6,7 +6,7 @@
 use daybreak_units::{Instant, Rate};
 
 use super::Sender;
-use super::rto::Resend;
+use super::resend::Resend;
 
 /// The segment, counted from 1, after which pacing begins (one initial window).
 const UNPACED_SEGMENTS: u64 = 10;

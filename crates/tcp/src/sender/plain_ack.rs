@@ -7,7 +7,7 @@ use daybreak_units::Duration;
 
 use super::Sender;
 use super::rate_sample::Building;
-use super::rto::Resend;
+use super::resend::Resend;
 use crate::congestion::{AckSample, CaState};
 use crate::{Flags, Segment};
 

@@ -3,23 +3,9 @@
 use super::Sender;
 use super::ack::AckFlags;
 use super::queue::Sent;
+use super::resend::Resend;
 use super::timer::TimerKind;
 use crate::congestion::{CaEvent, CaState};
-
-/// What may be sent again after an ACK.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Resend {
-    /// What is marked lost, then new data.
-    #[default]
-    Lost,
-    /// What is marked lost: a timer does not look at new data, nor at whether the window is the limit. Until
-    /// an ACK arrives, the application writes, or room that was waited for is there.
-    OnlyLost,
-    /// Nothing: the ACK shows that what is marked lost may only be late. New data is clocked out.
-    Nothing,
-    /// New data: F-RTO looks whether it is acknowledged (RFC 5682, section 3.1 step 2b).
-    NewFirst,
-}
 
 impl Sender {
     /// The retransmission timer fired: enters Loss; the first segment leaves at the next poll.

@@ -8,7 +8,7 @@
 use daybreak_units::Instant;
 
 use super::Sender;
-use super::rto::Resend;
+use super::resend::Resend;
 use super::send_buffer::SEGMENT_OVERHEAD;
 
 /// A packet up to this size carries no payload worth counting.

@@ -123,6 +123,7 @@ dialogues! {
     rto_undone_threshold,
     sack_blocks,
     sack_compression,
+    sack_compression_delayed_ack,
     sack_recovery,
     sack_without_timestamps,
     segmentation_bursts,

@@ -204,6 +204,9 @@ def _stack(name: str, stack: Stack) -> plan.Stack:
         tcp_wmem=stack.tcp_wmem,
         tcp_moderate_rcvbuf=stack.tcp_moderate_rcvbuf,
         tcp_adv_win_scale=stack.tcp_adv_win_scale,
+        receive_buffers=plan.ReceiveBuffers(
+            linear_bytes=stack.receive_buffers.linear, page_bytes=stack.receive_buffers.page
+        ),
         tcp_window_scaling=stack.tcp_window_scaling,
         tcp_timestamps=stack.tcp_timestamps,
         tcp_sack=stack.tcp_sack,

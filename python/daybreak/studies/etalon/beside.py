@@ -76,7 +76,8 @@ def main() -> None:
     table.write_csv(options.out, float_precision=2)
     for quantity in QUANTITIES:
         apart = table[f"{quantity}_difference"].abs()
-        print(f"{quantity:12} differs by {apart.median():.2f} (median), {apart.max():.2f} (largest)")
+        middle, largest = (float(value or 0) for value in (apart.median(), apart.max()))
+        print(f"{quantity:12} differs by {middle:.2f} (median), {largest:.2f} (largest)")
 
 
 if __name__ == "__main__":

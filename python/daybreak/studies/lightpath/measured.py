@@ -12,7 +12,7 @@ from daybreak.metrics.transient import Trough
 from daybreak.runs import Run
 from daybreak.studies.lightpath.settings import Setting
 from daybreak.studies.lightpath.testbed import BIN_MS, PACKET, PAYLOAD
-from daybreak.sweep import Reduction, Tables
+from daybreak.sweep import Tables
 
 BIN_NS = BIN_MS * 1_000_000
 WIDTHS_MS = {1000: (-10_000.0, 10_000.0), 100: (-2.0, 10.0), 1: (-0.01, 1.0)}
@@ -72,6 +72,12 @@ class Measured:
         return transient.recovery_s(self.bins(1000), "mbps", width_s=SECOND, level=level, within_s=within)
 
     @property
+    def missing_s(self) -> float:
+        """Seconds of sending, at the rate before, that the goodput of the ten seconds after the move lacks."""
+        later = transient.mean_between(self.bins(1000), "goodput_mbps", 0.0, 10.0)
+        return 10.0 * (1.0 - later / self.before_mbps)
+
+    @property
     def peak_mbps(self) -> float:
         """The largest rate in a tenth of the first second."""
         tenths = self.bins(100).filter((pl.col("time_s") >= 0) & (pl.col("time_s") < SECOND))
@@ -128,13 +134,9 @@ def of_run(run: Run) -> Tables:
     }
 
 
-REDUCTION = Reduction("lightpath", 2, of_run)
-"""What is kept of each run."""
-
-
 def moved_ns(run: Run) -> int:
     """When the flow was moved, or would have been."""
-    return int(run.circuits.filter(pl.col("timeline_name") == "move")["time_ns"][0])
+    return int(run.circuits.filter(pl.col("timeline_name") == "move")["time_ns"][-1])
 
 
 def _rates(bins: pl.DataFrame, move_ns: int, width_ms: int, from_s: float, to_s: float) -> pl.DataFrame:

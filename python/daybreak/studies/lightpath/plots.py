@@ -14,6 +14,11 @@ Figures = dict[str, Figure]
 """Figures by file name."""
 
 
+def nothing(evidence: Evidence, scale: Scale, published: PublishedValues) -> Figures:
+    """Some claims have no figure."""
+    return {}
+
+
 def of_figure3(evidence: Evidence, scale: Scale, published: PublishedValues) -> Figures:
     """Throughput in scenario A, in bins of 1000 and of 100 ms."""
     panels = [
@@ -47,7 +52,9 @@ def of_figure5(evidence: Evidence, scale: Scale, published: PublishedValues) -> 
         for rtt, setting in figure5(scale, stack).items():
             curve = gbps(evidence[setting], 1000)
             span = (min(-5.0, -setting.move_s), setting.after_s)
-            panels.append(EventPanel(f"base RTT {rtt} ms, {name}", {"throughput": curve}, span))
+            panels.append(
+                EventPanel(f"{rate_name(setting.rate_mbps)}, base RTT {rtt} ms, {name}", {"throughput": curve}, span)
+            )
     return {"figure5": around_event(panels, ylabel="Throughput [Gb/s]")}
 
 
@@ -57,8 +64,7 @@ def of_figure6(evidence: Evidence, scale: Scale, published: PublishedValues) -> 
     for stack, name in STACKS.items():
         one = evidence[figure6(scale, stack)]
         for width, span in ((1000, (-20.0, one.setting.after_s)), (100, (-1.0, 3.0))):
-            goodput = one.bins(width).select("time_s", (pl.col("goodput_mbps") / 1e3).alias("value"))
-            curves = {"throughput": gbps(one, width), "goodput": goodput}
+            curves = {"throughput": gbps(one, width), "goodput": gbps(one, width, "goodput_mbps")}
             panels.append(EventPanel(f"{name}, bins of {width} ms", curves, span, frozenset({"goodput"})))
     return {"figure6": around_event(panels, ylabel="Rate [Gb/s]")}
 
@@ -101,8 +107,8 @@ def rate_name(mbps: int) -> str:
     return f"{mbps // 1000} Gb/s" if mbps >= 1000 else f"{mbps} Mb/s"
 
 
-def gbps(measured: Measured, width_ms: int) -> pl.DataFrame:
-    """Throughput in bins of one width, each drawn at its end."""
+def gbps(measured: Measured, width_ms: int, rate: str = "mbps") -> pl.DataFrame:
+    """Throughput, or another rate, in bins of one width, each drawn at its end."""
     return measured.bins(width_ms).select(
-        (pl.col("time_s") + width_ms / 1e3).alias("time_s"), (pl.col("mbps") / 1e3).alias("value")
+        (pl.col("time_s") + width_ms / 1e3).alias("time_s"), (pl.col(rate) / 1e3).alias("value")
     )

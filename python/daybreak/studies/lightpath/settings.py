@@ -15,6 +15,8 @@ RATES_MBPS = {100: 622.08, 1000: 2488.0, 10_000: 39_813.0}
 RTTS_MS = (10, 100, 1000)
 NAMES = {"cubic": "CUBIC", "compound": "Compound", "reno": "Reno", "vegas": "Vegas"}
 """The variants, with their names for people."""
+UDP = "udp"
+"""In place of a variant: datagrams at 0.95 of the limiting rate."""
 NS2 = "ns2-2009"
 """The study's own TCP: see `Stack.preset`. Its sender drops what does not fit into a queue of 500 packets."""
 STACKS = {"linux": "Linux 6.1", NS2: "TCP of ns-2"}
@@ -39,11 +41,13 @@ class Setting:
     move: str = AT_LIMIT
     after_s: float = 30.0
     moved: bool = True
+    changes: tuple[str, ...] = ()
+    """What is otherwise than in the study: names of `CHANGES`."""
 
     @property
     def name(self) -> str:
         """Name for files and records, such as ``B-1000M-100ms-cubic-linux-limit``."""
-        parts = [self.cell, self.stack, self.move, f"{self.after_s:g}s", "" if self.moved else "unmoved"]
+        parts = [self.cell, self.stack, self.move, f"{self.after_s:g}s", "" if self.moved else "unmoved", *self.changes]
         return "-".join(part for part in parts if part)
 
     @property
@@ -75,6 +79,23 @@ class Setting:
         """The same without a move."""
         return replace(self, moved=False)
 
+    def changed(self, *changes: str) -> Setting:
+        """The same with more changes."""
+        return replace(self, changes=(*self.changes, *changes))
+
+
+@dataclass(frozen=True)
+class Managed:
+    """A run with a manager that moves flows, or the one without that it is compared with."""
+
+    case: str
+    stack: str
+
+    @property
+    def name(self) -> str:
+        """Name for files and records."""
+        return f"{self.case}-{self.stack}"
+
 
 @dataclass(frozen=True)
 class Move:
@@ -96,7 +117,7 @@ def _moves() -> dict[tuple[str, str], Move]:
 class Scale:
     """How large a reproduction is.
 
-    Nothing is drawn by chance, so there is one run of each setting.
+    Only in managed settings is something drawn by chance, when the flows start; of all others there is one run.
     """
 
     cells: tuple[tuple[int, int], ...]
@@ -107,11 +128,18 @@ class Scale:
     """Limiting rate of figure 5, 10 Gb/s in print."""
     figure6_s: float
     """Seconds after the move in figures 6 and 7."""
+    ns2_packets: float
+    """Cells of ns-2 that send no more packets than this are compared."""
+    moves: int
+    """Moves at different times, of which the study of what makes D collapse takes the median."""
+    pairs: bool
+    """Whether it also looks at every pair of rows."""
     runs: int = 1
+    managed_runs: int = 5
 
-    def runs_of(self, setting: Setting) -> int:
+    def runs_of(self, setting: Setting | Managed) -> int:
         """Runs of a setting."""
-        return self.runs
+        return self.managed_runs if isinstance(setting, Managed) else self.runs
 
     def with_runs(self, runs: int) -> Scale:
         """The same with so many runs of every setting."""
@@ -129,8 +157,19 @@ SCALES = {
         variant_cells=SMALL_CELLS[:2],
         figure5_mbps=10_000,
         figure6_s=120.0,
+        ns2_packets=80e6,
+        moves=3,
+        pairs=True,
     ),
-    "quick": Scale(cells=SMALL_CELLS, variant_cells=SMALL_CELLS[:2], figure5_mbps=1000, figure6_s=10.0),
+    "quick": Scale(
+        cells=SMALL_CELLS,
+        variant_cells=SMALL_CELLS[:2],
+        figure5_mbps=1000,
+        figure6_s=10.0,
+        ns2_packets=3e6,
+        moves=1,
+        pairs=False,
+    ),
 }
 """The two sizes. Not in the grid yet are 1 Gb/s at 1000 ms, 10 Gb/s, and the other variants above 100 Mb/s."""
 

@@ -2,33 +2,49 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib.resources import files
 
-from daybreak.studies.lightpath import plots, testbed
+from daybreak.runs import Run
+from daybreak.studies.lightpath import costs, management, measured, plots, testbed
 from daybreak.studies.lightpath import settings as grids
-from daybreak.studies.lightpath.claims import figure3, figure4, figure5, figure6, grid, variants
-from daybreak.studies.lightpath.measured import REDUCTION, Measured, of_runs
-from daybreak.studies.lightpath.settings import RATES_MBPS, SCALES, STACKS, Scale, Setting
-from daybreak.studies.protocol import Experiment, Study
-from daybreak.sweep import Job
+from daybreak.studies.lightpath.claims import cells, figure3, figure4, figure5, figure6, grid, others, setup, variants
+from daybreak.studies.lightpath.settings import RATES_MBPS, SCALES, STACKS, Managed, Setting
+from daybreak.studies.protocol import AnyStudy, Experiment, Study
+from daybreak.sweep import Job, Reduction, Tables
 
 
-def job(setting: Setting, seed: int, engine: str) -> Job:
+def job(setting: Setting | Managed, seed: int, engine: str) -> Job:
     """A run of a setting."""
-    return Job(testbed.scenario(setting), seed, engine)
+    make = management.scenario(setting) if isinstance(setting, Managed) else testbed.scenario(setting)
+    return Job(make, seed, engine)
 
 
-def cost(setting: Setting) -> float:
+def of_run(run: Run) -> Tables:
+    """What is kept of a run: of those that have no move by the clock, the flows and what a manager did."""
+    is_timed = "move" in run.circuits["timeline_name"]
+    return measured.of_run(run) if is_timed else management.of_run(run)
+
+
+def of_runs(setting: Setting | Managed, runs: Mapping[int, Tables]) -> measured.Measured | management.Outcome:
+    """Puts together what was kept of the runs of a setting."""
+    return management.of_runs(runs) if isinstance(setting, Managed) else measured.of_runs(setting, runs)
+
+
+def cost(setting: Setting | Managed) -> float:
     """Packets that it sends, roughly."""
+    if isinstance(setting, Managed):
+        return 20_000.0
     after = RATES_MBPS[setting.rate_mbps] if setting.scenario == "C2" and setting.moved else setting.rate_mbps
     return setting.rate_mbps * setting.move_s + after * setting.after_s
 
 
-STUDY: Study[Setting, Scale, Measured] = Study(
+STUDY: AnyStudy = Study(
     name="lightpath",
     folder=files(__package__),
     scales=SCALES,
     experiments={
+        "setup": Experiment(setup.settings, setup.judge, plots.nothing),
         "3": Experiment(
             lambda scale: [one for stack in STACKS for one in grids.figure3(scale, stack).values()],
             figure3.judge,
@@ -60,9 +76,16 @@ STUDY: Study[Setting, Scale, Measured] = Study(
             variants.judge,
             plots.of_variants,
         ),
+        "others": Experiment(others.settings, others.judge, plots.nothing),
+        "cells": Experiment(cells.settings, cells.judge, plots.nothing, cells.table),
+        "management": Experiment(management.settings, management.judge, management.draw, management.tables),
+        "causes": Experiment(costs.causes_settings, costs.nothing_published, costs.draw_causes, costs.causes_table),
+        "remedies": Experiment(
+            costs.remedies_settings, costs.nothing_published, costs.draw_remedies, costs.remedies_table
+        ),
     },
     job=job,
-    reduction=REDUCTION,
+    reduction=Reduction("lightpath", 2, of_run),
     measured=of_runs,
     cost=cost,
 )

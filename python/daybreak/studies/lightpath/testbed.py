@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from daybreak.scenario import Scenario
-from daybreak.studies.lightpath.settings import NS2, RATES_MBPS, Setting
+from daybreak.studies.lightpath.changes import CHANGES, CUBIC_2_1
+from daybreak.studies.lightpath.settings import NS2, RATES_MBPS, UDP, Setting
 
 START_S = 1
 """When the flow starts."""
@@ -20,6 +21,8 @@ BIN_MS = 1
 SAMPLE_MS = 100
 """Interval of the samples of window and queues."""
 QUEUE_PACKETS = 500
+UDP_PART = 0.95
+"""Part of the limiting rate that datagrams take on the wire."""
 LIMITS = {
     "A": (),
     "B": ("sender_rate",),
@@ -32,7 +35,6 @@ BOTTLENECKS = {"A": "sender", "B": "sender", "C1": "ip-1", "C2": "ip-1", "D": "r
 """The link whose queue fills first."""
 UNBOUNDED = 2**31
 """Socket buffers in bytes. Half is window: 1 GiB, the most that the TCP header can say (RFC 7323, section 2.3)."""
-CUBIC_2_1 = {"name": "cubic", "beta": 0.8, "hystart": False, "max_increment": 16, "ack_ratio": True}
 ONCE = "86400 s"
 """A period that no run reaches the end of."""
 
@@ -54,12 +56,7 @@ def scenario(setting: Setting) -> Scenario:
             **({"nic_queue": f"{QUEUE_PACKETS} packets"} if setting.stack == NS2 else {}),
         },
         "stack": stack(setting),
-        "flows": [
-            {
-                "name": "elephant", "from": "sender", "to": "receiver", "variant": variant(setting),
-                "size": "unlimited", "start": f"{START_S} s",
-            }
-        ],
+        "flows": [{"name": "elephant", "from": "sender", "to": "receiver", "start": f"{START_S} s", **sends(setting)}],
         "routes": [{"name": "way", "flows": ["elephant"], "between": [["ip-1", "ip-2"], ["optical"]]}],
         "timelines": [{"kind": "program", "name": "move", "period": ONCE, "steps": [move]}],
         "records": {
@@ -67,7 +64,18 @@ def scenario(setting: Setting) -> Scenario:
             "sampled_queues": ["ip-1", "optical", "receiver"], "links": ["ip-2", "optical"],
         },
     }  # fmt: skip
+    for change in setting.changes:
+        CHANGES[change](document, setting)
     return Scenario.parse(document, source=f'study lightpath, setting "{setting.name}"')
+
+
+def sends(setting: Setting) -> dict[str, Any]:
+    """What the flow does: an endless transfer, or datagrams at a constant rate."""
+    if setting.variant != UDP:
+        return {"variant": variant(setting), "size": "unlimited"}
+    payload = PACKET - 28
+    rate = UDP_PART * setting.rate_mbps * payload / PACKET
+    return {"application": {"kind": "constant_rate", "rate": f"{rate:.6f} Mbit/s", "payload": f"{payload} B"}}
 
 
 def stack(setting: Setting) -> dict[str, Any]:

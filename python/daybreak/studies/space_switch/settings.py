@@ -12,7 +12,7 @@ ECMP = "ecmp"
 """No direct link either, but each flow draws one of both spines."""
 SSE_S = (1, 2, 5, 10, 15, 20)
 """Space-switch epochs of figure 3 in seconds; which ones the paper tried is in no text."""
-NIGHTS_US = (10, 100, 1_000, 10_000, 100_000, 1_000_000)
+NIGHTS_US = (10, 1_000, 100_000, 1_000_000)
 """Reconfiguration delays."""
 GAPS_S = (0.0, 0.5, 1.0, 1.5, 2.0)
 """Longer ones, in which packets of the transfers that move are held."""

@@ -44,6 +44,12 @@ def judge(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
         is_short = not never and max(known) < 30
         note = f"not within the run: {never}" if never else ""
         board.shape("BC.short", is_short, max(known, default=None), suffix=stack, cell=name, note=note)
+        of_d = [one for one in cells if one.setting.scenario == "D"]
+        collapsed = [one for one in of_d if is_of_its_kind(one)]
+        board.shape(
+            "other_numbers", len(collapsed) == len(of_d), float(len(collapsed)), suffix=stack, cell=name,
+            note=_others(f"of {len(of_d)}; not so", of_d, collapsed),
+        )  # fmt: skip
         large = [one for one in cells if one.setting.scenario == "D" and one.setting.overlap_packets > QUEUE_PACKETS]
         if large:
             least = min(large, key=lambda one: one.reduction)

@@ -14,6 +14,9 @@ OPEN = "Open"
 ORDER = ("compound", "cubic", "reno", "vegas")
 """The variants by the time in which they fill the path, the fastest first."""
 
+FILLED = (1000, 100)
+"""Mb/s and ms of the cell whose filling times are compared: they are those of `moves.csv`, nothing is run for them."""
+
 
 def judge(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
     """Recovery of Compound beside CUBIC's, growth of Reno and Vegas, and the time to fill the path."""
@@ -29,14 +32,15 @@ def judge(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
             "var.compound", not later, float(len(later)), suffix=stack, cell=name,
             note=f"later in: {'; '.join(later)}" if later else "",
         )  # fmt: skip
-        filling = {variant: filling_cell(settings) for variant, settings in by_variant.items()}
+        cells = {variant: filling_cell(settings) for variant, settings in by_variant.items()}
         for variant in ("reno", "vegas"):
-            one = filling[variant]
+            one = cells[variant]
             growth = packets_per_rtt(evidence[one])
             is_linear = growth is not None and (abs(growth - 1) <= 0.05 if variant == "reno" else growth <= 1.05)
             suffix, words = f"{stack}.{variant}", {"cell": f"{one.cell}, {name}", "variant": NAMES[variant]}
             board.shape("var.reno_vegas", is_linear, growth, suffix=suffix, **words)
-        times = {variant: _fill_s(filling[variant]) for variant in ORDER}
+        filling = {variant: Setting("D", *FILLED, variant, stack) for variant in ORDER}
+        times = {variant: _fill_s(one) for variant, one in filling.items()}
         ordered = [times[variant] for variant in ORDER]
         is_ordered = all(first < second for first, second in pairwise(ordered))
         board.shape(
@@ -51,13 +55,15 @@ def filling_cell(settings: list[Setting]) -> Setting:
 
 
 def packets_per_rtt(measured: Measured) -> float | None:
-    """Median growth of the window from one sample to the next, while it grows in Open, in packets per RTT."""
-    samples = measured.windows.with_columns(
-        pl.col("cwnd").cast(pl.Int64).diff().alias("more"), pl.col("time_s").diff().alias("span_s")
-    ).filter((pl.col("state") == OPEN) & (pl.col("more") > 0) & (pl.col("cwnd") > pl.col("ssthresh")))
-    per_rtt = samples.select(pl.col("more") / pl.col("span_s") * pl.col("srtt_ms") / 1e3).to_series()
-    found = per_rtt.median()
-    return None if found is None else float(found)  # type: ignore[arg-type]
+    """Growth of the window in packets per RTT, over all the time in congestion avoidance in which it does not fall."""
+    avoiding = (pl.col("state") == OPEN) & (pl.col("cwnd") > pl.col("ssthresh"))
+    spells = measured.windows.with_columns(
+        pl.col("cwnd").cast(pl.Int64).diff().alias("more"),
+        (pl.col("time_s").diff() * 1e3 / pl.col("srtt_ms")).alias("rtts"),
+        (avoiding & avoiding.shift(1)).alias("both"),
+    ).filter(pl.col("both") & (pl.col("more") >= 0))
+    rtts = float(spells["rtts"].sum())
+    return float(spells["more"].sum()) / rtts if rtts > 0 else None
 
 
 def _recovery(measured: Measured) -> float:

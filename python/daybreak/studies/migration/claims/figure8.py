@@ -69,7 +69,7 @@ def judge(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
     if not is_possible(scale):
         reason = _MISSING if scale.forest_runs else "needs the full size and number of runs"
         for key in _KEYS:
-            board.open(f"fig8.{key}", reason)
+            board.not_evaluated(f"fig8.{key}", reason)
         return
     found = fitted(evidence, scale, search=bool(scale.forest_search))
     results, seconds = found.results, found.data.seconds()

@@ -1,0 +1,43 @@
+//! How packets belong to flows, and what their bodies are.
+
+use daybreak_host::Datagram;
+use daybreak_tcp::Segment;
+use daybreak_units::Instant;
+
+/// IPv4 header without options.
+pub(crate) const IP_HEADER: u32 = 20;
+
+/// Endpoints are numbered by flow and side: the client, which sends the data, is even.
+pub(crate) fn client_of(flow: u32) -> u32 {
+    2 * flow
+}
+/// The receiver of the data.
+pub(crate) fn server_of(flow: u32) -> u32 {
+    2 * flow + 1
+}
+/// The flow of an endpoint.
+#[inline]
+pub(crate) fn flow_of(endpoint: u32) -> u32 {
+    endpoint / 2
+}
+/// Whether a packet to this endpoint travels in the data direction.
+#[inline]
+pub(crate) fn is_server(endpoint: u32) -> bool {
+    endpoint % 2 == 1
+}
+/// The other end of the connection.
+#[inline]
+pub(crate) fn peer_of(endpoint: u32) -> u32 {
+    endpoint ^ 1
+}
+
+/// A datagram travels in the fields of a segment, which all packets of the simulator carry: its number is `seq`, the
+/// time at which it was sent is `ack`, in picoseconds. Which of both a packet is, its flow says.
+pub(crate) fn segment_of(datagram: Datagram, payload_bytes: u32) -> Segment {
+    Segment { seq: datagram.number, ack: datagram.sent_at.as_ps(), len: payload_bytes, ..Segment::default() }
+}
+
+/// The datagram that [`segment_of`] has put into a segment.
+pub(crate) fn datagram_of(segment: &Segment) -> Datagram {
+    Datagram { number: segment.seq, sent_at: Instant::from_ps(segment.ack) }
+}

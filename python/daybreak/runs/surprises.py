@@ -1,0 +1,35 @@
+"""What a plan may do that is real and nobody expects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from daybreak.plan import types as plan
+
+_PS_PER_MS = 10**9
+
+
+def surprises(content: plan.Plan) -> list[str]:
+    """A sentence for each."""
+    return list(_locked_timeouts(content))
+
+
+def _locked_timeouts(content: plan.Plan) -> Iterator[str]:
+    """Nights that come back after a whole number of times in the shortest timeout, and lose what is sent in them."""
+    stacks = {flow.src_stack for flow in content.flows if not isinstance(flow.application, plan.ConstantRate)}
+    timeouts = sorted({content.stacks[index].rto_min_ps for index in stacks})
+    for timeline in content.timelines:
+        nights = {step.offset_ps for step in timeline.steps if any(_drops(action) for action in step.actions)}
+        for timeout in timeouts:
+            later = {(night + timeout) % timeline.period_ps for night in nights}
+            if nights and later == {night % timeline.period_ps for night in nights}:
+                yield (
+                    f'timeline "{timeline.name}": its nights lose packets, and come back after '
+                    f"{timeout / _PS_PER_MS:g} ms, the shortest retransmission timeout. A flow that loses its last "
+                    "packets in one may send them again into others, and never end. Take a period of which no multiple "
+                    "is this time"
+                )
+
+
+def _drops(action: plan.Action) -> bool:
+    return isinstance(action, plan.Darken | plan.CloseGate) and action.downtime == "drop"

@@ -1,0 +1,42 @@
+"""Box plots: what the boxes, the means and the percentiles stand at."""
+
+import numpy as np
+import pytest
+
+from daybreak.figures.boxes import Box, BoxPanel, boxes
+
+VALUES = [1.0, 2.0, 3.0, 4.0, 10.0]
+
+
+def lines(figure):
+    return [np.asarray(line.get_ydata(), dtype=float) for line in figure.axes[0].lines]
+
+
+def test_a_box_goes_from_least_to_largest_and_the_mean_has_its_percentiles():
+    figure = boxes([BoxPanel("one", {"place": {"a": Box(VALUES, (0.5, 5.0, 12.0))}})], ylabel="y")
+    found = lines(figure)
+    assert any(np.allclose(y, 3.0) for y in found), "median"
+    assert {1.0, 10.0} <= {float(value) for y in found for value in y}, "whiskers"
+    assert any(
+        np.allclose(y, [4.0, np.percentile(VALUES, 95), np.percentile(VALUES, 99)]) for y in found if len(y) == 3
+    )
+    assert any(np.allclose(y, [0.5, 12.0]) for y in found if len(y) == 2), "printed range"
+    assert any(np.allclose(y, [5.0]) for y in found if len(y) == 1), "printed mean"
+
+
+def test_panels_share_the_axis_and_each_series_has_its_name():
+    one, two = ({"p": {"a": Box([1.0]), "b": Box([2.0])}}, {"p": {"a": Box([30.0])}})
+    figure = boxes([BoxPanel("x", one), BoxPanel("y", two)], ylabel="y", log=True)
+    assert figure.axes[0].get_ylim() == figure.axes[1].get_ylim()
+    names = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert names == ["a", "b", "mean, 95th and 99th percentile"]
+
+
+def test_values_that_are_missing_leave_the_place_empty():
+    figure = boxes([BoxPanel("x", {"p": {"a": Box([])}, "q": {"a": Box([1.0])}})], ylabel="y")
+    assert [label.get_text() for label in figure.axes[0].get_xticklabels()] == ["p", "q"]
+
+
+def test_nothing_to_draw_is_an_error():
+    with pytest.raises(ValueError, match="no boxes"):
+        boxes([], ylabel="y")
