@@ -13,9 +13,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import daybreak
 from daybreak.errors import OutputError, ScenarioError
-from daybreak.learn import evaluate, features, model, paper
+from daybreak.learn import advice, evaluate, features, model, paper
 from daybreak.learn.conformal import ConformalRegressor, QuantileForest
-from daybreak.learn.dataset import GRIDS, Dataset, built_in, of_sweep
+from daybreak.learn.dataset import DATA, MIXES, Dataset, built_in, of_sweep
 from daybreak.learn.tune import tune
 from daybreak.sweep import Local, Points, sweep
 from daybreak.sweep.grid import parse
@@ -106,7 +106,7 @@ def test_a_scenario_of_another_kind_is_one_sentence(migration, change, sentence)
         features.describe(base.with_(change))
 
 
-@pytest.mark.parametrize("name", GRIDS)
+@pytest.mark.parametrize("name", [*(grid for grids in DATA.values() for grid in grids), *MIXES])
 def test_built_in_grids_are_settings_that_can_be_described(name):
     points = built_in(name)
     for number in list(points)[::37]:
@@ -114,7 +114,7 @@ def test_built_in_grids_are_settings_that_can_be_described(name):
 
 
 def test_a_sweep_becomes_a_dataset_and_equal_scenarios_are_one(tmp_path):
-    base = built_in("paper").base
+    base = built_in("networks").base
     axes = {
         "downtime": {"field": "timelines.0.downtime", "values": ["drop", "hold"]},
         "size": {"fields": ["flows.0.size", "flows.1.size"], "values": ["4 MiB", "8 MiB"]},
@@ -138,7 +138,25 @@ def test_splitting_by_run_is_optimistic_and_the_evaluation_shows_it():
     noise = np.repeat(draw.normal(size=120), 3)
     found = evaluate.evaluate(Dataset(unique.with_columns(prolongation_s=pl.Series(noise))))
     assert found["runs_left_out"]["r2"] > 0.5 > 0.2 > found["scenarios_left_out"]["boosting"]["r2"]
-    assert found["noise"] == pytest.approx(0, abs=1e-9)
+    assert found["ceiling"] == pytest.approx(1) and found["ceiling_runs"] == pytest.approx(1)
+    assert found["judged_runs"] == 360
+
+
+def test_scenarios_of_one_run_are_learnt_from_but_judge_nothing():
+    several, once = made_up(scenarios=60), made_up(seed=2, scenarios=200, seeds=1)
+    wrong = once.table.with_columns(scenario=pl.lit("once ") + pl.col("scenario"), prolongation_s=pl.lit(50.0))
+    both = Dataset(pl.concat([several.table, wrong]))
+    assert both.repeated().sum() == 120
+    found = evaluate.evaluate(both)
+    assert (found["runs"], found["judged_runs"]) == (320, 120)
+    # What was only learnt is all wrong: so are the predictions, but not the ceiling of what they are judged by.
+    assert found["scenarios_left_out"]["boosting"]["r2"] < 0 < 0.9 < found["ceiling"] < 1
+
+
+def test_the_ceiling_is_what_chance_leaves_for_means_and_for_runs():
+    found = evaluate.evaluate(made_up(scenarios=300, seeds=4))
+    chance = 1 - found["ceiling_runs"]
+    assert 1 - found["ceiling"] == pytest.approx(chance / 4, rel=0.2)
 
 
 def test_a_model_finds_the_law_again_and_its_file_is_the_same_model(tmp_path):
@@ -181,7 +199,7 @@ def test_the_papers_model_is_judged_by_its_own_protocol_and_by_settings():
 
 
 def test_advice_is_the_best_of_what_was_simulated(migration):
-    base = built_in("paper").base.with_(
+    base = built_in("networks").base.with_(
         {"flows.0.size": "16 MiB", "flows.1.size": "16 MiB", "timelines.0.period": "1 ms"}
     )
     found = tune(base, model.fit(made_up()), verified=2, seeds=2, workers=2)
@@ -194,3 +212,20 @@ def test_advice_is_the_best_of_what_was_simulated(migration):
         fcts = [dict(run.select("group", "fct_ns").iter_rows()) for run in runs]
         truth = sum(fct["migrated"] - fct["main"] for fct in fcts) / 2e9
         assert one.simulated.mean == pytest.approx(truth)
+
+
+def test_advice_is_judged_by_the_same_seeds_with_and_without_it(tmp_path):
+    base = built_in("networks").base.with_({"flows.0.size": "16 MiB", "flows.1.size": "16 MiB"})
+    axes = {"cycle": {"field": "timelines.0.period", "values": ["1 ms", "1 s"]}}
+    points = Points(parse({"scenario": "-", "seeds": 2, "axes": axes}), base)
+    often, never = advice.judge(points, model.fit(made_up()), tmp_path, Local(2))
+    assert often.changes and often.is_better and often.difference.mean < 0
+    fcts = [
+        dict(daybreak.run(points.scenario(0), seed=seed).flows.select("group", "fct_ns").iter_rows()) for seed in (1, 2)
+    ]
+    assert often.default.mean == pytest.approx(sum(fct["migrated"] - fct["main"] for fct in fcts) / 2e9)
+    assert often.difference.mean == pytest.approx(often.advised.mean - often.default.mean)
+    row = often.row()
+    assert row["advice"].startswith("timelines.0.period=") and row["period_ms"] == 1
+    # Flows that are never moved are left as they are: no advice is better.
+    assert not never.is_better and never.advised.mean >= never.default.mean

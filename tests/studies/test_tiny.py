@@ -11,7 +11,7 @@ from daybreak.studies.migration.settings import FIGURES, SCALES, Scale, of_figur
 from daybreak.studies.migration.study import STUDY
 from daybreak.studies.reproduce import reproduce
 
-TINY = Scale(single_mib=4, pair_mib=4, group_mib=64, kernel_mib=4, single_runs=1, group_runs=1, runs=1)
+TINY = Scale(single_mib=4, pair_mib=4, group_mib=64, kernel_mib=4, single_runs=1, group_runs=1, runs=1, forest_runs=0)
 SETTINGS = sorted({setting for figure in FIGURES for setting in of_figure(figure, TINY)}, key=lambda s: s.name)
 
 

@@ -19,43 +19,42 @@ def add_to(app: typer.Typer) -> None:
 
 
 def learn(
-    data: Annotated[
-        str, typer.Argument(help="paper, networks, kernel or advice: the grid that is swept.", metavar="DATA")
-    ],
+    data: Annotated[str, typer.Argument(help="networks, kernel or advice: what is run.", metavar="DATA")],
     out_: Annotated[Path | None, typer.Option("-o", "--out", help="Folder for runs and results.")] = None,
     workers: Annotated[int | None, typer.Option(help="Runs side by side; one a processor if not given.", min=1)] = None,
-    search: Annotated[
-        bool, typer.Option("--search", help="With paper: search all 288 combinations of parameters (an hour).")
-    ] = False,
     model: Annotated[Path | None, typer.Option(help="With kernel and advice: the model that is judged.")] = None,
     as_json: Json = False,
 ) -> None:
     """Make the data of a model of FCT prolongation, fit it, and judge it.
 
-    paper: the publication's random forest under its own protocol. networks: the model of 'daybreak predict', which is
-    written to DIR/networks.skops. kernel: that model on runs of real Linux. advice: what 'daybreak tune' advises in
-    mixes that no model has seen, beside the publication's settings, on real Linux. DIR/evaluation.json has the results.
+    networks: the model of 'daybreak predict', which is written to DIR/networks.skops. kernel: that model on runs of
+    real Linux. advice: what 'daybreak tune' advises in mixes that no model has seen, beside the publication's settings,
+    on real Linux. DIR/evaluation.json has the results. The publication's own model is figure 8 of its study.
     """
     need_learn()
     from daybreak.learn import advice, dataset
     from daybreak.learn.model import load
     from daybreak.sweep import Local
 
-    if data not in dataset.GRIDS:
-        raise OutputError(f'data "{data}": expected one of {", ".join(dataset.GRIDS)}')
+    known = (*dataset.DATA, "advice")
+    if data not in known:
+        raise OutputError(f'data "{data}": expected one of {", ".join(known)}')
     judged = load(model) if data == "kernel" else None
     place = out_ or Path("results") / f"learn-{data}"
     with progress_bar(f"data of {data}", shown=not as_json) as progress:
         try:
             if data == "advice":
-                made: Any = advice.judge(dataset.built_in(data), load(model), place, Local(workers), progress)
+                made: Any = {
+                    name: advice.judge(dataset.built_in(name), load(model), place / name, Local(workers), progress)
+                    for name in dataset.MIXES
+                }
             else:
                 made = dataset.made(data, place, Local(workers), progress)
         except (Interrupted, KeyboardInterrupt):
             raise Interrupted(
                 f"interrupted: finished runs are kept in {place}, the same command goes on from there"
             ) from None
-    found = _judge(data, made, place, judged, workers or 1, search)
+    found = _judge(data, made, place, judged)
     try:
         (place / "evaluation.json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     except OSError as error:
@@ -66,20 +65,15 @@ def learn(
         say(json.dumps(found, indent=1))
 
 
-def _judge(data: str, made: Any, place: Path, model: Any, workers: int, search: bool) -> dict[str, Any]:
-    from daybreak.learn import evaluate, paper
+def _judge(data: str, made: Any, place: Path, model: Any) -> dict[str, Any]:
+    from daybreak.learn import evaluate
     from daybreak.learn.model import fit, save
 
-    if data == "paper":
-        from daybreak.figures.prediction import scatter
-        from daybreak.figures.style import save as save_figure
-
-        found, predicted = paper.evaluate(made, workers=workers, search=search)
-        cycles = [f"{row['period_ms'] - row['night_ms']:g}+{row['night_ms']:g} ms" for row in made.table.to_dicts()]
-        save_figure(scatter(made.seconds(), predicted, cycles), place, "figure-8")
-        return found
     if data == "advice":
-        return {"mixes": [one.row() for one in made], "better": sum(one.is_better for one in made)}
+        return {
+            name: {"mixes": [one.row() for one in mixes], "better": sum(one.is_better for one in mixes)}
+            for name, mixes in made.items()
+        }
     if data == "networks":
         save(fit(made), place / "networks.skops")
         return evaluate.evaluate(made)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -14,12 +14,15 @@ import polars as pl
 
 from daybreak.errors import OutputError
 from daybreak.metrics import fct
+from daybreak.scenario import Scenario
 from daybreak.sweep import Executor, Points, read, sweep
 
 from . import features
 
-GRIDS = ("paper", "networks", "kernel", "advice")
-"""The grids beside this module; the last one's are no data to learn from, but mixes to advise on (`advice`)."""
+DATA = {"networks": ("networks", "dense"), "kernel": ("kernel",)}
+"""What there is to learn from and to test with, each of one or more of the grids beside this module."""
+MIXES = ("advice-short", "advice-long")
+"""Grids of mixes to advise on (`advice`)."""
 Array = np.ndarray[Any, Any]
 
 
@@ -49,6 +52,11 @@ class Dataset:
         """Number of each row's scenario."""
         return self.table["scenario"].rank("dense").to_numpy().astype(int)
 
+    def repeated(self) -> Array:
+        """Whether there are several runs of each row's scenario."""
+        counts = self.table.select(pl.len().over("scenario"))
+        return np.asarray((counts > 1).to_series().to_numpy())
+
     @property
     def fingerprint(self) -> str:
         """Identifies the data."""
@@ -64,22 +72,34 @@ def built_in(name: str) -> Points:
 def made(
     name: str, directory: Path, executor: Executor, progress: Callable[[float, int, str], object] | None = None
 ) -> Dataset:
-    """The data of a grid; runs that `directory` lacks are made. Raises OutputError when a run failed."""
-    points = built_in(name)
-    outcome = sweep(points, directory, executor=executor, progress=progress)
-    if outcome.failures:
-        raise OutputError(f"{len(outcome.failures)} runs of grid {name} failed; the first: {outcome.failures[0].error}")
-    return of_sweep(points, pl.read_parquet(directory / "flows"))
+    """Data of `DATA`; runs that `directory` lacks are made. Raises OutputError when a run failed."""
+    parts = []
+    for grid in DATA[name]:
+        points, place = built_in(grid), directory / grid
+        outcome = sweep(points, place, executor=executor, progress=progress)
+        if outcome.failures:
+            first = outcome.failures[0].error
+            raise OutputError(f"{len(outcome.failures)} runs of grid {grid} failed; the first: {first}")
+        parts.append(of_sweep(points, pl.read_parquet(place / "flows")).table)
+    # A scenario may be in two grids, and some of its seeds.
+    return Dataset(pl.concat(parts).unique(["scenario", "seed"], maintain_order=True))
 
 
 def of_sweep(points: Points, flows: pl.DataFrame) -> Dataset:
     """The data of a sweep's table `flows`. Runs in which a flow did not end are left out."""
-    settings = {number: features.describe(points.scenario(number)) for number in flows["point"].unique().sort()}
+    runs = flows.rename({"seed": "run"}).partition_by("point", as_dict=True, maintain_order=True)
+    return of_runs(
+        (points.scenario(int(point)), fct.prolongation(some).rename({"run": "seed"})) for (point,), some in runs.items()
+    )
+
+
+def of_runs(found: Iterable[tuple[Scenario, pl.DataFrame]]) -> Dataset:
+    """The data of scenarios with tables ``seed``, ``prolongation_s``. Runs in which a flow did not end are left out."""
     rows = []
-    for (point, seed), run in flows.partition_by("point", "seed", as_dict=True, maintain_order=True).items():
-        found = fct.prolongation(run.with_columns(pl.lit(0).alias("run")))["prolongation_s"].item()
-        rows.append(settings[point] | {"seed": seed, "prolongation_s": found})
-    names = list(next(iter(settings.values())))
+    for scenario, runs in found:
+        setting = features.describe(scenario)
+        rows += [setting | row for row in runs.select("seed", "prolongation_s").iter_rows(named=True)]
+    names = [name for name in rows[0] if name not in ("seed", "prolongation_s")]
     # Two points may be one scenario: without a night its policy makes no difference.
     key = pl.concat_str([pl.col(name).cast(pl.String) for name in names], separator=" ")
     table = pl.DataFrame(rows).drop_nulls().with_columns(key.alias("scenario"))

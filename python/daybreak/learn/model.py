@@ -99,8 +99,8 @@ def seconds(values: Array, ideal_s: Array) -> Array:
 
 
 def fit(data: Dataset, base: Any = "boosting") -> Model:
-    """The model of all data."""
-    regressor = ConformalRegressor(base, SHARE).fit(data.features(), target(data), data.scenarios())
+    """The model of all data. Its intervals are calibrated on scenarios of which there are several runs."""
+    regressor = ConformalRegressor(base, SHARE).fit(data.features(), target(data), data.scenarios(), data.repeated())
     rows: dict[str, list[dict[str, Any]]] = {}
     for row in data.table.iter_rows(named=True):
         rows.setdefault(row["scenario"], []).append(row)

@@ -7,6 +7,7 @@ the value of an attribute.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
@@ -17,6 +18,7 @@ class Markup(str):
 
 
 Content = str | Iterable[str]
+_TAG = re.compile("<[^>]*>")
 _LONG = 24
 """Letters of a table's cell that may be broken into lines."""
 
@@ -47,7 +49,8 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str]], numeric: Iterab
 
     def cell(tag: str, column: str, content: str) -> Markup:
         side = "number" if column in right else "words"
-        return element(tag, content, class_=side if len(content) > _LONG else f"{side} short")
+        letters = len(_TAG.sub("", content)) if isinstance(content, Markup) else len(content)
+        return element(tag, content, class_=side if letters > _LONG else f"{side} short")
 
     head = element("tr", [cell("th", column, column) for column in columns])
     body = [element("tr", [cell("td", *pair) for pair in zip(columns, row, strict=True)]) for row in rows]

@@ -17,7 +17,7 @@ from .html import Markup, element, table, text
 SCOREBOARD = "scoreboard.json"
 _KEYS = ("study", "engine", "mode", "seeds", "claims")
 _VERDICTS = {PASS: "good", SHAPE_PASS: "good", MISS: "bad", SHAPE_MISS: "bad", NOT_EVALUATED: "open"}
-_COLUMNS = ("figure", "claim", "published", "ours", "95 % interval", "unit", "tolerance", "verdict")
+_COLUMNS = ("figure", "verdict", "claim", "published", "ours", "95 % interval", "unit", "tolerance")
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def section(found: Reproduction) -> Markup:
         element("dl", [text(element("dt", name), element("dd", str(value))) for name, value in facts.items()]),
         element("p", element("strong", f"{held} of {judged} claims hold"), f"; {counts[NOT_EVALUATED]} not evaluated."),
         element("div", filters, class_="filter"),
-        table(_COLUMNS, [_row(claim) for claim in board["claims"]], numeric=_COLUMNS[2:5]),
+        table(_COLUMNS, [_row(claim) for claim in board["claims"]], numeric=_COLUMNS[3:6]),
         element("details", element("summary", "Notes"), element("ul", notes)) if notes else "",
         [_image(place) for place in sorted((found.folder / "figures").glob("*.png"))],
     )  # fmt: skip
@@ -84,10 +84,11 @@ def _filter(verdict: str, count: int) -> Markup:
 def _row(claim: dict[str, Any]) -> tuple[str, ...]:
     ci95 = claim["ci95"]
     return (
-        str(claim["figure"]), element("span", str(claim["what"]), title=str(claim["id"])), _number(claim["published"]),
+        str(claim["figure"]),
+        element("span", str(claim["verdict"]), class_=f"verdict {_VERDICTS.get(claim['verdict'], 'open')}"),
+        element("span", str(claim["what"]), title=str(claim["id"])), _number(claim["published"]),
         _number(claim["ours"]), f"{_number(ci95[0])} to {_number(ci95[1])}" if ci95 else "", str(claim["unit"]),
         str(claim["tolerance"]),
-        element("span", str(claim["verdict"]), class_=f"verdict {_VERDICTS.get(claim['verdict'], 'open')}"),
     )  # fmt: skip
 
 

@@ -86,7 +86,8 @@ _FLOW_COLUMNS: dict[str, Callable[[Plan], list[str]]] = {
 
 
 def _gather(values: Sequence[str], index: pl.Series, name: str) -> pl.Series:
-    return pl.Series(name, values, dtype=pl.String).gather(index).alias(name)
+    # Indexing costs a small run much less than an expression, which polars hands to its threads.
+    return pl.Series(name, values, dtype=pl.String)[index]
 
 
 def _flows(frame: pl.DataFrame, plan: Plan) -> pl.DataFrame:
@@ -195,8 +196,8 @@ def _control(frame: pl.DataFrame, plan: Plan) -> pl.DataFrame:
 
 def _with(frame: pl.DataFrame, series: list[pl.Series], after: str) -> pl.DataFrame:
     position = frame.columns.index(after) + 1
-    order = [*frame.columns[:position], *(column.name for column in series), *frame.columns[position:]]
-    return frame.with_columns(series).select(order)
+    columns = frame.get_columns()
+    return pl.DataFrame([*columns[:position], *series, *columns[position:]])
 
 
 TABLES: dict[str, Callable[[pl.DataFrame, Plan], pl.DataFrame]] = {

@@ -31,6 +31,7 @@ class Measured:
     ``flows`` has a row a flow with ``fct_s`` and ``end_s``; ``throughput`` (``group, time_s, gbps``, wire bytes at
     the taps) and ``windows`` (``group, time_s, kilobytes, outstanding``, see `windows`) have a row for each 1 ms bin;
     ``phases`` has the intervals in which the migrated flow was on each path, or on none (`metrics.phases.intervals`).
+    Settings of kind "forest" have ``flows`` only.
     """
 
     setting: Setting
@@ -74,6 +75,8 @@ Evidence = Mapping[Setting, Measured]
 def of_run(run: Run) -> Tables:
     """The tables of one run, small enough to keep for all runs."""
     flows = run.flows.select(FLOW_COLUMNS).filter(pl.col("group").is_in(GROUPS))
+    if run.scenario.records.window is None:
+        return {"flows": flows}
     last_bin_ns = run.bins.select(pl.col("start_ns").max().fill_null(0)).item()
     end_ns = max(int(last_bin_ns) + BIN_NS, *flows["end_ns"].drop_nulls(), 0)
     return {
@@ -104,8 +107,12 @@ def of_runs(setting: Setting, runs: Mapping[int, Tables]) -> Measured:
     """Puts the tables of the runs of a setting together; ``runs`` are by seed."""
     if not runs:
         raise ValueError(f'setting "{setting.name}": no runs')
-    names = ("flows", "throughput", "windows", "circuits")
-    flows, rates, held, circuits = (
-        confidence.stack((seed, runs[seed][name]) for seed in sorted(runs)) for name in names
-    )
+
+    def stacked(name: str) -> pl.DataFrame:
+        return confidence.stack((seed, runs[seed][name]) for seed in sorted(runs))
+
+    flows = stacked("flows")
+    if setting.kind == "forest":
+        return Measured(setting, fct.table(flows), *(pl.DataFrame() for _ in range(3)))
+    rates, held, circuits = map(stacked, ("throughput", "windows", "circuits"))
     return Measured(setting, fct.table(flows), rates, held, phases.intervals(circuits))

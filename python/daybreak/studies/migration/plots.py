@@ -12,9 +12,11 @@ from daybreak.figures import throughput as throughput_figures
 from daybreak.figures import window as window_figures
 from daybreak.figures.curves import Panel
 from daybreak.figures.fct import Bar
+from daybreak.figures.prediction import scatter
 from daybreak.figures.shading import Shading
 from daybreak.metrics import fct, phases
 from daybreak.metrics.series import mean_curve
+from daybreak.studies.migration.claims import figure8 as forest
 from daybreak.studies.migration.claims.table2 import averages
 from daybreak.studies.migration.measured import BIN_NS, GROUPS, Evidence, Measured
 from daybreak.studies.migration.settings import (
@@ -182,3 +184,11 @@ def bin_ms(setting: Setting) -> int:
 def end_of(runs: Iterable[Measured]) -> float:
     """End of the time axis in seconds: a little after nine of ten runs of every setting have ended."""
     return 1.03 * max(fct.ended_by(measured.flows, part=0.9) or 1.0 for measured in runs)
+
+
+def figure8(evidence: Evidence, scale: Scale, published: PublishedValues) -> Figures:
+    """Predictions of the random forest for the runs of other folds, beside the actual prolongations."""
+    if not forest.is_possible(scale):
+        return {}
+    found = forest.fitted(evidence, scale)
+    return {"figure8": scatter(found.data.seconds(), found.predicted, found.cycles)}

@@ -7,7 +7,7 @@ from functools import partial
 from importlib.resources import files
 
 from daybreak.studies.migration import plots, testbed
-from daybreak.studies.migration.claims import figure3, figure4, figure5, figure6, figure7, kernel, table2
+from daybreak.studies.migration.claims import figure3, figure4, figure5, figure6, figure7, figure8, kernel, table2
 from daybreak.studies.migration.measured import REDUCTION, Evidence, Measured, of_runs
 from daybreak.studies.migration.settings import MIXED_PERIODS, SCALES, Scale, Setting, of_figure
 from daybreak.studies.protocol import Experiment, Study
@@ -26,6 +26,7 @@ _PARTS: dict[str, tuple[Judge, Draw]] = {
     "6b": (figure6.judge_b, partial(plots.figure6, "b", MIXED_PERIODS[1])),
     "7": (figure7.judge, plots.figure7),
     "table2": (table2.judge, plots.table2),
+    "8": (figure8.judge, plots.figure8),
     "kernel": (kernel.judge, plots.kernel),
 }
 

@@ -57,6 +57,8 @@ def scenario(setting: Setting) -> Scenario:
             "drops": False,
         },
     }  # fmt: skip
+    if setting.kind == "forest":
+        document["records"] = {"drops": False, "circuits": False}
     variants = {"migrated": setting.migrated, "main": setting.main}
     groups = {group: _flow(group, variant, setting) for group, variant in variants.items() if variant}
     moved = ["migrated"]

@@ -1,0 +1,110 @@
+"""Figure 8 and section VI: the random forest that predicts the FCT prolongation, under the paper's own protocol.
+
+The paper took the runs of all its scenarios. Here they are two flows of one size, of all pairs of its variants, at all
+periods of Table I and all cycles of figure 7. Folds are of runs, as they must have been in the paper: runs of one
+setting are in several folds. What that hides is in the note of ``fig8.r2``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from daybreak.metrics import fct
+from daybreak.metrics.confidence import interval
+from daybreak.studies.migration.measured import Evidence
+from daybreak.studies.migration.settings import CYCLES, Scale, of_figure
+from daybreak.studies.migration.testbed import scenario
+from daybreak.studies.scoreboard import Scoreboard
+
+if TYPE_CHECKING:
+    from daybreak.learn.dataset import Dataset
+
+_KEYS = ("r2", "mse", "range", "shortest", "longer_day", "day", "night", "unexplained")
+_MISSING = 'needs the packages of the extra "learn": pip install daybreak[learn]'
+_WORST = "9+1 ms"
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """The forest's results, and its predictions of each run from the other folds."""
+
+    data: Dataset
+    results: dict[str, Any]
+    predicted: np.ndarray[Any, Any]
+    cycles: Sequence[str]
+    """Day and night of each run."""
+
+
+def is_possible(scale: Scale) -> bool:
+    """Whether there are runs to learn from, and the packages to learn with."""
+    return bool(scale.forest_runs) and find_spec("sklearn") is not None
+
+
+def fitted(evidence: Evidence, scale: Scale, *, search: bool = False) -> Fitted:
+    """Fits the forest with the printed parameters, or the best ones of a ``search``."""
+    # The packages of models are optional.
+    from daybreak.learn import dataset, paper  # noqa: PLC0415
+
+    data = dataset.of_runs(
+        (scenario(setting), fct.prolongation(evidence[setting].flows).rename({"run": "seed"}))
+        for setting in of_figure("8", scale)
+    )
+    results, predicted = paper.evaluate(data, search=search)
+    return Fitted(data, results, predicted, [cycle(row) for row in data.table.iter_rows(named=True)])
+
+
+def cycle(row: dict[str, Any]) -> str:
+    """Day and night as the paper has them."""
+    return f"{row['period_ms'] - row['night_ms']:g}+{row['night_ms']:g} ms"
+
+
+def judge(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
+    """How good the forest is, what it takes for important, and what it leaves unexplained."""
+    if not is_possible(scale):
+        reason = _MISSING if scale.forest_runs else "needs the full size and number of runs"
+        for key in _KEYS:
+            board.not_evaluated(f"fig8.{key}", reason)
+        return
+    found = fitted(evidence, scale, search=bool(scale.forest_search))
+    results, seconds = found.results, found.data.seconds()
+    left_out = results["settings_left_out"]["r2"]
+    best = f"; the best of {results['searched']} parameters: {results['best']}" if results["searched"] else ""
+    board.shape("fig8.r2", results["r2"] >= 0.88, results["r2"],
+                note=f"with whole settings left out R^2 is {left_out:.2f}{best}")  # fmt: skip
+    board.value("fig8.mse", interval([results["mse_s2"]]))
+    board.value("fig8.range", interval([float(seconds.max())]), note=f"least {seconds.min():.2f} s")
+    of_cycle = _by_cycle(found)
+    worst, better = of_cycle[_WORST], of_cycle["18+2 ms"]
+    means = ", ".join(f"{name}: {np.mean(values):.2f} s" for name, values in of_cycle.items())
+    board.shape("fig8.shortest", interval(worst).low > 0 and np.mean(worst) == max(map(np.mean, of_cycle.values())),
+                worst, note=f"means over all pairs: {means}")  # fmt: skip
+    board.shape("fig8.longer_day", float(np.mean(better)) < float(np.mean(worst)) / 2, better,
+                note=f"{np.mean(worst):.2f} s at {_WORST}")  # fmt: skip
+    importances = results["importances"]
+    said = ", ".join(f"{name} {part:.2f}" for name, part in importances.items())
+    board.shape("fig8.day", importances["day"] == max(importances.values()), importances["day"], note=said)
+    dark, light = ([s for s, row in _rows(found) if bool(row["night_ms"]) is is_dark] for is_dark in (True, False))
+    board.shape("fig8.night", interval(dark).low > interval(light).high, dark,
+                note=f"{np.mean(light):.2f} s without downtime")  # fmt: skip
+    errors = (seconds - found.predicted) ** 2
+    part = float(errors[np.array(found.cycles) == _WORST].sum() / errors.sum())
+    board.shape("fig8.unexplained", part > 0.5, part, note=", ".join(
+        f"{name} {errors[np.array(found.cycles) == name].sum() / errors.sum():.2f}" for name in of_cycle
+    ))  # fmt: skip
+
+
+def _rows(found: Fitted) -> list[tuple[float, dict[str, Any]]]:
+    return list(zip(found.data.seconds(), found.data.table.iter_rows(named=True), strict=True))
+
+
+def _by_cycle(found: Fitted) -> dict[str, list[float]]:
+    """Prolongations of the runs at the cycles with a downtime."""
+    names = [f"{period - night}+{night} ms" for period, night in CYCLES]
+    values = pl.DataFrame({"cycle": found.cycles, "s": found.data.seconds()})
+    return {name: values.filter(cycle=name)["s"].to_list() for name in names}
