@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import polars as pl
@@ -75,9 +76,8 @@ def main() -> None:
     table = beside(replace(SCALES["quick"], weeks=options.weeks), workers=options.workers)
     table.write_csv(options.out, float_precision=2)
     for quantity in QUANTITIES:
-        apart = table[f"{quantity}_difference"].abs()
-        middle, largest = (float(value or 0) for value in (apart.median(), apart.max()))
-        print(f"{quantity:12} differs by {middle:.2f} (median), {largest:.2f} (largest)")
+        apart = [abs(difference) for difference in table[f"{quantity}_difference"].drop_nulls()]
+        print(f"{quantity:12} differs by {median(apart):.2f} (median), {max(apart):.2f} (largest)")
 
 
 if __name__ == "__main__":
