@@ -9,6 +9,7 @@ __all__ = [
     "Entry",
     "Parameter",
     "Stream",
+    "answer",
     "benchmark_plan",
     "benchmarks",
     "check_plan",

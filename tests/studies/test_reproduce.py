@@ -42,7 +42,9 @@ def run(scenario, seed):
         # What is outstanding besides tells nothing of the window.
         pl.lit(3_000_000, pl.UInt64).alias("outstanding_bytes"),
     )
-    return SimpleNamespace(flows=flows.drop("run"), bins=bins, window=samples, circuits=circuits.drop("run"))
+    return SimpleNamespace(
+        scenario=scenario, flows=flows.drop("run"), bins=bins, window=samples, circuits=circuits.drop("run")
+    )
 
 
 def made_up(task):
@@ -82,8 +84,8 @@ def test_the_grid_is_the_papers():
         (variant, period) for variant in ("cubic", "bbr", "reno", "westwood") for period in (0, 10, 50)
     }
     assert len(of_figure("kernel", full)) == 6
-    with pytest.raises(ValueError, match='"8" is not one of'):
-        of_figure("8", full)
+    with pytest.raises(ValueError, match='"9" is not one of'):
+        of_figure("9", full)
 
 
 def test_reproduce_writes_scoreboard_figures_tables_and_page(tmp_path):
