@@ -238,6 +238,12 @@ fn slow_start() -> Plan {
     transfer(100 * MSS, LONG)
 }
 
+/// A receiver whose buffer grows with the flow.
+fn growing_buffer(bytes: u64) -> Plan {
+    let plan = with(transfer(bytes, LONG), "tcp_moderate_rcvbuf", json!(true));
+    with(plan, "tcp_rmem", json!([4_096, 131_072, 4_000_000]))
+}
+
 fn cases() -> Vec<Case> {
     let case = |setting, values, plan, why, holds| Case { setting, values, plan, why, holds };
     vec![
@@ -317,6 +323,16 @@ fn cases() -> Vec<Case> {
             with(slow_start(), "tcp_moderate_rcvbuf", json!(true)),
             "the window grows up to the maximum",
             |a, b| (a.round_trips(), b.round_trips()) == (18, 6),
+        ),
+        case(
+            "receive_buffers",
+            [
+                json!({ "linear_bytes": 4_096, "page_bytes": 4_096 }),
+                json!({ "linear_bytes": 256, "page_bytes": 2_048 }),
+            ],
+            with(growing_buffer(2_000 * MSS), "mtu", json!(2_000)),
+            "1948 bytes are less than half of a buffer of 4096, so that the window grows less, and nearly all of a page",
+            |a, b| a.round_trips() > b.round_trips(),
         ),
         case(
             "tcp_wmem",
