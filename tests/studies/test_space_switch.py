@@ -7,10 +7,11 @@ import pytest
 
 from daybreak.engines import run
 from daybreak.metrics import fct
+from daybreak.studies.kept import FLOW_COLUMNS
 from daybreak.studies.scoreboard import NOT_EVALUATED, Scoreboard
 from daybreak.studies.space_switch import settings as grids
 from daybreak.studies.space_switch import testbed
-from daybreak.studies.space_switch.measured import FLOW_COLUMNS, Measured, of_run, of_runs
+from daybreak.studies.space_switch.measured import Measured, of_run, of_runs
 from daybreak.studies.space_switch.settings import SCALES, SCHEMES, TRANSFERS, Setting, one
 from daybreak.studies.space_switch.study import STUDY
 

@@ -13,13 +13,9 @@ from daybreak.scenario.schedules import Strobe
 from daybreak.scenario.topologies import Hybrid
 from daybreak.studies.etalon.settings import Setting
 from daybreak.studies.etalon.testbed import CIRCUIT_GBPS, pair
+from daybreak.studies.kept import UNENDED_FLOW_COLUMNS
 from daybreak.sweep import Reduction, Tables
 
-FLOW_COLUMNS = (
-    "flow", "flow_name", "group", "variant", "bytes", "start_ns", "end_ns", "fct_ns", "delivered_bytes", "segments",
-    "retransmits", "rtos", "tlps", "fast_recoveries", "spurious", "dup_acks", "reordered", "duplicates",
-)  # fmt: skip
-"""Columns of `flows` that are kept."""
 LEAST_PAYLOAD = 1000
 """Bytes: packets with less count neither for utilisation nor for latency."""
 CHUNK_WEEKS = 3
@@ -83,7 +79,7 @@ def of_run(run: Run) -> Tables:
     day_end = schedule.days(network)[source, destination][-1][1] % week
     times = {"period_ns": week // 1000, "origin_ns": day_end // 1000, "until_us": week // 1_000_000 + 450}
     return {
-        "flows": run.flows.select(FLOW_COLUMNS),
+        "flows": run.flows.select(UNENDED_FLOW_COLUMNS),
         "values": values(crossed, circuit, open_share=int(schedule.day) / week),
         "progress": folding.progress(crossed, periods=CHUNK_WEEKS, shift_ns=-SHIFT_US * 1000, **times),
         "occupancy": folding.occupancy(

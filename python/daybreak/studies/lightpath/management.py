@@ -18,8 +18,8 @@ from daybreak.figures.ranges import ranges
 from daybreak.metrics import confidence, fct
 from daybreak.runs import Run
 from daybreak.scenario import Scenario
+from daybreak.studies.kept import UNENDED_FLOW_COLUMNS
 from daybreak.studies.lightpath import testbed
-from daybreak.studies.lightpath.measured import FLOW_COLUMNS
 from daybreak.studies.lightpath.settings import NS2, STACKS, Managed, Scale, Setting
 from daybreak.studies.published import PublishedValues
 from daybreak.studies.scoreboard import Scoreboard
@@ -128,7 +128,7 @@ def _many_flows(setting: Managed) -> dict[str, Any]:
 
 def of_run(run: Run) -> Tables:
     """What is kept of a run."""
-    return {"flows": run.flows.select(FLOW_COLUMNS), "control": run.control}
+    return {"flows": run.flows.select(UNENDED_FLOW_COLUMNS), "control": run.control}
 
 
 def of_runs(runs: Mapping[int, Tables]) -> Outcome:

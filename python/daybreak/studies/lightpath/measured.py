@@ -10,6 +10,7 @@ import polars as pl
 from daybreak.metrics import confidence, fct, transient
 from daybreak.metrics.transient import Trough
 from daybreak.runs import Run
+from daybreak.studies.kept import UNENDED_FLOW_COLUMNS
 from daybreak.studies.lightpath.settings import Setting
 from daybreak.studies.lightpath.testbed import BIN_MS, PACKET, PAYLOAD
 from daybreak.sweep import Tables
@@ -22,11 +23,6 @@ WITHIN_S = {10: 10.0, 100: 10.0, 1000: 40.0}
 """Seconds after the move in which the trough is looked for, by base RTT in ms."""
 ENOUGH = 0.95
 """Part of a rate at which a flow has recovered it."""
-FLOW_COLUMNS = (
-    "flow", "flow_name", "group", "variant", "bytes", "start_ns", "end_ns", "fct_ns", "delivered_bytes", "segments",
-    "retransmits", "rtos", "tlps", "fast_recoveries", "spurious", "dup_acks", "reordered", "duplicates",
-)  # fmt: skip
-"""Columns of `flows` that are kept."""
 
 
 @dataclass(frozen=True)
@@ -126,7 +122,7 @@ def of_run(run: Run) -> Tables:
         .select("place", (pl.col("bin") * BIN_NS / 1e9).alias("time_s"), "lost")
     )
     return {
-        "flows": run.flows.select(FLOW_COLUMNS),
+        "flows": run.flows.select(UNENDED_FLOW_COLUMNS),
         "rates": pl.concat(_rates(run.bins, move_ns, width, *span) for width, span in WIDTHS_MS.items()),
         "windows": windows,
         "queues": queues,

@@ -10,6 +10,7 @@ import polars as pl
 from daybreak.metrics import concurrency, confidence, fct, phases, throughput, window
 from daybreak.metrics.confidence import Interval, interval
 from daybreak.runs import Run
+from daybreak.studies.kept import FLOW_COLUMNS
 from daybreak.studies.migration.settings import Setting
 from daybreak.studies.migration.testbed import BIN_MS
 from daybreak.sweep import Reduction, Tables
@@ -17,11 +18,6 @@ from daybreak.sweep import Reduction, Tables
 BIN_NS = BIN_MS * 1_000_000
 GROUPS = ("migrated", "main")
 """What is measured; Table II has others, of an earlier run."""
-FLOW_COLUMNS = (
-    "flow", "flow_name", "group", "variant", "bytes", "start_ns", "end_ns", "fct_ns", "segments", "retransmits", "rtos",
-    "tlps", "fast_recoveries", "spurious", "dup_acks", "reordered", "duplicates",
-)  # fmt: skip
-"""Columns of `flows` that are kept."""
 
 
 @dataclass(frozen=True)

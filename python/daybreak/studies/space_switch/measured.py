@@ -11,6 +11,7 @@ import polars as pl
 from daybreak.metrics import confidence, fct
 from daybreak.metrics.confidence import Interval
 from daybreak.runs import Run
+from daybreak.studies.kept import FLOW_COLUMNS
 from daybreak.studies.space_switch.settings import Setting
 from daybreak.sweep import Reduction, Tables
 
@@ -18,11 +19,6 @@ VmClass = Literal["elephant", "mouse"]
 Metric = Literal["throughput", "completion"]
 CLASSES: Mapping[VmClass, str] = {"elephant": "elephant VM", "mouse": "mice VM"}
 METRICS: Mapping[Metric, str] = {"throughput": "Mbit/s", "completion": "s"}
-FLOW_COLUMNS = (
-    "flow", "flow_name", "group", "variant", "bytes", "start_ns", "end_ns", "fct_ns", "segments", "retransmits", "rtos",
-    "tlps", "fast_recoveries", "spurious", "dup_acks", "reordered", "duplicates",
-)  # fmt: skip
-"""Columns of `flows` that are kept."""
 
 
 @dataclass(frozen=True)
