@@ -4,13 +4,14 @@ import msgspec
 import numpy as np
 import polars as pl
 import pytest
+from ready_files import ROOT
 from real_kernel import with_kernel
 
 import daybreak
 from daybreak.engines.kernel import dilation
 from daybreak.errors import PlanError
 from daybreak.runs import Recorded
-from daybreak.scenario import Scenario
+from daybreak.scenario import Scenario, load
 from daybreak.scenario.lowering import lower
 
 
@@ -72,6 +73,12 @@ def test_what_cannot_be_slowed_down_is_refused_by_name():
     document["flows"][0]["receiver_stack"] = "other"
     with pytest.raises(PlanError, match=r"timer_dilation is 20: .* others have 10"):
         dilation.of(lower(Scenario.parse(document, source="test"), seed=1).content)
+    captured = scenario(records={"capture": ["circuit-0-1"]})
+    with pytest.raises(PlanError, match="timer_dilation is 20: a capture"):
+        dilation.of(lower(captured, seed=1).content)
+    offload = load(ROOT / "scenarios" / "10-offload.toml").with_({"stack.timer_dilation": 20})
+    with pytest.raises(PlanError, match=r"timer_dilation is 20: .* cannot slow down the controller"):
+        dilation.of(lower(offload, seed=1).content)
     odd = lower(scenario(stack={"timer_dilation": 7}), seed=1).content
     with pytest.raises(PlanError, match="timer_dilation is 7: the rate 40000000000 bit/s cannot be divided"):
         dilation.slowed(odd, dilation.of(odd))

@@ -11,7 +11,7 @@ import daybreak
 from daybreak import _native
 from daybreak.scenario.lowering import lower
 from daybreak.studies import scoreboard, study
-from daybreak.studies.etalon import claims, measured, testbed
+from daybreak.studies.etalon import beside, claims, measured, testbed
 from daybreak.studies.etalon.settings import SCALES, STATIC, Setting, dynamic, static, switches, undilated
 from daybreak.studies.etalon.study import STUDY
 from daybreak.studies.reproduce import reproduce
@@ -163,3 +163,21 @@ def test_a_small_reproduction_writes_its_tables(tmp_path):
     assert all(0 < float(row["utilisation"]) <= 100 for row in rows)
     text = (tmp_path / "results.md").read_text(encoding="utf-8")
     assert "`daybreak reproduce etalon --quick --weeks 8 --racks 8 --figure 5`" in text
+
+
+def test_the_model_is_set_beside_linux_in_the_same_scenarios(monkeypatch):
+    ran = {}
+
+    def made_up(jobs, *, engine, workers, reduce):
+        ran[engine] = jobs
+        high = {"simulated": 50.0, "kernel": 49.0}[engine]
+        return [dict.fromkeys(beside.QUANTITIES, high + n) for n, _ in enumerate(jobs)]
+
+    monkeypatch.setattr(beside, "run_many", made_up)
+    table = beside.beside(SCALES["quick"])
+    assert ran["simulated"] == ran["kernel"] and len(ran["kernel"]) == table.height
+    assert {job[0].stack.hz for job in ran["kernel"]} == {1000}, "both have the kernel engine's hosts"
+    assert table["utilisation_linux"].to_list() == [49.0 + n for n in range(table.height)]
+    assert table["p99_packet_difference"].unique().to_list() == [1.0]
+    settings = table["setting"].to_list()
+    assert len(set(settings)) == len(settings) and any(name.startswith("retcp-16to50-150us") for name in settings)

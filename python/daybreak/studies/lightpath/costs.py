@@ -6,7 +6,7 @@ how many window cuts follow each other, the flow is moved at several times.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from itertools import combinations
 
@@ -104,29 +104,28 @@ def _missing(evidence: Evidence, settings: Iterable[Setting]) -> list[float]:
 
 def causes_table(evidence: Evidence, scale: Scale) -> Mapping[str, pl.DataFrame]:
     """All runs of the rows, and of the pairs."""
-    rows = [
-        _row(evidence, stack, title, one)
-        for stack in STACKS
-        for title, settings in of_rows(scale, stack).items()
-        for one in settings
-    ]
     pairs = [
         _row(evidence, "linux", f"{ROWS[first].title} + {ROWS[second].title}", one)
         for (first, second), settings in of_pairs(scale).items()
         for one in settings
     ]
-    return {"causes": _frame([*rows, *pairs])}
+    return {"causes": _frame([*_of_stacks(evidence, scale, of_rows), *pairs])}
 
 
 def remedies_table(evidence: Evidence, scale: Scale) -> Mapping[str, pl.DataFrame]:
     """All runs of the remedies."""
-    rows = [
+    return {"remedies": _frame(_of_stacks(evidence, scale, of_remedies))}
+
+
+def _of_stacks(
+    evidence: Evidence, scale: Scale, cases: Callable[[Scale, str], Mapping[str, Iterable[Setting]]]
+) -> list[tuple[object, ...]]:
+    return [
         _row(evidence, stack, title, one)
         for stack in STACKS
-        for title, settings in of_remedies(scale, stack).items()
+        for title, settings in cases(scale, stack).items()
         for one in settings
     ]
-    return {"remedies": _frame(rows)}
 
 
 def _row(evidence: Evidence, stack: str, title: str, setting: Setting) -> tuple[object, ...]:
