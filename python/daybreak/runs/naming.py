@@ -42,14 +42,19 @@ def named(table: str, frame: pl.DataFrame, plan: Plan) -> pl.DataFrame:
 
 def with_nulls(table: str, frame: pl.DataFrame) -> pl.DataFrame:
     """The table with null where an engine has its mark; one that has nulls already stays as it is."""
-    columns = [
-        pl.when(pl.col(column) != pl.lit(mark, dtype=frame.schema[column])).then(pl.col(column)).alias(column)
-        for column, mark in _NO_VALUE.get(table, {}).items()
-    ]
+    has_value = {column: frame[column] != mark for column, mark in _NO_VALUE.get(table, {}).items()}
     if table == "drops":
         # What carries no payload has no first byte of it.
-        columns.append(pl.when(pl.col("data").cast(pl.Boolean)).then(pl.col("seq")).alias("seq"))
-    return frame.with_columns(columns)
+        has_value["seq"] = frame["data"].cast(pl.Boolean)
+    # Series cost a small run much less than expressions, which polars hands to its threads.
+    return pl.DataFrame(
+        [
+            column.zip_with(has_value[column.name], pl.Series([None], dtype=column.dtype))
+            if column.name in has_value
+            else column
+            for column in frame.get_columns()
+        ]
+    )
 
 
 def variant(rule: Choice) -> str:
