@@ -127,6 +127,9 @@ def test_validate_counts_what_there_is():
         ("schedules", "migrate"),
         ("studies", "migration"),
         ("topologies", "dumbbell"),
+        ("sizes", "web_search"),
+        ("processes", "poisson"),
+        ("pairs", "all_to_all"),
         ("engines", "simulated"),
     ],
 )

@@ -11,10 +11,11 @@ import typer
 from daybreak import _native
 from daybreak.engines import ENGINES
 from daybreak.scenario.choice import default_text, range_text
-from daybreak.scenario.model import Tagged
+from daybreak.scenario.model import Model
 from daybreak.scenario.schedules import REGISTRY as SCHEDULES
 from daybreak.scenario.timelines import Circuit, Migrate, Program
 from daybreak.scenario.topologies import REGISTRY as TOPOLOGIES
+from daybreak.scenario.workloads import PAIRS, PROCESSES, SIZES
 
 from .terminal import Json, print_json, print_table
 
@@ -29,6 +30,9 @@ class What(StrEnum):
     schedules = "schedules"
     studies = "studies"
     topologies = "topologies"
+    sizes = "sizes"
+    processes = "processes"
+    pairs = "pairs"
     engines = "engines"
 
 
@@ -83,7 +87,7 @@ def _document(parameter: _native.Parameter) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _models(*models: type[Tagged]) -> Entries:
+def _models(*models: type[Model]) -> Entries:
     return [(model.model_fields["kind"].default, _summary(model)) for model in models]
 
 
@@ -113,5 +117,8 @@ _PARAMETRISED: dict[What, Callable[[], tuple[Entries, list[_native.Entry]]]] = {
 _REGISTRIES: dict[What, Callable[[], Entries]] = {
     What.studies: _studies,
     What.topologies: lambda: _models(*TOPOLOGIES),
+    What.sizes: lambda: _models(*SIZES),
+    What.processes: lambda: _models(*PROCESSES),
+    What.pairs: lambda: _models(*PAIRS),
     What.engines: lambda: list(ENGINES.items()),
 }

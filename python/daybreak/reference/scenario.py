@@ -212,8 +212,11 @@ def _word(part: Any) -> str:
         return " or ".join(f"`{toml(value)}`" for value in get_args(part))
     if get_origin(part) is tuple:
         first, *others = get_args(part)
-        is_long = others == [...]
-        return f"list of {_type(first)}" if is_long else f"list of {1 + len(others)}: {_type(first)} each"
+        if others == [...]:
+            return f"list of {_type(first)}"
+        words = [_type(one) for one in (first, *others)]
+        each = f"{words[0]} each" if len(set(words)) == 1 else ", ".join(words)
+        return f"list of {len(words)}: {each}"
     if get_origin(part) is dict:
         return f"table by name, each a {_type(get_args(part)[1])}"
     if issubclass(part, BaseModel):

@@ -9,11 +9,12 @@ from .records import Records
 from .scenario import Scenario
 from .stack import Stack
 from .timelines import Circuit, Migrate, Program, Route
-from .traffic import Arrivals, Exponential, Flow, Sizes, Uniform
+from .times import Exponential, Uniform
+from .traffic import Arrivals, Flow
 
 __all__ = [
     "Arrivals", "Circuit", "CircuitController", "CircuitPolicy", "Discipline", "Exponential", "Flow", "FlowController",
     "FlowPolicy", "FlowSize", "Framing", "Link", "Loss", "Mark", "Marker", "Migrate", "Node", "Program", "Queue",
-    "QueueLimit", "Rate", "Records", "Route", "Scenario", "Size", "Sizes", "Span", "Stack", "Uniform", "Variant",
+    "QueueLimit", "Rate", "Records", "Route", "Scenario", "Size", "Span", "Stack", "Uniform", "Variant",
     "dumps", "load", "save", "schema",
 ]  # fmt: skip

@@ -9,6 +9,8 @@ import tomli_w
 from daybreak.errors import OutputError, ScenarioError, reason
 
 from .scenario import Scenario
+from .workloads import FILED
+from .workloads.rows import read_rows
 
 
 def load(path: str | Path) -> Scenario:
@@ -27,7 +29,25 @@ def load(path: str | Path) -> Scenario:
         raise ScenarioError(f"{path} is not valid TOML: {reason(error).partition(';')[0]}") from None
     except RecursionError:
         raise ScenarioError(f"{path} is not a scenario file: its tables or lists are nested too deeply") from None
+    try:
+        _put_rows(document, path.parent)
+    except ScenarioError as error:
+        raise ScenarioError(f"{path}: {error}", error.field) from None
     return Scenario.parse(document, source=str(path))
+
+
+def _put_rows(document: dict[str, Any], folder: Path) -> None:
+    """Puts the rows of the files that generators of flows name in the place of the names, where there is no mistake."""
+    arrivals = document.get("arrivals")
+    for i, entry in enumerate(arrivals if isinstance(arrivals, list) else ()):
+        for key in ("sizes", "process", "pairs"):
+            part = entry.get(key) if isinstance(entry, dict) else None
+            if not isinstance(part, dict) or not isinstance(part.get("kind"), str):
+                continue
+            model = FILED.get((key, part["kind"]))
+            if model is not None and isinstance(part.get("file"), str) and model.rows_key not in part:
+                file = folder / part.pop("file")
+                part[model.rows_key] = read_rows(file, model.columns, f"arrivals[{i}].{key}.file")
 
 
 def save(scenario: Scenario, path: str | Path) -> None:

@@ -1,51 +1,17 @@
 """Flows, and generators of flows."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Discriminator, Field, Tag, model_validator
+from pydantic import Field, model_validator
 
 from .choice import Variant
 from .model import Model, Names, Tagged
 from .quantities import FlowSize, Rate, Size, Span, reject
+from .times import Time
+from .workloads import AllAtOnce, Every, OnePair, Pairs, Process, Sizes, Trace
 
-_MOST_MESSAGE = 2**36
-
-
-class Uniform(Model):
-    """A time drawn evenly between two."""
-
-    uniform: tuple[Span, Span]
-    """Earliest and latest."""
-
-    @model_validator(mode="after")
-    def _in_order(self) -> "Uniform":
-        if self.uniform[0] > self.uniform[1]:
-            raise reject(f"expected the earlier time first, not {self.uniform[0]} before {self.uniform[1]}")
-        return self
-
-
-class Exponential(Model):
-    """A time drawn from an exponential distribution."""
-
-    exponential: Span = Field(gt=0)
-    """Mean."""
-
-
-_DRAWN = (("uniform", Uniform), ("exponential", Exponential))
-
-
-def _kind_of_time(value: Any) -> str:
-    for name, model in _DRAWN:
-        if isinstance(value, model) or (isinstance(value, dict) and name in value):
-            return model.__name__
-    return "fixed"
-
-
-Time = Annotated[
-    Annotated[Span, Tag("fixed")] | Annotated[Uniform, Tag("Uniform")] | Annotated[Exponential, Tag("Exponential")],
-    Discriminator(_kind_of_time),
-]
-"""A time such as "1 ms", or one that is drawn: {uniform = ["0 s", "1 ms"]}, {exponential = "1 ms"}."""
+MOST_MESSAGE = 2**36
+"""Bytes of a request or a response."""
 
 
 class RequestResponse(Tagged):
@@ -53,10 +19,10 @@ class RequestResponse(Tagged):
 
     kind: Literal["request_response"] = "request_response"
     """Tells this kind of application."""
-    request: Size = Field(gt=0, le=_MOST_MESSAGE)
+    request: Size = Field(gt=0, le=MOST_MESSAGE)
     """Payload of each request."""
-    response: Size = Field(gt=0, le=_MOST_MESSAGE)
-    """Payload of each response."""
+    response: Size | None = Field(default=None, gt=0, le=MOST_MESSAGE)
+    """Payload of each response; in `arrivals`, without it, what `sizes` draws for the flow."""
     exchanges: int = Field(default=1, ge=1, le=1_000_000)
     """How many requests there are."""
     think: Time = Span(0)
@@ -118,45 +84,43 @@ class Flow(Model):
     def _does_one_thing(self) -> "Flow":
         if (self.size is None) == (self.application is None):
             raise reject(f"expected either size or application, not {'none' if self.size is None else 'both'} of them")
-        return self
-
-
-class Sizes(Model):
-    """Random sizes that add up to a total: each is drawn evenly from those that still allow it."""
-
-    choice: tuple[Size, ...] = Field(min_length=1, max_length=1_000)
-    """Sizes to choose from."""
-    total: Size = Field(gt=0)
-    """What all of them add up to."""
-    max_flows: int = Field(default=1000, ge=1, le=100_000)
-    """Most flows."""
-
-    @model_validator(mode="after")
-    def _no_empty_flow(self) -> "Sizes":
-        if min(self.choice) == 0:
-            raise reject("expected sizes above 0 B to choose from")
+        if isinstance(self.application, RequestResponse) and self.application.response is None:
+            raise reject("expected an application with a response: only arrivals draw it")
         return self
 
 
 class Arrivals(Model):
-    """Flows that arrive one after the other (or `at_once` together) with random sizes."""
+    """Flows that a generator makes: of random sizes, at random times, between many hosts.
+
+    It makes flows until its `sizes` or its `process` have no more, or until `count` or `lasts` says so.
+    """
 
     name: str = Field(min_length=1)
     """Unique name; the flows are called "<name>-0", "<name>-1" ..."""
-    from_: str = Field(alias="from")
-    """Sending host."""
-    to: str
-    """Receiving host."""
+    from_: str | None = Field(default=None, alias="from")
+    """Sending host, where all flows have one."""
+    to: str | None = None
+    """Receiving host, where all flows have one."""
+    pairs: Pairs | None = None
+    """Between which hosts flows go, by its kind in `daybreak list pairs`, instead of `from` and `to`."""
     variant: Variant = Variant("cubic")
     """Congestion control, with its parameters: see `daybreak list variants`."""
-    sizes: Sizes
-    """What they carry."""
-    every: Time
-    """Time between arrivals; two generators with the same `every` and `start` make pairs."""
+    sizes: Sizes | None = None
+    """What they carry, by its kind in `daybreak list sizes`."""
+    application: RequestResponse | None = None
+    """What the flows do instead of bulk transfers: each asks, and the responses have the drawn size."""
+    every: Time | None = None
+    """Time between arrivals; two generators with the same `every` and `start` make pairs. Short for a `process`."""
+    process: Process | None = None
+    """When flows arrive, by its kind in `daybreak list processes`, instead of `every`."""
     at_once: int = Field(default=1, ge=1, le=100_000)
     """Flows that arrive together."""
+    count: int | None = Field(default=None, ge=1, le=1_000_000)
+    """Most flows."""
+    lasts: Span | None = Field(default=None, gt=0)
+    """Time in which flows arrive, from `start` on."""
     start: Time = Span(0)
-    """The first arrival."""
+    """The first arrival; with a Poisson process, the time from which on flows arrive."""
     group: str | None = None
     """Flows that metrics add up; the generator's name without one."""
     via: Via = ()
@@ -169,3 +133,37 @@ class Arrivals(Model):
     """Name of the receiver's stack; the same as the sender's without one."""
     stream: str | None = None
     """Name of the random stream of the sizes; generators that share one draw the same sizes."""
+
+    @model_validator(mode="after")
+    def _says_each_thing_once(self) -> Self:
+        if (self.every is None) == (self.process is None):
+            raise reject(f"expected either every or process, not {'none' if self.every is None else 'both'} of them")
+        if (self.from_ is None) != (self.to is None):
+            raise reject("expected both from and to, or pairs")
+        responds = self.application is not None and self.application.response is not None
+        if isinstance(self.process, Trace):
+            given = [key for key in ("from_", "pairs", "sizes") if getattr(self, key) is not None]
+            if given or responds or self.at_once > 1:
+                key = given[0].rstrip("_") if given else "application.response" if responds else "at_once"
+                raise reject(f"expected no {key}: a trace says the hosts, size and time of each flow")
+            return self
+        if (self.from_ is None) == (self.pairs is None):
+            raise reject(
+                f"expected either from and to or pairs, not {'none' if self.pairs is None else 'both'} of them"
+            )
+        if (self.sizes is None) != responds:
+            where = "an application with a response" if self.sizes is None else "the application's response"
+            raise reject(f"expected {'sizes or ' + where if self.sizes is None else 'either sizes or ' + where}")
+        if isinstance(self.process, AllAtOnce) and self.at_once > 1:
+            raise reject('expected count: process.kind = "all_at_once" has no other at_once')
+        return self
+
+    @property
+    def arrival_process(self) -> Process:
+        """The process, which `every` is short for."""
+        return self.process if self.process is not None else Every(gap=self.every)
+
+    @property
+    def host_pairs(self) -> Pairs:
+        """The pairs, which `from` and `to` are short for."""
+        return self.pairs if self.pairs is not None else OnePair(from_=self.from_, to=self.to)

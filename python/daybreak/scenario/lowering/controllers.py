@@ -13,9 +13,9 @@ from ..scenario import Scenario
 from .choices import entry_of, resolve
 from .cost import refuse_frequent_readings
 from .fabric import Fabric
-from .flows import PlannedFlow
 from .moves import Mover, Moves
 from .names import unknown
+from .planned import PlannedFlow
 
 _Value = TypeVar("_Value")
 

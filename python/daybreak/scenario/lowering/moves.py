@@ -13,9 +13,9 @@ from ..controllers import FlowController
 from ..scenario import Scenario
 from ..timelines import Migrate, MovedFlows
 from .fabric import Fabric, OneWay
-from .flows import PlannedFlow
 from .names import unknown
 from .paths import Paths
+from .planned import PlannedFlow
 from .routes import Router
 
 
@@ -100,7 +100,7 @@ class Moves:
         """Flows of a family take one path, unless each draws its own or is moved alone."""
         mover = self._mover_of_flow.get(flow.name)
         is_alone = self._ecmp or (mover is not None and mover.moves_each_alone)
-        key = (flow.of.field, way, mover.entry if mover else None, flow.name if is_alone else None)
+        key = (flow.of, way, mover.entry if mover else None, flow.name if is_alone else None)
         if key not in self._path_index:
             self._path_index[key] = self._paths.add(self._path(flow, ends, way, mover))
         return self._path_index[key]
@@ -172,7 +172,7 @@ def _moved_flows(mover: Mover, flows: Sequence[PlannedFlow]) -> list[PlannedFlow
         return moved
     moved = []
     for i, name in enumerate(mover.of.flows):
-        named = [flow for flow in flows if name in (flow.name, flow.of.name)]
+        named = [flow for flow in flows if name in (flow.name, flow.of.name, flow.of.entry)]
         if not named:
             raise unknown(name, [flow.name for flow in flows], f"{mover.entry}.flows[{i}]", "flow")
         moved += named

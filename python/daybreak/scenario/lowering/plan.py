@@ -21,11 +21,12 @@ from .choices import resolve_variant
 from .controllers import controllers
 from .cost import refuse_many_flows, refuse_short_intervals
 from .fabric import Fabric
-from .flows import Family, PlannedFlow, planned_flows
+from .flows import planned_flows
 from .moves import Moves
 from .names import look_up
 from .paths import Paths
-from .ready import expanded
+from .planned import Family, PlannedFlow
+from .ready import with_schedule, with_topology
 from .routes import Router
 from .timelines import timelines
 
@@ -67,10 +68,11 @@ def lower(scenario: Scenario, seed: int, variants: Sequence[str] | None = None) 
 
 def _plan(scenario: Scenario, seed: int, variants: Sequence[str] | None) -> plan.Plan:
     refuse_many_flows(scenario)
-    scenario = expanded(scenario)
+    topology, scenario = scenario.topology, with_topology(scenario)
+    planned = planned_flows(scenario, seed, variants)
+    scenario = with_schedule(scenario, topology, planned)
     fabric = Fabric.of(scenario)
     router = Router(fabric, scenario.routing, seed)
-    planned = planned_flows(scenario, seed, variants)
     records = _records(scenario, fabric)
     refuse_short_intervals(scenario, len(planned), len(records.queues))
     stacks = {"stack": scenario.stack} | scenario.stacks
@@ -128,7 +130,7 @@ class Flows:
         self.rules: list[plan.Choice] = []
         self._rules: dict[Variant, int] = {}
         self._groups: dict[str, int] = {}
-        self._families: dict[str, _OfFamily] = {}
+        self._families: dict[Family, _OfFamily] = {}
 
     @property
     def groups(self) -> list[str]:
@@ -137,9 +139,9 @@ class Flows:
 
     def flow(self, flow: PlannedFlow) -> plan.Flow:
         """One flow."""
-        family = self._families.get(flow.of.field)
+        family = self._families.get(flow.of)
         if family is None:
-            family = self._families[flow.of.field] = self._family(flow.of)
+            family = self._families[flow.of] = self._family(flow.of)
             self._fits(flow, self._mtus[family.src_stack])
         return plan.Flow(
             name=flow.name,

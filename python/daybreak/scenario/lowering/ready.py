@@ -2,52 +2,61 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from daybreak.errors import ScenarioError
 
 from ..scenario import Scenario
 from ..schedules import Traffic
-from ..traffic import Arrivals, Flow
-from .flows import unnamed
+from ..topologies import Topology
+from .planned import PlannedFlow
 
 
-def expanded(scenario: Scenario) -> Scenario:
-    """The same scenario in nodes, links, queues, markers and timelines, with neither topology nor schedule.
+def with_topology(scenario: Scenario) -> Scenario:
+    """The same scenario in nodes, links and queues.
 
-    What the scenario says itself keeps its place: nodes and links of a topology come before its own, queues, markers
-    and timelines of both behind them. Raises ScenarioError.
+    What the scenario says itself keeps its place: nodes and links of a topology come before its own, queues behind
+    them.
     """
-    topology, schedule = scenario.topology, scenario.schedule
-    changes: dict[str, object] = {"topology": None, "schedule": None}
-    if topology:
-        nodes, links = topology.build()
-        changes |= {
+    topology = scenario.topology
+    if topology is None:
+        return scenario
+    nodes, links = topology.build()
+    return scenario.model_copy(
+        update={
+            "topology": None,
             "nodes": (*nodes, *scenario.nodes),
             "links": (*links, *scenario.links),
             "queues": (*scenario.queues, *topology.queues()),
         }
-    if schedule:
-        if not isinstance(topology, schedule.network):
-            found = f'is "{topology.kind}"' if topology else "is missing"
-            wanted = schedule.network.model_fields["kind"].default
-            raise ScenarioError(
-                f'schedule.kind = "{schedule.kind}": expected topology.kind = "{wanted}", it {found}', "schedule.kind"
-            )
-        try:
-            parts = schedule.parts(topology, _traffic(scenario))
-        except ValueError as error:
-            raise ScenarioError(f"schedule.{error}", "schedule") from None
-        changes |= {
+    )
+
+
+def with_schedule(scenario: Scenario, topology: Topology | None, flows: Sequence[PlannedFlow]) -> Scenario:
+    """The same scenario in routes, markers and timelines, the schedule's behind its own. Raises ScenarioError."""
+    schedule = scenario.schedule
+    if schedule is None:
+        return scenario
+    if not isinstance(topology, schedule.network):
+        found = f'is "{topology.kind}"' if topology else "is missing"
+        wanted = schedule.network.model_fields["kind"].default
+        raise ScenarioError(
+            f'schedule.kind = "{schedule.kind}": expected topology.kind = "{wanted}", it {found}', "schedule.kind"
+        )
+    families = dict.fromkeys(flow.of for flow in flows)
+    traffic = [
+        Traffic(one.name, one.group, one.source, one.destination, says_its_way=bool(one.via)) for one in families
+    ]
+    try:
+        parts = schedule.parts(topology, traffic)
+    except ValueError as error:
+        raise ScenarioError(f"schedule.{error}", "schedule") from None
+    return scenario.model_copy(
+        update={
+            "schedule": None,
             "marks": (*scenario.marks, *parts.marks),
             "markers": (*scenario.markers, *parts.markers),
             "routes": (*scenario.routes, *parts.routes),
             "timelines": (*scenario.timelines, parts.program),
         }
-    return scenario.model_copy(update=changes)
-
-
-def _traffic(scenario: Scenario) -> list[Traffic]:
-    named: list[tuple[str, Flow | Arrivals]] = [
-        *((flow.name or unnamed(i), flow) for i, flow in enumerate(scenario.flows)),
-        *((arrivals.name, arrivals) for arrivals in scenario.arrivals),
-    ]
-    return [Traffic(name, one.group or name, one.from_, one.to, says_its_way=bool(one.via)) for name, one in named]
+    )

@@ -1,0 +1,163 @@
+"""The flows that generators make, drawn from streams named after them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice, repeat
+from typing import NamedTuple
+
+from daybreak._native import Stream
+from daybreak.errors import ScenarioError
+from daybreak.plan import types as plan
+
+from ..quantities import Size
+from ..scenario import Scenario
+from ..times import drawn
+from ..traffic import MOST_MESSAGE, Arrivals
+from ..workloads import AllAtOnce, Trace
+from ..workloads.pairs import Pair
+from .choices import resolve_variant
+from .names import look_up, unknown
+from .planned import Family, PlannedFlow, bulk, exchanges
+
+
+class _Arriving(NamedTuple):
+    """One flow of a generator."""
+
+    start_ps: int
+    pair: Pair
+    bytes: int | None
+    """Its size; None where its application says all."""
+
+
+def arriving_flows(
+    scenario: Scenario, index: int, seed: int, variants: Sequence[str] | None, most: int
+) -> Iterator[PlannedFlow]:
+    """The flows of a generator. Raises ScenarioError also for more than `most`."""
+    arrivals, field = scenario.arrivals[index], f"arrivals[{index}]"
+    resolve_variant(arrivals.variant, f"{field}.variant", variants)
+    families: dict[Pair, Family] = {}
+    for k, one in enumerate(_arriving(scenario, arrivals, field, seed)):
+        if k == most:
+            _refuse_so_many(arrivals, field, most)
+        if one.pair not in families:
+            families[one.pair] = _family(arrivals, field, one.pair)
+        name = f"{arrivals.name}-{k}"
+        yield PlannedFlow(families[one.pair], name, _application(arrivals, one.bytes, name, seed, field), one.start_ps)
+
+
+def _refuse_so_many(arrivals: Arrivals, field: str, most: int) -> None:
+    for key in ("count", "lasts"):
+        value = getattr(arrivals, key)
+        if value is not None:
+            field = f"{field}.{key}"
+            raise ScenarioError(
+                f"{field} = {value}: makes more flows than the {most:,} that a run can still have", field
+            )
+    raise ScenarioError(f"{field}: makes more flows than the {most:,} that a run can still have", field)
+
+
+def _family(arrivals: Arrivals, field: str, pair: Pair) -> Family:
+    """What the flows of one pair have in common; a generator for one pair is one family."""
+    if pair.source == pair.destination and arrivals.from_ is None:
+        raise ScenarioError(f'{field}: has a flow from "{pair.source}" to itself: expected two different hosts', field)
+    is_only = arrivals.from_ is not None
+    return Family(
+        field=field, entry=arrivals.name,
+        name=arrivals.name if is_only else f"{arrivals.name}/{pair.source}->{pair.destination}",
+        group=arrivals.group or arrivals.name, source=pair.source, destination=pair.destination,
+        variant=arrivals.variant, via=arrivals.via, ack_via=arrivals.ack_via, stack=arrivals.stack,
+        receiver_stack=arrivals.receiver_stack,
+    )  # fmt: skip
+
+
+def _application(arrivals: Arrivals, size: int | None, name: str, seed: int, field: str) -> plan.Application:
+    asks = arrivals.application
+    most = Size.highest if asks is None else MOST_MESSAGE
+    if size is not None and size > most:
+        raise ScenarioError(f"{field}.sizes: has drawn {size:,} B: expected sizes of at most {Size(most)}", field)
+    if asks is None:
+        return bulk(size)
+    response = size if size is not None else int(asks.response or 0)
+    return exchanges(asks, response, name, seed)
+
+
+def _arriving(scenario: Scenario, arrivals: Arrivals, field: str, seed: int) -> Iterator[_Arriving]:
+    """Times, pairs and sizes, each from a stream of its own."""
+    start = drawn(arrivals.start, Stream(seed, f"arrivals/{arrivals.name}/start"))
+    hosts = [node.name for node in scenario.nodes if node.kind == "host"]
+    if isinstance(arrivals.process, Trace):
+        _refuse_unknown(
+            {f"flows[{i}]": row[1:3] for i, row in enumerate(arrivals.process.flows)}, hosts, f"{field}.process"
+        )
+        listed = (_Arriving(start + at, Pair(*pair), int(size)) for at, *pair, size in arrivals.process.flows)
+        yield from _in_time(arrivals, start, islice(listed, arrivals.count))
+        return
+    if arrivals.pairs is not None:
+        _refuse_unknown(arrivals.pairs.named(), hosts, f"{field}.pairs")
+    pairs = arrivals.host_pairs.of_flows(hosts, Stream(seed, f"arrivals/{arrivals.name}/pairs"), f"{field}.pairs")
+    times = _times(scenario, arrivals, field, Stream(seed, f"arrivals/{arrivals.name}/gap"))
+    sizes = _sizes(arrivals, Stream(seed, f"sizes/{arrivals.stream or arrivals.name}"), field)
+    count = _most_flows(arrivals, pairs.round, field)
+    # Sizes come first: where there are no more of them, nothing else is drawn.
+    flows = (_Arriving(start + at, pair, size) for size, at, pair in zip(sizes, times, pairs.pairs, strict=False))
+    yield from _in_time(arrivals, start, islice(flows, count))
+
+
+def _in_time(arrivals: Arrivals, start: int, flows: Iterator[_Arriving]) -> Iterator[_Arriving]:
+    """Those that arrive while it lasts; rows of a trace may be in any order."""
+    if arrivals.lasts is None:
+        yield from flows
+        return
+    for flow in flows:
+        if flow.start_ps < start + arrivals.lasts:
+            yield flow
+        elif not isinstance(arrivals.process, Trace):
+            return
+
+
+def _times(scenario: Scenario, arrivals: Arrivals, field: str, stream: Stream) -> Iterator[int]:
+    """Times after the start, each for `at_once` flows."""
+    asks, sizes = arrivals.application, arrivals.sizes
+    mean = sizes.mean if sizes is not None else int(asks.response or 0) if asks else 0
+    mean *= arrivals.at_once * (asks.exchanges if asks else 1)
+    now = 0
+    for gap in arrivals.arrival_process.gaps(stream, mean, _link_rates(scenario, field)):
+        now += gap
+        yield from repeat(now, arrivals.at_once)
+
+
+def _link_rates(scenario: Scenario, field: str) -> Callable[[str], int]:
+    def rate(name: str) -> int:
+        both = ((link.forward_name, link.back_name) if link.duplex else (link.forward_name,) for link in scenario.links)
+        names = [(name, link) for names, link in zip(both, scenario.links, strict=True) for name in names]
+        return int(names[look_up(name, [name for name, _ in names], f"{field}.process.link", "link")][1].rate)
+
+    return rate
+
+
+def _sizes(arrivals: Arrivals, stream: Stream, field: str) -> Iterable[int | None]:
+    return repeat(None) if arrivals.sizes is None else arrivals.sizes.draws(stream, f"{field}.sizes")
+
+
+def _most_flows(arrivals: Arrivals, round_of_pairs: int | None, field: str) -> int | None:
+    """The number of flows that bounds a generator; None where its sizes or a time do."""
+    if arrivals.count is not None or (arrivals.sizes is not None and arrivals.sizes.ends):
+        return arrivals.count
+    if isinstance(arrivals.process, AllAtOnce):
+        if round_of_pairs is None:
+            raise ScenarioError(
+                f"{field}: expected a count: neither its sizes nor its pairs tell a number of flows", field
+            )
+        return round_of_pairs
+    if arrivals.lasts is None:
+        raise ScenarioError(f"{field}: expected count or lasts: neither its sizes nor its process has an end", field)
+    return None
+
+
+def _refuse_unknown(named: dict[str, Sequence[str]], hosts: Sequence[str], field: str) -> None:
+    known = set(hosts)
+    for key, names in named.items():
+        for name in names:
+            if name not in known:
+                raise unknown(name, hosts, f"{field}.{key}", "host")

@@ -1,0 +1,252 @@
+"""Pairs of hosts between which a generator's flows go.
+
+Where hosts are not named, all hosts of the network are meant, in its order.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, cycle
+from typing import Literal, NamedTuple, Self
+
+from pydantic import Field, model_validator
+
+from daybreak._native import Stream
+from daybreak.errors import ScenarioError
+
+from ..model import Names, Tagged
+from ..quantities import reject
+from .rows import FromRows
+
+MOST_PAIRS = 1_000_000
+"""Pairs that are listed for one generator."""
+
+Order = Literal["in_turn", "drawn"]
+
+
+class Pair(NamedTuple):
+    """Sending and receiving host."""
+
+    source: str
+    destination: str
+
+
+class PairsOfFlows(NamedTuple):
+    """The pair of each flow, one after the other, and after how many each had one; None where they are drawn."""
+
+    pairs: Iterator[Pair]
+    round: int | None
+
+
+class _Pairs:
+    """What all of them can tell."""
+
+    def named(self) -> dict[str, Sequence[str]]:
+        """The hosts that it names, by the key and the place there."""
+        return {}
+
+    def of_flows(self, hosts: Sequence[str], stream: Stream, field: str) -> PairsOfFlows:
+        """The pairs of a generator's flows. Raises ScenarioError about `field`, where this stands."""
+        raise NotImplementedError
+
+
+def _in_order(pairs: Sequence[Pair], order: Order, stream: Stream, field: str) -> PairsOfFlows:
+    if not pairs:
+        raise ScenarioError(f"{field}: expected at least two hosts, and receivers that are not the only sender", field)
+    if order == "in_turn":
+        return PairsOfFlows(cycle(pairs), len(pairs))
+    return PairsOfFlows((pairs[stream.below(len(pairs))] for _ in iter(int, 1)), None)
+
+
+class OnePair(Tagged, _Pairs):
+    """All flows from one host to another."""
+
+    kind: Literal["one"] = "one"
+    """Tells this choice of pairs, which `from` and `to` of the generator are short for."""
+    from_: str = Field(alias="from")
+    """Sending host."""
+    to: str
+    """Receiving host."""
+
+    def of_flows(self, hosts: Sequence[str], stream: Stream, field: str) -> PairsOfFlows:
+        return _in_order([Pair(self.from_, self.to)], "in_turn", stream, field)
+
+
+class PairList(Tagged, _Pairs):
+    """The pairs of a list."""
+
+    kind: Literal["list"] = "list"
+    """Tells this choice of pairs."""
+    pairs: tuple[tuple[str, str], ...] = Field(min_length=1, max_length=MOST_PAIRS)
+    """Sending and receiving host of each pair."""
+    order: Order = "in_turn"
+    """Flows take the pairs one after the other and then again, or each draws one of them."""
+
+    def named(self) -> dict[str, Sequence[str]]:
+        return {f"pairs[{i}]": pair for i, pair in enumerate(self.pairs)}
+
+    def of_flows(self, hosts: Sequence[str], stream: Stream, field: str) -> PairsOfFlows:
+        return _in_order([Pair(*pair) for pair in self.pairs], self.order, stream, field)
+
+
+class AllToAll(Tagged, _Pairs):
+    """Every host to every other one.
+
+    In turn, each host sends to the one after it first, then each to the second after it: so many flows as there are
+    hosts are a permutation.
+    """
+
+    kind: Literal["all_to_all"] = "all_to_all"
+    """Tells this choice of pairs."""
+    hosts: Names = ()
+    """The hosts; all without it."""
+    order: Order = "in_turn"
+    """Flows take the pairs one after the other and then again, or each draws one of them."""
+
+    def named(self) -> dict[str, Sequence[str]]:
+        return {"hosts": self.hosts}
+
+    def of_flows(self, hosts: Sequence[str], stream: Stream, field: str) -> PairsOfFlows:
+        among = self.hosts or hosts
+        count = len(among) * (len(among) - 1)
+        if count > MOST_PAIRS:
+            raise ScenarioError(f"{field}: makes {count:,} pairs of hosts: expected at most {MOST_PAIRS:,}", field)
+        pairs = [
+            Pair(host, among[(i + ahead) % len(among)])
+            for ahead in range(1, len(among))
+            for i, host in enumerate(among)
+        ]
+        return _in_order(pairs, self.order, stream, field)
+
+
+class Permutation(Tagged, _Pairs):
+    """Every host sends to one other host and receives from one: a permutation without fixed points, drawn once."""
+
+    kind: Literal["permutation"] = "permutation"
+    """Tells this choice of pairs."""
+    hosts: Names = ()
+    """The hosts; all without it."""
+    order: Order = "in_turn"
+    """Flows take the pairs one after the other and then again, or each draws one of them."""
+
+    def named(self) -> dict[str, Sequence[str]]:
+        return {"hosts": self.hosts}
+
+    def of_flows(self, hosts: Sequence[str], stream: Stream, field: str) -> PairsOfFlows:
+        among = list(self.hosts or hosts)
+        pairs = [Pair(*both) for both in zip(among, _derangement(among, stream), strict=True)] if len(among) > 1 else []
+        return _in_order(pairs, self.order, stream, field)
+
+
+def _derangement(items: list[str], stream: Stream) -> list[str]:
+    """All permutations that leave nothing in its place are equally likely; one of e permutations is such a one."""
+    while True:
+        shuffled = list(items)
+        for last in range(len(shuffled) - 1, 0, -1):
+            other = stream.below(last + 1)
+            shuffled[last], shuffled[other] = shuffled[other], shuffled[last]
+        if all(one != other for one, other in zip(items, shuffled, strict=True)):
+            return shuffled
+
+
+class RandomPairs(Tagged, _Pairs):
+    """Each flow draws its sender evenly, then its receiver evenly among the others."""
+
+    kind: Literal["random"] = "random"
+    """Tells this choice of pairs."""
+    from_: Names = Field(default=(), alias="from")
+    """Senders; all hosts without it."""
+    to: Names = ()
+    """Receivers; all hosts without it."""
+
+    def named(self) -> dict[str, Sequence[str]]:
+        return {"from": self.from_, "to": self.to}
+
+    def of_flows(self, hosts: Sequence[str], stream: Stream, field: str) -> PairsOfFlows:
+        receivers = self.to or hosts
+        place = {host: i for i, host in enumerate(receivers)}
+        senders = [host for host in self.from_ or hosts if len(receivers) > (host in place)]
+        if not senders:
+            return _in_order([], "drawn", stream, field)
+        return PairsOfFlows(_random(senders, receivers, place, stream), None)
+
+
+def _random(senders: Sequence[str], receivers: Sequence[str], place: dict[str, int], stream: Stream) -> Iterator[Pair]:
+    while True:
+        sender = senders[stream.below(len(senders))]
+        own = place.get(sender, len(receivers))
+        drawn = stream.below(len(receivers) - (sender in place))
+        yield Pair(sender, receivers[drawn + (drawn >= own)])
+
+
+class Incast(Tagged, _Pairs):
+    """Many hosts to one. With `at_once` as many as there are senders, all of them send at each arrival."""
+
+    kind: Literal["incast"] = "incast"
+    """Tells this choice of pairs."""
+    from_: Names = Field(default=(), alias="from")
+    """Senders; all hosts but the receiver without it."""
+    to: str
+    """The receiver."""
+    order: Order = "in_turn"
+    """Flows take the senders one after the other and then again, or each draws one of them."""
+
+    def named(self) -> dict[str, Sequence[str]]:
+        return {"from": self.from_, "to": [self.to]}
+
+    def of_flows(self, hosts: Sequence[str], stream: Stream, field: str) -> PairsOfFlows:
+        pairs = [Pair(host, self.to) for host in self.from_ or hosts if host != self.to]
+        return _in_order(pairs, self.order, stream, field)
+
+
+class FanOut(Tagged, _Pairs):
+    """One host to many. With an `application` it asks all of them, and their responses are an incast."""
+
+    kind: Literal["fan_out"] = "fan_out"
+    """Tells this choice of pairs."""
+    from_: str = Field(alias="from")
+    """The sender."""
+    to: Names = ()
+    """Receivers; all hosts but the sender without it."""
+    order: Order = "in_turn"
+    """Flows take the receivers one after the other and then again, or each draws one of them."""
+
+    def named(self) -> dict[str, Sequence[str]]:
+        return {"from": [self.from_], "to": self.to}
+
+    def of_flows(self, hosts: Sequence[str], stream: Stream, field: str) -> PairsOfFlows:
+        pairs = [Pair(self.from_, host) for host in self.to or hosts if host != self.from_]
+        return _in_order(pairs, self.order, stream, field)
+
+
+class TrafficMatrix(FromRows, _Pairs):
+    """Each flow draws a pair by its weight: the share of the flows that a pair has, and on average of their bytes."""
+
+    columns = {"from": "text", "to": "text", "weight": "number"}
+    rows_key = "weights"
+    kind: Literal["matrix"] = "matrix"
+    """Tells this choice of pairs."""
+    weights: tuple[tuple[str, str, float], ...] = Field(default=(), max_length=MOST_PAIRS)
+    """Sending host, receiving host and weight of each pair; pairs that are not there have no flows."""
+    file: str | None = None
+    """CSV file instead of `weights`, beside the scenario's: columns from, to and weight."""
+
+    @model_validator(mode="after")
+    def _weighs(self) -> Self:
+        self._has_rows(self.file)
+        for source, destination, weight in self.weights:
+            if not 0 <= weight <= 1e12:
+                raise reject(f"expected a weight from 0 to 1e12, not {weight} from {source} to {destination}")
+        if not any(weight for *_, weight in self.weights):
+            raise reject("expected at least one weight above 0")
+        return self
+
+    def named(self) -> dict[str, Sequence[str]]:
+        return {f"weights[{i}]": row[:2] for i, row in enumerate(self.weights)}
+
+    def of_flows(self, hosts: Sequence[str], stream: Stream, field: str) -> PairsOfFlows:
+        weighty = [row for row in self.weights if row[2]]
+        sums = list(accumulate(weight for *_, weight in weighty))
+        drawn = (bisect_right(sums, stream.unit() * sums[-1], hi=len(sums) - 1) for _ in iter(int, 1))
+        return PairsOfFlows((Pair(*weighty[i][:2]) for i in drawn), None)

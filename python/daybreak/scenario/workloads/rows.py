@@ -1,0 +1,70 @@
+"""Tables that a scenario file has in files of their own: CSV beside it, whose rows are put in its place."""
+
+from __future__ import annotations
+
+import csv
+import re
+from pathlib import Path
+from typing import Any, ClassVar
+
+from daybreak.errors import ScenarioError, reason
+
+from ..model import Tagged
+from ..quantities import reject
+
+_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d{1,3})?", re.ASCII)
+MOST_ROWS = 1_000_000
+"""Rows of one file."""
+
+
+class FromRows(Tagged):
+    """A model with a table that may be a file: `daybreak.load` puts the rows there, so that a scenario is complete."""
+
+    columns: ClassVar[dict[str, str]]
+    """What the header of the file says, and the unit of a plain number in each column."""
+    rows_key: ClassVar[str]
+    """The key of the table."""
+
+    def _has_rows(self, file: str | None) -> None:
+        """Raises unless there are rows, and no file that nobody has read."""
+        if file is not None:
+            raise reject(
+                f'has file = "{file}": expected {self.rows_key}; a file is read where the scenario is loaded from one'
+            )
+        if not getattr(self, self.rows_key):
+            raise reject(f"expected {self.rows_key}, or a file with them")
+
+
+def read_rows(path: Path, columns: dict[str, str], field: str) -> list[list[Any]]:
+    """The rows of a CSV file with a header. Raises ScenarioError."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, ValueError) as error:
+        raise ScenarioError(f'{field} = "{path}" cannot be read: {reason(error)}', field) from None
+    lines = [
+        (number, row)
+        for number, row in enumerate(csv.reader(text.splitlines()), 1)
+        if row and not row[0].startswith("#")
+    ]
+    header = [cell.strip() for cell in lines[0][1]] if lines else []
+    if header != list(columns):
+        raise ScenarioError(
+            f'{field} = "{path}": has the columns {", ".join(header) or "none"}: expected {", ".join(columns)}', field
+        )
+    if len(lines) - 1 > MOST_ROWS:
+        raise ScenarioError(f'{field} = "{path}": has {len(lines) - 1:,} rows: expected at most {MOST_ROWS:,}', field)
+    rows = []
+    for number, row in lines[1:]:
+        if len(row) != len(columns):
+            raise ScenarioError(
+                f'{field} = "{path}": line {number} has {len(row)} values: expected {len(columns)}', field
+            )
+        rows.append([_value(cell.strip(), unit) for cell, unit in zip(row, columns.values(), strict=True)])
+    return rows
+
+
+def _value(cell: str, unit: str) -> Any:
+    """A cell as a scenario file would have it."""
+    if unit == "text" or not _NUMBER.fullmatch(cell):
+        return cell
+    return float(cell) if unit == "number" else f"{cell} {unit}"
