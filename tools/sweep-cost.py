@@ -28,7 +28,8 @@ SMALL = {
     "flows": [{"name": "flow", "from": "sender-0", "to": "receiver-0", "size": "30 kB",
                "start": {"uniform": ["0 s", "1 ms"]}}],
 }  # fmt: skip
-LARGE = SMALL | {"name": "large", "duration": "60 s", "flows": [SMALL["flows"][0] | {"size": "200 MB"}]}
+# A run as long as the migration study's with 2 GiB a flow: what a cluster costs a run weighs as much as there.
+LARGE = SMALL | {"name": "large", "duration": "60 s", "flows": [SMALL["flows"][0] | {"size": "4 GB"}]}
 _seeds = itertools.count(1)
 
 
