@@ -16,7 +16,7 @@ from daybreak.errors import OutputError, ScenarioError
 from daybreak.learn import advice, evaluate, features, model, paper
 from daybreak.learn.conformal import ConformalRegressor, QuantileForest
 from daybreak.learn.dataset import DATA, MIXES, Dataset, built_in, of_sweep
-from daybreak.learn.tune import tune
+from daybreak.learn.tune import tune, utilisation
 from daybreak.sweep import Local, Points, sweep
 from daybreak.sweep.grid import parse
 
@@ -212,6 +212,27 @@ def test_advice_is_the_best_of_what_was_simulated(migration):
         fcts = [dict(run.select("group", "fct_ns").iter_rows()) for run in runs]
         truth = sum(fct["migrated"] - fct["main"] for fct in fcts) / 2e9
         assert one.simulated.mean == pytest.approx(truth)
+
+
+def test_advice_can_be_for_utilisation():
+    base = built_in("networks").base.with_(
+        {"flows.0.size": "16 MiB", "flows.1.size": "4 MiB", "flows.1.count": 2, "timelines.0.period": "1 ms"}
+    )
+    found = tune(base, model.fit(made_up()), objective="utilisation", verified=3, seeds=2, workers=2)
+    simulated = [one for one in found if one.utilisation]
+    assert len(simulated) == 4 and found[: len(simulated)] == simulated
+    used = [one.utilisation.mean for one in simulated]
+    assert used == sorted(used, reverse=True) and 0 < used[-1] < used[0] < 1
+    for one in simulated:
+        flows = [daybreak.run(base.with_(one.changes), seed=seed).flows for seed in (1, 2)]
+        bits = 24 * 2**20 * 8
+        truth = [bits / (2e10 * (run["end_ns"].max() - run["start_ns"].min()) / 1e9) for run in flows]
+        assert one.utilisation.mean == pytest.approx(sum(truth) / 2)
+
+
+def test_a_flow_that_does_not_end_has_no_utilisation():
+    base = built_in("networks").base.with_({"duration": "10 ms"})
+    assert utilisation(daybreak.run(base)) is None
 
 
 def test_advice_is_judged_by_the_same_seeds_with_and_without_it(tmp_path):

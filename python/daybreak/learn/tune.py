@@ -1,4 +1,4 @@
-"""Advice: the period, and perhaps buffer and variant, that keep the prolongation small.
+"""Advice: the period, and perhaps buffer and variant, that keep the prolongation small or the circuits busy.
 
 What is advised was simulated.
 """
@@ -8,8 +8,8 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Literal, get_args
 
 import polars as pl
 
@@ -19,10 +19,14 @@ from daybreak.metrics import fct
 from daybreak.metrics.confidence import Interval, interval
 from daybreak.runs import Run
 from daybreak.scenario import Scenario
+from daybreak.scenario.topologies.migration_testbed import MigrationTestbed
 
 from . import features
 from .model import Model, Prediction
 
+Objective = Literal["prolongation", "utilisation"]
+"""What is best: the least prolongation, or the most utilisation."""
+OBJECTIVES = get_args(Objective)
 PERIODS_MS = (2, 5, 10, 20, 40, 80)
 """Candidates for the period: those of the data."""
 
@@ -38,6 +42,8 @@ class Candidate:
     predicted: Prediction
     simulated: Interval | None = None
     """Mean prolongation in seconds over the seeds; none where it was not simulated, or a flow did not end."""
+    utilisation: Interval | None = None
+    """The same of `utilisation`."""
 
 
 def tune(
@@ -46,14 +52,16 @@ def tune(
     *,
     buffers: Sequence[int] = (),
     variants: Sequence[str] = (),
+    objective: Objective = "prolongation",
     verified: int = 4,
     seeds: int = 5,
     workers: int | None = None,
     progress: Callable[[float, int], object] | None = None,
 ) -> list[Candidate]:
-    """Candidates, the best first: by simulation those that were simulated, then the others by prediction.
+    """Candidates, the best first: by simulation those that were simulated, then the others by predicted prolongation.
 
-    The ``verified`` candidates that are predicted to be best, and the scenario as it is, are run with the same seeds.
+    The ``verified`` candidates that are predicted to prolong least, and the scenario as it is, are run with the same
+    seeds. Who ends late leaves circuits idle, so that these are the candidates for either objective.
     The night stays what it is: it is the switch's. Raises ScenarioError where the scenario is not of the testbed's
     kind.
     """
@@ -80,13 +88,21 @@ def tune(
     best = sorted(range(1, len(found)), key=lambda index: predictions[index].prolongation_s)[:verified]
     chosen = [0, *best]
     jobs = [(scenarios[index], seed) for index in chosen for seed in range(1, seeds + 1)]
-    values = run_many(jobs, reduce=prolongation, workers=workers, progress=progress)
+    values = run_many(jobs, reduce=_outcome, workers=workers, progress=progress)
     for at, index in enumerate(chosen):
         mine = values[at * seeds : (at + 1) * seeds]
-        known = [value for value in mine if value is not None]
-        mean = interval(known) if len(known) == seeds else None
-        candidates[index] = Candidate(found[index], candidates[index].duty, predictions[index], mean)
-    return sorted(candidates, key=_order)
+        means = [_mean([outcome[which] for outcome in mine]) for which in (0, 1)]
+        candidates[index] = replace(candidates[index], simulated=means[0], utilisation=means[1])
+    return sorted(candidates, key=lambda one: _order(one, objective))
+
+
+def _outcome(run: Run) -> tuple[float | None, float | None]:
+    return prolongation(run), utilisation(run)
+
+
+def _mean(values: Sequence[float | None]) -> Interval | None:
+    known = [value for value in values if value is not None]
+    return interval(known) if len(known) == len(values) else None
 
 
 def prolongation(run: Run) -> float | None:
@@ -95,7 +111,20 @@ def prolongation(run: Run) -> float | None:
     return found
 
 
-def _order(one: Candidate) -> tuple[int, float]:
-    if one.simulated is not None and not math.isnan(one.simulated.mean):
-        return 0, one.simulated.mean
-    return 1, one.predicted.prolongation_s
+def utilisation(run: Run) -> float | None:
+    """The part of what both circuits can carry, from the first start to the last end, that was delivered as payload.
+
+    None where a flow did not end.
+    """
+    flows, testbed = run.flows, run.scenario.topology
+    assert isinstance(testbed, MigrationTestbed)
+    if flows["end_ns"].null_count():
+        return None
+    span_ns = max(flows["end_ns"].to_list()) - min(flows["start_ns"].to_list())
+    return float(sum(flows["bytes"].to_list()) * 8e9 / (2 * testbed.rate * span_ns))
+
+
+def _order(one: Candidate, objective: Objective) -> tuple[int, float]:
+    if one.simulated is None or one.utilisation is None or math.isnan(one.simulated.mean):
+        return 1, one.predicted.prolongation_s
+    return 0, one.simulated.mean if objective == "prolongation" else -one.utilisation.mean

@@ -1,0 +1,24 @@
+"""Two measures of candidates against each other."""
+
+import math
+
+import pytest
+
+from daybreak.figures.tradeoff import Point, tradeoff
+from daybreak.metrics.confidence import Interval, interval
+
+
+def test_each_candidate_has_a_mark_at_its_means_and_bars_as_wide_as_its_intervals():
+    wide, single = interval([1.0, 2.0, 3.0]), Interval(5.0, math.nan, math.nan, 1)
+    figure = tradeoff([Point("a", wide, single), Point("b$", single, wide)], xlabel="x", ylabel="y")
+    axes = figure.axes[0]
+    marks = [container.lines[0].get_xydata()[0].tolist() for container in axes.containers]
+    assert marks == [[2.0, 5.0], [5.0, 2.0]]
+    across, upright = (segments.get_segments()[0] for segments in axes.containers[0].lines[2])
+    assert across[:, 0].tolist() == pytest.approx([wide.low, wide.high]) and upright[:, 1].tolist() == [5.0, 5.0]
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["a", r"b\$"]
+
+
+def test_no_candidate_is_an_error():
+    with pytest.raises(ValueError, match="points"):
+        tradeoff([], xlabel="x", ylabel="y")
