@@ -45,7 +45,9 @@ class QuantileForest(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def quantiles(self, X: Array, levels: tuple[float, float]) -> Array:
         """One row of quantiles for each row."""
-        leaves = self.forest_.apply(X)
+        # Runs of one scenario have one row of features.
+        different, which = np.unique(X, axis=0, return_inverse=True)
+        leaves = self.forest_.apply(different)
         order = np.argsort(self.values_)
         values, training = self.values_[order], self.leaves_[order]
         found = np.empty((len(leaves), len(levels)))
@@ -53,7 +55,7 @@ class QuantileForest(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             same = training == mine
             weights = np.cumsum((same / same.sum(axis=0)).sum(axis=1)) / len(mine)
             found[row] = values[np.minimum(np.searchsorted(weights, levels), len(values) - 1)]
-        return found
+        return found[which.reshape(-1)]
 
 
 class ConformalRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
