@@ -127,12 +127,13 @@ const SLOTS: usize = 65536;
 const WORDS: usize = SLOTS / 64;
 /// End of a list.
 const NIL: u32 = u32::MAX;
-/// Slots for each event, at least, once the width has adapted: most events then have a slot alone.
-const SLOTS_PER_EVENT: u64 = 2;
+/// Slots for each time at which there are events, at least, once the width has adapted: most times then have
+/// a slot alone.
+const SLOTS_PER_TIME: u64 = 2;
 /// Width at the start: 2^20 ps, about a microsecond.
 const FIRST_SHIFT: u32 = 20;
 const SHIFTS: std::ops::RangeInclusive<u32> = 6..=36;
-/// Events between two looks at the density; the first look comes early.
+/// Times between two looks at the density; the first look comes early.
 const FIRST_LOOK: u64 = 1 << 10;
 const LOOK: u64 = 1 << 16;
 /// A slot with more events is sorted by more than insertion.
@@ -169,8 +170,8 @@ pub(crate) struct EventQueue {
     nodes: Vec<Node>,
     free: u32,
     far: BinaryHeap<Reverse<Event>>,
-    /// Events added since the last look at the density, when that was, and how many make the next.
-    added: u64,
+    /// Times of events since the last look at the density, when that was, and how many make the next.
+    times: u64,
     look_started: u64,
     look_interval: u64,
 }
@@ -191,7 +192,7 @@ impl EventQueue {
             nodes: Vec::with_capacity(1024),
             free: NIL,
             far: BinaryHeap::new(),
-            added: 0,
+            times: 0,
             look_started: 0,
             look_interval: FIRST_LOOK,
         };
@@ -202,7 +203,6 @@ impl EventQueue {
     /// Adds an event, which is not earlier than the last one taken.
     #[inline(always)]
     pub(crate) fn push(&mut self, event: Event) {
-        self.added += 1;
         let slot = event.ps >> self.shift;
         // Slots 1 to SLOTS - 1 ahead; the slot in hand and those behind wrap around.
         let ahead = slot.wrapping_sub(self.slot);
@@ -213,8 +213,9 @@ impl EventQueue {
         let word = self.occupied[index / 64];
         let with_it = word | 1 << (index % 64);
         if with_it == word {
-            return self.push_elsewhere(event, slot);
+            return self.push_behind(event, index);
         }
+        self.times += 1;
         self.occupied[index / 64] = with_it;
         self.slots[index] = event;
     }
@@ -272,40 +273,44 @@ impl EventQueue {
         Some((slot, Event { ps, key: key & !CROWDED }))
     }
 
-    /// The rarer cases: the slot in hand, a slot that has an event, or one beyond the wheel.
+    /// The slot has an event.
+    #[cold]
+    #[inline(never)]
+    fn push_behind(&mut self, event: Event, index: usize) {
+        self.slots[index].key |= CROWDED;
+        let next = self.lists[index];
+        let node = Node { event, next };
+        let free = self.free;
+        if let Some(place) = self.nodes.get_mut(free as usize) {
+            self.lists[index] = free;
+            self.free = std::mem::replace(place, node).next;
+        } else {
+            self.lists[index] = self.nodes.len() as u32;
+            self.nodes.push(node);
+        }
+    }
+
+    /// In the slot in hand, or beyond the wheel.
     #[cold]
     #[inline(never)]
     fn push_elsewhere(&mut self, event: Event, slot: u64) {
         if slot <= self.slot {
             insert_latest_first(&mut self.current, event);
-            self.see_how_far();
-        } else if slot - self.slot < SLOTS as u64 {
-            let index = slot as usize % SLOTS;
-            self.slots[index].key |= CROWDED;
-            let node = Node { event, next: self.lists[index] };
-            self.lists[index] = if self.free == NIL {
-                self.nodes.push(node);
-                (self.nodes.len() - 1) as u32
-            } else {
-                let free = self.free;
-                self.free = std::mem::replace(&mut self.nodes[free as usize], node).next;
-                free
-            };
         } else {
             self.far_slot = self.far_slot.min(slot);
             self.far.push(Reverse(event));
-            self.see_how_far();
         }
+        self.see_how_far();
     }
 
     /// The rarer cases: the first event in hand, or else of the next slot that has any.
     #[cold]
     #[inline(never)]
     fn advance(&mut self) -> Option<Event> {
-        if self.current.is_empty() && self.added >= self.look_interval {
-            self.look_at_density();
-        }
         if self.current.is_empty() {
+            if self.times >= self.look_interval {
+                self.look_at_density();
+            }
             let near = self.next_occupied();
             if near < self.plain_until && self.slots[near as usize % SLOTS].key & CROWDED == 0 {
                 self.slot = near;
@@ -322,6 +327,7 @@ impl EventQueue {
             if self.far_slot == slot {
                 self.take_far();
             }
+            self.times += times_behind_first(&self.current);
             self.plain_until = 0;
         }
         let first = self.current.pop_if(|first| first.ps <= self.end);
@@ -409,7 +415,7 @@ impl EventQueue {
     #[cold]
     fn look_at_density(&mut self) {
         let now = self.slot << self.shift;
-        let width = (now - self.look_started) / (self.added * SLOTS_PER_EVENT);
+        let width = (now - self.look_started) / (self.times * SLOTS_PER_TIME);
         let shift = width.max(1).ilog2().clamp(*SHIFTS.start(), *SHIFTS.end());
         self.look_started = now;
         self.look_interval = (self.look_interval * 4).min(LOOK);
@@ -424,7 +430,7 @@ impl EventQueue {
                 self.push(event);
             }
         }
-        self.added = 0;
+        self.times = 0;
     }
 
     /// Takes everything out, in no particular order.
@@ -445,6 +451,12 @@ impl EventQueue {
 /// An array that is made where it stays: it is too large for the stack.
 fn boxed<T: Clone>(value: T) -> Box<[T; SLOTS]> {
     vec![value; SLOTS].try_into().unwrap_or_else(|_| unreachable!("the length is that of the array"))
+}
+
+/// How many times there are among sorted events, but for the first: those of one time count once, since no slot
+/// is so short that it parts them.
+fn times_behind_first(events: &[Placed]) -> u64 {
+    events.windows(2).map(|two| u64::from(two[0].ps != two[1].ps)).sum()
 }
 
 /// Inserts where the order is kept; lists hold the newest event first, which mostly is the latest
