@@ -4,7 +4,7 @@ use daybreak_units::Instant;
 
 use super::{Connection, Mode, State};
 use crate::sender::Outgoing;
-use crate::{Ecn, Flags, Segment, SynOptions};
+use crate::{Ecn, Flags, Header, Segment, SynOptions};
 
 /// IPv4 header without options.
 const IP_HEADER: u32 = 20;
@@ -145,7 +145,12 @@ impl Connection {
     #[cold]
     fn write_earlier_ack(&mut self) {
         let ts_val = if self.timestamps { self.sender.clock().timestamp } else { 0 };
-        self.out = Segment { seq: self.sender.snd_nxt(), ecn: self.sender.ecn().control, ts_val, ..Segment::default() };
+        self.out = Segment::from(Header {
+            seq: self.sender.snd_nxt(),
+            ecn: self.sender.ecn().control,
+            ts_val,
+            ..Header::default()
+        });
         self.receiver.fill_earlier_ack(&mut self.out);
         self.acknowledged = false;
         self.measure();
