@@ -70,7 +70,7 @@ impl Check {
         });
         let progress = || SenderProgress { una: segment.ack, window: segment.window, rto: Self::timing().rto };
         if self.receiver.accept(self.now, &segment, progress) {
-            self.delivered += self.receiver.on_data(self.now, &segment, Self::timing()).delivered;
+            self.delivered += self.receiver.on_data(self.now, &segment, Self::timing).delivered;
             self.arrived[arrival.start..arrival.start + arrival.units].fill(true);
         } else {
             // Only what lies below the acknowledgement is refused: the rest is in the window.

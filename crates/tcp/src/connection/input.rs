@@ -1,6 +1,6 @@
 //! A segment arrives (RFC 9293, section 3.10.7).
 
-use super::{Connection, Mode, State};
+use super::{Connection, Mode, State, timing};
 use crate::receiver::SenderProgress;
 use crate::{Flags, Segment};
 
@@ -8,7 +8,8 @@ impl Connection {
     #[inline(always)]
     pub(super) fn input(&mut self, segment: &Segment) {
         let is_usual = segment.flags.0 & (Flags::SYN.0 | Flags::RST.0 | Flags::FIN.0) == 0;
-        if (self.sender.is_synchronised() && is_usual) || self.input_unusual(segment) {
+        let is_open = self.state == State::Established || self.sender.is_synchronised();
+        if (is_open && is_usual) || self.input_unusual(segment) {
             self.input_synchronised(segment);
         }
     }
@@ -42,8 +43,8 @@ impl Connection {
         let fin = segment.flags.contains(Flags::FIN);
         if (segment.len > 0 || fin) && !self.is_beyond_fin(segment) {
             self.acknowledged = false;
-            let timing = self.timing();
-            let received = self.receiver.on_data(now, segment, timing);
+            let sender = &self.sender;
+            let received = self.receiver.on_data(now, segment, || timing(sender));
             self.delivered += received.delivered;
             if self.receiver.earlier_ack_pending() {
                 // It goes before all else.

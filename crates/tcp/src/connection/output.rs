@@ -18,7 +18,7 @@ impl Connection {
             return true;
         }
         match self.mode {
-            Mode::Quiet => self.output_ack(),
+            Mode::Quiet => self.output_ack() || self.wait(Instant::NEVER),
             Mode::Open => self.output_open(),
             Mode::Unusual => self.output_unusual(),
         }
@@ -27,11 +27,17 @@ impl Connection {
     /// All that a sender with nothing to send may have to say.
     #[inline(always)]
     fn output_ack(&mut self) -> bool {
-        if self.receiver.ack_pending() {
+        let is_pending = self.receiver.ack_pending();
+        if is_pending {
             self.write_ack();
-            return true;
         }
-        self.deadline = self.sender.deadline().min(self.receiver.poll_timeout());
+        is_pending
+    }
+
+    /// Nothing is to be sent until the sender's deadline, or the receiver's.
+    #[inline(always)]
+    fn wait(&mut self, sender: Instant) -> bool {
+        self.deadline = sender.min(self.receiver.poll_timeout());
         false
     }
 
@@ -39,7 +45,7 @@ impl Connection {
     fn output_open(&mut self) -> bool {
         if self.sender.is_quiet() {
             self.mode = Mode::Quiet;
-            return self.output_ack();
+            return self.output_ack() || self.wait(Instant::NEVER);
         }
         if !self.acknowledged {
             self.sender.reserve_options(self.receiver.sack_option_len());
@@ -48,7 +54,7 @@ impl Connection {
             self.write_data(outgoing);
             return true;
         }
-        self.output_ack()
+        self.output_ack() || self.wait(self.sender.deadline())
     }
 
     /// The handshake, its last step, and a closed connection.
@@ -78,8 +84,7 @@ impl Connection {
             self.count_host_queue();
             return true;
         }
-        self.deadline = self.sender.deadline().min(self.receiver.poll_timeout());
-        false
+        self.wait(self.sender.deadline())
     }
 
     #[inline]

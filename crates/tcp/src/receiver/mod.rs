@@ -263,22 +263,22 @@ impl Receiver {
         true
     }
 
-    /// Takes the payload and the FIN of an accepted segment and decides about its ACK.
+    /// Takes the payload and the FIN of an accepted segment and decides about its ACK, which seldom asks for `timing`.
     #[inline]
-    pub fn on_data(&mut self, now: Instant, segment: &Segment, timing: SenderTiming) -> Received {
+    pub fn on_data(&mut self, now: Instant, segment: &Segment, timing: impl Fn() -> SenderTiming) -> Received {
         let unusual = segment.flags.0 & (Flags::FIN.0 | Flags::CWR.0) != 0 || !self.fast_path.is_on();
         if unusual || segment.seq != self.rcv_nxt || segment.len == 0 || !self.queue.is_empty() {
-            return self.on_unusual_data(now, segment, timing);
+            return self.on_unusual_data(now, segment, timing());
         }
         let remaining = self.window.remaining(self.rcv_nxt);
         if remaining == 0 {
-            return self.on_unusual_data(now, segment, timing);
+            return self.on_unusual_data(now, segment, timing());
         }
         self.measure_rtt(now, segment);
         let end = segment.seq + u64::from(segment.len);
         self.rcv_nxt = end;
-        self.count_payload(now, segment, timing, 0);
-        self.decide_in_order(now, segment.len, timing);
+        self.count_payload(now, segment, || timing().rto, 0);
+        self.decide_in_order(now, segment.len, || timing().srtt);
         Received { delivered: u64::from(segment.len), fin: false }
     }
 
@@ -455,7 +455,7 @@ impl Receiver {
         }
         self.rcv_nxt = end;
         if segment.len > 0 {
-            self.count_payload(now, segment, timing, taken - self.window.cost_of(segment.len));
+            self.count_payload(now, segment, || timing.rto, taken - self.window.cost_of(segment.len));
         }
         if segment.flags.contains(Flags::FIN) {
             self.fin_seq = end - 1;
@@ -485,13 +485,13 @@ impl Receiver {
 
     /// Payload came in order, up to `rcv_nxt`, while `taken` bytes of the buffer were in use.
     #[inline(always)]
-    fn count_payload(&mut self, now: Instant, segment: &Segment, timing: SenderTiming, taken: u64) {
+    fn count_payload(&mut self, now: Instant, segment: &Segment, rto: impl FnOnce() -> Duration, taken: u64) {
         let arrival = Arrival {
             len: segment.len,
             push: segment.flags.contains(Flags::PSH),
             plain: segment.flags.0 & (Flags::PSH.0 | Flags::FIN.0) == 0,
         };
-        self.policy.on_in_order(now, arrival, self.window.rcv_wnd(), timing.rto);
+        self.policy.on_in_order(now, arrival, self.window.rcv_wnd(), rto);
         self.window.rtt_by_window(now, self.rcv_nxt);
         let cost = self.window.cost_of(segment.len);
         self.check_ce(segment, taken + cost);

@@ -89,7 +89,8 @@ impl Replay {
         }
         let progress = || SenderProgress { una: segment.ack, window: segment.window, rto: self.timing.rto };
         if self.receiver.accept(now, segment, progress) {
-            self.receiver.on_data(now, segment, self.timing);
+            let timing = self.timing;
+            self.receiver.on_data(now, segment, || timing);
         }
         self.send(now);
     }
