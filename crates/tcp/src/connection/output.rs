@@ -163,7 +163,7 @@ impl Connection {
     }
 
     /// Sequence number, timestamp and acknowledgement; no payload.
-    #[inline]
+    #[inline(always)]
     fn write_common(&mut self, seq: u64) {
         let out = &mut self.out;
         out.seq = seq;
