@@ -48,6 +48,7 @@ impl Event {
     #[inline]
     pub(crate) fn new(at: Instant, rank: Rank, component: u32, argument: u32) -> Self {
         debug_assert!(component < Self::COMPONENTS);
+        debug_assert!(argument != PacketId::NEXT.0 || rank == Rank::Arrival);
         let place = ((rank as u32) << 28) + component;
         Self { ps: at.as_ps(), key: u64::from(place) << 32 | u64::from(argument) }
     }
@@ -65,11 +66,10 @@ impl Event {
             _ => Rank::Timer,
         }
     }
-    /// The link, if something arrives there.
+    /// The link, if the next of the packets that it keeps arrives there: no other event has that argument.
     #[inline(always)]
-    pub(crate) fn arrival_link(self) -> Option<u32> {
-        let link = ((self.key >> 32) as u32).wrapping_sub((Rank::Arrival as u32) << 28);
-        (link < Self::COMPONENTS).then_some(link)
+    pub(crate) fn next_arrival(self) -> Option<u32> {
+        (self.argument() == PacketId::NEXT.0).then(|| self.component())
     }
     #[inline]
     pub(crate) fn component(self) -> u32 {
@@ -155,7 +155,7 @@ pub(crate) struct EventQueue {
     slot: u64,
     shift: u32,
     /// A bit for every slot that has an event.
-    occupied: Box<[u64; WORDS]>,
+    occupied: [u64; WORDS],
     /// The first event of each slot.
     slots: Box<[Event; SLOTS]>,
     /// What is taken from a slot before this one needs no other look: nothing is in hand, nothing in
@@ -183,7 +183,7 @@ impl EventQueue {
             current: Vec::with_capacity(64),
             slot: 0,
             shift: FIRST_SHIFT,
-            occupied: Box::new([0; WORDS]),
+            occupied: [0; WORDS],
             slots: boxed(Event { ps: 0, key: 0 }),
             plain_until: 0,
             far_slot: u64::MAX,
@@ -454,9 +454,12 @@ fn boxed<T: Clone>(value: T) -> Box<[T; SLOTS]> {
 }
 
 /// How many times there are among sorted events, but for the first: those of one time count once, since no slot
-/// is so short that it parts them.
+/// is so short that it parts them. Where there are several times, each event counts for one.
 fn times_behind_first(events: &[Placed]) -> u64 {
-    events.windows(2).map(|two| u64::from(two[0].ps != two[1].ps)).sum()
+    match events {
+        [latest, .., first] if latest.ps != first.ps => events.len() as u64 - 1,
+        _ => 0,
+    }
 }
 
 /// Inserts where the order is kept; lists hold the newest event first, which mostly is the latest
@@ -531,11 +534,14 @@ mod tests {
 
     #[test]
     fn an_event_gives_back_what_it_was_made_of() {
-        let event = Event::new(Instant::from_ps(77), Rank::Timer, Event::COMPONENTS - 1, u32::MAX);
+        let event = Event::new(Instant::from_ps(77), Rank::Timer, Event::COMPONENTS - 1, u32::MAX - 1);
         assert_eq!(event.at(), Instant::from_ps(77));
         assert_eq!(event.rank(), Rank::Timer);
         assert_eq!(event.component(), Event::COMPONENTS - 1);
-        assert_eq!(event.argument(), u32::MAX);
+        assert_eq!(event.argument(), u32::MAX - 1);
+        assert_eq!(event.next_arrival(), None);
+        let next = Event::new(Instant::from_ps(77), Rank::Arrival, Event::COMPONENTS - 1, PacketId::NEXT.0);
+        assert_eq!((next.rank(), next.next_arrival()), (Rank::Arrival, Some(Event::COMPONENTS - 1)));
     }
 
     proptest! {

@@ -61,7 +61,7 @@ impl<T: Copy + Default> Ring<T> {
     /// Takes the first item, which must be there.
     #[inline(always)]
     pub(crate) fn pop(&mut self) -> T {
-        assert!(!self.is_empty(), "an item is taken from an empty ring");
+        debug_assert!(!self.is_empty(), "an item is taken from an empty ring");
         let item = *self.get(self.head);
         self.head = self.head.wrapping_add(1);
         item
