@@ -518,6 +518,21 @@ mod tests {
     }
 
     #[test]
+    fn slots_are_no_shorter_for_simultaneous_events() {
+        let shift_with = |events_a_time: u32| {
+            let mut queue = EventQueue::new(Instant::NEVER);
+            for time in 1..20_000 {
+                let at = Instant::from_ps(time * 1_200_000);
+                (0..events_a_time).for_each(|link| queue.push(Event::new(at, Rank::Arrival, link, 0)));
+                (0..events_a_time).for_each(|_| assert_eq!(queue.pop().map(Event::at), Some(at)));
+            }
+            queue.shift
+        };
+        // 2^19 ps is the largest power of two of which at least two fit between times.
+        assert_eq!([1, 8].map(shift_with), [19, 19]);
+    }
+
+    #[test]
     fn simultaneous_arrivals_take_turns() {
         let mut queue = EventQueue::new(Instant::NEVER);
         let times: Vec<Instant> = (1..200).map(|packet| Instant::from_ps(packet * 12_000_000)).collect();

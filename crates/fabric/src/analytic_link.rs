@@ -260,6 +260,7 @@ impl AnalyticLink {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use daybreak_units::Rate;
     use std::mem::offset_of;
 
     #[test]
@@ -267,5 +268,23 @@ mod tests {
         assert_eq!(offset_of!(AnalyticLink, largest_packet), 64);
         assert_eq!(size_of::<AnalyticLink>(), 128);
         assert_eq!(size_of::<Transit>(), 24);
+    }
+    #[test]
+    fn more_than_2_to_the_32_bytes_are_counted() {
+        let rate = Rate::from_bps(1_000_000_000_000);
+        let (delay, jitter) = (Duration::ZERO, Duration::ZERO);
+        let link = LinkConfig { rate, delay, framing_bytes: 38, loss_ppb: 0, jitter, stream: String::new() };
+        let setup = Setup { link: &link, capacity: Capacity::default(), kind: Kind::default(), largest_packet: 65_535 };
+        let mut analytic = AnalyticLink::new(setup, true);
+        let mut now = Instant::ZERO;
+        for _ in 0..200_000 {
+            if !analytic.is_sure_to_accept() {
+                assert_eq!(analytic.admit(now, 65_535, || false), Ok(false));
+            }
+            now = analytic.accept(now, now, PacketId(0), 0, 65_535);
+            analytic.arrival();
+        }
+        let AnalyticTotals { packets, bytes, arrived, waiting, .. } = analytic.totals(now);
+        assert_eq!((packets, bytes, arrived, waiting), (200_000, 200_000 * 65_573, 200_000, 0));
     }
 }

@@ -205,7 +205,7 @@ fn fold(mut sum: u32) -> u16 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use daybreak_tcp::{SackBlock, SynOptions};
+    use daybreak_tcp::{Header, SackBlock, SynOptions};
 
     fn check(segment: &Segment, snaplen: u32) -> Vec<u8> {
         let mut frame = Vec::new();
