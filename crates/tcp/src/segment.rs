@@ -107,6 +107,7 @@ impl DerefMut for Segment {
     }
 }
 
+#[allow(clippy::non_canonical_clone_impl)] // What `clone_from` makes is equal to a copy; it writes less.
 impl Clone for Segment {
     #[inline]
     fn clone(&self) -> Self {
