@@ -1,7 +1,7 @@
 //! The other end of the connection: makes whole segments of the lines with `<`.
 
 use daybreak_tcp::config::Config;
-use daybreak_tcp::{Flags, Segment, SynOptions};
+use daybreak_tcp::{Flags, Header, Segment, SynOptions};
 use daybreak_units::Instant;
 
 use crate::pattern::Pattern;
@@ -43,14 +43,14 @@ impl Peer {
 
     /// The segment that a line says; the error is a window that cannot be expressed.
     pub fn says(&mut self, pattern: &Pattern, now: Instant) -> Result<Segment, String> {
-        let mut segment = Segment {
+        let mut segment = Segment::from(Header {
             seq: pattern.seq,
             ack: pattern.ack.unwrap_or_default(),
             len: pattern.len,
             flags: pattern.flags,
             ecn: pattern.ecn.unwrap_or_default(),
-            ..Segment::default()
-        };
+            ..Header::default()
+        });
         if let Some(options) = pattern.syn {
             self.peer_timestamps = options.timestamps;
             self.scale = options.window_scale.unwrap_or_default();

@@ -1,7 +1,7 @@
 //! How packets belong to flows, and what their bodies are.
 
 use daybreak_host::Datagram;
-use daybreak_tcp::Segment;
+use daybreak_tcp::{Header, Segment};
 use daybreak_units::Instant;
 
 /// IPv4 header without options.
@@ -34,7 +34,12 @@ pub(crate) fn peer_of(endpoint: u32) -> u32 {
 /// A datagram travels in the fields of a segment, which all packets of the simulator carry: its number is `seq`, the
 /// time at which it was sent is `ack`, in picoseconds. Which of both a packet is, its flow says.
 pub(crate) fn segment_of(datagram: Datagram, payload_bytes: u32) -> Segment {
-    Segment { seq: datagram.number, ack: datagram.sent_at.as_ps(), len: payload_bytes, ..Segment::default() }
+    Segment::from(Header {
+        seq: datagram.number,
+        ack: datagram.sent_at.as_ps(),
+        len: payload_bytes,
+        ..Header::default()
+    })
 }
 
 /// The datagram that [`segment_of`] has put into a segment.

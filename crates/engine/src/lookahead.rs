@@ -3,9 +3,9 @@
 //! With a thousand hosts the state of links and connections does not fit the cache, and a run would
 //! mostly wait for memory. Nothing here changes a result.
 
-use daybreak_fabric::{Fabric, PacketId};
+use daybreak_fabric::Fabric;
 
-use crate::schedule::{Event, EventQueue, Rank};
+use crate::schedule::EventQueue;
 
 /// Events between the four steps of [`Fabric`]'s look-ahead.
 const DISTANCE: usize = 5;
@@ -39,7 +39,7 @@ impl Lookahead {
         let Some((slot, event)) = events.peek_behind(self.slot) else { return };
         self.slot = slot;
         self.position += 1;
-        self.links[self.position % WINDOW] = link_of(event);
+        self.links[self.position % WINDOW] = event.next_arrival().unwrap_or(NOTHING);
         let at = |steps: usize| self.links[self.position.wrapping_sub(steps * DISTANCE) % WINDOW];
         if at(0) != NOTHING {
             fabric.look_ahead_at_link(at(0));
@@ -54,10 +54,4 @@ impl Lookahead {
             fabric.look_ahead_at_end(at(3));
         }
     }
-}
-
-#[inline(always)]
-fn link_of(event: Event) -> u32 {
-    let keeps_packets = event.rank() == Rank::Arrival && event.argument() == PacketId::NEXT.0;
-    if keeps_packets { event.component() } else { NOTHING }
 }

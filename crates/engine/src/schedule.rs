@@ -48,6 +48,7 @@ impl Event {
     #[inline]
     pub(crate) fn new(at: Instant, rank: Rank, component: u32, argument: u32) -> Self {
         debug_assert!(component < Self::COMPONENTS);
+        debug_assert!(argument != PacketId::NEXT.0 || rank == Rank::Arrival);
         let place = ((rank as u32) << 28) + component;
         Self { ps: at.as_ps(), key: u64::from(place) << 32 | u64::from(argument) }
     }
@@ -65,11 +66,10 @@ impl Event {
             _ => Rank::Timer,
         }
     }
-    /// The link, if something arrives there.
+    /// The link, if the next of the packets that it keeps arrives there: no other event has that argument.
     #[inline(always)]
-    pub(crate) fn arrival_link(self) -> Option<u32> {
-        let link = ((self.key >> 32) as u32).wrapping_sub((Rank::Arrival as u32) << 28);
-        (link < Self::COMPONENTS).then_some(link)
+    pub(crate) fn next_arrival(self) -> Option<u32> {
+        (self.argument() == PacketId::NEXT.0).then(|| self.component())
     }
     #[inline]
     pub(crate) fn component(self) -> u32 {
@@ -127,12 +127,13 @@ const SLOTS: usize = 65536;
 const WORDS: usize = SLOTS / 64;
 /// End of a list.
 const NIL: u32 = u32::MAX;
-/// Slots for each event, at least, once the width has adapted: most events then have a slot alone.
-const SLOTS_PER_EVENT: u64 = 2;
+/// Slots for each time at which there are events, at least, once the width has adapted: most times then have
+/// a slot alone.
+const SLOTS_PER_TIME: u64 = 2;
 /// Width at the start: 2^20 ps, about a microsecond.
 const FIRST_SHIFT: u32 = 20;
 const SHIFTS: std::ops::RangeInclusive<u32> = 6..=36;
-/// Events between two looks at the density; the first look comes early.
+/// Times between two looks at the density; the first look comes early.
 const FIRST_LOOK: u64 = 1 << 10;
 const LOOK: u64 = 1 << 16;
 /// A slot with more events is sorted by more than insertion.
@@ -154,7 +155,7 @@ pub(crate) struct EventQueue {
     slot: u64,
     shift: u32,
     /// A bit for every slot that has an event.
-    occupied: Box<[u64; WORDS]>,
+    occupied: [u64; WORDS],
     /// The first event of each slot.
     slots: Box<[Event; SLOTS]>,
     /// What is taken from a slot before this one needs no other look: nothing is in hand, nothing in
@@ -169,8 +170,8 @@ pub(crate) struct EventQueue {
     nodes: Vec<Node>,
     free: u32,
     far: BinaryHeap<Reverse<Event>>,
-    /// Events added since the last look at the density, when that was, and how many make the next.
-    added: u64,
+    /// Times of events since the last look at the density, when that was, and how many make the next.
+    times: u64,
     look_started: u64,
     look_interval: u64,
 }
@@ -182,7 +183,7 @@ impl EventQueue {
             current: Vec::with_capacity(64),
             slot: 0,
             shift: FIRST_SHIFT,
-            occupied: Box::new([0; WORDS]),
+            occupied: [0; WORDS],
             slots: boxed(Event { ps: 0, key: 0 }),
             plain_until: 0,
             far_slot: u64::MAX,
@@ -191,7 +192,7 @@ impl EventQueue {
             nodes: Vec::with_capacity(1024),
             free: NIL,
             far: BinaryHeap::new(),
-            added: 0,
+            times: 0,
             look_started: 0,
             look_interval: FIRST_LOOK,
         };
@@ -202,7 +203,6 @@ impl EventQueue {
     /// Adds an event, which is not earlier than the last one taken.
     #[inline(always)]
     pub(crate) fn push(&mut self, event: Event) {
-        self.added += 1;
         let slot = event.ps >> self.shift;
         // Slots 1 to SLOTS - 1 ahead; the slot in hand and those behind wrap around.
         let ahead = slot.wrapping_sub(self.slot);
@@ -213,8 +213,9 @@ impl EventQueue {
         let word = self.occupied[index / 64];
         let with_it = word | 1 << (index % 64);
         if with_it == word {
-            return self.push_elsewhere(event, slot);
+            return self.push_behind(event, index);
         }
+        self.times += 1;
         self.occupied[index / 64] = with_it;
         self.slots[index] = event;
     }
@@ -272,40 +273,44 @@ impl EventQueue {
         Some((slot, Event { ps, key: key & !CROWDED }))
     }
 
-    /// The rarer cases: the slot in hand, a slot that has an event, or one beyond the wheel.
+    /// The slot has an event.
+    #[cold]
+    #[inline(never)]
+    fn push_behind(&mut self, event: Event, index: usize) {
+        self.slots[index].key |= CROWDED;
+        let next = self.lists[index];
+        let node = Node { event, next };
+        let free = self.free;
+        if let Some(place) = self.nodes.get_mut(free as usize) {
+            self.lists[index] = free;
+            self.free = std::mem::replace(place, node).next;
+        } else {
+            self.lists[index] = self.nodes.len() as u32;
+            self.nodes.push(node);
+        }
+    }
+
+    /// In the slot in hand, or beyond the wheel.
     #[cold]
     #[inline(never)]
     fn push_elsewhere(&mut self, event: Event, slot: u64) {
         if slot <= self.slot {
             insert_latest_first(&mut self.current, event);
-            self.see_how_far();
-        } else if slot - self.slot < SLOTS as u64 {
-            let index = slot as usize % SLOTS;
-            self.slots[index].key |= CROWDED;
-            let node = Node { event, next: self.lists[index] };
-            self.lists[index] = if self.free == NIL {
-                self.nodes.push(node);
-                (self.nodes.len() - 1) as u32
-            } else {
-                let free = self.free;
-                self.free = std::mem::replace(&mut self.nodes[free as usize], node).next;
-                free
-            };
         } else {
             self.far_slot = self.far_slot.min(slot);
             self.far.push(Reverse(event));
-            self.see_how_far();
         }
+        self.see_how_far();
     }
 
     /// The rarer cases: the first event in hand, or else of the next slot that has any.
     #[cold]
     #[inline(never)]
     fn advance(&mut self) -> Option<Event> {
-        if self.current.is_empty() && self.added >= self.look_interval {
-            self.look_at_density();
-        }
         if self.current.is_empty() {
+            if self.times >= self.look_interval {
+                self.look_at_density();
+            }
             let near = self.next_occupied();
             if near < self.plain_until && self.slots[near as usize % SLOTS].key & CROWDED == 0 {
                 self.slot = near;
@@ -322,6 +327,7 @@ impl EventQueue {
             if self.far_slot == slot {
                 self.take_far();
             }
+            self.times += times_behind_first(&self.current);
             self.plain_until = 0;
         }
         let first = self.current.pop_if(|first| first.ps <= self.end);
@@ -409,7 +415,7 @@ impl EventQueue {
     #[cold]
     fn look_at_density(&mut self) {
         let now = self.slot << self.shift;
-        let width = (now - self.look_started) / (self.added * SLOTS_PER_EVENT);
+        let width = (now - self.look_started) / (self.times * SLOTS_PER_TIME);
         let shift = width.max(1).ilog2().clamp(*SHIFTS.start(), *SHIFTS.end());
         self.look_started = now;
         self.look_interval = (self.look_interval * 4).min(LOOK);
@@ -424,7 +430,7 @@ impl EventQueue {
                 self.push(event);
             }
         }
-        self.added = 0;
+        self.times = 0;
     }
 
     /// Takes everything out, in no particular order.
@@ -445,6 +451,15 @@ impl EventQueue {
 /// An array that is made where it stays: it is too large for the stack.
 fn boxed<T: Clone>(value: T) -> Box<[T; SLOTS]> {
     vec![value; SLOTS].try_into().unwrap_or_else(|_| unreachable!("the length is that of the array"))
+}
+
+/// How many times there are among sorted events, but for the first: those of one time count once, since no slot
+/// is so short that it parts them. Where there are several times, each event counts for one.
+fn times_behind_first(events: &[Placed]) -> u64 {
+    match events {
+        [latest, .., first] if latest.ps != first.ps => events.len() as u64 - 1,
+        _ => 0,
+    }
 }
 
 /// Inserts where the order is kept; lists hold the newest event first, which mostly is the latest
@@ -503,6 +518,21 @@ mod tests {
     }
 
     #[test]
+    fn slots_are_no_shorter_for_simultaneous_events() {
+        let shift_with = |events_a_time: u32| {
+            let mut queue = EventQueue::new(Instant::NEVER);
+            for time in 1..20_000 {
+                let at = Instant::from_ps(time * 1_200_000);
+                (0..events_a_time).for_each(|link| queue.push(Event::new(at, Rank::Arrival, link, 0)));
+                (0..events_a_time).for_each(|_| assert_eq!(queue.pop().map(Event::at), Some(at)));
+            }
+            queue.shift
+        };
+        // 2^19 ps is the largest power of two of which at least two fit between times.
+        assert_eq!([1, 8].map(shift_with), [19, 19]);
+    }
+
+    #[test]
     fn simultaneous_arrivals_take_turns() {
         let mut queue = EventQueue::new(Instant::NEVER);
         let times: Vec<Instant> = (1..200).map(|packet| Instant::from_ps(packet * 12_000_000)).collect();
@@ -519,11 +549,14 @@ mod tests {
 
     #[test]
     fn an_event_gives_back_what_it_was_made_of() {
-        let event = Event::new(Instant::from_ps(77), Rank::Timer, Event::COMPONENTS - 1, u32::MAX);
+        let event = Event::new(Instant::from_ps(77), Rank::Timer, Event::COMPONENTS - 1, u32::MAX - 1);
         assert_eq!(event.at(), Instant::from_ps(77));
         assert_eq!(event.rank(), Rank::Timer);
         assert_eq!(event.component(), Event::COMPONENTS - 1);
-        assert_eq!(event.argument(), u32::MAX);
+        assert_eq!(event.argument(), u32::MAX - 1);
+        assert_eq!(event.next_arrival(), None);
+        let next = Event::new(Instant::from_ps(77), Rank::Arrival, Event::COMPONENTS - 1, PacketId::NEXT.0);
+        assert_eq!((next.rank(), next.next_arrival()), (Rank::Arrival, Some(Event::COMPONENTS - 1)));
     }
 
     proptest! {

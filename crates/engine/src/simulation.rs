@@ -31,7 +31,7 @@ use endpoint::{Endpoints, Ends};
 const PACKETS_RESERVED: usize = 1 << 18;
 
 /// With so many flows it pays to fetch what the next events need.
-const FLOWS_BEYOND_CACHE: usize = 64;
+const FLOWS_BEYOND_CACHE: usize = 128;
 
 /// A run in progress.
 pub struct Simulation {
@@ -298,13 +298,9 @@ impl<P: Probe + Tables + Send> Core<P> {
     /// Handles one event. Forwarding, which is most of all, is kept small enough for the registers.
     #[inline(always)]
     fn handle(&mut self, event: Event) {
-        let Some(link) = event.arrival_link() else {
+        let Some(link) = event.next_arrival() else {
             return self.handle_other(event);
         };
-        let packet = PacketId(event.argument());
-        if packet != PacketId::NEXT {
-            return self.packet_arrives(link, packet);
-        }
         let (fabric, mut ctx) = self.fabric();
         if let Some(id) = fabric.next_arrives(&mut ctx, link) {
             self.deliver(id);
@@ -332,7 +328,7 @@ impl<P: Probe + Tables + Send> Core<P> {
             Rank::Timer => self.timer(event.component()),
             Rank::Start => self.start(event.component()),
             Rank::Control => self.control(event.component()),
-            Rank::Arrival => unreachable!("arrivals are handled apart"),
+            Rank::Arrival => self.packet_arrives(event.component(), PacketId(event.argument())),
         }
     }
 
@@ -360,19 +356,19 @@ impl<P: Probe + Tables + Send> Core<P> {
         self.fabric.release(id);
         endpoint.tell(index, now, &mut self.wire.probe);
         let state = endpoint.connection.state();
-        if state == State::CloseWait {
+        let is_closing = state != State::Established;
+        if is_closing && state == State::CloseWait {
             // The application reads the end of the stream and closes: its FIN acknowledges the last
             // segment, which nothing else would do before the delayed-ACK timer.
             endpoint.act(now);
         }
-        let mut ctx = Context { now, schedule: &mut self.events, monitor: &mut self.wire };
-        endpoint.transmit(index, &mut self.fabric, &mut ctx);
+        endpoint.transmit(index, now, &mut self.fabric, &mut self.events, &mut self.wire);
         if endpoint.connection.has_acked(endpoint.goal) {
             self.complete(index);
         } else if endpoint.reads {
             self.data_arrived(index);
         }
-        if state != State::Established {
+        if is_closing {
             self.closing(flow_of(index));
         }
     }
@@ -381,9 +377,8 @@ impl<P: Probe + Tables + Send> Core<P> {
     #[inline(never)]
     fn drive(&mut self, index: u32) {
         let Some(endpoint) = self.endpoints.stream(index) else { return };
-        let mut ctx = Context { now: self.now, schedule: &mut self.events, monitor: &mut self.wire };
         endpoint.connection.advance(endpoint.clock(self.now));
-        endpoint.transmit(index, &mut self.fabric, &mut ctx);
+        endpoint.transmit(index, self.now, &mut self.fabric, &mut self.events, &mut self.wire);
     }
 
     /// Tells senders that packets have left their NIC, which may let them send more.

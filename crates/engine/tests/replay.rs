@@ -7,7 +7,7 @@
 use daybreak_engine::EngineError;
 use daybreak_engine::replay::{Captured, Dialogue, Replayed, Sent, answer, replay};
 use daybreak_plan::{Choice, Plan, Step};
-use daybreak_tcp::{Flags, SackBlock, Segment, SynOptions};
+use daybreak_tcp::{Flags, Header, SackBlock, Segment, SynOptions};
 use daybreak_units::{Duration, Instant};
 
 /// Two moves to and fro between an empty path and one that another flow fills.
@@ -32,7 +32,7 @@ fn logged(log: &str) -> Dialogue {
             panic!("\"{line}\" is too short")
         };
         let flags = Flags(flags as u8);
-        let mut segment = Segment {
+        let mut segment = Segment::from(Header {
             seq,
             ack,
             len: len as u32,
@@ -40,8 +40,8 @@ fn logged(log: &str) -> Dialogue {
             ts_val: ts_val as u32,
             ts_ecr: ts_ecr as u32,
             flags,
-            ..Segment::default()
-        };
+            ..Header::default()
+        });
         if flags.contains(Flags::SYN) {
             segment.syn = SynOptions {
                 mss: mss as u16,

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use daybreak_engine::Records;
 use daybreak_engine::replay::{Captured, Dialogue, replay};
 use daybreak_plan::{Action, Application, Downtime, Plan, Stack, TimelineStep};
-use daybreak_tcp::{Flags, Segment, SynOptions};
+use daybreak_tcp::{Flags, Header, Segment, SynOptions};
 use daybreak_units::{Duration, Instant};
 use plans::captured::{Head, captured};
 use plans::{MS, US, column, day_and_night};
@@ -114,10 +114,16 @@ fn a_window_decays_while_the_flow_is_idle() {
     let at = |ms: u64| Instant::ZERO + Duration::from_ms(ms);
     let ack = |ms, segments: u64, window| Captured {
         at: at(ms),
-        segment: Segment { seq: 1, ack: 1 + segments * MSS, window, flags: Flags::ACK, ..Segment::default() },
+        segment: Segment::from(Header {
+            seq: 1,
+            ack: 1 + segments * MSS,
+            window,
+            flags: Flags::ACK,
+            ..Header::default()
+        }),
     };
     let mut opening = ack(0, 0, 0);
-    opening.segment = Segment { flags: Flags::SYN, ..Segment::default() };
+    opening.segment = Segment::from(Header { flags: Flags::SYN, ..Header::default() });
     let mut answer = ack(20, 0, 65_535);
     answer.segment.seq = 0;
     answer.segment.flags = Flags(SYN_ACK);

@@ -2,11 +2,11 @@
 //! ([`crate::analytic_link`]). This is decided here and nowhere else.
 
 use crate::analytic_link::{AnalyticLink, Setup};
-use crate::config::Config;
+use crate::config::{Config, QueueConfig};
 use crate::control::Change;
 use crate::link::LinkConfig;
 use crate::path::{Code, Decoded};
-use crate::queue::Kind;
+use crate::queue::{Kind, Limits};
 
 /// For each queue that can be served analytically, its link.
 ///
@@ -27,6 +27,7 @@ pub(crate) fn links_of_queues(config: &Config) -> Vec<Option<u32>> {
                 && queue.discipline.settles_on_arrival
                 && queue.returned_limit.is_none()
                 && !queue.observed
+                && counts_modulo(queue, config.largest_packet)
         });
     }
     for fork in &config.forks {
@@ -53,6 +54,15 @@ fn sole_link(served_by: &[u32]) -> Option<u32> {
 
 fn is_impaired(link: &LinkConfig) -> bool {
     link.loss_ppb > 0 || !link.jitter.is_zero()
+}
+
+/// An analytic link knows modulo 2^32 how many bytes wait: enough where never more do, or nobody asks.
+fn counts_modulo(queue: &QueueConfig, largest_packet: u32) -> bool {
+    let modulus = 1 << 32;
+    let Limits { packets, bytes } = queue.limits;
+    let of_packets = packets.map_or(u64::MAX, |packets| packets.saturating_mul(u64::from(largest_packet)));
+    let nobody_asks = bytes.is_none() && !queue.discipline.marks;
+    nobody_asks || of_packets.min(bytes.unwrap_or(u64::MAX)) < modulus
 }
 
 /// The analytic links, by link; for a link that is none there is one that does not exist.

@@ -18,16 +18,26 @@ use crate::{DropReason, PacketId};
 pub(crate) struct Transit {
     /// When the link will have sent it; the next one begins then, if it is there by then.
     sent: Instant,
-    /// IP bytes that it has accepted, up to and with this packet.
-    through: u64,
     pub id: PacketId,
     /// Its next step behind this link.
     pub cursor: u32,
     /// IP length.
     pub bytes: u32,
+    /// IP bytes that the link has accepted, up to and with this packet, modulo 2^32.
+    through: u32,
 }
 
-/// The state of an analytic link.
+/// So many packets of 64 KiB are not yet 2^32 bytes.
+const MOST_UNCOUNTED: u32 = 1 << 16;
+
+/// What a link had accepted when it was last counted: the link itself counts modulo 2^32.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counted {
+    packets: u64,
+    bytes: u64,
+}
+
+/// The state of an analytic link. What every packet needs fills its first cache line.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct AnalyticLink {
@@ -38,19 +48,20 @@ pub(crate) struct AnalyticLink {
     /// In the order of arrival. Where packets are passed on, some of them may have arrived already.
     pub ring: Ring<Transit>,
     framing_bytes: u32,
+    /// Packets that are sure to fit, whoever still waits: nobody has to look. Negative only while
+    /// [`AnalyticLink::admit`] looks.
+    room: i32,
+    /// IP bytes of all packets accepted, modulo 2^32.
+    through: u32,
     /// See [`AnalyticLink::passes`].
     passes: bool,
     /// False for a link that is not analytic.
     pub exists: bool,
-    /// Packets that are sure to fit, whoever still waits: nobody has to count. Negative only while
-    /// [`AnalyticLink::accept`] counts.
-    room: i32,
     /// No packet has more bytes than this (IP length).
     largest_packet: u32,
-    /// IP bytes of all packets accepted.
-    accepted_bytes: u64,
     /// Position in the ring below which all had been sent when this was last looked at.
-    sent_below: u64,
+    sent_below: u32,
+    counted: Counted,
     capacity: Capacity,
     kind: Kind,
 }
@@ -89,12 +100,13 @@ impl AnalyticLink {
             delay: link.delay,
             ring: Ring::new(),
             framing_bytes: link.framing_bytes,
+            room: 0,
+            through: 0,
             passes: false,
             exists,
-            room: 0,
             largest_packet,
-            accepted_bytes: 0,
             sent_below: 0,
+            counted: Counted::default(),
             capacity,
             kind,
         }
@@ -115,11 +127,11 @@ impl AnalyticLink {
     pub(crate) fn accept(&mut self, now: Instant, at: Instant, id: PacketId, cursor: u32, bytes: u32) -> Instant {
         let sent = self.busy_until.max(at) + self.byte_time.of(bytes + self.framing_bytes);
         self.busy_until = sent;
-        self.accepted_bytes += u64::from(bytes);
+        self.through = self.through.wrapping_add(bytes);
         if self.ring.is_full() {
             self.make_room(now);
         }
-        self.ring.push(Transit { sent, through: self.accepted_bytes, id, cursor, bytes });
+        self.ring.push(Transit { sent, id, cursor, bytes, through: self.through });
         sent + self.delay
     }
 
@@ -164,8 +176,8 @@ impl AnalyticLink {
                 waiting_bytes += u64::from(wire_bytes);
             }
         }
-        let packets = self.ring.tail();
-        let bytes = self.accepted_bytes + packets * u64::from(self.framing_bytes);
+        let Counted { packets, bytes } = self.count();
+        let bytes = bytes + packets * u64::from(self.framing_bytes);
         AnalyticTotals {
             packets: packets - waiting,
             bytes: bytes - waiting_bytes,
@@ -180,9 +192,12 @@ impl AnalyticLink {
     /// is to be marked. Also finds out how many of the next packets are sure to be accepted unmarked.
     #[inline(always)]
     pub(crate) fn admit(&mut self, now: Instant, bytes: u32, is_ect: impl Fn() -> bool) -> Result<bool, DropReason> {
+        self.counted = self.count();
         let mut occupancy = Occupancy::default();
         let mut is_marked = false;
-        if self.busy_until > now {
+        if self.busy_until <= now {
+            self.sent_below = self.ring.tail();
+        } else {
             occupancy = self.occupancy(now);
             if !self.capacity.admits(occupancy, bytes) {
                 self.room = 0;
@@ -196,21 +211,31 @@ impl AnalyticLink {
         }
         // This packet is one of them, unless it starts at once.
         let room = self.kind.room(occupancy, &self.capacity, self.largest_packet).saturating_sub(1);
-        self.room = room.min(i32::MAX as u32) as i32;
+        self.room = room.min(MOST_UNCOUNTED) as i32;
         Ok(is_marked)
     }
 
-    /// What waits at `now`, when the link is busy.
+    /// What it has accepted until now. Has to be asked before 2^32 bytes come to be uncounted.
+    fn count(&self) -> Counted {
+        let Counted { packets, bytes } = self.counted;
+        let since = |now: u32, then: u64| u64::from(now.wrapping_sub(then as u32));
+        Counted { packets: packets + since(self.ring.tail(), packets), bytes: bytes + since(self.through, bytes) }
+    }
+
+    /// What waits at `now`, when the link is busy. Less than 2^32 bytes do, or it does not matter how many: see
+    /// `analytic`.
     #[inline(never)]
     fn occupancy(&mut self, now: Instant) -> Occupancy {
-        let mut in_service = self.sent_below.max(self.ring.head());
+        let head = self.ring.head();
+        let is_gone = self.ring.tail().wrapping_sub(self.sent_below) > self.ring.len();
+        let mut in_service = if is_gone { head } else { self.sent_below };
         while self.ring.get(in_service).sent <= now {
-            in_service += 1;
+            in_service = in_service.wrapping_add(1);
         }
         self.sent_below = in_service;
         Occupancy {
-            packets: (self.ring.tail() - in_service - 1) as u32,
-            bytes: self.accepted_bytes - self.ring.get(in_service).through,
+            packets: self.ring.tail().wrapping_sub(in_service) - 1,
+            bytes: u64::from(self.through.wrapping_sub(self.ring.get(in_service).through)),
         }
     }
 
@@ -219,7 +244,7 @@ impl AnalyticLink {
     #[inline(never)]
     fn make_room(&mut self, now: Instant) {
         let half = self.ring.len() / 2;
-        if self.passes && self.arrival_of(self.ring.get(self.ring.head() + half - 1)) <= now {
+        if self.passes && self.arrival_of(self.ring.get(self.ring.head().wrapping_add(half - 1))) <= now {
             self.ring.forget(half);
         } else {
             self.ring.grow();
@@ -229,5 +254,37 @@ impl AnalyticLink {
     #[inline(always)]
     fn arrival_of(&self, transit: &Transit) -> Instant {
         transit.sent + self.delay
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use daybreak_units::Rate;
+    use std::mem::offset_of;
+
+    #[test]
+    fn what_every_packet_needs_of_a_link_is_one_cache_line() {
+        assert_eq!(offset_of!(AnalyticLink, largest_packet), 64);
+        assert_eq!(size_of::<AnalyticLink>(), 128);
+        assert_eq!(size_of::<Transit>(), 24);
+    }
+    #[test]
+    fn more_than_2_to_the_32_bytes_are_counted() {
+        let rate = Rate::from_bps(1_000_000_000_000);
+        let (delay, jitter) = (Duration::ZERO, Duration::ZERO);
+        let link = LinkConfig { rate, delay, framing_bytes: 38, loss_ppb: 0, jitter, stream: String::new() };
+        let setup = Setup { link: &link, capacity: Capacity::default(), kind: Kind::default(), largest_packet: 65_535 };
+        let mut analytic = AnalyticLink::new(setup, true);
+        let mut now = Instant::ZERO;
+        for _ in 0..200_000 {
+            if !analytic.is_sure_to_accept() {
+                assert_eq!(analytic.admit(now, 65_535, || false), Ok(false));
+            }
+            now = analytic.accept(now, now, PacketId(0), 0, 65_535);
+            analytic.arrival();
+        }
+        let AnalyticTotals { packets, bytes, arrived, waiting, .. } = analytic.totals(now);
+        assert_eq!((packets, bytes, arrived, waiting), (200_000, 200_000 * 65_573, 200_000, 0));
     }
 }

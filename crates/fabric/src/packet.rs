@@ -106,7 +106,7 @@ impl<B: Copy> Slab<B> {
         Self { slots: Vec::with_capacity(packets), free: NO_SLOT }
     }
 
-    /// A new packet. The body is copied once, to where it stays.
+    /// A new packet. The body is copied once, to where it stays; its `clone_from` may leave out what it does not use.
     #[inline(always)]
     pub(crate) fn insert(&mut self, packet: NewPacket, body: &B) -> PacketId {
         let NewPacket { endpoint, cursor, bytes, ecn, announce } = packet;
@@ -123,7 +123,7 @@ impl<B: Copy> Slab<B> {
         slot.header = Header::new(ecn);
         slot.announce = announce;
         slot.alive = true;
-        slot.body = *body;
+        slot.body.clone_from(body);
         PacketId(index)
     }
 
@@ -160,7 +160,7 @@ impl<B: Copy> Slab<B> {
         &mut self.slots[id.0 as usize]
     }
 
-    /// Asks the processor to fetch the packet, which will be needed soon.
+    /// Asks the processor to fetch the packet's first cache line, which will be needed soon.
     #[inline]
     pub fn prefetch(&self, id: PacketId) {
         prefetch(&self.slots, id.0 as usize);

@@ -1,17 +1,14 @@
 //! A hint to the processor's cache, which changes no result.
 
-/// Asks for all cache lines of `items[index]`; nothing happens when there is none.
+/// Asks for the cache line in which `items[index]` begins; nothing happens when there is none.
 #[inline(always)]
 #[allow(unsafe_code)] // The only way to say it; a prefetch has no architectural effect.
 pub fn prefetch<T>(items: &[T], index: usize) {
     #[cfg(target_arch = "x86_64")]
     if let Some(item) = items.get(index) {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        let start: *const i8 = std::ptr::from_ref(item).cast();
-        for line in 0..size_of::<T>().div_ceil(64) {
-            // SAFETY: the address lies in a live value, and SSE is part of x86-64.
-            unsafe { _mm_prefetch::<_MM_HINT_T0>(start.add(64 * line)) };
-        }
+        // SAFETY: the address is that of a live value, and SSE is part of x86-64.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(item).cast()) };
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = (items, index);

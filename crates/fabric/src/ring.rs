@@ -2,15 +2,15 @@
 
 use crate::prefetch::prefetch;
 
-/// Holds items in the order in which they came. Each has a position, counted from the first that ever
-/// came.
+/// Holds items in the order in which they came. Each has a position, counted modulo 2^32 from the first
+/// that ever came.
 #[derive(Debug)]
 pub(crate) struct Ring<T> {
     items: Box<[T]>,
     /// Position of the first item.
-    head: u64,
+    head: u32,
     /// Position that the next item will have.
-    tail: u64,
+    tail: u32,
 }
 
 impl<T: Copy + Default> Ring<T> {
@@ -22,19 +22,19 @@ impl<T: Copy + Default> Ring<T> {
 
     /// Position of the first item.
     #[inline(always)]
-    pub(crate) fn head(&self) -> u64 {
+    pub(crate) fn head(&self) -> u32 {
         self.head
     }
 
-    /// Position that the next item will have: so many have ever come.
+    /// Position that the next item will have: so many have ever come, modulo 2^32.
     #[inline(always)]
-    pub(crate) fn tail(&self) -> u64 {
+    pub(crate) fn tail(&self) -> u32 {
         self.tail
     }
 
     #[inline(always)]
-    pub(crate) fn len(&self) -> u64 {
-        self.tail - self.head
+    pub(crate) fn len(&self) -> u32 {
+        self.tail.wrapping_sub(self.head)
     }
 
     #[inline(always)]
@@ -45,7 +45,7 @@ impl<T: Copy + Default> Ring<T> {
     /// Whether room has to be made before the next push.
     #[inline(always)]
     pub(crate) fn is_full(&self) -> bool {
-        self.len() == self.items.len() as u64
+        self.len() as usize == self.items.len()
     }
 
     /// Appends an item; [`Ring::is_full`] must be false.
@@ -55,22 +55,22 @@ impl<T: Copy + Default> Ring<T> {
         let tail = self.tail;
         let slot = self.slot(tail);
         self.items[slot] = item;
-        self.tail = tail + 1;
+        self.tail = tail.wrapping_add(1);
     }
 
     /// Takes the first item, which must be there.
     #[inline(always)]
     pub(crate) fn pop(&mut self) -> T {
-        assert!(!self.is_empty(), "an item is taken from an empty ring");
+        debug_assert!(!self.is_empty(), "an item is taken from an empty ring");
         let item = *self.get(self.head);
-        self.head += 1;
+        self.head = self.head.wrapping_add(1);
         item
     }
 
     /// Forgets the first `count` items, which must be there.
-    pub(crate) fn forget(&mut self, count: u64) {
+    pub(crate) fn forget(&mut self, count: u32) {
         debug_assert!(count <= self.len());
-        self.head += count;
+        self.head = self.head.wrapping_add(count);
     }
 
     #[inline(always)]
@@ -80,14 +80,19 @@ impl<T: Copy + Default> Ring<T> {
 
     /// The item at a position between head and tail.
     #[inline(always)]
-    pub(crate) fn get(&self, position: u64) -> &T {
-        debug_assert!((self.head..self.tail).contains(&position));
+    pub(crate) fn get(&self, position: u32) -> &T {
+        debug_assert!(position.wrapping_sub(self.head) < self.len());
         &self.items[self.slot(position)]
     }
 
     /// All items, oldest first.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
-        (self.head..self.tail).map(|position| self.get(position))
+        self.positions().map(|position| self.get(position))
+    }
+
+    fn positions(&self) -> impl Iterator<Item = u32> + use<T> {
+        let head = self.head;
+        (0..self.len()).map(move |offset| head.wrapping_add(offset))
     }
 
     /// Asks for the cache line of the first item.
@@ -103,7 +108,7 @@ impl<T: Copy + Default> Ring<T> {
     }
 
     #[inline(always)]
-    fn slot(&self, position: u64) -> usize {
+    fn slot(&self, position: u32) -> usize {
         position as usize & (self.items.len() - 1)
     }
 
@@ -112,7 +117,7 @@ impl<T: Copy + Default> Ring<T> {
     #[inline(never)]
     pub(crate) fn grow(&mut self) {
         let mut larger = vec![T::default(); 2 * self.items.len()].into_boxed_slice();
-        for position in self.head..self.tail {
+        for position in self.positions() {
             larger[position as usize & (larger.len() - 1)] = *self.get(position);
         }
         self.items = larger;
@@ -129,6 +134,8 @@ mod tests {
         #[test]
         fn behaves_as_a_queue(steps in prop::collection::vec(0u8..6, 0..500)) {
             let mut ring = Ring::new();
+            // Positions wrap.
+            (ring.head, ring.tail) = (u32::MAX - 100, u32::MAX - 100);
             let mut reference = VecDeque::new();
             for (item, step) in steps.into_iter().enumerate() {
                 match step {
@@ -143,7 +150,7 @@ mod tests {
                     3..5 => prop_assert_eq!(Some(ring.pop()), reference.pop_front()),
                     _ => {
                         let half = reference.len() / 2;
-                        ring.forget(half as u64);
+                        ring.forget(half as u32);
                         reference.drain(..half);
                     }
                 }
@@ -151,7 +158,7 @@ mod tests {
                 prop_assert_eq!(ring.len() as usize, reference.len());
                 prop_assert!(ring.iter().eq(&reference));
                 if let Some(last) = reference.back() {
-                    prop_assert_eq!(ring.get(ring.tail() - 1), last);
+                    prop_assert_eq!(ring.get(ring.tail().wrapping_sub(1)), last);
                 }
             }
         }

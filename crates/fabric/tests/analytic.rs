@@ -34,6 +34,18 @@ fn an_analytic_queue_costs_one_event_a_packet() {
     assert_eq!(rig.wakes, 3);
 }
 
+/// Bytes that wait are counted modulo 2^32, so more must not wait where a limit counts them.
+#[test]
+fn a_queue_for_more_than_4_gib_is_not_analytic() {
+    let wakes = |bytes| {
+        let mut rig = burst(unobserved(queue(Limits { packets: None, bytes }, &[0])), &[]);
+        rig.run_to_end();
+        assert_eq!(rig.delivered.len(), 4);
+        rig.wakes
+    };
+    assert_eq!([None, Some((1 << 32) - 1), Some(1 << 32)].map(wakes), [4, 4, 7]);
+}
+
 /// Links in a row, each fed by the one before only, need one event in all.
 #[test]
 fn analytic_links_in_a_row_cost_one_event() {

@@ -1,7 +1,7 @@
 //! Replays the ACKs of a capture, given as columns.
 
 use daybreak_engine::replay::{Captured, Dialogue, Replayed, Sent, answer as answer_flow, replay as replay_flow};
-use daybreak_tcp::{Flags, SackBlock, Segment, SynOptions};
+use daybreak_tcp::{Flags, Header, SackBlock, Segment, SynOptions};
 use daybreak_units::Instant;
 use numpy::{IntoPyArray, PyReadonlyArray1};
 use pyo3::prelude::*;
@@ -100,7 +100,7 @@ fn segments(name: &str, columns: &Bound<'_, PyDict>) -> PyResult<Vec<Captured>> 
         .collect::<PyResult<_>>()?;
     let one = |i: usize| {
         let flags = Flags(flags[i] as u8);
-        let mut segment = Segment {
+        let mut segment = Segment::from(Header {
             seq: seq[i],
             ack: ack[i],
             len: len[i] as u32,
@@ -108,8 +108,8 @@ fn segments(name: &str, columns: &Bound<'_, PyDict>) -> PyResult<Vec<Captured>> 
             ts_val: val[i] as u32,
             ts_ecr: ecr[i] as u32,
             flags,
-            ..Segment::default()
-        };
+            ..Header::default()
+        });
         if flags.contains(Flags::SYN) {
             segment.syn = SynOptions {
                 mss: mss[i] as u16,

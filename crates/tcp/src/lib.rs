@@ -15,5 +15,5 @@ pub mod slow_start;
 pub use connection::Connection;
 pub use counters::Counters;
 pub use daybreak_units::Ecn;
-pub use segment::{Flags, SackBlock, Segment, SynOptions};
+pub use segment::{Flags, Header, SackBlock, Segment, SynOptions};
 pub use sender::Metrics;

@@ -3,6 +3,8 @@
 //! Sequence numbers are unwrapped to 64 bits: the initial sequence number is 0 in both directions
 //! and never wraps. A capture writes the low 32 bits.
 
+use std::ops::{Deref, DerefMut};
+
 use daybreak_units::Ecn;
 
 /// The control bits of RFC 9293, section 3.1, and RFC 3168.
@@ -46,11 +48,22 @@ pub struct SackBlock {
     pub end: u64,
 }
 
-/// One segment. Options that the connection has not negotiated are absent: `ts_val` 0 without
+/// One segment: its header, whose fields are the segment's own, and SACK blocks.
+#[derive(Copy, Debug, Default, Eq)]
+// The blocks, which few segments have, lie apart from what all have.
+#[repr(C)]
+pub struct Segment {
+    /// All but the blocks.
+    pub header: Header,
+    /// SACK blocks (RFC 2018); the first may be a DSACK (RFC 2883). With timestamps three fit.
+    pub sack: [SackBlock; 4],
+}
+
+/// A segment without SACK blocks. Options that the connection has not negotiated are absent: `ts_val` 0 without
 /// timestamps, `sack_count` 0 without SACK.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
-pub struct Segment {
+pub struct Header {
     /// Sequence number of the first byte.
     pub seq: u64,
     /// Next byte expected from the peer; meaningful with [`Flags::ACK`].
@@ -67,12 +80,55 @@ pub struct Segment {
     pub flags: Flags,
     /// ECN field of the IP header that carries the segment.
     pub ecn: Ecn,
-    /// Valid entries of `sack`.
+    /// Valid entries of [`Segment::sack`].
     pub sack_count: u8,
     /// Options of a SYN: MSS and window scale; zero on other segments.
     pub syn: SynOptions,
-    /// SACK blocks (RFC 2018); the first may be a DSACK (RFC 2883). With timestamps three fit.
-    pub sack: [SackBlock; 4],
+}
+
+impl From<Header> for Segment {
+    fn from(header: Header) -> Self {
+        Self { header, sack: Default::default() }
+    }
+}
+
+impl Deref for Segment {
+    type Target = Header;
+    #[inline(always)]
+    fn deref(&self) -> &Header {
+        &self.header
+    }
+}
+
+impl DerefMut for Segment {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut Header {
+        &mut self.header
+    }
+}
+
+#[allow(clippy::non_canonical_clone_impl)] // What `clone_from` makes is equal to a copy; it writes less.
+impl Clone for Segment {
+    #[inline]
+    fn clone(&self) -> Self {
+        *self
+    }
+
+    /// What `self` has in place of blocks that `source` does not have is left there, untouched.
+    #[inline(always)]
+    fn clone_from(&mut self, source: &Self) {
+        if source.sack_count > 0 {
+            self.sack = source.sack;
+        }
+        self.header = source.header;
+    }
+}
+
+impl PartialEq for Segment {
+    /// Only blocks that are present count.
+    fn eq(&self, other: &Self) -> bool {
+        self.header == other.header && self.sacks() == other.sacks()
+    }
 }
 
 /// Options that only a SYN carries.
@@ -120,5 +176,26 @@ impl Segment {
             0
         };
         20 + timestamps + sack + syn
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_copy_takes_all_blocks_that_are_present() {
+        let block = SackBlock { start: 7, end: 9 };
+        let with = Segment { header: Header { seq: 1, sack_count: 4, ..Header::default() }, sack: [block; 4] };
+        let without = Segment::from(Header { seq: 2, ..Header::default() });
+        let mut place = Segment::default();
+        for segment in [with, without, with] {
+            place.clone_from(&segment);
+            assert_eq!(place, segment);
+        }
+        assert_ne!(place, Segment { sack: Default::default(), ..with });
+        // A packet is written where another was: what that had in place of the blocks stays there.
+        place.clone_from(&without);
+        assert_eq!((place.sacks(), place.sack), (&[][..], [block; 4]));
     }
 }

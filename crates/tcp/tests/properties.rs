@@ -4,7 +4,7 @@
 mod network;
 
 use daybreak_tcp::config::{Config, EcnMode};
-use daybreak_tcp::{Flags, SackBlock, Segment};
+use daybreak_tcp::{Flags, Header, SackBlock, Segment};
 use daybreak_units::{Duration, Rate};
 use network::{Network, World};
 use proptest::prelude::*;
@@ -119,7 +119,7 @@ proptest! {
             if world.ends[0].poll_timeout() <= now {
                 world.ends[0].on_timeout(now);
             }
-            let mut segment = Segment { seq: 1, ack, window, len: data, flags: Flags::ACK, ..Segment::default() };
+            let mut segment = Segment::from(Header { seq: 1, ack, window, len: data, flags: Flags::ACK, ..Header::default() });
             if ece {
                 segment.flags = segment.flags.with(Flags::ECE);
             }

@@ -2,7 +2,7 @@
 
 use daybreak_tcp::config::Config;
 use daybreak_tcp::receiver::{Negotiated, Receiver, SenderProgress, SenderTiming};
-use daybreak_tcp::{Flags, Segment};
+use daybreak_tcp::{Flags, Header, Segment};
 use daybreak_units::{Duration, Instant};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -43,7 +43,7 @@ impl Check {
         let mut receiver = Receiver::new(&config);
         let negotiated =
             Negotiated { window_scaling: true, timestamps: true, sack: true, ecn: false, exact_echo: false };
-        let syn = Segment { flags: Flags::SYN, ts_val: 1, ..Segment::default() };
+        let syn = Segment::from(Header { flags: Flags::SYN, ts_val: 1, ..Header::default() });
         receiver.on_syn(Instant::ZERO, &syn, negotiated);
         receiver.established(Instant::ZERO);
         Self { receiver, now: Instant::ZERO, arrived: [false; UNITS], delivered: 0, last_ack: 1, right_edge: 0 }
@@ -60,17 +60,17 @@ impl Check {
     fn arrive(&mut self, arrival: &Arrival) {
         self.wait_until(self.now + Duration::from_us(arrival.after_us));
         let push = if arrival.push { Flags::PSH } else { Flags::default() };
-        let segment = Segment {
+        let segment = Segment::from(Header {
             seq: 1 + arrival.start as u64 * UNIT,
             len: (arrival.units as u64 * UNIT) as u32,
             flags: Flags::ACK.with(push),
             ts_val: 1 + (self.now.as_us() / 1_000) as u32,
             ts_ecr: 1,
-            ..Segment::default()
-        };
+            ..Header::default()
+        });
         let progress = || SenderProgress { una: segment.ack, window: segment.window, rto: Self::timing().rto };
         if self.receiver.accept(self.now, &segment, progress) {
-            self.delivered += self.receiver.on_data(self.now, &segment, Self::timing()).delivered;
+            self.delivered += self.receiver.on_data(self.now, &segment, Self::timing).delivered;
             self.arrived[arrival.start..arrival.start + arrival.units].fill(true);
         } else {
             // Only what lies below the acknowledgement is refused: the rest is in the window.

@@ -4,7 +4,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 
 use daybreak_tcp::config::{Config, EcnMode};
 use daybreak_tcp::congestion::{AckSample, CaState, Congestion, Context, Window};
-use daybreak_tcp::{Connection, Flags, SackBlock, Segment, SynOptions};
+use daybreak_tcp::{Connection, Flags, Header, SackBlock, Segment, SynOptions};
 use daybreak_units::{Duration, Instant};
 
 /// Keeps a window of ten segments and passes on what it is told.
@@ -59,7 +59,8 @@ impl Client {
         client.flush(0);
         let syn = SynOptions { mss: 1_460, window_scale_plus_one: 8, sack_permitted: true, timestamps: true };
         let flags = Flags::SYN.with(Flags::ACK);
-        let answer = Segment { ack: 1, window: 65_535, ts_val: 1, ts_ecr: 1, flags, syn, ..Segment::default() };
+        let answer =
+            Segment::from(Header { ack: 1, window: 65_535, ts_val: 1, ts_ecr: 1, flags, syn, ..Header::default() });
         client.connection.on_segment(at_us(10_000), &answer);
         client.connection.write(at_us(10_000), 10 * MSS);
         assert_eq!(client.flush(10_000), 11, "our ACK and ten segments");
@@ -74,7 +75,8 @@ impl Client {
     fn ack(&mut self, us: u64, next: u64, sacked: &[(u64, u64)]) -> AckSample {
         // It echoes the present: no retransmission seems needless.
         let stamp = 1 + (us / 1_000) as u32;
-        let mut ack = Segment { seq: 1, ack: start(next), window: 65_535, ts_val: stamp, ..Segment::default() };
+        let mut ack =
+            Segment::from(Header { seq: 1, ack: start(next), window: 65_535, ts_val: stamp, ..Header::default() });
         (ack.ts_ecr, ack.flags, ack.sack_count) = (stamp, Flags::ACK, sacked.len() as u8);
         for (block, (first, end)) in ack.sack.iter_mut().zip(sacked) {
             *block = SackBlock { start: start(*first), end: start(*end) };
@@ -153,7 +155,7 @@ fn a_rule_may_need_ecn_whatever_the_setting_says() {
         assert_eq!(syn.flags.contains(asks), needs_ecn);
 
         let mut server = Connection::server(config.clone(), rule(needs_ecn));
-        server.on_segment(Instant::ZERO, &Segment { flags: Flags::SYN.with(asks), ..syn });
+        server.on_segment(Instant::ZERO, &Segment::from(Header { flags: Flags::SYN.with(asks), ..*syn }));
         let answer = server.poll_transmit(Instant::ZERO).expect("a SYN-ACK");
         assert_eq!(answer.flags.contains(Flags::ECE), needs_ecn);
     }

@@ -205,7 +205,7 @@ fn fold(mut sum: u32) -> u16 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use daybreak_tcp::{SackBlock, SynOptions};
+    use daybreak_tcp::{Header, SackBlock, SynOptions};
 
     fn check(segment: &Segment, snaplen: u32) -> Vec<u8> {
         let mut frame = Vec::new();
@@ -243,17 +243,18 @@ mod tests {
 
     #[test]
     fn headers_have_the_length_the_segment_says() {
-        let plain = Segment { seq: 1, len: 1449, flags: Flags::ACK, window: 1 << 20, ..Segment::default() };
+        let plain =
+            Segment::from(Header { seq: 1, len: 1449, flags: Flags::ACK, window: 1 << 20, ..Header::default() });
         let frame = check(&plain, 65_535);
         assert_eq!(&frame[48..50], &(1u16 << 13).to_be_bytes(), "the window is scaled");
         check(&plain, 60);
         let block = SackBlock { start: 10, end: 20 };
-        check(&Segment { ts_val: 5, sack_count: 3, sack: [block; 4], ..plain }, 65_535);
+        check(&Segment { header: Header { ts_val: 5, sack_count: 3, ..*plain }, sack: [block; 4] }, 65_535);
         for (sack_permitted, timestamps, window_scale_plus_one) in
             [(true, true, 8), (true, false, 8), (false, true, 0), (false, false, 0), (true, false, 0)]
         {
             let syn = SynOptions { mss: 1460, window_scale_plus_one, sack_permitted, timestamps };
-            check(&Segment { flags: Flags::SYN, syn, window: 65_535, ..Segment::default() }, 65_535);
+            check(&Segment::from(Header { flags: Flags::SYN, syn, window: 65_535, ..Header::default() }), 65_535);
         }
     }
 }

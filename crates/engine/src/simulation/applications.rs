@@ -108,8 +108,7 @@ impl<P: Probe + Tables + Send> Core<P> {
         let answered = endpoint.exchanges.as_mut().and_then(|exchanges| exchanges.delivered(now, delivered));
         let is_complete = answered.is_some() && endpoint.exchanges.as_ref().is_some_and(|all| all.are_complete());
         endpoint.act(now);
-        let mut ctx = Context { now, schedule: &mut self.events, monitor: &mut self.wire };
-        endpoint.transmit(index, &mut self.fabric, &mut ctx);
+        endpoint.transmit(index, now, &mut self.fabric, &mut self.events, &mut self.wire);
         let wakes = endpoint.process.poll_timeout();
         if endpoint.alarm.set(wakes) {
             self.events.push(Event::new(wakes, Rank::Timer, index, 0));

@@ -129,8 +129,10 @@ impl Endpoint {
     pub(super) fn transmit<P: Probe>(
         &mut self,
         index: u32,
+        now: Instant,
         fabric: &mut Fabric<Segment>,
-        ctx: &mut Context<'_, EventQueue, Wire<P>>,
+        events: &mut EventQueue,
+        wire: &mut Wire<P>,
     ) {
         while let Some((segment, bytes)) = self.connection.next_segment() {
             let packet = NewPacket {
@@ -140,15 +142,15 @@ impl Endpoint {
                 ecn: segment.ecn,
                 announce: self.announce,
             };
-            fabric.send(ctx, packet, segment);
+            fabric.send(&mut Context { now, schedule: events, monitor: wire }, packet, segment);
             self.sent += 1;
             if self.announce {
-                self.hear_departures(ctx.now, fabric);
+                self.hear_departures(now, fabric);
             }
         }
         let deadline = self.deadline();
         if self.alarm.set(deadline) {
-            ctx.schedule.push(Event::new(deadline, Rank::Timer, index, 0));
+            events.push(Event::new(deadline, Rank::Timer, index, 0));
         }
     }
 }

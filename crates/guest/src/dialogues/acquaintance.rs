@@ -6,7 +6,7 @@
 use std::os::fd::AsRawFd;
 
 use daybreak_dialogue::Script;
-use daybreak_tcp::{Flags, Segment, SynOptions};
+use daybreak_tcp::{Flags, Header, Segment, SynOptions};
 
 use super::stage::{PEER, Stage};
 use super::wire::Wire;
@@ -36,18 +36,18 @@ pub fn make(stage: &Stage, script: &Script) -> Result<(), GuestError> {
     let say =
         |frame: Vec<u8>| system::send(packets, &frame).map_err(|error| GuestError::io("send to the stack", error));
     let syn = SynOptions { mss: 1_460, ..SynOptions::default() };
-    let ack = Segment { seq: 1, ack: 1, window: 65_535, flags: Flags::ACK, ..Segment::default() };
+    let ack = Segment::from(Header { seq: 1, ack: 1, window: 65_535, flags: Flags::ACK, ..Header::default() });
     let both = |flag: Flags| Flags::ACK.with(flag);
 
     expect(&mut wire, "a SYN")?;
     system::sleep_until(system::clock_ns(libc::CLOCK_MONOTONIC) + RTT_NS);
-    say(wire.write(&Segment { seq: 0, flags: both(Flags::SYN), syn, ..ack }))?;
+    say(wire.write(&Segment::from(Header { seq: 0, flags: both(Flags::SYN), syn, ..*ack })))?;
     expect(&mut wire, "the ACK of a SYN")?;
-    say(wire.write(&Segment { flags: both(Flags::FIN), ..ack }))?;
+    say(wire.write(&Segment::from(Header { flags: both(Flags::FIN), ..*ack })))?;
     drop(socket);
     // The peer's FIN may have been acknowledged on its own, before our FIN.
     expect(&mut wire, "a FIN")?;
-    say(wire.write(&Segment { seq: 2, ack: 2, ..ack }))?;
+    say(wire.write(&Segment::from(Header { seq: 2, ack: 2, ..*ack })))?;
     while system::is_ready(packets, libc::POLLIN) {
         expect(&mut wire, "the rest")?;
     }

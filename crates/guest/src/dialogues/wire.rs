@@ -3,7 +3,7 @@
 //! A dialogue counts sequence numbers from each side's initial one, windows in bytes and timestamps from its
 //! start. This is where they become what stands on the wire, and back.
 
-use daybreak_tcp::{Ecn, Flags, SackBlock, Segment, SynOptions};
+use daybreak_tcp::{Ecn, Flags, Header, SackBlock, Segment, SynOptions};
 
 use super::stage::{OWN, OWN_MAC, PEER, PEER_MAC};
 use crate::headers::ETHERNET;
@@ -93,7 +93,7 @@ impl Wire {
         if is_syn {
             self.own_isn = u32_at(tcp + 4)?;
         }
-        let mut segment = Segment {
+        let mut segment = Segment::from(Header {
             seq: u64::from(u32_at(tcp + 4)?.wrapping_sub(self.own_isn)),
             len: u32::from(u16_at(ETHERNET + 2)?).checked_sub((ip_header + header) as u32)?,
             flags,
@@ -103,8 +103,8 @@ impl Wire {
                 2 => Ecn::Ect0,
                 _ => Ecn::Ce,
             },
-            ..Segment::default()
-        };
+            ..Header::default()
+        });
         if flags.contains(Flags::ACK) {
             segment.ack = u64::from(u32_at(tcp + 8)?.wrapping_sub(PEER_ISN));
         }
@@ -236,7 +236,8 @@ mod tests {
 
     #[test]
     fn a_written_frame_sums_to_nothing() {
-        let segment = Segment { seq: 1, ack: 1, len: 7, flags: Flags::ACK, ts_val: 9, ..Segment::default() };
+        let segment =
+            Segment::from(Header { seq: 1, ack: 1, len: 7, flags: Flags::ACK, ts_val: 9, ..Header::default() });
         let frame = Wire::default().write(&segment);
         assert_eq!(frame.len(), 14 + 20 + 32 + 7);
         assert_eq!(checksum(&[&frame[14..34]]), 0);
@@ -250,10 +251,10 @@ mod tests {
         // Both ends alike: their numbers start at the same place.
         let mut wire = Wire { own_isn: PEER_ISN, stamp_offset: Some(0), ..Wire::default() };
         let syn = SynOptions { mss: 1460, window_scale_plus_one: 8, sack_permitted: true, timestamps: true };
-        let syn = Segment { flags: Flags::SYN, syn, ts_val: 5, window: 64_240, ..Segment::default() };
+        let syn = Segment::from(Header { flags: Flags::SYN, syn, ts_val: 5, window: 64_240, ..Header::default() });
         let frame = returned(wire.write(&syn));
         assert_eq!(wire.read(&frame, 5), Some(syn));
-        let mut ack = Segment {
+        let mut ack = Segment::from(Header {
             seq: 1,
             ack: 70_000,
             len: 100,
@@ -263,8 +264,8 @@ mod tests {
             flags: Flags::ACK.with(Flags::ECE),
             ecn: Ecn::Ect0,
             sack_count: 2,
-            ..Segment::default()
-        };
+            ..Header::default()
+        });
         ack.sack[0] = SackBlock { start: 71_448, end: 72_896 };
         ack.sack[1] = SackBlock { start: 80_000, end: 80_001 };
         let frame = returned(wire.write(&ack));
@@ -274,10 +275,10 @@ mod tests {
     #[test]
     fn timestamps_count_from_the_start_of_the_dialogue() {
         let mut wire = Wire::default();
-        let segment = Segment { flags: Flags::ACK, ts_val: 1_000_003, ..Segment::default() };
+        let segment = Segment::from(Header { flags: Flags::ACK, ts_val: 1_000_003, ..Header::default() });
         let frame = wire.write(&segment);
         assert_eq!(wire.read(&frame, 3).map(|read| read.ts_val), Some(3));
-        let echo = Segment { flags: Flags::ACK, ts_val: 4, ts_ecr: 3, ..Segment::default() };
+        let echo = Segment::from(Header { flags: Flags::ACK, ts_val: 4, ts_ecr: 3, ..Header::default() });
         let frame = wire.write(&echo);
         assert_eq!(wire.read(&frame, 4).map(|read| read.ts_ecr), Some(1_000_003));
     }

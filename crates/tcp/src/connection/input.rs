@@ -1,6 +1,6 @@
 //! A segment arrives (RFC 9293, section 3.10.7).
 
-use super::{Connection, Mode, State};
+use super::{Connection, Mode, State, timing};
 use crate::receiver::SenderProgress;
 use crate::{Flags, Segment};
 
@@ -8,8 +8,28 @@ impl Connection {
     #[inline(always)]
     pub(super) fn input(&mut self, segment: &Segment) {
         let is_usual = segment.flags.0 & (Flags::SYN.0 | Flags::RST.0 | Flags::FIN.0) == 0;
-        if (self.sender.is_synchronised() && is_usual) || self.input_unusual(segment) {
+        if self.is_predicted_data(segment) {
+            return self.input_predicted(segment);
+        }
+        if self.state == State::Established && self.sender.is_plain(segment) && self.receiver.accepts_next(segment) {
+            // The sender is not quiet, since something is out, and has not sent its FIN.
+            return self.sender.on_plain_ack(segment);
+        }
+        let is_open = self.state == State::Established || self.sender.is_synchronised();
+        if (is_open && is_usual) || self.input_unusual(segment) {
             self.input_synchronised(segment);
+        }
+    }
+
+    /// Its acknowledgement says what the one before it said.
+    #[inline(always)]
+    fn input_predicted(&mut self, segment: &Segment) {
+        self.acknowledged = false;
+        let sender = &self.sender;
+        self.delivered += self.receiver.on_predicted(sender.clock().now, segment, || timing(sender));
+        if self.receiver.earlier_ack_pending() {
+            // It goes before all else.
+            self.mode = Mode::Unusual;
         }
     }
 
@@ -30,20 +50,16 @@ impl Connection {
             self.acknowledged = false;
             return;
         }
-        if self.is_predicted_data(segment) {
-            // Its acknowledgement says what the one before it said.
-        } else if segment.sack_count == 0 && (self.mode == Mode::Quiet || self.sender.is_quiet()) {
+        if segment.sack_count == 0 && (self.mode == Mode::Quiet || self.sender.is_quiet()) {
             self.sender.on_quiet_ack(segment);
-        } else if self.sender.is_plain(segment) {
-            self.sender.on_plain_ack(segment);
         } else if segment.flags.contains(Flags::ACK) {
             self.sender.on_ack(segment);
         }
         let fin = segment.flags.contains(Flags::FIN);
         if (segment.len > 0 || fin) && !self.is_beyond_fin(segment) {
             self.acknowledged = false;
-            let timing = self.timing();
-            let received = self.receiver.on_data(now, segment, timing);
+            let sender = &self.sender;
+            let received = self.receiver.on_data(now, segment, || timing(sender));
             self.delivered += received.delivered;
             if self.receiver.earlier_ack_pending() {
                 // It goes before all else.
@@ -72,7 +88,7 @@ impl Connection {
 
     /// The next data in order that says nothing else: Linux 6.1 does not look at its acknowledgement (header prediction),
     /// but at that of the first data, for which its socket has no memory set aside yet.
-    #[inline]
+    #[inline(always)]
     fn is_predicted_data(&self, segment: &Segment) -> bool {
         segment.len > 0
             && segment.flags.0 & !Flags::PSH.0 == Flags::ACK.0

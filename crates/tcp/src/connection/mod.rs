@@ -53,7 +53,7 @@ enum Mode {
     Unusual,
     /// Open.
     Open,
-    /// Open, and [`Sender::is_quiet`] until the application writes or closes.
+    /// Open, and [`Sender::is_quiet`] until the application writes or closes: then the sender has no deadline.
     Quiet,
 }
 
@@ -126,7 +126,7 @@ impl Connection {
         }
         if self.receiver.poll_timeout() <= now {
             self.acknowledged = false;
-            let timing = self.timing();
+            let timing = timing(&self.sender);
             self.receiver.on_timeout(now, timing);
         }
     }
@@ -278,8 +278,9 @@ impl Connection {
             self.mode = Mode::Open;
         }
     }
+}
 
-    fn timing(&self) -> SenderTiming {
-        SenderTiming { srtt: self.sender.srtt(), rto: self.sender.rto() }
-    }
+/// What the receiver borrows from the sender.
+fn timing(sender: &Sender) -> SenderTiming {
+    SenderTiming { srtt: sender.srtt(), rto: sender.rto() }
 }

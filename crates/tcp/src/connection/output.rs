@@ -4,7 +4,7 @@ use daybreak_units::Instant;
 
 use super::{Connection, Mode, State};
 use crate::sender::Outgoing;
-use crate::{Ecn, Flags, Segment, SynOptions};
+use crate::{Ecn, Flags, Header, Segment, SynOptions};
 
 /// IPv4 header without options.
 const IP_HEADER: u32 = 20;
@@ -18,7 +18,7 @@ impl Connection {
             return true;
         }
         match self.mode {
-            Mode::Quiet => self.output_ack(),
+            Mode::Quiet => self.output_ack() || self.wait(Instant::NEVER),
             Mode::Open => self.output_open(),
             Mode::Unusual => self.output_unusual(),
         }
@@ -27,11 +27,17 @@ impl Connection {
     /// All that a sender with nothing to send may have to say.
     #[inline(always)]
     fn output_ack(&mut self) -> bool {
-        if self.receiver.ack_pending() {
+        let is_pending = self.receiver.ack_pending();
+        if is_pending {
             self.write_ack();
-            return true;
         }
-        self.deadline = self.sender.deadline().min(self.receiver.poll_timeout());
+        is_pending
+    }
+
+    /// Nothing is to be sent until the sender's deadline, or the receiver's.
+    #[inline(always)]
+    fn wait(&mut self, sender: Instant) -> bool {
+        self.deadline = sender.min(self.receiver.poll_timeout());
         false
     }
 
@@ -39,7 +45,7 @@ impl Connection {
     fn output_open(&mut self) -> bool {
         if self.sender.is_quiet() {
             self.mode = Mode::Quiet;
-            return self.output_ack();
+            return self.output_ack() || self.wait(Instant::NEVER);
         }
         if !self.acknowledged {
             self.sender.reserve_options(self.receiver.sack_option_len());
@@ -48,7 +54,7 @@ impl Connection {
             self.write_data(outgoing);
             return true;
         }
-        self.output_ack()
+        self.output_ack() || self.wait(self.sender.deadline())
     }
 
     /// The handshake, its last step, and a closed connection.
@@ -78,8 +84,7 @@ impl Connection {
             self.count_host_queue();
             return true;
         }
-        self.deadline = self.sender.deadline().min(self.receiver.poll_timeout());
-        false
+        self.wait(self.sender.deadline())
     }
 
     #[inline]
@@ -145,7 +150,12 @@ impl Connection {
     #[cold]
     fn write_earlier_ack(&mut self) {
         let ts_val = if self.timestamps { self.sender.clock().timestamp } else { 0 };
-        self.out = Segment { seq: self.sender.snd_nxt(), ecn: self.sender.ecn().control, ts_val, ..Segment::default() };
+        self.out = Segment::from(Header {
+            seq: self.sender.snd_nxt(),
+            ecn: self.sender.ecn().control,
+            ts_val,
+            ..Header::default()
+        });
         self.receiver.fill_earlier_ack(&mut self.out);
         self.acknowledged = false;
         self.measure();
@@ -153,7 +163,7 @@ impl Connection {
     }
 
     /// Sequence number, timestamp and acknowledgement; no payload.
-    #[inline]
+    #[inline(always)]
     fn write_common(&mut self, seq: u64) {
         let out = &mut self.out;
         out.seq = seq;

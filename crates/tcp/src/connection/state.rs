@@ -6,7 +6,7 @@ use super::{Connection, Mode};
 use crate::config::{Config, EcnMode};
 use crate::receiver::Negotiated;
 use crate::sender::Opening;
-use crate::{Ecn, Flags, Segment, SynOptions};
+use crate::{Ecn, Flags, Header, Segment, SynOptions};
 
 /// State of an endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,7 +92,7 @@ impl Connection {
         let is_repeated = handshake.sent > 1;
         let reply = self.state == State::SynReceived;
         let ecn = self.sender.ecn().control;
-        let mut segment = Segment { flags: Flags::SYN, ecn, syn: handshake.offer, ..Segment::default() };
+        let mut segment = Segment::from(Header { flags: Flags::SYN, ecn, syn: handshake.offer, ..Header::default() });
         if reply {
             segment.flags = segment.flags.with(Flags::ACK);
             segment.syn.sack_permitted = self.sender.sack_permitted();

@@ -186,7 +186,7 @@ impl AckPolicy {
 
     /// Data arrived in order.
     #[inline(always)]
-    pub(super) fn on_in_order(&mut self, now: Instant, arrival: Arrival, rcv_wnd: u64, rto: Duration) {
+    pub(super) fn on_in_order(&mut self, now: Instant, arrival: Arrival, rcv_wnd: u64, rto: impl FnOnce() -> Duration) {
         self.scheduled = true;
         self.measure_mss(arrival);
         let gap = now.saturating_since(self.last_data);
@@ -196,7 +196,7 @@ impl AckPolicy {
         } else if gap < self.stream_gap {
             self.ato = self.ato / 2 + self.ato_min / 2;
         } else {
-            self.adapt_to_gap(now, rcv_wnd, rto);
+            self.adapt_to_gap(now, rcv_wnd, rto());
         }
         self.last_data = now;
     }
@@ -231,9 +231,10 @@ impl AckPolicy {
 
     /// Starts the delayed-ACK timer, or decides that the time has come.
     #[inline(always)]
-    pub(super) fn delay(&mut self, now: Instant, srtt: Duration) -> Decision {
+    pub(super) fn delay(&mut self, now: Instant, srtt: impl FnOnce() -> Duration) -> Decision {
         let mut ato = self.ato;
         if ato > self.ato_min {
+            let srtt = srtt();
             let mut limit = if self.interactive || self.pushed > 0 { self.ato_max } else { self.half_second };
             if !srtt.is_zero() {
                 limit = limit.min(self.jiffies.covering(srtt).max(self.ato_min));

@@ -1,7 +1,7 @@
 //! When the ACK of a segment that has just been queued goes out: at once, after the application's read,
 //! or later.
 
-use daybreak_units::Instant;
+use daybreak_units::{Duration, Instant};
 
 use super::ack_policy::Decision;
 use super::{Receiver, SenderTiming};
@@ -10,7 +10,7 @@ impl Receiver {
     /// The ACK for a segment of `len` bytes in order when no hole is open: [`Receiver::decide`] without what only an open
     /// hole needs.
     #[inline]
-    pub(super) fn decide_in_order(&mut self, now: Instant, len: u32, timing: SenderTiming) {
+    pub(super) fn decide_in_order(&mut self, now: Instant, len: u32, srtt: impl FnOnce() -> Duration) {
         let unacked = self.rcv_nxt - self.window.rcv_wup();
         let rcv_mss = self.policy.rcv_mss();
         let is_due = unacked > u64::from(rcv_mss);
@@ -26,7 +26,7 @@ impl Receiver {
                 return self.window.adjust_space(now, self.rcv_nxt);
             }
         }
-        if self.policy.delay(now, timing.srtt) == Decision::Now {
+        if self.policy.delay(now, srtt) == Decision::Now {
             self.settle_before_read(self.window.cost_of(len));
             self.ack_pending = true;
         }
@@ -77,7 +77,7 @@ impl Receiver {
                 self.settle_before_read(taken);
             }
         } else {
-            decision = self.policy.delay(now, timing.srtt);
+            decision = self.policy.delay(now, || timing.srtt);
             if decision == Decision::Now {
                 self.settle_before_read(taken);
             }

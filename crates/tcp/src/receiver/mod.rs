@@ -126,9 +126,9 @@ pub struct Receiver {
     fin_seq: u64,
     /// A segment that joins the SACK list once the pending ACK, about the list before it, has gone.
     joins_after_ack: Option<SackBlock>,
+    echo: Echo,
     dsack: Dsack,
     sacks: SackList,
-    echo: Echo,
     dsack_enabled: bool,
     /// Last answer to a segment without data from outside the window.
     last_invalid: Option<Instant>,
@@ -214,16 +214,19 @@ impl Receiver {
     /// `false` means drop it whole; an ACK may have become pending. Also keeps `ts_recent`.
     #[inline]
     pub fn accept(&mut self, now: Instant, segment: &Segment, sender: impl FnOnce() -> SenderProgress) -> bool {
-        let newer = segment.ts_val.wrapping_sub(self.ts_recent) as i32;
-        // The next in order, and not older than the one before: in the window by definition. Without
-        // timestamps both are 0.
-        if segment.seq == self.rcv_nxt && newer >= 0 && self.fast_path.is_on() {
-            if segment.seq == self.window.rcv_wup() {
-                self.ts_recent = segment.ts_val;
-            }
-            return true;
+        self.accepts_next(segment) || self.accept_unusual(now, segment, &sender())
+    }
+
+    /// [`Receiver::accept`] if it is the next in order, and not older than the one before: in the window by definition.
+    /// Without timestamps both are 0.
+    #[inline(always)]
+    pub(crate) fn accepts_next(&mut self, segment: &Segment) -> bool {
+        let is_newer = segment.ts_val.wrapping_sub(self.ts_recent) as i32 >= 0;
+        let is_next = segment.seq == self.rcv_nxt && is_newer && self.fast_path.is_on();
+        if is_next && segment.seq == self.window.rcv_wup() {
+            self.ts_recent = segment.ts_val;
         }
-        self.accept_unusual(now, segment, newer, &sender())
+        is_next
     }
 
     /// An accepted segment with data is what header prediction expects: the next in order while no hole is open, and not the
@@ -234,10 +237,12 @@ impl Receiver {
             && self.rcv_nxt > 1
             && self.queue.is_empty()
             && segment.ts_val.wrapping_sub(self.ts_recent) as i32 >= 0
+            && self.fast_path.is_on()
     }
 
     #[inline(never)]
-    fn accept_unusual(&mut self, now: Instant, segment: &Segment, newer: i32, sender: &SenderProgress) -> bool {
+    fn accept_unusual(&mut self, now: Instant, segment: &Segment, sender: &SenderProgress) -> bool {
+        let newer = segment.ts_val.wrapping_sub(self.ts_recent) as i32;
         if !self.check(now, segment, sender) {
             return false;
         }
@@ -263,23 +268,41 @@ impl Receiver {
         true
     }
 
-    /// Takes the payload and the FIN of an accepted segment and decides about its ACK.
+    /// [`Receiver::accept`] and [`Receiver::on_data`] for a segment that [`Receiver::is_predicted`]; returns the payload
+    /// that became deliverable.
+    #[inline(always)]
+    pub(crate) fn on_predicted(&mut self, now: Instant, segment: &Segment, timing: impl Fn() -> SenderTiming) -> u64 {
+        if segment.seq == self.window.rcv_wup() {
+            self.ts_recent = segment.ts_val;
+        }
+        if self.window.remaining(self.rcv_nxt) == 0 {
+            return self.on_unusual_data(now, segment, timing()).delivered;
+        }
+        self.take_next(now, segment, timing)
+    }
+
+    /// The payload of the next segment in order when no hole is open.
+    #[inline(always)]
+    fn take_next(&mut self, now: Instant, segment: &Segment, timing: impl Fn() -> SenderTiming) -> u64 {
+        self.measure_rtt(now, segment);
+        self.rcv_nxt = segment.seq + u64::from(segment.len);
+        self.count_payload(now, segment, || timing().rto, 0);
+        self.decide_in_order(now, segment.len, || timing().srtt);
+        u64::from(segment.len)
+    }
+
+    /// Takes the payload and the FIN of an accepted segment and decides about its ACK, which seldom asks for `timing`.
     #[inline]
-    pub fn on_data(&mut self, now: Instant, segment: &Segment, timing: SenderTiming) -> Received {
+    pub fn on_data(&mut self, now: Instant, segment: &Segment, timing: impl Fn() -> SenderTiming) -> Received {
         let unusual = segment.flags.0 & (Flags::FIN.0 | Flags::CWR.0) != 0 || !self.fast_path.is_on();
         if unusual || segment.seq != self.rcv_nxt || segment.len == 0 || !self.queue.is_empty() {
-            return self.on_unusual_data(now, segment, timing);
+            return self.on_unusual_data(now, segment, timing());
         }
         let remaining = self.window.remaining(self.rcv_nxt);
         if remaining == 0 {
-            return self.on_unusual_data(now, segment, timing);
+            return self.on_unusual_data(now, segment, timing());
         }
-        self.measure_rtt(now, segment);
-        let end = segment.seq + u64::from(segment.len);
-        self.rcv_nxt = end;
-        self.count_payload(now, segment, timing, 0);
-        self.decide_in_order(now, segment.len, timing);
-        Received { delivered: u64::from(segment.len), fin: false }
+        Received { delivered: self.take_next(now, segment, timing), fin: false }
     }
 
     /// Holes, duplicates, FIN, CWR, a closed window.
@@ -355,7 +378,7 @@ impl Receiver {
     /// SACK and DSACK blocks, `ts_ecr` and ECE. Takes note that an ACK was sent: nothing is pending
     /// or delayed afterwards. `ts_val` is the sender's. True when the next segment will say the same, the
     /// timestamp apart, if nothing arrives before.
-    #[inline]
+    #[inline(always)]
     pub fn fill_ack(&mut self, segment: &mut Segment) -> bool {
         let before_read = std::mem::take(&mut self.offer_settled);
         if !before_read {
@@ -455,7 +478,7 @@ impl Receiver {
         }
         self.rcv_nxt = end;
         if segment.len > 0 {
-            self.count_payload(now, segment, timing, taken - self.window.cost_of(segment.len));
+            self.count_payload(now, segment, || timing.rto, taken - self.window.cost_of(segment.len));
         }
         if segment.flags.contains(Flags::FIN) {
             self.fin_seq = end - 1;
@@ -485,17 +508,18 @@ impl Receiver {
 
     /// Payload came in order, up to `rcv_nxt`, while `taken` bytes of the buffer were in use.
     #[inline(always)]
-    fn count_payload(&mut self, now: Instant, segment: &Segment, timing: SenderTiming, taken: u64) {
+    fn count_payload(&mut self, now: Instant, segment: &Segment, rto: impl FnOnce() -> Duration, taken: u64) {
         let arrival = Arrival {
             len: segment.len,
             push: segment.flags.contains(Flags::PSH),
             plain: segment.flags.0 & (Flags::PSH.0 | Flags::FIN.0) == 0,
         };
-        self.policy.on_in_order(now, arrival, self.window.rcv_wnd(), timing.rto);
+        self.policy.on_in_order(now, arrival, self.window.rcv_wnd(), rto);
         self.window.rtt_by_window(now, self.rcv_nxt);
         let cost = self.window.cost_of(segment.len);
         self.check_ce(segment, taken + cost);
-        let counted = self.window.buffers().counted(segment.len, cost);
+        let buffers = self.window.buffers();
+        let counted = || buffers.counted(segment.len, cost);
         if segment.len >= GROWTH_MIN && self.window.grow(segment.len, counted, taken + cost, self.policy.rcv_mss()) {
             self.policy.on_window_growth();
         }
@@ -532,7 +556,7 @@ impl Receiver {
             Inserted::Alone => (truesize, taken),
             Inserted::Joined => (buffers.counted(segment.len, truesize), self.queue.memory()),
         };
-        if self.window.grow(segment.len, counted, taken, self.policy.rcv_mss()) {
+        if self.window.grow(segment.len, || counted, taken, self.policy.rcv_mss()) {
             self.policy.on_window_growth();
         }
     }
@@ -588,7 +612,7 @@ impl Receiver {
     /// RTT of the peer's data by the echo of our timestamp, once for each timestamp.
     #[inline]
     fn measure_rtt(&mut self, now: Instant, segment: &Segment) {
-        if !self.negotiated.timestamps || segment.ts_ecr == self.measured_ecr {
+        if segment.ts_ecr == self.measured_ecr || !self.negotiated.timestamps {
             return;
         }
         self.measured_ecr = segment.ts_ecr;

@@ -103,9 +103,10 @@ impl SackList {
 
     /// Writes the DSACK and then the blocks, `limit` at most.
     pub(super) fn write(&self, dsack: Dsack, limit: u8, segment: &mut Segment) {
-        segment.sack_count = self.carried(dsack, limit);
+        let count = self.carried(dsack, limit);
+        segment.sack_count = count;
         let blocks = dsack.block().into_iter().chain(self.blocks[..usize::from(self.count)].iter().copied());
-        for (slot, block) in segment.sack[..usize::from(segment.sack_count)].iter_mut().zip(blocks) {
+        for (slot, block) in segment.sack[..usize::from(count)].iter_mut().zip(blocks) {
             *slot = block;
         }
     }

@@ -465,13 +465,14 @@ impl Sender {
     }
 
     /// Nothing is out, nothing waits to be sent, no timer runs and no probe is to be judged: the half of a pure
-    /// receiver.
+    /// receiver, which has no deadline.
     #[inline]
     pub fn is_quiet(&self) -> bool {
         self.fast_path.is_on()
             && self.path.packets_out == 0
             && self.snd_nxt >= self.buffer.app_end()
             && self.timer.kind == TimerKind::None
+            && !self.path.pacing.waiting
             && self.path.probe.high_seq == 0
             && !self.path.rule_hears_idle_acks
             && (!self.buffer.closed || self.fin_sent)

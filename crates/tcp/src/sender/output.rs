@@ -219,11 +219,11 @@ impl Sender {
     }
 
     /// The burst is over. Refills the socket, which may allow one more segment.
-    #[inline(never)]
+    #[inline(always)]
     fn end_burst(&mut self) -> Option<Outgoing> {
         if self.burst > 0 || self.limited_by_cwnd {
-            let full = self.path.in_flight() >= self.path.window.cwnd;
-            self.validate_cwnd(self.limited_by_cwnd || full);
+            let is_limited = self.limited_by_cwnd || self.path.in_flight() >= self.path.window.cwnd;
+            self.validate_cwnd(is_limited);
         }
         self.limited_by_cwnd = false;
         let burst = std::mem::take(&mut self.burst);

@@ -199,7 +199,7 @@ impl Sender {
     /// go on once a third is free. True when there is new data to send.
     ///
     /// Linux looks after every segment, so that a burst that fills the window grows the buffer as well.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn refill_buffer(&mut self, burst: u32) -> bool {
         if !self.buffer.full {
             return false;

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use daybreak_tcp::config::Config;
 use daybreak_tcp::receiver::{Negotiated, Receiver, SenderProgress, SenderTiming};
-use daybreak_tcp::{Flags, Segment};
+use daybreak_tcp::{Flags, Header, Segment};
 use daybreak_units::{Duration, Instant};
 
 /// The kernel's clock reads some tens of nanoseconds between a segment and its ACK.
@@ -48,14 +48,14 @@ impl Row<'_> {
         })
     }
     fn segment(&self) -> Segment {
-        Segment {
+        Segment::from(Header {
             seq: self.number(2),
             len: self.number(3) as u32,
             flags: self.flags(),
             ts_val: self.number(5) as u32,
             ts_ecr: self.number(6) as u32,
-            ..Segment::default()
-        }
+            ..Header::default()
+        })
     }
     fn ack(&self) -> Ack {
         Ack {
@@ -89,13 +89,14 @@ impl Replay {
         }
         let progress = || SenderProgress { una: segment.ack, window: segment.window, rto: self.timing.rto };
         if self.receiver.accept(now, segment, progress) {
-            self.receiver.on_data(now, segment, self.timing);
+            let timing = self.timing;
+            self.receiver.on_data(now, segment, || timing);
         }
         self.send(now);
     }
 
     fn syn_ack(&mut self, row: &Row) {
-        let mut segment = Segment { flags: row.flags(), ..Segment::default() };
+        let mut segment = Segment::from(Header { flags: row.flags(), ..Header::default() });
         self.receiver.fill_syn(&mut segment);
         assert_eq!(u64::from(segment.window), row.number(3), "the window of the SYN-ACK");
         self.syn_ack_at = Some(row.at());

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use daybreak_tcp::config::Config;
 use daybreak_tcp::congestion::find;
-use daybreak_tcp::{Connection, Flags, SackBlock, Segment, SynOptions};
+use daybreak_tcp::{Connection, Flags, Header, SackBlock, Segment, SynOptions};
 use daybreak_units::{Duration, Instant, Rate};
 
 /// The kernel's clock reads some tens of nanoseconds between an ACK and what it lets go.
@@ -72,15 +72,15 @@ impl Replay {
 
 fn ack(fields: &[&str]) -> Segment {
     let number = |index: usize| fields[index].parse::<u64>().expect("a number");
-    let mut segment = Segment {
+    let mut segment = Segment::from(Header {
         seq: 1,
         ack: number(2),
         window: number(3) as u32,
         ts_val: number(5) as u32,
         ts_ecr: number(6) as u32,
         flags: Flags::ACK,
-        ..Segment::default()
-    };
+        ..Header::default()
+    });
     if fields[4].contains('S') {
         segment.seq = 0;
         segment.flags = segment.flags.with(Flags::SYN);
