@@ -50,6 +50,7 @@ dialogues! {
     delayed_ack_timer_is_near,
     dsack,
     dsack_beyond_the_window,
+    dsack_forgotten,
     dsack_of_an_earlier_recovery,
     dsack_of_more,
     dsack_of_outstanding,
