@@ -30,6 +30,7 @@ mod decision;
 mod ecn;
 mod reassembly;
 mod sack_list;
+mod tree;
 mod window;
 
 /// Options that fit behind timestamps and without them.

@@ -51,6 +51,7 @@ dialogues! {
     dsack,
     dsack_beyond_the_window,
     dsack_forgotten,
+    dsack_missed,
     dsack_of_an_earlier_recovery,
     dsack_of_more,
     dsack_of_outstanding,
