@@ -1,7 +1,8 @@
 //! How packets belong to flows, and what their bodies are.
 
+use daybreak_fabric::Identity;
 use daybreak_host::Datagram;
-use daybreak_tcp::{Header, Segment};
+use daybreak_tcp::{Flags, Header, Segment};
 use daybreak_units::Instant;
 
 /// IPv4 header without options.
@@ -45,4 +46,43 @@ pub(crate) fn segment_of(datagram: Datagram, payload_bytes: u32) -> Segment {
 /// The datagram that [`segment_of`] has put into a segment.
 pub(crate) fn datagram_of(segment: &Segment) -> Datagram {
     Datagram { number: segment.seq, sent_at: Instant::from_ps(segment.ack) }
+}
+
+/// What tells packets of one flow and direction apart, the same on both engines: data by where it lies, what acknowledges
+/// only by what it acknowledges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Told {
+    /// A SYN.
+    Opening,
+    /// A FIN without data.
+    Closing,
+    /// Payload that starts so many bytes behind the first, or a datagram by its number.
+    Payload(u64),
+    /// The acknowledgement of so many bytes.
+    Acknowledgement(u64),
+}
+
+impl Told {
+    /// As impairments take it.
+    pub fn identity(self) -> Identity {
+        match self {
+            Self::Payload(number) => Identity { class: 0, number },
+            Self::Acknowledgement(number) => Identity { class: 1, number },
+            Self::Opening => Identity { class: 2, number: 0 },
+            Self::Closing => Identity { class: 3, number: 0 },
+        }
+    }
+}
+
+/// The identity of a segment, or of a datagram in one.
+pub(crate) fn identity_of(segment: &Segment) -> Identity {
+    let (flags, behind_syn) = (segment.flags, |number: u64| number.saturating_sub(1));
+    let told = match segment.len {
+        _ if flags == Flags::default() => Told::Payload(segment.seq),
+        _ if flags.contains(Flags::SYN) => Told::Opening,
+        0 if flags.contains(Flags::FIN) => Told::Closing,
+        0 => Told::Acknowledgement(behind_syn(segment.ack)),
+        _ => Told::Payload(behind_syn(segment.seq)),
+    };
+    told.identity()
 }

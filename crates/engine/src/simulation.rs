@@ -18,7 +18,7 @@ use daybreak_units::Instant;
 
 use crate::capture::Capture;
 use crate::error::EngineError;
-use crate::flow_packets::{client_of, flow_of, peer_of, server_of};
+use crate::flow_packets::{client_of, flow_of, identity_of, peer_of, server_of};
 use crate::lookahead::Lookahead;
 use crate::metrics_cache::MetricsCache;
 use crate::recorder::{self, Recorder};
@@ -200,7 +200,8 @@ struct Names {
 
 impl<P: Probe + Tables + Send> Core<P> {
     fn new(plan: &Plan, wire: Wire<P>) -> Self {
-        let fabric = Fabric::new(&FabricConfig { packets: PACKETS_RESERVED, ..wiring::fabric(plan) });
+        let config = FabricConfig { packets: PACKETS_RESERVED, ..wiring::fabric(plan) };
+        let fabric = Fabric::new(&config).identified_by(identity_of);
         let flow_state = |flow: &daybreak_plan::Flow| FlowState {
             application: flow.application.clone(),
             start: Instant::from_ps(flow.start_ps),

@@ -208,8 +208,13 @@ fn reordered() -> Plan {
 
 /// A flow that loses one packet of a hundred.
 fn lossy() -> Plan {
+    losing(10_000_000)
+}
+
+/// A flow that loses so many packets of a billion: of 2000, with 3 % some two are retransmissions.
+fn losing(loss_ppb: u32) -> Plan {
     let mut plan = transfer(2_000 * MSS, SHORT);
-    plan.links[2].loss_ppb = 10_000_000;
+    plan.links[2].loss_ppb = loss_ppb;
     plan
 }
 
@@ -419,7 +424,7 @@ fn cases() -> Vec<Case> {
         case(
             "tcp_recovery",
             [json!(1), json!(0)],
-            lossy(),
+            losing(30_000_000),
             "without RACK a retransmission that is lost costs a timeout",
             |a, b| a.flow("rtos") == 0 && b.flow("rtos") > 0,
         ),

@@ -8,7 +8,7 @@ use crate::census::QueueTotals;
 use crate::circuit::{Gate, GateState};
 use crate::config::{Config, QueueConfig};
 use crate::control::Passed;
-use crate::impairment::Impairment;
+use crate::impairment::{Identity, Impairment};
 use crate::link::{Link, UNIMPAIRED};
 use crate::path::{self, Fork, ForkConfig, Marker, MarkerConfig, NO_STEP, RouteSwitch, RouteSwitchConfig};
 use crate::queue::{Kind, Queue, Setup};
@@ -16,7 +16,8 @@ use crate::scheduler::Scheduler;
 use crate::{Fabric, Slab, analytic};
 
 impl<B: Copy> Fabric<B> {
-    /// Makes a fabric.
+    /// Makes a fabric. To its impairments the packets of a flow and direction are copies of each other, unless
+    /// [`Fabric::identified_by`] says what tells them apart.
     ///
     /// # Panics
     /// If the configuration names something that does not exist.
@@ -36,6 +37,7 @@ impl<B: Copy> Fabric<B> {
             analytic: analytic_links,
             schedulers: Vec::with_capacity(config.links.len()),
             impairments: Vec::new(),
+            identify: |_| Identity::default(),
             route_switches: config.route_switches.iter().map(|one| RouteSwitch::new(one, &cursors)).collect(),
             forks: config.forks.iter().map(|one| Fork::new(one, &cursors)).collect(),
             markers: config.markers.iter().map(Marker::new).collect(),
@@ -48,6 +50,13 @@ impl<B: Copy> Fabric<B> {
         fabric.add_links(config);
         fabric.add_queues(config);
         fabric
+    }
+
+    /// The random impairments of its links draw by what this says of a packet's body.
+    #[must_use]
+    pub fn identified_by(mut self, identify: fn(&B) -> Identity) -> Self {
+        self.identify = identify;
+        self
     }
 
     fn add_links(&mut self, config: &Config) {

@@ -1,18 +1,33 @@
 //! What happens to packets on a link at random.
+//!
+//! A draw belongs to the packet and not to its turn: it is a hash of the link, the packet's flow and direction, what tells
+//! it from the others there ([`Identity`]), and how often it has passed. So two runs lose the same packets as far as they
+//! send the same, however their hosts' clocks or the other flows differ. Each retransmission draws anew.
 
-use daybreak_units::{Duration, Instant, Stream};
+use daybreak_units::{Duration, Instant, Stream, splitmix};
 
 use crate::link::LinkConfig;
+use crate::repeats::Repeats;
+
+/// What tells a packet from the others of its flow and direction. A copy of it has the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Identity {
+    /// Numbers of another class are others' numbers.
+    pub class: u8,
+    /// Rises, as a rule, from packet to packet.
+    pub number: u64,
+}
 
 /// The impairments of a link: each packet is lost, or late, independently of the others.
 #[derive(Debug)]
 pub struct Impairment {
-    losses: Stream,
+    repeats: Repeats,
+    losses: Draws,
     /// A draw below this loses the packet.
     threshold: u64,
     /// Packets lost so far.
     pub lost: u64,
-    delays: Stream,
+    delays: Draws,
     jitter: Duration,
     /// Arrival of the last packet: none overtakes it.
     latest: Instant,
@@ -23,29 +38,47 @@ impl Impairment {
     pub fn new(config: &LinkConfig, seed: u64) -> Option<Self> {
         let threshold = (u128::from(config.loss_ppb) << 64) / 1_000_000_000;
         (config.loss_ppb > 0 || !config.jitter.is_zero()).then(|| Self {
-            losses: Stream::new(seed, &format!("{}/loss", config.stream)),
+            repeats: Repeats::default(),
+            losses: Draws::new(seed, &format!("{}/loss", config.stream)),
             threshold: u64::try_from(threshold).unwrap_or(u64::MAX),
             lost: 0,
-            delays: Stream::new(seed, &format!("{}/jitter", config.stream)),
+            delays: Draws::new(seed, &format!("{}/jitter", config.stream)),
             jitter: config.jitter,
             latest: Instant::ZERO,
         })
     }
 
-    /// Whether the next packet is lost.
-    pub fn loses(&mut self) -> bool {
-        let lost = self.threshold > 0 && self.losses.next_u64() < self.threshold;
-        self.lost += u64::from(lost);
-        lost
+    /// A packet to `endpoint` passes that would arrive at `on_time`: when it does, or `None` if it is lost.
+    pub fn pass(&mut self, endpoint: u32, identity: Identity, on_time: Instant) -> Option<Instant> {
+        let before = self.repeats.count(endpoint, identity);
+        if self.threshold > 0 && self.losses.of(endpoint, identity, before) < self.threshold {
+            self.lost += 1;
+            return None;
+        }
+        if self.jitter.is_zero() {
+            return Some(on_time);
+        }
+        // Of 2^64 outcomes each delay has the same number, but for one: a picosecond is drawn too often by less than 10^-6.
+        let draw = u128::from(self.delays.of(endpoint, identity, before));
+        let late = (draw * u128::from(self.jitter.as_ps() + 1)) >> 64;
+        let arrival = on_time + Duration::from_ps(late as u64);
+        self.latest = arrival.max(self.latest + Duration::from_ps(1));
+        Some(self.latest)
+    }
+}
+
+/// Random numbers by packet.
+#[derive(Debug)]
+struct Draws(u64);
+
+impl Draws {
+    fn new(seed: u64, path: &str) -> Self {
+        Self(Stream::new(seed, path).next_u64())
     }
 
-    /// When a packet arrives that would arrive at this time without jitter.
-    pub fn late(&mut self, arrival: Instant) -> Instant {
-        if !self.jitter.is_zero() {
-            let late = arrival + Duration::from_ps(self.delays.below(self.jitter.as_ps() + 1));
-            self.latest = late.max(self.latest + Duration::from_ps(1));
-            return self.latest;
-        }
-        arrival
+    /// A number uniform over all 64-bit values, for a packet that has passed `before` times.
+    fn of(&self, endpoint: u32, Identity { class, number }: Identity, before: u32) -> u64 {
+        let way = splitmix(self.0 ^ (u64::from(class) << 32 | u64::from(endpoint)));
+        splitmix(splitmix(way ^ number) ^ u64::from(before))
     }
 }

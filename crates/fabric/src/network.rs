@@ -8,7 +8,7 @@ use crate::analytic_link::{AnalyticLink, Transit};
 use crate::census::QueueTotals;
 use crate::circuit::Gate;
 use crate::control::Change;
-use crate::impairment::Impairment;
+use crate::impairment::{Identity, Impairment};
 use crate::link::Link;
 use crate::monitor::Place;
 use crate::path::{Code, Fork, Marker, RouteSwitch};
@@ -68,6 +68,8 @@ pub struct Fabric<B> {
     /// By link; empty for a link that serves just one queue.
     pub(crate) schedulers: Vec<Scheduler>,
     pub(crate) impairments: Vec<Impairment>,
+    /// What impairments draw by.
+    pub(crate) identify: fn(&B) -> Identity,
     pub(crate) route_switches: Vec<RouteSwitch>,
     pub(crate) forks: Vec<Fork>,
     pub(crate) markers: Vec<Marker>,

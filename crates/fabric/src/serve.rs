@@ -131,11 +131,11 @@ impl<B: Copy> Fabric<B> {
         }
         ctx.monitor.link_sent(ctx.now, index, id, packet, wire_bytes);
         if impairment != UNIMPAIRED {
-            let impairment = &mut self.impairments[impairment as usize];
-            if impairment.loses() {
-                return self.lose(ctx, id, DropReason::RandomLoss, index);
+            let (endpoint, identity) = (packet.endpoint, (self.identify)(&packet.body));
+            match self.impairments[impairment as usize].pass(endpoint, identity, arrival) {
+                Some(late) => arrival = late,
+                None => return self.lose(ctx, id, DropReason::RandomLoss, index),
             }
-            arrival = impairment.late(arrival);
         }
         ctx.schedule.at(arrival, Wake::Arrival { link: index, packet: id });
     }

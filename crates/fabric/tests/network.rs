@@ -5,7 +5,7 @@ mod rig;
 use daybreak_fabric::circuit::Downtime;
 use daybreak_fabric::control::Action;
 use daybreak_fabric::queue::Limits;
-use daybreak_fabric::{Config, Impairment, LinkConfig, RouteSwitchConfig, Step};
+use daybreak_fabric::{Config, Identity, Impairment, LinkConfig, RouteSwitchConfig, Step};
 use daybreak_units::{Duration, Rate};
 use rig::{DropReason, Rig, link, queue, us};
 
@@ -217,12 +217,65 @@ fn random_loss_has_its_rate() {
         let mut config = link(100, 5);
         config.loss_ppb = loss_ppb;
         let mut chance = Impairment::new(&config, 7).unwrap();
-        let lost = (0..packets).filter(|_| chance.loses()).count() as f64;
+        let lost = (0..packets).filter(|&number| loses(&mut chance, 1, number)).count() as f64;
         let p = f64::from(loss_ppb) / 1e9;
         let (mean, deviation) = (p * packets as f64, (p * (1.0 - p) * packets as f64).sqrt());
         assert!((lost - mean).abs() < 4.0 * deviation, "{lost} of {packets} lost with p = {p}");
         assert!(4.0 * deviation < 0.03 * mean, "too few packets to see an error of 5 %");
         assert_eq!(chance.lost, lost as u64);
+    }
+}
+
+/// Whether a packet is lost that passes now.
+fn loses(chance: &mut Impairment, endpoint: u32, number: u64) -> bool {
+    chance.pass(endpoint, Identity { class: 0, number }, us(0)).is_none()
+}
+
+/// 10,000 packets and a loss of 30 %: the losses of `n` packets deviate by 0.458 sqrt(n).
+#[test]
+fn a_draw_belongs_to_the_packet_and_not_to_its_turn() {
+    const PACKETS: u64 = 10_000;
+    let mut config = link(100, 5);
+    config.loss_ppb = 300_000_000;
+    let made = |seed: u64, stream: &str| {
+        Impairment::new(&LinkConfig { stream: stream.to_owned(), ..config.clone() }, seed).unwrap()
+    };
+    let alone = |seed: u64, stream: &str, endpoint: u32| -> Vec<bool> {
+        let mut chance = made(seed, stream);
+        (0..PACKETS).map(|number| loses(&mut chance, endpoint, number)).collect()
+    };
+    let first = alone(1, "a", 1);
+    // Among the packets of another flow, and with retransmissions of its own in between.
+    let mut chance = made(1, "a");
+    let (mut among, mut again) = (Vec::new(), Vec::new());
+    for number in 0..PACKETS {
+        loses(&mut chance, 3, number);
+        among.push(loses(&mut chance, 1, number));
+        again.push(loses(&mut chance, 1, number));
+    }
+    assert_eq!(first, among);
+    // Independent of each other are its copies, flows, directions, links and seeds: of two draws both lose in 9 %.
+    let others = [again, alone(1, "a", 3), alone(1, "a", 0), alone(1, "b", 1), alone(2, "a", 1)];
+    for other in &others {
+        let both = first.iter().zip(other).filter(|&(&one, &other)| one && other).count();
+        assert!(both.abs_diff(900) < 4 * 29, "{both} of 10000 are lost in both");
+        assert!(other.iter().filter(|&&lost| lost).count().abs_diff(3_000) < 4 * 46);
+    }
+}
+
+/// Each of a packet's copies is lost with the same chance, however many there were.
+#[test]
+fn retransmissions_draw_independently() {
+    let mut config = link(100, 5);
+    config.loss_ppb = 200_000_000;
+    let mut chance = Impairment::new(&config, 3).unwrap();
+    let copies: Vec<bool> = (0..50_000).map(|_| loses(&mut chance, 1, 77)).collect();
+    let lost = copies.iter().filter(|&&lost| lost).count();
+    // 0.4 sqrt(50,000) is 89; of two in a row both are lost in 4 %, which deviates by 44.
+    assert!(lost.abs_diff(10_000) < 4 * 89, "{lost} of 50000");
+    for distance in 1..5 {
+        let both = copies.iter().zip(&copies[distance..]).filter(|&(&one, &other)| one && other).count();
+        assert!(both.abs_diff(2_000) < 4 * 48, "{both} copies lost with the one {distance} before");
     }
 }
 

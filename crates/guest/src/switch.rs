@@ -152,7 +152,7 @@ impl<P: Probe> Switch<P> {
             let whole = &plan.paths[path as usize];
             config.paths[path as usize] = whole[1..].to_vec();
         }
-        let fabric = Fabric::new(&config);
+        let fabric = Fabric::new(&config).identified_by(|frame: &Frame| frame.place.identity());
         let way = |flow: usize, data: bool| {
             let (src, dst) = layout.flows[flow];
             let (from, to) = if data { (src, dst) } else { (dst, src) };
@@ -227,15 +227,18 @@ impl<P: Probe> Switch<P> {
         if let Some(capture) = &mut self.watch.capture {
             capture.packet(began, nic.link, &skb, None);
         }
-        if nic.impairment.as_mut().is_some_and(Impairment::loses) {
+        let on_time = nic.busy_until + nic.delay;
+        let arrival = match &mut nic.impairment {
+            Some(impairment) => impairment.pass(endpoint, place.identity(), on_time),
+            None => Some(on_time),
+        };
+        let Some(at) = arrival else {
             nic.count.lost += 1;
             let reason = (DropReason::RandomLoss, nic.link);
             self.watch.drop_row(began, reason, (flow, data), &place, headers.ip_bytes);
             self.flows[flow as usize].lost_at_nic();
             return Ok(false);
-        }
-        let on_time = nic.busy_until + nic.delay;
-        let at = nic.impairment.as_mut().map_or(on_time, |impairment| impairment.late(on_time));
+        };
         let frame = Frame { place, skb };
         let entry = Entry { endpoint, bytes: headers.ip_bytes, ecn: headers.ecn, number, frame };
         let frame = self.waiting.put(entry);

@@ -7,6 +7,8 @@
 
 use std::collections::BTreeMap;
 
+use daybreak_engine::Told;
+use daybreak_fabric::Identity;
 use daybreak_host::Datagram;
 
 use crate::headers::{Headers, flags};
@@ -82,6 +84,18 @@ impl Place {
     pub fn of(datagram: Datagram, payload: u32) -> Self {
         let Datagram { number, sent_at } = datagram;
         Self { seq: number, ack: sent_at.as_ps(), payload, window: 0, flags: 0, sack: false }
+    }
+
+    /// What impairments draw by, as in the simulator.
+    pub fn identity(&self) -> Identity {
+        let told = match self.payload {
+            _ if self.is_datagram() => Told::Payload(self.seq),
+            _ if self.flags & flags::SYN != 0 => Told::Opening,
+            0 if self.flags & flags::FIN != 0 => Told::Closing,
+            0 => Told::Acknowledgement(self.ack),
+            _ => Told::Payload(self.seq),
+        };
+        told.identity()
     }
 
     /// It is a datagram's.

@@ -50,8 +50,14 @@ pub fn answer<'py>(
     columns.set_item("window", of(|sent| sent.segment.window.into()))?;
     columns.set_item("ts_ecr", of(|sent| sent.segment.ts_ecr.into()))?;
     columns.set_item("flags", of(|sent| sent.segment.flags.0.into()))?;
-    columns.set_item("sack_start_0", of(|sent| sent.segment.sacks().first().map_or(0, |block| block.start)))?;
-    columns.set_item("sack_end_0", of(|sent| sent.segment.sacks().first().map_or(0, |block| block.end)))?;
+    for i in 0..4 {
+        let of = |value: fn(&SackBlock) -> u64| {
+            let block = |sent: &Captured| sent.segment.sacks().get(i).map_or(0, value);
+            found.sent.iter().map(block).collect::<Vec<u64>>().into_pyarray(py)
+        };
+        columns.set_item(format!("sack_start_{i}"), of(|block| block.start))?;
+        columns.set_item(format!("sack_end_{i}"), of(|block| block.end))?;
+    }
     let summary = PyDict::new(py);
     summary.set_item("segments", found.theirs)?;
     summary.set_item("same", found.same)?;

@@ -30,6 +30,7 @@ mod decision;
 mod ecn;
 mod reassembly;
 mod sack_list;
+mod tree;
 mod window;
 
 /// Options that fit behind timestamps and without them.
@@ -311,6 +312,8 @@ impl Receiver {
         if segment.sequence_len() == 0 {
             return Received::default();
         }
+        // A duplicate that no ACK has reported yet is forgotten.
+        self.dsack = Dsack::default();
         self.measure_rtt(now, segment);
         if segment.flags.contains(Flags::CWR) && self.negotiated.ecn {
             // The peer's window may be a single segment now: it waits for this ACK.

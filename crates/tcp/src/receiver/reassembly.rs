@@ -1,56 +1,18 @@
-//! The out-of-order queue: which ranges beyond `rcv_nxt` have arrived, and what memory they hold.
+//! The out-of-order queue: what has arrived beyond `rcv_nxt`, buffer by buffer, and what memory it holds.
 //!
-//! Contents are not stored, only ranges. Ranges that touch are one range, so there are never more
-//! ranges than holes; new ones usually go to the end and filled ones leave at the front. Of the segments of a range
-//! their buffers are known, since what follows may be joined to them; alike ones in a row are counted.
-
-use std::collections::VecDeque;
-
-use smallvec::SmallVec;
+//! Contents are not stored, only where they lie. As in Linux 6.1 a segment that continues a buffer may be joined to it,
+//! also where a later buffer has the same bytes already: these then are there twice, and no DSACK tells of them.
 
 use super::buffers::{Buffer, Buffers};
 use super::sack_list::Dsack;
+use super::tree::{NONE, NodeId, Side, Tree};
 
-/// A contiguous received range.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Range {
+/// A buffer and where its bytes lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Held {
     start: u64,
     end: u64,
-    /// What its buffers are charged with.
-    memory: u64,
-    /// Its buffers in order, and how many of one kind follow each other.
-    buffers: SmallVec<[(Buffer, u32); 2]>,
-}
-
-impl Range {
-    fn new(start: u64, end: u64, buffer: Buffer) -> Self {
-        Self { start, end, memory: buffer.memory, buffers: SmallVec::from_slice(&[(buffer, 1)]) }
-    }
-
-    /// Puts a buffer behind the others.
-    fn push(&mut self, buffer: Buffer) {
-        self.memory += buffer.memory;
-        match self.buffers.last_mut() {
-            Some((last, count)) if *last == buffer => *count += 1,
-            _ => self.buffers.push((buffer, 1)),
-        }
-    }
-
-    /// Joins a buffer to the last one, if that takes it in.
-    fn join(&mut self, buffer: &Buffer) -> bool {
-        let Some(&mut (last, ref mut count)) = self.buffers.last_mut() else { return false };
-        let mut joined = last;
-        if joined.join(buffer).is_none() {
-            return false;
-        }
-        *count -= 1;
-        if *count == 0 {
-            self.buffers.pop();
-        }
-        self.memory -= last.memory;
-        self.push(joined);
-        true
-    }
+    buffer: Buffer,
 }
 
 /// What became of a segment.
@@ -76,17 +38,24 @@ pub(super) struct Advanced {
 }
 
 /// Everything received beyond the next expected byte.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct OutOfOrder {
-    /// Sorted, disjoint, not touching.
-    ranges: VecDeque<Range>,
+    held: Tree<Held>,
+    /// The last one.
+    last: NodeId,
     memory: u64,
+}
+
+impl Default for OutOfOrder {
+    fn default() -> Self {
+        Self { held: Tree::default(), last: NONE, memory: 0 }
+    }
 }
 
 impl OutOfOrder {
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
-        self.ranges.is_empty()
+        self.held.root() == NONE
     }
 
     /// Bytes of receive buffer that the queued segments take, overhead included.
@@ -95,7 +64,8 @@ impl OutOfOrder {
         self.memory
     }
 
-    /// Adds `start..end`, a segment of `len` bytes beyond a hole, and notes what of it was there before in `dsack`.
+    /// Adds `start..end`, a segment of `len` bytes beyond a hole, and notes in `dsack` what of it was found to be there
+    /// before.
     pub(super) fn insert(
         &mut self,
         (start, end): (u64, u64),
@@ -103,90 +73,114 @@ impl OutOfOrder {
         buffers: Buffers,
         dsack: &mut Dsack,
     ) -> Inserted {
-        // The first range that starts after us; the one before it may hold our first byte.
-        let mut at = match self.ranges.back() {
-            Some(last) if last.start > start => self.ranges.partition_point(|range| range.start <= start),
-            _ => self.ranges.len(),
-        };
-        let buffer = buffers.of(len);
-        let mut inserted = Inserted::Alone;
-        let before = at.checked_sub(1).filter(|&index| self.ranges[index].end >= start);
-        let mut merged = if let Some(index) = before {
-            let before = &self.ranges[index];
-            if end <= before.end {
-                dsack.set(start, end);
-                return Inserted::Known;
+        let new = Held { start, end, buffer: buffers.of(len) };
+        let (mut parent, mut side) = (NONE, Side::Right);
+        let mut next = self.held.root();
+        if next != NONE {
+            // Most segments follow the last one.
+            if self.join(self.last, &new) {
+                return Inserted::Joined;
             }
-            self.memory -= before.memory;
-            at = index;
-            let mut before = self.ranges.remove(index).expect("it is there");
-            if before.start == start {
-                dsack.extend(before.start, before.end);
-                Range::new(start, end, buffer)
-            } else {
-                if before.end > start {
-                    dsack.set(start, before.end);
-                }
-                if before.end == start && before.join(&buffer) {
-                    inserted = Inserted::Joined;
-                } else {
-                    before.push(buffer);
-                }
-                Range { end, ..before }
+            if start >= self.held.value(self.last).end {
+                (parent, next) = (self.last, NONE);
             }
-        } else {
-            Range::new(start, end, buffer)
-        };
-        while let Some(after) = self.ranges.get(at).filter(|range| range.start <= end) {
-            if after.start < end {
-                dsack.extend(after.start, end.min(after.end));
-            }
-            self.memory -= after.memory;
-            if after.end > end {
-                merged.end = after.end;
-                merged.memory += after.memory;
-                merged.buffers.extend_from_slice(&after.buffers);
-            }
-            self.ranges.remove(at);
         }
-        self.memory += merged.memory;
-        if at == self.ranges.len() {
-            self.ranges.push_back(merged);
-        } else {
-            self.ranges.insert(at, merged);
+        while next != NONE {
+            parent = next;
+            let met = *self.held.value(parent);
+            side = if start < met.start { Side::Left } else { Side::Right };
+            if start >= met.start && start < met.end {
+                if end <= met.end {
+                    dsack.set(start, end);
+                    return Inserted::Known;
+                }
+                if start == met.start {
+                    dsack.extend(met.start, met.end);
+                    *self.held.value_mut(parent) = new;
+                    self.memory = self.memory + new.buffer.memory - met.buffer.memory;
+                    self.remove_covered(parent, dsack);
+                    return Inserted::Alone;
+                }
+                dsack.set(start, met.end);
+            } else if start >= met.end && self.join(parent, &new) {
+                return Inserted::Joined;
+            }
+            next = self.held.child(parent, side);
         }
-        inserted
+        let at = self.held.insert(parent, side, new);
+        self.memory += new.buffer.memory;
+        self.remove_covered(at, dsack);
+        Inserted::Alone
     }
 
-    /// The stream is complete up to `rcv_nxt`, the end of `last`: takes out every range that this reaches and notes the
+    /// Joins a segment to a buffer that it continues, if that takes it in.
+    fn join(&mut self, at: NodeId, new: &Held) -> bool {
+        let held = self.held.value_mut(at);
+        if new.start != held.end {
+            return false;
+        }
+        let Some(cost) = held.buffer.join(&new.buffer) else { return false };
+        held.end = new.end;
+        self.memory += cost;
+        true
+    }
+
+    /// Takes out what a new buffer covers behind its start.
+    fn remove_covered(&mut self, at: NodeId, dsack: &mut Dsack) {
+        let end = self.held.value(at).end;
+        loop {
+            let next = self.held.next(at);
+            if next == NONE {
+                self.last = at;
+                return;
+            }
+            let behind = *self.held.value(next);
+            if end <= behind.start {
+                return;
+            }
+            if end < behind.end {
+                return dsack.extend(behind.start, end);
+            }
+            self.remove(next);
+            dsack.extend(behind.start, behind.end);
+        }
+    }
+
+    fn remove(&mut self, at: NodeId) -> Held {
+        let held = self.held.remove(at);
+        self.memory -= held.buffer.memory;
+        held
+    }
+
+    /// The stream is complete up to `rcv_nxt`, the end of `last`: takes out every buffer that this reaches and notes the
     /// overlap in `dsack`. What follows `last` may be joined to it.
     pub(super) fn advance(&mut self, mut rcv_nxt: u64, mut last: Buffer, dsack: &mut Dsack) -> Advanced {
         let mut overlap_end = rcv_nxt;
         let (mut first_end, mut is_first) = (rcv_nxt, true);
         let mut saved = 0;
-        while self.ranges.front().is_some_and(|range| range.start <= rcv_nxt) {
-            let Some(front) = self.ranges.pop_front() else { break };
-            if front.start < overlap_end {
-                let end = overlap_end;
-                overlap_end = overlap_end.min(front.end);
-                dsack.extend(front.start, end.min(front.end));
+        loop {
+            let first = self.held.first();
+            if first == NONE || self.held.value(first).start > rcv_nxt {
+                break;
             }
-            self.memory -= front.memory;
-            let is_next = front.start == rcv_nxt;
-            rcv_nxt = rcv_nxt.max(front.end);
-            if !is_next {
-                is_first = false;
+            let Held { start, end, buffer } = self.remove(first);
+            if start < overlap_end {
+                overlap_end = overlap_end.min(end);
+                dsack.extend(start, overlap_end);
+            }
+            if end <= rcv_nxt {
+                saved += buffer.memory;
                 continue;
             }
-            for (buffer, count) in front.buffers {
-                for _ in 0..count {
-                    if let Some(cost) = last.join(&buffer) {
-                        saved += buffer.memory - cost;
-                        first_end += if is_first { u64::from(buffer.len) } else { 0 };
-                    } else {
-                        (last, is_first) = (buffer, false);
-                    }
-                }
+            let joined = if start == rcv_nxt { last.join(&buffer) } else { None };
+            if let Some(cost) = joined {
+                saved += buffer.memory - cost;
+            } else {
+                (last, is_first) = (buffer, false);
+            }
+            rcv_nxt = end;
+            if is_first {
+                first_end = end;
             }
         }
         Advanced { rcv_nxt, first_end, saved }
@@ -215,14 +209,52 @@ mod tests {
     }
 
     fn ranges(queue: &OutOfOrder) -> Vec<(u64, u64)> {
-        queue.ranges.iter().map(|range| (range.start, range.end)).collect()
+        let is_there = |&at: &NodeId| at != NONE;
+        let first = Some(queue.held.first()).filter(is_there);
+        let nodes = std::iter::successors(first, |&at| Some(queue.held.next(at)).filter(is_there));
+        nodes.map(|at| (queue.held.value(at).start, queue.held.value(at).end)).collect()
     }
 
     #[test]
-    fn touching_ranges_become_one_and_keep_the_memory() {
+    fn buffers_are_kept_in_order_and_cost_what_they_take() {
         let queue = queue(&[(10, 2_010), (4_010, 6_010), (2_010, 4_010), (7_000, 9_000), (0, 5)]);
-        assert_eq!(ranges(&queue), [(0, 5), (10, 6_010), (7_000, 9_000)]);
+        assert_eq!(ranges(&queue), [(0, 5), (10, 2_010), (2_010, 4_010), (4_010, 6_010), (7_000, 9_000)]);
         assert_eq!(queue.memory(), 4 * 4_352 + 768);
+    }
+
+    /// In the first order the buffer that came last is the root of the tree: what continues it is joined to it before the
+    /// next one is met.
+    #[test]
+    fn a_duplicate_that_continues_a_buffer_above_its_original_is_joined_and_not_reported() {
+        for (order, inserted, reported) in [
+            ([0, 30_000, 21_052], Inserted::Joined, None),
+            ([30_000, 21_052, 50_000], Inserted::Known, Some(SackBlock { start: 30_000, end: 38_948 })),
+        ] {
+            let mut queue = queue(&order.map(|start| (start, start + 8_948)));
+            let mut dsack = Dsack::default();
+            assert_eq!(queue.insert((30_000, 38_948), 8_948, buffers(), &mut dsack), inserted);
+            assert_eq!(dsack.block(), reported);
+            let is_twice = u64::from(inserted == Inserted::Joined);
+            assert_eq!(queue.memory(), 3 * 13_056 + is_twice * 12_288);
+            // Filled up to the buffer in the middle. What lies below or is there twice is freed; of each buffer that is joined
+            // to the filling one its first part is.
+            let advanced = queue.advance(21_052, buffers().of(1_448), &mut Dsack::default());
+            let (freed, left) = if is_twice == 1 { (2 * 13_056 + 768, 0) } else { (2 * 768, 13_056) };
+            assert_eq!((advanced.rcv_nxt, advanced.saved, queue.memory()), (38_948, freed, left));
+        }
+    }
+
+    #[test]
+    fn what_covers_others_takes_their_place() {
+        let mut queue = queue(&[(10, 20), (30, 40), (50, 60)]);
+        let mut dsack = Dsack::default();
+        assert_eq!(queue.insert((10, 45), 35, buffers(), &mut dsack), Inserted::Alone);
+        assert_eq!((ranges(&queue), dsack.block()), (vec![(10, 45), (50, 60)], Some(SackBlock { start: 10, end: 20 })));
+        assert_eq!(queue.insert((46, 70), 24, buffers(), &mut Dsack::default()), Inserted::Alone);
+        assert_eq!(ranges(&queue), [(10, 45), (46, 70)]);
+        assert_eq!(queue.memory(), 2 * 768);
+        // It is the last one now.
+        assert_eq!(queue.insert((70, 80), 10, buffers(), &mut dsack), Inserted::Joined);
     }
 
     #[test]
@@ -251,7 +283,7 @@ mod tests {
         let mut queue = queue(&[(10, 20), (30, 40)]);
         let mut dsack = Dsack::default();
         assert_eq!(queue.insert((15, 35), 20, buffers(), &mut dsack), Inserted::Alone);
-        assert_eq!(ranges(&queue), [(10, 40)]);
+        assert_eq!(ranges(&queue), [(10, 20), (15, 35), (30, 40)]);
         // 15..20 comes first; 30..35 does not touch it, so one DSACK block cannot hold both.
         assert_eq!(dsack.block(), Some(SackBlock { start: 15, end: 20 }));
     }

@@ -56,7 +56,7 @@ impl Sender {
     /// Anything is or may be waiting to be sent.
     #[inline]
     pub(crate) fn has_unsent(&self) -> bool {
-        self.snd_nxt < self.buffer.write_seq || (self.buffer.is_complete() && !self.fin_sent)
+        self.snd_nxt < self.buffer.write_seq || (self.buffer.close_made && !self.fin_sent)
     }
 
     /// First sequence number beyond the peer's window.
@@ -78,7 +78,7 @@ impl Sender {
         let full = self.mss - self.option_len;
         let len = left.min(u64::from(full)) as u32;
         let last = u64::from(len) == left;
-        let fin = last && self.buffer.is_complete();
+        let fin = last && self.buffer.close_made;
         if self.snd_nxt + u64::from(len) > self.window_end() {
             return None;
         }
@@ -106,7 +106,7 @@ impl Sender {
     /// The next segment carries the FIN: Linux sends it whatever the congestion window says.
     fn next_is_final(&self) -> bool {
         let left = self.buffer.write_seq - self.snd_nxt;
-        self.buffer.is_complete() && left <= u64::from(self.mss - self.option_len)
+        self.buffer.close_made && left <= u64::from(self.mss - self.option_len)
     }
 
     /// How many full segments may follow what was just sent, for the same reasons: `on_way` segments
@@ -247,13 +247,24 @@ impl Sender {
         } else if self.arm {
             self.arm_after_ack();
         }
-        if self.refill_buffer(burst) {
+        if self.refill_buffer(burst) || self.makes_close() {
             return self.send_more();
         }
         if self.path.packets_out == 0 && self.timer.kind == TimerKind::None && self.has_unsent() {
             self.start_window_probe();
         }
         None
+    }
+
+    /// The application closes once its last write has returned, which sends what may go: the FIN rides on the last segment
+    /// if that is still waiting then, and goes alone if all is sent. True when it closes now.
+    #[inline]
+    fn makes_close(&mut self) -> bool {
+        if self.buffer.close_made || !self.buffer.is_complete() {
+            return false;
+        }
+        self.buffer.close_made = true;
+        true
     }
 
     /// F-RTO sent new data, if it could; otherwise conventional recovery goes on.

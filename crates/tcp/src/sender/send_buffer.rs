@@ -45,6 +45,8 @@ pub(crate) struct SendBuffer {
     full: bool,
     /// The application will write no more.
     pub closed: bool,
+    /// Its `close` has been made: the write before it has returned, and what it could send is sent.
+    pub close_made: bool,
     /// End of the next segment that carries PSH.
     next_push: u64,
     /// Ends of those that follow it.
@@ -67,6 +69,7 @@ impl SendBuffer {
             merged_room: 0,
             full: false,
             closed: false,
+            close_made: false,
             next_push: u64::MAX,
             pushes: VecDeque::new(),
             pushed: 1,

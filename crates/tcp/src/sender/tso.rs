@@ -49,7 +49,7 @@ impl Sender {
         let data = (self.buffer.write_seq - self.snd_nxt) / mss;
         let window = (self.window_end() - self.snd_nxt) / mss;
         // A FIN ends a burst: the segment that carries it is looked at by itself.
-        let fin = self.buffer.is_complete() && (self.buffer.write_seq - self.snd_nxt).is_multiple_of(mss);
+        let fin = self.buffer.close_made && (self.buffer.write_seq - self.snd_nxt).is_multiple_of(mss);
         let data = data - u64::from(fin && data > 1);
         Some(goal.min(quota).min(data).min(window).max(1) as u32)
     }
@@ -83,6 +83,6 @@ impl Sender {
         } else if by_peer <= length {
             return true;
         }
-        !(self.buffer.is_complete() && unsent <= length)
+        !(self.buffer.close_made && unsent <= length)
     }
 }
