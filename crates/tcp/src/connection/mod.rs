@@ -2,6 +2,9 @@
 //!
 //! The way of quinn and smoltcp: the caller hands in segments and the time, polls segments out until
 //! there are none, and asks when to come back. Nothing happens in between.
+//!
+//! Not modelled: two ends that open at once, the end of TIME-WAIT, and a socket that is closed with data unread, which Linux
+//! resets.
 
 use daybreak_trace::WindowRow;
 use daybreak_units::{Duration, Instant};
