@@ -24,6 +24,7 @@ def test_a_dialogue_that_expects_something_else_differs(tmp_path):
         "late": opening + "21ms > . 1 ack 1449",
         "missing": opening + "20ms > . 1 ack 1449\n+0 > . 1 ack 1449",
         "more": opening + "25ms < . 1449:2897 ack 1",
+        "foreign": "config variant compound\n0 open",
         "told": opening + "20ms > . 1 ack 1449\n+0 expect delivered 1449",
         "unknown": opening + "20ms > . 1 ack 1449\n+0 expect mood good",
         "unreadable": "0 jump",
@@ -35,6 +36,7 @@ def test_a_dialogue_that_expects_something_else_differs(tmp_path):
     said = {verdict.name: verdict for verdict in dialogues.play(sorted(tmp_path.iterdir()))}
     assert {name: (verdict.kind, verdict.line) for name, verdict in said.items()} == {
         "field": ("differs", 3),
+        "foreign": ("does not apply", None),
         "late": ("differs", 3),
         "missing": ("differs", 4),
         "more": ("differs", 3),
@@ -46,7 +48,23 @@ def test_a_dialogue_that_expects_something_else_differs(tmp_path):
     }
     assert "win differs" in said["field"].problem
     assert said["told"].problem == "delivered is 1448, expected 1449"
+    assert said["foreign"].problem == "compound, which the kernel has not"
+    assert said["unreadable"].problem.startswith('column 3: unknown step "jump"')
     assert said["unsaid"].problem == "for a reason"
+
+
+@with_kernel
+def test_what_linux_draws_is_found_by_trying(tmp_path):
+    (bbr,) = (file for file in dialogues.find() if file.stem == "bbr_phase")
+    text = bbr.read_text()
+    assert "config draws 3" in text
+    # No draw brings this rate.
+    (tmp_path / "drawn.dialogue").write_text(text)
+    (tmp_path / "never.dialogue").write_text(text.replace("pacing_rate 5733320", "pacing_rate 5733321"))
+    drawn, never = dialogues.play(sorted(tmp_path.iterdir()))
+    assert drawn.kind == "agrees"
+    assert never.kind == "differs"
+    assert never.problem.endswith("expected 5733321")
 
 
 def test_what_is_no_dialogue_is_refused(tmp_path):

@@ -5,7 +5,7 @@ use daybreak_tcp::{Ecn, Flags, Segment};
 
 use crate::pattern::{Options, Pattern};
 
-/// What the line says and the segment does not do. PSH counts only where the line has it.
+/// What the line says and the segment does not do. PSH counts only where the line asks for it or forbids it.
 pub(crate) fn differences(pattern: &Pattern, segment: &Segment, config: &Config) -> Vec<String> {
     let mut list = Vec::new();
     let mut check = |differs: bool, name: &str| {
@@ -13,16 +13,18 @@ pub(crate) fn differences(pattern: &Pattern, segment: &Segment, config: &Config)
             list.push(format!("{name} differs"));
         }
     };
-    let ignored = if pattern.flags.contains(Flags::PSH) { 0 } else { Flags::PSH.0 };
+    let tells_push = pattern.flags.contains(Flags::PSH) || pattern.is_unpushed;
+    let ignored = if tells_push { 0 } else { Flags::PSH.0 };
     check(pattern.flags.0 & !ignored != segment.flags.0 & !ignored, "flags");
     check(pattern.seq != segment.seq, "seq");
     check(pattern.len != segment.len, "length");
     check(pattern.ack.is_some_and(|ack| ack != segment.ack), "ack");
-    check(pattern.window.is_some_and(|window| window != segment.window), "win");
+    check(pattern.window.is_some_and(|window| !pattern.window_is.holds(segment.window, window)), "win");
     check(pattern.sacks != segment.sacks(), "sack");
     check(pattern.ecn.is_some_and(|ecn| ecn != segment.ecn), "ecn");
     check(pattern.ts_val.is_some_and(|at| config.timestamp(at) != segment.ts_val), "val");
     check(pattern.ts_ecr.is_some_and(|at| config.timestamp(at) != segment.ts_ecr), "ecr");
+    check(pattern.without_timestamp && segment.ts_val != 0, "timestamp");
     check(pattern.syn.is_some_and(|options| options != Options::from(segment)), "option");
     list
 }

@@ -5,6 +5,8 @@ use std::fmt;
 use daybreak_tcp::{Ecn, Flags, SackBlock, Segment};
 use daybreak_units::Instant;
 
+use crate::claim::Relation;
+
 /// The letters of the control bits, in the order in which they are written.
 pub(crate) const FLAGS: [(Flags, char); 7] = [
     (Flags::SYN, 'S'),
@@ -25,6 +27,8 @@ pub(crate) const ECN: [(Ecn, &str); 4] =
 pub struct Pattern {
     /// Control bits.
     pub flags: Flags,
+    /// On an expected segment: it has no PSH.
+    pub is_unpushed: bool,
     /// First byte, from the sender's initial sequence number.
     pub seq: u64,
     /// Payload bytes.
@@ -33,6 +37,10 @@ pub struct Pattern {
     pub ack: Option<u64>,
     /// Window in bytes, after scaling.
     pub window: Option<u32>,
+    /// How an expected segment's window is to stand to that.
+    pub window_is: Relation,
+    /// It has no timestamp, though both SYNs had one.
+    pub without_timestamp: bool,
     /// Instant whose timestamp is carried.
     pub ts_val: Option<Instant>,
     /// Instant whose timestamp is echoed.
@@ -63,10 +71,13 @@ impl From<&Segment> for Pattern {
     fn from(segment: &Segment) -> Self {
         Self {
             flags: segment.flags,
+            is_unpushed: false,
             seq: segment.seq,
             len: segment.len,
             ack: segment.flags.contains(Flags::ACK).then_some(segment.ack),
             window: Some(segment.window),
+            window_is: Relation::Is,
+            without_timestamp: false,
             ts_val: None,
             ts_ecr: None,
             sacks: segment.sacks().to_vec(),
@@ -92,12 +103,16 @@ impl fmt::Display for Pattern {
         for (_, letter) in FLAGS.iter().filter(|(flag, _)| self.flags.contains(*flag)) {
             write!(f, "{letter}")?;
         }
+        if self.is_unpushed {
+            write!(f, "p")?;
+        }
         write!(f, " {}:{}", self.seq, self.seq + u64::from(self.len))?;
         if let Some(ack) = self.ack {
             write!(f, " ack {ack}")?;
         }
         if let Some(window) = self.window {
-            write!(f, " win {window}")?;
+            let sign = if self.window_is == Relation::Is { String::new() } else { format!("{} ", self.window_is) };
+            write!(f, " win {sign}{window}")?;
         }
         if !self.sacks.is_empty() {
             write!(f, " sack")?;
@@ -118,6 +133,9 @@ impl fmt::Display for Pattern {
             if options.timestamps {
                 write!(f, " ts")?;
             }
+        }
+        if self.without_timestamp {
+            write!(f, " nots")?;
         }
         for (name, at) in [("val", self.ts_val), ("ecr", self.ts_ecr)] {
             if let Some(at) = at {
@@ -140,6 +158,12 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_back() {
+        let expected = ["0 > .p 1:1449 ack 1 win >= 64128 nots"];
+        for line in expected {
+            let script = Script::parse(line).unwrap();
+            let What::Leaves(pattern) = &script.steps[0].what else { panic!("{line} is a segment") };
+            assert_eq!(format!("0 > {pattern}"), line);
+        }
         let lines = [
             "S 0:0 win 65535 mss 1460 wscale 7 sackok ts val 3000ns not-ect",
             "S.EW 0:0 ack 1 win 64240 mss 8960 ecr 0ns",

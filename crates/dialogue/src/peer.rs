@@ -69,9 +69,14 @@ impl Peer {
             if !self.window.is_multiple_of(1 << self.scale) {
                 return Err(format!("win {} is not a multiple of 2^{}", self.window, self.scale));
             }
+            let widest = 65_535 << self.scale;
+            if pattern.window.is_some_and(|window| window > widest) {
+                return Err(format!("win {} does not fit into 16 bits, shifted by {}", self.window, self.scale));
+            }
+            self.window = self.window.min(widest);
             segment.window = self.window;
         }
-        if self.peer_timestamps && (self.own_timestamps || is_syn) {
+        if self.peer_timestamps && (self.own_timestamps || is_syn) && !pattern.without_timestamp {
             segment.ts_val = self.config.timestamp(pattern.ts_val.unwrap_or(now));
             let echo = pattern.ts_ecr.map_or(self.last_ts_val, |at| self.config.timestamp(at));
             segment.ts_ecr = if segment.flags.contains(Flags::ACK) { echo } else { 0 };

@@ -6,10 +6,11 @@ use daybreak_tcp::Segment;
 use daybreak_units::{Duration, Instant};
 
 use crate::DialogueError;
+use crate::claim::{Claim, Relation};
 use crate::compare::{differences, text};
 use crate::pattern::Pattern;
 use crate::peer::Peer;
-use crate::script::{Script, Step, What};
+use crate::script::{Reading, Script, SocketOption, Step, What};
 
 /// What a stack says of itself under a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,7 +37,11 @@ pub trait Host {
     fn write(&mut self, now: Instant, bytes: u64) -> Result<(), String>;
     /// The application closes its side.
     fn close(&mut self, now: Instant) -> Result<(), String>;
-    /// A segment of the peer's arrives; the application reads what it may.
+    /// The application reads, or changes how it does.
+    fn read(&mut self, now: Instant, reading: Reading) -> Result<(), String>;
+    /// The application sets an option of its socket.
+    fn set(&mut self, now: Instant, option: SocketOption) -> Result<(), String>;
+    /// A segment of the peer's arrives; the application reads if it reads everything at once.
     fn on_segment(&mut self, now: Instant, segment: &Segment) -> Result<(), String>;
     /// What the stack tells of itself under this name.
     fn tell(&mut self, name: &str) -> Result<Told, String>;
@@ -46,9 +51,13 @@ pub trait Host {
 pub fn play<H: Host>(script: &Script, host: &mut H) -> Result<(), DialogueError> {
     let mut player = Player { host, script, peer: Peer::new(script), left: VecDeque::new() };
     for step in &script.steps {
-        player.step(step).map_err(|problem| DialogueError { line: Some(step.line), problem })?;
+        player.step(step).map_err(|problem| DialogueError { line: Some(step.line), column: None, problem })?;
     }
-    player.nothing_else("the end of the dialogue").map_err(|problem| DialogueError { line: None, problem })
+    player.nothing_else("the end of the dialogue").map_err(|problem| DialogueError {
+        line: None,
+        column: None,
+        problem,
+    })
 }
 
 struct Player<'a, H> {
@@ -67,7 +76,7 @@ impl<H: Host> Player<'_, H> {
         // What is due before this step, and at its very time, comes first.
         while self.listen(step.at)? {}
         match &step.what {
-            What::Expect(pairs) => return self.expect(pairs),
+            What::Expect(claims) => return self.expect(claims),
             _ if step.continues => {}
             _ => self.nothing_else("this step")?,
         }
@@ -79,6 +88,8 @@ impl<H: Host> Player<'_, H> {
             What::Open => self.host.open(step.at)?,
             What::Write(bytes) => self.host.write(step.at, *bytes)?,
             What::Close => self.host.close(step.at)?,
+            What::Read(reading) => self.host.read(step.at, *reading)?,
+            What::Set(option) => self.host.set(step.at, *option)?,
             What::Expect(_) | What::Leaves(_) => {}
         }
         // The peer's next segment, even of the same time, echoes what leaves now.
@@ -96,11 +107,15 @@ impl<H: Host> Player<'_, H> {
         Ok(next.is_some())
     }
 
-    fn expect(&mut self, pairs: &[(String, String)]) -> Result<(), String> {
-        for (name, value) in pairs {
+    fn expect(&mut self, claims: &[Claim]) -> Result<(), String> {
+        for claim in claims {
+            let Claim { name, relation, value } = claim;
             match self.host.tell(name)? {
                 Told::Unknown => return Err(format!("the stack does not tell \"{name}\"")),
-                Told::Is(told) if told != *value => return Err(format!("{name} is {told}, expected {value}")),
+                Told::Is(told) if !claim.holds(&told)? => {
+                    let sign = if *relation == Relation::Is { String::new() } else { format!("{relation} ") };
+                    return Err(format!("{name} is {told}, expected {sign}{value}"));
+                }
                 Told::Is(_) | Told::Withheld => {}
             }
         }
@@ -116,11 +131,17 @@ impl<H: Host> Player<'_, H> {
     }
 
     fn expect_segment(&mut self, step: &Step, pattern: &Pattern) -> Result<(), String> {
-        let tolerance = step.tolerance.max(H::GRAIN);
-        let latest = step.at.saturating_add(tolerance);
+        let (early, late) = (step.early.max(H::GRAIN), step.late.max(H::GRAIN));
+        let latest = step.at.saturating_add(late);
         if self.left.is_empty() {
             self.listen(latest)?;
         }
+        let when = || {
+            if early == late {
+                return format!("at {} within {late}", step.at);
+            }
+            format!("between {} and {latest}", Instant::ZERO + step.at.saturating_since(Instant::ZERO + early))
+        };
         let Some((at, segment)) = self.left.pop_front() else {
             return Err(format!("expected {pattern} at {}, nothing came by {latest}", step.at));
         };
@@ -128,10 +149,8 @@ impl<H: Host> Player<'_, H> {
         if !differences.is_empty() {
             return Err(format!("expected {pattern}, got {} at {at}: {}", text(&segment), differences.join(", ")));
         }
-        let early = step.at.saturating_since(at);
-        let late = at.saturating_since(step.at);
-        if early.max(late) > tolerance {
-            return Err(format!("{} left at {at}, expected at {} within {tolerance}", text(&segment), step.at));
+        if step.at.saturating_since(at) > early || at > latest {
+            return Err(format!("{} left at {at}, expected {}", text(&segment), when()));
         }
         Ok(())
     }

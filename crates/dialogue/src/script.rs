@@ -7,7 +7,23 @@ use daybreak_tcp::{Flags, SackBlock};
 use daybreak_units::{Duration, Instant, Rate};
 
 use crate::DialogueError;
+use crate::claim::{Claim, Relation, number};
 use crate::pattern::{ECN, FLAGS, Options, Pattern};
+use crate::words::{LONGEST, Words, duration};
+
+/// Sequence numbers stay below this, so that no sum overflows.
+const LAST_SEQ: u64 = 1 << 62;
+/// Most segments of a line.
+const MOST_SEGMENTS: u64 = 10_000;
+/// Longest payload: an IP packet of 65,535 bytes with headers of 40.
+const LONGEST_PAYLOAD: u64 = 65_495;
+/// Largest window: 16 bits, shifted by 14 (RFC 7323, section 2.3).
+const WIDEST: u32 = 65_535 << 14;
+/// `SO_RCVBUF` and `SO_SNDBUF` take no more (`net.core.rmem_max`, `wmem_max`).
+const LARGEST_BUFFER: u64 = 212_992;
+/// Sockets' options that Linux 6.1 has and the model has not.
+const NOT_MODELLED: [&str; 8] =
+    ["user_timeout", "keepalive", "quickack", "maxseg", "linger", "defer_accept", "window_clamp", "notsent_lowat"];
 
 /// A parsed dialogue.
 #[derive(Debug)]
@@ -22,6 +38,8 @@ pub struct Script {
     pub peer_window: u32,
     /// Why this cannot be said to a kernel.
     pub model_only: Option<String>,
+    /// What the congestion rule draws, in order; a kernel is asked until it has drawn this.
+    pub draws: Vec<u32>,
     /// What happens, in order.
     pub steps: Vec<Step>,
 }
@@ -31,10 +49,12 @@ pub struct Script {
 pub struct Step {
     /// Line of the file, from 1.
     pub line: usize,
-    /// When, since the start.
+    /// When, since the start; of a range of times the end.
     pub at: Instant,
-    /// How far from `at` an expected segment may be.
-    pub tolerance: Duration,
+    /// So much earlier an expected segment may leave.
+    pub early: Duration,
+    /// So much later.
+    pub late: Duration,
     /// Belongs to the burst of the step before: nothing is checked between the two.
     pub continues: bool,
     /// What.
@@ -54,24 +74,56 @@ pub enum What {
     Write(u64),
     /// The application closes its side.
     Close,
-    /// Name and expected value of what the stack tells of itself.
-    Expect(Vec<(String, String)>),
+    /// The application reads, or changes how it does.
+    Read(Reading),
+    /// The application sets an option of its socket.
+    Set(SocketOption),
+    /// What the stack is to tell of itself.
+    Expect(Vec<Claim>),
+}
+
+/// What the application reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reading {
+    /// Everything at once, from now on; so it begins.
+    All,
+    /// Nothing from now on, unless it is told to.
+    Nothing,
+    /// So many bytes now, or what is there, and nothing more from now on.
+    Bytes(u64),
+}
+
+/// An option of the application's socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SocketOption {
+    /// `TCP_NODELAY`: no segment waits for an acknowledgement to grow.
+    NoDelay(bool),
+    /// `TCP_CORK`: only full segments leave.
+    Cork(bool),
+    /// `SO_RCVBUF`: the receive buffer has twice so many bytes, and stays so.
+    ReceiveBuffer(u32),
+    /// `SO_SNDBUF`: the send buffer has twice so many bytes, and stays so.
+    SendBuffer(u32),
 }
 
 impl Script {
-    /// Parses the text of a dialogue; the error names the line and what was expected there.
+    /// Parses the text of a dialogue; the error names the line, the column and what was expected there.
     pub fn parse(text: &str) -> Result<Self, DialogueError> {
         let mut parser = Parser::new();
-        for (index, line) in text.lines().enumerate() {
-            let content = line.split('#').next().unwrap_or_default();
-            let words: Vec<&str> = content.split_whitespace().collect();
+        for (line, text) in (1..).zip(text.lines()) {
+            let mut words = Words::of(text);
             if !words.is_empty() {
-                parser.line = index + 1;
-                parser.statement(&words).map_err(|problem| DialogueError { line: Some(index + 1), problem })?;
+                parser.line = line;
+                parser.statement(&mut words).map_err(|problem| DialogueError {
+                    line: Some(line),
+                    column: Some(words.column()),
+                    problem,
+                })?;
             }
         }
         if parser.script.steps.is_empty() {
-            return Err(DialogueError { line: None, problem: "a dialogue needs at least one step".into() });
+            let problem = "a dialogue needs at least one step".into();
+            return Err(DialogueError { line: None, column: None, problem });
         }
         Ok(parser.script)
     }
@@ -85,27 +137,6 @@ struct Parser {
     now: Instant,
 }
 
-/// The words that are left of a line.
-struct Words<'a> {
-    rest: &'a [&'a str],
-}
-
-impl<'a> Words<'a> {
-    fn take(&mut self, what: &str) -> Result<&'a str, String> {
-        let (first, rest) =
-            self.rest.split_first().ok_or_else(|| format!("{what} is missing at the end of the line"))?;
-        self.rest = rest;
-        Ok(first)
-    }
-    fn number<T: std::str::FromStr>(&mut self, what: &str) -> Result<T, String> {
-        let word = self.take(what)?;
-        word.parse().map_err(|_| format!("{what} must be a whole number, not \"{word}\""))
-    }
-    fn duration(&mut self, what: &str) -> Result<Duration, String> {
-        duration(self.take(what)?)
-    }
-}
-
 impl Parser {
     fn new() -> Self {
         Self {
@@ -115,6 +146,7 @@ impl Parser {
                 nic: None,
                 peer_window: 1 << 20,
                 model_only: None,
+                draws: Vec::new(),
                 steps: Vec::new(),
             },
             peer: Options { mss: 1460, window_scale: Some(7), sack_permitted: true, timestamps: true },
@@ -124,16 +156,14 @@ impl Parser {
         }
     }
 
-    fn statement(&mut self, words: &[&str]) -> Result<(), String> {
-        let mut words = Words { rest: words };
-        let first = words.take("a statement")?;
-        match first {
-            "config" => self.config(&mut words)?,
-            "peer" => self.peer(&mut words)?,
-            "model" => self.model_only(&mut words)?,
-            _ => self.timed(first, &mut words)?,
+    fn statement(&mut self, words: &mut Words) -> Result<(), String> {
+        match words.take("a statement")? {
+            "config" => self.config(words)?,
+            "peer" => self.peer(words)?,
+            "model" => self.model_only(words)?,
+            first => self.timed(first, words)?,
         }
-        match words.rest.first() {
+        match words.next() {
             Some(word) => Err(format!("\"{word}\" was not expected here")),
             None => Ok(()),
         }
@@ -144,71 +174,117 @@ impl Parser {
             Some((time, tolerance)) => (time, duration(tolerance)?),
             None => (time, Duration::ZERO),
         };
-        let at = match time.strip_prefix('+') {
-            Some(span) => self.now + duration(span)?,
-            None => Instant::ZERO + duration(time)?,
-        };
+        let (from, to) = time.split_once("..").unwrap_or((time, time));
+        let at = self.instant(from)?;
+        let until = self.instant(to)?;
         if at < self.now {
             return Err(format!("{at} is before the line above, {}", self.now));
         }
-        self.now = at;
-        let verb = words.take("a step")?;
-        if tolerance > Duration::ZERO && verb != ">" {
-            return Err(format!("only an expected segment may have a tolerance, not \"{verb}\""));
+        if until < at {
+            return Err(format!("the range of times ends at {until}, before it starts at {at}"));
         }
+        let verb = words.take("a step")?;
+        if (tolerance > Duration::ZERO || until > at) && verb != ">" {
+            return Err(format!("only an expected segment may have a tolerance or a range of times, not \"{verb}\""));
+        }
+        self.now = until;
         match verb {
-            "<" => self.segments(words, tolerance, What::Arrives)?,
-            ">" => self.segments(words, tolerance, What::Leaves)?,
+            "<" => self.segments(words, What::Arrives, [Duration::ZERO; 2])?,
+            ">" => {
+                let early = until.saturating_since(at).max(tolerance);
+                self.segments(words, What::Leaves, [early, tolerance])?;
+            }
             "open" => self.push(What::Open),
             "close" => self.push(What::Close),
+            "write" if words.takes("endless") => self.push(What::Write(u64::MAX)),
             "write" => {
-                let bytes = match words.rest {
-                    ["endless"] => {
-                        words.rest = &[];
-                        u64::MAX
-                    }
-                    _ => words.number("the bytes to write")?,
-                };
+                let bytes = words.within("the bytes to write", 0, LAST_SEQ)?;
                 self.push(What::Write(bytes));
             }
+            "read" => {
+                let reading = match words.peek() {
+                    Some("all") => Reading::All,
+                    Some("nothing") => Reading::Nothing,
+                    _ => Reading::Bytes(words.within("the bytes to read", 0, LAST_SEQ)?),
+                };
+                if !matches!(reading, Reading::Bytes(_)) {
+                    words.next();
+                }
+                self.push(What::Read(reading));
+            }
+            "set" => self.set(words)?,
             "connect" => self.handshake(words, true)?,
             "accept" => self.handshake(words, false)?,
             "expect" => self.expect(words)?,
             _ => {
-                let known = "<, >, open, connect, accept, write, close, expect";
+                let known = "<, >, open, connect, accept, write, read, set, close, expect";
                 return Err(format!("unknown step \"{verb}\"; known are {known}"));
             }
         }
         Ok(())
     }
 
+    /// A time since the start, or `+` and a time since the line above.
+    fn instant(&self, word: &str) -> Result<Instant, String> {
+        let Some(span) = word.strip_prefix('+') else { return Ok(Instant::ZERO + duration(word)?) };
+        let at = self.now.saturating_add(duration(span)?);
+        if at > Instant::ZERO + LONGEST { Err(format!("a time is at most {LONGEST}, not {at}")) } else { Ok(at) }
+    }
+
     fn push(&mut self, what: What) {
         self.script.steps.push(Step {
             line: self.line,
             at: self.now,
-            tolerance: Duration::ZERO,
+            early: Duration::ZERO,
+            late: Duration::ZERO,
             continues: false,
             what,
         });
     }
 
     fn expect(&mut self, words: &mut Words) -> Result<(), String> {
-        let mut pairs = Vec::new();
-        while !words.rest.is_empty() {
-            let name = words.take("a name")?.to_string();
-            let value = words.take(&format!("the value of {name}"))?.to_string();
-            pairs.push((name, value));
+        let mut claims = Vec::new();
+        while let Some(name) = words.next() {
+            let relation = words.relation();
+            let value = words.take(&format!("the value of {name}"))?;
+            if relation.is_order() && number(value).is_none() {
+                return Err(format!("what {name} is {relation} must be a number, not \"{value}\""));
+            }
+            claims.push(Claim { name: name.to_string(), relation, value: value.to_string() });
         }
-        if pairs.is_empty() {
+        if claims.is_empty() {
             return Err("expect needs a name and a value".into());
         }
-        self.push(What::Expect(pairs));
+        self.push(What::Expect(claims));
+        Ok(())
+    }
+
+    /// `set nodelay on`
+    fn set(&mut self, words: &mut Words) -> Result<(), String> {
+        let name = words.take("the name of a socket's option")?;
+        let option = match name {
+            "nodelay" => SocketOption::NoDelay(words.switch()?),
+            "cork" => SocketOption::Cork(words.switch()?),
+            "rcvbuf" => SocketOption::ReceiveBuffer(words.within("rcvbuf", 1, LARGEST_BUFFER)? as u32),
+            "sndbuf" => SocketOption::SendBuffer(words.within("sndbuf", 1, LARGEST_BUFFER)? as u32),
+            _ if NOT_MODELLED.contains(&name) => {
+                return Err(format!("Linux 6.1 has the socket's option \"{name}\", and the model has not"));
+            }
+            _ => {
+                return Err(format!("unknown socket's option \"{name}\"; known are nodelay, cork, rcvbuf, sndbuf"));
+            }
+        };
+        let is_buffer = matches!(option, SocketOption::ReceiveBuffer(_) | SocketOption::SendBuffer(_));
+        if is_buffer && self.script.steps.iter().any(|step| !matches!(step.what, What::Set(_))) {
+            return Err(format!("\"{name}\" can be set before the connection opens and not later"));
+        }
+        self.push(What::Set(option));
         Ok(())
     }
 
     /// `connect rtt 10ms` and `accept rtt 10ms`: the whole handshake with the peer's options.
     fn handshake(&mut self, words: &mut Words, active: bool) -> Result<(), String> {
-        match words.take("rtt")? {
+        match words.take("\"rtt\"")? {
             "rtt" => {}
             word => return Err(format!("expected \"rtt\", not \"{word}\"")),
         }
@@ -246,16 +322,32 @@ impl Parser {
     }
 
     /// One line may stand for several segments: `1:14481/1448` are ten of 1448 bytes.
-    fn segments(&mut self, words: &mut Words, tolerance: Duration, make: fn(Pattern) -> What) -> Result<(), String> {
-        let mut pattern = Pattern { flags: flags(words.take("the flags")?)?, ..Pattern::default() };
+    fn segments(
+        &mut self,
+        words: &mut Words,
+        make: fn(Pattern) -> What,
+        [early, late]: [Duration; 2],
+    ) -> Result<(), String> {
+        let word = words.take("the flags")?;
+        let mut pattern = Pattern { flags: flags(word)?, is_unpushed: word.contains(UNPUSHED), ..Pattern::default() };
         let range = words.take("the sequence range")?;
         let (seq, end, piece) = sequence_range(range)?;
-        while let Some(word) = words.rest.first() {
-            words.rest = &words.rest[1..];
+        while let Some(word) = words.next() {
             self.field(word, words, &mut pattern)?;
         }
         if pattern.flags.contains(Flags::ACK) != pattern.ack.is_some() {
             return Err("\"ack\" and the flag \".\" go together".into());
+        }
+        if pattern.without_timestamp && (pattern.ts_val, pattern.ts_ecr) != (None, None) {
+            return Err("a segment without a timestamp has neither \"val\" nor \"ecr\"".into());
+        }
+        if matches!(make(Pattern::default()), What::Arrives(_)) {
+            if pattern.is_unpushed {
+                return Err("the peer's segment has PSH or has it not: \"p\" is for expected segments".into());
+            }
+            if pattern.window_is != Relation::Is {
+                return Err(format!("\"win {}\" is for expected segments", pattern.window_is));
+            }
         }
         // PSH, FIN and CWR of several segments: PSH and FIN belong to the last, CWR to the first.
         let all = pattern.flags;
@@ -266,11 +358,10 @@ impl Parser {
             let is_last = at + len >= end;
             let mut dropped = if is_last { 0 } else { only_last.0 };
             dropped |= if at == seq { 0 } else { Flags::CWR.0 };
-            let len = u32::try_from(len).map_err(|_| "the segment is too long")?;
-            let piece = Pattern { flags: Flags(all.0 & !dropped), seq: at, len, ..pattern.clone() };
-            let what = make(piece);
-            self.script.steps.push(Step { line: self.line, at: self.now, tolerance, continues: at > seq, what });
-            at += u64::from(len);
+            let piece = Pattern { flags: Flags(all.0 & !dropped), seq: at, len: len as u32, ..pattern.clone() };
+            let (what, continues) = (make(piece), at > seq);
+            self.script.steps.push(Step { line: self.line, at: self.now, early, late, continues, what });
+            at += len;
             if is_last {
                 return Ok(());
             }
@@ -279,15 +370,19 @@ impl Parser {
 
     fn field(&mut self, word: &str, words: &mut Words, pattern: &mut Pattern) -> Result<(), String> {
         match word {
-            "ack" => pattern.ack = Some(words.number("the acknowledgement number")?),
-            "win" => pattern.window = Some(words.number("the window")?),
-            "val" => pattern.ts_val = Some(Instant::ZERO + words.duration("the time of the timestamp")?),
-            "ecr" => pattern.ts_ecr = Some(Instant::ZERO + words.duration("the time of the echoed timestamp")?),
+            "ack" => pattern.ack = Some(words.within("the acknowledgement number", 0, LAST_SEQ)?),
+            "win" => {
+                pattern.window_is = words.relation();
+                pattern.window = Some(words.within_u32("the window", 0, WIDEST)?);
+            }
+            "val" => pattern.ts_val = Some(words.instant("the time of the timestamp")?),
+            "ecr" => pattern.ts_ecr = Some(words.instant("the time of the echoed timestamp")?),
+            "nots" => pattern.without_timestamp = true,
             "sack" => {
-                while let Some((start, end)) = words.rest.first().and_then(|word| word.split_once(':')) {
-                    words.rest = &words.rest[1..];
-                    let block = (start.parse(), end.parse());
-                    let (Ok(start), Ok(end)) = block else {
+                while let Some((start, end)) = words.peek().and_then(|word| word.split_once(':')) {
+                    words.next();
+                    let edge = |word: &str| word.parse().ok().filter(|edge| *edge <= LAST_SEQ);
+                    let (Some(start), Some(end)) = (edge(start), edge(end)) else {
                         return Err(format!("a SACK block is start:end, not \"{start}:{end}\""));
                     };
                     pattern.sacks.push(SackBlock { start, end });
@@ -309,9 +404,9 @@ impl Parser {
         self.before_the_first_step("peer")?;
         self.peer = Options::default();
         self.peer_ecn = false;
-        while !words.rest.is_empty() {
-            match words.take("an option")? {
-                "win" => self.script.peer_window = words.number("the peer's window")?,
+        while let Some(word) = words.next() {
+            match word {
+                "win" => self.script.peer_window = words.within_u32("the peer's window", 0, WIDEST)?,
                 "ecn" => self.peer_ecn = true,
                 word => option(&mut self.peer, word, words)?,
             }
@@ -326,11 +421,10 @@ impl Parser {
             "only:" => {}
             word => return Err(format!("expected \"only:\" after \"model\", not \"{word}\"")),
         }
-        if words.rest.is_empty() {
+        if words.is_empty() {
             return Err("\"model only:\" needs a reason".into());
         }
-        self.script.model_only = Some(words.rest.join(" "));
-        words.rest = &[];
+        self.script.model_only = Some(words.all().to_string());
         Ok(())
     }
 
@@ -340,30 +434,50 @@ impl Parser {
 
     fn config(&mut self, words: &mut Words) -> Result<(), String> {
         self.before_the_first_step("config")?;
+        const JIFFIES: [Duration; 2] = [Duration::from_us(100), Duration::from_ms(42)];
         let config = &mut self.script.config;
         match words.take("the name of a setting")? {
-            "variant" => self.script.variant = words.take("the variant")?.to_string(),
-            "nic" => self.script.nic = Some(rate(words.take("the NIC's rate")?)?),
-            "mtu" => config.mtu = words.number("mtu")?,
-            "initial_window" => config.initial_window = words.number("initial_window")?,
+            "variant" => {
+                let name = words.take("the variant")?;
+                find(name).map_err(|unknown| unknown.to_string())?;
+                self.script.variant = name.to_string();
+            }
+            "draws" => {
+                while let Some(word) = words.next() {
+                    let draw = word.parse().map_err(|_| format!("a draw must be a whole number, not \"{word}\""))?;
+                    self.script.draws.push(draw);
+                }
+                if self.script.draws.is_empty() {
+                    return Err("\"draws\" needs at least one number".into());
+                }
+            }
+            "nic" => self.script.nic = Some(words.rate("the NIC's rate")?),
+            "mtu" => config.mtu = words.within_u32("mtu", 88, 65_535)?,
+            "initial_window" => config.initial_window = words.within_u32("initial_window", 1, 65_535)?,
             "initial_ssthresh" => config.initial_ssthresh = words.number("initial_ssthresh")?,
-            "cwnd_clamp" => config.cwnd_clamp = words.number("cwnd_clamp")?,
-            "jiffy" => config.jiffy = words.duration("jiffy")?,
-            "rmem_default" => config.rmem.default = words.number("rmem_default")?,
-            "rmem_max" => config.rmem.max = words.number("rmem_max")?,
-            "wmem_default" => config.wmem.default = words.number("wmem_default")?,
-            "wmem_max" => config.wmem.max = words.number("wmem_max")?,
-            "receive_autotuning" => config.receive_autotuning = switch(words)?,
-            "window_scaling" => config.window_scaling = switch(words)?,
-            "timestamps" => config.timestamps = switch(words)?,
-            "sack" => config.sack = switch(words)?,
-            "dsack" => config.dsack = switch(words)?,
-            "frto" => config.frto = switch(words)?,
-            "tail_loss_probe" => config.tail_loss_probe = switch(words)?,
-            "rack" => config.rack = switch(words)?,
-            "reordering" => config.reordering = words.number("reordering")?,
-            "max_reordering" => config.max_reordering = words.number("max_reordering")?,
-            "slow_start_after_idle" => config.slow_start_after_idle = switch(words)?,
+            "cwnd_clamp" => config.cwnd_clamp = words.within_u32("cwnd_clamp", 1, u32::MAX)?,
+            "jiffy" => {
+                config.jiffy = words.duration("jiffy")?;
+                let [least, most] = JIFFIES;
+                if !(least..=most).contains(&config.jiffy) {
+                    return Err(format!("a jiffy is between {least} and {most}, not {}", config.jiffy));
+                }
+            }
+            "rmem_default" => config.rmem.default = words.within("rmem_default", 1, u32::MAX.into())?,
+            "rmem_max" => config.rmem.max = words.within("rmem_max", 1, u32::MAX.into())?,
+            "wmem_default" => config.wmem.default = words.within("wmem_default", 1, u32::MAX.into())?,
+            "wmem_max" => config.wmem.max = words.within("wmem_max", 1, u32::MAX.into())?,
+            "receive_autotuning" => config.receive_autotuning = words.switch()?,
+            "window_scaling" => config.window_scaling = words.switch()?,
+            "timestamps" => config.timestamps = words.switch()?,
+            "sack" => config.sack = words.switch()?,
+            "dsack" => config.dsack = words.switch()?,
+            "frto" => config.frto = words.switch()?,
+            "tail_loss_probe" => config.tail_loss_probe = words.switch()?,
+            "rack" => config.rack = words.switch()?,
+            "reordering" => config.reordering = words.within_u32("reordering", 1, u32::MAX)?,
+            "max_reordering" => config.max_reordering = words.within_u32("max_reordering", 1, u32::MAX)?,
+            "slow_start_after_idle" => config.slow_start_after_idle = words.switch()?,
             "ecn" => {
                 config.ecn = match words.take("off, on or passive")? {
                     "off" => EcnMode::Off,
@@ -374,11 +488,11 @@ impl Parser {
             }
             "comp_sack_delay" => config.comp_sack_delay = words.duration("comp_sack_delay")?,
             "comp_sack_slack" => config.comp_sack_slack = words.duration("comp_sack_slack")?,
-            "comp_sack_nr" => config.comp_sack_nr = words.number("comp_sack_nr")?,
+            "comp_sack_nr" => config.comp_sack_nr = words.within_u32("comp_sack_nr", 0, 255)?,
             "tso_max_bytes" => config.tso_max_bytes = words.number("tso_max_bytes")?,
             "limit_output_bytes" => config.limit_output_bytes = Some(words.number("limit_output_bytes")?),
             "legacy" => legacy(&mut config.legacy, words.take("a mechanism")?)?,
-            "max_pacing_rate" => config.max_pacing_rate = rate(words.take("max_pacing_rate")?)?,
+            "max_pacing_rate" => config.max_pacing_rate = words.rate("max_pacing_rate")?,
             word => return Err(format!("unknown setting \"{word}\"")),
         }
         Ok(())
@@ -401,7 +515,7 @@ fn legacy(legacy: &mut Legacy, word: &str) -> Result<(), String> {
 fn option(options: &mut Options, word: &str, words: &mut Words) -> Result<(), String> {
     match word {
         "mss" => options.mss = words.number("the MSS")?,
-        "wscale" => options.window_scale = Some(words.number("the window scale")?),
+        "wscale" => options.window_scale = Some(words.within("the window scale", 0, 14)? as u8),
         "sackok" => options.sack_permitted = true,
         "ts" => options.timestamps = true,
         _ => return Err(format!("unknown option \"{word}\"; known are mss, wscale, sackok, ts")),
@@ -409,18 +523,16 @@ fn option(options: &mut Options, word: &str, words: &mut Words) -> Result<(), St
     Ok(())
 }
 
-fn switch(words: &mut Words) -> Result<bool, String> {
-    match words.take("on or off")? {
-        "on" => Ok(true),
-        "off" => Ok(false),
-        word => Err(format!("expected on or off, not \"{word}\"")),
-    }
-}
+/// On an expected segment: it has no PSH.
+const UNPUSHED: char = 'p';
 
 fn flags(word: &str) -> Result<Flags, String> {
-    word.chars().try_fold(Flags::default(), |flags, letter| {
+    if word.contains(UNPUSHED) && word.contains('P') {
+        return Err(format!("\"{word}\" asks for PSH and forbids it"));
+    }
+    word.chars().filter(|&letter| letter != UNPUSHED).try_fold(Flags::default(), |flags, letter| {
         let flag = FLAGS.iter().find(|(_, known)| *known == letter).map(|(flag, _)| *flag);
-        let flag = flag.ok_or_else(|| format!("unknown flag \"{letter}\" in \"{word}\"; known are S F R P . E W"))?;
+        let flag = flag.ok_or_else(|| format!("unknown flag \"{letter}\" in \"{word}\"; known are S F R P p . E W"))?;
         Ok(flags.with(flag))
     })
 }
@@ -434,33 +546,16 @@ fn sequence_range(word: &str) -> Result<(u64, u64, u64), String> {
     };
     let (seq, end) = range.split_once(':').unwrap_or((range, range));
     let (seq, end): (u64, u64) = (seq.parse().map_err(|_| bad())?, end.parse().map_err(|_| bad())?);
-    if end < seq || piece == 0 { Err(bad()) } else { Ok((seq, end, piece)) }
-}
-
-/// A decimal number with a unit, or 0.
-fn duration(word: &str) -> Result<Duration, String> {
-    const UNITS: [(&str, u32); 5] = [("ps", 0), ("ns", 3), ("us", 6), ("ms", 9), ("s", 12)];
-    let bad = || format!("a time is a number with ps, ns, us, ms or s, not \"{word}\"");
-    if word == "0" {
-        return Ok(Duration::ZERO);
-    }
-    let (number, exponent) =
-        UNITS.iter().find_map(|(unit, exponent)| Some((word.strip_suffix(unit)?, *exponent))).ok_or_else(bad)?;
-    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-    if whole.is_empty() || fraction.len() > exponent as usize {
+    if end < seq || piece == 0 || end > LAST_SEQ {
         return Err(bad());
     }
-    let digits = format!("{whole}{fraction:0<width$}", width = exponent as usize);
-    digits.parse().map(Duration::from_ps).map_err(|_| bad())
-}
-
-fn rate(word: &str) -> Result<Rate, String> {
-    const UNITS: [(&str, u64); 3] = [("Gbit/s", 1_000_000_000), ("Mbit/s", 1_000_000), ("kbit/s", 1_000)];
-    let bad = || format!("a rate is a whole number with kbit/s, Mbit/s or Gbit/s, not \"{word}\"");
-    let (number, factor) =
-        UNITS.iter().find_map(|(unit, factor)| Some((word.strip_suffix(unit)?, *factor))).ok_or_else(bad)?;
-    let number: u64 = number.parse().map_err(|_| bad())?;
-    Ok(Rate::from_bps(number * factor))
+    if piece.min(end - seq) > LONGEST_PAYLOAD {
+        return Err(format!("a segment has at most {LONGEST_PAYLOAD} bytes, not {}", piece.min(end - seq)));
+    }
+    if (end - seq).div_ceil(piece) > MOST_SEGMENTS {
+        return Err(format!("a line stands for at most {MOST_SEGMENTS} segments"));
+    }
+    Ok((seq, end, piece))
 }
 
 #[cfg(test)]
@@ -473,26 +568,78 @@ mod tests {
 
     #[test]
     fn errors_name_the_line_and_the_word() {
-        assert_eq!(
-            error("0 open\n5ms jump"),
-            "line 2: unknown step \"jump\"; known are <, >, open, connect, accept, write, close, expect"
-        );
-        assert_eq!(error("5ms open\n1ms close"), "line 2: 1 ms is before the line above, 5 ms");
-        assert_eq!(error("0 > . 1"), "line 1: \"ack\" and the flag \".\" go together");
-        assert_eq!(error("0 > X 1"), "line 1: unknown flag \"X\" in \"X\"; known are S F R P . E W");
-        assert_eq!(
-            error("0 < . 1:10/0 ack 1"),
-            "line 1: a sequence range is SEQ, SEQ:END or SEQ:END/PIECE, not \"1:10/0\""
-        );
-        assert_eq!(error("config speed 3"), "line 1: unknown setting \"speed\"");
-        assert_eq!(error("0 open\nconfig mtu 9000"), "line 2: \"config\" must stand before the first step");
-        assert_eq!(error("0 open now"), "line 1: \"now\" was not expected here");
-        assert_eq!(error("0~1ms open"), "line 1: only an expected segment may have a tolerance, not \"open\"");
-        assert_eq!(error("5 open"), "line 1: a time is a number with ps, ns, us, ms or s, not \"5\"");
-        assert_eq!(error("0 write ten"), "line 1: the bytes to write must be a whole number, not \"ten\"");
-        assert_eq!(error("0 expect cwnd"), "line 1: the value of cwnd is missing at the end of the line");
-        assert_eq!(error("model only:"), "line 1: \"model only:\" needs a reason");
-        assert_eq!(error("# nothing"), "a dialogue needs at least one step");
+        let cases = [
+            (
+                "0 open\n5ms jump",
+                "line 2, column 5: unknown step \"jump\"; known are <, >, open, connect, accept, write, read, set, close, \
+                 expect",
+            ),
+            ("5ms open\n1ms close", "line 2, column 1: 1 ms is before the line above, 5 ms"),
+            ("0 > . 1", "line 1, column 7: \"ack\" and the flag \".\" go together"),
+            ("0 > X 1", "line 1, column 5: unknown flag \"X\" in \"X\"; known are S F R P p . E W"),
+            ("0 > Pp. 1 ack 1", "line 1, column 5: \"Pp.\" asks for PSH and forbids it"),
+            (
+                "0 < . 1:10/0 ack 1",
+                "line 1, column 7: a sequence range is SEQ, SEQ:END or SEQ:END/PIECE, not \"1:10/0\"",
+            ),
+            ("0 < . 1:70000 ack 1", "line 1, column 7: a segment has at most 65495 bytes, not 69999"),
+            ("0 < . 1:70000/1 ack 1", "line 1, column 7: a line stands for at most 10000 segments"),
+            ("config speed 3", "line 1, column 8: unknown setting \"speed\""),
+            ("config mtu 9", "line 1, column 12: mtu is between 88 and 65535, not 9"),
+            ("config jiffy 1s", "line 1, column 14: a jiffy is between 100 us and 42 ms, not 1 s"),
+            ("config draws 3 x", "line 1, column 16: a draw must be a whole number, not \"x\""),
+            ("0 open\nconfig mtu 9000", "line 2, column 1: \"config\" must stand before the first step"),
+            ("0 open now", "line 1, column 8: \"now\" was not expected here"),
+            (
+                "0~1ms open",
+                "line 1, column 7: only an expected segment may have a tolerance or a range of times, not \"open\"",
+            ),
+            ("3ms..2ms > . 1 ack 1", "line 1, column 1: the range of times ends at 2 ms, before it starts at 3 ms"),
+            ("5 open", "line 1, column 1: a time is a number with ps, ns, us, ms or s, not \"5\""),
+            ("9999999s open", "line 1, column 1: a time is at most 4000000 s, not \"9999999s\""),
+            ("0 write ten", "line 1, column 9: the bytes to write must be a whole number, not \"ten\""),
+            ("0 read some", "line 1, column 8: the bytes to read must be a whole number, not \"some\""),
+            (
+                "0 set mood good",
+                "line 1, column 7: unknown socket's option \"mood\"; known are nodelay, cork, rcvbuf, sndbuf",
+            ),
+            (
+                "0 set user_timeout 5",
+                "line 1, column 7: Linux 6.1 has the socket's option \"user_timeout\", and the model has not",
+            ),
+            ("0 set cork perhaps", "line 1, column 12: expected on or off, not \"perhaps\""),
+            (
+                "0 open\n0 set rcvbuf 9000",
+                "line 2, column 14: \"rcvbuf\" can be set before the connection opens and not later",
+            ),
+            ("0 set rcvbuf 300000", "line 1, column 14: rcvbuf is between 1 and 212992, not 300000"),
+            ("0 expect cwnd", "line 1, column 14: the value of cwnd is missing at the end of the line"),
+            ("0 expect state < Loss", "line 1, column 18: what state is < must be a number, not \"Loss\""),
+            ("0 < . 1 ack 1 win < 9", "line 1, column 21: \"win <\" is for expected segments"),
+            (
+                "0 < .p 1 ack 1",
+                "line 1, column 14: the peer's segment has PSH or has it not: \"p\" is for expected segments",
+            ),
+            (
+                "0 > . 1 ack 1 nots val 3ms",
+                "line 1, column 24: a segment without a timestamp has neither \"val\" nor \"ecr\"",
+            ),
+            ("model only:", "line 1, column 7: \"model only:\" needs a reason"),
+            ("# nothing", "a dialogue needs at least one step"),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(error(text), expected, "of {text:?}");
+        }
+    }
+
+    #[test]
+    fn a_time_may_be_a_range() {
+        let script = Script::parse("1ms open\n+2ms..+5ms > . 1 ack 1\n+1ms~1us > . 1 ack 1").expect("valid");
+        let times = |at: usize| (script.steps[at].at, script.steps[at].early, script.steps[at].late);
+        let at = |ms| Instant::ZERO + Duration::from_ms(ms);
+        assert_eq!(times(1), (at(6), Duration::from_ms(3), Duration::ZERO));
+        // The line after a range counts from its end.
+        assert_eq!(times(2), (at(7), Duration::from_us(1), Duration::from_us(1)));
     }
 
     #[test]
@@ -510,6 +657,6 @@ mod tests {
         assert_eq!(lens, [1448, 1448, 4, 0]);
         assert_eq!(script.steps[0].at, Instant::ZERO + Duration::from_us(1_500));
         assert_eq!(script.steps[3].at, Instant::ZERO + Duration::from_us(1_520));
-        assert_eq!(script.steps[3].tolerance, Duration::from_us(3));
+        assert_eq!(script.steps[3].late, Duration::from_us(3));
     }
 }

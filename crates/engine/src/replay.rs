@@ -20,8 +20,10 @@ use daybreak_plan::{Action, Application, Flow, Plan, PlanError, Step};
 use end::{End, LastLink, Log, Nic, Way};
 
 mod end;
+mod log;
 mod receiver;
 
+pub use log::{COLUMNS, NoSegment};
 pub use receiver::{Answered, answer};
 
 /// A rule that draws random numbers is tried with so many sequences of them at most, since what the other
@@ -98,9 +100,10 @@ impl Replayed {
 ///
 /// # Errors
 /// When the plan is not sound or has no such flow, when one of its two links is not what the module
-/// asks for, or when the dialogue does not start with a SYN. The error names the field.
+/// asks for, when the dialogue does not start with a SYN, or time runs backwards in it. The error names the field.
 pub fn replay(plan: &Plan, flow: usize, dialogue: &Dialogue) -> Result<Replayed, EngineError> {
     let entry = find(plan, flow)?;
+    dialogue.check()?;
     let bytes = entry.application.limited_bytes();
     let nic = Nic::of(plan, flow, Way::Data)?;
     let way = LastLink::of(plan, flow, Way::Acks)?;
@@ -108,6 +111,10 @@ pub fn replay(plan: &Plan, flow: usize, dialogue: &Dialogue) -> Result<Replayed,
         let first = dialogue.sent.first().map_or("nothing".to_owned(), |first| format!("{:?}", first.segment.flags));
         return Err(refused("dialogue.sent[0]", first, "a sender's capture starts with its SYN".into()));
     };
+    if let Some(early) = dialogue.heard.first().filter(|heard| heard.at < opening.at) {
+        let problem = format!("the SYN, which it must answer, is of {}", opening.at);
+        return Err(refused("dialogue.heard[0].at", early.at, problem));
+    }
     let theirs = with_payload(&dialogue.sent);
     // What is captured later would have been captured of ours as well.
     let end = dialogue.sent.iter().chain(&dialogue.heard).map(|captured| captured.at).max().expect("it has a SYN");
@@ -117,13 +124,15 @@ pub fn replay(plan: &Plan, flow: usize, dialogue: &Dialogue) -> Result<Replayed,
         sender.open(opening.at, bytes);
         // The other's timestamps start anywhere: both clocks show the same when the SYN is sent.
         let offset = opening.segment.ts_val.wrapping_sub(sender.timestamp(opening.at));
-        let mut together = 0;
+        let (mut together, mut before) = (0, opening.at);
         for heard in &dialogue.heard {
             let mut segment = heard.segment;
             if opening.segment.syn.timestamps {
                 segment.ts_ecr = segment.ts_ecr.wrapping_sub(offset);
             }
-            let at = way.arrival(heard.at, &segment);
+            // On a link nothing overtakes what is before it.
+            let at = way.arrival(heard.at, &segment).max(before);
+            before = at;
             if at > end {
                 break;
             }

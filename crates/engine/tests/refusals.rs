@@ -73,6 +73,8 @@ refused! {
         => "flows[0].data_path is path 2, from node 1 (\"left\"): it must start at node 0 (\"src\")";
     bins_without_width: |plan| plan.records.bin_delivered = true
         => "records.bin_ps is null: something is to be binned, so a bin needs a width";
+    samples_beyond_measure: |plan| { plan.end_ps = 5_000_000_000; plan.records.window_ps = Some(1); }
+        => "records.window_ps is 1: until end_ps, 5000000000, that would be 5000000000 samples, and 4294967296 are the most";
     tap_on_nothing: |plan| { plan.records.bin_ps = Some(1); plan.records.tap_links = vec![8]; }
         => "records.tap_links[0] is 8: the plan has only 8 links";
 }

@@ -7,7 +7,6 @@
 use daybreak_engine::EngineError;
 use daybreak_engine::replay::{Captured, Dialogue, Replayed, Sent, answer, replay};
 use daybreak_plan::{Choice, Plan, Step};
-use daybreak_tcp::{Flags, Header, SackBlock, Segment, SynOptions};
 use daybreak_units::{Duration, Instant};
 
 /// Two moves to and fro between an empty path and one that another flow fills.
@@ -22,42 +21,7 @@ fn dialogue() -> Dialogue {
 }
 
 fn logged(log: &str) -> Dialogue {
-    let mut dialogue = Dialogue::default();
-    for line in log.lines().skip(1) {
-        let (direction, numbers) = line.split_once(',').unwrap();
-        let numbers: Vec<u64> = numbers.split(',').map(|number| number.parse().unwrap()).collect();
-        let [time_ns, seq, ack, len, window, ts_val, ts_ecr, flags, mss, scale, permitted, ref edges @ ..] =
-            numbers[..]
-        else {
-            panic!("\"{line}\" is too short")
-        };
-        let flags = Flags(flags as u8);
-        let mut segment = Segment::from(Header {
-            seq,
-            ack,
-            len: len as u32,
-            window: window as u32,
-            ts_val: ts_val as u32,
-            ts_ecr: ts_ecr as u32,
-            flags,
-            ..Header::default()
-        });
-        if flags.contains(Flags::SYN) {
-            segment.syn = SynOptions {
-                mss: mss as u16,
-                window_scale_plus_one: scale as u8,
-                sack_permitted: permitted == 1,
-                timestamps: ts_val != 0,
-            };
-        }
-        for edge in edges.chunks(2).filter(|edge| edge[0] != edge[1]) {
-            segment.sack[usize::from(segment.sack_count)] = SackBlock { start: edge[0], end: edge[1] };
-            segment.sack_count += 1;
-        }
-        let side = if direction == "sent" { &mut dialogue.sent } else { &mut dialogue.heard };
-        side.push(Captured { at: Instant::from_ps(time_ns * 1_000), segment });
-    }
-    dialogue
+    Dialogue::read(log).unwrap()
 }
 
 #[test]
@@ -233,4 +197,14 @@ fn a_segment_is_heard_when_its_last_bit_has_arrived() {
     plan.links[link].delay_ps += 5_000_000;
     let later = replay(&plan, FLOW, &dialogue).unwrap();
     assert_eq!(later.sent[0].at, found.sent[0].at + Duration::from_us(5));
+}
+
+#[test]
+fn what_is_heard_before_the_syn_is_refused() {
+    let mut dialogue = dialogue();
+    dialogue.heard[0].at = Instant::ZERO;
+    let error = replay(&plan(), FLOW, &dialogue).unwrap_err().to_string();
+    assert!(error.contains("dialogue.heard[0].at is 0 ps: the SYN, which it must answer, is of "), "{error}");
+    let error = answer(&plan(), FLOW, &Dialogue { sent: dialogue.heard.clone(), heard: dialogue.sent[1..].to_vec() });
+    assert!(error.is_ok(), "a receiver hears before it sends: {error:?}");
 }

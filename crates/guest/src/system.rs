@@ -425,10 +425,11 @@ fn read_some(fd: RawFd, most: u64) -> io::Result<u64> {
 }
 
 /// Reads and forgets what has arrived, if anything has; returns how much.
-pub fn discard(fd: RawFd) -> io::Result<usize> {
+pub fn discard(fd: RawFd, most: usize) -> io::Result<usize> {
     const MOST: usize = 1 << 30;
+    let flags = libc::MSG_TRUNC | libc::MSG_DONTWAIT;
     // SAFETY: TCP counts the bytes of a read with MSG_TRUNC and writes none.
-    let length = unsafe { libc::recv(fd, std::ptr::null_mut(), MOST, libc::MSG_TRUNC | libc::MSG_DONTWAIT) };
+    let length = unsafe { libc::recv(fd, std::ptr::null_mut(), most.min(MOST), flags) };
     usize::try_from(length).map_err(|_| io::Error::last_os_error())
 }
 

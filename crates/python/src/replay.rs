@@ -1,8 +1,11 @@
 //! Replays the ACKs of a capture, given as columns.
 
-use daybreak_engine::replay::{Captured, Dialogue, Replayed, Sent, answer as answer_flow, replay as replay_flow};
-use daybreak_tcp::{Flags, Header, SackBlock, Segment, SynOptions};
-use daybreak_units::Instant;
+use std::array::from_fn;
+
+use daybreak_engine::replay::{
+    COLUMNS, Captured, Dialogue, NoSegment, Replayed, Sent, answer as answer_flow, replay as replay_flow,
+};
+use daybreak_tcp::SackBlock;
 use numpy::{IntoPyArray, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -98,40 +101,14 @@ fn segments(name: &str, columns: &Bound<'_, PyDict>) -> PyResult<Vec<Captured>> 
         let count = values.len();
         Err(PlanError::new_err(format!("{name}[\"{key}\"] has {count} numbers: expected {length}, as in \"time_ns\"")))
     };
-    let [time, seq, ack, len, window] = [of("time_ns")?, of("seq")?, of("ack")?, of("len")?, of("window")?];
-    let [val, ecr, flags] = [of("ts_val")?, of("ts_ecr")?, of("flags")?];
-    let [mss, scale, permitted] = [of("mss")?, of("window_scale_plus_one")?, of("sack_permitted")?];
-    let sacks: Vec<[Vec<u64>; 2]> = (0..4)
-        .map(|i| Ok([of(&format!("sack_start_{i}"))?, of(&format!("sack_end_{i}"))?]))
-        .collect::<PyResult<_>>()?;
-    let one = |i: usize| {
-        let flags = Flags(flags[i] as u8);
-        let mut segment = Segment::from(Header {
-            seq: seq[i],
-            ack: ack[i],
-            len: len[i] as u32,
-            window: window[i] as u32,
-            ts_val: val[i] as u32,
-            ts_ecr: ecr[i] as u32,
-            flags,
-            ..Header::default()
-        });
-        if flags.contains(Flags::SYN) {
-            segment.syn = SynOptions {
-                mss: mss[i] as u16,
-                window_scale_plus_one: scale[i] as u8,
-                sack_permitted: permitted[i] != 0,
-                timestamps: val[i] != 0,
-            };
-        }
-        // A block that is not there is empty.
-        for [start, end] in sacks.iter().filter(|[start, end]| start[i] != end[i]) {
-            segment.sack[usize::from(segment.sack_count)] = SackBlock { start: start[i], end: end[i] };
-            segment.sack_count += 1;
-        }
-        Captured { at: Instant::from_ps(time[i] * 1_000), segment }
+    let columns: Vec<Vec<u64>> = COLUMNS.iter().map(|key| of(key)).collect::<PyResult<_>>()?;
+    let segment = |i: usize| {
+        Captured::from_row(&from_fn(|column| columns[column][i])).map_err(|error| {
+            let NoSegment { column, value, problem } = error;
+            PlanError::new_err(format!("{name}[\"{column}\"][{i}] is {value}: {problem}"))
+        })
     };
-    Ok((0..length).map(one).collect())
+    (0..length).map(segment).collect()
 }
 
 fn column<'py>(name: &str, columns: &Bound<'py, PyDict>, key: &str) -> PyResult<PyReadonlyArray1<'py, u64>> {

@@ -39,9 +39,10 @@ impl Answered {
 ///
 /// # Errors
 /// When the plan is not sound or has no such flow, when one of its two links is not what the module asks for, or when
-/// the other did not answer a SYN. The error names the field.
+/// the other did not answer a SYN, or time runs backwards in the dialogue. The error names the field.
 pub fn answer(plan: &Plan, flow: usize, dialogue: &Dialogue) -> Result<Answered, EngineError> {
     let entry = find(plan, flow)?;
+    dialogue.check()?;
     let nic = Nic::of(plan, flow, Way::Acks)?;
     let way = LastLink::of(plan, flow, Way::Data)?;
     let Some(opening) = dialogue.sent.first().filter(|first| first.segment.flags.contains(Flags::SYN)) else {
@@ -54,12 +55,15 @@ pub fn answer(plan: &Plan, flow: usize, dialogue: &Dialogue) -> Result<Answered,
     let rule = Rule::new(&plan.rules[entry.rule as usize]).make(0);
     let mut receiver = End { connection: Connection::server(config, rule), nic, log: Everything::default() };
     let end = dialogue.sent.iter().chain(&dialogue.heard).map(|captured| captured.at).max().expect("it has a SYN");
+    let mut before = Instant::ZERO;
     for heard in &dialogue.heard {
         let mut segment = heard.segment;
         if segment.ts_ecr != 0 && opening.segment.syn.timestamps {
             segment.ts_ecr = segment.ts_ecr.wrapping_sub(offset);
         }
-        let at = way.arrival(heard.at, &segment);
+        // On a link nothing overtakes what is before it.
+        let at = way.arrival(heard.at, &segment).max(before);
+        before = at;
         if at > end {
             break;
         }

@@ -5,7 +5,7 @@
 
 use std::os::fd::{AsRawFd, RawFd};
 
-use daybreak_dialogue::{Host, Script, Told, What};
+use daybreak_dialogue::{Host, Reading, Script, SocketOption, Told, What};
 use daybreak_tcp::Segment;
 use daybreak_tcp::config::Config;
 use daybreak_units::{Duration, Instant};
@@ -37,6 +37,8 @@ pub struct Kernel {
     unwritten: u64,
     written: u64,
     closes: bool,
+    /// Whether the application reads everything at once.
+    reads: bool,
     /// Bytes that the application has read.
     delivered: u64,
     buffer: Vec<u8>,
@@ -67,6 +69,7 @@ impl Kernel {
             unwritten: 0,
             written: 0,
             closes: false,
+            reads: true,
             delivered: 0,
             buffer: vec![0; LONGEST],
         })
@@ -114,21 +117,32 @@ impl Kernel {
         Ok(())
     }
 
-    /// Takes the connection if there is one, and reads everything.
-    fn read(&mut self) -> Result<(), String> {
-        if self.listens && self.connection.is_none() {
-            if !system::is_ready(self.socket.as_raw_fd(), libc::POLLIN) {
-                return Ok(());
-            }
-            let connection = system::accept(self.socket.as_raw_fd()).map_err(said("accept"))?;
-            system::do_not_block(connection.as_raw_fd()).map_err(said("accept"))?;
-            self.connection = Some(connection);
+    /// Takes the connection if there is one.
+    fn take_connection(&mut self) -> Result<(), String> {
+        if !self.listens || self.connection.is_some() || !system::is_ready(self.socket.as_raw_fd(), libc::POLLIN) {
+            return Ok(());
         }
-        while system::is_ready(self.fd(), libc::POLLIN) {
-            match system::discard(self.fd()) {
+        let connection = system::accept(self.socket.as_raw_fd()).map_err(said("accept"))?;
+        system::do_not_block(connection.as_raw_fd()).map_err(said("accept"))?;
+        self.connection = Some(connection);
+        Ok(())
+    }
+
+    /// Reads up to so many bytes of what is there.
+    fn take_bytes(&mut self, bytes: u64) -> Result<(), String> {
+        self.take_connection()?;
+        if self.listens && self.connection.is_none() {
+            return Ok(());
+        }
+        let mut left = bytes;
+        while left > 0 && system::is_ready(self.fd(), libc::POLLIN) {
+            match system::discard(self.fd(), usize::try_from(left).unwrap_or(usize::MAX)) {
                 // The peer has closed, or the connection was reset: the segments will tell.
                 Ok(0) | Err(_) => break,
-                Ok(length) => self.delivered += length as u64,
+                Ok(length) => {
+                    self.delivered += length as u64;
+                    left -= length as u64;
+                }
             }
         }
         Ok(())
@@ -183,7 +197,27 @@ impl Host for Kernel {
     fn on_segment(&mut self, _now: Instant, segment: &Segment) -> Result<(), String> {
         let frame = self.wire.write(segment);
         system::send(self.stage.packets.as_raw_fd(), &frame).map_err(said("send the peer's segment"))?;
-        self.read()
+        if self.reads { self.take_bytes(u64::MAX) } else { self.take_connection() }
+    }
+
+    fn read(&mut self, _now: Instant, reading: Reading) -> Result<(), String> {
+        self.reads = reading == Reading::All;
+        match reading {
+            Reading::All => self.take_bytes(u64::MAX),
+            Reading::Nothing => Ok(()),
+            Reading::Bytes(bytes) => self.take_bytes(bytes),
+        }
+    }
+
+    fn set(&mut self, _now: Instant, option: SocketOption) -> Result<(), String> {
+        let (level, name, value) = match option {
+            SocketOption::NoDelay(is_on) => (libc::IPPROTO_TCP, libc::TCP_NODELAY, i32::from(is_on)),
+            SocketOption::Cork(is_on) => (libc::IPPROTO_TCP, libc::TCP_CORK, i32::from(is_on)),
+            SocketOption::ReceiveBuffer(bytes) => (libc::SOL_SOCKET, libc::SO_RCVBUF, bytes as i32),
+            SocketOption::SendBuffer(bytes) => (libc::SOL_SOCKET, libc::SO_SNDBUF, bytes as i32),
+        };
+        system::set_option(self.fd(), level, name, &value, "set an option of the socket")
+            .map_err(|error| error.to_string())
     }
 
     fn tell(&mut self, name: &str) -> Result<Told, String> {

@@ -12,11 +12,15 @@ mod wire;
 
 use std::path::Path;
 
-use daybreak_dialogue::{Script, play};
+use daybreak_dialogue::{DialogueError, Script, play};
 use serde_json::{Value, json};
 
 use crate::error::GuestError;
 use kernel::Kernel;
+
+/// A dialogue that says what the congestion rule draws is played so often, since Linux cannot be told. Of seven numbers,
+/// as BBR draws them, one then remains undrawn once in 19,000 dialogues.
+const ATTEMPTS: usize = 64;
 
 /// Plays every `*.dialogue` of a directory in the order of the names; one JSON object each.
 pub fn run(directory: &Path, mut report: impl FnMut(u64, usize)) -> Result<Vec<Value>, GuestError> {
@@ -41,7 +45,13 @@ pub fn run(directory: &Path, mut report: impl FnMut(u64, usize)) -> Result<Vec<V
 fn verdict(text: &str) -> Result<Value, GuestError> {
     let script = match Script::parse(text) {
         Ok(script) => script,
-        Err(error) => return Ok(json!({ "verdict": "unreadable", "line": error.line, "problem": error.problem })),
+        Err(error) => {
+            let problem = match error.column {
+                Some(column) => format!("column {column}: {}", error.problem),
+                None => error.problem,
+            };
+            return Ok(json!({ "verdict": "unreadable", "line": error.line, "problem": problem }));
+        }
     };
     if let Some(reason) = script.model_only {
         return Ok(json!({ "verdict": "does not apply", "line": null, "problem": reason }));
@@ -49,9 +59,20 @@ fn verdict(text: &str) -> Result<Value, GuestError> {
     if let Err(problem) = stage::supports(&script) {
         return Ok(json!({ "verdict": "does not apply", "line": null, "problem": problem }));
     }
-    let mut kernel = Kernel::new(&script)?;
-    Ok(match play(&script, &mut kernel) {
-        Ok(()) => json!({ "verdict": "agrees", "line": null, "problem": null }),
-        Err(error) => json!({ "verdict": "differs", "line": error.line, "problem": error.problem }),
-    })
+    let attempts = if script.draws.is_empty() { 1 } else { ATTEMPTS };
+    let mut furthest: Option<DialogueError> = None;
+    for _ in 0..attempts {
+        match play(&script, &mut Kernel::new(&script)?) {
+            Ok(()) => return Ok(json!({ "verdict": "agrees", "line": null, "problem": null })),
+            Err(error) => {
+                // Without a line it came to the end, and said more.
+                let reached = |error: &DialogueError| error.line.unwrap_or(usize::MAX);
+                if furthest.as_ref().is_none_or(|furthest| reached(&error) > reached(furthest)) {
+                    furthest = Some(error);
+                }
+            }
+        }
+    }
+    let (line, problem) = furthest.map_or((None, String::new()), |error| (error.line, error.problem));
+    Ok(json!({ "verdict": "differs", "line": line, "problem": problem }))
 }

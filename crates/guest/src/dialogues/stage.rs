@@ -28,6 +28,9 @@ pub const PEER_MAC: [u8; 6] = [2, 0, 0, 0, 0, 2];
 const NIC: &str = "nic";
 const CABLE: &str = "cable";
 
+/// What the kernel has of congestion controls.
+const RULES: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
+
 /// The two namespaces of one dialogue; they go when this does.
 #[derive(Debug)]
 pub struct Stage {
@@ -46,6 +49,10 @@ pub fn supports(script: &Script) -> Result<(), String> {
     }
     if config.tso_max_bytes != 0 {
         return Err("segmentation offload".into());
+    }
+    let rules = std::fs::read_to_string(RULES).map_err(|error| format!("{RULES} cannot be read: {error}"))?;
+    if !rules.split_whitespace().any(|rule| rule == script.variant) {
+        return Err(format!("{}, which the kernel has not", script.variant));
     }
     let jiffy = Duration::from_ns(system::clock_resolution_ns(libc::CLOCK_MONOTONIC_COARSE));
     if config.jiffy != jiffy {

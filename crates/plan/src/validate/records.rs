@@ -3,6 +3,9 @@
 use super::{Check, bounded_time, ensure, positive_time, within};
 use crate::Plan;
 
+/// Most samples of a run: more rows than any memory holds.
+const MOST_SAMPLES: u64 = 1 << 32;
+
 pub(super) fn check(plan: &Plan) -> Check {
     let records = &plan.records;
     let lists = [
@@ -29,6 +32,19 @@ pub(super) fn check(plan: &Plan) -> Check {
     }
     if let Some(ps) = records.queue_ps {
         positive_time("records.queue_ps", ps)?;
+    }
+    let binned = records.tap_links.len() + records.bin_links.len() + usize::from(records.bin_delivered);
+    for (name, interval, things) in [
+        ("records.bin_ps", records.bin_ps, binned),
+        ("records.window_ps", records.window_ps, plan.flows.len()),
+        ("records.queue_ps", records.queue_ps, records.queues.len()),
+    ] {
+        // Without an interval every change of a window is a sample.
+        let Some(interval @ 1..) = interval else { continue };
+        let samples = (plan.end_ps / interval).saturating_mul(things as u64);
+        ensure(samples <= MOST_SAMPLES, name, interval, || {
+            format!("until end_ps, {}, that would be {samples} samples, and {MOST_SAMPLES} are the most", plan.end_ps)
+        })?;
     }
     let bins = !records.tap_links.is_empty() || !records.bin_links.is_empty() || records.bin_delivered;
     ensure(records.bin_ps.is_some() || !bins, "records.bin_ps", "null", || {

@@ -2,7 +2,7 @@
 
 use super::{Connection, Mode, State, timing};
 use crate::receiver::SenderProgress;
-use crate::{Flags, Segment};
+use crate::{Flags, Header, Segment};
 
 impl Connection {
     #[inline(always)]
@@ -33,6 +33,12 @@ impl Connection {
         }
     }
 
+    /// The connection is over: whatever comes now is no connection's.
+    pub(super) fn end(&mut self) {
+        self.mode = Mode::Unusual;
+        self.sender.desynchronise();
+    }
+
     #[inline(always)]
     fn input_synchronised(&mut self, segment: &Segment) {
         let now = self.sender.clock().now;
@@ -56,7 +62,7 @@ impl Connection {
             self.sender.on_ack(segment);
         }
         let fin = segment.flags.contains(Flags::FIN);
-        if (segment.len > 0 || fin) && !self.is_beyond_fin(segment) {
+        if (segment.len > 0 || fin) && !self.is_after_the_end(segment) {
             self.acknowledged = false;
             let sender = &self.sender;
             let received = self.receiver.on_data(now, segment, || timing(sender));
@@ -78,11 +84,19 @@ impl Connection {
         }
     }
 
-    /// Data behind the peer's FIN: Linux 6.1 passes over it.
+    /// Data when the peer has sent its FIN: Linux 6.1 passes over what is behind it, and in TIME-WAIT acknowledges whatever
+    /// comes without taking it.
     #[inline]
-    fn is_beyond_fin(&self, segment: &Segment) -> bool {
-        self.state != State::Established
-            && matches!(self.state, State::CloseWait | State::Closing | State::LastAck)
+    fn is_after_the_end(&mut self, segment: &Segment) -> bool {
+        if self.state == State::Established {
+            return false;
+        }
+        if self.state == State::TimeWait {
+            self.acknowledged = false;
+            self.receiver.request_ack();
+            return true;
+        }
+        matches!(self.state, State::CloseWait | State::Closing | State::LastAck)
             && segment.seq >= self.receiver.rcv_nxt()
     }
 
@@ -100,35 +114,91 @@ impl Connection {
     /// Segments of the handshake, FINs and resets. True when the segment is then taken like any other.
     #[cold]
     fn input_unusual(&mut self, segment: &Segment) -> bool {
-        if segment.flags.contains(Flags::RST) {
-            self.reset();
-            return false;
-        }
+        let is_reset = segment.flags.contains(Flags::RST);
         match self.state {
-            State::Closed => {}
+            State::Closed => self.answer_with_reset(segment),
+            State::Listen if is_reset => {}
+            State::Listen if segment.flags.contains(Flags::ACK) => self.answer_with_reset(segment),
             State::Listen => self.on_syn(segment),
-            State::SynSent => self.on_syn_ack(segment),
+            State::SynSent => self.input_syn_sent(segment),
+            State::SynReceived if is_reset => {
+                if segment.seq >= self.receiver.rcv_nxt() && self.receiver.is_in_window(segment.seq) {
+                    self.listen_again();
+                }
+            }
             State::SynReceived => {
                 if segment.flags.contains(Flags::SYN) {
                     // Our SYN-ACK was lost, or is late.
                     self.handshake.is_due = true;
-                } else if segment.flags.contains(Flags::ACK) && segment.ack >= 1 {
+                } else if segment.flags.contains(Flags::ACK) && segment.ack == 1 {
                     self.finish_handshake(segment);
                     return true;
+                } else {
+                    self.answer_with_reset(segment);
                 }
             }
-            _ if segment.flags.contains(Flags::SYN) => self.receiver.request_ack(),
+            _ if is_reset => self.input_reset(segment),
+            _ if segment.flags.contains(Flags::SYN) => self.challenge(),
             _ => return true,
         }
         false
     }
 
+    /// RFC 9293, section 3.10.7.3.
+    fn input_syn_sent(&mut self, segment: &Segment) {
+        if !segment.flags.contains(Flags::ACK) {
+            return;
+        }
+        if segment.ack != 1 {
+            // The peer may remember an older connection. Linux 6.1 does not wait long before it tries again.
+            self.retry_syn();
+            self.answer_with_reset(segment);
+        } else if segment.flags.contains(Flags::RST) {
+            self.reset();
+        } else {
+            self.on_syn_ack(segment);
+        }
+    }
+
+    /// RFC 5961, section 3.2: only a reset at the very number that is expected next counts at once. Linux 6.1 takes one
+    /// behind everything that it has reported by SACK, and one at the number of the peer's FIN, as well.
+    fn input_reset(&mut self, segment: &Segment) {
+        let closing = matches!(self.state, State::CloseWait | State::Closing | State::LastAck);
+        let next = self.receiver.rcv_nxt();
+        let is_next = segment.seq == next || (closing && segment.seq + 1 == next);
+        if is_next || self.receiver.last_sacked() == Some(segment.seq) {
+            self.reset();
+        } else if self.receiver.is_in_window(segment.seq) {
+            self.challenge();
+        }
+    }
+
+    /// An ACK that asks the peer whether it meant that, but not twice in half a second (RFC 5961, section 7).
+    fn challenge(&mut self) {
+        if self.receiver.may_challenge(self.sender.clock().now) {
+            self.acknowledged = false;
+            self.receiver.request_ack();
+        }
+    }
+
+    /// No connection is there for this segment (RFC 9293, section 3.10.7.1).
+    fn answer_with_reset(&mut self, segment: &Segment) {
+        if segment.flags.contains(Flags::RST) {
+            return;
+        }
+        let reply = if segment.flags.contains(Flags::ACK) {
+            Segment::from(Header { seq: segment.ack, flags: Flags::RST, ..Header::default() })
+        } else {
+            let ack = segment.seq + segment.sequence_len();
+            Segment::from(Header { ack, flags: Flags::RST.with(Flags::ACK), ..Header::default() })
+        };
+        self.reply = Some(Box::new(reply));
+    }
+
     /// The peer gave up.
     fn reset(&mut self) {
-        if self.state != State::Listen {
-            self.state = State::Closed;
-            self.mode = Mode::Unusual;
-            self.sender.reset();
-        }
+        self.state = State::Closed;
+        self.sender.reset();
+        self.end();
     }
 }

@@ -2,6 +2,9 @@
 //!
 //! The way of quinn and smoltcp: the caller hands in segments and the time, polls segments out until
 //! there are none, and asks when to come back. Nothing happens in between.
+//!
+//! Not modelled: two ends that open at once, the end of TIME-WAIT, and a socket that is closed with data unread, which Linux
+//! resets.
 
 use daybreak_trace::WindowRow;
 use daybreak_units::{Duration, Instant};
@@ -44,6 +47,8 @@ pub struct Connection {
     /// The segment that was polled last, and its IP length.
     out: crate::Segment,
     handshake: Handshake,
+    /// To a segment that belongs to no connection.
+    reply: Option<Box<crate::Segment>>,
 }
 
 /// How much there is to look at before something is sent.
@@ -82,6 +87,7 @@ impl Connection {
             third_due: false,
             out: crate::Segment::default(),
             out_bytes: 0,
+            reply: None,
         }
     }
 
@@ -104,6 +110,47 @@ impl Connection {
     pub fn close(&mut self, now: Instant) {
         self.leave_quiet();
         self.sender.close(now);
+    }
+
+    /// What arrives stays in the receive buffer until the application reads it.
+    pub fn stop_reading(&mut self) {
+        self.receiver.stop_reading();
+    }
+
+    /// The application, which has stopped reading, reads up to `bytes` of what is there.
+    pub fn read(&mut self, now: Instant, bytes: u64) {
+        self.sender.begin(now);
+        self.acknowledged = false;
+        self.delivered += self.receiver.read(now, bytes);
+    }
+
+    /// The application reads what is there, and from now on everything at once.
+    pub fn read_all(&mut self, now: Instant) {
+        self.sender.begin(now);
+        self.acknowledged = false;
+        self.delivered += self.receiver.read_all(now);
+    }
+
+    /// `TCP_NODELAY`: no small segment waits for the acknowledgement of another.
+    pub fn set_nodelay(&mut self, now: Instant, is_on: bool) {
+        self.leave_quiet();
+        self.sender.set_nodelay(now, is_on);
+    }
+
+    /// `TCP_CORK`: small segments wait for more data, or for the timer of window probes.
+    pub fn set_cork(&mut self, now: Instant, is_on: bool) {
+        self.leave_quiet();
+        self.sender.set_cork(now, is_on);
+    }
+
+    /// `SO_RCVBUF`: a receive buffer of twice so many bytes, which stays so. To be called before the handshake.
+    pub fn set_receive_buffer(&mut self, bytes: u32) {
+        self.receiver.set_buffer(bytes);
+    }
+
+    /// `SO_SNDBUF`: a send buffer of twice so many bytes, which stays so. To be called before the handshake.
+    pub fn set_send_buffer(&mut self, bytes: u32) {
+        self.sender.set_buffer(bytes);
     }
 
     /// A segment of the peer arrived.

@@ -70,6 +70,13 @@ impl Connection {
             self.write_ack();
             return true;
         }
+        if let Some(reply) = self.reply.take() {
+            self.out = *reply;
+            self.acknowledged = false;
+            self.measure();
+            self.count_host_queue();
+            return true;
+        }
         if self.state == State::Closed {
             self.deadline = Instant::NEVER;
             return false;

@@ -2,7 +2,7 @@
 
 use daybreak_units::Instant;
 
-use super::{Connection, Mode};
+use super::Connection;
 use crate::config::{Config, EcnMode};
 use crate::receiver::Negotiated;
 use crate::sender::Opening;
@@ -39,6 +39,8 @@ pub enum State {
 #[derive(Clone, Debug)]
 pub(super) struct Handshake {
     offer: SynOptions,
+    /// Window scaling is offered.
+    scales: bool,
     /// Ask for ECN.
     ask_ecn: bool,
     /// Grant it.
@@ -66,6 +68,7 @@ impl Handshake {
                 sack_permitted: config.sack,
                 timestamps: config.timestamps,
             },
+            scales: config.window_scaling,
             ask_ecn: config.ecn == EcnMode::On || needs_ecn,
             grant_ecn: config.ecn != EcnMode::Off,
             needs_ecn,
@@ -122,6 +125,24 @@ impl Connection {
                 self.sender.on_syn_timeout(self.handshake.ask_ecn);
             }
         }
+    }
+
+    /// The peer does not know our SYN yet.
+    pub(super) fn retry_syn(&mut self) {
+        if self.handshake.sent == 1 {
+            self.sender.retry_syn();
+        }
+    }
+
+    /// The peer has reset what it had begun: the listener waits for the next SYN (RFC 9293, section 3.10.7.4).
+    pub(super) fn listen_again(&mut self) {
+        let handshake = &mut self.handshake;
+        handshake.offer.window_scale_plus_one = u8::from(handshake.scales);
+        handshake.sent = 0;
+        handshake.is_due = false;
+        self.state = State::Listen;
+        self.receiver.forget_syn();
+        self.sender.forget_syn();
     }
 
     /// A SYN arrived at a listener.
@@ -209,8 +230,11 @@ impl Connection {
                 state => state,
             };
             if self.state == State::Closed {
-                self.mode = Mode::Unusual;
+                self.end();
             }
+        }
+        if self.state == State::TimeWait {
+            self.receiver.stop_reporting();
         }
     }
 }

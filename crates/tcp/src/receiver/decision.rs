@@ -16,14 +16,23 @@ impl Receiver {
         let is_due = unacked > u64::from(rcv_mss);
         if is_due || self.policy.is_urgent() {
             let (candidate, crowded) = self.window.candidate(self.window.cost_of(len), rcv_mss);
+            // Linux looks at the window for the decision only where more than a segment is to be acknowledged; otherwise
+            // it does when the ACK is sent.
+            if crowded && is_due {
+                self.policy.leave_quick_mode();
+            }
+            let decision = self.policy.decide(is_due && candidate >= self.window.rcv_wnd());
             if crowded {
                 self.policy.leave_quick_mode();
             }
-            if self.policy.decide(is_due && candidate >= self.window.rcv_wnd()) == Decision::Now {
+            if decision == Decision::Now {
                 self.window.offer(self.rcv_nxt, candidate);
                 self.offer_settled = true;
                 self.ack_pending = true;
-                return self.window.adjust_space(now, self.rcv_nxt);
+                self.window.adjust_space(now, self.rcv_nxt);
+                // The read may free so much of a crowded buffer that another ACK must follow.
+                self.update_follows = crowded && self.window_doubles(u64::from(len));
+                return;
             }
         }
         if self.policy.delay(now, srtt) == Decision::Now {
@@ -52,11 +61,10 @@ impl Receiver {
         let unacked = self.rcv_nxt - self.window.rcv_wup();
         let rcv_mss = self.policy.rcv_mss();
         let is_due = unacked > u64::from(rcv_mss);
-        let mut candidate = 0;
+        let (mut candidate, mut crowded) = (0, false);
         if is_due || self.policy.is_urgent() {
-            let crowded;
             (candidate, crowded) = self.window.candidate(taken, rcv_mss);
-            if crowded {
+            if crowded && is_due {
                 self.policy.leave_quick_mode();
             }
         }
@@ -64,6 +72,9 @@ impl Receiver {
             return;
         }
         let mut decision = self.policy.decide(is_due && candidate >= self.window.rcv_wnd());
+        if crowded {
+            self.policy.leave_quick_mode();
+        }
         if decision == Decision::Now {
             self.window.offer(self.rcv_nxt, candidate);
             self.offer_settled = true;
@@ -89,6 +100,7 @@ impl Receiver {
         // The ACK goes out before the application reads, which may free so much that another must follow.
         self.update_follows = decision == Decision::Now && self.window_doubles(delivered);
         if decision == Decision::Later
+            && self.unread.is_none()
             && (self.policy.due_after_read(unacked, self.queue.is_empty()) || self.window_doubles(delivered))
         {
             decision = Decision::Now;
@@ -97,12 +109,12 @@ impl Receiver {
     }
 
     /// The read freed so much of the buffer that the peer should hear of it at once.
-    fn window_doubles(&self, delivered: u64) -> bool {
+    pub(super) fn window_doubles(&self, delivered: u64) -> bool {
         let current = self.window.remaining(self.rcv_nxt);
         if delivered == 0 || 2 * current > self.window.window_clamp() {
             return false;
         }
-        let (candidate, _) = self.window.candidate(self.queue.memory(), self.policy.rcv_mss());
+        let (candidate, _) = self.window.candidate(self.memory(), self.policy.rcv_mss());
         candidate > 0 && candidate >= 2 * current
     }
 }

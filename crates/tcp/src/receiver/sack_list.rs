@@ -53,6 +53,11 @@ impl SackList {
         self.count == 0
     }
 
+    /// End of the highest block.
+    pub(super) fn highest(&self) -> Option<u64> {
+        self.blocks[..usize::from(self.count)].iter().map(|block| block.end).max()
+    }
+
     /// A segment joined the out-of-order queue, or repeated a part of it. Its block moves to the front.
     pub(super) fn report(&mut self, segment: SackBlock) {
         let count = usize::from(self.count);

@@ -7,7 +7,7 @@
 //! Feng, LANL 2001) grows the buffer to what the application reads in a round trip.
 //!
 //! Not modelled: a buffer that overflows because segments are small (pruning and collapsing), global
-//! memory pressure, `SO_RCVBUF`, and the optional shrinking of the window.
+//! memory pressure, and the optional shrinking of the window.
 
 use daybreak_units::{Duration, Instant};
 
@@ -20,6 +20,10 @@ const ESTIMATED_OVERHEAD: u64 = 192 + buffers::OVERHEAD;
 const INITIAL_WINDOW_SEGMENTS: u32 = 10;
 /// Largest shift of RFC 7323, section 2.3.
 const MAX_WINDOW_SCALE: u8 = 14;
+/// `SO_RCVBUF` makes no buffer smaller: room for 2,048 bytes and their `sk_buff`.
+const SMALLEST_BUFFER: u64 = 2_048 + 256;
+/// The buffer that an application may set (`net.core.rmem_max`): the window scale is chosen for it as well.
+const LARGEST_SET: u64 = 212_992;
 /// Largest value of the window field.
 const MAX_FIELD: u64 = 65_535;
 
@@ -44,6 +48,8 @@ pub(super) struct ReceiveWindow {
     scale: u8,
     adv_win_scale: i8,
     autotuning: bool,
+    /// The application has set the size of the buffer.
+    is_locked: bool,
     buffers: Buffers,
     /// What a segment of `advmss` costs of the buffer.
     full_cost: u64,
@@ -82,6 +88,7 @@ impl ReceiveWindow {
             scale: 0,
             adv_win_scale: config.adv_win_scale,
             autotuning: config.receive_autotuning,
+            is_locked: false,
             rmem_max: config.rmem.max,
             advmss: config.mtu.saturating_sub(40).max(1),
             buffers: Buffers::new(config.receive_buffers),
@@ -106,12 +113,31 @@ impl ReceiveWindow {
             self.resize(self.rcvbuf);
         }
         if answering {
-            self.window_clamp = MAX_FIELD << MAX_WINDOW_SCALE;
+            self.window_clamp = if self.is_locked { self.whole } else { MAX_FIELD << MAX_WINDOW_SCALE };
             self.select_initial(window_scaling);
         } else if !window_scaling {
             self.scale = 0;
             self.window_clamp = self.window_clamp.min(MAX_FIELD);
         }
+    }
+
+    /// What the options of a SYN have changed is as it was before.
+    pub(super) fn forget_syn(&mut self, timestamps: bool) {
+        if timestamps {
+            self.advmss += 12;
+            self.resize(self.rcvbuf);
+        }
+        self.rcv_wup = 0;
+    }
+
+    /// `SO_RCVBUF` before the handshake: the buffer has twice so many bytes, and no scale is offered that it does not need.
+    pub(super) fn lock(&mut self, bytes: u32, window_scaling: bool) {
+        self.rcvbuf = (2 * u64::from(bytes)).max(SMALLEST_BUFFER);
+        self.is_locked = true;
+        self.autotuning = false;
+        self.resize(self.rcvbuf);
+        self.window_clamp = self.whole;
+        self.select_initial(window_scaling);
     }
 
     /// The connection is established and its first byte is `rcv_nxt`.
@@ -348,7 +374,7 @@ impl ReceiveWindow {
         self.rcv_wnd = space.min(MAX_FIELD);
         self.scale = 0;
         if window_scaling {
-            let largest = space.max(self.rmem_max).min(self.window_clamp).max(1);
+            let largest = space.max(self.rmem_max).max(LARGEST_SET).min(self.window_clamp).max(1);
             self.scale = (largest.ilog2() as u8).saturating_sub(15).min(MAX_WINDOW_SCALE);
         }
         self.window_clamp = self.window_clamp.min(MAX_FIELD << self.scale);

@@ -5,7 +5,7 @@ use daybreak_units::Duration;
 use super::Sender;
 use super::rtt::Rtt;
 use super::send_buffer::SEGMENT_OVERHEAD;
-use super::timer::TimerKind;
+use super::timer::{TIMEOUT_MIN, TimerKind};
 use crate::congestion::{CaState, Context};
 
 /// How the handshake went.
@@ -26,6 +26,19 @@ impl Sender {
         self.counters.retransmits += u64::from(is_repeated);
         self.snd_nxt = 1;
         self.set_timer(TimerKind::Retransmit, self.path.rtt.rto);
+    }
+
+    /// The SYN was answered as that of another connection: it is sent again soon.
+    pub fn retry_syn(&mut self) {
+        self.set_timer_unpaced(TimerKind::Retransmit, TIMEOUT_MIN);
+    }
+
+    /// The peer has reset the handshake.
+    pub fn forget_syn(&mut self) {
+        self.clear_timer();
+        self.snd_nxt = 0;
+        let (rto_max, rto_min_us) = (self.path.rtt.rto_max(), self.path.rtt.rto_min_us());
+        self.path.rtt = Rtt::new(&self.clock, self.rto_initial, rto_max, rto_min_us);
     }
 
     /// Nothing has answered it: the next wait is twice as long.

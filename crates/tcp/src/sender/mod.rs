@@ -11,7 +11,7 @@
 //! algorithm, PSH, and window probes.
 //!
 //! Does not model: giving up after many timeouts (`tcp_retries2`), path MTU discovery, urgent data, TCP
-//! Fast Open, the cache of thresholds by destination, and corking. Where Linux and an RFC differ, the
+//! Fast Open, and the cache of thresholds by destination. Where Linux and an RFC differ, the
 //! file of the mechanism says which is followed: Linux.
 //!
 //! Validated by dialogues (`tests/dialogues`), by random networks (`tests/properties.rs`), and against
@@ -128,6 +128,12 @@ pub(crate) struct Sender {
     syn_timed_out: bool,
     /// The first segment must leave, whatever the window: the timer fired.
     rto_retransmission: bool,
+    /// `TCP_NODELAY`: no small segment waits for another.
+    nodelay: bool,
+    /// `TCP_CORK`: small segments wait for more.
+    corked: bool,
+    /// What is in the socket leaves whatever these say.
+    push_once: bool,
     rack_enabled: bool,
     frto_enabled: bool,
     slow_start_after_idle: bool,
@@ -147,6 +153,8 @@ pub(crate) struct Sender {
     segment_overhead: u64,
     /// End of the last segment that was not full.
     small_end: u64,
+    /// End of the rest of a segment that a window probe has split.
+    split_end: u64,
     counters: Counters,
     /// Timestamp that the latest ACK echoes.
     echoed: u32,
@@ -205,6 +213,7 @@ impl Sender {
             resend_from: 0,
             small_queue: SmallQueue::default(),
             small_end: 0,
+            split_end: 0,
             last_sent: Instant::ZERO,
             last_sent_jiffies: 0,
             scoreboard: Scoreboard::default(),
@@ -218,6 +227,9 @@ impl Sender {
             is_synchronised: false,
             counters: Counters::default(),
             sack_permitted: false,
+            nodelay: false,
+            corked: false,
+            push_once: false,
             rack_enabled: config.rack,
             frto_enabled: config.frto,
             tail_loss_probe: config.tail_loss_probe,
@@ -347,6 +359,27 @@ impl Sender {
         self.push_pending();
     }
 
+    /// `TCP_NODELAY`. When it is set, what is in the socket leaves, even from under a cork.
+    pub fn set_nodelay(&mut self, now: Instant, is_on: bool) {
+        self.begin(now);
+        self.nodelay = is_on;
+        self.push_once |= is_on;
+        self.push_pending();
+    }
+
+    /// `TCP_CORK`.
+    pub fn set_cork(&mut self, now: Instant, is_on: bool) {
+        self.begin(now);
+        self.corked = is_on;
+        self.push_once |= !is_on && self.nodelay;
+        self.push_pending();
+    }
+
+    /// `SO_SNDBUF`: the buffer has twice so many bytes, and no window makes it grow.
+    pub fn set_buffer(&mut self, bytes: u32) {
+        self.buffer.lock(bytes);
+    }
+
     /// SACK blocks for the peer will take so many bytes of the next segment's payload.
     #[inline]
     pub fn reserve_options(&mut self, bytes: u32) {
@@ -356,6 +389,11 @@ impl Sender {
     /// The connection was reset.
     pub fn reset(&mut self) {
         self.clear_timer();
+    }
+
+    /// The connection is over.
+    pub fn desynchronise(&mut self) {
+        self.is_synchronised = false;
     }
 
     /// The peer offers `window` bytes. A segment takes at most half of the largest window that it has offered: more

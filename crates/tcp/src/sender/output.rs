@@ -76,13 +76,16 @@ impl Sender {
         }
         let left = self.buffer.write_seq - self.snd_nxt;
         let full = self.mss - self.option_len;
-        let len = left.min(u64::from(full)) as u32;
+        let mut len = left.min(u64::from(full)) as u32;
+        if self.split_end > self.snd_nxt {
+            len = len.min((self.split_end - self.snd_nxt) as u32);
+        }
         let last = u64::from(len) == left;
         let fin = last && self.buffer.close_made;
         if self.snd_nxt + u64::from(len) > self.window_end() {
             return None;
         }
-        if len < full && !fin && !is_probe && self.nagle_holds() {
+        if len < full && last && !fin && !is_probe && self.nagle_holds() {
             return None;
         }
         if self.small_queue_holds(len, 0) {
@@ -115,7 +118,7 @@ impl Sender {
     fn following(&self, on_way: u64) -> u32 {
         let path = &self.path;
         let mut segments = u64::from(path.window.cwnd.saturating_sub(path.in_flight()));
-        if segments == 0 || path.window.is_paced || !self.fast_path.is_on() {
+        if segments == 0 || path.window.is_paced || self.split_end > self.snd_nxt || !self.fast_path.is_on() {
             return 0;
         }
         let mss = u64::from(self.mss);
@@ -156,7 +159,7 @@ impl Sender {
         let sent_us = if paced { self.queue.get(self.queue.tail().wrapping_sub(1)).sent_us } else { self.clock.now_us };
         self.path.delivery.stamp(&mut sent, sent_us, false);
         self.snd_nxt = sent.end();
-        let push = self.buffer.takes_push(self.snd_nxt);
+        let push = self.buffer.takes_push(self.snd_nxt, self.clock.now);
         if push {
             sent.flags |= Sent::PUSH;
         }
@@ -168,9 +171,10 @@ impl Sender {
     }
 
     /// Nagle's algorithm with Minshall's change: a small segment waits only while another small one
-    /// is unacknowledged.
+    /// is unacknowledged. `TCP_CORK` holds every small segment back, `TCP_NODELAY` none.
     fn nagle_holds(&self) -> bool {
-        self.path.packets_out > 0 && self.small_end > self.snd_una
+        let waits_for_small = !self.nodelay && self.path.packets_out > 0 && self.small_end > self.snd_una;
+        !self.push_once && (self.corked || waits_for_small)
     }
 
     #[inline]
@@ -183,7 +187,7 @@ impl Sender {
     fn push_new_paced(&mut self, len: u32, fin: bool, paced: u32) -> Outgoing {
         let seq = self.snd_nxt;
         // A FIN without payload has no PSH in Linux 6.1.
-        let push = len > 0 && (fin || self.buffer.takes_push(seq + u64::from(len)));
+        let push = len > 0 && (fin || self.buffer.takes_push(seq + u64::from(len), self.clock.now));
         self.tell_start();
         let sent_us = self.pace(paced);
         let mut sent = Sent {
@@ -314,13 +318,14 @@ impl Sender {
             return None;
         }
         let sent = *self.queue.get(at);
-        if sent.seq >= self.window_end() && sent.seq != self.snd_una {
-            return None;
-        }
         if !forced && self.small_queue_holds(sent.len, 1) {
             return None;
         }
-        if self.is_in_host_queue(sent.nic_serial) {
+        let is_queued = self.is_in_host_queue(sent.nic_serial);
+        if !is_queued && !self.fits_window(at) {
+            return None;
+        }
+        if is_queued {
             if forced {
                 self.rto_retransmission = false;
                 self.set_timer_unpaced(TimerKind::Retransmit, self.clock.jiffies_in(RESOURCE_PROBE_MS * 1_000));
@@ -343,6 +348,66 @@ impl Sender {
             self.set_timer(TimerKind::Retransmit, self.path.rtt.rto);
         }
         Some(outgoing)
+    }
+
+    /// Whether some of the segment at `at` lies within the peer's window, which may have shrunk since it was sent. What lies
+    /// beyond is split off. The first segment of all is sent again in any case: then it asks for the window.
+    fn fits_window(&mut self, at: u32) -> bool {
+        let sent = *self.queue.get(at);
+        let start = sent.seq.max(self.snd_una);
+        let mss = self.mss - self.option_len;
+        let room = self.window_end().saturating_sub(start);
+        if room == 0 && start != self.snd_una {
+            return false;
+        }
+        let room = if room == 0 { u64::from(mss) } else { room };
+        let payload = (sent.end() - start) as u32 - u32::from(sent.has(Sent::FIN));
+        let most = u64::from(mss).min(room) as u32;
+        if payload > most {
+            self.split(at, (start - sent.seq) as u32 + most);
+        } else if payload < most {
+            self.join_following(at, most - payload);
+        }
+        true
+    }
+
+    /// Small segments that follow the one at `at` are sent again with it, up to `room` bytes, whether they are lost or not
+    /// (`tcp_retrans_collapse`).
+    #[inline(never)]
+    fn join_following(&mut self, at: u32, mut room: u32) {
+        loop {
+            let next = at.wrapping_add(1);
+            if next == self.queue.tail() || self.queue.get(at).has(Sent::FIN) {
+                return;
+            }
+            let sent = *self.queue.get(next);
+            let payload = sent.len - u32::from(sent.has(Sent::FIN));
+            let stays = sent.has(Sent::SACKED) || self.is_in_host_queue(sent.nic_serial);
+            if stays || payload > room || sent.end() > self.window_end() {
+                return;
+            }
+            room -= payload;
+            self.queue.join_next(at);
+            self.path.packets_out -= 1;
+            self.buffer.merged -= u64::from(sent.has(Sent::MERGED));
+            self.path.lost_out -= u32::from(sent.has(Sent::LOST));
+            self.path.retrans_out -= u32::from(sent.has(Sent::RETRANS));
+            if !self.sack_permitted {
+                // Without SACK nobody knows which of them have arrived.
+                self.path.sacked_out = self.path.sacked_out.saturating_sub(1);
+            }
+        }
+    }
+
+    /// The segment at `at` counts as two from now on.
+    #[cold]
+    fn split(&mut self, at: u32, len: u32) {
+        self.queue.split(at, len);
+        let sent = self.queue.get(at);
+        self.path.packets_out += 1;
+        self.path.lost_out += u32::from(sent.has(Sent::LOST));
+        self.path.retrans_out += u32::from(sent.has(Sent::RETRANS));
+        self.path.sacked_out += u32::from(sent.has(Sent::SACKED));
     }
 
     /// Sends the segment at `at` again.
@@ -398,7 +463,7 @@ impl Sender {
             self.send_new(true)
         } else {
             let at = self.queue.last().expect("segments are out");
-            (!self.is_in_host_queue(self.queue.get(at).nic_serial)).then(|| self.send_again(at))
+            (!self.is_in_host_queue(self.queue.get(at).nic_serial) && self.fits_window(at)).then(|| self.send_again(at))
         };
         let is_retrans = outgoing.is_some() && !fits;
         if !is_retrans && outgoing.is_some() {
@@ -448,7 +513,16 @@ impl Sender {
         if len == 0 {
             return Outgoing { seq: self.snd_una - 1, len: 0, fin: false, push: false, is_new: false };
         }
-        let outgoing = self.push_new(len, false);
+        // Linux 6.1 pushes it. Of a segment that it splits, the rest stays a segment of its own, and is pushed as well.
+        let whole = self.snd_nxt + left.min(u64::from(self.mss));
+        let mut outgoing = self.push_new(len, false);
+        outgoing.push = true;
+        let at = self.queue.tail().wrapping_sub(1);
+        self.queue.get_mut(at).flags |= Sent::PUSH;
+        if whole > self.snd_nxt {
+            self.split_end = whole;
+            self.buffer.push_next(whole);
+        }
         self.last_sent = self.clock.now;
         self.last_sent_jiffies = self.clock.jiffies;
         self.burst = 0;

@@ -1,7 +1,7 @@
 //! The retransmission queue: one record a sent segment, in sequence order, in a ring.
 //!
-//! Segments keep their boundaries when they are sent again, so a SACK block always covers whole
-//! records. The records that loss detection may still judge are also linked in the order of their
+//! Segments keep their boundaries when they are sent again, but for those that are split where the peer's window
+//! ends, and small ones that are joined, so a SACK block always covers whole records. The records that loss detection may still judge are also linked in the order of their
 //! last transmission (RFC 8985, section 6.2 step 5). While nothing is SACKed, lost or sent again, that
 //! order is the sequence order, and the links are not kept at all: the common case pays nothing.
 
@@ -156,6 +156,100 @@ impl Queue {
         if self.ordered {
             self.link_newest(at);
         }
+    }
+
+    /// Splits the record at `at` after `len` bytes: the rest is a record of its own, sent when that one was. FIN and PSH are
+    /// the rest's.
+    #[cold]
+    pub fn split(&mut self, at: u32, len: u32) {
+        let whole = *self.get(at);
+        self.tail = self.tail.wrapping_add(1);
+        if self.len() as usize > self.ring.len() {
+            self.tail = self.tail.wrapping_sub(1);
+            self.grow();
+            self.tail = self.tail.wrapping_add(1);
+        }
+        let mut to = self.tail.wrapping_sub(1);
+        while to != at.wrapping_add(1) {
+            let from = to.wrapping_sub(1);
+            *self.get_mut(to) = *self.get(from);
+            to = from;
+        }
+        let rest = at.wrapping_add(1);
+        let end_flags = Sent::FIN | Sent::PUSH;
+        let first = self.get_mut(at);
+        first.len = len;
+        first.flags &= !end_flags;
+        *self.get_mut(rest) = Sent {
+            seq: whole.seq + u64::from(len),
+            len: whole.len - len,
+            flags: whole.flags & !(Sent::LINKED | Sent::MERGED),
+            ..whole
+        };
+        if !self.ordered {
+            return;
+        }
+        // Whoever was behind it has moved by one.
+        let head = self.head;
+        let moved = |place: u32| {
+            let is_behind = place.wrapping_sub(head) > at.wrapping_sub(head);
+            if is_behind { place.wrapping_add(1) } else { place }
+        };
+        for place in self.positions() {
+            let sent = self.get_mut(place);
+            if sent.has(Sent::LINKED) {
+                (sent.older, sent.newer) = (moved(sent.older), moved(sent.newer));
+            }
+        }
+        (self.oldest, self.newest) = (moved(self.oldest), moved(self.newest));
+        if self.get(at).has(Sent::LINKED) {
+            self.link_after(at, rest);
+        }
+    }
+
+    /// Joins the record behind the one at `at` to it.
+    #[cold]
+    pub fn join_next(&mut self, at: u32) {
+        let next = at.wrapping_add(1);
+        self.unlink(next);
+        let joined = *self.get(next);
+        let first = self.get_mut(at);
+        first.len += joined.len;
+        first.flags |= joined.flags & (Sent::FIN | Sent::PUSH | Sent::EVER_RETRANS);
+        let mut to = next;
+        while to.wrapping_add(1) != self.tail {
+            *self.get_mut(to) = *self.get(to.wrapping_add(1));
+            to = to.wrapping_add(1);
+        }
+        self.tail = to;
+        let head = self.head;
+        let moved = |place: u32| {
+            let is_behind = place.wrapping_sub(head) > next.wrapping_sub(head);
+            if is_behind { place.wrapping_sub(1) } else { place }
+        };
+        for place in self.positions() {
+            let sent = self.get_mut(place);
+            if sent.has(Sent::LINKED) {
+                (sent.older, sent.newer) = (moved(sent.older), moved(sent.newer));
+            }
+        }
+        (self.oldest, self.newest) = (moved(self.oldest), moved(self.newest));
+    }
+
+    /// The record at `at` was sent right after the one at `older`.
+    fn link_after(&mut self, older: u32, at: u32) {
+        let newer = self.get(older).newer;
+        let is_newest = self.newest == older;
+        let record = self.get_mut(at);
+        record.flags |= Sent::LINKED;
+        (record.older, record.newer) = (older, newer);
+        self.get_mut(older).newer = at;
+        if is_newest {
+            self.newest = at;
+        } else {
+            self.get_mut(newer).older = at;
+        }
+        self.linked += 1;
     }
 
     /// Removes the records below position `at`, which are not linked any more.
@@ -330,6 +424,43 @@ mod tests {
             assert_eq!(queue.find(1 + n * 1000 + 999, 1400), n as u32);
         }
         assert_eq!(queue.find(1 + 100 * 1000, 1000), 100);
+    }
+
+    #[test]
+    fn what_is_split_keeps_its_places() {
+        let mut queue = queue(16);
+        queue.keep_time_order();
+        queue.link_newest(3);
+        queue.get_mut(5).flags |= Sent::PUSH;
+        queue.split(5, 400);
+        queue.split(3, 1);
+        let ranges: Vec<(u64, u64)> =
+            queue.positions().skip(2).take(7).map(|at| queue.get(at)).map(|sent| (sent.seq, sent.end())).collect();
+        let expected = [
+            (2_001, 3_001),
+            (3_001, 3_002),
+            (3_002, 4_001),
+            (4_001, 5_001),
+            (5_001, 5_401),
+            (5_401, 6_001),
+            (6_001, 7_001),
+        ];
+        assert_eq!(ranges, expected);
+        assert!(!queue.get(6).has(Sent::PUSH) && queue.get(7).has(Sent::PUSH));
+        // In the order of their transmission: all but the fourth, which was sent last, both of its parts.
+        let seqs: Vec<u64> = order(&queue).into_iter().map(|at| queue.get(at).seq).collect();
+        assert_eq!(seqs[..5], [1, 1_001, 2_001, 4_001, 5_001]);
+        assert_eq!(seqs[5], 5_401);
+        assert_eq!(seqs[seqs.len() - 2..], [3_001, 3_002]);
+        assert_eq!(seqs.len(), 18);
+        assert!(seqs.iter().all(|&seq| queue.get(queue.find(seq, 1_000)).seq == seq));
+        // And joined again.
+        queue.join_next(6);
+        queue.join_next(3);
+        assert_eq!(queue.len(), 16);
+        assert!(queue.get(5).has(Sent::PUSH));
+        let seqs: Vec<u64> = order(&queue).into_iter().map(|at| queue.get(at).seq).collect();
+        assert_eq!((seqs.len(), seqs[3], seqs[4], seqs[15]), (16, 4_001, 5_001, 3_001));
     }
 
     #[test]

@@ -14,10 +14,16 @@ impl Sender {
             self.clear_timer();
             return;
         }
-        self.counters.rtos += 1;
         self.enter_loss();
-        self.retransmits += 1;
+        let backoff = self.path.rtt.backoff;
         self.path.rtt.back_off(&self.clock);
+        if self.snd_wnd == 0 {
+            // The peer has closed its window below what is out: what is sent again asks for the window, and is no timeout.
+            self.path.rtt.backoff = backoff;
+        } else {
+            self.counters.rtos += 1;
+            self.retransmits += 1;
+        }
         self.rto_retransmission = true;
         self.set_timer_unpaced(TimerKind::Retransmit, self.path.rtt.rto);
     }

@@ -7,6 +7,8 @@
 
 use std::collections::VecDeque;
 
+use daybreak_units::Instant;
+
 use super::Sender;
 
 /// Memory of a segment besides its payload: the socket buffer's descriptor (256 bytes) and its head
@@ -21,6 +23,9 @@ const SIZING_HEADER: u64 = 192;
 const SIZING_SHARED: u64 = 320;
 const SIZING_DESCRIPTOR: u64 = 256;
 
+/// `SO_SNDBUF` makes no buffer smaller: twice 2,048 bytes and their descriptor.
+const SMALLEST: u64 = 2 * (2_048 + SIZING_DESCRIPTOR);
+
 /// The buffer. Sequence numbers count payload only: a FIN is not in it.
 #[derive(Clone, Debug)]
 pub(crate) struct SendBuffer {
@@ -33,6 +38,8 @@ pub(crate) struct SendBuffer {
     /// It has been sized for a window of so many segments.
     sized_for: u32,
     max: u64,
+    /// The application has set its size.
+    is_locked: bool,
     /// `size` in payload bytes.
     capacity: u64,
     /// Two thirds of it: the application goes on once no more than this is queued.
@@ -53,6 +60,9 @@ pub(crate) struct SendBuffer {
     pushes: VecDeque<u64>,
     /// End of the last of them (`pushed_seq`).
     pushed: u64,
+    /// End of what was written before the application had to wait for room, and when that was. Linux sends full segments
+    /// while they are written, and puts PSH on the last only if it has not left by then.
+    waiting: (u64, Instant),
 }
 
 impl SendBuffer {
@@ -63,6 +73,7 @@ impl SendBuffer {
             size,
             sized_for: 0,
             max,
+            is_locked: false,
             capacity: 0,
             refill_at: 0,
             merged: 0,
@@ -73,7 +84,14 @@ impl SendBuffer {
             next_push: u64::MAX,
             pushes: VecDeque::new(),
             pushed: 1,
+            waiting: (0, Instant::NEVER),
         }
+    }
+
+    /// `SO_SNDBUF` before the handshake.
+    pub fn lock(&mut self, bytes: u32) {
+        self.size = (2 * u64::from(bytes)).max(SMALLEST);
+        self.is_locked = true;
     }
 
     /// End of what the application has asked to send.
@@ -91,8 +109,12 @@ impl SendBuffer {
     /// Whether the segment that ends at `end` carries PSH: a push point lies in it or at its end. It
     /// need not end there, since a later write may have filled the segment up.
     #[inline]
-    pub fn takes_push(&mut self, end: u64) -> bool {
+    pub fn takes_push(&mut self, end: u64, now: Instant) -> bool {
         if end < self.next_push {
+            return false;
+        }
+        if self.waiting == (end, now) && self.next_push == end {
+            self.next_push = self.pushes.pop_front().unwrap_or(u64::MAX);
             return false;
         }
         while self.next_push <= end {
@@ -115,6 +137,25 @@ impl SendBuffer {
             end += mss;
         }
         self.push_at(self.write_seq);
+    }
+
+    /// PSH stands at `end` as well, before all others.
+    pub fn push_next(&mut self, end: u64) {
+        if self.next_push != end {
+            if self.next_push != u64::MAX {
+                self.pushes.push_front(self.next_push);
+            }
+            self.next_push = end;
+        }
+    }
+
+    /// PSH does not stand at `end` if nothing stands behind it.
+    fn unpush(&mut self, end: u64) {
+        if self.pushes.back() == Some(&end) {
+            self.pushes.pop_back();
+        } else if self.pushes.is_empty() && self.next_push == end {
+            self.next_push = u64::MAX;
+        }
     }
 
     fn push_at(&mut self, end: u64) {
@@ -159,7 +200,15 @@ impl Sender {
             let had_unsent = self.buffer.write_seq > self.snd_nxt;
             let start = self.buffer.write_seq;
             self.buffer.write_seq = end;
+            self.push_once = false;
+            if had_unsent && !(start - self.snd_nxt).is_multiple_of(mss) {
+                // The last segment grows, so that it is no longer the end of a write.
+                self.buffer.unpush(start);
+            }
             self.buffer.mark_pushes(start, mss, u64::from(self.max_window));
+            if self.buffer.full && !self.builds_bursts() {
+                self.buffer.waiting = (end, self.clock.now);
+            }
             if !had_unsent {
                 self.restart_after_idle();
             }
@@ -177,7 +226,7 @@ impl Sender {
     /// `tcp_wmem` autotuning: twice the memory of the window's segments.
     fn expand_buffer(&mut self) {
         let segments = self.path.window.cwnd.max(10).max(self.path.reordering.degree + 1);
-        if segments <= self.buffer.sized_for {
+        if segments <= self.buffer.sized_for || self.buffer.is_locked {
             return;
         }
         self.buffer.sized_for = segments;
@@ -223,7 +272,7 @@ impl Sender {
 
 #[cfg(test)]
 mod tests {
-    use super::SendBuffer;
+    use super::{Instant, SendBuffer};
 
     #[test]
     fn a_push_point_inside_a_segment_is_not_lost() {
@@ -231,9 +280,10 @@ mod tests {
         // The first write ended at byte 1,501; the second one filled that segment up to 2,001.
         buffer.push_at(1_501);
         buffer.push_at(5_001);
-        assert!(!buffer.takes_push(1_001));
-        assert!(buffer.takes_push(2_001));
-        assert!(!buffer.takes_push(3_001));
-        assert!(buffer.takes_push(5_001), "points behind an overtaken one still count");
+        let at = Instant::ZERO;
+        assert!(!buffer.takes_push(1_001, at));
+        assert!(buffer.takes_push(2_001, at));
+        assert!(!buffer.takes_push(3_001, at));
+        assert!(buffer.takes_push(5_001, at), "points behind an overtaken one still count");
     }
 }

@@ -1,11 +1,8 @@
 //! TCP's behaviour as dialogues: text files of segments, times and expected answers. See README.md.
 
-mod endpoint;
-
 use std::path::{Path, PathBuf};
 
-use daybreak_dialogue::Script;
-use endpoint::Endpoint;
+use daybreak_dialogue::{Model, Script};
 
 /// One test for each file of this directory.
 macro_rules! dialogues {
@@ -21,17 +18,22 @@ dialogues! {
     ack_within_a_lost_segment,
     ack_within_a_segment,
     acked_of_the_listener,
+    after_the_fin,
     application_limited,
     application_limited_decay,
     application_limited_slow_start,
     bbr_application_limited,
     bbr_idle_past_min_rtt,
     bbr_pacing_limit,
+    bbr_phase,
     bbr_restart_in_probe_rtt,
     close_active,
     close_alone,
     close_passive,
     close_rides,
+    closed_answers,
+    closed_passive_answers,
+    cork,
     cwnd_clamp,
     dctcp_alpha,
     dctcp_echo,
@@ -73,9 +75,9 @@ dialogues! {
     ecn_sender,
     ecn_syn_again,
     fack_marking,
-    forget_sacks,
     fin_forgets_dsack,
     fin_then_data,
+    forget_sacks,
     frto_forgets_timeouts,
     frto_genuine,
     frto_not_in_recovery,
@@ -89,16 +91,22 @@ dialogues! {
     handshake_without_delay,
     idle_restart,
     idle_restart_threshold,
+    listener_answers,
     newreno_without_sack,
-    no_undo,
     no_rack_loss_by_count,
     no_rack_partial_ack,
+    no_undo,
+    nodelay,
     paced_probe,
     pacing,
     paws_and_window_checks,
     persist,
     prr_below_ssthresh,
     prr_new_loss,
+    push_filled,
+    push_on_fin,
+    push_on_fin_with_data,
+    push_waits_for_room,
     quick_ack_jumbo,
     quick_ack_refused,
     rack_lost_retransmission,
@@ -108,7 +116,11 @@ dialogues! {
     rack_window_limit,
     rack_window_once_a_round,
     rack_window_persists,
+    ranges_and_orders,
+    reader_falls_behind,
     receive_autotuning,
+    receive_buffer_set,
+    receive_buffer_set_opener,
     receiver_limited,
     recovery_undone_threshold,
     reneging,
@@ -117,6 +129,8 @@ dialogues! {
     reneging_with_a_loss,
     reneging_without_progress,
     reordered_ack,
+    reset_outside,
+    reset_with_data_out,
     retcp_circuit,
     retcp_loss,
     rto,
@@ -126,6 +140,8 @@ dialogues! {
     rto_undone_by_timestamp,
     rto_undone_threshold,
     sack_blocks,
+    sack_blocks_split,
+    sack_blocks_take_room,
     sack_compression,
     sack_compression_delayed_ack,
     sack_recovery,
@@ -135,8 +151,17 @@ dialogues! {
     send_buffer_above_a_hole,
     send_buffer_merging,
     send_buffer_merging_order,
+    send_buffer_set,
+    shrunk_window_closed,
+    shrunk_window_probe,
+    shrunk_window_recovery,
+    shrunk_window_timeout,
     slow_start,
     small_queues,
+    small_segments_joined,
+    small_segments_joined_fin,
+    small_segments_joined_recovery,
+    small_segments_joined_without_sack,
     syn_ack_again,
     syn_ack_again_once,
     syn_ack_counted,
@@ -144,12 +169,17 @@ dialogues! {
     syn_again_granted_ecn,
     syn_again_without_sack,
     syn_counted,
+    syn_in_established,
     syn_needlessly_again,
+    syn_received_reset,
+    syn_refused,
+    syn_sent_answers,
     tail_loss_probe_cwr,
     tail_loss_probe_needless,
     tail_loss_probe_new_data,
     tail_loss_probe_repairs,
     tail_loss_probe_without_dsack,
+    time_wait_answers,
     timer_leaves_validation,
     timer_wheel,
     timestamps_echo,
@@ -158,12 +188,17 @@ dialogues! {
     window_at_once,
     window_at_once_above,
     window_of_each_segment,
+    window_probe_of_a_part,
+    window_scale_least,
     window_scaling_absent,
     window_shrinks_while_quiet,
     window_update_after_read,
     without_sack_no_dsack,
     without_sack_reordering,
     without_sack_surplus,
+    without_timestamp,
+    without_timestamp_ack,
+    zero_window,
 }
 
 fn directory() -> PathBuf {
@@ -179,8 +214,8 @@ fn check(name: &str) {
 
 fn play(text: &str) -> Result<(), String> {
     let script = Script::parse(text).map_err(|error| error.to_string())?;
-    let mut endpoint = Endpoint::new(&script).map_err(|error| error.to_string())?;
-    daybreak_dialogue::play(&script, &mut endpoint).map_err(|error| error.to_string())
+    let mut model = Model::new(&script).map_err(|error| error.to_string())?;
+    daybreak_dialogue::play(&script, &mut model).map_err(|error| error.to_string())
 }
 
 #[test]

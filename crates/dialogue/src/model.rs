@@ -1,35 +1,67 @@
-//! The connection as the host of a dialogue.
+//! Our TCP as the host of a dialogue.
 
 use std::collections::VecDeque;
 
-use daybreak_dialogue::{Host, Script, Told};
 use daybreak_tcp::config::Config;
 use daybreak_tcp::congestion::{UnknownVariant, find};
 use daybreak_tcp::{Connection, Segment};
 use daybreak_units::{Duration, Instant, Rate};
 
-/// Listens until the application opens: the two ends of a connection differ by that alone.
-pub struct Endpoint {
+use crate::play::{Host, Told};
+use crate::script::{Reading, Script, SocketOption};
+
+/// One end of a connection. It listens until the application opens: the two ends differ by that alone.
+#[derive(Debug)]
+pub struct Model {
     config: Config,
     variant: String,
     connection: Connection,
     nic: Option<Rate>,
+    draws: Vec<u32>,
+    /// What was set before the connection opens.
+    options: Vec<SocketOption>,
+    /// The application reads everything at once.
+    reads: bool,
     now: Instant,
     /// In the NIC: when each leaves.
     queued: VecDeque<(Instant, Segment)>,
 }
 
-impl Endpoint {
+impl Model {
+    /// A stack at the start of the dialogue.
+    ///
+    /// # Errors
+    /// When it has no such congestion rule.
     pub fn new(script: &Script) -> Result<Self, UnknownVariant> {
         let rule = find(&script.variant)?.rule(1);
-        Ok(Self {
+        let mut model = Self {
             config: script.config.clone(),
             variant: script.variant.clone(),
             connection: Connection::server(script.config.clone(), rule),
             nic: script.nic,
+            draws: script.draws.clone(),
+            options: Vec::new(),
+            reads: true,
             now: Instant::ZERO,
             queued: VecDeque::new(),
-        })
+        };
+        model.fix_draws();
+        Ok(model)
+    }
+
+    fn fix_draws(&mut self) {
+        if let (Some(draws), false) = (self.connection.draws(), self.draws.is_empty()) {
+            draws.follow(self.draws.clone());
+        }
+    }
+
+    fn apply(&mut self, now: Instant, option: SocketOption) {
+        match option {
+            SocketOption::NoDelay(is_on) => self.connection.set_nodelay(now, is_on),
+            SocketOption::Cork(is_on) => self.connection.set_cork(now, is_on),
+            SocketOption::ReceiveBuffer(bytes) => self.connection.set_receive_buffer(bytes),
+            SocketOption::SendBuffer(bytes) => self.connection.set_send_buffer(bytes),
+        }
     }
 
     fn in_nic(&self) -> Instant {
@@ -54,7 +86,7 @@ impl Endpoint {
     }
 }
 
-impl Host for Endpoint {
+impl Host for Model {
     const GRAIN: Duration = Duration::ZERO;
 
     fn next_segment(&mut self, until: Instant) -> Result<Option<(Instant, Segment)>, String> {
@@ -84,6 +116,13 @@ impl Host for Endpoint {
         self.now = now;
         let rule = find(&self.variant).expect("it was found before").rule(1);
         self.connection = Connection::client(self.config.clone(), rule);
+        self.fix_draws();
+        for option in self.options.clone() {
+            self.apply(now, option);
+        }
+        if !self.reads {
+            self.connection.stop_reading();
+        }
         self.connection.open(now);
         self.collect();
         Ok(())
@@ -99,6 +138,29 @@ impl Host for Endpoint {
     fn close(&mut self, now: Instant) -> Result<(), String> {
         self.now = now;
         self.connection.close(now);
+        self.collect();
+        Ok(())
+    }
+
+    fn read(&mut self, now: Instant, reading: Reading) -> Result<(), String> {
+        self.now = now;
+        self.reads = reading == Reading::All;
+        match reading {
+            Reading::All => self.connection.read_all(now),
+            Reading::Nothing => self.connection.stop_reading(),
+            Reading::Bytes(bytes) => {
+                self.connection.stop_reading();
+                self.connection.read(now, bytes);
+            }
+        }
+        self.collect();
+        Ok(())
+    }
+
+    fn set(&mut self, now: Instant, option: SocketOption) -> Result<(), String> {
+        self.now = now;
+        self.options.push(option);
+        self.apply(now, option);
         self.collect();
         Ok(())
     }

@@ -1,0 +1,114 @@
+//! What a line claims of a number: that it is this, or more, or less.
+
+use std::fmt;
+
+/// How a number is to stand to another.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Relation {
+    /// The same.
+    #[default]
+    Is,
+    /// Another.
+    IsNot,
+    /// Less.
+    Below,
+    /// Not more.
+    AtMost,
+    /// More.
+    Above,
+    /// Not less.
+    AtLeast,
+}
+
+impl Relation {
+    /// Each with its sign.
+    pub const SIGNS: [(Self, &str); 6] = [
+        (Self::Is, "="),
+        (Self::IsNot, "!="),
+        (Self::Below, "<"),
+        (Self::AtMost, "<="),
+        (Self::Above, ">"),
+        (Self::AtLeast, ">="),
+    ];
+
+    /// The relation of this sign.
+    pub fn of(sign: &str) -> Option<Self> {
+        Self::SIGNS.iter().find(|(_, known)| *known == sign).map(|(relation, _)| *relation)
+    }
+
+    /// It needs numbers that are more or less.
+    pub fn is_order(self) -> bool {
+        !matches!(self, Self::Is | Self::IsNot)
+    }
+
+    /// Whether it holds between `left` and `right`.
+    pub fn holds<T: Ord>(self, left: T, right: T) -> bool {
+        match self {
+            Self::Is => left == right,
+            Self::IsNot => left != right,
+            Self::Below => left < right,
+            Self::AtMost => left <= right,
+            Self::Above => left > right,
+            Self::AtLeast => left >= right,
+        }
+    }
+}
+
+impl fmt::Display for Relation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sign = Self::SIGNS.iter().find(|(relation, _)| relation == self).map(|(_, sign)| *sign);
+        write!(f, "{}", sign.unwrap_or_default())
+    }
+}
+
+/// What a stack is to tell under a name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Claim {
+    /// The name.
+    pub name: String,
+    /// How what it tells is to stand to the value.
+    pub relation: Relation,
+    /// The value, in the words in which it tells.
+    pub value: String,
+}
+
+impl Claim {
+    /// Whether what was told is so; an order asks for numbers.
+    pub fn holds(&self, told: &str) -> Result<bool, String> {
+        if !self.relation.is_order() {
+            return Ok(self.relation.holds(told, self.value.as_str()));
+        }
+        match (number(told), number(&self.value)) {
+            (Some(told), Some(value)) => Ok(self.relation.holds(told, value)),
+            _ => Err(format!("{} is {told}, which is neither more nor less than {}", self.name, self.value)),
+        }
+    }
+}
+
+/// A number as a stack tells it: plain, in microseconds, or infinite.
+pub(crate) fn number(word: &str) -> Option<u64> {
+    match word {
+        "infinite" => Some(u64::MAX),
+        _ => word.strip_suffix("us").unwrap_or(word).parse().ok(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn claims_hold_or_not() {
+        let holds = |sign: &str, told: &str, value: &str| {
+            let relation = Relation::of(sign).expect("a sign");
+            Claim { name: "it".into(), relation, value: value.into() }.holds(told)
+        };
+        assert_eq!(
+            [holds("<", "9", "10"), holds("<", "10", "10"), holds("<=", "10", "10")].map(Result::unwrap),
+            [true, false, true]
+        );
+        assert_eq!([holds(">", "10us", "9us"), holds(">=", "9us", "10us")].map(Result::unwrap), [true, false]);
+        assert_eq!([holds(">", "infinite", "10"), holds("!=", "Open", "Loss")].map(Result::unwrap), [true, true]);
+        assert_eq!(holds("<", "Open", "10").unwrap_err(), "it is Open, which is neither more nor less than 10");
+    }
+}
