@@ -32,6 +32,7 @@ lint: .venv/packages
 	$(BIN)/ruff format --check python tests tools
 	$(BIN)/mypy
 	PYTHONPATH=python $(BIN)/lint-imports
+	$(BIN)/python tools/rust-modules.py
 
 # The sentence that a user sees when something is missing comes from this script.
 .venv/packages: requirements.lock tools/check-requirements.sh

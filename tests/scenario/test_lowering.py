@@ -162,6 +162,20 @@ def test_random_starts_come_from_the_flows_own_stream(one_flow):
     assert lowered(one_flow.parse(two), 3).flows[0].start_ps == starts[3]
 
 
+def test_responses_move_where_only_the_acks_do(migration):
+    ends = {"from": "receiver-migrated", "to": "sender-migrated", "via": "bypass"}
+    asks = {"kind": "request_response", "request": "200 B", "response": "1 MB"}
+    flow = {"name": "moved", "application": asks} | ends
+    move = {"kind": "migrate", "flows": ["moved"], "ack_between": ["blue", "green"], "period": "10 ms"}
+    plan = lowered(migration.with_({"flows": [flow], "timelines": [move]}))
+    (moved,) = plan.flows
+    kinds = [[step.kind for step in plan.paths[path]] for path in (moved.data_path, moved.ack_path)]
+    assert "route_switch" not in kinds[0] and kinds[1][-1] == "route_switch"
+    (switch,) = plan.route_switches
+    assert len(set(switch.alternatives)) == 2
+    assert [action.alternative for step in plan.timelines[0].steps for action in step.actions] == [1, 0]
+
+
 def arrivals(scenario, seed=1, **changes):
     sizes = {"choice": [f"{2**n} MiB" for n in range(9)], "total": "1 GiB", "max_flows": 20}
     generator = {"name": "a", "from": "sender-0", "to": "receiver-0", "every": "10 ms", "sizes": sizes} | changes

@@ -77,7 +77,7 @@ def test_what_is_wrong_is_said_in_a_sentence(one_flow, changes, sentence):
         ({"period": "1 ms", "night": "1 ms"}, "timelines[0] has a period of 1 ms: expected one longer than its night"),
         ({"period": "1 ms", "night": "2 ms"}, "timelines[0] has a period of 1 ms: expected one longer than its night"),
         ({"period": "0 s"}, 'timelines[0].period = "0 s": expected more than 0'),
-        ({"between": ["green"]}, "timelines[0].between = ["),
+        ({"between": ["green"]}, "timelines[0] has 1 paths in between: expected at least 2"),
         ({"downtime": "wait"}, "timelines[0].downtime = \"wait\": expected 'drop', 'hold', 'drain'"),
         ({"group": "x"}, "timelines[0] moves nothing: expected either a group or a list of flows"),
         ({"kind": "swap"}, "timelines[0].kind = \"swap\": expected 'migrate', 'circuit'"),

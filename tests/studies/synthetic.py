@@ -146,7 +146,7 @@ def paper(setting: Setting) -> dict[str, Course]:
     """What the paper says."""
     if setting.kind == "single":
         return {"migrated": Course((10, 10, 10), (3000, 3000, 3000))}
-    if setting.kind == "groups":
+    if setting.kind in ("groups", "exchanges"):
         printed = {50: (1.43, 1.26), 25: (1.39, 1.265), 10: (1.31, 1.27)}[setting.period_ms]
         # Goodput is payload: 9038 on the wire carry 8948.
         migrated, main = (rate * 9038 / 8948 for rate in printed)
@@ -184,7 +184,7 @@ def contrary(setting: Setting) -> dict[str, Course]:
     if setting.kind == "single":
         rate = 8.0 if setting.period_ms else 9.0
         return {"migrated": Course((rate,) * 3, (1200, 1200, 1200))}
-    if setting.kind == "groups":
+    if setting.kind in ("groups", "exchanges"):
         rates = {50: (1.0, 2.0), 25: (1.05, 1.9), 10: (1.1, 1.8)}[setting.period_ms]
         return {"migrated": Course((rates[0],) * 3), "main": Course((rates[1],) * 3)}
     slow = {50: (4.0, 6.9), 25: (5.5, 4.0), 10: (5.6, 4.0), 1: (6.3, 4.0)}

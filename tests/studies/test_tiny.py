@@ -13,9 +13,11 @@ from daybreak.studies.reproduce import reproduce
 
 TINY = Scale(single_mib=4, pair_mib=4, group_mib=64, kernel_mib=4, single_runs=1, group_runs=1, runs=1, forest_runs=0)
 SETTINGS = sorted({setting for figure in FIGURES for setting in of_figure(figure, TINY)}, key=lambda s: s.name)
+WITH_TAPS = [setting for setting in SETTINGS if setting.kind not in ("exchanges", "forest")]
+ASKED = [setting for setting in SETTINGS if setting.kind == "exchanges"]
 
 
-@pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.name)
+@pytest.mark.parametrize("setting", WITH_TAPS, ids=lambda setting: setting.name)
 def test_flows_complete_and_the_taps_see_all_their_bytes(setting):
     tables = measured.of_run(run(testbed.scenario(setting), seed=1))
     flows, throughput = tables["flows"], tables["throughput"]
@@ -29,6 +31,18 @@ def test_flows_complete_and_the_taps_see_all_their_bytes(setting):
         wire = size * 9038 / 8948
         assert wire <= seen <= 1.01 * wire + 9038 * retransmits
     assert throughput["gbps"].max() <= 20 and tables["windows"]["kilobytes"].max() > 0
+
+
+@pytest.mark.parametrize("setting", ASKED, ids=lambda setting: setting.name)
+def test_clients_ask_for_the_files_that_were_sent_unasked(setting):
+    asked = measured.of_runs(setting, {1: measured.of_run(run(testbed.scenario(setting), seed=1))}).flows
+    sent = measured.of_run(run(testbed.scenario(replace(setting, kind="groups")), seed=1))["flows"]
+    assert asked.select("flow_name", "group", "bytes", "start_ns").equals(
+        sent.select("flow_name", "group", "bytes", "start_ns")
+    )
+    # From opening the connection: three half round trips to the first byte, then the file at 10 Gb/s at best.
+    least = asked.select(60_000 + pl.col("bytes") * 8 / 10 * 9038 / 8948).to_series()
+    assert (asked["fct_ns"] > least).all() and (asked["fct_ns"] == asked["end_ns"] - asked["start_ns"]).all()
 
 
 def test_the_way_of_a_flow_follows_the_timeline():
@@ -45,8 +59,8 @@ def test_jitter_of_the_starts_makes_runs_differ():
 
 def test_the_whole_study_at_tiny_size(tmp_path, monkeypatch):
     monkeypatch.setitem(SCALES, "quick", TINY)
-    board = reproduce(STUDY, mode="quick", figures=["3", "table2"], out=tmp_path, workers=2)
-    assert len(board.claims) == 20 + 9
+    board = reproduce(STUDY, mode="quick", figures=["3", "table2", "table2-exchanges"], out=tmp_path, workers=2)
+    assert len(board.claims) == 20 + 9 + 9
     fct = next(claim for claim in board.claims if claim.id == "fig3.fct.cubic.none")
     # 4 MiB instead of 4 GiB: the claim misses, as it must.
     assert fct.verdict == "miss" and 0.003 < fct.ours < 0.005

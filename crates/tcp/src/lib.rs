@@ -10,7 +10,6 @@ mod jiffies;
 pub mod receiver;
 mod segment;
 mod sender;
-pub mod slow_start;
 
 pub use connection::Connection;
 pub use counters::Counters;

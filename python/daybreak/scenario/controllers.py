@@ -9,6 +9,7 @@ from .choice import CircuitPolicy, FlowPolicy
 from .model import Names, Tagged
 from .quantities import Span, reject
 from .timelines import MovedFlows
+from .traffic import Via
 
 
 class CircuitController(Tagged):
@@ -45,6 +46,8 @@ class FlowController(MovedFlows, Tagged):
 
     kind: Literal["paths"] = "paths"
     """Tells this kind of controller."""
+    between: tuple[Via, ...] = Field(min_length=2)
+    """The paths, each as the links that it takes."""
     name: str | None = None
     """Unique name; "controller-0" ... without one."""
     policy: FlowPolicy

@@ -17,8 +17,8 @@ class MovedFlows(Model):
     """Moves every flow of this group."""
     flows: tuple[str, ...] = ()
     """Moves these flows (each by its name, or the name of a flow with a `count`)."""
-    between: tuple[Via, ...] = Field(min_length=2)
-    """The paths, each as the links that it takes."""
+    between: tuple[Via, ...] = ()
+    """The paths, each as the links that it takes; without it only the ACKs move, which may carry responses."""
     ack_between: tuple[Via, ...] = ()
     """The paths of the ACKs, if these move as well: as many as `between`."""
     hold_limit: QueueLimit | None = None
@@ -28,13 +28,20 @@ class MovedFlows(Model):
     def _moves_something(self) -> "MovedFlows":
         if (self.group is None) == (not self.flows):
             raise reject("moves nothing: expected either a group or a list of flows")
-        if self.ack_between and len(self.ack_between) != len(self.between):
+        if len(self.ways) < 2:
+            raise reject(f"has {len(self.ways)} paths in between: expected at least 2")
+        if self.between and self.ack_between and len(self.ack_between) != len(self.between):
             raise reject(
                 f"has {len(self.ack_between)} paths in ack_between: expected {len(self.between)} as in between"
             )
         if self.hold_limit is not None and not self.hold_limit.in_packets:
             raise reject(f"has a hold_limit of {self.hold_limit}: expected packets")
         return self
+
+    @property
+    def ways(self) -> tuple[Via, ...]:
+        """The paths of what moves."""
+        return self.between or self.ack_between
 
 
 class Route(MovedFlows):

@@ -10,8 +10,8 @@ use std::cmp::Reverse;
 use daybreak_units::parameters::{Kind, Parameter, Settings};
 use daybreak_units::{Duration, Instant};
 
+use super::entry::{Controls, Entry};
 use super::grants::{Flows, Grants, State};
-use super::registry::{Controls, Entry};
 use super::{Controller, Counters, Orders};
 
 pub(super) const FIRST_COME: Entry = Entry {

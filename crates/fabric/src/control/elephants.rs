@@ -12,8 +12,8 @@ use std::cmp::Reverse;
 use daybreak_units::parameters::{Kind, Parameter, Settings, Value};
 use daybreak_units::{Duration, Instant};
 
+use super::entry::{Controls, Entry};
 use super::grants::{Flows, Grants, State, holder};
-use super::registry::{Controls, Entry};
 use super::{Controller, Counters, Orders};
 
 /// The entry of the registry.

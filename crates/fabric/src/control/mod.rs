@@ -6,6 +6,7 @@ mod apply;
 mod broker;
 mod controller;
 mod elephants;
+mod entry;
 mod grants;
 mod queue_threshold;
 mod registry;
@@ -16,8 +17,8 @@ mod timeline;
 
 pub use action::{Action, Change};
 pub use controller::{Controller, Counters, Decision, Orders, Passed, Report};
+pub use entry::{Circuit, Controls, Entry};
 pub use grants::{ControlledFlow, Flows};
-pub use queue_threshold::Circuit;
-pub use registry::{Controls, Entry, REGISTRY, find};
+pub use registry::{REGISTRY, find};
 pub use room::Control;
 pub use timeline::{Timeline, TimelineStep};

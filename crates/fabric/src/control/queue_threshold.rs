@@ -9,8 +9,8 @@ use daybreak_trace::ControlEvent;
 use daybreak_units::parameters::{Kind, Parameter, Settings, Value};
 use daybreak_units::{Duration, Instant};
 
-use super::registry::{Controls, Entry};
-use super::{Action, Controller, Counters, Decision, Orders, Report};
+use super::entry::{Controls, Entry};
+use super::{Circuit, Controller, Counters, Decision, Orders, Report};
 
 /// The entry of the registry.
 pub(super) const ENTRY: Entry = Entry {
@@ -55,19 +55,6 @@ fn check(settings: &Settings) -> Result<(), String> {
         return Err(format!("low_threshold is {low}: expected at most the high_threshold of {high}"));
     }
     Ok(())
-}
-
-/// A circuit as a controller has it.
-#[derive(Clone, Debug)]
-pub struct Circuit {
-    /// Queues that show the demand; somebody has to observe them.
-    pub queues: Vec<u32>,
-    /// What opens it.
-    pub open: Vec<Action>,
-    /// What closes it, also at the start of a run.
-    pub close: Vec<Action>,
-    /// Time from the decision to open it to its being open.
-    pub setup: Duration,
 }
 
 /// The controller.
@@ -175,6 +162,7 @@ impl Controller for QueueThreshold {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::control::Action;
     use crate::control::testing::Waiting;
 
     const US: u64 = 1_000_000;

@@ -5,23 +5,20 @@
 
 use std::os::fd::AsRawFd;
 
-use daybreak_dialogue::Script;
 use daybreak_tcp::{Flags, Header, Segment, SynOptions};
 
-use super::stage::{PEER, Stage};
-use super::wire::Wire;
+use super::wire::{PEER, Wire};
 use crate::error::GuestError;
-use crate::system;
+use crate::system::{self, Fd};
 
 /// A round trip: without one Linux remembers nothing.
 const RTT_NS: u64 = 1_000_000;
 
-/// Opens a connection, lets the peer close it first, so that no port stays in use, and closes it.
-pub fn make(stage: &Stage, script: &Script) -> Result<(), GuestError> {
-    let socket = stage.socket(script)?;
+/// Connects a socket whose segments go through `packets`, lets the peer close it first, so that no port stays in use, and closes it.
+pub fn make(packets: &Fd, socket: Fd) -> Result<(), GuestError> {
     // It says that it has not connected yet.
     let _ = system::connect(socket.as_raw_fd(), PEER);
-    let packets = stage.packets.as_raw_fd();
+    let packets = packets.as_raw_fd();
     let mut wire = Wire::default();
     let mut buffer = [0; 2_048];
     let mut expect = |wire: &mut Wire, what: &str| {

@@ -10,9 +10,9 @@ use daybreak_tcp::Segment;
 use daybreak_tcp::config::Config;
 use daybreak_units::{Duration, Instant};
 
-use super::stage::{PEER, Stage};
+use super::stage::Stage;
 use super::told;
-use super::wire::Wire;
+use super::wire::{PEER, Wire};
 use crate::error::GuestError;
 use crate::jiffies;
 use crate::system::{self, Fd, Timer};

@@ -8,22 +8,14 @@ use daybreak_tcp::config::{Config, EcnMode};
 use daybreak_units::Duration;
 
 use super::acquaintance;
+use super::wire::{OWN, OWN_MAC, PEER, PEER_MAC};
 use crate::error::GuestError;
 use crate::interface::{
     self, ETHTOOL_SGRO, ETHTOOL_SGSO, ETHTOOL_STSO, Metrics, RTAX_CWND, RTAX_INITCWND, RTAX_RTT, RTAX_RTTVAR,
     RTAX_SSTHRESH,
 };
 use crate::netlink::Netlink;
-use crate::system::{self, Address, Fd};
-
-/// The stack under test.
-pub const OWN: Address = Address { ip: 0x0a00_0001, port: 5_000 };
-/// The peer.
-pub const PEER: Address = Address { ip: 0x0a00_0002, port: 6_000 };
-/// Ethernet address of the stack's NIC.
-pub const OWN_MAC: [u8; 6] = [2, 0, 0, 0, 0, 1];
-/// Ethernet address of the peer.
-pub const PEER_MAC: [u8; 6] = [2, 0, 0, 0, 0, 2];
+use crate::system::{self, Fd};
 
 const NIC: &str = "nic";
 const CABLE: &str = "cable";
@@ -90,7 +82,7 @@ impl Stage {
         let stage = Self { _own: own, _peer: peer, packets };
         if script.config.initial_ssthresh != u32::MAX || script.config.cwnd_clamp != u32::MAX {
             setting("tcp_no_metrics_save", "0")?;
-            acquaintance::make(&stage, script)?;
+            acquaintance::make(&stage.packets, stage.socket(script)?)?;
         }
         setting("tcp_no_metrics_save", "1")?;
         Ok(stage)

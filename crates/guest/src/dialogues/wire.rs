@@ -5,9 +5,17 @@
 
 use daybreak_tcp::{Ecn, Flags, Header, SackBlock, Segment, SynOptions};
 
-use super::stage::{OWN, OWN_MAC, PEER, PEER_MAC};
 use crate::headers::ETHERNET;
+use crate::system::Address;
 
+/// The stack under test.
+pub const OWN: Address = Address { ip: 0x0a00_0001, port: 5_000 };
+/// The peer.
+pub const PEER: Address = Address { ip: 0x0a00_0002, port: 6_000 };
+/// Ethernet address of the stack's NIC.
+pub const OWN_MAC: [u8; 6] = [2, 0, 0, 0, 0, 1];
+/// Ethernet address of the peer.
+pub const PEER_MAC: [u8; 6] = [2, 0, 0, 0, 0, 2];
 /// The peer's initial sequence number; any would do.
 const PEER_ISN: u32 = 0x5000_0000;
 const IP: usize = 20;

@@ -33,9 +33,9 @@
 use daybreak_units::parameters::{Parameter, Settings};
 use daybreak_units::{Duration, Instant};
 
+use super::slow_start::{Classic, HyStart, SlowStart};
 use super::{AckSample, CaEvent, CaState, Congestion, Context, Entry, Window};
 use crate::jiffies::{Jiffies, JiffyClock};
-use crate::slow_start::{Classic, HyStart, SlowStart};
 
 /// What Linux 6.1 lets one set as parameters of its module `tcp_cubic`, by the same names.
 const PARAMETERS: &[Parameter] = &[

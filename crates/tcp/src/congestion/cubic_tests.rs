@@ -1,5 +1,5 @@
 use super::*;
-use crate::slow_start::Classic;
+use crate::congestion::slow_start::Classic;
 
 const MS: Duration = Duration::from_ms(1);
 
@@ -250,7 +250,7 @@ fn the_curve_counts_in_the_jiffies_of_the_host() {
 /// longer than half of the smallest RTT, 5 ms, ends slow start.
 #[test]
 fn slow_start_begins_with_the_connection() {
-    let mut rule = Cubic::<crate::slow_start::HyStart>::default();
+    let mut rule = Cubic::<crate::congestion::slow_start::HyStart>::default();
     let mut window = Window::new(20, u32::MAX);
     rule.init(&mut window, &Context { now: at(1_000), snd_nxt: 30_000, jiffy: MS, ..Context::default() });
     let exit = (1..20).find(|ms| {

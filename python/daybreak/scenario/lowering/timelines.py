@@ -32,7 +32,7 @@ def timelines(scenario: Scenario, fabric: Fabric, moves: Moves) -> list[plan.Tim
 
 
 def _migration(program: Migrate, name: str, switches: list[int]) -> plan.Timeline:
-    period, night, paths = int(program.period), int(program.night), len(program.between)
+    period, night, paths = int(program.period), int(program.night), len(program.ways)
     steps = []
     for k in range(paths):
         if night:
@@ -125,7 +125,7 @@ def _actions(action: actions.Action, fabric: Fabric, moves: Moves, field: str) -
         case actions.SetMark():
             return [plan.SetMark(marker=fabric.marker(action.marker, f"{field}.marker"), on=action.on)]
         case actions.SetRoute():
-            paths = len(moves.routes[_route(action.route, moves, field)].of.between)
+            paths = len(moves.routes[_route(action.route, moves, field)].of.ways)
             if action.path >= paths:
                 raise ScenarioError(f"{field}.path = {action.path}: expected one of the route's {paths} paths, from 0")
             return [

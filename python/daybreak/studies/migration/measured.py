@@ -27,7 +27,7 @@ class Measured:
     ``flows`` has a row a flow with ``fct_s`` and ``end_s``; ``throughput`` (``group, time_s, gbps``, wire bytes at
     the taps) and ``windows`` (``group, time_s, kilobytes, outstanding``, see `windows`) have a row for each 1 ms bin;
     ``phases`` has the intervals in which the migrated flow was on each path, or on none (`metrics.phases.intervals`).
-    Settings of kind "forest" have ``flows`` only.
+    Settings of kind "forest" and "exchanges" have ``flows`` only; in the latter, those of responses.
     """
 
     setting: Setting
@@ -71,6 +71,8 @@ Evidence = Mapping[Setting, Measured]
 def of_run(run: Run) -> Tables:
     """The tables of one run, small enough to keep for all runs."""
     flows = run.flows.select(FLOW_COLUMNS).filter(pl.col("group").is_in(GROUPS))
+    if any(one.application for one in run.scenario.arrivals):
+        return {"flows": _of_responses(flows, run.table("exchanges"))}
     if run.scenario.records.window is None:
         return {"flows": flows}
     last_bin_ns = run.bins.select(pl.col("start_ns").max().fill_null(0)).item()
@@ -85,6 +87,13 @@ def of_run(run: Run) -> Tables:
 
 REDUCTION = Reduction("migration", 2, of_run)
 """What is kept of each run."""
+
+
+def _of_responses(flows: pl.DataFrame, exchanges: pl.DataFrame) -> pl.DataFrame:
+    """The flows with the size of their only response, and the time from asking for the connection to its last byte."""
+    own = exchanges.select("flow", "start_ns", "end_ns", "fct_ns", bytes="response_bytes")
+    others = flows.drop("start_ns", "end_ns", "fct_ns", "bytes")
+    return others.join(own, on="flow", how="left", validate="1:1", maintain_order="left").select(flows.columns)
 
 
 def windows(samples: pl.DataFrame, flows: pl.DataFrame, end_ns: int) -> pl.DataFrame:
@@ -108,7 +117,7 @@ def of_runs(setting: Setting, runs: Mapping[int, Tables]) -> Measured:
         return confidence.stack((seed, runs[seed][name]) for seed in sorted(runs))
 
     flows = stacked("flows")
-    if setting.kind == "forest":
+    if setting.kind in ("forest", "exchanges"):
         return Measured(setting, fct.table(flows), *(pl.DataFrame() for _ in range(3)))
     rates, held, circuits = map(stacked, ("throughput", "windows", "circuits"))
     return Measured(setting, fct.table(flows), rates, held, phases.intervals(circuits))

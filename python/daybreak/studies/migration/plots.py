@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 
 import polars as pl
 from matplotlib.figure import Figure
@@ -28,6 +29,7 @@ from daybreak.studies.migration.settings import (
     SINGLE_PERIODS,
     Scale,
     Setting,
+    exchanges,
     groups,
     kernel_rows,
     kernel_setting,
@@ -117,21 +119,29 @@ def figure7(evidence: Evidence, scale: Scale, published: PublishedValues) -> Fig
 
 def table2(evidence: Evidence, scale: Scale, published: PublishedValues) -> Figures:
     """Average throughputs beside the printed ones."""
+    return {"table2": _averages(evidence, published, partial(groups, scale))}
+
+
+def table2_exchanges(evidence: Evidence, scale: Scale, published: PublishedValues) -> Figures:
+    """The same where clients ask for the files."""
+    return {"table2-exchanges": _averages(evidence, published, partial(exchanges, scale))}
+
+
+def _averages(evidence: Evidence, published: PublishedValues, of: Callable[[int], Setting]) -> Figure:
     bars = [
         Bar.of(
             f"{period} ms",
             group,
-            averages(evidence[groups(scale, period)], group),
+            averages(evidence[of(period)], group),
             published[f"table2.{group}"].values[f"{period}ms"],
         )
         for period in GROUP_PERIODS
         for group in GROUPS
     ]
     names = {"migrated": "migrated flows", "main": "main flows"}
-    figure = fct_figures.bars(
+    return fct_figures.bars(
         bars, ylabel="Average throughput [Gb/s]", xlabel="Reconfiguration period", labels=names, height=2.8
     )
-    return {"table2": figure}
 
 
 def kernel(evidence: Evidence, scale: Scale, published: PublishedValues) -> Figures:

@@ -26,7 +26,7 @@ KERNEL_BUFFER = 350
 FOREST_PERIODS = (1, 5, 10, 25, 50, 100)
 """Figure 8: the periods of Table I without downtime, beside `CYCLES`."""
 
-FIGURES = ("3", "4", "5", "6a", "6b", "7", "table2", "8", "kernel")
+FIGURES = ("3", "4", "5", "6a", "6b", "7", "table2", "table2-exchanges", "8", "kernel")
 """What `--figure` takes; "kernel" is the comparison with the real kernel."""
 
 
@@ -35,7 +35,7 @@ class Setting:
     """One point of the grid. ``main`` is empty for a single flow; a ``period_ms`` of 0 means no reconfiguration;
     ``buffer`` is that of each loopback link in packets."""
 
-    kind: Literal["single", "pair", "groups", "forest"]
+    kind: Literal["single", "pair", "groups", "exchanges", "forest"]
     migrated: str
     main: str
     period_ms: int
@@ -78,8 +78,15 @@ class Scale:
 
     def runs_of(self, setting: Setting) -> int:
         """Runs of a setting."""
-        runs = {"single": self.single_runs, "pair": self.runs, "groups": self.group_runs, "forest": self.forest_runs}
-        return runs[setting.kind]
+        match setting.kind:
+            case "single":
+                return self.single_runs
+            case "pair":
+                return self.runs
+            case "groups" | "exchanges":
+                return self.group_runs
+            case "forest":
+                return self.forest_runs
 
     def with_runs(self, runs: int) -> Scale:
         """The same with so many runs of every setting."""
@@ -129,6 +136,11 @@ def groups(scale: Scale, period_ms: int) -> Setting:
     return Setting("groups", "cubic", "cubic", period_ms, 0, scale.group_mib, scale.buffer)
 
 
+def exchanges(scale: Scale, period_ms: int) -> Setting:
+    """Table II once more, with clients that ask for the files: the same sizes in runs of the same seed."""
+    return replace(groups(scale, period_ms), kind="exchanges")
+
+
 def forest(scale: Scale, migrated: str, main: str, period_ms: int, night_ms: int = 0) -> Setting:
     """Figure 8: the two flows of `pair`, of which only completion times are kept."""
     return replace(pair(scale, migrated, main, period_ms, night_ms), kind="forest")
@@ -166,6 +178,9 @@ def of_figure(figure: str, scale: Scale) -> list[Setting]:
             return with_night + without
         case "table2":
             return [groups(scale, period) for period in GROUP_PERIODS]
+        case "table2-exchanges":
+            # The two ways of transfer are compared with each other.
+            return [of(scale, period) for of in (exchanges, groups) for period in GROUP_PERIODS]
         case "8":
             cycles = [*((period, 0) for period in FOREST_PERIODS), *CYCLES]
             pairs = itertools.product(NAMES, NAMES) if scale.forest_runs else ()

@@ -26,6 +26,7 @@ _PARTS: dict[str, tuple[Judge, Draw]] = {
     "6b": (figure6.judge_b, partial(plots.figure6, "b", MIXED_PERIODS[1])),
     "7": (figure7.judge, plots.figure7),
     "table2": (table2.judge, plots.table2),
+    "table2-exchanges": (table2.judge_exchanges, plots.table2_exchanges),
     "8": (figure8.judge, plots.figure8),
     "kernel": (kernel.judge, plots.kernel),
 }

@@ -31,6 +31,8 @@ EARLIER = "earlier-"
 MEASURED_FROM = "6 s"
 """When the measured groups of Table II arrive: the run before takes less than 3 s, and the switch is in state 0."""
 MOST_FLOWS = 20
+REQUEST = "200 B"
+"""What a client asks with: the size of a short HTTP request. It is an inference, and takes the bypass."""
 SIZES_MIB = tuple(2**n for n in range(9))
 BETWEEN = ("blue", "green")
 """The migrated flow's paths: one of its own, and the main flow's."""
@@ -57,12 +59,13 @@ def scenario(setting: Setting) -> Scenario:
             "drops": False,
         },
     }  # fmt: skip
-    if setting.kind == "forest":
+    if setting.kind in ("forest", "exchanges"):
+        # Only completion times are kept of these.
         document["records"] = {"drops": False, "circuits": False}
     variants = {"migrated": setting.migrated, "main": setting.main}
     groups = {group: _flow(group, variant, setting) for group, variant in variants.items() if variant}
     moved = ["migrated"]
-    if setting.kind == "groups":
+    if setting.kind in ("groups", "exchanges"):
         # The run before, whose flows have left their thresholds, then the one that is measured.
         moved.append(f"{EARLIER}migrated")
         sizes = {
@@ -79,16 +82,21 @@ def scenario(setting: Setting) -> Scenario:
         one = {"size": f"{setting.mib} MiB", "start": {"uniform": ["0 s", START_JITTER]}}
         document["flows"] = [flow | {"name": group, "group": group} | one for group, flow in groups.items()]
     if setting.period_ms:
-        move: dict[str, Any] = {"kind": "migrate", "between": list(BETWEEN), "period": f"{setting.period_ms} ms"}
+        way = "ack_between" if setting.kind == "exchanges" else "between"
+        move: dict[str, Any] = {"kind": "migrate", way: list(BETWEEN), "period": f"{setting.period_ms} ms"}
         if setting.night_ms:
             move |= {"night": f"{setting.night_ms} ms", "downtime": "drop"}
         document["timelines"] = [{"name": group, "group": group} | move for group in moved]
     return Scenario.parse(document, source=f'study migration, setting "{setting.name}"')
 
 
-def _flow(group: str, variant: str, setting: Setting) -> dict[str, str]:
-    flow = {"from": f"sender-{group}", "to": f"receiver-{group}", "ack_via": "bypass", "variant": variant}
-    if group == "migrated":
-        # Its way is the timeline's, if there is one.
-        return flow if setting.period_ms else flow | {"via": BETWEEN[0]}
-    return flow | {"via": BETWEEN[1]}
+def _flow(group: str, variant: str, setting: Setting) -> dict[str, Any]:
+    """A flow of a group without its size; the way of the migrated one is the timeline's, if there is one."""
+    way = BETWEEN[0] if group == "migrated" else BETWEEN[1]
+    links = {} if group == "migrated" and setting.period_ms else {"via": way}
+    if setting.kind != "exchanges":
+        return {"from": f"sender-{group}", "to": f"receiver-{group}", "ack_via": "bypass", "variant": variant} | links
+    # The client is where the data goes: its requests take the way of ACKs, and the responses that of data.
+    asks = {"application": {"kind": "request_response", "request": REQUEST}}
+    ends = {"from": f"receiver-{group}", "to": f"sender-{group}", "via": "bypass", "variant": variant}
+    return ends | asks | {f"ack_{key}": links[key] for key in links}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from itertools import pairwise
 
 import polars as pl
@@ -9,7 +10,7 @@ import polars as pl
 from daybreak.metrics import fct
 from daybreak.metrics.confidence import interval, of_all
 from daybreak.studies.migration.measured import GROUPS, Evidence, Measured
-from daybreak.studies.migration.settings import GROUP_PERIODS, Scale, groups
+from daybreak.studies.migration.settings import GROUP_PERIODS, Scale, exchanges, groups
 from daybreak.studies.scoreboard import Scoreboard
 
 READING = "mean_goodput"
@@ -20,27 +21,50 @@ LONGER_MS = 5
 
 def judge(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
     """Six averages, and how they change with the period."""
+    _judge(board, {period: evidence[groups(scale, period)] for period in GROUP_PERIODS}, "table2", slower)
+
+
+def judge_exchanges(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
+    """The same of what clients ask for, beside the transfers of the same sizes that nobody asks for."""
+
+    def besides(measured: Measured, group: str) -> str:
+        pushed = evidence[groups(scale, measured.setting.period_ms)]
+        pairs = list(zip(averages(pushed, group), averages(measured, group), strict=True))
+        gain = interval(asked - sent for sent, asked in pairs if sent is not None and asked is not None)
+        before = interval(float("nan") if sent is None else sent for sent, _ in pairs)
+        return (
+            f"bulk transfers with the same draws {before.mean:.3g} Gb/s, so that asking changes it by {gain.mean:+.2g} "
+            f"+- {gain.high - gain.mean:.2g}"
+        )
+
+    measured = {period: evidence[exchanges(scale, period)] for period in GROUP_PERIODS}
+    _judge(board, measured, "table2-exchanges", besides)
+
+
+def _judge(
+    board: Scoreboard, evidence: Mapping[int, Measured], key: str, besides: Callable[[Measured, str], str]
+) -> None:
+    """``evidence`` is by the period in ms; ``besides`` is said of each average."""
     found: dict[str, dict[int, float]] = {group: {} for group in GROUPS}
-    for period in GROUP_PERIODS:
-        measured = evidence[groups(scale, period)]
+    for period, measured in evidence.items():
         for group, averaged in found.items():
             values = averages(measured, group)
             averaged[period] = interval(float("nan") if v is None else v for v in values).mean
             readings = {name: of_all(averages(measured, group, name)) for name in ("pooled_goodput", "group_goodput")}
             others = ", ".join(f"{name.replace('_', ' ')} {one.mean:.3g}" for name, one in readings.items() if one)
-            note = f"other readings: {others} Gb/s; {slower(measured, group)}" if others else ""
-            board.value(f"table2.{group}", values, suffix=f"{period}ms", period=period, note=note)
+            note = f"other readings: {others} Gb/s; {besides(measured, group)}" if others else ""
+            board.value(f"{key}.{group}", values, suffix=f"{period}ms", period=period, note=note)
     migrated, main = (list(averaged.values()) for averaged in found.values())
     note = ", ".join(f"{value:.4g} at {period} ms" for period, value in found["migrated"].items())
-    note += f"; with the same draws of sizes {changes(evidence, scale, 'migrated')}"
-    board.shape("table2.falls", migrated[0] > migrated[1] > migrated[2], migrated[2], note=note)
+    note += f"; with the same draws of sizes {changes(evidence, 'migrated')}"
+    board.shape(f"{key}.falls", migrated[0] > migrated[1] > migrated[2], migrated[2], note=note)
     centre = sum(main) / len(main)
     spread = max(abs(value / centre - 1) for value in main) * 100
     note = ", ".join(f"{value:.4g} Gb/s at {period} ms" for period, value in found["main"].items())
-    note += f"; with the same draws of sizes {changes(evidence, scale, 'main')}"
-    board.shape("table2.constant", spread < 2, spread, note=note)
+    note += f"; with the same draws of sizes {changes(evidence, 'main')}"
+    board.shape(f"{key}.constant", spread < 2, spread, note=note)
     gaps = [a - b for a, b in zip(migrated, main, strict=True)]
-    board.shape("table2.above", all(gap > 0 for gap in gaps), min(gaps))
+    board.shape(f"{key}.above", all(gap > 0 for gap in gaps), min(gaps))
 
 
 def slower(measured: Measured, group: str) -> str:
@@ -50,11 +74,11 @@ def slower(measured: Measured, group: str) -> str:
     return f"{interval(longer['gbps']).mean:.3g} Gb/s if each transfer took {LONGER_MS} ms more"
 
 
-def changes(evidence: Evidence, scale: Scale, group: str) -> str:
+def changes(evidence: Mapping[int, Measured], group: str) -> str:
     """What the average gains from each period to the next, run by run: runs of one seed draw the same sizes."""
     parts: list[str] = []
-    for before, after in pairwise(GROUP_PERIODS):
-        pairs = zip(*(averages(evidence[groups(scale, period)], group) for period in (before, after)), strict=True)
+    for before, after in pairwise(evidence):
+        pairs = zip(*(averages(evidence[period], group) for period in (before, after)), strict=True)
         gain = interval(b - a for a, b in pairs if a is not None and b is not None)
         parts.append(f"{gain.mean:+.2g} +- {gain.high - gain.mean:.2g} from {before} to {after} ms")
     return ", ".join(parts)
