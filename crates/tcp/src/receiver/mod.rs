@@ -237,7 +237,6 @@ impl Receiver {
             && self.rcv_nxt > 1
             && self.queue.is_empty()
             && segment.ts_val.wrapping_sub(self.ts_recent) as i32 >= 0
-            && self.fast_path.is_on()
     }
 
     #[inline(never)]
@@ -275,7 +274,7 @@ impl Receiver {
         if segment.seq == self.window.rcv_wup() {
             self.ts_recent = segment.ts_val;
         }
-        if self.window.remaining(self.rcv_nxt) == 0 {
+        if self.window.remaining(self.rcv_nxt) == 0 || !self.fast_path.is_on() {
             return self.on_unusual_data(now, segment, timing()).delivered;
         }
         self.take_next(now, segment, timing)
