@@ -278,7 +278,6 @@ impl Receiver {
             && self.rcv_nxt > 1
             && self.queue.is_empty()
             && segment.ts_val.wrapping_sub(self.ts_recent) as i32 >= 0
-            && self.fast_path.is_on()
     }
 
     #[inline(never)]
@@ -316,7 +315,8 @@ impl Receiver {
         if segment.seq == self.window.rcv_wup() {
             self.ts_recent = segment.ts_val;
         }
-        if self.window.remaining(self.rcv_nxt) == 0 || self.unread.is_some() {
+        let is_general = self.unread.is_some() || !self.fast_path.is_on();
+        if self.window.remaining(self.rcv_nxt) == 0 || is_general {
             return self.on_unusual_data(now, segment, timing()).delivered;
         }
         self.take_next(now, segment, timing)
