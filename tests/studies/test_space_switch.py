@@ -58,6 +58,8 @@ def evidence(opposite=False):
     for cell in grids.epochs(FULL):
         rate = 1e6 if opposite else 1
         found.setdefault(cell, measured(cell, {"elephant": ([rate], [1]), "mouse": ([rate], [1])}))
+    for cell, at_once in grids.instant(FULL).items():
+        found[at_once] = Measured(at_once, found[cell].flows)
     for cell, fast in grids.fast(FULL).items():
         found[fast] = measured(
             fast, {g: ([1], [found[cell].mean(g, "completion") / 100 * (1 + opposite)]) for g in SIZES}
@@ -71,7 +73,7 @@ def evidence(opposite=False):
 def judged(found, mode="full"):
     board = Scoreboard("space-switch", engine="synthetic", mode=mode, seeds=15, published=PUBLISHED)
     for figure, experiment in STUDY.experiments.items():
-        if figure not in ("ecmp", "policies", "gaps", "delays"):
+        if figure not in ("ecmp", "policies", "gaps", "delays", "instant"):
             experiment.judge(board, found, FULL)
     return board
 

@@ -134,7 +134,8 @@ def kernel(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
         for vm_class in get_args(VmClass):
             board.value(
                 "kernel", single(ratio(evidence[cell], evidence[real], vm_class, "completion")),
-                suffix=f"{cell.scheme}.{vm_class}", vm_class=CLASSES[vm_class][:-3], scheme=SCHEMES[cell.scheme],
+                suffix=f"{cell.scheme}.{'gap.' if cell.night_us else ''}{vm_class}", vm_class=CLASSES[vm_class][:-3],
+                scheme=f"{SCHEMES[cell.scheme]}{' with gaps' if cell.night_us else ''}",
                 note=counts(evidence[cell], evidence[real], vm_class),
             )  # fmt: skip
 

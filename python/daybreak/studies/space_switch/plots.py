@@ -16,7 +16,7 @@ from daybreak.studies.published import PublishedValues
 from daybreak.studies.space_switch import settings as grids
 from daybreak.studies.space_switch.claims import TABLES
 from daybreak.studies.space_switch.measured import CLASSES, METRICS, Evidence, Measured, Metric, VmClass
-from daybreak.studies.space_switch.settings import ECMP, SCHEMES, TRANSFERS, Scale, one
+from daybreak.studies.space_switch.settings import ECMP, SCHEMES, TRANSFERS, TURNS, Scale, one
 from daybreak.studies.space_switch.testbed import DEADLINE_FACTOR, ELEPHANT_GIB, MIXED, alone_s
 
 LABELS: dict[Metric, str] = {"throughput": "Throughput [Mbit/s]", "completion": "Completion time [s]"}
@@ -104,6 +104,26 @@ def _cell(measured: Measured) -> pl.DataFrame:
                 }
             )  # fmt: skip
     return pl.DataFrame(rows)
+
+
+def instant(evidence: Evidence, scale: Scale, published: PublishedValues) -> Figures:
+    """Elephants' throughput under UT and DT with gaps, with moves that take no time, and the printed one."""
+    gap = f"gaps of {scale.gap_ms / 1000:g} s"
+    bars = [
+        Bar(
+            f"{cell.transfers}, {SCHEMES[cell.scheme]}", name, evidence[which].interval("elephant", "throughput"),
+            published[f"table1.{cell.scheme}.{cell.transfers}.mean"].value,
+        )
+        for cell, at_once in grids.instant(scale).items()
+        for name, which in ((gap, cell), ("no time", at_once))
+    ]  # fmt: skip
+    label = "Mean throughput of elephants [Mbit/s]"
+    return {"instant": fct_figures.bars(bars, ylabel=label, xlabel="Transfers, scheme")}
+
+
+def instant_cells(evidence: Evidence, scale: Scale) -> Frames:
+    """The numbers of `instant`."""
+    return {"instant": pl.concat(_cell(evidence[cell]) for cell in grids.instant(scale).values())}
 
 
 def scaling(evidence: Evidence, scale: Scale, published: PublishedValues) -> Figures:
@@ -239,7 +259,8 @@ def delay_settings(scale: Scale) -> list[grids.Setting]:
 
 def place(cell: grids.Setting, vm_class: VmClass) -> str:
     """A cell and a class below a bar."""
-    return f"{SCHEMES[cell.scheme]}\n{CLASSES[vm_class]}".replace("direct link", "link")
+    gap = f", {cell.night_us / 1e6:g} s gaps" if cell.night_us else ""
+    return f"{SCHEMES[cell.scheme]}{gap}\n{CLASSES[vm_class]}".replace("direct link", "link")
 
 
 def gaps(evidence: Evidence, scale: Scale, published: PublishedValues) -> Figures:
@@ -250,7 +271,7 @@ def gaps(evidence: Evidence, scale: Scale, published: PublishedValues) -> Figure
             published[f"table1.{scheme}.{transfers}.mean"].value,
         )
         for transfers in TRANSFERS
-        for scheme in ("ut", "dt")
+        for scheme in TURNS
         for gap, cell in grids.gaps(scale, transfers, scheme).items()
     ]  # fmt: skip
     return {"gaps": fct_figures.bars(bars, ylabel="Mean throughput of elephants [Mbit/s]", xlabel="Transfers, scheme")}
@@ -266,7 +287,7 @@ def gap_cells(evidence: Evidence, scale: Scale) -> Frames:
             "rtos": evidence[cell].count("elephant", "rtos"),
         }
         for transfers in TRANSFERS
-        for scheme in ("ut", "dt")
+        for scheme in TURNS
         for gap, cell in grids.gaps(scale, transfers, scheme).items()
     ]  # fmt: skip
     return {"gaps": pl.DataFrame(rows)}
@@ -275,10 +296,7 @@ def gap_cells(evidence: Evidence, scale: Scale) -> Frames:
 def gap_settings(scale: Scale) -> list[grids.Setting]:
     """What `gaps` needs."""
     return [
-        cell
-        for transfers in TRANSFERS
-        for scheme in ("ut", "dt")
-        for cell in grids.gaps(scale, transfers, scheme).values()
+        cell for transfers in TRANSFERS for scheme in TURNS for cell in grids.gaps(scale, transfers, scheme).values()
     ]
 
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 TRANSFERS = (24, 48, 72)
 SCHEMES = {"no_direct_link": "No direct link", "ut": "UT", "dt": "DT", "on_demand": "On demand"}
 """The printed schemes, with their names for people."""
+TURNS = ("ut", "dt")
+"""The schemes in which the ToRs have direct links in turn."""
 ECMP = "ecmp"
 """No direct link either, but each flow draws one of both spines."""
 SSE_S = (1, 2, 5, 10, 15, 20)
@@ -53,7 +55,7 @@ class Setting:
     def name(self) -> str:
         """Name for files and records, such as ``ut-24-10s``."""
         parts = [self.scheme, f"{self.transfers}"]
-        if self.scheme in ("ut", "dt"):
+        if self.scheme in TURNS:
             parts.append(f"{self.sse_s}s" if self.shares == 1 else f"{self.sse_s}s:{self.shares}")
         if self.divisor != 1:
             parts.append(f"by{self.divisor}")
@@ -92,7 +94,8 @@ class Scale:
     """How large a reproduction is.
 
     Runs of a setting, what sizes and epochs are divided by, runs of what goes beyond the paper and of the kernel, the
-    epoch in seconds, and in how many parts the ToRs divide it (1: each has one in turn).
+    epoch in seconds, in how many parts the ToRs divide it (1: each has one in turn), and for how long transfers
+    that move under UT and DT have no path, in milliseconds: their packets wait.
     """
 
     runs: int
@@ -101,12 +104,17 @@ class Scale:
     kernel_runs: int
     sse_s: int = 10
     shares: int = 1
+    gap_ms: int = 1500
 
     def runs_of(self, setting: Setting) -> int:
         """Runs of a setting."""
         if setting.rate_mbps == 1000 // KERNEL_DIVISOR:
             return self.kernel_runs
-        return self.runs if setting in printed(self) else self.other_runs
+        return self.runs if setting in (*printed(self), *epochs(self)) else self.other_runs
+
+    def instantaneous(self) -> Scale:
+        """The same with moves that take no time."""
+        return replace(self, gap_ms=0)
 
     def with_runs(self, runs: int) -> Scale:
         """The same with so many runs of every setting."""
@@ -123,7 +131,9 @@ queues, round-trip times and timeouts: what a move costs weighs more."""
 
 def one(scale: Scale, transfers: int, scheme: str) -> Setting:
     """A cell of tables 1 to 4."""
-    return Setting(transfers, scheme, scale.sse_s, scale.divisor, shares=scale.shares)
+    cell = Setting(transfers, scheme, scale.sse_s, scale.divisor, shares=scale.shares)
+    has_gaps = scale.gap_ms > 0 and scheme in TURNS
+    return replace(cell, night_us=1000 * scale.gap_ms, downtime="hold") if has_gaps else cell
 
 
 def printed(scale: Scale, schemes: Iterable[str] = SCHEMES) -> list[Setting]:
@@ -132,13 +142,20 @@ def printed(scale: Scale, schemes: Iterable[str] = SCHEMES) -> list[Setting]:
 
 
 def epochs(scale: Scale) -> list[Setting]:
-    """Figure 3."""
-    return [replace(one(scale, 24, "ut"), sse_s=sse) for sse in SSE_S]
+    """Figure 3: the epochs in which a turn is longer than a gap."""
+    longer = [sse for sse in SSE_S if 1000 * sse > scale.gap_ms * scale.shares]
+    return [replace(one(scale, 24, "ut"), sse_s=sse) for sse in longer]
+
+
+def instant(scale: Scale) -> dict[Setting, Setting]:
+    """Cells of the schemes with turns, and the same with moves that take no time."""
+    cells = printed(scale, TURNS), printed(scale.instantaneous(), TURNS)
+    return dict(zip(*cells, strict=True))
 
 
 def fast(scale: Scale) -> dict[Setting, Setting]:
-    """Cells at 1 Gb/s and the paper's sizes at every scale, and the same at 100 Gb/s."""
-    cells = [cell for cell in printed(replace(scale, divisor=1)) if cell.transfers == 24]
+    """Cells at 1 Gb/s, the paper's sizes and moves that take no time at every scale, and the same at 100 Gb/s."""
+    cells = [cell for cell in printed(replace(scale.instantaneous(), divisor=1)) if cell.transfers == 24]
     return {cell: replace(cell, rate_mbps=FAST_MBPS) for cell in cells}
 
 
@@ -155,13 +172,13 @@ def brokers(scale: Scale) -> dict[str, Setting]:
 
 def delays(scale: Scale, scheme: str, downtime: str) -> dict[int, Setting]:
     """24 transfers with reconfigurations that take a while, by microseconds."""
-    base = one(scale, 24, scheme)
+    base = one(scale.instantaneous(), 24, scheme)
     return {night: replace(base, night_us=night, downtime=downtime) for night in NIGHTS_US}
 
 
 def gaps(scale: Scale, transfers: int, scheme: str) -> dict[float, Setting]:
     """Cells in which transfers that move have no path for a while, by seconds."""
-    base = one(replace(scale, divisor=SMALL), transfers, scheme)
+    base = one(replace(scale.instantaneous(), divisor=SMALL), transfers, scheme)
     return {gap: replace(base, night_us=round(gap * 1e6), downtime="hold") if gap else base for gap in GAPS_S}
 
 
@@ -169,8 +186,6 @@ def kernel_cells(scale: Scale) -> dict[Setting, Setting]:
     """24 transfers at a tenth of size and rate, so in the same times: on the simulator, and the same on real Linux."""
     if not scale.kernel_runs:
         return {}
-    cells = [
-        Setting(24, scheme, scale.sse_s, KERNEL_DIVISOR, rate_mbps=1000 // KERNEL_DIVISOR, shares=scale.shares)
-        for scheme in SCHEMES
-    ]
-    return {cell: replace(cell, engine="kernel") for cell in cells}
+    cells = [cell for cell in (*printed(scale), *instant(scale).values()) if cell.transfers == 24]
+    small = [replace(cell, divisor=KERNEL_DIVISOR, rate_mbps=1000 // KERNEL_DIVISOR) for cell in dict.fromkeys(cells)]
+    return {cell: replace(cell, engine="kernel") for cell in small}

@@ -15,7 +15,7 @@ from daybreak.sweep import Job
 
 def job(setting: Setting, seed: int, engine: str) -> Job:
     """A run of a setting."""
-    return Job(testbed.scenario(setting), seed, setting.engine or engine)
+    return Job(testbed.scenario(setting, seed), seed, setting.engine or engine)
 
 
 def cost(setting: Setting) -> float:
@@ -39,6 +39,10 @@ STUDY: Study[Setting, Scale, Measured] = Study(
         "6": Experiment(lambda scale: compared(scale, "dt"), claims.dt, partial(plots.of_scheme, "dt", 6)),
         "8": Experiment(
             lambda scale: compared(scale, "on_demand"), claims.on_demand, partial(plots.of_scheme, "on_demand", 8)
+        ),
+        "instant": Experiment(
+            lambda scale: [one for pair in grids.instant(scale).items() for one in pair],
+            claims.nothing, plots.instant, plots.instant_cells,
         ),
         "100G": Experiment(
             lambda scale: [one for pair in grids.fast(scale).items() for one in pair],

@@ -5,10 +5,11 @@ What is printed is taken as printed. What is inferred is on the study's page (`p
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from daybreak.scenario import Scenario
-from daybreak.studies.space_switch.settings import ECMP, SHARED, Setting
+from daybreak.studies.space_switch.settings import ECMP, SHARED, TURNS, Setting
 
 PAIRS = 3
 """Sender ToRs 0, 1, 2 send to receiver ToRs 3, 4, 5."""
@@ -25,13 +26,15 @@ DELAY = "20 us"
 QUEUE = "1000 packets"
 FRAMING = 14
 JITTER_S = 0.1
-"""The transfers start within this, divided with the sizes."""
+"""The transfers of a run start within this, divided with the sizes."""
 LONGEST_S = 1000
+GOLDEN = (math.sqrt(5) - 1) / 2
 
 
-def scenario(setting: Setting) -> Scenario:
-    """The scenario of a setting; a seed makes a run of it."""
+def scenario(setting: Setting, seed: int = 1) -> Scenario:
+    """The scenario of a run of a setting."""
     per_tor = setting.transfers // PAIRS
+    start = start_s(setting, seed)
     has_direct = setting.scheme in ("ut", "dt", "on_demand")
     document: dict[str, Any] = {
         "name": setting.name,
@@ -43,10 +46,10 @@ def scenario(setting: Setting) -> Scenario:
             "direct": [[tor, tor + PAIRS] for tor in range(PAIRS)] if has_direct else [],
         },
         "routing": "ecmp" if setting.scheme == ECMP else "first",
-        "flows": [flow(setting, tor, place) for tor in range(PAIRS) for place in range(per_tor)],
+        "flows": [flow(setting, tor, place, start) for tor in range(PAIRS) for place in range(per_tor)],
         "records": {"drops": False, "circuits": False},
     }  # fmt: skip
-    if setting.scheme in ("ut", "dt"):
+    if setting.scheme in TURNS:
         document["schedule"] = {
             "kind": "direct_turns", "turn": setting.turn, "night": setting.night,
             "downtime": setting.downtime, "groups": [] if setting.scheme == "ut" else ["elephant"],
@@ -56,8 +59,16 @@ def scenario(setting: Setting) -> Scenario:
     return Scenario.parse(document, source=f'study space-switch, setting "{setting.name}"')
 
 
-def flow(setting: Setting, tor: int, place: int) -> dict[str, Any]:
-    """One transfer; the first of eight is an elephant."""
+def start_s(setting: Setting, seed: int) -> float:
+    """When the transfers of a run start, at the paper's sizes: somewhere in a round of turns, elsewhere for each seed.
+
+    Multiples of the golden ratio fill the round evenly however many seeds there are.
+    """
+    return seed * GOLDEN % 1 * PAIRS * setting.sse_s / setting.shares
+
+
+def flow(setting: Setting, tor: int, place: int, start: float) -> dict[str, Any]:
+    """One transfer, which starts within `JITTER_S` from `start` on; the first of eight is an elephant."""
     per_tor = setting.transfers // PAIRS
     is_elephant = place % (MICE_TO_ONE_ELEPHANT + 1) == 0
     kib = (
@@ -72,7 +83,7 @@ def flow(setting: Setting, tor: int, place: int) -> dict[str, Any]:
         "from": f"host-{tor * per_tor + place}",
         "to": f"host-{(tor + PAIRS) * per_tor + place}",
         "size": f"{kib} KiB",
-        "start": {"uniform": ["0 s", setting.scaled(JITTER_S)]},
+        "start": {"uniform": [setting.scaled(start), setting.scaled(start + JITTER_S)]},
     }
     stays = setting.scheme in ("dt", "on_demand") and not is_elephant
     return found | ({"via": spine(tor), "ack_via": spine(tor + PAIRS)} if stays else {})
