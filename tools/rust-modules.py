@@ -31,7 +31,7 @@ LAYERS = (
     ("plan", "dialogue"),
     ("host",),
     ("engine",),
-    ("guest", "python"),
+    ("guest", "python", "fuzz-targets"),
     ("guest-switch",),
 )
 """A crate may know those of the lines above its own."""

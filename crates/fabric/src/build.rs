@@ -8,10 +8,11 @@ use crate::census::QueueTotals;
 use crate::circuit::{Gate, GateState};
 use crate::config::{Config, QueueConfig};
 use crate::control::Passed;
-use crate::impairment::{Identity, Impairment};
+use crate::impairment::Impairment;
 use crate::link::{Link, UNIMPAIRED};
 use crate::path::{self, Fork, ForkConfig, Marker, MarkerConfig, NO_STEP, RouteSwitch, RouteSwitchConfig};
 use crate::queue::{Kind, Queue, Setup};
+use crate::repeats::Identity;
 use crate::scheduler::Scheduler;
 use crate::{Fabric, Slab, analytic};
 

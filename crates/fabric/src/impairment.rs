@@ -7,16 +7,7 @@
 use daybreak_units::{Duration, Instant, Stream, splitmix};
 
 use crate::link::LinkConfig;
-use crate::repeats::Repeats;
-
-/// What tells a packet from the others of its flow and direction. A copy of it has the same.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Identity {
-    /// Numbers of another class are others' numbers.
-    pub class: u8,
-    /// Rises, as a rule, from packet to packet.
-    pub number: u64,
-}
+use crate::repeats::{Identity, Repeats};
 
 /// The impairments of a link: each packet is lost, or late, independently of the others.
 #[derive(Debug)]

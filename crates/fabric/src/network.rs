@@ -8,11 +8,12 @@ use crate::analytic_link::{AnalyticLink, Transit};
 use crate::census::QueueTotals;
 use crate::circuit::Gate;
 use crate::control::Change;
-use crate::impairment::{Identity, Impairment};
+use crate::impairment::Impairment;
 use crate::link::Link;
 use crate::monitor::Place;
 use crate::path::{Code, Fork, Marker, RouteSwitch};
 use crate::queue::Queue;
+use crate::repeats::Identity;
 use crate::scheduler::Scheduler;
 use crate::{DropReason, Monitor, NewPacket, Packet, PacketId, Schedule, Slab, Wake};
 

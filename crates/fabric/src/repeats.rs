@@ -2,7 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use crate::impairment::Identity;
+/// What tells a packet from the others of its flow and direction. A copy of it has the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Identity {
+    /// Numbers of another class are others' numbers.
+    pub class: u8,
+    /// Rises, as a rule, from packet to packet.
+    pub number: u64,
+}
 
 /// Counts how often packets pass. Only of those that do not come in the order of their numbers an entry is kept, so memory
 /// grows with retransmissions and not with packets: what is not above everything before it counts as having passed, also
