@@ -167,11 +167,17 @@ def test_a_signal_leaves_nothing_of_a_capture(tmp_path, monkeypatch, number, the
 def interrupted_in(staged, arguments, number):
     """Sends a signal as soon as packets are captured in a folder."""
     command = [*PROGRAM, *map(str, arguments)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    while process.poll() is None and not any(path.stat().st_size for path in staged.glob(".*/capture.pcapng")):
-        pass
-    process.send_signal(number)
-    _, errors = process.communicate(timeout=60)
+    # Tests that were started to outlive their terminal ignore SIGHUP, and so would the program.
+    listen = (lambda: signal.signal(number, signal.SIG_DFL)) if number == signal.SIGHUP else None
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=listen)
+    try:
+        while process.poll() is None and not any(path.stat().st_size for path in staged.glob(".*/capture.pcapng")):
+            pass
+        process.send_signal(number)
+        _, errors = process.communicate(timeout=60)
+    finally:
+        # An endless capture fills the disk.
+        process.kill()
     assert process.returncode == (-number if number == signal.SIGKILL else 128 + number), errors
     return errors
 
