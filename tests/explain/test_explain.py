@@ -32,6 +32,10 @@ def test_the_parts_of_every_ready_scenario_add_up(path):
         with pytest.raises(ScenarioError, match="only the paths that timelines change"):
             explain(scenario)
         return
+    if any(flow.application for flow in (*scenario.flows, *scenario.arrivals)):
+        with pytest.raises(ScenarioError, match="only bulk transfers"):
+            explain(scenario)
+        return
     found = explain(scenario)
     check_sums(found)
     assert found.flows.height + found.unfinished == found.run.flows.height
