@@ -101,6 +101,12 @@ def test_the_manifest_says_what_was_run(one_flow):
     assert run.manifest["totals"]["packet_hops"] > 1_000
 
 
+def test_the_manifest_of_a_changed_copy_shows_the_copy(one_flow):
+    daybreak.run(one_flow)
+    changed = one_flow.model_copy(update={"name": "another"})
+    assert daybreak.run(changed).scenario == changed
+
+
 def test_a_run_comes_back_from_disk(migration, tmp_path):
     run = daybreak.run(migration.with_(EVERYTHING))
     place = run.write(tmp_path / "deep" / "run")

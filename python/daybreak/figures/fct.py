@@ -50,7 +50,7 @@ def bars(
             offset = (position - (len(series) - 1) / 2) * width
             x = [places.index(bar.place) + offset for bar in mine]
             known = [bar.value.high == bar.value.high for bar in mine]
-            errors = [bar.value.high - bar.value.mean if ok else 0.0 for bar, ok in zip(mine, known, strict=True)]
+            errors = [bar.value.margin for bar in mine]
             axes.bar(
                 x,
                 [bar.value.mean for bar in mine],

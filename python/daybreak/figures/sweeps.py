@@ -45,9 +45,7 @@ def sweeps(panels: Sequence[Sweep], *, xlabel: str, height: float = 2.4) -> Figu
                 x = [at for at, _ in line.points]
                 means = [value.mean for _, value in line.points]
                 known = [value.high == value.high for _, value in line.points]
-                errors = [
-                    value.high - value.mean if ok else 0.0 for (_, value), ok in zip(line.points, known, strict=True)
-                ]
+                errors = [value.margin for _, value in line.points]
                 handles[line.name] = axes.errorbar(
                     x, means, yerr=errors if any(known) else None, color=tone, marker="o", markersize=3.5, capsize=2,
                     elinewidth=0.8,

@@ -29,7 +29,7 @@ def tradeoff(points: Sequence[Point], *, xlabel: str, ylabel: str) -> Figure:
         figure, axes = plt.subplots(figsize=(WIDTH_INCHES, 2.8), layout="constrained")
         for position, point in enumerate(points):
             axes.errorbar(
-                point.x.mean, point.y.mean, xerr=_half(point.x), yerr=_half(point.y), label=words(point.name, 60),
+                point.x.mean, point.y.mean, xerr=point.x.margin, yerr=point.y.margin, label=words(point.name, 60),
                 color=colour(point.name, position), marker="o", markersize=4, capsize=2, elinewidth=0.8,
                 linestyle="none",
             )  # fmt: skip
@@ -38,8 +38,3 @@ def tradeoff(points: Sequence[Point], *, xlabel: str, ylabel: str) -> Figure:
         figure.legend(loc="outside upper center", ncols=2)
     plt.close(figure)
     return figure
-
-
-def _half(value: Interval) -> float:
-    """Half the width of an interval; 0 for a single value, which has none."""
-    return value.high - value.mean if value.high == value.high else 0.0

@@ -16,7 +16,7 @@ import polars as pl
 from daybreak.engines import run_many
 from daybreak.errors import ScenarioError
 from daybreak.metrics import fct
-from daybreak.metrics.confidence import Interval, interval
+from daybreak.metrics.confidence import Interval, of_all
 from daybreak.runs import Run
 from daybreak.scenario import Scenario
 from daybreak.scenario.topologies.migration_testbed import MigrationTestbed
@@ -91,18 +91,13 @@ def tune(
     values = run_many(jobs, reduce=_outcome, workers=workers, progress=progress)
     for at, index in enumerate(chosen):
         mine = values[at * seeds : (at + 1) * seeds]
-        means = [_mean([outcome[which] for outcome in mine]) for which in (0, 1)]
+        means = [of_all(outcome[which] for outcome in mine) for which in (0, 1)]
         candidates[index] = replace(candidates[index], simulated=means[0], utilisation=means[1])
     return sorted(candidates, key=lambda one: _order(one, objective))
 
 
 def _outcome(run: Run) -> tuple[float | None, float | None]:
     return prolongation(run), utilisation(run)
-
-
-def _mean(values: Sequence[float | None]) -> Interval | None:
-    known = [value for value in values if value is not None]
-    return interval(known) if len(known) == len(values) else None
 
 
 def prolongation(run: Run) -> float | None:

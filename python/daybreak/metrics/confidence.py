@@ -23,6 +23,11 @@ class Interval:
     high: float
     runs: int
 
+    @property
+    def margin(self) -> float:
+        """The margin of error, half of the interval's width; 0 where the interval is unknown."""
+        return 0.0 if math.isnan(self.high) else self.high - self.mean
+
     def overlaps(self, other: Interval) -> bool:
         """Whether the two intervals have a point in common; false when one of them is unknown."""
         return self.low <= other.high and other.low <= self.high

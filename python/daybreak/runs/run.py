@@ -78,7 +78,7 @@ class Run:
             "tables": {
                 name: len(next(iter(columns.values()))) if columns else 0 for name, columns in recorded.tables.items()
             },
-            "scenario": scenario.shared_document,
+            "scenario": scenario.document(),
         }
 
         def load(name: str) -> pl.DataFrame:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cached_property
 from typing import Any, Literal, Self
 
 from pydantic import Field, ValidationError
@@ -84,11 +83,6 @@ class Scenario(Model):
     def document(self) -> dict[str, Any]:
         """The scenario in the shape of a scenario file, without what is default."""
         return self.model_dump(mode="json", by_alias=True, exclude_defaults=True, exclude_none=True)
-
-    @cached_property
-    def shared_document(self) -> dict[str, Any]:
-        """The same, made once for all runs of the scenario; it must not be changed."""
-        return self.document()
 
     def with_(self, changes: dict[str, Any] | None = None, **fields: Any) -> Self:
         """A changed copy: `scenario.with_({"flows.0.variant": "bbr", "timelines.0.period": "10 ms"}, name="b")`.

@@ -1,9 +1,10 @@
 //! The retransmission queue: one record a sent segment, in sequence order, in a ring.
 //!
-//! Segments keep their boundaries when they are sent again, but for those that are split where the peer's window
-//! ends, and small ones that are joined, so a SACK block always covers whole records. The records that loss detection may still judge are also linked in the order of their
-//! last transmission (RFC 8985, section 6.2 step 5). While nothing is SACKed, lost or sent again, that
-//! order is the sequence order, and the links are not kept at all: the common case pays nothing.
+//! Segments keep their boundaries when they are sent again, but for those that are split where the peer's
+//! window ends, and small ones that are joined, so a SACK block always covers whole records. The records
+//! that loss detection may still judge are also linked in the order of their last transmission (RFC 8985,
+//! section 6.2 step 5). While nothing is SACKed, lost or sent again, that order is the sequence order, and
+//! the links are not kept at all: the common case pays nothing.
 
 /// One sent segment that is not yet acknowledged cumulatively.
 #[derive(Clone, Copy, Debug, Default)]
@@ -163,12 +164,10 @@ impl Queue {
     #[cold]
     pub fn split(&mut self, at: u32, len: u32) {
         let whole = *self.get(at);
-        self.tail = self.tail.wrapping_add(1);
-        if self.len() as usize > self.ring.len() {
-            self.tail = self.tail.wrapping_sub(1);
+        if self.len() as usize == self.ring.len() {
             self.grow();
-            self.tail = self.tail.wrapping_add(1);
         }
+        self.tail = self.tail.wrapping_add(1);
         let mut to = self.tail.wrapping_sub(1);
         while to != at.wrapping_add(1) {
             let from = to.wrapping_sub(1);
@@ -189,19 +188,7 @@ impl Queue {
         if !self.ordered {
             return;
         }
-        // Whoever was behind it has moved by one.
-        let head = self.head;
-        let moved = |place: u32| {
-            let is_behind = place.wrapping_sub(head) > at.wrapping_sub(head);
-            if is_behind { place.wrapping_add(1) } else { place }
-        };
-        for place in self.positions() {
-            let sent = self.get_mut(place);
-            if sent.has(Sent::LINKED) {
-                (sent.older, sent.newer) = (moved(sent.older), moved(sent.newer));
-            }
-        }
-        (self.oldest, self.newest) = (moved(self.oldest), moved(self.newest));
+        self.relink_behind(at, 1);
         if self.get(at).has(Sent::LINKED) {
             self.link_after(at, rest);
         }
@@ -222,10 +209,15 @@ impl Queue {
             to = to.wrapping_add(1);
         }
         self.tail = to;
+        self.relink_behind(next, -1);
+    }
+
+    /// Links lead to where the records behind the place `at` are, which have moved by so many places.
+    fn relink_behind(&mut self, at: u32, by: i32) {
         let head = self.head;
         let moved = |place: u32| {
-            let is_behind = place.wrapping_sub(head) > next.wrapping_sub(head);
-            if is_behind { place.wrapping_sub(1) } else { place }
+            let is_behind = place.wrapping_sub(head) > at.wrapping_sub(head);
+            if is_behind { place.wrapping_add_signed(by) } else { place }
         };
         for place in self.positions() {
             let sent = self.get_mut(place);

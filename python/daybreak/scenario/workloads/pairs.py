@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from itertools import accumulate, cycle
+from itertools import accumulate, cycle, repeat
 from typing import Literal, NamedTuple, Self
 
 from pydantic import Field, model_validator
@@ -56,7 +56,7 @@ def _in_order(pairs: Sequence[Pair], order: Order, stream: Stream, field: str) -
         raise ScenarioError(f"{field}: expected at least two hosts, and receivers that are not the only sender", field)
     if order == "in_turn":
         return PairsOfFlows(cycle(pairs), len(pairs))
-    return PairsOfFlows((pairs[stream.below(len(pairs))] for _ in iter(int, 1)), None)
+    return PairsOfFlows((pairs[stream.below(len(pairs))] for _ in repeat(None)), None)
 
 
 class OnePair(Tagged, _Pairs):
@@ -248,5 +248,5 @@ class TrafficMatrix(FromRows, _Pairs):
     def of_flows(self, hosts: Sequence[str], stream: Stream, field: str) -> PairsOfFlows:
         weighty = [row for row in self.weights if row[2]]
         sums = list(accumulate(weight for *_, weight in weighty))
-        drawn = (bisect_right(sums, stream.unit() * sums[-1], hi=len(sums) - 1) for _ in iter(int, 1))
+        drawn = (bisect_right(sums, stream.unit() * sums[-1], hi=len(sums) - 1) for _ in repeat(None))
         return PairsOfFlows((Pair(*weighty[i][:2]) for i in drawn), None)

@@ -5,12 +5,12 @@ Draws are whole bytes, at least one, each from the next numbers of the generator
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib.resources import files
 from itertools import pairwise
+from pathlib import Path
 from statistics import NormalDist, fmean
 from typing import Literal, Self
 
@@ -21,7 +21,7 @@ from daybreak.errors import ScenarioError
 
 from ..model import Model, Tagged
 from ..quantities import FlowSize, Size, reject
-from .rows import FromRows
+from .rows import FromRows, read_rows
 
 # Sums of sizes that are tried to find those that a total can be made of.
 _MOST_SUMS = 5_000_000
@@ -306,9 +306,8 @@ class DataMining(Tagged, _Empirical):
 
 @cache
 def _shipped(name: str) -> Points:
-    text = files(__package__).joinpath(f"{name}.csv").read_text(encoding="utf-8")
-    lines = [line for line in text.splitlines() if not line.startswith("#")]
-    return [(float(row["size"]), float(row["probability"])) for row in csv.DictReader(lines)]
+    path = Path(str(files(__package__) / f"{name}.csv"))
+    return [(size, share) for size, share in read_rows(path, {"size": "number", "probability": "number"}, "kind")]
 
 
 def _refuse_disorder(least: FlowSize, most: FlowSize) -> None:
