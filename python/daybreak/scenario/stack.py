@@ -130,7 +130,8 @@ class Stack(Model):
     @model_validator(mode="before")
     @classmethod
     def _take_preset(cls, given: Any) -> Any:
-        preset = PRESETS.get(given.get("preset")) if isinstance(given, dict) else None
+        named = given.get("preset") if isinstance(given, dict) else None
+        preset = PRESETS.get(named) if isinstance(named, str) else None
         return given if preset is None else preset | given
 
     @model_validator(mode="after")
