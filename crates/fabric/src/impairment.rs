@@ -73,3 +73,30 @@ impl Draws {
         splitmix(splitmix(way ^ number) ^ u64::from(before))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use daybreak_units::Rate;
+
+    use super::*;
+
+    #[test]
+    fn every_delay_up_to_the_jitter_is_as_likely_as_the_others() {
+        let config = LinkConfig {
+            rate: Rate::from_bps(1_000_000_000),
+            delay: Duration::ZERO,
+            framing_bytes: 0,
+            loss_ppb: 0,
+            jitter: Duration::from_ps(2),
+            stream: "link".into(),
+        };
+        let mut seen = [0; 3];
+        for number in 0..3_000 {
+            let mut link = Impairment::new(&config, 1).expect("a link with jitter");
+            let late = link.pass(0, Identity { class: 0, number }, Instant::ZERO + Duration::from_ns(1));
+            seen[late.expect("nothing is lost").as_ps() as usize - 1_000] += 1;
+        }
+        // Four standard deviations of a binomial count of 3000 draws at one third are 103.
+        assert!(seen.iter().all(|&count| (897..=1_103).contains(&count)), "{seen:?}");
+    }
+}

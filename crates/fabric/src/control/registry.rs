@@ -16,3 +16,16 @@ pub const REGISTRY: &[Entry] = &[
 pub fn find(name: &str) -> Option<&'static Entry> {
     REGISTRY.iter().find(|entry| entry.name == name)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_policy_says_what_it_controls() {
+        let of = |name| find(name).map(|entry| entry.controls.name());
+        assert_eq!(of("queue_threshold"), Some("a circuit"));
+        assert_eq!(of("elephants"), Some("flows"));
+        assert_eq!(of("ring"), None);
+    }
+}

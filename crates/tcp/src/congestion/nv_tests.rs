@@ -142,3 +142,14 @@ fn a_loss_takes_a_fifth_and_measures_anew() {
     rule.on_state(&mut window, CaState::Open, &Context { snd_una: 77, ..Context::default() });
     assert_eq!((rule.trip.rtt, rule.trip.end, rule.trip.samples, rule.may_grow), (0, 77, 0, false));
 }
+
+#[test]
+fn after_a_reset_in_mid_stream_acknowledged_bytes_count_from_there() {
+    let (mut rule, mut window) = rule(100, 50);
+    let start = 1_000 * u64::from(MSS);
+    rule.reset(start);
+    let coalesced = rule.coalesced;
+    // The first ACK beyond it is of one segment and no burst, which would have made the rule expect longer ones.
+    rule.on_ack_sample(&mut window, &ack(1_001, 100, 50));
+    assert_eq!((rule.trip.snd_una, rule.coalesced), (start + u64::from(MSS), coalesced));
+}

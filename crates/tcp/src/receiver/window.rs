@@ -438,6 +438,15 @@ mod tests {
     }
 
     #[test]
+    fn the_offer_is_the_part_of_the_buffer_that_the_setting_says() {
+        // tcp(7): bytes / 2^-n for n <= 0, bytes - bytes / 2^n above.
+        for (scale, offered) in [(-2, 25_000), (-1, 50_000), (0, 100_000), (1, 50_000), (2, 75_000), (3, 87_500)] {
+            let window = ReceiveWindow::new(&Config { adv_win_scale: scale, ..Config::default() });
+            assert_eq!(window.offer_of(100_000), offered, "tcp_adv_win_scale {scale}");
+        }
+    }
+
+    #[test]
     fn without_a_scale_the_offer_is_whole_segments() {
         let mut window = ReceiveWindow::new(&Config::default());
         window.negotiate(true, false, true);

@@ -85,4 +85,15 @@ mod tests {
         }
         assert_eq!(filter.get(), 70);
     }
+
+    #[test]
+    fn the_window_is_counted_from_the_samples_not_from_the_start() {
+        let mut filter = MinRtt::new();
+        let long_after = 1_000_000_000;
+        filter.sample(long_after, 50);
+        for second in 1..=10 {
+            filter.sample(long_after + second * 1_000_000, 60);
+        }
+        assert_eq!(filter.get(), 50);
+    }
 }

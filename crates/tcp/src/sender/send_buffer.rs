@@ -272,7 +272,9 @@ impl Sender {
 
 #[cfg(test)]
 mod tests {
-    use super::{Instant, SendBuffer};
+    use super::{Instant, SendBuffer, Sender};
+    use crate::config::Config;
+    use crate::congestion;
 
     #[test]
     fn a_push_point_inside_a_segment_is_not_lost() {
@@ -285,5 +287,15 @@ mod tests {
         assert!(buffer.takes_push(2_001, at));
         assert!(!buffer.takes_push(3_001, at));
         assert!(buffer.takes_push(5_001, at), "points behind an overtaken one still count");
+    }
+
+    #[test]
+    fn the_buffer_has_twice_the_memory_of_the_windows_segments() {
+        let rule = congestion::find("reno").expect("a rule").rule(1);
+        let mut sender = Sender::new(&Config::default(), rule);
+        sender.mss = 1_448;
+        sender.expand_buffer();
+        // Ten segments of 2048 + 256 bytes, twice: the `tb46080` that `ss -m` shows of a new connection.
+        assert_eq!(sender.buffer.size, 46_080);
     }
 }

@@ -86,3 +86,32 @@ impl Sender {
         !(self.buffer.close_made && unsent <= length)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+    use crate::congestion;
+
+    fn sender() -> Sender {
+        let rule = congestion::find("reno").expect("a rule").rule(1);
+        let mut sender = Sender::new(&Config { tso_max_bytes: 65_343, ..Config::default() }, rule);
+        sender.mss = 1_448;
+        sender
+    }
+
+    #[test]
+    fn the_longest_burst_is_of_whole_segments() {
+        assert_eq!(sender().segments_a_burst(), 45, "45 * 1448 = 65160");
+    }
+
+    #[test]
+    fn the_shorter_the_path_the_longer_the_burst() {
+        // Not paced, so that the path alone counts: half as long for each 512 us.
+        for (rtt_us, segments) in [(0, 45), (511, 45), (512, 22), (1_024, 11), (5 * 512, 2), (32 * 512, 2)] {
+            let mut sender = sender();
+            sender.path.min_rtt.sample(0, rtt_us);
+            assert_eq!(sender.burst_goal(), segments, "a minimum RTT of {rtt_us} us");
+        }
+    }
+}
