@@ -5,12 +5,13 @@
     python tools/mutants-rust.py                   150 mutants of tcp, fabric and engine; hours
     python tools/mutants-rust.py --mutants 20 --packages fabric --out /tmp/trial.toml
 
-A mutant is killed when a test fails, or when the tests do not end. Only tests of `cargo test` judge, those of the
-mutant's own crate and of the crates above it that run it; none needs a kernel. Copies of the source are mutated, in the
-directory for temporary files; nothing here is changed but the result.
+A mutant is killed when a test fails, or when the tests do not end. Only tests of `cargo test` judge: first those of the
+mutant's own crate, then, for those that survive them, the tests of the crates above that run it; none needs a kernel.
+Copies of the source are mutated, in the directory for temporary files; nothing here is changed but the result.
 
 The result has every mutant with its outcome. A survivor needs a reason, written there by hand, or a test that kills it;
-reasons are kept when the result is written anew. A run that was interrupted goes on where it was if called again.
+reasons are kept when the result is written anew. A run that was interrupted goes on where it was if called again. After
+tests were added, and nothing else, `--survivors` asks only for those that survived in the result as it stands.
 """
 
 from __future__ import annotations
@@ -33,13 +34,13 @@ ROOT = Path(__file__).resolve().parents[1]
 RESULT = ROOT / "docs" / "mutants" / "rust.toml"
 WORK = ROOT / "target" / "mutants"
 TESTED_BY = {
-    "units": ("units", "fabric", "tcp", "engine"),
-    "trace": ("trace", "engine"),
-    "tcp": ("tcp", "engine"),
-    "fabric": ("fabric", "engine"),
-    "engine": ("engine",),
+    "units": (("units",), ("fabric", "tcp", "engine")),
+    "trace": (("trace",), ("engine",)),
+    "tcp": (("tcp",), ("engine",)),
+    "fabric": (("fabric",), ("engine",)),
+    "engine": (("engine",),),
 }
-"""The packages whose tests judge a mutant of each package."""
+"""The packages whose tests judge a mutant of each package; the second ones judge what survives the first."""
 TEST_SECONDS = 240
 TEST_TIMES = 20
 """Tests that take longer than this, and than so many times what they take without a mutant, do not end."""
@@ -53,8 +54,12 @@ ENVIRONMENT = {
     "PROPTEST_DISABLE_FAILURE_PERSISTENCE": "true",
     "PROPTEST_RNG_SEED": "1",
     "RUST_BACKTRACE": "0",
+    # Programs are linked for each mutant: without what a debugger wants that is much faster.
+    "CARGO_PROFILE_DEV_DEBUG": "0",
 }
 KILLED, SURVIVED, UNVIABLE = "killed", "survived", "unviable"
+UNDECIDED = "undecided"
+"""Survived the tests of its own crate; those of the crates above have not run."""
 OUTCOMES = {"CaughtMutant": KILLED, "Timeout": KILLED, "MissedMutant": SURVIVED, "Unviable": UNVIABLE}
 
 
@@ -106,17 +111,27 @@ class Outcomes:
         self._file = self.directory / "outcomes.json"
         self.known: dict[str, str] = json.loads(self._file.read_text()) if self._file.exists() else {}
 
-    def learn(self, package: str) -> None:
+    def learn(self, written: Path, survivors: str) -> None:
         """Takes over what a run of `cargo mutants` has written, also one that was interrupted."""
-        written = self.directory / package / "mutants.out" / "outcomes.json"
         if not written.exists():
             return
         for outcome in json.loads(written.read_text())["outcomes"]:
-            if (found := _outcome(outcome)) is not None:
-                self.known[outcome["scenario"]["Mutant"]["name"]] = found
+            found = _outcome(outcome)
+            if found is not None and self.known.get(name := outcome["scenario"]["Mutant"]["name"]) in (None, UNDECIDED):
+                self.known[name] = survivors if found == SURVIVED else found
         if source_digest() != self._source:
             sys.exit("the source has changed meanwhile: what was found is of neither the old nor the new one")
         self._file.write_text(json.dumps(self.known, indent=1))
+
+
+def decided_before(path: Path, sample: list[Mutant]) -> dict[str, str]:
+    """What the result says of the mutants that its tests have killed, and of those that do not compile."""
+    result = tomllib.loads(path.read_text(encoding="utf-8"))
+    known = {name: outcome for outcome in (KILLED, UNVIABLE) for name in result["names"][outcome]}
+    judged = {*known, *(entry["mutant"] for entry in result.get("survivor", []))}
+    if other := [mutant.name for mutant in sample if mutant.name not in judged]:
+        sys.exit(f"{path} does not know {other[0]}: the code has changed since; judge the whole sample")
+    return known
 
 
 def _outcome(entry: dict[str, Any]) -> str | None:
@@ -144,22 +159,27 @@ def source_digest() -> str:
     return found.hexdigest()
 
 
-def judge(directory: Path, package: str, chosen: list[Mutant], jobs: int) -> bool:
-    """Runs the tests on these mutants of one package; logs and outcomes go to the directory. False if it ended early.
+def judge(directory: Path, tests: Iterable[str], chosen: list[Mutant], every: list[Mutant], jobs: int) -> bool:
+    """Runs the tests of some packages on mutants of one; logs and outcomes go to the directory. False if it ends early.
 
-    `cargo mutants` 27.1 tries the mutants that delete a field of a struct whether or not they are examined: those of
-    the files that are looked at come on top.
+    `cargo mutants` 27.1 tries the mutants that delete a field of a struct whether or not they are examined: those that
+    are not in the sample are said to have been caught before, which `--iterate` leaves out.
     """
-    directory.mkdir(exist_ok=True)
+    said = directory / "mutants.out"
+    said.mkdir(parents=True, exist_ok=True)
+    names = {mutant.name for mutant in chosen}
+    others = [m.name for m in every if "delete field" in m.name and m.name not in names]
+    (said / "caught.txt").write_text("".join(f"{name}\n" for name in others))
     config = directory / "config.toml"
     wanted = {
         "examine_globs": sorted({mutant.file for mutant in chosen}),
-        "examine_re": [_exactly(mutant.name) for mutant in chosen],
+        "examine_re": [_exactly(name) for name in sorted(names)],
     }
     config.write_text("".join(f"{option} = {_quoted(values)}\n" for option, values in wanted.items()))
     command = [
-        "cargo", "mutants", f"--config={config}", f"--output={directory}", f"--jobs={jobs}", "--colors=never",
-        f"--package=daybreak-{package}", *(f"--test-package=daybreak-{tested}" for tested in TESTED_BY[package]),
+        "cargo", "mutants", f"--config={config}", f"--output={directory}", "--iterate", f"--jobs={jobs}",
+        "--colors=never", f"--package=daybreak-{chosen[0].package}",
+        *(f"--test-package=daybreak-{package}" for package in tests),
         f"--minimum-test-timeout={TEST_SECONDS}", f"--timeout-multiplier={TEST_TIMES}", "--cargo-test-arg=--tests",
     ]  # fmt: skip
     done = subprocess.run(command, cwd=ROOT, env=os.environ | ENVIRONMENT, preexec_fn=_limit_memory, check=False)
@@ -212,6 +232,7 @@ def main() -> int:
     parser.add_argument("--packages", default="tcp,fabric,engine", help="crates, with commas between")
     parser.add_argument("--mutants", type=int, default=150, help="size of the sample (150)")
     parser.add_argument("--seed", type=int, default=1, help="of the sample (1)")
+    parser.add_argument("--survivors", action="store_true", help="only those that survived in the result")
     parser.add_argument("--jobs", type=int, choices=(1, 2), default=2, help="mutants at a time (2)")
     parser.add_argument("--out", type=Path, default=RESULT, help=f"the result ({RESULT.relative_to(ROOT)})")
     asked = parser.parse_args()
@@ -225,14 +246,21 @@ def main() -> int:
         parser.error(f"--mutants: {asked.mutants} is not from 1 to {len(every)}")
     sample = sorted(random.Random(asked.seed).sample(every, asked.mutants), key=lambda mutant: mutant.name)
     outcomes = Outcomes()
-    for package in packages:
-        outcomes.learn(package)
-        if left := [m for m in sample if m.package == package and m.name not in outcomes.known]:
-            went_well = judge(outcomes.directory / package, package, left, asked.jobs)
-            outcomes.learn(package)
+    if asked.survivors:
+        outcomes.known = decided_before(asked.out, sample) | outcomes.known
+    stages = [(package, stage) for package in packages for stage in range(len(TESTED_BY[package]))]
+    for package, stage in stages:
+        directory = outcomes.directory / f"{package}-{stage + 1}"
+        is_last = stage + 1 == len(TESTED_BY[package])
+        written = directory / "mutants.out" / "outcomes.json"
+        outcomes.learn(written, SURVIVED if is_last else UNDECIDED)
+        asks = UNDECIDED if stage else None
+        if left := [m for m in sample if m.package == package and outcomes.known.get(m.name) == asks]:
+            went_well = judge(directory, TESTED_BY[package][stage], left, every, asked.jobs)
+            outcomes.learn(written, SURVIVED if is_last else UNDECIDED)
             if not went_well:
                 break
-    if left := [mutant.name for mutant in sample if mutant.name not in outcomes.known]:
+    if left := [mutant.name for mutant in sample if outcomes.known.get(mutant.name, UNDECIDED) == UNDECIDED]:
         print(f"{len(left)} mutants have not been judged, such as {left[0]}: call again", file=sys.stderr)
         return 1
     unexplained = write(asked.out, asked, sample, outcomes.known)
