@@ -260,8 +260,8 @@ def main() -> int:
             outcomes.learn(written, SURVIVED if is_last else UNDECIDED)
             if not went_well:
                 break
-    if left := [mutant.name for mutant in sample if outcomes.known.get(mutant.name, UNDECIDED) == UNDECIDED]:
-        print(f"{len(left)} mutants have not been judged, such as {left[0]}: call again", file=sys.stderr)
+    if unjudged := [mutant.name for mutant in sample if outcomes.known.get(mutant.name, UNDECIDED) == UNDECIDED]:
+        print(f"{len(unjudged)} mutants have not been judged, such as {unjudged[0]}: call again", file=sys.stderr)
         return 1
     unexplained = write(asked.out, asked, sample, outcomes.known)
     counts = {o: sum(outcomes.known[m.name] == o for m in sample) for o in (KILLED, SURVIVED, UNVIABLE)}
