@@ -45,7 +45,7 @@ CIRCLE = "modules name each other in a circle: in made-up: one -> two; two -> on
     ],
 )
 def test_a_circle_is_found(crates, named):
-    assert TOOL.problems(crates(TWO | {"two.rs": f"{named}\npub struct Two;\n"}), known={}) == [CIRCLE]
+    assert TOOL.problems(crates(TWO | {"two.rs": f"{named}\npub struct Two;\n"})) == [CIRCLE]
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_a_circle_is_found(crates, named):
     ],
 )
 def test_what_is_no_arrow_makes_no_circle(crates, other):
-    assert TOOL.problems(crates(TWO | {"two.rs": f"{other}\npub struct Two;\n"}), known={}) == []
+    assert TOOL.problems(crates(TWO | {"two.rs": f"{other}\npub struct Two;\n"})) == []
 
 
 def test_a_name_that_is_passed_on_is_that_of_its_module(crates):
@@ -77,7 +77,7 @@ def test_a_name_that_is_passed_on_is_that_of_its_module(crates):
             {"lib.rs": root, "one.rs": TWO["one.rs"] + "pub fn Free() {}\n", "two.rs": two.replace("{}", name)},
             name=f"by-{name.lower()}",
         )
-        sentences = [one for one in TOOL.problems(folder, known={}) if f"by-{name.lower()}" in one]
+        sentences = [one for one in TOOL.problems(folder) if f"by-{name.lower()}" in one]
         assert sentences == [one.replace("made-up", f"by-{name.lower()}") for one in found]
 
 
@@ -88,9 +88,7 @@ def test_a_circle_of_folders_through_files_below_them(crates):
         "b.rs": "use crate::c::C;\npub struct B;\n",
         "c/mod.rs": "mod far;\npub struct C;\n", "c/far.rs": "use crate::a;\n",
     }  # fmt: skip
-    assert TOOL.problems(crates(files), known={}) == [
-        "modules name each other in a circle: in made-up: a -> b; b -> c; c -> a"
-    ]
+    assert TOOL.problems(crates(files)) == ["modules name each other in a circle: in made-up: a -> b; b -> c; c -> a"]
 
 
 def test_parents_and_children_are_one_unit(crates):
@@ -99,15 +97,7 @@ def test_parents_and_children_are_one_unit(crates):
         "a/mod.rs": "mod b;\npub use b::B;\npub struct A;\n",
         "a/b.rs": "use super::A;\npub struct B(A);\n",
     }
-    assert TOOL.problems(crates(files), known={}) == []
-
-
-def test_known_circles_are_left_and_those_that_are_gone_are_told(crates):
-    folder = crates(TWO | {"two.rs": "use crate::one::One;\npub struct Two;\n"})
-    both = {("made-up::one", "made-up::two"): "a reason"}
-    assert TOOL.problems(folder, known=both) == []
-    gone = both | {("made-up::one", "made-up::three"): "a reason"}
-    assert TOOL.problems(folder, known=gone) == ["KNOWN has a circle that is gone: made-up::one, made-up::three"]
+    assert TOOL.problems(crates(files)) == []
 
 
 def test_crates_know_only_those_above_them(crates):

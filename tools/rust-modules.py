@@ -6,9 +6,9 @@
 What a module names is read from its `use` declarations and from the paths in its code; a name that another module only
 passes on (`pub use`) counts as that of the module that defines it. Beneath each module, its children are put in order:
 an arrow from one to another stands for anything inside of the first that names anything inside of the second. Arrows
-that go round in a circle are an error, unless `KNOWN` has them with a reason. That a child names what its parent
-defines, and the parent what its children define, is no circle: they are one unit, of which the parent is the outside.
-Tests are left out. A call of a method names no module, so that a circle that has no other arrow is not seen.
+that go round in a circle are an error. That a child names what its parent defines, and the parent what its children
+define, is no circle: they are one unit, of which the parent is the outside. Tests are left out. A call of a method
+names no module, so that a circle that has no other arrow is not seen.
 """
 
 from __future__ import annotations
@@ -35,13 +35,6 @@ LAYERS = (
     ("guest-switch",),
 )
 """A crate may know those of the lines above its own."""
-KNOWN: dict[Names, str] = {
-    ("fabric::census", "fabric::circuit", "fabric::control", "fabric::monitor", "fabric::network", "fabric::path"): (
-        "one `Fabric` has gates, paths and counters, and its methods are in the files of what they do: switching in "
-        "`circuit`, actions in `control`, totals in `census`"
-    ),
-}
-"""Circles that stay, as the sorted names of their modules, with the reason."""
 
 _TOKEN = re.compile(
     r"""//[^\n]*|/\*.*?\*/                      # comments
@@ -290,17 +283,13 @@ def circles(graph: dict[str, set[str]]) -> list[list[str]]:
     return [list(names) for names in sorted(found)]
 
 
-def problems(crates: Path, known: dict[Names, str] = KNOWN) -> list[str]:
-    """A sentence for each circle in the crates of a folder that is not known, and for each known one that is gone."""
-    said, seen = [], set()
+def problems(crates: Path) -> list[str]:
+    """A sentence for each circle in the crates of a folder."""
+    said = []
     for folder in sorted(path for path in crates.iterdir() if (path / "Cargo.toml").exists()):
         for above, graph in arrows(crate(folder)).items():
             for names in circles(graph):
-                full = tuple("::".join((*above, name)) for name in names)
-                seen.add(full)
-                if full not in known:
-                    said.append(f"modules name each other in a circle: {_circle(above, graph, names)}")
-    said += [f"KNOWN has a circle that is gone: {', '.join(names)}" for names in known if names not in seen]
+                said.append(f"modules name each other in a circle: {_circle(above, graph, names)}")
     return said
 
 

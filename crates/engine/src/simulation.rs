@@ -7,8 +7,7 @@ mod table;
 
 use std::io::Write;
 
-use daybreak_fabric::control::Control;
-use daybreak_fabric::{Config as FabricConfig, Context, Fabric, Packet, PacketId};
+use daybreak_fabric::{Config as FabricConfig, Context, Control, Fabric, Packet, PacketId};
 use daybreak_plan::{Application, Plan};
 use daybreak_tcp::Segment;
 use daybreak_tcp::config::Config;

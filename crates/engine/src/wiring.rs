@@ -1,7 +1,8 @@
 //! Turns the lists of a valid plan into what the fabric and TCP are configured with.
 
 use daybreak_fabric::{
-    Config as FabricConfig, ForkConfig, LinkConfig, MarkerConfig, QueueConfig, RouteSwitchConfig, control, queue,
+    Config as FabricConfig, Control, ForkConfig, LinkConfig, MarkerConfig, QueueConfig, RouteSwitchConfig, control,
+    queue,
 };
 use daybreak_plan::{
     Choice, ControlledFlow, Controller, Controls, Legacy as LegacyMechanism, Link, Plan, Queue, RouteSwitch, Stack,
@@ -115,8 +116,8 @@ impl Rule {
 }
 
 /// The timelines and controllers of a plan.
-pub fn control(plan: &Plan) -> control::Control {
-    let mut control = control::Control::default();
+pub fn control(plan: &Plan) -> Control {
+    let mut control = Control::default();
     plan.timelines.iter().for_each(|line| control.add_timeline(timeline(line)));
     for one in &plan.controllers {
         let flows = match &one.controls {

@@ -12,15 +12,11 @@
 
 mod analytic;
 mod analytic_link;
-mod build;
-mod census;
 pub mod circuit;
 mod config;
 pub mod control;
-mod forward;
 mod impairment;
 mod link;
-mod lookahead;
 mod monitor;
 mod network;
 mod packet;
@@ -31,16 +27,16 @@ mod repeats;
 mod ring;
 mod schedule;
 mod scheduler;
-mod serve;
+mod totals;
 
-pub use census::{Census, LinkTotals, QueueTotals};
 pub use config::{Config, QueueConfig};
 pub use daybreak_units::Ecn;
 pub use impairment::Impairment;
 pub use link::LinkConfig;
 pub use monitor::{DropReason, Monitor, Place, Unobserved};
-pub use network::{Context, Departure, Fabric};
+pub use network::{Context, Control, Departure, Fabric};
 pub use packet::{Header, NewPacket, Packet, PacketId, Slab};
 pub use path::{ForkConfig, MarkerConfig, RouteSwitchConfig, Step};
 pub use repeats::Identity;
 pub use schedule::{Schedule, Wake, tie_break};
+pub use totals::{Census, LinkTotals, QueueTotals};

@@ -7,7 +7,7 @@ use crate::PacketId;
 /// A call that the fabric, or its control, wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wake {
-    /// Call [`crate::control::Control::wake`].
+    /// Call [`crate::Control::wake`].
     Control {
         /// The timeline or controller that is due.
         controller: u32,

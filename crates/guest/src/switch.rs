@@ -7,10 +7,10 @@ use std::mem::size_of;
 
 use daybreak_engine::recorder::control_row;
 use daybreak_engine::{PacketNumbers, Shown, wiring};
-use daybreak_fabric::control::{Control, Decision};
+use daybreak_fabric::control::Decision;
 use daybreak_fabric::{
-    Config as FabricConfig, Context, DropReason, Ecn, Fabric, Impairment, LinkTotals, Monitor, NewPacket, Packet,
-    PacketId, QueueTotals,
+    Config as FabricConfig, Context, Control, DropReason, Ecn, Fabric, Impairment, LinkTotals, Monitor, NewPacket,
+    Packet, PacketId, QueueTotals,
 };
 use daybreak_plan::Plan;
 use daybreak_trace::{CircuitRow, DatagramRow, DropRow, ExchangeColumns, PacketRow, Probe};

@@ -3,7 +3,6 @@
 
 mod downtime;
 mod gate;
-mod switching;
 
 pub use downtime::Downtime;
 pub(crate) use gate::{Gate, GateState};

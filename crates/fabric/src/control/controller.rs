@@ -7,7 +7,7 @@ use daybreak_units::Instant;
 
 use super::Action;
 use crate::queue::Occupancy;
-use crate::{Fabric, LinkTotals};
+use crate::totals::LinkTotals;
 
 /// Changes the fabric while it runs: a timeline by the clock alone, others by what they see. A state machine: it is told
 /// the time, and says when it wants to be called again.
@@ -78,18 +78,4 @@ pub struct Decision {
     pub flow: Option<u32>,
     /// The path of the flow's that it is about, from 0; 0 for a circuit.
     pub path: u32,
-}
-
-impl<B: Copy> Counters for Fabric<B> {
-    fn queue(&self, queue: u32) -> Occupancy {
-        self.occupancy(queue)
-    }
-
-    fn link(&self, link: u32, now: Instant) -> LinkTotals {
-        self.totals_of_link(link, now)
-    }
-
-    fn route_switch(&self, route_switch: u32) -> Passed {
-        self.route_switches[route_switch as usize].passed
-    }
 }

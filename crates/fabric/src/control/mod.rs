@@ -1,8 +1,7 @@
-//! The only things that change a fabric while it runs: timelines and controllers. Every engine has a [`Control`], calls
-//! it when it is due, and tells it which flows start and end.
+//! The only things that change a fabric while it runs: timelines and controllers. Every engine has a
+//! [`Control`](crate::Control), calls it when it is due, and tells it which flows start and end.
 
 mod action;
-mod apply;
 mod broker;
 mod controller;
 mod elephants;
@@ -10,7 +9,6 @@ mod entry;
 mod grants;
 mod queue_threshold;
 mod registry;
-mod room;
 #[cfg(test)]
 mod testing;
 mod timeline;
@@ -20,5 +18,4 @@ pub use controller::{Controller, Counters, Decision, Orders, Passed, Report};
 pub use entry::{Circuit, Controls, Entry};
 pub use grants::{ControlledFlow, Flows};
 pub use registry::{REGISTRY, find};
-pub use room::Control;
 pub use timeline::{Timeline, TimelineStep};

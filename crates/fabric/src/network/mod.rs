@@ -1,11 +1,19 @@
 //! The fabric: packets enter, are forwarded hop by hop, and come out at an endpoint.
 
+mod apply;
+mod build;
+mod census;
+mod control;
+mod forward;
+mod lookahead;
+mod serve;
+mod switching;
+
 use std::collections::{BTreeSet, VecDeque};
 
 use daybreak_units::Instant;
 
 use crate::analytic_link::{AnalyticLink, Transit};
-use crate::census::QueueTotals;
 use crate::circuit::Gate;
 use crate::control::Change;
 use crate::impairment::Impairment;
@@ -15,7 +23,10 @@ use crate::path::{Code, Fork, Marker, RouteSwitch};
 use crate::queue::Queue;
 use crate::repeats::Identity;
 use crate::scheduler::Scheduler;
+use crate::totals::QueueTotals;
 use crate::{DropReason, Monitor, NewPacket, Packet, PacketId, Schedule, Slab, Wake};
+
+pub use control::Control;
 
 /// What every call is told: the time, where to ask for further calls, and who watches.
 pub struct Context<'a, S, M> {

@@ -2,10 +2,11 @@
 
 use daybreak_units::{ByteTime, Rate};
 
-use super::Action;
+use super::{Context, Fabric};
+use crate::control::Action;
 use crate::link::SEVERAL;
 use crate::queue::Limits;
-use crate::{Context, DropReason, Fabric, Monitor, Schedule};
+use crate::{DropReason, Monitor, Schedule};
 
 impl<B: Copy> Fabric<B> {
     /// Changes the fabric now.

@@ -1,9 +1,9 @@
 //! Route switches that change their path, and gates that open and close.
 
-use super::{Downtime, Gate, GateState};
-use crate::network::NO_LINK;
+use super::{Context, Fabric, NO_LINK};
+use crate::circuit::{Downtime, Gate, GateState};
 use crate::queue::NOT_PLAIN;
-use crate::{Context, DropReason, Fabric, Monitor, Schedule};
+use crate::{DropReason, Monitor, Schedule};
 
 impl<B: Copy> Fabric<B> {
     pub(crate) fn set_route<S: Schedule, M: Monitor<B>>(

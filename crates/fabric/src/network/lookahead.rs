@@ -3,7 +3,7 @@
 //! Each step needs what the one before has fetched, so some events should lie between them. None of
 //! them changes anything, and a wrong guess costs only time.
 
-use crate::Fabric;
+use super::Fabric;
 use crate::prefetch::prefetch;
 
 impl<B: Copy> Fabric<B> {

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use daybreak_units::Instant;
 
-use super::{Controller, Orders, Report};
-use crate::{Context, Fabric, Monitor, Schedule, Wake};
+use super::{Context, Fabric};
+use crate::control::{Controller, Orders, Report, Timeline};
+use crate::{Monitor, Schedule, Wake};
 
 /// Everything that changes a fabric while it runs.
 #[derive(Debug, Default)]
@@ -27,7 +28,7 @@ impl Control {
     ///
     /// # Panics
     /// If there are controllers already.
-    pub fn add_timeline(&mut self, timeline: super::Timeline) {
+    pub fn add_timeline(&mut self, timeline: Timeline) {
         assert_eq!(self.timelines as usize, self.controllers.len(), "timelines are added before controllers");
         self.timelines += 1;
         self.add(Box::new(timeline));

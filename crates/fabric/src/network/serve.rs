@@ -3,11 +3,11 @@
 //! Most queues are plain: one link serves them through an open gate and serves nothing else. What a plain queue does
 //! not need stands in the general case below.
 
+use super::{Context, Departure, Fabric};
 use crate::circuit::{Gate, GateState};
 use crate::link::{SEVERAL, UNIMPAIRED};
-use crate::network::Departure;
 use crate::queue::NOT_PLAIN;
-use crate::{Context, DropReason, Fabric, Monitor, PacketId, Schedule, Wake};
+use crate::{DropReason, Monitor, PacketId, Schedule, Wake};
 
 impl<B: Copy> Fabric<B> {
     /// The link has sent its packet and pulls the next one.

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use daybreak_units::Stream;
 
-use crate::census::QueueTotals;
+use super::Fabric;
 use crate::circuit::{Gate, GateState};
 use crate::config::{Config, QueueConfig};
 use crate::control::Passed;
@@ -14,7 +14,8 @@ use crate::path::{self, Fork, ForkConfig, Marker, MarkerConfig, NO_STEP, RouteSw
 use crate::queue::{Kind, Queue, Setup};
 use crate::repeats::Identity;
 use crate::scheduler::Scheduler;
-use crate::{Fabric, Slab, analytic};
+use crate::totals::QueueTotals;
+use crate::{Slab, analytic};
 
 impl<B: Copy> Fabric<B> {
     /// Makes a fabric. To its impairments the packets of a flow and direction are copies of each other, unless

@@ -1,8 +1,9 @@
 //! Takes packets from one step of their path to the next.
 
+use super::{Context, Fabric};
 use crate::circuit::Downtime;
 use crate::path::{Decoded, NO_STEP};
-use crate::{Context, DropReason, Fabric, Monitor, PacketId, Schedule};
+use crate::{DropReason, Monitor, PacketId, Schedule};
 
 impl<B: Copy> Fabric<B> {
     /// Takes the packet, which came over a link or over none, to where it waits next. True when it is at its endpoint.
