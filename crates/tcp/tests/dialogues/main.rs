@@ -89,6 +89,7 @@ dialogues! {
     handshake_bare_peer,
     handshake_passive,
     handshake_without_delay,
+    hystart_burst_room,
     idle_restart,
     idle_restart_threshold,
     listener_answers,
