@@ -186,6 +186,7 @@ dialogues! {
     timestamps_echo,
     undo_by_dsack,
     undo_counts_the_probe,
+    undo_of_a_recovery_at_once,
     window_at_once,
     window_at_once_above,
     window_of_each_segment,
