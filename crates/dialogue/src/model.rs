@@ -184,7 +184,7 @@ impl Host for Model {
             "cwnd" => u64::from(connection.cwnd()),
             "in_flight" => u64::from(connection.in_flight()),
             "reordering" => u64::from(connection.reordering()),
-            "pacing_rate" => connection.window_row(0, Instant::ZERO).pacing_bps,
+            "pacing_rate" => connection.pacing_rate().as_bps(),
             "delivered" => connection.delivered_bytes(),
             "acked" => connection.acked_bytes(),
             "segments" => counters.segments,

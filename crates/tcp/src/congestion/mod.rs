@@ -55,8 +55,9 @@ pub use veno::Veno;
 pub use westwood::Westwood;
 pub use yeah::Yeah;
 
-/// Largest segmentation burst in bytes: 64 KiB less Linux's room for headers (`sk_gso_max_size`).
-pub(crate) const GSO_MAX_BYTES: u64 = 65_215;
+/// Largest segmentation burst in bytes: 64 KiB less the room for headers, 192 bytes in a Linux 6.1 without tunnels and
+/// wireless, and one (`sk_gso_max_size`). With them it would be 128 bytes less.
+pub(crate) const GSO_MAX_BYTES: u64 = 65_343;
 
 /// The sender's congestion state, as in Linux and RFC 6582/6675 terms.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]

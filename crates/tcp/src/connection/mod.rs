@@ -7,7 +7,7 @@
 //! resets.
 
 use daybreak_trace::WindowRow;
-use daybreak_units::{Duration, Instant};
+use daybreak_units::{Duration, Instant, Rate};
 
 use crate::config::Config;
 use crate::congestion::{CaState, Congestion, Draws};
@@ -257,6 +257,10 @@ impl Connection {
     /// Slow-start threshold in segments; `u32::MAX` while unlimited.
     pub fn ssthresh(&self) -> u32 {
         self.sender.path().window.ssthresh
+    }
+    /// The pacing rate, also of a rule that does not pace.
+    pub fn pacing_rate(&self) -> Rate {
+        self.sender.path().window.pacing_rate
     }
     /// Segments in flight as the sender counts them.
     pub fn in_flight(&self) -> u32 {

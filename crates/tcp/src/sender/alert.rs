@@ -188,6 +188,7 @@ impl Sender {
     /// Begins fast recovery.
     pub(crate) fn enter_recovery(&mut self, ece: bool) {
         self.counters.fast_recoveries += 1;
+        self.forget_retransmissions();
         self.path.undo.prior_ssthresh = 0;
         self.start_undo();
         if !self.path.in_cwnd_reduction() {
@@ -201,9 +202,7 @@ impl Sender {
 
     /// Nothing is lost: returns to Open or Disorder, or reacts to congestion echoes.
     fn try_to_open(&mut self, ece: bool) {
-        if !self.any_retransmission_done() {
-            self.path.undo.retrans_stamp = 0;
-        }
+        self.forget_retransmissions();
         if ece && self.enter_cwr() {
             self.counters.ecn_reductions += 1;
         }

@@ -8,6 +8,9 @@ use super::send_buffer::SEGMENT_OVERHEAD;
 use super::timer::{TIMEOUT_MIN, TimerKind};
 use crate::congestion::{CaState, Context};
 
+/// The window before a route or a rule says another (RFC 6928).
+const UNTOLD_WINDOW: u32 = 10;
+
 /// How the handshake went.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Opening {
@@ -79,6 +82,9 @@ impl Sender {
             self.path.min_rtt.sample(self.clock.now_us, floor);
             self.path.rtt.sample(&self.clock, rtt_us, self.snd_una, self.snd_nxt);
         }
+        if is_client && !self.path.rule_controls {
+            self.first_pacing_rate();
+        }
         // RFC 6298, section 5.7, in the gentler form of Linux: only the second repetition counts.
         self.path.window.cwnd = if syn_retransmits > 1 { 1 } else { self.initial_cwnd };
         self.path.delivery.delivered = 1;
@@ -98,9 +104,18 @@ impl Sender {
         let syn_rtt = rtt_us.filter(|_| is_client).map(|us| Duration::from_us(u64::from(us)));
         let context = Context { syn_rtt, ..self.context() };
         self.path.rule.init(&mut self.path.window, &context);
-        if !self.path.rule_controls {
+        if !is_client && !self.path.rule_controls {
             self.update_pacing_rate();
         }
         self.size_buffer();
+    }
+
+    /// Linux 6.1 computes a client's pacing rate before it sets the window: with ten segments whatever the initial window
+    /// is, or the one that is left when the SYN was sent again, and in slow start. Small queues depend on it.
+    fn first_pacing_rate(&mut self) {
+        let ssthresh = std::mem::replace(&mut self.path.window.ssthresh, u32::MAX);
+        self.path.window.cwnd = if self.syn_timed_out { 1 } else { UNTOLD_WINDOW };
+        self.update_pacing_rate();
+        self.path.window.ssthresh = ssthresh;
     }
 }

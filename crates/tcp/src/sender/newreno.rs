@@ -69,9 +69,7 @@ impl Sender {
         if self.sack_permitted || self.snd_una != self.path.high_seq {
             return false;
         }
-        if !self.any_retransmission_done() {
-            self.path.undo.retrans_stamp = 0;
-        }
+        self.forget_retransmissions();
         true
     }
 }

@@ -52,6 +52,13 @@ impl Sender {
         undo.retrans = undo.retrans.max(0) + 1;
     }
 
+    /// The next retransmission is the first again if nothing that was sent again is out.
+    pub(crate) fn forget_retransmissions(&mut self) {
+        if !self.any_retransmission_done() {
+            self.path.undo.retrans_stamp = 0;
+        }
+    }
+
     /// The ACK echoes a timestamp from before the first retransmission, or nothing was sent again yet:
     /// the original had arrived.
     fn original_arrived(&self) -> bool {
@@ -145,9 +152,7 @@ impl Sender {
         if self.path.retrans_out > 0 {
             return Partial::Held;
         }
-        if !self.any_retransmission_done() {
-            self.path.undo.retrans_stamp = 0;
-        }
+        self.forget_retransmissions();
         self.undo_reduction(true);
         self.try_keep_open();
         Partial::Undone

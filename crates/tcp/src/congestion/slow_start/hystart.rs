@@ -164,8 +164,8 @@ mod tests {
 
     #[test]
     fn bursts_and_pacing_lengthen_the_limit() {
-        // 260,860 bytes of bursts at 521.72 MB/s take 500 us: the limit is (10,000 + 500) / 2 = 5,250 us.
-        let rate = Rate::from_bytes_per_sec(521_720_000);
+        // 261,372 bytes of bursts at 522.744 MB/s take 500 us: the limit is (10,000 + 500) / 2 = 5,250 us.
+        let rate = Rate::from_bytes_per_sec(522_744_000);
         let unpaced = Window { pacing_rate: rate, ..window(16) };
         assert_eq!(train_exit_us(&unpaced, 50, 10_000), None, "100 ACKs end at 4,950 us");
         assert_eq!(train_exit_us(&unpaced, 60, 10_000), Some(5_280));
