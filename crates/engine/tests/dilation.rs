@@ -77,6 +77,10 @@ fn windows_are_told_in_the_networks_time() {
         assert!((40_000..1_000_000).contains(&srtt), "{srtt}");
         assert!(column(records, "window", "time_ns").windows(2).all(|pair| pair[1] - pair[0] == 20 * US / 1_000));
     }
+    // What BBR paces at belongs to the network as well.
+    let slow = run(&slowed(plan("bbr", Downtime::Hold), DILATION)).unwrap();
+    let [fast, slow] = [&fast, &slow].map(|records| *column(records, "window", "pacing_bps").last().unwrap());
+    assert!(slow > 0 && fast.abs_diff(slow * DILATION) <= fast / 1_000, "{fast} and {slow} x {DILATION}");
 }
 
 #[test]
