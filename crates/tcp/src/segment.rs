@@ -165,6 +165,7 @@ impl Segment {
         self.header_len_with_options()
     }
 
+    #[inline(never)]
     fn header_len_with_options(&self) -> u32 {
         let timestamps = if self.ts_val != 0 || self.syn.timestamps { 12 } else { 0 };
         let sack = if self.sack_count > 0 { 4 + 8 * u32::from(self.sack_count) } else { 0 };

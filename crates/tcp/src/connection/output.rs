@@ -27,11 +27,11 @@ impl Connection {
     /// All that a sender with nothing to send may have to say.
     #[inline(always)]
     fn output_ack(&mut self) -> bool {
-        let is_pending = self.receiver.ack_pending();
-        if is_pending {
+        if self.receiver.ack_pending() {
             self.write_ack();
+            return true;
         }
-        is_pending
+        false
     }
 
     /// Nothing is to be sent until the sender's deadline, or the receiver's.
@@ -124,7 +124,7 @@ impl Connection {
         } else if self.acknowledged {
             self.out.flags = Flags(self.out.flags.0 & (Flags::ACK.0 | Flags::ECE.0));
         } else {
-            self.write_acknowledgement();
+            self.write_new_acknowledgement();
             self.measure();
         }
         let (seq, push) = self.sender.push_ready();
@@ -148,7 +148,9 @@ impl Connection {
 
     #[inline(never)]
     fn write_ack(&mut self) {
-        self.write_common(self.sender.snd_nxt());
+        if !self.repeats_acknowledgement(self.sender.snd_nxt()) {
+            self.write_acknowledgement();
+        }
         self.measure();
         self.count_host_queue();
     }
@@ -172,6 +174,14 @@ impl Connection {
     /// Sequence number, timestamp and acknowledgement; no payload.
     #[inline(always)]
     fn write_common(&mut self, seq: u64) {
+        if !self.repeats_acknowledgement(seq) {
+            self.write_new_acknowledgement();
+        }
+    }
+
+    /// Sequence number and timestamp; the acknowledgement as well, if it is that of the last segment. False otherwise.
+    #[inline(always)]
+    fn repeats_acknowledgement(&mut self, seq: u64) -> bool {
         let out = &mut self.out;
         out.seq = seq;
         out.len = 0;
@@ -181,14 +191,20 @@ impl Connection {
             // No data has come since the last segment: only the timestamp to echo may be newer.
             out.flags = Flags(out.flags.0 & (Flags::ACK.0 | Flags::ECE.0));
             out.ts_ecr = if self.timestamps { self.receiver.ts_recent() } else { 0 };
-            return;
+            return true;
         }
         out.syn = SynOptions::default();
+        false
+    }
+
+    /// [`Connection::write_acknowledgement`] out of line: a sender whose peer sends nothing seldom needs it.
+    #[inline(never)]
+    fn write_new_acknowledgement(&mut self) {
         self.write_acknowledgement();
     }
 
     /// What the receiver has to say, without anything else.
-    #[inline]
+    #[inline(always)]
     fn write_acknowledgement(&mut self) {
         self.out.flags = Flags::default();
         self.out.sack_count = 0;

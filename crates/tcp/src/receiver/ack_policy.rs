@@ -344,9 +344,17 @@ impl AckPolicy {
     }
 
     /// We sent data: soon after the peer's, it counts as an answer.
+    #[inline]
     pub(super) fn on_data_sent(&mut self, now: Instant) {
         // A peer that only acknowledges has no `ato`.
-        if self.ato > 0 && self.jiffies.at(now) - self.jiffies.at(self.last_data) < self.ato {
+        if self.ato > 0 {
+            self.note_answer(now);
+        }
+    }
+
+    #[inline(never)]
+    fn note_answer(&mut self, now: Instant) {
+        if self.jiffies.at(now) - self.jiffies.at(self.last_data) < self.ato {
             self.interactive = true;
         }
     }

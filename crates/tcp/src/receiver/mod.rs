@@ -315,8 +315,10 @@ impl Receiver {
         if segment.seq == self.window.rcv_wup() {
             self.ts_recent = segment.ts_val;
         }
-        let is_general = self.unread.is_some() || !self.fast_path.is_on();
-        if self.window.remaining(self.rcv_nxt) == 0 || is_general {
+        if !self.fast_path.is_on() || self.unread.is_some() {
+            return self.on_unusual_data(now, segment, timing()).delivered;
+        }
+        if self.window.is_full_at(self.rcv_nxt) {
             return self.on_unusual_data(now, segment, timing()).delivered;
         }
         self.take_next(now, segment, timing)
@@ -340,8 +342,7 @@ impl Receiver {
         if unusual || segment.seq != self.rcv_nxt || segment.len == 0 || is_held {
             return self.on_unusual_data(now, segment, timing());
         }
-        let remaining = self.window.remaining(self.rcv_nxt);
-        if remaining == 0 {
+        if self.window.is_full_at(self.rcv_nxt) {
             return self.on_unusual_data(now, segment, timing());
         }
         Received { delivered: self.take_next(now, segment, timing), fin: false }

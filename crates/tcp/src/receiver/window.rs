@@ -208,6 +208,12 @@ impl ReceiveWindow {
         (self.rcv_wup + self.rcv_wnd).saturating_sub(rcv_nxt)
     }
 
+    /// Nothing: the peer has filled the window that it was offered.
+    #[inline]
+    pub(super) fn is_full_at(&self, rcv_nxt: u64) -> bool {
+        rcv_nxt >= self.rcv_wup + self.rcv_wnd
+    }
+
     /// The window that an ACK would offer now, when `memory` bytes of the buffer are taken and full
     /// segments have `rcv_mss` bytes; whole steps of the window field. The second value says that the
     /// buffer is more than half full.

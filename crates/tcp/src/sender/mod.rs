@@ -68,7 +68,7 @@ use queue::Queue;
 use resend::Resend;
 use rtt::Rtt;
 use scoreboard::Scoreboard;
-use send_buffer::{SEGMENT_OVERHEAD, SendBuffer};
+use send_buffer::{Close, SEGMENT_OVERHEAD, SendBuffer};
 use small_queue::SmallQueue;
 use timer::{Timer, TimerKind};
 
@@ -355,7 +355,9 @@ impl Sender {
     /// The application will write no more: FIN follows the data.
     pub fn close(&mut self, now: Instant) {
         self.begin(now);
-        self.buffer.closed = true;
+        if self.buffer.close == Close::No {
+            self.buffer.close = Close::Waits;
+        }
         self.push_pending();
     }
 
@@ -513,7 +515,7 @@ impl Sender {
             && !self.path.pacing.waiting
             && self.path.probe.high_seq == 0
             && !self.path.rule_hears_idle_acks
-            && (!self.buffer.closed || self.fin_sent)
+            && (self.buffer.close == Close::No || self.fin_sent)
     }
 
     /// When the sender wants to be called: its timer, or the next departure that pacing allows.

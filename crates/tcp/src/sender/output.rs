@@ -3,6 +3,7 @@
 use super::Sender;
 use super::queue::Sent;
 use super::resend::Resend;
+use super::send_buffer::Close;
 use super::timer::TimerKind;
 use crate::congestion::CaEvent;
 
@@ -56,7 +57,7 @@ impl Sender {
     /// Anything is or may be waiting to be sent.
     #[inline]
     pub(crate) fn has_unsent(&self) -> bool {
-        self.snd_nxt < self.buffer.write_seq || (self.buffer.close_made && !self.fin_sent)
+        self.snd_nxt < self.buffer.write_seq || (self.buffer.close == Close::Made && !self.fin_sent)
     }
 
     /// First sequence number beyond the peer's window.
@@ -81,7 +82,7 @@ impl Sender {
             len = len.min((self.split_end - self.snd_nxt) as u32);
         }
         let last = u64::from(len) == left;
-        let fin = last && self.buffer.close_made;
+        let fin = last && self.buffer.close == Close::Made;
         if self.snd_nxt + u64::from(len) > self.window_end() {
             return None;
         }
@@ -109,7 +110,7 @@ impl Sender {
     /// The next segment carries the FIN: Linux sends it whatever the congestion window says.
     fn next_is_final(&self) -> bool {
         let left = self.buffer.write_seq - self.snd_nxt;
-        self.buffer.close_made && left <= u64::from(self.mss - self.option_len)
+        self.buffer.close == Close::Made && left <= u64::from(self.mss - self.option_len)
     }
 
     /// How many full segments may follow what was just sent, for the same reasons: `on_way` segments
@@ -264,10 +265,10 @@ impl Sender {
     /// if that is still waiting then, and goes alone if all is sent. True when it closes now.
     #[inline]
     fn makes_close(&mut self) -> bool {
-        if self.buffer.close_made || !self.buffer.is_complete() {
+        if self.buffer.close != Close::Waits || !self.buffer.is_complete() {
             return false;
         }
-        self.buffer.close_made = true;
+        self.buffer.close = Close::Made;
         true
     }
 

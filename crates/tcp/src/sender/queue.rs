@@ -35,15 +35,15 @@ const _: () = assert!(size_of::<Sent>() <= 64, "a sent segment must fit a cache 
 
 impl Sent {
     /// The peer holds it (RFC 2018).
-    pub const SACKED: u16 = 1;
+    pub const SACKED: u16 = 16;
     /// Sent again, and the copy is thought to be in flight.
     pub const RETRANS: u16 = 2;
     /// Thought to be lost.
     pub const LOST: u16 = 4;
     /// Sent more than once.
     pub const EVER_RETRANS: u16 = 8;
-    /// Sent while the application was the limit.
-    pub const APP_LIMITED: u16 = 16;
+    /// Sent while the application was the limit. The lowest bit: a comparison gives it, for every segment that is sent.
+    pub const APP_LIMITED: u16 = 1;
     /// Its delivery was already sampled.
     pub const SAMPLED: u16 = 32;
     /// Carries the FIN.

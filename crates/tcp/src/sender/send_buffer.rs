@@ -26,6 +26,17 @@ const SIZING_DESCRIPTOR: u64 = 256;
 /// `SO_SNDBUF` makes no buffer smaller: twice 2,048 bytes and their descriptor.
 const SMALLEST: u64 = 2 * (2_048 + SIZING_DESCRIPTOR);
 
+/// Whether the application has closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Close {
+    /// It may write more.
+    No,
+    /// It has, but the write before it has not returned yet: what that could send is not sent.
+    Waits,
+    /// Its `close` has been made.
+    Made,
+}
+
 /// The buffer. Sequence numbers count payload only: a FIN is not in it.
 #[derive(Clone, Debug)]
 pub(crate) struct SendBuffer {
@@ -50,10 +61,8 @@ pub(crate) struct SendBuffer {
     merged_room: u64,
     /// The application waits for room (`SOCK_NOSPACE`).
     full: bool,
-    /// The application will write no more.
-    pub closed: bool,
-    /// Its `close` has been made: the write before it has returned, and what it could send is sent.
-    pub close_made: bool,
+    /// Whether the application will write more.
+    pub close: Close,
     /// End of the next segment that carries PSH.
     next_push: u64,
     /// Ends of those that follow it.
@@ -79,8 +88,7 @@ impl SendBuffer {
             merged: 0,
             merged_room: 0,
             full: false,
-            closed: false,
-            close_made: false,
+            close: Close::No,
             next_push: u64::MAX,
             pushes: VecDeque::new(),
             pushed: 1,
@@ -110,9 +118,11 @@ impl SendBuffer {
     /// need not end there, since a later write may have filled the segment up.
     #[inline]
     pub fn takes_push(&mut self, end: u64, now: Instant) -> bool {
-        if end < self.next_push {
-            return false;
-        }
+        end >= self.next_push && self.passes_push(end, now)
+    }
+
+    #[inline(never)]
+    fn passes_push(&mut self, end: u64, now: Instant) -> bool {
         if self.waiting == (end, now) && self.next_push == end {
             self.next_push = self.pushes.pop_front().unwrap_or(u64::MAX);
             return false;
@@ -170,7 +180,7 @@ impl SendBuffer {
     /// All that will ever be written is in the socket.
     #[inline]
     pub fn is_complete(&self) -> bool {
-        self.closed && self.write_seq == self.app_end
+        self.write_seq == self.app_end
     }
 }
 

@@ -7,6 +7,7 @@
 use daybreak_units::Duration;
 
 use super::Sender;
+use super::send_buffer::Close;
 use crate::congestion::CaState;
 
 /// RTTs below twice this many powers of two of a microsecond lengthen bursts (`tcp_tso_rtt_log`).
@@ -49,7 +50,7 @@ impl Sender {
         let data = (self.buffer.write_seq - self.snd_nxt) / mss;
         let window = (self.window_end() - self.snd_nxt) / mss;
         // A FIN ends a burst: the segment that carries it is looked at by itself.
-        let fin = self.buffer.close_made && (self.buffer.write_seq - self.snd_nxt).is_multiple_of(mss);
+        let fin = self.buffer.close == Close::Made && (self.buffer.write_seq - self.snd_nxt).is_multiple_of(mss);
         let data = data - u64::from(fin && data > 1);
         Some(goal.min(quota).min(data).min(window).max(1) as u32)
     }
@@ -83,7 +84,7 @@ impl Sender {
         } else if by_peer <= length {
             return true;
         }
-        !(self.buffer.close_made && unsent <= length)
+        !(self.buffer.close == Close::Made && unsent <= length)
     }
 }
 
