@@ -135,6 +135,7 @@ dialogues! {
     reordered_ack,
     reset_outside,
     reset_with_data_out,
+    rest_and_outstanding,
     retcp_circuit,
     retcp_loss,
     rto,
