@@ -15,6 +15,11 @@ macro_rules! dialogues {
 dialogues! {
     ack_every_packet,
     ack_of_unsent,
+    ack_of_unsent_closing,
+    ack_off,
+    ack_off_syn_received,
+    ack_too_old,
+    ack_too_old_opener,
     ack_within_a_lost_segment,
     ack_within_a_segment,
     acked_of_the_listener,
