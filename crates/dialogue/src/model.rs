@@ -175,6 +175,7 @@ impl Host for Model {
     fn tell(&mut self, name: &str) -> Result<Told, String> {
         let connection = &self.connection;
         let counters = connection.counters();
+        let [unacked, sacked, lost, retransmitted] = connection.outstanding().map(u64::from);
         let number = match name {
             "state" => return Ok(Told::Is(format!("{:?}", connection.ca_state()))),
             "ssthresh" if connection.ssthresh() == u32::MAX => return Ok(Told::Is("infinite".into())),
@@ -183,6 +184,10 @@ impl Host for Model {
             "ssthresh" => u64::from(connection.ssthresh()),
             "cwnd" => u64::from(connection.cwnd()),
             "in_flight" => u64::from(connection.in_flight()),
+            "unacked" => unacked,
+            "sacked" => sacked,
+            "lost" => lost,
+            "retransmitted" => retransmitted,
             "reordering" => u64::from(connection.reordering()),
             "pacing_rate" => connection.pacing_rate().as_bps(),
             "delivered" => connection.delivered_bytes(),

@@ -49,7 +49,8 @@ pub trait Host {
 
 /// Plays all steps; the error names the line, what was expected and what came.
 pub fn play<H: Host>(script: &Script, host: &mut H) -> Result<(), DialogueError> {
-    let mut player = Player { host, script, peer: Peer::new(script), left: VecDeque::new() };
+    let peer = Peer::new(script);
+    let mut player = Player { host, script, peer, left: VecDeque::new(), now: Instant::ZERO, expects: true };
     for step in &script.steps {
         player.step(step).map_err(|problem| DialogueError { line: Some(step.line), column: None, problem })?;
     }
@@ -66,6 +67,10 @@ struct Player<'a, H> {
     peer: Peer,
     /// Has left and was not yet expected.
     left: VecDeque<(Instant, Segment)>,
+    /// Of the last segment or step.
+    now: Instant,
+    /// Every segment that leaves must be expected.
+    expects: bool,
 }
 
 impl<H: Host> Player<'_, H> {
@@ -73,8 +78,11 @@ impl<H: Host> Player<'_, H> {
         if let What::Leaves(pattern) = &step.what {
             return self.expect_segment(step, pattern);
         }
-        // What is due before this step, and at its very time, comes first.
-        while self.listen(step.at)? {}
+        // What is due before this step, and at its very time, comes first. A segment that was late within its
+        // tolerance makes the step late as well.
+        let at = step.at.max(self.now);
+        while self.listen(at)? {}
+        self.now = at;
         match &step.what {
             What::Expect(claims) => return self.expect(claims),
             _ if step.continues => {}
@@ -82,28 +90,32 @@ impl<H: Host> Player<'_, H> {
         }
         match &step.what {
             What::Arrives(pattern) => {
-                let segment = self.peer.says(pattern, step.at)?;
-                self.host.on_segment(step.at, &segment)?;
+                let segment = self.peer.says(pattern, at)?;
+                self.host.on_segment(at, &segment)?;
             }
-            What::Open => self.host.open(step.at)?,
-            What::Write(bytes) => self.host.write(step.at, *bytes)?,
-            What::Close => self.host.close(step.at)?,
-            What::Read(reading) => self.host.read(step.at, *reading)?,
-            What::Set(option) => self.host.set(step.at, *option)?,
+            What::Open => self.host.open(at)?,
+            What::Write(bytes) => self.host.write(at, *bytes)?,
+            What::Close => self.host.close(at)?,
+            What::Read(reading) => self.host.read(at, *reading)?,
+            What::Set(option) => self.host.set(at, *option)?,
+            What::Rest => self.expects = false,
             What::Expect(_) | What::Leaves(_) => {}
         }
         // The peer's next segment, even of the same time, echoes what leaves now.
-        while self.listen(step.at)? {}
+        while self.listen(at)? {}
         Ok(())
     }
 
     /// Takes one more segment that leaves by `until`; false if none does.
     fn listen(&mut self, until: Instant) -> Result<bool, String> {
         let next = self.host.next_segment(until)?;
-        if let Some((_, segment)) = &next {
+        if let Some((at, segment)) = &next {
+            self.now = self.now.max(*at);
             self.peer.heard(segment);
         }
-        self.left.extend(next);
+        if self.expects {
+            self.left.extend(next);
+        }
         Ok(next.is_some())
     }
 

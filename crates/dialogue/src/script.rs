@@ -68,6 +68,8 @@ pub enum What {
     Arrives(Pattern),
     /// Our segment must leave.
     Leaves(Pattern),
+    /// From now on any segment may leave: nothing more is expected of them.
+    Rest,
     /// The application connects.
     Open,
     /// Queue this many bytes; `u64::MAX` for an endless stream.
@@ -190,6 +192,7 @@ impl Parser {
         self.now = until;
         match verb {
             "<" => self.segments(words, What::Arrives, [Duration::ZERO; 2])?,
+            ">" if words.takes("rest") => self.push(What::Rest),
             ">" => {
                 let early = until.saturating_since(at).max(tolerance);
                 self.segments(words, What::Leaves, [early, tolerance])?;
@@ -328,6 +331,10 @@ impl Parser {
         make: fn(Pattern) -> What,
         [early, late]: [Duration; 2],
     ) -> Result<(), String> {
+        let is_expected = matches!(make(Pattern::default()), What::Leaves(_));
+        if is_expected && self.script.steps.iter().any(|step| matches!(step.what, What::Rest)) {
+            return Err("no segment can be expected after \"> rest\"".into());
+        }
         let word = words.take("the flags")?;
         let mut pattern = Pattern { flags: flags(word)?, is_unpushed: word.contains(UNPUSHED), ..Pattern::default() };
         let range = words.take("the sequence range")?;
@@ -341,7 +348,7 @@ impl Parser {
         if pattern.without_timestamp && (pattern.ts_val, pattern.ts_ecr) != (None, None) {
             return Err("a segment without a timestamp has neither \"val\" nor \"ecr\"".into());
         }
-        if matches!(make(Pattern::default()), What::Arrives(_)) {
+        if !is_expected {
             if pattern.is_unpushed {
                 return Err("the peer's segment has PSH or has it not: \"p\" is for expected segments".into());
             }
@@ -624,6 +631,7 @@ mod tests {
                 "0 > . 1 ack 1 nots val 3ms",
                 "line 1, column 24: a segment without a timestamp has neither \"val\" nor \"ecr\"",
             ),
+            ("0 > rest\n0 > . 1 ack 1", "line 2, column 3: no segment can be expected after \"> rest\""),
             ("model only:", "line 1, column 7: \"model only:\" needs a reason"),
             ("# nothing", "a dialogue needs at least one step"),
         ];

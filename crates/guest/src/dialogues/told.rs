@@ -60,6 +60,10 @@ fn from_info(bytes: &[u8], name: &str, written: u64, opened: bool) -> Option<Str
         "rto" => return Some(format!("{}us", u32_at(8))),
         "cwnd" => u32_at(80),
         "in_flight" => (unacked + retrans).saturating_sub(sacked + lost),
+        "unacked" => unacked,
+        "sacked" => sacked,
+        "lost" => lost,
+        "retransmitted" => retrans,
         "reordering" => u32_at(88),
         "pacing_rate" if u64_at(104) == u64::MAX => 0,
         "pacing_rate" => u64_at(104) * 8,
@@ -105,6 +109,8 @@ mod tests {
         bytes[120] = 11;
         let told = |name| from_info(&bytes, name, 20, true).unwrap_or_default();
         assert_eq!((told("state"), told("cwnd"), told("in_flight")), ("Recovery".into(), "9".into(), "9".into()));
+        let outstanding = ["unacked", "sacked", "lost", "retransmitted"].map(told);
+        assert_eq!(outstanding, ["12", "3", "1", "1"].map(String::from));
         assert_eq!((told("rto"), told("srtt"), told("ssthresh")), ("210000us".into(), "10000us".into(), "5".into()));
         assert_eq!((told("acked"), told("pacing_rate")), ("10".into(), "0".into()));
         assert_eq!(from_info(&bytes, "acked", 20, false).as_deref(), Some("11"));

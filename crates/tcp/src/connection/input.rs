@@ -44,11 +44,18 @@ impl Connection {
         let now = self.sender.clock().now;
         let sender = &self.sender;
         let progress = || SenderProgress { una: sender.snd_una(), window: sender.snd_wnd(), rto: sender.rto() };
-        if segment.ack > sender.snd_nxt() {
-            // It acknowledges what was never sent: nothing of it counts (RFC 9293, section 3.10.7.4), but that it may lie
-            // outside the window.
+        if !segment.flags.contains(Flags::ACK) && self.state != State::TimeWait {
+            // RFC 9293, section 3.10.7.4: if the ACK bit is off, drop the segment.
+            return;
+        }
+        let is_too_old = self.sender.is_too_old(segment.ack, self.is_opener) && self.state != State::TimeWait;
+        if segment.ack > sender.snd_nxt() || is_too_old {
+            // It acknowledges what was never sent, or so little that it may be a guess (RFC 5961, section 5.2): nothing of
+            // it counts, but that it may lie outside the window. Linux 6.1 answers the former only when one side has closed.
             if !self.receiver.check(now, segment, &progress()) {
                 self.acknowledged = false;
+            } else if is_too_old || !matches!(self.state, State::Established | State::TimeWait) {
+                self.challenge();
             }
             return;
         }
@@ -133,7 +140,7 @@ impl Connection {
                 } else if segment.flags.contains(Flags::ACK) && segment.ack == 1 {
                     self.finish_handshake(segment);
                     return true;
-                } else {
+                } else if segment.flags.contains(Flags::ACK) {
                     self.answer_with_reset(segment);
                 }
             }

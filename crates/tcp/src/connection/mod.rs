@@ -42,6 +42,8 @@ pub struct Connection {
     timestamps: bool,
     /// Our ACK of the SYN-ACK is still to be sent: it goes before any data.
     third_due: bool,
+    /// It sent the first SYN.
+    is_opener: bool,
     sender: Sender,
     receiver: Receiver,
     /// The segment that was polled last, and its IP length.
@@ -85,6 +87,7 @@ impl Connection {
             mode: Mode::Unusual,
             acknowledged: false,
             third_due: false,
+            is_opener: state == State::Closed,
             out: crate::Segment::default(),
             out_bytes: 0,
             reply: None,

@@ -335,6 +335,12 @@ impl Sender {
         // The SYN took one number, an acknowledged FIN another.
         self.snd_una.min(self.buffer.write_seq).saturating_sub(1)
     }
+    /// RFC 5961, section 5.2: an acknowledgement that is older than the largest window ago, or than the first. Linux 6.1
+    /// counts the opener's SYN among what was acknowledged, and not the listener's.
+    pub(crate) fn is_too_old(&self, ack: u64, opened: bool) -> bool {
+        let acked = self.snd_una.saturating_sub((!opened).into());
+        ack < self.snd_una - acked.min(self.max_window.into())
+    }
     /// Whether at least so many of them, and at least one: [`Sender::acked_bytes`] for who asks often.
     #[inline]
     pub fn has_acked(&self, bytes: u64) -> bool {
