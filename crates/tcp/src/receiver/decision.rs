@@ -108,10 +108,12 @@ impl Receiver {
         self.ack_pending |= decision == Decision::Now;
     }
 
-    /// The read freed so much of the buffer that the peer should hear of it at once.
+    /// The read freed so much of the buffer that the peer should hear of it at once. When the peer has closed, it needs no
+    /// more window.
     pub(super) fn window_doubles(&self, delivered: u64) -> bool {
         let current = self.window.remaining(self.rcv_nxt);
-        if delivered == 0 || 2 * current > self.window.window_clamp() {
+        let has_fin = self.fin_seq < self.rcv_nxt;
+        if delivered == 0 || has_fin || 2 * current > self.window.window_clamp() {
             return false;
         }
         let (candidate, _) = self.window.candidate(self.memory(), self.policy.rcv_mss());

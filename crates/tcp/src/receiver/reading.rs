@@ -95,9 +95,8 @@ impl Receiver {
         let read = unread.next - start;
         if read > 0 {
             let unacked = self.rcv_nxt - self.window.rcv_wup();
-            // When the peer has closed, it needs no more window.
             let is_due = self.policy.due_after_read(unacked, self.memory() == 0);
-            self.ack_pending |= is_due || (!has_fin && self.window_doubles(read));
+            self.ack_pending |= is_due || self.window_doubles(read);
         }
         read
     }

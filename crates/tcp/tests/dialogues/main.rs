@@ -197,6 +197,7 @@ dialogues! {
     undo_counts_the_probe,
     undo_of_a_recovery_at_once,
     unread_behind_a_hole,
+    window_after_the_fin,
     window_at_once,
     window_at_once_above,
     window_of_each_segment,
