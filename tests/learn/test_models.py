@@ -16,6 +16,7 @@ from daybreak.errors import OutputError, ScenarioError
 from daybreak.learn import advice, evaluate, features, model, paper
 from daybreak.learn.conformal import ConformalRegressor, QuantileForest
 from daybreak.learn.dataset import DATA, MIXES, Dataset, built_in, of_sweep
+from daybreak.learn.neural import NeuralMean
 from daybreak.learn.tune import tune, utilisation
 from daybreak.sweep import Local, Points, sweep
 from daybreak.sweep.grid import parse
@@ -44,12 +45,20 @@ def made_up(seed=1, scenarios=120, seeds=2):
     return Dataset(pl.DataFrame(rows))
 
 
-@parametrize_with_checks([ConformalRegressor(), ConformalRegressor("forest"), QuantileForest(20)])
+@parametrize_with_checks(
+    [
+        ConformalRegressor(),
+        ConformalRegressor("boosting"),
+        ConformalRegressor("forest"),
+        QuantileForest(20),
+        NeuralMean(2),
+    ]
+)
 def test_estimators_keep_the_contract_of_scikit_learn(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize("base", ["boosting", "forest"])
+@pytest.mark.parametrize("base", ["ensemble", "boosting", "forest"])
 def test_intervals_cover_what_they_promise_of_new_scenarios(base):
     """Noise is of the scenario, not of the run: only a calibration by scenario gets this right."""
     draw = np.random.default_rng(5)
@@ -67,6 +76,38 @@ def test_intervals_cover_what_they_promise_of_new_scenarios(base):
     coverage = np.mean((low <= new_y) & (new_y <= high))
     # 100 scenarios calibrate: a standard deviation of 3 %.
     assert 0.81 < coverage < 0.985
+
+
+def test_networks_learn_a_smooth_law_and_the_ensemble_is_their_mean_with_trees():
+    draw = np.random.default_rng(8)
+
+    def data(count):
+        x = np.column_stack([np.exp(draw.uniform(-3, 3, count)), draw.uniform(-1, 1, count)])
+        return x, np.sin(np.log(x[:, 0])) * x[:, 1] + 5
+
+    (x, y), (new_x, new_y) = data(3000), data(500)
+    networks = NeuralMean().fit(x, y)
+    assert np.mean((networks.predict(new_x) - new_y) ** 2) < 0.01 * np.var(new_y)
+    parts = [ConformalRegressor("boosting").fit(x, y).predict(new_x), networks.predict(new_x)]
+    assert ConformalRegressor("ensemble").fit(x, y).predict(new_x) == pytest.approx(np.mean(parts, axis=0))
+
+
+def test_networks_do_not_extrapolate_and_are_the_same_again():
+    draw = np.random.default_rng(9)
+    x = draw.uniform(1, 2, (500, 2))
+    fitted = NeuralMean(2).fit(x, x[:, 0] * 10)
+    ends = fitted.predict(np.array([[x[:, 0].max(), 1.5], [x[:, 0].min(), 1.5]]))
+    # Also where no logarithm exists.
+    assert fitted.predict(np.array([[1000.0, 1.5], [-1000.0, 1.5]])) == pytest.approx(ends)
+    assert (NeuralMean(2).fit(x, x[:, 0] * 10).predict(x) == fitted.predict(x)).all()
+    assert (NeuralMean(2, random_state=2).fit(x, x[:, 0] * 10).predict(x) != fitted.predict(x)).any()
+
+
+def test_networks_weigh_a_row_by_its_number_of_runs():
+    # Two rows that differ by less than a network can tell.
+    x = np.array([[1.0, 5.0]] * 3 + [[1.0, 5.0 + 1e-13]])
+    y = np.array([0.0] * 3 + [4.0])
+    assert NeuralMean(2, alpha=0).fit(x, y).predict(x[:1])[0] == pytest.approx(1.0, abs=0.1)
 
 
 def test_a_quantile_forest_knows_the_quantiles_of_a_place():
@@ -187,6 +228,10 @@ def test_what_is_not_a_model_is_refused(tmp_path):
     skops.io.dump({"regressor": pytest.approx, "features": []}, tmp_path / "code.skops")
     with pytest.raises(OutputError, match="it has parts of type"):
         model.load(tmp_path / "code.skops")
+    # As a model was before it had several centers.
+    skops.io.dump({"regressor": ConformalRegressor(), "features": list(features.NAMES)}, tmp_path / "old.skops")
+    with pytest.raises(OutputError, match="of another version: make it anew"):
+        model.load(tmp_path / "old.skops")
 
 
 def test_the_papers_model_is_judged_by_its_own_protocol_and_by_settings():

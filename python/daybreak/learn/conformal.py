@@ -17,6 +17,8 @@ from sklearn.model_selection import GroupShuffleSplit
 from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
+from .neural import NeuralMean
+
 Array = np.ndarray[Any, Any]
 
 
@@ -61,12 +63,13 @@ class QuantileForest(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 class ConformalRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """Means with intervals that hold the wanted ``share`` of new scenarios' runs.
 
-    ``base`` is what fits: "boosting" (gradient boosted trees) or "forest" (`QuantileForest`).
+    ``base`` is what fits: "boosting" (gradient boosted trees), "ensemble" (the mean of these and of neural networks,
+    with the trees' quantiles) or "forest" (`QuantileForest`).
     """
 
     def __init__(
         self,
-        base: Literal["boosting", "forest"] = "boosting",
+        base: Literal["ensemble", "boosting", "forest"] = "ensemble",
         share: float = 0.9,
         calibration: float = 0.25,
         random_state: int | None = 1,
@@ -90,7 +93,8 @@ class ConformalRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         split = GroupShuffleSplit(1, test_size=self.calibration, random_state=self.random_state)
         held_out = rows[next(split.split(rows, groups=groups[rows]))[1]]
         proper = np.flatnonzero(~np.isin(groups, groups[held_out]))
-        self.center_ = _fitted(self.base, None, X, y, self.random_state)
+        bases = ("boosting", "networks") if self.base == "ensemble" else (self.base,)
+        self.centers_ = [_fitted(base, None, X, y, self.random_state) for base in bases]
         tails = ((1 - self.share) / 2, (1 + self.share) / 2)
         if self.base == "forest":
             self.quantiles_ = [_fitted("forest", None, X[proper], y[proper], self.random_state)]
@@ -105,7 +109,8 @@ class ConformalRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def predict(self, X: Array) -> Array:
         """The means of rows."""
         check_is_fitted(self)
-        return _predicted(self.center_, validate_data(self, X, reset=False))
+        X = validate_data(self, X, reset=False)
+        return np.asarray(np.mean([_predicted(center, X) for center in self.centers_], axis=0))
 
     def predict_interval(self, X: Array) -> Array:
         """Low and high end for each row."""
@@ -125,8 +130,10 @@ class ConformalRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 def _fitted(base: str, quantile: float | None, X: Array, y: Array, seed: int | None) -> Any:
     if base == "forest":
         return QuantileForest(random_state=seed).fit(X, y)
+    if base == "networks":
+        return NeuralMean(random_state=seed).fit(X, y)
     if base != "boosting":
-        raise ValueError(f'base: "{base}": expected boosting or forest')
+        raise ValueError(f'base: "{base}": expected ensemble, boosting or forest')
     loss = "squared_error" if quantile is None else "quantile"
     # Small leaves: there are few runs of a scenario. Quantiles of a leaf are known less well than its mean.
     iterations, leaves = (600, 31) if quantile is None else (300, 15)

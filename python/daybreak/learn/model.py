@@ -30,6 +30,7 @@ SHARE = 0.9
 """Of runs that an interval is to hold."""
 _TRUSTED = (
     "daybreak.learn.conformal.ConformalRegressor", "daybreak.learn.conformal.QuantileForest",
+    "daybreak.learn.neural.NeuralMean",
     "sklearn._loss.link.Interval", "sklearn._loss.link.IdentityLink", "sklearn._loss.loss.HalfSquaredError",
     "sklearn._loss.loss.PinballLoss", "sklearn._loss._loss.CyHalfSquaredError", "sklearn._loss._loss.CyPinballLoss",
     "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
@@ -98,7 +99,7 @@ def seconds(values: Array, ideal_s: Array) -> Array:
     return np.asarray(np.sign(values) * np.expm1(np.abs(values)) * ideal_s)
 
 
-def fit(data: Dataset, base: Any = "boosting") -> Model:
+def fit(data: Dataset, base: Any = "ensemble") -> Model:
     """The model of all data. Its intervals are calibrated on scenarios of which there are several runs."""
     regressor = ConformalRegressor(base, SHARE).fit(data.features(), target(data), data.scenarios(), data.repeated())
     rows: dict[str, list[dict[str, Any]]] = {}
@@ -136,6 +137,8 @@ def load(path: Path | None = None) -> Model:
         content = skops.io.load(place, trusted=list(_TRUSTED))
         if content["features"] != list(features.NAMES):
             raise OutputError(f"{place} is a model of another version: its features differ")
+        if not hasattr(content["regressor"], "centers_"):
+            raise OutputError(f"{place} is a model of another version: make it anew with daybreak learn networks")
         return Model(content["regressor"], tuple(json.loads(content["settings"])), content["fingerprint"])
     except (OSError, BadZipFile, ValueError, KeyError, TypeError) as error:
         raise OutputError(f"{place} is not a model: {reason(error)}") from None
