@@ -67,14 +67,22 @@ fn a_flow_that_is_over_leaves_its_row_and_no_endpoints() {
     /// A row of table `flows`, with the allocator's share.
     const ROW: usize = 160;
     let exchange = ExchangeRun { count: 2, request_bytes: 300, response_bytes: 3_000, think_ps: 0 };
-    for application in
-        [Application::Bulk { bytes: Some(20_000) }, Application::RequestResponse { exchanges: vec![exchange] }]
-    {
-        let exchanges = if application.limited_bytes() == Some(20_000) { 0 } else { 2 };
-        let [few, many] = [200, 2_000].map(|flows| grows_by(&one_after_the_other(&application, flows)));
+    let bulk = Application::Bulk { bytes: Some(20_000) };
+    let in_turn = Application::RequestResponse { exchanges: vec![exchange] };
+    // Flows that wait for a retransmission timeout are alive at the same time: their number has settled after some seconds.
+    let cases = [(&bulk, 0, 0, [200, 2_000]), (&in_turn, 2, 0, [200, 2_000]), (&bulk, 0, 10_000_000, [10_000, 20_000])];
+    for (application, exchanges, loss_ppb, counts) in cases {
+        let [few, many] = counts.map(|flows| {
+            let mut plan = one_after_the_other(application, flows);
+            for link in &mut plan.links {
+                link.loss_ppb = loss_ppb;
+            }
+            plan.end_ps += 100_000 * MS;
+            grows_by(&plan)
+        });
         // The table `exchanges` has 52 bytes a row, and a vector may have room for twice what it holds, three times while it
         // moves. Two endpoints would take more than 4,000.
-        let per_flow = (many - few) / 1_800;
+        let per_flow = (many - few) / (counts[1] - counts[0]) as usize;
         assert!(per_flow <= ROW + exchanges * 3 * 52, "{application:?}: {per_flow} bytes a flow");
     }
 }

@@ -56,6 +56,11 @@ impl Impairment {
         self.latest = arrival.max(self.latest + Duration::from_ps(1));
         Some(self.latest)
     }
+
+    /// No packet to `endpoint` passes any more.
+    pub(crate) fn forget(&mut self, endpoint: u32) {
+        self.repeats.forget(endpoint);
+    }
 }
 
 /// Random numbers by packet.

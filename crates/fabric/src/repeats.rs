@@ -42,6 +42,18 @@ impl Repeats {
             }
         }
     }
+
+    /// No packet to `endpoint` passes any more.
+    pub(crate) fn forget(&mut self, endpoint: u32) {
+        let first = Identity::default();
+        let last = Identity { class: u8::MAX, number: u64::MAX };
+        while let Some((&way, _)) = self.highest.range((endpoint, first.class)..=(endpoint, last.class)).next() {
+            self.highest.remove(&way);
+        }
+        while let Some((&packet, _)) = self.again.range((endpoint, first)..=(endpoint, last)).next() {
+            self.again.remove(&packet);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -67,5 +79,20 @@ mod tests {
         .into();
         assert_eq!(passed, [0, 0, 0, 1, 2, 0, 0, 1, 1, 0]);
         assert_eq!(repeats.again.len(), 3, "what comes in order leaves no entry");
+    }
+
+    #[test]
+    fn an_endpoint_is_forgotten_and_no_other() {
+        let mut repeats = Repeats::default();
+        for endpoint in 1..=3 {
+            for (class, number) in [(0, 10), (0, 10), (u8::MAX, u64::MAX), (u8::MAX, u64::MAX)] {
+                repeats.count(endpoint, Identity { class, number });
+            }
+        }
+        repeats.forget(2);
+        let left: Vec<u32> = repeats.highest.keys().map(|way| way.0).collect();
+        assert_eq!(left, [1, 1, 3, 3]);
+        let left: Vec<u32> = repeats.again.keys().map(|packet| packet.0).collect();
+        assert_eq!(left, [1, 1, 3, 3]);
     }
 }

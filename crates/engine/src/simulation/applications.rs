@@ -171,6 +171,9 @@ impl<P: Probe + Tables + Send> Core<P> {
             let row = self.flow_row(flow);
             self.flows[flow as usize].over = Some(Box::new(row));
             self.endpoints.forget(flow);
+            for endpoint in [client_of(flow), server_of(flow)] {
+                self.fabric.forget(endpoint);
+            }
         }
     }
 }

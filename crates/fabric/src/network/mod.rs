@@ -100,6 +100,13 @@ impl<B: Copy> Fabric<B> {
         self.cursors[path as usize]
     }
 
+    /// No packet to `endpoint` is under way, and none will be sent: what links remember of its packets is given up.
+    pub fn forget(&mut self, endpoint: u32) {
+        for impairment in &mut self.impairments {
+            impairment.forget(endpoint);
+        }
+    }
+
     /// Makes a packet and puts it on its path.
     #[inline(always)]
     pub fn send<S: Schedule, M: Monitor<B>>(&mut self, ctx: &mut Context<'_, S, M>, packet: NewPacket, body: &B) {
