@@ -285,9 +285,8 @@ impl AckPolicy {
         Decision::Later
     }
 
-    /// A deadline may have passed. True when an ACK must go out; the second value says that the
-    /// delayed-ACK timer sent it.
-    pub(super) fn on_timeout(&mut self, now: Instant, rto: Duration) -> (bool, bool) {
+    /// A deadline may have passed. True when an ACK must go out.
+    pub(super) fn on_timeout(&mut self, now: Instant, rto: Duration) -> bool {
         let mut send = false;
         if self.compressed_fires <= now {
             self.compressed_fires = Instant::NEVER;
@@ -296,7 +295,6 @@ impl AckPolicy {
                 send = true;
             }
         }
-        let mut delayed = false;
         if self.delayed_fires <= now {
             self.delayed_fires = Instant::NEVER;
             let is_due = self.due.take().is_some();
@@ -312,23 +310,23 @@ impl AckPolicy {
                 } else {
                     self.ato = (self.ato * 2).min(self.jiffies.covering(rto));
                 }
-                delayed = true;
+                send = true;
             }
         }
-        (send || delayed, delayed)
+        send
     }
 
-    /// An ACK went out that does not speak of the last segment. Returns the ACKs that compression saved.
+    /// An ACK went out that does not speak of the last segment.
     #[inline]
-    pub(super) fn on_other_ack_sent(&mut self) -> u32 {
+    pub(super) fn on_other_ack_sent(&mut self) {
         self.compressed_fires = Instant::NEVER;
-        std::mem::take(&mut self.compressed)
+        self.compressed = 0;
     }
 
-    /// A segment with an ACK went out. Returns the ACKs that compression saved.
+    /// A segment with an ACK went out.
     #[inline]
-    pub(super) fn on_ack_sent(&mut self) -> u32 {
-        let saved = self.on_other_ack_sent();
+    pub(super) fn on_ack_sent(&mut self) {
+        self.on_other_ack_sent();
         // One that answers no new data, as to a duplicate that was refused, is not one of them.
         if self.quick > 0 && self.scheduled {
             self.quick -= 1;
@@ -340,7 +338,6 @@ impl AckPolicy {
         self.demanded = false;
         self.pushed = 0;
         self.due = None;
-        saved
     }
 
     /// We sent data: soon after the peer's, it counts as an answer.

@@ -80,9 +80,9 @@ impl Receiver {
         let ack = self.echo.noted;
         self.echo.earlier = Some(EarlierAck { ack, window: self.window.offered(), ece });
         if ack == self.rcv_nxt {
-            self.counters.compressed_acks += u64::from(self.policy.on_ack_sent());
+            self.policy.on_ack_sent();
         } else {
-            self.counters.compressed_acks += u64::from(self.policy.on_other_ack_sent());
+            self.policy.on_other_ack_sent();
         }
     }
 

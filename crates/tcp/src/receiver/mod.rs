@@ -96,12 +96,6 @@ pub struct ReceiverCounters {
     pub reordered: u64,
     /// Segments whose payload had all arrived before.
     pub duplicates: u64,
-    /// Segments outside the window or refused by PAWS.
-    pub rejected: u64,
-    /// ACKs that were held back by SACK compression.
-    pub compressed_acks: u64,
-    /// ACKs that the delayed-ACK timer sent.
-    pub delayed_acks: u64,
 }
 
 /// The receiving half of one connection.
@@ -376,7 +370,6 @@ impl Receiver {
             self.report_duplicate(segment.seq, end);
             self.acknowledge_quickly(MAX_QUICKACKS);
         } else if segment.seq >= before + remaining {
-            self.counters.rejected += 1;
             if segment.seq < before {
                 self.report_duplicate(segment.seq, before);
             }
@@ -397,9 +390,7 @@ impl Receiver {
 
     /// The delayed-ACK or SACK-compression timer; harmless when early.
     pub fn on_timeout(&mut self, now: Instant, timing: SenderTiming) {
-        let (send, delayed) = self.policy.on_timeout(now, timing.rto);
-        self.ack_pending |= send;
-        self.counters.delayed_acks += u64::from(delayed);
+        self.ack_pending |= self.policy.on_timeout(now, timing.rto);
     }
 
     /// When [`Receiver::on_timeout`] wants to be called.
@@ -443,10 +434,7 @@ impl Receiver {
         if !self.sacks.is_empty() || self.dsack.block().is_some() {
             self.report_blocks(segment);
         }
-        let compressed = self.policy.on_ack_sent();
-        if compressed > 0 {
-            self.counters.compressed_acks += u64::from(compressed);
-        }
+        self.policy.on_ack_sent();
         if self.joins_after_ack.is_some() {
             self.report_late_block();
         }
@@ -621,7 +609,6 @@ impl Receiver {
     /// A segment that is not processed: tell the peer where we stand, but do not join a loop of ACKs.
     #[cold]
     fn reject(&mut self, now: Instant, segment: &Segment, end: u64) {
-        self.counters.rejected += 1;
         if segment.flags.contains(Flags::RST) {
             return;
         }
