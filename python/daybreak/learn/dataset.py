@@ -19,7 +19,7 @@ from daybreak.sweep import Executor, Points, read, sweep
 
 from . import features
 
-DATA = {"networks": ("networks", "wide", "dense", "nightless", "nights"), "kernel": ("kernel",)}
+DATA = {"networks": ("networks", "wide", "dense", "nightless"), "kernel": ("kernel",)}
 """What there is to learn from and to test with, each of one or more of the grids beside this module."""
 MIXES = ("advice-short", "advice-long")
 """Grids of mixes to advise on (`advice`)."""
