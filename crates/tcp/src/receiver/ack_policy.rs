@@ -399,3 +399,21 @@ impl AckPolicy {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_timer_sends_the_ack_that_it_was_started_for_and_no_other() {
+        for (started_for, is_scheduled, sends) in
+            [(Some(1), true, true), (None, true, false), (Some(1), false, false), (None, false, false)]
+        {
+            let mut policy = AckPolicy::new(&Config::default());
+            let now = Instant::ZERO + Duration::from_ms(40);
+            (policy.due, policy.scheduled, policy.delayed_fires) = (started_for, is_scheduled, now);
+            assert_eq!(policy.on_timeout(now, Duration::from_ms(200)), sends, "{started_for:?}, {is_scheduled}");
+            assert_eq!((policy.due, policy.delayed_fires), (None, Instant::NEVER));
+        }
+    }
+}
