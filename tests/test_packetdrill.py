@@ -114,3 +114,26 @@ def test_what_a_dialogue_cannot_say_is_refused(script, problem):
     with pytest.raises(TOOL.Refused) as refused:
         TOOL.translate(script, DEFAULTS)
     assert str(refused.value) == problem
+
+
+def test_the_tool_overwrites_nothing_and_says_in_one_sentence_what_is_missing(tmp_path, monkeypatch, capsys):
+    defaults, out, script = tmp_path / "defaults.sh", tmp_path / "out", tmp_path / "a.pkt"
+    defaults.write_text(DEFAULTS)
+    script.write_text(SCRIPT)
+
+    def run(*arguments):
+        monkeypatch.setattr("sys.argv", ["tool", *map(str, arguments)])
+        return TOOL.main()
+
+    assert run("--defaults", defaults, "--out", out, script) == 0
+    assert "1 of 1 scripts translated" in capsys.readouterr().out
+    (out / "a.dialogue").write_text("mine")
+    with pytest.raises(SystemExit, match=r"a\.dialogue exists: choose another --out"):
+        run("--defaults", defaults, "--out", out, script)
+    assert (out / "a.dialogue").read_text() == "mine"
+    for missing in (
+        ("--defaults", tmp_path / "none.sh", "--out", out, script),
+        ("--defaults", defaults, "--out", tmp_path / "other", tmp_path / "none.pkt"),
+    ):
+        with pytest.raises(SystemExit, match=r"none\.(sh|pkt) cannot be read or written: .*No such file"):
+            run(*missing)

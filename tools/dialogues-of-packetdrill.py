@@ -525,15 +525,24 @@ def main() -> int:
     parser.add_argument("--defaults", type=Path, required=True, help="the scripts' defaults.sh")
     parser.add_argument("--out", type=Path, required=True, help="directory for the dialogues")
     given = parser.parse_args()
-    defaults = re.sub(r"^#!.*", "", given.defaults.read_text())
-    given.out.mkdir(parents=True, exist_ok=True)
     refused = 0
-    for script in given.scripts:
-        try:
-            (given.out / f"{script.stem}.dialogue").write_text(translate(script.read_text(), defaults))
-        except Refused as problem:
-            refused += 1
-            print(f"{script.name}: {problem}")
+    try:
+        defaults = re.sub(r"^#!.*", "", given.defaults.read_text())
+        given.out.mkdir(parents=True, exist_ok=True)
+        for script in given.scripts:
+            try:
+                dialogue = translate(script.read_text(), defaults)
+            except Refused as problem:
+                refused += 1
+                print(f"{script.name}: {problem}")
+                continue
+            # "x": two scripts may have one name, and the folder may hold somebody's work.
+            with open(given.out / f"{script.stem}.dialogue", "x") as file:
+                file.write(dialogue)
+    except FileExistsError as error:
+        raise SystemExit(f"{error.filename} exists: choose another --out") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise SystemExit(f"{getattr(error, 'filename', None) or script} cannot be read or written: {error}") from None
     print(f"{len(given.scripts) - refused} of {len(given.scripts)} scripts translated")
     return 0
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs Table I of the migration study (grids/table1.toml) and writes its flows as one row a run.
 
-    python tools/table1.py [-o results/table1] [--out docs/sweeps/table1.parquet] [--grid GRID] [--workers N]
+    python tools/table1.py [-o results/table1] [--table docs/sweeps/table1.parquet] [--grid GRID] [--workers N]
 
 Runs that the folder has are not made again. The grid says how many seeds.
 """
@@ -41,16 +41,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--grid", type=Path, default=ROOT / "grids" / "table1.toml")
     parser.add_argument("-o", dest="place", type=Path, default=ROOT / "results" / "table1")
-    parser.add_argument("--out", type=Path, default=ROOT / "docs" / "sweeps" / "table1.parquet")
+    parser.add_argument("--table", type=Path, default=ROOT / "docs" / "sweeps" / "table1.parquet")
     parser.add_argument("--workers", type=int)
     given = parser.parse_args()
     outcome = sweep(read(given.grid), given.place, executor=Local(given.workers))
     if outcome.failures:
         raise SystemExit(f"{len(outcome.failures)} runs failed; the first: {outcome.failures[0].error}")
     table = compact(pl.read_parquet(given.place / "flows"))
-    given.out.parent.mkdir(parents=True, exist_ok=True)
-    table.write_parquet(given.out, compression="zstd", compression_level=19)
-    print(f"{outcome.new} new runs in {outcome.seconds:.0f} s; {given.out}: {table.height} runs")
+    given.table.parent.mkdir(parents=True, exist_ok=True)
+    table.write_parquet(given.table, compression="zstd", compression_level=19)
+    print(f"{outcome.new} new runs in {outcome.seconds:.0f} s; {given.table}: {table.height} runs")
 
 
 if __name__ == "__main__":

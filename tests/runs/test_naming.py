@@ -3,6 +3,7 @@
 import re
 from types import SimpleNamespace
 
+import numpy as np
 import polars as pl
 from ready_files import ROOT
 
@@ -39,10 +40,10 @@ def test_every_reason_of_a_drop_has_its_name_and_the_kind_of_its_place():
     }
     plan = SimpleNamespace(flows=[SimpleNamespace(name="f", group=0)], groups=["g"], **named_parts)
     numbers = [number for number, _ in reasons.values()]
-    schema = {"reason": pl.UInt8, "place": pl.UInt32, "flow": pl.UInt32, "data": pl.UInt8, "seq": pl.UInt64}
     rows = {"reason": numbers, "place": [2] * len(numbers), "flow": [0] * len(numbers), "data": [1, *numbers[1:]]}
     rows["seq"] = [9] * len(numbers)
-    drops = naming.named("drops", pl.DataFrame(rows, schema=schema), plan)
+    types = {"reason": np.uint8, "place": np.uint32, "flow": np.uint32, "data": np.uint8, "seq": np.uint64}
+    drops = naming.named("drops", {name: np.array(rows[name], dtype) for name, dtype in types.items()}, plan)
     assert drops["reason"].to_list() == list(reasons)
     places = [re.search(r"`place` is (?:a|that) (route switch|\w+)", text)[1] for _, text in reasons.values()]
     assert drops["place_name"].to_list() == [f"{kinds[place]}-2" for place in places]

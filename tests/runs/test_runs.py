@@ -26,7 +26,7 @@ from daybreak.errors import (
     UnknownName,
 )  # fmt: skip
 from daybreak.runs import read
-from daybreak.runs.run import frame
+from daybreak.runs.naming import frame_of
 from daybreak.scenario import load
 from daybreak.scenario.lowering import lower
 
@@ -88,7 +88,7 @@ def test_columns_are_not_copied(one_flow):
     tables, _ = _native.run(lower(one_flow, 1).json)
     values = tables["bins"]["bytes"]
     assert values.dtype == np.uint64
-    seen = frame(tables["bins"])["bytes"].to_numpy(allow_copy=False)
+    seen = frame_of(tables["bins"])["bytes"].to_numpy(allow_copy=False)
     assert seen.ctypes.data == values.ctypes.data
     assert len(seen) == len(values) > 0
 

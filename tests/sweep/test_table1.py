@@ -50,7 +50,7 @@ def test_the_tool_sweeps_a_grid_and_writes_its_table(tmp_path, monkeypatch, caps
             ]
     grid.write_text("\n".join(lines))
     out = tmp_path / "of" / "table.parquet"
-    given = ["table1.py", "--grid", str(grid), "-o", str(tmp_path / "runs"), "--out", str(out), "--workers", "1"]
+    given = ["table1.py", "--grid", str(grid), "-o", str(tmp_path / "runs"), "--table", str(out), "--workers", "1"]
     monkeypatch.setattr("sys.argv", given)
     table1.main()
     table = pl.read_parquet(out)

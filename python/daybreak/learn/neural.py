@@ -51,11 +51,10 @@ class NeuralMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.center_, self.spread_ = columns.mean(axis=0), columns.std(axis=0)
         self.spread_[self.spread_ < 1e-12] = 1.0
         self.mean_, self.scale_ = float(means.mean()), float(means.std()) or 1.0
-        inputs, values = self._inputs(rows), ((means - self.mean_) / self.scale_).astype(np.float32)
+        inputs = ((columns - self.center_) / self.spread_).astype(np.float32)
+        values = ((means - self.mean_) / self.scale_).astype(np.float32)
         first = np.random.RandomState(self.random_state).randint(2**31 - self.members)
-        self.weights_ = [
-            self._trained(inputs.astype(np.float32), values, counts, first + member) for member in range(self.members)
-        ]
+        self.weights_ = [self._trained(inputs, values, counts, first + member) for member in range(self.members)]
         return self
 
     def predict(self, X: Array) -> Array:

@@ -6,15 +6,21 @@ a threshold that does not limit. No table that people see has such numbers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
 
+import numpy as np
 import polars as pl
+import pyarrow as pa
 
 from daybreak._native import control_events, drop_reasons
 from daybreak.plan.types import Choice, Link, Plan, Queue, RouteSwitch
 
 from .phases import controlled_phase, phases
 
+Columns = Mapping[str, np.ndarray[Any, Any]]
+"""Columns by name."""
 EVENTS = control_events()
 """What controllers do."""
 NO_FLOW = 2**32 - 1
@@ -35,26 +41,34 @@ REASONS, _PLACES = zip(*drop_reasons(), strict=True)
 """Why packets are lost, and what the place of each is."""
 
 
-def named(table: str, frame: pl.DataFrame, plan: Plan) -> pl.DataFrame:
-    """The table with its names, and null where there is no value."""
-    return TABLES[table](with_nulls(table, frame), plan) if table in TABLES else frame
+def named(table: str, columns: Columns, plan: Plan) -> pl.DataFrame:
+    """The table of an engine's columns with its names, and null where there is no value."""
+    frame = frame_of(columns, {name: ~given for name, given in _has_value(table, columns).items()})
+    return TABLES[table](frame, plan) if table in TABLES else frame
 
 
 def with_nulls(table: str, frame: pl.DataFrame) -> pl.DataFrame:
-    """The table with null where an engine has its mark; one that has nulls already stays as it is."""
-    has_value = {column: frame[column] != mark for column, mark in _NO_VALUE.get(table, {}).items()}
+    """A table that is read, with null where an engine has its mark; one that has nulls already stays as it is."""
+    has_value = _has_value(table, frame)
+    return frame.with_columns(
+        frame[name].zip_with(given, pl.Series([None], dtype=frame[name].dtype)) for name, given in has_value.items()
+    )
+
+
+def _has_value(table: str, columns: Any) -> dict[str, Any]:
+    """By column whether there is a value in each row, of numpy columns or polars series alike."""
+    has_value = {name: columns[name] != mark for name, mark in _NO_VALUE.get(table, {}).items()}
     if table == "drops":
         # What carries no payload has no first byte of it.
-        has_value["seq"] = frame["data"].cast(pl.Boolean)
-    # Series cost a small run much less than expressions, which polars hands to its threads.
-    return pl.DataFrame(
-        [
-            column.zip_with(has_value[column.name], pl.Series([None], dtype=column.dtype))
-            if column.name in has_value
-            else column
-            for column in frame.get_columns()
-        ]
-    )
+        data = columns["data"]
+        has_value["seq"] = data.cast(pl.Boolean) if isinstance(data, pl.Series) else data.astype(bool)
+    return has_value
+
+
+def frame_of(columns: Mapping[str, Any], missing: Mapping[str, Any] = MappingProxyType({})) -> pl.DataFrame:
+    """A frame over the columns' own memory. One conversion of all columns costs a small run half of one for each."""
+    arrays = [pa.array(values, mask=missing.get(name)) for name, values in columns.items()]
+    return pl.DataFrame(pa.RecordBatch.from_arrays(arrays, names=list(columns)))
 
 
 def variant(rule: Choice) -> str:
@@ -96,13 +110,16 @@ def _gather(values: Sequence[str], index: pl.Series, name: str) -> pl.Series:
 
 
 def _flows(frame: pl.DataFrame, plan: Plan) -> pl.DataFrame:
-    nodes = [node.name for node in plan.nodes]
-    names = _flow_columns(frame, plan, "flow_name", "group", "variant")
-    ends = [
-        pl.Series("src", [nodes[plan.flows[flow].src] for flow in frame["flow"]], dtype=pl.String),
-        pl.Series("dst", [nodes[plan.flows[flow].dst] for flow in frame["flow"]], dtype=pl.String),
-    ]
-    return _with(frame, [*names, *ends], after="flow")
+    flows = [plan.flows[flow] for flow in frame["flow"]]
+    rules = [variant(rule) for rule in plan.rules]
+    names = {
+        "flow_name": [flow.name for flow in flows],
+        "group": [plan.groups[flow.group] for flow in flows],
+        "variant": [rules[flow.rule] for flow in flows],
+        "src": [plan.nodes[flow.src].name for flow in flows],
+        "dst": [plan.nodes[flow.dst].name for flow in flows],
+    }
+    return _with(frame, frame_of(names).get_columns(), after="flow")
 
 
 def _per_flow(frame: pl.DataFrame, plan: Plan) -> pl.DataFrame:

@@ -11,24 +11,20 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import polars as pl
-import pyarrow as pa
 
 from daybreak.errors import OutputError
 from daybreak.scenario import Scenario
 from daybreak.scenario.lowering import Plan
 
 from . import storage
-from .naming import named
+from .naming import Columns, named
 from .staging import Staging
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from matplotlib.figure import Figure
-
-Columns = Mapping[str, np.ndarray[Any, Any]]
 
 
 @dataclass(frozen=True)
@@ -82,7 +78,7 @@ class Run:
         }
 
         def load(name: str) -> pl.DataFrame:
-            return named(name, frame(recorded.tables[name]), plan.content)
+            return named(name, recorded.tables[name], plan.content)
 
         return cls(manifest, load, recorded.capture, recorded.keep)
 
@@ -222,10 +218,3 @@ def _arrived(manifest: dict[str, Any], tables: dict[str, pl.DataFrame], packets:
 def _version() -> str:
     """Daybreak's, which takes longer to look up than a small run."""
     return version("daybreak")
-
-
-def frame(columns: Columns) -> pl.DataFrame:
-    """A polars frame over the columns' own memory."""
-    arrays = [pa.array(values) for values in columns.values()]
-    # One conversion of all columns costs a small run half of what one for each does.
-    return pl.DataFrame(pa.RecordBatch.from_arrays(arrays, names=list(columns)))

@@ -88,9 +88,9 @@ class Quantity(int):
         for unit in self.printed:
             size = self.units[unit]
             # At most six decimals: the text must give the same number back.
-            scaled = Fraction(int(self), size)
-            if scaled >= 1 and (scaled * 10**6).denominator == 1:
-                whole, rest = divmod(int(scaled * 10**6), 10**6)
+            millionths, beyond = divmod(int(self) * 10**6, size)
+            if int(self) >= size and not beyond:
+                whole, rest = divmod(millionths, 10**6)
                 decimals = f".{rest:06d}".rstrip("0").rstrip(".")
                 return f"{whole}{decimals} {unit}"
         return f"{int(self)} {self.printed[0 if self == 0 else -1]}"
