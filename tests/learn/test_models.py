@@ -194,6 +194,22 @@ def test_scenarios_of_one_run_are_learnt_from_but_judge_nothing():
     assert found["scenarios_left_out"]["boosting"]["r2"] < 0 < 0.9 < found["ceiling"] < 1
 
 
+def test_scenarios_with_more_runs_weigh_no_more():
+    few, many = made_up(scenarios=60, seeds=4).table, made_up(seed=2, scenarios=20, seeds=12).table
+    data = Dataset(pl.concat([few, many.with_columns(scenario=pl.lit("many ") + pl.col("scenario"))]))
+    common = data.table.filter(data.of_common_seeds())
+    assert common.height == 80 * 4 and set(common["seed"]) == {0, 1, 2, 3}
+    assert data.repeated().all()
+    # The mean of a scenario is of all of its runs; runs are judged by those that all have.
+    mean, ends = np.zeros(data.table.height), np.tile([-50.0, 50.0], (data.table.height, 1))
+    ends[data.of_common_seeds()] = 50
+    assert evaluate._numbers(data, mean, ends)["coverage"] == 0
+    mean = model.target(data) + np.where(data.of_common_seeds(), 3, 0)
+    assert evaluate._numbers(data, mean, ends)["r2"] < evaluate._numbers(data, model.target(data), ends)["r2"] == 1
+    # Once there is only one run of a scenario, it has none.
+    assert not made_up(scenarios=5, seeds=1).of_common_seeds().any()
+
+
 def test_the_ceiling_is_what_chance_leaves_for_means_and_for_runs():
     found = evaluate.evaluate(made_up(scenarios=300, seeds=4))
     chance = 1 - found["ceiling_runs"]

@@ -49,14 +49,21 @@ class QuantileForest(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """One row of quantiles for each row."""
         # Runs of one scenario have one row of features.
         different, which = np.unique(X, axis=0, return_inverse=True)
-        leaves = self.forest_.apply(different)
-        order = np.argsort(self.values_)
-        values, training = self.values_[order], self.leaves_[order]
-        found = np.empty((len(leaves), len(levels)))
-        for row, mine in enumerate(leaves):
-            same = training == mine
-            weights = np.cumsum((same / same.sum(axis=0)).sum(axis=1)) / len(mine)
-            found[row] = values[np.minimum(np.searchsorted(weights, levels), len(values) - 1)]
+        # By tree the training rows in the order of their leaves, and where each row's leaf begins and ends there.
+        order = np.argsort(self.leaves_, axis=0, kind="stable")
+        ordered = np.take_along_axis(self.leaves_, order, axis=0)
+        asked = self.forest_.apply(different)
+        trees = range(asked.shape[1])
+        ends = [[np.searchsorted(ordered[:, t], asked[:, t], side) for side in ("left", "right")] for t in trees]
+        found = np.empty((len(asked), len(levels)))
+        for row in range(len(asked)):
+            same = [order[first[row] : last[row], t] for t, (first, last) in enumerate(ends)]
+            # A tree's vote is shared by the training rows of the leaf.
+            weights = np.concatenate([np.full(len(rows), 1 / len(rows)) for rows in same]) / len(same)
+            values = self.values_[np.concatenate(same)]
+            by_value = np.argsort(values, kind="stable")
+            above = np.searchsorted(np.cumsum(weights[by_value]), levels)
+            found[row] = values[by_value][np.minimum(above, len(values) - 1)]
         return found[which.reshape(-1)]
 
 

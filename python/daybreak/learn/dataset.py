@@ -19,8 +19,12 @@ from daybreak.sweep import Executor, Points, read, sweep
 
 from . import features
 
-DATA = {"networks": ("networks", "wide", "dense", "nightless"), "kernel": ("kernel",)}
+DATA = {"networks": ("networks", "wide", "dense", "nightless", "nights"), "kernel": ("kernel",)}
 """What there is to learn from and to test with, each of one or more of the grids beside this module."""
+WIDTHS = {"networks": 0.1}
+"""Grids whose points get more seeds until each group's mean FCT is known this well (`sweep`'s `width`)."""
+MOST_RUNS = 32
+"""Of such a point."""
 MIXES = ("advice-short", "advice-long")
 """Grids of mixes to advise on (`advice`)."""
 Array = np.ndarray[Any, Any]
@@ -57,6 +61,17 @@ class Dataset:
         counts = self.table.select(pl.len().over("scenario"))
         return np.asarray((counts > 1).to_series().to_numpy())
 
+    def of_common_seeds(self) -> Array:
+        """Whether each row is of a repeated scenario and of a seed that most of these have.
+
+        Scenarios whose runs differ much may have more runs than others. Among these rows none weighs more.
+        """
+        repeated = self.repeated()
+        runs = self.table.filter(repeated)
+        scenarios = runs["scenario"].n_unique()
+        common = runs.group_by("seed").agg(pl.col("scenario").n_unique()).filter(2 * pl.col("scenario") > scenarios)
+        return np.asarray(repeated & self.table["seed"].is_in(common["seed"].implode()).to_numpy())
+
     @property
     def fingerprint(self) -> str:
         """Identifies the data."""
@@ -76,7 +91,9 @@ def made(
     parts = []
     for grid in DATA[name]:
         points, place = built_in(grid), directory / grid
-        outcome = sweep(points, place, executor=executor, progress=progress)
+        outcome = sweep(
+            points, place, executor=executor, width=WIDTHS.get(grid), most_runs=MOST_RUNS, progress=progress
+        )
         if outcome.failures:
             first = outcome.failures[0].error
             raise OutputError(f"{len(outcome.failures)} runs of grid {grid} failed; the first: {first}")

@@ -101,7 +101,9 @@ def seconds(values: Array, ideal_s: Array) -> Array:
 
 def fit(data: Dataset, base: Any = "ensemble") -> Model:
     """The model of all data. Its intervals are calibrated on scenarios of which there are several runs."""
-    regressor = ConformalRegressor(base, SHARE).fit(data.features(), target(data), data.scenarios(), data.repeated())
+    regressor = ConformalRegressor(base, SHARE).fit(
+        data.features(), target(data), data.scenarios(), data.of_common_seeds()
+    )
     rows: dict[str, list[dict[str, Any]]] = {}
     for row in data.table.iter_rows(named=True):
         rows.setdefault(row["scenario"], []).append(row)

@@ -28,8 +28,8 @@ class NeuralMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def __init__(
         self,
-        members: int = 4,
-        width: int = 64,
+        members: int = 8,
+        width: int = 96,
         layers: int = 3,
         alpha: float = 0.03,
         random_state: int | None = 1,
