@@ -177,7 +177,7 @@ impl SendBuffer {
         }
     }
 
-    /// All that will ever be written is in the socket.
+    /// What the application has asked to write is in the socket.
     #[inline]
     pub fn is_complete(&self) -> bool {
         self.write_seq == self.app_end
@@ -197,7 +197,7 @@ impl Sender {
     /// The application writes what fits.
     pub(crate) fn fill_buffer(&mut self) {
         let buffer = &mut self.buffer;
-        if buffer.write_seq == buffer.app_end {
+        if buffer.is_complete() {
             buffer.full = false;
             return;
         }
