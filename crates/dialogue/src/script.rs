@@ -137,6 +137,8 @@ struct Parser {
     peer_ecn: bool,
     line: usize,
     now: Instant,
+    /// No more segments are expected.
+    rests: bool,
 }
 
 impl Parser {
@@ -155,6 +157,7 @@ impl Parser {
             peer_ecn: false,
             line: 0,
             now: Instant::ZERO,
+            rests: false,
         }
     }
 
@@ -192,7 +195,10 @@ impl Parser {
         self.now = until;
         match verb {
             "<" => self.segments(words, What::Arrives, [Duration::ZERO; 2])?,
-            ">" if words.takes("rest") => self.push(What::Rest),
+            ">" if words.takes("rest") => {
+                self.rests = true;
+                self.push(What::Rest);
+            }
             ">" => {
                 let early = until.saturating_since(at).max(tolerance);
                 self.segments(words, What::Leaves, [early, tolerance])?;
@@ -332,7 +338,7 @@ impl Parser {
         [early, late]: [Duration; 2],
     ) -> Result<(), String> {
         let is_expected = matches!(make(Pattern::default()), What::Leaves(_));
-        if is_expected && self.script.steps.iter().any(|step| matches!(step.what, What::Rest)) {
+        if is_expected && self.rests {
             return Err("no segment can be expected after \"> rest\"".into());
         }
         let word = words.take("the flags")?;

@@ -116,29 +116,31 @@ struct Epoch {
 
 /// The rule, with the slow start it uses.
 #[derive(Clone, Debug)]
+// What an ACK touches above the threshold is the first two cache lines.
+#[repr(C, align(64))]
 pub struct Cubic<S: SlowStart = HyStart> {
-    shape: Shape,
-    slow_start: S,
-    jiffies: Jiffies,
     clock: JiffyClock,
     /// Jiffies a second.
     hz: u64,
     epoch: Option<Epoch>,
-    /// Window before the last reduction, lowered by fast convergence; 0 before the first.
-    w_max: u32,
+    shape: Shape,
+    /// Window and jiffy of the last look at the curve.
+    seen_at: u64,
+    seen_cwnd: u32,
     /// Acknowledged segments for one more in `cwnd`.
     per_segment: u32,
-    /// Window and jiffy of the last look at the curve.
-    seen_cwnd: u32,
-    seen_at: u64,
-    /// Smallest accepted RTT; zero before the first.
-    min_delay: Duration,
     /// Segments acknowledged since `w_est` last grew.
     est_acked: u32,
     /// Window of the additive-increase flow that this one must not fall behind.
     w_est: u32,
+    /// Window before the last reduction, lowered by fast convergence; 0 before the first.
+    w_max: u32,
     /// Segments an ACK in sixteenths.
     ack_sixteenths: u32,
+    /// Smallest accepted RTT; zero before the first.
+    min_delay: Duration,
+    jiffies: Jiffies,
+    slow_start: S,
 }
 
 impl Shape {

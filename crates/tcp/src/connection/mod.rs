@@ -338,3 +338,15 @@ impl Connection {
 fn timing(sender: &Sender) -> SenderTiming {
     SenderTiming { srtt: sender.srtt(), rto: sender.rto() }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::mem::offset_of;
+
+    use super::Connection;
+
+    #[test]
+    fn the_sender_begins_in_the_middle_of_the_first_cache_line() {
+        assert_eq!((offset_of!(Connection, sender), align_of::<Connection>()), (32, 64));
+    }
+}

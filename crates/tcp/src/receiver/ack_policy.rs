@@ -24,6 +24,8 @@ const MSS_DEFAULT: u32 = 536;
 const MIN_HEADER: u32 = 20;
 /// Smallest segment size that is believed.
 const MSS_MIN: u32 = 88;
+/// The delayed-ACK timer does not run.
+const STOPPED: u64 = u64::MAX;
 
 /// Why an acknowledgement goes out or does not, right after a segment was queued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,18 +49,24 @@ pub(super) struct Arrival {
 
 /// State of the policy. Times in jiffies are marked so.
 #[derive(Clone, Debug)]
-// In this order what every segment touches lies in few cache lines.
-#[repr(C)]
+// What a segment in order touches is the first two cache lines, and what every ACK of a sender touches the first.
+#[repr(C, align(64))]
 pub(super) struct AckPolicy {
     /// Delayed-ACK time in jiffies; 0 before the first data.
     ato: u64,
     last_data: Instant,
     delayed_fires: Instant,
     compressed_fires: Instant,
+    /// When the delayed ACK is due, in jiffies; [`STOPPED`] while its timer does not run.
+    due: u64,
+    /// ACKs held back by compression since the last one.
+    compressed: u32,
     /// ACKs left in quick-ACK mode.
     quick: u32,
     /// Estimate of the peer's full segment.
     rcv_mss: u32,
+    /// Size of the last small segment: two alike are taken for full ones.
+    last_small: u32,
     /// Something is to be acknowledged.
     scheduled: bool,
     /// The protocol demands an ACK at once: a hole was filled, CWR came.
@@ -71,20 +79,14 @@ pub(super) struct AckPolicy {
     duplicates: u8,
     /// [`crate::Legacy::ack_every_packet`].
     ack_every_packet: bool,
-    /// Size of the last small segment: two alike are taken for full ones.
-    last_small: u32,
-    advmss: u32,
     /// `TCP_ATO_MIN` and `TCP_DELACK_MAX` in jiffies.
     ato_min: u64,
+    ato_max: u64,
     /// Half of `ato_min`: data this close to the last are a stream.
     stream_gap: Duration,
-    /// When the delayed ACK is due, in jiffies, while its timer runs.
-    due: Option<u64>,
     clock: JiffyClock,
-    ato_max: u64,
     jiffies: Jiffies,
-    /// ACKs held back by compression since the last one.
-    compressed: u32,
+    advmss: u32,
     /// TCP header of the peer's data segments.
     header: u32,
     duplicates_of: u64,
@@ -109,7 +111,7 @@ impl AckPolicy {
             advmss: MSS_DEFAULT,
             header: MIN_HEADER,
             last_data: Instant::ZERO,
-            due: None,
+            due: STOPPED,
             delayed_fires: Instant::NEVER,
             compressed: 0,
             duplicates: 0,
@@ -151,13 +153,14 @@ impl AckPolicy {
     }
     #[inline]
     pub(super) fn deadline(&self) -> Instant {
-        let delayed = if self.due.is_some() || self.compressed > 0 { self.delayed_fires } else { Instant::NEVER };
+        let delayed = if self.is_delayed() || self.compressed > 0 { self.delayed_fires } else { Instant::NEVER };
         delayed.min(self.compressed_fires)
     }
 
     /// The delayed-ACK timer runs.
+    #[inline]
     pub(super) fn is_delayed(&self) -> bool {
-        self.due.is_some()
+        self.due != STOPPED
     }
 
     /// There is something to acknowledge.
@@ -244,14 +247,14 @@ impl AckPolicy {
         let ato = ato.min(self.ato_max);
         let jiffy = self.clock.at(now);
         let mut due = jiffy + ato;
-        if let Some(earlier) = self.due {
-            if earlier <= jiffy + ato / 4 {
+        if self.is_delayed() {
+            if self.due <= jiffy + ato / 4 {
                 return Decision::Now;
             }
-            due = due.min(earlier);
+            due = due.min(self.due);
         }
         self.scheduled = true;
-        self.due = Some(due);
+        self.due = due;
         self.delayed_fires = self.jiffies.fires(jiffy, due);
         Decision::Later
     }
@@ -270,7 +273,7 @@ impl AckPolicy {
             self.duplicates += 1;
             return Decision::Now;
         }
-        if self.compressed == 0 && self.due.is_none() && self.delayed_fires <= now {
+        if self.compressed == 0 && !self.is_delayed() && self.delayed_fires <= now {
             // It ran out when there was nothing to send.
             self.delayed_fires = Instant::NEVER;
         }
@@ -297,7 +300,7 @@ impl AckPolicy {
         }
         if self.delayed_fires <= now {
             self.delayed_fires = Instant::NEVER;
-            let is_due = self.due.take().is_some();
+            let is_due = std::mem::replace(&mut self.due, STOPPED) != STOPPED;
             if self.compressed > 0 {
                 // Also when the ACK that it was started for has gone.
                 self.compressed -= 1;
@@ -337,7 +340,7 @@ impl AckPolicy {
         self.scheduled = false;
         self.demanded = false;
         self.pushed = 0;
-        self.due = None;
+        self.due = STOPPED;
     }
 
     /// We sent data: soon after the peer's, it counts as an answer.
@@ -402,18 +405,25 @@ impl AckPolicy {
 
 #[cfg(test)]
 mod tests {
+    use std::mem::offset_of;
+
     use super::*;
+
+    #[test]
+    fn what_a_segment_in_order_touches_is_two_cache_lines() {
+        assert_eq!((offset_of!(AckPolicy, ato_min), offset_of!(AckPolicy, header)), (64, 124));
+    }
 
     #[test]
     fn the_timer_sends_the_ack_that_it_was_started_for_and_no_other() {
         for (started_for, is_scheduled, sends) in
-            [(Some(1), true, true), (None, true, false), (Some(1), false, false), (None, false, false)]
+            [(1, true, true), (STOPPED, true, false), (1, false, false), (STOPPED, false, false)]
         {
             let mut policy = AckPolicy::new(&Config::default());
             let now = Instant::ZERO + Duration::from_ms(40);
             (policy.due, policy.scheduled, policy.delayed_fires) = (started_for, is_scheduled, now);
-            assert_eq!(policy.on_timeout(now, Duration::from_ms(200)), sends, "{started_for:?}, {is_scheduled}");
-            assert_eq!((policy.due, policy.delayed_fires), (None, Instant::NEVER));
+            assert_eq!(policy.on_timeout(now, Duration::from_ms(200)), sends, "{started_for}, {is_scheduled}");
+            assert_eq!((policy.due, policy.delayed_fires), (STOPPED, Instant::NEVER));
         }
     }
 }

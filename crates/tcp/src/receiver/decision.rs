@@ -110,10 +110,15 @@ impl Receiver {
 
     /// The read freed so much of the buffer that the peer should hear of it at once. When the peer has closed, it needs no
     /// more window.
+    #[inline(always)]
     pub(super) fn window_doubles(&self, delivered: u64) -> bool {
         let current = self.window.remaining(self.rcv_nxt);
-        let has_fin = self.fin_seq < self.rcv_nxt;
-        if delivered == 0 || has_fin || 2 * current > self.window.window_clamp() {
+        delivered > 0 && 2 * current <= self.window.window_clamp() && self.offers_double(current)
+    }
+
+    #[inline(never)]
+    fn offers_double(&self, current: u64) -> bool {
+        if self.fin_seq < self.rcv_nxt {
             return false;
         }
         let (candidate, _) = self.window.candidate(self.memory(), self.policy.rcv_mss());

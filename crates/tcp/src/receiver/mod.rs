@@ -100,8 +100,8 @@ pub struct ReceiverCounters {
 
 /// The receiving half of one connection.
 #[derive(Clone, Debug)]
-// In this order what every segment touches lies in few cache lines.
-#[repr(C)]
+// What a segment in order touches is the first two cache lines, and the first two of `policy`.
+#[repr(C, align(64))]
 pub struct Receiver {
     /// Next byte expected.
     rcv_nxt: u64,
@@ -115,6 +115,10 @@ pub struct Receiver {
     offer_settled: bool,
     /// Another ACK follows the next one, with the window after the application's read.
     update_follows: bool,
+    /// Something lies beyond a hole, or is not read.
+    holds_data: bool,
+    /// There may be SACK blocks to report.
+    has_blocks: bool,
     negotiated: Negotiated,
     window: ReceiveWindow,
     policy: AckPolicy,
@@ -154,6 +158,8 @@ impl Receiver {
             dsack: Dsack::default(),
             joins_after_ack: None,
             update_follows: false,
+            holds_data: false,
+            has_blocks: false,
             negotiated: Negotiated {
                 window_scaling: config.window_scaling,
                 timestamps: config.timestamps,
@@ -270,7 +276,7 @@ impl Receiver {
     pub(crate) fn is_predicted(&self, segment: &Segment) -> bool {
         segment.seq == self.rcv_nxt
             && self.rcv_nxt > 1
-            && self.queue.is_empty()
+            && (!self.holds_data || self.queue.is_empty())
             && segment.ts_val.wrapping_sub(self.ts_recent) as i32 >= 0
     }
 
@@ -309,10 +315,7 @@ impl Receiver {
         if segment.seq == self.window.rcv_wup() {
             self.ts_recent = segment.ts_val;
         }
-        if !self.fast_path.is_on() || self.unread.is_some() {
-            return self.on_unusual_data(now, segment, timing()).delivered;
-        }
-        if self.window.is_full_at(self.rcv_nxt) {
+        if !self.fast_path.is_on() || self.holds_data || self.window.is_full_at(self.rcv_nxt) {
             return self.on_unusual_data(now, segment, timing()).delivered;
         }
         self.take_next(now, segment, timing)
@@ -332,11 +335,8 @@ impl Receiver {
     #[inline]
     pub fn on_data(&mut self, now: Instant, segment: &Segment, timing: impl Fn() -> SenderTiming) -> Received {
         let unusual = segment.flags.0 & (Flags::FIN.0 | Flags::CWR.0) != 0 || !self.fast_path.is_on();
-        let is_held = !self.queue.is_empty() || self.unread.is_some();
-        if unusual || segment.seq != self.rcv_nxt || segment.len == 0 || is_held {
-            return self.on_unusual_data(now, segment, timing());
-        }
-        if self.window.is_full_at(self.rcv_nxt) {
+        let is_next = segment.seq == self.rcv_nxt && segment.len > 0;
+        if unusual || !is_next || self.holds_data || self.window.is_full_at(self.rcv_nxt) {
             return self.on_unusual_data(now, segment, timing());
         }
         Received { delivered: self.take_next(now, segment, timing), fin: false }
@@ -431,13 +431,10 @@ impl Receiver {
         if self.negotiated.timestamps {
             segment.ts_ecr = self.ts_recent;
         }
-        if !self.sacks.is_empty() || self.dsack.block().is_some() {
+        if self.has_blocks {
             self.report_blocks(segment);
         }
         self.policy.on_ack_sent();
-        if self.joins_after_ack.is_some() {
-            self.report_late_block();
-        }
         !before_read && segment.sack_count == 0 && self.fast_path.is_on()
     }
 
@@ -453,13 +450,10 @@ impl Receiver {
     fn report_blocks(&mut self, segment: &mut Segment) {
         self.sacks.write(self.dsack, SACK_BLOCKS[usize::from(self.negotiated.timestamps)], segment);
         self.dsack = Dsack::default();
-    }
-
-    #[inline(never)]
-    fn report_late_block(&mut self) {
         if let Some(block) = self.joins_after_ack.take() {
             self.sacks.report(block);
         }
+        self.has_blocks = !self.sacks.is_empty();
     }
 
     /// Data was sent (not a pure ACK): for the choice between delayed and quick ACKs (pingpong mode).
@@ -472,6 +466,9 @@ impl Receiver {
     /// must leave them out of its payload.
     #[inline]
     pub fn sack_option_len(&self) -> u32 {
+        if !self.has_blocks {
+            return 0;
+        }
         let blocks = self.sacks.carried(self.dsack, SACK_BLOCKS[usize::from(self.negotiated.timestamps)]);
         if blocks == 0 { 0 } else { 4 + 8 * u32::from(blocks) }
     }
@@ -539,6 +536,7 @@ impl Receiver {
             if self.queue.is_empty() {
                 // The hole is filled (RFC 5681, section 4.2).
                 self.policy.demand();
+                self.holds_data = self.unread.is_some();
             }
             self.sacks.remove_below(self.rcv_nxt);
         }
@@ -578,6 +576,7 @@ impl Receiver {
         let taken = self.memory();
         let mut dsack = self.dsack;
         let buffers = self.window.buffers();
+        self.holds_data = true;
         let inserted = self.queue.insert((segment.seq, end), segment.len, buffers, &mut dsack);
         if segment.flags.contains(Flags::FIN) {
             self.fin_seq = end - 1;
@@ -588,6 +587,7 @@ impl Receiver {
         if !self.negotiated.sack {
             return;
         }
+        self.has_blocks = true;
         self.note_dsack(dsack);
         let block = SackBlock { start: segment.seq, end };
         if self.policy.compressed() > 0 && self.sacks.pushes_back(block) {
@@ -637,12 +637,14 @@ impl Receiver {
 
     fn report_duplicate(&mut self, start: u64, end: u64) {
         if self.negotiated.sack && self.dsack_enabled {
+            self.has_blocks = true;
             self.dsack.set(start, end);
         }
     }
 
     fn note_dsack(&mut self, dsack: Dsack) {
         if self.negotiated.sack && self.dsack_enabled {
+            self.has_blocks = true;
             self.dsack = dsack;
         }
     }

@@ -64,12 +64,14 @@ impl Receiver {
     pub fn stop_reading(&mut self) {
         // The SYN is not read.
         self.unread.get_or_insert_with(|| Box::new(Unread::new(self.rcv_nxt.max(1))));
+        self.holds_data = true;
     }
 
     /// The application reads what is there, and whatever arrives from now on.
     pub fn read_all(&mut self, now: Instant) -> u64 {
         let read = self.read(now, u64::MAX);
         self.unread = None;
+        self.holds_data = !self.queue.is_empty();
         read
     }
 
@@ -104,6 +106,10 @@ impl Receiver {
     /// What the receive buffer holds, overhead included.
     #[inline]
     pub(super) fn memory(&self) -> u64 {
+        debug_assert_eq!(self.holds_data, !self.queue.is_empty() || self.unread.is_some());
+        if !self.holds_data {
+            return 0;
+        }
         self.queue.memory() + self.unread.as_ref().map_or(0, |unread| unread.memory())
     }
 

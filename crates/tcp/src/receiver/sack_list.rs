@@ -10,8 +10,6 @@ const ALWAYS_CARRIED: usize = 2;
 
 /// The duplicate range to report with the next ACK, if any.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-// With `present` last and the list's count first, both lie side by side in the receiver.
-#[repr(C)]
 pub(super) struct Dsack {
     range: SackBlock,
     present: bool,
@@ -41,7 +39,6 @@ impl Dsack {
 
 /// The received ranges that ACKs report.
 #[derive(Clone, Debug, Default)]
-#[repr(C)]
 pub(super) struct SackList {
     count: u8,
     blocks: [SackBlock; REMEMBERED],

@@ -50,21 +50,21 @@ pub(super) struct ReceiveWindow {
     autotuning: bool,
     /// The application has set the size of the buffer.
     is_locked: bool,
-    buffers: Buffers,
     /// What a segment of `advmss` costs of the buffer.
     full_cost: u64,
     /// The part of what is free beside one segment of the usual size.
     beside_one: u64,
-    /// The RTT as the receiver sees it in eighths of a microsecond; 0 before the first sample.
-    rcv_rtt_us8: u64,
+    /// The receive buffer, overhead included (`sk_rcvbuf`).
+    rcvbuf: u64,
     /// When `rcv_nxt` reaches this, one window has arrived since `rtt_from`.
     rtt_until: u64,
     /// Start of that window in microseconds; 0 when no measurement runs.
     rtt_from_us: u64,
     /// When a round trip has passed since; never while the RTT is not known.
     space_due: Instant,
-    /// The receive buffer, overhead included (`sk_rcvbuf`).
-    rcvbuf: u64,
+    /// The RTT as the receiver sees it in eighths of a microsecond; 0 before the first sample.
+    rcv_rtt_us8: u64,
+    buffers: Buffers,
     rmem_max: u64,
     /// What the application read in the last round trip that had more than those before.
     space: u64,
@@ -415,7 +415,15 @@ impl ReceiveWindow {
 
 #[cfg(test)]
 mod tests {
+    use std::mem::offset_of;
+
     use super::*;
+    use crate::receiver::Receiver;
+
+    #[test]
+    fn what_a_segment_in_order_touches_is_two_cache_lines_of_the_receiver() {
+        assert_eq!(offset_of!(Receiver, window) + offset_of!(ReceiveWindow, rcv_rtt_us8), 128);
+    }
 
     fn established(config: &Config) -> ReceiveWindow {
         let mut window = ReceiveWindow::new(config);

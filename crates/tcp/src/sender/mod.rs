@@ -93,20 +93,21 @@ pub(crate) struct Sender {
     mss: u32,
     /// Full segments that may follow at once, without another look.
     ready: u32,
-    /// New segments of the burst that is being polled.
-    burst: u32,
+    ecn: EcnState,
+    /// TCP small queues are on: what the host's queues hold is counted.
+    has_small_queue: bool,
     clock: Clock,
     /// Sequence number of the segment that last updated the window (`snd_wl1`).
     window_seq: u64,
     timer: Timer,
+    /// New segments of the burst that is being polled.
+    burst: u32,
     /// Largest window that the peer has offered.
     max_window: u32,
     /// Bytes of a segment that SACK blocks for the peer take from the payload.
     option_len: u32,
     /// No segment below this position waits to be sent again.
     resend_from: u32,
-    /// What was negotiated of `mss`: a small window lessens it.
-    full_mss: u32,
     /// The handshake is done.
     is_synchronised: bool,
     sack_permitted: bool,
@@ -119,7 +120,6 @@ pub(crate) struct Sender {
     /// The burst ended at the window.
     limited_by_cwnd: bool,
     started_from_idle: bool,
-    ecn: EcnState,
     tail_loss_probe: bool,
     reneging: bool,
     /// The ACK that ends a passive handshake is being processed: the rule starts after it.
@@ -139,23 +139,25 @@ pub(crate) struct Sender {
     slow_start_after_idle: bool,
     tso_max_bytes: u32,
     path: Path,
-    queue: Queue,
     /// When the probe timer was last set, and to how much, in jiffies.
     armed: (u64, u64),
+    /// End of the rest of a segment that a window probe has split.
+    split_end: u64,
+    queue: Queue,
+    small_queue: SmallQueue,
     buffer: SendBuffer,
     pacing_ss_ratio: u32,
     pacing_ca_ratio: u32,
     max_pacing_bytes: u64,
     last_sent: Instant,
     last_sent_jiffies: u64,
-    limit_output: Option<u64>,
-    small_queue: SmallQueue,
+    counters: Counters,
+    limit_output: u64,
     segment_overhead: u64,
     /// End of the last segment that was not full.
     small_end: u64,
-    /// End of the rest of a segment that a window probe has split.
-    split_end: u64,
-    counters: Counters,
+    /// What was negotiated of `mss`: a small window lessens it.
+    full_mss: u32,
     /// Timestamp that the latest ACK echoes.
     echoed: u32,
     scoreboard: Scoreboard,
@@ -241,7 +243,8 @@ impl Sender {
             pacing_ss_ratio: config.pacing_ss_ratio,
             pacing_ca_ratio: config.pacing_ca_ratio,
             max_pacing_bytes,
-            limit_output: config.limit_output_bytes,
+            has_small_queue: config.limit_output_bytes.is_some(),
+            limit_output: config.limit_output_bytes.unwrap_or(0),
             segment_overhead: SEGMENT_OVERHEAD,
             tso_max_bytes: config.tso_max_bytes,
             fast_path: FastPath::default(),
@@ -551,5 +554,18 @@ impl Sender {
         let state = format!("{:?}", (&self.path, self.timer, peer, &self.buffer));
         self.path.pacing.departure = departure;
         state
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::mem::offset_of;
+
+    use super::Sender;
+
+    /// The first half of a cache line is the connection's.
+    #[test]
+    fn the_clock_and_the_path_begin_with_a_cache_line() {
+        assert_eq!([offset_of!(Sender, clock), offset_of!(Sender, path)].map(|at| (32 + at) % 64), [0, 0]);
     }
 }

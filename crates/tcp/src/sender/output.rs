@@ -132,7 +132,10 @@ impl Sender {
         if segments * mss > window {
             segments = window / mss;
         }
-        segments.min(self.small_queue_room(on_way)) as u32
+        if self.has_small_queue {
+            segments = segments.min(self.small_queue_room(on_way));
+        }
+        segments as u32
     }
 
     /// After a plain ACK: the full segments that may go out at once. The first one must not have to say CWR.

@@ -39,39 +39,41 @@ pub(crate) enum Close {
 
 /// The buffer. Sequence numbers count payload only: a FIN is not in it.
 #[derive(Clone, Debug)]
+// What every ACK touches comes last: in the sender more of it follows.
+#[repr(C)]
 pub(crate) struct SendBuffer {
     /// End of what the application has asked to send.
     app_end: u64,
-    /// End of what is in the socket (`write_seq`).
-    pub write_seq: u64,
     /// `sk_sndbuf`.
     size: u64,
-    /// It has been sized for a window of so many segments.
-    sized_for: u32,
     max: u64,
-    /// The application has set its size.
-    is_locked: bool,
     /// `size` in payload bytes.
     capacity: u64,
-    /// Two thirds of it: the application goes on once no more than this is queued.
-    refill_at: u64,
-    /// Segments in flight that cost no descriptor, since they were merged into their neighbour.
-    pub merged: u64,
-    /// Payload bytes that each of them makes room for.
-    merged_room: u64,
-    /// The application waits for room (`SOCK_NOSPACE`).
-    full: bool,
-    /// Whether the application will write more.
-    pub close: Close,
-    /// End of the next segment that carries PSH.
-    next_push: u64,
-    /// Ends of those that follow it.
+    /// Ends of the segments that carry PSH behind `next_push`.
     pushes: VecDeque<u64>,
     /// End of the last of them (`pushed_seq`).
     pushed: u64,
     /// End of what was written before the application had to wait for room, and when that was. Linux sends full segments
     /// while they are written, and puts PSH on the last only if it has not left by then.
     waiting: (u64, Instant),
+    /// End of what is in the socket (`write_seq`).
+    pub write_seq: u64,
+    /// Two thirds of the capacity: the application goes on once no more than this is queued.
+    refill_at: u64,
+    /// Segments in flight that cost no descriptor, since they were merged into their neighbour.
+    pub merged: u64,
+    /// Payload bytes that each of them makes room for.
+    merged_room: u64,
+    /// End of the next segment that carries PSH.
+    next_push: u64,
+    /// It has been sized for a window of so many segments.
+    sized_for: u32,
+    /// The application has set its size.
+    is_locked: bool,
+    /// The application waits for room (`SOCK_NOSPACE`).
+    full: bool,
+    /// Whether the application will write more.
+    pub close: Close,
 }
 
 impl SendBuffer {
@@ -177,7 +179,7 @@ impl SendBuffer {
         }
     }
 
-    /// All that will ever be written is in the socket.
+    /// What the application has asked to write is in the socket.
     #[inline]
     pub fn is_complete(&self) -> bool {
         self.write_seq == self.app_end
@@ -197,7 +199,7 @@ impl Sender {
     /// The application writes what fits.
     pub(crate) fn fill_buffer(&mut self) {
         let buffer = &mut self.buffer;
-        if buffer.write_seq == buffer.app_end {
+        if buffer.is_complete() {
             buffer.full = false;
             return;
         }

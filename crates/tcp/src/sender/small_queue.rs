@@ -42,7 +42,7 @@ impl Sender {
     /// A packet goes to the host's queue.
     #[inline]
     pub(crate) fn on_nic_queued(&mut self, ip_bytes: u32) {
-        if self.limit_output.is_none() {
+        if !self.has_small_queue {
             return;
         }
         self.small_queue.held += SmallQueue::charge(ip_bytes, self.segment_overhead);
@@ -53,7 +53,7 @@ impl Sender {
     #[inline]
     pub(crate) fn on_nic_freed(&mut self, now: Instant, ip_bytes: u32) {
         self.clock.advance(now);
-        if self.limit_output.is_none() {
+        if !self.has_small_queue {
             return;
         }
         let charge = SmallQueue::charge(ip_bytes, self.segment_overhead);
@@ -73,22 +73,21 @@ impl Sender {
 
     /// The packet is still in the host's queue: sending it again would be nonsense.
     pub(crate) fn is_in_host_queue(&self, serial: u32) -> bool {
-        self.limit_output.is_some() && (serial.wrapping_sub(self.small_queue.freed) as i32) >= 0
+        self.has_small_queue && (serial.wrapping_sub(self.small_queue.freed) as i32) >= 0
     }
 
     /// Nothing waits in the host's queue, as far as TCP knows: without small queues it is not told.
     pub(crate) fn host_queue_is_empty(&self) -> bool {
-        self.limit_output.is_none() || self.small_queue.held < SEGMENT_OVERHEAD
+        !self.has_small_queue || self.small_queue.held < SEGMENT_OVERHEAD
     }
 
     /// Full segments that may go to the host's queue before it holds too much, when `on_way` full
     /// segments are on their way to it.
     #[inline]
     pub(crate) fn small_queue_room(&self, on_way: u64) -> u64 {
-        let Some(most) = self.limit_output else { return u64::MAX };
         let charge = u64::from(self.mss) + self.segment_overhead;
         let rate = self.path.window.pacing_rate.as_bytes_per_sec();
-        let limit = (2 * charge).max(rate >> 10).min(most);
+        let limit = (2 * charge).max(rate >> 10).min(self.limit_output);
         let held = self.small_queue.held + on_way * charge;
         limit.saturating_sub(held).div_ceil(charge)
     }
@@ -97,7 +96,9 @@ impl Sender {
     /// twice the limit.
     #[inline]
     pub(crate) fn small_queue_holds(&mut self, len: u32, factor_shift: u32) -> bool {
-        let Some(most) = self.limit_output else { return false };
+        if !self.has_small_queue {
+            return false;
+        }
         let held = self.small_queue.held;
         let two = 2 * (u64::from(len) + self.segment_overhead);
         if held < two << factor_shift {
@@ -106,7 +107,7 @@ impl Sender {
         let rate = self.path.window.pacing_rate.as_bytes_per_sec();
         let mut limit = two.max(rate >> 10);
         if !self.path.window.is_paced {
-            limit = limit.min(most);
+            limit = limit.min(self.limit_output);
         }
         if held < limit << factor_shift || self.queue.len() <= 1 {
             return false;

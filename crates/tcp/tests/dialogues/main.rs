@@ -85,6 +85,7 @@ dialogues! {
     first_pacing_rate,
     first_pacing_rate_passive,
     first_pacing_rate_syn_again,
+    first_pacing_rate_threshold,
     forget_sacks,
     frto_forgets_timeouts,
     frto_genuine,
