@@ -53,6 +53,40 @@ def test_exchanges_take_as_long_as_in_the_simulator(request_size, response, thin
     assert model.flows["segments"][0] == linux.flows["segments"][0]
 
 
+def test_a_server_starts_with_what_the_one_before_has_learnt_of_the_client():
+    narrow = {"queue": "20 packets", "rate": "1 Gbit/s", "access_rate": "10 Gbit/s", "delay": "100 us"}
+    ends = {"from": "sender-0", "to": "receiver-0", "variant": "reno"}
+    flow = ends | asks(request="1 kB", response="1 MB", exchanges=2, think="1 ms")
+    scenario = dumbbell(
+        flow | {"name": "first"},
+        flow | {"name": "second", "start": "60 ms"},
+        topology=narrow | {"pairs": 1},
+        stack={"mtu": 1500, "tcp_no_metrics_save": False, "tcp_no_ssthresh_metrics_save": False},
+        records={"window": "100 us"},
+    )
+    found = {}
+    for engine in ("simulated", "kernel"):
+        run = daybreak.run(scenario, engine=engine)
+        first = [run.window.filter(pl.col("flow") == flow)["ssthresh"][0] for flow in (0, 1)]
+        found[engine] = (first, run.flows["retransmits"].to_list(), run.flows["fct_ns"].to_list())
+    ours, theirs = found["simulated"], found["kernel"]
+    assert ours[:2] == theirs[:2]
+    assert ours[0][0] is None and ours[0][1] < 40
+    assert all(abs(one - other) < 1_000 for one, other in zip(ours[2], theirs[2], strict=True))
+
+
+@pytest.mark.parametrize(
+    ("variant", "limit", "paces"), [("cubic", None, False), ("cubic", "1 Gbit/s", True), ("bbr", None, True)]
+)
+def test_a_pacing_rate_is_told_where_the_sender_waits_for_it(variant, limit, paces):
+    stack = {"max_pacing_rate": limit} if limit else {}
+    scenario = dumbbell({"size": "2 MB", "variant": variant}, stack=stack, records={"window": "1 ms"})
+    for engine in ("simulated", "kernel"):
+        rates = daybreak.run(scenario, engine=engine).window["pacing_bps"]
+        assert len(rates) > 0
+        assert (rates.null_count() == 0) if paces else (rates.null_count() == len(rates)), engine
+
+
 def test_the_server_answers_through_losses():
     narrow = {"queue": "30 packets", "rate": "1 Gbit/s", "access_rate": "10 Gbit/s"}
     scenario = dumbbell(asks(request="1 kB", response="2 MB", exchanges=5), topology=narrow)

@@ -17,6 +17,12 @@ def test_linux_says_what_the_dialogues_of_the_model_say():
 
 
 @with_kernel
+def test_timers_of_the_first_dialogue_that_a_guest_plays_are_right():
+    (first,) = (file for file in dialogues.find() if file.stem == "syn_ack_again")
+    assert [verdict.kind for verdict in dialogues.play([first])] == ["agrees"]
+
+
+@with_kernel
 def test_a_dialogue_that_expects_something_else_differs(tmp_path):
     opening = "0 accept rtt 10ms\n20ms < . 1:1449 ack 1\n"
     texts = {

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use daybreak_tcp::config::Config;
-use daybreak_tcp::congestion::{UnknownVariant, find};
+use daybreak_tcp::congestion::{Congestion, UnknownVariant, find};
 use daybreak_tcp::{Connection, Segment};
 use daybreak_units::{Duration, Instant, Rate};
 
@@ -47,6 +47,19 @@ impl Model {
         };
         model.fix_draws();
         Ok(model)
+    }
+
+    /// A new connection, with what the application has set.
+    fn begin(&mut self, make: fn(Config, Box<dyn Congestion>) -> Connection) {
+        let rule = find(&self.variant).expect("it was found before").rule(1);
+        self.connection = make(self.config.clone(), rule);
+        self.fix_draws();
+        for option in self.options.clone() {
+            self.apply(self.now, option);
+        }
+        if !self.reads {
+            self.connection.stop_reading();
+        }
     }
 
     fn fix_draws(&mut self) {
@@ -114,15 +127,7 @@ impl Host for Model {
 
     fn open(&mut self, now: Instant) -> Result<(), String> {
         self.now = now;
-        let rule = find(&self.variant).expect("it was found before").rule(1);
-        self.connection = Connection::client(self.config.clone(), rule);
-        self.fix_draws();
-        for option in self.options.clone() {
-            self.apply(now, option);
-        }
-        if !self.reads {
-            self.connection.stop_reading();
-        }
+        self.begin(Connection::client);
         self.connection.open(now);
         self.collect();
         Ok(())
@@ -167,6 +172,9 @@ impl Host for Model {
 
     fn on_segment(&mut self, now: Instant, segment: &Segment) -> Result<(), String> {
         self.now = now;
+        if self.connection.is_succeeded_by(segment) {
+            self.begin(Connection::server);
+        }
         self.connection.on_segment(now, segment);
         self.collect();
         Ok(())

@@ -1,18 +1,21 @@
-//! What hosts remember of destinations: an entry for every pair of hosts, as Linux has one for a pair of addresses.
+//! What hosts remember of destinations: an entry for every host and each of its peers, as Linux has one for a pair of
+//! addresses. Both ends of a connection have theirs.
 
 use daybreak_tcp::{Connection, Metrics};
 
-use daybreak_plan::{Flow, Plan, Stack};
+use daybreak_plan::{Flow, Plan};
+
+use crate::flow_packets::{flow_of, is_server};
 
 /// The entries of all hosts whose stacks save them.
 #[derive(Debug)]
 pub(crate) struct MetricsCache {
     entries: Vec<Metrics>,
-    /// Of each flow.
-    places: Vec<Place>,
+    /// Of the client and the server of each flow.
+    places: Vec<[Place; 2]>,
 }
 
-/// Where a flow finds what is known of its destination.
+/// Where an end of a flow finds what is known of its destination.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     entry: usize,
@@ -23,30 +26,38 @@ struct Place {
 
 impl MetricsCache {
     pub(crate) fn new(plan: &Plan) -> Self {
-        let stack = |flow: &Flow| -> &Stack { &plan.stacks[flow.src_stack as usize] };
-        let mut pairs: Vec<(u32, u32)> = plan.flows.iter().map(|flow| (flow.src, flow.dst)).collect();
+        let ends = |flow: &Flow| [(flow.src, flow.dst, flow.src_stack), (flow.dst, flow.src, flow.dst_stack)];
+        let mut pairs: Vec<(u32, u32)> =
+            plan.flows.iter().flat_map(ends).map(|(here, there, _)| (here, there)).collect();
         pairs.sort_unstable();
         pairs.dedup();
-        let place = |flow: &Flow| Place {
-            entry: pairs.binary_search(&(flow.src, flow.dst)).unwrap_or_default(),
-            is_kept: !stack(flow).tcp_no_metrics_save,
-            with_ssthresh: !stack(flow).tcp_no_ssthresh_metrics_save,
+        let place = |(here, there, stack): (u32, u32, u32)| Place {
+            entry: pairs.binary_search(&(here, there)).unwrap_or_default(),
+            is_kept: !plan.stacks[stack as usize].tcp_no_metrics_save,
+            with_ssthresh: !plan.stacks[stack as usize].tcp_no_ssthresh_metrics_save,
         };
-        Self { entries: vec![Metrics::default(); pairs.len()], places: plan.flows.iter().map(place).collect() }
+        let places = plan.flows.iter().map(|flow| ends(flow).map(place)).collect();
+        Self { entries: vec![Metrics::default(); pairs.len()], places }
     }
 
-    /// A flow opens.
-    pub(crate) fn inherit(&self, flow: u32, connection: &mut Connection) {
-        let place = self.places[flow as usize];
+    fn place(&self, endpoint: u32) -> Place {
+        self.places[flow_of(endpoint) as usize][usize::from(is_server(endpoint))]
+    }
+
+    /// A segment has come that may end the handshake: Linux looks its destination up then.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn inherit(&self, endpoint: u32, connection: &mut Connection) {
+        let place = self.place(endpoint);
         if place.is_kept {
             let known = self.entries[place.entry];
             connection.inherit(&Metrics { ssthresh: if place.with_ssthresh { known.ssthresh } else { 0 }, ..known });
         }
     }
 
-    /// Everything that a flow sent is acknowledged.
-    pub(crate) fn remember(&mut self, flow: u32, connection: &Connection) {
-        let place = self.places[flow as usize];
+    /// An end of a connection has reached TIME-WAIT, or its last FIN is acknowledged.
+    pub(crate) fn remember(&mut self, endpoint: u32, connection: &Connection) {
+        let place = self.place(endpoint);
         if place.is_kept {
             let known = self.entries[place.entry];
             let entry = &mut self.entries[place.entry];

@@ -17,7 +17,7 @@ use daybreak_units::Instant;
 
 use crate::capture::Capture;
 use crate::error::EngineError;
-use crate::flow_packets::{client_of, flow_of, identity_of, peer_of, server_of};
+use crate::flow_packets::{client_of, identity_of, peer_of, server_of};
 use crate::lookahead::Lookahead;
 use crate::metrics_cache::MetricsCache;
 use crate::recorder::{self, Recorder};
@@ -352,6 +352,9 @@ impl<P: Probe + Tables + Send> Core<P> {
         endpoint.sample(index, now, &mut self.wire.probe);
         endpoint.received += 1;
         let clock = endpoint.clock(now);
+        if endpoint.connection.is_unsynchronised() {
+            self.metrics.inherit(index, &mut endpoint.connection);
+        }
         endpoint.connection.on_segment(clock, &packet.body);
         self.fabric.release(id);
         endpoint.tell(index, now, &mut self.wire.probe);
@@ -369,7 +372,7 @@ impl<P: Probe + Tables + Send> Core<P> {
             self.data_arrived(index);
         }
         if is_closing {
-            self.closing(flow_of(index));
+            self.closing(index);
         }
     }
 

@@ -1,6 +1,8 @@
 //! One run, as the init program of the guest sees it: hosts, flows, samples, and at the end the counters.
 
-use daybreak_plan::{Application, Plan};
+use daybreak_plan::{Application, Flow, Plan};
+use daybreak_tcp::congestion::find;
+use daybreak_trace::WindowRow;
 use daybreak_units::Instant;
 
 use crate::counters::Counters;
@@ -56,6 +58,7 @@ fn follow(plan: &Plan, flows: &Flows, device: &Device, zero_ns: u64) -> Result<(
     let Some(interval_ps) = plan.records.window_ps else {
         return device.wait(None).map(drop);
     };
+    let paces: Vec<bool> = plan.flows.iter().map(|flow| paces(plan, flow)).collect();
     let mut complete = vec![false; plan.flows.len()];
     let mut due_ps = interval_ps;
     while !device.wait(Some(zero_ns + due_ps.div_ceil(1_000)))? {
@@ -73,7 +76,8 @@ fn follow(plan: &Plan, flows: &Flows, device: &Device, zero_ns: u64) -> Result<(
                 complete[index] = info.bytes_acked > bytes;
             }
             if info.is_open() && !complete[index] {
-                rows.push(info.window_row(index as u32, Instant::from_ps(due_ps)));
+                let row = info.window_row(index as u32, Instant::from_ps(due_ps));
+                rows.push(if paces[index] { row } else { WindowRow { pacing_bps: 0, ..row } });
             }
         }
         for rows in rows.chunks(MOST_ROWS) {
@@ -82,6 +86,14 @@ fn follow(plan: &Plan, flows: &Flows, device: &Device, zero_ns: u64) -> Result<(
         due_ps += interval_ps;
     }
     Ok(())
+}
+
+/// Whether the sender of a flow waits for its pacing rate, which Linux computes and tells in any case.
+fn paces(plan: &Plan, flow: &Flow) -> bool {
+    let by_response = matches!(flow.application, Application::RequestResponse { .. });
+    let stack = if by_response { flow.dst_stack } else { flow.src_stack };
+    let rule = find(&plan.rules[flow.rule as usize].name);
+    plan.stacks[stack as usize].max_pacing_rate_bps.is_some() || rule.is_ok_and(|entry| entry.rule(0).needs_pacing())
 }
 
 /// What sockets and counters say at the end.

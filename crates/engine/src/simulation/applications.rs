@@ -32,7 +32,6 @@ impl<P: Probe + Tables + Send> Core<P> {
         for index in [client_of(flow), server_of(flow)] {
             let Some(endpoint) = self.endpoints.stream(index) else { continue };
             if index == client_of(flow) {
-                self.metrics.inherit(flow, &mut endpoint.connection);
                 endpoint.connection.open(endpoint.clock(self.now));
             }
             endpoint.act(self.now);
@@ -85,7 +84,6 @@ impl<P: Probe + Tables + Send> Core<P> {
     pub(super) fn complete(&mut self, index: u32) {
         let Some(endpoint) = self.endpoints.stream(index) else { return };
         endpoint.goal = u64::MAX;
-        self.metrics.remember(flow_of(index), &endpoint.connection);
         self.wire.probe.flow_ended(flow_of(index));
         self.flows[flow_of(index) as usize].end = Some(self.now);
         self.flows_complete += 1;
@@ -153,11 +151,17 @@ impl<P: Probe + Tables + Send> Core<P> {
         self.wire.probe.delivered(self.now, flow_of(index), u64::from(segment.len));
     }
 
-    /// Forgets a flow both of whose ends are closed, once no packet of it is on its way any more: so no late one
+    /// An end of a flow is not open, or not any more. Notes what a connection that is over has learnt, and forgets a flow both of whose ends are closed, once no packet of it is on its way any more: so no late one
     /// has to be answered, and what is forgotten changes nothing.
     #[cold]
     #[inline(never)]
-    pub(super) fn closing(&mut self, flow: u32) {
+    pub(super) fn closing(&mut self, index: u32) {
+        let flow = flow_of(index);
+        if let Some(endpoint) = self.endpoints.stream(index)
+            && endpoint.connection.has_ended()
+        {
+            self.metrics.remember(index, &endpoint.connection);
+        }
         let Some(Ends::Stream([client, server])) = self.endpoints.of_flow(flow) else { return };
         let arrived = |sender: &Endpoint, receiver: &Endpoint, index: u32| {
             sender.sent == receiver.received + self.fabric.lost(index)

@@ -117,14 +117,15 @@ impl Kernel {
         Ok(())
     }
 
-    /// Takes the connection if there is one.
+    /// Takes the connection if there is one: the first, or one that succeeds another in TIME-WAIT.
     fn take_connection(&mut self) -> Result<(), String> {
-        if !self.listens || self.connection.is_some() || !system::is_ready(self.socket.as_raw_fd(), libc::POLLIN) {
+        if !self.listens || !system::is_ready(self.socket.as_raw_fd(), libc::POLLIN) {
             return Ok(());
         }
         let connection = system::accept(self.socket.as_raw_fd()).map_err(said("accept"))?;
         system::do_not_block(connection.as_raw_fd()).map_err(said("accept"))?;
         self.connection = Some(connection);
+        (self.written, self.delivered) = (0, 0);
         Ok(())
     }
 

@@ -101,8 +101,13 @@ impl Wire {
         if is_syn {
             self.own_isn = u32_at(tcp + 4)?;
         }
+        let seq = match u32_at(tcp + 4)? {
+            // A RST for a segment without an ACK belongs to no connection (RFC 9293, section 3.10.7.1).
+            0 if flags.contains(Flags::RST.with(Flags::ACK)) => 0,
+            seq => seq.wrapping_sub(self.own_isn),
+        };
         let mut segment = Segment::from(Header {
-            seq: u64::from(u32_at(tcp + 4)?.wrapping_sub(self.own_isn)),
+            seq: u64::from(seq),
             len: u32::from(u16_at(ETHERNET + 2)?).checked_sub((ip_header + header) as u32)?,
             flags,
             ecn: match byte(ETHERNET + 1)? & 3 {

@@ -44,17 +44,17 @@ impl Connection {
         let now = self.sender.clock().now;
         let sender = &self.sender;
         let progress = || SenderProgress { una: sender.snd_una(), window: sender.snd_wnd(), rto: sender.rto() };
-        if !segment.flags.contains(Flags::ACK) && self.state != State::TimeWait {
+        if !segment.flags.contains(Flags::ACK) {
             // RFC 9293, section 3.10.7.4: if the ACK bit is off, drop the segment.
             return;
         }
-        let is_too_old = self.sender.is_too_old(segment.ack, self.is_opener) && self.state != State::TimeWait;
+        let is_too_old = self.sender.is_too_old(segment.ack, self.is_opener);
         if segment.ack > sender.snd_nxt() || is_too_old {
             // It acknowledges what was never sent, or so little that it may be a guess (RFC 5961, section 5.2): nothing of
             // it counts, but that it may lie outside the window. Linux 6.1 answers the former only when one side has closed.
             if !self.receiver.check(now, segment, &progress()) {
                 self.acknowledged = false;
-            } else if is_too_old || !matches!(self.state, State::Established | State::TimeWait) {
+            } else if is_too_old || self.state != State::Established {
                 self.challenge();
             }
             return;
@@ -65,11 +65,11 @@ impl Connection {
         }
         if segment.sack_count == 0 && (self.mode == Mode::Quiet || self.sender.is_quiet()) {
             self.sender.on_quiet_ack(segment);
-        } else if segment.flags.contains(Flags::ACK) {
+        } else {
             self.sender.on_ack(segment);
         }
         let fin = segment.flags.contains(Flags::FIN);
-        if (segment.len > 0 || fin) && !self.is_after_the_end(segment) {
+        if (segment.len > 0 || fin) && !self.is_beyond_the_fin(segment) {
             self.acknowledged = false;
             let sender = &self.sender;
             let received = self.receiver.on_data(now, segment, || timing(sender));
@@ -91,20 +91,20 @@ impl Connection {
         }
     }
 
-    /// Data when the peer has sent its FIN: Linux 6.1 passes over what is behind it, and in TIME-WAIT acknowledges whatever
-    /// comes without taking it.
+    /// Data when the peer has sent its FIN: Linux 6.1 passes over what is behind it, and resets the connection for what
+    /// begins before it and goes beyond (RFC 9293, section 3.10.7.4: this should not occur).
     #[inline]
-    fn is_after_the_end(&mut self, segment: &Segment) -> bool {
-        if self.state == State::Established {
+    fn is_beyond_the_fin(&mut self, segment: &Segment) -> bool {
+        if !matches!(self.state, State::CloseWait | State::Closing | State::LastAck) {
             return false;
         }
-        if self.state == State::TimeWait {
-            self.acknowledged = false;
-            self.receiver.request_ack();
+        let next = self.receiver.rcv_nxt();
+        if segment.seq < next && segment.seq + u64::from(segment.len) > next {
+            self.answer_with_reset(segment);
+            self.reset();
             return true;
         }
-        matches!(self.state, State::CloseWait | State::Closing | State::LastAck)
-            && segment.seq >= self.receiver.rcv_nxt()
+        segment.seq >= next
     }
 
     /// The next data in order that says nothing else: Linux 6.1 does not look at its acknowledgement (header prediction),
@@ -121,6 +121,7 @@ impl Connection {
     /// Segments of the handshake, FINs and resets. True when the segment is then taken like any other.
     #[cold]
     fn input_unusual(&mut self, segment: &Segment) -> bool {
+        self.outlive_time_wait();
         let is_reset = segment.flags.contains(Flags::RST);
         match self.state {
             State::Closed => self.answer_with_reset(segment),
@@ -128,22 +129,8 @@ impl Connection {
             State::Listen if segment.flags.contains(Flags::ACK) => self.answer_with_reset(segment),
             State::Listen => self.on_syn(segment),
             State::SynSent => self.input_syn_sent(segment),
-            State::SynReceived if is_reset => {
-                if segment.seq >= self.receiver.rcv_nxt() && self.receiver.is_in_window(segment.seq) {
-                    self.listen_again();
-                }
-            }
-            State::SynReceived => {
-                if segment.flags.contains(Flags::SYN) {
-                    // Our SYN-ACK was lost, or is late.
-                    self.handshake.is_due = true;
-                } else if segment.flags.contains(Flags::ACK) && segment.ack == 1 {
-                    self.finish_handshake(segment);
-                    return true;
-                } else if segment.flags.contains(Flags::ACK) {
-                    self.answer_with_reset(segment);
-                }
-            }
+            State::SynReceived => return self.input_syn_received(segment),
+            State::TimeWait => self.input_time_wait(segment),
             _ if is_reset => self.input_reset(segment),
             _ if segment.flags.contains(Flags::SYN) => self.challenge(),
             _ => return true,
@@ -189,7 +176,7 @@ impl Connection {
     }
 
     /// No connection is there for this segment (RFC 9293, section 3.10.7.1).
-    fn answer_with_reset(&mut self, segment: &Segment) {
+    pub(super) fn answer_with_reset(&mut self, segment: &Segment) {
         if segment.flags.contains(Flags::RST) {
             return;
         }

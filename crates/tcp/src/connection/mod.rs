@@ -3,7 +3,7 @@
 //! The way of quinn and smoltcp: the caller hands in segments and the time, polls segments out until
 //! there are none, and asks when to come back. Nothing happens in between.
 //!
-//! Not modelled: two ends that open at once, the end of TIME-WAIT, and a socket that is closed with data unread, which Linux
+//! Not modelled: two ends that open at once, and a socket that is closed with data unread, which Linux
 //! resets.
 
 use daybreak_trace::WindowRow;
@@ -20,6 +20,8 @@ mod fast_path_tests;
 mod input;
 mod output;
 mod state;
+mod syn_received;
+mod time_wait;
 
 pub use state::State;
 
@@ -44,6 +46,8 @@ pub struct Connection {
     third_due: bool,
     /// It sent the first SYN.
     is_opener: bool,
+    /// Both FINs are acknowledged, and nobody has been told.
+    has_ended: bool,
     sender: Sender,
     receiver: Receiver,
     /// The segment that was polled last, and its IP length.
@@ -51,6 +55,8 @@ pub struct Connection {
     handshake: Handshake,
     /// To a segment that belongs to no connection.
     reply: Option<Box<crate::Segment>>,
+    /// When TIME-WAIT is over.
+    time_wait_end: Instant,
 }
 
 /// How much there is to look at before something is sent.
@@ -88,9 +94,11 @@ impl Connection {
             acknowledged: false,
             third_due: false,
             is_opener: state == State::Closed,
+            has_ended: false,
             out: crate::Segment::default(),
             out_bytes: 0,
             reply: None,
+            time_wait_end: Instant::NEVER,
         }
     }
 
@@ -242,6 +250,17 @@ impl Connection {
         matches!(self.state, State::Closed | State::TimeWait)
     }
 
+    /// The handshake is not done, or the connection is over.
+    #[inline]
+    pub fn is_unsynchronised(&self) -> bool {
+        !self.sender.is_synchronised()
+    }
+
+    /// True once: the connection has ended as it should, and was not reset.
+    pub fn has_ended(&mut self) -> bool {
+        std::mem::take(&mut self.has_ended)
+    }
+
     /// The state of RFC 9293, section 3.3.2.
     pub fn state(&self) -> State {
         self.state
@@ -292,12 +311,12 @@ impl Connection {
         self.sender.path().reordering.degree
     }
 
-    /// Starts from what is known of the destination; to be called before [`Connection::open`].
+    /// Starts from what is known of the destination; to be called before the segment that ends the handshake.
     pub fn inherit(&mut self, metrics: &Metrics) {
         self.sender.inherit(metrics);
     }
 
-    /// Notes in `metrics` what this connection has learnt; to be called when all of its data is acknowledged.
+    /// Notes in `metrics` what this connection has learnt; to be called when it [`Connection::has_ended`].
     pub fn remember(&self, metrics: &mut Metrics) {
         self.sender.remember(metrics);
     }

@@ -81,6 +81,9 @@ impl Connection {
             self.deadline = Instant::NEVER;
             return false;
         }
+        if self.state == State::TimeWait {
+            return self.output_ack() || self.wait(Instant::NEVER);
+        }
         if self.sender.is_synchronised() {
             self.mode = Mode::Open;
             return self.output_open();

@@ -51,6 +51,8 @@ pub(super) struct Handshake {
     pub is_due: bool,
     /// SYNs or SYN-ACKs that were sent.
     sent: u32,
+    /// Timeouts without an answer.
+    timeouts: u32,
     /// When the first went out.
     sent_at: Instant,
     /// Its timestamp.
@@ -74,6 +76,7 @@ impl Handshake {
             needs_ecn,
             is_due: false,
             sent: 0,
+            timeouts: 0,
             sent_at: Instant::ZERO,
             stamp: 0,
             ecn_granted: false,
@@ -121,6 +124,7 @@ impl Connection {
         if matches!(self.state, State::SynSent | State::SynReceived) {
             self.sender.on_handshake_timeout();
             self.handshake.is_due = true;
+            self.handshake.timeouts += 1;
             if self.state == State::SynSent {
                 self.sender.on_syn_timeout(self.handshake.ask_ecn);
             }
@@ -139,6 +143,7 @@ impl Connection {
         let handshake = &mut self.handshake;
         handshake.offer.window_scale_plus_one = u8::from(handshake.scales);
         handshake.sent = 0;
+        handshake.timeouts = 0;
         handshake.is_due = false;
         self.state = State::Listen;
         self.receiver.forget_syn();
@@ -204,8 +209,10 @@ impl Connection {
         let is_client = self.state == State::SynSent;
         self.state = State::Established;
         self.receiver.established(now);
-        // An answer to the first one shows that the others were needless (Eifel detection, RFC 3522).
-        let needless = self.timestamps && segment.ts_ecr != 0 && segment.ts_ecr == self.handshake.stamp;
+        // Those that the peer has asked for say nothing of the network, and an answer to the first one shows that the others
+        // were needless (Eifel detection, RFC 3522).
+        let is_asked = self.handshake.timeouts == 0;
+        let needless = is_asked || self.timestamps && segment.ts_ecr != 0 && segment.ts_ecr == self.handshake.stamp;
         let syn_retransmits = if needless { 0 } else { self.handshake.sent - 1 };
         self.sender.start(Opening { syn_retransmits, rtt_us, is_client, window: segment.window });
     }
@@ -213,6 +220,7 @@ impl Connection {
     /// Our FIN is acknowledged, or the peer's has arrived: the next state.
     pub(super) fn step_closing(&mut self, fin_acked: bool, fin_received: bool) {
         let fin_sent = self.sender.fin_sent();
+        let before = self.state;
         self.state = match self.state {
             State::Established if fin_received && fin_sent => State::Closing,
             State::Established if fin_received => State::CloseWait,
@@ -230,11 +238,12 @@ impl Connection {
                 state => state,
             };
             if self.state == State::Closed {
+                self.has_ended = true;
                 self.end();
             }
         }
-        if self.state == State::TimeWait {
-            self.receiver.stop_reporting();
+        if self.state == State::TimeWait && before != State::TimeWait {
+            self.enter_time_wait();
         }
     }
 }

@@ -213,6 +213,7 @@ impl Receiver {
     /// The peer has reset the handshake: another SYN may come.
     pub fn forget_syn(&mut self) {
         self.rcv_nxt = 0;
+        self.last_invalid = None;
         self.window.forget_syn(self.negotiated.timestamps);
     }
 
@@ -236,8 +237,45 @@ impl Receiver {
     }
 
     /// What comes from now on is answered without SACK blocks: the socket is gone but for its numbers.
-    pub fn stop_reporting(&mut self) {
+    pub fn retire(&mut self) {
         self.negotiated.sack = false;
+        self.last_invalid = None;
+    }
+
+    /// An older timestamp than that of a segment before it: PAWS without the slack that an open connection allows.
+    pub fn is_older(&self, segment: &Segment) -> bool {
+        self.is_stamped(segment) && (segment.ts_val.wrapping_sub(self.ts_recent) as i32) < 0
+    }
+
+    /// A later timestamp than that of all segments before it.
+    pub fn is_newer(&self, segment: &Segment) -> bool {
+        self.is_stamped(segment) && (segment.ts_val.wrapping_sub(self.ts_recent) as i32) > 0
+    }
+
+    fn is_stamped(&self, segment: &Segment) -> bool {
+        self.negotiated.timestamps && segment.ts_val != 0
+    }
+
+    /// Echoes the timestamp of a segment that is not ahead of the stream from now on.
+    pub fn take_timestamp(&mut self, segment: &Segment) {
+        if self.is_stamped(segment) && segment.seq <= self.rcv_nxt {
+            self.ts_recent = segment.ts_val;
+        }
+    }
+
+    /// Before the handshake is done: some of it lies in the window of the SYN-ACK, or where that begins or ends.
+    pub fn is_in_first_window(&self, segment: &Segment) -> bool {
+        let (start, end) = (self.rcv_nxt, self.rcv_nxt + u64::from(self.window.initial_offer()));
+        let segment_end = segment.seq + segment.sequence_len();
+        segment.seq == start || (segment_end > start && segment.seq < end) || (segment.seq == end && segment_end == end)
+    }
+
+    /// Acknowledges the SYN without an ACK that counts: nothing is established.
+    pub fn fill_request_ack(&self, segment: &mut Segment) {
+        let scale = self.window.scale();
+        segment.ack = self.rcv_nxt;
+        segment.window = self.window.initial_offer() >> scale << scale;
+        segment.ts_ecr = if self.negotiated.timestamps { self.ts_recent } else { 0 };
     }
 
     /// The handshake is done on our side: the buffer and the autotuning start here. The active end is
@@ -247,6 +285,8 @@ impl Receiver {
             return;
         }
         self.window.established(now, self.rcv_nxt);
+        // The socket has not sent what answered segments before it was made.
+        self.last_invalid = None;
         let header = if self.negotiated.timestamps { 32 } else { 20 };
         self.policy.established(now, self.window.advmss(), header, self.window.rcv_wnd());
     }
@@ -507,6 +547,10 @@ impl Receiver {
             self.report_duplicate(segment.seq, self.rcv_nxt);
         }
         self.rcv_nxt = end;
+        if self.fin_seq < end {
+            // Data has come that goes beyond the FIN ahead of the hole: Linux 6.1 takes it for a duplicate.
+            self.fin_seq = u64::MAX;
+        }
         if segment.len > 0 {
             if self.unread.is_some() {
                 self.keep(end - u64::from(segment.flags.contains(Flags::FIN)), segment.len);

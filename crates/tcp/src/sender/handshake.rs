@@ -85,6 +85,7 @@ impl Sender {
         if is_client && !self.path.rule_controls {
             self.first_pacing_rate();
         }
+        self.path.rtt.respect(&self.clock, self.known_rtt_x8);
         // RFC 6298, section 5.7, in the gentler form of Linux: only the second repetition counts.
         self.path.window.cwnd = if syn_retransmits > 1 { 1 } else { self.initial_cwnd };
         self.path.delivery.delivered = 1;

@@ -1,10 +1,10 @@
 //! What a host remembers of a destination when a connection there ends, for the next ones.
 //!
-//! Models Linux's metrics cache (`tcp_metrics`): the slow-start threshold and the reordering degree. They are kept for
-//! a pair of addresses, and the last connection to end counts most. Linux keeps the RTT as well, for the first timeout
-//! of the next connection, and a window that it does not use unless it is locked: neither is modelled, nor is the
-//! age of an hour after which an entry is void. The threshold is Linux's default up to 5.5; since then
-//! `tcp_no_ssthresh_metrics_save` is set.
+//! Models Linux's metrics cache (`tcp_metrics`): the slow-start threshold, the reordering degree, and the RTT, which the
+//! first timeout of the next connection respects. They are kept for a pair of addresses, at both ends of a connection,
+//! and the last one to end counts most. Not modelled: a window and a variance, which Linux keeps and does not use unless
+//! they are locked, and the age of an hour after which an entry is void. The threshold is Linux's default up to 5.5;
+//! since then `tcp_no_ssthresh_metrics_save` is set.
 
 use super::Sender;
 use crate::congestion::CaState;
@@ -16,7 +16,12 @@ pub struct Metrics {
     pub ssthresh: u32,
     /// Reordering degree in segments.
     pub reordering: u32,
+    /// Smoothed RTT in eighths of a microsecond.
+    pub rtt_x8: u32,
 }
+
+/// A connection's RTT counts for an eighth where it is below what is known: too long a timeout does less harm.
+const RTT_SHARE: u32 = 8;
 
 impl Sender {
     /// Starts from what is known of the destination.
@@ -28,16 +33,23 @@ impl Sender {
         if metrics.reordering > 0 {
             path.reordering.degree = metrics.reordering;
         }
+        self.known_rtt_x8 = metrics.rtt_x8;
     }
 
-    /// Notes in `metrics` what this connection has learnt; to be called when all of its data is acknowledged.
+    /// Notes in `metrics` what this connection has learnt; to be called when it is over.
     pub fn remember(&self, metrics: &mut Metrics) {
         let path = &self.path;
         let window = &path.window;
-        // A connection without an RTT has learnt nothing.
-        if path.rtt.srtt_x8() == 0 || path.rtt.backoff > 0 {
+        let srtt_x8 = path.rtt.srtt_x8();
+        // A connection without an RTT has learnt nothing, but that the known one cannot be relied on.
+        if srtt_x8 == 0 || path.rtt.backoff > 0 {
+            metrics.rtt_x8 = 0;
             return;
         }
+        metrics.rtt_x8 = match metrics.rtt_x8.checked_sub(srtt_x8) {
+            Some(less) => metrics.rtt_x8 - less / RTT_SHARE,
+            None => srtt_x8,
+        };
         if window.ssthresh == u32::MAX {
             // Still in its first slow start: what is known was too low, if anything.
             if metrics.ssthresh > 0 {
@@ -71,7 +83,7 @@ mod tests {
     }
 
     fn left(sender: &Sender, known: u32) -> u32 {
-        let mut metrics = Metrics { ssthresh: known, reordering: 0 };
+        let mut metrics = Metrics { ssthresh: known, ..Metrics::default() };
         sender.remember(&mut metrics);
         metrics.ssthresh
     }
@@ -115,7 +127,7 @@ mod tests {
     fn a_connection_starts_with_what_is_known_and_without_an_rtt_teaches_nothing() {
         let rule = find("reno").expect("a rule").rule(1);
         let mut fresh = Sender::new(&Config { cwnd_clamp: 80, ..Config::default() }, rule);
-        let known = Metrics { ssthresh: 100, reordering: 9 };
+        let known = Metrics { ssthresh: 100, reordering: 9, rtt_x8: 0 };
         fresh.inherit(&Metrics::default());
         assert_eq!((fresh.path.window.ssthresh, fresh.path.reordering.degree), (u32::MAX, 3));
         fresh.inherit(&known);
@@ -123,5 +135,20 @@ mod tests {
         let mut metrics = known;
         fresh.remember(&mut metrics);
         assert_eq!(metrics, known);
+    }
+
+    #[test]
+    fn a_longer_rtt_is_kept_and_a_shorter_one_counts_for_an_eighth() {
+        // The sender has 100 us.
+        for (known, kept) in [(0, 800), (400, 800), (800, 800), (1_600, 1_500)] {
+            let mut metrics = Metrics { rtt_x8: known, ..Metrics::default() };
+            sender(90, 60).remember(&mut metrics);
+            assert_eq!(metrics.rtt_x8, kept, "{known}");
+        }
+        let mut timing_out = sender(90, 60);
+        timing_out.path.rtt.backoff = 1;
+        let mut metrics = Metrics { rtt_x8: 400, ..Metrics::default() };
+        timing_out.remember(&mut metrics);
+        assert_eq!(metrics.rtt_x8, 0);
     }
 }

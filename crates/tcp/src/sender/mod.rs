@@ -11,7 +11,7 @@
 //! algorithm, PSH, and window probes.
 //!
 //! Does not model: giving up after many timeouts (`tcp_retries2`), path MTU discovery, urgent data, TCP
-//! Fast Open, and the cache of thresholds by destination. Where Linux and an RFC differ, the
+//! Fast Open. Where Linux and an RFC differ, the
 //! file of the mechanism says which is followed: Linux.
 //!
 //! Validated by dialogues (`tests/dialogues`), by random networks (`tests/properties.rs`), and against
@@ -169,6 +169,8 @@ pub(crate) struct Sender {
     dsacks: u64,
     initial_cwnd: u32,
     initial_reordering: u32,
+    /// Smoothed RTT of earlier connections to the destination in eighths of a microsecond; zero if there were none.
+    known_rtt_x8: u32,
     max_reordering: u32,
     rto_initial: u64,
     fast_path: FastPath,
@@ -238,6 +240,7 @@ impl Sender {
             slow_start_after_idle: config.slow_start_after_idle,
             initial_cwnd: config.initial_window.max(1),
             initial_reordering: config.reordering,
+            known_rtt_x8: 0,
             max_reordering: config.max_reordering,
             rto_initial: jiffies(config.rto_initial),
             pacing_ss_ratio: config.pacing_ss_ratio,

@@ -126,6 +126,16 @@ impl Rtt {
         self.round_end = snd_nxt;
     }
 
+    /// Earlier connections to the destination had this smoothed RTT, in eighths of a microsecond: if it was longer than
+    /// that of the handshake, the first timeout is that of RFC 6298, rule 2.2, in whole jiffies.
+    pub fn respect(&mut self, clock: &Clock, known_x8: u32) {
+        if known_x8 > self.srtt_x8 {
+            let jiffies = u64::from(known_x8) / (8 * clock.us_in(1));
+            self.rto = jiffies + (2 * jiffies).max(clock.jiffies_in(u64::from(self.rto_min_us)));
+            self.rto_us = clock.us_in(self.rto);
+        }
+    }
+
     /// RFC 6298, rule 5.5: the timer expired.
     pub fn back_off(&mut self, clock: &Clock) {
         self.backoff += 1;
@@ -182,6 +192,17 @@ mod tests {
         // Error -72 ms against a mean deviation of 40 ms: only an eighth of the difference counts.
         rtt.sample(&clock, 8_000, 2, 1_000);
         assert_eq!(rtt.mdev_x4, 160_000 + (72_000 - 40_000) / 8);
+    }
+
+    #[test]
+    fn the_first_timeout_respects_a_longer_rtt_of_earlier_connections() {
+        // The handshake took 10 ms: 10 + 200 jiffies. Twice 150 ms are more than 200.
+        for (known_us, rto) in [(0, 210), (10_000, 210), (10_900, 10 + 200), (99_900, 99 + 200), (150_000, 450)] {
+            let (clock, mut rtt) = estimator();
+            rtt.sample(&clock, 10_000, 1, 1);
+            rtt.respect(&clock, known_us * 8);
+            assert_eq!((rtt.rto, rtt.rto_us()), (rto, rto * 1_000), "{known_us}");
+        }
     }
 
     #[test]
