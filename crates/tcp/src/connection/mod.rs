@@ -253,7 +253,8 @@ impl Connection {
     /// The handshake is not done, or the connection is over.
     #[inline]
     pub fn is_unsynchronised(&self) -> bool {
-        !self.sender.is_synchronised()
+        // The state lies where every segment looks.
+        self.state != State::Established && !self.sender.is_synchronised()
     }
 
     /// True once: the connection has ended as it should, and was not reset.

@@ -58,6 +58,7 @@ dialogues! {
     delayed_ack_interactive,
     delayed_ack_timer_is_near,
     dsack,
+    dsack_behind_forgotten_blocks,
     dsack_beyond_the_window,
     dsack_forgotten,
     dsack_missed,
