@@ -151,8 +151,9 @@ impl<P: Probe + Tables + Send> Core<P> {
         self.wire.probe.delivered(self.now, flow_of(index), u64::from(segment.len));
     }
 
-    /// An end of a flow is not open, or not any more. Notes what a connection that is over has learnt, and forgets a flow both of whose ends are closed, once no packet of it is on its way any more: so no late one
-    /// has to be answered, and what is forgotten changes nothing.
+    /// An end of a flow is not open, or not any more. Notes what a connection that is over has learnt, and forgets a
+    /// flow both of whose ends are closed once no packet of it is on its way any more: so no late one has to be
+    /// answered, and what is forgotten changes nothing.
     #[cold]
     #[inline(never)]
     pub(super) fn closing(&mut self, index: u32) {
