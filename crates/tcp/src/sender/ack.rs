@@ -164,7 +164,7 @@ impl Sender {
         }
         let prior_in_flight = self.path.in_flight();
         let prior_highest = self.highest_sacked();
-        let prior_packets = self.path.packets_out;
+        let had_queue = !self.queue.is_empty();
         if acked > prior_una {
             ack.flags.set(AckFlags::UNA_ADVANCED);
             self.retransmits = 0;
@@ -177,7 +177,7 @@ impl Sender {
         if ack.has_ece && self.ecn.active {
             ack.flags.set(AckFlags::ECE);
         }
-        if prior_packets == 0 {
+        if !had_queue {
             self.on_ack_without_queue(&mut ack);
             return;
         }

@@ -521,7 +521,7 @@ impl Sender {
     #[inline]
     pub fn is_quiet(&self) -> bool {
         self.fast_path.is_on()
-            && self.path.packets_out == 0
+            && self.queue.is_empty()
             && self.snd_nxt >= self.buffer.app_end()
             && self.timer.kind == TimerKind::None
             && !self.path.pacing.waiting

@@ -141,7 +141,7 @@ impl Sender {
     /// After a plain ACK: the full segments that may go out at once. The first one must not have to say CWR.
     #[inline]
     pub(crate) fn plan_burst(&mut self) {
-        if self.path.packets_out > 0 && self.option_len == 0 && !self.ecn.cwr_due && !self.builds_bursts() {
+        if !self.queue.is_empty() && self.option_len == 0 && !self.ecn.cwr_due && !self.builds_bursts() {
             self.ready = self.following(0);
         }
     }
@@ -177,7 +177,7 @@ impl Sender {
     /// Nagle's algorithm with Minshall's change: a small segment waits only while another small one
     /// is unacknowledged. `TCP_CORK` holds every small segment back, `TCP_NODELAY` none.
     fn nagle_holds(&self) -> bool {
-        let waits_for_small = !self.nodelay && self.path.packets_out > 0 && self.small_end > self.snd_una;
+        let waits_for_small = !self.nodelay && !self.queue.is_empty() && self.small_end > self.snd_una;
         !self.push_once && (self.corked || waits_for_small)
     }
 
@@ -201,8 +201,8 @@ impl Sender {
             flags: if fin { Sent::FIN } else { 0 } | if push { Sent::PUSH } else { 0 },
             ..Sent::default()
         };
-        let idle = self.path.packets_out == 0;
-        self.path.delivery.stamp(&mut sent, sent_us, idle);
+        let (idle, path_idle) = (self.queue.is_empty(), self.path.packets_out == 0);
+        self.path.delivery.stamp(&mut sent, sent_us, path_idle);
         self.snd_nxt = sent.end();
         self.queue.push(sent);
         self.path.packets_out += 1;
@@ -258,7 +258,7 @@ impl Sender {
         if self.refill_buffer(burst) || self.makes_close() {
             return self.send_more();
         }
-        if self.path.packets_out == 0 && self.timer.kind == TimerKind::None && self.has_unsent() {
+        if self.queue.is_empty() && self.timer.kind == TimerKind::None && self.has_unsent() {
             self.start_window_probe();
         }
         None
@@ -455,7 +455,7 @@ impl Sender {
     /// RFC 8985, section 7.3.
     #[cold]
     fn send_loss_probe(&mut self) -> Option<Outgoing> {
-        if self.path.packets_out == 0 {
+        if self.queue.is_empty() {
             self.path.probe.due = false;
             return self.send_more();
         }
@@ -496,7 +496,7 @@ impl Sender {
     /// The probe timer fired (RFC 9293, section 3.8.6.1): what fits into the window, or an empty
     /// segment below it that the peer must answer.
     pub(crate) fn on_window_probe_timeout(&mut self) {
-        if self.path.packets_out > 0 || !self.has_unsent() {
+        if !self.queue.is_empty() || !self.has_unsent() {
             self.clear_timer();
             return;
         }

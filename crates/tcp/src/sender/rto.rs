@@ -10,7 +10,7 @@ use crate::congestion::{CaEvent, CaState};
 impl Sender {
     /// The retransmission timer fired: enters Loss; the first segment leaves at the next poll.
     pub(crate) fn on_rto(&mut self) {
-        if self.path.packets_out == 0 {
+        if self.queue.is_empty() {
             self.clear_timer();
             return;
         }

@@ -49,7 +49,7 @@ impl Sender {
         if is_dsack {
             self.tag_dsack(blocks[0], ack);
         }
-        if self.path.packets_out > 0 {
+        if !self.queue.is_empty() {
             let (seen, seen_count) = (self.scoreboard.seen, self.scoreboard.seen_count as usize);
             for block in &fresh[..count] {
                 self.tag_unseen(*block, &seen[..seen_count], ack);

@@ -25,7 +25,7 @@ impl Sender {
     pub(crate) fn schedule_loss_probe(&mut self, advancing: bool) -> bool {
         let path = &self.path;
         if !self.tail_loss_probe
-            || path.packets_out == 0
+            || self.queue.is_empty()
             || !self.sack_permitted
             || !matches!(path.state, CaState::Open | CaState::Cwr)
         {
@@ -34,7 +34,7 @@ impl Sender {
         let mut jiffies = if path.rtt.srtt_x8() == 0 {
             self.rto_initial
         } else {
-            let slack = if path.packets_out == 1 {
+            let slack = if self.queue.len() == 1 {
                 self.clock.jiffies_in(u64::from(path.rtt.rto_min_us()))
             } else {
                 TIMEOUT_MIN
@@ -66,7 +66,7 @@ impl Sender {
     /// Section 7.3: the probe timer fired. New data goes out if there is some and the peer's window
     /// takes it, otherwise the last segment again; the transmission itself happens at the next poll.
     pub(crate) fn on_loss_probe_timeout(&mut self) {
-        if self.path.probe.high_seq != 0 || self.path.packets_out == 0 {
+        if self.path.probe.high_seq != 0 || self.queue.is_empty() {
             self.rearm_rto();
             return;
         }
