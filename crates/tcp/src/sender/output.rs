@@ -22,6 +22,16 @@ pub(crate) struct Outgoing {
     pub is_new: bool,
 }
 
+/// What goes before all else that may be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Due {
+    Nothing,
+    /// A window probe. Nothing is out then.
+    WindowProbe,
+    /// What another path than the present one has lost.
+    LostElsewhere,
+}
+
 impl Sender {
     /// The next segment that may leave now. Call until `None`, which ends the burst: it validates the
     /// window and sets the timers.
@@ -30,8 +40,10 @@ impl Sender {
         if self.path.probe.due {
             return self.send_loss_probe();
         }
-        if self.window_probe_due {
-            return Some(self.window_probe());
+        if self.due != Due::Nothing
+            && let Some(outgoing) = self.send_due()
+        {
+            return Some(outgoing);
         }
         if self.path.lost_out > self.path.retrans_out
             && let Some(outgoing) = self.retransmit_lost()
@@ -45,6 +57,19 @@ impl Sender {
             return Some(outgoing);
         }
         self.end_burst()
+    }
+
+    /// What is seldom due.
+    #[cold]
+    fn send_due(&mut self) -> Option<Outgoing> {
+        if self.due == Due::WindowProbe {
+            return Some(self.window_probe());
+        }
+        if self.is_lost_elsewhere() {
+            return self.retransmit_lost();
+        }
+        self.due = Due::Nothing;
+        None
     }
 
     /// The application has written or closed: new data is looked at, also after a timer.
@@ -157,7 +182,8 @@ impl Sender {
     pub(crate) fn push_ready(&mut self) -> (u64, bool) {
         self.ready -= 1;
         let seq = self.snd_nxt;
-        let mut sent = Sent { seq, len: self.mss, nic_serial: self.next_nic_serial(), ..Sent::default() };
+        let nic_serial = self.next_nic_serial();
+        let mut sent = Sent { seq, len: self.mss, nic_serial, flags: self.path.tag, ..Sent::default() };
         // A paced burst departs as one.
         let paced = self.path.window.is_paced;
         let sent_us = if paced { self.queue.get(self.queue.tail().wrapping_sub(1)).sent_us } else { self.clock.now_us };
@@ -198,7 +224,7 @@ impl Sender {
             seq,
             len: len + u32::from(fin),
             nic_serial: self.next_nic_serial(),
-            flags: if fin { Sent::FIN } else { 0 } | if push { Sent::PUSH } else { 0 },
+            flags: self.path.tag | if fin { Sent::FIN } else { 0 } | if push { Sent::PUSH } else { 0 },
             ..Sent::default()
         };
         let (idle, path_idle) = (self.queue.is_empty(), self.path.packets_out == 0);
@@ -221,7 +247,7 @@ impl Sender {
     #[inline]
     fn tell_start(&mut self) {
         if self.path.in_flight() == 0 {
-            let idle = self.clock.now.saturating_since(self.last_sent);
+            let idle = self.clock.now.saturating_since(self.path.last_sent);
             self.event(CaEvent::TxStart { idle });
         }
     }
@@ -240,7 +266,7 @@ impl Sender {
             return self.end_frto_burst(burst);
         }
         if burst > 0 {
-            self.last_sent = self.clock.now;
+            self.path.last_sent = self.clock.now;
             self.last_sent_jiffies = self.clock.jiffies;
             if self.path.in_cwnd_reduction() {
                 self.path.prr.out += burst;
@@ -280,7 +306,7 @@ impl Sender {
     fn end_frto_burst(&mut self, burst: u32) -> Option<Outgoing> {
         self.resend = Resend::Lost;
         if self.snd_nxt > self.path.high_seq {
-            self.last_sent = self.clock.now;
+            self.path.last_sent = self.clock.now;
             self.last_sent_jiffies = self.clock.jiffies;
             if burst > 0 && self.timer.kind == TimerKind::LossProbe {
                 self.rearm_rto();
@@ -339,10 +365,12 @@ impl Sender {
         self.rto_retransmission = false;
         let outgoing = self.send_again(at);
         let record = self.queue.get_mut(at);
-        record.flags |= Sent::RETRANS;
         record.flags &= !Sent::RACKED;
-        self.path.retrans_out += 1;
-        self.count_retransmission();
+        if record.has(Sent::LOST) {
+            record.flags |= Sent::RETRANS;
+            self.path.retrans_out += 1;
+        }
+        self.count_retransmission(sent.path());
         if self.path.in_cwnd_reduction() {
             self.path.prr.out += 1;
         }
@@ -392,13 +420,14 @@ impl Sender {
             }
             room -= payload;
             self.queue.join_next(at);
-            self.path.packets_out -= 1;
             self.buffer.merged -= u64::from(sent.has(Sent::MERGED));
-            self.path.lost_out -= u32::from(sent.has(Sent::LOST));
-            self.path.retrans_out -= u32::from(sent.has(Sent::RETRANS));
+            let path = self.paths.get(&mut self.path, sent.path());
+            path.packets_out -= 1;
+            path.lost_out -= u32::from(sent.has(Sent::LOST));
+            path.retrans_out -= u32::from(sent.has(Sent::RETRANS));
             if !self.sack_permitted {
                 // Without SACK nobody knows which of them have arrived.
-                self.path.sacked_out = self.path.sacked_out.saturating_sub(1);
+                path.sacked_out = path.sacked_out.saturating_sub(1);
             }
         }
     }
@@ -408,10 +437,11 @@ impl Sender {
     fn split(&mut self, at: u32, len: u32) {
         self.queue.split(at, len);
         let sent = self.queue.get(at);
-        self.path.packets_out += 1;
-        self.path.lost_out += u32::from(sent.has(Sent::LOST));
-        self.path.retrans_out += u32::from(sent.has(Sent::RETRANS));
-        self.path.sacked_out += u32::from(sent.has(Sent::SACKED));
+        let path = self.paths.get(&mut self.path, sent.path());
+        path.packets_out += 1;
+        path.lost_out += u32::from(sent.has(Sent::LOST));
+        path.retrans_out += u32::from(sent.has(Sent::RETRANS));
+        path.sacked_out += u32::from(sent.has(Sent::SACKED));
     }
 
     /// Sends the segment at `at` again.
@@ -427,6 +457,7 @@ impl Sender {
             let sent = self.queue.get(at);
             sent.len - u32::from(sent.has(Sent::FIN))
         };
+        self.take_over(at);
         self.tell_start();
         let sent_us = self.pace(payload);
         let serial = self.next_nic_serial();
@@ -447,7 +478,7 @@ impl Sender {
         self.time_order_until = self.snd_nxt;
         self.counters.retransmits += 1;
         self.counters.segments += u64::from(payload > 0);
-        self.last_sent = self.clock.now;
+        self.path.last_sent = self.clock.now;
         self.last_sent_jiffies = self.clock.jiffies;
         outgoing
     }
@@ -474,7 +505,7 @@ impl Sender {
             // Counted here: the probe does not end a burst.
             let burst = std::mem::take(&mut self.burst);
             self.started_from_idle = false;
-            self.last_sent = self.clock.now;
+            self.path.last_sent = self.clock.now;
             self.last_sent_jiffies = self.clock.jiffies;
             let full = self.path.in_flight() >= self.path.window.cwnd;
             self.validate_cwnd(full);
@@ -500,7 +531,7 @@ impl Sender {
             self.clear_timer();
             return;
         }
-        self.window_probe_due = true;
+        self.due = Due::WindowProbe;
         self.path.rtt.backoff += 1;
         let base = self.path.rtt.rto.max(self.clock.jiffies_in(u64::from(self.path.rtt.rto_min_us())));
         let wait = base.saturating_mul(1 << self.path.rtt.backoff.min(20));
@@ -510,7 +541,7 @@ impl Sender {
     /// The segment of a window probe.
     #[cold]
     fn window_probe(&mut self) -> Outgoing {
-        self.window_probe_due = false;
+        self.due = Due::Nothing;
         let room = self.window_end().saturating_sub(self.snd_nxt);
         let left = self.buffer.write_seq - self.snd_nxt;
         let len = left.min(room).min(u64::from(self.mss)) as u32;
@@ -527,7 +558,7 @@ impl Sender {
             self.split_end = whole;
             self.buffer.push_next(whole);
         }
-        self.last_sent = self.clock.now;
+        self.path.last_sent = self.clock.now;
         self.last_sent_jiffies = self.clock.jiffies;
         self.burst = 0;
         self.started_from_idle = false;
@@ -556,6 +587,7 @@ impl Sender {
             && self.host_queue_is_empty()
             && self.path.in_flight() < self.path.window.cwnd
             && self.path.lost_out <= self.path.retrans_out
+            && !self.is_lost_elsewhere()
         {
             self.mark_app_limited();
         }
