@@ -45,10 +45,13 @@ impl AckFlags {
     /// Probably held back by the receiver's timer.
     pub const MAYBE_DELAYED: Self = Self(8192);
 
+    /// A path has found losses before the state machine runs.
+    pub const OVERDUE: Self = Self(16384);
+
     /// Not a duplicate ACK.
     pub const NOT_DUP: Self = Self(Self::DATA.0 | Self::WIN_UPDATE.0 | Self::DATA_ACKED.0);
     /// Needs the congestion state machine.
-    pub const ALERT: Self = Self(Self::DATA_SACKED.0 | Self::ECE.0 | Self::DSACKING.0);
+    pub const ALERT: Self = Self(Self::DATA_SACKED.0 | Self::ECE.0 | Self::DSACKING.0 | Self::OVERDUE.0);
 
     #[inline]
     pub fn any(self, bits: Self) -> bool {
@@ -204,7 +207,7 @@ impl Sender {
     }
 
     /// The path before an ACK, when `una` was the first unacknowledged byte.
-    #[inline]
+    #[inline(always)]
     pub(super) fn prior(&self, una: u64) -> Prior {
         let path = &self.path;
         Prior {
@@ -217,7 +220,7 @@ impl Sender {
     }
 
     /// What is due to an ACK once the segments are tagged that it delivers: RTT, losses, the state and the window.
-    #[inline]
+    #[inline(always)]
     pub(super) fn respond(&mut self, ack: &mut Ack, prior: &Prior, cleaned: Cleaned) {
         let rtt_us = self.measure_rtt(ack, prior, &cleaned);
         let delivered_at_first = self.path.delivery.delivered;
@@ -439,7 +442,7 @@ impl Sender {
     }
 
     /// Feeds the estimators, and looks for reordering. Returns the rule's sample.
-    #[inline]
+    #[inline(always)]
     fn measure_rtt(&mut self, ack: &mut Ack, prior: &Prior, cleaned: &Cleaned) -> Option<u32> {
         let mut rtt = RttSamples::default();
         let now_us = self.clock.now_us;

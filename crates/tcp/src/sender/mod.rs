@@ -523,9 +523,9 @@ impl Sender {
     #[inline]
     pub fn is_quiet(&self) -> bool {
         self.fast_path.is_on()
+            && self.timer.kind == TimerKind::None
             && self.queue.is_empty()
             && self.snd_nxt >= self.buffer.app_end()
-            && self.timer.kind == TimerKind::None
             && !self.path.pacing.waiting
             && self.path.probe.high_seq == 0
             && !self.path.rule_hears_idle_acks

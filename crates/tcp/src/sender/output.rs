@@ -26,6 +26,8 @@ pub(crate) struct Outgoing {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Due {
     Nothing,
+    /// A tail loss probe: the timer fired, and one segment may leave although the window is full.
+    LossProbe,
     /// A window probe. Nothing is out then.
     WindowProbe,
     /// What another path than the present one has lost.
@@ -37,9 +39,6 @@ impl Sender {
     /// window and sets the timers.
     #[inline(always)]
     pub(crate) fn next_outgoing(&mut self) -> Option<Outgoing> {
-        if self.path.probe.due {
-            return self.send_loss_probe();
-        }
         if self.due != Due::Nothing
             && let Some(outgoing) = self.send_due()
         {
@@ -62,14 +61,15 @@ impl Sender {
     /// What is seldom due.
     #[cold]
     fn send_due(&mut self) -> Option<Outgoing> {
-        if self.due == Due::WindowProbe {
-            return Some(self.window_probe());
+        match self.due {
+            Due::LossProbe => self.send_loss_probe(),
+            Due::WindowProbe => Some(self.window_probe()),
+            Due::LostElsewhere if self.is_lost_elsewhere() => self.retransmit_lost(),
+            Due::Nothing | Due::LostElsewhere => {
+                self.due = Due::Nothing;
+                None
+            }
         }
-        if self.is_lost_elsewhere() {
-            return self.retransmit_lost();
-        }
-        self.due = Due::Nothing;
-        None
     }
 
     /// The application has written or closed: new data is looked at, also after a timer.
@@ -121,7 +121,8 @@ impl Sender {
             return Some(self.push_new(len, fin));
         }
         if self.builds_bursts() {
-            let segments = self.next_burst()?;
+            // Each segment names its path when it leaves, if there are several.
+            let segments = self.next_burst()?.min(if self.has_paths() { 1 } else { u32::MAX });
             // The whole burst is paced as one.
             let outgoing = self.push_new_paced(len, fin, len * segments);
             self.ready = segments - 1;
@@ -144,7 +145,7 @@ impl Sender {
     fn following(&self, on_way: u64) -> u32 {
         let path = &self.path;
         let mut segments = u64::from(path.window.cwnd.saturating_sub(path.in_flight()));
-        if segments == 0 || path.window.is_paced || self.split_end > self.snd_nxt || !self.fast_path.is_on() {
+        if segments == 0 || path.one_by_one || self.split_end > self.snd_nxt || !self.fast_path.is_on() {
             return 0;
         }
         let mss = u64::from(self.mss);
@@ -166,7 +167,7 @@ impl Sender {
     /// After a plain ACK: the full segments that may go out at once. The first one must not have to say CWR.
     #[inline]
     pub(crate) fn plan_burst(&mut self) {
-        if !self.queue.is_empty() && self.option_len == 0 && !self.ecn.cwr_due && !self.builds_bursts() {
+        if self.path.packets_out > 0 && self.option_len == 0 && !self.ecn.cwr_due && !self.builds_bursts() {
             self.ready = self.following(0);
         }
     }
@@ -182,8 +183,8 @@ impl Sender {
     pub(crate) fn push_ready(&mut self) -> (u64, bool) {
         self.ready -= 1;
         let seq = self.snd_nxt;
-        let nic_serial = self.next_nic_serial();
-        let mut sent = Sent { seq, len: self.mss, nic_serial, flags: self.path.tag, ..Sent::default() };
+        debug_assert!(!self.has_paths(), "the segment would have to name its path");
+        let mut sent = Sent { seq, len: self.mss, nic_serial: self.next_nic_serial(), ..Sent::default() };
         // A paced burst departs as one.
         let paced = self.path.window.is_paced;
         let sent_us = if paced { self.queue.get(self.queue.tail().wrapping_sub(1)).sent_us } else { self.clock.now_us };
@@ -284,7 +285,7 @@ impl Sender {
         if self.refill_buffer(burst) || self.makes_close() {
             return self.send_more();
         }
-        if self.queue.is_empty() && self.timer.kind == TimerKind::None && self.has_unsent() {
+        if self.timer.kind == TimerKind::None && self.queue.is_empty() && self.has_unsent() {
             self.start_window_probe();
         }
         None
@@ -487,7 +488,7 @@ impl Sender {
     #[cold]
     fn send_loss_probe(&mut self) -> Option<Outgoing> {
         if self.queue.is_empty() {
-            self.path.probe.due = false;
+            self.due = Due::Nothing;
             return self.send_more();
         }
         let fits = {

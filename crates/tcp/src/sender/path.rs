@@ -38,6 +38,8 @@ pub(crate) struct Path {
     pub rule_controls: bool,
     /// [`Congestion::hears_idle_acks`].
     pub rule_hears_idle_acks: bool,
+    /// Whether each segment has to be looked at by itself before it leaves: it is paced, or the connection has several paths.
+    pub one_by_one: bool,
     /// F-RTO is judging a timeout (RFC 5682).
     pub frto: bool,
     pub pacing: Pacing,
@@ -74,6 +76,7 @@ impl Path {
         }
         window.is_paced = rule.needs_pacing() || config.max_pacing_rate > Rate::ZERO;
         Self {
+            one_by_one: window.is_paced,
             rule_controls: rule.controls_window(),
             rule_hears_idle_acks: rule.hears_idle_acks(),
             rule,

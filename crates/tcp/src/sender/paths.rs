@@ -7,7 +7,8 @@
 //! ([`Sent::PATH`]), and what an ACK says of it counts there. So an ACK is processed once for each path, which sees only its own
 //! segments, as if it were the present one. A path finds a segment lost by what was delivered of its own segments later;
 //! that segments of another path arrive says nothing, since paths differ in length (the paper's relaxed reordering
-//! detection). Whatever is lost is sent again on the present path, and from then on it is a segment of that one.
+//! detection), but that the segment is lost when it has had twice the RTT of the slowest path: that path may not come back for
+//! long, and what is missing holds the receiver's window. This limit is ours. Whatever is lost is sent again on the present path, and from then on it is a segment of that one.
 //!
 //! The network's word is the ECE flag of ACKs, as with reTCP (`congestion/retcp.rs`): with it the second path is there,
 //! without it the first. The paper's switches send ICMP messages to hosts; here a sender hears of a change with the first ACK that
@@ -16,7 +17,7 @@
 //! sender knows.
 //!
 //! There is one timer. A timeout is that of the path of the oldest segment, as long as the present path says; a tail loss
-//! probe waits until no path repairs losses, and F-RTO does not judge. The paper's timeouts allow for an ACK that comes by
+//! probe waits for the timer of reordering, and F-RTO does not judge. The paper's timeouts allow for an ACK that comes by
 //! the slowest path; Linux's least variance of 200 ms does so here. Several paths need SACK, and no ECN, whose echo is
 //! the same flag: a connection that has negotiated otherwise keeps its first path alone.
 
@@ -32,6 +33,15 @@ use crate::congestion::{CaState, Congestion};
 
 /// The lowest bit of [`Sent::PATH`].
 const FIRST_BIT: u32 = Sent::PATH.trailing_zeros();
+
+/// Segments that have been out for too long, though later ones were delivered.
+#[derive(Clone, Copy, Debug, Default)]
+struct Overdue {
+    /// There are some.
+    found: bool,
+    /// Microseconds until more may be.
+    wait_us: Option<u64>,
+}
 
 /// What a connection with several paths has besides the present one.
 #[derive(Debug, Default)]
@@ -62,6 +72,12 @@ impl Paths {
         std::iter::once(present).chain(&mut self.others)
     }
 
+    /// Nothing is SACKed on any of the others.
+    #[inline]
+    pub fn hold_no_sacks(&self) -> bool {
+        self.others.iter().all(|path| path.sacked_out == 0)
+    }
+
     /// The path whose reduction a duplicate that ends at `end` may show to have been needless. Its record may be gone, or
     /// name the path on which it was sent again.
     #[inline]
@@ -79,7 +95,8 @@ impl Sender {
     pub fn add_path(&mut self, config: &Config, rule: Box<dyn Congestion>) {
         let tag = (self.paths.others.len() as u16 + 1) << FIRST_BIT;
         assert!(tag != 0, "a connection has at most 16 paths");
-        self.paths.others.push(Path { tag, ..Path::new(config, rule, self.path.rtt.clone()) });
+        self.paths.others.push(Path { tag, one_by_one: true, ..Path::new(config, rule, self.path.rtt.clone()) });
+        self.path.one_by_one = true;
         self.paths.probes = self.tail_loss_probe;
         // Marks of one path may stand between those of another: no short way for what is sent in order.
         self.queue.keep_time_order();
@@ -95,6 +112,7 @@ impl Sender {
     pub(super) fn keep_first_path(&mut self) {
         if self.has_paths() {
             self.paths.others.clear();
+            self.path.one_by_one = self.path.window.is_paced;
             self.queue.drop_time_order();
         }
     }
@@ -195,7 +213,15 @@ impl Sender {
         let (mut arms, mut waits) = (false, false);
         self.on_each_path(|sender| {
             let (mut ack, prior, mut cleaned) = heard.next().expect("one for each path");
-            let is_concerned = ack.flags.any(AckFlags::DATA_ACKED | AckFlags::DATA_SACKED | AckFlags::DSACKING);
+            let overdue = sender.detect_overdue();
+            if let Some(wait_us) = overdue.wait_us {
+                sender.set_reorder_timer(wait_us);
+            }
+            if overdue.found {
+                ack.flags.set(AckFlags::OVERDUE);
+            }
+            let delivers = AckFlags::DATA_ACKED | AckFlags::DATA_SACKED | AckFlags::DSACKING;
+            let is_concerned = ack.flags.any(delivers | AckFlags::OVERDUE);
             let is_calm = sender.path.state == CaState::Open && sender.path.probe.high_seq == 0;
             if !is_concerned && is_calm && !sender.is_on_present_path() {
                 return;
@@ -211,7 +237,7 @@ impl Sender {
             let asks = ack.flags.any(AckFlags::SET_TIMER);
             arms |= asks;
             // Loss detection has set the timer itself.
-            waits |= asked && !asks;
+            waits |= (asked && !asks) || overdue.wait_us.is_some();
         });
         self.arm = arms && !waits;
         self.heed_others();
@@ -293,15 +319,50 @@ impl Sender {
     pub(super) fn on_reorder_timeout_of_paths(&mut self) {
         let mut wait: Option<u64> = None;
         self.on_each_path(|sender| {
-            let more = sender.judge_reordering();
-            wait = wait.into_iter().chain(more).min();
+            let overdue = sender.detect_overdue();
+            let reordered = sender.judge_reordering(overdue.found);
+            wait = wait.into_iter().chain(overdue.wait_us).chain(reordered).min();
         });
-        match wait {
-            Some(us) => self.set_reorder_timer(us),
-            None if self.timer.kind != TimerKind::Retransmit => self.rearm_rto(),
-            None => {}
+        self.timer.kind = TimerKind::None;
+        if let Some(us) = wait {
+            self.set_reorder_timer(us);
         }
         self.heed_others();
+        if wait.is_none() {
+            self.arm_after_ack();
+        }
+    }
+
+    /// Finds segments of the path that were sent before what has been delivered on another, and for which twice the smoothed
+    /// RTT of the slowest path has passed, as for a tail loss probe (RFC 8985, section 7.2): they are lost, or the path may
+    /// be long gone before one of its own segments shows it.
+    fn detect_overdue(&mut self) -> Overdue {
+        let each = || std::iter::once(&self.path).chain(&self.paths.others);
+        let delivered_us = each().map(|path| path.rack.sent_us()).max().unwrap_or(0);
+        let patience_us = 2 * u64::from(each().map(|path| path.rtt.srtt_us()).max().unwrap_or(0));
+        let now_us = self.clock.now_us;
+        let mut overdue = Overdue::default();
+        let mut next = self.queue.oldest();
+        while let Some(at) = next {
+            let sent = *self.queue.get(at);
+            if sent.sent_us >= delivered_us {
+                break;
+            }
+            next = self.queue.newer(at);
+            if sent.path() != self.path.tag {
+                continue;
+            }
+            let wait_us = (sent.sent_us + patience_us).saturating_sub(now_us);
+            if wait_us > 0 {
+                overdue.wait_us = Some(wait_us);
+                break;
+            }
+            self.mark_lost(at);
+            self.queue.unlink(at);
+            self.queue.get_mut(at).flags |= Sent::RACKED;
+            overdue.found = true;
+        }
+        overdue
     }
 
     /// Another path than the present one has lost something that is to be sent again.
@@ -309,12 +370,10 @@ impl Sender {
         self.paths.others.iter().any(|path| path.lost_out > path.retrans_out)
     }
 
-    /// After an ACK or a timeout: what other paths ask for of what is sent next. A tail loss probe would take the timer, which
-    /// a path may need that repairs losses.
+    /// After an ACK or a timeout: what other paths ask for. A tail loss probe would take the timer with which a path waits for
+    /// what may be reordered.
     pub(super) fn heed_others(&mut self) {
-        let is_calm = |path: &mut Path| matches!(path.state, CaState::Open | CaState::Cwr);
-        let calm = self.paths.each(&mut self.path).all(is_calm);
-        self.tail_loss_probe = self.paths.probes && calm;
+        self.tail_loss_probe = self.paths.probes && self.timer.kind != TimerKind::Reorder;
         if self.is_lost_elsewhere() {
             self.due = Due::LostElsewhere;
         }
@@ -337,6 +396,7 @@ mod tests {
 
     use super::super::Opening;
     use super::*;
+    use crate::config::BufferLimits;
     use crate::congestion::find;
     use crate::{Flags, Header, SackBlock};
 
@@ -346,13 +406,14 @@ mod tests {
     /// A sender with two paths, ten segments a window on each.
     fn sender() -> Sender {
         // Without small queues nobody has to say that segments have left the host.
-        let config = Config { limit_output_bytes: None, ..Config::default() };
+        let wmem = BufferLimits { default: 1_000_000, ..Config::default().wmem };
+        let config = Config { limit_output_bytes: None, wmem, ..Config::default() };
         let rule = || find("reno").expect("a rule").rule(1);
         let mut sender = Sender::new(&config, rule());
         sender.add_path(&config, rule());
         sender.negotiate(LEN as u32, true, false);
         sender.begin(Instant::ZERO + Duration::from_ms(1));
-        sender.start(Opening { syn_retransmits: 0, rtt_us: Some(100), is_client: true, window: WINDOW });
+        sender.start(Opening { syn_retransmits: 0, rtt_us: Some(1_000), is_client: true, window: WINDOW });
         sender
     }
 
@@ -411,7 +472,7 @@ mod tests {
     /// Segments 0 to 9 on the first path at 1 ms; 0 arrives at 1.2 ms with the news of the second, where 10 to 19 leave.
     fn on_both() -> Sender {
         let mut sender = sender();
-        assert_eq!(send(&mut sender, 1_000, 30), (0..10).collect::<Vec<_>>());
+        assert_eq!(send(&mut sender, 1_000, 100), (0..10).collect::<Vec<_>>());
         assert_eq!(ack(&mut sender, 1_200, 1, 1, None), (10..20).collect::<Vec<_>>(), "the second path's own window");
         sender
     }
@@ -459,16 +520,30 @@ mod tests {
     }
 
     #[test]
+    fn what_was_left_behind_is_lost_after_twice_the_longest_rtt() {
+        let mut sender = on_both();
+        let first = ack(&mut sender, 1_240, 0, 10, None);
+        let end = 20 + first.len() as u64;
+        // 10 to 19 left at 1.2 ms on the second path, which is gone. The RTT of the first, the only one known, is 1 ms.
+        ack(&mut sender, 2_240, 0, 10, 20..end - 1);
+        assert_eq!((counts(&mut sender, 1), path(&mut sender, 1).state), ([10, 0, 0, 0], CaState::Open));
+        assert_eq!(sender.timer.kind, TimerKind::Reorder, "in a millisecond or so");
+        let sent = ack(&mut sender, 3_600, 0, 10, 20..end);
+        assert_eq!(sent[0], 10);
+        assert_eq!(path(&mut sender, 1).state, CaState::Recovery);
+    }
+
+    #[test]
     fn an_rtt_is_measured_only_where_the_path_was_there_all_the_time() {
         let mut sender = on_both();
         // The ACK that came with the news acknowledged a segment of the other path.
-        assert_eq!((path(&mut sender, 0).rtt.srtt_us(), path(&mut sender, 1).rtt.srtt_us()), (100, 0));
+        assert_eq!((path(&mut sender, 0).rtt.srtt_us(), path(&mut sender, 1).rtt.srtt_us()), (1_000, 0));
         ack(&mut sender, 1_240, 1, 11, None);
-        assert_eq!(path(&mut sender, 0).rtt.srtt_us(), 100, "segments 1 to 9 were sent before the change");
+        assert_eq!(path(&mut sender, 0).rtt.srtt_us(), 1_000, "segments 1 to 9 were sent before the change");
         assert_eq!(path(&mut sender, 1).rtt.srtt_us(), 40);
         // The rest of the second path's arrives when the first is there again.
         ack(&mut sender, 1_700, 0, 20, None);
-        assert_eq!((path(&mut sender, 0).rtt.srtt_us(), path(&mut sender, 1).rtt.srtt_us()), (100, 40));
+        assert_eq!((path(&mut sender, 0).rtt.srtt_us(), path(&mut sender, 1).rtt.srtt_us()), (1_000, 40));
     }
 
     #[test]

@@ -64,6 +64,11 @@ impl Rack {
         }
     }
 
+    /// When the most recently sent segment was sent that has been delivered.
+    pub fn sent_us(&self) -> u64 {
+        self.sent_us
+    }
+
     /// The segment was sent before the most recent delivered one.
     #[inline]
     pub fn overtook(&self, sent: &Sent) -> bool {
@@ -170,18 +175,18 @@ impl Sender {
             return;
         }
         // The timer that this look asks for is the retransmission timer, which is set below.
-        let _ = self.judge_reordering();
+        let _ = self.judge_reordering(false);
         if self.timer.kind != TimerKind::Retransmit {
             self.rearm_rto();
         }
     }
 
-    /// What was waited for in vain is lost; returns the time until more may be.
-    pub(super) fn judge_reordering(&mut self) -> Option<u64> {
+    /// What was waited for in vain is lost; returns the time until more may be. A loss may have been `found` already.
+    pub(super) fn judge_reordering(&mut self, found: bool) -> Option<u64> {
         let before = self.path.in_flight();
         let lost_before = self.path.delivery.lost;
         let wait = self.detect_loss();
-        if self.path.in_flight() != before && self.path.state != CaState::Recovery {
+        if (found || self.path.in_flight() != before) && self.path.state != CaState::Recovery {
             self.enter_recovery(false);
             if !self.path.rule_controls {
                 let lost = self.path.delivery.lost - lost_before;

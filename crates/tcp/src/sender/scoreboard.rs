@@ -43,8 +43,9 @@ impl Sender {
     }
 
     /// What an ACK reports: the DSACK, which it counts, and what else is plausible, in sequence order.
+    #[inline(always)]
     pub(super) fn take_sacks(&mut self, segment: &Segment, ack: &mut Ack) -> Reported {
-        if self.paths.each(&mut self.path).all(|path| path.sacked_out == 0) {
+        if self.path.sacked_out == 0 && self.paths.hold_no_sacks() {
             self.scoreboard = Scoreboard::default();
         }
         let blocks = segment.sacks();
@@ -72,6 +73,7 @@ impl Sender {
     }
 
     /// Tags the segments of the path that are reported and were not by the ACK before.
+    #[inline(always)]
     pub(super) fn tag_reported(&mut self, reported: &Reported, ack: &mut Ack) {
         if let Some(block) = reported.duplicate {
             self.tag_dsack(block, ack);
