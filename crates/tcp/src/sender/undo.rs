@@ -77,10 +77,13 @@ impl Sender {
     /// Restores window and threshold; `unmark` also takes back all loss marks.
     fn undo_reduction(&mut self, unmark: bool) {
         if unmark {
+            // Linux leaves to the timeout what RACK has given up. Of several paths, the one that was left may have lost the
+            // rest though one of its segments has come late: it is judged again.
+            let given_up = if self.has_paths() { Sent::RACKED } else { 0 };
             for at in self.queue.positions() {
                 let record = self.queue.get_mut(at);
                 if record.path() == self.path.tag {
-                    record.flags &= !Sent::LOST;
+                    record.flags &= !(Sent::LOST | given_up);
                 }
             }
             self.path.lost_out = 0;
