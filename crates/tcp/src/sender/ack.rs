@@ -276,7 +276,7 @@ impl Sender {
     }
 
     /// The rule, or PRR, sets the window.
-    #[inline]
+    #[inline(always)]
     fn control_window(&mut self, sample: &AckSample, flags: AckFlags) {
         if self.path.rule_controls {
             self.control_by_rule(sample);
@@ -523,7 +523,7 @@ impl Sender {
 
     /// Feeds the estimator (RFC 6298; Karn's rule). Falls back to the timestamp echo when only data
     /// that was sent again is acknowledged (RFC 7323, section 4). True when there was a sample.
-    #[inline]
+    #[inline(always)]
     fn update_rtt(&mut self, rtt: &mut RttSamples, flags: AckFlags) -> bool {
         let mut seq_us = rtt.seq_us.or(rtt.sack_us);
         if seq_us.is_none() && self.echoed != 0 && flags.any(AckFlags::DATA_ACKED) && !self.has_paths() {

@@ -95,6 +95,7 @@ impl Sender {
 
     /// RFC 2883, section 4: the first block lies below the ACK or within the second block. True when
     /// it is a DSACK that may be believed.
+    #[inline]
     fn check_dsack(&mut self, blocks: &[SackBlock], acked: u64, ack: &mut Ack) -> bool {
         let Some(first) = blocks.first() else { return false };
         let within = |outer: &SackBlock| first.start >= outer.start && first.end <= outer.end;
@@ -252,6 +253,7 @@ impl Sender {
     }
 
     /// The segment is thought to be lost: the original, or its retransmission too.
+    #[inline]
     pub(crate) fn mark_lost(&mut self, at: u32) {
         let record = self.queue.get_mut(at);
         if record.has(Sent::SACKED) {
