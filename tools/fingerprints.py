@@ -37,7 +37,6 @@ from daybreak.plan import types as plan
 from daybreak.plan.applications import is_limited
 from daybreak.runs import Run
 from daybreak.runs.naming import named
-from daybreak.runs.run import frame
 from daybreak.scenario.lowering import Plan, lower
 from daybreak.studies.etalon import settings as etalon
 from daybreak.studies.etalon.testbed import scenario as scenario_of_etalon
@@ -201,7 +200,7 @@ def _of_benchmark(name: str) -> str:
     records = replace(content.records, drops=True)
     content = replace(content, end_ps=content.end_ps // BENCHMARK_PART, records=records)
     recorded = simulated.execute(Plan(content), None, Path(tempfile.gettempdir()))
-    tables = {table: named(table, frame(columns), content) for table, columns in recorded.tables.items()}
+    tables = {table: named(table, columns, content) for table, columns in recorded.tables.items()}
     return line(tables, recorded.totals)
 
 

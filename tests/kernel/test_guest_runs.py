@@ -165,6 +165,8 @@ def test_what_the_engine_cannot_do_is_refused_by_name(one_flow):
         daybreak.run(one_flow.with_({"stack.hz": 250}), engine="kernel")
     with pytest.raises(PlanError, match=r'beta of variant "cubic" is 0.8: Linux has no such parameter of cubic to set'):
         daybreak.run(one_flow.with_({"flows.0.variant": {"name": "cubic", "beta": 0.8}}), engine="kernel")
+    with pytest.raises(PlanError, match=r"stack\.tdtcp is true: Linux 6\.1 has no time-division TCP"):
+        daybreak.run(one_flow.with_({"stack.tdtcp": True}), engine="kernel")
     with pytest.raises(PlanError, match=r"records\.latency is true"):
         daybreak.run(load(ROOT / "scenarios" / "09-hybrid.toml"), engine="kernel")
 

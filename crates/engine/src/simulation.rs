@@ -164,6 +164,8 @@ struct Setups {
     stacks: Vec<Config>,
     /// `timer_dilation` of each stack.
     dilations: Vec<u32>,
+    /// `tdtcp` of each stack.
+    have_paths: Vec<bool>,
     rules: Vec<Rule>,
     seed: u64,
 }
@@ -222,6 +224,7 @@ impl<P: Probe + Tables + Send> Core<P> {
             setups: Setups {
                 stacks: plan.stacks.iter().map(wiring::stack).collect(),
                 dilations: plan.stacks.iter().map(|stack| stack.timer_dilation).collect(),
+                have_paths: plan.stacks.iter().map(|stack| stack.tdtcp).collect(),
                 rules: plan.rules.iter().map(Rule::new).collect(),
                 seed: plan.seed,
             },

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use daybreak_engine::Records;
 use daybreak_engine::replay::{Captured, Dialogue, replay};
-use daybreak_plan::{Action, Application, Downtime, Plan, Stack, TimelineStep};
+use daybreak_plan::{Action, Application, Downtime, Mark, Marker, Plan, ShownAs, Stack, Step, TimelineStep};
 use daybreak_tcp::{Flags, Header, Segment, SynOptions};
 use daybreak_units::{Duration, Instant};
 use plans::captured::{Head, captured};
@@ -249,6 +249,16 @@ fn slow_start() -> Plan {
     transfer(100 * MSS, LONG)
 }
 
+/// Every ACK is marked on its way back.
+fn marked_circuit(mut plan: Plan) -> Plan {
+    plan.marks = vec![Mark { name: "circuit".to_owned(), shown_as: ShownAs::Ece }];
+    plan.markers = vec![Marker { name: "circuit".to_owned(), node: 1, mark: 0, on: true }];
+    let path = &mut plan.paths[plan.flows[0].ack_path as usize];
+    let access = path.iter().position(|&step| step == Step::Queue(1)).expect("ACKs leave by the sender's access link");
+    path.insert(access, Step::Marker(0));
+    plan
+}
+
 /// A receiver whose buffer grows with the flow.
 fn growing_buffer(bytes: u64) -> Plan {
     let plan = with(transfer(bytes, LONG), "tcp_moderate_rcvbuf", json!(true));
@@ -292,6 +302,14 @@ fn cases() -> Vec<Case> {
             with(with_night(transfer(10 * MSS, SHORT), 1_500, 5_000, Downtime::Drop), "tcp_early_retrans", json!(0)),
             "the timeout of 200 ms comes after 10 ms of the network's time, and so do the ticks that it is rounded to",
             |a, b| a.flow("rtos") == 1 && (189..196).contains(&((a.fct_ns() - b.fct_ns()) / 1_000_000)),
+        ),
+        case(
+            "tdtcp",
+            [json!(false), json!(true)],
+            marked_circuit(slow_start()),
+            "the first ACK tells of the circuit, whose window starts anew: 7 + 10 + 20 + 40 + 23 segments in place of \
+             7 + 17 + 34 + 42",
+            |a, b| (a.round_trips(), b.round_trips()) == (5, 6),
         ),
         case(
             "legacy",

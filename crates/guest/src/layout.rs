@@ -273,6 +273,9 @@ fn supported(stack: &Stack) -> Result<(), GuestError> {
             "Linux 6.1 takes it from a route, and only once an earlier connection has ended there; leave it out";
         return refuse(field("cwnd_clamp"), clamp, problem);
     }
+    if stack.tdtcp {
+        return refuse(field("tdtcp"), true, "Linux 6.1 has no time-division TCP");
+    }
     if let Some(mechanism) = stack.legacy.first() {
         return refuse(field("legacy"), format!("{mechanism:?}"), "Linux 6.1 has no mechanisms of older stacks");
     }
@@ -428,6 +431,10 @@ pub(crate) mod tests {
         let mut plan = self::plan();
         plan.stacks[0].legacy = vec![Legacy::Fack];
         assert!(refusal(&plan).contains("legacy is Fack"));
+
+        let mut plan = self::plan();
+        plan.stacks[0].tdtcp = true;
+        assert!(refusal(&plan).contains("tdtcp is true: Linux 6.1 has no time-division TCP"), "{}", refusal(&plan));
 
         let mut plan = self::plan();
         plan.stacks[0].tso_max_bytes = 65_536;

@@ -356,6 +356,7 @@ fn stack(packet_bytes: u32) -> Stack {
         tcp_comp_sack_nr: 44,
         tso_max_bytes: 0,
         tcp_limit_output_bytes: None,
+        tdtcp: false,
         legacy: Vec::new(),
         tcp_no_metrics_save: true,
         tcp_no_ssthresh_metrics_save: true,

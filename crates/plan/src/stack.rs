@@ -110,6 +110,9 @@ pub struct Stack {
     pub tcp_no_metrics_save: bool,
     /// `tcp_no_ssthresh_metrics_save`: the same for the slow-start threshold alone.
     pub tcp_no_ssthresh_metrics_save: bool,
+    /// Time-division TCP: a congestion state for the packet network and one for the circuit.
+    #[serde(default)]
+    pub tdtcp: bool,
     /// Mechanisms of older stacks that this one has.
     pub legacy: Vec<Legacy>,
     /// `SO_MAX_PACING_RATE` in bit/s; null for no limit. A rule that needs pacing paces either way.

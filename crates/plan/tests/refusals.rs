@@ -152,6 +152,14 @@ refused! {
         => "queues[4].discipline.parameters.k is 1 packets: \"drop_tail\" has no such parameter; it has none";
     a_parameter_of_a_rule: |plan| { plan.rules[0].parameters.insert("beta".into(), Value::Number(1.5)); }
         => "rules[0].parameters.beta is 1.5: expected a number from 0.1 to 0.99";
+    two_networks_without_sack: |plan| (plan.stacks[0].tdtcp, plan.stacks[0].tcp_sack) = (true, false)
+        => "stacks[0].tdtcp is true: it needs tcp_sack";
+    two_networks_with_ecn: |plan| (plan.stacks[0].tdtcp, plan.stacks[0].tcp_ecn) = (true, 1)
+        => "stacks[0].tdtcp is true: the flag that tells the path is ECN's echo, and tcp_ecn is 1";
+    two_networks_with_a_rule_that_needs_ecn: |plan| {
+            plan.stacks[0].tdtcp = true;
+            plan.rules[0].name = "dctcp".into();
+        } => "flows[0].rule is 0 (\"dctcp\"): it needs ECN, whose echo is the flag that tells the path to its stack's tdtcp";
     thresholds_that_do_not_go_together: |plan| {
             plan.queues[4].discipline.name = "red".into();
             plan.queues[4].discipline.parameters.insert("min_threshold".into(), Value::Packets(15));

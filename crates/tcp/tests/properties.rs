@@ -90,6 +90,33 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(fixed(600))]
+
+    /// With two paths under one connection.
+    #[test]
+    fn the_stream_arrives_whole_over_two_paths(
+        network in networks(),
+        client in configs(),
+        server in configs(),
+        variant in prop::sample::select(vec!["reno", "cubic", "vegas", "bbr"]),
+        bytes in prop::sample::select(vec![1u64, 20_000, 300_000, 1_000_000]),
+        turn_us in prop::sample::select(vec![30u64, 400, 7_000, 90_000]),
+        seed in 0u64..1_000_000,
+    ) {
+        let client = Config { sack: true, ecn: EcnMode::Off, ..client };
+        let server = Config { sack: true, ..server };
+        let mut world = World::new(client.clone(), server, variant, network, seed);
+        world.take_turns(&client, variant, Duration::from_us(turn_us));
+        let done = world.transfer(bytes, Duration::from_secs(100_000));
+        prop_assert!(done, "not finished: {:?} in flight {:?}, acknowledged {} of {bytes}, at {}, {:?}",
+            world.ends[0].ca_state(), world.ends[0].outstanding(), world.ends[0].acked_bytes(), world.now,
+            world.ends[0].counters());
+        prop_assert_eq!(world.ends[1].delivered_bytes(), bytes);
+        prop_assert_eq!(world.ends[0].outstanding(), [0, 0, 0, 0]);
+    }
+}
+
 /// An ACK as a broken or hostile peer might send it.
 fn forged() -> impl Strategy<Value = (u64, u64, u32, u32, Vec<(u64, u64)>, bool)> {
     let edge = prop_oneof![0u64..60_000, (0u64..42).prop_map(|n| 1 + n * 1448)];
@@ -106,8 +133,12 @@ proptest! {
         acks in prop::collection::vec(forged(), 1..60),
         config in configs(),
         variant in prop::sample::select(vec!["reno", "cubic", "bbr"]),
+        has_paths in any::<bool>(),
     ) {
-        let mut world = World::new(config, Config::default(), variant, Network::default(), 1);
+        let mut world = World::new(config.clone(), Config::default(), variant, Network::default(), 1);
+        if has_paths {
+            world.take_turns(&config, variant, Duration::from_ms(1));
+        }
         world.ends[0].open(world.now);
         world.ends[0].write(world.now, u64::MAX);
         world.flush(0);

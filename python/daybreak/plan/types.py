@@ -395,6 +395,8 @@ class Stack(Part, frozen=True, kw_only=True):
     """`tcp_no_metrics_save`: a flow starts without what an earlier one has learnt of the destination."""
     tcp_no_ssthresh_metrics_save: bool
     """`tcp_no_ssthresh_metrics_save`: the same for the slow-start threshold alone."""
+    tdtcp: bool
+    """Time-division TCP: a congestion state for the packet network and one for the circuit."""
     legacy: list[Legacy]
     """Mechanisms of older stacks that this one has."""
     max_pacing_rate_bps: int | None

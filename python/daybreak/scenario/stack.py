@@ -119,6 +119,10 @@ class Stack(Model):
     tcp_no_ssthresh_metrics_save: bool = True
     """Forget the slow-start threshold in any case. On since Linux 5.6; with both off a flow starts with the threshold
     that the last one between the same hosts has left, as it did before."""
+    tdtcp: bool = False
+    """Time-division TCP (Chen et al., 2022), with any variant: a flow has a congestion state for each of two networks,
+    and its sender uses the second one from an ACK that is marked (`marks`, or `announce` of a schedule; "ece") until
+    one that is not. Needs `tcp_sack`, and no ECN. The kernel engine refuses it."""
     legacy: tuple[Legacy, ...] = ()
     """Mechanisms of older stacks that Linux 6.1 does not have: "fack" (forward acknowledgement, with
     `tcp_recovery = 0`), "window_at_once" (no proportional rate reduction), "no_undo", "ack_every_packet",
@@ -146,6 +150,10 @@ class Stack(Model):
             low, middle, high = getattr(self, name)
             if not low <= middle <= high:
                 raise reject(f"has {name} = [{low}, {middle}, {high}]: expected minimum, default and maximum in order")
+        if self.tdtcp and not self.tcp_sack:
+            raise reject("has tdtcp = true with tcp_sack = false: expected tcp_sack = true")
+        if self.tdtcp and self.tcp_ecn == 1:
+            raise reject("has tdtcp = true with tcp_ecn = 1: expected 0 or 2, since ECN's echo tells the network")
         if self.delayed_ack_min > self.delayed_ack_max:
             raise reject(
                 f"has delayed_ack_min = {self.delayed_ack_min}: "

@@ -47,7 +47,7 @@ impl<P: Probe + Tables + Send> Core<P> {
         let config = Config { timestamp_offset, ..self.setups.stacks[here.stack as usize].clone() };
         let (name, side) = (&self.names.flows[flow as usize], if client { "client" } else { "server" });
         let seed = Stream::new(self.setups.seed, &format!("flow/{name}/{side}/rule")).next_u64();
-        let rule = self.setups.rules[*rule as usize].make(seed);
+        let rules = &self.setups.rules[*rule as usize];
         let (goal, client_is_sampled, exchanges) = match application {
             Application::Bulk { bytes } => (bytes.filter(|_| client), true, None),
             Application::RequestResponse { exchanges } => {
@@ -55,6 +55,12 @@ impl<P: Probe + Tables + Send> Core<P> {
             }
             Application::ConstantRate { .. } => unreachable!("datagrams need no connection"),
         };
+        let open = if client { Connection::client } else { Connection::server };
+        let mut connection = open(config.clone(), rules.make(seed));
+        if self.setups.have_paths[here.stack as usize] {
+            let seed = Stream::new(self.setups.seed, &format!("flow/{name}/{side}/rule/circuit")).next_u64();
+            connection.add_path(&config, rules.make(seed));
+        }
         Endpoint {
             alarm: Alarm::IDLE,
             path: here.path,
@@ -67,7 +73,7 @@ impl<P: Probe + Tables + Send> Core<P> {
             received: 0,
             goal: goal.unwrap_or(u64::MAX),
             told: 0,
-            connection: if client { Connection::client(config, rule) } else { Connection::server(config, rule) },
+            connection,
             process: Process::new(Calls::new(application, client)),
             exchanges,
         }

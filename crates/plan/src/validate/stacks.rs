@@ -55,6 +55,12 @@ fn check_stack(field: &str, stack: &Stack) -> Check {
         || format!("a packet of {} bytes would be in more than 17 pages, the most that Linux takes", stack.mtu),
     )?;
     ensure(stack.tcp_ecn <= 2, &at("tcp_ecn"), stack.tcp_ecn, || "it is 0 (off), 1 (on) or 2 (passive)".into())?;
+    if stack.tdtcp {
+        ensure(stack.tcp_sack, &at("tdtcp"), true, || "it needs tcp_sack".into())?;
+        ensure(stack.tcp_ecn != 1, &at("tdtcp"), true, || {
+            "the flag that tells the path is ECN's echo, and tcp_ecn is 1".into()
+        })?;
+    }
     ensure([0, 2].contains(&stack.tcp_frto), &at("tcp_frto"), stack.tcp_frto, || "it is 0 or 2".into())?;
     ensure([0, 3].contains(&stack.tcp_early_retrans), &at("tcp_early_retrans"), stack.tcp_early_retrans, || {
         "it is 0 or 3".into()

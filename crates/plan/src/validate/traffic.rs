@@ -4,7 +4,7 @@ use daybreak_tcp::congestion;
 
 use super::paths::Paths;
 use super::{Check, MOST_COMPONENTS, bounded_time, ensure, node, refuse, refuse_parameter, unique_names, within};
-use crate::{Application, ExchangeRun, Flow, NodeKind, Plan};
+use crate::{Application, Choice, ExchangeRun, Flow, NodeKind, Plan};
 
 /// Headers of IPv4 and UDP without options.
 const IP_AND_UDP_HEADERS: u32 = 28;
@@ -46,6 +46,11 @@ pub(super) fn check(plan: &Plan, paths: &Paths) -> Check {
         is_within("src_stack", flow.src_stack, plan.stacks.len(), "stacks")?;
         is_within("dst_stack", flow.dst_stack, plan.stacks.len(), "stacks")?;
         is_within("rule", flow.rule, plan.rules.len(), "rules")?;
+        let rule = &plan.rules[flow.rule as usize];
+        if plan.stacks[flow.src_stack as usize].tdtcp && needs_ecn(rule) {
+            let problem = "it needs ECN, whose echo is the flag that tells the path to its stack's tdtcp";
+            return refuse(field("rule"), format!("{} (\"{}\")", flow.rule, rule.name), problem);
+        }
         application(plan, flow, &field)?;
         if flow.start_ps > super::LONGEST_PS {
             bounded_time(&field("start_ps"), flow.start_ps)?;
@@ -57,6 +62,11 @@ pub(super) fn check(plan: &Plan, paths: &Paths) -> Check {
         }
     }
     Ok(())
+}
+
+/// Whether connections with this rule ask for ECN. A rule that is not modelled is left to the engine that has it.
+fn needs_ecn(rule: &Choice) -> bool {
+    congestion::find(&rule.name).is_ok_and(|entry| entry.rule(0).needs_ecn())
 }
 
 /// Checks what a flow's application does; `field` names a field of the flow.

@@ -4,7 +4,7 @@
 //! at the same times. One of them takes every short way that it may, the other none: the plain ACK, the quiet sender, the
 //! segments of a window that follow each other without another look, the acknowledgement that has not changed, the probe
 //! timer that stands, the transmission order that is the sequence order, and data that arrives in order. After every
-//! input both must have sent the same and must be in the same state.
+//! input both must have sent the same and must be in the same state, and what they count must be what their records say.
 
 use std::collections::BTreeMap;
 
@@ -53,6 +53,7 @@ impl Pair {
         same("state", &fast.state(), &general.state())?;
         same("bytes delivered", &fast.delivered_bytes(), &general.delivered_bytes())?;
         same("counters", &fast.counters(), &general.counters())?;
+        fast.sender.audit()?;
         same("sender", &fast.sender.state(), &general.sender.state())
     }
 }
@@ -172,6 +173,8 @@ struct Script {
     variant: usize,
     rate: Rate,
     delay: Duration,
+    /// Both ends have a second path, and are told so in every other period of this length.
+    circuit: Option<Duration>,
     /// Segments that find more waiting are dropped.
     queue: u64,
     deeds: Vec<Deed>,
@@ -194,6 +197,7 @@ fn script() -> impl Strategy<Value = Script> {
             variant,
             rate: Rate::from_bps(bps),
             delay: Duration::from_us(delay_us),
+            circuit: None,
             queue,
             deeds,
             fates,
@@ -221,12 +225,18 @@ impl<'a> World<'a> {
     fn new(script: &'a Script) -> Self {
         let entry = &REGISTRY[script.variant];
         let [client, server] = &script.configs;
+        let with_paths = |mut connection: Connection, config| {
+            if script.circuit.is_some() {
+                connection.add_path(config, entry.rule(3));
+            }
+            connection
+        };
         let mut world = Self {
             script,
             now: Instant::ZERO,
             ends: [
-                Pair::new(|| Connection::client(client.clone(), entry.rule(1))),
-                Pair::new(|| Connection::server(server.clone(), entry.rule(2))),
+                Pair::new(|| with_paths(Connection::client(client.clone(), entry.rule(1)), client)),
+                Pair::new(|| with_paths(Connection::server(server.clone(), entry.rule(2)), server)),
             ],
             events: BTreeMap::new(),
             free_at: [Instant::ZERO; 2],
@@ -267,7 +277,7 @@ impl<'a> World<'a> {
             let end = if event == next {
                 let (_, (end, event)) = self.events.pop_first().expect("there is one");
                 self.ends[end].tell(|connection| match event {
-                    Event::Arrival(segment) => connection.on_segment(now, &segment),
+                    Event::Arrival(segment) => connection.on_segment(now, &shown(self.script.circuit, now, segment)),
                     Event::Departure(bytes) => connection.on_nic_freed(now, bytes),
                     Event::Deed(Some(bytes)) => connection.write(now, bytes),
                     Event::Deed(None) => connection.close(now),
@@ -319,6 +329,14 @@ impl<'a> World<'a> {
     }
 }
 
+/// The segment as it arrives: the ECE flag says which path is there.
+fn shown(circuit: Option<Duration>, now: Instant, mut segment: Segment) -> Segment {
+    if circuit.is_some_and(|period| (now.as_ps() / period.as_ps()) % 2 == 1) && !segment.flags.contains(Flags::SYN) {
+        segment.flags = segment.flags.with(Flags::ECE);
+    }
+    segment
+}
+
 #[test]
 fn the_switch_switches() {
     assert!(FastPath::default().is_on() && !FastPath::off().is_on());
@@ -333,6 +351,19 @@ proptest! {
 
     #[test]
     fn fast_paths_do_what_the_general_path_does(script in script()) {
+        if let Err(difference) = World::new(&script).run() {
+            prop_assert!(false, "{}", difference);
+        }
+    }
+
+    /// With two paths that take turns: after every input each path counts what the records of its segments say.
+    #[test]
+    fn what_paths_count_adds_up(
+        script in script(),
+        period_us in prop::sample::select(vec![40u64, 700, 9_000, 150_000]),
+    ) {
+        let configs = script.configs.map(|config| Config { sack: true, ecn: EcnMode::Off, ..config });
+        let script = Script { configs, circuit: Some(Duration::from_us(period_us)), ..script };
         if let Err(difference) = World::new(&script).run() {
             prop_assert!(false, "{}", difference);
         }

@@ -102,6 +102,15 @@ impl Connection {
         }
     }
 
+    /// The connection has one path more, with a congestion rule of its own: ACKs with the ECE flag say that it is there, and
+    /// those without that the first one is (time-division TCP). To be called before [`Connection::open`].
+    ///
+    /// # Panics
+    /// When it has 16 paths already.
+    pub fn add_path(&mut self, config: &Config, rule: Box<dyn Congestion>) {
+        self.sender.add_path(config, rule);
+    }
+
     /// Active open: the SYN goes out at the next poll.
     pub fn open(&mut self, now: Instant) {
         self.sender.advance(now);
@@ -273,7 +282,7 @@ impl Connection {
         Counters { reordered: receiver.reordered, duplicates: receiver.duplicates, ..*self.sender.counters() }
     }
 
-    /// Congestion window in segments.
+    /// Congestion window in segments, as what follows that of the present path.
     pub fn cwnd(&self) -> u32 {
         self.sender.path().window.cwnd
     }
@@ -285,9 +294,10 @@ impl Connection {
     pub fn pacing_rate(&self) -> Rate {
         self.sender.path().window.pacing_rate
     }
-    /// Segments in flight as the sender counts them.
+    /// Segments in flight as the sender counts them, on all of its paths.
     pub fn in_flight(&self) -> u32 {
-        self.sender.path().in_flight()
+        let [out, sacked, lost, again] = self.sender.outstanding();
+        out + again - sacked - lost
     }
     /// Congestion state.
     pub fn ca_state(&self) -> CaState {
@@ -296,8 +306,7 @@ impl Connection {
     /// Sent and not acknowledged, SACKed, lost, and sent again and in flight: the counts that
     /// [`Connection::in_flight`] is made of.
     pub fn outstanding(&self) -> [u32; 4] {
-        let path = self.sender.path();
-        [path.packets_out, path.sacked_out, path.lost_out, path.retrans_out]
+        self.sender.outstanding()
     }
     /// Smoothed RTT; zero before the first sample.
     pub fn srtt(&self) -> Duration {

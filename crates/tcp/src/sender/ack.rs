@@ -45,10 +45,13 @@ impl AckFlags {
     /// Probably held back by the receiver's timer.
     pub const MAYBE_DELAYED: Self = Self(8192);
 
+    /// A path has found losses before the state machine runs.
+    pub const OVERDUE: Self = Self(16384);
+
     /// Not a duplicate ACK.
     pub const NOT_DUP: Self = Self(Self::DATA.0 | Self::WIN_UPDATE.0 | Self::DATA_ACKED.0);
     /// Needs the congestion state machine.
-    pub const ALERT: Self = Self(Self::DATA_SACKED.0 | Self::ECE.0 | Self::DSACKING.0);
+    pub const ALERT: Self = Self(Self::DATA_SACKED.0 | Self::ECE.0 | Self::DSACKING.0 | Self::OVERDUE.0);
 
     #[inline]
     pub fn any(self, bits: Self) -> bool {
@@ -91,13 +94,23 @@ pub(crate) struct Ack {
 
 /// What cumulative acknowledgement found.
 #[derive(Clone, Copy, Debug, Default)]
-struct Cleaned {
-    segments: u32,
+pub(super) struct Cleaned {
+    pub segments: u32,
     /// Send times of the first and the last segment that were sent once.
-    first_us: Option<u64>,
-    last_us: u64,
+    pub first_us: Option<u64>,
+    pub last_us: u64,
     /// Lowest segment that was sent once and not SACKed before.
-    reord: u64,
+    pub reord: u64,
+}
+
+/// What a path was before an ACK.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Prior {
+    pub delivered: u64,
+    lost: u64,
+    in_flight: u32,
+    sacked_out: u32,
+    highest_sacked: u64,
 }
 
 /// Who measured the RTT.
@@ -156,57 +169,84 @@ impl Sender {
         if segment.len > 0 {
             ack.flags.set(AckFlags::DATA);
         }
-        let delivered_before = self.path.delivery.delivered;
-        let lost_before = self.path.delivery.lost;
         if acked < prior_una {
-            self.on_old_ack(segment, ack, delivered_before);
+            self.on_old_ack(segment, ack);
             return;
         }
-        let prior_in_flight = self.path.in_flight();
-        let prior_highest = self.highest_sacked();
-        let prior_packets = self.path.packets_out;
-        if acked > prior_una {
-            ack.flags.set(AckFlags::UNA_ADVANCED);
-            self.retransmits = 0;
+        if self.has_paths() {
+            self.on_ack_of_paths(segment, ack);
+            return;
         }
-        self.update_window(segment, &mut ack);
-        self.snd_una = acked;
+        let prior = self.prior(prior_una);
+        let had_queue = !self.queue.is_empty();
+        self.advance_una(segment, &mut ack);
         if segment.sack_count > 0 && self.sack_permitted {
             self.tag_sacks(segment, &mut ack);
         }
         if ack.has_ece && self.ecn.active {
             ack.flags.set(AckFlags::ECE);
         }
-        if prior_packets == 0 {
+        if !had_queue {
             self.on_ack_without_queue(&mut ack);
             return;
         }
 
-        let (segments, rtt_us) = self.clean_queue(&mut ack, prior_highest);
+        let cleaned = self.clean_queue(&mut ack);
+        self.respond(&mut ack, &prior, cleaned);
+    }
+
+    /// What is acknowledged cumulatively, and the peer's window.
+    #[inline]
+    pub(super) fn advance_una(&mut self, segment: &Segment, ack: &mut Ack) {
+        if segment.ack > ack.prior_una {
+            ack.flags.set(AckFlags::UNA_ADVANCED);
+            self.retransmits = 0;
+        }
+        self.update_window(segment, ack);
+        self.snd_una = segment.ack;
+    }
+
+    /// The path before an ACK, when `una` was the first unacknowledged byte.
+    #[inline(always)]
+    pub(super) fn prior(&self, una: u64) -> Prior {
+        let path = &self.path;
+        Prior {
+            delivered: path.delivery.delivered,
+            lost: path.delivery.lost,
+            in_flight: path.in_flight(),
+            sacked_out: path.sacked_out,
+            highest_sacked: if path.sacked_out == 0 { una } else { path.highest_sacked.max(una) },
+        }
+    }
+
+    /// What is due to an ACK once the segments are tagged that it delivers: RTT, losses, the state and the window.
+    #[inline(always)]
+    pub(super) fn respond(&mut self, ack: &mut Ack, prior: &Prior, cleaned: Cleaned) {
+        let rtt_us = self.measure_rtt(ack, prior, &cleaned);
         let delivered_at_first = self.path.delivery.delivered;
         let has_echo = ack.flags.any(AckFlags::ECE);
         if has_echo {
-            self.path.delivery.delivered_ce += delivered_at_first - delivered_before;
+            self.path.delivery.delivered_ce += delivered_at_first - prior.delivered;
         }
-        let mut sample = self.sample(segments, rtt_us, prior_in_flight, &ack);
-        sample.newly_delivered = (delivered_at_first - delivered_before) as u32;
+        let mut sample = self.sample(cleaned.segments, rtt_us, prior.in_flight, ack);
+        sample.newly_delivered = (delivered_at_first - prior.delivered) as u32;
         self.path.rule.on_ack_sample(&mut self.path.window, &sample);
         self.update_reo_wnd(ack.rate.taken.then_some(ack.rate.prior_delivered));
         if self.path.probe.high_seq != 0 {
-            self.on_loss_probe_ack(acked, ack.flags);
+            self.on_loss_probe_ack(self.snd_una, ack.flags);
         }
         if !ack.flags.any(AckFlags::NOT_DUP) || ack.flags.any(AckFlags::ALERT) || self.path.state != CaState::Open {
             let is_dupack = !ack.flags.any(AckFlags::UNA_ADVANCED | AckFlags::NOT_DUP | AckFlags::DSACKING);
-            self.counters.dup_acks += u64::from(is_dupack);
+            self.counters.dup_acks += u64::from(is_dupack && self.is_on_present_path());
             if self.legacy.rto_restart {
                 ack.flags.set(AckFlags::SET_TIMER);
             }
-            self.alert(&mut ack, is_dupack);
+            self.alert(ack, is_dupack);
             if has_echo {
                 // Without SACK a duplicate delivers as well.
                 self.path.delivery.delivered_ce += self.path.delivery.delivered - delivered_at_first;
             }
-            if ack.flags.any(AckFlags::SET_TIMER) {
+            if ack.flags.any(AckFlags::SET_TIMER) && !self.has_paths() {
                 self.arm_after_ack();
             }
         } else if ack.flags.any(AckFlags::SET_TIMER) {
@@ -215,8 +255,8 @@ impl Sender {
         }
 
         let delivery = &mut self.path.delivery;
-        let newly_lost = delivery.lost - lost_before;
-        sample.newly_delivered = (delivery.delivered - delivered_before) as u32;
+        let newly_lost = delivery.lost - prior.lost;
+        sample.newly_delivered = (delivery.delivered - prior.delivered) as u32;
         sample.newly_lost = newly_lost as u32;
         sample.rate = delivery.finish(&ack.rate, sample.newly_delivered, self.clock.now_us, self.path.min_rtt.get());
         if self.reneging {
@@ -236,7 +276,7 @@ impl Sender {
     }
 
     /// The rule, or PRR, sets the window.
-    #[inline]
+    #[inline(always)]
     fn control_window(&mut self, sample: &AckSample, flags: AckFlags) {
         if self.path.rule_controls {
             self.control_by_rule(sample);
@@ -293,36 +333,49 @@ impl Sender {
 
     /// An ACK from before the newest: only its SACKs count.
     #[cold]
-    fn on_old_ack(&mut self, segment: &Segment, mut ack: Ack, delivered_before: u64) {
+    fn on_old_ack(&mut self, segment: &Segment, mut ack: Ack) {
         if segment.sack_count == 0 || !self.sack_permitted {
             return;
         }
+        if self.has_paths() {
+            self.on_old_ack_of_paths(segment, ack);
+            return;
+        }
+        let delivered_before = self.path.delivery.delivered;
         self.tag_sacks(segment, &mut ack);
-        self.alert(&mut ack, false);
-        let newly = self.path.delivery.delivered - delivered_before;
-        if newly > 0 {
+        self.alert_old(&mut ack, delivered_before);
+    }
+
+    pub(super) fn alert_old(&mut self, ack: &mut Ack, delivered_before: u64) {
+        self.alert(ack, false);
+        if self.path.delivery.delivered > delivered_before {
             self.path.delivery.delivered_us = self.clock.now_us;
         }
     }
 
     /// Nothing was outstanding: a window update, or a late duplicate.
-    fn on_ack_without_queue(&mut self, ack: &mut Ack) {
+    pub(super) fn on_ack_without_queue(&mut self, ack: &mut Ack) {
         if !std::mem::take(&mut self.opening) && self.path.rule_hears_idle_acks {
             let sample = self.sample(0, None, 0, ack);
             self.path.rule.on_ack_sample(&mut self.path.window, &sample);
         }
+        self.hear_late(ack);
+        self.on_window_probe_ack();
+    }
+
+    /// What an ACK says of a path when nothing is out.
+    pub(super) fn hear_late(&mut self, ack: &mut Ack) {
         if ack.flags.any(AckFlags::DSACKING) {
             self.alert(ack, false);
         }
-        self.on_window_probe_ack();
         if self.path.probe.high_seq != 0 {
             self.on_loss_probe_ack(self.snd_una, ack.flags);
         }
     }
 
-    /// Removes what is acknowledged, measures the RTT. Returns the segments and the rule's sample.
+    /// Removes what is acknowledged.
     #[inline]
-    fn clean_queue(&mut self, ack: &mut Ack, prior_highest: u64) -> (u32, Option<u32>) {
+    fn clean_queue(&mut self, ack: &mut Ack) -> Cleaned {
         let prior_sacked = self.path.sacked_out;
         let mut cleaned = Cleaned { reord: self.snd_nxt, ..Cleaned::default() };
         let mut last_plain: Option<u32> = None;
@@ -385,6 +438,12 @@ impl Sender {
             ack.flags.set(AckFlags::SACK_RENEGING);
         }
         debug_assert_eq!(self.path.packets_out, self.queue.len(), "packets_out is not what is queued");
+        cleaned
+    }
+
+    /// Feeds the estimators, and looks for reordering. Returns the rule's sample.
+    #[inline(always)]
+    fn measure_rtt(&mut self, ack: &mut Ack, prior: &Prior, cleaned: &Cleaned) -> Option<u32> {
         let mut rtt = RttSamples::default();
         let now_us = self.clock.now_us;
         if let Some(first_us) = cleaned.first_us
@@ -395,7 +454,7 @@ impl Sender {
             // A lone segment, not full sized, and nothing else delivered while it was under way.
             if cleaned.segments == 1
                 && self.snd_una - ack.prior_una < u64::from(self.mss)
-                && prior_sacked == 0
+                && prior.sacked_out == 0
                 && ack.rate.prior_delivered + 1 == self.path.delivery.delivered
                 && !ack.flags.any(AckFlags::ALERT)
             {
@@ -408,7 +467,7 @@ impl Sender {
         }
         let updated = self.update_rtt(&mut rtt, ack.flags);
         if cleaned.segments > 0 {
-            if cleaned.reord < prior_highest {
+            if cleaned.reord < prior.highest_sacked {
                 self.check_reordering(cleaned.reord);
             }
         } else if updated
@@ -417,12 +476,12 @@ impl Sender {
         {
             ack.flags.set(AckFlags::SET_TIMER);
         }
-        (cleaned.segments, rtt.ca_us)
+        rtt.ca_us
     }
 
     /// A segment that was SACKed, sent again or marked lost is acknowledged.
     #[cold]
-    fn clean_marked(&mut self, at: u32, ack: &mut Ack, cleaned: &mut Cleaned) {
+    pub(super) fn clean_marked(&mut self, at: u32, ack: &mut Ack, cleaned: &mut Cleaned) {
         let sent = *self.queue.get(at);
         self.queue.unlink(at);
         let path = &mut self.path;
@@ -464,10 +523,10 @@ impl Sender {
 
     /// Feeds the estimator (RFC 6298; Karn's rule). Falls back to the timestamp echo when only data
     /// that was sent again is acknowledged (RFC 7323, section 4). True when there was a sample.
-    #[inline]
+    #[inline(always)]
     fn update_rtt(&mut self, rtt: &mut RttSamples, flags: AckFlags) -> bool {
         let mut seq_us = rtt.seq_us.or(rtt.sack_us);
-        if seq_us.is_none() && self.echoed != 0 && flags.any(AckFlags::DATA_ACKED) {
+        if seq_us.is_none() && self.echoed != 0 && flags.any(AckFlags::DATA_ACKED) && !self.has_paths() {
             let ticks = self.clock.timestamp.wrapping_sub(self.echoed);
             let us = self.clock.timestamp_us(ticks.max(1));
             if let Ok(us) = u32::try_from(us) {

@@ -166,6 +166,9 @@ impl Sender {
             let mut above = self.path.sacked_out;
             for at in self.queue.positions() {
                 let sent = self.queue.get(at);
+                if sent.path() != self.path.tag {
+                    continue;
+                }
                 if sent.has(Sent::SACKED) {
                     above -= 1;
                 } else if above >= degree && !sent.has(Sent::LOST) {
@@ -175,7 +178,9 @@ impl Sender {
                     break;
                 }
             }
-        } else if found == Found::FirstLoss && self.queue.first().is_some_and(|first| !first.has(Sent::LOST)) {
+        } else if found == Found::FirstLoss
+            && self.queue.first().is_some_and(|first| !first.has(Sent::LOST) && first.path() == self.path.tag)
+        {
             to_mark.push(self.queue.head());
         }
         self.queue.keep_time_order();

@@ -76,7 +76,7 @@ impl Sender {
     /// Slow start after idle (RFC 5681, section 4.1): the window halves for every timeout that has
     /// passed since the last transmission, down to the restart window.
     pub(crate) fn restart_after_idle(&mut self) {
-        if !self.slow_start_after_idle || self.path.packets_out > 0 || self.path.rule_controls {
+        if !self.slow_start_after_idle || !self.queue.is_empty() || self.path.rule_controls {
             return;
         }
         let rto = self.path.rtt.rto;

@@ -62,11 +62,14 @@ impl Sender {
         self.full_mss = mss;
         self.sack_permitted = sack;
         self.ecn.active = ecn;
+        if !sack || ecn {
+            self.keep_first_path();
+        }
     }
 
     /// The handshake is done: the window, the rule and the buffer start.
     pub fn start(&mut self, opening: Opening) {
-        let Opening { syn_retransmits, rtt_us, is_client, window } = opening;
+        let Opening { rtt_us, is_client, window, .. } = opening;
         self.snd_wnd = window;
         self.see_window(window);
         self.is_synchronised = true;
@@ -82,6 +85,21 @@ impl Sender {
             self.path.min_rtt.sample(self.clock.now_us, floor);
             self.path.rtt.sample(&self.clock, rtt_us, self.snd_una, self.snd_nxt);
         }
+        self.last_sent_jiffies = self.clock.jiffies;
+        self.small_end = self.snd_una;
+        self.segment_overhead = SEGMENT_OVERHEAD / u64::from(self.segments_a_burst());
+        // Linux tells the rule of an acknowledged SYN, but not of a SYN-ACK.
+        let syn_rtt = rtt_us.filter(|_| is_client).map(|us| Duration::from_us(u64::from(us)));
+        self.on_each_path(|sender| {
+            // The handshake has measured the path that it took.
+            sender.start_path(&opening, syn_rtt.filter(|_| sender.is_on_present_path()));
+        });
+        self.size_buffer();
+    }
+
+    /// The window and the rule of a path start.
+    fn start_path(&mut self, opening: &Opening, syn_rtt: Option<Duration>) {
+        let &Opening { syn_retransmits, is_client, .. } = opening;
         if is_client && !self.path.rule_controls {
             self.first_pacing_rate();
         }
@@ -96,19 +114,13 @@ impl Sender {
             self.path.state = CaState::Loss;
             self.path.high_seq = self.snd_una;
         }
-        self.last_sent = self.clock.now;
-        self.last_sent_jiffies = self.clock.jiffies;
+        self.path.last_sent = self.clock.now;
         self.path.usage.stamp = self.clock.jiffies;
-        self.small_end = self.snd_una;
-        self.segment_overhead = SEGMENT_OVERHEAD / u64::from(self.segments_a_burst());
-        // Linux tells the rule of an acknowledged SYN, but not of a SYN-ACK.
-        let syn_rtt = rtt_us.filter(|_| is_client).map(|us| Duration::from_us(u64::from(us)));
         let context = Context { syn_rtt, ..self.context() };
         self.path.rule.init(&mut self.path.window, &context);
         if !is_client && !self.path.rule_controls {
             self.update_pacing_rate();
         }
-        self.size_buffer();
     }
 
     /// Linux 6.1 computes a client's pacing rate before it sets the window: with ten segments whatever the initial window

@@ -11,20 +11,20 @@ impl Sender {
         self.queue.keep_time_order();
         let below = u64::from(self.path.reordering.degree) * u64::from(self.mss);
         let high = self.highest_sacked();
-        let mut at = self.queue.find(self.fack_until.max(self.snd_una), self.mss);
+        let mut at = self.queue.find(self.path.fack_until.max(self.snd_una), self.mss);
         while at != self.queue.tail() {
             let sent = self.queue.get(at);
             if sent.seq + below >= high {
                 break;
             }
-            if !sent.has(Sent::SACKED | Sent::LOST) {
+            if !sent.has(Sent::SACKED | Sent::LOST) && sent.path() == self.path.tag {
                 self.mark_lost(at);
                 self.queue.unlink(at);
             }
             at = at.wrapping_add(1);
         }
         if at != self.queue.tail() {
-            self.fack_until = self.queue.get(at).seq;
+            self.path.fack_until = self.queue.get(at).seq;
         }
         if std::mem::take(&mut self.path.rack.advanced) && self.path.retrans_out > 0 {
             self.mark_overtaken_retransmissions();
@@ -39,7 +39,7 @@ impl Sender {
                 break;
             }
             next = self.queue.newer(at);
-            if sent.has(Sent::RETRANS) {
+            if sent.has(Sent::RETRANS) && sent.path() == self.path.tag {
                 self.mark_lost(at);
                 self.queue.unlink(at);
             }
@@ -59,12 +59,15 @@ impl Sender {
     #[cold]
     pub(crate) fn forget_sacks(&mut self) {
         for at in self.queue.positions() {
-            self.queue.get_mut(at).flags &= !(Sent::SACKED | Sent::LOST | Sent::RETRANS | Sent::RACKED);
+            let record = self.queue.get_mut(at);
+            if record.path() == self.path.tag {
+                record.flags &= !(Sent::SACKED | Sent::LOST | Sent::RETRANS | Sent::RACKED);
+            }
         }
         let path = &mut self.path;
         (path.sacked_out, path.lost_out, path.retrans_out) = (0, 0, 0);
         self.scoreboard = Scoreboard::default();
-        self.fack_until = 0;
+        self.path.fack_until = 0;
         self.resend_from = self.queue.head();
         self.queue.rebuild_time_order();
     }

@@ -40,6 +40,7 @@ mod newreno;
 mod output;
 mod pacing;
 mod path;
+mod paths;
 mod plain_ack;
 mod prr;
 mod queue;
@@ -59,12 +60,16 @@ mod undo;
 
 pub(crate) use handshake::Opening;
 pub use metrics::Metrics;
+use output::Due;
 pub(crate) use output::Outgoing;
 
 use clock::Clock;
 use ecn::EcnState;
 use path::Path;
+use paths::Paths;
 use queue::Queue;
+#[cfg(test)]
+use queue::Sent;
 use resend::Resend;
 use rtt::Rtt;
 use scoreboard::Scoreboard;
@@ -116,7 +121,7 @@ pub(crate) struct Sender {
     arm: bool,
     /// The FIN has been sent.
     fin_sent: bool,
-    window_probe_due: bool,
+    due: Due,
     /// The burst ended at the window.
     limited_by_cwnd: bool,
     started_from_idle: bool,
@@ -149,7 +154,6 @@ pub(crate) struct Sender {
     pacing_ss_ratio: u32,
     pacing_ca_ratio: u32,
     max_pacing_bytes: u64,
-    last_sent: Instant,
     last_sent_jiffies: u64,
     counters: Counters,
     limit_output: u64,
@@ -175,8 +179,7 @@ pub(crate) struct Sender {
     rto_initial: u64,
     fast_path: FastPath,
     legacy: Legacy,
-    /// With forward acknowledgement: everything below is SACKed or was marked lost.
-    fack_until: u64,
+    paths: Paths,
 }
 
 impl Sender {
@@ -218,14 +221,13 @@ impl Sender {
             small_queue: SmallQueue::default(),
             small_end: 0,
             split_end: 0,
-            last_sent: Instant::ZERO,
             last_sent_jiffies: 0,
             scoreboard: Scoreboard::default(),
             time_order_until: 0,
             ecn,
             fin_sent: false,
             reneging: false,
-            window_probe_due: false,
+            due: Due::Nothing,
             retransmits: 0,
             dsacks: 0,
             is_synchronised: false,
@@ -252,7 +254,7 @@ impl Sender {
             tso_max_bytes: config.tso_max_bytes,
             fast_path: FastPath::default(),
             legacy: config.legacy,
-            fack_until: 0,
+            paths: Paths::default(),
             clock,
         }
     }
@@ -521,13 +523,14 @@ impl Sender {
     #[inline]
     pub fn is_quiet(&self) -> bool {
         self.fast_path.is_on()
-            && self.path.packets_out == 0
-            && self.snd_nxt >= self.buffer.app_end()
             && self.timer.kind == TimerKind::None
+            && self.queue.is_empty()
+            && self.snd_nxt >= self.buffer.app_end()
             && !self.path.pacing.waiting
             && self.path.probe.high_seq == 0
             && !self.path.rule_hears_idle_acks
             && (self.buffer.close == Close::No || self.fin_sent)
+            && !self.has_paths()
     }
 
     /// When the sender wants to be called: its timer, or the next departure that pacing allows.
@@ -546,6 +549,32 @@ impl Sender {
         self.queue.keep_time_order();
     }
 
+    /// Whether each path counts what the records of its segments say, so that what is in flight on the paths adds up to what
+    /// is in flight.
+    pub fn audit(&mut self) -> Result<(), String> {
+        let (mut on_paths, mut in_records) = (0, 0);
+        let records: Vec<_> = self.queue.positions().map(|at| *self.queue.get(at)).collect();
+        for path in self.paths.each(&mut self.path) {
+            let count = |bits| records.iter().filter(|sent| sent.path() == path.tag && sent.has(bits)).count() as u32;
+            let all = records.iter().filter(|sent| sent.path() == path.tag).count() as u32;
+            // Without SACK it is an estimate, and no record says it.
+            let sacked = if self.sack_permitted { count(Sent::SACKED) } else { path.sacked_out };
+            let found = [all, sacked, count(Sent::LOST), count(Sent::RETRANS)];
+            let counted = [path.packets_out, path.sacked_out, path.lost_out, path.retrans_out];
+            if found != counted {
+                return Err(format!("path {:x} counts {counted:?}, its records say {found:?}", path.tag));
+            }
+            on_paths += path.in_flight();
+            in_records += all + found[3] - sacked - found[2];
+        }
+        if on_paths != in_records
+            || self.paths.each(&mut self.path).map(|path| path.packets_out).sum::<u32>() != self.queue.len()
+        {
+            return Err(format!("{on_paths} in flight on the paths, {in_records} of {} in the records", records.len()));
+        }
+        Ok(())
+    }
+
     /// What a fast path and the general one must agree on after every input.
     pub fn state(&mut self) -> String {
         let departure = self.path.pacing.departure;
@@ -554,7 +583,7 @@ impl Sender {
             self.path.pacing.departure = Instant::ZERO;
         }
         let peer = (self.snd_una, self.snd_nxt, self.snd_wnd, self.max_window, self.retransmits);
-        let state = format!("{:?}", (&self.path, self.timer, peer, &self.buffer));
+        let state = format!("{:?}", (&self.path, &self.paths, self.timer, peer, &self.buffer));
         self.path.pacing.departure = departure;
         state
     }

@@ -22,16 +22,27 @@ pub(crate) struct Outgoing {
     pub is_new: bool,
 }
 
+/// What goes before all else that may be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Due {
+    Nothing,
+    /// A tail loss probe: the timer fired, and one segment may leave although the window is full.
+    LossProbe,
+    /// A window probe. Nothing is out then.
+    WindowProbe,
+    /// What another path than the present one has lost.
+    LostElsewhere,
+}
+
 impl Sender {
     /// The next segment that may leave now. Call until `None`, which ends the burst: it validates the
     /// window and sets the timers.
     #[inline(always)]
     pub(crate) fn next_outgoing(&mut self) -> Option<Outgoing> {
-        if self.path.probe.due {
-            return self.send_loss_probe();
-        }
-        if self.window_probe_due {
-            return Some(self.window_probe());
+        if self.due != Due::Nothing
+            && let Some(outgoing) = self.send_due()
+        {
+            return Some(outgoing);
         }
         if self.path.lost_out > self.path.retrans_out
             && let Some(outgoing) = self.retransmit_lost()
@@ -45,6 +56,20 @@ impl Sender {
             return Some(outgoing);
         }
         self.end_burst()
+    }
+
+    /// What is seldom due.
+    #[cold]
+    fn send_due(&mut self) -> Option<Outgoing> {
+        match self.due {
+            Due::LossProbe => self.send_loss_probe(),
+            Due::WindowProbe => Some(self.window_probe()),
+            Due::LostElsewhere if self.is_lost_elsewhere() => self.retransmit_lost(),
+            Due::Nothing | Due::LostElsewhere => {
+                self.due = Due::Nothing;
+                None
+            }
+        }
     }
 
     /// The application has written or closed: new data is looked at, also after a timer.
@@ -96,7 +121,8 @@ impl Sender {
             return Some(self.push_new(len, fin));
         }
         if self.builds_bursts() {
-            let segments = self.next_burst()?;
+            // Each segment names its path when it leaves, if there are several.
+            let segments = self.next_burst()?.min(if self.has_paths() { 1 } else { u32::MAX });
             // The whole burst is paced as one.
             let outgoing = self.push_new_paced(len, fin, len * segments);
             self.ready = segments - 1;
@@ -119,7 +145,7 @@ impl Sender {
     fn following(&self, on_way: u64) -> u32 {
         let path = &self.path;
         let mut segments = u64::from(path.window.cwnd.saturating_sub(path.in_flight()));
-        if segments == 0 || path.window.is_paced || self.split_end > self.snd_nxt || !self.fast_path.is_on() {
+        if segments == 0 || path.one_by_one || self.split_end > self.snd_nxt || !self.fast_path.is_on() {
             return 0;
         }
         let mss = u64::from(self.mss);
@@ -157,6 +183,7 @@ impl Sender {
     pub(crate) fn push_ready(&mut self) -> (u64, bool) {
         self.ready -= 1;
         let seq = self.snd_nxt;
+        debug_assert!(!self.has_paths(), "the segment would have to name its path");
         let mut sent = Sent { seq, len: self.mss, nic_serial: self.next_nic_serial(), ..Sent::default() };
         // A paced burst departs as one.
         let paced = self.path.window.is_paced;
@@ -177,7 +204,7 @@ impl Sender {
     /// Nagle's algorithm with Minshall's change: a small segment waits only while another small one
     /// is unacknowledged. `TCP_CORK` holds every small segment back, `TCP_NODELAY` none.
     fn nagle_holds(&self) -> bool {
-        let waits_for_small = !self.nodelay && self.path.packets_out > 0 && self.small_end > self.snd_una;
+        let waits_for_small = !self.nodelay && !self.queue.is_empty() && self.small_end > self.snd_una;
         !self.push_once && (self.corked || waits_for_small)
     }
 
@@ -198,11 +225,11 @@ impl Sender {
             seq,
             len: len + u32::from(fin),
             nic_serial: self.next_nic_serial(),
-            flags: if fin { Sent::FIN } else { 0 } | if push { Sent::PUSH } else { 0 },
+            flags: self.path.tag | if fin { Sent::FIN } else { 0 } | if push { Sent::PUSH } else { 0 },
             ..Sent::default()
         };
-        let idle = self.path.packets_out == 0;
-        self.path.delivery.stamp(&mut sent, sent_us, idle);
+        let (idle, path_idle) = (self.queue.is_empty(), self.path.packets_out == 0);
+        self.path.delivery.stamp(&mut sent, sent_us, path_idle);
         self.snd_nxt = sent.end();
         self.queue.push(sent);
         self.path.packets_out += 1;
@@ -221,7 +248,7 @@ impl Sender {
     #[inline]
     fn tell_start(&mut self) {
         if self.path.in_flight() == 0 {
-            let idle = self.clock.now.saturating_since(self.last_sent);
+            let idle = self.clock.now.saturating_since(self.path.last_sent);
             self.event(CaEvent::TxStart { idle });
         }
     }
@@ -240,7 +267,7 @@ impl Sender {
             return self.end_frto_burst(burst);
         }
         if burst > 0 {
-            self.last_sent = self.clock.now;
+            self.path.last_sent = self.clock.now;
             self.last_sent_jiffies = self.clock.jiffies;
             if self.path.in_cwnd_reduction() {
                 self.path.prr.out += burst;
@@ -258,7 +285,7 @@ impl Sender {
         if self.refill_buffer(burst) || self.makes_close() {
             return self.send_more();
         }
-        if self.path.packets_out == 0 && self.timer.kind == TimerKind::None && self.has_unsent() {
+        if self.timer.kind == TimerKind::None && self.queue.is_empty() && self.has_unsent() {
             self.start_window_probe();
         }
         None
@@ -280,7 +307,7 @@ impl Sender {
     fn end_frto_burst(&mut self, burst: u32) -> Option<Outgoing> {
         self.resend = Resend::Lost;
         if self.snd_nxt > self.path.high_seq {
-            self.last_sent = self.clock.now;
+            self.path.last_sent = self.clock.now;
             self.last_sent_jiffies = self.clock.jiffies;
             if burst > 0 && self.timer.kind == TimerKind::LossProbe {
                 self.rearm_rto();
@@ -339,10 +366,12 @@ impl Sender {
         self.rto_retransmission = false;
         let outgoing = self.send_again(at);
         let record = self.queue.get_mut(at);
-        record.flags |= Sent::RETRANS;
         record.flags &= !Sent::RACKED;
-        self.path.retrans_out += 1;
-        self.count_retransmission();
+        if record.has(Sent::LOST) {
+            record.flags |= Sent::RETRANS;
+            self.path.retrans_out += 1;
+        }
+        self.count_retransmission(sent.path());
         if self.path.in_cwnd_reduction() {
             self.path.prr.out += 1;
         }
@@ -392,13 +421,14 @@ impl Sender {
             }
             room -= payload;
             self.queue.join_next(at);
-            self.path.packets_out -= 1;
             self.buffer.merged -= u64::from(sent.has(Sent::MERGED));
-            self.path.lost_out -= u32::from(sent.has(Sent::LOST));
-            self.path.retrans_out -= u32::from(sent.has(Sent::RETRANS));
+            let path = self.paths.get(&mut self.path, sent.path());
+            path.packets_out -= 1;
+            path.lost_out -= u32::from(sent.has(Sent::LOST));
+            path.retrans_out -= u32::from(sent.has(Sent::RETRANS));
             if !self.sack_permitted {
                 // Without SACK nobody knows which of them have arrived.
-                self.path.sacked_out = self.path.sacked_out.saturating_sub(1);
+                path.sacked_out = path.sacked_out.saturating_sub(1);
             }
         }
     }
@@ -408,10 +438,11 @@ impl Sender {
     fn split(&mut self, at: u32, len: u32) {
         self.queue.split(at, len);
         let sent = self.queue.get(at);
-        self.path.packets_out += 1;
-        self.path.lost_out += u32::from(sent.has(Sent::LOST));
-        self.path.retrans_out += u32::from(sent.has(Sent::RETRANS));
-        self.path.sacked_out += u32::from(sent.has(Sent::SACKED));
+        let path = self.paths.get(&mut self.path, sent.path());
+        path.packets_out += 1;
+        path.lost_out += u32::from(sent.has(Sent::LOST));
+        path.retrans_out += u32::from(sent.has(Sent::RETRANS));
+        path.sacked_out += u32::from(sent.has(Sent::SACKED));
     }
 
     /// Sends the segment at `at` again.
@@ -427,6 +458,7 @@ impl Sender {
             let sent = self.queue.get(at);
             sent.len - u32::from(sent.has(Sent::FIN))
         };
+        self.take_over(at);
         self.tell_start();
         let sent_us = self.pace(payload);
         let serial = self.next_nic_serial();
@@ -447,7 +479,7 @@ impl Sender {
         self.time_order_until = self.snd_nxt;
         self.counters.retransmits += 1;
         self.counters.segments += u64::from(payload > 0);
-        self.last_sent = self.clock.now;
+        self.path.last_sent = self.clock.now;
         self.last_sent_jiffies = self.clock.jiffies;
         outgoing
     }
@@ -455,8 +487,8 @@ impl Sender {
     /// RFC 8985, section 7.3.
     #[cold]
     fn send_loss_probe(&mut self) -> Option<Outgoing> {
-        if self.path.packets_out == 0 {
-            self.path.probe.due = false;
+        if self.queue.is_empty() {
+            self.due = Due::Nothing;
             return self.send_more();
         }
         let fits = {
@@ -474,7 +506,7 @@ impl Sender {
             // Counted here: the probe does not end a burst.
             let burst = std::mem::take(&mut self.burst);
             self.started_from_idle = false;
-            self.last_sent = self.clock.now;
+            self.path.last_sent = self.clock.now;
             self.last_sent_jiffies = self.clock.jiffies;
             let full = self.path.in_flight() >= self.path.window.cwnd;
             self.validate_cwnd(full);
@@ -496,11 +528,11 @@ impl Sender {
     /// The probe timer fired (RFC 9293, section 3.8.6.1): what fits into the window, or an empty
     /// segment below it that the peer must answer.
     pub(crate) fn on_window_probe_timeout(&mut self) {
-        if self.path.packets_out > 0 || !self.has_unsent() {
+        if !self.queue.is_empty() || !self.has_unsent() {
             self.clear_timer();
             return;
         }
-        self.window_probe_due = true;
+        self.due = Due::WindowProbe;
         self.path.rtt.backoff += 1;
         let base = self.path.rtt.rto.max(self.clock.jiffies_in(u64::from(self.path.rtt.rto_min_us())));
         let wait = base.saturating_mul(1 << self.path.rtt.backoff.min(20));
@@ -510,7 +542,7 @@ impl Sender {
     /// The segment of a window probe.
     #[cold]
     fn window_probe(&mut self) -> Outgoing {
-        self.window_probe_due = false;
+        self.due = Due::Nothing;
         let room = self.window_end().saturating_sub(self.snd_nxt);
         let left = self.buffer.write_seq - self.snd_nxt;
         let len = left.min(room).min(u64::from(self.mss)) as u32;
@@ -527,7 +559,7 @@ impl Sender {
             self.split_end = whole;
             self.buffer.push_next(whole);
         }
-        self.last_sent = self.clock.now;
+        self.path.last_sent = self.clock.now;
         self.last_sent_jiffies = self.clock.jiffies;
         self.burst = 0;
         self.started_from_idle = false;
@@ -556,6 +588,7 @@ impl Sender {
             && self.host_queue_is_empty()
             && self.path.in_flight() < self.path.window.cwnd
             && self.path.lost_out <= self.path.retrans_out
+            && !self.is_lost_elsewhere()
         {
             self.mark_app_limited();
         }

@@ -1,9 +1,10 @@
 //! Everything of a sender that belongs to one network path.
 //!
-//! A connection has one path today. What is here would exist once for every path if it had more:
-//! the congestion control and its window, the RTT, the counts of what is in flight, and the state of recovery.
+//! A connection has one path, or several that it uses in turn (`paths.rs`). What is here exists once for each of them: the
+//! congestion control and its window, the RTT, the counts of what is in flight, and the state of loss detection and
+//! recovery.
 
-use daybreak_units::Rate;
+use daybreak_units::{Instant, Rate};
 
 use super::cwnd_validation::Usage;
 use super::min_rtt::MinRtt;
@@ -37,6 +38,8 @@ pub(crate) struct Path {
     pub rule_controls: bool,
     /// [`Congestion::hears_idle_acks`].
     pub rule_hears_idle_acks: bool,
+    /// Whether each segment has to be looked at by itself before it leaves: it is paced, or the connection has several paths.
+    pub one_by_one: bool,
     /// F-RTO is judging a timeout (RFC 5682).
     pub frto: bool,
     pub pacing: Pacing,
@@ -53,6 +56,14 @@ pub(crate) struct Path {
     pub prr: Prr,
     pub undo: Undo,
     pub reordering: Reordering,
+    /// Which one it is, as the records of its segments have it in [`Sent::PATH`](super::queue::Sent::PATH).
+    pub tag: u16,
+    /// End of its highest SACKed segment; meaningful while one is SACKed.
+    pub highest_sacked: u64,
+    /// With forward acknowledgement: all of its segments below are SACKed or were marked lost.
+    pub fack_until: u64,
+    /// When data was last sent on it.
+    pub last_sent: Instant,
 }
 
 impl Path {
@@ -65,6 +76,7 @@ impl Path {
         }
         window.is_paced = rule.needs_pacing() || config.max_pacing_rate > Rate::ZERO;
         Self {
+            one_by_one: window.is_paced,
             rule_controls: rule.controls_window(),
             rule_hears_idle_acks: rule.hears_idle_acks(),
             rule,
@@ -86,6 +98,10 @@ impl Path {
             reordering: Reordering { degree: config.reordering, seen: 0 },
             prr: Default::default(),
             undo: Default::default(),
+            tag: 0,
+            highest_sacked: 0,
+            fack_until: 0,
+            last_sent: Instant::ZERO,
         }
     }
 

@@ -56,6 +56,8 @@ impl Sent {
     pub const PUSH: u16 = 512;
     /// SACKed and merged into the segment below it, so that it costs no descriptor of its own.
     pub const MERGED: u16 = 1024;
+    /// On which path it was last sent: [`Path::tag`](super::path::Path::tag).
+    pub const PATH: u16 = 0xf000;
     /// Anything that needs more than plain cumulative acknowledgement.
     pub const UNUSUAL: u16 =
         Self::SACKED | Self::RETRANS | Self::LOST | Self::EVER_RETRANS | Self::LINKED | Self::MERGED;
@@ -69,6 +71,11 @@ impl Sent {
     #[inline]
     pub fn has(&self, bits: u16) -> bool {
         self.flags & bits != 0
+    }
+    /// The path on which it was last sent.
+    #[inline]
+    pub fn path(&self) -> u16 {
+        self.flags & Self::PATH
     }
 }
 
@@ -322,7 +329,8 @@ impl Queue {
         for offset in 0..self.len() {
             let record = self.get_mut(self.head.wrapping_add(offset));
             record.flags &= !Sent::LINKED;
-            if !record.has(Sent::SACKED | Sent::LOST | Sent::RACKED) {
+            let is_lost = record.has(Sent::LOST) && !record.has(Sent::RETRANS);
+            if !is_lost && !record.has(Sent::SACKED | Sent::RACKED) {
                 by_time.push((record.sent_us, offset));
             }
         }

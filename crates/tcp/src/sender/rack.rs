@@ -64,6 +64,11 @@ impl Rack {
         }
     }
 
+    /// When the most recently sent segment was sent that has been delivered.
+    pub fn sent_us(&self) -> u64 {
+        self.sent_us
+    }
+
     /// The segment was sent before the most recent delivered one.
     #[inline]
     pub fn overtook(&self, sent: &Sent) -> bool {
@@ -127,6 +132,9 @@ impl Sender {
                 break;
             }
             next = self.queue.newer(at);
+            if sent.path() != self.path.tag {
+                continue;
+            }
             let remaining = self.path.rack.remaining_us(&sent, reo_wnd, now_us);
             if remaining <= 0 {
                 self.mark_lost(at);
@@ -146,26 +154,45 @@ impl Sender {
         }
         self.path.rack.advanced = false;
         let Some(wait_us) = self.detect_loss() else { return false };
-        let jiffies = self.clock.jiffies_in(wait_us) + TIMEOUT_MIN;
-        self.set_timer_unpaced(TimerKind::Reorder, jiffies.min(self.path.rtt.rto));
+        self.set_reorder_timer(wait_us);
         true
+    }
+
+    pub(super) fn set_reorder_timer(&mut self, wait_us: u64) {
+        let jiffies = self.clock.jiffies_in(wait_us) + TIMEOUT_MIN;
+        let before = self.timer;
+        self.set_timer_unpaced(TimerKind::Reorder, jiffies.min(self.path.rtt.rto));
+        if before.kind == TimerKind::Reorder && before.at < self.timer.at && self.has_paths() {
+            // Another path waits less long.
+            self.timer = before;
+        }
     }
 
     /// The reorder timer fired.
     pub(crate) fn on_reorder_timeout(&mut self) {
+        if self.has_paths() {
+            self.on_reorder_timeout_of_paths();
+            return;
+        }
+        // The timer that this look asks for is the retransmission timer, which is set below.
+        let _ = self.judge_reordering(false);
+        if self.timer.kind != TimerKind::Retransmit {
+            self.rearm_rto();
+        }
+    }
+
+    /// What was waited for in vain is lost; returns the time until more may be. A loss may have been `found` already.
+    pub(super) fn judge_reordering(&mut self, found: bool) -> Option<u64> {
         let before = self.path.in_flight();
         let lost_before = self.path.delivery.lost;
-        // The timer that this look asks for is the retransmission timer, which is set below.
-        let _ = self.detect_loss();
-        if self.path.in_flight() != before && self.path.state != CaState::Recovery {
+        let wait = self.detect_loss();
+        if (found || self.path.in_flight() != before) && self.path.state != CaState::Recovery {
             self.enter_recovery(false);
             if !self.path.rule_controls {
                 let lost = self.path.delivery.lost - lost_before;
                 self.reduce_cwnd(1, lost, false);
             }
         }
-        if self.timer.kind != TimerKind::Retransmit {
-            self.rearm_rto();
-        }
+        wait
     }
 }

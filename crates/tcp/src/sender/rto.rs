@@ -10,10 +10,22 @@ use crate::congestion::{CaEvent, CaState};
 impl Sender {
     /// The retransmission timer fired: enters Loss; the first segment leaves at the next poll.
     pub(crate) fn on_rto(&mut self) {
-        if self.path.packets_out == 0 {
+        let Some(first) = self.queue.first() else {
             self.clear_timer();
             return;
+        };
+        // The oldest segment's path has timed out. What is out on others may still arrive.
+        let (late, present) = (first.path(), self.path.tag);
+        self.enter_path(late);
+        self.time_out();
+        self.enter_path(present);
+        if self.has_paths() {
+            self.heed_others();
         }
+        self.rto_retransmission = true;
+    }
+
+    fn time_out(&mut self) {
         self.enter_loss();
         let backoff = self.path.rtt.backoff;
         self.path.rtt.back_off(&self.clock);
@@ -24,7 +36,6 @@ impl Sender {
             self.counters.rtos += 1;
             self.retransmits += 1;
         }
-        self.rto_retransmission = true;
         self.set_timer_unpaced(TimerKind::Retransmit, self.path.rtt.rto);
     }
 
@@ -56,7 +67,7 @@ impl Sender {
         self.path.high_seq = self.snd_nxt;
         self.queue_cwr();
         self.path.probe.high_seq = 0;
-        self.path.frto = self.frto_enabled && (new_recovery || self.retransmits > 0);
+        self.path.frto = self.frto_enabled && !self.has_paths() && (new_recovery || self.retransmits > 0);
     }
 
     /// Everything is lost, but what was sent too recently for RACK to say so. If the peer had SACKed
@@ -66,7 +77,7 @@ impl Sender {
         let reneging = self.queue.first().is_some_and(|first| first.has(Sent::SACKED));
         self.queue.keep_time_order();
         if reneging {
-            self.path.sacked_out = 0;
+            self.paths.each(&mut self.path).for_each(|path| path.sacked_out = 0);
             self.reneging = true;
         } else if !self.sack_permitted {
             self.path.sacked_out = 0;
@@ -76,10 +87,11 @@ impl Sender {
         for at in self.queue.positions() {
             if reneging {
                 self.queue.get_mut(at).flags &= !Sent::SACKED;
-            } else if self.rack_enabled
-                && self.sack_permitted
-                && at != head
-                && self.path.rack.remaining_us(self.queue.get(at), 0, now_us) > 0
+            } else if self.queue.get(at).path() != self.path.tag
+                || (self.rack_enabled
+                    && self.sack_permitted
+                    && at != head
+                    && self.path.rack.remaining_us(self.queue.get(at), 0, now_us) > 0)
             {
                 continue;
             }

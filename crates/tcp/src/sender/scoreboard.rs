@@ -14,48 +14,75 @@ pub(crate) struct Scoreboard {
     /// Blocks of the previous ACK, in sequence order.
     seen: [SackBlock; 4],
     seen_count: u8,
-    /// End of the highest SACKed segment; meaningful while something is SACKed.
-    highest: u64,
     /// What last came to share a descriptor: first and last sequence number, the latter exclusive.
     pub(super) merged: (u64, u64),
 }
 
+/// What the blocks of an ACK say.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Reported {
+    /// A duplicate that may be believed.
+    duplicate: Option<SackBlock>,
+    /// What has arrived.
+    fresh: [SackBlock; 4],
+    count: usize,
+}
+
 impl Sender {
-    /// End of the highest SACKed segment, `snd_una` when there is none (`tcp_highest_sack_seq`).
+    /// End of the path's highest SACKed segment, `snd_una` when there is none (`tcp_highest_sack_seq`).
     #[inline]
     pub(crate) fn highest_sacked(&self) -> u64 {
-        if self.path.sacked_out == 0 { self.snd_una } else { self.scoreboard.highest.max(self.snd_una) }
+        if self.path.sacked_out == 0 { self.snd_una } else { self.path.highest_sacked.max(self.snd_una) }
     }
 
     /// Takes the SACK blocks of a segment.
     pub(crate) fn tag_sacks(&mut self, segment: &Segment, ack: &mut Ack) {
-        if self.path.sacked_out == 0 {
+        let reported = self.take_sacks(segment, ack);
+        self.tag_reported(&reported, ack);
+        self.remember_sacks(&reported);
+    }
+
+    /// What an ACK reports: the DSACK, which it counts, and what else is plausible, in sequence order.
+    #[inline(always)]
+    pub(super) fn take_sacks(&mut self, segment: &Segment, ack: &mut Ack) -> Reported {
+        if self.path.sacked_out == 0 && self.paths.hold_no_sacks() {
             self.scoreboard = Scoreboard::default();
         }
         let blocks = segment.sacks();
         let is_dsack = self.check_dsack(blocks, segment.ack, ack);
-        let mut fresh = [SackBlock::default(); 4];
-        let mut count = 0;
+        let mut reported = Reported { duplicate: is_dsack.then(|| blocks[0]), ..Reported::default() };
         for (n, block) in blocks.iter().enumerate() {
             if n == 0 && is_dsack {
                 continue;
             }
             if self.is_plausible(block) && block.end > ack.prior_una {
-                fresh[count] = *block;
-                count += 1;
+                reported.fresh[reported.count] = *block;
+                reported.count += 1;
             }
         }
-        fresh[..count].sort_unstable_by_key(|block| block.start);
-        if is_dsack {
-            self.tag_dsack(blocks[0], ack);
+        reported.fresh[..reported.count].sort_unstable_by_key(|block| block.start);
+        reported
+    }
+
+    /// The next ACK repeats it.
+    pub(super) fn remember_sacks(&mut self, reported: &Reported) {
+        if !self.queue.is_empty() {
+            self.scoreboard.seen = reported.fresh;
+            self.scoreboard.seen_count = reported.count as u8;
         }
-        if self.path.packets_out > 0 {
+    }
+
+    /// Tags the segments of the path that are reported and were not by the ACK before.
+    #[inline(always)]
+    pub(super) fn tag_reported(&mut self, reported: &Reported, ack: &mut Ack) {
+        if let Some(block) = reported.duplicate {
+            self.tag_dsack(block, ack);
+        }
+        if !self.queue.is_empty() {
             let (seen, seen_count) = (self.scoreboard.seen, self.scoreboard.seen_count as usize);
-            for block in &fresh[..count] {
+            for block in &reported.fresh[..reported.count] {
                 self.tag_unseen(*block, &seen[..seen_count], ack);
             }
-            self.scoreboard.seen = fresh;
-            self.scoreboard.seen_count = count as u8;
         }
         if self.path.state != crate::congestion::CaState::Loss || self.path.undo.marker != 0 {
             self.check_reordering(ack.sack_reord);
@@ -68,6 +95,7 @@ impl Sender {
 
     /// RFC 2883, section 4: the first block lies below the ACK or within the second block. True when
     /// it is a DSACK that may be believed.
+    #[inline]
     fn check_dsack(&mut self, blocks: &[SackBlock], acked: u64, ack: &mut Ack) -> bool {
         let Some(first) = blocks.first() else { return false };
         let within = |outer: &SackBlock| first.start >= outer.start && first.end <= outer.end;
@@ -82,7 +110,7 @@ impl Sender {
             return false;
         }
         let segments = bytes.div_ceil(u64::from(self.mss)) as u32;
-        if segments == 1 && self.path.probe.high_seq != 0 && self.path.probe.high_seq == first.end {
+        if segments == 1 && self.paths.each(&mut self.path).any(|path| path.probe.high_seq == first.end) {
             ack.flags.set(AckFlags::DSACK_TLP);
         }
         self.dsacks += u64::from(segments);
@@ -91,12 +119,13 @@ impl Sender {
             return false;
         }
         self.counters.dsacks += u64::from(segments);
-        if self.path.reordering.seen > 0 && !ack.flags.any(AckFlags::DSACK_TLP) {
-            self.path.rack.dsack_seen = true;
+        let path = self.paths.of_duplicate(&mut self.path, first.end);
+        if path.reordering.seen > 0 && !ack.flags.any(AckFlags::DSACK_TLP) {
+            path.rack.dsack_seen = true;
         }
         ack.flags.set(AckFlags::DSACKING);
-        self.path.delivery.delivered += u64::from(segments);
-        let undo = &mut self.path.undo;
+        path.delivery.delivered += u64::from(segments);
+        let undo = &mut path.undo;
         if undo.marker != 0 && undo.retrans > 0 && first.end <= ack.prior_una && first.end > undo.marker {
             undo.retrans = (undo.retrans - i64::from(segments)).max(0);
         }
@@ -111,7 +140,7 @@ impl Sender {
             if sent.seq >= block.end {
                 break;
             }
-            if sent.seq >= block.start && sent.end() <= block.end {
+            if sent.seq >= block.start && sent.end() <= block.end && sent.path() == self.path.tag {
                 self.tag_duplicate(at, &sent, ack);
             }
             at = at.wrapping_add(1);
@@ -119,8 +148,8 @@ impl Sender {
     }
 
     fn tag_duplicate(&mut self, at: u32, sent: &Sent, ack: &mut Ack) {
-        let undo = &mut self.path.undo;
         if sent.has(Sent::RETRANS | Sent::EVER_RETRANS) {
+            let undo = &mut self.paths.of_duplicate(&mut self.path, sent.end()).undo;
             if undo.marker != 0 && undo.retrans > 0 && sent.end() > undo.marker {
                 undo.retrans -= 1;
             }
@@ -168,7 +197,7 @@ impl Sender {
             if sent.end() > range.end {
                 break;
             }
-            if sent.seq >= range.start {
+            if sent.seq >= range.start && sent.path() == self.path.tag {
                 let is_merged = sent.has(Sent::MERGED);
                 if !sent.has(Sent::SACKED) {
                     self.tag_one(at, ack);
@@ -197,7 +226,7 @@ impl Sender {
             }
         } else {
             if !sent.has(Sent::EVER_RETRANS) {
-                let high = if path.sacked_out == 0 { self.snd_una } else { self.scoreboard.highest };
+                let high = if path.sacked_out == 0 { self.snd_una } else { path.highest_sacked };
                 if sent.seq < high {
                     ack.sack_reord = ack.sack_reord.min(sent.seq);
                 }
@@ -218,30 +247,31 @@ impl Sender {
         path.delivery.delivered += 1;
         path.delivery.on_delivered(&mut ack.rate, &sent);
         path.sacked_out += 1;
-        self.scoreboard.highest =
-            if path.sacked_out == 1 { sent.end() } else { self.scoreboard.highest.max(sent.end()) };
+        path.highest_sacked = if path.sacked_out == 1 { sent.end() } else { path.highest_sacked.max(sent.end()) };
         self.queue.get_mut(at).flags = flags | Sent::SACKED | Sent::SAMPLED;
         self.queue.unlink(at);
     }
 
     /// The segment is thought to be lost: the original, or its retransmission too.
+    #[inline]
     pub(crate) fn mark_lost(&mut self, at: u32) {
         let record = self.queue.get_mut(at);
         if record.has(Sent::SACKED) {
             return;
         }
+        let path = self.paths.get(&mut self.path, record.path());
         if record.has(Sent::LOST) {
             if !record.has(Sent::RETRANS) {
                 return;
             }
             record.flags &= !Sent::RETRANS;
-            self.path.retrans_out -= 1;
+            path.retrans_out -= 1;
             self.counters.lost_retransmits += 1;
         } else {
             record.flags |= Sent::LOST;
-            self.path.lost_out += 1;
+            path.lost_out += 1;
         }
-        self.path.delivery.lost += 1;
+        path.delivery.lost += 1;
         if (at.wrapping_sub(self.resend_from) as i32) < 0 {
             self.resend_from = at;
         }

@@ -68,7 +68,7 @@ impl Sender {
     /// RFC 6298, rules 5.1 to 5.3. When a probe or the reorder timer was set, time has already passed
     /// for the oldest segment.
     pub(crate) fn rearm_rto(&mut self) {
-        if self.path.packets_out == 0 {
+        if self.queue.is_empty() {
             self.clear_timer();
             return;
         }

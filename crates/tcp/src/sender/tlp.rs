@@ -4,6 +4,7 @@
 //! allowance of `rto_min` instead of the jiffies; never later than the RTO.
 
 use super::Sender;
+use super::output::Due;
 use super::timer::{TIMEOUT_MIN, TimerKind};
 use crate::congestion::CaState;
 
@@ -14,8 +15,6 @@ pub(crate) struct LossProbe {
     pub high_seq: u64,
     /// It was a retransmission.
     pub is_retrans: bool,
-    /// The timer fired: one segment may leave although the window is full.
-    pub due: bool,
 }
 
 impl Sender {
@@ -23,9 +22,9 @@ impl Sender {
     /// start anew now.
     #[inline(always)]
     pub(crate) fn schedule_loss_probe(&mut self, advancing: bool) -> bool {
-        let path = &self.path;
+        let (path, out) = (&self.path, self.queue.len());
         if !self.tail_loss_probe
-            || path.packets_out == 0
+            || out == 0
             || !self.sack_permitted
             || !matches!(path.state, CaState::Open | CaState::Cwr)
         {
@@ -34,11 +33,7 @@ impl Sender {
         let mut jiffies = if path.rtt.srtt_x8() == 0 {
             self.rto_initial
         } else {
-            let slack = if path.packets_out == 1 {
-                self.clock.jiffies_in(u64::from(path.rtt.rto_min_us()))
-            } else {
-                TIMEOUT_MIN
-            };
+            let slack = if out == 1 { self.clock.jiffies_in(u64::from(path.rtt.rto_min_us())) } else { TIMEOUT_MIN };
             self.path.rtt.double_jiffies(&self.clock) + slack
         };
         if advancing {
@@ -66,17 +61,20 @@ impl Sender {
     /// Section 7.3: the probe timer fired. New data goes out if there is some and the peer's window
     /// takes it, otherwise the last segment again; the transmission itself happens at the next poll.
     pub(crate) fn on_loss_probe_timeout(&mut self) {
-        if self.path.probe.high_seq != 0 || self.path.packets_out == 0 {
+        if self.path.probe.high_seq != 0 || self.queue.is_empty() {
             self.rearm_rto();
             return;
         }
         self.path.probe.is_retrans = false;
-        self.path.probe.due = true;
+        self.due = Due::LossProbe;
     }
 
     /// The probe has left, or could not.
     pub(crate) fn loss_probe_done(&mut self, sent: bool, is_retrans: bool) {
-        self.path.probe.due = false;
+        self.due = Due::Nothing;
+        if self.has_paths() {
+            self.heed_others();
+        }
         if sent {
             self.path.probe.is_retrans = is_retrans;
             self.path.probe.high_seq = self.snd_nxt;

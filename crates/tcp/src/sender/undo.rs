@@ -43,9 +43,9 @@ impl Sender {
         };
     }
 
-    /// A retransmission left.
-    pub(crate) fn count_retransmission(&mut self) {
-        let undo = &mut self.path.undo;
+    /// A retransmission left, of a segment that was lost on `path`.
+    pub(crate) fn count_retransmission(&mut self, path: u16) {
+        let undo = &mut self.paths.get(&mut self.path, path).undo;
         if undo.retrans_stamp == 0 {
             undo.retrans_stamp = self.clock.timestamp;
         }
@@ -77,8 +77,14 @@ impl Sender {
     /// Restores window and threshold; `unmark` also takes back all loss marks.
     fn undo_reduction(&mut self, unmark: bool) {
         if unmark {
+            // Linux leaves to the timeout what RACK has given up. Of several paths, the one that was left may have lost the
+            // rest though one of its segments has come late: it is judged again.
+            let given_up = if self.has_paths() { Sent::RACKED } else { 0 };
             for at in self.queue.positions() {
-                self.queue.get_mut(at).flags &= !Sent::LOST;
+                let record = self.queue.get_mut(at);
+                if record.path() == self.path.tag {
+                    record.flags &= !(Sent::LOST | given_up);
+                }
             }
             self.path.lost_out = 0;
             self.queue.rebuild_time_order();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use daybreak_tcp::config::Config;
-use daybreak_tcp::{Connection, Segment, congestion};
+use daybreak_tcp::{Connection, Flags, Segment, congestion};
 use daybreak_units::{Duration, Instant, Rate, Stream};
 
 /// What the network does to segments of both directions.
@@ -56,6 +56,8 @@ pub struct World {
     serial: u64,
     client_segments: u64,
     random: Stream,
+    /// With several paths: the second one is there in every other period of this length.
+    turn: Option<Duration>,
     /// Most that was ever in flight at the client.
     pub max_in_flight: u32,
     pub steps: u64,
@@ -77,10 +79,18 @@ impl World {
             serial: 0,
             client_segments: 0,
             random: Stream::new(seed, "network"),
+            turn: None,
             max_in_flight: 0,
             steps: 0,
             longest_burst: 0,
         }
+    }
+
+    /// Two paths that take turns of this length, of which ACKs tell the client.
+    #[allow(dead_code, reason = "not every test has several paths")]
+    pub fn take_turns(&mut self, client: &Config, variant: &str, turn: Duration) {
+        self.ends[0].add_path(client, congestion::find(variant).unwrap().rule(2));
+        self.turn = Some(turn);
     }
 
     fn chance(&mut self, per_mille: u64) -> bool {
@@ -152,7 +162,11 @@ impl World {
             self.ends[end].on_nic_freed(self.now, bytes);
             self.flush(end);
         } else if arrival == next {
-            let (_, (end, segment)) = self.arrivals.pop_first().unwrap();
+            let (_, (end, mut segment)) = self.arrivals.pop_first().unwrap();
+            let is_second = |turn: Duration| !(self.now.as_ps() / turn.as_ps()).is_multiple_of(2);
+            if end == 0 && self.turn.is_some_and(is_second) && !segment.flags.contains(Flags::SYN) {
+                segment.flags = segment.flags.with(Flags::ECE);
+            }
             self.ends[end].on_segment(self.now, &segment);
             self.flush(end);
         } else {

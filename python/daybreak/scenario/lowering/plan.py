@@ -225,6 +225,7 @@ def _stack(name: str, stack: Stack) -> plan.Stack:
         tcp_comp_sack_nr=stack.tcp_comp_sack_nr,
         tso_max_bytes=stack.tso_max_bytes,
         tcp_limit_output_bytes=None if limit == "off" else limit,
+        tdtcp=stack.tdtcp,
         legacy=list(stack.legacy),
         tcp_no_metrics_save=stack.tcp_no_metrics_save,
         tcp_no_ssthresh_metrics_save=stack.tcp_no_ssthresh_metrics_save,
