@@ -1,5 +1,6 @@
 """Models: what they promise, on data whose truth is known; and the data that they learn from."""
 
+import functools
 import math
 
 import numpy as np
@@ -13,7 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import daybreak
 from daybreak.errors import OutputError, ScenarioError
-from daybreak.learn import advice, evaluate, features, model, paper
+from daybreak.learn import advice, conformal, evaluate, features, model, paper
 from daybreak.learn.conformal import ConformalRegressor, QuantileForest
 from daybreak.learn.dataset import DATA, MIXES, Dataset, built_in, of_sweep
 from daybreak.learn.neural import NeuralMean
@@ -45,13 +46,20 @@ def made_up(seed=1, scenarios=120, seeds=2):
     return Dataset(pl.DataFrame(rows))
 
 
+@pytest.fixture
+def small_networks(monkeypatch):
+    """Networks that take little time: for tests that do not ask how good they are."""
+    monkeypatch.setattr(conformal, "NeuralMean", functools.partial(NeuralMean, 2, 16))
+
+
+@pytest.mark.usefixtures("small_networks")
 @parametrize_with_checks(
     [
         ConformalRegressor(),
         ConformalRegressor("boosting"),
         ConformalRegressor("forest"),
         QuantileForest(20),
-        NeuralMean(2),
+        NeuralMean(2, 16),
     ]
 )
 def test_estimators_keep_the_contract_of_scikit_learn(estimator, check):
@@ -171,6 +179,7 @@ def test_a_sweep_becomes_a_dataset_and_equal_scenarios_are_one(tmp_path):
     assert row["prolongation_s"] == pytest.approx((fcts["migrated"] - fcts["main"]) / 1e9)
 
 
+@pytest.mark.usefixtures("small_networks")
 def test_splitting_by_run_is_optimistic_and_the_evaluation_shows_it():
     """Noise of whole scenarios cannot be predicted for others, but is learnt by heart from another run of the same."""
     draw = np.random.default_rng(1)
@@ -183,7 +192,8 @@ def test_splitting_by_run_is_optimistic_and_the_evaluation_shows_it():
     assert found["judged_runs"] == 360
 
 
-def test_scenarios_of_one_run_are_learnt_from_but_judge_nothing():
+def test_scenarios_of_one_run_are_learnt_from_but_judge_nothing(monkeypatch):
+    monkeypatch.setattr(evaluate, "BASES", ("boosting",))
     several, once = made_up(scenarios=60), made_up(seed=2, scenarios=200, seeds=1)
     wrong = once.table.with_columns(scenario=pl.lit("once ") + pl.col("scenario"), prolongation_s=pl.lit(50.0))
     both = Dataset(pl.concat([several.table, wrong]))
@@ -211,7 +221,8 @@ def test_scenarios_with_more_runs_weigh_no_more():
 
 
 def test_the_ceiling_is_what_chance_leaves_for_means_and_for_runs():
-    found = evaluate.evaluate(made_up(scenarios=300, seeds=4))
+    data = made_up(scenarios=300, seeds=4)
+    found = evaluate._ceilings(data, data.repeated())
     chance = 1 - found["ceiling_runs"]
     assert 1 - found["ceiling"] == pytest.approx(chance / 4, rel=0.2)
 
@@ -263,7 +274,7 @@ def test_advice_is_the_best_of_what_was_simulated(migration):
     base = built_in("networks").base.with_(
         {"flows.0.size": "16 MiB", "flows.1.size": "16 MiB", "timelines.0.period": "1 ms"}
     )
-    found = tune(base, model.fit(made_up()), verified=2, seeds=2, workers=2)
+    found = tune(base, model.fit(made_up(), "boosting"), verified=2, seeds=2, workers=2)
     simulated = [one for one in found if one.simulated]
     assert len(simulated) == 3 and found[: len(simulated)] == simulated
     means = [one.simulated.mean for one in simulated]
@@ -279,7 +290,7 @@ def test_advice_can_be_for_utilisation():
     base = built_in("networks").base.with_(
         {"flows.0.size": "16 MiB", "flows.1.size": "4 MiB", "flows.1.count": 2, "timelines.0.period": "1 ms"}
     )
-    found = tune(base, model.fit(made_up()), objective="utilisation", verified=3, seeds=2, workers=2)
+    found = tune(base, model.fit(made_up(), "boosting"), objective="utilisation", verified=3, seeds=2, workers=2)
     simulated = [one for one in found if one.utilisation]
     assert len(simulated) == 4 and found[: len(simulated)] == simulated
     used = [one.utilisation.mean for one in simulated]
@@ -300,7 +311,7 @@ def test_advice_is_judged_by_the_same_seeds_with_and_without_it(tmp_path):
     base = built_in("networks").base.with_({"flows.0.size": "16 MiB", "flows.1.size": "16 MiB"})
     axes = {"cycle": {"field": "timelines.0.period", "values": ["1 ms", "1 s"]}}
     points = Points(parse({"scenario": "-", "seeds": 2, "axes": axes}), base)
-    often, never = advice.judge(points, model.fit(made_up()), tmp_path, Local(2))
+    often, never = advice.judge(points, model.fit(made_up(), "boosting"), tmp_path, Local(2))
     assert often.changes and often.is_better and often.difference.mean < 0
     fcts = [
         dict(daybreak.run(points.scenario(0), seed=seed).flows.select("group", "fct_ns").iter_rows()) for seed in (1, 2)
