@@ -144,16 +144,16 @@ pub(crate) struct Sender {
     slow_start_after_idle: bool,
     tso_max_bytes: u32,
     path: Path,
-    /// When the probe timer was last set, and to how much, in jiffies.
-    armed: (u64, u64),
-    /// End of the rest of a segment that a window probe has split.
-    split_end: u64,
     queue: Queue,
     small_queue: SmallQueue,
     buffer: SendBuffer,
     pacing_ss_ratio: u32,
     pacing_ca_ratio: u32,
     max_pacing_bytes: u64,
+    /// When the probe timer was last set, and to how much, in jiffies.
+    armed: (u64, u64),
+    /// End of the rest of a segment that a window probe has split.
+    split_end: u64,
     last_sent_jiffies: u64,
     counters: Counters,
     limit_output: u64,

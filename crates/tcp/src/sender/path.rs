@@ -40,6 +40,10 @@ pub(crate) struct Path {
     pub rule_hears_idle_acks: bool,
     /// Whether each segment has to be looked at by itself before it leaves: it is paced, or the connection has several paths.
     pub one_by_one: bool,
+    /// The connection has more of them.
+    pub has_others: bool,
+    /// Which one it is, as the records of its segments have it in [`Sent::PATH`](super::queue::Sent::PATH).
+    pub tag: u16,
     /// F-RTO is judging a timeout (RFC 5682).
     pub frto: bool,
     pub pacing: Pacing,
@@ -56,8 +60,6 @@ pub(crate) struct Path {
     pub prr: Prr,
     pub undo: Undo,
     pub reordering: Reordering,
-    /// Which one it is, as the records of its segments have it in [`Sent::PATH`](super::queue::Sent::PATH).
-    pub tag: u16,
     /// End of its highest SACKed segment; meaningful while one is SACKed.
     pub highest_sacked: u64,
     /// With forward acknowledgement: all of its segments below are SACKed or were marked lost.
@@ -82,6 +84,8 @@ impl Path {
             rule,
             window,
             state: CaState::Open,
+            has_others: false,
+            tag: 0,
             frto: false,
             packets_out: 0,
             sacked_out: 0,
@@ -98,7 +102,6 @@ impl Path {
             reordering: Reordering { degree: config.reordering, seen: 0 },
             prr: Default::default(),
             undo: Default::default(),
-            tag: 0,
             highest_sacked: 0,
             fack_until: 0,
             last_sent: Instant::ZERO,

@@ -101,8 +101,9 @@ impl Sender {
     pub fn add_path(&mut self, config: &Config, rule: Box<dyn Congestion>) {
         let tag = (self.paths.others.len() as u16 + 1) << FIRST_BIT;
         assert!(tag != 0, "a connection has at most 16 paths");
-        self.paths.others.push(Path { tag, one_by_one: true, ..Path::new(config, rule, self.path.rtt.clone()) });
-        self.path.one_by_one = true;
+        let path = Path::new(config, rule, self.path.rtt.clone());
+        self.paths.others.push(Path { tag, has_others: true, one_by_one: true, ..path });
+        (self.path.has_others, self.path.one_by_one) = (true, true);
         self.paths.probes = self.tail_loss_probe;
         // Marks of one path may stand between those of another: no short way for what is sent in order.
         self.queue.keep_time_order();
@@ -111,14 +112,14 @@ impl Sender {
     /// There is more than one path.
     #[inline]
     pub(super) fn has_paths(&self) -> bool {
-        !self.paths.others.is_empty()
+        self.path.has_others
     }
 
     /// Only the first path is left: the handshake has not negotiated what several need.
     pub(super) fn keep_first_path(&mut self) {
         if self.has_paths() {
             self.paths.others.clear();
-            self.path.one_by_one = self.path.window.is_paced;
+            (self.path.has_others, self.path.one_by_one) = (false, self.path.window.is_paced);
             self.queue.drop_time_order();
         }
     }
