@@ -37,7 +37,7 @@ class Agreement:
 
 
 def agree(
-    path: str | Path | None = None,
+    path: suite.Source = None,
     *,
     quick: bool = False,
     only: Sequence[str] = (),
@@ -49,7 +49,7 @@ def agree(
     executor: Executor | None = None,
     programs: dict[str, str] | None = None,
 ) -> Agreement:
-    """Compares both engines on the suite in `path`, or on the one that comes with Daybreak.
+    """Compares both engines on the suite in `path`, a file or a list of cases, or on the one that comes with Daybreak.
 
     `quick` takes the quick subset, `only` the scenarios whose name fits one of these patterns, as in a shell; `runs` is
     the number of seeds at first. Scenarios with a row that is neither equivalent nor different are run with more

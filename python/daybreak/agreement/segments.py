@@ -66,7 +66,7 @@ class Replayed:
 
 
 def replay(
-    path: str | Path | None = None,
+    path: suite.Source = None,
     *,
     quick: bool = False,
     only: Sequence[str] = (),

@@ -223,8 +223,14 @@ class Family(Model):
             yield Case.model_validate({"name": name, "is_quick": name in self.quick} | shared | chosen)
 
 
-def load(path: str | Path | None = None) -> list[Case]:
-    """All cases of a suite file, or of the one that comes with Daybreak. Raises ScenarioError."""
+Source = str | Path | Sequence[Case] | None
+"""Where the cases of a suite are: in a file, in a list, or in the file that comes with Daybreak."""
+
+
+def load(path: Source = None) -> list[Case]:
+    """All cases of a suite. Raises ScenarioError."""
+    if isinstance(path, Sequence) and not isinstance(path, str):
+        return list(path)
     source = Path(path) if path else BUILT_IN
     try:
         document = tomllib.loads(source.read_text(encoding="utf-8"))

@@ -11,6 +11,7 @@ from .terminal import Json, print_json, print_table, progress_bar, say
 
 if TYPE_CHECKING:
     from daybreak.agreement.segments import Side
+    from daybreak.agreement.suite import Source
 
 
 def add_to(app: typer.Typer) -> None:
@@ -22,6 +23,10 @@ def agree(
     suite: Annotated[
         Path | None, typer.Argument(help="A suite file; the suite that comes with Daybreak if not given.")
     ] = None,
+    random: Annotated[
+        int | None, typer.Option(help="So many scenarios that --seed draws, in place of a suite file.", min=1)
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Which scenarios --random draws.", min=0)] = 1,
     quick: Annotated[bool, typer.Option("--quick/--full", help="The quick subset, or all scenarios.")] = False,
     runs: Annotated[int | None, typer.Option(help="Runs of each scenario; 3 or 8 if not given.", min=1)] = None,
     most: Annotated[
@@ -52,9 +57,17 @@ def agree(
     --segments, each scenario runs on the kernel with seeds 1 to RUNS (1 if not given), and segments.json says how far
     the model sends the same segments. With --receivers, receivers.json says how far it answers with the same ACKs.
     """
+    source: Source = suite
+    if random is not None:
+        from daybreak.agreement import drawn
+        from daybreak.errors import ScenarioError
+
+        if suite is not None:
+            raise ScenarioError(f"random: {random} scenarios are drawn in place of a suite, and {suite} is one")
+        source = drawn.cases(random, seed)
     if segments or receivers:
         _segments(
-            suite,
+            source,
             quick=quick,
             runs=runs or 1,
             only=only or [],
@@ -70,7 +83,7 @@ def agree(
 
     with progress_bar("comparing", shown=not as_json) as progress:
         found = agreement.agree(
-            suite, quick=quick, only=only or (), runs=runs, most=most, out=out_, workers=workers, progress=progress
+            source, quick=quick, only=only or (), runs=runs, most=most, out=out_, workers=workers, progress=progress
         )
     if as_json:
         print_json(found.result)
@@ -88,7 +101,7 @@ def agree(
 
 
 def _segments(
-    suite: Path | None, *, quick: bool, runs: int, only: list[str], side: Side, strict: bool,
+    suite: Source, *, quick: bool, runs: int, only: list[str], side: Side, strict: bool,
     workers: int | None, out_: Path, as_json: bool,
 ) -> None:  # fmt: skip
     from daybreak.agreement import segments

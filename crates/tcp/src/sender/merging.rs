@@ -3,6 +3,7 @@
 
 use super::Sender;
 use super::queue::Sent;
+use crate::SackBlock;
 
 /// Bytes that a socket buffer takes, exclusive: 65,535 segments of the least size, 8 bytes (`TCP_MIN_GSO_SIZE`). With
 /// a writer that copies its data this is less than what its pieces of memory hold, 17 of 32 KiB.
@@ -44,17 +45,49 @@ impl Sender {
         self.scoreboard.merged = (start, end);
     }
 
+    /// Linux 6.1 passes over the DSACK `duplicate` of a SACKed segment where this segment is merged while the block around it,
+    /// one of `fresh`, is walked. Either the block closes the hole right below it, or it begins within the descriptor that
+    /// the duplicate shares with the segment below it: that is split there, and then its parts are merged again. Where the
+    /// previous ACK, with the blocks `known`, has reported the duplicate as well, it is looked at by itself.
+    pub(super) fn passes_over(&self, duplicate: SackBlock, fresh: &[SackBlock], known: &[SackBlock]) -> bool {
+        let holds = |block: &&SackBlock| block.start <= duplicate.start && duplicate.start < block.end;
+        let Some(around) = fresh.iter().find(holds) else { return false };
+        if around.start == duplicate.start || known.iter().any(|block| holds(&block)) {
+            return false;
+        }
+        let at = self.queue.find(duplicate.start, self.mss);
+        if at == self.queue.tail() || at.wrapping_sub(self.queue.head()) < 2 {
+            return false;
+        }
+        let [sent, below, further] = [0, 1, 2].map(|down| self.queue.get(at.wrapping_sub(down)));
+        if sent.seq != duplicate.start || !is_plain_sacked(sent) {
+            return false;
+        }
+        if sent.has(Sent::MERGED) {
+            return self.run_start(at.wrapping_sub(1)) < around.start;
+        }
+        // What is sent again and not thought to be lost stays alone.
+        let joins = |sent: &Sent| !sent.has(Sent::SACKED | Sent::RETRANS) || sent.has(Sent::LOST);
+        joins(below)
+            && [below.len, further.len] == [sent.len; 2]
+            && (is_plain_sacked(further) || (further.seq >= around.start && joins(further)))
+    }
+
+    /// First sequence number of what shares a descriptor with the segment at `at`.
+    fn run_start(&self, mut at: u32) -> u64 {
+        while at != self.queue.head() && self.queue.get(at).has(Sent::MERGED) {
+            at = at.wrapping_sub(1);
+        }
+        self.queue.get(at).seq
+    }
+
     /// First sequence number of what shares a descriptor with the segment `below` at `at`.
     fn merged_start(&self, at: u32, below: &Sent) -> u64 {
         let (start, end) = self.scoreboard.merged;
         if end == below.end() {
             return start.max(self.snd_una);
         }
-        let mut at = at;
-        while at != self.queue.head() && self.queue.get(at).has(Sent::MERGED) {
-            at = at.wrapping_sub(1);
-        }
-        self.queue.get(at).seq
+        self.run_start(at)
     }
 
     /// The last segment that shares a descriptor with the one at `at`, which is the first.

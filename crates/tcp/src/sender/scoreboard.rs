@@ -75,7 +75,10 @@ impl Sender {
     /// Tags the segments of the path that are reported and were not by the ACK before.
     #[inline(always)]
     pub(super) fn tag_reported(&mut self, reported: &Reported, ack: &mut Ack) {
-        if let Some(block) = reported.duplicate {
+        let known = &self.scoreboard.seen[..self.scoreboard.seen_count as usize];
+        if let Some(block) = reported.duplicate
+            && !self.passes_over(block, &reported.fresh[..reported.count], known)
+        {
             self.tag_dsack(block, ack);
         }
         if !self.queue.is_empty() {

@@ -232,6 +232,10 @@ impl Sender {
         self.buffer.sized_for = 0;
         self.update_capacity();
         self.expand_buffer();
+        if self.buffer.write_seq < self.buffer.app_end {
+            // The application, which has waited for the connection, writes now: nothing was there to fill the path.
+            self.check_app_limited();
+        }
         self.fill_buffer();
     }
 
@@ -299,6 +303,17 @@ mod tests {
         assert!(buffer.takes_push(2_001, at));
         assert!(!buffer.takes_push(3_001, at));
         assert!(buffer.takes_push(5_001, at), "points behind an overtaken one still count");
+    }
+
+    #[test]
+    fn what_is_written_when_the_connection_is_made_did_not_fill_the_path() {
+        for (bytes, app_limited) in [(0, 0), (100_000, 1)] {
+            let rule = congestion::find("bbr").expect("a rule").rule(1);
+            let mut sender = Sender::new(&Config::default(), rule);
+            sender.extend(bytes);
+            sender.size_buffer();
+            assert_eq!(sender.path.delivery.app_limited, app_limited, "{bytes} bytes");
+        }
     }
 
     #[test]

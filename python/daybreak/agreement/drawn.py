@@ -1,0 +1,116 @@
+"""Draws a suite: scenarios that nobody has chosen, to see whether the model agrees where it was not looked at.
+
+What is drawn depends on the seed alone. Each scenario has a stream of random numbers of its own, so the first ones of
+a longer suite are those of a shorter one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+from daybreak import _native
+from daybreak._native import Stream
+from daybreak.errors import ScenarioError
+
+from .suite import Case
+
+MOST = 10_000
+# They need a switch that marks, or are not in Linux.
+WITHOUT = {"retcp", "compound", "dctcp"}
+# Half of all flows, since most flows are of one of them and they have the most to get wrong.
+COMMON = ("cubic", "bbr", "reno")
+SHAPES = ("alone", "alone", "beside", "moved", "moved", "circuit")
+MTUS = (1500, 2000, 4000, 9000)
+STACKS: tuple[dict[str, Any], ...] = (
+    {"tcp_timestamps": False},
+    {"tcp_sack": False},
+    {"tcp_dsack": False},
+    {"tcp_frto": 0},
+    {"tcp_early_retrans": 0},
+    {"tcp_recovery": 0},
+    {"tcp_reordering": 10},
+    {"tcp_limit_output_bytes": 262_144},
+    {"tcp_comp_sack_nr": 0},
+    {"tcp_slow_start_after_idle": False},
+    {"initial_window": 2},
+    {"rto_min": "5 ms"},
+    {"max_pacing_rate": "700 Mbit/s"},
+)
+RECEIVERS: tuple[dict[str, Any], ...] = (
+    {"tcp_adv_win_scale": 2},
+    {"receive_buffers": {"linear": 0, "page": 2048}},
+    {"tcp_moderate_rcvbuf": False},
+    {"tcp_window_scaling": False},
+)
+
+T = TypeVar("T")
+
+
+def cases(count: int, seed: int) -> list[Case]:
+    """So many scenarios that fit the model of a case. Raises ScenarioError."""
+    if not 1 <= count <= MOST:
+        raise ScenarioError(f"random: {count} is not a number of scenarios from 1 to {MOST}")
+    if seed < 0:
+        raise ScenarioError(f"seed: {seed} is below zero")
+    return [_case(seed, number) for number in range(1, count + 1)]
+
+
+def _case(seed: int, number: int) -> Case:
+    draw = _Draw(Stream(seed, f"agreement/drawn/{number}"))
+    shape = draw.one(SHAPES)
+    flows = "+".join(draw.variant() for _ in range(1 if shape in ("alone", "circuit") else 2))
+    fields: dict[str, Any] = {
+        "name": f"drawn{seed}-{number}-{flows}-{shape}",
+        "what": f"Scenario {number} of those that seed {seed} draws",
+        "flows": flows,
+        "rate": f"{round(draw.between(500, 10_000), -1):.0f} Mbit/s",
+        "rtt": f"{draw.between(50, 5_000):.0f} us",
+        "buffer": round(draw.between(0.2, 5), 2),
+        "mtu": draw.one(MTUS),
+        "packets": round(draw.between(300, 4_000)),
+    }
+    if draw.chance(4):
+        fields["loss"] = round(draw.between(1e-4, 1e-2), 5)
+    if draw.chance(6):
+        fields["ack_loss"] = round(draw.between(1e-3, 0.1), 4)
+    if draw.chance(3):
+        fields["stack"] = draw.one(STACKS)
+    if draw.chance(6):
+        fields["receiver"] = draw.one(RECEIVERS)
+    if draw.chance(8):
+        fields[draw.one(("rmem", "wmem"))] = round(draw.between(100_000, 2_000_000))
+    if shape == "moved":
+        # Whole periods in the 200 ms of a timeout would let a flow lose each retransmission: see docs/fidelity.md.
+        fields["period"] = f"{round(draw.between(300, 20_000)) * 1000 + 7} ns"
+        fields["far"] = round(draw.between(1, 3), 2) if draw.chance(3) else 1.0
+    elif shape == "circuit":
+        fields["day"] = f"{round(draw.between(300, 10_000)) * 1000 + 7} ns"
+    if shape == "circuit" or (shape == "moved" and draw.chance(2)):
+        fields["night"] = f"{draw.between(10, 500):.0f} us"
+        fields["downtime"] = draw.one(("drop", "hold", "drain") if shape == "circuit" else ("drop", "hold"))
+    return Case.model_validate(fields)
+
+
+class _Draw:
+    """What is drawn from one stream."""
+
+    def __init__(self, stream: Stream):
+        self._stream = stream
+
+    def one(self, values: Sequence[T]) -> T:
+        return values[self._stream.below(len(values))]
+
+    def chance(self, of: int) -> bool:
+        """True once in `of`."""
+        return self._stream.below(of) == 0
+
+    def between(self, least: float, most: float) -> float:
+        """As often in each octave."""
+        return least * math.exp(self._stream.unit() * math.log(most / least))
+
+    def variant(self) -> str:
+        if self.chance(2):
+            return self.one(COMMON)
+        return self.one([entry.name for entry in _native.variants() if entry.name not in WITHOUT])

@@ -1,0 +1,71 @@
+import pytest
+from real_kernel import with_kernel
+from typer.testing import CliRunner
+
+from daybreak import _native
+from daybreak.agreement import drawn, scenarios, segments
+from daybreak.cli.main import app
+from daybreak.engines import check, lowered
+from daybreak.errors import ScenarioError
+
+CASES = drawn.cases(200, 1)
+
+
+def test_what_is_drawn_depends_on_the_seed_alone() -> None:
+    again = drawn.cases(50, 1)
+    assert [case.model_dump() for case in again] == [case.model_dump() for case in CASES[:50]]
+    others = drawn.cases(50, 2)
+    assert not {case.name for case in others} & {case.name for case in again}
+    drawings = [
+        [(case.flows, int(case.rate), int(case.rtt), case.packets) for case in suite] for suite in (again, others)
+    ]
+    assert drawings[0] != drawings[1]
+
+
+@with_kernel
+def test_both_engines_take_every_scenario() -> None:
+    for case in CASES:
+        for engine in ("simulated", "kernel"):
+            check(lowered(scenarios.scenario(case), 1, engine), engine)
+
+
+def test_the_scenarios_are_of_all_kinds() -> None:
+    known = {entry.name for entry in _native.variants()} - drawn.WITHOUT
+    assert {variant for case in CASES for variant in case.variants()} == known
+    assert {case.mtu for case in CASES} == set(drawn.MTUS)
+    assert {str(case.stack) for case in CASES} == {str(stack) for stack in ({}, *drawn.STACKS)}
+    assert {str(case.receiver) for case in CASES} == {str(stack) for stack in ({}, *drawn.RECEIVERS)}
+    for kind in ("loss", "ack_loss", "period", "day", "night", "rmem", "wmem"):
+        assert 5 < sum(bool(getattr(case, kind)) for case in CASES) < 150, kind
+    rates, rtts = ([int(getattr(case, name)) for case in CASES] for name in ("rate", "rtt"))
+    assert min(rates) >= 5 * 10**8 and max(rates) <= 10**10 and max(rates) > 10 * min(rates)
+    assert min(rtts) >= 50 * 10**6 and max(rtts) <= 5 * 10**9 and max(rtts) > 20 * min(rtts)
+
+
+@pytest.mark.parametrize(
+    ("count", "seed", "said"), [(0, 1, "random: 0"), (10_001, 1, "random: 10001"), (1, -1, "seed: -1")]
+)
+def test_what_cannot_be_drawn_is_said(count: int, seed: int, said: str) -> None:
+    with pytest.raises(ScenarioError, match=said):
+        drawn.cases(count, seed)
+
+
+def test_a_drawn_suite_is_replayed(tmp_path) -> None:
+    (case,) = [case for case in CASES if case.variants() == ["cubic"] and not case.loss and case.day is None][:1]
+    found = segments.replay([case], out=tmp_path / "out", engine="simulated")
+    assert [flow["is_identical"] for flow in found["flows"]] == [True]
+
+
+def test_the_command_draws_in_place_of_a_suite(tmp_path, monkeypatch) -> None:
+    taken: list[list[str]] = []
+
+    def replay(source, **_):
+        taken.append([case.name for case in source])
+        return segments.document([], programs={}, seeds=[1], quick=False)
+
+    monkeypatch.setattr(segments, "replay", replay)
+    command = ["agree", "--segments", "--json", "-o", str(tmp_path / "out")]
+    assert CliRunner().invoke(app, [*command, "--random", "3", "--seed", "7"]).exit_code == 0
+    assert taken == [[case.name for case in drawn.cases(3, 7)]]
+    refused = CliRunner().invoke(app, [*command, "suite.toml", "--random", "3"])
+    assert refused.exit_code != 0 and len(taken) == 1
