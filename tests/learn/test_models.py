@@ -59,7 +59,7 @@ def small_networks(monkeypatch):
         ConformalRegressor("boosting"),
         ConformalRegressor("forest"),
         QuantileForest(20),
-        NeuralMean(2, 16),
+        NeuralMean(2, 64),
     ]
 )
 def test_estimators_keep_the_contract_of_scikit_learn(estimator, check):
