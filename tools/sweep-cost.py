@@ -55,7 +55,7 @@ def scaling(runs: int) -> None:
     from distributed import LocalCluster  # noqa: PLC0415  optional
 
     def on_dask(workers: int) -> float:
-        with LocalCluster(workers, threads_per_worker=1, dashboard_address=None) as cluster:
+        with LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None) as cluster:
             # Workers import Daybreak with their first task.
             seconds(points(SMALL, 20), Dask(cluster.scheduler_address))
             return seconds(points(LARGE, runs), Dask(cluster.scheduler_address))
