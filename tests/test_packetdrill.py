@@ -135,5 +135,8 @@ def test_the_tool_overwrites_nothing_and_says_in_one_sentence_what_is_missing(tm
         ("--defaults", tmp_path / "none.sh", "--out", out, script),
         ("--defaults", defaults, "--out", tmp_path / "other", tmp_path / "none.pkt"),
     ):
-        with pytest.raises(SystemExit, match=r"none\.(sh|pkt) cannot be read or written: .*No such file"):
+        with pytest.raises(SystemExit, match=r"none\.(sh|pkt) cannot be read: no such file"):
             run(*missing)
+    defaults.write_bytes(b"\xff")
+    with pytest.raises(SystemExit, match=r"defaults\.sh cannot be read: "):
+        run("--defaults", defaults, "--out", out, script)

@@ -21,6 +21,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 
+from daybreak.errors import reason
+
 TOLERANCE_US = 4_000
 # For a segment that may leave at any time.
 ANY_TIME_US = 1_000_000
@@ -518,6 +520,25 @@ def translate(script: str, defaults: str) -> str:
     return made.text()
 
 
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise SystemExit(f"{path} cannot be read: {reason(error)}") from None
+
+
+def _write(path: Path, text: str) -> None:
+    """Writes a file that is not there: two scripts may have one name, and the folder may hold somebody's work."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        raise SystemExit(f"{path} exists: choose another --out") from None
+    except OSError as error:
+        raise SystemExit(f"{path} cannot be written: {reason(error)}") from None
+
+
 def main() -> int:
     """Translates the scripts of the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -526,23 +547,15 @@ def main() -> int:
     parser.add_argument("--out", type=Path, required=True, help="directory for the dialogues")
     given = parser.parse_args()
     refused = 0
-    try:
-        defaults = re.sub(r"^#!.*", "", given.defaults.read_text())
-        given.out.mkdir(parents=True, exist_ok=True)
-        for script in given.scripts:
-            try:
-                dialogue = translate(script.read_text(), defaults)
-            except Refused as problem:
-                refused += 1
-                print(f"{script.name}: {problem}")
-                continue
-            # "x": two scripts may have one name, and the folder may hold somebody's work.
-            with open(given.out / f"{script.stem}.dialogue", "x") as file:
-                file.write(dialogue)
-    except FileExistsError as error:
-        raise SystemExit(f"{error.filename} exists: choose another --out") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise SystemExit(f"{getattr(error, 'filename', None) or script} cannot be read or written: {error}") from None
+    defaults = re.sub(r"^#!.*", "", _read(given.defaults))
+    for script in given.scripts:
+        try:
+            dialogue = translate(_read(script), defaults)
+        except Refused as problem:
+            refused += 1
+            print(f"{script.name}: {problem}")
+        else:
+            _write(given.out / f"{script.stem}.dialogue", dialogue)
     print(f"{len(given.scripts) - refused} of {len(given.scripts)} scripts translated")
     return 0
 

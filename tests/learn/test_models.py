@@ -14,7 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import daybreak
 from daybreak.errors import OutputError, ScenarioError
-from daybreak.learn import advice, conformal, evaluate, features, model, paper
+from daybreak.learn import advice, conformal, dataset, evaluate, features, model, paper
 from daybreak.learn.conformal import ConformalRegressor, QuantileForest
 from daybreak.learn.dataset import DATA, MIXES, Dataset, built_in, of_sweep
 from daybreak.learn.neural import NeuralMean
@@ -177,6 +177,17 @@ def test_a_sweep_becomes_a_dataset_and_equal_scenarios_are_one(tmp_path):
     fcts = dict(run.flows.select("group", "fct_ns").iter_rows())
     row = data.table.filter((pl.col("seed") == 2) & (pl.col("migrated_mib") == 4)).row(0, named=True)
     assert row["prolongation_s"] == pytest.approx((fcts["migrated"] - fcts["main"]) / 1e9)
+
+
+def test_points_of_a_grid_get_more_seeds_until_their_means_are_known(tmp_path, monkeypatch):
+    size = {"fields": ["flows.0.size", "flows.1.size"], "values": ["4 MiB"]}
+    points = Points(parse({"scenario": "-", "seeds": 5, "axes": {"size": size}}), built_in("networks").base)
+    monkeypatch.setattr(dataset, "built_in", lambda grid: points)
+    monkeypatch.setattr(dataset, "DATA", {"some": ("narrow", "given")})
+    monkeypatch.setattr(dataset, "WIDTHS", {"narrow": 1e-9})
+    monkeypatch.setattr(dataset, "MOST_RUNS", 7)
+    assert dataset.made("some", tmp_path, Local(1)).table.height == 7
+    assert pl.read_parquet(tmp_path / "given" / "flows")["seed"].n_unique() == 5
 
 
 @pytest.mark.usefixtures("small_networks")

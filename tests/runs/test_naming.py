@@ -50,6 +50,13 @@ def test_every_reason_of_a_drop_has_its_name_and_the_kind_of_its_place():
     assert drops["data"].to_list() == [number == 1 for number in rows["data"]]
 
 
+def test_a_table_without_rows_has_the_types_of_others():
+    plan = SimpleNamespace(flows=[], nodes=[], groups=[], rules=[])
+    numbers = {name: np.array([], np.uint64) for name in ("flow", "bytes", "end_ns", "fct_ns")}
+    types = naming.named("flows", numbers, plan).schema
+    assert {types[name] for name in ("flow_name", "group", "variant", "src", "dst")} == {pl.String}
+
+
 def states(scenario, seed=1):
     """The flow's counters, and how often the sender entered each state."""
     run = daybreak.run(scenario.with_({"records": {"window": "every ack"}}), seed=seed)

@@ -66,7 +66,10 @@ def _has_value(table: str, columns: Any) -> dict[str, Any]:
 
 
 def frame_of(columns: Mapping[str, Any], missing: Mapping[str, Any] = MappingProxyType({})) -> pl.DataFrame:
-    """A frame over the columns' own memory. One conversion of all columns costs a small run half of one for each."""
+    """A frame over the columns' own memory but where values are `missing`.
+
+    One conversion of all columns costs a small run half of one for each.
+    """
     arrays = [pa.array(values, mask=missing.get(name)) for name, values in columns.items()]
     return pl.DataFrame(pa.RecordBatch.from_arrays(arrays, names=list(columns)))
 
@@ -110,15 +113,11 @@ def _gather(values: Sequence[str], index: pl.Series, name: str) -> pl.Series:
 
 
 def _flows(frame: pl.DataFrame, plan: Plan) -> pl.DataFrame:
-    flows = [plan.flows[flow] for flow in frame["flow"]]
-    rules = [variant(rule) for rule in plan.rules]
-    names = {
-        "flow_name": [flow.name for flow in flows],
-        "group": [plan.groups[flow.group] for flow in flows],
-        "variant": [rules[flow.rule] for flow in flows],
-        "src": [plan.nodes[flow.src].name for flow in flows],
-        "dst": [plan.nodes[flow.dst].name for flow in flows],
-    }
+    nodes = [node.name for node in plan.nodes]
+    of_flow = {key: values(plan) for key, values in _FLOW_COLUMNS.items()}
+    of_flow |= {"src": [nodes[flow.src] for flow in plan.flows], "dst": [nodes[flow.dst] for flow in plan.flows]}
+    rows = frame["flow"].to_list()
+    names = {key: pa.array([values[flow] for flow in rows], pa.string()) for key, values in of_flow.items()}
     return _with(frame, frame_of(names).get_columns(), after="flow")
 
 
