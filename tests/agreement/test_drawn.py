@@ -1,3 +1,5 @@
+import math
+
 import pytest
 from real_kernel import with_kernel
 from typer.testing import CliRunner
@@ -69,3 +71,9 @@ def test_the_command_draws_in_place_of_a_suite(tmp_path, monkeypatch) -> None:
     assert taken == [[case.name for case in drawn.cases(3, 7)]]
     refused = CliRunner().invoke(app, [*command, "suite.toml", "--random", "3"])
     assert refused.exit_code != 0 and len(taken) == 1
+
+
+def test_no_period_divides_the_least_timeout() -> None:
+    # In nanoseconds: what shares no factor with 10 does not divide 200 ms.
+    periods = [int(case.period) // 1000 for case in CASES if case.period]
+    assert len(periods) > 30 and all(math.gcd(period, 10) == 1 and 200 * 10**6 % period for period in periods)
