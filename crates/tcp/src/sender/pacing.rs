@@ -38,10 +38,12 @@ impl Sender {
         self.path.window.pacing_rate = Rate::from_bytes_per_sec(rate.min(self.max_pacing_bytes));
     }
 
-    /// The wait for pacing may be over: then what is lost goes first.
+    /// The wait for pacing may be over: then what is lost goes first. If another timer was due, the wait goes on: that timer
+    /// may be one after which new data is not looked at.
     pub(crate) fn end_pacing_wait(&mut self) {
         let pacing = &mut self.path.pacing;
-        if std::mem::take(&mut pacing.waiting) && pacing.departure <= self.clock.now {
+        if pacing.waiting && pacing.departure <= self.clock.now {
+            pacing.waiting = false;
             self.resend = Resend::Lost;
         }
     }
@@ -111,6 +113,21 @@ mod tests {
             assert_eq!(sender.path.pacing.departure, Instant::from_ps(departure_ns * 1_000), "after {gaps} gaps");
             sender.clock.advance(sender.path.pacing.departure);
         }
+    }
+
+    #[test]
+    fn another_timer_does_not_end_the_wait() {
+        let mut sender = paced(1_243_500_000);
+        sender.path.pacing.departure = Instant::from_ps(2_000_000_000);
+        sender.clock.advance(Instant::from_ps(1_000_000_000));
+        assert!(sender.pacing_holds());
+        sender.resend = Resend::OnlyLost;
+        sender.clock.advance(Instant::from_ps(1_500_000_000));
+        sender.end_pacing_wait();
+        assert_eq!((sender.deadline(), sender.resend), (Instant::from_ps(2_000_000_000), Resend::OnlyLost));
+        sender.clock.advance(Instant::from_ps(2_000_000_000));
+        sender.end_pacing_wait();
+        assert_eq!((sender.deadline(), sender.resend), (Instant::NEVER, Resend::Lost));
     }
 
     #[test]
