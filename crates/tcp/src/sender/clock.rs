@@ -16,7 +16,9 @@ pub(crate) struct Clock {
     pub jiffies: u64,
     jiffy_ps: u64,
     /// A jiffy in microseconds, rounded up.
-    jiffy_us: u64,
+    jiffy_us: u32,
+    /// Low bits of the jiffy that follows the one in which a timer fired last.
+    wheel: u32,
     /// Start of the next tick of either kind, so that most readings need no division.
     tick_end_ps: u64,
     /// The value of the timestamp option now (RFC 7323), never zero before it wraps.
@@ -44,7 +46,8 @@ impl Clock {
             now_us: 0,
             jiffies: 0,
             jiffy_ps,
-            jiffy_us: jiffy_ps.div_ceil(PS_PER_US),
+            jiffy_us: u32::try_from(jiffy_ps.div_ceil(PS_PER_US)).unwrap_or(u32::MAX),
+            wheel: 0,
             tick_end_ps: jiffy_ps.min(timestamp_tick_ps),
             timestamp: timestamp_offset.wrapping_add(1),
             timestamp_tick_ps,
@@ -122,15 +125,23 @@ impl Clock {
     /// At least the microseconds of `jiffies`, without a division.
     #[inline]
     pub fn us_within(&self, jiffies: u64) -> u64 {
-        jiffies * self.jiffy_us
+        jiffies * u64::from(self.jiffy_us)
+    }
+
+    /// A timer of the wheel fires: the wheel goes on to the next jiffy before.
+    pub fn timer_fires(&mut self) {
+        self.wheel = (self.jiffies + 1) as u32;
     }
 
     /// When a timer fires that is set to `timeout` ticks from now. Linux keeps timers on a wheel of
     /// levels, each eight times coarser, and never fires early: a timer waits for the end of its
-    /// slot, so 200 ticks can become 208.
+    /// slot, so 200 ticks can become 208. Which level it is counts from where the wheel is: in a jiffy in which a timer has
+    /// fired that is the next one, so that 504 ticks are of the finer level.
     #[inline]
     pub fn expiry(&self, timeout: u64) -> Instant {
-        Jiffies::new(self.jiffy()).fires(self.jiffies, self.jiffies + timeout)
+        let next = self.jiffies + 1;
+        let wheel = if self.wheel == next as u32 { next } else { self.jiffies };
+        Jiffies::new(self.jiffy()).fires(wheel, self.jiffies + timeout)
     }
 }
 
@@ -158,6 +169,14 @@ mod tests {
         assert_eq!(clock.expiry(200), Instant::ZERO + Duration::from_ms(208));
         // 1002 on the third: 64 ticks.
         assert_eq!(clock.expiry(1_000), Instant::ZERO + Duration::from_ms(1_024));
+        // 504 are the first of the third, but not if a timer has just fired.
+        assert_eq!(clock.expiry(504), Instant::ZERO + Duration::from_ms(512));
+        clock.timer_fires();
+        assert_eq!(clock.expiry(504), Instant::ZERO + Duration::from_ms(512));
+        clock.advance(Instant::ZERO + Duration::from_ms(8));
+        assert_eq!(clock.expiry(504), Instant::ZERO + Duration::from_ms(576));
+        clock.timer_fires();
+        assert_eq!(clock.expiry(504), Instant::ZERO + Duration::from_ms(520));
         assert_eq!(clock.jiffies_in(1), 1);
         assert_eq!(clock.jiffies_in(2_000), 2);
         for hz in [100, 250, 300, 1_000] {

@@ -73,6 +73,19 @@ impl Sender {
             && (is_plain_sacked(further) || (further.seq >= around.start && joins(further)))
     }
 
+    /// The segment that begins at `end` and shares its descriptor with the one below it.
+    pub(super) fn ends_within_merged(&self, end: u64) -> Option<u32> {
+        let at = self.queue.find(end, self.mss);
+        (at != self.queue.tail() && self.queue.get(at).seq == end && self.queue.get(at).has(Sent::MERGED)).then_some(at)
+    }
+
+    /// The segment at `at` no longer shares the descriptor of the one below it.
+    pub(super) fn split_merged(&mut self, at: u32) {
+        self.queue.get_mut(at).flags &= !Sent::MERGED;
+        self.buffer.merged -= 1;
+        self.scoreboard.merged = (0, 0);
+    }
+
     /// First sequence number of what shares a descriptor with the segment at `at`.
     fn run_start(&self, mut at: u32) -> u64 {
         while at != self.queue.head() && self.queue.get(at).has(Sent::MERGED) {

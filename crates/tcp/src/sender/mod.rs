@@ -496,6 +496,7 @@ impl Sender {
 
     /// The timer fired.
     pub fn on_timer(&mut self) {
+        self.clock.timer_fires();
         self.resend = Resend::Lost;
         self.timer.at = Instant::NEVER;
         match self.timer.kind {

@@ -83,8 +83,9 @@ impl Sender {
         }
         if !self.queue.is_empty() {
             let (seen, seen_count) = (self.scoreboard.seen, self.scoreboard.seen_count as usize);
+            let mut walked = 0;
             for block in &reported.fresh[..reported.count] {
-                self.tag_unseen(*block, &seen[..seen_count], ack);
+                self.tag_unseen(*block, &seen[..seen_count], &mut walked, ack);
             }
         }
         if self.path.state != crate::congestion::CaState::Loss || self.path.undo.marker != 0 {
@@ -173,8 +174,8 @@ impl Sender {
         }
     }
 
-    /// Tags what `block` holds and the previous ACK's blocks did not.
-    fn tag_unseen(&mut self, block: SackBlock, seen: &[SackBlock], ack: &mut Ack) {
+    /// Tags what `block` holds and the previous ACK's blocks did not. What lies below `walked` was looked at with a block before.
+    fn tag_unseen(&mut self, block: SackBlock, seen: &[SackBlock], walked: &mut u64, ack: &mut Ack) {
         let mut start = block.start;
         for old in seen {
             if old.end <= start {
@@ -184,16 +185,20 @@ impl Sender {
                 break;
             }
             if start < old.start {
-                self.tag_range(SackBlock { start, end: old.start }, ack);
+                self.tag_range(SackBlock { start, end: old.start }, walked, ack);
             }
             start = old.end;
         }
         if start < block.end {
-            self.tag_range(SackBlock { start, end: block.end }, ack);
+            self.tag_range(SackBlock { start, end: block.end }, walked, ack);
         }
     }
 
-    fn tag_range(&mut self, range: SackBlock, ack: &mut Ack) {
+    fn tag_range(&mut self, range: SackBlock, walked: &mut u64, ack: &mut Ack) {
+        if range.end <= *walked {
+            return;
+        }
+        let splits = self.ends_within_merged(range.end);
         let mut at = self.queue.find(range.start, self.mss);
         while at != self.queue.tail() {
             let sent = self.queue.get(at);
@@ -210,6 +215,11 @@ impl Sender {
                 }
             }
             at = at.wrapping_add(1);
+        }
+        // Linux finds any segment again once it has come to the last.
+        *walked = if at == self.queue.tail() { 0 } else { range.end };
+        if let Some(at) = splits {
+            self.split_merged(at);
         }
     }
 
