@@ -22,7 +22,7 @@
 //! multiplies it by an estimate of segments per ACK. That estimate starts at 2 in sixteenths and stays at 31/16 with an ACK
 //! for every segment, since it is rounded down: 310 (RTT - 1 ms) / RTT segments a second come of a bound of 16.
 //!
-//! The cube root is exact where Linux's is an approximation within 0.2 %: `K` differs by that much.
+//! The cube root is Linux's approximation: whether an epoch begins with a segment of growth depends on it.
 //!
 //! Validated by the worked numbers below, by its curves against the equations and over a drop-tail
 //! path (`tests/curves`), and beside Linux 6.1 (`tests/end_to_end.rs`). Over 10 Gbit/s, 40 us and 350
@@ -332,12 +332,43 @@ impl Epoch {
     }
 }
 
-/// The largest `root` with `root^3 <= value`, one bit at a time from the top.
+/// The cube root as Linux 6.1 takes it, within 0.5 %: one step of Newton's method, which divides by 3.003 instead of 3 and by
+/// x (x - 1) instead of x^2, from an estimate by the two leading octal digits.
 fn cube_root(value: u64) -> u64 {
-    (0..=21).rev().fold(0u64, |root, bit| {
-        let more = root | (1 << bit);
-        if u128::from(more).pow(3) <= u128::from(value) { more } else { root }
-    })
+    if value < 8 {
+        return u64::from(value > 0);
+    }
+    let others = value.ilog2() / 3 - 1;
+    let estimate = (ESTIMATES[(value >> (3 * others)) as usize] << others) / ESTIMATE_UNIT;
+    ((2 * estimate + value / (estimate * (estimate - 1))) * 341) >> 10
+}
+
+/// Of the cube root of each two octal digits, in 64ths: 1/32 above that of the interval's middle, since the step errs upwards
+/// by the square of the estimate's error, and its divisor downwards by 0.1 %.
+const ESTIMATES: [u64; 64] = estimates();
+const ESTIMATE_UNIT: u64 = 64;
+/// Where Linux's estimates are others. Found by replaying 112 of its flows: with any other of these they part.
+const OTHER_ESTIMATES: [(usize, i64); 9] =
+    [(8, -2), (9, -1), (10, -1), (11, -1), (15, 1), (16, -1), (18, -1), (21, -1), (63, 1)];
+
+const fn estimates() -> [u64; 64] {
+    let mut all = [0; 64];
+    let mut digits = 0;
+    while digits < 64 {
+        // To the nearest: (2 x - 1)^3 <= (2 * 66)^3 (digits + 1/2).
+        let cube = 4 * 66u64.pow(3) * (2 * digits as u64 + 1);
+        while (2 * all[digits] + 1u64).pow(3) <= cube {
+            all[digits] += 1;
+        }
+        digits += 1;
+    }
+    let mut at = 0;
+    while at < OTHER_ESTIMATES.len() {
+        let (digits, more) = OTHER_ESTIMATES[at];
+        all[digits] = all[digits].saturating_add_signed(more);
+        at += 1;
+    }
+    all
 }
 
 #[cfg(test)]
