@@ -81,14 +81,17 @@ def _case(seed: int, number: int) -> Case:
         fields["receiver"] = draw.one(RECEIVERS)
     if draw.chance(8):
         fields[draw.one(("rmem", "wmem"))] = round(draw.between(100_000, 2_000_000))
+    longest_night = math.inf
     if shape == "moved":
         # Whole periods in the 200 ms of a timeout would let a flow lose each retransmission: see docs/fidelity.md.
-        fields["period"] = f"{round(draw.between(300, 20_000)) * 1000 + 7} ns"
+        period = round(draw.between(300, 20_000))
+        longest_night = period / 2
+        fields["period"] = f"{period * 1000 + 7} ns"
         fields["far"] = round(draw.between(1, 3), 2) if draw.chance(3) else 1.0
     elif shape == "circuit":
         fields["day"] = f"{round(draw.between(300, 10_000)) * 1000 + 7} ns"
     if shape == "circuit" or (shape == "moved" and draw.chance(2)):
-        fields["night"] = f"{draw.between(10, 500):.0f} us"
+        fields["night"] = f"{min(draw.between(10, 500), longest_night):.0f} us"
         fields["downtime"] = draw.one(("drop", "hold", "drain") if shape == "circuit" else ("drop", "hold"))
     return Case.model_validate(fields)
 

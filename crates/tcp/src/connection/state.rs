@@ -8,6 +8,9 @@ use crate::receiver::Negotiated;
 use crate::sender::Opening;
 use crate::{Ecn, Flags, Header, Segment, SynOptions};
 
+/// What a segment has room for beside its header, whatever the peer says: all options and eight bytes (`tcp_min_snd_mss`).
+const LEAST_MSS: u32 = 48;
+
 /// State of an endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
@@ -185,7 +188,7 @@ impl Connection {
         self.timestamps = offer.timestamps && peer.timestamps;
         let peer_mss = if peer.mss == 0 { 536 } else { u32::from(peer.mss) };
         let options = if self.timestamps { 12 } else { 0 };
-        let mss = peer_mss.min(u32::from(offer.mss)).saturating_sub(options).max(1);
+        let mss = peer_mss.min(u32::from(offer.mss)).max(LEAST_MSS) - options;
         self.sender.negotiate(mss, sack, ecn);
         if !window_scaling {
             self.handshake.offer.window_scale_plus_one = 0;

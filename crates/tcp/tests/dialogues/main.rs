@@ -111,6 +111,7 @@ dialogues! {
     idle_restart,
     idle_restart_threshold,
     listener_answers,
+    mss_least,
     newreno_without_sack,
     no_rack_loss_by_count,
     no_rack_partial_ack,
