@@ -348,8 +348,8 @@ fn cube_root(value: u64) -> u64 {
 const ESTIMATES: [u64; 64] = estimates();
 const ESTIMATE_UNIT: u64 = 64;
 /// Where Linux's estimates are others. Found by replaying 112 of its flows: with any other of these they part.
-const OTHER_ESTIMATES: [(usize, i64); 9] =
-    [(8, -2), (9, -1), (10, -1), (11, -1), (15, 1), (16, -1), (18, -1), (21, -1), (63, 1)];
+const OTHER_ESTIMATES: [(usize, i64); 11] =
+    [(8, -2), (9, -1), (10, -1), (11, -1), (15, 1), (16, -1), (18, -1), (21, -1), (24, -1), (32, -1), (63, 1)];
 
 const fn estimates() -> [u64; 64] {
     let mut all = [0; 64];
