@@ -14,6 +14,11 @@ fn is_plain_sacked(sent: &Sent) -> bool {
     sent.flags & (Sent::SACKED | Sent::RETRANS | Sent::LOST) == Sent::SACKED
 }
 
+/// The duplicate begins in the block.
+pub(super) fn holds(block: &SackBlock, duplicate: SackBlock) -> bool {
+    block.start <= duplicate.start && duplicate.start < block.end
+}
+
 impl Sender {
     /// Merges the SACKed segment at `at`, and what shares its descriptor, into the SACKed ones right below it, and then
     /// those right above. Without any below it stays alone, whatever is above.
@@ -48,11 +53,10 @@ impl Sender {
     /// Linux 6.1 passes over the DSACK `duplicate` of a SACKed segment where this segment is merged while the block around it,
     /// one of `fresh`, is walked. Either the block closes the hole right below it, or it begins within the descriptor that
     /// the duplicate shares with the segment below it: that is split there, and then its parts are merged again. Where the
-    /// previous ACK, with the blocks `known`, has reported the duplicate as well, it is looked at by itself.
-    pub(super) fn passes_over(&self, duplicate: SackBlock, fresh: &[SackBlock], known: &[SackBlock]) -> bool {
-        let holds = |block: &&SackBlock| block.start <= duplicate.start && duplicate.start < block.end;
-        let Some(around) = fresh.iter().find(holds) else { return false };
-        if around.start == duplicate.start || known.iter().any(|block| holds(&block)) {
+    /// blocks of the previous ACK hold the duplicate as well it `is_alone`: looked at by itself.
+    pub(super) fn passes_over(&self, duplicate: SackBlock, fresh: &[SackBlock], is_alone: bool) -> bool {
+        let Some(around) = fresh.iter().find(|block| holds(block, duplicate)) else { return false };
+        if around.start == duplicate.start || is_alone {
             return false;
         }
         let at = self.queue.find(duplicate.start, self.mss);
@@ -71,6 +75,16 @@ impl Sender {
         joins(below)
             && [below.len, further.len] == [sent.len; 2]
             && (is_plain_sacked(further) || (further.seq >= around.start && joins(further)))
+    }
+
+    /// The segment that will no longer share a descriptor with the one below it: the first behind a duplicate that `is_alone`,
+    /// the first of one that is looked at while the block around it is walked. Where both begin at once all is merged again.
+    pub(super) fn split_by_duplicate(&self, duplicate: SackBlock, fresh: &[SackBlock], is_alone: bool) -> Option<u32> {
+        if is_alone {
+            return self.ends_within_merged(duplicate.end);
+        }
+        let around = fresh.iter().find(|block| holds(block, duplicate))?;
+        if around.start < duplicate.start { self.ends_within_merged(duplicate.start) } else { None }
     }
 
     /// The segment that begins at `end` and shares its descriptor with the one below it.

@@ -76,10 +76,14 @@ impl Sender {
     #[inline(always)]
     pub(super) fn tag_reported(&mut self, reported: &Reported, ack: &mut Ack) {
         let known = &self.scoreboard.seen[..self.scoreboard.seen_count as usize];
-        if let Some(block) = reported.duplicate
-            && !self.passes_over(block, &reported.fresh[..reported.count], known)
-        {
-            self.tag_dsack(block, ack);
+        let mut splits = None;
+        if let Some(block) = reported.duplicate {
+            let fresh = &reported.fresh[..reported.count];
+            let is_alone = known.iter().any(|known| super::merging::holds(known, block));
+            splits = self.split_by_duplicate(block, fresh, is_alone);
+            if !self.passes_over(block, fresh, is_alone) {
+                self.tag_dsack(block, is_alone, ack);
+            }
         }
         if !self.queue.is_empty() {
             let (seen, seen_count) = (self.scoreboard.seen, self.scoreboard.seen_count as usize);
@@ -87,6 +91,9 @@ impl Sender {
             for block in &reported.fresh[..reported.count] {
                 self.tag_unseen(*block, &seen[..seen_count], &mut walked, ack);
             }
+        }
+        if let Some(at) = splits {
+            self.split_merged(at);
         }
         if self.path.state != crate::congestion::CaState::Loss || self.path.undo.marker != 0 {
             self.check_reordering(ack.sack_reord);
@@ -136,8 +143,9 @@ impl Sender {
         true
     }
 
-    /// A duplicate of data that is still outstanding: it clears the retransmissions that it reports.
-    fn tag_dsack(&mut self, block: SackBlock, ack: &mut Ack) {
+    /// A duplicate of data that is still outstanding: it clears the retransmissions that it reports. What is looked at by itself
+    /// merges into what is below, as with any block.
+    fn tag_dsack(&mut self, block: SackBlock, merges: bool, ack: &mut Ack) {
         let mut at = self.queue.find(block.start, self.mss);
         while at != self.queue.tail() {
             let sent = *self.queue.get(at);
@@ -146,6 +154,9 @@ impl Sender {
             }
             if sent.seq >= block.start && sent.end() <= block.end && sent.path() == self.path.tag {
                 self.tag_duplicate(at, &sent, ack);
+                if merges && !sent.has(Sent::MERGED) {
+                    self.merge_sacked(at);
+                }
             }
             at = at.wrapping_add(1);
         }

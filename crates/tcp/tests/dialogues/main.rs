@@ -68,6 +68,8 @@ dialogues! {
     dsack_of_more,
     dsack_of_outstanding,
     dsack_of_two,
+    dsack_splits_behind,
+    dsack_splits_within,
     dsack_surplus,
     dsack_within_a_known_block,
     dsack_within_a_merged_block,
