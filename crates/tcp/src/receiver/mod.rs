@@ -614,10 +614,13 @@ impl Receiver {
 
     /// The segment lies beyond a hole.
     fn take_out_of_order(&mut self, segment: &Segment, end: u64) {
-        self.check_ce(segment, self.memory());
+        let taken = self.memory();
+        self.check_ce(segment, taken);
+        if self.window.make_room(taken) {
+            self.policy.leave_quick_mode();
+        }
         self.policy.schedule();
         self.counters.reordered += 1;
-        let taken = self.memory();
         let mut dsack = self.dsack;
         let buffers = self.window.buffers();
         self.holds_data = true;

@@ -141,6 +141,7 @@ dialogues! {
     ranges_and_orders,
     reader_falls_behind,
     receive_autotuning,
+    receive_buffer_overflow,
     receive_buffer_set,
     receive_buffer_set_opener,
     receiver_limited,
