@@ -481,7 +481,10 @@ impl Receiver {
     /// The window of an ACK that nothing has decided on before.
     #[inline(never)]
     fn settle_offer(&mut self) {
-        let (candidate, _) = self.window.candidate(self.memory(), self.policy.rcv_mss());
+        let (candidate, crowded) = self.window.candidate(self.memory(), self.policy.rcv_mss());
+        if crowded {
+            self.policy.leave_quick_mode();
+        }
         self.window.offer(self.rcv_nxt, candidate);
     }
 

@@ -129,6 +129,7 @@ dialogues! {
     push_on_fin,
     push_on_fin_with_data,
     push_waits_for_room,
+    quick_ack_crowded,
     quick_ack_jumbo,
     quick_ack_refused,
     rack_lost_retransmission,
