@@ -112,6 +112,15 @@ def test_the_worst_come_first_with_their_causes() -> None:
     assert [(row["scenario"], row["cause"]) for row in worst] == [("case-1", "a reason"), ("case-2", causes.UNKNOWN)]
 
 
+def test_a_cause_of_outcomes_is_not_one_of_segments() -> None:
+    known = [
+        causes.Cause(scenario="case-*", cause="chance"),
+        causes.Cause(scenario="*", metric="segments", cause="late"),
+    ]
+    said = {metric: causes.cause_of(known, "case-1", metric) for metric in ("fct", *causes.REPLAYS)}
+    assert said == {"fct": "chance", "segments": "late", "receivers": causes.UNKNOWN}
+
+
 def test_the_document_has_numbers_or_null_never_nan() -> None:
     def walk(value: object) -> None:
         if isinstance(value, dict):

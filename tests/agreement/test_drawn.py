@@ -1,10 +1,11 @@
 import math
+import re
 
 import pytest
 from real_kernel import with_kernel
 from typer.testing import CliRunner
 
-from daybreak import _native
+from daybreak import _native, agreement
 from daybreak.agreement import drawn, scenarios, segments
 from daybreak.cli.main import app
 from daybreak.engines import check, lowered
@@ -71,6 +72,23 @@ def test_the_command_draws_in_place_of_a_suite(tmp_path, monkeypatch) -> None:
     assert taken == [[case.name for case in drawn.cases(3, 7)]]
     refused = CliRunner().invoke(app, [*command, "suite.toml", "--random", "3"])
     assert refused.exit_code != 0 and len(taken) == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--seed", "5"], "seed: 5 .*--random"),
+        (["--segments", "--most", "9"], "most: 9 .*--runs"),
+        (["--receivers", "--most", "9"], "most: 9 .*--runs"),
+        (["--segments", "--receivers"], "receivers: .*--segments"),
+    ],
+)
+def test_an_option_that_would_be_ignored_is_refused(tmp_path, monkeypatch, options: list[str], said: str) -> None:
+    for module, name in ((segments, "replay"), (agreement, "agree")):
+        monkeypatch.setattr(module, name, lambda *_, **__: pytest.fail("it is run"))
+    refused = CliRunner().invoke(app, ["agree", *options, "-o", str(tmp_path / "out")])
+    assert isinstance(refused.exception, ScenarioError)
+    assert re.match(said, str(refused.exception))
 
 
 def test_no_period_divides_the_least_timeout() -> None:

@@ -70,6 +70,7 @@ impl Check {
         });
         let progress = || SenderProgress { una: segment.ack, window: segment.window, rto: Self::timing().rto };
         if self.receiver.accept(self.now, &segment, progress) {
+            self.receiver.measure_rtt(self.now, &segment);
             self.delivered += self.receiver.on_data(self.now, &segment, Self::timing).delivered;
             self.arrived[arrival.start..arrival.start + arrival.units].fill(true);
         } else {

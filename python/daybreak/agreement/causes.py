@@ -11,6 +11,8 @@ from daybreak.scenario.model import Model
 
 BUILT_IN = files(__package__).joinpath("causes.toml")
 UNKNOWN = "not known yet"
+REPLAYS = ("segments", "receivers")
+"""What is compared segment by segment has causes of its own."""
 
 
 class Cause(Model):
@@ -19,7 +21,7 @@ class Cause(Model):
     scenario: str
     """Pattern of the scenarios' names, as in a shell."""
     metric: str = "*"
-    """Pattern of the metrics."""
+    """Pattern of the metrics, or one of `REPLAYS`, which no pattern includes."""
     cause: str
     """A sentence."""
 
@@ -32,7 +34,9 @@ def load() -> list[Cause]:
 
 def cause_of(causes: Sequence[Cause], scenario: str, metric: str) -> str:
     """The first cause that fits."""
-    fitting = (
-        known.cause for known in causes if fnmatchcase(scenario, known.scenario) and fnmatchcase(metric, known.metric)
-    )
-    return next(fitting, UNKNOWN)
+
+    def fits(known: Cause) -> bool:
+        is_of_metric = known.metric == metric if metric in REPLAYS else fnmatchcase(metric, known.metric)
+        return is_of_metric and fnmatchcase(scenario, known.scenario)
+
+    return next((known.cause for known in causes if fits(known)), UNKNOWN)

@@ -26,7 +26,7 @@ def agree(
     random: Annotated[
         int | None, typer.Option(help="So many scenarios that --seed draws, in place of a suite file.", min=1)
     ] = None,
-    seed: Annotated[int, typer.Option(help="Which scenarios --random draws.", min=0)] = 1,
+    seed: Annotated[int | None, typer.Option(help="Which scenarios --random draws; 1 if not given.", min=0)] = None,
     quick: Annotated[bool, typer.Option("--quick/--full", help="The quick subset, or all scenarios.")] = False,
     runs: Annotated[int | None, typer.Option(help="Runs of each scenario; 3 or 8 if not given.", min=1)] = None,
     most: Annotated[
@@ -57,15 +57,9 @@ def agree(
     --segments, each scenario runs on the kernel with seeds 1 to RUNS (1 if not given), and segments.json says how far
     the model sends the same segments. With --receivers, receivers.json says how far it answers with the same ACKs.
     """
-    source: Source = suite
-    if random is not None:
-        from daybreak.agreement import drawn
-        from daybreak.errors import ScenarioError
-
-        if suite is not None:
-            raise ScenarioError(f"random: {random} scenarios are drawn in place of a suite, and {suite} is one")
-        source = drawn.cases(random, seed)
+    source = _source(suite, random, seed)
     if segments or receivers:
+        _refuse_for_a_replay(most, both=segments and receivers)
         _segments(
             source,
             quick=quick,
@@ -98,6 +92,31 @@ def agree(
         say(f"agreement.json and index.html are in {out_}")
     if strict and not found.is_reached:
         raise typer.Exit(1)
+
+
+def _source(suite: Path | None, random: int | None, seed: int | None) -> Source:
+    from daybreak.errors import ScenarioError
+
+    if random is None:
+        if seed is not None:
+            raise ScenarioError(f"seed: {seed} says which scenarios --random draws, and there is no --random")
+        return suite
+    from daybreak.agreement import drawn
+
+    if suite is not None:
+        raise ScenarioError(f"random: {random} scenarios are drawn in place of a suite, and {suite} is one")
+    return drawn.cases(random, 1 if seed is None else seed)
+
+
+def _refuse_for_a_replay(most: int | None, *, both: bool) -> None:
+    from daybreak.errors import ScenarioError
+
+    if both:
+        raise ScenarioError("receivers: --segments is there as well: expected one of the two")
+    if most is not None:
+        raise ScenarioError(
+            f"most: {most} runs are for comparisons of whole runs: --segments and --receivers take --runs"
+        )
 
 
 def _segments(

@@ -11,13 +11,14 @@ impl Connection {
         if self.is_predicted_data(segment) {
             return self.input_predicted(segment);
         }
-        if self.state == State::Established && self.sender.is_plain(segment) && self.receiver.accepts_next(segment) {
+        let was_established = self.state == State::Established;
+        if was_established && self.sender.is_plain(segment) && self.receiver.accepts_next(segment) {
             // The sender is not quiet, since something is out, and has not sent its FIN.
             return self.sender.on_plain_ack(segment);
         }
-        let is_open = self.state == State::Established || self.sender.is_synchronised();
+        let is_open = was_established || self.sender.is_synchronised();
         if (is_open && is_usual) || self.input_unusual(segment) {
-            self.input_synchronised(segment);
+            self.input_synchronised(segment, was_established);
         }
     }
 
@@ -39,8 +40,9 @@ impl Connection {
         self.sender.desynchronise();
     }
 
+    /// `was_established` is false for what completes the handshake, and once one side has closed.
     #[inline(always)]
-    fn input_synchronised(&mut self, segment: &Segment) {
+    fn input_synchronised(&mut self, segment: &Segment, was_established: bool) {
         let now = self.sender.clock().now;
         let sender = &self.sender;
         let progress = || SenderProgress { una: sender.snd_una(), window: sender.snd_wnd(), rto: sender.rto() };
@@ -71,6 +73,10 @@ impl Connection {
         let fin = segment.flags.contains(Flags::FIN);
         if (segment.len > 0 || fin) && !self.is_beyond_the_fin(segment) {
             self.acknowledged = false;
+            if was_established {
+                // Linux 6.1 measures by no other segment: see the dialogues `handshake_not_measured` and `fin_wait_not_measured`.
+                self.receiver.measure_rtt(now, segment);
+            }
             let sender = &self.sender;
             let received = self.receiver.on_data(now, segment, || timing(sender));
             self.delivered += received.delivered;

@@ -2,7 +2,8 @@
 //!
 //! The connection drives it in Linux's order for every arriving segment: [`Receiver::accept`] first
 //! (PAWS and the window check of RFC 9293, section 3.10.7.4), then its own acknowledgement
-//! processing, then [`Receiver::on_data`] when the segment carries payload or FIN. After any input an
+//! processing, then [`Receiver::measure_rtt`], of an established connection, and [`Receiver::on_data`] when the
+//! segment carries payload or FIN. After any input an
 //! acknowledgement is due when [`Receiver::ack_pending`] says so; [`Receiver::fill_ack`] completes
 //! every outgoing segment but a SYN, which is [`Receiver::fill_syn`]'s.
 //!
@@ -348,13 +349,14 @@ impl Receiver {
         true
     }
 
-    /// [`Receiver::accept`] and [`Receiver::on_data`] for a segment that [`Receiver::is_predicted`]; returns the payload
-    /// that became deliverable.
+    /// [`Receiver::accept`], [`Receiver::measure_rtt`] and [`Receiver::on_data`] for a segment that
+    /// [`Receiver::is_predicted`]; returns the payload that became deliverable.
     #[inline(always)]
     pub(crate) fn on_predicted(&mut self, now: Instant, segment: &Segment, timing: impl Fn() -> SenderTiming) -> u64 {
         if segment.seq == self.window.rcv_wup() {
             self.ts_recent = segment.ts_val;
         }
+        self.measure_rtt(now, segment);
         if !self.fast_path.is_on() || self.holds_data || self.window.is_full_at(self.rcv_nxt) {
             return self.on_unusual_data(now, segment, timing()).delivered;
         }
@@ -364,7 +366,6 @@ impl Receiver {
     /// The payload of the next segment in order when no hole is open.
     #[inline(always)]
     fn take_next(&mut self, now: Instant, segment: &Segment, timing: impl Fn() -> SenderTiming) -> u64 {
-        self.measure_rtt(now, segment);
         self.rcv_nxt = segment.seq + u64::from(segment.len);
         self.count_payload(now, segment, || timing().rto, 0);
         self.decide_in_order(now, segment.len, || timing().srtt);
@@ -390,7 +391,6 @@ impl Receiver {
         }
         // A duplicate that no ACK has reported yet is forgotten.
         self.dsack = Dsack::default();
-        self.measure_rtt(now, segment);
         if segment.flags.contains(Flags::CWR) && self.negotiated.ecn {
             // The peer's window may be a single segment now: it waits for this ACK.
             self.echo.is_on = false;
@@ -481,7 +481,10 @@ impl Receiver {
     /// The window of an ACK that nothing has decided on before.
     #[inline(never)]
     fn settle_offer(&mut self) {
-        let (candidate, _) = self.window.candidate(self.memory(), self.policy.rcv_mss());
+        let (candidate, crowded) = self.window.candidate(self.memory(), self.policy.rcv_mss());
+        if crowded {
+            self.policy.leave_quick_mode();
+        }
         self.window.offer(self.rcv_nxt, candidate);
     }
 
@@ -614,10 +617,13 @@ impl Receiver {
 
     /// The segment lies beyond a hole.
     fn take_out_of_order(&mut self, segment: &Segment, end: u64) {
-        self.check_ce(segment, self.memory());
+        let taken = self.memory();
+        self.check_ce(segment, taken);
+        if self.window.make_room(taken) {
+            self.policy.leave_quick_mode();
+        }
         self.policy.schedule();
         self.counters.reordered += 1;
-        let taken = self.memory();
         let mut dsack = self.dsack;
         let buffers = self.window.buffers();
         self.holds_data = true;
@@ -698,9 +704,10 @@ impl Receiver {
         self.policy.schedule();
     }
 
-    /// RTT of the peer's data by the echo of our timestamp, once for each timestamp.
+    /// RTT of the peer's data by the echo of our timestamp, once for each timestamp. To be called before
+    /// [`Receiver::on_data`] with what the open connection takes.
     #[inline]
-    fn measure_rtt(&mut self, now: Instant, segment: &Segment) {
+    pub fn measure_rtt(&mut self, now: Instant, segment: &Segment) {
         if segment.ts_ecr == self.measured_ecr || !self.negotiated.timestamps {
             return;
         }

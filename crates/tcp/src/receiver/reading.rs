@@ -2,7 +2,7 @@
 //! and opens it again when it is read.
 //!
 //! As in Linux 6.1 the payload of a segment is freed with the last of its bytes. What the filling of a hole brings is
-//! freed as one. Not modelled: a buffer that overflows because segments are small (pruning and collapsing).
+//! freed as one. Not modelled: a buffer that overflows because segments are small and not read.
 
 use std::collections::VecDeque;
 

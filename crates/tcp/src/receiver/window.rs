@@ -6,7 +6,8 @@
 //! and `rcv_ssthresh`, which starts low and grows with what arrives. Dynamic right-sizing (Fisk and
 //! Feng, LANL 2001) grows the buffer to what the application reads in a round trip.
 //!
-//! Not modelled: a buffer that overflows because segments are small (pruning and collapsing), global
+//! A buffer that overflows because its segments cost more than the window reckons with grows to what they take. Not
+//! modelled: what Linux does when it may not grow so far (a smaller window, small segments joined, some dropped), global
 //! memory pressure, and the optional shrinking of the window.
 
 use daybreak_units::{Duration, Instant};
@@ -288,6 +289,17 @@ impl ReceiveWindow {
         true
     }
 
+    /// A segment arrives beyond a hole while `memory` bytes of the buffer are taken. If the buffer has less, it becomes as
+    /// large, but not larger than the largest, unless the application has set its size. True when it had less.
+    #[inline]
+    pub(super) fn make_room(&mut self, memory: u64) -> bool {
+        let overflows = memory > self.rcvbuf;
+        if overflows && !self.is_locked {
+            self.resize(memory.min(self.rmem_max.max(self.rcvbuf)));
+        }
+        overflows
+    }
+
     /// Growth for a segment whose overhead exceeds its payload: allowed while the window is small
     /// enough for the buffer to hold as many of them.
     fn slow_step(&self, len: u64, truesize: u64, rcv_mss: u32) -> u64 {
@@ -418,6 +430,7 @@ mod tests {
     use std::mem::offset_of;
 
     use super::*;
+    use crate::config::BufferLimits;
     use crate::receiver::Receiver;
 
     #[test]
@@ -492,6 +505,22 @@ mod tests {
         assert_eq!(window.rcv_wnd, (65_161u64 - 64_089).next_multiple_of(128));
         offer(&mut window, 65_300, 123_000, 1448);
         assert_eq!(window.rcv_wnd, 0);
+    }
+
+    /// Linux 6.1 has a lock for a size that the application has set, and `tcp_rmem` for all others.
+    #[test]
+    fn an_overflowing_buffer_grows_to_what_it_holds_within_its_limits() {
+        let config = Config { rmem: BufferLimits { max: 200_000, ..Config::default().rmem }, ..Config::default() };
+        let mut window = established(&config);
+        assert!(!window.make_room(131_072), "it is full, no more");
+        for (held, becomes) in [(131_073, 131_073), (200_001, 200_000), (200_002, 200_000)] {
+            assert!(window.make_room(held));
+            assert_eq!(window.rcvbuf, becomes);
+        }
+        let mut set = ReceiveWindow::new(&config);
+        set.lock(8_192, true);
+        assert!(set.make_room(20_000));
+        assert_eq!(set.rcvbuf, 16_384);
     }
 
     #[test]

@@ -83,6 +83,7 @@ impl Replay {
                 Negotiated { window_scaling: true, timestamps: true, sack: true, ecn: false, exact_echo: false };
             return self.receiver.on_syn(now, segment, negotiated);
         }
+        let completes_the_handshake = self.syn_ack_at.is_some();
         if let Some(sent) = self.syn_ack_at.take() {
             self.receiver.established(now);
             self.timing = SenderTiming { srtt: now - sent, rto: now - sent + Duration::from_ms(200) };
@@ -90,6 +91,9 @@ impl Replay {
         let progress = || SenderProgress { una: segment.ack, window: segment.window, rto: self.timing.rto };
         if self.receiver.accept(now, segment, progress) {
             let timing = self.timing;
+            if segment.sequence_len() > 0 && !completes_the_handshake {
+                self.receiver.measure_rtt(now, segment);
+            }
             self.receiver.on_data(now, segment, || timing);
         }
         self.send(now);
