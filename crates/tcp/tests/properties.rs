@@ -86,7 +86,9 @@ proptest! {
         prop_assert_eq!(world.ends[0].delivered_bytes(), back);
         prop_assert!(world.ends[0].is_closed(), "{:?}", world.ends[0].state());
         prop_assert!(world.ends[1].is_closed(), "{:?}", world.ends[1].state());
-        prop_assert_eq!(world.ends[0].outstanding(), [0, 0, 0, 0]);
+        // The FIN is left if the ACKs of it were lost, and it was sent again after the peer's TIME-WAIT.
+        let left = world.ends[0].outstanding();
+        prop_assert!(left == [0; 4] || (left == [1, 0, 1, 1] && world.ends[0].counters().rtos > 0), "{left:?}");
     }
 }
 

@@ -501,7 +501,7 @@ impl Sender {
         self.timer.at = Instant::NEVER;
         match self.timer.kind {
             TimerKind::Retransmit => {
-                self.resend = Resend::OnlyLost;
+                self.resend = Resend::OnlyFirst;
                 self.timer.kind = TimerKind::None;
                 self.on_rto();
             }

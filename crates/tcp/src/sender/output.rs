@@ -49,7 +49,7 @@ impl Sender {
         {
             return Some(outgoing);
         }
-        if self.resend == Resend::OnlyLost {
+        if matches!(self.resend, Resend::OnlyLost | Resend::OnlyFirst) {
             return None;
         }
         if let Some(outgoing) = self.send_new(false) {
@@ -74,7 +74,7 @@ impl Sender {
 
     /// The application has written or closed: new data is looked at, also after a timer.
     pub(crate) fn push_pending(&mut self) {
-        if self.resend == Resend::OnlyLost {
+        if matches!(self.resend, Resend::OnlyLost | Resend::OnlyFirst) {
             self.resend = Resend::Lost;
         }
     }
@@ -327,11 +327,11 @@ impl Sender {
     /// The lowest segment that is lost and not yet sent again, if the window has room.
     #[cold]
     fn retransmit_lost(&mut self) -> Option<Outgoing> {
-        if !matches!(self.resend, Resend::Lost | Resend::OnlyLost) {
-            return None;
-        }
         // The timeout always sends its segment.
         let forced = self.rto_retransmission;
+        if !matches!(self.resend, Resend::Lost | Resend::OnlyLost) && !(forced && self.resend == Resend::OnlyFirst) {
+            return None;
+        }
         if !forced && (self.pacing_holds() || self.path.in_flight() >= self.path.window.cwnd) {
             return None;
         }

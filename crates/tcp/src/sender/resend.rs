@@ -9,6 +9,9 @@ pub(crate) enum Resend {
     /// What is marked lost: a timer does not look at new data, nor at whether the window is the limit. Until
     /// an ACK arrives, the application writes, or room that was waited for is there.
     OnlyLost,
+    /// The first segment, once: all that a retransmission timeout sends, however large a window the rule has then. Until the
+    /// same events.
+    OnlyFirst,
     /// Nothing: the ACK shows that what is marked lost may only be late. New data is clocked out.
     Nothing,
     /// New data: F-RTO looks whether it is acknowledged (RFC 5682, section 3.1 step 2b).

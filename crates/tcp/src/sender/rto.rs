@@ -143,3 +143,34 @@ impl Sender {
         self.resend = Resend::Lost;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+    use crate::congestion;
+
+    #[test]
+    fn a_timeout_sends_one_segment_however_large_the_window_becomes() {
+        let mut sender = Sender::new(&Config::default(), congestion::find("reno").unwrap().rule(1));
+        sender.mss = 1_000;
+        sender.is_synchronised = true;
+        sender.buffer.write_seq = 4_001;
+        sender.snd_wnd = 100_000;
+        for n in 0..3 {
+            sender.queue.push(Sent { seq: 1 + n * 1_000, len: 1_000, ..Sent::default() });
+        }
+        (sender.snd_una, sender.snd_nxt, sender.path.packets_out) = (1, 3_001, 3);
+        sender.has_small_queue = false;
+        sender.timer.kind = TimerKind::Retransmit;
+        sender.on_timer();
+        assert_eq!(sender.path.lost_out, 3);
+        // BBR leaves PROBE_RTT when the segment leaves, and restores its window.
+        sender.path.window.cwnd = 100;
+        assert_eq!(sender.next_outgoing().map(|outgoing| outgoing.seq), Some(1));
+        assert_eq!(sender.next_outgoing(), None);
+        // Until an ACK arrives or the application writes.
+        sender.push_pending();
+        assert_eq!(sender.next_outgoing().map(|outgoing| outgoing.seq), Some(1_001));
+    }
+}
