@@ -329,7 +329,12 @@ impl Sender {
     fn retransmit_lost(&mut self) -> Option<Outgoing> {
         // The timeout always sends its segment.
         let forced = self.rto_retransmission;
-        if !matches!(self.resend, Resend::Lost | Resend::OnlyLost) && !(forced && self.resend == Resend::OnlyFirst) {
+        let may = match self.resend {
+            Resend::Lost | Resend::OnlyLost => true,
+            Resend::OnlyFirst => forced,
+            Resend::Nothing | Resend::NewFirst => false,
+        };
+        if !may {
             return None;
         }
         if !forced && (self.pacing_holds() || self.path.in_flight() >= self.path.window.cwnd) {
