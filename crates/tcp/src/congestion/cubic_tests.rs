@@ -269,6 +269,12 @@ fn cube_roots_are_those_of_linux() {
         assert_eq!(cube_root(below * one), k, "exactly {exact}");
         assert_eq!((below as f64 * one as f64).cbrt() as u64, exact);
     }
+    // One for each estimate that is not the formula's: with that of the formula K is another.
+    let others = [26, 29, 33, 36, 49, 52, 58, 68, 10, 100, 13, 109, 17, 202].map(|below| cube_root(below * one));
+    assert_eq!(
+        others,
+        [4_116, 4_271, 4_456, 4_587, 5_088, 5_185, 5_379, 5_671, 2_991, 6_451, 3_266, 6_636, 3_573, 8_154]
+    );
     assert_eq!([0, 1, 7, 8].map(cube_root), [0, 1, 1, 2]);
     for value in (1..3_000).map(|below| below * one).chain([u64::MAX]) {
         let part = cube_root(value) as f64 / (value as f64).cbrt();

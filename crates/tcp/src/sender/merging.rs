@@ -93,9 +93,13 @@ impl Sender {
         (at != self.queue.tail() && self.queue.get(at).seq == end && self.queue.get(at).has(Sent::MERGED)).then_some(at)
     }
 
-    /// The segment at `at` no longer shares the descriptor of the one below it.
+    /// The segment at `at` no longer shares the descriptor of the one below it. A block and a duplicate may end at one segment.
     pub(super) fn split_merged(&mut self, at: u32) {
-        self.queue.get_mut(at).flags &= !Sent::MERGED;
+        let record = self.queue.get_mut(at);
+        if !record.has(Sent::MERGED) {
+            return;
+        }
+        record.flags &= !Sent::MERGED;
         self.buffer.merged -= 1;
         self.scoreboard.merged = (0, 0);
     }
@@ -190,6 +194,17 @@ mod tests {
             sender.merge_sacked(1);
             assert_eq!(merged(&sender, 1), moves, "{above} segments above the first");
         }
+    }
+
+    #[test]
+    fn what_is_split_twice_is_counted_once() {
+        let mut sender = sender(4, 0..4);
+        (1..4).for_each(|at| sender.merge_sacked(at));
+        let at = sender.ends_within_merged(1 + 2 * u64::from(LEN)).expect("it shares a descriptor");
+        sender.split_merged(at);
+        sender.split_merged(at);
+        assert_eq!((sender.buffer.merged, merged(&sender, 2)), (2, false));
+        assert_eq!(sender.ends_within_merged(1 + 2 * u64::from(LEN)), None);
     }
 
     #[test]

@@ -49,7 +49,7 @@ impl Sender {
         {
             return Some(outgoing);
         }
-        if matches!(self.resend, Resend::OnlyLost | Resend::OnlyFirst) {
+        if self.resend.is_of_a_timer() {
             return None;
         }
         if let Some(outgoing) = self.send_new(false) {
@@ -74,7 +74,7 @@ impl Sender {
 
     /// The application has written or closed: new data is looked at, also after a timer.
     pub(crate) fn push_pending(&mut self) {
-        if matches!(self.resend, Resend::OnlyLost | Resend::OnlyFirst) {
+        if self.resend.is_of_a_timer() {
             self.resend = Resend::Lost;
         }
     }

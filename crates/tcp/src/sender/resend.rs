@@ -17,3 +17,10 @@ pub(crate) enum Resend {
     /// New data: F-RTO looks whether it is acknowledged (RFC 5682, section 3.1 step 2b).
     NewFirst,
 }
+
+impl Resend {
+    /// A timer fired, after which new data is not looked at.
+    pub fn is_of_a_timer(self) -> bool {
+        matches!(self, Self::OnlyLost | Self::OnlyFirst)
+    }
+}

@@ -68,6 +68,7 @@ dialogues! {
     dsack_of_more,
     dsack_of_outstanding,
     dsack_of_two,
+    dsack_merges,
     dsack_splits_behind,
     dsack_splits_within,
     dsack_surplus,
