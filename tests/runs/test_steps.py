@@ -1,8 +1,6 @@
 """What table `circuits` says that a step does, for every kind of timeline."""
 
 import daybreak
-from daybreak.plan import types as plan
-from daybreak.runs.phases import phases
 from daybreak.scenario import Scenario
 
 
@@ -70,11 +68,72 @@ def test_a_circuit_is_dark_before_its_start():
     ]  # fmt: skip
 
 
+def program(*steps, start="0 s", timelines=()):
+    """Steps of a program over links a, b and c, each of which has a queue of its own."""
+    between = [{"name": name, "rate": "1 Gbit/s", "delay": "1 us", "queue": "9 packets"} for name in "abc"]
+
+    def actions(text):
+        return [
+            {"kind": kind, "queue": link, "link": link} if kind != "set_limit"
+            else {"kind": kind, "queue": link, "limit": "5 packets"}
+            for kind, link in (part.split() for part in text.split(", "))
+        ]  # fmt: skip
+
+    lines = [
+        {"kind": "program", "name": name, "period": "10 ms", "start": begin,
+         "steps": [{"at": f"{at} ms", "do": actions(text)} for at, text in of]}
+        for name, begin, of in (("one", start, steps), *timelines)
+    ]  # fmt: skip
+    document = {
+        "name": "program", "duration": "21 ms", "timelines": lines,
+        "topology": {"kind": "parallel_links", "access_rate": "1 Gbit/s", "between": between},
+        "flows": [{"from": "sender-0", "to": "receiver-0", "size": "unlimited", "ack_via": "c.back"}],
+    }  # fmt: skip
+    return said(Scenario.parse(document))
+
+
 def test_other_numbers_are_no_other_phase():
-    limit = plan.SetLimit(queue=0, packets=5, bytes=None)
-    steps = [
-        plan.TimelineStep(offset_ps=0, actions=[plan.SetRoute(route_switch=0, alternative=1), limit]),
-        plan.TimelineStep(offset_ps=1, actions=[limit, plan.SetRate(link=0, rate_bps=10**9)]),
-    ]
-    assert phases(steps) == [("path 1", "path 1")] * 2
-    assert phases([]) == []
+    assert program((0, "close_gate a"), (2, "open_gate a, set_limit a"), (5, "set_limit b"))[:3] == [
+        (0, "day 0", "night"), (2, "night", "day 0"), (5, "day 0", "day 0"),
+    ]  # fmt: skip
+    assert program((0, "set_limit a"))[0] == (0, "", "")
+
+
+def test_gates_are_open_before_the_first_step():
+    assert program((3, "close_gate a"), (6, "open_gate a"))[:3] == [
+        (3, "day 0", "night"), (6, "night", "day 0"), (13, "day 0", "night"),
+    ]  # fmt: skip
+    # From the second round on only a is open: what was before is a day of its own.
+    assert program((3, "close_gate a, close_gate b"), (6, "open_gate a"))[:4] == [
+        (3, "day 0", "night"), (6, "night", "day 1"), (13, "day 1", "night"), (16, "night", "day 1"),
+    ]  # fmt: skip
+
+
+def test_gates_that_two_programs_change_are_as_both_leave_them():
+    found = program(
+        (1, "close_gate a"), (4, "open_gate a"), timelines=[("two", "2 ms", [(0, "open_gate a"), (7, "close_gate a")])]
+    )
+    assert found[:6] == [
+        (1, "day 0", "night"), (2, "night", "day 0"), (4, "day 0", "day 0"), (9, "day 0", "night"),
+        (11, "night", "night"), (12, "night", "day 0"),
+    ]  # fmt: skip
+
+
+def test_routes_that_are_on_different_paths_are_named_apart(migration):
+    moved = {"between": ["blue", "green"]}
+    document = migration.document() | {
+        "duration": "9 ms", "stop": "duration",
+        "routes": [{"name": "r", "flows": ["moved"]} | moved, {"name": "s", "flows": ["main"]} | moved],
+        "timelines": [
+            {"kind": "program", "period": "8 ms", "steps": [
+                {"at": "1 ms", "do": [{"kind": "set_route", "route": "r", "path": 1}]},
+                {"at": "2 ms", "do": [{"kind": "darken", "route": "s", "downtime": "drop"}]},
+                {"at": "3 ms", "do": [{"kind": "set_route", "route": "s", "path": 1}]},
+            ]},
+        ],
+    }  # fmt: skip
+    document["flows"] = [{key: value for key, value in flow.items() if key != "via"} for flow in document["flows"]]
+    assert said(Scenario.parse(document))[:3] == [
+        (1, "path 0", "path 0 and path 1"), (2, "path 0 and path 1", "night and path 1"),
+        (3, "night and path 1", "path 1"),
+    ]  # fmt: skip

@@ -54,7 +54,11 @@ def plot(
     ] = None,
     timeline: Annotated[str | None, typer.Option(help="The timeline whose days and nights are shaded.")] = None,
     phase: Annotated[
-        str | None, typer.Option(help="The phase that is shaded besides the nights, such as 'path 1' or 'day 0'.")
+        str | None,
+        typer.Option(
+            help="The phase that is shaded besides the nights, such as 'path 1' or 'day 0'; days in which the drawn "
+            "flows have a circuit if not given."
+        ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a file that is no figure of Daybreak's.")] = False,
     as_json: Json = False,

@@ -33,6 +33,9 @@ def intervals(circuits: pl.DataFrame, *, timeline: str | None = None) -> pl.Data
         .sort("run", "time_ns", maintain_order=True)
         .select("run", "step", "phase", start_ns="time_ns", end_ns=pl.col("time_ns").shift(-1).over("run"))
         .with_columns(pl.col("end_ns").fill_null(pl.col("start_ns") + lasted))
+        # A step that changes something else, such as a limit, ends no phase.
+        .group_by("run", pl.struct("run", "phase").rle_id().alias("_number"), maintain_order=True)
+        .agg(pl.col("phase").first(), pl.col("start_ns").first(), pl.col("end_ns").last())
     )
     return found.select(*(["run"] if "run" in circuits.columns else []), "phase", "start_ns", "end_ns")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
@@ -20,6 +20,7 @@ from daybreak.metrics import confidence, fct, over_time
 from daybreak.runs import Run
 from daybreak.scenario import Span
 
+from .network import Day, Network
 from .quantities import MOST_QUEUES, QUANTITIES, Quantity, Source, Units
 from .view import Stretch, Timeline, View, Weeks, slots_for, text, weeks_for
 
@@ -54,6 +55,15 @@ class Shown:
     notes: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class Phases:
+    """Phases of a timeline that are shaded as one, and what is said of them."""
+
+    steps: Timeline
+    names: Sequence[str]
+    label: str
+
+
 def draw(runs: Sequence[Run], **options: Any) -> Drawn:
     """The figure of what `shown` finds; the options are its own. Raises PlotError."""
     found = shown(runs, **options)
@@ -79,7 +89,8 @@ def shown(
     unless there are too many to tell apart. ``flows`` is a pattern for names of flows. ``from_`` and ``to`` are times
     such as "5 ms". ``fold`` is the length of a week, or "week" for the timeline's own: all weeks from the first
     reconfiguration on are laid over each other. ``timeline`` names the one that is shaded, the first if not given;
-    ``phase`` the phase that is shaded besides the nights ("path 1", "day 0"). Raises PlotError.
+    ``phase`` the phase that is shaded besides the nights ("path 1", "day 0"): if not given, the days in which the same
+    circuits are open for the drawn flows as in the first such day, or else the first phase. Raises PlotError.
     """
     notes: list[str] = []
     scenario = _one_scenario(runs)
@@ -88,7 +99,7 @@ def shown(
     curves = sum(table[column].n_unique() for table in chosen) or 1
     steps = _timeline(runs, timeline, notes)
     view = _view(runs, _span("from", from_), _span("to", to), fold=fold, steps=steps, curves=curves, notes=notes)
-    shading = _shading(scenario.document(), steps, view, phase, notes)
+    shading = _shading(_phases(Network(runs[0]), chosen[0], steps, phase), view, notes)
     sources = [Source(run, scenario, table, column, view) for run, table in zip(runs, chosen, strict=True)]
     rows = [
         row
@@ -197,17 +208,26 @@ def _view(
     return Weeks(first, week, min(weeks, most))
 
 
-def _shading(
-    scenario: dict[str, Any], steps: Timeline | None, view: View, phase: str | None, notes: list[str]
-) -> Shading | None:
+def _phases(network: Network, flows: pl.DataFrame, steps: Timeline | None, phase: str | None) -> Phases | None:
+    """What is shaded besides the nights."""
     if steps is None:
         if phase is not None:
             raise PlotError(f'phase "{phase}" is not there: the run has recorded no timeline')
         return None
     if phase is not None and phase not in steps.phases:
         raise PlotError(f'phase "{phase}" is not there: timeline "{steps.name}" has {", ".join(steps.phases)}')
-    shown = phase or next(iter(steps.phases), "")
-    shading = steps.shading(shown, _label(scenario, steps.name, shown))
+    days = network.days(steps.name, flows["flow"].to_list())
+    # Of the days those in which the flows have one and the same circuits.
+    of_flows = [name for name in steps.phases if name in days and days[name].is_of_flows]
+    same = [name for name in of_flows if days[name] == days[of_flows[0]]]
+    names = [phase] if phase else same or steps.phases[:1] or [""]
+    return Phases(steps, names, _label(network.run.manifest["scenario"], days, steps.name, names))
+
+
+def _shading(phases: Phases | None, view: View, notes: list[str]) -> Shading | None:
+    if phases is None:
+        return None
+    steps, shading = phases.steps, phases.steps.shading(phases.names, phases.label)
     if isinstance(view, Weeks):
         if steps.period_ns is None or view.week_ns % steps.period_ns:
             notes.append("days and nights are not shaded: they differ from week to week")
@@ -219,17 +239,20 @@ def _shading(
     return shading
 
 
-def _label(scenario: dict[str, Any], timeline: str, phase: str) -> str:
-    """A phase with the links that the scenario gives it."""
+def _label(scenario: dict[str, Any], days: Mapping[str, Day], timeline: str, shown: Sequence[str]) -> str:
+    """Phases with their links."""
+    first, *others = shown
+    if first in days:
+        several = f"{first.replace('day', 'days')}, {', '.join(name.removeprefix('day ') for name in others)}"
+        return words(f"{several if others else first} ({' + '.join(days[first].links)})")
     timelines = scenario.get("timelines", [])
     mine = [one for one in timelines if one.get("name") == timeline] or (timelines if len(timelines) == 1 else [])
-    _, _, number = phase.rpartition(" ")
-    for key in ("between", "matchings"):
-        links = mine[0].get(key, []) if mine else []
-        if number.isdigit() and int(number) < len(links):
-            of = links[int(number)]
-            return words(f"{phase} ({of if isinstance(of, str) else ' + '.join(of)})" if of else phase)
-    return phase
+    _, _, number = first.rpartition(" ")
+    links = mine[0].get("between", []) if mine else []
+    if number.isdigit() and int(number) < len(links):
+        of = links[int(number)]
+        return words(f"{first} ({of if isinstance(of, str) else ' + '.join(of)})" if of else first)
+    return first
 
 
 def _quantities(runs: Sequence[Run], what: Sequence[str] | None, notes: list[str]) -> list[str]:

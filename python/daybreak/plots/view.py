@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -47,9 +48,10 @@ class Timeline:
         found = self.circuits["phase"].unique(maintain_order=True).to_list()
         return [phase for phase in found if phase != DARK]
 
-    def shading(self, phase: str, label: str) -> Shading:
-        """Shades one of its phases, and the nights."""
-        return Shading(phases.intervals(self.circuits), phase, label)
+    def shading(self, shown: Sequence[str], label: str) -> Shading:
+        """Shades some of its phases, as if they were one, and the nights."""
+        one = pl.when(pl.col("phase").is_in(shown)).then(pl.lit(shown[0])).otherwise("phase").alias("phase")
+        return Shading(phases.intervals(self.circuits).with_columns(one), shown[0], label)
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ import pyarrow as pa
 from daybreak._native import control_events, drop_reasons
 from daybreak.plan.types import Choice, Link, Plan, Queue, RouteSwitch
 
-from .phases import controlled_phase, phases
+from . import phases
 
 Columns = Mapping[str, np.ndarray[Any, Any]]
 """Columns by name."""
@@ -186,16 +186,29 @@ def _packets(frame: pl.DataFrame, plan: Plan) -> pl.DataFrame:
 
 def _circuits(frame: pl.DataFrame, plan: Plan) -> pl.DataFrame:
     """With the phase that each step ends and the one that it begins; see `phases`."""
-    of_step = [
-        (timeline, step, before, phase)
-        for timeline, program in enumerate(plan.timelines)
-        for step, (before, phase) in enumerate(phases(program.steps))
-    ]
-    schema = {"timeline": frame.schema["timeline"], "step": frame.schema["step"]}
-    table = pl.DataFrame(of_step, schema=schema | {"before": pl.String, "phase": pl.String}, orient="row")
     names = _gather([line.name for line in plan.timelines], frame["timeline"], "timeline_name")
-    with_names = _with(frame, [names], after="timeline")
-    return with_names.join(table, on=["timeline", "step"], how="left", maintain_order="left")
+    taken = _with(frame, [names], after="timeline")
+    together = phases.sharing(plan)
+    of_step = [
+        (timeline, step, is_first, *change)
+        for timeline in range(len(plan.timelines))
+        if timeline not in together
+        for is_first, changes in zip((True, False), phases.rounds(plan, timeline), strict=True)
+        for step, change in enumerate(changes)
+    ]
+    schema = {"timeline": pl.UInt32, "step": pl.UInt32, "first": pl.Boolean, "before": pl.String, "phase": pl.String}
+    table = pl.DataFrame(of_step, schema=schema, orient="row")
+    is_first = (pl.int_range(pl.len()).over("timeline", "step") == 0).alias("first")
+    found = taken.with_columns(is_first).join(
+        table, on=["timeline", "step", "first"], how="left", maintain_order="left"
+    )
+    if together:
+        shared = frame["timeline"].is_in(list(together))
+        changes = iter(phases.walked(plan, frame.filter(shared).select("timeline", "step").iter_rows()))
+        both = [next(changes) if is_shared else (None, None) for is_shared in shared]
+        walked = pl.DataFrame(both, schema={"before": pl.String, "phase": pl.String}, orient="row")
+        found = found.with_columns(found[name].fill_null(walked[name]) for name in walked.columns)
+    return found.drop("first")
 
 
 def _control(frame: pl.DataFrame, plan: Plan) -> pl.DataFrame:
@@ -206,7 +219,7 @@ def _control(frame: pl.DataFrame, plan: Plan) -> pl.DataFrame:
     phase = pl.Series(
         "phase",
         [
-            controlled_phase(plan.controllers[controller].controls, event, path)
+            phases.controlled_phase(plan.controllers[controller].controls, event, path)
             for controller, event, path in zip(frame["controller"], event, frame["path"], strict=True)
         ],
         dtype=pl.String,

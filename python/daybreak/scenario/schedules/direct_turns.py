@@ -85,7 +85,7 @@ class DirectTurns(ReadySchedule):
         pairs, turn, night = network.direct, int(self.turn), int(self.night)
         at: defaultdict[int, list[Action]] = defaultdict(list)
         # Links are open when a run starts: the first step closes all that are not to be.
-        at[0] += [action for pair in pairs[1:-1] for action in self._closed(pair)]
+        at[0] += [action for pair in pairs[0 if night else 1 : -1] for action in self._closed(pair)]
         for place, pair in enumerate(pairs):
             before, start = pairs[place - 1], place * turn
             at[start] += self._closed(before) if len(pairs) > 1 or night else []

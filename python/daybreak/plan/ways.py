@@ -1,0 +1,78 @@
+"""The links that packets may take, whatever timelines and controllers make of the network."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import maximum_flow
+
+from . import types
+
+
+def links(content: types.Plan, path: int) -> set[int]:
+    """The links that a packet on this path may cross: behind every fork and with every route."""
+    found, seen, ahead = set[int](), set[int](), [path]
+    while ahead:
+        path = ahead.pop()
+        if path in seen:
+            continue
+        seen.add(path)
+        for step in content.paths[path]:
+            match step.kind:
+                case "queue":
+                    found.update(content.queues[step.index].served_by)
+                case "fork" | "return":
+                    fork = content.forks[step.index]
+                    found.update(tail.link for tail in fork.tails)
+                    ahead += [tail.path for tail in fork.tails]
+                    ahead += [] if fork.overflow is None else [fork.overflow]
+                case "route_switch":
+                    ahead += content.route_switches[step.index].alternatives
+                case "marker":
+                    pass
+    return found
+
+
+def most_bps(content: types.Plan, flows: Iterable[int]) -> int:
+    """The most that these flows together can bring to their receivers, in bit/s on the wire: the least cut through the
+    links that their packets may take, each with the greatest rate that it ever has."""
+    rates = [link.rate_bps for link in content.links]
+    for line in content.timelines:
+        for action in (action for step in line.steps for action in step.actions):
+            if isinstance(action, types.SetRate):
+                rates[action.link] = max(rates[action.link], action.rate_bps)
+    taken, sources, sinks = set[int](), set[int](), set[int]()
+    ways: dict[int, set[int]] = {}
+    for number in flows:
+        flow = content.flows[number]
+        for path, source, sink in ((flow.data_path, flow.src, flow.dst), *_answers(flow)):
+            if path not in ways:
+                ways[path] = links(content, path)
+            taken |= ways[path]
+            sources.add(source)
+            sinks.add(sink)
+    if not taken:
+        return 0
+    # What a host receives it does not pass on: as a receiver it is another node.
+    nodes = len(content.nodes)
+    start, end = 2 * nodes, 2 * nodes + 1
+    capacity: dict[tuple[int, int], int] = defaultdict(int)
+    for link in taken:
+        to = content.links[link].to
+        capacity[content.links[link].from_, nodes + to if to in sinks else to] += rates[link]
+    total = sum(capacity.values())
+    capacity |= {(start, source): total for source in sources} | {(nodes + sink, end): total for sink in sinks}
+    # The graph counts in 32 bits.
+    unit = total // (2**31 - 1) + 1
+    places = np.array(list(capacity)).T
+    rounded = np.array([-(-rate // unit) for rate in capacity.values()], dtype=np.int32)
+    graph = coo_array((rounded, places), shape=(end + 1, end + 1)).tocsr()
+    return int(maximum_flow(graph, start, end).flow_value) * unit
+
+
+def _answers(flow: types.Flow) -> list[tuple[int, int, int]]:
+    """The way of responses, which have payload too."""
+    return [(flow.ack_path, flow.dst, flow.src)] if isinstance(flow.application, types.RequestResponse) else []

@@ -1,0 +1,49 @@
+"""What the plan of a run says of its network, which tables of a run do not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+from daybreak import engines
+from daybreak.errors import DaybreakError
+from daybreak.plan import types as plan
+from daybreak.plan import ways
+from daybreak.runs import Run, phases
+
+
+class Day(NamedTuple):
+    """The circuits that are open in a day: those that packets of the flows may cross, or all if there are none."""
+
+    links: Sequence[str]
+    is_of_flows: bool
+
+
+@dataclass(frozen=True)
+class Network:
+    """That of a run. It is looked up when it is asked for, since the plan has to be made anew."""
+
+    run: Run
+
+    @cached_property
+    def _plan(self) -> plan.Plan | None:
+        try:
+            return engines.lowered(self.run.scenario, self.run.seed, self.run.manifest["engine"]).content
+        except DaybreakError:
+            # Of another version of Daybreak, for example.
+            return None
+
+    def days(self, timeline: str, flows: Sequence[int]) -> dict[str, Day]:
+        """The days of a timeline of circuits; none of one that changes routes alone."""
+        if self._plan is None:
+            return {}
+        number = [line.name for line in self._plan.timelines].index(timeline)
+        taken = set[int]().union(
+            *(ways.links(self._plan, path) for path in {self._plan.flows[flow].data_path for flow in flows})
+        )
+        return {
+            day: Day([self._plan.links[link].name for link in sorted(opened & taken or opened)], bool(opened & taken))
+            for day, opened in phases.days(self._plan, number).items()
+        }
