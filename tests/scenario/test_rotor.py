@@ -46,6 +46,16 @@ def test_every_pair_has_a_day_a_round_and_no_rack_more_circuits_than_switches(ra
         assert not dark, "switches that have their nights in turn are never all dark"
 
 
+@pytest.mark.parametrize("switches", [1, 2, 5])
+def test_staggered_switches_have_their_nights_evenly_in_a_slot(switches):
+    rotor = Rotor.model_validate(ROTOR | {"switches": switches, "staggered": True})
+    days = rotor.days(hybrid(racks=6)).values()
+    assert {end - start for start, end in days} == {90 * US}
+    # A slot is 100 us, so that with two switches one goes dark when the other is half way through its own.
+    nights = {(start - 10 * US) % (100 * US) for start, _ in days}
+    assert nights == {number * 100 * US // switches for number in range(switches)}
+
+
 def test_its_program_opens_a_circuit_for_its_day():
     network = hybrid(racks=6)
     program = Rotor.model_validate(ROTOR).program(network)

@@ -86,6 +86,15 @@ def test_the_first_point_of_a_measured_distribution_has_its_share():
     assert all(size == 1000 or 2000 <= size <= 4000 for size in drawn)
 
 
+def test_the_first_point_of_a_measured_distribution_counts_in_its_mean():
+    """Half of the flows have 1 kB, the others are spread evenly from 2 to 4 kB: an arrival rate depends on it."""
+    points = [["1 kB", 0.3], ["1 kB", 0.5], ["2 kB", 0.5], ["4 kB", 1.0]]
+    said = Scenario.parse(document(sizes={"kind": "empirical", "points": points}, count=1)).arrivals[0].sizes
+    assert said.mean == 0.5 * 1000 + 0.5 * 3000
+    alone = Scenario.parse(document(sizes={"kind": "empirical", "points": [["5 kB", 1.0]]}, count=1)).arrivals[0].sizes
+    assert alone.mean == 5000
+
+
 @pytest.mark.parametrize(("model", "mean"), [(WebSearch, 1_711_250), (DataMining, 12_658_199)])
 def test_the_means_of_the_measured_clusters_are_those_that_others_use(model, mean):
     # The means that scripts of simulations with these two distributions set.

@@ -74,6 +74,10 @@ def test_tolerances():
     assert not scoreboard.within("1 %", 3.47, 3.51)
     assert scoreboard.within("0.1", 0.6, 0.69)
     assert not scoreboard.within("0.1", 0.6, 0.71)
+    # Of a published loss, too: 1 % of -50 is half a unit to both sides.
+    assert scoreboard.within("1 %", -50, -50.5) and scoreboard.within("1 %", -50, -49.5)
+    assert not scoreboard.within("1 %", -50, -50.51) and not scoreboard.within("1 %", -50, -49.49)
+    assert scoreboard.within("0.1", -0.6, -0.69) and not scoreboard.within("0.1", -0.6, -0.71)
     with pytest.raises(ValueError, match="tolerance: 'about'"):
         scoreboard.within("about", 1, 1)
 

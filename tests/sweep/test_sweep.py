@@ -158,6 +158,18 @@ def test_runs_are_added_until_the_interval_is_narrow_with_the_same_seeds_everywh
         assert len(seeds) <= 60 and (point[0] not in outcome.wide or len(seeds) == 60)
 
 
+def test_added_runs_have_seeds_of_their_own(migration, tmp_path):
+    """A run that comes twice would count as two, and make the interval narrower than it is."""
+    random = migration.with_({"flows.0.start": {"uniform": ["0 s", "50 ms"]}, "flows.0.size": "1 MiB"})
+    shorter = random.with_({"flows.1.size": "1 MiB"})
+    axes = {"rule": {"fields": ["flows.0.variant"], "values": ["cubic"]}}
+    grid = parse({"scenario": "-", "seeds": [2, 7, 3], "axes": axes})
+    sweep(Points(grid, shorter), tmp_path, width=1e-6, most_runs=8)
+    flows = pl.read_parquet(tmp_path / "flows")
+    assert sorted(flows["seed"].unique()) == [2, 3, 7, 8, 9, 10, 11, 12]
+    assert flows.group_by("seed").len()["len"].unique().to_list() == [2]
+
+
 def test_replication_asks_for_no_more_than_it_needs():
     def flows(*fcts):
         return pl.DataFrame(

@@ -1,0 +1,125 @@
+"""Where the time of a made-up flow has gone, to the nanosecond.
+
+The flow lasts 10 us and its fair share is a byte a nanosecond; a queue begins at ten packets of 100 bytes in flight.
+It has 20 from its first ACK at 1 us on, so that time in which nothing else holds it up is queueing.
+"""
+
+import polars as pl
+import pytest
+
+from daybreak.metrics.explanation import PARTS, by_group, table
+
+OPEN, RECOVERY, LOSS = "Open", "Recovery", "Loss"
+START = {"ramp_up": 1000}
+"""Before the first ACK nothing is known to be in flight."""
+
+
+def parts(states, *, lost=(), delivered=(), tapped=(), shares=((0, 10_000, 8_000_000_000),), start=0):
+    """The parts that are not 0 of a flow: its samples, losses, bytes by bin that arrive in order or at all, shares."""
+    schema = {"flow": pl.UInt32, "time_ns": pl.UInt64, "in_flight": pl.UInt32, "state": pl.String}
+    window = pl.DataFrame([(0, time, 20, state) for time, state in states], schema=schema, orient="row")
+    rows = [("tap", 0, time, size) for time, size in tapped] + [
+        ("delivered", 0, time, size) for time, size in delivered
+    ]
+    schema = {"scope": pl.String, "id": pl.UInt32, "start_ns": pl.UInt64, "bytes": pl.UInt64}
+    bins = pl.DataFrame(rows, schema=schema, orient="row")
+    schema = {"flow": pl.UInt32, "time_ns": pl.UInt64, "seq": pl.UInt64, "reason": pl.String, "data": pl.Boolean}
+    drops = pl.DataFrame([(0, *loss, True) for loss in lost], schema=schema, orient="row")
+    names = ("flow", "start_ns", "end_ns", "share_bps", "fills_bytes")
+    available = pl.DataFrame([(0, *share, 1000 if share[2] else 0) for share in shares], schema=names, orient="row")
+    flow = {"flow": 0, "flow_name": "f", "group": "g", "variant": "cubic"}
+    flows = pl.DataFrame([flow | {"start_ns": start, "end_ns": 10_000, "fct_ns": 10_000 - start}])
+    found = table(flows, window, bins, drops, available, bin_ns=1000, packet_bytes={0: 100})
+    assert by_group(found).select("flows", "fct_ns").row(0) == (1, 10_000 - start)
+    row = found.row(0, named=True)
+    assert sum(row[f"{part}_ns"] for part in PARTS) == row["fct_ns"]
+    return {part: row[f"{part}_ns"] for part in PARTS if row[f"{part}_ns"]}
+
+
+EPISODE = [(1000, OPEN), (3000, RECOVERY), (5000, RECOVERY), (7000, OPEN)]
+TIMEOUT = [(1000, OPEN), (3000, OPEN), (5000, LOSS), (7000, OPEN)]
+
+
+def test_an_episode_lasts_from_its_first_sample_to_the_one_after_its_last():
+    assert parts(EPISODE) == START | {"queueing": 2000 + 3000, "spurious_recovery": 4000}
+    assert parts(EPISODE[:-1]) == START | {"queueing": 2000, "spurious_recovery": 7000}, "to the end of the flow"
+    again = [*EPISODE, (8000, RECOVERY), (9000, OPEN)]
+    assert parts(again) == START | {"queueing": 2000 + 1000 + 1000, "spurious_recovery": 5000}
+
+
+@pytest.mark.parametrize(("reason", "part"), [
+    ("queue_full", "fast_recovery"), ("random", "fast_recovery"),
+    ("night", "night_loss"), ("gate_closed", "night_loss"), ("hold_full", "night_loss"),
+])  # fmt: skip
+@pytest.mark.parametrize(("lost", "in_order", "missing"), [
+    # From the loss to the end of the bin in which the receiver has all up to it, and the whole episode.
+    (2500, 5000, 500 + 4000),
+    (6500, 7000, 4000 + 1000),
+    (6999, 6000, 4000),
+])  # fmt: skip
+def test_an_episode_is_of_what_is_missing_at_any_time_in_it(reason, part, lost, in_order, missing):
+    # The packet of bytes 501 to 600 is missing until 600 bytes are there; a bin that starts at 5 us ends at 6 us.
+    found = parts(EPISODE, lost=[(lost, 501, reason)], delivered=[(1000, 500), (in_order, 100)])
+    assert found == START | {part: missing, "queueing": 9000 - missing}
+
+
+def test_what_is_there_again_before_the_episode_began_is_not_missing_in_it():
+    found = parts(EPISODE, lost=[(2500, 501, "queue_full")], delivered=[(1000, 500), (2000, 100)])
+    assert found == START | {"fast_recovery": 500, "spurious_recovery": 4000, "queueing": 1500 + 3000}
+
+
+def test_a_loss_of_a_night_makes_the_episode_the_nights():
+    """Whatever else is lost in it; before and after, each loss is its own cause."""
+    lost = [(2000, 301, "queue_full"), (4000, 501, "night")]
+    found = parts(EPISODE, lost=lost, delivered=[(1000, 300), (5000, 200), (7000, 100)])
+    assert found == START | {"queueing": 1000 + 2000, "fast_recovery": 1000, "night_loss": 4000 + 1000}
+
+
+def test_time_before_state_loss_was_spent_waiting_for_the_timeout():
+    found = parts(TIMEOUT, lost=[(2500, 501, "queue_full")], delivered=[(1000, 500), (6000, 100)])
+    # From 2.5 us to the ACK at 3 us nobody waits for a timer yet.
+    assert found == START | {"queueing": 1500 + 3000, "fast_recovery": 500, "timeout": 2000 + 2000}
+    mixed = [(1000, OPEN), (3000, RECOVERY), (5000, RECOVERY), (7000, LOSS), (8000, OPEN)]
+    found = parts(mixed, lost=[(2500, 501, "queue_full")], delivered=[(1000, 500), (7000, 100)])
+    assert found == START | {"queueing": 1500 + 2000, "fast_recovery": 500 + 2000, "timeout": 2000 + 1000}
+
+
+def test_what_is_never_in_order_is_missing_to_the_end():
+    found = parts([(1000, OPEN)], lost=[(6000, 501, "queue_full")], delivered=[(1000, 500)])
+    assert found == START | {"queueing": 5000, "fast_recovery": 4000}
+
+
+def test_a_copy_of_what_the_receiver_has_is_not_missing():
+    found = parts([(1000, OPEN)], lost=[(6000, 401, "night")], delivered=[(1000, 500)])
+    assert found == START | {"queueing": 9000}
+
+
+def test_the_first_byte_has_the_sequence_number_1():
+    """With 500 bytes in order byte 500 is there and byte 501 is not."""
+    for seq, missing in ((500, 0), (501, 4000)):
+        found = parts([(1000, OPEN)], lost=[(6000, seq, "queue_full")], delivered=[(1000, 500)])
+        assert found.get("fast_recovery", 0) == missing
+
+
+def test_without_a_path_time_is_waited_whatever_else_holds():
+    shares = [(0, 4000, 8_000_000_000), (4000, 6000, 0), (6000, 10_000, 8_000_000_000)]
+    found = parts(EPISODE, shares=shares)
+    assert found == START | {"queueing": 2000 + 3000, "spurious_recovery": 2000, "circuit_wait": 2000}
+
+
+def test_bytes_are_transfer_by_their_part_of_what_the_share_would_carry():
+    # A whole bin, half of one, and more than fits into one, of which no more than the bin counts.
+    found = parts([(1000, OPEN)], tapped=[(2000, 1000), (4000, 500), (8000, 3000)])
+    assert found == START | {"transfer": 2500, "queueing": 6500}
+    # Half of the share is half of the capacity: the same bytes fill the bin.
+    halves = [(0, 4000, 8_000_000_000), (4000, 10_000, 4_000_000_000)]
+    assert parts([(1000, OPEN)], tapped=[(4000, 500)], shares=halves)["transfer"] == 1000
+    # A bin that is half dark carries half.
+    dark = [(0, 4000, 8_000_000_000), (4000, 4500, 0), (4500, 10_000, 8_000_000_000)]
+    found = parts([(1000, OPEN)], tapped=[(4000, 250)], shares=dark)
+    assert found == START | {"transfer": 250, "circuit_wait": 500, "queueing": 8250}
+
+
+def test_a_flow_that_starts_within_a_bin_has_its_part_of_it():
+    found = parts([(1000, OPEN)], tapped=[(0, 200)], start=600)
+    assert found == {"transfer": 200, "ramp_up": 200, "queueing": 9000}
