@@ -159,6 +159,15 @@ pub fn option(fd: RawFd, level: i32, name: i32, buffer: &mut [u8], what: &str) -
     if answer == 0 { Ok(length as usize) } else { Err(GuestError::last(what)) }
 }
 
+/// Memory that the send queue of a socket takes, and how much it may take.
+pub fn send_memory(fd: RawFd) -> Outcome<[u32; 2]> {
+    /// Of `SO_MEMINFO`: `SK_MEMINFO_WMEM_QUEUED` and `SK_MEMINFO_SNDBUF`.
+    const VALUES: [usize; 2] = [5, 3];
+    let mut buffer = [0; 36];
+    option(fd, libc::SOL_SOCKET, libc::SO_MEMINFO, &mut buffer, "ask a socket for its memory")?;
+    Ok(VALUES.map(|at| u32::from_ne_bytes([0, 1, 2, 3].map(|byte| buffer[4 * at + byte]))))
+}
+
 /// An IPv4 address and a port, in host order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Address {

@@ -104,17 +104,29 @@ impl Kernel {
     /// Writes what the socket takes now.
     fn push(&mut self) -> Result<(), String> {
         while self.unwritten > 0 && system::is_ready(self.fd(), libc::POLLOUT) {
-            let chunk = usize::try_from(self.unwritten).unwrap_or(ZEROS.len()).min(ZEROS.len());
-            let sent = system::send_some(self.fd(), &ZEROS[..chunk]).map_err(said("write"))?;
-            self.written += sent as u64;
-            if self.unwritten < u64::MAX {
-                self.unwritten -= sent as u64;
-            }
+            self.send()?;
         }
         if self.unwritten == 0 && std::mem::take(&mut self.closes) {
             system::no_more_data(self.fd()).map_err(said("close"))?;
         }
         Ok(())
+    }
+
+    /// One system call of what is to be written.
+    fn send(&mut self) -> Result<(), String> {
+        let chunk = usize::try_from(self.unwritten).unwrap_or(ZEROS.len()).min(ZEROS.len());
+        let sent = system::send_some(self.fd(), &ZEROS[..chunk]).map_err(said("write"))?;
+        self.written += sent as u64;
+        if self.unwritten < u64::MAX {
+            self.unwritten -= sent as u64;
+        }
+        Ok(())
+    }
+
+    /// The send buffer has any room: a call that begins now takes something. Poll says so only while a third is free.
+    fn has_room(&self) -> Result<bool, String> {
+        let [used, size] = system::send_memory(self.fd()).map_err(|error| error.to_string())?;
+        Ok(used < size)
     }
 
     /// Takes the connection if there is one: the first, or one that succeeds another in TIME-WAIT.
@@ -186,7 +198,12 @@ impl Host for Kernel {
     }
 
     fn write(&mut self, _now: Instant, bytes: u64) -> Result<(), String> {
+        let waits = self.unwritten > 0;
         self.unwritten = self.unwritten.saturating_add(bytes);
+        // Once something is written the connection is there, and poll need not be asked about that.
+        if !waits && self.unwritten > 0 && self.written > 0 && self.has_room()? {
+            self.send()?;
+        }
         self.push()
     }
 

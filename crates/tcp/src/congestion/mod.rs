@@ -318,8 +318,7 @@ pub trait Congestion: std::fmt::Debug + Send {
     /// RTT sample of the ACK (`pkts_acked` and then `in_ack_event` of Linux 6.1.192).
     fn on_ack_sample(&mut self, _window: &mut Window, _ack: &AckSample) {}
 
-    /// [`Congestion::on_ack_sample`] is called as well for ACKs that arrive while nothing is outstanding; not for those on
-    /// data that says nothing else (header prediction).
+    /// [`Congestion::on_ack_sample`] is called as well for ACKs that arrive while nothing is outstanding.
     fn hears_idle_acks(&self) -> bool {
         false
     }

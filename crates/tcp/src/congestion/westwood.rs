@@ -94,6 +94,10 @@ impl Congestion for Westwood {
         self.min_rtt = Some(self.last_min_rtt);
     }
 
+    fn hears_idle_acks(&self) -> bool {
+        true
+    }
+
     #[inline]
     fn on_ack(&mut self, window: &mut Window, ack: &AckSample) {
         reno::increase(window, ack);

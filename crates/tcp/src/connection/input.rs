@@ -4,6 +4,9 @@ use super::{Connection, Mode, State, timing};
 use crate::receiver::SenderProgress;
 use crate::{Flags, Header, Segment};
 
+/// A page of memory in Linux.
+const PAGE: u64 = 4_096;
+
 impl Connection {
     #[inline(always)]
     pub(super) fn input(&mut self, segment: &Segment) {
@@ -68,12 +71,15 @@ impl Connection {
         if segment.sack_count == 0 && (self.mode == Mode::Quiet || self.sender.is_quiet()) {
             self.sender.on_quiet_ack(segment);
         } else {
-            self.sender.on_ack(segment);
+            let is_next = was_established && self.receiver.is_predicted_next(segment);
+            self.sender.on_ack(segment, is_next && (segment.len == 0 || self.has_memory_for(segment)));
         }
         let fin = segment.flags.contains(Flags::FIN);
         if (segment.len > 0 || fin) && !self.is_beyond_the_fin(segment) {
             self.acknowledged = false;
-            if was_established {
+            if self.has_closed_first() {
+                self.receiver.answer_fin();
+            } else if was_established {
                 // Linux 6.1 measures by no other segment: see the dialogues `handshake_not_measured` and `fin_wait_not_measured`.
                 self.receiver.measure_rtt(now, segment);
             }
@@ -85,15 +91,21 @@ impl Connection {
                 self.mode = Mode::Unusual;
             }
             if received.fin {
-                if matches!(self.state, State::FinWait1 | State::FinWait2) {
-                    // Nothing of ours will carry this acknowledgement.
-                    self.receiver.request_ack();
-                }
                 self.step_closing(false, true);
             }
         }
         if self.sender.fin_sent() {
             self.step_closing(self.sender.fin_acked(), false);
+        }
+    }
+
+    /// The application has closed, and the peer has not. In Linux 6.1 the connection is in FIN-WAIT-1 already when the FIN
+    /// waits behind data.
+    fn has_closed_first(&self) -> bool {
+        match self.state {
+            State::Established => self.sender.has_closed(),
+            State::FinWait1 | State::FinWait2 => true,
+            _ => false,
         }
     }
 
@@ -114,7 +126,7 @@ impl Connection {
     }
 
     /// The next data in order that says nothing else: Linux 6.1 does not look at its acknowledgement (header prediction),
-    /// but at that of the first data, for which its socket has no memory set aside yet.
+    /// or that changes nothing.
     #[inline(always)]
     fn is_predicted_data(&self, segment: &Segment) -> bool {
         segment.len > 0
@@ -122,6 +134,16 @@ impl Connection {
             && self.state == State::Established
             && self.sender.says_nothing_new(segment)
             && self.receiver.is_predicted(segment)
+            && (self.mode == Mode::Quiet || self.has_memory_for(segment))
+    }
+
+    /// Header prediction takes data only where its buffer fits into what is left of the pages that the socket has set
+    /// aside: in Linux 6.1 it has as many as what it holds needs, that is what is sent and not acknowledged, and what lies
+    /// in the receive buffer.
+    #[inline(never)]
+    fn has_memory_for(&self, segment: &Segment) -> bool {
+        let held = self.sender.memory() + self.receiver.memory();
+        !self.sender.has_closed() && self.receiver.cost_of(segment.len) <= held.next_multiple_of(PAGE) - held
     }
 
     /// Segments of the handshake, FINs and resets. True when the segment is then taken like any other.

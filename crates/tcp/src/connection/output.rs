@@ -154,6 +154,7 @@ impl Connection {
         if !self.repeats_acknowledgement(self.sender.snd_nxt()) {
             self.write_acknowledgement();
         }
+        self.sender.note_departure();
         self.measure();
         self.count_host_queue();
     }

@@ -225,7 +225,7 @@ impl Connection {
         let fin_sent = self.sender.fin_sent();
         let before = self.state;
         self.state = match self.state {
-            State::Established if fin_received && fin_sent => State::Closing,
+            State::Established if fin_received && self.sender.has_closed() => State::Closing,
             State::Established if fin_received => State::CloseWait,
             State::Established if fin_sent => State::FinWait1,
             State::CloseWait if fin_sent => State::LastAck,

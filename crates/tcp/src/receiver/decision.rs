@@ -45,7 +45,7 @@ impl Receiver {
 
     /// An ACK goes out before the application reads: the `taken` memory of the buffer narrows its window.
     #[inline(never)]
-    fn settle_before_read(&mut self, taken: u64) {
+    pub(super) fn settle_before_read(&mut self, taken: u64) {
         let (candidate, crowded) = self.window.candidate(taken, self.policy.rcv_mss());
         if crowded {
             self.policy.leave_quick_mode();

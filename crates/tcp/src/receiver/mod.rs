@@ -120,6 +120,8 @@ pub struct Receiver {
     holds_data: bool,
     /// There may be SACK blocks to report.
     has_blocks: bool,
+    /// Nothing of ours will carry the acknowledgement of the peer's FIN.
+    answers_fin: bool,
     negotiated: Negotiated,
     window: ReceiveWindow,
     policy: AckPolicy,
@@ -161,6 +163,7 @@ impl Receiver {
             update_follows: false,
             holds_data: false,
             has_blocks: false,
+            answers_fin: false,
             negotiated: Negotiated {
                 window_scaling: config.window_scaling,
                 timestamps: config.timestamps,
@@ -315,10 +318,18 @@ impl Receiver {
     /// first.
     #[inline]
     pub(crate) fn is_predicted(&self, segment: &Segment) -> bool {
-        segment.seq == self.rcv_nxt
-            && self.rcv_nxt > 1
-            && (!self.holds_data || self.queue.is_empty())
-            && segment.ts_val.wrapping_sub(self.ts_recent) as i32 >= 0
+        self.rcv_nxt > 1 && self.is_predicted_next(segment) && segment.ts_val.wrapping_sub(self.ts_recent) as i32 >= 0
+    }
+
+    /// It is the next in order, and no hole is open.
+    #[inline]
+    pub(crate) fn is_predicted_next(&self, segment: &Segment) -> bool {
+        segment.seq == self.rcv_nxt && (!self.holds_data || self.queue.is_empty())
+    }
+
+    /// Memory that a segment of `len` bytes takes when it arrives.
+    pub(crate) fn cost_of(&self, len: u32) -> u64 {
+        self.window.cost_of(len)
     }
 
     #[inline(never)]
@@ -402,7 +413,7 @@ impl Receiver {
         let end = segment.seq + segment.sequence_len();
         let remaining = self.window.remaining(self.rcv_nxt);
         let (mut taken, mut first_end) = (self.memory(), end);
-        if segment.seq <= before && end > before && (remaining > 0 || segment.len == 0) {
+        if segment.seq <= before && end > before && remaining > 0 {
             taken += self.window.cost_of(segment.len);
             (taken, first_end) = self.take_in_order(now, segment, end, timing, taken);
         } else if end <= before {
@@ -496,7 +507,15 @@ impl Receiver {
         if let Some(block) = self.joins_after_ack.take() {
             self.sacks.report(block);
         }
+        if self.fin_seq < self.rcv_nxt {
+            self.sacks = SackList::default();
+        }
         self.has_blocks = !self.sacks.is_empty();
+    }
+
+    /// Our side has closed: the peer's FIN is acknowledged at once.
+    pub(crate) fn answer_fin(&mut self) {
+        self.answers_fin = true;
     }
 
     /// Data was sent (not a pure ACK): for the choice between delayed and quick ACKs (pingpong mode).
@@ -585,13 +604,20 @@ impl Receiver {
                 self.policy.demand();
                 self.holds_data = self.unread.is_some();
             }
-            self.sacks.remove_below(self.rcv_nxt);
         }
         if self.fin_seq < self.rcv_nxt {
             self.policy.on_fin();
-            // The stream is complete: there is nothing more to report.
-            self.sacks = SackList::default();
-            self.dsack = Dsack::default();
+            if self.answers_fin {
+                // In Linux 6.1 before the blocks are looked at that this fills.
+                self.settle_before_read(taken);
+                self.ack_pending = true;
+            } else {
+                // The stream is complete: there is nothing more to report.
+                self.sacks = SackList::default();
+                self.dsack = Dsack::default();
+            }
+        } else {
+            self.sacks.remove_below(self.rcv_nxt);
         }
         (taken, first_end)
     }

@@ -105,7 +105,7 @@ impl Receiver {
 
     /// What the receive buffer holds, overhead included.
     #[inline]
-    pub(super) fn memory(&self) -> u64 {
+    pub(crate) fn memory(&self) -> u64 {
         debug_assert_eq!(self.holds_data, !self.queue.is_empty() || self.unread.is_some());
         if !self.holds_data {
             return 0;

@@ -155,7 +155,7 @@ impl OutOfOrder {
     /// The stream is complete up to `rcv_nxt`, the end of `last`: takes out every buffer that this reaches and notes the
     /// overlap in `dsack`. What follows `last` may be joined to it.
     pub(super) fn advance(&mut self, mut rcv_nxt: u64, mut last: Buffer, dsack: &mut Dsack) -> Advanced {
-        let mut overlap_end = rcv_nxt;
+        let filled = rcv_nxt;
         let (mut first_end, mut is_first) = (rcv_nxt, true);
         let mut saved = 0;
         loop {
@@ -164,9 +164,8 @@ impl OutOfOrder {
                 break;
             }
             let Held { start, end, buffer } = self.remove(first);
-            if start < overlap_end {
-                overlap_end = overlap_end.min(end);
-                dsack.extend(start, overlap_end);
+            if start < filled {
+                dsack.extend(start, end.min(filled));
             }
             if end <= rcv_nxt {
                 saved += buffer.memory;

@@ -143,9 +143,9 @@ impl Sender {
         segment.ack == self.snd_una && segment.window == self.snd_wnd && segment.sack_count == 0
     }
 
-    /// Processes the acknowledgement of an acceptable segment.
+    /// Processes the acknowledgement of an acceptable segment, which is what header prediction expects if `is_next`.
     #[inline(never)]
-    pub(crate) fn on_ack(&mut self, segment: &Segment) {
+    pub(crate) fn on_ack(&mut self, segment: &Segment, is_next: bool) {
         let acked = segment.ack;
         if acked > self.snd_nxt {
             return;
@@ -158,7 +158,8 @@ impl Sender {
             prior_una,
             has_ece: segment.flags.contains(Flags::ECE) && !segment.flags.contains(Flags::SYN),
             timestamps: self.timestamps_of(segment),
-            is_predicted: segment.window == self.snd_wnd
+            is_predicted: is_next
+                && segment.window == self.snd_wnd
                 && segment.sack_count == 0
                 && segment.flags.0 & !Flags::PSH.0 == Flags::ACK.0,
             sack_reord: self.snd_nxt,

@@ -327,6 +327,11 @@ impl Sender {
     pub fn has_ready(&self) -> bool {
         self.ready > 0
     }
+    /// The application has closed, and all that it wrote is in the socket.
+    #[inline]
+    pub fn has_closed(&self) -> bool {
+        self.buffer.close == Close::Made
+    }
     /// The FIN has been sent.
     #[inline]
     pub fn fin_sent(&self) -> bool {

@@ -556,7 +556,10 @@ impl Sender {
         }
         // Linux 6.1 pushes it. Of a segment that it splits, the rest stays a segment of its own, and is pushed as well.
         let whole = self.snd_nxt + left.min(u64::from(self.mss));
+        let small_end = self.small_end;
         let mut outgoing = self.push_new(len, false);
+        // No small segment has to wait for it.
+        self.small_end = small_end;
         outgoing.push = true;
         let at = self.queue.tail().wrapping_sub(1);
         self.queue.get_mut(at).flags |= Sent::PUSH;

@@ -58,6 +58,15 @@ impl Sender {
         true
     }
 
+    /// A segment without data leaves now: it does not wait, and what comes after it counts its credit from here.
+    #[inline]
+    pub(crate) fn note_departure(&mut self) {
+        if self.path.window.is_paced {
+            let pacing = &mut self.path.pacing;
+            pacing.departure = pacing.departure.max(self.clock.now);
+        }
+    }
+
     /// A segment with `len` bytes of payload leaves now; returns its departure time in microseconds.
     #[inline]
     pub(crate) fn pace(&mut self, len: u32) -> u64 {
@@ -71,7 +80,7 @@ impl Sender {
     /// Linux keeps departures in whole nanoseconds and rounds every gap down to one: over a recovery of
     /// hundreds of segments this decides whether a loss is known before or after a departure.
     fn pace_by_rate(&mut self, len: u32) -> u64 {
-        let before = self.path.pacing.departure.as_ns();
+        let before = self.path.pacing.departure.as_ps().div_ceil(PS_PER_NS);
         let leaves = before.max(self.clock.now.as_ps().div_ceil(PS_PER_NS));
         let rate = self.path.window.pacing_rate.as_bytes_per_sec();
         let mut departure = leaves;

@@ -464,7 +464,7 @@ mod tests {
             segment.sack_count = 1;
         }
         sender.begin(Instant::ZERO + Duration::from_us(at_us));
-        sender.on_ack(&segment);
+        sender.on_ack(&segment, true);
         let sent = poll(sender);
         sender.audit().expect("counts add up");
         sent

@@ -227,6 +227,15 @@ impl Sender {
         }
     }
 
+    /// Memory of what is in the socket.
+    pub(crate) fn memory(&self) -> u64 {
+        let first = self.queue.first().map_or(self.snd_nxt, |sent| sent.seq);
+        let burst = u64::from(self.segments_a_burst() * self.mss);
+        let unsent = self.buffer.write_seq.saturating_sub(self.snd_nxt).div_ceil(burst);
+        let segments = u64::from(self.queue.len()) - self.buffer.merged + unsent;
+        self.buffer.write_seq.saturating_sub(first) + segments * self.segment_overhead
+    }
+
     /// The handshake is done: sizes the buffer for the initial window.
     pub(crate) fn size_buffer(&mut self) {
         self.buffer.sized_for = 0;
