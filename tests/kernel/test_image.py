@@ -1,5 +1,6 @@
 """Building and finding an image with a make that only pretends: cache, lock, progress, and every way to fail."""
 
+import json
 import os
 import shutil
 import stat
@@ -210,7 +211,7 @@ def test_kernel_that_does_not_boot_is_not_an_image(workshop, monkeypatch):
 
 
 def test_leftovers_of_a_killed_build_are_swept(workshop):
-    name = image.key(recipes.load(), sources.locate(workshop), False)
+    name = image.key(recipes.load(), sources.locate(workshop, recipes.load()), False)
     stale = image.cache_directory() / f".{name}.building" / "objects"
     stale.mkdir(parents=True)
     (stale / "linux").write_text("half")
@@ -260,31 +261,104 @@ def test_an_empty_path_misses_every_program(monkeypatch, tmp_path):
 
 def test_source_that_does_not_exist_is_named():
     with pytest.raises(MissingTool, match="'/nowhere/linux' does not exist"):
-        sources.locate("/nowhere/linux")
+        sources.locate("/nowhere/linux", recipes.load())
 
 
 def test_directory_that_is_no_kernel_source_is_refused(tmp_path):
     with pytest.raises(MissingTool, match="not a kernel source"):
-        sources.locate(tmp_path)
+        sources.locate(tmp_path, recipes.load())
 
 
 def test_source_built_in_place_is_refused(workshop):
     (workshop / ".config").write_text("")
     with pytest.raises(MissingTool, match="mrproper"):
-        sources.locate(workshop)
+        sources.locate(workshop, recipes.load())
 
 
 def test_directory_version_and_tarball_version(workshop, tmp_path):
-    assert sources.locate(workshop).version == "6.1.7"
+    assert sources.locate(workshop, recipes.load()).version == "6.1.7"
     tarball = tmp_path / "linux-source-6.12.tar"
     subprocess.run(["tar", "-c", "-f", tarball, "-C", workshop.parent, workshop.name], check=True)
-    assert sources.locate(tarball).version == "6.12"
+    assert sources.locate(tarball, recipes.load()).version == "6.12"
 
 
-def test_newest_distribution_source_is_last(tmp_path):
-    for name in ("linux-source-6.10.tar.xz", "linux-source-6.9.tar.xz", "linux-source-6.1.tar.xz"):
-        (tmp_path / name).write_bytes(b"")
-    assert [path.name for path in sources.installed(tmp_path)][-1] == "linux-source-6.10.tar.xz"
+@pytest.mark.parametrize(
+    ("there", "taken"),
+    [
+        (["6.1.tar.xz"], "6.1.tar.xz"),
+        (["6.12.tar.xz", "6.1.tar.xz", "5.10.tar.xz"], "6.1.tar.xz"),
+        # Part of a version is not the version.
+        (["6.10.tar.xz", "6.11.tar.bz2", "6.1.0.tar.bz2"], "6.1.0.tar.bz2"),
+        (["6.1.9.tar.xz", "6.1.55.tar.gz", "6.1.tar.xz"], "6.1.55.tar.gz"),
+        # What is no whole source of this version: a variant, a signature, half of a download, a folder.
+        (["6.1.tar.xz", "6.1-rt.tar.xz", "6.1.99.tar.xz.asc", "6.1.99.tar.xz.part", "6.1.99.tar.d/"], "6.1.tar.xz"),
+        (["latest.tar.xz", "6.1.tar.xz", "99999999999.tar.xz"], "6.1.tar.xz"),
+    ],
+)
+def test_the_newest_tested_source_is_built_and_the_doctor_names_it(there, taken, workshop, monkeypatch, tmp_path):
+    home = _sources(there, monkeypatch, tmp_path)
+    monkeypatch.setattr(image, "Making", _Made)
+    version = taken.split(".tar")[0]
+    assert image.build().source_version == version
+    finding = {finding.name: finding for finding in doctor.doctor().findings}["kernel source"]
+    assert (finding.status, finding.detail) == ("ok", f"Linux {version} in {home / f'linux-source-{taken}'}")
+
+
+@pytest.mark.parametrize(
+    ("there", "named"),
+    [
+        (["6.12.tar.xz", "5.10.tar.xz"], "linux-source-5.10.tar.xz, linux-source-6.12.tar.xz"),
+        (["6.1-rt.tar.xz", "6.10.tar.xz"], "linux-source-6.1-rt.tar.xz, linux-source-6.10.tar.xz"),
+    ],
+)
+def test_untested_sources_alone_are_named_with_what_is_tested_and_how_to_get_it(
+    there, named, workshop, monkeypatch, tmp_path
+):
+    home = _sources(there, monkeypatch, tmp_path)
+    with pytest.raises(MissingTool) as caught:
+        image.build()
+    assert str(caught.value) == (
+        f"{home} has {named}, and the recipe was tested with Linux 6.1; "
+        "on Debian or Ubuntu: apt-get install linux-source-6.1, or try one of them with --source"
+    )
+    finding = {finding.name: finding for finding in doctor.doctor().findings}["kernel source"]
+    assert (finding.status, finding.detail) == ("missing", str(caught.value))
+    # One that is asked for by its name is tried.
+    other = {finding.name: finding for finding in doctor.doctor(home / f"linux-source-{there[0]}").findings}
+    assert other["kernel source"].status == ("warning" if "-rt" not in there[0] else other["kernel source"].status)
+
+
+def _sources(names, monkeypatch, tmp_path):
+    """A /usr/src with such tarballs of the distribution's; a name with / at its end is a folder."""
+    home = tmp_path / "src"
+    home.mkdir()
+    for name in names:
+        path = home / f"linux-source-{name}"
+        if name.endswith("/"):
+            path.mkdir()
+        else:
+            path.write_bytes(name.encode())
+    monkeypatch.setattr(sources, "PACKAGE_DIRECTORY", home)
+    return home
+
+
+class _Made:
+    """Leaves an image of the source's version without building one."""
+
+    def __init__(self, recipe, source, large_cpu_state, target, report, jobs):
+        self.facts = {
+            "recipe_digest": recipe.digest,
+            "source_version": source.version,
+            "large_cpu_state": large_cpu_state,
+            "objects": 1,
+            "build_s": 0.0,
+            "congestion_modules": [],
+        }
+        self.target = target
+
+    def run(self):
+        self.target.mkdir()
+        (self.target / "image.json").write_text(json.dumps(self.facts))
 
 
 def test_unpack_leaves_out_what_is_never_compiled(workshop, tmp_path):
@@ -298,7 +372,7 @@ def test_unpack_leaves_out_what_is_never_compiled(workshop, tmp_path):
     for number, origin in enumerate((workshop, tarball)):
         target = tmp_path / f"copy{number}"
         target.mkdir()
-        sources.unpack(sources.locate(origin), recipes.load(), target)
+        sources.unpack(sources.locate(origin, recipes.load()), recipes.load(), target)
         assert [name for name in skipped if (target / name).exists()] == []
         assert [name for name in [*kept, "arch/um/Kconfig", "Makefile"] if not (target / name).is_file()] == []
 

@@ -13,7 +13,8 @@ app = typer.Typer(
     help="The real-kernel engine: build its image, see what is missing, run dialogues with it.", no_args_is_help=True
 )
 Source = Annotated[
-    str | None, typer.Option(help="Kernel source: a tarball or a directory; the distribution's if not given.")
+    str | None,
+    typer.Option(help="Kernel source: a tarball or a directory; the distribution's newest tested one if not given."),
 ]
 
 

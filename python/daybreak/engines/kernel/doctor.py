@@ -142,13 +142,14 @@ def _tool(tool: tools.Tool) -> Finding:
 
 
 def _source(source: str | os.PathLike[str] | None) -> Finding:
+    recipe = recipes.load()
     try:
-        found = sources.locate(source)
+        found = sources.locate(source, recipe)
     except KernelEngineError as error:
-        return Finding("kernel source", "build", "missing", str(error), sources.INSTALL_HINT)
-    tested = recipes.load().tested_versions
-    if not any(found.version == version or found.version.startswith(version + ".") for version in tested):
-        detail = f"Linux {found.version} in {found.path}; the recipe was tested with {', '.join(tested)}"
+        return Finding("kernel source", "build", "missing", str(error), sources.hint(recipe))
+    if not recipe.was_tested_with(found.version):
+        tested = ", ".join(recipe.tested_versions)
+        detail = f"Linux {found.version} in {found.path}; the recipe was tested with {tested}"
         remedy = "try it: a source that the recipe does not fit is refused by name"
         return Finding("kernel source", "build", "warning", detail, remedy)
     return Finding("kernel source", "build", "ok", f"Linux {found.version} in {found.path}")

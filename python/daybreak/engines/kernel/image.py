@@ -63,7 +63,7 @@ def build(
     congestion: Sequence[str | os.PathLike[str]] = (),
     jobs: int | None = None,
 ) -> Image:
-    """The image for `source` (default: the distribution's newest `linux-source`), built now unless the cache has it.
+    """The image for `source` (default: see `source.locate`), built now unless the cache has it.
 
     `congestion` are C files, each with a Linux congestion control, which are built in.
 
@@ -81,7 +81,7 @@ def build(
     if probe.state_bytes is None:
         raise MissingTool(f"the kernel engine cannot run here: {probe.refusal}")
     large = plan.needs_large_state(probe.state_bytes)
-    origin = sources.locate(source)
+    origin = sources.locate(source, plan)
     target = cache_directory() / key(plan, origin, large)
     with _locked(target, report):
         if not (target / META).is_file():

@@ -77,6 +77,10 @@ class Recipe:
     own_digest: str
     """Of everything but the user's modules."""
 
+    def was_tested_with(self, version: str) -> bool:
+        """Whether a kernel's version ("6.1.55") is of one of the tested ones ("6.1")."""
+        return any(version == tested or version.startswith(f"{tested}.") for tested in self.tested_versions)
+
     def needs_large_state(self, state_bytes: int) -> bool:
         """Whether a CPU with so many bytes of extended state needs the edits for large state."""
         if state_bytes > self.large_state_bytes:

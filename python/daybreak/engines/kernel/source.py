@@ -17,8 +17,9 @@ from .errors import BuildError, MissingTool
 from .recipe import Recipe
 
 PACKAGE_DIRECTORY = Path("/usr/src")
-INSTALL_HINT = "on Debian or Ubuntu: apt-get install linux-source"
 ENDS = 1 << 20
+_TARBALL_NAME = re.compile(r"linux-source-.*\.tar(\.(xz|gz|bz2|zst))?")
+_VERSIONED_NAME = re.compile(r"linux-source-(?P<version>\d+(\.\d+)*)\.tar(\.\w+)?")
 
 
 @dataclass(frozen=True)
@@ -34,25 +35,46 @@ class Source:
         return self.path.is_file()
 
 
-def locate(source: str | os.PathLike[str] | None = None) -> Source:
-    """The source at `source` (tarball or directory), or the newest tarball in /usr/src; MissingTool when none."""
+def locate(source: str | os.PathLike[str] | None, recipe: Recipe) -> Source:
+    """The source at `source`, a tarball or a directory; without one the newest in /usr/src that is tested.
+
+    Raises MissingTool, which names what is there in vain.
+    """
     if source is not None:
         path = Path(source).expanduser().resolve()
         if path.is_dir():
             return _directory(path)
         if path.is_file():
             return _tarball(path)
-        raise MissingTool(f"kernel source {str(path)!r} does not exist; {INSTALL_HINT}")
+        raise MissingTool(f"kernel source {str(path)!r} does not exist; {hint(recipe)}")
     found = installed()
+    tested = [path for path in found if recipe.was_tested_with(version_of(path))]
+    if tested:
+        return _tarball(tested[-1])
     if not found:
-        raise MissingTool(f"no linux-source-*.tar.* in {PACKAGE_DIRECTORY}; {INSTALL_HINT}, or give a source directory")
-    return _tarball(found[-1])
+        raise MissingTool(f"no linux-source-*.tar.* in {PACKAGE_DIRECTORY}; {hint(recipe)}, or give a source")
+    raise MissingTool(
+        f"{PACKAGE_DIRECTORY} has {', '.join(path.name for path in found)}, and the recipe was tested with Linux "
+        f"{', '.join(recipe.tested_versions)}; {hint(recipe)}, or try one of them with --source"
+    )
+
+
+def hint(recipe: Recipe) -> str:
+    """How to get a source that the recipe was tested with."""
+    return f"on Debian or Ubuntu: apt-get install linux-source-{recipe.tested_versions[-1]}"
 
 
 def installed(directory: Path | None = None) -> list[Path]:
-    """Source tarballs of the distribution, oldest version first."""
+    """Source tarballs of the distribution, oldest version first; those whose name tells no version before them."""
     home = directory or PACKAGE_DIRECTORY
-    return sorted(home.glob("linux-source-*.tar.*"), key=lambda path: (_numbers(path.name), path.name))
+    tarballs = [path for path in home.glob("linux-source-*") if _TARBALL_NAME.fullmatch(path.name) and path.is_file()]
+    return sorted(tarballs, key=lambda path: (_numbers(version_of(path)), path.name))
+
+
+def version_of(tarball: Path) -> str:
+    """The version that the name of a tarball of the distribution's tells; empty where it tells none."""
+    found = _VERSIONED_NAME.fullmatch(tarball.name)
+    return found["version"] if found else ""
 
 
 def unpack(source: Source, recipe: Recipe, target: Path) -> None:
@@ -130,5 +152,5 @@ def _top(path: Path) -> str:
     return first.split("/", 1)[0]
 
 
-def _numbers(name: str) -> list[int]:
-    return [int(part) for part in re.findall(r"\d+", name)]
+def _numbers(version: str) -> list[int]:
+    return [int(part) for part in re.findall(r"\d+", version)]
