@@ -1,11 +1,13 @@
 """Grids, and sweeps of them: the dataset is what single runs show, whatever happened on the way."""
 
+import itertools
 import json
 import os
 import signal
 import subprocess
 import sys
 import time
+import tracemalloc
 
 import polars as pl
 import pytest
@@ -13,8 +15,10 @@ from executors import Processes, Serial
 from ready_files import ROOT
 
 import daybreak
-from daybreak.errors import OutputError, ScenarioError
+import daybreak.reference.tables
+from daybreak.errors import Interrupted, OutputError, ScenarioError
 from daybreak.metrics import confidence
+from daybreak.runs import schema
 from daybreak.sweep import Local, Points, read, sweep
 from daybreak.sweep.grid import parse
 from daybreak.sweep.replication import Replication
@@ -73,9 +77,16 @@ def test_a_sample_is_drawn_without_replacement_and_is_the_same_again(base):
         ({"scenario": "a", "axis": {}}, 'has no key "axis" (did you mean "axes"?)'),
         ({"scenario": "a", "axes": {"x": {"values": [1]}}}, "expected one of field, fields and points"),
         ({"scenario": "a", "axes": {"x": {"field": "name"}}}, "expected values with a field or fields"),
-        ({"scenario": "a", "axes": {"seed": VARIANTS}}, 'has an axis "seed"'),
+        ({"scenario": "a", "axes": {"../../x": VARIANTS}}, 'axis "../../x": expected the name of a column'),
+        ({"scenario": "a", "axes": {"a\nb": VARIANTS}}, 'axis "a\\nb": expected the name of a column'),
+        ({"scenario": "a", "axes": {"": VARIANTS}}, 'axis "": expected the name of a column'),
+        ({"scenario": "a", "keep": ["flows", "flow"]}, 'keep = "flow": no such table; expected some of flows, bins,'),
+        ({"scenario": "a", "keep": ["flows", "flows"]}, 'keep has "flows" twice'),
+        ({"scenario": "a", "keep": []}, "keep = []: expected at least 1 entries"),
         ({"scenario": "a", "axes": {"x": VARIANTS, "y": VARIANTS}}, '"flows.0.variant" is varied by two axes'),
-        ({"scenario": "a", "seeds": 0}, "seeds"),
+        ({"scenario": "a", "seeds": 0}, "seeds = 0: expected at least 1"),
+        ({"scenario": "a", "seeds": True}, "seeds = true: expected a whole number"),
+        ({"scenario": "a", "seeds": []}, "seeds = []: expected at least 1 entries"),
         ({"scenario": "a", "seeds": [1, 1]}, "has seeds that are negative or occur twice"),
     ],
 )
@@ -129,9 +140,114 @@ def test_columns_have_one_type_whatever_the_values(base, tmp_path):
     assert pl.read_parquet(tmp_path / "flows")["rule"].to_list() == ['"cubic"', '{"name": "cubic", "beta": 0.8}']
 
 
-def test_a_name_that_a_kept_table_has_is_refused(base, tmp_path):
-    with pytest.raises(OutputError, match='"variant" is a column of the kept tables'):
-        sweep(Points(parse({"scenario": "-", "axes": {"variant": VARIANTS}}), base), tmp_path)
+@pytest.mark.parametrize(
+    "name", ["point", "seed", *dict.fromkeys(column for some in schema().values() for column in some)]
+)
+def test_an_axis_named_like_a_column_of_a_kept_table_is_refused(name):
+    having = [table for table, columns in schema().items() if name in columns]
+    for table in having or ["flows"]:
+        with pytest.raises(ScenarioError, match=f'axis "{name}": .*table.* a column of this name'):
+            parse({"scenario": "-", "keep": [table], "axes": {name: VARIANTS}})
+    if having:
+        # The column of a table that is not kept is in nobody's way.
+        free = [table for table in schema() if table not in having]
+        assert list(parse({"scenario": "-", "keep": free, "axes": {name: VARIANTS}}).axes) == [name]
+
+
+def test_the_columns_that_names_are_held_against_are_those_of_a_run():
+    of_a_run = {
+        table.name: tuple(column.name for column in table.columns) for table in daybreak.reference.tables.tables()
+    }
+    assert dict(schema()) == of_a_run
+
+
+def _axes(count, values):
+    fields = ["name", "description", "flows.0.group", "flows.0.size", *(f"stacks.{n}" for n in range(count - 4))]
+    return {
+        f"axis {n}": {"field": fields[n], "values": [f"{n} kB" for n in range(1, values + 1)]} for n in range(count)
+    }
+
+
+class _Few:
+    """Takes so many tasks, then ends all."""
+
+    def __init__(self, most):
+        self.most, self.taken = most, []
+
+    def run(self, tasks, ended, progress):
+        self.taken = [(task.job.point, task.job.seed) for task in itertools.islice(tasks, self.most)]
+        raise Interrupted
+
+
+@pytest.fixture
+def peak():
+    """Tells the most bytes that were in use since it was last asked, of what Python has made."""
+
+    def told():
+        most = tracemalloc.get_traced_memory()[1]
+        tracemalloc.reset_peak()
+        return most
+
+    tracemalloc.start()
+    yield told
+    tracemalloc.stop()
+
+
+@pytest.mark.parametrize(
+    ("grid", "width", "words"),
+    [
+        ({"seeds": 10**9}, None, "1,000,000,000 runs (1 point with 1,000,000,000 seeds each), more than 1,000,000:"),
+        ({"axes": _axes(4, 1000)}, None, "1,000,000,000,000 runs (1,000,000,000,000 points with 1 seed each)"),
+        ({"axes": _axes(4, 1000), "sample": 10**9, "seeds": 2}, None, "(1,000,000,000 points with 2 seeds each)"),
+        ({"axes": _axes(7, 1000)}, None, f"{10**21:,} runs"),
+        ({"axes": _axes(2, 120)}, 0.02, "1,440,000 runs (14,400 points with 100 seeds at most each)"),
+    ],
+)
+def test_a_grid_of_too_many_runs_is_refused_before_any_is_made(grid, width, words, base, tmp_path, peak):
+    with pytest.raises(ScenarioError) as caught:
+        sweep(Points(parse({"scenario": "-"} | grid), base), tmp_path / "out", width=width)
+    assert words in str(caught.value) and "--max-runs" in str(caught.value)
+    assert not (tmp_path / "out").exists() and peak() < 10_000_000
+
+
+@pytest.mark.parametrize("width", [None, 0.02])
+@pytest.mark.parametrize(
+    ("grid", "first"),
+    [
+        ({"seeds": 10**9}, [(0, 1), (0, 2), (0, 3)]),
+        ({"seeds": [7, 3], "axes": _axes(4, 1000)}, [(0, 7), (0, 3), (1, 7)]),
+    ],
+)
+def test_neither_the_product_nor_the_seeds_are_held_in_memory(grid, first, width, base, tmp_path, peak):
+    points = Points(parse({"scenario": "-"} | grid), base.with_({"flows.0.start": "0 s"}))
+    few = _Few(3)
+    more = {"width": width, "most_runs": 10**9} if width else {}
+    with pytest.raises(Interrupted):
+        sweep(points, tmp_path, executor=few, max_runs=10**22, **more)
+    assert few.taken == first and peak() < 20_000_000
+
+
+def test_a_sample_of_a_huge_product_is_drawn_without_the_product(base, peak):
+    for axes in (4, 7):
+        points = Points(parse({"scenario": "-", "axes": _axes(axes, 1000), "sample": 1000}), base)
+        drawn = list(points)
+        assert drawn == sorted(set(drawn)) and len(drawn) == len(points) == 1000
+        assert drawn == list(Points(points.grid, base))
+        # Uniform over the product: the mean of 1000 draws is within five deviations of the middle.
+        assert abs(sum(drawn) / 1000 / 1000**axes - 0.5) < 5 / (12 * 1000) ** 0.5
+        assert peak() < 10_000_000
+
+
+def test_a_sample_is_the_one_that_earlier_versions_drew(base):
+    points = Points(parse({"scenario": "-", "axes": _axes(2, 50), "sample": 6, "sample_seed": 2022}), base)
+    assert list(points) == [1183, 1269, 1812, 2177, 2235, 2399]
+    assert points.runs == 6
+
+
+def test_seeds_that_are_counted_and_that_are_listed_find_the_same_runs(base, tmp_path):
+    for seeds, new in ((2, 4), ([1, 2], 0), ([2, 3, 1], 2), (3, 0)):
+        outcome = sweep(Points(parse({"scenario": "-", "seeds": seeds, "axes": {"rule": VARIANTS}}), base), tmp_path)
+        assert outcome.new == new
 
 
 def test_a_folder_of_somebody_else_is_left_alone(points, tmp_path):

@@ -31,6 +31,7 @@ def sweep(
         typer.Option(help="Add seeds until the 95 % interval of each group's mean FCT is this narrow, e.g. 2%."),
     ] = None,
     most_runs: Annotated[int, typer.Option(help="Runs of a point at most, with --ci.", min=1)] = 100,
+    max_runs: Annotated[int, typer.Option(help="Runs of the whole sweep at most.", min=1)] = 1_000_000,
     as_json: Json = False,
 ) -> None:
     """Run a scenario at all points of a grid, and write one dataset.
@@ -50,7 +51,7 @@ def sweep(
         try:
             outcome = run(
                 points, place, executor=Dask(scheduler) if scheduler else Local(workers), width=width,
-                most_runs=most_runs, progress=progress,
+                most_runs=most_runs, max_runs=max_runs, progress=progress,
             )  # fmt: skip
         except (Interrupted, KeyboardInterrupt):
             raise Interrupted(

@@ -67,7 +67,7 @@ def judge(
     claim(directory, "advice")
     mixes = [points.scenario(point) for point in points]
     advised = [tune(mix, model, verified=4)[0].changes for mix in mixes]
-    engine, seeds = points.grid.engine, points.grid.seeds
+    engine, seeds = points.grid.engine, points.seeds
     store = Store(directory / RUNS, Reduction("prolongation", 1, _kept), {engine: program(engine)})
 
     def jobs(scenario: Scenario) -> list[Job]:

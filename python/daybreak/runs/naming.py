@@ -7,14 +7,16 @@ a threshold that does not limit. No table that people see has such numbers.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from types import MappingProxyType
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import polars as pl
 import pyarrow as pa
 
 from daybreak._native import control_events, drop_reasons
+from daybreak._native import tables as described
 from daybreak.plan.types import Choice, Link, Plan, Queue, RouteSwitch
 
 from . import phases
@@ -250,3 +252,16 @@ TABLES: dict[str, Callable[[pl.DataFrame, Plan], pl.DataFrame]] = {
     "packets": _packets,
 }
 """How each table gets its names."""
+
+
+@cache
+def schema() -> Mapping[str, tuple[str, ...]]:
+    """The columns of each table of a run, those of its names included."""
+    nothing = Plan(**dict.fromkeys(Plan.__struct_fields__, cast(Any, ())))
+    return {
+        table: tuple(named(table, {column[0]: np.empty(0, _TYPES[column[1]]) for column in columns}, nothing).columns)
+        for table, _, columns in described()
+    }
+
+
+_TYPES = {"u8": np.uint8, "u32": np.uint32, "u64": np.uint64}

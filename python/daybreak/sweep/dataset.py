@@ -82,9 +82,6 @@ def _together(store: Store, some: Iterable[Made], columns: Columns, tables: Sequ
 def _beside(index: pl.DataFrame, parts: list[pl.DataFrame]) -> pl.DataFrame:
     """The rows of the parts, each with its row of the index."""
     rows = pl.concat(parts, how="vertical")
-    both = [name for name in index.columns if name in rows.columns]
-    if both:
-        raise OutputError(f'axes: "{both[0]}" is a column of the kept tables as well: expected another name')
     owner = pl.Series("owner", list(_owners(parts)), dtype=pl.UInt32)
     return pl.concat([index[owner], rows], how="horizontal")
 

@@ -2,6 +2,7 @@
 
     scenario = "migration.toml"            # the scenario that the points change; its place is relative to this file
     seeds = 10                             # or a list; each point is run with each of them
+    keep = ["flows"]                       # the tables that are kept of each run
 
     [axes.period]                          # one field
     field = "timelines.0.period"
@@ -15,7 +16,8 @@
     "90+10" = { "timelines.0.period" = "100 ms", "timelines.0.night" = "10 ms" }
 
 The points are the Cartesian product of the axes, the last one changing fastest; with `sample` so many of them, drawn
-without replacement.
+without replacement. The name of an axis is a column of each kept table. Neither the product nor the seeds are ever held
+in memory.
 """
 
 from __future__ import annotations
@@ -24,27 +26,38 @@ import itertools
 import json
 import math
 import random
+import re
+import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Self
 
-from pydantic import BeforeValidator, Field, ValidationError, model_validator
+from pydantic import AfterValidator, Field, StrictInt, ValidationError, model_validator
 
 from daybreak.errors import ScenarioError, reason
+from daybreak.runs import schema
 from daybreak.scenario import Scenario, load
 from daybreak.scenario.model import Model
 from daybreak.scenario.problems import scenario_error
 from daybreak.scenario.quantities import reject
 
-_RESERVED = ("point", "seed")
+OF_EVERY_RUN = ("point", "seed")
 """Columns of every table of a sweep beside those of the axes."""
+_AXIS_NAME = re.compile(r"\w([\w .-]*[\w.-])?")
 
 
-def _listed(value: Any) -> Any:
-    return tuple(range(1, value + 1)) if isinstance(value, int) and not isinstance(value, bool) else value
+def _sound_seeds(seeds: int | tuple[int, ...]) -> int | tuple[int, ...]:
+    if isinstance(seeds, int):
+        if seeds < 1:
+            raise reject("expected at least 1")
+    elif not seeds:
+        raise reject("expected at least 1 entries")
+    elif len(set(seeds)) < len(seeds) or min(seeds) < 0:
+        raise reject("has seeds that are negative or occur twice")
+    return seeds
 
 
 class Axis(Model):
@@ -83,9 +96,9 @@ class Grid(Model):
     """The scenario file that is varied."""
     engine: str = "simulated"
     """The engine that runs it."""
-    seeds: Annotated[tuple[int, ...], BeforeValidator(_listed)] = Field(default=(1,), min_length=1)
+    seeds: Annotated[StrictInt | tuple[int, ...], AfterValidator(_sound_seeds)] = 1
     """Seeds; a number stands for 1, 2, 3 ..."""
-    keep: tuple[str, ...] = ("flows",)
+    keep: tuple[str, ...] = Field(default=("flows",), min_length=1)
     """Tables that are kept of each run."""
     sample: int | None = Field(default=None, ge=1)
     """How many points are drawn from the product; all without."""
@@ -93,15 +106,6 @@ class Grid(Model):
     """What they are drawn with."""
     axes: dict[str, Axis] = {}
     """What is varied, by name."""
-
-    @model_validator(mode="after")
-    def _consistent(self) -> Self:
-        for name in self.axes:
-            if name in _RESERVED:
-                raise reject(f'has an axis "{name}": this is the name of another column')
-        if len(set(self.seeds)) < len(self.seeds) or min(self.seeds) < 0:
-            raise reject("has seeds that are negative or occur twice")
-        return self
 
 
 @dataclass(frozen=True)
@@ -111,20 +115,45 @@ class Points:
     grid: Grid
     base: Scenario
 
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        total = self._total
+        return total if self.grid.sample is None else min(self.grid.sample, total)
+
     def __len__(self) -> int:
-        return len(self._numbers)
+        return self.count
 
     def __iter__(self) -> Iterator[int]:
         """Their numbers, from 0 in the order of the product."""
-        return iter(self._numbers)
+        return iter(self._drawn if self.count < self._total else range(self._total))
+
+    @property
+    def seeds(self) -> Sequence[int]:
+        """What each of them is run with."""
+        seeds = self.grid.seeds
+        return range(1, seeds + 1) if isinstance(seeds, int) else seeds
+
+    @property
+    def runs(self) -> int:
+        """How many runs they are with the grid's seeds."""
+        seeds = self.grid.seeds
+        return self.count * (seeds if isinstance(seeds, int) else len(seeds))
 
     @cached_property
-    def _numbers(self) -> range | list[int]:
-        total = math.prod(len(choices) for choices in self._choices.values())
-        wanted = self.grid.sample
-        if wanted is None or wanted >= total:
-            return range(total)
-        return sorted(random.Random(self.grid.sample_seed).sample(range(total), wanted))
+    def _total(self) -> int:
+        return math.prod(len(choices) for choices in self._choices.values())
+
+    @cached_property
+    def _drawn(self) -> list[int]:
+        draw = random.Random(self.grid.sample_seed)
+        if self._total <= sys.maxsize:
+            return sorted(draw.sample(range(self._total), self.count))
+        # `sample` takes no longer range. Few of so many are drawn twice.
+        found: set[int] = set()
+        while len(found) < self.count:
+            found.add(draw.randrange(self._total))
+        return sorted(found)
 
     @cached_property
     def _choices(self) -> dict[str, list[tuple[Any, dict[str, Any]]]]:
@@ -175,10 +204,32 @@ def parse(document: dict[str, Any], source: str = "grid") -> Grid:
         grid = Grid.model_validate(document)
     except ValidationError as error:
         raise scenario_error(error, document, source) from None
-    twice = _twice([field for axis in grid.axes.values() for field in {f for _, c in axis.choices() for f in c}])
-    if twice:
-        raise ScenarioError(f'{source}: "{twice}" is varied by two axes', twice)
+    problem = _problem(grid)
+    if problem:
+        raise ScenarioError(f"{source}: {problem}")
     return grid
+
+
+def _problem(grid: Grid) -> str | None:
+    """What is wrong with the names of a grid, in one sentence."""
+    tables = schema()
+    for table in grid.keep:
+        if table not in tables:
+            return f'keep = "{table}": no such table; expected some of {", ".join(tables)}'
+    if twice := _twice(list(grid.keep)):
+        return f'keep has "{twice}" twice'
+    for name in grid.axes:
+        if not _AXIS_NAME.fullmatch(name):
+            shown = json.dumps(name, ensure_ascii=False)
+            return f"axis {shown}: expected the name of a column, of letters, digits, spaces and . - _"
+        if name in OF_EVERY_RUN:
+            return f'axis "{name}": every table of a sweep has a column of this name; expected another one'
+        owner = next((table for table in grid.keep if name in tables[table]), None)
+        if owner:
+            return f'axis "{name}": table {owner} has a column of this name; expected another one, such as "{name}_set"'
+    if twice := _twice([field for axis in grid.axes.values() for field in {f for _, c in axis.choices() for f in c}]):
+        return f'"{twice}" is varied by two axes'
+    return None
 
 
 def _twice(names: list[str]) -> str | None:

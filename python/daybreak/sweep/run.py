@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -22,6 +22,8 @@ from .job import Job, Reduction, Tables
 from .replication import Replication, next_seeds
 from .store import Store
 
+MAX_RUNS = 1_000_000
+"""Runs of a sweep at most, where nothing else is said: each is a file, and some hundred bytes in memory."""
 Report = Callable[[float, int, str], object]
 """Told how many runs are done (with fractions), of how many so far, and a few words."""
 
@@ -84,31 +86,46 @@ def sweep(
     executor: Executor | None = None,
     width: float | None = None,
     most_runs: int = 100,
+    max_runs: int = MAX_RUNS,
     progress: Report | None = None,
 ) -> Outcome:
     """Runs every point with the grid's seeds, unless `directory` has it already, and writes the dataset there.
 
     With `width` (0.02: 2 %) a point gets more seeds until the 95 % interval of each group's mean FCT is as narrow, or
     it has `most_runs`. What fails is told in the outcome and stops nothing else. Raises ScenarioError where nothing
-    can be run, OutputError, Interrupted; the same call goes on from there.
+    can be run or the sweep could become more than `max_runs` runs, OutputError, Interrupted; the same call goes on
+    from there.
     """
     grid, place = points.grid, Path(directory)
+    _check_size(points, most_runs if width else None, max_runs)
     if width and "flows" not in grid.keep:
         raise ScenarioError('keep: expected "flows" among the tables where runs are added until their mean is known')
     store = Store(place / dataset.RUNS, reduction(grid.keep), {grid.engine: program(grid.engine)})
     facts = {"grid": grid.model_dump(mode="json", exclude_defaults=True), "programs": dict(store.programs)}
     claim(place, "sweep")
     dataset.note(place, facts | {"complete": False})
-    state = _State(points, store, executor or Local(), Outcome(place, len(points)), progress)
+    state = _State(points, store, executor or Local(), Outcome(place, points.count), progress)
     if width:
         _replicate(state, width, most_runs)
     else:
-        state.run(dict.fromkeys(points, grid.seeds))
+        state.run(((point, points.seeds) for point in points), points.runs)
     outcome = state.outcome
     outcome.seconds = time.monotonic() - state.start
     dataset.write(place, store, outcome.made, points.columns, grid.keep)
     dataset.note(place, facts | {"complete": not outcome.failures} | outcome.document())
     return outcome
+
+
+def _check_size(points: Points, most_of_point: int | None, max_runs: int) -> None:
+    """Raises ScenarioError where there are too many runs, before anything of them is made."""
+    runs = points.runs if most_of_point is None else points.count * most_of_point
+    if runs > max_runs:
+        each = runs // points.count
+        seeds = f"{each:,} seed{'s' if each > 1 else ''}{'' if most_of_point is None else ' at most'}"
+        raise ScenarioError(
+            f"the grid has {runs:,} runs ({points.count:,} point{'s' if points.count > 1 else ''} with {seeds} each), "
+            f"more than {max_runs:,}: draw points with sample, or allow more with --max-runs (in Python max_runs)"
+        )
 
 
 @dataclass
@@ -124,9 +141,8 @@ class _State:
     unsound: int = 0
     """Runs that were not made because their point is no scenario."""
 
-    def run(self, wanted: Mapping[int, Sequence[int]]) -> list[dataset.Made]:
-        """Runs points with seeds; returns what is new."""
-        jobs = _Jobs(self, wanted)
+    def run(self, wanted: Iterable[tuple[int, Sequence[int]]], count: int) -> list[dataset.Made]:
+        """Runs points with seeds, `count` runs in all; returns what is made."""
         first = len(self.outcome.made)
 
         def found(job: Job, digest: str) -> None:
@@ -143,14 +159,27 @@ class _State:
 
         def report(done: float, _: int | None) -> None:
             if self.progress:
-                self._tell(self.before + self.unsound + done, self.before + len(jobs))
+                self._tell(self.before + self.unsound + done, self.before + count)
 
         execute(
-            jobs, self.store, executor=self.executor, progress=report, failed=failed, found=found, kept=kept,
+            self._jobs(wanted), self.store,
+            executor=self.executor, progress=report, failed=failed, found=found, kept=kept,
         )  # fmt: skip
         self.unsound = 0
-        self.before += len(jobs)
+        self.before += count
         return self.outcome.made[first:]
+
+    def _jobs(self, wanted: Iterable[tuple[int, Sequence[int]]]) -> Iterator[Job]:
+        """The runs of points with seeds, in their order, made as they are taken."""
+        for point, seeds in wanted:
+            try:
+                scenario = self.points.scenario(point)
+            except DaybreakError as error:
+                self.fail(point, None, error)
+                self.unsound += len(seeds)
+                continue
+            for seed in seeds:
+                yield PointJob(scenario, seed, self.points.grid.engine, point)
 
     def fail(self, point: int, seed: int | None, error: Exception) -> None:
         text = str(error) if isinstance(error, DaybreakError) else f"{type(error).__name__}: {error}"
@@ -163,41 +192,17 @@ class _State:
         self.progress(done, total, f"{int(done)} of {total}, {rate:.3g} runs/s{failed}")
 
 
-class _Jobs:
-    """The runs of points with seeds, in their order, made as they are taken."""
-
-    def __init__(self, state: _State, wanted: Mapping[int, Sequence[int]]):
-        self._state, self._wanted = state, wanted
-
-    def __len__(self) -> int:
-        return sum(map(len, self._wanted.values()))
-
-    def __iter__(self) -> Iterator[Job]:
-        engine = self._state.points.grid.engine
-        for point, seeds in self._wanted.items():
-            try:
-                scenario = self._state.points.scenario(point)
-            except DaybreakError as error:
-                self._state.fail(point, None, error)
-                self._state.unsound += len(seeds)
-                continue
-            for seed in seeds:
-                yield PointJob(scenario, seed, engine, point)
-
-
 def _replicate(state: _State, width: float, most: int) -> None:
-    seeds = state.points.grid.seeds
-    known = {point: Replication(width, most) for point in state.points}
-    used = {point: list[int](seeds[:most]) for point in known}
-    wanted: dict[int, list[int]] = used
-    while wanted:
-        for made in sorted(state.run(wanted), key=lambda one: (one.point, one.seed)):
-            known[made.point].add(state.store.read(made.digest.hex()).tables["flows"])
+    points, first = state.points, state.points.seeds[:most]
+    known: dict[int, Replication] = {}
+    made = state.run(((point, first) for point in points), min(points.runs, points.count * most))
+    wanted: dict[int, list[int]] = {}
+    while made:
+        for one in sorted(made, key=lambda one: (one.point, one.seed)):
+            replication = known.setdefault(one.point, Replication(width, most))
+            replication.add(state.store.read(one.digest.hex()).tables["flows"])
         broken = {failure.point for failure in state.outcome.failures}
-        wanted = {}
-        for point, replication in known.items():
-            more = 0 if point in broken else replication.more()
-            if more:
-                wanted[point] = next_seeds(used[point], more)
-                used[point] = used[point] + wanted[point]
-    state.outcome.wide = [point for point, replication in known.items() if not replication.is_narrow]
+        more = {point: known[point].more() for point in sorted(known) if point not in broken}
+        wanted = {point: next_seeds(wanted.get(point, first), count) for point, count in more.items() if count}
+        made = state.run(wanted.items(), sum(map(len, wanted.values())))
+    state.outcome.wide = [point for point in points if point not in known or not known[point].is_narrow]
