@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import signal
 import sys
 from collections.abc import Sequence
@@ -152,6 +153,8 @@ def _usage_sentence(error: typer.TyperException) -> str:
         name = max(parameter.opts, key=len) if parameter.opts else parameter.name
         return sentence(name, error.__cause__.errors()[0])
     message = error.format_message() if hasattr(error, "format_message") else str(error)
+    # Choices are listed one a line there.
+    message = re.sub(r"\n\s*", " ", message).replace(". Choose from: ", ": choose from ")
     if not message:
         return ""
     where = f" (see {context.command_path} --help)" if context else ""
