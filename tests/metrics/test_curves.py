@@ -110,6 +110,9 @@ def test_ramps_go_from_the_start_to_the_end_of_the_first_full_bin():
     table = pl.concat([curve(3, "a", 0, 5, 10), curve(4, "a", 5, 5, 5)]).rename({"x": "gbps"})
     found = throughput.ramps_s(table, flows((3, "a", 1, 9), (4, "a", 0, 9)), gbps=9.5, bin_ns=MS)
     assert found == [pytest.approx(0.002), None]
+    # Of several flows the first one's start counts.
+    found = throughput.ramps_s(table, flows((3, "a", 2, 9), (3, "b", 1, 9), (4, "a", 0, 9)), gbps=5, bin_ns=MS)
+    assert found == [pytest.approx(0.001), pytest.approx(0.001)]
 
 
 def test_most_runs_have_ended_by():

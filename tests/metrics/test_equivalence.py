@@ -36,6 +36,8 @@ def test_equivalence_needs_the_interval_within_the_margin() -> None:
     assert eq.equivalence_p([0.0, -1.0, -2.0], 3.0) == pytest.approx(0.0371, abs=1e-4)
     assert eq.equivalence_p([0.0, 1.0, 2.0], 1.0) == pytest.approx(0.5)
     assert (eq.equivalence_p([2.0] * 3, 3.0), eq.equivalence_p([3.0] * 3, 3.0)) == (0.0, 1.0)
+    # Without any spread the mean alone decides, to both sides.
+    assert (eq.equivalence_p([-2.0] * 3, 3.0), eq.equivalence_p([-4.0] * 3, 3.0)) == (0.0, 1.0)
     assert math.isnan(eq.equivalence_p([1.0], 3.0))
 
 

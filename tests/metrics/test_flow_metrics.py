@@ -45,6 +45,9 @@ def test_three_readings_of_average_throughput():
     assert found["mean_goodput"] == pytest.approx((1 + 1.5) / 2)
     assert found["pooled_goodput"] == pytest.approx(4 / 3)
     assert found["group_goodput"] == pytest.approx(4 / 3)
+    # The time before the first of a group starts is not the group's.
+    late = table.with_columns(pl.col("start_ns", "end_ns") + 10 * S)
+    assert fct.group_throughput(late).to_dicts()[0] == pytest.approx(found)
 
 
 def test_jain_and_shares():

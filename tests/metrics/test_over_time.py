@@ -82,6 +82,11 @@ def test_queues_have_the_most_of_the_intervals_that_a_slot_meets():
     assert values(wide, "q", "queue_name") == [9, 3]
     narrow = over_time.queues(samples, edges(0, 50, 150, 160, 500, 600), interval_ns=100)
     assert values(narrow, "q", "queue_name") == [1, 9, 9, 9, None]
+    # An interval that ends where a slot begins, or begins where it ends, is not met.
+    rising = samples.with_columns(max_packets=pl.Series([1, 2, 3, 4]))
+    assert values(over_time.queues(rising, edges(0, 200, 400), interval_ns=100), "q", "queue_name") == [2, 4]
+    falling = samples.with_columns(max_packets=pl.Series([4, 3, 2, 1]))
+    assert values(over_time.queues(falling, edges(0, 200, 400), interval_ns=100), "q", "queue_name") == [4, 2]
 
 
 def test_weeks_are_laid_over_the_first():

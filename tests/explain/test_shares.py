@@ -1,0 +1,118 @@
+"""The fair share of each flow at every time, and what fills it, worked out by hand on the migration testbed.
+
+Its links have 10 Gbit/s. A path has three of them and 20 us each way, and a full packet of 9038 bytes on the wire takes
+7.2304 us on each link, so that the base round-trip time is 61.6912 us: 77114 bytes at 10 Gbit/s.
+"""
+
+import polars as pl
+import pytest
+
+from daybreak.engines import lowered
+from daybreak.explain.shares import round_trip_ps, shares, taps
+from daybreak.scenario import Scenario
+
+MS = 1_000_000
+GBPS = 1_000_000_000
+FILLS = {10: 77_114, 5: 38_557, 0: 0}
+
+
+def content(migration, **changes):
+    return lowered(migration.with_(changes) if changes else migration, 1, "simulated").content
+
+
+def courses(plan, lives, steps=()):
+    """By flow: start and end in ms, share in Gbit/s and bytes that fill it, neighbours of one share together."""
+    flows = pl.DataFrame(
+        [(flow, start * MS, None if end is None else end * MS) for flow, (start, end) in enumerate(lives)],
+        schema={"flow": pl.UInt32, "start_ns": pl.UInt64, "end_ns": pl.UInt64}, orient="row",
+    )  # fmt: skip
+    schema = {"time_ns": pl.UInt64, "timeline": pl.UInt32, "step": pl.UInt32}
+    circuits = pl.DataFrame([(round(time * MS), 0, step) for time, step in steps], schema=schema, orient="row")
+    found = {}
+    for flow, *row in shares(plan, flows, circuits).iter_rows():
+        start, end, share, fills = row[0] / MS, row[1] / MS, row[2] / GBPS, row[3]
+        mine = found.setdefault(flow, [])
+        if mine and mine[-1][1:] == (start, share, fills):
+            start = mine.pop()[0]
+        mine.append((start, end, share, fills))
+    return found
+
+
+@pytest.fixture
+def moved(migration):
+    """Two flows, of which one is moved every 10 ms, without a path for 1 ms each time."""
+    return migration.with_({"timelines.0.night": "1 ms", "timelines.0.downtime": "drop"})
+
+
+MOVES = [(10, 0), (11, 1), (20, 2), (21, 3)]
+
+
+def test_a_share_is_the_rate_over_the_flows_that_have_the_link_on_their_path(moved):
+    found = courses(content(moved), [(0, 30), (5, 25)], MOVES)
+    ten, five, none = ((share, FILLS[share]) for share in (10, 5, 0))
+    # From 11 to 20 ms both are on the green link.
+    assert found[0] == [(0, 11, *ten), (11, 20, *five), (20, 30, *ten)]
+    assert found[1] == [(5, 10, *ten), (10, 11, *none), (11, 20, *five), (20, 21, *none), (21, 25, *ten)]
+
+
+def test_who_has_ended_or_not_begun_takes_nothing(moved):
+    found = courses(content(moved), [(0, 15), (0, 18)], MOVES)
+    assert found[1][-2:] == [(11, 15, 5, FILLS[5]), (15, 18, 10, FILLS[10])]
+    found = courses(content(moved), [(14, 30), (0, 18)], MOVES)
+    assert found[1][-2:] == [(11, 14, 10, FILLS[10]), (14, 18, 5, FILLS[5])]
+
+
+def test_who_never_ends_takes_its_share_and_has_none_of_its_own_in_the_table(moved):
+    found = courses(content(moved), [(12, None), (0, 18)], MOVES)
+    assert set(found) == {1}
+    assert found[1][-2:] == [(11, 12, 10, FILLS[10]), (12, 18, 5, FILLS[5])]
+
+
+def test_make_before_break_leaves_no_time_without_a_path(moved):
+    plan = content(moved, **{"timelines.0.downtime": "make_before_break"})
+    found = courses(plan, [(0, 30), (5, 25)], MOVES)
+    assert found[1] == [(5, 11, 10, FILLS[10]), (11, 21, 5, FILLS[5]), (21, 25, 10, FILLS[10])]
+
+
+def program(*steps):
+    return [{"kind": "program", "name": "p", "period": "100 ms", "steps": [{"at": at, "do": do} for at, do in steps]}]
+
+
+def test_a_rate_that_changes_is_the_share_from_then_on(migration):
+    slower = [{"kind": "set_rate", "link": "green", "rate": "4 Gbit/s"}]
+    plan = content(migration, timelines=program(("5 ms", slower)), **{"flows.1.via": "blue"})
+    (first, later), (other,) = courses(plan, [(0, 30), (0, 30)], [(5, 0)]).values()
+    assert first == (0, 5, 10, FILLS[10]) and other == (0, 30, 10, FILLS[10])
+    # Two links of 10 and one of 4 Gbit/s: 7.2304 us twice, 18.076 us once, and 40 us.
+    assert later[:3] == (5, 30, 4) and later[3] == int(4e9 * (2 * 7.2304e-6 + 18.076e-6 + 40e-6) / 8)
+
+
+def test_a_closed_gate_is_no_path_until_it_opens(migration):
+    close, open_ = ({"kind": f"{what}_gate", "queue": "green", "link": "green"} for what in ("close", "open"))
+    plan = content(migration, timelines=program(("5 ms", [close]), ("7 ms", [open_])), **{"flows.1.via": "blue"})
+    found = courses(plan, [(0, 30), (0, 30)], [(5, 0), (7, 1)])
+    assert found[0] == [(0, 5, 10, FILLS[10]), (5, 7, 0, 0), (7, 30, 10, FILLS[10])]
+    assert found[1] == [(0, 30, 10, FILLS[10])]
+
+
+def test_the_longest_round_trip_has_packets_of_the_slowest_link(one_flow):
+    # 10 Gbit/s throughout: a full packet takes 1538 * 8 / 10 = 1230.4 ns on each of the links, of 20 us in all.
+    plan = lowered(one_flow, 1, "simulated").content
+    path = [step for step in plan.paths[plan.flows[0].data_path] if step.kind == "queue"]
+    delays = sum(link.delay_ps for link in plan.links)
+    assert round_trip_ps(plan, 0) == len(path) * 1_230_400 + delays
+    assert round_trip_ps(plan, 16) == round_trip_ps(plan, 0) + 16 * 1_230_400
+    slow = one_flow.with_({"topology.rate": "1 Gbit/s"})
+    plan = lowered(slow, 1, "simulated").content
+    slowest = min(link.rate_bps for link in plan.links)
+    assert round_trip_ps(plan, 3) - round_trip_ps(plan, 0) == 3 * 1538 * 8 * 10**12 // slowest
+
+
+def test_every_data_packet_that_arrives_crosses_a_tap_once():
+    there = {"from": "sender-0", "to": "receiver-1", "size": "1 MB"}
+    back = {"from": "receiver-0", "to": "sender-1", "size": "1 MB"}
+    dumbbell = {"kind": "dumbbell", "pairs": 2, "rate": "1 Gbit/s", "delay": "20 us", "queue": "50 packets"}
+    scenario = Scenario.parse({"name": "taps", "duration": "1 s", "topology": dumbbell, "flows": [there, back]})
+    plan = lowered(scenario, 1, "simulated").content
+    ends = {link.name: link.to for link in plan.links}
+    assert {ends[name] for name in taps(plan)} == {flow.dst for flow in plan.flows} and len(taps(plan)) == 2
