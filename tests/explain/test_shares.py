@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 from daybreak.engines import lowered
+from daybreak.explain import explain
 from daybreak.explain.shares import round_trip_ps, shares, taps
 from daybreak.scenario import Scenario
 
@@ -102,6 +103,8 @@ def test_the_longest_round_trip_has_packets_of_the_slowest_link(one_flow):
     delays = sum(link.delay_ps for link in plan.links)
     assert round_trip_ps(plan, 0) == len(path) * 1_230_400 + delays
     assert round_trip_ps(plan, 16) == round_trip_ps(plan, 0) + 16 * 1_230_400
+    # An explanation looks at the flow in bins of this and 16 packets, in which its rate is no single packet's.
+    assert explain(one_flow).run.scenario.records.bins == -(-round_trip_ps(plan, 16) // 1000) * 1000
     slow = one_flow.with_({"topology.rate": "1 Gbit/s"})
     plan = lowered(slow, 1, "simulated").content
     slowest = min(link.rate_bps for link in plan.links)

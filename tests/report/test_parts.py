@@ -1,0 +1,95 @@
+"""How a page is put together: what leads where, which colour is whose, and what a figure's numbers may be."""
+
+import json
+import re
+
+import polars as pl
+import pytest
+
+import daybreak
+from daybreak.figures.curves import Panel
+from daybreak.figures.explanation import COLOURS
+from daybreak.figures.stacked import Row
+from daybreak.metrics.explanation import PARTS
+from daybreak.plots import Shown
+from daybreak.report import figure, page, study
+
+CLAIM = {
+    "id": "fig1.x", "figure": "1", "what": "a claim", "published": 2.0, "ours": 2.01234567, "unit": "s",
+    "ci95": [1.9, 2.1], "tolerance": "2 %", "verdict": "pass", "note": "",
+}  # fmt: skip
+
+
+def board(**changes):
+    known = {"study": "migration", "engine": "simulated", "mode": "full", "seeds": 30, "claims": [CLAIM]}
+    return json.dumps(known | changes)
+
+
+@pytest.fixture
+def folders(tmp_path, migration):
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / study.SCOREBOARD).write_text(board(study=name))
+    run = daybreak.run(migration.with_({"flows.0.size": "2 MiB", "flows.1.size": "2 MiB", "timelines.0.night": "1 ms"}))
+    run.write(tmp_path / "run")
+    return [tmp_path / "one", tmp_path / "two", tmp_path / "run"]
+
+
+def test_every_part_has_a_link_that_leads_to_it(folders):
+    content = page.report(folders)
+    links = re.findall(r'<a href="#([^"]*)">(.*?)</a>', content)
+    parts = re.findall(r'<section id="([^"]*)"><h2>(.*?)</h2>', content)
+    assert links == parts and len(parts) == 3 and len({name for name, _ in parts}) == 3
+    assert "<nav>" not in page.report(folders[:1]), "one part needs none"
+    assert re.search(r"<main><noscript><p>[^<]*JavaScript[^<]*</p></noscript><section", content)
+    assert content.startswith("<!DOCTYPE html>") and content.rstrip().endswith("</body>\n</html>")
+
+
+def test_the_title_names_the_first_two_parts(folders):
+    def title(*chosen):
+        return re.search("<title>(.*?)</title>", page.report(list(chosen))).group(1)
+
+    one, two, run = folders
+    assert title(one) == "Study one (simulated)"
+    assert title(one, two) == "Study one (simulated) and Study two (simulated)"
+    assert title(one, two, run) == "Study one (simulated) and Study two (simulated) ..."
+
+
+def test_a_run_that_is_given_twice_is_one(folders, tmp_path):
+    daybreak.read(folders[2]).write(tmp_path / "copy")
+    content = page.report([folders[2], tmp_path / "copy"])
+    assert content.count("<section") == 1 and "<dt>seeds</dt><dd>1</dd>" in content
+
+
+def test_facts_are_terms_with_what_they_are(folders):
+    content = page.report([folders[0]])
+    facts = re.findall("<dt>(.*?)</dt><dd>(.*?)</dd>", content)
+    assert facts == [("engine", "simulated"), ("mode", "full"), ("runs of a setting", "30")]
+    (row,) = re.findall("<tbody><tr>(.*?)</tr></tbody>", content)
+    cells = [re.sub("<[^>]*>", "", cell) for cell in re.findall("<td[^>]*>(.*?)</td>", row)]
+    assert cells == ["1", "pass", "a claim", "2", "2.012", "1.9 to 2.1", "s", "2 %"]
+
+
+def test_a_part_of_an_explanation_has_one_colour_in_its_bars_and_in_the_key(folders):
+    content = page.report([folders[2]])
+    key = dict(re.findall(r'<span><i style="background:([^"]*)"></i>(.*?)</span>', content))
+    key = {words.replace(" ", "_"): colour for colour, words in key.items()}
+    assert len(key) > 2 and key == {part: COLOURS[part] for part in PARTS if part in key}
+    bars = re.findall(r'<i title="(.*?): [0-9.]+ ms" style="width:[0-9.]+%;background:([^"]*)">', content)
+    assert {words.replace(" ", "_") for words, _ in bars} == set(key)
+    assert {key[words.replace(" ", "_")] == colour for words, colour in bars} == {True}
+
+
+def test_a_figure_has_numbers_or_null_with_as_many_digits_as_show():
+    inf, nan = float("inf"), float("nan")
+    values = [1.23456789, None, nan, inf, -inf, 0.0]
+    table = pl.DataFrame({"time_s": [0.123456789012, 1.0, 2.0, 3.0, 4.0, 5.0], "mean": values})
+    curves = {"a": table.with_columns(low=pl.lit(None, pl.Float64), high=pl.lit(None, pl.Float64))}
+    curves["b"] = table.with_columns(low=pl.lit(1.0), high=pl.lit(2.0))
+    panel = Panel(title="", curves=curves)
+    (row,) = figure.document(Shown((Row(panel, "Rate\n[Gbit/s]"),), "", "", "Time", ()))["rows"]
+    plain, ranged = row["curves"]
+    assert plain["value"] == [1.2346, None, None, None, None, 0.0] and plain["time"][0] == 0.123456789
+    assert "low" not in plain and (ranged["low"][0], ranged["high"][0]) == (1.0, 2.0)
+    assert (row["label"], row["unit"]) == ("Rate", "Gbit/s")
+    assert json.dumps(row, allow_nan=False)
