@@ -4,6 +4,7 @@ import base64
 import json
 import os
 import re
+import shutil
 from html.parser import HTMLParser
 
 import pytest
@@ -13,6 +14,7 @@ from report import chromium
 import daybreak as package
 from daybreak.errors import OutputError
 from daybreak.report import html, page, writing
+from daybreak.report.contents import gather
 from daybreak.runs import read
 
 WICKED = "</script><script>document.title='owned'</script><img src=x onerror=alert(1)>\"'&$x$"
@@ -85,7 +87,7 @@ def folders(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def content(folders):
-    return page.report(folders)
+    return page.report(gather(folders))
 
 
 def test_the_page_says_what_was_run_and_what_came_of_it(folders, content):
@@ -147,7 +149,45 @@ def test_the_parts_of_an_explanation_add_up_in_the_page(content):
 
 
 def test_a_page_is_the_same_bytes_again(folders, content):
-    assert page.report(folders) == content
+    assert page.report(gather(folders)) == content
+
+
+@pytest.fixture
+def mixed(folders, tmp_path):
+    """A study with runs in a folder of it, runs of another scenario beside, a sweep, and a run that was interrupted."""
+    place = tmp_path / "results"
+    shutil.copytree(folders[1], place / "study")
+    shutil.copytree(folders[0], place / "study" / "kept")
+    other = package.Scenario.parse(SCENARIO | {"name": "other"})
+    package.run(other.with_({"flows.0.size": "20 kB"})).write(place / "other")
+    (place / "grid").mkdir()
+    (place / "grid" / ".daybreak").write_text("sweep\n")
+    (place / "late").mkdir()
+    shutil.copy(place / "other" / "manifest.json", place / "late" / "manifest.unfinished.json")
+    return place
+
+
+def test_a_folder_of_studies_and_runs_is_shown_in_full_and_what_is_left_out_is_named(mixed, tmp_path):
+    found = gather([mixed])
+    assert [one.folder for one in found.studies] == [mixed / "study"]
+    assert [run.manifest["name"] for run in found.runs] == ["other", WICKED, WICKED]
+    assert found.left_out == [
+        f"{mixed / 'grid'} holds a sweep, whose tables polars.read_parquet reads",
+        f"{mixed / 'late'} holds a run that was not finished",
+    ]
+    page_ = "\n".join(Structure(page.report(found, explained=False)).texts)
+    for said in ("Study", "other (simulated)", WICKED, "Left out", *found.left_out):
+        assert said in page_, said
+    done = daybreak("report", str(mixed), "-o", str(tmp_path / "x.html"), "--no-explain")
+    assert done.returncode == 0 and all(f"left out: {sentence}" in done.stdout for sentence in found.left_out)
+    # The study's own folder with runs in it, and a run that is given twice.
+    assert len(gather([mixed / "study"]).runs) == 2
+    assert len(gather([mixed / "study", mixed]).runs) == 3
+
+
+def test_a_folder_with_nothing_to_show_says_what_is_there(mixed):
+    with pytest.raises(OutputError, match=r"no run and no study to show: .*grid holds a sweep"):
+        gather([mixed / "grid"])
 
 
 def test_attributes_and_data_cannot_be_broken():
@@ -200,7 +240,7 @@ def test_a_full_disk_is_one_sentence_and_leaves_what_was_there(content, monkeypa
 def test_what_cannot_be_explained_is_said(tmp_path):
     document = SCENARIO | {"name": "plain", "flows": [flow | {"size": "unlimited"} for flow in SCENARIO["flows"]]}
     package.run(package.Scenario.parse(document | {"duration": "5 ms"})).write(tmp_path / "run")
-    assert "nothing to explain" in page.report([tmp_path / "run"])
+    assert "nothing to explain" in page.report(gather([tmp_path / "run"]))
 
 
 needs_chromium = pytest.mark.skipif(

@@ -252,7 +252,7 @@ def test_a_file_in_the_way(one_flow, tmp_path):
 
 @pytest.mark.parametrize(
     ("manifest", "sentence"),
-    [(None, "no such file"), ("{", "is not JSON"), ("{}", "lacks the scenario"), ("[]", "lacks the scenario")],
+    [(None, "no such file"), ("{", "is not JSON"), ("{}", "name is missing"), ("[]", "expected a table")],
 )
 def test_folders_that_are_not_runs(tmp_path, manifest, sentence):
     if manifest is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -70,7 +71,8 @@ def plot(
     from daybreak import plots
     from daybreak.runs import read_all
 
-    place = file or Path(f"{runs[0].resolve().name}.png")
+    # A link has the name of what it leads to; one that leads nowhere is no run, which is said when it is read.
+    place = file or Path(f"{os.path.basename(os.path.realpath(runs[0]))}.png")
     plots.check(place, force=force)
     drawn = plots.draw(
         [run for folder in runs for run in read_all(folder)],

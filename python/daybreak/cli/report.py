@@ -19,7 +19,7 @@ def report(
     runs: Annotated[
         list[Path],
         typer.Argument(
-            help="Folders of runs, folders that hold folders of runs, or results of 'daybreak reproduce'.",
+            help="Folders of runs, results of 'daybreak reproduce', or folders that hold such folders.",
             metavar="RUN...",
         ),
     ],
@@ -34,15 +34,19 @@ def report(
     """Write one page about runs and studies that any browser shows, without a network.
 
     It has each scenario with its seeds and versions, figures to zoom into, where the completion times went, and the
-    claims of a study with their verdicts. Runs of one scenario are shown together.
+    claims of a study with their verdicts. Runs of one scenario are shown together. What the folders hold besides, such
+    as sweeps, is named as left out.
     """
-    from daybreak.report import page, writing
+    from daybreak.report import contents, page, writing
 
     writing.check(out, force=force)
+    found = contents.gather(runs)
     with progress_bar("writing the report", shown=not as_json) as progress:
-        content = page.report(runs, title=title, explained=explained, progress=progress)
+        content = page.report(found, title=title, explained=explained, progress=progress)
     writing.write(content, out, force=force)
     if as_json:
-        print_json({"out": str(out), "bytes": len(content.encode())})
-    else:
-        say(f"the report is in {out}")
+        print_json({"out": str(out), "bytes": len(content.encode()), "left_out": found.left_out})
+        return
+    for sentence in found.left_out:
+        say(f"left out: {sentence}")
+    say(f"the report is in {out}")

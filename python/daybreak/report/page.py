@@ -7,26 +7,22 @@ import hashlib
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from importlib.resources import files
-from pathlib import Path
-
-from daybreak.errors import OutputError
-from daybreak.runs import Run, read_all
 
 from . import runs, study
+from .contents import Contents
 from .html import Markup, element, text
 from .writing import GENERATOR
 
 Report = Callable[[float, int], object]
 
 
-def report(places: Sequence[Path], *, title: str = "", explained: bool = True, progress: Report | None = None) -> str:
-    """The page about folders of runs, folders that hold folders of runs, and folders of studies.
+def report(contents: Contents, *, title: str = "", explained: bool = True, progress: Report | None = None) -> str:
+    """The page about what was found. Runs of one scenario are shown together, and what is left out is named.
 
-    Runs of one scenario are shown together. With ``explained`` the first run of each is repeated with the records that
-    an explanation needs. Raises OutputError.
+    With ``explained`` the first run of each scenario is repeated with the records that an explanation needs. Raises
+    OutputError.
     """
-    reproductions, found = _read(places)
-    parts: list[runs.Together | study.Reproduction] = [*reproductions, *runs.together(found)]
+    parts: list[runs.Together | study.Reproduction] = [*contents.studies, *runs.together(contents.runs)]
     tell = progress or (lambda done, total: None)
     sections = []
     for number, part in enumerate(parts):
@@ -36,24 +32,12 @@ def report(places: Sequence[Path], *, title: str = "", explained: bool = True, p
         )
         sections.append(element("section", element("h2", part.title), content, id=f"part-{number + 1}"))
     tell(len(parts), len(parts))
+    if contents.left_out:
+        left_out = element("ul", [element("li", sentence) for sentence in contents.left_out])
+        sections.append(element("section", element("h2", "Left out"), left_out))
     return _page(
         title or " and ".join(part.title for part in parts[:2]) + (" ..." if len(parts) > 2 else ""), parts, sections
     )
-
-
-def _read(places: Sequence[Path]) -> tuple[list[study.Reproduction], list[Run]]:
-    reproductions: list[study.Reproduction] = []
-    found: dict[tuple[str, str], Run] = {}
-    for place in places:
-        if study.is_study(place):
-            reproductions.append(study.read(place))
-            continue
-        for run in read_all(place):
-            key = (str(run.manifest["plan_hash"]), repr(run.manifest["versions"]) + str(run.manifest["engine"]))
-            found.setdefault(key, run)
-    if not reproductions and not found:
-        raise OutputError("runs: expected at least one")
-    return reproductions, list(found.values())
 
 
 def _page(title: str, parts: Sequence[runs.Together | study.Reproduction], sections: Sequence[Markup]) -> str:

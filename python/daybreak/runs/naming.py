@@ -21,6 +21,11 @@ from daybreak.plan.types import Choice, Link, Plan, Queue, RouteSwitch
 
 from . import phases
 
+_NUMBERS = {name: [column for column, _, _ in columns] for name, _, columns in described()}
+"""The columns that engines fill, by table: whole numbers, some of which become words here."""
+_TEXTS = ("group", "variant", "src", "dst", "name", "before", "phase", "scope", "reason", "event", "state")
+"""Columns of words, besides names."""
+
 Columns = Mapping[str, np.ndarray[Any, Any]]
 """Columns by name."""
 EVENTS = control_events()
@@ -47,6 +52,26 @@ def named(table: str, columns: Columns, plan: Plan) -> pl.DataFrame:
     """The table of an engine's columns with its names, and null where there is no value."""
     frame = frame_of(columns, {name: ~given for name, given in _has_value(table, columns).items()})
     return TABLES[table](frame, plan) if table in TABLES else frame
+
+
+def misfit(table: str, frame: pl.DataFrame) -> str | None:
+    """What is wrong with a table that is read: the first column that is missing or of another kind; None if none is."""
+    numbers = _NUMBERS.get(table, [])
+    for column in numbers:
+        if column not in frame.columns:
+            return f"it has no column {column} (it may be of another version of Daybreak)"
+    for column, kind in frame.schema.items():
+        if column in _TEXTS or column.endswith("_name"):
+            expected, fits = "text", kind == pl.String
+        elif column == "data":
+            expected, fits = "true or false", kind == pl.Boolean or kind.is_integer()
+        elif column in numbers or column.endswith("_ns"):
+            expected, fits = "whole numbers", kind.is_integer()
+        else:
+            continue
+        if not fits:
+            return f"column {column} has values of type {kind}: expected {expected}"
+    return None
 
 
 def with_nulls(table: str, frame: pl.DataFrame) -> pl.DataFrame:

@@ -20,11 +20,12 @@ import polars as pl
 
 from daybreak.errors import OutputError, reason
 
-from .naming import TABLES, with_nulls
+from .manifest import problem
+from .naming import TABLES, misfit, with_nulls
 from .staging import PREFIX, Staging, remove_stale
 
 MANIFEST = "manifest.json"
-_UNFINISHED = "manifest.unfinished.json"
+UNFINISHED = "manifest.unfinished.json"
 CAPTURE = "capture.pcapng"
 _REFUSED = (OSError, pl.exceptions.PolarsError)
 # What tells one run from another: with these equal, so are the tables.
@@ -85,11 +86,19 @@ def read(directory: Path) -> tuple[dict[str, Any], Callable[[str], pl.DataFrame]
     manifest = _manifest(directory)
 
     def load(name: str) -> pl.DataFrame:
+        place, rows = directory / f"{name}.parquet", manifest["tables"][name]
         try:
-            # Earlier versions of Daybreak wrote the engines' marks where there is no value.
-            return with_nulls(name, pl.read_parquet(directory / f"{name}.parquet"))
+            with place.open("rb") as file:
+                table = pl.read_parquet(file)
         except _REFUSED as error:
-            raise OutputError(f"{directory / name}.parquet cannot be read: {reason(error)}") from None
+            raise OutputError(f"{place} cannot be read: {reason(error)}") from None
+        wrong = misfit(name, table)
+        if wrong is None and table.height != rows:
+            wrong = f"it has {table.height} rows, the manifest says {rows}"
+        if wrong is not None:
+            raise OutputError(f"{place} cannot be read: {wrong}")
+        # Earlier versions of Daybreak wrote the engines' marks where there is no value.
+        return with_nulls(name, table)
 
     capture = directory / CAPTURE
     return manifest, load, capture if capture.is_file() else None
@@ -129,7 +138,7 @@ def remove(directory: Path) -> None:
     """Removes the files of the run in `directory`, and the folder if nothing else is in it. Raises OutputError."""
     try:
         _clear(directory)
-        (directory / _UNFINISHED).unlink(missing_ok=True)
+        (directory / UNFINISHED).unlink(missing_ok=True)
         with suppress(OSError):
             directory.rmdir()
     except OSError as error:
@@ -180,8 +189,8 @@ def _check_files(directory: Path) -> None:
     entries = {entry.name: entry for entry in directory.iterdir() if not entry.name.startswith(PREFIX)}
     if manifest is None and entries:
         raise OutputError(f"{directory} cannot be written: it exists and is not a run")
-    own = {MANIFEST, _UNFINISHED, *_files(manifest)} if manifest is not None else set()
-    possible = {MANIFEST, _UNFINISHED, CAPTURE, *(f"{name}.parquet" for name in TABLES)}
+    own = {MANIFEST, UNFINISHED, *_files(manifest)} if manifest is not None else set()
+    possible = {MANIFEST, UNFINISHED, CAPTURE, *(f"{name}.parquet" for name in TABLES)}
     for name, entry in entries.items():
         if name in possible and (name not in own or not entry.is_file() or entry.is_symlink()):
             raise OutputError(f"{entry} is in the way: no run has written it")
@@ -197,16 +206,17 @@ def _manifest(directory: Path, name: str = MANIFEST) -> dict[str, Any]:
                 f"{directory} is not a run but holds {len(inside)} of them: give one, such as {inside[0]}"
             ) from None
         raise OutputError(f"{directory} is not a run: {name}: {reason(error)}") from None
-    except ValueError:
+    except (ValueError, RecursionError):
         raise OutputError(f"{directory} is not a run: {name} is not JSON") from None
-    if not isinstance(manifest, dict) or not {"scenario", "seed", "tables"} <= manifest.keys():
-        raise OutputError(f"{directory} is not a run: {name} lacks the scenario, the seed or the tables")
+    wrong = problem(manifest)
+    if wrong is not None:
+        raise OutputError(f"{directory} is not a run: {name}: {wrong}")
     return manifest
 
 
 def _marked(directory: Path) -> dict[str, Any] | None:
     """The manifest of a run that is there, or was to be."""
-    for name in (MANIFEST, _UNFINISHED):
+    for name in (MANIFEST, UNFINISHED):
         with suppress(OutputError):
             return _manifest(directory, name)
     return None
@@ -239,7 +249,7 @@ def _clear(directory: Path) -> None:
     if manifest is None:
         return
     if (directory / MANIFEST).exists():
-        (directory / MANIFEST).replace(directory / _UNFINISHED)
+        (directory / MANIFEST).replace(directory / UNFINISHED)
     for name in _files(manifest):
         (directory / name).unlink(missing_ok=True)
 
@@ -247,7 +257,7 @@ def _clear(directory: Path) -> None:
 def _move_into(made: Path, directory: Path) -> None:
     _clear(directory)
     names = _files(_manifest(made))
-    (made / MANIFEST).replace(directory / _UNFINISHED)
+    (made / MANIFEST).replace(directory / UNFINISHED)
     for name in names:
         (made / name).replace(directory / name)
-    (directory / _UNFINISHED).replace(directory / MANIFEST)
+    (directory / UNFINISHED).replace(directory / MANIFEST)

@@ -28,3 +28,11 @@ def claim(folder: Path, purpose: str, *results: str) -> None:
         mark.write_text(f"{purpose}\n", encoding="utf-8")
     except OSError as error:
         raise OutputError(f"{folder} cannot be written: {reason(error)}") from None
+
+
+def purpose_of(folder: Path) -> str | None:
+    """What a folder was claimed for; None if it was not."""
+    try:
+        return (folder / _MARK).read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError):
+        return None
