@@ -338,3 +338,37 @@ def test_the_simulator_completes_flows_of_every_kind_of_pairs():
         scenario = Scenario.parse(document(pairs=pairs, sizes={"kind": "exponential", "mean_size": "20 kB"}, count=30))
         ran = daybreak.run(scenario.with_(duration="10 s"), seed=2).flows
         assert ran["end_ns"].null_count() == 0 and len(ran) == 30
+
+
+def test_a_fabric_of_1024_hosts_can_state_its_load():
+    lasts_us, size, load, rate = 20, 100_000, 0.6, 1024 * 100e9
+    scenario = Scenario.parse(
+        {
+            "name": "fabric", "duration": "40 us", "stop": "duration", "routing": "ecmp",
+            "topology": {
+                "kind": "leaf_spine", "leaves": 32, "spines": 32, "hosts_per_leaf": 32, "rate": "100 Gbit/s",
+                "delay": "1 us", "queue": "200 packets",
+            },
+            "arrivals": [
+                {
+                    "name": "all", "lasts": f"{lasts_us} us", "sizes": {"kind": "fixed", "size": "100 kB"},
+                    "process": {"kind": "poisson", "load": load, "rate": "102.4 Tbit/s"}, "pairs": {"kind": "random"},
+                }
+            ],
+        }
+    )  # fmt: skip
+    content = lower(scenario, 1).content
+    expected = load * rate * lasts_us * 1e-6 / (8 * size)
+    assert len(content.flows) == pytest.approx(expected, abs=4 * math.sqrt(expected))
+    run = daybreak.run(scenario)
+    # They are under way, all together below what the links take.
+    assert run.flows["delivered_bytes"].sum() * 8 < rate * 40e-6
+    assert (run.flows.filter(run.flows["start_ns"] < 20_000)["delivered_bytes"] > 0).mean() > 0.9
+
+
+def test_no_link_has_the_rate_of_a_fabric():
+    with pytest.raises(ScenarioError, match=r"topology\.rate = \"102.4 Tbit/s\": expected a rate from .* to 10 Tbit/s"):
+        Scenario.parse(document() | {"topology": DUMBBELL | {"rate": "102.4 Tbit/s"}})
+    process = {"kind": "poisson", "load": 0.5, "rate": "2000000 Tbit/s"}
+    with pytest.raises(ScenarioError, match=r"process\.rate = .*: expected a rate from .* to 1000000 Tbit/s"):
+        Scenario.parse(document(process=process, count=5))

@@ -134,6 +134,12 @@ class Rate(Quantity):
     base_unit = "bit/s"
 
 
+class OfferedRate(Rate):
+    """A rate that many links or hosts have together, in bit/s: no link has so much."""
+
+    highest = 10**18
+
+
 class FlowRate(Rate):
     """A rate at which a flow may send, in bit/s; none at all perhaps."""
 

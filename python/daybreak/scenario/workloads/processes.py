@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 from daybreak._native import Stream
 
 from ..model import Tagged
-from ..quantities import FlowSize, Rate, Span, reject
+from ..quantities import FlowSize, OfferedRate, Span, reject
 from ..times import Time, drawn, exponential
 from .rows import FromRows
 
@@ -61,8 +61,8 @@ class Poisson(Tagged, _Process):
     """Share of the rate of `link`, or of `rate`, that all flows of the generator ask for together."""
     link: str | None = None
     """The link whose rate is meant; whether the flows take it is not looked at."""
-    rate: Rate | None = None
-    """The rate that is meant instead: that of all senders together, for example."""
+    rate: OfferedRate | None = None
+    """The rate that is meant instead: that of all senders together, for example, which may be more than a link's."""
 
     @model_validator(mode="after")
     def _has_one_rate(self) -> Self:
