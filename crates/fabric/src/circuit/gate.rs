@@ -1,5 +1,7 @@
 //! A gate lets a link pull from a queue.
 
+use super::Downtime;
+use crate::queue::{Lane, Lanes};
 use crate::scheduler::Place;
 
 /// One gate of a queue.
@@ -15,8 +17,8 @@ pub(crate) struct Gate {
 pub(crate) enum GateState {
     Open,
     Closed,
-    /// Lets the packets through that were queued when the night began: so many are left.
-    Draining(u32),
+    /// Lets the packets through that were queued when the night began: of each lane so many at its front are left.
+    Draining(Lanes),
     /// Open until another gate of the queue opens.
     Parting,
 }
@@ -25,11 +27,7 @@ impl Gate {
     /// True when the link may take a packet now.
     #[inline]
     pub(crate) fn is_open(self) -> bool {
-        match self.state {
-            GateState::Open | GateState::Parting => true,
-            GateState::Closed => false,
-            GateState::Draining(left) => left > 0,
-        }
+        self.state != GateState::Closed
     }
 
     /// True when the link may take a packet that arrives now. A draining gate is for those that were there before.
@@ -37,4 +35,43 @@ impl Gate {
     pub(crate) fn takes_arrivals(&self) -> bool {
         matches!(self.state, GateState::Open | GateState::Parting)
     }
+
+    /// The lane of the queue whose first packet the link is to take, where so many wait.
+    #[inline]
+    pub(crate) fn serves(&self, waiting: Lanes) -> Lane {
+        match self.state {
+            GateState::Draining(left) => left.first(),
+            _ => waiting.first(),
+        }
+    }
+
+    /// Begins a night, with so many packets in the queue.
+    pub(crate) fn close(&mut self, downtime: Downtime, waiting: Lanes) {
+        self.state = match (self.state, downtime) {
+            (GateState::Closed, _) | (_, Downtime::Drop | Downtime::Hold) => GateState::Closed,
+            // It is night already, and what has come since stays.
+            (GateState::Draining(left), _) => GateState::Draining(left),
+            (_, Downtime::Drain) => draining(waiting),
+            (_, Downtime::MakeBeforeBreak) => GateState::Parting,
+        };
+    }
+
+    /// The first packet of a lane has left the queue.
+    #[inline]
+    pub(crate) fn has_left(&mut self, lane: Lane) {
+        if let GateState::Draining(left) = self.state {
+            self.state = draining(left.without_first(lane));
+        }
+    }
+
+    /// Packets have left the queue at its end, which has so many now.
+    pub(crate) fn is_cut(&mut self, waiting: Lanes) {
+        if let GateState::Draining(left) = self.state {
+            self.state = draining(left.at_most(waiting));
+        }
+    }
+}
+
+fn draining(left: Lanes) -> GateState {
+    if left.is_empty() { GateState::Closed } else { GateState::Draining(left) }
 }

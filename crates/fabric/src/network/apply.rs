@@ -46,6 +46,8 @@ impl<B: Copy> Fabric<B> {
             is_cut = true;
         }
         if is_cut {
+            let waiting = self.queues[index as usize].lanes();
+            self.gates_of(index).iter_mut().for_each(|gate| gate.is_cut(waiting));
             self.has_shrunk(ctx, index);
         }
     }

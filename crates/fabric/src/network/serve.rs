@@ -4,7 +4,7 @@
 //! not need stands in the general case below.
 
 use super::{Context, Departure, Fabric};
-use crate::circuit::{Gate, GateState};
+use crate::circuit::Gate;
 use crate::link::{SEVERAL, UNIMPAIRED};
 use crate::queue::NOT_PLAIN;
 use crate::{DropReason, Monitor, PacketId, Schedule, Wake};
@@ -233,12 +233,15 @@ impl<B: Copy> Fabric<B> {
         };
         let Some(index) = next else { return };
         let queue = &mut self.queues[index as usize];
+        let gates = &mut self.gates[queue.gates_start as usize..queue.gates_end as usize];
+        let Some(gate) = gates.iter().find(|gate| gate.link == link) else { unreachable!("link {link} has no gate") };
+        let lane = gate.serves(queue.lanes());
         let slab = &self.slab;
-        let Some(id) = queue.pop(|id| slab.get(id).bytes) else { unreachable!("queue {index} is ready and empty") };
-        for gate in &mut self.gates[queue.gates_start as usize..queue.gates_end as usize] {
-            if let GateState::Draining(left) = gate.state {
-                gate.state = if left > 1 { GateState::Draining(left - 1) } else { GateState::Closed };
-            }
+        let Some(id) = queue.pop(lane, |id| slab.get(id).bytes) else {
+            unreachable!("queue {index} is ready and empty")
+        };
+        for gate in gates {
+            gate.has_left(lane);
         }
         self.has_shrunk(ctx, index);
         self.transmit(ctx, link, id);

@@ -59,17 +59,9 @@ impl<B: Copy> Fabric<B> {
         link: u32,
         downtime: Downtime,
     ) {
-        let waiting = self.queues[index as usize].occupancy().packets;
-        let state = match downtime {
-            Downtime::Drop | Downtime::Hold => GateState::Closed,
-            Downtime::Drain if waiting > 0 => GateState::Draining(waiting),
-            Downtime::Drain => GateState::Closed,
-            Downtime::MakeBeforeBreak => GateState::Parting,
-        };
-        for gate in self.gates_of(index) {
-            if gate.link == link && gate.is_open() {
-                gate.state = state;
-            }
+        let waiting = self.queues[index as usize].lanes();
+        for gate in self.gates_of(index).iter_mut().filter(|gate| gate.link == link) {
+            gate.close(downtime, waiting);
         }
         self.update_sole_link(index);
         self.update_ready(index);
@@ -82,8 +74,8 @@ impl<B: Copy> Fabric<B> {
         self.queues[index as usize].drops_arrivals = true;
         let had_packets = !self.queues[index as usize].is_empty();
         loop {
-            let slab = &self.slab;
-            let Some(id) = self.queues[index as usize].pop(|id| slab.get(id).bytes) else { break };
+            let (queue, slab) = (&mut self.queues[index as usize], &self.slab);
+            let Some(id) = queue.pop(queue.lanes().first(), |id| slab.get(id).bytes) else { break };
             self.lose(ctx, id, DropReason::GateClosed, index);
         }
         if had_packets {
@@ -91,7 +83,7 @@ impl<B: Copy> Fabric<B> {
         }
     }
 
-    fn gates_of(&mut self, queue: u32) -> &mut [Gate] {
+    pub(crate) fn gates_of(&mut self, queue: u32) -> &mut [Gate] {
         let queue = &self.queues[queue as usize];
         &mut self.gates[queue.gates_start as usize..queue.gates_end as usize]
     }

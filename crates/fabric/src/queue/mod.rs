@@ -11,7 +11,7 @@ use std::fmt;
 use daybreak_units::parameters::{Parameter, ParameterError, Settings, Value};
 use daybreak_units::{Instant, Rate, Stream};
 
-pub(crate) use waiting::{NOT_PLAIN, Queue};
+pub(crate) use waiting::{Lane, Lanes, NOT_PLAIN, Queue};
 
 /// What a queue may hold; what is `None` is not limited.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

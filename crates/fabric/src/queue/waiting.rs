@@ -39,6 +39,47 @@ struct Returned {
     limit: u64,
 }
 
+/// The lines in which packets wait in a queue; each is first in, first out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lane {
+    /// Of those that came back, which are served first.
+    Returned,
+    Others,
+}
+
+/// So many packets at the front of each lane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Lanes {
+    returned: u32,
+    others: u32,
+}
+
+impl Lanes {
+    /// The lane that is served next.
+    #[inline]
+    pub(crate) fn first(self) -> Lane {
+        if self.returned > 0 { Lane::Returned } else { Lane::Others }
+    }
+
+    #[inline]
+    pub(crate) fn is_empty(self) -> bool {
+        self.returned == 0 && self.others == 0
+    }
+
+    /// Without the first packet of a lane, if it is among them.
+    #[inline]
+    pub(crate) fn without_first(self, lane: Lane) -> Self {
+        match lane {
+            Lane::Returned => Self { returned: self.returned.saturating_sub(1), ..self },
+            Lane::Others => Self { others: self.others.saturating_sub(1), ..self },
+        }
+    }
+
+    pub(crate) fn at_most(self, most: Self) -> Self {
+        Self { returned: self.returned.min(most.returned), others: self.others.min(most.others) }
+    }
+}
+
 /// The general way has to be taken: there are several gates or a closed one, the link serves other queues as well,
 /// the discipline sees every arrival, or packets may come back.
 pub(crate) const NOT_PLAIN: u32 = u32::MAX;
@@ -123,16 +164,14 @@ impl Queue {
         self.bytes -= u64::from(bytes);
     }
 
-    /// Takes the packet out that leaves next; `length` tells the bytes of a packet.
-    pub(crate) fn pop(&mut self, length: impl Fn(PacketId) -> u32) -> Option<PacketId> {
-        if let Some(returned) = &mut self.returned
-            && let Some(id) = returned.ring.pop_front()
-        {
-            returned.bytes -= u64::from(length(id));
-            return Some(id);
-        }
-        let id = self.ring.pop_front()?;
-        self.bytes -= u64::from(length(id));
+    /// Takes the first packet of a lane out; `length` tells the bytes of a packet.
+    pub(crate) fn pop(&mut self, lane: Lane, length: impl Fn(PacketId) -> u32) -> Option<PacketId> {
+        let (ring, bytes) = match (lane, &mut self.returned) {
+            (Lane::Returned, Some(returned)) => (&mut returned.ring, &mut returned.bytes),
+            _ => (&mut self.ring, &mut self.bytes),
+        };
+        let id = ring.pop_front()?;
+        *bytes -= u64::from(length(id));
         Some(id)
     }
 
@@ -167,6 +206,13 @@ impl Queue {
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.ring.is_empty() && self.returned.as_ref().is_none_or(|returned| returned.ring.is_empty())
+    }
+
+    /// How many packets wait in each lane.
+    #[inline]
+    pub(crate) fn lanes(&self) -> Lanes {
+        let returned = self.returned.as_ref().map_or(0, |returned| returned.ring.len() as u32);
+        Lanes { returned, others: self.ring.len() as u32 }
     }
 
     /// All that waits.

@@ -1,6 +1,8 @@
 //! Drives a fabric with the plainest of event queues.
 #![allow(dead_code)] // Each test binary uses its part.
 
+pub mod drawn;
+
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -43,8 +45,16 @@ pub struct Delivery {
     pub marks: u8,
 }
 
+/// Where a packet comes and goes: its number, and the link that it comes by or goes by; none where it is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Move {
+    Comes(u64, Option<u32>),
+    Goes(u64, u32),
+}
+
 #[derive(Default)]
 struct Watch {
+    moves: Vec<Move>,
     dropped: Vec<Drop>,
     busy_until: Vec<Instant>,
     links: Vec<LinkConfig>,
@@ -54,7 +64,8 @@ struct Watch {
 }
 
 impl Monitor<Body> for Watch {
-    fn link_sent(&mut self, now: Instant, link: u32, _id: PacketId, _packet: &Packet<Body>, wire_bytes: u32) {
+    fn link_sent(&mut self, now: Instant, link: u32, _id: PacketId, packet: &Packet<Body>, wire_bytes: u32) {
+        self.moves.push(Move::Goes(packet.body, link));
         let link = link as usize;
         assert!(self.busy_until[link] <= now, "link {link} sends two packets at a time");
         if self.checks_rates {
@@ -105,6 +116,7 @@ impl Rig {
             busy_until: vec![Instant::ZERO; config.links.len()],
             links: config.links.clone(),
             dropped: Vec::new(),
+            moves: Vec::new(),
             checks_rates: true,
             occupancy: vec![(0, 0); config.queues.len()],
         };
@@ -145,6 +157,7 @@ impl Rig {
         let cursor = self.fabric().cursor(path);
         let (number, announce, ecn) = (self.sent, self.announce, self.ecn);
         self.sent += 1;
+        self.watch.moves.push(Move::Comes(number, None));
         let packet = NewPacket { endpoint: 0, cursor, bytes, ecn, announce };
         self.with(|fabric, ctx| fabric.send(ctx, packet, &number));
     }
@@ -161,6 +174,11 @@ impl Rig {
         self.now = at;
         self.with(|fabric, ctx| fabric.apply(ctx, action));
         self.dropped.append(&mut self.watch.dropped);
+    }
+
+    /// What has come and gone since this was last asked, in order; not what comes by links that are served analytically.
+    pub fn moves(&mut self) -> Vec<Move> {
+        std::mem::take(&mut self.watch.moves)
     }
 
     pub fn departures(&mut self) -> usize {
@@ -192,6 +210,10 @@ impl Rig {
                 0 => unreachable!("there is no controller here"),
                 1 => self.with(|fabric, ctx| fabric.transmission_complete(ctx, link)),
                 _ => {
+                    if id != PacketId::NEXT {
+                        let number = self.fabric().packet(id).body;
+                        self.watch.moves.push(Move::Comes(number, Some(link)));
+                    }
                     if let Some(id) = self.with(|fabric, ctx| fabric.arrive(ctx, link, id)) {
                         let &Packet { header, body: number, .. } = self.fabric().packet(id);
                         let (ecn, marks) = (header.ecn(), header.marks());
