@@ -163,6 +163,9 @@ def test_times_and_rates_are_those_of_the_paper_at_any_size_and_rate():
         found = of_runs(setting, {1: {"flows": flows.select(FLOW_COLUMNS)}})
         seconds = fct.table(flows).filter(group="elephant")["fct_s"].mean()
         assert found.mean("elephant", "completion") == pytest.approx(seconds * setting.time_factor)
+        # At 100 Mb/s a flow that fills its link has the 1000 Mb/s that it has at the paper's rate.
+        gbps = fct.table(flows).filter(group="elephant")["goodput_gbps"].mean()
+        assert found.mean("elephant", "throughput") == pytest.approx(gbps * 1e6 / setting.rate_mbps)
     slow = Setting(24, "ut", divisor=10, rate_mbps=100)
     assert (slow.turn, slow.time_factor) == ("10000000000 ns", 1.0)
     assert Setting(24, "ut", rate_mbps=100_000).turn == "100000000 ns"
