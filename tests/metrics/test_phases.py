@@ -70,8 +70,8 @@ def test_runs_are_kept_apart():
     assert spans(found.filter(run=7)) == [("path 0", 0, 10), ("night", 10, 12), ("path 1", 12, None)]
     assert phases.of_longest_run(found).equals(found.filter(run=9))
     # How long a phase of another run was says nothing of the last one of this.
-    short = phases.intervals(pl.concat([circuits(*MIGRATED, run=9), circuits(*MIGRATED[:2], run=11)]))
-    assert spans(short.filter(run=11)) == spans(found.filter(run=7))
+    short = phases.intervals(pl.concat([circuits(*MIGRATED, run=9), circuits(*MIGRATED[:1], run=11)]))
+    assert spans(short.filter(run=11)) == [("path 0", 0, 10), ("night", 10, None)]
 
 
 def test_cycles_go_from_a_phase_to_its_next():
