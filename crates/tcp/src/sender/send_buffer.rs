@@ -47,8 +47,6 @@ pub(crate) struct SendBuffer {
     /// `sk_sndbuf`.
     size: u64,
     max: u64,
-    /// `size` in payload bytes.
-    capacity: u64,
     /// Ends of the segments that carry PSH behind `next_push`.
     pushes: VecDeque<u64>,
     /// End of the last of them (`pushed_seq`).
@@ -58,12 +56,10 @@ pub(crate) struct SendBuffer {
     waiting: (u64, Instant),
     /// End of what is in the socket (`write_seq`).
     pub write_seq: u64,
-    /// Two thirds of the capacity: the application goes on once no more than this is queued.
+    /// Payload that takes two thirds of the memory, at most: with more the application does not go on.
     refill_at: u64,
     /// Segments in flight that cost no descriptor, since they were merged into their neighbour.
     pub merged: u64,
-    /// Payload bytes that each of them makes room for.
-    merged_room: u64,
     /// End of the next segment that carries PSH.
     next_push: u64,
     /// It has been sized for a window of so many segments.
@@ -85,10 +81,8 @@ impl SendBuffer {
             sized_for: 0,
             max,
             is_locked: false,
-            capacity: 0,
             refill_at: 0,
             merged: 0,
-            merged_room: 0,
             full: false,
             close: Close::No,
             next_push: u64::MAX,
@@ -135,10 +129,9 @@ impl SendBuffer {
         true
     }
 
-    /// Marks what was written from `start` on: PSH goes on the segment that brings the data since the
-    /// last PSH above half of the peer's largest window, and on the last one of the write.
-    fn mark_pushes(&mut self, start: u64, mss: u64, max_window: u64) {
-        let mut end = start + mss - (start - 1) % mss;
+    /// Marks what was written in segments of which the first ends at `end`: PSH goes on the one that brings the data since
+    /// the last PSH above half of the peer's largest window, and on the last one of the write.
+    fn mark_pushes(&mut self, mut end: u64, mss: u64, max_window: u64) {
         while end < self.write_seq {
             let due = self.pushed + max_window / 2 + 1;
             if end < due {
@@ -191,33 +184,38 @@ impl Sender {
     pub(super) fn extend(&mut self, bytes: u64) {
         // Far beyond any run, and still with room for arithmetic.
         self.buffer.app_end = self.buffer.app_end.saturating_add(bytes).min(u64::MAX / 4);
-        if self.is_synchronised {
+        // An application that waits for room goes on with what it was writing when there is some.
+        if self.is_synchronised && !self.buffer.full {
             self.fill_buffer();
         }
     }
 
-    /// The application writes what fits.
+    /// The application writes what fits: what the last segment has room for that waits, and then whole segments, each of
+    /// which begins while any memory is left.
     pub(crate) fn fill_buffer(&mut self) {
-        let buffer = &mut self.buffer;
-        if buffer.is_complete() {
-            buffer.full = false;
+        if self.buffer.is_complete() {
+            self.buffer.full = false;
             return;
         }
-        let mss = u64::from(self.mss);
-        // A write begins while there is any room and then takes a whole segment.
-        let room = (buffer.capacity + buffer.merged * buffer.merged_room).div_ceil(mss) * mss;
-        let end = (self.snd_una + room).min(buffer.app_end).max(buffer.write_seq);
-        buffer.full = end < buffer.app_end;
-        if end > buffer.write_seq {
-            let had_unsent = self.buffer.write_seq > self.snd_nxt;
-            let start = self.buffer.write_seq;
+        let start = self.buffer.write_seq;
+        let unsent = start.saturating_sub(self.snd_nxt);
+        let segment = u64::from(self.segments_a_burst() * self.mss);
+        let tail_room = unsent.next_multiple_of(segment) - unsent;
+        let left = self.buffer.size.saturating_sub(self.memory() + tail_room);
+        let room = tail_room + left.div_ceil(segment + self.segment_overhead) * segment;
+        let end = (start + room).min(self.buffer.app_end);
+        self.buffer.full = end < self.buffer.app_end;
+        if end > start {
+            let had_unsent = unsent > 0;
+            let mss = u64::from(self.mss);
             self.buffer.write_seq = end;
             self.push_once = false;
-            if had_unsent && !(start - self.snd_nxt).is_multiple_of(mss) {
+            let started = unsent % mss;
+            if started > 0 {
                 // The last segment grows, so that it is no longer the end of a write.
                 self.buffer.unpush(start);
             }
-            self.buffer.mark_pushes(start, mss, u64::from(self.max_window));
+            self.buffer.mark_pushes(start + mss - started, mss, u64::from(self.max_window));
             if self.buffer.full && !self.builds_bursts() {
                 self.buffer.waiting = (end, self.clock.now);
             }
@@ -230,10 +228,10 @@ impl Sender {
     /// Memory of what is in the socket.
     pub(crate) fn memory(&self) -> u64 {
         let first = self.queue.first().map_or(self.snd_nxt, |sent| sent.seq);
-        let burst = u64::from(self.segments_a_burst() * self.mss);
-        let unsent = self.buffer.write_seq.saturating_sub(self.snd_nxt).div_ceil(burst);
-        let segments = u64::from(self.queue.len()) - self.buffer.merged + unsent;
-        self.buffer.write_seq.saturating_sub(first) + segments * self.segment_overhead
+        let a_burst = u64::from(self.segments_a_burst());
+        let sent = u64::from(self.queue.len()) - self.buffer.merged;
+        let unsent = self.buffer.write_seq.saturating_sub(self.snd_nxt).div_ceil(a_burst * u64::from(self.mss));
+        self.buffer.write_seq.saturating_sub(first) + (sent.div_ceil(a_burst) + unsent) * self.segment_overhead
     }
 
     /// The handshake is done: sizes the buffer for the initial window.
@@ -264,12 +262,8 @@ impl Sender {
     }
 
     fn update_capacity(&mut self) {
-        let mss = u64::from(self.mss);
-        let charge = u64::from(self.segments_a_burst()) * mss + SEGMENT_OVERHEAD;
-        let payload = u64::from(self.segments_a_burst()) * mss;
-        self.buffer.capacity = self.buffer.size * payload / charge;
-        self.buffer.refill_at = self.buffer.capacity / 3 * 2;
-        self.buffer.merged_room = SEGMENT_OVERHEAD * mss / charge;
+        let payload = u64::from(self.segments_a_burst() * self.mss);
+        self.buffer.refill_at = (2 * self.buffer.size / 3 * payload).div_ceil(payload + self.segment_overhead);
     }
 
     /// After `burst` new segments: grows the buffer if the window was not full, and lets the application
@@ -286,7 +280,12 @@ impl Sender {
             self.path.usage.stamp = self.clock.jiffies;
         }
         let queued = self.buffer.write_seq - self.snd_una.min(self.buffer.write_seq);
-        if queued > self.buffer.refill_at + self.buffer.merged * self.buffer.merged_room {
+        if queued > self.buffer.refill_at + self.buffer.merged * self.segment_overhead {
+            return false;
+        }
+        // A third of the buffer is free.
+        let memory = self.memory();
+        if self.buffer.size.saturating_sub(memory) < memory / 2 {
             return false;
         }
         let before = self.buffer.write_seq;

@@ -190,6 +190,7 @@ dialogues! {
     send_buffer_merging_split,
     send_buffer_merging_within,
     send_buffer_set,
+    send_buffer_whole_segments,
     shrunk_window_closed,
     shrunk_window_probe,
     shrunk_window_recovery,
