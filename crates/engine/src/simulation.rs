@@ -363,12 +363,13 @@ impl<P: Probe + Tables + Send> Core<P> {
         endpoint.tell(index, now, &mut self.wire.probe);
         let state = endpoint.connection.state();
         let is_closing = state != State::Established;
-        if is_closing && state == State::CloseWait {
-            // The application reads the end of the stream and closes: its FIN acknowledges the last
-            // segment, which nothing else would do before the delayed-ACK timer.
-            endpoint.act(now);
-        }
         endpoint.transmit(index, now, &mut self.fabric, &mut self.events, &mut self.wire);
+        if is_closing && state == State::CloseWait {
+            // What had to be acknowledged at once is. Then the application reads the end of the stream and closes: its FIN
+            // acknowledges what else nothing would before the delayed-ACK timer.
+            endpoint.act(now);
+            endpoint.transmit(index, now, &mut self.fabric, &mut self.events, &mut self.wire);
+        }
         if endpoint.connection.has_acked(endpoint.goal) {
             self.complete(index);
         } else if endpoint.reads {

@@ -139,3 +139,14 @@ fn what_a_full_queue_does_not_take_is_lost() {
     let longest = total(&records, "delay_max_ns") - total(&records, "delay_min_ns");
     assert!((396_000..=404_000).contains(&longest), "{longest}");
 }
+
+#[test]
+fn what_is_due_is_acknowledged_before_the_application_closes() {
+    let mut plan = line(Application::Bulk { bytes: Some(17 * 1_448) });
+    plan.stop_when_flows_complete = false;
+    plan.stacks.iter_mut().for_each(|stack| stack.mtu = 1_500);
+    let records = run(&plan).unwrap();
+    // SYN, ACK, 17 segments with the FIN on the last, and the last ACK; SYN-ACK, an ACK of each segment, since each makes the
+    // window grow, and then the FIN, which is no part of the last of these. Three links each way.
+    assert_eq!(records.packet_hops, 3 * (2 + 17 + 1 + 1 + 17 + 1));
+}
