@@ -13,11 +13,16 @@ from daybreak.figures.stacked import Row
 from daybreak.metrics.explanation import PARTS
 from daybreak.plots import Shown
 from daybreak.report import figure, page, study
+from daybreak.report.contents import gather
 
 CLAIM = {
     "id": "fig1.x", "figure": "1", "what": "a claim", "published": 2.0, "ours": 2.01234567, "unit": "s",
     "ci95": [1.9, 2.1], "tolerance": "2 %", "verdict": "pass", "note": "",
 }  # fmt: skip
+
+
+def shown(folders):
+    return page.report(gather(folders))
 
 
 def board(**changes):
@@ -36,18 +41,18 @@ def folders(tmp_path, migration):
 
 
 def test_every_part_has_a_link_that_leads_to_it(folders):
-    content = page.report(folders)
+    content = shown(folders)
     links = re.findall(r'<a href="#([^"]*)">(.*?)</a>', content)
     parts = re.findall(r'<section id="([^"]*)"><h2>(.*?)</h2>', content)
     assert links == parts and len(parts) == 3 and len({name for name, _ in parts}) == 3
-    assert "<nav>" not in page.report(folders[:1]), "one part needs none"
+    assert "<nav>" not in shown(folders[:1]), "one part needs none"
     assert re.search(r"<main><noscript><p>[^<]*JavaScript[^<]*</p></noscript><section", content)
     assert content.startswith("<!DOCTYPE html>") and content.rstrip().endswith("</body>\n</html>")
 
 
 def test_the_title_names_the_first_two_parts(folders):
     def title(*chosen):
-        return re.search("<title>(.*?)</title>", page.report(list(chosen))).group(1)
+        return re.search("<title>(.*?)</title>", shown(list(chosen))).group(1)
 
     one, two, run = folders
     assert title(one) == "Study one (simulated)"
@@ -57,12 +62,12 @@ def test_the_title_names_the_first_two_parts(folders):
 
 def test_a_run_that_is_given_twice_is_one(folders, tmp_path):
     daybreak.read(folders[2]).write(tmp_path / "copy")
-    content = page.report([folders[2], tmp_path / "copy"])
+    content = shown([folders[2], tmp_path / "copy"])
     assert content.count("<section") == 1 and "<dt>seeds</dt><dd>1</dd>" in content
 
 
 def test_facts_are_terms_with_what_they_are(folders):
-    content = page.report([folders[0]])
+    content = shown([folders[0]])
     facts = re.findall("<dt>(.*?)</dt><dd>(.*?)</dd>", content)
     assert facts == [("engine", "simulated"), ("mode", "full"), ("runs of a setting", "30")]
     (row,) = re.findall("<tbody><tr>(.*?)</tr></tbody>", content)
@@ -71,7 +76,7 @@ def test_facts_are_terms_with_what_they_are(folders):
 
 
 def test_a_part_of_an_explanation_has_one_colour_in_its_bars_and_in_the_key(folders):
-    content = page.report([folders[2]])
+    content = shown([folders[2]])
     key = dict(re.findall(r'<span><i style="background:([^"]*)"></i>(.*?)</span>', content))
     key = {words.replace(" ", "_"): colour for colour, words in key.items()}
     assert len(key) > 2 and key == {part: COLOURS[part] for part in PARTS if part in key}
