@@ -9,7 +9,6 @@ __all__ = [
     "Entry",
     "Parameter",
     "Stream",
-    "answer",
     "benchmark_plan",
     "benchmarks",
     "check_plan",
@@ -114,20 +113,16 @@ def run(
     """
 
 def replay(
-    plan: bytes, flow: int, sent: dict[str, np.ndarray[Any, Any]], heard: dict[str, np.ndarray[Any, Any]]
+    plan: bytes,
+    flow: int,
+    client: bool,
+    sent: dict[str, np.ndarray[Any, Any]],
+    heard: dict[str, np.ndarray[Any, Any]],
 ) -> tuple[dict[str, np.ndarray[Any, Any]], dict[str, int]]:
-    """Feeds what a sender has heard into the model's sender of a flow, and compares what both have sent.
+    """Feeds what one end of a flow has heard into the model's, and compares what both have said.
 
-    `sent` and `heard` are columns by name, each of one array of 64-bit numbers. Returns the columns of what the model
-    has sent, and how far it is the same.
-    """
-
-def answer(
-    plan: bytes, flow: int, sent: dict[str, np.ndarray[Any, Any]], heard: dict[str, np.ndarray[Any, Any]]
-) -> tuple[dict[str, np.ndarray[Any, Any]], dict[str, int]]:
-    """Feeds what a receiver has heard into the model's receiver of a flow, and compares what both have answered.
-
-    Columns as in `replay`. Returns the columns of what the model has answered, and how far it is the same.
+    `client` is true for the end that opens the connection. `sent` and `heard` are columns by name, each of one array of
+    64-bit numbers. Returns the columns of what the model has sent, and how far it is the same.
     """
 
 def benchmarks() -> list[tuple[str, str]]:

@@ -7,25 +7,31 @@ from daybreak import _native
 from daybreak.agreement import causes, scenarios, suite, tolerances
 from daybreak.agreement.compare import METRICS
 from daybreak.errors import ScenarioError, UnknownName
+from daybreak.plan.types import Bulk, RequestResponse
 from daybreak.scenario.lowering import lower
 
 CASES = suite.load()
 
 
 def test_there_is_a_quick_subset() -> None:
-    assert 5 <= sum(case.is_quick for case in CASES) <= 8
+    assert 5 <= sum(case.is_quick for case in CASES) <= 10
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_every_scenario_lowers(case: suite.Case) -> None:
     plan = lower(scenarios.scenario(case), 1).content
-    limited = [flow for flow in plan.flows if flow.application.bytes is not None]
+    limited = [flow for flow in plan.flows if getattr(flow.application, "bytes", 0) is not None]
     each = [variant for variant in case.variants() for _ in range(case.repeat)]
     assert [plan.rules[flow.rule].name for flow in limited] == each
     assert len(plan.flows) - len(limited) == len(case.reverse_variants())
     limits = [queue.limit_packets for queue in plan.queues]
     assert limits.count(case.queue_packets()) >= len(scenarios.bottlenecks(case))
-    assert all(flow.application.bytes == case.packets * (case.mtu - 52) for flow in limited)
+    for flow in limited:
+        match flow.application:
+            case Bulk(bytes=size):
+                assert size == case.packets * (case.mtu - 52) == case.payload_bytes()
+            case RequestResponse(exchanges=[run]):
+                assert run.count * (run.request_bytes + run.response_bytes) == case.payload_bytes()
 
 
 def test_a_case_says_stacks_ways_back_and_circuits() -> None:
@@ -43,6 +49,19 @@ def test_a_case_says_stacks_ways_back_and_circuits() -> None:
     ]  # fmt: skip
     (circuit,) = scenario.timelines
     assert (str(circuit.day), str(circuit.night), circuit.downtime) == ("2 ms", "1 ms", "drain")
+
+
+def test_exchanges_and_marks_are_of_both_ways() -> None:
+    exchange = {"request": "1 kB", "response": "5 kB", "exchanges": 3}
+    case = made_up.case(packets=None, exchange=exchange, threshold=7, loss=0.2)
+    assert case.payload_bytes() == 18_000
+    scenario = scenarios.scenario(case)
+    assert scenario.stack.tcp_ecn == 1
+    out, back = (next(link for link in scenario.links if link.name == name) for name in ("bottleneck", "back"))
+    for link in (out, back):
+        assert (link.rate, str(link.queue), link.loss) == (case.rate, f"{case.queue_packets()} packets", 0.2)
+        assert link.queue_kind.name == "ecn_threshold"
+    assert {flow.application.exchanges for flow in scenario.flows} == {3}
 
 
 def test_seeds_draw_other_starts() -> None:
@@ -70,7 +89,11 @@ def test_what_the_suite_must_cover_is_there() -> None:
     assert all(any(getattr(case, field) for case in CASES) for field in ("ack_loss", "reverse", "stack", "day"))
     assert any(case.repeat > 1 for case in CASES)
     assert len(CASES) >= 200
-    assert min(case.packets for case in CASES) == 1
+    assert min(case.packets for case in CASES if case.packets) == 1
+    assert {"dctcp", "cubic"} <= {variant for case in CASES if case.threshold for variant in case.variants()}
+    assert any(case.exchange and case.threshold for case in CASES)
+    assert any(case.exchange and case.loss for case in CASES)
+    assert any(case.receiver.get("tcp_timestamps") is False for case in CASES)
 
 
 def test_a_family_multiplies(tmp_path: Path) -> None:
@@ -91,6 +114,7 @@ def test_a_family_multiplies(tmp_path: Path) -> None:
         ("buffer = 0", "buffer = 0.0: expected more than 0.0"),
         ("buffer = 1\nloss = 1.5", "loss = 1.5: expected less than 1.0"),
         ('buffer = 1\nqueue = "3 packets"', "expected either buffer or queue"),
+        ('buffer = 1\nexchange = { request = "1 B", response = "1 B" }', "expected either packets or exchange"),
         ('buffer = 1\nquick = ["z"]', 'quick = "z"'),
     ],
 )

@@ -23,7 +23,7 @@ mod _native {
         Entry, Parameter, circuit_policies, control_events, drop_reasons, flow_policies, queues, variants,
     };
     #[pymodule_export]
-    use super::replay::{answer, replay};
+    use super::replay::replay;
     #[pymodule_export]
     use super::run::{benchmark_plan, benchmarks, run, run_benchmark};
     #[pymodule_export]

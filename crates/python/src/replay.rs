@@ -1,11 +1,8 @@
-//! Replays the ACKs of a capture, given as columns.
+//! Replays what one end of a captured conversation has heard, given as columns.
 
 use std::array::from_fn;
 
-use daybreak_engine::replay::{
-    COLUMNS, Captured, Dialogue, NoSegment, Replayed, Sent, answer as answer_flow, replay as replay_flow,
-};
-use daybreak_tcp::SackBlock;
+use daybreak_engine::replay::{COLUMNS, Captured, Dialogue, NoSegment, Replayed, Side, replay as replay_flow};
 use numpy::{IntoPyArray, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -13,70 +10,32 @@ use pyo3::types::PyDict;
 use crate::errors::{PlanError, engine_error};
 use crate::plan::parse;
 
-/// Feeds what a sender has heard into the model's sender of a flow, and compares what both have sent.
+/// Feeds what one end of a flow has heard into the model's, and compares what both have said.
 ///
-/// `sent` and `heard` are columns by name, each of one array of 64-bit numbers. Returns the columns of what the model
-/// has sent, and how far it is the same.
+/// `client` is true for the end that opens the connection. `sent` and `heard` are columns by name, each of one array of
+/// 64-bit numbers. Returns the columns of what the model has sent, and how far it is the same.
 #[pyfunction]
 pub fn replay<'py>(
     py: Python<'py>,
     plan: &[u8],
     flow: usize,
+    client: bool,
     sent: &Bound<'py, PyDict>,
     heard: &Bound<'py, PyDict>,
 ) -> PyResult<(Bound<'py, PyDict>, Bound<'py, PyDict>)> {
     let plan = parse(plan)?;
+    let side = if client { Side::Client } else { Side::Server };
     let dialogue = Dialogue { sent: segments("sent", sent)?, heard: segments("heard", heard)? };
-    let found = py.detach(|| replay_flow(&plan, flow, &dialogue)).map_err(engine_error)?;
-    Ok((columns(py, &found)?, summary(py, &found)?))
+    let found = py.detach(|| replay_flow(&plan, flow, side, &dialogue)).map_err(engine_error)?;
+    Ok((columns(py, &found.sent)?, summary(py, &found)?))
 }
 
-/// Feeds what a receiver has heard into the model's receiver of a flow, and compares what both have answered.
-///
-/// Columns as in `replay`. Returns the columns of what the model has answered, and how far it is the same.
-#[pyfunction]
-pub fn answer<'py>(
-    py: Python<'py>,
-    plan: &[u8],
-    flow: usize,
-    sent: &Bound<'py, PyDict>,
-    heard: &Bound<'py, PyDict>,
-) -> PyResult<(Bound<'py, PyDict>, Bound<'py, PyDict>)> {
-    let plan = parse(plan)?;
-    let dialogue = Dialogue { sent: segments("sent", sent)?, heard: segments("heard", heard)? };
-    let found = py.detach(|| answer_flow(&plan, flow, &dialogue)).map_err(engine_error)?;
+fn columns<'py>(py: Python<'py>, sent: &[Captured]) -> PyResult<Bound<'py, PyDict>> {
     let columns = PyDict::new(py);
-    let of = |value: fn(&Captured) -> u64| found.sent.iter().map(value).collect::<Vec<u64>>().into_pyarray(py);
-    columns.set_item("time_ns", of(|sent| sent.at.as_ns()))?;
-    columns.set_item("seq", of(|sent| sent.segment.seq))?;
-    columns.set_item("ack", of(|sent| sent.segment.ack))?;
-    columns.set_item("window", of(|sent| sent.segment.window.into()))?;
-    columns.set_item("ts_ecr", of(|sent| sent.segment.ts_ecr.into()))?;
-    columns.set_item("flags", of(|sent| sent.segment.flags.0.into()))?;
-    for i in 0..4 {
-        let of = |value: fn(&SackBlock) -> u64| {
-            let block = |sent: &Captured| sent.segment.sacks().get(i).map_or(0, value);
-            found.sent.iter().map(block).collect::<Vec<u64>>().into_pyarray(py)
-        };
-        columns.set_item(format!("sack_start_{i}"), of(|block| block.start))?;
-        columns.set_item(format!("sack_end_{i}"), of(|block| block.end))?;
+    let rows: Vec<[u64; COLUMNS.len()]> = sent.iter().map(Captured::row).collect();
+    for (at, name) in COLUMNS.iter().enumerate() {
+        columns.set_item(name, rows.iter().map(|row| row[at]).collect::<Vec<u64>>().into_pyarray(py))?;
     }
-    let summary = PyDict::new(py);
-    summary.set_item("segments", found.theirs)?;
-    summary.set_item("same", found.same)?;
-    summary.set_item("other_time", found.other_time)?;
-    summary.set_item("is_identical", found.is_identical())?;
-    Ok((columns, summary))
-}
-
-fn columns<'py>(py: Python<'py>, found: &Replayed) -> PyResult<Bound<'py, PyDict>> {
-    let columns = PyDict::new(py);
-    let of = |value: fn(&Sent) -> u64| found.sent.iter().map(value).collect::<Vec<u64>>().into_pyarray(py);
-    columns.set_item("time_ns", of(|sent| sent.at.as_ns()))?;
-    columns.set_item("seq", of(|sent| sent.seq))?;
-    columns.set_item("len", of(|sent| sent.len.into()))?;
-    columns.set_item("is_pushed", of(|sent| sent.is_pushed.into()))?;
-    columns.set_item("is_retransmission", of(|sent| sent.is_retransmission.into()))?;
     Ok(columns)
 }
 

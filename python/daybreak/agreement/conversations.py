@@ -9,7 +9,7 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import dpkt
 import numpy as np
@@ -23,8 +23,8 @@ Columns = dict[str, np.ndarray[Any, Any]]
 BLOCKS = 4
 """SACK blocks that fit into the options."""
 NAMES = (
-    "time_ns", "seq", "ack", "len", "window", "ts_val", "ts_ecr", "flags", "mss", "window_scale_plus_one",
-    "sack_permitted", *(f"sack_{end}_{i}" for i in range(BLOCKS) for end in ("start", "end")),
+    "time_ns", "seq", "ack", "len", "window", "ts_val", "ts_ecr", "flags", "ecn", "mss",
+    "window_scale_plus_one", "sack_permitted", *(f"sack_{end}_{i}" for i in range(BLOCKS) for end in ("start", "end")),
 )  # fmt: skip
 """The columns. What a segment does not carry is zero."""
 
@@ -37,10 +37,13 @@ class Conversation:
     heard: Columns
 
 
-def read(path: Path) -> list[Conversation]:
-    """The conversations of a capture by the opener's port, which both engines count up by flow. Raises OutputError."""
+def read(path: Path, where: str = "") -> dict[int, Conversation]:
+    """The conversations by the opener's port, of what crossed the links whose name begins with `where`.
+
+    Both engines count these ports up by flow. Raises OutputError.
+    """
     found: dict[tuple[bytes, int], _Two] = {}
-    for time_ns, packet in _packets(path):
+    for time_ns, packet in _packets(path, where):
         tcp = packet.data
         source, destination = (packet.src, tcp.sport), (packet.dst, tcp.dport)
         if tcp.flags & (TH_SYN | TH_ACK) == TH_SYN:
@@ -49,22 +52,49 @@ def read(path: Path) -> list[Conversation]:
             found[source].sent.add(time_ns, packet, peer=found[source].heard)
         elif destination in found:
             found[destination].heard.add(time_ns, packet, peer=found[destination].sent)
-    return [found[opener].conversation() for opener in sorted(found, key=lambda opener: opener[1])]
+    return {opener[1]: found[opener].conversation() for opener in sorted(found, key=lambda opener: opener[1])}
 
 
-def _packets(path: Path) -> Iterator[tuple[int, Any]]:
-    """The TCP packets of the file with their times."""
+def _packets(path: Path, where: str) -> Iterator[tuple[int, Any]]:
+    """The TCP packets on those links with their times."""
     try:
         with path.open("rb") as file:
-            for seconds, frame in dpkt.pcapng.Reader(file):
-                packet = dpkt.ethernet.Ethernet(frame).data
+            for name, time_ns, frame in _frames(file):
+                packet = dpkt.ethernet.Ethernet(frame).data if name.startswith(where) else None
                 if isinstance(packet, dpkt.ip.IP) and isinstance(packet.data, dpkt.tcp.TCP):
-                    # A float tells nanoseconds apart over some weeks.
-                    yield round(seconds * 1e9), packet
+                    yield time_ns, packet
     except OSError as error:
         raise OutputError(f"{path} cannot be read: {reason(error)}") from None
-    except (ValueError, dpkt.dpkt.Error) as error:
-        raise OutputError(f"{path} is not a capture: {error}") from None
+    except (ValueError, struct.error, UnicodeDecodeError, IndexError, dpkt.dpkt.Error) as error:
+        raise OutputError(f"{path} is not a capture: {reason(error)}") from None
+
+
+_SECTION, _INTERFACE, _PACKET = 0x0A0D0D0A, 1, 6
+"""Kinds of blocks (draft-ietf-opsawg-pcapng)."""
+_MAGIC = 0x1A2B3C4D
+_NAME = 2
+"""The option of an interface that both engines write first."""
+
+
+def _frames(file: BinaryIO) -> Iterator[tuple[str, int, bytes]]:
+    """Link, nanosecond and bytes of each frame of a capture as both engines write it: one section, little-endian.
+
+    dpkt's reader does not tell the link.
+    """
+    names: list[str] = []
+    while head := file.read(8):
+        kind, length = struct.unpack("<II", head)
+        body = file.read(max(length - 8, 4))[:-4]
+        if kind == _SECTION and struct.unpack_from("<I", body)[0] == _MAGIC:
+            continue
+        if kind == _INTERFACE:
+            option, size = struct.unpack_from("<HH", body, 8)
+            names.append(body[12 : 12 + size].decode() if option == _NAME else "")
+        elif kind == _PACKET:
+            link, high, low, kept = struct.unpack_from("<IIII", body)
+            yield names[link], high << 32 | low, body[20 : 20 + kept]
+        else:
+            raise ValueError(f"a block of kind {kind:#x}")
 
 
 @dataclass
@@ -76,6 +106,8 @@ class _Side:
     highest: int = 0
     """Highest sequence number seen, from which others are told to have wrapped."""
     scale: int = 0
+    is_scaled: bool = False
+    """It has offered window scaling, which counts if the other one has as well."""
     rows: list[list[int]] = field(default_factory=list)
 
     def add(self, time_ns: int, packet: Any, *, peer: _Side) -> None:
@@ -84,7 +116,8 @@ class _Side:
         syn = bool(tcp.flags & TH_SYN)
         if syn:
             self.first = tcp.seq
-            self.scale = options[dpkt.tcp.TCP_OPT_WSCALE][0] if dpkt.tcp.TCP_OPT_WSCALE in options else 0
+            self.is_scaled = dpkt.tcp.TCP_OPT_WSCALE in options
+            self.scale = options[dpkt.tcp.TCP_OPT_WSCALE][0] if self.is_scaled else 0
         seq = self.unwrapped(tcp.seq)
         self.highest = max(self.highest, seq)
         value, echo = struct.unpack("!II", options.get(dpkt.tcp.TCP_OPT_TIMESTAMP, bytes(8)))
@@ -97,10 +130,11 @@ class _Side:
                 seq,
                 peer.unwrapped(tcp.ack) if tcp.flags & TH_ACK else 0,
                 packet.len - 4 * packet.hl - 4 * tcp.off,
-                tcp.win << (0 if syn else self.scale),
+                tcp.win << (0 if syn or not (self.is_scaled and peer.is_scaled) else self.scale),
                 value,
                 echo,
                 tcp.flags & 0xFF,
+                packet.tos & 3,
                 int.from_bytes(mss, "big"),
                 self.scale + 1 if dpkt.tcp.TCP_OPT_WSCALE in options else 0,
                 int(dpkt.tcp.TCP_OPT_SACKOK in options),

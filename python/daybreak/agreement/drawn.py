@@ -17,8 +17,8 @@ from daybreak.errors import ScenarioError
 from .suite import Case
 
 MOST = 10_000
-# They need a switch that marks, or are not in Linux.
-WITHOUT = {"retcp", "compound", "dctcp"}
+# They need a switch of their own, or are not in Linux.
+WITHOUT = {"retcp", "compound"}
 # Half of all flows, since most flows are of one of them and they have the most to get wrong.
 COMMON = ("cubic", "bbr", "reno")
 SHAPES = ("alone", "alone", "beside", "moved", "moved", "circuit")
@@ -43,7 +43,11 @@ RECEIVERS: tuple[dict[str, Any], ...] = (
     {"receive_buffers": {"linear": 0, "page": 2048}},
     {"tcp_moderate_rcvbuf": False},
     {"tcp_window_scaling": False},
+    {"tcp_timestamps": False},
+    {"tcp_sack": False},
+    {"tcp_ecn": 0},
 )
+MOST_EXCHANGES = 30
 
 T = TypeVar("T")
 
@@ -60,7 +64,8 @@ def cases(count: int, seed: int) -> list[Case]:
 def _case(seed: int, number: int) -> Case:
     draw = _Draw(Stream(seed, f"agreement/drawn/{number}"))
     shape = draw.one(SHAPES)
-    flows = "+".join(draw.variant() for _ in range(1 if shape in ("alone", "circuit") else 2))
+    marks = draw.chance(3)
+    flows = "+".join(draw.variant(marks=marks) for _ in range(1 if shape in ("alone", "circuit") else 2))
     fields: dict[str, Any] = {
         "name": f"drawn{seed}-{number}-{flows}-{shape}",
         "what": f"Scenario {number} of those that seed {seed} draws",
@@ -81,6 +86,10 @@ def _case(seed: int, number: int) -> Case:
         fields["receiver"] = draw.one(RECEIVERS)
     if draw.chance(8):
         fields[draw.one(("rmem", "wmem"))] = round(draw.between(100_000, 2_000_000))
+    if marks:
+        fields["threshold"] = round(draw.between(3, 100))
+    if draw.chance(3):
+        fields["exchange"] = draw.exchange(fields.pop("packets") * fields["mtu"])
     longest_night = math.inf
     if shape == "moved":
         # Whole periods in the 200 ms of a timeout would let a flow lose each retransmission: see docs/fidelity.md.
@@ -113,7 +122,16 @@ class _Draw:
         """As often in each octave."""
         return least * math.exp(self._stream.unit() * math.log(most / least))
 
-    def variant(self) -> str:
+    def variant(self, *, marks: bool) -> str:
+        if marks and self.chance(3):
+            return "dctcp"
         if self.chance(2):
             return self.one(COMMON)
-        return self.one([entry.name for entry in _native.variants() if entry.name not in WITHOUT])
+        return self.one([entry.name for entry in _native.variants() if entry.name not in (*WITHOUT, "dctcp")])
+
+    def exchange(self, total: float) -> dict[str, Any]:
+        """Requests and responses of at most so many bytes in all, but for a single one."""
+        request, response = (round(self.between(100, most)) for most in (1e6, 4e6))
+        exchanges = max(1, min(MOST_EXCHANGES, round(total / (request + response))))
+        think = self.one(("0 s", f"{self.between(20, 1_000):.0f} us", f"{self.between(1, 400):.0f} ms"))
+        return {"request": f"{request} B", "response": f"{response} B", "exchanges": exchanges, "think": think}

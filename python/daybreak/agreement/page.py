@@ -160,7 +160,7 @@ def _section(section: Section) -> str:
     table = _table(("metric", "kernel", "model", "difference", "", "unit", "verdict"), rows)
     return (
         f'<h3 id="{escape(case.name)}">{escape(case.name)}</h3><p>{escape(case.what)}: {case.rate}, {case.rtt}, '
-        f"{case.queue_packets()} packets of buffer, MTU {case.mtu}, {case.packets} packets a flow. {state}</p>"
+        f"{case.queue_packets()} packets of buffer, MTU {case.mtu}, {case.payload_bytes()} bytes a flow. {state}</p>"
         f'<img alt="goodput, window and queue over time" src="data:image/png;base64,{picture}">'
         f"<details><summary>Numbers</summary>{table}</details>"
     )

@@ -14,12 +14,10 @@ from typing import Any
 
 from daybreak.scenario import Rate, Scenario, Span
 
-from .suite import Case
+from .suite import HEADERS, Case
 
 ACCESS_FACTOR = 4
 """Rate of the hosts' links over that of the bottleneck: queues stand at the bottleneck, not in the hosts."""
-HEADERS = 52
-"""IPv4 and TCP headers with timestamps: an MTU of 1500 carries 1448 bytes of payload."""
 FRAMING = 38
 LONGEST = "60 s"
 REVERSE = "reverse"
@@ -40,7 +38,8 @@ def bottlenecks(case: Case) -> tuple[str, ...]:
 
 def bin_width(case: Case) -> Span:
     """Width of bins and samples: 1, 2 or 5 times a power of ten."""
-    whole = sum(_packet_time(case) * case.packets for _ in case.variants()) + 10 * int(case.rtt)
+    packets = case.payload_bytes() // (case.mtu - HEADERS) + 1
+    whole = sum(_packet_time(case) * packets for _ in case.variants()) + 10 * int(case.rtt)
     whole = max(whole, case.repeat * int(case.gap))
     wanted = max(whole // BINS, 10**7)
     power = 10 ** (len(str(wanted)) - 1)
@@ -102,24 +101,24 @@ def _links(case: Case, pairs: int) -> list[dict[str, Any]]:
     access = {"rate": str(_times(case.rate, ACCESS_FACTOR)), "delay": str(Span(edge)), "queue": "100000 packets"}
     late = str(Span(_packet_time(case)))
     links: list[dict[str, Any]] = [{"from": f"sender-{i}", "to": "left", "jitter": late} | access for i in range(pairs)]
+    narrow: dict[str, Any] = {"rate": str(case.rate), "queue": f"{case.queue_packets()} packets"}
+    if case.threshold is not None:
+        narrow["queue_kind"] = {"name": "ecn_threshold", "threshold": f"{case.threshold} packets"}
     far = round((case.far - 1) * int(case.rtt))
     delays = dict.fromkeys(bottlenecks(case), middle)
     delays[bottlenecks(case)[-1]] += far
     links += [
         {
-            "name": name, "from": "left", "to": "right", "duplex": False, "rate": str(case.rate),
-            "delay": str(Span(delay)), "queue": f"{case.queue_packets()} packets", "loss": case.loss,
-        }
+            "name": name, "from": "left", "to": "right", "duplex": False, "delay": str(Span(delay)), "loss": case.loss,
+        } | narrow
         for name, delay in delays.items()
     ]  # fmt: skip
-    # Data on the way back has the bottleneck's rate and buffer.
-    back = {"rate": str(case.rate), "queue": f"{case.queue_packets()} packets"} if case.reverse else {}
-    links.append(
-        {"name": "back", "from": "right", "to": "left", "duplex": False}
-        | access
-        | back
-        | {"delay": str(Span(middle)), "loss": case.ack_loss}
-    )
+    back = {"name": "back", "from": "right", "to": "left", "duplex": False} | access
+    back |= {"delay": str(Span(middle)), "loss": case.ack_loss}
+    if case.reverse or case.exchange:
+        # Data on the way back has the bottleneck's rate and buffer.
+        back |= narrow | {"loss": max(case.ack_loss, case.loss if case.exchange else 0.0)}
+    links.append(back)
     links += [{"from": "right", "to": f"receiver-{i}"} | access for i in range(pairs)]
     return links
 
@@ -149,9 +148,12 @@ def _flow(case: Case, index: int, variant: str, group: str) -> dict[str, Any]:
         "from": f"sender-{index}",
         "to": f"receiver-{index}",
         "variant": variant,
-        "size": f"{case.packets * (case.mtu - HEADERS)} B",
         "start": {"uniform": ["0 s", str(_latest_start(case))]},
     }
+    if case.exchange is None:
+        flow["size"] = f"{case.payload_bytes()} B"
+    else:
+        flow["application"] = case.exchange.model_dump(mode="json", exclude_none=True)
     if case.period is not None and group == "main":
         flow["via"] = "first"
     if case.receiver:
@@ -161,6 +163,8 @@ def _flow(case: Case, index: int, variant: str, group: str) -> dict[str, Any]:
 
 def _stack(case: Case) -> dict[str, Any]:
     stack: dict[str, Any] = {"mtu": case.mtu}
+    if case.threshold is not None:
+        stack["tcp_ecn"] = 1
     if case.rmem is not None:
         stack["tcp_rmem"] = [4096, min(131_072, case.rmem), case.rmem]
     if case.wmem is not None:

@@ -20,14 +20,14 @@ from . import conversations, segments, suite
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Runs the scenario with seed 1 and writes NAME.json and NAME.csv; of a receiver NAME-receiver.json and so on."""
+    """Runs the scenario with seed 1 and writes NAME.json and NAME.csv; of a receiver NAME-receiver.csv."""
     name, flow, until_ns, directory, *rest = arguments
     (case,) = suite.chosen(suite.load(), quick=False, only=[name])
     side: segments.Side = "receiver" if rest == ["receiver"] else "sender"
-    scenario = segments.captured(case, side)
+    scenario = segments.captured(case)
     run = daybreak.run(scenario, engine="kernel")
     assert run.capture is not None
-    talk = conversations.read(run.capture)[int(flow)]
+    talk = conversations.read(run.capture, side)[segments.FIRST_PORT["kernel"] + int(flow)]
     lines: list[tuple[int, str]] = []
     ends = (talk.sent, talk.heard) if side == "sender" else (talk.heard, talk.sent)
     for direction, columns in zip(("sent", "heard"), ends, strict=True):
@@ -40,7 +40,7 @@ def main(arguments: Sequence[str]) -> None:
     ]
     target, stem = Path(directory), name if side == "sender" else f"{name}-receiver"
     target.mkdir(parents=True, exist_ok=True)
-    (target / f"{stem}.json").write_bytes(lower(scenario, 1).json + b"\n")
+    (target / f"{name}.json").write_bytes(lower(scenario, 1).json + b"\n")
     (target / f"{stem}.csv").write_text("\n".join(table) + "\n", encoding="utf-8")
 
 

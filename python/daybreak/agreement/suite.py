@@ -17,12 +17,14 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from daybreak.errors import ScenarioError, UnknownName, reason
-from daybreak.scenario import QueueLimit, Rate, Span
+from daybreak.scenario import QueueLimit, Rate, RequestResponse, Span
 from daybreak.scenario.actions import Downtime
 from daybreak.scenario.model import Model
 from daybreak.scenario.problems import scenario_error
 from daybreak.scenario.quantities import reject
 
+HEADERS = 52
+"""IPv4 and TCP headers with timestamps: an MTU of 1500 carries 1448 bytes of payload."""
 BUILT_IN = files(__package__).joinpath("suite.toml")
 
 
@@ -39,6 +41,8 @@ _LABELS: dict[str, Callable[[Any], str]] = {
     "buffer": lambda value: f"{value:g}bdp",
     "mtu": lambda value: f"mtu{value}",
     "packets": lambda value: f"{value}p",
+    "exchange": lambda value: _exchange(value),  # noqa: PLW0108 - it is defined below
+    "threshold": lambda value: f"mark{value}",
     "loss": lambda value: f"{value * 100:g}%",
     "ack_loss": lambda value: f"acks{value * 100:g}%",
     "reverse": lambda value: f"reverse-{value.replace(' ', '')}" if value else "oneway",
@@ -53,6 +57,12 @@ _LABELS: dict[str, Callable[[Any], str]] = {
     "period": lambda value: f"period{_short(value)}",
     "far": lambda value: f"far{value:g}",
 }
+
+
+def _exchange(exchange: RequestResponse | None) -> str:
+    if exchange is None:
+        return "bulk"
+    return f"{exchange.exchanges}x{_short(exchange.request)}+{_short(exchange.response)}"
 
 
 def _settings(settings: dict[str, Any]) -> str:
@@ -87,10 +97,14 @@ class Case(Model):
     """Buffer of the bottleneck, in place of `buffer`."""
     mtu: int = Field(default=9000, ge=576, le=9000)
     """Largest IP packet in bytes."""
-    packets: int = Field(ge=1, le=100_000)
+    packets: int | None = Field(default=None, ge=1, le=100_000)
     """Size of each flow in full segments."""
+    exchange: RequestResponse | None = None
+    """Requests and responses of each flow, in place of `packets`; the way back is a bottleneck as well then."""
+    threshold: int | None = Field(default=None, ge=1)
+    """Packets waiting above which the bottleneck marks instead of waiting for its limit; the hosts ask for ECN then."""
     loss: float = Field(default=0.0, ge=0, lt=1)
-    """Probability that the bottleneck loses a data packet."""
+    """Probability that the bottleneck loses a packet."""
     ack_loss: float = Field(default=0.0, ge=0, lt=1)
     """Probability that a packet is lost on the way back."""
     reverse: str = ""
@@ -121,6 +135,14 @@ class Case(Model):
     """Whether it belongs to the quick subset."""
 
     @model_validator(mode="after")
+    def _one_size(self) -> Case:
+        if (self.packets is None) == (self.exchange is None):
+            raise reject("has no size of its flows: expected either packets or exchange")
+        if self.exchange is not None and (self.exchange.response is None or self.repeat > 1):
+            raise reject("has an exchange: expected a response, and no repeat")
+        return self
+
+    @model_validator(mode="after")
     def _one_limit(self) -> Case:
         if (self.buffer is None) == (self.queue is None):
             raise reject("has no limit of the bottleneck: expected either buffer or queue")
@@ -148,6 +170,14 @@ class Case(Model):
                 raise ScenarioError(f'{self.name}: {field} = "{text}": expected variants such as "cubic+2 reno"')
             found += [match[2]] * int(match[1] or 1)
         return found
+
+    def payload_bytes(self) -> int:
+        """Payload of each flow, of requests and responses together."""
+        if self.exchange is None:
+            assert self.packets is not None
+            return self.packets * (self.mtu - HEADERS)
+        assert self.exchange.response is not None
+        return self.exchange.exchanges * (int(self.exchange.request) + int(self.exchange.response))
 
     def queue_packets(self) -> int:
         """Limit of the bottleneck in packets; at least two, since one lets no window grow."""
@@ -177,8 +207,12 @@ class Family(Model):
     """See `Case.queue`."""
     mtu: Annotated[tuple[int, ...], BeforeValidator(_listed)] = (9000,)
     """See `Case.mtu`."""
-    packets: Annotated[tuple[int, ...], BeforeValidator(_listed)]
+    packets: Annotated[tuple[int | None, ...], BeforeValidator(_listed)] = (None,)
     """See `Case.packets`."""
+    exchange: Annotated[tuple[RequestResponse | None, ...], BeforeValidator(_listed)] = (None,)
+    """See `Case.exchange`."""
+    threshold: Annotated[tuple[int | None, ...], BeforeValidator(_listed)] = (None,)
+    """See `Case.threshold`."""
     loss: Annotated[tuple[float, ...], BeforeValidator(_listed)] = (0.0,)
     """See `Case.loss`."""
     ack_loss: Annotated[tuple[float, ...], BeforeValidator(_listed)] = (0.0,)

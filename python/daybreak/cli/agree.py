@@ -38,12 +38,14 @@ def agree(
     ] = None,
     segments: Annotated[
         bool,
-        typer.Option("--segments", help="Compare every segment: the model hears the ACKs that the kernel heard."),
+        typer.Option(
+            "--segments", help="Compare every segment of senders: the model hears what the kernel's sender heard."
+        ),
     ] = False,
     receivers: Annotated[
         bool,
         typer.Option(
-            "--receivers", help="Compare every ACK: the model hears the data that the kernel's receiver heard."
+            "--receivers", help="Compare every segment of receivers: the model hears what the kernel's receiver heard."
         ),
     ] = False,
     strict: Annotated[bool, typer.Option("--strict", help="End with 1 if a target is missed.")] = False,
@@ -55,17 +57,18 @@ def agree(
 
     Writes agreement.json and index.html. Finished runs are kept, so the command goes on where it was stopped. With
     --segments, each scenario runs on the kernel with seeds 1 to RUNS (1 if not given), and segments.json says how far
-    the model sends the same segments. With --receivers, receivers.json says how far it answers with the same ACKs.
+    the model sends the same segments. With --receivers, receivers.json says the same of the other ends, with both,
+    both do: of requests and responses these are who asks and who answers.
     """
     source = _source(suite, random, seed)
     if segments or receivers:
-        _refuse_for_a_replay(most, both=segments and receivers)
+        _refuse_for_a_replay(most)
         _segments(
             source,
             quick=quick,
             runs=runs or 1,
             only=only or [],
-            side="receiver" if receivers else "sender",
+            sides=_sides(segments=segments, receivers=receivers),
             strict=strict,
             workers=workers,
             out_=out_,
@@ -108,11 +111,14 @@ def _source(suite: Path | None, random: int | None, seed: int | None) -> Source:
     return drawn.cases(random, 1 if seed is None else seed)
 
 
-def _refuse_for_a_replay(most: int | None, *, both: bool) -> None:
+def _sides(*, segments: bool, receivers: bool) -> list[Side]:
+    sides: list[Side] = ["sender"] if segments else []
+    return [*sides, "receiver"] if receivers else sides
+
+
+def _refuse_for_a_replay(most: int | None) -> None:
     from daybreak.errors import ScenarioError
 
-    if both:
-        raise ScenarioError("receivers: --segments is there as well: expected one of the two")
     if most is not None:
         raise ScenarioError(
             f"most: {most} runs are for comparisons of whole runs: --segments and --receivers take --runs"
@@ -120,7 +126,7 @@ def _refuse_for_a_replay(most: int | None, *, both: bool) -> None:
 
 
 def _segments(
-    suite: Source, *, quick: bool, runs: int, only: list[str], side: Side, strict: bool,
+    suite: Source, *, quick: bool, runs: int, only: list[str], sides: list[Side], strict: bool,
     workers: int | None, out_: Path, as_json: bool,
 ) -> None:  # fmt: skip
     from daybreak.agreement import segments
@@ -128,14 +134,17 @@ def _segments(
 
     seeds = range(1, runs + 1)
     with progress_bar("replaying", shown=not as_json) as progress:
-        found = segments.replay(
-            suite, quick=quick, only=only, seeds=seeds, out=out_, workers=workers, progress=progress, side=side
+        documents = segments.replay(
+            suite, quick=quick, only=only, seeds=seeds, out=out_, workers=workers, progress=progress, sides=sides
         )
     if as_json:
-        print_json(found)
+        print_json(documents if len(sides) > 1 else documents[sides[0]])
     else:
-        print_table(segments.COLUMNS, segments.by_scenario(found), numeric=segments.COLUMNS[1:4])
-        say(segments.sentence(found))
-        say(f"{segments.result_name(side)} is in {out_}")
-    if strict and found["verdict"] != PASS:
+        for side, found in documents.items():
+            if len(sides) > 1:
+                say(f"{side}s:")
+            print_table(segments.COLUMNS, segments.by_scenario(found), numeric=segments.COLUMNS[1:4])
+            say(segments.sentence(found))
+            say(f"{segments.result_name(side)} is in {out_}")
+    if strict and any(found["verdict"] != PASS for found in documents.values()):
         raise typer.Exit(1)

@@ -10,11 +10,11 @@ from .scenario import Scenario
 from .stack import Stack
 from .timelines import Circuit, Migrate, Program, Route
 from .times import Exponential, Uniform
-from .traffic import Arrivals, Flow
+from .traffic import Arrivals, Flow, RequestResponse
 
 __all__ = [
     "Arrivals", "Circuit", "CircuitController", "CircuitPolicy", "Discipline", "Exponential", "Flow", "FlowController",
     "FlowPolicy", "FlowSize", "Framing", "Link", "Loss", "Mark", "Marker", "Migrate", "Node", "Program", "Queue",
-    "QueueLimit", "Rate", "Records", "Route", "Scenario", "Size", "Span", "Stack", "Uniform", "Variant",
-    "dumps", "load", "save", "schema",
+    "QueueLimit", "Rate", "Records", "RequestResponse", "Route", "Scenario", "Size", "Span", "Stack", "Uniform",
+    "Variant", "dumps", "load", "save", "schema",
 ]  # fmt: skip

@@ -1,50 +1,115 @@
-//! One end of a connection and its NIC, without a network.
+//! One end of a connection with its application and its NIC, without a network.
 
 use std::collections::VecDeque;
 
+use daybreak_host::{Call, Calls, Process};
 use daybreak_plan::{Flow, Plan, Step};
 use daybreak_tcp::Segment;
-use daybreak_tcp::connection::Connection;
+use daybreak_tcp::config::Config;
+use daybreak_tcp::connection::{Connection, State};
 use daybreak_units::{ByteTime, Duration, Instant, Rate};
 
-use super::{Captured, PS_PER_NS, only_link, refused};
+use super::draws::Drawn;
+use super::{Captured, PS_PER_NS, Side, only_link, refused};
 use crate::error::EngineError;
 use crate::flow_packets::IP_HEADER;
 use crate::nic_clock::NicClock;
+use crate::wiring::{self, Rule};
 
-/// Takes note of what leaves.
-pub(super) trait Log {
-    fn note(&mut self, captured: Captured);
+/// A run in the guest starts so long after its boot, from which the clock of TCP's timestamps counts: at the second
+/// jiffy whose number is a multiple of 4,096.
+const GUEST_UPTIME_MS: u32 = 5_088;
+
+/// A connection with its application and its NIC, and what has left it.
+pub(super) struct End {
+    connection: Connection,
+    process: Process,
+    nic: Nic,
+    config: Config,
+    is_opener: bool,
+    pub sent: Vec<Captured>,
+    pub drawn: Vec<Drawn>,
 }
 
-/// A connection, its NIC, and what has left it.
-pub(super) struct End<L> {
-    pub connection: Connection,
-    pub nic: Nic,
-    pub log: L,
-}
+impl End {
+    /// An end of a flow whose rule draws `outcomes`.
+    pub fn new(plan: &Plan, flow: &Flow, side: Side, outcomes: &[u32], nic: Nic) -> Self {
+        let stack = wiring::stack(&plan.stacks[side.stack(flow) as usize]);
+        let config = Config { timestamp_offset: GUEST_UPTIME_MS - 1, ..stack };
+        let rule = Rule::new(&plan.rules[flow.rule as usize]).make(0);
+        let is_opener = side == Side::Client;
+        let open = if is_opener { Connection::client } else { Connection::server };
+        let mut connection = open(config.clone(), rule);
+        if let Some(draws) = connection.draws() {
+            draws.follow(outcomes.to_vec());
+        }
+        let process = Process::new(Calls::new(&flow.application, is_opener));
+        Self { connection, process, nic, config, is_opener, sent: Vec::new(), drawn: Vec::new() }
+    }
 
-impl<L: Log> End<L> {
+    /// What its clock of timestamps shows.
+    pub fn timestamp(&self, at: Instant) -> u32 {
+        self.config.timestamp(at)
+    }
+
+    /// The application begins: a client asks for a connection.
+    pub fn begin(&mut self, at: Instant) {
+        if self.is_opener {
+            self.connection.open(at);
+        }
+        self.act(at);
+    }
+
+    /// Everything that is due before the segment, then the segment. The application hears of it when what had to be
+    /// acknowledged at once is.
+    pub fn hear(&mut self, at: Instant, segment: &Segment) {
+        self.wait(at);
+        let sent = self.sent.len();
+        self.connection.on_segment(at, segment);
+        if let Some(draws) = self.connection.draws() {
+            let made = draws.made();
+            self.drawn.extend(made[self.drawn.len()..].iter().map(|&draw| Drawn { draw, sent }));
+        }
+        self.transmit(at);
+        self.act(at);
+    }
+
     /// Everything that is due before `until`: at one time, what arrives comes before what is due.
     pub fn wait(&mut self, until: Instant) {
         loop {
-            let (timer, freed) = (self.connection.poll_timeout(), self.nic.next_start());
-            let now = timer.min(freed);
+            let (timer, freed, thinks) =
+                (self.connection.poll_timeout(), self.nic.next_start(), self.process.poll_timeout());
+            let now = timer.min(freed).min(thinks);
             if now >= until {
                 break;
             }
-            if timer <= freed {
+            if timer <= freed.min(thinks) {
                 self.connection.on_timeout(now);
+            } else if thinks <= freed {
+                self.act(now);
             }
             self.transmit(now);
         }
     }
 
-    pub fn transmit(&mut self, now: Instant) {
+    /// The application makes the calls that need not wait.
+    fn act(&mut self, now: Instant) {
+        let is_at_the_end = self.connection.state() == State::CloseWait;
+        while let Some(call) = self.process.poll(now, self.connection.delivered_bytes(), is_at_the_end) {
+            match call {
+                Call::Write(bytes) => self.connection.write(now, bytes),
+                Call::Close => self.connection.close(now),
+                Call::Read(_) | Call::ReadToEnd | Call::Sleep(_) => unreachable!("a process waits for these itself"),
+            }
+        }
+        self.transmit(now);
+    }
+
+    fn transmit(&mut self, now: Instant) {
         loop {
             while let Some(segment) = self.connection.poll_transmit(now) {
                 let at = self.nic.send(now, IP_HEADER + segment.header_len() + segment.len);
-                self.log.note(Captured { at, segment });
+                self.sent.push(Captured { at, segment });
                 // A packet that finds the NIC idle is gone at once: the next one has its room.
                 self.free(now);
             }
@@ -65,33 +130,35 @@ impl<L: Log> End<L> {
     }
 }
 
-/// One direction of a flow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Way {
-    Data,
-    Acks,
-}
-
-impl Way {
-    fn path(self, flow: &Flow) -> u32 {
-        if self == Way::Data { flow.data_path } else { flow.ack_path }
+impl Side {
+    /// The path of what it sends, and its name in a plan.
+    fn way_out(self, flow: &Flow) -> (u32, &'static str) {
+        match self {
+            Side::Client => (flow.data_path, "data_path"),
+            Side::Server => (flow.ack_path, "ack_path"),
+        }
     }
 
-    fn field(self) -> &'static str {
-        if self == Way::Data { "data_path" } else { "ack_path" }
+    /// The path of what it hears.
+    fn way_in(self, flow: &Flow) -> (u32, &'static str) {
+        match self {
+            Side::Client => Side::Server.way_out(flow),
+            Side::Server => Side::Client.way_out(flow),
+        }
     }
 
-    /// The host where it starts.
-    fn start(self, flow: &Flow) -> u32 {
-        if self == Way::Data { flow.src } else { flow.dst }
-    }
-
-    fn side(self) -> &'static str {
-        if self == Way::Data { "src" } else { "dst" }
+    fn host(self, flow: &Flow) -> (u32, &'static str) {
+        match self {
+            Side::Client => (flow.src, "src"),
+            Side::Server => (flow.dst, "dst"),
+        }
     }
 
     fn stack(self, flow: &Flow) -> u32 {
-        if self == Way::Data { flow.src_stack } else { flow.dst_stack }
+        match self {
+            Side::Client => flow.src_stack,
+            Side::Server => flow.dst_stack,
+        }
     }
 }
 
@@ -106,17 +173,19 @@ pub(super) struct Nic {
 }
 
 impl Nic {
-    /// Of the host at the start of a flow's path, on the side of `way`.
-    pub fn of(plan: &Plan, index: usize, way: Way) -> Result<Self, EngineError> {
-        let (flow, host) = (&plan.flows[index], way.start(&plan.flows[index]));
+    /// Of the host of a flow's end.
+    pub fn of(plan: &Plan, index: usize, side: Side) -> Result<Self, EngineError> {
+        let flow = &plan.flows[index];
+        let (host, name) = side.host(flow);
         let others = || (0..plan.flows.len()).filter(|&other| other != index);
-        if let Some(other) = others().find(|&other| way.start(&plan.flows[other]) == host) {
+        if let Some(other) = others().find(|&other| [plan.flows[other].src, plan.flows[other].dst].contains(&host)) {
             let problem = format!("flows[{other}] has it as well, and a replay needs the NIC for itself");
-            return Err(refused(&format!("flows[{index}].{}", way.side()), host, problem));
+            return Err(refused(&format!("flows[{index}].{name}"), host, problem));
         }
-        let path = &plan.paths[way.path(flow) as usize];
-        let link = only_link(plan, &format!("flows[{index}].{}", way.field()), path.first())?;
-        let mtu = plan.stacks[way.stack(flow) as usize].mtu;
+        let (path, name) = side.way_out(flow);
+        let first = plan.paths[path as usize].first();
+        let link = only_link(plan, &format!("flows[{index}].{name}"), first)?;
+        let mtu = plan.stacks[side.stack(flow) as usize].mtu;
         Ok(Self { clock: NicClock::new(&plan.links[link], mtu), free: Instant::ZERO, waiting: VecDeque::new() })
     }
 
@@ -149,9 +218,10 @@ pub(super) struct LastLink {
 }
 
 impl LastLink {
-    pub fn of(plan: &Plan, index: usize, way: Way) -> Result<Self, EngineError> {
-        let field = format!("flows[{index}].{}", way.field());
-        let step = last_step(plan, way.path(&plan.flows[index]));
+    pub fn of(plan: &Plan, index: usize, side: Side) -> Result<Self, EngineError> {
+        let (path, name) = side.way_in(&plan.flows[index]);
+        let field = format!("flows[{index}].{name}");
+        let step = last_step(plan, path);
         let number = only_link(plan, &field, step)?;
         let link = &plan.links[number];
         let arrival = "the time of arrival of what is captured there must be known, so it must be 0";

@@ -3,14 +3,14 @@
 use std::array::from_fn;
 
 use daybreak_plan::PlanError;
-use daybreak_tcp::{Flags, Header, SackBlock, Segment, SynOptions};
+use daybreak_tcp::{Ecn, Flags, Header, SackBlock, Segment, SynOptions};
 use daybreak_units::Instant;
 
 use super::{Captured, Dialogue, PS_PER_NS};
 use crate::error::EngineError;
 
 /// The columns of a log. A SACK block that is not there is empty.
-pub const COLUMNS: [&str; 19] = [
+pub const COLUMNS: [&str; 20] = [
     "time_ns",
     "seq",
     "ack",
@@ -19,6 +19,7 @@ pub const COLUMNS: [&str; 19] = [
     "ts_val",
     "ts_ecr",
     "flags",
+    "ecn",
     "mss",
     "window_scale_plus_one",
     "sack_permitted",
@@ -42,9 +43,10 @@ const MOST: [u64; COLUMNS.len()] = {
     most[5] = u32::MAX as u64;
     most[6] = u32::MAX as u64;
     most[7] = u8::MAX as u64;
-    most[8] = u16::MAX as u64;
-    most[9] = 15;
-    most[10] = 1;
+    most[8] = 3;
+    most[9] = u16::MAX as u64;
+    most[10] = 15;
+    most[11] = 1;
     most
 };
 
@@ -70,7 +72,7 @@ impl Captured {
                 return Err(NoSegment { column, value, problem: format!("it is at most {most}") });
             }
         }
-        let [time_ns, seq, ack, len, window, ts_val, ts_ecr, flags, mss, scale, permitted, ref edges @ ..] = *row;
+        let [time_ns, seq, ack, len, window, ts_val, ts_ecr, flags, ecn, mss, scale, permitted, ref edges @ ..] = *row;
         let flags = Flags(flags as u8);
         let mut segment = Segment::from(Header {
             seq,
@@ -80,6 +82,7 @@ impl Captured {
             ts_val: ts_val as u32,
             ts_ecr: ts_ecr as u32,
             flags,
+            ecn: Ecn::from_bits(ecn as u8),
             ..Header::default()
         });
         if flags.contains(Flags::SYN) {
@@ -96,6 +99,32 @@ impl Captured {
             segment.sack_count += 1;
         }
         Ok(Self { at: Instant::from_ps(time_ns * PS_PER_NS), segment })
+    }
+
+    /// The row of [`COLUMNS`] that says it.
+    pub fn row(&self) -> [u64; COLUMNS.len()] {
+        let Header { seq, ack, len, window, ts_val, ts_ecr, flags, ecn, syn, .. } = self.segment.header;
+        let [len, window, ts_val, ts_ecr] = [len, window, ts_val, ts_ecr].map(u64::from);
+        let (scale, permitted) = (u64::from(syn.window_scale_plus_one), u64::from(syn.sack_permitted));
+        let fields = [
+            self.at.as_ns(),
+            seq,
+            ack,
+            len,
+            window,
+            ts_val,
+            ts_ecr,
+            flags.0.into(),
+            ecn as u64,
+            syn.mss.into(),
+            scale,
+            permitted,
+        ];
+        let edge = |at: usize| {
+            let block = self.segment.sacks().get(at / 2).copied().unwrap_or_default();
+            if at.is_multiple_of(2) { block.start } else { block.end }
+        };
+        from_fn(|at| fields.get(at).copied().unwrap_or_else(|| edge(at - fields.len())))
     }
 }
 
@@ -162,7 +191,7 @@ mod tests {
 
     #[test]
     fn what_no_segment_says_is_refused_by_line_and_column() {
-        let rest = ",0".repeat(15);
+        let rest = ",0".repeat(16);
         assert!(Dialogue::read(&format!("heads\nsent,1,2,3,1448{rest}")).is_ok());
         assert!(error("said,1").contains("line 2, direction is \"said\": it is sent or heard"));
         assert!(error("sent,1,2").contains("line 2, ack is missing: it is a whole number"));

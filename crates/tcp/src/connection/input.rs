@@ -17,6 +17,7 @@ impl Connection {
         let was_established = self.state == State::Established;
         if was_established && self.sender.is_plain(segment) && self.receiver.accepts_next(segment) {
             // The sender is not quiet, since something is out, and has not sent its FIN.
+            self.receiver.note_echo(segment);
             return self.sender.on_plain_ack(segment);
         }
         let is_open = was_established || self.sender.is_synchronised();
@@ -74,14 +75,15 @@ impl Connection {
             let is_next = was_established && self.receiver.is_predicted_next(segment);
             self.sender.on_ack(segment, is_next && (segment.len == 0 || self.has_memory_for(segment)));
         }
+        if was_established && !self.has_closed_first() {
+            // Linux 6.1 measures by no other segment: see the dialogues `handshake_not_measured` and `fin_wait_not_measured`.
+            self.receiver.measure_rtt(now, segment);
+        }
         let fin = segment.flags.contains(Flags::FIN);
         if (segment.len > 0 || fin) && !self.is_beyond_the_fin(segment) {
             self.acknowledged = false;
             if self.has_closed_first() {
                 self.receiver.answer_fin();
-            } else if was_established {
-                // Linux 6.1 measures by no other segment: see the dialogues `handshake_not_measured` and `fin_wait_not_measured`.
-                self.receiver.measure_rtt(now, segment);
             }
             let sender = &self.sender;
             let received = self.receiver.on_data(now, segment, || timing(sender));

@@ -730,8 +730,14 @@ impl Receiver {
         self.policy.schedule();
     }
 
-    /// RTT of the peer's data by the echo of our timestamp, once for each timestamp. To be called before
-    /// [`Receiver::on_data`] with what the open connection takes.
+    /// What [`Receiver::measure_rtt`] makes of an ACK without data: its timestamp measures nothing any more.
+    #[inline(always)]
+    pub fn note_echo(&mut self, segment: &Segment) {
+        self.measured_ecr = segment.ts_ecr;
+    }
+
+    /// RTT of the peer's data by the echo of our timestamp, once for each timestamp: as in Linux 6.1 not where an ACK
+    /// has echoed it before. To be called before [`Receiver::on_data`] with what the open connection takes.
     #[inline]
     pub fn measure_rtt(&mut self, now: Instant, segment: &Segment) {
         if segment.ts_ecr == self.measured_ecr || !self.negotiated.timestamps {
