@@ -68,3 +68,32 @@ impl MetricsCache {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use daybreak_plan::{Stack, benchmarks};
+
+    use super::*;
+    use crate::flow_packets::{client_of, server_of};
+
+    #[test]
+    fn each_end_obeys_its_own_stack_and_both_ends_have_entries_of_their_own() {
+        let mut plan = benchmarks::find("S2").unwrap().plan();
+        plan.flows.truncate(1);
+        let stack = |saves: bool, saves_ssthresh: bool| Stack {
+            tcp_no_metrics_save: !saves,
+            tcp_no_ssthresh_metrics_save: !saves_ssthresh,
+            ..plan.stacks[0].clone()
+        };
+        plan.stacks = vec![stack(true, false), stack(false, true)];
+        for (client, server) in [(0, 1), (1, 0)] {
+            (plan.flows[0].src_stack, plan.flows[0].dst_stack) = (client, server);
+            let cache = MetricsCache::new(&plan);
+            for (endpoint, stack) in [(client_of(0), client), (server_of(0), server)] {
+                let place = cache.place(endpoint);
+                assert_eq!((place.is_kept, place.with_ssthresh), (stack == 0, stack == 1), "endpoint {endpoint}");
+            }
+            assert_ne!(cache.place(client_of(0)).entry, cache.place(server_of(0)).entry);
+        }
+    }
+}

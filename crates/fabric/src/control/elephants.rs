@@ -295,6 +295,15 @@ mod tests {
     }
 
     #[test]
+    fn a_flow_is_not_slow_before_it_has_had_its_light_path_between_two_readings() {
+        let more = [("release_threshold", Value::Bps(4_000_000))];
+        let mut manager = manager(&more, flows(&[0], 2, 13));
+        // Nothing passes while the light-path is set up, until 23 ms, nor after: 30 to 40 ms is what is judged first.
+        let expected = [(10, Requested, 0, 0), (10, SettingUp, 0, 1), (23, InForce, 0, 1), (40, Released, 0, 1)];
+        assert_eq!(decided(&mut manager, &[&[10_000], &[0], &[0], &[0]]), expected);
+    }
+
+    #[test]
     fn few_light_paths_go_to_the_highest_priority_and_then_to_the_fastest() {
         let mut manager = manager(&[], flows(&[0, 0, 1, 0], 3, 0));
         let rows: [&[u64]; 1] = [&[20_000, 30_000, 10_000, 9_000]];

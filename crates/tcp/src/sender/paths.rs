@@ -558,6 +558,18 @@ mod tests {
     }
 
     #[test]
+    fn a_path_that_is_back_is_measured_from_then_on() {
+        let mut sender = on_both();
+        // The first path is there again, after 40 us of the other. 1 to 4 left on it before: their ACKs may have come by either.
+        let sent = ack(&mut sender, 1_240, 0, 1, None);
+        ack(&mut sender, 1_300, 0, 5, None);
+        assert_eq!(path(&mut sender, 0).rtt.srtt_us(), 1_000);
+        // What has left since is measured: 160 us, an eighth of the way from 1 ms.
+        ack(&mut sender, 1_400, 0, 10, sent[0]..sent[0] + 1);
+        assert_eq!(path(&mut sender, 0).rtt.srtt_us(), 1_000 - (1_000 - 160) / 8);
+    }
+
+    #[test]
     fn a_timeout_is_that_of_the_path_of_the_oldest_segment() {
         let mut sender = on_both();
         let at = sender.deadline();

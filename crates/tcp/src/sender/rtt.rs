@@ -213,4 +213,15 @@ mod tests {
         }
         assert_eq!((rtt.rto, rtt.backoff), (120_000, 20));
     }
+
+    #[test]
+    fn a_sample_ends_the_back_off() {
+        let (clock, mut rtt) = estimator();
+        rtt.sample(&clock, 10_000, 1, 1);
+        rtt.back_off(&clock);
+        rtt.back_off(&clock);
+        assert_eq!((rtt.rto, rtt.backoff), (840, 2));
+        rtt.sample(&clock, 10_000, 2, 2);
+        assert_eq!((rtt.rto, rtt.rto_us(), rtt.backoff), (210, 210_000, 0));
+    }
 }

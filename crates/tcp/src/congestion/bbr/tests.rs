@@ -137,6 +137,25 @@ fn probe_rtt_after_ten_seconds_for_two_hundred_ms() {
 }
 
 #[test]
+fn ten_seconds_without_a_smaller_rtt_count_from_the_end_of_probe_rtt() {
+    let mut path = probing();
+    let (mut begun, mut ended) = (Vec::new(), Vec::new());
+    while begun.len() < 3 {
+        let before = path.rule.mode;
+        path.round(100, 0, CaState::Open, 3);
+        match (before, path.rule.mode) {
+            (Mode::ProbeBw, Mode::ProbeRtt) => begun.push(path.ms()),
+            (Mode::ProbeRtt, Mode::ProbeBw) => ended.push(path.ms()),
+            _ => {}
+        }
+    }
+    // The RTT of 10 ms was first seen at 10 ms, and never a smaller one. PROBE_RTT ends with the first ACK after 200 ms,
+    // and the next begins with the first that comes more than ten seconds after that.
+    assert_eq!((begun[0], ended[0]), (10_020, 10_230));
+    assert_eq!((begun[1], begun[2]), (ended[0] + 10_010, ended[1] + 10_010));
+}
+
+#[test]
 fn the_window_may_grow_by_what_is_acknowledged() {
     let mut path = probing();
     path.window.cwnd = 50;
