@@ -248,9 +248,10 @@ def _drops(drops: pl.DataFrame) -> str:
 def digest(tables: Tables) -> str:
     """The first 16 digits of SHA-256 over the names and values of all columns of all tables, written out as text: it
     depends neither on their types' widths nor on how they lie in memory. Of the tables of LATER those with rows count,
-    so that none changed when they came."""
+    so that none changed when they came. Payload that arrives is younger too, and left to the engine's own test."""
     found = hashlib.sha256()
-    for table, content in tables.items():
+    for table, whole in tables.items():
+        content = whole.filter(pl.col("scope") != "arrived") if table == "bins" else whole
         if table in LATER and not content.height:
             continue
         for column in content.iter_columns():

@@ -21,7 +21,7 @@ def values(table, name, by="group"):
 
 def test_throughput_is_the_bytes_of_each_slot():
     table = over_time.throughput(
-        bins(("delivered", 0, 0, 1000), ("delivered", 0, 200, 500), ("delivered", 1, 100, 250), ("tap", 0, 0, 9)),
+        bins(("arrived", 0, 0, 1000), ("arrived", 0, 200, 500), ("arrived", 1, 100, 250), ("tap", 0, 0, 9)),
         TWO, edges(0, 100, 200, 300), bin_ns=100, end_ns=1000,
     )  # fmt: skip
     assert table.columns == ["group", "slot", "time_s", "value"]
@@ -32,14 +32,14 @@ def test_throughput_is_the_bytes_of_each_slot():
 
 def test_the_last_bin_ends_with_the_run_and_cut_bins_are_shared_out():
     rate = over_time.throughput(
-        bins(("delivered", 0, 0, 1000), ("delivered", 0, 100, 1000)), TWO, edges(0, 50, 150), bin_ns=100, end_ns=150
+        bins(("arrived", 0, 0, 1000), ("arrived", 0, 100, 1000)), TWO, edges(0, 50, 150), bin_ns=100, end_ns=150
     )
     # Half of the first bin; its other half and all of the second bin, which lasts 50 ns.
     assert values(rate, "left") == pytest.approx([500 * 8 / 50e-9, 1500 * 8 / 100e-9])
 
 
 def test_throughput_keeps_every_byte_however_time_is_cut():
-    counted = bins(*(("delivered", 0, 100 * i, 7 * i + 1) for i in range(50)))
+    counted = bins(*(("arrived", 0, 100 * i, 7 * i + 1) for i in range(50)))
     for cut in (edges(0, 5000), edges(*range(0, 5001, 37), 5000), edges(*range(0, 5001, 500))):
         rate = over_time.throughput(counted, TWO, cut, bin_ns=100, end_ns=5000)
         carried = sum(np.array(values(rate, "left")) * np.diff(cut) / 8e9)

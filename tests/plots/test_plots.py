@@ -74,12 +74,12 @@ def test_a_run_shows_all_that_is_recorded_with_units_legend_days_and_nights(move
     assert legend(drawn.figure) == ["main", "moved", "path 1 (green)", "night"]
     assert heading(drawn.figure) == "moved: simulated, seed 1"
     assert drawn.figure.axes[-1].get_xlabel() == "Time [ms]"
-    assert titles(drawn.figure)[0] == "Payload delivered in order, mean of each 1 ms"
+    assert titles(drawn.figure)[0] == "Payload that arrives at the receiver, mean of each 1 ms"
 
 
 def test_curves_carry_the_flows_bytes(moved):
     (run,) = moved[:1]
-    axes = axes_of(plots.draw([run], what=["throughput"]).figure, "Throughput")
+    axes = axes_of(plots.draw([run], what=["goodput"]).figure, "Goodput")
     for line in axes.get_lines():
         times, gbps = line.get_xdata(), line.get_ydata()
         carried = sum((times[1::2] - times[::2]) * gbps[::2]) * 1e9 / 8
@@ -95,6 +95,51 @@ def test_retransmissions_and_drops_are_all_there(moved):
     }
     assert counted["Drops"] == len(run.drops) > 0
     assert counted["Resent"] == pytest.approx(run.flows["retransmits"].sum(), abs=3)
+
+
+def filled(**more):
+    """A flow whose window has a hole that is filled after a while: what was behind it is delivered at once."""
+    document = {
+        "name": "filled", "duration": "40 ms", "stop": "duration",
+        "topology": {"kind": "dumbbell", "rate": "1 Gbit/s", "access_rate": "10 Gbit/s",
+                     "delay": "500 us", "queue": "60 packets"},
+        "flows": [{"name": "f", "from": "sender-0", "to": "receiver-0", "size": "unlimited"}],
+        "records": {"bins": "100 us"},
+    }  # fmt: skip
+    return Scenario.parse(document | more)
+
+
+def drawn_values(figure, label):
+    return [value for line in axes_of(figure, label).get_lines() for value in line.get_ydata()]
+
+
+def test_throughput_is_what_arrives_and_goodput_says_where_it_exceeds_the_links():
+    run = daybreak.run(filled())
+    figure = plots.draw([run], what=["throughput", "goodput"]).figure
+    step = 1 + 1500 * 8 / 100_000
+    assert max(drawn_values(figure, "Throughput")) < step < max(drawn_values(figure, "Goodput"))
+    assert titles(figure)[1] == (
+        "Payload delivered in order, mean of each 100 us; above the links' 1 Gbit/s where a hole is filled"
+    )
+    # All that is delivered has arrived, some of it twice perhaps.
+    arrived, delivered = (run.bins.filter(scope=scope)["bytes"].sum() for scope in ("arrived", "delivered"))
+    assert arrived >= delivered == run.flows["delivered_bytes"][0]
+    assert "goodput" not in " ".join(axes.get_ylabel().lower() for axes in plots.draw([run]).figure.axes)
+
+
+def test_intervals_of_rates_end_at_the_links_rate_and_at_zero():
+    # Two seeds, one of which sends in the first half and one in the second: the interval of the mean is far wider.
+    runs = [
+        daybreak.run(filled(flows=[{"from": "sender-0", "to": "receiver-0", "size": "1 MB", "start": {"uniform": [
+            "0 ms", "12 ms"]}}], records={"bins": "1 ms"}), seed=seed)
+        for seed in (1, 2, 3)
+    ]  # fmt: skip
+    shown = plots.shown(runs, what=["throughput"])
+    (row,) = shown.rows
+    for table in row.panel.curves.values():
+        unit = 1.0 if "Gbit/s" in row.ylabel else 1000.0
+        assert (table["high"] <= unit * (1 + 1e-9)).all() and (table["low"] >= 0).all()
+        assert (table["high"] == unit).any()
 
 
 def test_several_runs_have_means_and_intervals(moved):
@@ -180,7 +225,7 @@ def test_short_runs_are_drawn(duration):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"what": ["speed"]}, '"speed" cannot be drawn: known are throughput, cwnd'),
+        ({"what": ["speed"]}, '"speed" cannot be drawn: known are throughput, goodput, cwnd'),
         ({"by": "host"}, 'by = "host": expected flow or group'),
         ({"flows": "x*"}, 'no flow is called "x*": there are main, moved'),
         ({"from_": "5"}, 'from = "5": expected a time such as "40 us" (a unit is missing)'),

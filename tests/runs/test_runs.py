@@ -57,7 +57,7 @@ def test_tables_have_names_beside_numbers(migration):
     run = daybreak.run(migration.with_(EVERYTHING))
     assert run.flows["flow_name"].to_list() == ["main", "moved"]
     assert run.flows["src"].to_list() == ["sender-main", "sender-migrated"]
-    assert set(run.bins["scope"]) == {"delivered", "tap", "link"}
+    assert set(run.bins["scope"]) == {"arrived", "delivered", "tap", "link"}
     assert set(run.bins.filter(pl.col("scope") == "link")["name"]) == {"green"}
     assert set(run.bins.filter(pl.col("scope") == "tap")["name"]) == {"main", "moved"}
     assert set(run.window["variant"]) == {"cubic"}

@@ -103,10 +103,11 @@ impl<P: Probe> Wire<P> {
     /// Tells of a packet at its receiver.
     #[inline]
     pub(crate) fn received(&mut self, now: Instant, id: PacketId, packet: &Packet<Segment>) {
-        if P::LOOKS
-            && let Some(born) = &self.born
-            && packet.body.len > 0
-        {
+        if !P::LOOKS || packet.body.len == 0 {
+            return;
+        }
+        self.probe.arrived(now, flow_of(packet.endpoint), u64::from(packet.body.len));
+        if let Some(born) = &self.born {
             let delay = now - born[id.0 as usize];
             self.probe.packet_delay(flow_of(packet.endpoint), delay.as_ps());
         }

@@ -27,6 +27,12 @@ fn a_flow_is_complete_under_every_policy_and_the_tables_agree() {
             (0..bytes.len()).filter(|&i| scope[i] == wanted && ids[i] == id).map(|i| bytes[i]).sum()
         };
         assert_eq!(sum(0, 0), 4_000_000, "delivered");
+        let again = column(&records, "flows", "duplicates")[0] * u64::from(plan.stacks[0].mtu);
+        assert!((4_000_000..=4_000_000 + again).contains(&sum(3, 0)), "arrived: {} of {again}", sum(3, 0));
+        let most = |wanted| (0..bytes.len()).filter(|&i| scope[i] == wanted).map(|i| bytes[i]).max().unwrap();
+        let line = plan.links[0].rate_bps / 8 * (plan.records.bin_ps.unwrap() / US) / 1_000_000;
+        assert!(most(3) <= line + u64::from(plan.stacks[0].mtu), "{} arrive where the link has {line}", most(3));
+        assert!(downtime != Downtime::Drop || most(0) > most(3), "a hole is filled");
         let link_bytes = column(&records, "links", "bytes");
         assert_eq!(sum(2, 6), link_bytes[6], "link bins");
         assert_eq!(sum(1, 0), link_bytes[2] + link_bytes[4], "taps see every data packet once");

@@ -339,6 +339,10 @@ impl<P: Probe> Switch<P> {
         self.watch.orders.push(Order { handle: frame.skb.handle, nic: way.to, deliver: 1 });
         let arrival = self.flows[flow as usize].arrived(now, &frame.place, endpoint & 1 == 1);
         let Arrival { delivered, delay, answered, is_complete } = arrival;
+        let payload = u64::from(frame.place.payload);
+        if payload > 0 {
+            self.watch.probe.arrived(now, flow, payload);
+        }
         if delivered > 0 {
             self.watch.probe.delivered(now, flow, delivered);
         }
@@ -569,6 +573,31 @@ mod tests {
         });
         let first = orders.take(10).find(|orders| !orders.is_empty());
         assert_eq!(first.unwrap(), [Order { handle: 1, nic: 0, deliver: 0 }]);
+    }
+
+    /// Keeps what arrives.
+    #[derive(Default)]
+    struct Arrived(Vec<(u32, u64)>);
+
+    impl Probe for Arrived {
+        fn arrived(&mut self, _now: Instant, flow: u32, bytes: u64) {
+            self.0.push((flow, bytes));
+        }
+    }
+
+    #[test]
+    fn payload_counts_each_time_that_it_arrives() {
+        let plan = plan();
+        let mut switch = Switch::new(&plan, &Layout::of(&plan).unwrap(), Arrived::default(), None);
+        for (handle, us) in [(1, 1), (2, 100_000)] {
+            let mut bytes = data();
+            assert!(switch.send(Instant::from_ps(us * 1_000_000), 0, skb(handle, &mut bytes)).unwrap());
+            while switch.advance(switch.next()).is_empty() {}
+        }
+        assert_eq!(switch.watch.probe.0, [(0, u64::from(PAYLOAD)); 2]);
+        let mut row = FlowRow::default();
+        switch.flows[0].fill(&mut row);
+        assert_eq!((row.delivered_bytes, row.duplicates), (u64::from(PAYLOAD), 1));
     }
 
     /// Keeps what controllers decide.

@@ -13,7 +13,7 @@ pub struct Records {
     pub tap_links: Vec<u32>,
     /// Links whose total bytes are binned.
     pub bin_links: Vec<u32>,
-    /// Bin the payload that each receiver delivers.
+    /// Bin the payload that reaches each receiver, and that which it delivers.
     pub bin_delivered: bool,
     /// Interval of the window samples of every sender; 0 samples on every ACK; null for none.
     pub window_ps: Option<u64>,

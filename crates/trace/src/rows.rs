@@ -100,6 +100,9 @@ pub enum BinScope {
     Tap = 1,
     /// All bytes on a link, with framing; `id` is the link.
     Link = 2,
+    /// Payload of the flow's packets as they reach its receiver, whatever their order, what came before among it; `id`
+    /// is the flow.
+    Arrived = 3,
 }
 
 table! {

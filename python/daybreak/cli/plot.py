@@ -36,8 +36,8 @@ def plot(
     what: Annotated[
         str | None,
         typer.Option(
-            help="Some of throughput, cwnd, in_flight, rtt, queues, drops, retransmissions, with commas; "
-            "all that are recorded if not given.",
+            help="Some of throughput (payload as it arrives), goodput (payload delivered in order), cwnd, in_flight, "
+            "rtt, queues, drops, retransmissions, with commas; all that are recorded but goodput if not given.",
             autocompletion=_quantity,
         ),
     ] = None,
@@ -66,7 +66,8 @@ def plot(
 ) -> None:
     """Draw what runs show over time: throughput, windows, RTTs, queues, drops and retransmissions.
 
-    Days and nights are shaded. Several runs of one scenario give their mean with its 95 % interval.
+    Days and nights are shaded. Several runs of one scenario give their mean with its 95 % interval, which ends at the
+    rate of the links. Goodput stands still at a hole and exceeds that rate when it is filled, which the figure says.
     """
     from daybreak import plots
     from daybreak.runs import read_all

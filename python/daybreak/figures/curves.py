@@ -15,8 +15,11 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
 from daybreak.figures.shading import Shading
-from daybreak.figures.style import WIDTH_INCHES, Picture, colour, style
+from daybreak.figures.style import BLACK, WIDTH_INCHES, Picture, colour, style
 from daybreak.metrics.errors import check_columns
+
+_LONGEST_OF_FIVE = 40
+"""Letters of a name with which five stand side by side."""
 
 
 @dataclass(frozen=True)
@@ -61,10 +64,12 @@ def small_multiples(
     labels: dict[str, str] | None = None,
     panel_height: float = 1.75,
     xlabel: str = "Time [s]",
+    level: tuple[float, str] | None = None,
 ) -> Figure:
     """Panels on a common grid with common axes, and one legend above all of them.
 
-    ``top`` ends the y axis, which starts at 0; ``labels`` gives curves another name in the legend.
+    ``top`` ends the y axis, which starts at 0; ``labels`` gives curves another name in the legend. ``level`` is a value
+    at which a line is drawn in every panel, and what the legend says of it.
     """
     if not panels:
         raise ValueError("panels: none given")
@@ -80,15 +85,17 @@ def small_multiples(
                 continue
             for entry in draw(axes, panels[number], labels or {}):
                 entries.setdefault(str(entry.get_label()), entry)
+            if level is not None:
+                line = axes.axhline(level[0], color=BLACK, linewidth=0.8, linestyle=":", label=level[1])
+                entries.setdefault(level[1], line)
             axes.set_ylim(0, top)
             if number % columns == 0:
                 axes.set_ylabel(ylabel)
             if number + columns >= len(panels):
                 axes.set_xlabel(xlabel)
                 axes.xaxis.set_tick_params(labelbottom=True)
-        figure.legend(
-            handles=list(entries.values()), loc="outside upper center", ncols=min(len(entries), 5), borderaxespad=0.2
-        )
+        columns = min(len(entries), 5) if max(map(len, entries), default=0) <= _LONGEST_OF_FIVE else 2
+        figure.legend(handles=list(entries.values()), loc="outside upper center", ncols=columns, borderaxespad=0.2)
     return figure
 
 

@@ -28,7 +28,7 @@ def throughput(
     bin_ns: int,
     end_ns: int,
     by: str = "group",
-    scope: str = "delivered",
+    scope: str = "arrived",
 ) -> pl.DataFrame:
     """Bits a second. Where an edge cuts a bin of width ``bin_ns``, its bytes are taken to be spread evenly over it; the
     last bin ends with the run, at ``end_ns``."""

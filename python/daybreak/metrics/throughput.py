@@ -1,8 +1,9 @@
 """Throughput from byte bins.
 
 Throughput is what the bins count: with scope ``tap`` the bytes on the wire with framing, as a tap on a
-link sees them, with scope ``delivered`` the payload handed to the receiving application, with scope
-``link`` everything on a link. Bins that the engine left out are empty, so they count as zero here.
+link sees them, with scope ``arrived`` the payload as it reaches the receiver, with scope ``delivered``
+that handed to the receiving application in order, with scope ``link`` everything on a link. Bins that
+the engine left out are empty, so they count as zero here.
 """
 
 from __future__ import annotations
@@ -11,6 +12,9 @@ import polars as pl
 
 from daybreak.metrics.errors import check_columns, positive
 from daybreak.metrics.series import on_time_axis
+
+OF_FLOWS = ("arrived", "delivered", "tap")
+"""The scopes that count flows."""
 
 
 def series(
@@ -92,8 +96,8 @@ def of_flows(bins: pl.DataFrame, flows: pl.DataFrame, *, by: str, scope: str) ->
     """The bins of one scope with the column ``by`` of the flow that each counts."""
     check_columns("bins", bins, ("scope", "id", "start_ns", "bytes"))
     check_columns("flows", flows, ("flow", by))
-    if scope not in ("tap", "delivered"):
-        raise ValueError(f"scope: {scope!r} does not count flows; expected 'tap' or 'delivered'")
+    if scope not in OF_FLOWS:
+        raise ValueError(f"scope: {scope!r} does not count flows; expected one of {', '.join(OF_FLOWS)}")
     names = flows.select(pl.col("flow").cast(pl.Int64), by)
     return (
         bins.filter(pl.col("scope") == scope)

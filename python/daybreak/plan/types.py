@@ -489,7 +489,7 @@ class Records(Part, frozen=True, kw_only=True):
     bin_links: list[int]
     """Links whose total bytes are binned."""
     bin_delivered: bool
-    """Bin the payload that each receiver delivers."""
+    """Bin the payload that reaches each receiver, and that which it delivers."""
     window_ps: int | None
     """Interval of the window samples of every sender; 0 samples on every ACK; null for none."""
     queue_ps: int | None

@@ -14,23 +14,31 @@ from . import types
 
 def links(content: types.Plan, path: int) -> set[int]:
     """The links that a packet on this path may cross: behind every fork and with every route."""
-    found, seen, ahead = set[int](), set[int](), [path]
+    return {link for queue, _ in arrivals(content, path) for link in content.queues[queue].served_by}
+
+
+def arrivals(content: types.Plan, path: int) -> set[tuple[int, int | None]]:
+    """The queues that a packet on this path may come to, each with the link that it comes by; None at its sender."""
+    found, seen = set[tuple[int, int | None]](), set[tuple[int, int | None]]()
+    ahead: list[tuple[int, int | None]] = [(path, None)]
     while ahead:
-        path = ahead.pop()
-        if path in seen:
+        here = ahead.pop()
+        if here in seen:
             continue
-        seen.add(path)
+        seen.add(here)
+        path, by = here
         for step in content.paths[path]:
             match step.kind:
                 case "queue":
-                    found.update(content.queues[step.index].served_by)
+                    found.add((step.index, by))
+                    by = content.queues[step.index].served_by[0]
                 case "fork" | "return":
                     fork = content.forks[step.index]
-                    found.update(tail.link for tail in fork.tails)
-                    ahead += [tail.path for tail in fork.tails]
-                    ahead += [] if fork.overflow is None else [fork.overflow]
+                    found.add((fork.queue, by))
+                    ahead += [(tail.path, tail.link) for tail in fork.tails]
+                    ahead += [] if fork.overflow is None else [(fork.overflow, by)]
                 case "route_switch":
-                    ahead += content.route_switches[step.index].alternatives
+                    ahead += [(one, by) for one in content.route_switches[step.index].alternatives]
                 case "marker":
                     pass
     return found

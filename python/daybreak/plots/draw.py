@@ -19,6 +19,7 @@ from daybreak.figures.style import words
 from daybreak.metrics import confidence, fct, over_time
 from daybreak.runs import Run
 from daybreak.scenario import Span
+from daybreak.scenario.quantities import Rate
 
 from .network import Day, Network
 from .quantities import MOST_QUEUES, QUANTITIES, Quantity, Source, Units
@@ -33,6 +34,7 @@ WEEK = "week"
 BY = {"flow": "flow_name", "group": "group"}
 NEARLY_EMPTY = 0.05
 """A queue with less than this part of the fullest one's packets is left out."""
+_ROUNDING = 1 + 1e-9
 _QUEUE_COLOURS = ("#000000", "#8c510a", "#01665e", "#762a83", "#7f7f7f")
 
 
@@ -85,10 +87,11 @@ def shown(
     """Quantities of `QUANTITIES` over time, one below the other, with days and nights shaded.
 
     ``runs`` are of one scenario and engine; of several, the mean over the runs with its 95 % interval is drawn.
-    ``what`` are the quantities, all that are recorded if not given. ``by`` is "flow" or "group": if not given, flows
-    unless there are too many to tell apart. ``flows`` is a pattern for names of flows. ``from_`` and ``to`` are times
-    such as "5 ms". ``fold`` is the length of a week, or "week" for the timeline's own: all weeks from the first
-    reconfiguration on are laid over each other. ``timeline`` names the one that is shaded, the first if not given;
+    ``what`` are the quantities, all that are recorded but goodput if not given. ``by`` is "flow" or "group": if not
+    given, flows unless there are too many to tell apart. ``flows`` is a pattern for names of flows. ``from_`` and
+    ``to`` are times such as "5 ms". ``fold`` is the length of a week, or "week" for the timeline's own: all weeks from
+    the first reconfiguration on are laid over each other. ``timeline`` names the one that is shaded, the first if not
+    given;
     ``phase`` the phase that is shaded besides the nights ("path 1", "day 0"): if not given, the days in which the same
     circuits are open for the drawn flows as in the first such day, or else the first phase. Raises PlotError.
     """
@@ -99,12 +102,13 @@ def shown(
     curves = sum(table[column].n_unique() for table in chosen) or 1
     steps = _timeline(runs, timeline, notes)
     view = _view(runs, _span("from", from_), _span("to", to), fold=fold, steps=steps, curves=curves, notes=notes)
-    shading = _shading(_phases(Network(runs[0]), chosen[0], steps, phase), view, notes)
+    network = Network(runs[0])
+    shading = _shading(_phases(network, chosen[0], steps, phase), view, notes)
     sources = [Source(run, scenario, table, column, view) for run, table in zip(runs, chosen, strict=True)]
     rows = [
         row
         for name in _quantities(runs, what, notes)
-        if (row := _row(sources, name, shading, notes, is_asked=what is not None))
+        if (row := _row(sources, name, shading, network, notes, is_asked=what is not None))
     ]
     if not rows:
         raise PlotError(f"there is nothing to draw: {'; '.join(notes)}")
@@ -263,9 +267,10 @@ def _quantities(runs: Sequence[Run], what: Sequence[str] | None, notes: list[str
             raise PlotError(f"{name} is not recorded in the run: set records.{QUANTITIES[name].record}")
     if what:
         return [name for name in QUANTITIES if name in what]
-    recorded = [name for name, one in QUANTITIES.items() if all(one.is_recorded(run) for run in runs)]
+    usual = {name: one for name, one in QUANTITIES.items() if not one.is_extra}
+    recorded = [name for name, one in usual.items() if all(one.is_recorded(run) for run in runs)]
     missing: dict[str, list[str]] = {}
-    for name in QUANTITIES:
+    for name in usual:
         if name not in recorded:
             missing.setdefault(QUANTITIES[name].record, []).append(name)
     notes += [f"{', '.join(names)}: not recorded, set records.{record}" for record, names in missing.items()]
@@ -273,7 +278,7 @@ def _quantities(runs: Sequence[Run], what: Sequence[str] | None, notes: list[str
 
 
 def _row(
-    sources: Sequence[Source], name: str, shading: Shading | None, notes: list[str], *, is_asked: bool
+    sources: Sequence[Source], name: str, shading: Shading | None, network: Network, notes: list[str], *, is_asked: bool
 ) -> Row | None:
     quantity, column, view = QUANTITIES[name], sources[0].by, sources[0].view
     try:
@@ -299,10 +304,14 @@ def _row(
     if isinstance(view, Weeks):
         values = over_time.fold(values, column, slots=_slots(values, view))
     curves, faint = _curves(values, column, view, sources, quantity)
+    title = quantity.title(sources[0])
+    if quantity.is_rate:
+        curves, more = _on_links(curves, faint, network, sources[0])
+        title += f"; {more} {quantity.why_more(sources[0])}" if more else ""
     unit, scale = _unit(quantity.units, curves)
     start_s, end_s = view.axis
     panel = Panel(
-        quantity.title(sources[0]),
+        title,
         {label: _scaled(table, scale) for label, table in curves.items()},
         shading,
         start_s=start_s,
@@ -340,8 +349,33 @@ def _curves(
                 number = pl.struct("run", "week").rank("dense").alias("curve")
                 faint[labels[name]] = mine.select(number, "time_s", "value")
         else:
-            curves[labels[name]] = confidence.over_runs(mine, ["time_s"], "value")
+            mean = confidence.over_runs(mine, ["time_s"], "value")
+            # Nothing that is drawn is ever below 0.
+            curves[labels[name]] = mean.with_columns(pl.col("low").clip(lower_bound=0))
     return curves, faint
+
+
+def _on_links(
+    curves: dict[str, pl.DataFrame], faint: dict[str, pl.DataFrame], network: Network, source: Source
+) -> tuple[dict[str, pl.DataFrame], str]:
+    """The curves with intervals that end at the rate of the flows' links, and what is said where more is drawn."""
+    names = source.flows[source.by].unique(maintain_order=True).to_list()
+    if len(names) != len(curves):
+        # Of many flows the mean is drawn, whose band holds values that there were.
+        return curves, ""
+    cut: dict[str, pl.DataFrame] = {}
+    exceeded: list[int] = []
+    for name, (label, table) in zip(names, curves.items(), strict=True):
+        most = network.most_bps(source.flows.filter(pl.col(source.by) == name)["flow"].to_list())
+        if most is None:
+            return curves, ""
+        cut[label] = table.with_columns(pl.min_horizontal("high", pl.max_horizontal("mean", pl.lit(float(most)))))
+        drawn = [table["mean"], *(one["value"] for one in faint.values())]
+        exceeded += [most] if any((values > most * _ROUNDING).any() for values in drawn) else []
+    if not exceeded:
+        return cut, ""
+    rates = sorted(set(exceeded))
+    return cut, f"above the links' {Rate(rates[0])}" + ("" if len(rates) == 1 else f" to {Rate(rates[-1])}")
 
 
 def _with_state(name: str, column: str, sources: Sequence[Source]) -> str:

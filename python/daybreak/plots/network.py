@@ -35,6 +35,10 @@ class Network:
             # Of another version of Daybreak, for example.
             return None
 
+    def most_bps(self, flows: Sequence[int]) -> int | None:
+        """The most that the links bring to the receivers of these flows together; None if it is not known."""
+        return None if self._plan is None else ways.most_bps(self._plan, flows)
+
     def days(self, timeline: str, flows: Sequence[int]) -> dict[str, Day]:
         """The days of a timeline of circuits; none of one that changes routes alone."""
         if self._plan is None:

@@ -48,38 +48,70 @@ class Quantity:
     is_per_flow: bool = True
     is_count: bool = False
     """Whether it counts packets: where there are none it needs no panel."""
+    scope: Callable[[Run], str | None] | None = None
+    """Of what links carry: the scope of table `bins`."""
+    is_extra: bool = False
+    """Whether it is drawn only if it is asked for."""
+
+    @property
+    def is_rate(self) -> bool:
+        """Whether it is carried by links, which have a rate."""
+        return self.scope is not None
+
+    def why_more(self, source: Source) -> str:
+        """Where it exceeds the rate of the links."""
+        is_delivered = self.scope is not None and self.scope(source.run) == "delivered"
+        return "where a hole is filled" if is_delivered else "where a packet is as long as a step"
 
 
-def _throughput(source: Source) -> pl.DataFrame:
-    width = _bin_ns(source)
-    edges = source.view.edges(every_ns=width)
-    return over_time.throughput(
-        source.run.bins,
-        source.flows,
-        edges,
-        bin_ns=width,
-        end_ns=int(source.run.manifest["totals"]["ended_ns"]),
-        by=source.by,
-        scope=_scope(source.run) or "delivered",
-    )
+def _binned(scope_of: Callable[[Run], str | None]) -> Callable[[Source], pl.DataFrame]:
+    def values(source: Source) -> pl.DataFrame:
+        width = _bin_ns(source)
+        return over_time.throughput(
+            source.run.bins,
+            source.flows,
+            source.view.edges(every_ns=width),
+            bin_ns=width,
+            end_ns=int(source.run.manifest["totals"]["ended_ns"]),
+            by=source.by,
+            scope=scope_of(source.run) or "arrived",
+        )
+
+    return values
 
 
 def _bin_ns(source: Source) -> int:
     return _ns(source.scenario.records.bins) or 1
 
 
-def _scope(run: Run) -> str | None:
-    """What the throughput is that of: payload, if it is recorded, or what the tapped links carry."""
+def _throughput_scope(run: Run) -> str | None:
+    """What the throughput is that of: payload that arrives, if it is recorded, or what the tapped links carry."""
     records = run.scenario.records
     if records.bins is None or "bins" not in run.manifest["tables"]:
         return None
-    return "delivered" if records.delivered else "tap" if records.taps else None
+    if records.delivered:
+        # A run of an earlier version has what was delivered alone.
+        return "arrived" if not run.bins.height or (run.bins["scope"] == "arrived").any() else "delivered"
+    return "tap" if records.taps else None
 
 
-def _throughput_title(source: Source) -> str:
-    what = {"delivered": "Payload delivered in order", "tap": "Bytes on the tapped links with framing"}
-    step = source.view.step_ns(every_ns=_bin_ns(source))
-    return f"{what[_scope(source.run) or 'delivered']}, mean of each {text(step)}"
+def _goodput_scope(run: Run) -> str | None:
+    return "delivered" if _throughput_scope(run) in ("arrived", "delivered") else None
+
+
+_BINNED = {
+    "arrived": "Payload that arrives at the receiver",
+    "delivered": "Payload delivered in order",
+    "tap": "Bytes on the tapped links with framing",
+}
+
+
+def _binned_title(scope_of: Callable[[Run], str | None]) -> Callable[[Source], str]:
+    def title(source: Source) -> str:
+        step = source.view.step_ns(every_ns=_bin_ns(source))
+        return f"{_BINNED[scope_of(source.run) or 'arrived']}, mean of each {text(step)}"
+
+    return title
 
 
 def _samples(column: str, *, mean: bool = False) -> Callable[[Source], pl.DataFrame]:
@@ -137,7 +169,12 @@ def _scenario_has(record: str) -> Callable[[Run], bool]:
 
 QUANTITIES: Mapping[str, Quantity] = {
     "throughput": Quantity(
-        "Throughput", _RATES, "bins", lambda run: _scope(run) is not None, _throughput, _throughput_title
+        "Throughput", _RATES, "bins", lambda run: _throughput_scope(run) is not None, _binned(_throughput_scope),
+        _binned_title(_throughput_scope), scope=_throughput_scope,
+    ),
+    "goodput": Quantity(
+        "Goodput", _RATES, "bins", lambda run: _goodput_scope(run) is not None, _binned(_goodput_scope),
+        _binned_title(_goodput_scope), scope=_goodput_scope, is_extra=True,
     ),
     "cwnd": Quantity(
         "cwnd", (("segments", 1.0),), "window", _scenario_has("window"), _samples("cwnd"),

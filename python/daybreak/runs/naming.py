@@ -32,7 +32,7 @@ EVENTS = control_events()
 """What controllers do."""
 NO_FLOW = 2**32 - 1
 """The flow of a decision that is not about one."""
-SCOPES = ("delivered", "tap", "link")
+SCOPES = ("delivered", "tap", "link", "arrived")
 STATES = ("Open", "Disorder", "CWR", "Recovery", "Loss")
 
 NEVER_NS = 2**64 - 1

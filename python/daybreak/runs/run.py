@@ -89,7 +89,7 @@ class Run:
 
     @property
     def bins(self) -> pl.DataFrame:
-        """Bytes by time bin; `scope` is "delivered", "tap" or "link"."""
+        """Bytes by time bin; `scope` is "arrived", "delivered", "tap" or "link"."""
         return self.table("bins")
 
     @property

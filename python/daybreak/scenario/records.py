@@ -23,7 +23,7 @@ class Records(Model):
     bins: Span | None = Field(default=Span.parse("10 ms"), gt=0)
     """Width of the throughput bins of table `bins`."""
     delivered: bool = True
-    """Bin the payload that each receiver delivers."""
+    """Bin the payload that reaches each receiver, and that which it delivers in order."""
     taps: tuple[str, ...] = ()
     """Links on which each flow's bytes are binned, framing included."""
     links: tuple[str, ...] = ()

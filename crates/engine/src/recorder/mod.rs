@@ -78,6 +78,7 @@ pub struct Recorder {
     taps: Option<BinnedSeries>,
     link_bins: Option<BinnedSeries>,
     delivered: Option<BinnedSeries>,
+    arrived: Option<BinnedSeries>,
     windows: Option<WindowSamples>,
     queues: Option<QueueSamples>,
     drops: Option<DropColumns>,
@@ -108,6 +109,7 @@ impl Recorder {
             taps: Some(BinnedSeries::new(BinScope::Tap, flows, bin)),
             link_bins: Some(BinnedSeries::new(BinScope::Link, plan.links.len(), bin)),
             delivered: records.bin_delivered.then(|| BinnedSeries::new(BinScope::Delivered, flows, bin)),
+            arrived: records.bin_delivered.then(|| BinnedSeries::new(BinScope::Arrived, flows, bin)),
             windows: records.window_ps.map(|interval| WindowSamples::new(flows, interval)),
             queues: records.queue_ps.map(|interval| QueueSamples::new(plan.queues.len(), &records.queues, interval)),
             drops: records.drops.then(DropColumns::default),
@@ -132,7 +134,7 @@ impl Recorder {
     /// at which the run stopped. What was not asked for is empty.
     pub fn into_tables(self, end: Instant) -> Vec<Table> {
         vec![
-            bins::into_table([self.delivered, self.taps, self.link_bins].into_iter().flatten()),
+            bins::into_table([self.delivered, self.taps, self.link_bins, self.arrived].into_iter().flatten()),
             self.windows.map(WindowSamples::into_columns).unwrap_or_default().into_table(),
             self.queues.map(|samples| samples.into_columns(end)).unwrap_or_default().into_table(),
             self.drops.unwrap_or_default().into_table(),
@@ -189,6 +191,13 @@ impl Probe for Recorder {
     #[inline]
     fn delivered(&mut self, now: Instant, flow: u32, bytes: u64) {
         if let Some(bins) = &mut self.delivered {
+            bins.add(now, flow, bytes);
+        }
+    }
+
+    #[inline]
+    fn arrived(&mut self, now: Instant, flow: u32, bytes: u64) {
+        if let Some(bins) = &mut self.arrived {
             bins.add(now, flow, bytes);
         }
     }

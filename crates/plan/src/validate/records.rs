@@ -33,7 +33,7 @@ pub(super) fn check(plan: &Plan) -> Check {
     if let Some(ps) = records.queue_ps {
         positive_time("records.queue_ps", ps)?;
     }
-    let binned = records.tap_links.len() + records.bin_links.len() + usize::from(records.bin_delivered);
+    let binned = records.tap_links.len() + records.bin_links.len() + 2 * usize::from(records.bin_delivered);
     for (name, interval, things) in [
         ("records.bin_ps", records.bin_ps, binned),
         ("records.window_ps", records.window_ps, plan.flows.len()),

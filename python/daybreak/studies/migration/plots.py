@@ -39,6 +39,7 @@ from daybreak.studies.migration.settings import (
 from daybreak.studies.migration.testbed import RATE_GBPS, SHARED
 from daybreak.studies.published import PublishedValues
 
+MOVING = "both links carry the flow when it moves"
 LABELS = {"migrated": "migrated flow", "main": "main flow", "baseline": "one flow alone"}
 
 Figures = dict[str, Figure]
@@ -62,7 +63,7 @@ def figure3(evidence: Evidence, scale: Scale, published: PublishedValues) -> Fig
     printed = published["fig3.fct"].value
     bars = [Bar.of(NAMES[v], names[p], runs[v, p].fcts("migrated"), printed) for v in NAMES for p in SINGLE_PERIODS]
     return {
-        "figure3": throughput_figures.over_time(panels, rate_gbps=RATE_GBPS),
+        "figure3": throughput_figures.over_time(panels, rate_gbps=RATE_GBPS, above=MOVING),
         "figure3-fct": fct_figures.bars(bars, ylabel="FCT [s]"),
     }
 
@@ -167,7 +168,7 @@ def multiples(runs: dict[str, Measured], columns: int = 2) -> Figure:
         )
         for title, measured in runs.items()
     ]
-    return throughput_figures.over_time(panels, rate_gbps=RATE_GBPS, columns=columns, labels=LABELS)
+    return throughput_figures.over_time(panels, rate_gbps=RATE_GBPS, columns=columns, labels=LABELS, above=MOVING)
 
 
 def pair_fcts(runs: dict[str, Measured], xlabel: str) -> Figure:
