@@ -1,0 +1,94 @@
+"""Who may write where: what a folder holds already, what of it counts as finished, and what is refused."""
+
+import json
+from functools import partial
+
+import pytest
+
+import daybreak
+from daybreak.engines import lowered, program
+from daybreak.errors import OutputError
+from daybreak.runs import folder, identity
+
+MANIFEST = "manifest.json"
+
+
+def of(scenario, engine="simulated"):
+    """What tells the runs of a scenario from others, by seed."""
+    return lambda seed: identity(lowered(scenario, seed, engine), engine, program(engine))
+
+
+@pytest.fixture
+def write(one_flow, tmp_path):
+    def write(name, seed, scenario=one_flow, **changes):
+        place = tmp_path / name if name else tmp_path
+        daybreak.run(scenario, seed=seed).write(place)
+        manifest = json.loads((place / MANIFEST).read_text())
+        (place / MANIFEST).write_text(json.dumps(manifest | changes))
+        return place
+
+    return write
+
+
+@pytest.fixture
+def claim(one_flow, tmp_path):
+    return partial(folder.claim, tmp_path, one_flow, identity=of(one_flow))
+
+
+def test_a_seed_has_the_folder_and_several_have_one_each(claim, tmp_path):
+    assert claim(seeds=[4]).places == {4: tmp_path}
+    both = claim(seeds=[4, 5])
+    assert both.places == {4: tmp_path / "seed-4", 5: tmp_path / "seed-5"} and both.finished == {}
+
+
+def test_what_is_there_is_not_run_again(claim, write, tmp_path):
+    place = write("seed-5", 5)
+    found = claim(seeds=[4, 5])
+    assert (found.finished, found.others) == ({5: place}, [])
+    # One more seed of the same experiment goes beside it.
+    assert claim(seeds=[6]).places == {6: tmp_path / "seed-6"}
+
+
+def test_a_run_whose_tables_are_gone_is_not_finished(claim, write):
+    place = write("seed-5", 5)
+    for table in place.glob("flows.*"):
+        table.unlink()
+    assert claim(seeds=[5, 6]).finished == {}
+
+
+@pytest.mark.parametrize(("changes", "why"), [
+    ({"engine": "kernel"}, "it holds a run on engine kernel"),
+    ({"versions": {"daybreak": "0", "plan": 1, "program": "another"}}, "it holds a run by another build of Daybreak"),
+])  # fmt: skip
+def test_what_is_otherwise_is_refused_with_what_it_is(claim, write, changes, why):
+    place = write("seed-5", 5, **changes)
+    for seeds in ([5, 6], [6, 7]):
+        with pytest.raises(OutputError, match=why):
+            claim(seeds=seeds)
+        forced = claim(seeds=seeds, force=True)
+        assert (forced.finished, forced.others) == ({}, [place])
+
+
+def test_another_seed_is_refused_and_words_are_no_difference(claim, write, one_flow):
+    write("", 5, one_flow.with_({"description": "in other words"}))
+    assert list(claim(seeds=[5]).places) == [5]
+    with pytest.raises(OutputError, match="it holds the run of seed 5"):
+        claim(seeds=[6])
+    with pytest.raises(OutputError, match="it holds one run, not one a seed"):
+        claim(seeds=[5, 6])
+
+
+def test_another_scenario_is_refused_by_its_name(claim, write, one_flow):
+    write("", 5, one_flow.with_({"name": "other", "flows.0.size": "2 MB"}))
+    with pytest.raises(OutputError, match='it holds a run of another scenario, "other"'):
+        claim(seeds=[5])
+
+
+def test_only_what_is_not_ours_is_removed(claim, write, tmp_path):
+    ours, other = write("seed-5", 5), write("seed-9", 9, engine="kernel")
+    mine = tmp_path / "notes.txt"
+    mine.write_text("mine")
+    forced = claim(seeds=[5, 6], force=True)
+    assert (forced.finished, forced.others) == ({5: ours}, [other])
+    forced.remove_others()
+    assert (ours / MANIFEST).exists() and mine.exists() and not (other / MANIFEST).exists()
