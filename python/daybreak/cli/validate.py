@@ -8,6 +8,7 @@ import typer
 
 from daybreak import engines
 from daybreak.runs.surprises import surprises
+from daybreak.runs.ties import ties
 
 from .scenario import Changes, File, scenario_of
 from .terminal import Json, print_json, say
@@ -24,14 +25,19 @@ def validate(
     changes: Changes = None,
     as_json: Json = False,
 ) -> None:
-    """Check a scenario without running it."""
+    """Check a scenario without running it.
+
+    It warns of what is sound and surprising: nights that timeouts meet again and again, and flows whose packets come to
+    a queue in step, so that nanoseconds decide, since no link has jitter.
+    """
     model = scenario_of(scenario, changes)
     plan = engines.lowered(model, 1, engine)
     engines.check(plan, engine)
     counts = {
         kind: len(getattr(plan.content, kind)) for kind in ("nodes", "links", "flows", "timelines", "controllers")
     }
-    warnings = surprises(plan.content)
+    in_step = ties(plan.content)
+    warnings = [*surprises(plan.content), *([in_step] if in_step else [])]
     if as_json:
         print_json({"scenario": model.name, "valid": True, "plan_hash": plan.hash, "warnings": warnings} | counts)
     else:

@@ -1,0 +1,44 @@
+"""Plans whose results hang on which of two packets comes first by nanoseconds.
+
+Links of one rate that feed one queue send in step: packets come to it at the same instants again and again, and where
+it is full the same flow may lose its packet each time (Floyd and Jacobson, "Traffic phase effects in packet-switched
+gateways", 1991). Real links and hosts have jitter, which ends this.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from daybreak.plan import types as plan
+from daybreak.plan import ways
+
+
+def ties(content: plan.Plan) -> str | None:
+    """A sentence where flows of TCP meet in step at a queue that may be full, and no link on their ways has jitter."""
+    flows_by_path: dict[int, list[int]] = defaultdict(list)
+    for number, flow in enumerate(content.flows):
+        if not isinstance(flow.application, plan.ConstantRate):
+            path = flow.ack_path if isinstance(flow.application, plan.RequestResponse) else flow.data_path
+            flows_by_path[path].append(number)
+    coming: dict[int, dict[int, dict[int, list[int]]]] = defaultdict(lambda: defaultdict(lambda: defaultdict(list)))
+    for path, flows in flows_by_path.items():
+        arrivals = ways.arrivals(content, path)
+        if any(content.links[link].jitter_ps for queue, _ in arrivals for link in content.queues[queue].served_by):
+            continue
+        for queue, link in arrivals:
+            of = content.queues[queue]
+            if link is not None and (of.limit_packets is not None or of.limit_bytes is not None):
+                coming[queue][content.links[link].rate_bps][link] += flows
+    for queue, by_rate in coming.items():
+        serving = sum(content.links[link].rate_bps for link in content.queues[queue].served_by)
+        for rate, by_link in by_rate.items():
+            # Only what brings more than leaves fills a queue.
+            if len(by_link) > 1 and len(by_link) * rate > serving:
+                count = len({flow for flows in by_link.values() for flow in flows})
+                return (
+                    f'queue "{content.queues[queue].name}": {count} flows come to it by {len(by_link)} links of one '
+                    "rate, and no link on their ways has jitter. Their packets come in step, so that nanoseconds may "
+                    "decide whose are lost, all through a run: give links some jitter, or draw when flows start, and "
+                    "compare several seeds"
+                )
+    return None

@@ -1,0 +1,89 @@
+"""Warnings about packets that come in step, held against what some nanoseconds of jitter change."""
+
+import json
+from pathlib import Path
+
+import pytest
+from cli.program import daybreak as program
+from msgspec.structs import replace
+from ready_files import ROOT
+
+import daybreak
+from daybreak.engines import simulated
+from daybreak.runs.naming import named
+from daybreak.runs.ties import ties
+from daybreak.scenario import Scenario
+from daybreak.scenario.lowering import Plan, lower
+
+IN_STEP = ("05-circuit", "09-hybrid", "12-on-demand", "16-time-division")
+"""Ready scenarios whose outcome 7 ns of jitter change."""
+NOT_IN_STEP = ("01-one-flow", "08-own-network", "11-light-paths", "13-strobe")
+"""Those without jitter that it leaves as they are, to a thousandth."""
+
+
+def content_of(name):
+    return lower(daybreak.load(ROOT / "scenarios" / f"{name}.toml"), 1).content
+
+
+def outcome(content):
+    """Completion time and delivered bytes of each flow."""
+    recorded = simulated.execute(Plan(content), None, Path())
+    flows = named("flows", recorded.tables["flows"], content)
+    return [value or 0 for name in ("fct_ns", "delivered_bytes") for value in flows[name]]
+
+
+def change(content):
+    """The largest relative change of any of these by jitter of 7 ns on every link."""
+    jittered = replace(content, links=[replace(link, jitter_ps=7_000) for link in content.links])
+    both = zip(outcome(content), outcome(jittered), strict=True)
+    return max(abs(one - other) / max(one, 1) for one, other in both)
+
+
+@pytest.mark.parametrize("name", IN_STEP)
+def test_what_nanoseconds_change_is_warned_of(name):
+    content = content_of(name)
+    assert "no link on their ways has jitter" in (ties(content) or "")
+    assert change(content) > 0.05
+    # With jitter there is nothing to warn of.
+    assert ties(replace(content, links=[replace(link, jitter_ps=7_000) for link in content.links])) is None
+
+
+@pytest.mark.parametrize("name", NOT_IN_STEP)
+def test_what_they_leave_as_it_is_is_not(name):
+    content = content_of(name)
+    assert not any(link.jitter_ps for link in content.links)
+    assert ties(content) is None
+    assert change(content) < 1e-3
+
+
+def dumbbell(pairs, **more):
+    return {
+        "name": "ties", "duration": "1 s",
+        "topology": {"kind": "dumbbell", "pairs": pairs, "rate": "1 Gbit/s", "delay": "20 us", "queue": "30 packets"}
+        | more,
+        "flows": [{"from": f"sender-{k}", "to": f"receiver-{k}", "size": "1 MB"} for k in range(pairs)],
+    }  # fmt: skip
+
+
+def said(document):
+    return ties(lower(Scenario.parse(document), 1).content)
+
+
+def test_flows_that_fill_a_queue_together_meet_and_one_alone_does_not():
+    assert said(dumbbell(1)) is None
+    assert said(dumbbell(2)).startswith('queue "bottleneck": 2 flows come to it by 2 links of one rate')
+    # Two that together bring no more than the bottleneck takes.
+    assert said(dumbbell(2, rate="2 Gbit/s", access_rate="1 Gbit/s")) is None
+    # Two of one host wait in its own queue.
+    one_host = dumbbell(2)
+    one_host["flows"] = [{"from": "sender-0", "to": "receiver-0", "size": "1 MB", "count": 2}]
+    assert said(one_host) is None
+
+
+def test_validate_says_it_and_succeeds():
+    scenario = ROOT / "scenarios" / "12-on-demand.toml"
+    done = program("validate", scenario)
+    assert done.returncode == 0 and "warning: queue" in done.stdout
+    told = json.loads(program("validate", scenario, "--json").stdout)
+    assert told["valid"] and any("in step" in warning for warning in told["warnings"])
+    assert json.loads(program("validate", ROOT / "scenarios" / "01-one-flow.toml", "--json").stdout)["warnings"] == []
