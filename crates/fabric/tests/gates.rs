@@ -111,6 +111,22 @@ fn a_packet_that_comes_back_at_night_waits_and_those_that_were_there_pass() {
     assert_eq!(by_circuit(&mut rig), [2]);
 }
 
+#[test]
+fn a_queue_of_several_gates_that_dropped_takes_packets_again_with_the_first_that_opens() {
+    let mut rig = Rig::new(&[link(1, 0), link(1, 0)], &[of_packets(10, &[CIRCUIT, PACKETS])]);
+    let closing = [CIRCUIT, PACKETS].map(|link| Action::CloseGate { queue: 0, link, downtime: Downtime::Drop });
+    let opening = [CIRCUIT, PACKETS].map(|link| Action::OpenGate { queue: 0, link });
+    rig.declare(&closing);
+    let path = rig.path(&[Step::Queue(0)]);
+    closing.iter().for_each(|action| rig.apply(us(1), action));
+    send(&mut rig, us(2), path, 1);
+    opening.iter().for_each(|action| rig.apply(us(3), action));
+    assert_eq!(rig.dropped, [(us(2), DropReason::GateClosed, 0, 0)]);
+    send(&mut rig, us(4), path, 3);
+    rig.run_to_end();
+    assert_eq!((rig.order(), rig.dropped.len()), (vec![1, 2, 3], 1));
+}
+
 /// What a gate should let through, by what was ordered alone.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Gate {

@@ -3,7 +3,7 @@
 mod rig;
 
 use daybreak_fabric::circuit::Downtime;
-use daybreak_fabric::control::Action;
+use daybreak_fabric::control::{Action, Counters};
 use daybreak_fabric::queue::Limits;
 use daybreak_fabric::{Config, Identity, Impairment, LinkConfig, RouteSwitchConfig, Step};
 use daybreak_units::{Duration, Rate};
@@ -207,6 +207,17 @@ fn a_dark_route_switch_treats_arrivals_as_its_policy_says() {
     assert_eq!(rig.dropped, [(us(20), DropReason::Night, 0, 1), (us(30), DropReason::Night, 0, 2)]);
     let rig = night_at_a_route_switch(Downtime::MakeBeforeBreak, None);
     assert_eq!(rig.delivered, [(us(6), 0), (us(26), 1), (us(36), 2), (us(202), 3)]);
+}
+
+/// A rule's counter has what has passed it: what was held when it goes on, and nothing that was lost.
+#[test]
+fn a_route_switch_counts_what_passes_it() {
+    let night = [(Downtime::Hold, None, 4), (Downtime::Hold, Some(1), 3), (Downtime::Drop, None, 2)];
+    for (downtime, hold_limit, packets) in [night.as_slice(), &[(Downtime::MakeBeforeBreak, None, 4)]].concat() {
+        let mut rig = night_at_a_route_switch(downtime, hold_limit);
+        let passed = rig.fabric().route_switch(0);
+        assert_eq!((passed.packets, passed.bytes), (packets, 1250 * packets), "{downtime:?}, {hold_limit:?}");
+    }
 }
 
 /// The number lost of n is binomial, so its relative standard deviation is sqrt((1 - p) / np). With at least 20,000 losses

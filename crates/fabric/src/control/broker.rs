@@ -299,4 +299,18 @@ mod tests {
         broker.flow_ended(at(35), 0, &mut orders);
         assert_eq!(decisions(&mut orders), [(Released, Some(10), 1), (InForce, Some(11), 1)]);
     }
+
+    #[test]
+    fn a_new_turn_is_that_of_its_flow_alone() {
+        let mut of_three = flows(3, 3, 0);
+        (of_three.flows[0].priority, of_three.flows[1].priority) = (1, 1);
+        let mut broker = broker("fair_share", &[("turn", Value::Ps(10_000_000_000))], of_three);
+        let mut orders = Orders::default();
+        (0..3).for_each(|flow| broker.flow_started(at([0, 5, 6][flow as usize]), flow, &mut orders));
+        // The third waits for ever. The first, whose turn began at 0, has the next at 10; the second's of 5 goes on to 15.
+        for turn in [10, 15, 20, 25, 30] {
+            assert_eq!(broker.next_at(), at(turn));
+            broker.advance(at(turn), &NoCounters, &mut orders);
+        }
+    }
 }

@@ -208,8 +208,7 @@ impl Controller for Elephants {
     }
 
     fn flow_ended(&mut self, _now: Instant, flow: u32, orders: &mut Orders) {
-        let Seen { is_active, is_elephant, .. } = &mut self.seen[flow as usize];
-        (*is_active, *is_elephant) = (false, false);
+        self.seen[flow as usize].is_active = false;
         self.grants.release(flow, orders);
     }
 }
@@ -325,6 +324,8 @@ mod tests {
         let rows: [&[u64]; 2] = [&[10_000, 11_000, 0], &[10_000, 11_000, 10_000]];
         let mut polite = manager(&[], flows(&[0, 0, 1], 3, 0));
         assert!(decided(&mut polite, &rows).iter().all(|one| one.1 != Released));
+        let mut equal = manager(&[("preempt", Value::Switch(true))], flows(&[1, 1, 1], 3, 0));
+        assert!(decided(&mut equal, &rows).iter().all(|one| one.1 != Released));
         let mut pushing = manager(&[("preempt", Value::Switch(true))], flows(&[0, 0, 1], 3, 0));
         let seen = decided(&mut pushing, &rows);
         assert_eq!(seen[4..], [(20, Requested, 2, 0), (20, Released, 0, 2), (20, InForce, 2, 2)]);

@@ -237,6 +237,19 @@ mod tests {
     }
 
     #[test]
+    fn the_least_time_counts_from_when_the_circuit_is_there() {
+        use ControlEvent::{InForce, Released, SettingUp};
+        let given = [
+            ("high_threshold", Value::Packets(2)),
+            ("low_threshold", Value::Packets(1)),
+            ("least_open", Value::Ps(25 * US)),
+        ];
+        // Decided at 10 us and there at 24: 49 us is over at the look of 50, and was not at that of 40.
+        let seen = reports(&mut controller(&given, 14), &[0, 5, 0, 0, 0, 0, 0]);
+        assert_eq!(seen, [(0, Released), (10, SettingUp), (24, InForce), (50, Released)]);
+    }
+
+    #[test]
     fn thresholds_that_do_not_go_together_are_refused() {
         let refused =
             |high, low| ENTRY.settings([("high_threshold", high), ("low_threshold", low)]).unwrap_err().to_string();

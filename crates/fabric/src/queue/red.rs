@@ -288,6 +288,17 @@ mod tests {
         assert!((below - 10.0 / 49.0).abs() < 0.012, "{below} of the gaps are 10 or less");
     }
 
+    /// The gap to the next refused packet counts from the last one, also from one that had no chance.
+    #[test]
+    fn a_refusal_above_the_thresholds_starts_the_count_anew() {
+        let mut red = red(&[("weight", Value::Number(1.0)), ("max_probability", Value::Number(0.04))]);
+        // The next packet at p_b = 1/50 would be the 49th since the last refusal, which is refused for sure.
+        red.0.count = 48;
+        assert_eq!(red.arrival(&arrival(15)), Verdict::Drop);
+        assert_eq!(red.0.count, 0);
+        assert_eq!((red.arrival(&arrival(10)), red.0.count), (Verdict::Accept, 1));
+    }
+
     #[test]
     fn the_unit_of_the_thresholds_is_that_of_the_average() {
         let bytes = [("min_threshold", Value::Bytes(5_000)), ("max_threshold", Value::Bytes(15_000))];
