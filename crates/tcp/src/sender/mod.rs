@@ -28,6 +28,7 @@ use crate::fast_path::FastPath;
 
 mod ack;
 mod alert;
+mod built;
 mod clock;
 mod cwnd_validation;
 mod ecn;
@@ -63,6 +64,7 @@ pub use metrics::Metrics;
 use output::Due;
 pub(crate) use output::Outgoing;
 
+use built::Built;
 use clock::Clock;
 use ecn::EcnState;
 use path::Path;
@@ -152,8 +154,8 @@ pub(crate) struct Sender {
     max_pacing_bytes: u64,
     /// When the probe timer was last set, and to how much, in jiffies.
     armed: (u64, u64),
-    /// End of the rest of a segment that a window probe has split.
-    split_end: u64,
+    /// End of what waits in segments smaller than the present ones.
+    built_end: u64,
     last_sent_jiffies: u64,
     counters: Counters,
     limit_output: u64,
@@ -180,6 +182,7 @@ pub(crate) struct Sender {
     fast_path: FastPath,
     legacy: Legacy,
     paths: Paths,
+    built: Built,
 }
 
 impl Sender {
@@ -220,7 +223,8 @@ impl Sender {
             resend_from: 0,
             small_queue: SmallQueue::default(),
             small_end: 0,
-            split_end: 0,
+            built_end: 0,
+            built: Built::default(),
             last_sent_jiffies: 0,
             scoreboard: Scoreboard::default(),
             time_order_until: 0,
@@ -432,7 +436,11 @@ impl Sender {
     #[cold]
     fn bound_mss(&mut self) {
         let most = if self.max_window > SMALL_WINDOW { self.max_window / 2 } else { self.max_window };
+        let before = self.mss;
         self.mss = self.full_mss.min(most.max(MSS_LEAST));
+        if self.mss > before {
+            self.keep_built(before);
+        }
     }
 
     /// Restart window and floor of the decay.

@@ -103,8 +103,8 @@ impl Sender {
         let left = self.buffer.write_seq - self.snd_nxt;
         let full = self.mss - self.option_len;
         let mut len = left.min(u64::from(full)) as u32;
-        if self.split_end > self.snd_nxt {
-            len = len.min((self.split_end - self.snd_nxt) as u32);
+        if self.built_end > self.snd_nxt {
+            len = len.min(self.built_len());
         }
         let last = u64::from(len) == left;
         let fin = last && self.buffer.close == Close::Made;
@@ -145,7 +145,7 @@ impl Sender {
     fn following(&self, on_way: u64) -> u32 {
         let path = &self.path;
         let mut segments = u64::from(path.window.cwnd.saturating_sub(path.in_flight()));
-        if segments == 0 || path.one_by_one || self.split_end > self.snd_nxt || !self.fast_path.is_on() {
+        if segments == 0 || path.one_by_one || self.built_end > self.snd_nxt || !self.fast_path.is_on() {
             return 0;
         }
         let mss = u64::from(self.mss);
@@ -550,12 +550,14 @@ impl Sender {
         self.due = Due::Nothing;
         let room = self.window_end().saturating_sub(self.snd_nxt);
         let left = self.buffer.write_seq - self.snd_nxt;
-        let len = left.min(room).min(u64::from(self.mss)) as u32;
+        let built = if self.built_end > self.snd_nxt { self.built_len() } else { u32::MAX };
+        let size = left.min(self.mss.min(built).into());
+        let len = room.min(size) as u32;
         if len == 0 {
             return Outgoing { seq: self.snd_una - 1, len: 0, fin: false, push: false, is_new: false };
         }
         // Linux 6.1 pushes it. Of a segment that it splits, the rest stays a segment of its own, and is pushed as well.
-        let whole = self.snd_nxt + left.min(u64::from(self.mss));
+        let whole = self.snd_nxt + size;
         let small_end = self.small_end;
         let mut outgoing = self.push_new(len, false);
         // No small segment has to wait for it.
@@ -564,7 +566,7 @@ impl Sender {
         let at = self.queue.tail().wrapping_sub(1);
         self.queue.get_mut(at).flags |= Sent::PUSH;
         if whole > self.snd_nxt {
-            self.split_end = whole;
+            self.keep_rest(whole);
             self.buffer.push_next(whole);
         }
         self.path.last_sent = self.clock.now;

@@ -198,7 +198,8 @@ impl Sender {
             return;
         }
         let start = self.buffer.write_seq;
-        let unsent = start.saturating_sub(self.snd_nxt);
+        let had_unsent = start > self.snd_nxt;
+        let unsent = start.saturating_sub(self.snd_nxt.max(self.built_end));
         let segment = u64::from(self.segments_a_burst() * self.mss);
         let tail_room = unsent.next_multiple_of(segment) - unsent;
         let left = self.buffer.size.saturating_sub(self.memory() + tail_room);
@@ -206,7 +207,6 @@ impl Sender {
         let end = (start + room).min(self.buffer.app_end);
         self.buffer.full = end < self.buffer.app_end;
         if end > start {
-            let had_unsent = unsent > 0;
             let mss = u64::from(self.mss);
             self.buffer.write_seq = end;
             self.push_once = false;
@@ -230,7 +230,9 @@ impl Sender {
         let first = self.queue.first().map_or(self.snd_nxt, |sent| sent.seq);
         let a_burst = u64::from(self.segments_a_burst());
         let sent = u64::from(self.queue.len()) - self.buffer.merged;
-        let unsent = self.buffer.write_seq.saturating_sub(self.snd_nxt).div_ceil(a_burst * u64::from(self.mss));
+        let built = if self.built_end > self.snd_nxt { self.built_segments() } else { 0 };
+        let unsent = self.buffer.write_seq.saturating_sub(self.snd_nxt.max(self.built_end));
+        let unsent = built + unsent.div_ceil(a_burst * u64::from(self.mss));
         self.buffer.write_seq.saturating_sub(first) + (sent.div_ceil(a_burst) + unsent) * self.segment_overhead
     }
 

@@ -184,6 +184,7 @@ dialogues! {
     sack_recovery,
     sack_without_timestamps,
     segmentation_bursts,
+    segments_stay_as_built,
     send_buffer,
     send_buffer_above_a_hole,
     send_buffer_merging,
