@@ -41,6 +41,7 @@ def test_an_engine_agrees_with_itself(suite: Path, tmp_path: Path) -> None:
     for name in ("tiny-cubic", "tiny-cubic+reno"):
         assert f'<h3 id="{name}">' in page
     assert page.count("data:image/png;base64,") == 2
+    assert page.startswith("<!doctype html>") and page.endswith("\n</body></html>\n")
     assert "http" not in page.replace("http-equiv", "")
 
 

@@ -114,6 +114,22 @@ def test_the_share_counts_the_bin_in_which_the_first_flow_ends():
     assert found["share", "cubic"].kernel.mean == pytest.approx(100 * (1 / 3) / (1 / 3 + 1))
 
 
+def test_shares_do_not_depend_on_the_order_of_the_rows():
+    """A flow that is fast at first and then waits has its last byte in its last bin, wherever that stands."""
+    mixed = case(flows="cubic+bbr", packets=4000)
+    one = observed(mixed, {"cubic-0": 6, "bbr-1": 4})
+    size = one.flows["bytes"][0]
+    early = pl.when((pl.col("of") == "bbr-1") & (pl.col("slot") == 0)).then(size * 0.7)
+    late = pl.when((pl.col("of") == "bbr-1") & (pl.col("slot") > 0)).then(size * 0.1)
+    curves = one.curves.with_columns(value=pl.coalesce(early, late, "value"))
+    shares = []
+    for table in (curves, curves.reverse()):
+        runs = [Observed(one.flows, table)]
+        found = {(row.metric, row.of): row for row in compare(mixed, runs, runs, LIMITS)}
+        shares.append(found["share", "cubic"].kernel.mean)
+    assert shares == [pytest.approx(100 * (4 / 6) / (4 / 6 + 1))] * 2
+
+
 def test_several_flows_of_a_group_share_together():
     three = case(flows="2 cubic+bbr", packets=4000)
     kernel = [observed(three, {"cubic-0": 40, "cubic-1": 40, "bbr-2": 40})]
@@ -152,3 +168,11 @@ def test_curves_of_a_group_add_up_its_flows_run_by_run():
     both = Observed(runs[0].flows, queues)
     assert grouped([both, runs[1]], "queue")[""][0] == dict.fromkeys(range(4), 20.0)
     assert grouped([both, runs[1]], "queue")[""][1] == dict.fromkeys(range(4), 10.0)
+
+
+@pytest.mark.parametrize("name", ["loss", "ack_loss"])
+def test_a_link_may_lose_anything_but_all(name):
+    assert getattr(case(**{name: 0.99}), name) == 0.99
+    for value in (-0.01, 1.0):
+        with pytest.raises(ValueError, match=name):
+            case(**{name: value})

@@ -123,3 +123,22 @@ def test_bytes_are_transfer_by_their_part_of_what_the_share_would_carry():
 def test_a_flow_that_starts_within_a_bin_has_its_part_of_it():
     found = parts([(1000, OPEN)], tapped=[(0, 200)], start=600)
     assert found == {"transfer": 200, "ramp_up": 200, "queueing": 9000}
+
+
+@pytest.mark.parametrize(("name", "column"), [("window", "state"), ("shares", "fills_bytes"), ("shares", "share_bps")])
+def test_a_table_without_a_column_is_named(name, column):
+    tables = {
+        "window": pl.DataFrame({"flow": [0], "time_ns": [0], "in_flight": [0], "state": [OPEN]}),
+        "shares": pl.DataFrame({"flow": [0], "start_ns": [0], "end_ns": [1], "share_bps": [1], "fills_bytes": [1]}),
+    }
+    tables[name] = tables[name].drop(column)
+    with pytest.raises(ValueError, match=f"table {name}: no column '{column}'"):
+        table(
+            pl.DataFrame(),
+            tables["window"],
+            pl.DataFrame(),
+            pl.DataFrame(),
+            tables["shares"],
+            bin_ns=1,
+            packet_bytes={},
+        )

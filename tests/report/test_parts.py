@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 import daybreak
+from daybreak.errors import OutputError
 from daybreak.figures.curves import Panel
 from daybreak.figures.explanation import COLOURS
 from daybreak.figures.stacked import Row
@@ -14,6 +15,7 @@ from daybreak.metrics.explanation import PARTS
 from daybreak.plots import Shown
 from daybreak.report import figure, page, study
 from daybreak.report.contents import gather
+from daybreak.sweep.folder import claim
 
 CLAIM = {
     "id": "fig1.x", "figure": "1", "what": "a claim", "published": 2.0, "ours": 2.01234567, "unit": "s",
@@ -98,3 +100,18 @@ def test_a_figure_has_numbers_or_null_with_as_many_digits_as_show():
     assert "low" not in plain and (ranged["low"][0], ranged["high"][0]) == (1.0, 2.0)
     assert (row["label"], row["unit"]) == ("Rate", "Gbit/s")
     assert json.dumps(row, allow_nan=False)
+
+
+@pytest.mark.parametrize(("purpose", "said"), [
+    ("sweep", "a sweep, whose tables polars.read_parquet reads"),
+    ("agreement", "a comparison of the engines, which has a page of its own"),
+    ("advice", "advice of daybreak tune"),
+    ("study migration", "the study migration, which was not finished"),
+])  # fmt: skip
+def test_what_a_page_does_not_show_is_named_by_what_made_it(folders, tmp_path, purpose, said):
+    place = tmp_path / "other"
+    claim(place, purpose)
+    assert gather([folders[0], place]).left_out == [f"{place} holds {said}"]
+    assert f"{place} holds {said}" in shown([folders[0], place])
+    with pytest.raises(OutputError, match=f"no run and no study to show: .*{said}"):
+        gather([place])

@@ -1,5 +1,7 @@
 """Sweeps of several rounds: what is asked for next, what is said meanwhile, and that each run counts once."""
 
+import json
+
 import polars as pl
 import pytest
 from executors import Serial
@@ -102,3 +104,10 @@ def test_all_runs_are_in_the_dataset_however_many_a_file_has(random, tmp_path, m
     monkeypatch.setattr(dataset, "_RUNS_A_FILE", 2000)
     sweep(points, tmp_path, executor=Serial())
     assert pl.read_parquet(tmp_path / "flows").equals(together) and together.height == 14
+
+
+def test_what_the_grid_says_is_kept_and_no_more(random, tmp_path):
+    said = {"scenario": "-", "seeds": [3, 4], "axes": {"size": SIZES | {"values": ["100 kB"]}}}
+    sweep(Points(parse(said), random), tmp_path, executor=Serial())
+    kept = json.loads((tmp_path / dataset.MANIFEST).read_text())
+    assert kept["grid"] == said and kept["complete"] is True
