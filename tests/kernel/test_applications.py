@@ -114,6 +114,22 @@ def test_both_engines_lose_the_same_packets_of_small_flows(packets, seed):
     assert lost[0][0]
 
 
+@pytest.mark.parametrize(
+    "flow",
+    [{"size": "600 kB"}, asks(request="100 kB", response="300 kB", exchanges=3, think="1 ms")],
+    ids=["bulk", "asks"],
+)
+@pytest.mark.parametrize("sack", [True, False])
+def test_both_engines_count_the_same_duplicate_acks(flow, sack):
+    lossy = {"rate": "1 Gbit/s", "access_rate": "10 Gbit/s", "delay": "1 ms", "loss": 0.02}
+    scenario = dumbbell(flow, topology=lossy, stack={"mtu": 1500, "tcp_sack": sack})
+    model, linux = (daybreak.run(scenario, engine=engine).flows for engine in ("simulated", "kernel"))
+    same = ["segments", "retransmits", "fast_recoveries", "reordered", "duplicates", "dup_acks"]
+    assert model.select(same).equals(linux.select(same)), (model.select(same), linux.select(same))
+    # What comes behind a hole is answered with one at most: a window that grows meanwhile makes it an update.
+    assert 0 < model["dup_acks"][0] <= model["reordered"][0] + model["duplicates"][0]
+
+
 def test_datagrams_are_carried_counted_and_timed():
     source = {"kind": "constant_rate", "rate": "800 Mbit/s", "payload": "1000 B", "stop": "10 ms"}
     fast = {"kind": "constant_rate", "rate": "3 Gbit/s", "payload": "1472 B"}

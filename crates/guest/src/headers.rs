@@ -22,8 +22,8 @@ pub struct Headers {
     pub flags: u8,
     /// Window field, unscaled.
     pub window: u16,
-    /// True if there is a SACK option.
-    pub sack: bool,
+    /// Its first SACK block reports a duplicate (RFC 2883): it begins below the acknowledgement or lies within the second.
+    pub dsack: bool,
     /// Length of all headers, and of what a datagram says of itself.
     pub length: usize,
     /// IP length.
@@ -90,7 +90,7 @@ impl Headers {
                     ack: u32_at(above + 8)?,
                     flags: bytes[above + 13],
                     window: u16_at(above + 14)?,
-                    sack: has_sack(options),
+                    dsack: sacks(options).is_some_and(|blocks| reports_duplicate(blocks, u32_at(above + 8))),
                     length,
                     ip_bytes,
                     payload: payload(tcp_header)?,
@@ -107,7 +107,7 @@ impl Headers {
                     ack: 0,
                     flags: 0,
                     window: 0,
-                    sack: false,
+                    dsack: false,
                     length: above + header + Datagram::BYTES,
                     ip_bytes,
                     payload: payload(header)?,
@@ -147,20 +147,29 @@ fn change(bytes: &mut [u8], at: usize, value: u8, checksum: Option<usize>) {
     bytes[checksum..checksum + 2].copy_from_slice(&(!sum as u16).to_be_bytes());
 }
 
-fn has_sack(mut options: &[u8]) -> bool {
+/// The content of the SACK option.
+fn sacks(mut options: &[u8]) -> Option<&[u8]> {
     const END: u8 = 0;
     const NOP: u8 = 1;
     const SACK: u8 = 5;
     while let [kind, rest @ ..] = options {
         options = match (*kind, rest) {
-            (END, _) => return false,
+            (END, _) => return None,
             (NOP, rest) => rest,
-            (SACK, _) => return true,
+            (SACK, [length, ..]) => return options.get(2..usize::from(*length)),
             (_, [length, ..]) if *length >= 2 => options.get(usize::from(*length)..).unwrap_or(&[]),
-            _ => return false,
+            _ => return None,
         };
     }
-    false
+    None
+}
+
+fn reports_duplicate(blocks: &[u8], acknowledged: Option<u32>) -> bool {
+    let edge = |at: usize| blocks.get(4 * at..4 * at + 4)?.try_into().ok().map(u32::from_be_bytes);
+    let is_before = |one: u32, other: u32| (one.wrapping_sub(other) as i32) < 0;
+    let (Some(start), Some(end), Some(acknowledged)) = (edge(0), edge(1), acknowledged) else { return false };
+    let is_within = |(outer_start, outer_end)| !is_before(start, outer_start) && !is_before(outer_end, end);
+    is_before(start, acknowledged) || edge(2).zip(edge(3)).is_some_and(is_within)
 }
 
 #[cfg(test)]
@@ -191,13 +200,20 @@ mod tests {
         assert_eq!((headers.source, headers.destination), (5000, 35000));
         assert_eq!((headers.seq, headers.ack, headers.flags), (0xdead_beef, 7, flags::ACK));
         assert_eq!((headers.length, headers.ip_bytes, headers.payload), (66, 1500, 1448));
-        assert!(!headers.sack);
+        assert!(!headers.dsack);
     }
 
     #[test]
-    fn a_sack_behind_other_options_is_seen() {
-        let options = [1, 1, 8, 10, 0, 0, 0, 1, 0, 0, 0, 2, 1, 1, 5, 10, 0, 0, 0, 1, 0, 0, 0, 9];
-        assert!(Headers::read(&packet(&options, 0)).unwrap().sack);
+    fn a_reported_duplicate_behind_other_options_is_seen() {
+        // The acknowledgement is 7.
+        let reports = |edges: &[u32]| {
+            let mut options = vec![1, 1, 8, 10, 0, 0, 0, 1, 0, 0, 0, 2, 1, 1, 5, 2 + 4 * edges.len() as u8];
+            options.extend(edges.iter().flat_map(|edge| edge.to_be_bytes()));
+            Headers::read(&packet(&options, 0)).unwrap().dsack
+        };
+        assert!(reports(&[1, 7]) && reports(&[u32::MAX - 5, 2]));
+        assert!(reports(&[20, 30, 10, 40]) && reports(&[10, 40, 10, 40]));
+        assert!(!reports(&[7, 9]) && !reports(&[20, 30]) && !reports(&[20, 30, 40, 50]) && !reports(&[9, 40, 10, 40]));
     }
 
     fn sum(bytes: &[u8]) -> u16 {

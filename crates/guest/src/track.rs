@@ -31,9 +31,11 @@ pub struct Track {
     pub reordered: u64,
     /// Data packets that brought the receiver nothing new.
     pub duplicates: u64,
-    /// ACKs at the sender that acknowledged nothing new while data was outstanding.
+    /// Duplicate ACKs that have reached the sender: see the column of table `flows`.
     pub dup_acks: u64,
-    window: u16,
+    /// The sender's window, once it has one that is scaled, and the sequence number of the segment that it is from.
+    window: Option<u16>,
+    window_seq: u64,
     /// Ranges beyond `delivered`, start to end.
     ahead: BTreeMap<u64, u64>,
 }
@@ -75,15 +77,15 @@ pub struct Place {
     pub window: u16,
     /// Control bits; a segment has some, a datagram none.
     pub flags: u8,
-    /// True if there is a SACK option.
-    pub sack: bool,
+    /// It reports a duplicate by SACK.
+    pub dsack: bool,
 }
 
 impl Place {
     /// The place of a datagram.
     pub fn of(datagram: Datagram, payload: u32) -> Self {
         let Datagram { number, sent_at } = datagram;
-        Self { seq: number, ack: sent_at.as_ps(), payload, window: 0, flags: 0, sack: false }
+        Self { seq: number, ack: sent_at.as_ps(), payload, window: 0, flags: 0, dsack: false }
     }
 
     /// What impairments draw by, as in the simulator.
@@ -119,8 +121,8 @@ impl Track {
             self.segments += 1;
             self.sent = self.sent.max(seq + u64::from(payload));
         }
-        let Headers { payload, window, flags, sack, .. } = *headers;
-        Place { seq, ack, payload, window, flags, sack }
+        let Headers { payload, window, flags, dsack, .. } = *headers;
+        Place { seq, ack, payload, window, flags, dsack }
     }
 
     /// A data packet has reached the receiver; returns how many bytes it made deliverable.
@@ -154,18 +156,22 @@ impl Track {
         if place.flags & flags::ACK == 0 || place.flags & flags::SYN != 0 {
             return false;
         }
-        let window_moved = std::mem::replace(&mut self.window, place.window) != place.window;
         // The acknowledgement of a FIN lies one behind the payload.
         let ack = place.ack.min(self.sent);
-        if ack > self.acked {
-            self.acked = ack;
-            return true;
+        if ack < self.acked {
+            return false;
         }
-        let outstanding = self.sent > self.acked;
-        if ack == self.acked && outstanding && place.payload == 0 && (!window_moved || place.sack) {
-            self.dup_acks += 1;
+        let is_news = ack > self.acked;
+        let is_wider = place.seq == self.window_seq && self.window.is_some_and(|window| place.window > window);
+        let is_window_update = place.seq > self.window_seq || is_wider;
+        if is_news || is_window_update || self.window.is_none() {
+            (self.window, self.window_seq) = (Some(place.window), place.seq);
         }
-        false
+        self.acked = ack;
+        let is_outstanding = self.sent > self.acked;
+        let is_duplicate = !is_news && is_outstanding && place.payload == 0 && !is_window_update && !place.dsack;
+        self.dup_acks += u64::from(is_duplicate);
+        is_news
     }
 
     /// Keeps a range, merged with those that it touches.
@@ -200,7 +206,7 @@ mod tests {
             ack,
             flags: bits,
             window: 100,
-            sack: false,
+            dsack: false,
             length: 54,
             ip_bytes: 40 + payload,
             payload,
@@ -255,6 +261,20 @@ mod tests {
         track.ack_arrived(&ack);
         assert_eq!(track.dup_acks, 1);
         track.ack_arrived(&Place { window: 200, ..ack });
-        assert_eq!(track.dup_acks, 1, "an ACK that moves the window is not a duplicate");
+        assert_eq!(track.dup_acks, 1, "an ACK that widens the window is not a duplicate");
+        track.ack_arrived(&Place { window: 150, ..ack });
+        assert_eq!(track.dup_acks, 2, "one that offers less is, and leaves the window");
+        track.ack_arrived(&Place { window: 180, ..ack });
+        assert_eq!(track.dup_acks, 3);
+        for other in [
+            Place { dsack: true, ..ack },
+            Place { payload: 7, ..ack },
+            Place { seq: ack.seq + 7, ..ack },
+            Place { ack: 1000, ..ack },
+            Place { ack: 500, ..ack },
+        ] {
+            track.ack_arrived(&other);
+            assert_eq!(track.dup_acks, 3, "{other:?}");
+        }
     }
 }
