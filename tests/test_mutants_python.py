@@ -1,14 +1,28 @@
-"""The committed result of mutating the Python package."""
+"""The committed result of mutating the Python package, and the tool that made it."""
 
+import importlib.util
+import sys
 import tomllib
 
+import pytest
+from mutations import mutations
 from ready_files import ROOT
 
 RESULT = tomllib.loads((ROOT / "docs" / "mutants" / "python.toml").read_text(encoding="utf-8"))
 
 
+@pytest.fixture(scope="module")
+def tool():
+    spec = importlib.util.spec_from_file_location("mutants_python", ROOT / "tools" / "mutants-python.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
 def test_nine_of_ten_mutants_die() -> None:
-    assert RESULT["tested"] >= 80
+    assert RESULT["tested"] >= 120
+    assert {"sweep", "studies", "explain", "report", "agreement"} <= set(RESULT["packages"])
     assert RESULT["killed"] == RESULT["tested"] - len(RESULT.get("survivor", ()))
     assert RESULT["killed"] >= 0.9 * RESULT["tested"]
 
@@ -19,3 +33,48 @@ def test_every_survivor_has_a_reason() -> None:
 
 def test_the_command_is_there() -> None:
     assert (ROOT / RESULT["command"].split()[1]).is_file()
+
+
+def test_a_survivor_keeps_its_reason_and_a_new_one_has_none(tool, tmp_path):
+    module, found = mutations("def f(x):\n    return x + 2\n")
+    some = [tool._mutant("python/daybreak/metrics/f.py", module, one) for one in found]
+    old, new, *_ = (one for one in some if one is not None)
+    place = tmp_path / "result.toml"
+    tool.write(place, "python x", 9, 5, [old])
+    (written,) = tomllib.loads(place.read_text())["survivor"]
+    assert written == {"file": old.path, "line": old.mutation.line, "change": old.change, "reason": ""}
+    place.write_text(place.read_text().replace('reason = ""', 'reason = "It is the same."'))
+    tool.write(place, "python x", 9, 5, [new, old])
+    result = tomllib.loads(place.read_text())
+    assert {one["change"]: one["reason"] for one in result["survivor"]} == {
+        old.change: "It is the same.", new.change: "",
+    }  # fmt: skip
+    assert (result["tested"], result["killed"], result["candidates"]) == (5, 3, 9)
+
+
+def test_a_label_of_a_process_that_a_test_has_started_is_that_tests(tool):
+    for label in ("tests/a/test_b.py::test_c[x (y)]", "tests/a/test_b.py::test_c"):
+        assert tool._test(label) == tool._test(f"{label} (call)") == tool._test(f"|{label}") == label
+
+
+@pytest.mark.parametrize(("line", "run"), [(2, ["slow", "quick"]), (9, ["slow"])])
+def test_a_mutant_is_judged_by_the_tests_that_run_its_line_the_nearest_first(tool, tmp_path, line, run):
+    """Another version of the file says nothing of its lines: all judge that have run any."""
+    source = tmp_path / "python" / "daybreak" / "metrics" / "f.py"
+    source.parent.mkdir(parents=True)
+    source.write_text("a = 1\n")
+    labels = {2: ["tests/metrics/test_slow.py::t", "tests/runs/test_quick.py::t"], 5: ["tests/metrics/test_slow.py::u"]}
+    record = object.__new__(tool.Record)
+    record._tree = type("Tree", (), {"directory": tmp_path})
+    record._lines = type("Lines", (), {"contexts_by_lineno": lambda _, path: labels})()
+    record.seconds = {label: 1.0 for some in labels.values() for label in some}
+    now = tool._digest(source)
+    record.files = {
+        "tests/metrics/test_slow.py": {"ran": {"python/daybreak/metrics/f.py": now if line == 2 else "older"}},
+        "tests/runs/test_quick.py": {"ran": {"python/daybreak/metrics/f.py": now}},
+    }
+    mutation = tool.Mutation("beside", line, 0, (line, line), False, None, None)
+    chosen = record.tests(tool.Mutant("python/daybreak/metrics/f.py", mutation, "", ""))
+    assert [test.rpartition("_")[2].partition(".")[0] for test in dict.fromkeys(map(tool._file, chosen))] == run
+    # All of a file of the package's own: what it sets up once may be what runs the line.
+    assert "tests/metrics/test_slow.py::u" in chosen

@@ -72,6 +72,18 @@ def test_a_group_has_a_mean_only_where_all_of_it_ended_in_every_run():
     assert (row["fct_s"], row["low_s"], row["high_s"]) == (2.0, None, None)
 
 
+def test_groups_stand_in_the_order_of_the_flows_whether_they_end_or_not():
+    known = {"variant": "cubic", "delivered_bytes": 9, "goodput_gbps": 1.0, "retransmits": 0, "rtos": 0}
+    flows = [
+        known | {"flow_name": name, "group": name, "bytes": size, "fct_s": fct}
+        for name, size, fct in (("endless", None, None), ("short", 9, 1.0), ("other", None, None), ("last", 9, 2.0))
+    ]
+    rows = group_rows([{"seed": 1, "flows": flows}])
+    assert [(row["group"], row["fct_s"]) for row in rows] == [
+        ("endless", None), ("short", 1.0), ("other", None), ("last", 2.0),
+    ]  # fmt: skip
+
+
 def test_no_more_than_200_flows_are_listed_of_all_runs_together(one_flow):
     small = of(one_flow, {"size": "1 kB", "count": 120})
     runs = tuple(daybreak.run(small, seed=seed) for seed in (1, 2))

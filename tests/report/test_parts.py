@@ -49,6 +49,7 @@ def test_every_part_has_a_link_that_leads_to_it(folders):
     assert links == parts and len(parts) == 3 and len({name for name, _ in parts}) == 3
     assert "<nav>" not in shown(folders[:1]), "one part needs none"
     assert re.search(r"<main><noscript><p>[^<]*JavaScript[^<]*</p></noscript><section", content)
+    assert re.search(r"<header><h1>[^<]+</h1><p>Made by Daybreak [^<]+</p><nav>", content)
     assert content.startswith("<!DOCTYPE html>") and content.rstrip().endswith("</body>\n</html>")
 
 

@@ -1,5 +1,7 @@
 """The tables and figures that go beyond the paper, on made-up runs: each number stands beside the setting it is of."""
 
+import math
+
 import polars as pl
 import pytest
 from test_space_switch import measured
@@ -43,6 +45,12 @@ def test_cells_have_their_own_numbers_and_the_counts_of_a_transfer():
             assert (row["rtos"], row["retransmits"], row["recoveries"], row["undone"]) == (6, 12, 4, 2)
             row = mine.filter(vm_class=vm_class, metric="completion").row(0, named=True)
             assert row["mean"] == pytest.approx(10 * times * number * setting.time_factor)
+
+
+def test_a_class_with_a_transfer_that_is_not_complete_has_no_extremes():
+    one = measured(grids.one(FULL, 24, "ut"), {"elephant": ([1, 2, 6], [3.0, 4.0, None]), "mouse": ([1], [2])})
+    assert all(math.isnan(value) for value in one.extremes("elephant", "completion"))
+    assert one.extremes("elephant", "throughput") == (1, 3, 6) and math.isnan(one.mean("elephant", "completion"))
 
 
 def test_delays_and_gaps_stand_beside_what_they_cost():

@@ -111,3 +111,5 @@ def test_what_the_grid_says_is_kept_and_no_more(random, tmp_path):
     sweep(Points(parse(said), random), tmp_path, executor=Serial())
     kept = json.loads((tmp_path / dataset.MANIFEST).read_text())
     assert kept["grid"] == said and kept["complete"] is True
+    assert (kept["points"], kept["runs"], kept["new_runs"], kept["wide_points"], kept["failures"]) == (1, 2, 2, [], [])
+    assert kept["seconds"] > 0
