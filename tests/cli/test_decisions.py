@@ -1,6 +1,7 @@
 """The commands from runs to decisions, as their users see them."""
 
 import json
+import re
 import subprocess
 import sys
 
@@ -8,6 +9,8 @@ import pytest
 from ready_files import ROOT
 
 DOWNTIME = ROOT / "scenarios" / "04-downtime.toml"
+KNOWN = ROOT / "scenarios" / "17-prolongation.toml"
+"""What the model of prolongations was made for."""
 
 
 def daybreak(*arguments):
@@ -47,13 +50,52 @@ def test_compare_shows_differences_of_scenarios_and_of_kept_runs(tmp_path):
     assert nothing.returncode == 1 and "is not a run and has no runs" in nothing.stderr
 
 
-def test_predict_shows_interval_similar_settings_and_what_is_outside():
+def test_predict_shows_interval_and_similar_settings():
     pytest.importorskip("skops")
-    found = json.loads(daybreak("predict", DOWNTIME, "--json").stdout)
+    given = ("predict", KNOWN, "--set", "timelines.0.night=200 us", "--json")
+    found = json.loads(daybreak(*given).stdout)
+    assert found["answer"] == "predicted" and found["reasons"] == []
     assert found["low_s"] <= found["prolongation_s"] <= found["high_s"] and len(found["similar"]) == 3
-    far = daybreak("predict", DOWNTIME, "--set", "timelines.0.period=3 s")
-    assert far.returncode == 0 and "outside of the data: day_ms" in far.stdout
     wrong = daybreak("predict", ROOT / "scenarios" / "01-one-flow.toml")
     assert wrong.returncode == 1 and "topology.kind" in wrong.stderr
-    unknown = daybreak("predict", DOWNTIME, "--set", "flows.0.variant=vegas")
-    assert unknown.returncode == 1 and 'variant "vegas"' in unknown.stderr
+
+
+def test_predict_simulates_what_was_not_measured_and_says_so():
+    pytest.importorskip("skops")
+    done = daybreak("predict", DOWNTIME, "--set", "timelines.0.period=1500 us")
+    assert done.returncode == 0 and done.stdout.startswith("simulated, 8 runs: ")
+    for reason in ('flows.main.start = "0 s"', "stack.tcp_rmem.2 = 67108864", "period in ms = 1.5"):
+        assert reason in done.stdout
+    found = json.loads(daybreak("predict", DOWNTIME, "--set", "flows.1.variant=vegas", "--json").stdout)
+    assert found["answer"] == "simulated" and len(found["simulated_s"]) == 8 and "prolongation_s" not in found
+    assert any('variant "vegas"' in reason for reason in found["reasons"])
+
+
+@pytest.mark.parametrize("command", ["predict", "tune"])
+def test_a_missing_file_is_told_before_anything_large_is_loaded(command, tmp_path):
+    check = (
+        "import sys; from daybreak.cli.main import _run; code = _run(sys.argv[1:]); assert 'sklearn' not in sys.modules"
+    )
+    for given in (["no.toml"], [str(KNOWN), "--model", str(tmp_path / "no.skops")]):
+        words = [sys.executable, "-c", f"{check}; sys.exit(code)", command, *given]
+        done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=tmp_path, timeout=100)
+        assert done.returncode == 1 and "no such file" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_tune_says_what_its_advice_is(tmp_path):
+    pytest.importorskip("skops")
+    small = ("--set", "flows.0.size=64 MiB", "--set", "flows.1.size=64 MiB", "--seeds", 2)
+    done = daybreak("tune", KNOWN, *small)
+    assert done.returncode == 0 and "advice: " in done.stdout
+    assert "only the longest period that was offered, 50 ms" in done.stdout
+    late = daybreak("tune", KNOWN, *small, "--set", "timelines.0.start=60 ms")
+    assert "ends before its first move: (as it is)" in late.stdout
+    refused = daybreak("tune", KNOWN, "--buffer", 0)
+    assert refused.returncode == 1 and "buffer 0: expected at least 1 packet" in refused.stderr
+
+
+def test_the_readme_names_files_that_are_there():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"\b(?:scenarios|grids)/[\w-]+\.toml", text))
+    assert len(named) >= 5 and all((ROOT / name).is_file() for name in named)
+    assert "my-setting" not in text

@@ -39,7 +39,7 @@ def test_the_tool_sweeps_a_grid_and_writes_its_table(tmp_path, monkeypatch, caps
     whole = read(ROOT / "grids" / "table1.toml").grid.axes
     points = {"9+1": whole["cycle"].points["9+1"]}, {"1 x 1 MiB": whole["load"].points["1 x 1 MiB"]}
     grid = tmp_path / "grid.toml"
-    lines = [f'scenario = "{ROOT / "python/daybreak/learn/grids/testbed.toml"}"', "seeds = 2"]
+    lines = [f'scenario = "{ROOT / "python/daybreak/learn/testbed.toml"}"', "seeds = 2"]
     for name, number in (("migrated_variant", 0), ("main_variant", 1)):
         lines += [f"[axes.{name}]", f'field = "flows.{number}.variant"', 'values = ["bbr", "reno"]']
     for name, choices in zip(("cycle", "load"), points, strict=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,49 +13,50 @@ from daybreak.errors import EngineError, Interrupted, OutputError, reason
 
 from .terminal import Json, print_json, progress_bar, say
 
+ModelFile = Annotated[Path | None, typer.Option(help="Model of 'daybreak learn networks'; ours if not given.")]
+_DATA = ("networks", "unseen", "kernel", "advice")
+
 
 def add_to(app: typer.Typer) -> None:
     """Adds the command."""
-    app.command(epilog="Example: daybreak learn networks -o results/networks")(learn)
+    app.command(epilog="Example: daybreak learn unseen --count 200 --seed 5 -o results/unseen")(learn)
 
 
 def learn(
-    data: Annotated[str, typer.Argument(help="networks, kernel or advice: what is run.", metavar="DATA")],
+    data: Annotated[str, typer.Argument(help=f"{', '.join(_DATA)}: what is run.", metavar="DATA")],
     out_: Annotated[Path | None, typer.Option("-o", "--out", help="Folder for runs and results.")] = None,
+    count: Annotated[int | None, typer.Option(help="Settings; with networks the first of its design.", min=2)] = None,
+    runs: Annotated[int | None, typer.Option(help="With unseen and kernel: runs of each setting.", min=2)] = None,
+    seed: Annotated[int, typer.Option(help="With unseen and kernel: what the settings are drawn with.", min=0)] = 1,
     workers: Annotated[int | None, typer.Option(help="Runs side by side; one a processor if not given.", min=1)] = None,
-    model: Annotated[Path | None, typer.Option(help="With kernel and advice: the model that is judged.")] = None,
+    model: ModelFile = None,
     as_json: Json = False,
 ) -> None:
     """Make the data of a model of FCT prolongation, fit it, and judge it.
 
-    networks: the model of 'daybreak predict', which is written to DIR/networks.skops. kernel: that model on runs of
-    real Linux. advice: what 'daybreak tune' advises in mixes that no model has seen, beside the publication's settings,
-    on real Linux. DIR/evaluation.json has the results. The publication's own model is figure 8 of its study.
+    networks: the model of 'daybreak predict', which is written to DIR/networks.skops. unseen: that model on settings
+    that are drawn anew from all that it is for. kernel: the same on real Linux. advice: what 'daybreak tune' advises on
+    mixes that no model has seen, beside the publication's settings, on real Linux. DIR/evaluation.json has the results,
+    DIR/data.parquet the runs. The publication's own model is figure 8 of its study.
     """
+    if data not in _DATA:
+        raise OutputError(f'data "{data}": expected one of {", ".join(_DATA)}')
+    check_model(model)
     need_learn()
-    from daybreak.learn import advice, dataset
-    from daybreak.learn.model import load
     from daybreak.sweep import Local
 
-    known = (*dataset.DATA, "advice")
-    if data not in known:
-        raise OutputError(f'data "{data}": expected one of {", ".join(known)}')
-    judged = load(model) if data == "kernel" else None
     place = out_ or Path("results") / f"learn-{data}"
-    with progress_bar(f"data of {data}", shown=not as_json) as progress:
-        try:
-            if data == "advice":
-                made: Any = {
-                    name: advice.judge(dataset.built_in(name), load(model), place / name, Local(workers), progress)
-                    for name in dataset.MIXES
-                }
-            else:
-                made = dataset.made(data, place, Local(workers), progress)
-        except (Interrupted, KeyboardInterrupt):
-            raise Interrupted(
-                f"interrupted: finished runs are kept in {place}, the same command goes on from there"
-            ) from None
-    found = _judge(data, made, place, judged)
+    try:
+        with progress_bar(f"data of {data}", shown=not as_json) as progress:
+            found = (
+                _advice(place, Local(workers), model, progress)
+                if data == "advice"
+                else _drawn(data, place, Local(workers), model, count, runs, seed, progress)
+            )
+    except (Interrupted, KeyboardInterrupt):
+        raise Interrupted(
+            f"interrupted: finished runs are kept in {place}, the same command goes on from there"
+        ) from None
     try:
         (place / "evaluation.json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     except OSError as error:
@@ -65,24 +67,55 @@ def learn(
         say(json.dumps(found, indent=1))
 
 
-def _judge(data: str, made: Any, place: Path, model: Any) -> dict[str, Any]:
-    from daybreak.learn import evaluate
-    from daybreak.learn.model import fit, save
+def _drawn(
+    data: str, place: Path, executor: Any, model: Path | None, count: int | None, runs: int | None, seed: int, tell: Any
+) -> dict[str, Any]:
+    from daybreak.learn import dataset, design, evaluate, files
+    from daybreak.learn.model import fit
 
-    if data == "advice":
-        return {
-            name: {"mixes": [one.row() for one in mixes], "better": sum(one.is_better for one in mixes)}
-            for name, mixes in made.items()
-        }
     if data == "networks":
-        save(fit(made), place / "networks.skops")
-        return evaluate.evaluate(made)
-    return evaluate.on_other_data(model, made)
+        settings = list(design.learnt(count or design.LEARNT))
+        made = dataset.made(settings, place, executor, progress=tell)
+        _write(made, place)
+        fitted = fit(made)
+        files.save(fitted, place / "networks.skops")
+        return {"settings": len(settings), "data": fitted.fingerprint}
+    judged = files.load(model)
+    engine, most, several = ("kernel", 60, 3) if data == "kernel" else ("simulated", 200, 24)
+    settings = list(design.drawn(count or most, seed))
+    if data == "kernel":
+        # The engine's kernel has no other clock.
+        settings = [setting | {"hz": 1000} for setting in settings]
+    made = dataset.made(settings, place, executor, runs=runs or several, engine=engine, progress=tell)
+    _write(made, place)
+    return {"drawn_with": seed, "model": judged.fingerprint} | evaluate.judge(judged, made)
+
+
+def _write(made: Any, place: Path) -> None:
+    try:
+        made.table.write_parquet(place / "data.parquet", compression="zstd", compression_level=19)
+    except OSError as error:
+        raise OutputError(f"{place / 'data.parquet'} cannot be written: {reason(error)}") from None
+
+
+def _advice(place: Path, executor: Any, model: Path | None, tell: Any) -> dict[str, Any]:
+    from daybreak.learn import advice, files
+
+    judged = files.load(model)
+    found = {name: advice.judge(advice.built_in(name), judged, place / name, executor, tell) for name in advice.MIXES}
+    return {
+        name: {"mixes": [one.row() for one in mixes], "better": sum(one.is_better for one in mixes)}
+        for name, mixes in found.items()
+    }
 
 
 def need_learn() -> None:
     """Raises EngineError where the packages of the models are not installed."""
-    try:
-        import skops  # noqa: F401
-    except ImportError:
-        raise EngineError('models need the packages of the extra "learn": pip install daybreak[learn]') from None
+    if any(find_spec(name) is None for name in ("sklearn", "skops")):
+        raise EngineError('models need the packages of the extra "learn": pip install daybreak[learn]')
+
+
+def check_model(file: Path | None) -> None:
+    """Raises OutputError where there is no such model file, before anything large is loaded."""
+    if file is not None and not file.is_file():
+        raise OutputError(f"{file} is not a model: there is no such file")

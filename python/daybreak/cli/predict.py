@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from .learn import need_learn
+from .learn import ModelFile, check_model, need_learn
 from .scenario import Changes, scenario_of
 from .terminal import Json, print_json, print_table, say
 
@@ -16,7 +16,7 @@ from .terminal import Json, print_json, print_table, say
 def add_to(app: typer.Typer) -> None:
     """Adds the command."""
     app.command(
-        epilog="Example: daybreak predict scenarios/04-downtime.toml --set timelines.0.period='15 ms' --check 5"
+        epilog="Example: daybreak predict scenarios/17-prolongation.toml --set timelines.0.period='15 ms' --check 5"
     )(predict)
 
 
@@ -24,41 +24,49 @@ def predict(
     scenario: Annotated[Path, typer.Argument(help="Scenario file of a migrated and a main flow.")],
     changes: Changes = None,
     check: Annotated[int, typer.Option(help="Simulate the setting with so many seeds as well.", min=0)] = 0,
-    model: Annotated[Path | None, typer.Option(help="Model of 'daybreak learn networks'; ours if not given.")] = None,
+    model: ModelFile = None,
     as_json: Json = False,
 ) -> None:
     """Predict how much longer the migrated flow takes than the main one, without running it.
 
-    Shows the 90 % interval of a run, the most similar settings that were measured, and where the setting lies outside
-    of what was measured.
+    Shows the 90 % interval of a run, and the most similar settings that were measured. Where the setting is outside of
+    what was measured, or the model is not sure, it is simulated instead, and the reasons are said.
     """
+    chosen = scenario_of(scenario, changes)
+    check_model(model)
     need_learn()
     from daybreak.engines import run_many
-    from daybreak.learn import features
-    from daybreak.learn.model import load
+    from daybreak.learn.evaluate import SIMULATED
+    from daybreak.learn.files import load
     from daybreak.learn.tune import prolongation
     from daybreak.metrics.confidence import of_all
 
-    chosen = scenario_of(scenario, changes)
-    found = load(model).predict([features.describe(chosen)])[0]
-    runs = run_many([(chosen, seed) for seed in range(1, check + 1)], reduce=prolongation) if check else []
-    simulated = of_all(runs)
+    found = load(model).of_scenario(chosen)
+    runs = check if found.holds else max(check, SIMULATED)
+    values = run_many([(chosen, seed) for seed in range(1, runs + 1)], reduce=prolongation) if runs else []
+    simulated = of_all(values)
     if as_json:
-        document: dict[str, Any] = asdict(found)
-        print_json(document | ({"simulated_s": runs} if check else {}))
+        document: dict[str, Any] = {"answer": "predicted" if found.holds else "simulated"}
+        predicted = asdict(found) if found.holds else {"reasons": found.reasons}
+        print_json(document | predicted | ({"simulated_s": values} if runs else {}))
         return
-    say(
-        f"prolongation {found.prolongation_s:.4g} s; 90 % of runs between {found.low_s:.4g} s and {found.high_s:.4g} s",
-    )
-    for warning in found.warnings:
-        say(f"outside of the data: {warning}")
-    if check:
+    if found.holds:
+        say(
+            f"prolongation {found.prolongation_s:.4g} s; "
+            f"90 % of runs between {found.low_s:.4g} s and {found.high_s:.4g} s"
+        )
+    if runs:
         shown = f"{simulated.text()} s" if simulated else "a flow did not end"
-        say(f"simulated, {check} runs: {shown}")
+        say(f"simulated, {runs} runs: {shown}")
+    if not found.holds:
+        say("not predicted, since")
+        for reason in found.reasons:
+            say(f"  {reason}")
+        return
     columns = (
         "migrated_variant", "main_variant", "migrated_mib", "migrated_flows", "rate_gbps", "rtt_us", "buffer_packets",
-        "period_ms", "night_ms", "downtime", "prolongation_s",
+        "period_ms", "night_ms", "downtime", "start_ms", "hz", "prolongation_s",
     )  # fmt: skip
-    say("most similar measured settings:")
+    say("most similar measured settings, one run each:")
     rows = [[f"{one[c]:.4g}" if isinstance(one[c], float) else str(one[c]) for c in columns] for one in found.similar]
-    print_table(columns, rows, numeric=columns[2:9])
+    print_table(columns, rows, numeric=[name for name in columns[2:] if name != "downtime"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +15,15 @@ from daybreak.metrics import confidence, fct
 from daybreak.metrics.confidence import Interval
 from daybreak.runs import Run
 from daybreak.scenario import Scenario
-from daybreak.sweep import Executor, Job, Points, Reduction, Store, Tables, claim, execute
+from daybreak.sweep import Executor, Job, Points, Reduction, Store, Tables, claim, execute, read
 
-from . import features
 from .model import Model
+from .setting import describe
 from .tune import tune
 
 RUNS = "runs"
+MIXES = ("advice-short", "advice-long")
+"""Grids of mixes to advise on, beside this module."""
 Report = Callable[[float, int], object]
 
 
@@ -29,7 +32,7 @@ class Judged:
     """One mix."""
 
     setting: dict[str, Any]
-    """As `features.describe` has it, with the default cycle."""
+    """As `setting.describe` has it, with the default cycle."""
     changes: dict[str, Any]
     """The advice; none where it is to leave all as it is."""
     default: Interval | None
@@ -57,6 +60,11 @@ class Judged:
         return found | {"is_better": self.is_better}
 
 
+def built_in(name: str) -> Points:
+    """One of `MIXES`."""
+    return read(Path(str(files(__package__) / "grids" / f"{name}.toml")))
+
+
 def judge(
     points: Points, model: Model, directory: Path, executor: Executor, progress: Report | None = None
 ) -> list[Judged]:
@@ -66,7 +74,7 @@ def judge(
     """
     claim(directory, "advice")
     mixes = [points.scenario(point) for point in points]
-    advised = [tune(mix, model, verified=4)[0].changes for mix in mixes]
+    advised = [tune(mix, model, verified=4).candidates[0].changes for mix in mixes]
     engine, seeds = points.grid.engine, points.seeds
     store = Store(directory / RUNS, Reduction("prolongation", 1, _kept), {engine: program(engine)})
 
@@ -112,7 +120,7 @@ def _judged(mix: Scenario, changes: dict[str, Any], default: list[float | None],
         for before, after in zip(default, advised, strict=True)
     ]
     return Judged(
-        features.describe(mix),
+        describe(mix),
         changes,
         confidence.of_all(default),
         confidence.of_all(advised),

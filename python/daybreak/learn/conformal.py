@@ -1,162 +1,131 @@
-"""A regression with intervals that cover: conformalised quantile regression.
+"""A regression with intervals that hold the wanted share of new values, in each class of rows.
 
-Romano, Patterson and Candes, "Conformalized Quantile Regression" (NeurIPS 2019): two quantiles are fitted on a part of
-the data; on the rest it is measured how far values lie outside of them, and the interval is widened by so much that the
-wanted share lies inside. Rows of one group (runs of one scenario) go to one part together, else the measured distances
-would be those of known scenarios. With few groups coverage holds for runs of exchangeable groups, not for each of them.
+The intervals are conformal (Vovk; Romano, Patterson and Candes, "Conformalized Quantile Regression", NeurIPS 2019):
+quantiles of the errors are fitted on one half of the rows; on the other half it is measured how far errors lie outside
+of them, and the interval is widened by so much that the wanted share lies inside. That is done in each class apart
+("Mondrian"), so that no class pays for another. An error is that of a fit that has not seen the row (cross-fitting), so
+no rows are lost for the mean; the final fit has seen some more, and its intervals are a little wider than they need be.
 """
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+import math
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
-from sklearn.model_selection import GroupShuffleSplit
-from sklearn.utils.validation import check_is_fitted, validate_data
-from threadpoolctl import threadpool_limits
+from sklearn.model_selection import KFold
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
+from . import trees
 from .neural import NeuralMean
 
 Array = np.ndarray[Any, Any]
 
 
-class QuantileForest(RegressorMixin, BaseEstimator):  # type: ignore[misc]
-    """Meinshausen's quantile regression forest (JMLR 2006): quantiles of the training values that share leaves."""
+class Ensemble(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """The mean of gradient boosted trees and of small neural networks, of the first column of values."""
 
-    def __init__(self, n_estimators: int = 200, min_samples_leaf: int = 3, random_state: int | None = 1):
-        self.n_estimators = n_estimators
-        self.min_samples_leaf = min_samples_leaf
+    def __init__(self, members: int = 5, random_state: int | None = 1):
+        self.members = members
         self.random_state = random_state
 
     def fit(self, X: Array, y: Array) -> Self:
-        """Fits the forest to rows and values."""
-        X, y = validate_data(self, X, y, y_numeric=True)
-        self.forest_ = RandomForestRegressor(
-            self.n_estimators, min_samples_leaf=self.min_samples_leaf, max_features=0.5, random_state=self.random_state
-        ).fit(X, y)
-        self.leaves_ = self.forest_.apply(X)
-        self.values_ = np.asarray(y, dtype=float)
+        """Fits to rows and values; further columns of values help the networks (`NeuralMean`)."""
+        X, y = _checked(self, X, y)
+        self.trees_ = trees.fitted(X, y if np.ndim(y) == 1 else y[:, 0], seed=self.random_state)
+        self.networks_ = NeuralMean(members=self.members, random_state=self.random_state).fit(X, y)
         return self
 
     def predict(self, X: Array) -> Array:
         """The means of rows."""
-        check_is_fitted(self)
-        return np.asarray(self.forest_.predict(validate_data(self, X, reset=False)))
+        return self.with_doubt(X)[0]
 
-    def quantiles(self, X: Array, levels: tuple[float, float]) -> Array:
-        """One row of quantiles for each row."""
-        # Runs of one scenario have one row of features.
-        different, which = np.unique(X, axis=0, return_inverse=True)
-        # By tree the training rows in the order of their leaves, and where each row's leaf begins and ends there.
-        order = np.argsort(self.leaves_, axis=0, kind="stable")
-        ordered = np.take_along_axis(self.leaves_, order, axis=0)
-        asked = self.forest_.apply(different)
-        trees = range(asked.shape[1])
-        ends = [[np.searchsorted(ordered[:, t], asked[:, t], side) for side in ("left", "right")] for t in trees]
-        found = np.empty((len(asked), len(levels)))
-        for row in range(len(asked)):
-            same = [order[first[row] : last[row], t] for t, (first, last) in enumerate(ends)]
-            # A tree's vote is shared by the training rows of the leaf.
-            weights = np.concatenate([np.full(len(rows), 1 / len(rows)) for rows in same]) / len(same)
-            values = self.values_[np.concatenate(same)]
-            by_value = np.argsort(values, kind="stable")
-            above = np.searchsorted(np.cumsum(weights[by_value]), levels)
-            found[row] = values[by_value][np.minimum(above, len(values) - 1)]
-        return found[which.reshape(-1)]
+    def with_doubt(self, X: Array) -> tuple[Array, Array]:
+        """The means of rows, and how much the members differ about them: a standard deviation."""
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False)
+        of_trees, of_networks = trees.predicted(self.trees_, X), self.networks_.of_members(X)[:, :, 0]
+        of_both = np.array([of_trees, of_networks.mean(axis=0)])
+        return of_both.mean(axis=0), np.sqrt(of_networks.var(axis=0) + of_both.var(axis=0))
 
 
 class ConformalRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
-    """Means with intervals that hold the wanted ``share`` of new scenarios' runs.
+    """Means with intervals that hold the wanted ``share`` of new rows' values."""
 
-    ``base`` is what fits: "boosting" (gradient boosted trees), "ensemble" (the mean of these and of neural networks,
-    with the trees' quantiles) or "forest" (`QuantileForest`).
-    """
-
-    def __init__(
-        self,
-        base: Literal["ensemble", "boosting", "forest"] = "ensemble",
-        share: float = 0.9,
-        calibration: float = 0.25,
-        random_state: int | None = 1,
-    ):
-        self.base = base
+    def __init__(self, share: float = 0.9, folds: int = 3, members: int = 5, random_state: int | None = 1):
         self.share = share
-        self.calibration = calibration
+        self.folds = folds
+        self.members = members
         self.random_state = random_state
 
-    def fit(self, X: Array, y: Array, groups: Array | None = None, representative: Array | None = None) -> Self:
-        """Fits to rows and values; rows of one group belong together, each row is its own group without.
+    def fit(self, X: Array, y: Array, classes: Array | None = None, representative: Array | None = None) -> Self:
+        """Fits to rows and values, of which the first column is what is wanted.
 
-        Intervals are calibrated on the ``representative`` rows: on all without, else on those that are spread as the
-        rows are that will be asked for.
+        Intervals are calibrated in each of the ``classes``, one without, on the ``representative`` rows: all without,
+        else those that are spread as the rows are that will be asked for.
         """
-        X, y = validate_data(self, X, y, y_numeric=True)
-        groups = np.arange(len(y)) if groups is None else np.asarray(groups)
-        rows = np.arange(len(y)) if representative is None else np.flatnonzero(representative)
-        if len(np.unique(groups[rows])) < 2:
-            raise ValueError(f"groups: n_samples=1 group, of {len(rows)} rows: expected at least two")
-        split = GroupShuffleSplit(1, test_size=self.calibration, random_state=self.random_state)
-        held_out = rows[next(split.split(rows, groups=groups[rows]))[1]]
-        proper = np.flatnonzero(~np.isin(groups, groups[held_out]))
-        bases = ("boosting", "networks") if self.base == "ensemble" else (self.base,)
-        self.centers_ = [_fitted(base, None, X, y, self.random_state) for base in bases]
+        X, y = _checked(self, X, y)
+        classes = np.zeros(len(X), int) if classes is None else np.asarray(classes)
+        is_asked = np.ones(len(X), bool) if representative is None else np.asarray(representative, dtype=bool)
+        self.center_ = Ensemble(self.members, self.random_state).fit(X, y)
+        errors = (y if np.ndim(y) == 1 else y[:, 0]) - self._left_out(X, y)
+        calibrates = np.random.RandomState(self.random_state).permutation(len(X)) % 2 == 0
         tails = ((1 - self.share) / 2, (1 + self.share) / 2)
-        if self.base == "forest":
-            self.quantiles_ = [_fitted("forest", None, X[proper], y[proper], self.random_state)]
-        else:
-            self.quantiles_ = [_fitted("boosting", tail, X[proper], y[proper], self.random_state) for tail in tails]
-        low, high = self._quantiles(X[held_out]).T
-        outside = np.maximum(low - y[held_out], y[held_out] - high)
-        level = min(1.0, np.ceil((len(outside) + 1) * self.share) / len(outside))
-        self.widened_ = float(np.quantile(outside, level, method="higher"))
+        self.quantiles_ = [trees.fitted(X[~calibrates], errors[~calibrates], tail, self.random_state) for tail in tails]
+        low, high = self._quantiles(X)
+        outside = np.maximum(low - errors, errors - high)
+        used = calibrates & is_asked
+        self.classes_ = np.unique(classes)
+        self.widened_ = np.array([widening(outside[used & (classes == one)], self.share) for one in self.classes_])
         return self
 
     def predict(self, X: Array) -> Array:
         """The means of rows."""
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False)
-        return np.asarray(np.mean([_predicted(center, X) for center in self.centers_], axis=0))
+        return self.center_.predict(validate_data(self, X, reset=False))
 
-    def predict_interval(self, X: Array) -> Array:
-        """Low and high end for each row."""
+    def predict_with_doubt(self, X: Array) -> tuple[Array, Array]:
+        """The means of rows, and how much those who are averaged differ about them."""
         check_is_fitted(self)
-        low, high = self._quantiles(validate_data(self, X, reset=False)).T
-        low, high = np.minimum(low, high) - self.widened_, np.maximum(low, high) + self.widened_
+        return self.center_.with_doubt(validate_data(self, X, reset=False))
+
+    def predict_interval(self, X: Array, classes: Array | None = None) -> Array:
+        """Low and high end for each row; infinite for a class that was not seen."""
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False)
+        classes = np.full(len(X), self.classes_[0]) if classes is None else np.asarray(classes)
+        by_class = dict(zip(self.classes_, self.widened_, strict=True))
+        widened = np.array([by_class.get(one, math.inf) for one in classes])
+        center, (low, high) = self.center_.predict(X), self._quantiles(X)
+        # Quantiles that are fitted apart may cross, and an interval that shrinks may end before it began.
         middle = (low + high) / 2
-        return np.column_stack([np.minimum(low, middle), np.maximum(high, middle)])
+        return np.column_stack([
+            center + np.minimum(low - widened, middle), center + np.maximum(high + widened, middle)
+        ])  # fmt: skip
 
-    def _quantiles(self, X: Array) -> Array:
-        if self.base == "forest":
-            forest: QuantileForest = self.quantiles_[0]
-            return forest.quantiles(X, ((1 - self.share) / 2, (1 + self.share) / 2))
-        return np.column_stack([_predicted(one, X) for one in self.quantiles_])
+    def _left_out(self, X: Array, y: Array) -> Array:
+        """What each row is predicted by a fit to the others."""
+        found = np.empty(len(X))
+        for seen, left in KFold(self.folds, shuffle=True, random_state=self.random_state).split(X):
+            found[left] = Ensemble(self.members, self.random_state).fit(X[seen], y[seen]).predict(X[left])
+        return found
 
-
-def _fitted(base: str, quantile: float | None, X: Array, y: Array, seed: int | None) -> Any:
-    if base == "forest":
-        return QuantileForest(random_state=seed).fit(X, y)
-    if base == "networks":
-        return NeuralMean(random_state=seed).fit(X, y)
-    if base != "boosting":
-        raise ValueError(f'base: "{base}": expected ensemble, boosting or forest')
-    loss = "squared_error" if quantile is None else "quantile"
-    # Small leaves: there are few runs of a scenario. Quantiles of a leaf are known less well than its mean.
-    iterations, leaves = (600, 31) if quantile is None else (300, 15)
-    trees = HistGradientBoostingRegressor(
-        loss=loss, quantile=quantile, max_iter=iterations, learning_rate=0.05, max_leaf_nodes=leaves,
-        min_samples_leaf=6, l2_regularization=0.1, random_state=seed, early_stopping=False,
-    )  # fmt: skip
-    with _one_thread():
-        return trees.fit(X, y)
+    def _quantiles(self, X: Array) -> tuple[Array, Array]:
+        low, high = (trees.predicted(one, X) for one in self.quantiles_)
+        return np.minimum(low, high), np.maximum(low, high)
 
 
-def _predicted(fitted: Any, X: Array) -> Array:
-    with _one_thread():
-        return np.asarray(fitted.predict(X))
+def _checked(estimator: BaseEstimator, X: Array, y: Array) -> tuple[Array, Array]:
+    X, y = validate_data(estimator, X, y, y_numeric=True, multi_output=True)
+    return X, column_or_1d(y, warn=True) if np.ndim(y) == 2 and y.shape[1] == 1 else y
 
 
-def _one_thread() -> Any:
-    """Threads that wait for each other at every node take longer than one where others want the processors as well."""
-    return threadpool_limits(1, user_api="openmp")
+def widening(outside: Array, share: float) -> float:
+    """By how much intervals are widened that values lie ``outside`` of by so much, negative inside.
+
+    It is the value of rank ceil((n + 1) share): the new value may take each of the n + 1 places among the n known ones.
+    Infinite where there are too few for that.
+    """
+    rank = math.ceil((len(outside) + 1) * share)
+    return float(np.sort(outside)[rank - 1]) if rank <= len(outside) else math.inf

@@ -1,76 +1,61 @@
-"""The data that models learn from: one row a run of a sweep, with its setting and what came of it."""
+"""The data that models learn from and are judged by: one row a run, with its setting and what came of it."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from daybreak.errors import OutputError
-from daybreak.metrics import fct
+from daybreak.engines import program
+from daybreak.runs import Run
 from daybreak.scenario import Scenario
-from daybreak.sweep import Executor, Points, read, sweep
+from daybreak.sweep import Executor, Job, Reduction, Report, Store, Tables, claim, execute
 
-from . import features
+from . import setting as settings_
+from .columns import Array
+from .setting import GROUPS
 
-DATA = {"networks": ("networks", "wide", "dense", "nightless", "nights"), "kernel": ("kernel",)}
-"""What there is to learn from and to test with, each of one or more of the grids beside this module."""
-WIDTHS = {"networks": 0.1}
-"""Grids whose points get more seeds until each group's mean FCT is known this well (`sweep`'s `width`)."""
-MOST_RUNS = 32
-"""Of such a point."""
-MIXES = ("advice-short", "advice-long")
-"""Grids of mixes to advise on (`advice`)."""
-Array = np.ndarray[Any, Any]
+COUNTED = ("rtos", "tlps", "retransmits")
+"""What is kept of a group beside its mean FCT, summed over its flows."""
+RUNS = "runs"
 
 
 @dataclass(frozen=True)
 class Dataset:
     """Runs with their settings.
 
-    ``table`` has the columns of `features.describe`, ``seed``, ``prolongation_s`` (mean FCT of the migrated group less
-    that of the main group) and ``scenario``, which tells settings apart: rows with one value belong together.
+    ``table`` has the columns of `setting.describe`, ``scenario``, which tells settings apart (rows with one value
+    belong together), ``seed``, and for each group its mean FCT (``migrated_fct_s``; none where a flow did not end) and
+    what is `COUNTED`.
     """
 
     table: pl.DataFrame
 
-    def features(self) -> Array:
-        """One row a run, columns as `features.NAMES`."""
-        return np.array([features.vector(row) for row in self.table.iter_rows(named=True)])
+    def settings(self) -> list[dict[str, Any]]:
+        """Of each row."""
+        return list(self.table.select(_SETTING).iter_rows(named=True))
 
     def seconds(self) -> Array:
-        """Prolongations."""
-        return self.table["prolongation_s"].to_numpy()
+        """Prolongations: mean FCT of the migrated group less that of the main group.
+
+        A flow that does not end counts as ending with the run, as the least that it takes.
+        """
+        end_s = settings_.testbed().duration / 1e12
+        migrated, main = (self.table[f"{group}_fct_s"].fill_null(end_s).to_numpy() for group in GROUPS)
+        return np.asarray(migrated - main)
 
     def ideal_s(self) -> Array:
         """Time that the migrated group's bytes take at the rate."""
-        return np.array([features.ideal_s(row) for row in self.table.iter_rows(named=True)])
+        return np.array([settings_.ideal_s(row) for row in self.settings()])
 
     def scenarios(self) -> Array:
         """Number of each row's scenario."""
         return self.table["scenario"].rank("dense").to_numpy().astype(int)
-
-    def repeated(self) -> Array:
-        """Whether there are several runs of each row's scenario."""
-        counts = self.table.select(pl.len().over("scenario"))
-        return np.asarray((counts > 1).to_series().to_numpy())
-
-    def of_common_seeds(self) -> Array:
-        """Whether each row is of a repeated scenario and of a seed that most of these have.
-
-        Scenarios whose runs differ much may have more runs than others. Among these rows none weighs more.
-        """
-        repeated = self.repeated()
-        runs = self.table.filter(repeated)
-        scenarios = runs["scenario"].n_unique()
-        common = runs.group_by("seed").agg(pl.col("scenario").n_unique()).filter(2 * pl.col("scenario") > scenarios)
-        return np.asarray(repeated & self.table["seed"].is_in(common["seed"].implode()).to_numpy())
 
     @property
     def fingerprint(self) -> str:
@@ -78,46 +63,87 @@ class Dataset:
         return hashlib.sha256(self.table.write_csv().encode()).hexdigest()[:16]
 
 
-def built_in(name: str) -> Points:
-    """One of the grids."""
-    path = files(__package__) / "grids" / f"{name}.toml"
-    return read(Path(str(path)))
+_SETTING = (
+    *(f"{group}_{name}" for group in GROUPS for name in ("variant", "mib", "flows")), "rate_gbps", "rtt_us",
+    "buffer_packets", "period_ms", "night_ms", "downtime", "start_ms", "hz",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Drawn(Job):
+    """A run of a setting of a list, by its place there."""
+
+    place: int = 0
 
 
 def made(
-    name: str, directory: Path, executor: Executor, progress: Callable[[float, int, str], object] | None = None
+    settings: Sequence[Mapping[str, Any]],
+    directory: Path,
+    executor: Executor,
+    *,
+    runs: int = 1,
+    engine: str = "simulated",
+    progress: Report | None = None,
 ) -> Dataset:
-    """Data of `DATA`; runs that `directory` lacks are made. Raises OutputError when a run failed."""
-    parts = []
-    for grid in DATA[name]:
-        points, place = built_in(grid), directory / grid
-        outcome = sweep(
-            points, place, executor=executor, width=WIDTHS.get(grid), most_runs=MOST_RUNS, progress=progress
-        )
-        if outcome.failures:
-            first = outcome.failures[0].error
-            raise OutputError(f"{len(outcome.failures)} runs of grid {grid} failed; the first: {first}")
-        parts.append(of_sweep(points, pl.read_parquet(place / "flows")).table)
-    # A scenario may be in two grids, and some of its seeds.
-    return Dataset(pl.concat(parts).unique(["scenario", "seed"], maintain_order=True))
+    """The data of settings on the testbed, so many runs of each; those that `directory` lacks are made.
 
+    Each run has a seed of its own, since what seeds decide (when flows start) must not be the same for all settings.
+    Raises EngineError, OutputError, Interrupted; the same call goes on from there.
+    """
+    claim(directory, "learn")
+    base = settings_.testbed()
+    store = Store(directory / RUNS, Reduction("groups", 1, _kept), {engine: program(engine)})
+    digests: dict[tuple[int, int], str] = {}
 
-def of_sweep(points: Points, flows: pl.DataFrame) -> Dataset:
-    """The data of a sweep's table `flows`. Runs in which a flow did not end are left out."""
-    runs = flows.rename({"seed": "run"}).partition_by("point", as_dict=True, maintain_order=True)
-    return of_runs(
-        (points.scenario(int(point)), fct.prolongation(some).rename({"run": "seed"})) for (point,), some in runs.items()
-    )
+    def keep(job: Job, digest: str) -> None:
+        assert isinstance(job, Drawn)
+        digests[job.place, job.seed] = digest
+
+    def jobs() -> Iterable[Job]:
+        for place, setting in enumerate(settings):
+            scenario = base.with_(settings_.changes(setting))
+            for run in range(runs):
+                yield Drawn(scenario, 1 + place * runs + run, engine, place)
+
+    def report(done: float, _: int | None) -> None:
+        if progress:
+            progress(done, len(settings) * runs)
+
+    execute(jobs(), store, executor=executor, progress=report, found=keep, kept=keep)
+    rows = []
+    for (place, seed), digest in sorted(digests.items()):
+        of_run = store.read(digest).tables["groups"].row(0, named=True)
+        rows.append(dict(settings[place]) | {"scenario": place, "seed": seed} | of_run)
+    return Dataset(pl.DataFrame(rows, infer_schema_length=None))
 
 
 def of_runs(found: Iterable[tuple[Scenario, pl.DataFrame]]) -> Dataset:
-    """The data of scenarios with tables ``seed``, ``prolongation_s``. Runs in which a flow did not end are left out."""
+    """The data of scenarios, each with its table `flows` of several runs (column ``run``).
+
+    Runs in which a flow did not end are left out.
+    """
     rows = []
-    for scenario, runs in found:
-        setting = features.describe(scenario)
-        rows += [setting | row for row in runs.select("seed", "prolongation_s").iter_rows(named=True)]
-    names = [name for name in rows[0] if name not in ("seed", "prolongation_s")]
-    # Two points may be one scenario: without a night its policy makes no difference.
-    key = pl.concat_str([pl.col(name).cast(pl.String) for name in names], separator=" ")
-    table = pl.DataFrame(rows).drop_nulls().with_columns(key.alias("scenario"))
-    return Dataset(table.unique(["scenario", "seed"], maintain_order=True))
+    for scenario, flows in found:
+        setting = settings_.describe(scenario)
+        name = " ".join(map(str, setting.values()))
+        for (run,), some in flows.partition_by("run", as_dict=True, maintain_order=True).items():
+            rows.append(setting | {"scenario": name, "seed": run} | of_groups(some))
+    table = pl.DataFrame(rows, infer_schema_length=None)
+    return Dataset(table.drop_nulls([f"{group}_fct_s" for group in GROUPS]))
+
+
+def of_groups(flows: pl.DataFrame) -> dict[str, Any]:
+    """What is kept of a run: by group the mean FCT, none where a flow did not end, and what is `COUNTED`."""
+    found: dict[str, Any] = {}
+    for group in GROUPS:
+        mine = flows.filter(pl.col("group") == group)
+        ends = mine["fct_ns"]
+        found[f"{group}_fct_s"] = None if ends.null_count() else float(np.mean(ends.to_numpy())) / 1e9
+        for name in COUNTED:
+            found[f"{group}_{name}"] = int(mine[name].sum()) if name in mine.columns else 0
+    return found
+
+
+def _kept(run: Run) -> Tables:
+    types = {f"{group}_fct_s": pl.Float64 for group in GROUPS}
+    return {"groups": pl.DataFrame([of_groups(run.flows)], schema_overrides=types)}

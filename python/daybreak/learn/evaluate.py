@@ -1,111 +1,115 @@
-"""How good a model is on what it has not seen: whole scenarios, variants or periods are left out, never runs."""
+"""How good a model is on settings that it has not seen, whatever engine they were run on."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from sklearn.metrics import mean_squared_error, r2_score
-from sklearn.model_selection import GroupKFold, KFold, LeaveOneGroupOut
 
-from .conformal import ConformalRegressor
-from .dataset import Array, Dataset
-from .model import SHARE, Model, seconds, target
+from . import features
+from .columns import Array
+from .dataset import Dataset
+from .model import Model, classes, scaled, target
 
-FOLDS = 5
-BASES = ("ensemble", "boosting", "forest")
-OTHERWISE = "boosting"
-"""What other splits than by scenario are judged with: it takes less time."""
+SIMULATED = 8
+"""Runs of a setting that `daybreak predict` makes where the model does not hold."""
+NOTABLE = 0.05
+"""Prolongations above this part of the ideal time are judged by their relative error."""
+_POLICIES = ("none", "drop", "hold")
 
 
-def evaluate(data: Dataset) -> dict[str, Any]:
-    """What each way of splitting says.
+def judge(model: Model, data: Dataset) -> dict[str, Any]:
+    """What a model says of the settings of data with several runs each, over all and within each downtime policy.
 
-    ``r2`` is of each scenario's mean target (`model.target`) over its runs, which is what an operator has to expect,
-    ``r2_runs`` of that of single runs, of as many of each scenario (`Dataset.of_common_seeds`), as all that follows:
-    ``r2_s`` and ``mse_s2`` are of the runs' prolongations in seconds, ``coverage`` the share of left-out runs in their
-    90 % interval. ``ceiling`` and ``ceiling_runs`` are what the chance between
-    runs of one scenario leaves: no model can have a higher ``r2`` or ``r2_runs``. Scenarios of which there is one run
-    are learnt from, but nothing is judged by them.
+    ``predicted``: all settings that are inside, also those of which the model says that it is not sure. ``held``: those
+    that `daybreak predict` predicts, and ``answers``: what it says of all, the mean of a setting's first `SIMULATED`
+    runs where it simulates, held against the mean of the other runs.
+
+    ``r2`` is of each setting's mean target (`model.target`) over its runs, ``ceiling`` the highest that any model
+    could have, since that mean is known from a few runs only. ``relative_error`` is the median, over the settings
+    whose mean prolongation is above 5 % of the ideal time. ``coverage`` is the share of single runs in the 90 %
+    interval.
     """
-    judged = data.repeated()
-    x, groups = data.features(), data.scenarios()
-    variants = data.table["migrated_variant"].rank("dense").to_numpy()
-    periods = data.table["period_ms"].rank("dense").to_numpy()
-    by_scenario = list(GroupKFold(FOLDS).split(x, groups=groups))
+    number = np.unique(data.scenarios(), return_inverse=True)[1]
+    first = np.unique(number, return_index=True)[1]
+    settings = [setting for row, setting in enumerate(data.settings()) if row in set(first)]
+    found = model.predict(settings)
+    outside = np.array([bool(model.domain.reasons(setting)) for setting in settings])
+    holds = np.array([one.holds for one in found])
+    x = features.matrix(settings)
+    center, ends = model.regressor.predict(x), model.regressor.predict_interval(x, classes(settings))
+    known = _Known(target(data), number, data.seconds() / data.ideal_s(), center, ends)
+    policies = np.array([setting["downtime"] for setting in settings])
+    wanted = {"all": np.ones(len(settings), bool)} | {name: policies == name for name in _POLICIES}
     return {
-        "runs": len(x), "scenarios": len(set(groups)), "data": data.fingerprint,
-        "judged_runs": int(judged.sum()), **_ceilings(data, judged),
-        "scenarios_left_out": {base: _judged(data, base, by_scenario) for base in BASES},
-        "runs_left_out": _judged(data, OTHERWISE, KFold(FOLDS, shuffle=True, random_state=1).split(x)),
-        "migrated_variant_left_out": _judged(data, OTHERWISE, LeaveOneGroupOut().split(x, groups=variants)),
-        "period_left_out": _judged(data, OTHERWISE, LeaveOneGroupOut().split(x, groups=periods)),
+        "settings": len(settings), "runs": data.table.height,
+        "unended_runs": int(data.table["migrated_fct_s"].is_null().sum()), "outside": int(outside.sum()),
+        "unsure": int((~holds & ~outside).sum()),
+        "policies": {
+            name: {
+                "predicted": known.numbers(which & ~outside), "held": known.numbers(which & holds),
+                "answers": known.answers(which, holds),
+            }
+            for name, which in wanted.items()
+        },
     }  # fmt: skip
 
 
-def on_other_data(model: Model, data: Dataset) -> dict[str, Any]:
-    """How good a fitted model is on data of another engine. Settings that it has seen are left out."""
-    seen = {_key(setting) for setting in model.settings}
-    new = data.table.filter([_key(row) not in seen for row in data.table.iter_rows(named=True)])
-    other = Dataset(new)
-    x = other.features()
-    mean, ends = model.regressor.predict(x), model.regressor.predict_interval(x)
-    return {
-        "runs": new.height, "scenarios": len(set(other.scenarios())),
-        "seen_runs_left_out": data.table.height - new.height, **_ceilings(other, other.repeated()),
-    } | _numbers(other, mean, ends)  # fmt: skip
+class _Known:
+    """What runs and a model say of settings."""
+
+    def __init__(self, runs: Array, number: Array, relative: Array, center: Array, ends: Array):
+        self.runs, self.number, self.relative = runs, number, relative
+        self.center, self.ends = center, ends
+        self.inside = (ends[number, 0] <= runs) & (runs <= ends[number, 1])
+
+    def numbers(self, which: Array) -> dict[str, Any]:
+        """How good the model is on some of the settings."""
+        of_runs = which[self.number]
+        if which.sum() < 2:
+            return {"settings": int(which.sum())}
+        count = np.bincount(self.number)[which]
+        means = _means(self.runs, self.number)[which]
+        spread = _means(self.runs**2, self.number)[which] - means**2
+        chance = (spread / np.maximum(count - 1, 1)).mean()
+        return {
+            "settings": int(which.sum()), **self._errors(self.center[which], means, self.relative, self.number, which),
+            "ceiling": float(1 - chance / means.var()), "coverage": float(self.inside[of_runs].mean()),
+        }  # fmt: skip
+
+    def answers(self, which: Array, holds: Array) -> dict[str, Any]:
+        """How good the answers are, of which some are simulated: judged by the runs that they are not made of."""
+        place = np.concatenate([np.arange(count) for count in np.bincount(self.number)])
+        early = place < SIMULATED
+        if which.sum() < 2 or not (~early).any():
+            return {"settings": int(which.sum())}
+        late = self.number[~early]
+        simulated = _means(self.runs[early], self.number[early])
+        said = np.where(holds, self.center, simulated)[which]
+        means = _means(self.runs[~early], late)[which]
+        errors = self._errors(said, means, self.relative[~early], late, which)
+        return {"settings": int(which.sum()), "simulated": float((~holds[which]).mean()), **errors}
+
+    @staticmethod
+    def _errors(said: Array, means: Array, relative: Array, number: Array, which: Array) -> dict[str, Any]:
+        truth = _means(relative, number)[which]
+        is_notable = truth > NOTABLE
+        answer = np.sign(said) * np.expm1(np.abs(said))
+        apart = np.abs(answer - truth)[is_notable] / truth[is_notable]
+        return {
+            "r2": float(1 - ((means - said) ** 2).mean() / means.var()),
+            "relative_error": float(np.median(apart)) if len(apart) else None, "notable": int(is_notable.sum()),
+            "relative_error_of_typical": _of_typical(answer, means),
+        }  # fmt: skip
 
 
-def _judged(data: Dataset, base: Any, splits: Iterable[tuple[Array, Array]]) -> dict[str, Any]:
-    x, y, groups, judged, common = (
-        data.features(), target(data), data.scenarios(), data.repeated(), data.of_common_seeds(),
-    )  # fmt: skip
-    mean, ends = np.full(len(y), np.nan), np.full((len(y), 2), np.nan)
-    for training, held_out in splits:
-        left_out = held_out[judged[held_out]]
-        fitted = ConformalRegressor(base, SHARE).fit(x[training], y[training], groups[training], common[training])
-        mean[left_out], ends[left_out] = fitted.predict(x[left_out]), fitted.predict_interval(x[left_out])
-    return _numbers(Dataset(data.table.filter(judged)), mean[judged], ends[judged])
+def _of_typical(answer: Array, means: Array) -> float | None:
+    """The same against the back-transformed mean target, which is what the model predicts."""
+    truth = np.sign(means) * np.expm1(np.abs(means))
+    assert np.allclose(scaled(truth), means)
+    is_notable = truth > NOTABLE
+    return float(np.median(np.abs(answer - truth)[is_notable] / truth[is_notable])) if is_notable.any() else None
 
 
-def _numbers(data: Dataset, mean: Array, ends: Array) -> dict[str, Any]:
-    groups = data.scenarios()
-    r2 = float(r2_score(_means(target(data), groups), _means(mean, groups)))
-    common = data.of_common_seeds()
-    data, mean, ends = Dataset(data.table.filter(common)), mean[common], ends[common]
-    y, measured, ideal = target(data), data.seconds(), data.ideal_s()
-    inside = (ends[:, 0] <= y) & (y <= ends[:, 1])
-    width = seconds(ends[:, 1], ideal) - seconds(ends[:, 0], ideal)
-    predicted = seconds(mean, ideal)
-    return {
-        "r2": r2, "r2_runs": float(r2_score(y, mean)),
-        "r2_s": float(r2_score(measured, predicted)), "mse_s2": float(mean_squared_error(measured, predicted)),
-        "median_error_s": float(np.median(np.abs(measured - predicted))),
-        "coverage": float(inside.mean()), "median_width_s": float(np.median(width)),
-    }  # fmt: skip
-
-
-def _ceilings(data: Dataset, judged: Array) -> dict[str, float]:
-    """What the chance between the runs of a scenario leaves for a model of means, and of single runs."""
-    y, groups, common = target(data), data.scenarios()[judged], data.of_common_seeds()
-    runs = [y[judged][groups == group] for group in np.unique(groups)]
-    of_runs = float(np.mean([np.var(some, ddof=1) for some in runs]))
-    of_means = float(np.mean([np.var(some, ddof=1) / len(some) for some in runs]))
-    return {
-        "ceiling": 1 - of_means / float(np.var(_means(y[judged], groups))),
-        "ceiling_runs": 1 - of_runs / float(np.var(y[common])),
-    }
-
-
-def _means(values: Array, groups: Array) -> Array:
-    """The mean of each group."""
-    _, number = np.unique(groups, return_inverse=True)
+def _means(values: Array, number: Array) -> Array:
     return np.asarray(np.bincount(number, values) / np.bincount(number))
-
-
-def _key(setting: Any) -> tuple[Any, ...]:
-    return tuple(sorted((name, str(value)) for name, value in setting.items() if name not in _RESULTS))
-
-
-_RESULTS = ("seed", "scenario", "prolongation_s")

@@ -1,82 +1,74 @@
-"""What a model knows of a scenario: numbers that mean the same in every network, and the names of the variants.
+"""What a model is given of settings: numbers that mean the same in every network.
 
-A setting is a scenario on the migration testbed in which a program of kind `migrate` moves the group "migrated" onto
-the link of the group "main" and back.
+Beside the inputs themselves there are ratios of the times that meet in such a network (`_ratios`), what two fair fluids
+would do (`fluid.py`), and how long a flow is still after a night in which all was lost (`stalls.py`): with these a
+model has to learn how TCP differs from a fluid, not what a schedule is.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Sequence
 
-from daybreak.errors import ScenarioError
-from daybreak.scenario import Scenario
-from daybreak.scenario.timelines import Migrate
-from daybreak.scenario.topologies.migration_testbed import MigrationTestbed
+import numpy as np
 
-GROUPS = ("migrated", "main")
-VARIANTS = ("cubic", "bbr", "reno", "westwood")
-"""The paper's; the models know no others."""
-NUMBERS = (
-    "rate_gbps", "rtt_us", "buffer_packets", "buffer_bdp", "mib", "flows", "ideal_ms", "day_ms", "night_ms", "duty",
-    "day_rtts", "night_rtts", "fills_in_day", "cycles", "night_drops",
-)  # fmt: skip
-"""Features that are numbers. A ``bdp`` is rate times base round-trip time, ``fills`` the buffer's time at the rate,
-``ideal_ms`` the time that one group's bytes take at the rate, ``cycles`` that over the period."""
-NAMES = (*NUMBERS, *(f"{group}_{variant}" for group in GROUPS for variant in VARIANTS))
-"""All columns of a feature matrix: the variants are one column each (1 or 0)."""
+from . import fluid, stalls
+from .columns import Array, Columns, Setting, columns
+from .setting import GROUPS, VARIANTS
 
-_FRAME_BYTES = 9038
-_MOST_DAY_MS = 1e6
+_LEAST_MS = 0.005
+"""Added to a night, so that none has a logarithm as well."""
 
 
-def describe(scenario: Scenario) -> dict[str, Any]:
-    """The setting of a scenario in human terms. Raises ScenarioError that says what is not of the testbed's kind."""
-    testbed = scenario.topology
-    if not isinstance(testbed, MigrationTestbed):
-        raise ScenarioError('topology.kind: a model needs the topology "migration_testbed"', "topology.kind")
-    found: dict[str, Any] = {}
+def matrix(settings: Sequence[Setting]) -> Array:
+    """One row a setting, columns as `NAMES`; the numbers of both groups are those of the migrated one."""
+    return np.column_stack(list(_columns(settings).values()))
+
+
+def _columns(settings: Sequence[Setting]) -> dict[str, Array]:
+    known = columns(settings)
+    found = _inputs(known) | _ratios(known) | fluid.features(known) | stalls.features(known)
     for group in GROUPS:
-        flows = [flow for flow in scenario.flows if (flow.group or flow.name) == group]
-        if len(flows) != 1 or scenario.arrivals:
-            raise ScenarioError(f'flows: a model needs one entry with group "{group}", and no arrivals', "flows")
-        if not isinstance(flows[0].size, int):
-            raise ScenarioError(
-                f'flows: size of "{group}": a model needs a size that is not drawn or unlimited', "flows"
-            )
-        found |= {f"{group}_variant": flows[0].variant.name, f"{group}_mib": flows[0].size / 2**20 * flows[0].count}
-        found[f"{group}_flows"] = flows[0].count
-    moves = [line for line in scenario.timelines if isinstance(line, Migrate)]
-    if len(moves) != 1 or len(scenario.timelines) != 1 or scenario.controllers:
-        raise ScenarioError('timelines: a model needs exactly one, of kind "migrate", and no controllers', "timelines")
-    if scenario.stack.mtu != 9000:
-        raise ScenarioError(f"stack.mtu = {scenario.stack.mtu}: the models know 9000 only", "stack.mtu")
-    if not testbed.queue.in_packets:
-        raise ScenarioError(f'topology.queue = "{testbed.queue}": a model needs packets', "topology.queue")
-    period, night = moves[0].period / 1e9, moves[0].night / 1e9
-    return found | {
-        "rate_gbps": testbed.rate / 1e9, "rtt_us": testbed.rtt / 1e6, "buffer_packets": int(testbed.queue),
-        "period_ms": period, "night_ms": night, "downtime": moves[0].downtime if night else "none",
+        for variant in VARIANTS:
+            found[f"{group}_{variant}"] = np.array([float(one[f"{group}_variant"] == variant) for one in settings])
+    return found
+
+
+def _inputs(of: Columns) -> dict[str, Array]:
+    return {
+        "rate": np.log(of.rate_gbps), "rtt": np.log(of.rtt), "buffer": np.log(of.buffer), "mib": np.log(of.mib),
+        "flows": of.flows, "period": np.log(of.period), "night": np.log(of.night + _LEAST_MS), "phase": of.phase,
+        "tick": np.log(of.tick), "is_drop": of.is_drop, "is_hold": of.is_hold,
     }  # fmt: skip
 
 
-def vector(setting: Mapping[str, Any]) -> list[float]:
-    """The features of a setting, in the order of `NAMES`; the numbers of both groups are those of the migrated one."""
-    rate = setting["rate_gbps"] * 1e9
-    rtt_ms, night = setting["rtt_us"] / 1e3, setting["night_ms"]
-    day = min(setting["period_ms"] - night, _MOST_DAY_MS)
-    ideal = setting["migrated_mib"] * 2**20 * 8 / rate * 1e3
-    fills = setting["buffer_packets"] * _FRAME_BYTES * 8 / rate * 1e3
-    numbers = (
-        setting["rate_gbps"], setting["rtt_us"], setting["buffer_packets"], fills / rtt_ms, setting["migrated_mib"],
-        setting["migrated_flows"], ideal, day, night, day / (day + night), math.log(day / rtt_ms), night / rtt_ms,
-        fills / day, ideal / (day + night), float(setting["downtime"] == "drop"),
-    )  # fmt: skip
-    names = [float(setting[f"{group}_variant"] == variant) for group in GROUPS for variant in VARIANTS]
-    return [*numbers, *names]
+def _ratios(of: Columns) -> dict[str, Array]:
+    full, bdp = of.fill + of.rtt, of.rtt / of.packet
+    per_200 = 200 / of.period
+    return {
+        "ideal": np.log(of.ideal), "cycles": np.log(of.ideal / of.period), "duty": of.day / of.period,
+        # The buffer in bandwidth-delay products, and what each flow can have of both together.
+        "buffer_bdp": np.log(of.buffer / bdp), "window": np.log((of.buffer + bdp) / (2 * of.flows)),
+        "buffer_flow": np.log(of.buffer / of.flows), "bdp_flow": np.log(bdp / of.flows + 0.1),
+        "day_full": np.log(of.day / full), "night_full": np.log((of.night + _LEAST_MS) / full),
+        "night_rtts": np.log((of.night + _LEAST_MS) / of.rtt), "day_rtts": np.log(of.day / of.rtt),
+        "period_ticks": np.log(of.period / of.tick), "night_ticks": np.log((of.night + _LEAST_MS) / of.tick),
+        # What is held in a night comes at once: in buffers, bounded by the windows that are out.
+        "held": np.clip(of.night / of.fill, 0, 3), "held_window": np.minimum(full, of.night) / of.fill,
+        # How far the least timeout is from a multiple of the period.
+        "timeout_apart": np.abs(per_200 - np.round(per_200)), "timeout_phase": np.mod(per_200, 1),
+        "timeout_ideal": np.log(200 / of.ideal),
+        "first_ideal": np.clip(np.log(of.first / of.ideal), -6, 1), "first_rtts": np.log(of.first / of.rtt),
+        "first_part": of.first / of.ideal,
+    }  # fmt: skip
 
 
-def ideal_s(setting: Mapping[str, Any]) -> float:
-    """The time that the migrated group's bytes take at the rate, in seconds."""
-    return float(setting["migrated_mib"] * 2**20 * 8 / (setting["rate_gbps"] * 1e9))
+def _names() -> tuple[str, ...]:
+    setting = {f"{group}_variant": VARIANTS[0] for group in GROUPS} | {
+        "rate_gbps": 10, "rtt_us": 40, "buffer_packets": 250, "migrated_mib": 64, "migrated_flows": 1, "period_ms": 10,
+        "night_ms": 1, "start_ms": 0, "hz": 1000, "downtime": "drop",
+    }  # fmt: skip
+    return tuple(_columns([setting]))
+
+
+NAMES = _names()
+"""All columns of a matrix: the variants are one column each (1 or 0)."""

@@ -1,41 +1,37 @@
-"""A fitted model with what it was fitted to, and its file.
+"""A fitted model with what it was fitted to.
 
 The target is relative to the time that the group's bytes take at the rate, on a logarithmic scale on both sides of
 zero: sign(r) log(1 + |r|), since prolongations span five orders of magnitude. A prediction is the back-transformed
 mean, which is closer to a median than to a mean of the seconds.
-
-Files are skops archives, which hold no code; they are read only if they consist of types that are expected.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
-from importlib.resources import files
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
-from zipfile import ZIP_DEFLATED, BadZipFile
 
 import numpy as np
-import skops.io
 
-from daybreak.errors import OutputError, reason
+from daybreak.scenario import Scenario
 
-from . import features
+from . import domain, features
+from . import setting as settings_
+from .columns import Array
 from .conformal import ConformalRegressor
-from .dataset import Array, Dataset
+from .dataset import COUNTED, Dataset
+from .design import RANGES
+from .domain import Domain
+from .setting import GROUPS
 
 SHARE = 0.9
 """Of runs that an interval is to hold."""
-_TRUSTED = (
-    "daybreak.learn.conformal.ConformalRegressor", "daybreak.learn.conformal.QuantileForest",
-    "daybreak.learn.neural.NeuralMean",
-    "sklearn._loss.link.Interval", "sklearn._loss.link.IdentityLink", "sklearn._loss.loss.HalfSquaredError",
-    "sklearn._loss.loss.PinballLoss", "sklearn._loss._loss.CyHalfSquaredError", "sklearn._loss._loss.CyPinballLoss",
-    "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
-    "sklearn.ensemble._hist_gradient_boosting.binning._BinMapper",
-)  # fmt: skip
+SURE = 0.1
+"""Trees and networks that differ by more than this in the target (a tenth of the ideal time, or of a prolongation many
+times that) do not know the setting."""
+_CLASSES = ("none", "drop", "hold")
+"""Policies, in each of which intervals are calibrated apart."""
 
 
 @dataclass(frozen=True)
@@ -45,52 +41,69 @@ class Prediction:
     prolongation_s: float
     low_s: float
     high_s: float
-    warnings: tuple[str, ...]
-    """Where the setting lies outside of what was measured."""
+    reasons: tuple[str, ...]
+    """Why the setting is to be simulated instead: it is outside of what was measured, or the model is not sure."""
     similar: tuple[dict[str, Any], ...]
-    """The most similar measured settings, with their mean prolongation."""
+    """The most similar measured settings, each with the prolongation of a run."""
+
+    @property
+    def holds(self) -> bool:
+        """Whether it may be relied on."""
+        return not self.reasons
 
 
 @dataclass(frozen=True)
 class Model:
-    """A regressor with its training settings."""
+    """A regressor with the settings that it has learnt from."""
 
     regressor: ConformalRegressor
+    domain: Domain
     settings: tuple[dict[str, Any], ...]
-    """Each with ``prolongation_s``, its mean over the seeds."""
+    """Each with ``prolongation_s``, of one run; in the order of the domain's rows."""
     fingerprint: str
     """Of the data."""
 
-    def predict(self, settings: list[Mapping[str, Any]], similar: int = 3) -> list[Prediction]:
-        """What is expected of settings (`features.describe`). Raises OutputError for an unknown variant."""
-        for setting in settings:
-            for group in features.GROUPS:
-                if setting[f"{group}_variant"] not in features.VARIANTS:
-                    names = ", ".join(features.VARIANTS)
-                    raise OutputError(f'variant "{setting[f"{group}_variant"]}": the model knows {names}')
-        x = np.array([features.vector(setting) for setting in settings])
-        ideal = np.array([features.ideal_s(setting) for setting in settings])
-        means = seconds(self.regressor.predict(x), ideal)
-        ends = [seconds(part, ideal) for part in self.regressor.predict_interval(x).T]
-        # Mean and quantiles are fitted apart; where runs differ by orders of magnitude they may contradict each other.
-        means = np.clip(means, *ends)
-        known = np.array([features.vector(setting) for setting in self.settings])
-        spread = np.where(known.std(axis=0) > 0, known.std(axis=0), 1.0)
-        return [
-            Prediction(
-                float(means[row]), float(ends[0][row]), float(ends[1][row]), _warnings(setting, x[row], known),
-                tuple(
-                    self.settings[index]
-                    for index in np.argsort(np.linalg.norm((known - x[row]) / spread, axis=1))[:similar]
-                ),
-            )
-            for row, setting in enumerate(settings)
-        ]  # fmt: skip
+    def of_scenario(self, scenario: Scenario, similar: int = 3) -> Prediction:
+        """What is expected of a scenario. Raises ScenarioError where it is not of the testbed's kind."""
+        return self.of_scenarios([scenario], similar)[0]
+
+    def of_scenarios(self, scenarios: Sequence[Scenario], similar: int = 0) -> list[Prediction]:
+        """What is expected of scenarios, with the reasons of `setting.differences` too."""
+        settings = [settings_.describe(scenario) for scenario in scenarios]
+        found = []
+        for scenario, setting, one in zip(scenarios, settings, self.predict(settings, similar), strict=True):
+            more = (*settings_.differences(scenario, setting), *_too_short(scenario, setting, one))
+            found.append(replace(one, reasons=(*more, *one.reasons)))
+        return found
+
+    def predict(self, settings: Sequence[Mapping[str, Any]], similar: int = 0) -> list[Prediction]:
+        """What is expected of settings (`setting.describe`)."""
+        x, ideal = features.matrix(settings), np.array([settings_.ideal_s(setting) for setting in settings])
+        center, doubt = self.regressor.predict_with_doubt(x)
+        means = seconds(center, ideal)
+        low, high = (seconds(part, ideal) for part in self.regressor.predict_interval(x, classes(settings)).T)
+        found = []
+        for row, setting in enumerate(settings):
+            reasons = self.domain.reasons(setting)
+            if not reasons and doubt[row] > SURE:
+                reasons = ("the model is not sure: its parts differ too much",)
+            nearest = self.domain.nearest(setting, similar) if similar else []
+            found.append(
+                Prediction(
+                    float(means[row]), float(low[row]), float(high[row]), reasons,
+                    tuple(self.settings[number] for number in nearest),
+                )
+            )  # fmt: skip
+        return found
 
 
 def target(data: Dataset) -> Array:
-    """What is learnt."""
-    relative = data.seconds() / data.ideal_s()
+    """What is learnt of runs."""
+    return scaled(data.seconds() / data.ideal_s())
+
+
+def scaled(relative: Array) -> Array:
+    """The target of prolongations in the ideal time."""
     return np.asarray(np.sign(relative) * np.log1p(np.abs(relative)))
 
 
@@ -99,65 +112,57 @@ def seconds(values: Array, ideal_s: Array) -> Array:
     return np.asarray(np.sign(values) * np.expm1(np.abs(values)) * ideal_s)
 
 
-def fit(data: Dataset, base: Any = "ensemble") -> Model:
-    """The model of all data. Its intervals are calibrated on scenarios of which there are several runs."""
-    regressor = ConformalRegressor(base, SHARE).fit(
-        data.features(), target(data), data.scenarios(), data.of_common_seeds()
+def classes(settings: Sequence[Mapping[str, Any]]) -> Array:
+    """The number of each setting's policy."""
+    return np.array([_CLASSES.index(setting["downtime"]) for setting in settings])
+
+
+def fit(data: Dataset, **given: Any) -> Model:
+    """The model of data, one run of each setting. Its intervals are calibrated on settings within `design.RANGES`."""
+    settings = data.settings()
+    x = features.matrix(settings)
+    regressor = ConformalRegressor(SHARE, **given).fit(x, _values(data), classes(settings), _is_asked(settings))
+    known = tuple(
+        setting | {"prolongation_s": float(value)} for setting, value in zip(settings, data.seconds(), strict=True)
     )
-    rows: dict[str, list[dict[str, Any]]] = {}
-    for row in data.table.iter_rows(named=True):
-        rows.setdefault(row["scenario"], []).append(row)
-    settings = []
-    for same in rows.values():
-        mean = float(np.mean([row["prolongation_s"] for row in same]))
-        kept = {name: value for name, value in same[0].items() if name not in ("seed", "scenario")}
-        settings.append(kept | {"prolongation_s": mean})
-    return Model(regressor, tuple(settings), data.fingerprint)
+    return Model(regressor, domain.of(settings), known, data.fingerprint)
 
 
-def save(model: Model, path: Path) -> None:
-    """Writes a model file. Raises OutputError."""
-    content = {
-        "regressor": model.regressor,
-        "settings": json.dumps(model.settings),
-        "fingerprint": model.fingerprint,
-        "features": list(features.NAMES),
-    }
-    try:
-        skops.io.dump(content, path, compression=ZIP_DEFLATED)
-    except OSError as error:
-        raise OutputError(f"{path} cannot be written: {reason(error)}") from None
+def _values(data: Dataset) -> Array:
+    """The target and, for the networks, what it comes from: both FCTs, and what was counted of each flow."""
+    ideal, flows = data.ideal_s(), data.table["migrated_flows"].to_numpy()
+    end_s = settings_.testbed().duration / 1e12
+    columns = [target(data)]
+    for group in GROUPS:
+        columns.append(np.log(data.table[f"{group}_fct_s"].fill_null(end_s).to_numpy() / ideal))
+        columns += [np.log1p(data.table[f"{group}_{name}"].to_numpy() / flows) for name in COUNTED]
+    return np.column_stack(columns)
 
 
-def load(path: Path | None = None) -> Model:
-    """Reads a model file, or the model that comes with Daybreak. Raises OutputError."""
-    place = path or Path(str(files(__package__) / "networks.skops"))
-    try:
-        unknown = [name for name in skops.io.get_untrusted_types(file=place) if name not in _TRUSTED]
-        if unknown:
-            raise OutputError(f"{place} is not a model: it has parts of type {unknown[0]}")
-        content = skops.io.load(place, trusted=list(_TRUSTED))
-        if content["features"] != list(features.NAMES):
-            raise OutputError(f"{place} is a model of another version: its features differ")
-        if not hasattr(content["regressor"], "centers_"):
-            raise OutputError(f"{place} is a model of another version: make it anew with daybreak learn networks")
-        return Model(content["regressor"], tuple(json.loads(content["settings"])), content["fingerprint"])
-    except (OSError, BadZipFile, ValueError, KeyError, TypeError) as error:
-        raise OutputError(f"{place} is not a model: {reason(error)}") from None
+def _is_asked(settings: Sequence[Mapping[str, Any]]) -> Array:
+    """Whether a setting is one of those that the model is for, and not of the margin around them."""
+    found = np.ones(len(settings), bool)
+    numbers = domain.numbers_of(settings)
+    for name, (low, high) in RANGES.items():
+        column = numbers[:, domain.NUMBERS.index(name)]
+        found &= np.isnan(column) | ((low <= column) & (column <= high))
+    return found & (numbers[:, domain.NUMBERS.index("phase")] <= 1)
 
 
-def _warnings(setting: Mapping[str, Any], row: Array, known: Array) -> tuple[str, ...]:
-    found = []
-    for name, value, column in zip(features.NAMES, row, known.T, strict=True):
-        if not column.min() <= value <= column.max():
-            found.append(
-                f"{name} = {value:.4g} is outside of what was measured ({column.min():.4g} to {column.max():.4g})"
-            )
-    if setting["downtime"] not in ("none", "drop", "hold"):
-        found.append(f'downtime "{setting["downtime"]}" was not measured; it is taken for "hold"')
-    for name in ("mib", "flows"):
-        if setting[f"migrated_{name}"] != setting[f"main_{name}"]:
-            found.append(
-                f"the groups differ in {name}; only equal ones were measured, it is taken for the migrated one's"
-            )
-    return tuple(found)
+def _too_short(scenario: Scenario, setting: Mapping[str, Any], found: Prediction) -> tuple[str, ...]:
+    """A run may end before its flows do."""
+    needed = max(found.high_s, 0) + 3 * settings_.ideal_s(setting)
+    if scenario.duration / 1e12 >= min(needed, settings_.testbed().duration / 1e12):
+        return ()
+    return (f"duration = {scenario.duration}: flows may not end in it",)
+
+
+def compact(settings: Sequence[Mapping[str, Any]]) -> str:
+    """Settings as a text, column by column."""
+    return json.dumps({name: [setting[name] for setting in settings] for name in settings[0]}, separators=(",", ":"))
+
+
+def expanded(text: str) -> tuple[dict[str, Any], ...]:
+    """Settings of a text of `compact`."""
+    columns: dict[str, list[Any]] = json.loads(text)
+    return tuple(dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))

@@ -6,7 +6,7 @@ import warnings
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.neural_network import MLPRegressor
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -14,70 +14,68 @@ from threadpoolctl import threadpool_limits
 
 Array = np.ndarray[Any, Any]
 
-STAGES = ((2e-3, 25), (5e-4, 10), (1e-4, 5))
+STAGES = ((2e-3, 20), (5e-4, 10), (1e-4, 6))
 """Learning rates, each with its passes over the data. With large steps to the end the networks are much worse."""
 
 
-class NeuralMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class NeuralMean(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """The mean of perceptrons that differ by where they start.
 
-    Columns without values of zero or less are taken as logarithms. Beyond the data each column is taken as the nearest
-    value that was seen, as trees do. Equal rows are learnt as their mean with the weight of their number, which has the
-    same squared error and takes less time.
+    With several columns of values the first one is what is wanted, and counts ``lead`` times as much; the others are
+    learnt beside it, since what explains them explains it too. Beyond the data each input is taken as the nearest value
+    that was seen, as trees do.
     """
 
     def __init__(
         self,
-        members: int = 8,
-        width: int = 96,
+        *,
+        members: int = 6,
+        width: int = 128,
         layers: int = 3,
-        alpha: float = 0.03,
+        alpha: float = 1.0,
+        lead: float = 2.0,
         random_state: int | None = 1,
     ):
         self.members = members
         self.width = width
         self.layers = layers
         self.alpha = alpha
+        self.lead = lead
         self.random_state = random_state
 
     def fit(self, X: Array, y: Array) -> Self:
         """Fits the networks to rows and values."""
-        X, y = validate_data(self, X, y, y_numeric=True)
-        rows, number, counts = np.unique(X, axis=0, return_inverse=True, return_counts=True)
-        means = np.bincount(number.reshape(-1), y) / counts
-        self.low_, self.high_ = rows.min(axis=0), rows.max(axis=0)
-        self.logarithmic_ = self.low_ > 0
-        columns = self._columns(rows)
-        self.center_, self.spread_ = columns.mean(axis=0), columns.std(axis=0)
+        X, y = validate_data(self, X, y, y_numeric=True, multi_output=True)
+        values = np.asarray(y, dtype=float).reshape(len(X), -1)
+        self.is_flat_ = np.ndim(y) == 1
+        self.low_, self.high_ = X.min(axis=0), X.max(axis=0)
+        self.center_, self.spread_ = X.mean(axis=0), X.std(axis=0)
         self.spread_[self.spread_ < 1e-12] = 1.0
-        self.mean_, self.scale_ = float(means.mean()), float(means.std()) or 1.0
-        inputs = ((columns - self.center_) / self.spread_).astype(np.float32)
-        values = ((means - self.mean_) / self.scale_).astype(np.float32)
+        self.mean_, self.scale_ = values.mean(axis=0), values.std(axis=0)
+        self.scale_[self.scale_ < 1e-12] = 1.0
+        self.scale_[0] /= self.lead
+        inputs = self._inputs(X).astype(np.float32)
+        values = ((values - self.mean_) / self.scale_).astype(np.float32)
         first = np.random.RandomState(self.random_state).randint(2**31 - self.members)
-        self.weights_ = [self._trained(inputs, values, counts, first + member) for member in range(self.members)]
+        self.weights_ = [self._trained(inputs, values, first + member) for member in range(self.members)]
         return self
 
     def predict(self, X: Array) -> Array:
         """The means of rows."""
+        found = self.of_members(X).mean(axis=0)
+        return np.asarray(found[:, 0] if self.is_flat_ else found)
+
+    def of_members(self, X: Array) -> Array:
+        """What each network says: networks x rows x columns of values."""
         check_is_fitted(self)
         inputs = self._inputs(validate_data(self, X, reset=False))
-        total = np.zeros(len(inputs))
         with _one_thread():
-            for layers in self.weights_:
-                values = inputs
-                for matrix, offset in layers[:-1]:
-                    values = np.maximum(values @ matrix + offset, 0)
-                total += (values @ layers[-1][0] + layers[-1][1])[:, 0]
-        return np.asarray(self.mean_ + self.scale_ * total / self.members)
-
-    def _columns(self, X: Array) -> Array:
-        inside = np.clip(np.asarray(X, dtype=float), self.low_, self.high_)
-        return np.where(self.logarithmic_, np.log(np.where(self.logarithmic_, inside, 1.0)), inside)
+            return np.array([self.mean_ + self.scale_ * _forward(layers, inputs) for layers in self.weights_])
 
     def _inputs(self, X: Array) -> Array:
-        return np.asarray((self._columns(X) - self.center_) / self.spread_)
+        return np.asarray((np.clip(np.asarray(X, dtype=float), self.low_, self.high_) - self.center_) / self.spread_)
 
-    def _trained(self, inputs: Array, values: Array, weights: Array, seed: int) -> list[tuple[Array, Array]]:
+    def _trained(self, inputs: Array, values: Array, seed: int) -> list[tuple[Array, Array]]:
         """The matrix and the offsets of each layer: what a network is, without what its training needs."""
         network = MLPRegressor(
             hidden_layer_sizes=(self.width,) * self.layers, alpha=self.alpha, batch_size=min(256, len(values)),
@@ -87,8 +85,15 @@ class NeuralMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             # All passes are made, whether or not the last ones still change anything.
             warnings.simplefilter("ignore", ConvergenceWarning)
             for rate, passes in STAGES:
-                network.set_params(learning_rate_init=rate, max_iter=passes).fit(inputs, values, weights)
+                network.set_params(learning_rate_init=rate, max_iter=passes)
+                network.fit(inputs, values if values.shape[1] > 1 else values[:, 0])
         return list(zip(network.coefs_, network.intercepts_, strict=True))
+
+
+def _forward(layers: list[tuple[Array, Array]], values: Array) -> Array:
+    for matrix, offset in layers[:-1]:
+        values = np.maximum(values @ matrix + offset, 0)
+    return np.asarray(values @ layers[-1][0] + layers[-1][1])
 
 
 def _one_thread() -> Any:

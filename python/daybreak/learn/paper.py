@@ -14,8 +14,9 @@ from sklearn.ensemble import RandomForestRegressor
 from sklearn.metrics import mean_squared_error, r2_score
 from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, cross_val_predict
 
-from . import features
-from .dataset import Array, Dataset
+from .columns import Array
+from .dataset import Dataset
+from .setting import GROUPS, VARIANTS
 
 PARAMETERS = {
     "n_estimators": [50, 100, 200, 500], "bootstrap": [True, False], "max_depth": [5, 10, 50, 100],
@@ -32,9 +33,10 @@ FOLDS = 10
 
 def inputs(data: Dataset) -> Array:
     """The paper's four inputs; the variants as one column each."""
-    one = features.NAMES.index("migrated_cubic")
-    times = [features.NAMES.index("day_ms"), features.NAMES.index("night_ms")]
-    return data.features()[:, [*times, *range(one, len(features.NAMES))]]
+    period, night = (data.table[name].to_numpy() for name in ("period_ms", "night_ms"))
+    columns = [period - night, night]
+    columns += [(data.table[f"{group}_variant"] == name).to_numpy() for group in GROUPS for name in VARIANTS]
+    return np.column_stack(columns).astype(float)
 
 
 def evaluate(data: Dataset, *, workers: int = 1, search: bool = True) -> tuple[dict[str, Any], Array]:
@@ -70,7 +72,7 @@ def evaluate(data: Dataset, *, workers: int = 1, search: bool = True) -> tuple[d
 
 
 def _by_input(importances: Array) -> dict[str, float]:
-    count = len(features.VARIANTS)
+    count = len(VARIANTS)
     parts = (importances[2 : 2 + count].sum(), importances[2 + count :].sum(), importances[0], importances[1])
     return {name: float(part) for name, part in zip(INPUTS, parts, strict=True)}
 

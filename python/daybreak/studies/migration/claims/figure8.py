@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from daybreak.metrics import fct
 from daybreak.metrics.confidence import interval
 from daybreak.studies.migration.measured import Evidence
 from daybreak.studies.migration.settings import CYCLES, Scale, of_figure
@@ -51,10 +50,7 @@ def fitted(evidence: Evidence, scale: Scale, *, search: bool = False) -> Fitted:
     # The packages of models are optional.
     from daybreak.learn import dataset, paper  # noqa: PLC0415
 
-    data = dataset.of_runs(
-        (scenario(setting), fct.prolongation(evidence[setting].flows).rename({"run": "seed"}))
-        for setting in of_figure("8", scale)
-    )
+    data = dataset.of_runs((scenario(setting), evidence[setting].flows) for setting in of_figure("8", scale))
     results, predicted = paper.evaluate(data, search=search)
     return Fitted(data, results, predicted, [cycle(row) for row in data.table.iter_rows(named=True)])
 

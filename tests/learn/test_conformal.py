@@ -1,0 +1,96 @@
+"""Estimators: what they promise, on data whose truth is known."""
+
+import math
+
+import numpy as np
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from daybreak.learn.conformal import ConformalRegressor, Ensemble, widening
+from daybreak.learn.neural import NeuralMean
+
+
+@parametrize_with_checks([ConformalRegressor(folds=2, members=1), Ensemble(1), NeuralMean(members=2, width=64)])
+def test_estimators_keep_the_contract_of_scikit_learn(estimator, check):
+    check(estimator)
+
+
+def test_the_rank_is_that_of_the_new_value_among_all():
+    """Of 9 known values and a new one, each is as likely the largest: only their maximum holds 9 of 10."""
+    values = np.arange(9.0)
+    assert widening(values, 0.9) == 8
+    assert widening(values[:8], 0.9) == math.inf
+    assert widening(np.arange(19.0), 0.9) == 17
+    # Exactly: with n known values of rank k the new one is at most the k-th with probability k / (n + 1).
+    draw = np.random.default_rng(4).normal(size=(100_000, 5))
+    held = np.mean([row[4] <= widening(row[:4], 0.8) for row in draw])
+    assert held == pytest.approx(0.8, abs=0.005)
+
+
+def law(count, seed):
+    """Two classes of rows: in the second chance is ten times larger."""
+    draw = np.random.default_rng(seed)
+    x = np.column_stack([draw.uniform(-2, 2, count), draw.integers(0, 2, count)])
+    noise = draw.normal(size=count) * np.where(x[:, 1] == 1, 1.0, 0.1)
+    return x, np.sin(2 * x[:, 0]) + noise
+
+
+def test_intervals_hold_their_share_in_each_class():
+    x, y = law(4000, 1)
+    # The trees see no class, so that one widening for both would hold too much of one and too little of the other.
+    fitted = ConformalRegressor(folds=2, members=1).fit(x[:, :1], y, x[:, 1])
+    new_x, new_y = law(20_000, 2)
+    low, high = fitted.predict_interval(new_x[:, :1], new_x[:, 1]).T
+    for one in (0, 1):
+        of_class = new_x[:, 1] == one
+        assert np.mean((low <= new_y) & (new_y <= high), where=of_class) == pytest.approx(0.9, abs=0.025)
+    unknown = fitted.predict_interval(new_x[:1, :1], np.array([7]))[0]
+    assert unknown.tolist() == [-math.inf, math.inf]
+
+
+def test_only_representative_rows_calibrate():
+    x, y = law(3000, 3)
+    quiet = x[:, 1] == 0
+    both = ConformalRegressor(folds=2, members=1).fit(x[:, :1], y)
+    of_quiet = ConformalRegressor(folds=2, members=1).fit(x[:, :1], y, representative=quiet)
+    assert of_quiet.widened_[0] < both.widened_[0] - 0.5
+
+
+def test_an_ensemble_is_the_mean_of_its_parts_and_doubts_where_they_differ():
+    x, y = law(1500, 6)
+    fitted = Ensemble(2).fit(x, y)
+    of_networks = fitted.networks_.of_members(x)[:, :, 0]
+    of_trees = fitted.trees_.predict(x)
+    found, doubt = fitted.with_doubt(x)
+    assert found == pytest.approx((of_trees + of_networks.mean(axis=0)) / 2)
+    apart = np.abs(of_trees - of_networks.mean(axis=0))
+    assert (doubt >= apart / 2 - 1e-9).all() and np.corrcoef(doubt, apart)[0, 1] > 0.5
+
+
+def test_networks_learn_a_smooth_law():
+    draw = np.random.default_rng(8)
+
+    def data(count):
+        x = np.column_stack([draw.uniform(-3, 3, count), draw.uniform(-1, 1, count)])
+        return x, np.sin(x[:, 0]) * x[:, 1] + 5
+
+    (x, y), (new_x, new_y) = data(3000), data(500)
+    fitted = NeuralMean(members=2, alpha=0.03).fit(x, y)
+    assert np.mean((fitted.predict(new_x) - new_y) ** 2) < 0.02 * np.var(new_y)
+
+
+def test_networks_do_not_extrapolate_and_are_the_same_again():
+    draw = np.random.default_rng(9)
+    x = draw.uniform(1, 2, (500, 2))
+    fitted = NeuralMean(members=2).fit(x, x[:, 0] * 10)
+    ends = fitted.predict(np.array([[x[:, 0].max(), 1.5], [x[:, 0].min(), 1.5]]))
+    assert fitted.predict(np.array([[1000.0, 1.5], [-1000.0, 1.5]])) == pytest.approx(ends)
+    assert (NeuralMean(members=2).fit(x, x[:, 0] * 10).predict(x) == fitted.predict(x)).all()
+    assert (NeuralMean(members=2, random_state=2).fit(x, x[:, 0] * 10).predict(x) != fitted.predict(x)).any()
+
+
+def test_networks_learn_several_columns_at_once():
+    x = np.random.default_rng(2).uniform(-1, 1, (800, 2))
+    both = NeuralMean(members=1, alpha=0.03).fit(x, np.column_stack([x[:, 0], 100 * x[:, 1]]))
+    assert both.predict(x).shape == (800, 2)
+    assert both.predict(x)[:, 1] == pytest.approx(100 * x[:, 1], abs=10)

@@ -1,0 +1,98 @@
+"""What a model is told of a scenario, and what it is not told and names."""
+
+import pytest
+
+import daybreak
+from daybreak.errors import ScenarioError
+from daybreak.learn import design, setting
+
+
+def as_migrated(migration):
+    return migration.with_({"flows.1.name": "migrated", "timelines.0.flows": ["migrated"]})
+
+
+def test_a_setting_is_what_the_scenario_says(migration):
+    found = setting.describe(
+        as_migrated(migration).with_(
+            {"timelines.0.night": "1 ms", "timelines.0.start": "4 ms", "stack.hz": 250, "flows.1.count": 2}
+        )
+    )
+    assert (found["rate_gbps"], found["rtt_us"], found["buffer_packets"]) == (10, 40, 350)
+    assert (found["period_ms"], found["night_ms"], found["downtime"]) == (10, 1, "drop")
+    assert (found["start_ms"], found["hz"], found["migrated_mib"], found["migrated_flows"]) == (4, 250, 64, 2)
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"flows.0.name": "other"}, 'one entry with group "main"'),
+        ({"stack.mtu": 1500}, "stack.mtu = 1500"),
+        ({"topology.queue": "1 MB"}, "a model needs packets"),
+        ({"timelines": []}, "exactly one, of kind"),
+        ({"flows.0.size": "unlimited"}, 'size of "main"'),
+    ],
+)
+def test_a_scenario_of_another_kind_is_one_sentence(migration, change, sentence):
+    with pytest.raises(ScenarioError, match=sentence):
+        setting.describe(as_migrated(migration).with_(change))
+
+
+@pytest.mark.parametrize("drawn", list(design.drawn(4, 8)), ids=lambda one: one["downtime"])
+def test_policies_that_are_taken_for_others_give_the_same_flows(drawn):
+    """`drain` is `hold`, and `make_before_break` is no night and later moves: to the last byte of the table."""
+    night = {"night_ms": drawn["night_ms"] or drawn["period_ms"] / 7, "migrated_mib": 8.0, "main_mib": 8.0}
+    one = drawn | night | {"migrated_flows": 1, "main_flows": 1}
+    base = setting.testbed()
+
+    def flows(downtime):
+        scenario = base.with_(setting.changes(one | {"downtime": downtime}))
+        again = setting.scenario_of(setting.describe(scenario))
+        return [daybreak.run(each, seed=3).flows for each in (scenario, again)]
+
+    for downtime in ("drop", "hold", "drain", "make_before_break"):
+        before, after = flows(downtime)
+        assert before.equals(after), downtime
+
+
+def test_settings_are_scenarios_without_differences():
+    for one in design.drawn(20, 2):
+        scenario = setting.scenario_of(one)
+        found = setting.describe(scenario)
+        assert found == pytest.approx({k: v for k, v in one.items() if not isinstance(v, str)} | {
+            k: v for k, v in one.items() if isinstance(v, str)
+        })  # fmt: skip
+        assert setting.differences(scenario, found) == ()
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"stack.rto_min": "100 ms"}, 'stack.rto_min = "100 ms"; only "200 ms" was measured'),
+        ({"stack.tcp_sack": False}, "stack.tcp_sack = false"),
+        ({"stack.initial_window": 20}, "stack.initial_window = 20"),
+        ({"flows.0.start": "0 s"}, 'flows.migrated.start = "0 s"; only "0 s to 5 ms" was measured'),
+        ({"flows.1.variant": {"name": "cubic", "beta": 0.8}}, "flows.main.variant.beta = 0.8"),
+        ({"topology.jitter": "1 us"}, 'topology.jitter = "1 us"'),
+        ({"topology.rate": "20 Gbit/s"}, 'topology.jitter = "7.23 us"; only "3.615 us" was measured'),
+        ({"flows.1.via": ["blue"]}, 'flows.main.via.0 = "blue"'),
+        ({"timelines.0.between": ["green", "blue"]}, "timelines.0.between"),
+        ({"timelines.0.hold_limit": "10 packets"}, "timelines.0.hold_limit"),
+        ({"links": [{"from": "ingress", "to": "egress", "rate": "1 Gbit/s", "delay": "1 us"}]}, "links.0"),
+    ],
+)
+def test_what_a_setting_does_not_say_is_named(change, sentence):
+    scenario = setting.testbed().with_(change)
+    found = setting.differences(scenario, setting.describe(scenario))
+    assert any(sentence in one for one in found), found
+
+
+def test_what_makes_no_difference_is_not_named():
+    changes = {
+        "name": "mine", "duration": "1 s", "records.queues": "1 ms", "topology.jitter": "7.24 us",
+        "flows.0.ack_via": [], "timelines.0.name": "mine", "flows.0.group": "migrated", "flows.0.name": "a",
+        "timelines.0.flows": ["a"], "timelines.0.group": None,
+    }  # fmt: skip
+    scenario = setting.testbed().with_(changes)
+    assert setting.differences(scenario, setting.describe(scenario)) == ()
+    other = scenario.with_({"flows": [*reversed(scenario.document()["flows"])]})
+    assert setting.differences(other, setting.describe(other)) == ()
