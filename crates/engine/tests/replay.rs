@@ -180,6 +180,17 @@ fn a_receiver_without_timestamps_answers_as_the_kernels() {
 }
 
 #[test]
+fn an_ack_before_a_block_has_the_window_before_its_segment() {
+    // The client of an exchange, whose ACKs are compressed though its window grows: the ACK that waits goes before a third
+    // block is pushed back, with the window from before the segment that pushes it. It is scenario 53 of those that
+    // seed 7 draws, up to 6 ms.
+    let plan: Plan = serde_json::from_str(include_str!("replay/drawn7-53-nv-circuit.json")).unwrap();
+    let dialogue = logged(include_str!("replay/drawn7-53-nv-circuit.csv"));
+    let found = replay(&plan, 0, Side::Client, &dialogue).unwrap();
+    assert_eq!((found.same, found.other_time), (found.theirs, 0));
+}
+
+#[test]
 fn a_server_that_hears_nothing_says_nothing() {
     let found = replay(&plan(), FLOW, Side::Server, &Dialogue::default()).unwrap();
     assert_eq!(found, Replayed::default());

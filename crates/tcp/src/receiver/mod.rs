@@ -131,7 +131,7 @@ pub struct Receiver {
     /// Sequence number of the peer's FIN; `u64::MAX` until one was seen.
     fin_seq: u64,
     /// A segment that joins the SACK list once the pending ACK, about the list before it, has gone.
-    joins_after_ack: Option<SackBlock>,
+    joins_after_ack: Option<(SackBlock, Option<Growth>)>,
     echo: Echo,
     dsack: Dsack,
     sacks: SackList,
@@ -141,6 +141,15 @@ pub struct Receiver {
     timestamps: TimestampClock,
     counters: ReceiverCounters,
     pub(crate) fast_path: FastPath,
+}
+
+/// By what the window may grow with a segment: see [`ReceiveWindow::grow`].
+#[derive(Clone, Copy, Debug)]
+struct Growth {
+    len: u32,
+    counted: u64,
+    /// Memory of the buffer that was taken.
+    taken: u64,
 }
 
 impl Receiver {
@@ -504,8 +513,11 @@ impl Receiver {
     fn report_blocks(&mut self, segment: &mut Segment) {
         self.sacks.write(self.dsack, SACK_BLOCKS[usize::from(self.negotiated.timestamps)], segment);
         self.dsack = Dsack::default();
-        if let Some(block) = self.joins_after_ack.take() {
+        if let Some((block, growth)) = self.joins_after_ack.take() {
             self.sacks.report(block);
+            if let Some(growth) = growth {
+                self.grow(growth);
+            }
         }
         if self.fin_seq < self.rcv_nxt {
             self.sacks = SackList::default();
@@ -666,18 +678,30 @@ impl Receiver {
         self.has_blocks = true;
         self.note_dsack(dsack);
         let block = SackBlock { start: segment.seq, end };
-        if self.policy.compressed() > 0 && self.sacks.pushes_back(block) {
-            self.joins_after_ack = Some(block);
-        } else {
-            self.sacks.report(block);
-        }
         let truesize = buffers.truesize(segment.len);
-        let (counted, taken) = match inserted {
-            Inserted::Known => return,
-            Inserted::Alone => (truesize, taken),
-            Inserted::Joined => (buffers.counted(segment.len, truesize), self.memory()),
+        let growth = match inserted {
+            Inserted::Known => None,
+            Inserted::Alone => Some(Growth { len: segment.len, counted: truesize, taken }),
+            Inserted::Joined => {
+                // The window grows with what is joined before it is reported, with other segments after.
+                let counted = buffers.counted(segment.len, truesize);
+                self.grow(Growth { len: segment.len, counted, taken: self.memory() });
+                None
+            }
         };
-        if self.window.grow(segment.len, || counted, taken, self.policy.rcv_mss()) {
+        if self.policy.compressed() > 0 && self.sacks.pushes_back(block) {
+            self.joins_after_ack = Some((block, growth));
+            return;
+        }
+        self.sacks.report(block);
+        if let Some(growth) = growth {
+            self.grow(growth);
+        }
+    }
+
+    fn grow(&mut self, growth: Growth) {
+        let Growth { len, counted, taken } = growth;
+        if self.window.grow(len, || counted, taken, self.policy.rcv_mss()) {
             self.policy.on_window_growth();
         }
     }
