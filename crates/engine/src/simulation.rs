@@ -364,20 +364,27 @@ impl<P: Probe + Tables + Send> Core<P> {
         let state = endpoint.connection.state();
         let is_closing = state != State::Established;
         endpoint.transmit(index, now, &mut self.fabric, &mut self.events, &mut self.wire);
-        if is_closing && state == State::CloseWait {
-            // What had to be acknowledged at once is. Then the application reads the end of the stream and closes: its FIN
-            // acknowledges what else nothing would before the delayed-ACK timer.
-            endpoint.act(now);
-            endpoint.transmit(index, now, &mut self.fabric, &mut self.events, &mut self.wire);
-        }
         if endpoint.connection.has_acked(endpoint.goal) {
             self.complete(index);
         } else if endpoint.reads {
             self.data_arrived(index);
         }
         if is_closing {
+            if state == State::CloseWait {
+                self.stream_has_ended(index);
+            }
             self.closing(index);
         }
+    }
+
+    /// What had to be acknowledged at once is. The application reads the end of the stream and closes: its FIN acknowledges
+    /// what else nothing would before the delayed-ACK timer.
+    #[cold]
+    fn stream_has_ended(&mut self, index: u32) {
+        if let Some(endpoint) = self.endpoints.stream(index) {
+            endpoint.act(self.now);
+        }
+        self.drive(index);
     }
 
     /// Sends what the endpoint has to send.

@@ -285,7 +285,12 @@ impl Sender {
         if queued > self.buffer.refill_at + self.buffer.merged * self.segment_overhead {
             return false;
         }
-        // A third of the buffer is free.
+        self.refill_by_memory()
+    }
+
+    /// The application goes on if a third of the buffer is free.
+    #[inline(never)]
+    fn refill_by_memory(&mut self) -> bool {
         let memory = self.memory();
         if self.buffer.size.saturating_sub(memory) < memory / 2 {
             return false;
