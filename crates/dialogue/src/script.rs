@@ -520,6 +520,7 @@ fn legacy(legacy: &mut Legacy, word: &str) -> Result<(), String> {
         "ack_every_packet" => legacy.ack_every_packet = true,
         "rto_restart" => legacy.rto_restart = true,
         "forget_sacks" => legacy.forget_sacks = true,
+        "whole_ranges" => legacy.whole_ranges = true,
         _ => return Err(format!("unknown mechanism of older stacks \"{word}\"")),
     }
     Ok(())

@@ -176,6 +176,7 @@ fn legacy(mechanisms: &[LegacyMechanism]) -> Legacy {
             LegacyMechanism::AckEveryPacket => legacy.ack_every_packet = true,
             LegacyMechanism::RtoRestart => legacy.rto_restart = true,
             LegacyMechanism::ForgetSacks => legacy.forget_sacks = true,
+            LegacyMechanism::WholeRanges => legacy.whole_ranges = true,
         }
     }
     legacy

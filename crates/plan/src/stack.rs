@@ -19,6 +19,8 @@ pub enum Legacy {
     RtoRestart,
     /// What was SACKed is forgotten when fast recovery ends.
     ForgetSacks,
+    /// SACK blocks are whole ranges.
+    WholeRanges,
 }
 
 /// How a host's NIC lays received frames into memory: see `daybreak_tcp::config::ReceiveBuffers`.

@@ -125,7 +125,8 @@ pub struct Config {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Legacy {
     /// Forward acknowledgement (Mathis and Mahdavi, SIGCOMM 1996; `tcp_fack` up to Linux 4.14): with SACK and without
-    /// RACK, whatever is not SACKed and lies `reordering` segments below the highest SACK is lost.
+    /// RACK, whatever is not SACKed and lies more than `reordering` segments below the highest SACKed one is lost, and a
+    /// retransmission when what was sent after it is SACKed, by order.
     pub fack: bool,
     /// No proportional rate reduction: the window is the threshold at once (RFC 6675, section 5), and a segment leaves
     /// for every other ACK while more than that is in flight.
@@ -134,6 +135,8 @@ pub struct Legacy {
     pub no_undo: bool,
     /// The receiver acknowledges every segment at once (the route attribute `quickack`).
     pub ack_every_packet: bool,
+    /// A SACK block is the whole range that the segment is in, and not what of it was reported lately.
+    pub whole_ranges: bool,
     /// Every ACK starts the retransmission timer anew, duplicates as well.
     pub rto_restart: bool,
     /// What has been SACKed is forgotten when fast recovery ends.

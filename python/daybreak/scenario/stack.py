@@ -7,7 +7,9 @@ from pydantic import Field, model_validator
 from .model import Model
 from .quantities import Rate, Span, reject
 
-Legacy = Literal["fack", "window_at_once", "no_undo", "ack_every_packet", "rto_restart", "forget_sacks"]
+Legacy = Literal[
+    "fack", "window_at_once", "no_undo", "ack_every_packet", "rto_restart", "forget_sacks", "whole_ranges"
+]  # fmt: skip
 """A mechanism of older stacks."""
 Bytes = Annotated[int, Field(ge=0, le=2**40)]
 
@@ -29,7 +31,9 @@ PRESETS: dict[str | None, dict[str, Any]] = {
         "tcp_max_reordering": 3,
         "tcp_comp_sack_nr": 0,
         "tcp_limit_output_bytes": "off",
-        "legacy": ("fack", "window_at_once", "no_undo", "ack_every_packet", "rto_restart", "forget_sacks"),
+        "legacy": (
+            "fack", "window_at_once", "no_undo", "ack_every_packet", "rto_restart", "forget_sacks", "whole_ranges",
+        ),
     }
 }
 """What each preset sets."""
@@ -126,8 +130,8 @@ class Stack(Model):
     legacy: tuple[Legacy, ...] = ()
     """Mechanisms of older stacks that Linux 6.1 does not have: "fack" (forward acknowledgement, with
     `tcp_recovery = 0`), "window_at_once" (no proportional rate reduction), "no_undo", "ack_every_packet",
-    "rto_restart" (duplicate ACKs start the timer anew), "forget_sacks" (when fast recovery ends). The kernel engine
-    refuses them."""
+    "rto_restart" (duplicate ACKs start the timer anew), "forget_sacks" (when fast recovery ends), "whole_ranges" (a
+    SACK block is all of the range that the segment is in). The kernel engine refuses them."""
     max_pacing_rate: Rate | None = None
     """`SO_MAX_PACING_RATE`; a variant that paces does so either way."""
 

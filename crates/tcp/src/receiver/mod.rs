@@ -20,7 +20,7 @@ use self::ack_policy::{AckPolicy, Arrival, MAX_QUICKACKS};
 use self::ecn::Echo;
 use self::reading::Unread;
 use self::reassembly::{Inserted, OutOfOrder};
-use self::sack_list::{Dsack, SackList};
+use self::sack_list::{Dsack, Ranges, SackList};
 use self::window::ReceiveWindow;
 use crate::config::{Config, TimestampClock};
 use crate::fast_path::FastPath;
@@ -135,6 +135,8 @@ pub struct Receiver {
     echo: Echo,
     dsack: Dsack,
     sacks: SackList,
+    /// With [`crate::Legacy::whole_ranges`].
+    ranges: Option<Box<Ranges>>,
     dsack_enabled: bool,
     /// Last answer to a segment without data from outside the window.
     last_invalid: Option<Instant>,
@@ -173,6 +175,7 @@ impl Receiver {
             holds_data: false,
             has_blocks: false,
             answers_fin: false,
+            ranges: config.legacy.whole_ranges.then(Box::default),
             negotiated: Negotiated {
                 window_scaling: config.window_scaling,
                 timestamps: config.timestamps,
@@ -630,6 +633,9 @@ impl Receiver {
             }
         } else {
             self.sacks.remove_below(self.rcv_nxt);
+            if let Some(ranges) = &mut self.ranges {
+                ranges.remove_below(self.rcv_nxt);
+            }
         }
         (taken, first_end)
     }
@@ -677,7 +683,10 @@ impl Receiver {
         }
         self.has_blocks = true;
         self.note_dsack(dsack);
-        let block = SackBlock { start: segment.seq, end };
+        let mut block = SackBlock { start: segment.seq, end };
+        if let Some(ranges) = &mut self.ranges {
+            block = ranges.add(block);
+        }
         let truesize = buffers.truesize(segment.len);
         let growth = match inserted {
             Inserted::Known => None,

@@ -1,6 +1,8 @@
 //! What the next ACK reports beyond `rcv_nxt`: the SACK blocks, most recently changed first
 //! (RFC 2018, section 4), and one DSACK block (RFC 2883).
 
+use std::collections::BTreeMap;
+
 use crate::{SackBlock, Segment};
 
 /// Blocks that are remembered. Without timestamps all fit into a segment, with them three.
@@ -34,6 +36,32 @@ impl Dsack {
     /// The range to report.
     pub(super) fn block(self) -> Option<SackBlock> {
         self.present.then_some(self.range)
+    }
+}
+
+/// All contiguous ranges beyond `rcv_nxt`, for a receiver that reports each as a whole, however many segments it has.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Ranges(BTreeMap<u64, u64>);
+
+impl Ranges {
+    /// Adds what a segment brings; returns the range that it is in now.
+    pub(super) fn add(&mut self, segment: SackBlock) -> SackBlock {
+        let mut whole = segment;
+        while let Some((&start, &end)) = self.0.range(..=whole.end).next_back() {
+            if !join(&mut whole, SackBlock { start, end }) {
+                break;
+            }
+            self.0.remove(&start);
+        }
+        self.0.insert(whole.start, whole.end);
+        whole
+    }
+
+    /// Forgets what the cumulative acknowledgement has reached.
+    pub(super) fn remove_below(&mut self, rcv_nxt: u64) {
+        while self.0.first_key_value().is_some_and(|(&start, _)| start <= rcv_nxt) {
+            self.0.pop_first();
+        }
     }
 }
 

@@ -509,6 +509,9 @@ impl Sender {
             let spurious = sent.has(Sent::RETRANS | Sent::EVER_RETRANS)
                 && self.echoed != 0
                 && (self.echoed.wrapping_sub(self.clock.timestamp_of(sent.sent_us)) as i32) < 0;
+            if self.legacy.fack {
+                path.fack.on_acknowledged(&sent);
+            }
             if !spurious {
                 path.rack.on_delivered(&sent, self.clock.now_us, path.min_rtt.get());
             }

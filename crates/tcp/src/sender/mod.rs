@@ -181,6 +181,8 @@ pub(crate) struct Sender {
     rto_initial: u64,
     fast_path: FastPath,
     legacy: Legacy,
+    /// Retransmissions so far.
+    retransmissions: u32,
     paths: Paths,
     built: Built,
 }
@@ -258,6 +260,7 @@ impl Sender {
             tso_max_bytes: config.tso_max_bytes,
             fast_path: FastPath::default(),
             legacy: config.legacy,
+            retransmissions: 0,
             paths: Paths::default(),
             clock,
         }

@@ -467,9 +467,12 @@ impl Sender {
         self.tell_start();
         let sent_us = self.pace(payload);
         let serial = self.next_nic_serial();
+        self.retransmissions = self.retransmissions.wrapping_add(1);
+        let retransmission = self.retransmissions;
         let record = self.queue.get_mut(at);
         self.path.delivery.stamp(record, sent_us, false);
         record.flags |= Sent::EVER_RETRANS;
+        record.retransmission = retransmission;
         record.nic_serial = serial;
         let outgoing = Outgoing {
             seq: record.seq,

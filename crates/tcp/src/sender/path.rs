@@ -7,6 +7,7 @@
 use daybreak_units::{Instant, Rate};
 
 use super::cwnd_validation::Usage;
+use super::legacy::Fack;
 use super::min_rtt::MinRtt;
 use super::pacing::Pacing;
 use super::prr::Prr;
@@ -62,8 +63,7 @@ pub(crate) struct Path {
     pub reordering: Reordering,
     /// End of its highest SACKed segment; meaningful while one is SACKed.
     pub highest_sacked: u64,
-    /// With forward acknowledgement: all of its segments below are SACKed or were marked lost.
-    pub fack_until: u64,
+    pub fack: Fack,
     /// When data was last sent on it.
     pub last_sent: Instant,
 }
@@ -103,7 +103,7 @@ impl Path {
             prr: Default::default(),
             undo: Default::default(),
             highest_sacked: 0,
-            fack_until: 0,
+            fack: Fack::default(),
             last_sent: Instant::ZERO,
         }
     }

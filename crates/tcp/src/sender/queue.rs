@@ -24,6 +24,8 @@ pub(crate) struct Sent {
     pub len: u32,
     /// Which packet it was on its last way to the NIC, to tell whether it is still queued there.
     pub nic_serial: u32,
+    /// Retransmissions of the connection up to its last one, which is one of them.
+    pub retransmission: u32,
     /// Neighbours in transmission order; meaningful with [`Sent::LINKED`].
     pub(super) older: u32,
     pub(super) newer: u32,

@@ -240,6 +240,9 @@ impl Sender {
         let sent = *self.queue.get(at);
         let path = &mut self.path;
         path.rack.on_delivered(&sent, self.clock.now_us, path.min_rtt.get());
+        if self.legacy.fack {
+            path.fack.on_sacked(&sent);
+        }
         let mut flags = sent.flags;
         if sent.has(Sent::RETRANS) {
             // Not marked lost: the retransmission is believed to be still in flight.

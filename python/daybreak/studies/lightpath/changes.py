@@ -64,6 +64,7 @@ ROWS = {
     ),
     "at-once": Row("window reduced at once", ("window_at_once",)),
     "forgets": Row("SACKs forgotten", ("forget_sacks",)),
+    "ranges": Row("SACK blocks of whole ranges", ("whole_ranges",)),
     "timer": Row("timer restarted by duplicates", ("rto_restart",)),
     "acks": Row(
         "an ACK for every packet",
