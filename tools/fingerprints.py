@@ -73,7 +73,7 @@ PLANNED = (
     "agreement/receiver-bbr",
     "agreement/sender-cubic",
     "agreement/incast-20cubic-10p",
-    "migration/groups-cubic-cubic-10ms-256MiB-250p",
+    "migration/groups-cubic-cubic-10ms-256MiB",
 )
 """The runs whose plans the engine's own test has: one of each kind of network, rule, policy and limit."""
 SHORTER = 2

@@ -96,11 +96,12 @@ def test_no_more_than_200_flows_are_listed_of_all_runs_together(one_flow):
 def test_only_judged_claims_count_and_those_that_hold_hold(tmp_path):
     verdicts = ["pass", "pass", "miss", "shape-pass", "shape-miss", "not-evaluated", "not-evaluated"]
     claim = {"figure": "1", "what": "w", "published": 1, "ours": None, "unit": "s", "ci95": None, "tolerance": ""}
-    claims = [claim | {"id": f"{at}", "verdict": verdict, "note": ""} for at, verdict in enumerate(verdicts)]
+    claim |= {"note": "", "kind": "statement", "fitted": "", "explanation": ""}
+    claims = [claim | {"id": f"{at}", "statement": f"{at}", "verdict": said} for at, said in enumerate(verdicts)]
     board = {"study": "s", "engine": "simulated", "mode": "full", "seeds": 3, "claims": claims}
     (tmp_path / study.SCOREBOARD).write_text(json.dumps(board))
     page = str(study.section(study.read(tmp_path)))
-    assert "3 of 5 claims hold" in page and "2 not evaluated" in page
+    assert "3 of 5 printed statements held" in page and "2 not evaluated" in page
     assert re.findall(r">(\S+ \d)</button>", page) == [
         "pass 2", "shape-pass 1", "miss 1", "shape-miss 1", "not-evaluated 2",
     ]  # fmt: skip

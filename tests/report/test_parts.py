@@ -19,7 +19,8 @@ from daybreak.sweep.folder import claim
 
 CLAIM = {
     "id": "fig1.x", "figure": "1", "what": "a claim", "published": 2.0, "ours": 2.01234567, "unit": "s",
-    "ci95": [1.9, 2.1], "tolerance": "2 %", "verdict": "pass", "note": "",
+    "ci95": [1.9, 2.1], "tolerance": "2 %", "verdict": "pass", "note": "", "kind": "number",
+    "statement": "fig1.x", "fitted": "", "explanation": "",
 }  # fmt: skip
 
 
@@ -75,7 +76,7 @@ def test_facts_are_terms_with_what_they_are(folders):
     assert facts == [("engine", "simulated"), ("mode", "full"), ("runs of a setting", "30")]
     (row,) = re.findall("<tbody><tr>(.*?)</tr></tbody>", content)
     cells = [re.sub("<[^>]*>", "", cell) for cell in re.findall("<td[^>]*>(.*?)</td>", row)]
-    assert cells == ["1", "pass", "a claim", "2", "2.012", "1.9 to 2.1", "s", "2 %"]
+    assert cells == ["1", "pass", "number", "a claim", "2", "2.012", "1.9 to 2.1", "s", "2 %"]
 
 
 def test_a_part_of_an_explanation_has_one_colour_in_its_bars_and_in_the_key(folders):

@@ -37,7 +37,8 @@ SCENARIO = {
 }  # fmt: skip
 CLAIM = {
     "id": "fig1.x", "figure": "1", "what": f"a claim {WICKED}", "published": 1.0, "ours": 1.01, "unit": "s",
-    "ci95": [1.0, 1.02], "tolerance": "2 %", "verdict": "pass", "note": WICKED,
+    "ci95": [1.0, 1.02], "tolerance": "2 %", "verdict": "pass", "note": WICKED, "kind": "number",
+    "statement": "fig1.x", "fitted": "", "explanation": "",
 }  # fmt: skip
 PIXEL = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -80,7 +81,15 @@ def folders(tmp_path_factory):
     study = base / "study"
     (study / "figures").mkdir(parents=True)
     (study / "figures" / "figure1.png").write_bytes(PIXEL)
-    miss = CLAIM | {"id": "fig1.y", "what": "another", "verdict": "shape-miss", "published": "less", "ci95": None}
+    miss = CLAIM | {
+        "id": "fig1.y",
+        "statement": "fig1.y",
+        "kind": "statement",
+        "what": "another",
+        "verdict": "shape-miss",
+        "published": "less",
+        "ci95": None,
+    }
     (study / "scoreboard.json").write_text(json.dumps(BOARD | {"claims": [CLAIM, miss]}))
     return [base / "runs", study]
 
@@ -94,7 +103,14 @@ def test_the_page_says_what_was_run_and_what_came_of_it(folders, content):
     structure = Structure(content)
     text = "\n".join(structure.texts)
     run = read(folders[0] / "seed-1")
-    for said in ("simulated", "1, 2", run.manifest["plan_hash"][:16], "1 of 2 claims hold", "2 of 2", "migrate"):
+    for said in (
+        "simulated",
+        "1, 2",
+        run.manifest["plan_hash"][:16],
+        "1 of 1 printed number within the tolerance and 0 of 1 printed statement held",
+        "2 of 2",
+        "migrate",
+    ):
         assert said in text, said
     assert run.manifest["versions"]["program"][:48] in text
     assert {"section", "table", "dl"} <= {name for name, _ in structure.elements}

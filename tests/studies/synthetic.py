@@ -108,10 +108,10 @@ def as_the_forest_needs(setting: Setting, drawn: random.Random) -> float:
     """Short days prolong most, with a downtime even more, and only those of 9+1 ms vary."""
     day = setting.period_ms - setting.night_ms
     if setting.night_ms:
-        means = {9: 29.0, 18: 9.0, 45: 6.0, 90: 5.0}
+        means = {9: 27.0, 18: 6.0, 45: 5.0, 90: 4.5}
     else:
-        means = {1: 14.0, 5: 12.0, 10: 10.0, 25: 0.5, 50: 0.3, 100: 0.1}
-    return means[day] + (drawn.uniform(-9.5, 9.5) if day == 9 else drawn.uniform(-0.1, 0.1))
+        means = {1: 6.0, 5: 5.0, 10: 4.0, 25: 0.5, 50: 0.3, 100: 0.1}
+    return means[day] + (drawn.uniform(-11.3, 11.3) if day == 9 else drawn.uniform(-0.1, 0.1))
 
 
 def as_no_forest_knows(setting: Setting, drawn: random.Random) -> float:
@@ -169,6 +169,8 @@ def paper(setting: Setting) -> dict[str, Course]:
         migrated, main = known[key]
     elif setting.night_ms:
         migrated, main = (1.5, 0.5, 7), (9.9, 9.3, 10)
+    elif setting.migrated == setting.main:
+        migrated, main = (5.0, 1.0, 9.5), (9.9, 9.0, 10)
     else:
         change = 1.0 if setting.period_ms == 50 else 0.8
         migrated, main = {
@@ -197,6 +199,8 @@ def contrary(setting: Setting) -> dict[str, Course]:
             return {"migrated": Course((first, first, 10), (900, 1000, 910)), "main": Course((second,) * 3)}
         return {"migrated": Course((first,) * 3, (high, low, 1.0)), "main": Course((second, second, 4))}
     if setting.night_ms:
+        return {"migrated": Course((9.5, 9.5, 10)), "main": Course((3.0, 3.0, 3.0))}
+    if setting.migrated == setting.main:
         return {"migrated": Course((9.5, 9.5, 10)), "main": Course((3.0, 3.0, 3.0))}
     return {
         "bbr": {"migrated": Course((2, 2, 2)), "main": Course((9.9, 9.9, 10))},

@@ -97,7 +97,8 @@ def test_rows_have_the_fields_of_the_scoreboard(tmp_path, as_printed):
     assert (document["study"], document["mode"], document["seeds"]) == ("migration", "full", 3)
     row = next(row for row in document["claims"] if row["id"] == "fig3.fct.cubic.none")
     assert list(row) == [
-        "id", "figure", "what", "published", "ours", "unit", "ci95", "tolerance", "verdict", "note",
+        "id", "figure", "what", "published", "ours", "unit", "ci95", "tolerance", "verdict", "note", "kind",
+        "statement", "fitted", "explanation",
     ]  # fmt: skip
     assert row["published"] == 3.47 and row["tolerance"] == "1 %" and row["verdict"] == "pass"
     assert row["ci95"][0] <= row["ours"] <= row["ci95"][1]
@@ -122,15 +123,15 @@ def test_markdown_marks_misses(opposite):
     assert "| **miss** |" in text.splitlines()[2] and "| pass |" in text.splitlines()[3]
 
 
-def test_an_explanation_opens_the_note_of_a_miss_and_changes_no_verdict():
+def test_an_explanation_stands_beside_a_miss_and_changes_no_verdict():
     explanations = {"fig3.ramp": "because"}
     found = Scoreboard(
         "migration", engine="x", mode="full", seeds=1, published=STUDY.published(), explanations=explanations
     )
     found.shape("fig3.ramp", False, 11.0, variant="CUBIC")
     found.value("fig3.fct", [3.47], suffix="cubic.none", variant="CUBIC", period="none")
-    assert found.claims[0].verdict == scoreboard.SHAPE_MISS and found.claims[0].note.startswith("because; ")
-    assert found.claims[1].verdict == scoreboard.PASS and "because" not in found.claims[1].note
+    assert found.claims[0].verdict == scoreboard.SHAPE_MISS and found.claims[0].explanation == "because"
+    assert found.claims[1].verdict == scoreboard.PASS and found.claims[1].explanation == ""
 
 
 def test_explanations_belong_to_claims(as_printed):

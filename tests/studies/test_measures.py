@@ -1,13 +1,12 @@
 """What studies measure, on made-up tables whose numbers can be read off, and how a reproduction says what it is."""
 
-import csv
 from dataclasses import replace
 
 import polars as pl
 import pytest
 from executors import Serial
 
-from daybreak.studies import page, scoreboard, sensitivity
+from daybreak.studies import hangs, page, scoreboard, sensitivity
 from daybreak.studies.evidence import gather, seeds
 from daybreak.studies.lightpath import costs, ns2, testbed
 from daybreak.studies.lightpath.changes import buffer_for_overlap, optical_delay, paced
@@ -119,17 +118,20 @@ def judged(*verdicts):
     return found
 
 
-def test_what_misses_has_an_asterisk_and_is_counted(tmp_path):
-    found = {
-        "100": judged(scoreboard.SHAPE_PASS, scoreboard.SHAPE_MISS).claims,
-        "200": judged(scoreboard.SHAPE_PASS, scoreboard.SHAPE_PASS).claims,
-    }
-    sensitivity.write(found, "buffer", 2, tmp_path)
-    rows = list(csv.reader((tmp_path / "claims-2-runs.csv").open(encoding="utf-8")))
-    assert rows[0] == ["claim", "published", "buffer 100", "buffer 200"]
-    assert [row[2:] for row in rows[1:]] == [["2", "2"], ["2 *", "2"]]
-    counts = list(csv.reader((tmp_path / "counts-2-runs.csv").open(encoding="utf-8")))
-    assert counts[1:] == [["100", "2", "1", "fig5.flatter.1"], ["200", "2", "2", ""]]
+def test_a_changed_verdict_is_a_row_with_both_measurements():
+    base, other = (
+        judged(*verdicts).claims
+        for verdicts in ((scoreboard.SHAPE_PASS, scoreboard.SHAPE_MISS), (scoreboard.SHAPE_PASS, scoreboard.SHAPE_PASS))
+    )
+    found = sensitivity.Varied(base, {("buffer", "100"): other, ("buffer", "200"): base})
+    assert found.changes() == [
+        hangs.Change("buffer", "100", "fig5.flatter.1", scoreboard.SHAPE_MISS, scoreboard.SHAPE_PASS, "2", "2"),
+        hangs.Change("buffer", "200"),
+    ]
+    # The rows tell one statement: it holds if all of them do.
+    assert [(row.name, row.statements, row.statements_judged) for row in found.rows()] == [
+        ("as it is", 0, 1), ("buffer = 100", 1, 1), ("buffer = 200", 0, 1),
+    ]  # fmt: skip
 
 
 def test_the_command_names_what_is_otherwise_than_the_mode_says():

@@ -18,17 +18,19 @@ from daybreak.studies.reproduce import reproduce
 from daybreak.sweep import Job, Reduction
 
 CSV = """\
-key,figure,what,where,printed,unit,basis,value,tolerance,note,quick
-fct.1MB,1,"FCT of 1 MB, {engine}",table 1,0.0013,s,printed,0.0013,50 %,,
-fct.2MB,1,"FCT of 2 MB, {engine}",table 1,0.0021,s,printed,0.0021,50 %,,
-fct.4MB,1,"FCT of 4 MB, {engine}",table 1,0.0037,s,printed,0.0037,50 %,two packets more,false
-grows,2,growth of the FCT,section 1,the FCT grows with the size,ratio,printed,,,,
+key,figure,what,where,printed,unit,kind,value,tolerance,note,quick
+fct.1MB,1,"FCT of 1 MB, {engine}",table 1,0.0013,s,number,0.0013,50 %,,
+fct.2MB,1,"FCT of 2 MB, {engine}",table 1,0.0021,s,number,0.0021,50 %,,
+fct.4MB,1,"FCT of 4 MB, {engine}",table 1,0.0037,s,number,0.0037,50 %,two packets more,false
+grows,2,growth of the FCT,section 1,the FCT grows with the size,ratio,statement,,,,
 """
 PAGE = """\
 title = "A little study"
 about = "One flow"
 sizes = "{runs} runs, up to {largest} MB."
-inferred = "- nothing"
+main = "fcts"
+summary = "All is well."
+changed = "- nothing"
 [figure.1]
 title = "Figure 1"
 text = "FCTs"
@@ -152,8 +154,12 @@ def test_a_study_of_two_engines_is_reproduced(study, tmp_path):
     assert board.claims[1].what == "FCT of 1 MB, kernel" and board.claims[1].ci95 is None
     assert json.loads((tmp_path / "out" / "scoreboard.json").read_text())["seeds"] == 3
     text = (tmp_path / "out" / "results.md").read_text()
-    assert text.startswith("# A little study\n\nMade by `daybreak reproduce little --full`.\n")
-    assert "One flow, engine `simulated`, mode `full`. 3 runs, up to 4 MB." in text
+    assert text.startswith(
+        "# A little study\n\n**3 of 3 printed numbers within the tolerance and 1 of 1 printed statement held.** \n\n"
+        "![A little study](figures/fcts.png)\n\nAll is well.\n"
+    )
+    made = "Made by `daybreak reproduce little --full`."
+    assert f"One flow, engine `simulated`, mode `full`. 3 runs, up to 4 MB. {made}" in text
     assert "## Figure 2\n\nGrowth\n![Figure 2](figures/growth.png)" in text
     settings = pl.read_parquet(tmp_path / "out" / "tables" / "flows.parquet")["setting"].unique().to_list()
     assert sorted(settings) == ["1MB", "1MBkernel", "2MB", "2MBkernel", "4MB", "4MBkernel"]
@@ -164,6 +170,8 @@ def test_the_page_says_the_command_that_makes_it_again(study, tmp_path):
     assert page.command(study, board, ["2"]) == "daybreak reproduce little --quick --seeds 5 --figure 2"
     text = (tmp_path / "out" / "results.md").read_text()
     assert "5 runs, up to 2 MB" in text and "Figure 1" not in text
+    # The summary is of the full reproduction.
+    assert "All is well" not in text
 
 
 def test_quick_leaves_out_what_an_entry_says(study, tmp_path):
@@ -186,10 +194,10 @@ def test_published_values_come_from_csv(tmp_path):
 @pytest.mark.parametrize(
     ("line", "sentence"),
     [
-        ("fct.1MB,1,a,b,c,s,printed,1,,,", "published.csv: the key 'fct.1MB' is used twice"),
-        ("other,1,a,b,c,s,printed,much,,,", "published.csv, line 6: could not convert string to float: 'much'"),
-        ("other,1,a,b,c,s,printed,1,,,no", "published.csv, line 6: 'no'"),
-        ("other,1,a,b,c,s,printed,1,,,,more", "published.csv, line 6: .*keywords must be strings"),
+        ("fct.1MB,1,a,b,c,s,number,1,,,", "published.csv: the key 'fct.1MB' is used twice"),
+        ("other,1,a,b,c,s,number,much,,,", "published.csv, line 6: could not convert string to float: 'much'"),
+        ("other,1,a,b,c,s,number,1,,,no", "published.csv, line 6: 'no'"),
+        ("other,1,a,b,c,s,number,1,,,,more", "published.csv, line 6: .*keywords must be strings"),
     ],
 )
 def test_what_is_wrong_in_a_csv_is_named_with_its_line(tmp_path, line, sentence):

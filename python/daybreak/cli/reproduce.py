@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import asdict, fields
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from click import UsageError
@@ -15,6 +15,10 @@ from daybreak.engines import single
 from daybreak.errors import Interrupted
 
 from .terminal import Json, print_json, print_table, progress_bar, say
+
+if TYPE_CHECKING:
+    from daybreak.studies.protocol import AnyStudy
+    from daybreak.studies.scoreboard import Claim
 
 
 def add_to(app: typer.Typer) -> None:
@@ -38,12 +42,22 @@ def reproduce(
     ] = None,
     workers: Annotated[int | None, typer.Option(help="Runs side by side; one a processor if not given.", min=1)] = None,
     out_: Annotated[Path | None, typer.Option("-o", "--out", help="Folder for the results.")] = None,
+    claims: Annotated[bool, typer.Option("--claims", help="Print every row of the scoreboard.")] = False,
+    sensitivity: Annotated[
+        bool, typer.Option("--sensitivity", help="Vary each inference instead: which verdicts change?")
+    ] = False,
+    inference: Annotated[
+        list[str] | None, typer.Option(help="With --sensitivity: only this one; may be given several times.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Run a published study and put its numbers beside ours.
 
     Writes figures, tables and scoreboard.json. A published number that is missed is a result, not a failure. The sizes
     of a study are options too, by the names that its page has: --weeks 1000.
+
+    With --sensitivity each inference, a number or choice that the publication does not give, takes the values that the
+    study states for it, one at a time; sensitivity.csv has the verdicts that change.
     """
     from daybreak import studies
     from daybreak.studies.reproduce import reproduce as run
@@ -51,6 +65,13 @@ def reproduce(
     chosen = studies.study(study)
     sizes = _sizes(context.args, [one.name for one in fields(chosen.scales["full"])])
     single.find(engine)
+    if sensitivity:
+        if sizes or engine != "simulated":
+            raise UsageError("--sensitivity takes neither sizes nor another engine")
+        _vary(chosen, inference or (), "full" if full else "quick", figure or (), seeds, out_, workers, as_json)
+        return
+    if inference:
+        raise UsageError("--inference belongs to --sensitivity")
     place = out_ or Path("results") / study
     with progress_bar(f"reproducing {study}", shown=not as_json) as progress:
         try:
@@ -67,10 +88,67 @@ def reproduce(
     if as_json:
         print_json(document)
         return
-    columns = ("claim", "published", "ours", "unit", "verdict")
-    print_table(columns, [_row(claim) for claim in document["claims"]], numeric=("published", "ours"))
-    counts = ", ".join(f"{count} {verdict}" for verdict, count in board.counts().items() if count)
-    say(f"{counts}; figures, tables and scoreboard.json are in {place}")
+    if claims:
+        columns = ("claim", "published", "ours", "unit", "verdict")
+        print_table(columns, [_row(claim) for claim in document["claims"]], numeric=("published", "ours"))
+    for line in summary(board.claims, place):
+        say(line)
+
+
+def summary(claims: Sequence[Claim], place: Path) -> list[str]:
+    """What a reader has to know of a reproduction, in at most ten lines."""
+    from daybreak.studies import tally
+
+    drawn = sorted(path.stem for path in (place / "figures").glob("*.png"))
+    lines = [f"{tally.headline(claims)}"]
+    if rest := tally.others(claims):
+        lines.append(f"besides: {rest}")
+    if differences := tally.largest_differences(claims, 3):
+        lines.append("largest differences from printed numbers:")
+        lines += [
+            f"  {one.what}: published {one.published:.4g}, ours {one.ours:.4g} {one.unit}".rstrip()
+            for one in differences
+        ]
+    lines.append(f"{len(drawn)} figures in {place / 'figures'}: {', '.join(drawn[:8])}{' ...' if drawn[8:] else ''}")
+    lines.append(f"every row with its verdict: {place / 'results.md'}, {place / 'scoreboard.json'}, or --claims")
+    return lines
+
+
+def _vary(
+    study: AnyStudy, names: Sequence[str], mode: str, figures: Sequence[str], seeds: int | None, out: Path | None,
+    workers: int | None, as_json: bool,
+) -> None:  # fmt: skip
+    from daybreak.studies import hangs
+    from daybreak.studies.sensitivity import vary
+    from daybreak.sweep import Local
+
+    place = out or Path("results") / f"{study.name}-sensitivity"
+    with progress_bar(f"varying {study.name}", shown=not as_json) as progress:
+        try:
+            found = vary(
+                study, names=names, mode=mode, figures=tuple(figures), seeds=seeds, out=place,
+                executor=Local(workers), progress=progress,
+            )  # fmt: skip
+        except (Interrupted, KeyboardInterrupt):
+            raise Interrupted(
+                f"interrupted: finished runs are kept in {place}, the same command goes on from there"
+            ) from None
+    changes = found.changes()
+    if as_json:
+        print_json([asdict(one) for one in changes])
+        return
+    columns = ("inference", "value", "claim", "as it is", "with this value")
+    rows = [
+        (one.inference, one.value, one.claim or "none changes", _verdict(one.verdict, one.ours),
+         _verdict(one.other, one.ours_other))
+        for one in changes
+    ]  # fmt: skip
+    print_table(columns, rows)
+    say(f"{place / hangs.FILE} has these rows, {place / 'figures'} a figure of them")
+
+
+def _verdict(verdict: str, ours: str) -> str:
+    return f"{verdict} ({ours})" if ours else verdict
 
 
 def _sizes(arguments: Sequence[str], known: Sequence[str]) -> dict[str, str]:

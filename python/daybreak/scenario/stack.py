@@ -32,7 +32,13 @@ PRESETS: dict[str | None, dict[str, Any]] = {
         "tcp_comp_sack_nr": 0,
         "tcp_limit_output_bytes": "off",
         "legacy": (
-            "fack", "window_at_once", "no_undo", "ack_every_packet", "rto_restart", "forget_sacks", "whole_ranges",
+            "fack",
+            "window_at_once",
+            "no_undo",
+            "ack_every_packet",
+            "rto_restart",
+            "forget_sacks",
+            "whole_ranges",
         ),
     }
 }

@@ -1,7 +1,8 @@
-"""The page of prose of a reproduction: what was done, what was inferred, and every claim beside its figure.
+"""The page of a reproduction: what holds, section by section with its figures, what was inferred, what was changed.
 
 The words are the study's, in its ``page.toml``: ``title``, ``about``, ``sizes`` (where fields of the scale may stand in
-braces), ``inferred``, and for each experiment a table ``figure.NAME`` with ``title`` and ``text``.
+braces), ``figure`` (the main one), ``summary`` (what holds and what does not), ``changed`` (what was changed after
+results were seen), and for each experiment a table ``figure.NAME`` with ``title`` and ``text``.
 """
 
 from __future__ import annotations
@@ -11,8 +12,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from daybreak.studies import hangs, tally
+from daybreak.studies.inferences import SOURCES, Inference
 from daybreak.studies.protocol import AnyStudy, Scale
-from daybreak.studies.scoreboard import MISS, NOT_EVALUATED, PASS, SHAPE_MISS, SHAPE_PASS, Claim, Scoreboard, markdown
+from daybreak.studies.scoreboard import Claim, Scoreboard, markdown
 
 _AS_THE_MODE_SAYS: Mapping[str, str] = {}
 
@@ -54,26 +57,86 @@ def write(
     sizes: Mapping[str, str] = _AS_THE_MODE_SAYS,
 ) -> str:
     """The page in markdown."""
-    said, counts = words(study), board.counts()
-    judged = sum(counts.values()) - counts[NOT_EVALUATED]
-    held = counts[PASS] + counts[SHAPE_PASS]
+    said = words(study)
     parts = [
         f"# {said['title']}\n",
+        f"**{tally.headline(board.claims)}.** {_sentence(tally.others(board.claims))}\n",
+    ]
+    if any(said["main"] in section.images for section in sections):
+        parts.append(f"![{said['title']}](figures/{said['main']}.png)\n")
+    if board.engine == "simulated" and board.mode == "full":
+        # What the summary says was written for this result alone.
+        parts.append(f"{said['summary'].strip()}\n")
+    parts += [
+        f"{said['about']}, engine `{board.engine}`, mode `{board.mode}`. {said['sizes'].format(**_sizes(scale))} "
         f"Made by `{command(study, board, [section.figure for section in sections], sizes)}`.\n",
-        f"{said['about']}, engine `{board.engine}`, mode `{board.mode}`. {said['sizes'].format(**vars(scale))}\n",
-        f"**{held} of {judged} claims hold**: {counts[PASS]} numbers within their tolerance and "
-        f"{counts[MISS]} outside, {counts[SHAPE_PASS]} statements that hold and {counts[SHAPE_MISS]} that do not; "
-        f"{counts[NOT_EVALUATED]} not evaluated. Tolerances were fixed before the first run.\n",
-        "## What was inferred\n",
-        said["inferred"],
+        "A printed number or statement counts once, however many rows tell it, and holds if all of them do. A printed "
+        "value that no row compares counts as missed. Rows that an inference was fitted to are not counted.\n",
     ]
     for section in sections:
-        title, text = (said["figure"][section.figure][key] for key in ("title", "text"))
-        parts += [f"## {title}\n", text]
-        parts += [f"![{title}](figures/{name}.png)\n" for name in section.images]
-        if section.claims:
-            parts.append(markdown(section.claims))
-        notes = [f"- `{claim.id}` ({claim.verdict}): {claim.note}" for claim in section.claims if claim.note]
-        if notes:
-            parts.append("<details><summary>Notes</summary>\n\n" + "\n".join(dict.fromkeys(notes)) + "\n\n</details>\n")
+        parts += _section(section, said["figure"][section.figure])
+    if left := [claim for claim in board.claims if not any(claim in section.claims for section in sections)]:
+        parts += ["## What is not compared\n", markdown(left), *_notes(left)]
+    if inferences := study.inferences():
+        parts += ["## What was inferred\n", _inferred(inferences, hangs.load(study.folder))]
+    parts += ["## What was changed after results were seen\n", f"{said['changed'].strip()}\n"]
     return "\n".join(parts)
+
+
+def _sizes(scale: Scale) -> dict[str, str]:
+    """The fields of a scale as a page has them; pairs as "100 at 10"."""
+    return {name: _text(value) for name, value in vars(scale).items()}
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, tuple):
+        return ", ".join(" at ".join(map(str, one)) if isinstance(one, tuple) else str(one) for one in value)
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
+
+
+def _section(section: Section, said: Mapping[str, str]) -> list[str]:
+    parts = [f"## {said['title']}\n", said["text"]]
+    parts += [f"![{said['title']}](figures/{name}.png)\n" for name in section.images]
+    if section.claims:
+        parts += [markdown(section.claims), *_notes(section.claims)]
+    return parts
+
+
+def _notes(claims: Sequence[Claim]) -> list[str]:
+    """Why claims miss, each explanation once, and the numbers behind the verdicts."""
+    why: dict[str, list[str]] = {}
+    for claim in claims:
+        if claim.explanation:
+            why.setdefault(claim.explanation, []).append(f"`{claim.id}`")
+    parts = [f"- {', '.join(ids)}: {text}" for text, ids in why.items()]
+    behind: dict[str, list[str]] = {}
+    for claim in claims:
+        if claim.note:
+            behind.setdefault(claim.note, []).append(f"`{claim.id}`")
+    details = [f"- {', '.join(ids)}: {text}" for text, ids in behind.items()]
+    found = []
+    if parts:
+        found.append("Why rows miss:\n\n" + "\n".join(parts) + "\n")
+    if details:
+        found.append("<details><summary>Rules and numbers behind the rows</summary>\n\n" + "\n".join(details)
+                     + "\n\n</details>\n")  # fmt: skip
+    return found
+
+
+def _inferred(inferences: Sequence[Inference], changes: Mapping[str, Sequence[hangs.Change]]) -> str:
+    lines = [
+        "| inference | value | from | why | varied over | verdicts that change |",
+        "|---|---|---|---|---|---|",
+    ]
+    for one in inferences:
+        varied = ", ".join(one.values) if one.field else f"not varied: {one.fixed}"
+        fitted = f"; fitted to {', '.join(f'`{claim}`' for claim in one.fitted)}" if one.fitted else ""
+        cells = (
+            one.what, one.value, SOURCES[one.source] + fitted, one.why, varied, hangs.text(one, changes.get(one.name)),
+        )  # fmt: skip
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _sentence(text: str) -> str:
+    return f"Besides: {text}." if text else ""

@@ -4,6 +4,7 @@ A study is a folder with a module `study`, whose ``STUDY`` puts these together, 
 
 - ``published.toml`` or ``published.csv``: what was printed (`published`);
 - ``page.toml``: the words of its page (`page`);
+- ``inferences.toml``: what it needs and the publication does not give (`inferences`);
 - ``explanations.toml``, where claims miss: why, by claim id.
 """
 
@@ -17,6 +18,7 @@ from typing import Any, Generic, Protocol, Self, TypeVar
 import polars as pl
 from matplotlib.figure import Figure
 
+from daybreak.studies.inferences import Inference, load_inferences
 from daybreak.studies.published import PublishedValues, load_explanations, load_published
 from daybreak.studies.scoreboard import Scoreboard
 from daybreak.sweep import Job, Reduction, Tables
@@ -116,6 +118,10 @@ class Study(Generic[S, C, M]):
     def explanations(self) -> dict[str, str]:
         """Why claims miss, by claim id."""
         return load_explanations(self.folder.joinpath("explanations.toml"))
+
+    def inferences(self) -> tuple[Inference, ...]:
+        """What the publication does not give."""
+        return load_inferences(self.folder.joinpath("inferences.toml"))
 
 
 AnyStudy = Study[Any, Any, Any]

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from importlib.resources.abc import Traversable
-from typing import Any
+from typing import Any, Literal, get_args
+
+Kind = Literal["number", "statement", "set-up", "own"]
+"""What a claim is about: a number that is printed, a statement that is printed (a direction, an order, a bound), what
+was built, or a comparison of our own, which no publication makes."""
+
+_AS = re.compile(r"as (?P<id>[\w-]+(?:\.[\w-]+)+)(?:[;,] (?P<more>.*))?")
 
 
 @dataclass(frozen=True)
@@ -22,7 +30,7 @@ class Published:
     where: str
     printed: str
     unit: str
-    basis: str
+    kind: Kind
     value: float | None = None
     values: dict[str, float] = field(default_factory=dict)
     """Numbers of the members of a family, by their suffixes."""
@@ -30,6 +38,26 @@ class Published:
     note: str = ""
     quick: bool = True
     """False if a reduced run cannot judge it."""
+    counts_as: str = ""
+    """The number or statement that it tells, where several entries tell one: they count once (`tally`)."""
+    own: str = ""
+    """Suffixes of the rows that are comparisons of our own, as a pattern: "linux*" where the publication had another
+    TCP."""
+    not_comparable: str = ""
+    """Why nothing here is compared with it; without a reason an entry that is left out counts as missed."""
+
+    def __post_init__(self) -> None:
+        if self.kind not in get_args(Kind):
+            raise ValueError(f"{self.key}: kind: {self.kind!r} is not one of {', '.join(get_args(Kind))}")
+
+    def kind_of(self, suffix: str = "") -> Kind:
+        """The kind of a row of the entry."""
+        return "own" if self.own and fnmatchcase(suffix, self.own) else self.kind
+
+    def statement(self, suffix: str = "") -> str:
+        """What a row of the entry counts as: its own number, or what all rows of the entry tell."""
+        name = self.counts_as or self.key
+        return f"{name}.{suffix}" if suffix in self.values else name
 
 
 PublishedValues = dict[str, Published]
@@ -49,10 +77,24 @@ def load_published(path: Traversable) -> PublishedValues:
 
 
 def load_explanations(path: Traversable) -> dict[str, str]:
-    """Why claims miss, by claim id: what was found when a miss was looked into. None if there is no such file."""
+    """Why claims miss, by claim id: what was found when a miss was looked into. None if there is no such file.
+
+    A text may be "as ID", with what is to be added behind a semicolon or a comma; it has the text of that id then.
+    """
     if not path.is_file():
         return {}
-    return {str(key): str(text) for key, text in tomllib.loads(path.read_text(encoding="utf-8")).items()}
+    texts = {str(key): str(text) for key, text in tomllib.loads(path.read_text(encoding="utf-8")).items()}
+    return {key: _resolved(text, texts, path.name) for key, text in texts.items()}
+
+
+def _resolved(text: str, texts: dict[str, str], name: str) -> str:
+    found = _AS.fullmatch(text)
+    if not found:
+        return text
+    if found["id"] not in texts:
+        raise ValueError(f"{name}: {text!r} refers to an id that is not there")
+    same = _resolved(texts[found["id"]], texts, name)
+    return f"{same}; {found['more']}" if found["more"] else same
 
 
 def _of_toml(prefix: str, table: dict[str, Any]) -> Iterable[Published]:

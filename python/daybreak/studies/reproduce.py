@@ -56,7 +56,7 @@ def reproduce(
     published = study.published()
     board = Scoreboard(
         study.name, engine=engine, mode=mode, seeds=scale.runs, published=published,
-        explanations=study.explanations(),
+        explanations=study.explanations(), inferences=study.inferences(),
     )  # fmt: skip
     sections: list[page.Section] = []
     flows: list[pl.DataFrame] = []
@@ -73,6 +73,8 @@ def reproduce(
             table.write_csv(out / "tables" / f"{name}.csv", float_precision=6)
         sections.append(page.Section(figure, tuple(drawn), tuple(board.claims[before:])))
         flows += [table_of_flows(setting.name, one.flows) for setting, one in measured.items()]
+    if mode == "full" and not sizes and wanted == study.figures:
+        board.complete()
     write_tables(out / "tables", pl.concat(flows).unique(maintain_order=True), board.claims)
     board.write(out / "scoreboard.json")
     (out / "results.md").write_text(page.write(study, board, sections, scale, sizes or {}), encoding="utf-8")

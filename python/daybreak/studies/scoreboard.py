@@ -2,22 +2,28 @@
 
 A claim with a printed number and a tolerance is judged by them (``pass`` or ``miss``), a claim about an order, a
 ratio or a trend by code (``shape-pass`` or ``shape-miss``). What a reduced run cannot judge is
-``not-evaluated``, with the reason in the note, and so is what nothing here models.
+``not-evaluated``, with the reason in the note, and so is what cannot be compared. What is printed and was not compared
+is ``left-out``, and counts as missed. How rows are counted is said in `tally`.
 """
 
 from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from daybreak.metrics.confidence import Interval, interval, of_all
-from daybreak.studies.published import Published, PublishedValues
+from daybreak.studies.inferences import Inference, fitted_to
+from daybreak.studies.published import Kind, Published, PublishedValues
 
 PASS, MISS, SHAPE_PASS, SHAPE_MISS, NOT_EVALUATED = "pass", "miss", "shape-pass", "shape-miss", "not-evaluated"
+LEFT_OUT = "left-out"
+MISSED = (MISS, SHAPE_MISS, LEFT_OUT)
+"""Verdicts of what does not hold."""
 
 
 def within(tolerance: str, published: float, ours: float) -> bool:
@@ -44,6 +50,13 @@ class Claim:
     tolerance: str
     verdict: str
     note: str
+    kind: Kind
+    statement: str
+    """What it counts as: rows with one value count once (`tally`)."""
+    fitted: str
+    """The inference that was fitted to it, so that it is not counted; empty if there is none."""
+    explanation: str
+    """Why it misses, as far as it was looked into."""
 
     def row(self) -> dict[str, Any]:
         """The claim as `scoreboard.json` has it."""
@@ -58,14 +71,24 @@ class Claim:
             "tolerance": self.tolerance,
             "verdict": self.verdict,
             "note": self.note,
+            "kind": self.kind,
+            "statement": self.statement,
+            "fitted": self.fitted,
+            "explanation": self.explanation,
         }
+
+    @classmethod
+    def of_row(cls, row: Mapping[str, Any]) -> Claim:
+        """A claim that `row` has written. Raises KeyError, TypeError."""
+        ci95 = row["ci95"]
+        return cls(**{**row, "ci95": None if ci95 is None else (ci95[0], ci95[1])})
 
 
 class Scoreboard:
     """Collects the claims of one reproduction.
 
-    ``explanations`` have texts for claims that are known to miss; they open the note of a claim that does, and
-    never change a verdict.
+    ``explanations`` have texts for claims that are known to miss; a claim that does has its own, and a verdict never
+    hangs on it.
     """
 
     def __init__(
@@ -77,9 +100,10 @@ class Scoreboard:
         seeds: int,
         published: PublishedValues,
         explanations: Mapping[str, str] | None = None,
+        inferences: Sequence[Inference] = (),
     ):
         self.study, self.engine, self.mode, self.seeds = study, engine, mode, seeds
-        self.published, self.explanations = published, explanations or {}
+        self.published, self.explanations, self.inferences = published, explanations or {}, inferences
         self._claims: dict[str, Claim] = {}
 
     @property
@@ -127,8 +151,7 @@ class Scoreboard:
     ) -> None:
         """A claim judged by code: ``holds`` is the judgement, ``note`` has the measured numbers behind it."""
         entry = self.published[key]
-        printed = entry.printed if entry.value is None else entry.value
-        subject = _Subject(entry, entry.what.format(**words), suffix, printed, "")
+        subject = _Subject(entry, entry.what.format(**words), suffix, _printed(entry), "")
         if self._too_small(subject):
             return
         measured = interval([ours]) if isinstance(ours, int | float) else _measured(ours) if ours is not None else None
@@ -137,8 +160,21 @@ class Scoreboard:
     def not_evaluated(self, key: str, why: str) -> None:
         """A claim that nothing here can judge."""
         entry = self.published[key]
-        printed = entry.printed if entry.value is None else entry.value
-        self._add(_Subject(entry, entry.what, "", printed, ""), None, NOT_EVALUATED, _join(entry, why))
+        self._add(_Subject(entry, entry.what, "", _printed(entry), ""), None, NOT_EVALUATED, _join(entry, why))
+
+    def complete(self) -> None:
+        """Adds what is published and was not compared: missed, unless its entry says why it cannot be compared."""
+        compared = {claim.id for claim in self.claims}
+        for entry in self.published.values():
+            for suffix in entry.values or ("",):
+                name = f"{entry.key}.{suffix}" if suffix else entry.key
+                if name in compared or any(one.startswith(f"{name}.") for one in compared):
+                    continue
+                subject = _Subject(entry, _without_words(entry.what), suffix, _printed(entry, suffix), entry.tolerance)
+                if entry.not_comparable:
+                    self._add(subject, None, NOT_EVALUATED, _join(entry, entry.not_comparable))
+                else:
+                    self._add(subject, None, LEFT_OUT, _join(entry, "printed, and not compared here"))
 
     def document(self) -> dict[str, Any]:
         """The content of `scoreboard.json`."""
@@ -158,7 +194,7 @@ class Scoreboard:
         """How many claims have each verdict."""
         return {
             verdict: sum(claim.verdict == verdict for claim in self.claims)
-            for verdict in (PASS, MISS, SHAPE_PASS, SHAPE_MISS, NOT_EVALUATED)
+            for verdict in (PASS, MISS, SHAPE_PASS, SHAPE_MISS, LEFT_OUT, NOT_EVALUATED)
         }
 
     def _too_small(self, subject: _Subject) -> bool:
@@ -172,8 +208,6 @@ class Scoreboard:
         name = f"{entry.key}.{subject.suffix}" if subject.suffix else entry.key
         if name in self._claims:
             raise ValueError(f"claim id: {name!r} is used twice")
-        if verdict in (MISS, SHAPE_MISS) and name in self.explanations:
-            note = "; ".join(part for part in (self.explanations[name], note) if part)
         ours, ci95 = None, None
         if measured is not None and not math.isnan(measured.mean):
             ours = _rounded(measured.mean)
@@ -189,6 +223,10 @@ class Scoreboard:
             tolerance=subject.tolerance,
             verdict=verdict,
             note=note,
+            kind=entry.kind_of(subject.suffix),
+            statement=entry.statement(subject.suffix),
+            fitted=fitted_to(self.inferences, name),
+            explanation=self.explanations.get(name, "") if verdict in MISSED else "",
         )
 
 
@@ -211,16 +249,28 @@ def text(value: Interval | None) -> str:
 def markdown(claims: Iterable[Claim]) -> str:
     """The claims as a markdown table."""
     lines = [
-        "| claim | published | ours | 95 % interval | unit | tolerance | verdict |",
-        "|---|---|---|---|---|---|---|",
+        "| claim | kind | published | ours | 95 % interval | unit | tolerance | verdict |",
+        "|---|---|---|---|---|---|---|---|",
     ]
     for claim in claims:
         spread = "" if claim.ci95 is None else f"{claim.ci95[0]:.4g} to {claim.ci95[1]:.4g}"
         ours = "" if claim.ours is None else f"{claim.ours:.4g}"
         printed = claim.published if isinstance(claim.published, str) else f"{claim.published:.4g}"
-        verdict = f"**{claim.verdict}**" if claim.verdict.endswith("miss") else claim.verdict
-        lines.append(f"| {claim.what} | {printed} | {ours} | {spread} | {claim.unit} | {claim.tolerance} | {verdict} |")
+        verdict = f"**{claim.verdict}**" if claim.verdict in MISSED else claim.verdict
+        verdict += f" (fitted: {claim.fitted})" if claim.fitted else ""
+        cells = (claim.what, claim.kind, printed, ours, spread, claim.unit, claim.tolerance, verdict)
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
+
+
+def _printed(entry: Published, suffix: str = "") -> float | str:
+    number = entry.values.get(suffix, entry.value)
+    return entry.printed if number is None else number
+
+
+def _without_words(what: str) -> str:
+    """The text of an entry whose words in braces nobody has filled in."""
+    return re.sub(r",? ?\{\w+\}", "", what)
 
 
 def _measured(ours: Sequence[float | None] | Interval) -> Interval | None:

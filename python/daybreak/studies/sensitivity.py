@@ -1,98 +1,112 @@
-"""How much do a study's claims hang on one of its inferences? Judges them with several values of it.
-
-    python -m daybreak.studies.sensitivity migration buffer 100 150 200 --figure 4 --figure 5
-
-runs these figures at their full size with each value of the field ``buffer`` of the study's scale, and writes two
-tables: one with a row a claim and a column a value, one with the counts. Finished runs are kept and found again.
-"""
+"""How much do a study's verdicts hang on its inferences? Judges them with other values, one inference at a time."""
 
 from __future__ import annotations
 
-import argparse
-import csv
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
+from daybreak.errors import UnknownName
+from daybreak.figures.sensitivity import Row, sensitivity
+from daybreak.figures.style import save
+from daybreak.studies import hangs
 from daybreak.studies.evidence import gather
+from daybreak.studies.hangs import Change
+from daybreak.studies.inferences import Inference
 from daybreak.studies.protocol import AnyStudy
-from daybreak.studies.registry import study as find
 from daybreak.studies.scales import varied
-from daybreak.studies.scoreboard import PASS, SHAPE_PASS, Claim, Scoreboard
-from daybreak.sweep import Executor, Local, Report
-
-Found = Mapping[str, Sequence[Claim]]
-"""Claims by the value that they were judged with."""
+from daybreak.studies.scoreboard import Claim, Scoreboard
+from daybreak.studies.tally import tally
+from daybreak.sweep import Executor, Local, Report, claim
 
 
-def judge(
+@dataclass(frozen=True)
+class Varied:
+    """A study judged as it is, and with each value of each inference."""
+
+    base: Sequence[Claim]
+    others: Mapping[tuple[str, str], Sequence[Claim]]
+    """By the name of the inference and the value."""
+
+    def changes(self) -> list[Change]:
+        """The verdicts that change; a row without a claim where none does."""
+        found: list[Change] = []
+        base = {one.id: one for one in self.base}
+        for (name, value), claims in self.others.items():
+            changed = [
+                Change(name, value, one.id, base[one.id].verdict, one.verdict, _number(base[one.id]), _number(one))
+                for one in claims
+                if one.id in base and one.verdict != base[one.id].verdict
+            ]
+            found += changed or [Change(name, value)]
+        return found
+
+    def rows(self) -> list[Row]:
+        """What the figure shows: how many printed numbers and statements hold."""
+        return [
+            Row("as it is", *_holding(self.base)),
+            *(Row(f"{name} = {value}", *_holding(claims)) for (name, value), claims in self.others.items()),
+        ]
+
+
+def vary(
     study: AnyStudy,
-    field: str,
-    values: Sequence[str],
     *,
+    names: Sequence[str] = (),
+    mode: str = "full",
     figures: Sequence[str] = (),
-    seeds: int,
-    out: Path,
+    seeds: int | None = None,
+    out: Path | None = None,
     executor: Executor | None = None,
     progress: Report | None = None,
-) -> Found:
-    """The claims of the figures, judged with each value of a field of the study's full scale."""
-    scales = [varied(study.scales["full"], {field: value}).with_runs(seeds) for value in values]
-    gathered = gather(study, scales, out / "runs", figures=figures, executor=executor or Local(), progress=progress)
-    found: dict[str, Sequence[Claim]] = {}
-    for value, evidence in zip(values, gathered, strict=True):
-        board = Scoreboard(study.name, engine="simulated", mode="full", seeds=seeds, published=study.published())
+) -> Varied:
+    """Varies each inference that has a field of the study's scale, or those in ``names``, over its values.
+
+    Writes ``sensitivity.csv`` (`hangs`) and a figure to ``out``, or ``results/NAME-sensitivity``; finished runs are
+    kept there and found again. Raises UnknownName for an inference that is not there or that nothing varies.
+    """
+    inferences = _chosen(study, names)
+    for figure in figures:
+        if figure not in study.figures:
+            raise UnknownName(f'figure: "{figure}" is not one of {", ".join(study.figures)}')
+    place = out or Path("results") / f"{study.name}-sensitivity"
+    claim(place, f"sensitivity of study {study.name}", hangs.FILE)
+    scale = study.scales[mode] if seeds is None else study.scales[mode].with_runs(seeds)
+    points = [(one.name, value, varied(scale, {one.field: value})) for one in inferences for value in one.values]
+    gathered = gather(
+        study, [scale, *(changed for _, _, changed in points)], place / "runs", figures=figures,
+        executor=executor or Local(), progress=progress,
+    )  # fmt: skip
+    judged = []
+    for evidence in gathered:
+        board = Scoreboard(
+            study.name, engine="simulated", mode=mode, seeds=scale.runs, published=study.published(),
+            inferences=study.inferences(),
+        )  # fmt: skip
         for figure in figures or study.figures:
             study.experiments[figure].judge(board, evidence.of_figure(figure), evidence.scale)
-        found[value] = board.claims
+        judged.append(board.claims)
+    found = Varied(
+        judged[0], {(name, value): claims for (name, value, _), claims in zip(points, judged[1:], strict=True)}
+    )
+    hangs.save(found.changes(), place / hangs.FILE)
+    save(sensitivity(found.rows()), place / "figures", "sensitivity")
     return found
 
 
-def holds(claim: Claim) -> bool:
-    """Whether a claim's verdict is that it holds."""
-    return claim.verdict in (PASS, SHAPE_PASS)
+def _chosen(study: AnyStudy, names: Sequence[str]) -> list[Inference]:
+    known = {one.name: one for one in study.inferences() if one.field}
+    for name in names:
+        if name not in known:
+            raise UnknownName(f'inference: "{name}" is not one of {", ".join(known) or "none that can be varied"}')
+    return [known[name] for name in names] if names else list(known.values())
 
 
-def write(found: Found, field: str, seeds: int, out: Path) -> None:
-    """``claims-N-runs.csv``: what was measured, with an asterisk where it misses; ``counts-N-runs.csv``: how many of
-    the claims hold. N is the number of runs."""
-    with (out / f"claims-{seeds}-runs.csv").open("w", newline="", encoding="utf-8") as file:
-        rows = csv.writer(file, lineterminator="\n")
-        rows.writerow(["claim", "published", *(f"{field} {value}" for value in found)])
-        for claims in zip(*found.values(), strict=True):
-            published = claims[0].published
-            cells = [f"{_number(claim.ours)}{'' if holds(claim) else ' *'}" for claim in claims]
-            rows.writerow([claims[0].id, published if isinstance(published, float) else "", *cells])
-    with (out / f"counts-{seeds}-runs.csv").open("w", newline="", encoding="utf-8") as file:
-        rows = csv.writer(file, lineterminator="\n")
-        rows.writerow([field, "claims", "hold", "miss"])
-        for value, judged in found.items():
-            misses = [claim.id for claim in judged if not holds(claim)]
-            rows.writerow([value, len(judged), len(judged) - len(misses), " ".join(misses)])
+def _holding(claims: Sequence[Claim]) -> tuple[int, int, int, int]:
+    counts = tally(claims)
+    numbers, statements = counts["number"], counts["statement"]
+    return numbers.hold, numbers.judged, statements.hold, statements.judged
 
 
-def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.4g}"
-
-
-def main() -> None:
-    """The command."""
-    parser = argparse.ArgumentParser(description="Judge a study's claims with several values of an inference.")
-    parser.add_argument("study")
-    parser.add_argument("field", help="a field of the study's scale")
-    parser.add_argument("values", nargs="+")
-    parser.add_argument("--figure", action="append", default=[], help="only this figure; may be given several times")
-    parser.add_argument("--seeds", type=int, default=10)
-    parser.add_argument("--workers", type=int)
-    parser.add_argument("-o", "--out", type=Path)
-    asked = parser.parse_args()
-    out = asked.out or Path("results") / f"{asked.study}-{asked.field}"
-    out.mkdir(parents=True, exist_ok=True)
-    found = judge(
-        find(asked.study), asked.field, asked.values, figures=asked.figure, seeds=asked.seeds, out=out,
-        executor=Local(asked.workers),
-    )  # fmt: skip
-    write(found, asked.field, asked.seeds, out)
-
-
-if __name__ == "__main__":
-    main()
+def _number(one: Claim) -> str:
+    return "" if one.ours is None else f"{one.ours:.4g}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 from daybreak._native import variants
 
@@ -24,6 +24,29 @@ MARKED_BEFORE = 600
 
 
 @dataclass(frozen=True)
+class Hosts:
+    """What is inferred of the emulator's hosts: `inferences.toml` has the reasons."""
+
+    delay_ns: int = 1500
+    """One way between a host's TCP and its switch besides serialisation."""
+    hz: int = 250
+    """Timer ticks a second."""
+    start_us: int = 50
+    """Flows start within this time."""
+    small_queues: int = 0
+    """1: TCP small queues as in Linux 6.1's default, 0: off."""
+    compressed_sacks: int = 0
+    """SACKs that a receiver may hold back (`tcp_comp_sack_nr`)."""
+
+    @property
+    def name(self) -> str:
+        """What is not as the study infers it, for names; empty if all is."""
+        usual = Hosts()
+        changed = [one.name for one in fields(self) if getattr(self, one.name) != getattr(usual, one.name)]
+        return "-".join(f"{name}={getattr(self, name)}" for name in changed)
+
+
+@dataclass(frozen=True)
 class Setting:
     """One point. ``large`` and ``tau_us`` are of VOQs that grow for their day, and None for those that do not;
     ``mark_us`` is how long before the day marks begin, None without marks. ``racks`` are those that the schedule
@@ -39,6 +62,7 @@ class Setting:
     mark_us: int | None = None
     day_us: int = 180
     night_us: int = 20
+    hosts: Hosts = Hosts()
 
     @property
     def name(self) -> str:
@@ -47,7 +71,7 @@ class Setting:
         day = "" if (self.day_us, self.night_us) == (180, 20) else f"{self.night_us}+{self.day_us}us"
         marks = "" if self.mark_us in (None, self.tau_us) else f"mark{self.mark_us}us"
         end = (f"{self.racks}racks", f"x{self.dilation}", f"{self.weeks}weeks")
-        return "-".join(part for part in (self.variant, sizes, marks, day, *end) if part)
+        return "-".join(part for part in (self.variant, sizes, marks, day, *end, self.hosts.name) if part)
 
 
 @dataclass(frozen=True)
@@ -61,6 +85,11 @@ class Scale:
     small: int = 16
     large: int = 50
     dilation: int = 20
+    delay_ns: int = Hosts.delay_ns
+    hz: int = Hosts.hz
+    start_us: int = Hosts.start_us
+    small_queues: int = Hosts.small_queues
+    compressed_sacks: int = Hosts.compressed_sacks
 
     def __post_init__(self) -> None:
         if self.racks < 3:
@@ -78,6 +107,11 @@ class Scale:
         return replace(self, runs=runs)
 
     @property
+    def hosts(self) -> Hosts:
+        """The hosts of all settings."""
+        return Hosts(**{one.name: getattr(self, one.name) for one in fields(Hosts)})
+
+    @property
     def is_published(self) -> bool:
         """Whether it is as run 1581462196, whose values are printed."""
         return (self.racks, self.small, self.large, self.dilation) == (25, 16, 50, 20)
@@ -90,13 +124,15 @@ SCALES = {"full": Scale(weeks=3000, runs=3), "quick": Scale(weeks=300, runs=1)}
 def static(scale: Scale, variant: str, packets: int) -> Setting:
     """VOQs that keep their size."""
     marks = MARKED_BEFORE if variant == "retcp" else None
-    return Setting(variant, scale.weeks, scale.racks, packets, scale.dilation, mark_us=marks)
+    return Setting(variant, scale.weeks, scale.racks, packets, scale.dilation, mark_us=marks, hosts=scale.hosts)
 
 
 def dynamic(scale: Scale, variant: str, tau_us: int) -> Setting:
     """VOQs that grow ``tau_us`` before their day."""
     marks = tau_us if variant == "retcp" else None
-    return Setting(variant, scale.weeks, scale.racks, scale.small, scale.dilation, scale.large, tau_us, marks)
+    return Setting(
+        variant, scale.weeks, scale.racks, scale.small, scale.dilation, scale.large, tau_us, marks, hosts=scale.hosts
+    )
 
 
 def undilated(setting: Setting) -> Setting:

@@ -1,7 +1,6 @@
 """The one testbed of all settings: three racks of sixteen hosts, of which one sends to one other.
 
-What the emulator's code and logs state is taken as stated; what is inferred, and from what, is on the study's page
-(`page.toml`).
+What the emulator's code and logs state is taken as stated; what is inferred, and from what, is in `inferences.toml`.
 """
 
 from __future__ import annotations
@@ -18,8 +17,6 @@ CIRCUIT_GBPS, PACKET_GBPS = 80, 10
 MTU = 9000
 THRESHOLD = 10
 """Packets above which a VOQ marks (CE) for DCTCP."""
-HOST_DELAY = "1.5 us"
-"""One way between a host's TCP and its switch besides serialisation: an inference, see `page.toml`."""
 CURVE_INTERVAL = "5 us"
 """Of the samples of the VOQ."""
 
@@ -29,8 +26,8 @@ def pair(racks: int) -> tuple[int, int]:
     return (1, 2) if racks > 8 else (0, 1)
 
 
-EMULATED_HOSTS = {"hz": 250, "tso_max_bytes": 65_536}
-"""Linux 4.15 of Ubuntu 18.04: 250 ticks a second, segmentation offload."""
+OFFLOAD_BYTES = 65_536
+"""Segmentation offload of the emulator's hosts."""
 KERNEL_HOSTS = {"hz": 1000, "tso_max_bytes": 0}
 """Those of the kernel engine: its image has 1000 ticks a second, and its NICs no segmentation offload."""
 ETHERNET_HEADER = 14
@@ -69,7 +66,7 @@ def scenario(setting: Setting, *, real_hosts: bool = False) -> Scenario:
             "hosts": HOSTS,
             "host_rate": "40 Gbit/s",
             "to_host_rate": "800 Gbit/s",
-            "host_delay": HOST_DELAY,
+            "host_delay": f"{setting.hosts.delay_ns} ns",
             "packet_rate": f"{PACKET_GBPS} Gbit/s",
             "packet_delay": "5 us",
             "circuit_rate": f"{CIRCUIT_GBPS} Gbit/s",
@@ -82,11 +79,11 @@ def scenario(setting: Setting, *, real_hosts: bool = False) -> Scenario:
         "stack": {
             "mtu": MTU,
             "timer_dilation": setting.dilation,
-            **(KERNEL_HOSTS if real_hosts else EMULATED_HOSTS),
+            **(KERNEL_HOSTS if real_hosts else {"hz": setting.hosts.hz, "tso_max_bytes": OFFLOAD_BYTES}),
             # No compressed SACKs in 4.15. netem, which is the hosts' queueing discipline, takes packets off the
             # socket's account: TCP small queues never act.
-            "tcp_comp_sack_nr": 0,
-            "tcp_limit_output_bytes": "off",
+            "tcp_comp_sack_nr": setting.hosts.compressed_sacks,
+            **({} if setting.hosts.small_queues else {"tcp_limit_output_bytes": "off"}),
             "tcp_ecn": 1 if setting.variant == "dctcp" else 2,
         },
         "flows": [
@@ -97,7 +94,7 @@ def scenario(setting: Setting, *, real_hosts: bool = False) -> Scenario:
                 "to": f"host-{destination}-{k}",
                 "variant": setting.variant,
                 "size": "unlimited",
-                "start": {"uniform": ["0 us", "50 us"]},
+                "start": {"uniform": ["0 us", f"{setting.hosts.start_us} us"]},
             }
             for k in range(HOSTS)
         ],

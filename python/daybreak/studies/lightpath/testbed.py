@@ -1,6 +1,6 @@
 """The one network of all settings: sender, r1, r2, r3 and receiver, an IP path r1-r2-r3 and a light-path r1-r3.
 
-What is printed is taken as printed (table 1, section 2). What is inferred is on the study's page (`page.toml`).
+What is printed is taken as printed (table 1, section 2). What is inferred is in `inferences.toml`.
 """
 
 from __future__ import annotations

@@ -69,24 +69,39 @@ Evidence = Mapping[Setting, Measured]
 
 
 def of_run(run: Run) -> Tables:
-    """The tables of one run, small enough to keep for all runs."""
-    flows = run.flows.select(FLOW_COLUMNS).filter(pl.col("group").is_in(GROUPS))
+    """The tables of one run, small enough to keep for all runs. Times count from the millisecond in which it begins, so
+    that those of several runs can be laid over each other."""
+    begin_ns = begin_of(run)
+    flows = counted_from(begin_ns, run.flows.select(FLOW_COLUMNS).filter(pl.col("group").is_in(GROUPS)))
     if any(one.application for one in run.scenario.arrivals):
         return {"flows": _of_responses(flows, run.table("exchanges"))}
     if run.scenario.records.window is None:
         return {"flows": flows}
-    last_bin_ns = run.bins.select(pl.col("start_ns").max().fill_null(0)).item()
+    bins, samples, circuits = (counted_from(begin_ns, table) for table in (run.bins, run.window, run.circuits))
+    last_bin_ns = bins.select(pl.col("start_ns").max().fill_null(0)).item()
     end_ns = max(int(last_bin_ns) + BIN_NS, *flows["end_ns"].drop_nulls(), 0)
     return {
         "flows": flows,
-        "throughput": throughput.series(run.bins, flows, bin_ns=BIN_NS, end_ns=end_ns),
-        "windows": windows(run.window, flows, end_ns),
-        "circuits": run.circuits.filter(pl.col("timeline_name") == "migrated"),
+        "throughput": throughput.series(bins, flows, bin_ns=BIN_NS, end_ns=end_ns),
+        "windows": windows(samples, flows, end_ns),
+        "circuits": circuits.filter(pl.col("timeline_name") == "migrated"),
     }
 
 
-REDUCTION = Reduction("migration", 2, of_run)
+REDUCTION = Reduction("migration", 3, of_run)
 """What is kept of each run."""
+
+
+def begin_of(run: Run) -> int:
+    """The recorded bin in which the switch's cycle begins, or the flows where nothing moves, in nanoseconds."""
+    starts = [int(line.start) // 1000 for line in run.scenario.timelines] or [int(run.flows["start_ns"].min() or 0)]  # type: ignore[arg-type]
+    return min(starts) // BIN_NS * BIN_NS
+
+
+def counted_from(begin_ns: int, table: pl.DataFrame) -> pl.DataFrame:
+    """A table with its times, not its durations, counted from ``begin_ns``."""
+    times = [name for name in ("start_ns", "end_ns", "time_ns") if name in table.columns]
+    return table.with_columns(pl.col(name) - begin_ns for name in times)
 
 
 def _of_responses(flows: pl.DataFrame, exchanges: pl.DataFrame) -> pl.DataFrame:

@@ -19,6 +19,7 @@ from daybreak.metrics import fct, phases
 from daybreak.metrics.series import mean_curve
 from daybreak.studies.migration.claims import figure8 as forest
 from daybreak.studies.migration.claims.table2 import averages
+from daybreak.studies.migration.claims.variants import OTHERS
 from daybreak.studies.migration.measured import BIN_NS, GROUPS, Evidence, Measured
 from daybreak.studies.migration.settings import (
     CYCLES,
@@ -77,6 +78,16 @@ def figure4(evidence: Evidence, scale: Scale, published: PublishedValues) -> Fig
     }
 
 
+def figure4_variants(evidence: Evidence, scale: Scale, published: PublishedValues) -> Figures:
+    """FCTs of two flows of each other variant at four periods."""
+    found = {
+        f"{NAMES[variant]}, {period} ms": evidence[pair(scale, variant, variant, period)]
+        for variant in OTHERS
+        for period in PAIR_PERIODS
+    }
+    return {"figure4-variants": pair_fcts(found, "Variant of both flows and reconfiguration period")}
+
+
 def figure5(evidence: Evidence, scale: Scale, published: PublishedValues) -> Figures:
     """Windows of the flows of figure 4 beside that of a flow alone."""
     alone = evidence[single(scale, "cubic", 0)]
@@ -113,27 +124,28 @@ def figure7(evidence: Evidence, scale: Scale, published: PublishedValues) -> Fig
     runs = {(p - night, night): evidence[pair(scale, "cubic", "cubic", p, night)] for p, night in CYCLES}
     titles = {f"CUBIC ({day} ms day + {night} ms night)": measured for (day, night), measured in runs.items()}
     return {
-        "figure7": multiples(titles),
+        "figure7": multiples(titles, whole_cycles=True),
+        "figure7-cycles": first_cycles(titles),
         "figure7-fct": pair_fcts({f"{day}+{night} ms": one for (day, night), one in runs.items()}, "Day + night"),
     }
 
 
 def table2(evidence: Evidence, scale: Scale, published: PublishedValues) -> Figures:
     """Average throughputs beside the printed ones."""
-    return {"table2": _averages(evidence, published, partial(groups, scale))}
+    return {"table2": _averages(evidence, published, partial(groups, scale), scale.reading)}
 
 
 def table2_exchanges(evidence: Evidence, scale: Scale, published: PublishedValues) -> Figures:
     """The same where clients ask for the files."""
-    return {"table2-exchanges": _averages(evidence, published, partial(exchanges, scale))}
+    return {"table2-exchanges": _averages(evidence, published, partial(exchanges, scale), scale.reading)}
 
 
-def _averages(evidence: Evidence, published: PublishedValues, of: Callable[[int], Setting]) -> Figure:
+def _averages(evidence: Evidence, published: PublishedValues, of: Callable[[int], Setting], reading: str) -> Figure:
     bars = [
         Bar.of(
             f"{period} ms",
             group,
-            averages(evidence[of(period)], group),
+            averages(evidence[of(period)], group, reading),
             published[f"table2.{group}"].values[f"{period}ms"],
         )
         for period in GROUP_PERIODS
@@ -156,19 +168,28 @@ def kernel(evidence: Evidence, scale: Scale, published: PublishedValues) -> Figu
     return {"kernel": fct_figures.bars(bars, ylabel="FCT of 1 GiB [s]", labels=LABELS, diamond="Linux 6.1", height=3.0)}
 
 
-def multiples(runs: dict[str, Measured], columns: int = 2) -> Figure:
-    """Throughput of the migrated and the main flow, a panel a setting, by its title."""
+def multiples(runs: dict[str, Measured], columns: int = 2, *, whole_cycles: bool = False) -> Figure:
+    """Throughput of the migrated and the main flow, a panel a setting, by its title; with ``whole_cycles`` in bins of
+    two periods, in which no state is seen."""
     end = end_of(runs.values())
-    panels = [
-        Panel(
-            title,
-            {group: curve(measured.throughput, group, "gbps", bin_ms(measured.setting), end) for group in GROUPS},
-            shading(measured),
-            end,
-        )
-        for title, measured in runs.items()
-    ]
+    panels = []
+    for title, measured in runs.items():
+        width = 2 * measured.setting.period_ms if whole_cycles else bin_ms(measured.setting)
+        curves = {group: curve(measured.throughput, group, "gbps", width, end) for group in GROUPS}
+        panels.append(Panel(title, curves, None if whole_cycles else shading(measured), end))
     return throughput_figures.over_time(panels, rate_gbps=RATE_GBPS, columns=columns, labels=LABELS, above=MOVING)
+
+
+def first_cycles(runs: dict[str, Measured], periods: int = 6) -> Figure:
+    """The first periods of each setting, with the states and the nights."""
+    panels = []
+    for title, measured in runs.items():
+        period_ms = measured.setting.period_ms
+        end = periods * period_ms / 1e3
+        width = max(1, period_ms // 20)
+        curves = {group: curve(measured.throughput, group, "gbps", width, end) for group in GROUPS}
+        panels.append(Panel(title, curves, shading(measured), end))
+    return throughput_figures.over_time(panels, rate_gbps=RATE_GBPS, labels=LABELS, above=MOVING)
 
 
 def pair_fcts(runs: dict[str, Measured], xlabel: str) -> Figure:

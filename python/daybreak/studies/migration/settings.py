@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import tomllib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from importlib.resources import files
 from typing import Any, Literal
 
@@ -18,22 +18,53 @@ MIXED_PERIODS = (50, 10)
 CYCLES = ((100, 10), (50, 5), (20, 2), (10, 1))
 """Figure 7: period and night in ms, so that the days are 90, 45, 18 and 9 ms."""
 GROUP_PERIODS = (50, 25, 10)
-LOOPBACK_BUFFER = 250
-"""Packets that each loopback link of the study buffers; an inference, see `page.toml`."""
-KERNEL_BUFFER = 350
-"""The same in the scenarios of kernel.toml, which were run so."""
 
 FOREST_PERIODS = (1, 5, 10, 25, 50, 100)
 """Figure 8: the periods of Table I without downtime, beside `CYCLES`."""
 
-FIGURES = ("3", "4", "5", "6a", "6b", "7", "table2", "table2-exchanges", "8", "kernel")
+FIGURES = ("3", "4", "4-variants", "5", "6a", "6b", "7", "table2", "table2-exchanges", "8", "kernel")
 """What `--figure` takes; "kernel" is the comparison with the real kernel."""
+
+
+READINGS = ("mean_goodput", "pooled_goodput", "group_goodput")
+"""Readings of Table II's "average throughput": the mean of the flows' goodputs, all bytes over the sum of the FCTs, all
+bytes over the time from the first start to the last end."""
+
+
+@dataclass(frozen=True)
+class Testbed:
+    """What the paper does not print of its testbed: `inferences.toml` has the reasons."""
+
+    buffer: int = 250
+    """Packets that each loopback link buffers."""
+    hz: int = 250
+    """Timer ticks a second of the hosts."""
+    phase: int = 1
+    """1: flows and the switch's cycle begin anywhere against the hosts' ticks, drawn for each run; 0: with a tick."""
+    rtt_us: int = 40
+    """Base round-trip time."""
+    jitter_ns: int = 7230
+    """Most that a packet leaves a server's port late; 7230 is the time of one packet."""
+    start_ms: int = 5
+    """Flows start within this time."""
+    small_queues: int = 0
+    """1: TCP small queues as in Linux 6.1's default, 0: off."""
+
+    @property
+    def name(self) -> str:
+        """What is not as the study infers it, for names; empty if all is."""
+        usual = Testbed()
+        changed = [one.name for one in fields(self) if getattr(self, one.name) != getattr(usual, one.name)]
+        return "-".join(f"{name}={getattr(self, name)}" for name in changed)
+
+
+KERNEL_TESTBED = Testbed(buffer=350, hz=1000, phase=0)
+"""The testbed of kernel.toml's scenarios, which were run so."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """One point of the grid. ``main`` is empty for a single flow; a ``period_ms`` of 0 means no reconfiguration;
-    ``buffer`` is that of each loopback link in packets."""
+    """One point of the grid. ``main`` is empty for a single flow; a ``period_ms`` of 0 means no reconfiguration."""
 
     kind: Literal["single", "pair", "groups", "exchanges", "forest"]
     migrated: str
@@ -41,17 +72,16 @@ class Setting:
     period_ms: int
     night_ms: int
     mib: int
-    buffer: int = LOOPBACK_BUFFER
+    testbed: Testbed = Testbed()
 
     @property
     def name(self) -> str:
-        """Name for files and records, such as ``pair-cubic-bbr-50ms-2048MiB-350p``."""
+        """Name for files and records, such as ``pair-cubic-bbr-50ms-2048MiB``."""
         period = f"{self.period_ms}ms" if self.period_ms else "static"
         if self.night_ms:
             period = f"{self.period_ms - self.night_ms}+{self.night_ms}ms"
-        return "-".join(
-            part for part in (self.kind, self.migrated, self.main, period, f"{self.mib}MiB", f"{self.buffer}p") if part
-        )
+        parts = (self.kind, self.migrated, self.main, period, f"{self.mib}MiB", self.testbed.name)
+        return "-".join(part for part in parts if part)
 
     @property
     def period(self) -> str:
@@ -61,9 +91,10 @@ class Setting:
 
 @dataclass(frozen=True)
 class Scale:
-    """How large a reproduction is: MiB of a single flow, of each of two flows, of a group; numbers of runs; and
-    packets of buffer in front of a loopback link. Without ``forest_runs`` there is no figure 8; with ``forest_search``
-    the forest's parameters are searched for among 288, which takes an hour, and are else the printed ones."""
+    """How large a reproduction is: MiB of a single flow, of each of two flows, of a group; numbers of runs; and what is
+    inferred of the testbed (`Testbed`) and of the way in which Table II's throughput is taken. Without ``forest_runs``
+    there is no figure 8; with ``forest_search`` the forest's parameters are searched for among 288, which takes an
+    hour, and are else the printed ones."""
 
     single_mib: int
     pair_mib: int
@@ -74,7 +105,24 @@ class Scale:
     runs: int
     forest_runs: int
     forest_search: int = 0
-    buffer: int = LOOPBACK_BUFFER
+    reading: str = READINGS[0]
+    """The column of `metrics.fct.group_throughput` that is Table II's "average throughput"."""
+    buffer: int = Testbed.buffer
+    hz: int = Testbed.hz
+    phase: int = Testbed.phase
+    rtt_us: int = Testbed.rtt_us
+    jitter_ns: int = Testbed.jitter_ns
+    start_ms: int = Testbed.start_ms
+    small_queues: int = Testbed.small_queues
+
+    def __post_init__(self) -> None:
+        if self.reading not in READINGS:
+            raise ValueError(f'reading: "{self.reading}" is not one of {", ".join(READINGS)}')
+
+    @property
+    def testbed(self) -> Testbed:
+        """The testbed of all settings but kernel.toml's."""
+        return Testbed(**{one.name: getattr(self, one.name) for one in fields(Testbed)})
 
     def runs_of(self, setting: Setting) -> int:
         """Runs of a setting."""
@@ -123,17 +171,17 @@ five runs each, not 30, take as long as all others together."""
 
 def single(scale: Scale, variant: str, period_ms: int) -> Setting:
     """Figure 3: one flow that is moved between the links."""
-    return Setting("single", variant, "", period_ms, 0, scale.single_mib, scale.buffer)
+    return Setting("single", variant, "", period_ms, 0, scale.single_mib, scale.testbed)
 
 
 def pair(scale: Scale, migrated: str, main: str, period_ms: int, night_ms: int = 0) -> Setting:
     """Figures 4 to 7: a flow that is moved, and one that stays."""
-    return Setting("pair", migrated, main, period_ms, night_ms, scale.pair_mib, scale.buffer)
+    return Setting("pair", migrated, main, period_ms, night_ms, scale.pair_mib, scale.testbed)
 
 
 def groups(scale: Scale, period_ms: int) -> Setting:
     """Table II: a group that is moved, and one that stays."""
-    return Setting("groups", "cubic", "cubic", period_ms, 0, scale.group_mib, scale.buffer)
+    return Setting("groups", "cubic", "cubic", period_ms, 0, scale.group_mib, scale.testbed)
 
 
 def exchanges(scale: Scale, period_ms: int) -> Setting:
@@ -156,7 +204,7 @@ def kernel_rows() -> list[dict[str, Any]]:
 def kernel_setting(scale: Scale, row: dict[str, Any]) -> Setting:
     """The setting of one row of kernel.toml."""
     return Setting(
-        "pair", row["migrated"], row["main"], row["period_ms"], row["night_ms"], scale.kernel_mib, KERNEL_BUFFER
+        "pair", row["migrated"], row["main"], row["period_ms"], row["night_ms"], scale.kernel_mib, KERNEL_TESTBED
     )
 
 
@@ -167,6 +215,9 @@ def of_figure(figure: str, scale: Scale) -> list[Setting]:
             return [single(scale, variant, period) for variant in NAMES for period in SINGLE_PERIODS]
         case "4":
             return [pair(scale, "cubic", "cubic", period) for period in PAIR_PERIODS]
+        case "4-variants":
+            others = [variant for variant in NAMES if variant != "cubic"]
+            return [pair(scale, variant, variant, period) for variant in others for period in PAIR_PERIODS]
         case "5":
             return [single(scale, "cubic", 0), *of_figure("4", scale)]
         case "6a" | "6b":

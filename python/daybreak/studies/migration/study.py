@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from importlib.resources import files
 
+from daybreak._native import Stream
 from daybreak.studies.migration import plots, testbed
-from daybreak.studies.migration.claims import figure3, figure4, figure5, figure6, figure7, figure8, kernel, table2
+from daybreak.studies.migration.claims import (
+    figure3,
+    figure4,
+    figure5,
+    figure6,
+    figure7,
+    figure8,
+    kernel,
+    table2,
+    variants,
+)
 from daybreak.studies.migration.measured import REDUCTION, Evidence, Measured, of_runs
 from daybreak.studies.migration.settings import MIXED_PERIODS, SCALES, Scale, Setting, of_figure
 from daybreak.studies.protocol import Experiment, Study
@@ -21,6 +33,7 @@ Draw = Callable[[Evidence, Scale, PublishedValues], plots.Figures]
 _PARTS: dict[str, tuple[Judge, Draw]] = {
     "3": (figure3.judge, plots.figure3),
     "4": (figure4.judge, plots.figure4),
+    "4-variants": (variants.judge, plots.figure4_variants),
     "5": (figure5.judge, plots.figure5),
     "6a": (figure6.judge_a, partial(plots.figure6, "a", MIXED_PERIODS[0])),
     "6b": (figure6.judge_b, partial(plots.figure6, "b", MIXED_PERIODS[1])),
@@ -32,9 +45,20 @@ _PARTS: dict[str, tuple[Judge, Draw]] = {
 }
 
 
+KERNEL_HZ = 1000
+"""Ticks a second of the kernel engine's image, in place of those that the study infers."""
+
+
+LATEST_BEGIN_NS = 1_000_000_000
+"""Flows and switch begin within this: it has many ticks, and some rounds of the timer wheel's second level."""
+
+
 def job(setting: Setting, seed: int, engine: str) -> Job:
-    """A run of a setting."""
-    return Job(testbed.scenario(setting), seed, engine)
+    """A run of a setting. When it begins against the hosts' ticks is drawn for each seed, alike for all settings."""
+    if engine == "kernel":
+        setting = replace(setting, testbed=replace(setting.testbed, hz=KERNEL_HZ))
+    begin_ns = Stream(seed, "migration/begin").below(LATEST_BEGIN_NS) if setting.testbed.phase else 0
+    return Job(testbed.scenario(setting, begin_ns), seed, engine)
 
 
 STUDY: Study[Setting, Scale, Measured] = Study(

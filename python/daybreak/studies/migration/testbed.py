@@ -3,7 +3,7 @@
 What is printed is taken as printed: 10 Gb/s everywhere, one port of each server for each of the two flows, ACKs
 that bypass the loopback links, state 0 with the flows on separate links and state 1 with both on the green one,
 alternating with the reconfiguration period, and packets that arrive in a night dropped. What is inferred, and why, is
-on the study's page (`page.toml`).
+in `inferences.toml`.
 """
 
 from __future__ import annotations
@@ -16,19 +16,13 @@ from daybreak.studies.migration.settings import Setting
 BIN_MS = 1
 """Width of the recorded bins and window samples."""
 RATE_GBPS = 10.0
-START_JITTER = "5 ms"
-RTT = "40 us"
 MTU = 9000
 PAYLOAD = MTU - 52
 """Bytes of a segment besides IP and TCP header with timestamps."""
-JITTER = "7.23 us"
-"""The time of one packet. With 1 us the main flow lost its whole window at the first collision and waited for a timeout
-in 10 of 24 runs (two flows of 300 MB, 50 ms), with 7.23 us in none; nor did it with 1 us and ports that were 0.01 %
-slower than the loopback links, as the clocks of real ports may be, and are in the kernel engine."""
 ARRIVAL_PERIOD = "10 ms"
 EARLIER = "earlier-"
 """What the names of Table II's groups begin with in the run before the one that is measured."""
-MEASURED_FROM = "6 s"
+MEASURED_FROM_NS = 6_000_000_000
 """When the measured groups of Table II arrive: the run before takes less than 3 s, and the switch is in state 0."""
 MOST_FLOWS = 20
 REQUEST = "200 B"
@@ -40,25 +34,28 @@ SEPARATE, SHARED = "path 0", "path 1"
 """States 0 and 1, as table `circuits` calls the phases of the migrated flow."""
 
 
-def scenario(setting: Setting) -> Scenario:
-    """The scenario of a setting; a seed makes a run of it."""
+def scenario(setting: Setting, begin_ns: int = 0) -> Scenario:
+    """The scenario of a setting; a seed makes a run of it. The switch's cycle and the flows begin at ``begin_ns``; the
+    hosts' ticks are counted from 0."""
+    bed = setting.testbed
     document: dict[str, Any] = {
         "name": setting.name,
         "description": "Migration study: TCP flows that an optical switch moves between two loopback links.",
         "duration": "120 s",
         "topology": {
-            "kind": "migration_testbed", "rate": f"{RATE_GBPS} Gbit/s", "rtt": RTT, "jitter": JITTER,
-            "queue": f"{setting.buffer} packets",
+            "kind": "migration_testbed", "rate": f"{RATE_GBPS} Gbit/s", "rtt": f"{bed.rtt_us} us",
+            "jitter": f"{bed.jitter_ns} ns", "queue": f"{bed.buffer} packets",
         },
         "stack": {
-            "mtu": MTU, "tcp_limit_output_bytes": "off", "tcp_no_metrics_save": False,
-            "tcp_no_ssthresh_metrics_save": False,
+            "mtu": MTU, "hz": bed.hz, "tcp_no_metrics_save": False, "tcp_no_ssthresh_metrics_save": False,
         },
         "records": {
             "bins": f"{BIN_MS} ms", "delivered": False, "taps": ["green", "blue"], "window": f"{BIN_MS} ms",
             "drops": False,
         },
     }  # fmt: skip
+    if not bed.small_queues:
+        document["stack"]["tcp_limit_output_bytes"] = "off"
     if setting.kind in ("forest", "exchanges"):
         # Only completion times are kept of these.
         document["records"] = {"drops": False, "circuits": False}
@@ -75,17 +72,22 @@ def scenario(setting: Setting) -> Scenario:
         }
         document["arrivals"] = [
             flow | {"name": f"{before}{group}", "start": start, "sizes": sizes, "every": ARRIVAL_PERIOD}
-            for before, start in ((EARLIER, "0 s"), ("", MEASURED_FROM))
+            for before, start in ((EARLIER, f"{begin_ns} ns"), ("", f"{begin_ns + MEASURED_FROM_NS} ns"))
             for group, flow in groups.items()
         ]
     else:
-        one = {"size": f"{setting.mib} MiB", "start": {"uniform": ["0 s", START_JITTER]}}
+        one = {
+            "size": f"{setting.mib} MiB",
+            "start": {"uniform": [f"{begin_ns} ns", f"{begin_ns + bed.start_ms * 1_000_000} ns"]},
+        }
         document["flows"] = [flow | {"name": group, "group": group} | one for group, flow in groups.items()]
     if setting.period_ms:
         way = "ack_between" if setting.kind == "exchanges" else "between"
         move: dict[str, Any] = {"kind": "migrate", way: list(BETWEEN), "period": f"{setting.period_ms} ms"}
         if setting.night_ms:
             move |= {"night": f"{setting.night_ms} ms", "downtime": "drop"}
+        if begin_ns:
+            move["start"] = f"{begin_ns} ns"
         document["timelines"] = [{"name": group, "group": group} | move for group in moved]
     return Scenario.parse(document, source=f'study migration, setting "{setting.name}"')
 

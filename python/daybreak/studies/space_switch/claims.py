@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import get_args
 
-from daybreak.metrics.confidence import interval, of_all
+from daybreak.metrics.confidence import interval
 from daybreak.studies.scoreboard import Scoreboard
 from daybreak.studies.space_switch import settings as grids
 from daybreak.studies.space_switch.measured import CLASSES, Evidence, Measured, Metric, VmClass
@@ -61,12 +61,7 @@ def _cell(board: Scoreboard, key: str, measured: Measured, vm_class: VmClass, me
     values = measured.of(vm_class, metric)
     least, _, largest = measured.extremes(vm_class, metric)
     board.value(f"{key}.min", single(least))
-    if board.published[f"{key}.mean"].tolerance:
-        board.value(f"{key}.mean", values)
-    else:
-        low, high = (float(board.published[f"{key}.{end}"].printed) for end in ("min", "max"))
-        mean = of_all(values)
-        board.shape(f"{key}.mean", mean is not None and low <= mean.mean <= high, values)
+    board.value(f"{key}.mean", values)
     board.value(f"{key}.max", single(largest))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 TRANSFERS = (24, 48, 72)
 SCHEMES = {"no_direct_link": "No direct link", "ut": "UT", "dt": "DT", "on_demand": "On demand"}
@@ -29,6 +29,25 @@ KERNEL_DIVISOR = 10
 
 
 @dataclass(frozen=True)
+class Network:
+    """What is inferred of the emulated network: `inferences.toml` has the reasons."""
+
+    start_ms: int = 100
+    """The transfers of a run start within this time, divided with the sizes."""
+    delay_us: int = 20
+    """Of each link, one way."""
+    queue_packets: int = 1000
+    """Limit of each queue."""
+
+    @property
+    def name(self) -> str:
+        """What is not as the study infers it, for names; empty if all is."""
+        usual = Network()
+        changed = [one.name for one in fields(self) if getattr(self, one.name) != getattr(usual, one.name)]
+        return "-".join(f"{name}={getattr(self, name)}" for name in changed)
+
+
+@dataclass(frozen=True)
 class Setting:
     """One point of the grid.
 
@@ -50,6 +69,7 @@ class Setting:
     shares: int = 1
     engine: str = ""
     """Of a setting that has its own."""
+    network: Network = Network()
 
     @property
     def name(self) -> str:
@@ -67,6 +87,8 @@ class Setting:
             parts.append(self.policy)
         if self.engine:
             parts.append(self.engine)
+        if self.network.name:
+            parts.append(self.network.name)
         return "-".join(parts)
 
     @property
@@ -105,6 +127,14 @@ class Scale:
     sse_s: int = 10
     shares: int = 1
     gap_ms: int = 1500
+    start_ms: int = Network.start_ms
+    delay_us: int = Network.delay_us
+    queue_packets: int = Network.queue_packets
+
+    @property
+    def network(self) -> Network:
+        """The network of the paper's cells."""
+        return Network(**{one.name: getattr(self, one.name) for one in fields(Network)})
 
     def runs_of(self, setting: Setting) -> int:
         """Runs of a setting."""
@@ -131,7 +161,7 @@ queues, round-trip times and timeouts: what a move costs weighs more."""
 
 def one(scale: Scale, transfers: int, scheme: str) -> Setting:
     """A cell of tables 1 to 4."""
-    cell = Setting(transfers, scheme, scale.sse_s, scale.divisor, shares=scale.shares)
+    cell = Setting(transfers, scheme, scale.sse_s, scale.divisor, shares=scale.shares, network=scale.network)
     has_gaps = scale.gap_ms > 0 and scheme in TURNS
     return replace(cell, night_us=1000 * scale.gap_ms, downtime="hold") if has_gaps else cell
 

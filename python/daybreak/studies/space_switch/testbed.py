@@ -1,6 +1,6 @@
 """The one network of all settings: three sender ToRs and three receiver ToRs under two spines.
 
-What is printed is taken as printed. What is inferred is on the study's page (`page.toml`).
+What is printed is taken as printed. What is inferred is in `inferences.toml`.
 """
 
 from __future__ import annotations
@@ -22,11 +22,7 @@ DEADLINE_FACTOR = 2.5
 """There, an elephant should be complete in this times what it takes alone."""
 GOODPUT = 1448 / 1514
 """Of a link's bits: the payload of a packet with timestamps, and its bytes on the wire."""
-DELAY = "20 us"
-QUEUE = "1000 packets"
 FRAMING = 14
-JITTER_S = 0.1
-"""The transfers of a run start within this, divided with the sizes."""
 LONGEST_S = 1000
 GOLDEN = (math.sqrt(5) - 1) / 2
 
@@ -42,7 +38,8 @@ def scenario(setting: Setting, seed: int = 1) -> Scenario:
         "duration": setting.scaled(LONGEST_S),
         "topology": {
             "kind": "leaf_spine", "leaves": 2 * PAIRS, "spines": 2, "hosts_per_leaf": per_tor,
-            "rate": f"{setting.rate_mbps} Mbit/s", "delay": DELAY, "queue": QUEUE, "framing": FRAMING,
+            "rate": f"{setting.rate_mbps} Mbit/s", "delay": f"{setting.network.delay_us} us",
+            "queue": f"{setting.network.queue_packets} packets", "framing": FRAMING,
             "direct": [[tor, tor + PAIRS] for tor in range(PAIRS)] if has_direct else [],
         },
         "routing": "ecmp" if setting.scheme == ECMP else "first",
@@ -68,7 +65,7 @@ def start_s(setting: Setting, seed: int) -> float:
 
 
 def flow(setting: Setting, tor: int, place: int, start: float) -> dict[str, Any]:
-    """One transfer, which starts within `JITTER_S` from `start` on; the first of eight is an elephant."""
+    """One transfer, which starts soon after `start`; the first of eight is an elephant."""
     per_tor = setting.transfers // PAIRS
     is_elephant = place % (MICE_TO_ONE_ELEPHANT + 1) == 0
     kib = (
@@ -83,7 +80,7 @@ def flow(setting: Setting, tor: int, place: int, start: float) -> dict[str, Any]
         "from": f"host-{tor * per_tor + place}",
         "to": f"host-{(tor + PAIRS) * per_tor + place}",
         "size": f"{kib} KiB",
-        "start": {"uniform": [setting.scaled(start), setting.scaled(start + JITTER_S)]},
+        "start": {"uniform": [setting.scaled(start), setting.scaled(start + setting.network.start_ms / 1e3)]},
     }
     stays = setting.scheme in ("dt", "on_demand") and not is_elephant
     return found | ({"via": spine(tor), "ack_via": spine(tor + PAIRS)} if stays else {})

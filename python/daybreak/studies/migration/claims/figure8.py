@@ -71,8 +71,7 @@ def judge(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
     results, seconds = found.results, found.data.seconds()
     left_out = results["settings_left_out"]["r2"]
     best = f"; the best of {results['searched']} parameters: {results['best']}" if results["searched"] else ""
-    board.shape("fig8.r2", results["r2"] >= 0.88, results["r2"],
-                note=f"with whole settings left out R^2 is {left_out:.2f}{best}")  # fmt: skip
+    board.value("fig8.r2", interval([results["r2"]]), note=f"with whole settings left out R^2 is {left_out:.2f}{best}")
     board.value("fig8.mse", interval([results["mse_s2"]]))
     board.value("fig8.range", interval([float(seconds.max())]), note=f"least {seconds.min():.2f} s")
     of_cycle = _by_cycle(found)

@@ -22,7 +22,7 @@ def judge(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
                 where="kernel.toml",
                 printed=f"FCT of the {group} flow",
                 unit="s",
-                basis="measured",
+                kind="own",
                 value=row[f"{group}_s"],
                 tolerance=row["tolerance"],
                 note="Linux 6.1 in virtual time",

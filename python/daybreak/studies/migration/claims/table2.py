@@ -10,18 +10,22 @@ import polars as pl
 from daybreak.metrics import fct
 from daybreak.metrics.confidence import interval, of_all
 from daybreak.studies.migration.measured import GROUPS, Evidence, Measured
-from daybreak.studies.migration.settings import GROUP_PERIODS, Scale, exchanges, groups
+from daybreak.studies.migration.settings import GROUP_PERIODS, READINGS, Scale, exchanges, groups
 from daybreak.studies.scoreboard import Scoreboard
 
-READING = "mean_goodput"
-"""Which reading of "average throughput" is judged; see `daybreak.metrics.fct.group_throughput`."""
+POOLED = READINGS[1]
+"""The reading that stands beside the one that is judged."""
 LONGER_MS = 5
 """An overhead of each transfer that the notes try. It is in no claim: nothing that is printed says it."""
 
 
 def judge(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
     """Six averages, and how they change with the period."""
-    _judge(board, {period: evidence[groups(scale, period)] for period in GROUP_PERIODS}, "table2", slower)
+    measured = {period: evidence[groups(scale, period)] for period in GROUP_PERIODS}
+    _judge(board, measured, "table2", scale.reading, slower)
+    for period, one in measured.items():
+        for group in GROUPS:
+            board.value(f"table2-pooled.{group}", averages(one, group, POOLED), suffix=f"{period}ms", period=period)
 
 
 def judge_exchanges(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
@@ -29,7 +33,7 @@ def judge_exchanges(board: Scoreboard, evidence: Evidence, scale: Scale) -> None
 
     def besides(measured: Measured, group: str) -> str:
         pushed = evidence[groups(scale, measured.setting.period_ms)]
-        pairs = list(zip(averages(pushed, group), averages(measured, group), strict=True))
+        pairs = list(zip(*(averages(one, group, scale.reading) for one in (pushed, measured)), strict=True))
         gain = interval(asked - sent for sent, asked in pairs if sent is not None and asked is not None)
         before = interval(float("nan") if sent is None else sent for sent, _ in pairs)
         return (
@@ -38,30 +42,30 @@ def judge_exchanges(board: Scoreboard, evidence: Evidence, scale: Scale) -> None
         )
 
     measured = {period: evidence[exchanges(scale, period)] for period in GROUP_PERIODS}
-    _judge(board, measured, "table2-exchanges", besides)
+    _judge(board, measured, "table2-exchanges", scale.reading, besides)
 
 
 def _judge(
-    board: Scoreboard, evidence: Mapping[int, Measured], key: str, besides: Callable[[Measured, str], str]
+    board: Scoreboard, evidence: Mapping[int, Measured], key: str, reading: str, besides: Callable[[Measured, str], str]
 ) -> None:
-    """``evidence`` is by the period in ms; ``besides`` is said of each average."""
+    """``evidence`` is by the period in ms; ``besides`` goes into the note of each average."""
     found: dict[str, dict[int, float]] = {group: {} for group in GROUPS}
     for period, measured in evidence.items():
         for group, averaged in found.items():
-            values = averages(measured, group)
+            values = averages(measured, group, reading)
             averaged[period] = interval(float("nan") if v is None else v for v in values).mean
-            readings = {name: of_all(averages(measured, group, name)) for name in ("pooled_goodput", "group_goodput")}
+            readings = {name: of_all(averages(measured, group, name)) for name in READINGS if name != reading}
             others = ", ".join(f"{name.replace('_', ' ')} {one.mean:.3g}" for name, one in readings.items() if one)
             note = f"other readings: {others} Gb/s; {besides(measured, group)}" if others else ""
             board.value(f"{key}.{group}", values, suffix=f"{period}ms", period=period, note=note)
     migrated, main = (list(averaged.values()) for averaged in found.values())
     note = ", ".join(f"{value:.4g} at {period} ms" for period, value in found["migrated"].items())
-    note += f"; with the same draws of sizes {changes(evidence, 'migrated')}"
+    note += f"; with the same draws of sizes {changes(evidence, 'migrated', reading)}"
     board.shape(f"{key}.falls", migrated[0] > migrated[1] > migrated[2], migrated[2], note=note)
     centre = sum(main) / len(main)
     spread = max(abs(value / centre - 1) for value in main) * 100
     note = ", ".join(f"{value:.4g} Gb/s at {period} ms" for period, value in found["main"].items())
-    note += f"; with the same draws of sizes {changes(evidence, 'main')}"
+    note += f"; with the same draws of sizes {changes(evidence, 'main', reading)}"
     board.shape(f"{key}.constant", spread < 2, spread, note=note)
     gaps = [a - b for a, b in zip(migrated, main, strict=True)]
     board.shape(f"{key}.above", all(gap > 0 for gap in gaps), min(gaps))
@@ -74,16 +78,16 @@ def slower(measured: Measured, group: str) -> str:
     return f"{interval(longer['gbps']).mean:.3g} Gb/s if each transfer took {LONGER_MS} ms more"
 
 
-def changes(evidence: Mapping[int, Measured], group: str) -> str:
+def changes(evidence: Mapping[int, Measured], group: str, reading: str) -> str:
     """What the average gains from each period to the next, run by run: runs of one seed draw the same sizes."""
     parts: list[str] = []
     for before, after in pairwise(evidence):
-        pairs = zip(*(averages(evidence[period], group) for period in (before, after)), strict=True)
+        pairs = zip(*(averages(evidence[period], group, reading) for period in (before, after)), strict=True)
         gain = interval(b - a for a, b in pairs if a is not None and b is not None)
         parts.append(f"{gain.mean:+.2g} +- {gain.high - gain.mean:.2g} from {before} to {after} ms")
     return ", ".join(parts)
 
 
-def averages(measured: Measured, group: str, reading: str = READING) -> list[float | None]:
+def averages(measured: Measured, group: str, reading: str) -> list[float | None]:
     """Average throughput of a group in Gb/s, one value a run."""
     return fct.group_throughput(measured.flows).filter(group=group).sort("run")[reading].to_list()

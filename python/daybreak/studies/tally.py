@@ -1,0 +1,103 @@
+"""What a scoreboard's rows add up to: each printed number and statement once, by kind.
+
+Rows that tell one statement, such as one number for four variants and three periods, count once, and hold if all of
+them do. Rows that an inference was fitted to are left out of the count. A printed value that no row compares counts as
+missed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import get_args
+
+from daybreak.studies.published import Kind
+from daybreak.studies.scoreboard import LEFT_OUT, MISSED, NOT_EVALUATED, PASS, SHAPE_PASS, Claim
+
+NOUNS: dict[str, tuple[str, str]] = {
+    "number": ("printed number", "printed numbers"),
+    "statement": ("printed statement", "printed statements"),
+    "set-up": ("check of the set-up", "checks of the set-up"),
+    "own": ("comparison of our own", "comparisons of our own"),
+}
+
+
+@dataclass(frozen=True)
+class Count:
+    """Of one kind: how many hold, of how many that were judged, and what was not judged."""
+
+    hold: int = 0
+    judged: int = 0
+    left_out: int = 0
+    """Of those judged: never compared, so they do not hold."""
+    fitted: int = 0
+    """Not judged, since an inference was fitted to them."""
+    not_evaluated: int = 0
+
+
+def tally(claims: Iterable[Claim]) -> dict[Kind, Count]:
+    """Counts by kind, in the order of `Kind`."""
+    groups: dict[tuple[str, str], list[Claim]] = {}
+    for claim in claims:
+        groups.setdefault((claim.kind, claim.statement), []).append(claim)
+    return {kind: _count([rows for (of, _), rows in groups.items() if of == kind]) for kind in get_args(Kind)}
+
+
+def _count(groups: Iterable[list[Claim]]) -> Count:
+    hold = judged = left_out = fitted = not_evaluated = 0
+    for rows in groups:
+        free = [row for row in rows if not row.fitted]
+        evaluated = [row for row in free if row.verdict != NOT_EVALUATED]
+        if not free:
+            fitted += 1
+        elif not evaluated:
+            not_evaluated += 1
+        else:
+            judged += 1
+            hold += all(row.verdict in (PASS, SHAPE_PASS) for row in evaluated)
+            left_out += any(row.verdict == LEFT_OUT for row in evaluated)
+    return Count(hold, judged, left_out, fitted, not_evaluated)
+
+
+def headline(claims: Iterable[Claim]) -> str:
+    """One sentence on what the publication prints: "7 of 9 printed numbers within the tolerance, 3 of 4 ..."."""
+    counts = tally(claims)
+    numbers, statements = counts["number"], counts["statement"]
+    return (
+        f"{numbers.hold} of {_of(numbers.judged, 'number')} within the tolerance and "
+        f"{statements.hold} of {_of(statements.judged, 'statement')} held"
+    )
+
+
+def others(claims: Iterable[Claim]) -> str:
+    """What is not in the headline, in one sentence; empty if there is nothing."""
+    counts = tally(claims)
+    parts = [
+        f"{counts[kind].hold} of {_of(counts[kind].judged, kind)}" for kind in ("set-up", "own") if counts[kind].judged
+    ]
+    printed = [counts[kind] for kind in ("number", "statement")]
+    for words, number in (
+        ("left out of the comparison, which count as missed", sum(one.left_out for one in printed)),
+        ("not counted, since an inference was fitted to them", sum(one.fitted for one in counts.values())),
+        ("not evaluated", sum(one.not_evaluated for one in counts.values())),
+    ):
+        if number:
+            parts.append(f"{number} {words}")
+    return "; ".join(parts)
+
+
+def largest_differences(claims: Iterable[Claim], count: int) -> list[Claim]:
+    """The printed numbers that ours are farthest from, relative to the printed one, each number once."""
+    farthest: dict[str, tuple[float, Claim]] = {}
+    for claim in claims:
+        if claim.kind != "number" or claim.ours is None or isinstance(claim.published, str) or claim.fitted:
+            continue
+        if claim.verdict in MISSED and claim.published:
+            distance = abs(claim.ours / claim.published - 1)
+            if distance > farthest.get(claim.statement, (0.0, claim))[0]:
+                farthest[claim.statement] = distance, claim
+    return [claim for _, claim in sorted(farthest.values(), key=lambda one: -one[0])[:count]]
+
+
+def _of(number: int, kind: str) -> str:
+    return f"{number} {NOUNS[kind][number != 1]}"
