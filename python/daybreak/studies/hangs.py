@@ -15,6 +15,8 @@ from pathlib import Path
 from daybreak.studies.inferences import Inference
 
 FILE = "sensitivity.csv"
+FIGURE = "sensitivity.png"
+"""Beside it in the study's folder: how many numbers and statements hold with each value."""
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,9 @@
 """The page of a reproduction: what holds, section by section with its figures, what was inferred, what was changed.
 
 The words are the study's, in its ``page.toml``: ``title``, ``about``, ``sizes`` (where fields of the scale may stand in
-braces), ``figure`` (the main one), ``summary`` (what holds and what does not), ``changed`` (what was changed after
-results were seen), and for each experiment a table ``figure.NAME`` with ``title`` and ``text``.
+braces), ``main`` (the name of the main figure), ``summary`` (what holds and what does not), ``changed`` (what was changed
+after results were seen), ``varied`` where `hangs` has a study's results (what was run for them), and for each experiment
+a table ``figure.NAME`` with ``title`` and ``text``.
 """
 
 from __future__ import annotations
@@ -79,6 +80,10 @@ def write(
         parts += ["## What is not compared\n", markdown(left), *_notes(left)]
     if inferences := study.inferences():
         parts += ["## What was inferred\n", _inferred(inferences, hangs.load(study.folder))]
+        if varied := said.get("varied"):
+            parts.append(f"{varied.strip()}\n")
+        if study.folder.joinpath(hangs.FIGURE).is_file():
+            parts.append(f"![What hangs on each inference](figures/{hangs.FIGURE})\n")
     parts += ["## What was changed after results were seen\n", f"{said['changed'].strip()}\n"]
     return "\n".join(parts)
 
