@@ -1,9 +1,9 @@
 """The page of a reproduction: what holds, section by section with its figures, what was inferred, what was changed.
 
-The words are the study's, in its ``page.toml``: ``title``, ``about``, ``sizes`` (where fields of the scale may stand in
-braces), ``main`` (the name of the main figure), ``summary`` (what holds and what does not), ``changed`` (what was changed
-after results were seen), ``varied`` where `hangs` has a study's results (what was run for them), and for each experiment
-a table ``figure.NAME`` with ``title`` and ``text``.
+The words are the study's, in its ``page.toml``: ``title``, ``about``, ``sizes`` (where fields of the scale may stand
+in braces), ``main`` (the name of the main figure), ``summary`` (what holds and what does not), ``changed`` (what was
+changed after results were seen), ``varied`` where `hangs` has a study's results (what was run for them), and for each
+experiment a table ``figure.NAME`` with ``title`` and ``text``.
 """
 
 from __future__ import annotations
