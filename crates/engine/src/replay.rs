@@ -31,7 +31,7 @@ const PS_PER_NS: u64 = 1_000;
 /// Which end of a flow is replayed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// The one that opens the connection: the sender of a bulk transfer, or who asks.
+    /// The one that opens the connection: the sender of a bulk transfer, or the client of an exchange.
     Client,
     /// The one that is asked for it: the receiver of a bulk transfer, or who answers.
     Server,
@@ -60,7 +60,7 @@ pub struct Dialogue {
 pub struct Replayed {
     /// Its segments, in the order in which they were sent.
     pub sent: Vec<Captured>,
-    /// So many of them, from the first, say what the other's say: everything but PSH.
+    /// Length of the common prefix in segments, which agree in everything but PSH.
     pub same: usize,
     /// Of these, how many differ in PSH.
     pub other_push: usize,

@@ -158,7 +158,7 @@ fn marks_are_heard_and_echoed() {
         let found = replay(&plan, 0, side, dialogue).unwrap();
         assert_eq!((found.same, found.other_time), (found.theirs, 0), "{side:?}");
     }
-    // Who hears no mark echoes none, and who does not set ECT says something else at once.
+    // A receiver that sees no mark echoes none; a sender that does not set ECT differs at once.
     let mut unmarked = receiver.clone();
     unmarked.heard.iter_mut().for_each(|heard| heard.segment.ecn = Ecn::Ect0);
     let found = replay(&plan, 0, Side::Server, &unmarked).unwrap();

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -73,17 +74,11 @@ def reproduce(
     if inference:
         raise UsageError("--inference belongs to --sensitivity")
     place = out_ or Path("results") / study
-    with progress_bar(f"reproducing {study}", shown=not as_json) as progress:
-        try:
-            board = run(
-                chosen, mode="full" if full else "quick", figures=tuple(figure or ()), engine=engine, seeds=seeds,
-                sizes=sizes,
-                out=place, progress=progress, workers=workers,
-            )  # fmt: skip
-        except (Interrupted, KeyboardInterrupt):
-            raise Interrupted(
-                f"interrupted: finished runs are kept in {place}, the same command goes on from there"
-            ) from None
+    with progress_bar(f"reproducing {study}", shown=not as_json) as progress, _resumable(place):
+        board = run(
+            chosen, mode="full" if full else "quick", figures=tuple(figure or ()), engine=engine, seeds=seeds,
+            sizes=sizes, out=place, progress=progress, workers=workers,
+        )  # fmt: skip
     document = board.document()
     if as_json:
         print_json(document)
@@ -93,6 +88,17 @@ def reproduce(
         print_table(columns, [_row(claim) for claim in document["claims"]], numeric=("published", "ours"))
     for line in summary(board.claims, place):
         say(line)
+
+
+@contextmanager
+def _resumable(place: Path) -> Iterator[None]:
+    """Says where an interrupted study goes on."""
+    try:
+        yield
+    except (Interrupted, KeyboardInterrupt):
+        raise Interrupted(
+            f"interrupted: finished runs are kept in {place}, the same command goes on from there"
+        ) from None
 
 
 def summary(claims: Sequence[Claim], place: Path) -> list[str]:
@@ -123,16 +129,11 @@ def _vary(
     from daybreak.sweep import Local
 
     place = out or Path("results") / f"{study.name}-sensitivity"
-    with progress_bar(f"varying {study.name}", shown=not as_json) as progress:
-        try:
-            found = vary(
-                study, names=names, mode=mode, figures=tuple(figures), seeds=seeds, out=place,
-                executor=Local(workers), progress=progress,
-            )  # fmt: skip
-        except (Interrupted, KeyboardInterrupt):
-            raise Interrupted(
-                f"interrupted: finished runs are kept in {place}, the same command goes on from there"
-            ) from None
+    with progress_bar(f"varying {study.name}", shown=not as_json) as progress, _resumable(place):
+        found = vary(
+            study, names=names, mode=mode, figures=tuple(figures), seeds=seeds, out=place,
+            executor=Local(workers), progress=progress,
+        )  # fmt: skip
     changes = found.changes()
     if as_json:
         print_json([asdict(one) for one in changes])

@@ -9,7 +9,7 @@ experiment a table ``figure.NAME`` with ``title`` and ``text``.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -109,16 +109,8 @@ def _section(section: Section, said: Mapping[str, str]) -> list[str]:
 
 def _notes(claims: Sequence[Claim]) -> list[str]:
     """Why claims miss, each explanation once, and the numbers behind the verdicts."""
-    why: dict[str, list[str]] = {}
-    for claim in claims:
-        if claim.explanation:
-            why.setdefault(claim.explanation, []).append(f"`{claim.id}`")
-    parts = [f"- {', '.join(ids)}: {text}" for text, ids in why.items()]
-    behind: dict[str, list[str]] = {}
-    for claim in claims:
-        if claim.note:
-            behind.setdefault(claim.note, []).append(f"`{claim.id}`")
-    details = [f"- {', '.join(ids)}: {text}" for text, ids in behind.items()]
+    parts = _by_text((claim.explanation, claim) for claim in claims)
+    details = _by_text((claim.note, claim) for claim in claims)
     found = []
     if parts:
         found.append("Why rows miss:\n\n" + "\n".join(parts) + "\n")
@@ -126,6 +118,15 @@ def _notes(claims: Sequence[Claim]) -> list[str]:
         found.append("<details><summary>Rules and numbers behind the rows</summary>\n\n" + "\n".join(details)
                      + "\n\n</details>\n")  # fmt: skip
     return found
+
+
+def _by_text(texts: Iterable[tuple[str, Claim]]) -> list[str]:
+    """A line for each text, with the ids of the claims that have it."""
+    ids: dict[str, list[str]] = {}
+    for text, claim in texts:
+        if text:
+            ids.setdefault(text, []).append(f"`{claim.id}`")
+    return [f"- {', '.join(mine)}: {text}" for text, mine in ids.items()]
 
 
 def _inferred(inferences: Sequence[Inference], changes: Mapping[str, Sequence[hangs.Change]]) -> str:

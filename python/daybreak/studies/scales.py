@@ -1,12 +1,14 @@
-"""Other sizes of a study than its two scales have."""
+"""A study's scale: other sizes than its two have, and the parts of it that are inferred."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields, replace
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from daybreak.errors import ScenarioError, UnknownName
+
+Part = TypeVar("Part")
 
 
 def varied(scale: Any, changes: Mapping[str, str]) -> Any:
@@ -25,3 +27,15 @@ def varied(scale: Any, changes: Mapping[str, str]) -> Any:
         return replace(scale, **values)
     except ValueError as error:
         raise ScenarioError(str(error)) from None
+
+
+def unusual(part: Any) -> str:
+    """The fields of a dataclass that are not as by default, for names: ``hz=1000-phase=0``; empty if all are."""
+    usual = type(part)()
+    changed = [one.name for one in fields(part) if getattr(part, one.name) != getattr(usual, one.name)]
+    return "-".join(f"{name}={getattr(part, name)}" for name in changed)
+
+
+def part_of(scale: Any, kind: type[Part]) -> Part:
+    """The fields of a scale that a dataclass has too, as one."""
+    return kind(**{one.name: getattr(scale, one.name) for one in fields(cast("Any", kind))})

@@ -4,14 +4,14 @@ use daybreak_tcp::congestion::Draw;
 
 use super::{Captured, is_at_one_time, is_same};
 
-/// A rule that draws random numbers is tried with so many sequences of them at most.
+/// Most sequences of random numbers that a rule which draws them is tried with.
 pub const ATTEMPTS: usize = 1_024;
-/// So many of them that part from the other at one segment show that it is not a draw that differs there.
+/// Once this many sequences part at the same segment, the difference is taken not to be a draw.
 const ALIKE: usize = 16;
 
 /// What one of our ends has done.
 pub(super) struct Attempt {
-    /// So many segments from the first are those of the other.
+    /// Length of the common prefix, in segments.
     pub together: usize,
     pub sent: Vec<Captured>,
     /// What its rule has drawn.
@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn without_a_draw_that_fits_the_longest_way_counts() {
-        // Nobody leaves segment 70 out.
+        // No sequence omits segment 70.
         let mut theirs = drawn([5, 3, 0]);
         theirs.remove(70);
         let found = found(&theirs, |outcomes, measure, _| against(&theirs, outcomes, measure));

@@ -17,7 +17,7 @@ pub(crate) struct Gate {
 pub(crate) enum GateState {
     Open,
     Closed,
-    /// Lets the packets through that were queued when the night began: of each lane so many at its front are left.
+    /// Lets the packets through that were queued when the night began: the numbers still at the front of each lane.
     Draining(Lanes),
     /// Open until another gate of the queue opens.
     Parting,
@@ -36,7 +36,7 @@ impl Gate {
         matches!(self.state, GateState::Open | GateState::Parting)
     }
 
-    /// The lane of the queue whose first packet the link is to take, where so many wait.
+    /// The lane of the queue whose first packet the link is to take, given how many wait in each.
     #[inline]
     pub(crate) fn serves(&self, waiting: Lanes) -> Lane {
         match self.state {
@@ -45,7 +45,7 @@ impl Gate {
         }
     }
 
-    /// Begins a night, with so many packets in the queue.
+    /// Begins a night, given how many packets are queued.
     pub(crate) fn close(&mut self, downtime: Downtime, waiting: Lanes) {
         self.state = match (self.state, downtime) {
             (GateState::Closed, _) | (_, Downtime::Drop | Downtime::Hold) => GateState::Closed,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 
 from daybreak._native import variants
+from daybreak.studies.scales import part_of, unusual
 
 STATIC = (4, 8, 16, 32, 64, 128)
 """Packets of a VOQ that keeps its size."""
@@ -41,9 +42,7 @@ class Hosts:
     @property
     def name(self) -> str:
         """What is not as the study infers it, for names; empty if all is."""
-        usual = Hosts()
-        changed = [one.name for one in fields(self) if getattr(self, one.name) != getattr(usual, one.name)]
-        return "-".join(f"{name}={getattr(self, name)}" for name in changed)
+        return unusual(self)
 
 
 @dataclass(frozen=True)
@@ -109,7 +108,7 @@ class Scale:
     @property
     def hosts(self) -> Hosts:
         """The hosts of all settings."""
-        return Hosts(**{one.name: getattr(self, one.name) for one in fields(Hosts)})
+        return part_of(self, Hosts)
 
     @property
     def is_published(self) -> bool:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import itertools
 import tomllib
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from typing import Any, Literal
+
+from daybreak.studies.scales import part_of, unusual
 
 NAMES = {"cubic": "CUBIC", "bbr": "BBR", "reno": "Reno", "westwood": "Westwood"}
 """The variants, with their names for people."""
@@ -53,9 +55,7 @@ class Testbed:
     @property
     def name(self) -> str:
         """What is not as the study infers it, for names; empty if all is."""
-        usual = Testbed()
-        changed = [one.name for one in fields(self) if getattr(self, one.name) != getattr(usual, one.name)]
-        return "-".join(f"{name}={getattr(self, name)}" for name in changed)
+        return unusual(self)
 
 
 KERNEL_TESTBED = Testbed(buffer=350, hz=1000, phase=0)
@@ -122,7 +122,7 @@ class Scale:
     @property
     def testbed(self) -> Testbed:
         """The testbed of all settings but kernel.toml's."""
-        return Testbed(**{one.name: getattr(self, one.name) for one in fields(Testbed)})
+        return part_of(self, Testbed)
 
     def runs_of(self, setting: Setting) -> int:
         """Runs of a setting."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
+
+from daybreak.studies.scales import part_of, unusual
 
 TRANSFERS = (24, 48, 72)
 SCHEMES = {"no_direct_link": "No direct link", "ut": "UT", "dt": "DT", "on_demand": "On demand"}
@@ -42,9 +44,7 @@ class Network:
     @property
     def name(self) -> str:
         """What is not as the study infers it, for names; empty if all is."""
-        usual = Network()
-        changed = [one.name for one in fields(self) if getattr(self, one.name) != getattr(usual, one.name)]
-        return "-".join(f"{name}={getattr(self, name)}" for name in changed)
+        return unusual(self)
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ class Scale:
     @property
     def network(self) -> Network:
         """The network of the paper's cells."""
-        return Network(**{one.name: getattr(self, one.name) for one in fields(Network)})
+        return part_of(self, Network)
 
     def runs_of(self, setting: Setting) -> int:
         """Runs of a setting."""
