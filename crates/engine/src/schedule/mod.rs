@@ -9,119 +9,17 @@
 //! Source of the idea: Brown, "Calendar Queues", CACM 1988; Varghese and Lauck, "Hashed and
 //! Hierarchical Timing Wheels", SOSP 1987.
 
-use std::cmp::{Ordering, Reverse};
+mod event;
+
+use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::num::NonZeroU64;
 
-use daybreak_fabric::{PacketId, Schedule, Wake, tie_break};
+use daybreak_fabric::{PacketId, Schedule, Wake};
 use daybreak_units::Instant;
 
-/// What happens, in the order in which simultaneous events happen: the fabric changes first, then
-/// links become free, then packets arrive, then flows start, then timers fire. So a packet that
-/// arrives as the day begins meets the day, a departure makes room for a simultaneous arrival, and
-/// an acknowledgement that arrives at a deadline is in time. The tie-break orders simultaneous arrivals.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[repr(u8)]
-pub(crate) enum Rank {
-    Control = 0,
-    TransmissionComplete = 1,
-    Arrival = 2,
-    Start = 3,
-    Timer = 4,
-}
-
-/// One event, totally ordered by time, rank, [`tie_break`] of an arrival, component and argument.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Event {
-    ps: u64,
-    /// A mark that the event queue keeps there, rank in 3 bits, component in 28, argument in 32.
-    key: u64,
-}
-
-/// Mark of the first event of a slot that has more.
-const CROWDED: u64 = 1 << 63;
-
-impl Event {
-    /// Components are numbered below this.
-    pub(crate) const COMPONENTS: u32 = 1 << 28;
-
-    #[inline]
-    pub(crate) fn new(at: Instant, rank: Rank, component: u32, argument: u32) -> Self {
-        debug_assert!(component < Self::COMPONENTS);
-        debug_assert!(argument != PacketId::NEXT.0 || rank == Rank::Arrival);
-        let place = ((rank as u32) << 28) + component;
-        Self { ps: at.as_ps(), key: u64::from(place) << 32 | u64::from(argument) }
-    }
-    #[inline]
-    pub(crate) fn at(self) -> Instant {
-        Instant::from_ps(self.ps)
-    }
-    #[inline]
-    pub(crate) fn rank(self) -> Rank {
-        match self.key >> 60 {
-            0 => Rank::Control,
-            1 => Rank::TransmissionComplete,
-            2 => Rank::Arrival,
-            3 => Rank::Start,
-            _ => Rank::Timer,
-        }
-    }
-    /// The link, if the next of the packets that it keeps arrives there: no other event has that argument.
-    #[inline(always)]
-    pub(crate) fn next_arrival(self) -> Option<u32> {
-        (self.argument() == PacketId::NEXT.0).then(|| self.component())
-    }
-    #[inline]
-    pub(crate) fn component(self) -> u32 {
-        (self.key >> 32) as u32 & (Self::COMPONENTS - 1)
-    }
-    #[inline]
-    pub(crate) fn argument(self) -> u32 {
-        self.key as u32
-    }
-}
-
-/// An event among those that it is sorted with.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Placed {
-    ps: u64,
-    /// Rank, then the tie-break of an arrival, component and argument of another event.
-    order: u64,
-    key: u64,
-}
-
-impl Placed {
-    #[inline(always)]
-    fn new(event: Event) -> Self {
-        let Event { ps, key } = event;
-        let is_arrival = event.rank() == Rank::Arrival;
-        let tie_break = (Rank::Arrival as u64) << 60 | u64::from(tie_break(event.at(), event.component()));
-        Self { ps, order: if is_arrival { tie_break } else { key }, key }
-    }
-    #[inline(always)]
-    fn event(self) -> Event {
-        Event { ps: self.ps, key: self.key }
-    }
-    #[inline(always)]
-    fn is_before(self, other: Self) -> bool {
-        let order = |placed: Self| u128::from(placed.ps) << 64 | u128::from(placed.order);
-        let (mine, its) = (order(self), order(other));
-        mine < its || mine == its && self.key < other.key
-    }
-}
-
-impl Ord for Event {
-    fn cmp(&self, other: &Self) -> Ordering {
-        let (mine, its) = (Placed::new(*self), Placed::new(*other));
-        (mine.ps, mine.order, mine.key).cmp(&(its.ps, its.order, its.key))
-    }
-}
-
-impl PartialOrd for Event {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
+use event::{CROWDED, Placed};
+pub(crate) use event::{Event, Rank};
 
 const SLOTS: usize = 65536;
 const WORDS: usize = SLOTS / 64;
@@ -158,9 +56,8 @@ pub(crate) struct EventQueue {
     occupied: [u64; WORDS],
     /// The first event of each slot.
     slots: Box<[Event; SLOTS]>,
-    /// What is taken from a slot before this one needs no other look: nothing is in hand, nothing in
-    /// `far` comes first, and the end lies behind it.
-    plain_until: u64,
+    /// Slots before this can be popped without checking `current`, `far` or the end.
+    fast_until: u64,
     /// Slot of the first event in `far`.
     far_slot: u64,
     /// Nothing later than this is taken.
@@ -185,7 +82,7 @@ impl EventQueue {
             shift: FIRST_SHIFT,
             occupied: [0; WORDS],
             slots: boxed(Event { ps: 0, key: 0 }),
-            plain_until: 0,
+            fast_until: 0,
             far_slot: u64::MAX,
             end: end.as_ps(),
             lists: boxed(NIL),
@@ -196,7 +93,7 @@ impl EventQueue {
             look_started: 0,
             look_interval: FIRST_LOOK,
         };
-        queue.see_how_far();
+        queue.update_fast_until();
         queue
     }
 
@@ -228,7 +125,7 @@ impl EventQueue {
         let word = self.occupied[start / 64];
         if let Some(here) = NonZeroU64::new(word >> (start % 64))
             && let slot = from + u64::from(here.trailing_zeros())
-            && slot < self.plain_until
+            && slot < self.fast_until
         {
             let index = slot as usize % SLOTS;
             let event = self.slots[index];
@@ -244,7 +141,7 @@ impl EventQueue {
     /// Nothing more is to be taken.
     pub(crate) fn close(&mut self) {
         self.end = 0;
-        self.see_how_far();
+        self.update_fast_until();
     }
 
     /// The slot in hand.
@@ -300,7 +197,7 @@ impl EventQueue {
             self.far_slot = self.far_slot.min(slot);
             self.far.push(Reverse(event));
         }
-        self.see_how_far();
+        self.update_fast_until();
     }
 
     /// The rarer cases: the first event in hand, or else of the next slot that has any.
@@ -309,10 +206,10 @@ impl EventQueue {
     fn advance(&mut self) -> Option<Event> {
         if self.current.is_empty() {
             if self.times >= self.look_interval {
-                self.look_at_density();
+                self.adapt_width();
             }
             let near = self.next_occupied();
-            if near < self.plain_until && self.slots[near as usize % SLOTS].key & CROWDED == 0 {
+            if near < self.fast_until && self.slots[near as usize % SLOTS].key & CROWDED == 0 {
                 self.slot = near;
                 return Some(self.take_first(near as usize % SLOTS));
             }
@@ -328,18 +225,18 @@ impl EventQueue {
                 self.take_far();
             }
             self.times += times_behind_first(&self.current);
-            self.plain_until = 0;
+            self.fast_until = 0;
         }
         let first = self.current.pop_if(|first| first.ps <= self.end);
         if self.current.is_empty() {
-            self.see_how_far();
+            self.update_fast_until();
         }
         first.map(Placed::event)
     }
 
-    fn see_how_far(&mut self) {
-        let plain = if self.current.is_empty() { self.far_slot } else { 0 };
-        self.plain_until = plain.min(self.end >> self.shift);
+    fn update_fast_until(&mut self) {
+        let fast = if self.current.is_empty() { self.far_slot } else { 0 };
+        self.fast_until = fast.min(self.end >> self.shift);
     }
 
     /// Takes the first event of a slot, with its mark.
@@ -413,37 +310,66 @@ impl EventQueue {
 
     /// Adapts the slot width to the events since the last look.
     #[cold]
-    fn look_at_density(&mut self) {
+    fn adapt_width(&mut self) {
         let now = self.slot << self.shift;
         let width = (now - self.look_started) / (self.times * SLOTS_PER_TIME);
         let shift = width.max(1).ilog2().clamp(*SHIFTS.start(), *SHIFTS.end());
         self.look_started = now;
         self.look_interval = (self.look_interval * 4).min(LOOK);
         if shift != self.shift {
-            let events = self.drain();
+            let events = self.drain_wheel();
             // Everything before the end of the slot in hand has been taken.
             let end = (self.slot + 1) << self.shift;
             self.shift = shift;
             self.slot = (end >> shift).saturating_sub(1);
-            self.see_how_far();
+            self.far_slot = self.far.peek().map_or(u64::MAX, |Reverse(first)| first.ps >> shift);
+            self.update_fast_until();
             for event in events {
                 self.push(event);
             }
+            self.pull_near();
         }
         self.times = 0;
     }
 
+    /// Moves far events that a wider wheel reaches into it. Those beyond it stay where they are.
+    fn pull_near(&mut self) {
+        while self.far_slot < self.slot.saturating_add(SLOTS as u64) {
+            let Some(Reverse(event)) = self.far.pop() else { break };
+            self.far_slot = self.far.peek().map_or(u64::MAX, |Reverse(first)| first.ps >> self.shift);
+            self.push(event);
+        }
+        self.update_fast_until();
+    }
+
     /// Takes everything out, in no particular order.
     pub(crate) fn drain(&mut self) -> Vec<Event> {
-        for index in 0..SLOTS {
-            if self.occupied[index / 64] >> (index % 64) & 1 == 1 {
-                self.take_slot(index);
-            }
-        }
-        let mut events: Vec<Event> = self.current.drain(..).map(Placed::event).collect();
+        let mut events = self.drain_wheel();
         events.extend(std::mem::take(&mut self.far).into_iter().map(|Reverse(event)| event));
         self.far_slot = u64::MAX;
-        self.see_how_far();
+        self.update_fast_until();
+        events
+    }
+
+    /// Takes out what is in hand and on the wheel, unsorted: to sort it slot by slot would cost the square of the events.
+    fn drain_wheel(&mut self) -> Vec<Event> {
+        let mut events: Vec<Event> = self.current.drain(..).map(Placed::event).collect();
+        for (word, marks) in self.occupied.iter_mut().enumerate() {
+            for bit in (0..64).filter(|bit| *marks >> bit & 1 == 1) {
+                let Event { ps, key } = self.slots[word * 64 + bit];
+                events.push(Event { ps, key: key & !CROWDED });
+            }
+            *marks = 0;
+        }
+        for list in self.lists.iter_mut() {
+            let mut at = std::mem::replace(list, NIL);
+            while let Some(node) = self.nodes.get(at as usize) {
+                events.push(node.event);
+                at = node.next;
+            }
+        }
+        self.nodes.clear();
+        self.free = NIL;
         events
     }
 }
@@ -495,6 +421,7 @@ impl Schedule for EventQueue {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use daybreak_fabric::tie_break;
     use proptest::prelude::*;
 
     #[test]
@@ -545,18 +472,6 @@ mod tests {
             let taken = [(); 3].map(|()| queue.pop().unwrap());
             assert_eq!(taken.map(|event| (event.at(), event.component())), links.map(|link| (at, link)));
         }
-    }
-
-    #[test]
-    fn an_event_gives_back_what_it_was_made_of() {
-        let event = Event::new(Instant::from_ps(77), Rank::Timer, Event::COMPONENTS - 1, u32::MAX - 1);
-        assert_eq!(event.at(), Instant::from_ps(77));
-        assert_eq!(event.rank(), Rank::Timer);
-        assert_eq!(event.component(), Event::COMPONENTS - 1);
-        assert_eq!(event.argument(), u32::MAX - 1);
-        assert_eq!(event.next_arrival(), None);
-        let next = Event::new(Instant::from_ps(77), Rank::Arrival, Event::COMPONENTS - 1, PacketId::NEXT.0);
-        assert_eq!((next.rank(), next.next_arrival()), (Rank::Arrival, Some(Event::COMPONENTS - 1)));
     }
 
     proptest! {
