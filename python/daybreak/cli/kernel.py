@@ -9,16 +9,24 @@ import typer
 
 from .terminal import Json, print_json, print_table, progress_bar, say
 
-app = typer.Typer(
-    help="The real-kernel engine: build its image, see what is missing, run dialogues with it.", no_args_is_help=True
-)
 Source = Annotated[
     str | None,
     typer.Option(help="Kernel source: a tarball or a directory; the distribution's newest tested one if not given."),
 ]
 
 
-@app.command(epilog="Example: daybreak kernel build --congestion mine.c")
+def add_to(app: typer.Typer) -> None:
+    """Adds the command and its sub-commands."""
+    app.callback(no_args_is_help=True)(kernel)
+    app.command(epilog="Example: daybreak kernel build --congestion mine.c")(build)
+    app.command(epilog="Example: daybreak kernel doctor")(doctor)
+    app.command(epilog="Example: daybreak kernel dialogues crates/tcp/tests/dialogues/rto.dialogue")(dialogues)
+
+
+def kernel() -> None:
+    """The real-kernel engine: build its image, see what is missing, run dialogues with it."""
+
+
 def build(
     source: Source = None,
     congestion: Annotated[
@@ -46,7 +54,6 @@ def build(
         say(f"the kernel image is in {built.directory} (Linux {built.source_version})")
 
 
-@app.command(epilog="Example: daybreak kernel doctor")
 def doctor(source: Source = None, as_json: Json = False) -> None:
     """Say what this machine has for the real-kernel engine, what is missing, and how to get it."""
     from daybreak.engines.kernel.doctor import doctor as diagnose
@@ -63,7 +70,6 @@ def doctor(source: Source = None, as_json: Json = False) -> None:
         raise typer.Exit(1)
 
 
-@app.command(epilog="Example: daybreak kernel dialogues crates/tcp/tests/dialogues/rto.dialogue")
 def dialogues(
     files: Annotated[
         list[Path] | None,

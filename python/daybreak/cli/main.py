@@ -14,30 +14,10 @@ from types import FrameType
 from typing import Annotated
 
 import typer
-from pydantic import ValidationError
 
 from daybreak.errors import DaybreakError, reason
-from daybreak.scenario.problems import sentence
 
-from . import (
-    agree,
-    bench,
-    compare,
-    explain,
-    help_,
-    kernel,
-    learn,
-    listing,
-    plot,
-    predict,
-    report,
-    reproduce,
-    run,
-    schema,
-    sweep,
-    tune,
-    validate,
-)
+from .commands import HELP_NAMES, Commands
 from .terminal import complain
 
 INTERRUPTED = 130
@@ -47,19 +27,14 @@ _SIGNALLED = 128
 
 app = typer.Typer(
     name="daybreak",
+    cls=Commands,
     help="A laboratory for TCP on networks whose paths change under running connections.",
     epilog="Example: daybreak run scenarios/01-one-flow.toml",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings=HELP_NAMES,
 )
-for command in (
-    run, plot, report, sweep, compare, explain, learn, predict, tune, validate, listing, schema, reproduce, agree,
-    bench, help_,
-):  # fmt: skip
-    command.add_to(app)
-app.add_typer(kernel.app, name="kernel")
 
 
 def _print_version(wanted: bool) -> None:
@@ -149,9 +124,15 @@ def _run(arguments: list[str]) -> int:
 def _usage_sentence(error: typer.TyperException) -> str:
     """What is wrong with the words of the command; empty when the help has been shown instead."""
     context, parameter = getattr(error, "ctx", None), getattr(error, "param", None)
-    if isinstance(error.__cause__, ValidationError) and parameter is not None:
-        name = max(parameter.opts, key=len) if parameter.opts else parameter.name
-        return sentence(name, error.__cause__.errors()[0])
+    if isinstance(error.__cause__, ValueError) and parameter is not None:
+        # Imported late: the help needs neither.
+        from pydantic import ValidationError
+
+        from daybreak.scenario.problems import sentence
+
+        if isinstance(error.__cause__, ValidationError):
+            name = max(parameter.opts, key=len) if parameter.opts else parameter.name
+            return sentence(name, error.__cause__.errors()[0])
     message = error.format_message() if hasattr(error, "format_message") else str(error)
     # Choices are listed one a line there.
     message = re.sub(r"\n\s*", " ", message).replace(". Choose from: ", ": choose from ")

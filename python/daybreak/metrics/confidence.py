@@ -11,7 +11,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import polars as pl
-from scipy import special
 
 
 @dataclass(frozen=True)
@@ -46,6 +45,9 @@ def t_quantile(runs: int, level: float = 0.95) -> float:
     """Two-sided quantile of Student's t for a mean over ``runs`` values; NaN for fewer than two."""
     if runs < 2:
         return math.nan
+    # scipy is slow to import, and one run needs no quantile.
+    from scipy import special  # noqa: PLC0415
+
     return float(special.stdtrit(runs - 1, 0.5 + level / 2))
 
 
@@ -64,7 +66,7 @@ def interval(values: Iterable[float], level: float = 0.95) -> Interval:
 
 
 def of_all(values: Iterable[float | None]) -> Interval | None:
-    """The same of values of which one may be missing: then there is no mean, and none without any value."""
+    """Mean and 95 % interval of values; None if one of them is missing or there are none."""
     numbers = list(values)
     known = [number for number in numbers if number is not None]
     return interval(known) if known and len(known) == len(numbers) else None

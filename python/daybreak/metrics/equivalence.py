@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
-from scipy import special
 
 Judgement = Literal["equivalent", "different", "undecided"]
 
@@ -52,6 +51,9 @@ def equivalence_p(differences: Sequence[float], margin: float) -> float:
     mean, error = float(values.mean()), float(values.std(ddof=1)) / math.sqrt(count)
     if error == 0.0:
         return 0.0 if abs(mean) < margin else 1.0
+    # scipy is slow to import, and most commands need no test.
+    from scipy import special  # noqa: PLC0415
+
     return float(1.0 - special.stdtr(count - 1, (margin - abs(mean)) / error))
 
 
@@ -66,7 +68,7 @@ def rejected(p_values: Sequence[float], level: float = LEVEL) -> list[bool]:
 
 
 def judge(different: bool, equivalence: float, level: float = LEVEL) -> Judgement:
-    """The judgement of one pair of systems: a difference within the margin is none, however surely it is there."""
+    """The verdict on one pair: a difference within the margin counts as none, even if it is significant."""
     if not math.isnan(equivalence) and equivalence <= level:
         return "equivalent"
     return "different" if different else "undecided"

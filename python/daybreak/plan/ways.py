@@ -6,8 +6,6 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import maximum_flow
 
 from . import types
 
@@ -64,6 +62,10 @@ def most_bps(content: types.Plan, flows: Iterable[int]) -> int:
             sinks.add(sink)
     if not taken:
         return 0
+    # scipy is slow to import, and few runs ask for it.
+    from scipy.sparse import coo_array  # noqa: PLC0415
+    from scipy.sparse.csgraph import maximum_flow  # noqa: PLC0415
+
     # What a host receives it does not pass on: as a receiver it is another node.
     nodes = len(content.nodes)
     start, end = 2 * nodes, 2 * nodes + 1

@@ -1,0 +1,77 @@
+"""The sub-commands, each imported when it is called: what one needs, another need not wait for."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command
+
+HELP_NAMES = {"help_option_names": ["-h", "--help"]}
+COMMANDS = {
+    "run": (
+        "run",
+        "Run a scenario and show what became of its flows. Runs that the folder has already are not run again.",
+    ),
+    "plot": ("plot", "Draw what runs show over time: throughput, windows, RTTs, queues, drops and retransmissions."),
+    "report": ("report", "Write one page about runs and studies that any browser shows, without a network."),
+    "sweep": ("sweep", "Run a scenario at all points of a grid, and write one dataset."),
+    "compare": (
+        "compare",
+        "Put two scenarios, or runs of them, side by side: differences with 95 % confidence intervals.",
+    ),
+    "explain": ("explain", "Split each flow's completion time into what it was spent on."),
+    "learn": ("learn", "Make the data of a model of FCT prolongation, fit it, and judge it."),
+    "predict": ("predict", "Predict how much longer the migrated flow takes than the main one, without running it."),
+    "tune": (
+        "tune",
+        "Advise a reconfiguration period for which the migrated flow is prolonged least, "
+        "or the circuits are used most.",
+    ),
+    "validate": ("validate", "Check a scenario without running it."),
+    "list": ("listing", "List the names that a scenario or a command may use."),
+    "schema": ("schema", "Print the JSON Schema of scenario files, for editors."),
+    "reproduce": ("reproduce", "Run a published study and put its numbers beside ours."),
+    "agree": ("agree", "Run a suite on the real kernel and on the simulator, and say how far they are apart."),
+    "bench": ("bench", "Measure the simulator: packet-hops per wall second and peak memory."),
+    "help": ("help_", "Print a reference page; as Markdown, if it does not go to a terminal."),
+    "kernel": ("kernel", "The real-kernel engine: build its image, see what is missing, run dialogues with it."),
+}
+"""For each name the module that has the command, and the first paragraph of its docstring, for the list of commands."""
+
+
+class Commands(TyperGroup):
+    """A group whose commands are in modules of their own."""
+
+    _lists = False
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """All names, in the order in which the help shows them."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command of this name; where commands are only listed, its name and summary."""
+        if cmd_name not in COMMANDS:
+            return None
+        module, summary = COMMANDS[cmd_name]
+        if self._lists:
+            return TyperCommand(cmd_name, help=summary)
+        return loaded(cmd_name, module)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Writes the help without importing any command."""
+        self._lists = True
+        super().format_help(ctx, formatter)
+
+
+def loaded(name: str, module: str) -> Any:
+    """The command `name` from its module."""
+    app = typer.Typer(
+        add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich", context_settings=HELP_NAMES
+    )
+    import_module(f"{__package__}.{module}").add_to(app)
+    command = get_command(app)
+    command.name = name
+    return command
