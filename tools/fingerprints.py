@@ -77,7 +77,7 @@ PLANNED = (
 )
 """The runs whose plans the engine's own test has: one of each kind of network, rule, policy and limit."""
 SHORTER = 2
-"""There, each transfer has so many times fewer bytes; endless ones, so many times less time."""
+"""By this factor each transfer has fewer bytes there, and endless ones less time."""
 RECORDED = {"records.drops": True, "records.circuits": True}
 LATER = ("packets", "control")
 """Tables that are younger than the fingerprints."""

@@ -32,7 +32,7 @@ from daybreak.scenario.files import schema as scenario_schema
 ROOT = Path(__file__).resolve().parents[1]
 BASES = [*sorted((ROOT / "scenarios").glob("*.toml")), ROOT / "tests" / "goldens" / "everything.toml"]
 MOST_EVENTS = 200_000
-"""After so many a run has shown that it goes on; it is ended."""
+"""After this number a run has shown that it goes on, and is ended."""
 PATIENCE_S = 120
 """No document takes so long, on a busy machine either."""
 MEMORY = 8 * 2**30

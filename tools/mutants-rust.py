@@ -43,7 +43,7 @@ TESTED_BY = {
 """The packages whose tests judge a mutant of each package; the second ones judge what survives the first."""
 TEST_SECONDS = 240
 TEST_TIMES = 20
-"""Tests that take longer than this, and than so many times what they take without a mutant, do not end."""
+"""Tests that take longer than this, and than this multiple of their time without a mutant, count as endless."""
 JUDGED = (0, 2, 3)
 """Exit codes of `cargo mutants` that tell of mutants: all killed, some survived, some timed out."""
 MEMORY = 6 << 30

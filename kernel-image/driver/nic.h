@@ -6,7 +6,7 @@
 #include <linux/types.h>
 #include <linux/wait.h>
 
-/* Makes room for so many NICs. 0, or a negative error number. */
+/* Makes room for `count` NICs. 0, or a negative error number. */
 int daybreak_nics(unsigned int count);
 /*
  * Makes one in the caller's network namespace. Frames that take less than linear_bytes with their headroom are received

@@ -19,7 +19,7 @@ def one_sentence(text):
 
 
 def interrupted(arguments, out, *, after, seconds=0.0, number=signal.SIGINT):
-    """Presses Ctrl-C so long after a file that fits the pattern `after` is in `out`; returns what is said of it."""
+    """Sends Ctrl-C a while after a file that matches `after` is in `out`; returns what the command prints."""
     command = [*PROGRAM, *map(str, arguments), "-o", str(out)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     deadline = time.monotonic() + 60

@@ -1,4 +1,4 @@
-"""Figures of runs: what is drawn, what is said of what is not, and one sentence for every mistake."""
+"""Figures of runs: what is drawn, the sentence about what is not, and one sentence for every mistake."""
 
 import io
 import re

@@ -14,7 +14,7 @@ ROWS = (ROOT / "crates" / "trace" / "src" / "rows.rs").read_text(encoding="utf-8
 
 
 def variants_of(enum: str) -> dict[str, tuple[int, str]]:
-    """The variants of an enum of rows.rs in snake case, with their numbers and what is said of them."""
+    """The variants of an enum of rows.rs in snake case, with their numbers and comments."""
     body = re.search(rf"pub enum {enum} \{{(.*?)\n\}}", ROWS, re.DOTALL)[1]
     found = re.findall(r"/// ([^\n]*)\n\s*(\w+) = (\d+)", body)
     return {re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower(): (int(number), text) for text, name, number in found}

@@ -92,7 +92,7 @@ def test_a_manifest_names_no_file_elsewhere(run, other, tmp_path):
 
 @pytest.mark.parametrize("moved", [0, 1, 5, 9, 10, 11, 15, 18, 19, 20])
 def test_a_crash_while_a_run_is_replaced_leaves_a_run_or_none(run, other, tmp_path, moved):
-    """The process is killed after so many files have been moved or removed; then the run is written again."""
+    """The process is killed after a number of files have been moved or removed; then the run is written again."""
     place = run.write(tmp_path / "run")
     (place / "notes.txt").write_text("mine")
     program = f"""

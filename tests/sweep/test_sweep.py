@@ -169,7 +169,7 @@ def _axes(count, values):
 
 
 class _Few:
-    """Takes so many tasks, then ends all."""
+    """Takes a number of tasks, then ends all."""
 
     def __init__(self, most):
         self.most, self.taken = most, []

@@ -55,7 +55,7 @@ struct Network {
     ack_loss: u64,
     reordered: u64,
     duplicated: u64,
-    /// The application writes so many bytes at once and then pauses.
+    /// The application writes this number of bytes at once and then pauses.
     write: Option<(u64, Duration)>,
     /// For so long nothing passes, from this time.
     outage: Option<(Instant, Duration)>,

@@ -19,7 +19,7 @@ pub use compare::text;
 pub use model::Model;
 pub use pattern::{Options, Pattern};
 pub use peer::Peer;
-pub use play::{Host, Told, play};
+pub use play::{Answer, Host, play};
 pub use script::{Reading, Script, SocketOption, Step, What};
 
 /// Where a text is no dialogue, or a stack said something else.

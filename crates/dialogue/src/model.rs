@@ -7,7 +7,7 @@ use daybreak_tcp::congestion::{Congestion, UnknownVariant, find};
 use daybreak_tcp::{Connection, Segment};
 use daybreak_units::{Duration, Instant, Rate};
 
-use crate::play::{Host, Told};
+use crate::play::{Answer, Host};
 use crate::script::{Reading, Script, SocketOption};
 
 /// One end of a connection. It listens until the application opens: the two ends differ by that alone.
@@ -180,15 +180,15 @@ impl Host for Model {
         Ok(())
     }
 
-    fn tell(&mut self, name: &str) -> Result<Told, String> {
+    fn observe(&mut self, name: &str) -> Result<Answer, String> {
         let connection = &self.connection;
         let counters = connection.counters();
         let [unacked, sacked, lost, retransmitted] = connection.outstanding().map(u64::from);
         let number = match name {
-            "state" => return Ok(Told::Is(format!("{:?}", connection.ca_state()))),
-            "ssthresh" if connection.ssthresh() == u32::MAX => return Ok(Told::Is("infinite".into())),
-            "srtt" => return Ok(Told::Is(format!("{}us", connection.srtt().as_us()))),
-            "rto" => return Ok(Told::Is(format!("{}us", connection.rto().as_us()))),
+            "state" => return Ok(Answer::Is(format!("{:?}", connection.ca_state()))),
+            "ssthresh" if connection.ssthresh() == u32::MAX => return Ok(Answer::Is("infinite".into())),
+            "srtt" => return Ok(Answer::Is(format!("{}us", connection.srtt().as_us()))),
+            "rto" => return Ok(Answer::Is(format!("{}us", connection.rto().as_us()))),
             "ssthresh" => u64::from(connection.ssthresh()),
             "cwnd" => u64::from(connection.cwnd()),
             "in_flight" => u64::from(connection.in_flight()),
@@ -215,9 +215,9 @@ impl Host for Model {
             "reordering_seen" => counters.reordering_seen,
             "reordered" => counters.reordered,
             "duplicates" => counters.duplicates,
-            _ => return Ok(Told::Unknown),
+            _ => return Ok(Answer::Unknown),
         };
-        Ok(Told::Is(number.to_string()))
+        Ok(Answer::Is(number.to_string()))
     }
 }
 

@@ -12,14 +12,14 @@ use crate::pattern::Pattern;
 use crate::peer::Peer;
 use crate::script::{Reading, Script, SocketOption, Step, What};
 
-/// What a stack says of itself under a name.
+/// A stack's value for a name of `expect`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Told {
-    /// This.
+pub enum Answer {
+    /// The value as text.
     Is(String),
-    /// Nothing: it knows no such name, which makes the line an error.
+    /// The stack has no such value: the line is an error.
     Unknown,
-    /// Nothing, and it need not: the line is no claim about this kind of stack.
+    /// The stack cannot show this value: the line is no claim about it.
     Withheld,
 }
 
@@ -33,7 +33,7 @@ pub trait Host {
     fn next_segment(&mut self, until: Instant) -> Result<Option<(Instant, Segment)>, String>;
     /// The application connects.
     fn open(&mut self, now: Instant) -> Result<(), String>;
-    /// The application writes so many bytes, `u64::MAX` for an endless stream.
+    /// The application writes this number of bytes, `u64::MAX` for an endless stream.
     fn write(&mut self, now: Instant, bytes: u64) -> Result<(), String>;
     /// The application closes its side.
     fn close(&mut self, now: Instant) -> Result<(), String>;
@@ -44,7 +44,7 @@ pub trait Host {
     /// A segment of the peer's arrives; the application reads if it reads everything at once.
     fn on_segment(&mut self, now: Instant, segment: &Segment) -> Result<(), String>;
     /// What the stack tells of itself under this name.
-    fn tell(&mut self, name: &str) -> Result<Told, String>;
+    fn observe(&mut self, name: &str) -> Result<Answer, String>;
 }
 
 /// Plays all steps; the error names the line, what was expected and what came.
@@ -122,13 +122,13 @@ impl<H: Host> Player<'_, H> {
     fn expect(&mut self, claims: &[Claim]) -> Result<(), String> {
         for claim in claims {
             let Claim { name, relation, value } = claim;
-            match self.host.tell(name)? {
-                Told::Unknown => return Err(format!("the stack does not tell \"{name}\"")),
-                Told::Is(told) if !claim.holds(&told)? => {
+            match self.host.observe(name)? {
+                Answer::Unknown => return Err(format!("the stack does not tell \"{name}\"")),
+                Answer::Is(told) if !claim.holds(&told)? => {
                     let sign = if *relation == Relation::Is { String::new() } else { format!("{relation} ") };
                     return Err(format!("{name} is {told}, expected {sign}{value}"));
                 }
-                Told::Is(_) | Told::Withheld => {}
+                Answer::Is(_) | Answer::Withheld => {}
             }
         }
         Ok(())

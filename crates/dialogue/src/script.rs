@@ -51,9 +51,9 @@ pub struct Step {
     pub line: usize,
     /// When, since the start; of a range of times the end.
     pub at: Instant,
-    /// So much earlier an expected segment may leave.
+    /// How much earlier an expected segment may leave.
     pub early: Duration,
-    /// So much later.
+    /// How much later it may leave.
     pub late: Duration,
     /// Belongs to the burst of the step before: nothing is checked between the two.
     pub continues: bool,
@@ -91,7 +91,7 @@ pub enum Reading {
     All,
     /// Nothing from now on, unless it is told to.
     Nothing,
-    /// So many bytes now, or what is there, and nothing more from now on.
+    /// Reads up to this number of bytes now, and nothing more from now on.
     Bytes(u64),
 }
 
@@ -102,9 +102,9 @@ pub enum SocketOption {
     NoDelay(bool),
     /// `TCP_CORK`: only full segments leave.
     Cork(bool),
-    /// `SO_RCVBUF`: the receive buffer has twice so many bytes, and stays so.
+    /// `SO_RCVBUF`: sets the receive buffer to twice this number of bytes and turns autotuning off.
     ReceiveBuffer(u32),
-    /// `SO_SNDBUF`: the send buffer has twice so many bytes, and stays so.
+    /// `SO_SNDBUF`: sets the send buffer to twice this number of bytes and turns autotuning off.
     SendBuffer(u32),
 }
 

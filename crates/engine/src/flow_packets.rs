@@ -48,21 +48,21 @@ pub(crate) fn datagram_of(segment: &Segment) -> Datagram {
     Datagram { number: segment.seq, sent_at: Instant::from_ps(segment.ack) }
 }
 
-/// What tells packets of one flow and direction apart, the same on both engines: data by where it lies, what acknowledges
-/// only by what it acknowledges.
+/// Identifies a packet within its flow and direction, identically on both engines: data by its offset, a pure ACK by the
+/// bytes that it acknowledges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Told {
+pub enum PacketKey {
     /// A SYN.
     Opening,
     /// A FIN without data.
     Closing,
-    /// Payload that starts so many bytes behind the first, or a datagram by its number.
+    /// Payload, by its offset from the first byte; or a datagram, by its number.
     Payload(u64),
-    /// The acknowledgement of so many bytes.
+    /// An acknowledgement, by the bytes that it acknowledges.
     Acknowledgement(u64),
 }
 
-impl Told {
+impl PacketKey {
     /// As impairments take it.
     pub fn identity(self) -> Identity {
         match self {
@@ -78,11 +78,11 @@ impl Told {
 pub(crate) fn identity_of(segment: &Segment) -> Identity {
     let (flags, behind_syn) = (segment.flags, |number: u64| number.saturating_sub(1));
     let told = match segment.len {
-        _ if flags == Flags::default() => Told::Payload(segment.seq),
-        _ if flags.contains(Flags::SYN) => Told::Opening,
-        0 if flags.contains(Flags::FIN) => Told::Closing,
-        0 => Told::Acknowledgement(behind_syn(segment.ack)),
-        _ => Told::Payload(behind_syn(segment.seq)),
+        _ if flags == Flags::default() => PacketKey::Payload(segment.seq),
+        _ if flags.contains(Flags::SYN) => PacketKey::Opening,
+        0 if flags.contains(Flags::FIN) => PacketKey::Closing,
+        0 => PacketKey::Acknowledgement(behind_syn(segment.ack)),
+        _ => PacketKey::Payload(behind_syn(segment.seq)),
     };
     told.identity()
 }

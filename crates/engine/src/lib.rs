@@ -21,7 +21,7 @@ pub mod wiring;
 
 pub use capture::PcapngWriter;
 pub use error::EngineError;
-pub use flow_packets::Told;
+pub use flow_packets::PacketKey;
 pub use nic_clock::NicClock;
 pub use recorder::Recorder;
 pub use simulation::{Progress, Records, Simulation, run};

@@ -13,7 +13,7 @@ use daybreak_plan::Link;
 const ETHERNET: u32 = 14;
 const NS_PER_SEC: u64 = 1_000_000_000;
 const PS_PER_NS: u64 = 1_000;
-/// A NIC may be slower than its link by one part in so many.
+/// The largest slowdown of a NIC against its link: 1/2000 of the rate.
 const SLOWER: u64 = 2_000;
 
 /// The time that packets take at a NIC.

@@ -29,7 +29,7 @@ use endpoint::{Endpoints, Ends};
 /// Address space for packets that is reserved, not used, at the start.
 const PACKETS_RESERVED: usize = 1 << 18;
 
-/// With so many flows it pays to fetch what the next events need.
+/// From this number of flows on it pays to prefetch what the next events need.
 const FLOWS_BEYOND_CACHE: usize = 128;
 
 /// A run in progress.
@@ -54,7 +54,7 @@ pub struct Progress {
     pub done: bool,
 }
 
-/// What a run has left behind.
+/// Result of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Records {
     /// `flows`, `bins`, `window`, `queues`, `drops`, `circuits`, `control`, `latency`, `packets`, `links`, `queue_totals`;
@@ -269,7 +269,7 @@ impl<P: Probe + Tables + Send> Core<P> {
         }
     }
 
-    /// Handles up to so many events; returns how many there were.
+    /// Handles up to `max_events` events; returns how many there were.
     #[inline(always)]
     fn process<const LOOKS_AHEAD: bool>(&mut self, max_events: u64) -> u64 {
         let mut left = max_events;
@@ -420,7 +420,7 @@ impl<P: Probe + Tables + Send> Core<P> {
             endpoint.tell(index, self.now, &mut self.wire.probe);
         }
         if endpoint.process.poll_timeout() < Instant::NEVER {
-            self.thinks(index);
+            self.on_application_timer(index);
         }
         self.drive(index);
     }

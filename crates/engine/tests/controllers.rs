@@ -106,7 +106,7 @@ fn a_controlled_run_is_the_same_whatever_is_recorded() {
     }
 }
 
-/// So many flows of so many bytes each, with route switches of their own: path 0 of 1 Gbit/s, path 1 of 10 Gbit/s for one
+/// A flow of each of these sizes, with route switches of their own: path 0 of 1 Gbit/s, path 1 of 10 Gbit/s for one
 /// flow at a time.
 fn shared(sizes: &[u64], policy: Choice, setup_us: u64, downtime: Downtime) -> Plan {
     let mut plan = day_and_night(downtime);

@@ -54,7 +54,7 @@ fn committed_plans() -> Vec<(String, Plan)> {
     files.iter().map(read).collect()
 }
 
-/// S4 takes too long here; like S3 it has so many flows that the engine looks ahead.
+/// S4 takes too long here; like S3 it has enough flows for the engine to look ahead.
 fn short_benchmarks() -> impl Iterator<Item = (String, Plan)> {
     [("S1", 20), ("S2", 50), ("S3", 30)].into_iter().map(|(name, ms)| {
         let mut plan = benchmarks::find(name).unwrap().plan();

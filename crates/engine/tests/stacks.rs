@@ -170,7 +170,7 @@ const MSS: u64 = 8_948;
 const SHORT: u64 = 1_000;
 const LONG: u64 = 20_000;
 
-/// One flow of so many bytes over 10 Gbit/s, with this round-trip time and the stack of the benchmarks.
+/// One flow of `bytes` over 10 Gbit/s, with this round-trip time and the stack of the benchmarks.
 fn transfer(bytes: u64, rtt_us: u64) -> Plan {
     let mut plan = day_and_night(Downtime::Drop);
     plan.timelines.clear();
@@ -212,7 +212,7 @@ fn lossy() -> Plan {
     losing(10_000_000)
 }
 
-/// A flow that loses so many packets of a billion: of 2000, with 3 % some two are retransmissions.
+/// A flow that loses `loss_ppb` packets of a billion: of 2000, with 3 % some two are retransmissions.
 fn losing(loss_ppb: u32) -> Plan {
     let mut plan = transfer(2_000 * MSS, SHORT);
     plan.links[2].loss_ppb = loss_ppb;

@@ -27,7 +27,7 @@ pub(crate) struct Transit {
     through: u32,
 }
 
-/// So many packets of 64 KiB are not yet 2^32 bytes.
+/// This number of packets of 64 KiB is just below 2^32 bytes.
 const MOST_UNCOUNTED: u32 = 1 << 16;
 
 /// What a link had accepted when it was last counted: the link itself counts modulo 2^32.
@@ -112,10 +112,10 @@ impl AnalyticLink {
         }
     }
 
-    /// Whether the next packet is sure to be accepted unmarked, which settles it: it then has to be given to
-    /// [`AnalyticLink::accept`]. If not, [`AnalyticLink::admit`] decides.
+    /// Reserves room for the next packet, which must then be given to [`AnalyticLink::accept`]; false when the
+    /// discipline has to decide ([`AnalyticLink::admit`]).
     #[inline(always)]
-    pub(crate) fn is_sure_to_accept(&mut self) -> bool {
+    pub(crate) fn try_reserve(&mut self) -> bool {
         self.room -= 1;
         self.room >= 0
     }
@@ -278,7 +278,7 @@ mod tests {
         let mut analytic = AnalyticLink::new(setup, true);
         let mut now = Instant::ZERO;
         for _ in 0..200_000 {
-            if !analytic.is_sure_to_accept() {
+            if !analytic.try_reserve() {
                 assert_eq!(analytic.admit(now, 65_535, || false), Ok(false));
             }
             now = analytic.accept(now, now, PacketId(0), 0, 65_535);

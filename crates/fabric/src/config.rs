@@ -45,7 +45,7 @@ pub struct QueueConfig {
     pub served_by: Vec<u32>,
     /// Of the queues of a link those with the highest priority are served first, in turn.
     pub priority: u8,
-    /// Packets may come back to it, and so many have room there.
+    /// Room for packets that a queue further on returns; `None` if none can return.
     pub returned_limit: Option<u64>,
     /// Somebody looks at each packet here: the monitor is told of every packet that enters, leaves or crosses the
     /// link at its time, and packets can be announced.

@@ -63,7 +63,7 @@ impl Link {
         }
     }
 
-    /// True when a packet may start at once: nothing is in service, nobody waits.
+    /// True when a packet may start at once: the link is idle and no wake-up is pending.
     #[inline]
     pub(crate) fn is_idle(&self, now: Instant) -> bool {
         self.busy_until <= now && !self.awaited

@@ -16,7 +16,7 @@ pub trait Monitor<B> {
     /// A link starts to send the packet, which takes `wire_bytes` with its framing.
     #[inline]
     fn link_sent(&mut self, _now: Instant, _link: u32, _id: PacketId, _packet: &Packet<B>, _wire_bytes: u32) {}
-    /// So much waits in the queue now, after an arrival or a departure.
+    /// The occupancy of the queue after an arrival or a departure.
     #[inline]
     fn queue_changed(&mut self, _now: Instant, _queue: u32, _packets: u32, _bytes: u64) {}
     /// The packet is lost at `place`, a queue, link or route switch as the reason says.

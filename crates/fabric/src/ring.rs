@@ -26,7 +26,7 @@ impl<T: Copy + Default> Ring<T> {
         self.head
     }
 
-    /// Position that the next item will have: so many have ever come, modulo 2^32.
+    /// Position of the next item: the number of items ever pushed, modulo 2^32.
     #[inline(always)]
     pub(crate) fn tail(&self) -> u32 {
         self.tail

@@ -12,7 +12,7 @@ use proptest::prelude::*;
 use rig::drawn::Network;
 use rig::{Rig, us};
 
-/// What is done in a run: after so many nanoseconds a packet is sent, or an action applied.
+/// What is done in a run: after a pause in nanoseconds a packet is sent, or an action applied.
 enum Call {
     Send { path: u32, bytes: u32, ecn: Ecn },
     Apply(Action),

@@ -134,7 +134,7 @@ enum Gate {
     /// Open until another gate of the queue opens.
     Parting,
     Closed,
-    /// Since so many moves: what came before may pass.
+    /// The number of moves at which the drain began: packets that came before it may pass.
     Draining(usize),
 }
 
@@ -150,7 +150,7 @@ impl Expected {
         Self { gates: gates.map(|gate| (gate, Gate::Open)).collect() }
     }
 
-    /// An action that comes after so many moves.
+    /// An action, and the number of moves before it.
     fn apply(&mut self, action: &Action, moves: usize) {
         match *action {
             Action::OpenGate { queue, link } => {

@@ -9,7 +9,7 @@ use daybreak_engine::Simulation;
 use daybreak_engine::replay::{Dialogue as Log, Side, replay};
 use daybreak_plan::Plan;
 
-/// A run of a plan is followed for so many events.
+/// How many events of a plan's run are followed.
 const EVENTS: u64 = 2_000;
 /// A plan that asks for more samples is sound, and its run takes what it asks for.
 const SAMPLES: u64 = 100_000;

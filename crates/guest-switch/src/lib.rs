@@ -150,10 +150,10 @@ pub extern "C" fn daybreak_switch_stopped() -> u64 {
     library().session.as_ref().and_then(Session::stopped).map_or(0, |at| at.as_ns())
 }
 
-/// Why the last call failed: copies at most that many bytes of the text; how many.
+/// Why the last call failed: copies at most `bytes` of its text and returns their number.
 ///
 /// # Safety
-/// There is room for so many bytes.
+/// `text` has room for `bytes`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn daybreak_switch_message(text: *mut u8, bytes: u64) -> i64 {
     let message = library().message.as_bytes();

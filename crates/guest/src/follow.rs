@@ -11,7 +11,7 @@ use crate::track::{Place, Track};
 /// What is known of a flow.
 #[derive(Clone, Debug)]
 pub enum Followed {
-    /// A transfer in one direction, complete when so much is acknowledged.
+    /// A transfer in one direction, complete when this number of bytes is acknowledged.
     Bulk(Box<Track>, Option<u64>),
     /// Two directions of one connection: the requests, the responses.
     Exchanges(Box<[Track; 2]>, Box<Exchanges>),

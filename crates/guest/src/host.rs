@@ -22,7 +22,7 @@ const SWITCH: &str = "libdaybreak_switch.so";
 /// The environment's name for it.
 const SWITCH_VARIABLE: &str = "DAYBREAK_SWITCH";
 
-/// Boots `kernel` with so much `memory` (as in `mem=`) and waits for its end; returns 0 if it powered off.
+/// Boots `kernel` with `memory` (as in `mem=`) and waits for its end; returns 0 if it powered off.
 pub fn boot(kernel: &str, memory: &str) -> Result<u8, GuestError> {
     let failed = |error| GuestError::io(format!("boot {kernel}"), error);
     let log = File::create(LOG).map_err(failed)?;

@@ -83,7 +83,7 @@ pub fn make(plan: &Plan, layout: &Layout, device: &Device) -> Result<Hosts, Gues
         }
         if plan.stacks[end.stack as usize].tcp_limit_output_bytes.is_none() {
             let parent = if nic.shared { ROOT } else { INSIDE_NIC_QUEUE };
-            Netlink::open()?.ask(&disowning_queue(interface, parent))?;
+            Netlink::open()?.ask(&orphaning_qdisc(interface, parent))?;
         }
     }
     system::enter_network(&hosts.outside)?;
@@ -117,7 +117,7 @@ fn netem(device: u32, link: &Link, delay_ns: u64) -> Request {
     request
 }
 
-/// `rate` in bytes per second, with so many bytes of framing a packet.
+/// `rate` in bytes per second, `framing_bytes` a packet.
 fn netem_options(options: &mut Request, rate: u64, framing_bytes: u32, delay_ns: u64) {
     const RATE: u16 = 6;
     const RATE64: u16 = 8;
@@ -133,10 +133,10 @@ fn netem_options(options: &mut Request, rate: u64, framing_bytes: u32, delay_ns:
     options.put(RATE, &value).put(RATE64, &rate.to_ne_bytes()).put(LATENCY64, &delay_ns.to_ne_bytes());
 }
 
-/// A queue that holds nothing up and disowns packets: `netem` with so high a rate that no packet takes any time. Behind
+/// A queue without delay that orphans packets: `netem` at a rate at which no packet takes any time. Behind
 /// it TCP does not know what waits in the NIC, so small queues are off. (`tcp_limit_output_bytes` alone is not enough:
 /// there is a second limit, a 1/1024 s of the pacing rate, that no sysctl switches off.)
-fn disowning_queue(device: u32, parent: u32) -> Request {
+fn orphaning_qdisc(device: u32, parent: u32) -> Request {
     let mut request = qdisc(device, parent, "netem");
     request.nest(TCA_OPTIONS, |options| netem_options(options, 1 << 62, 0, 0));
     request

@@ -150,7 +150,7 @@ pub fn route(device: u32, own: u32, network: (u32, u8), metrics: &Metrics) -> Re
     request
 }
 
-/// Says who has an address, so that nobody asks.
+/// Adds a permanent neighbour entry, so that no ARP is sent.
 pub fn neighbour(device: u32, ip: u32, mac: [u8; 6]) -> Request {
     const NDA_DST: u16 = 1;
     const NDA_LLADDR: u16 = 2;

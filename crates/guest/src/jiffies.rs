@@ -7,7 +7,7 @@ use crate::system;
 
 /// Slots of the level that holds timers of up to 32 s are 512 jiffies, of the next 4,096.
 const ALIGNMENT: u64 = 4_096;
-/// The clock and the count of jiffies must go together for so many.
+/// For how many jiffies the clock and their count must agree.
 const WATCHED: u64 = 4;
 const TIMER_LIST: &str = "/proc/timer_list";
 

@@ -406,7 +406,7 @@ pub fn send_some(fd: RawFd, bytes: &[u8]) -> io::Result<usize> {
     usize::try_from(length).map_err(|_| io::Error::last_os_error())
 }
 
-/// Reads and forgets so many bytes, however long they take to come.
+/// Reads `bytes` and discards them, however long they take to arrive.
 pub fn read_exactly(fd: RawFd, bytes: u64) -> io::Result<()> {
     let mut left = bytes;
     while left > 0 {
@@ -418,13 +418,13 @@ pub fn read_exactly(fd: RawFd, bytes: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// Reads and forgets everything until the peer has closed.
+/// Reads and discards everything until the peer has closed.
 pub fn read_to_end(fd: RawFd) -> io::Result<()> {
     while read_some(fd, u64::MAX)? > 0 {}
     Ok(())
 }
 
-/// Waits for so many bytes or the end, and reads at once whatever comes.
+/// Waits for `most` bytes or the end of the stream; returns the bytes read, 0 at the end.
 fn read_some(fd: RawFd, most: u64) -> io::Result<u64> {
     const MOST: u64 = 1 << 30;
     let most = most.min(MOST) as usize;
@@ -433,7 +433,7 @@ fn read_some(fd: RawFd, most: u64) -> io::Result<u64> {
     u64::try_from(length).map_err(|_| io::Error::last_os_error())
 }
 
-/// Reads and forgets what has arrived, if anything has; returns how much.
+/// Reads and discards what has arrived; returns its bytes.
 pub fn discard(fd: RawFd, most: usize) -> io::Result<usize> {
     const MOST: usize = 1 << 30;
     let flags = libc::MSG_TRUNC | libc::MSG_DONTWAIT;

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use daybreak_engine::Told;
+use daybreak_engine::PacketKey;
 use daybreak_fabric::Identity;
 use daybreak_host::Datagram;
 
@@ -91,11 +91,11 @@ impl Place {
     /// What impairments draw by, as in the simulator.
     pub fn identity(&self) -> Identity {
         let told = match self.payload {
-            _ if self.is_datagram() => Told::Payload(self.seq),
-            _ if self.flags & flags::SYN != 0 => Told::Opening,
-            0 if self.flags & flags::FIN != 0 => Told::Closing,
-            0 => Told::Acknowledgement(self.ack),
-            _ => Told::Payload(self.seq),
+            _ if self.is_datagram() => PacketKey::Payload(self.seq),
+            _ if self.flags & flags::SYN != 0 => PacketKey::Opening,
+            0 if self.flags & flags::FIN != 0 => PacketKey::Closing,
+            0 => PacketKey::Acknowledgement(self.ack),
+            _ => PacketKey::Payload(self.seq),
         };
         told.identity()
     }

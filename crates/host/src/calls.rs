@@ -6,9 +6,9 @@ use daybreak_units::Duration;
 /// A call that waits until it is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Call {
-    /// Hands over so many bytes; `u64::MAX` for ever more.
+    /// Writes this number of bytes; `u64::MAX` for an unlimited stream.
     Write(u64),
-    /// Reads so many bytes.
+    /// Reads this number of bytes.
     Read(u64),
     /// Reads until the peer has closed.
     ReadToEnd,

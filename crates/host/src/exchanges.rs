@@ -16,7 +16,7 @@ pub struct Exchanges {
     complete: u32,
     /// When the one that goes on began.
     began: Instant,
-    /// The client has the response when so much has been delivered in all.
+    /// The client has the response when this number of bytes has been delivered in all.
     goal: u64,
 }
 

@@ -26,7 +26,7 @@ pub trait Probe {
     /// A packet was lost.
     #[inline]
     fn dropped(&mut self, _row: DropRow) {}
-    /// A packet of `flow` with so many `bytes` of payload reached its receiver.
+    /// A packet of `flow` with `bytes` of payload reached its receiver.
     #[inline]
     fn arrived(&mut self, _now: Instant, _flow: u32, _bytes: u64) {}
     /// The receiver of `flow` handed `bytes` to its application, in order.

@@ -53,7 +53,7 @@ T = TypeVar("T")
 
 
 def cases(count: int, seed: int) -> list[Case]:
-    """So many scenarios that fit the model of a case. Raises ScenarioError."""
+    """`count` scenarios that fit the model of a case. Raises ScenarioError."""
     if not 1 <= count <= MOST:
         raise ScenarioError(f"random: {count} is not a number of scenarios from 1 to {MOST}")
     if seed < 0:
@@ -130,7 +130,7 @@ class _Draw:
         return self.one([entry.name for entry in _native.variants() if entry.name not in (*WITHOUT, "dctcp")])
 
     def exchange(self, total: float) -> dict[str, Any]:
-        """Requests and responses of at most so many bytes in all, but for a single one."""
+        """Requests and responses of at most `total` bytes together; a single one may be larger."""
         request, response = (round(self.between(100, most)) for most in (1e6, 4e6))
         exchanges = max(1, min(MOST_EXCHANGES, round(total / (request + response))))
         think = self.one(("0 s", f"{self.between(20, 1_000):.0f} us", f"{self.between(1, 400):.0f} ms"))

@@ -59,7 +59,7 @@ def differences(rows: Sequence[dict[str, Any]]) -> Figure:
         axes.step(sizes, parts, where="post", color=style.BLUE)
         axes.plot([2, 6], [50, 90], linestyle="none", marker="D", markersize=5, color=style.VERMILION)
         axes.set_xscale("symlog", linthresh=0.1)
-        axes.set_xlabel("Difference of the mean FCT [%] (diamonds: at least so many within so much)")
+        axes.set_xlabel("Difference of the mean FCT [%] (diamonds: at least this share within this difference)")
         axes.set_ylabel("Of all rows [%]")
         axes.set_ylim(0, 100)
         axes.set_xlim(left=0)

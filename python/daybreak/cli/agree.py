@@ -24,7 +24,7 @@ def agree(
         Path | None, typer.Argument(help="A suite file; the suite that comes with Daybreak if not given.")
     ] = None,
     random: Annotated[
-        int | None, typer.Option(help="So many scenarios that --seed draws, in place of a suite file.", min=1)
+        int | None, typer.Option(help="Number of scenarios that --seed draws, in place of a suite file.", min=1)
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Which scenarios --random draws; 1 if not given.", min=0)] = None,
     quick: Annotated[bool, typer.Option("--quick/--full", help="The quick subset, or all scenarios.")] = False,

@@ -23,7 +23,7 @@ def add_to(app: typer.Typer) -> None:
 def predict(
     scenario: Annotated[Path, typer.Argument(help="Scenario file of a migrated and a main flow.")],
     changes: Changes = None,
-    check: Annotated[int, typer.Option(help="Simulate the setting with so many seeds as well.", min=0)] = 0,
+    check: Annotated[int, typer.Option(help="Simulate the setting with this number of seeds as well.", min=0)] = 0,
     model: ModelFile = None,
     as_json: Json = False,
 ) -> None:

@@ -12,7 +12,7 @@ from daybreak import engines
 from daybreak.errors import Interrupted, OutputError
 from daybreak.report.summary import flow_rows, group_rows
 from daybreak.runs import Run, folder, identity, read
-from daybreak.runs.surprises import surprises
+from daybreak.runs.warnings import warnings_of
 
 from .scenario import Changes, File, scenario_of
 from .summary import print_runs
@@ -51,7 +51,7 @@ def run(
     seeds = range(seed, seed + runs)
     plan = engines.lowered(model, seed, engine)
     engines.check(plan, engine)
-    for warning in surprises(plan.content):
+    for warning in warnings_of(plan.content):
         complain(f"warning: {warning}")
     engines.lowered(model, seeds[-1], engine)
     if model.records.capture and out is None:

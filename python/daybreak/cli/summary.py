@@ -10,7 +10,7 @@ from daybreak.scenario import Size
 
 from .terminal import print_table, say
 
-# Of so many flows in one run each has its row; else each group has one.
+# Up to this number of flows in one run each has its row; beyond it each group has one.
 _SHOWN = 40
 
 

@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from daybreak import engines
-from daybreak.runs.surprises import surprises
 from daybreak.runs.ties import ties
+from daybreak.runs.warnings import warnings_of
 
 from .scenario import Changes, File, scenario_of
 from .terminal import Json, print_json, say
@@ -37,7 +37,7 @@ def validate(
         kind: len(getattr(plan.content, kind)) for kind in ("nodes", "links", "flows", "timelines", "controllers")
     }
     in_step = ties(plan.content)
-    warnings = [*surprises(plan.content), *([in_step] if in_step else [])]
+    warnings = [*warnings_of(plan.content), *([in_step] if in_step else [])]
     if as_json:
         print_json({"scenario": model.name, "valid": True, "plan_hash": plan.hash, "warnings": warnings} | counts)
     else:

@@ -144,7 +144,7 @@ def side_by_side(
 
 
 def _wait(ended: queue.SimpleQueue[BaseException | None], threads: int, tell: Callable[[], object]) -> None:
-    """Waits until so many threads have ended, tells the progress, and raises the first error. Ctrl-C comes here."""
+    """Waits until all threads have ended, reports progress, and raises the first error. Ctrl-C is raised here."""
     while threads:
         try:
             error = ended.get(timeout=_INTERVAL)

@@ -82,7 +82,7 @@ def execute(
     progress: Report | None = None,
     staging: str | Path | None = None,
 ) -> Run:
-    """The same with the plan of the scenario, where it has been made already."""
+    """Runs an already lowered plan of `scenario`. Arguments and errors as in `run`."""
     runner = find(engine)
     recorded = runner.execute(plan, progress, Path(staging or tempfile.gettempdir()))
     return Run.of(scenario, plan, engine, runner.program(), recorded)

@@ -16,7 +16,7 @@ from daybreak.scenario import Scenario
 from .shares import round_trip_ps, shares, taps
 
 _PACKETS = 16
-"""A bin is a round trip and so many packets: in a shorter one the rate of a flow is that of single packets."""
+"""A bin is a round trip and the time of this number of packets: a shorter one would show single packets."""
 
 
 @dataclass(frozen=True)

@@ -68,7 +68,7 @@ def taps(content: plan.Plan) -> list[str]:
 
 
 def round_trip_ps(content: plan.Plan, packets: int) -> int:
-    """The longest base round-trip time of a flow when the run starts, and so many packets on its slowest link."""
+    """The longest base RTT of a flow when the run starts, plus the time of `packets` packets on its slowest link."""
     network = _Network(content)
     longest = 0
     for number, flow in enumerate(content.flows):

@@ -34,7 +34,7 @@ class Shading:
         return list(self._spans(DARK, start_s, end_s))
 
     def too_narrow(self, end_s: float, start_s: float = 0.0) -> bool:
-        """Whether so many bands lie between two times that they would be too narrow to see."""
+        """Whether the bands between two times are too many to be seen apart."""
         # The first one may have begun before the axis.
         apart = (
             spans[2][0] - spans[1][0]

@@ -18,7 +18,7 @@ from daybreak.figures.style import WIDTH_INCHES, Picture, style
 _UNITS = (("s", 1.0), ("ms", 1e3), ("us", 1e6), ("ns", 1e9))
 _LEGEND_COLUMNS = 4
 _LINE_LETTERS = 105
-"""About so many letters of a row's title and legend stand side by side."""
+"""About how many letters of a row's title and legend fit side by side."""
 _ROW_INCHES, _HEAD_INCHES = 1.35, 1.0
 
 

@@ -84,7 +84,7 @@ def occupancy(
 
 
 def _seen(samples: pl.DataFrame, at_ns: pl.Series) -> pl.DataFrame:
-    """The samples as one knows them who sees the queue at these times only."""
+    """The samples as a reading of the queue at these times alone would have them, interpolated between."""
     times = samples["time_ns"].to_numpy().astype(np.float64)
     at = at_ns.to_numpy().astype(np.float64)
     nearest = np.clip(np.searchsorted(times, at), 1, max(1, times.size - 1))

@@ -28,7 +28,7 @@ from .view import Stretch, Timeline, View, Weeks, slots_for, text, weeks_for
 MOST_NAMES = 7
 """With more flows or groups than there are colours, their mean and range are drawn."""
 FAINT_WEEKS = 60
-"""Up to so many weeks are drawn one by one behind their mean."""
+"""The most weeks that are drawn one by one behind their mean."""
 WEEK = "week"
 """The word for a timeline's own period."""
 BY = {"flow": "flow_name", "group": "group"}
@@ -59,7 +59,7 @@ class Shown:
 
 @dataclass(frozen=True)
 class Phases:
-    """Phases of a timeline that are shaded as one, and what is said of them."""
+    """Phases of a timeline that are shaded as one, and their label."""
 
     steps: Timeline
     names: Sequence[str]

@@ -82,12 +82,12 @@ class Stretch:
 
 
 def slots_for(curves: int) -> int:
-    """Most steps of each of so many curves."""
+    """The most steps of each curve where `curves` are drawn."""
     return max(50, min(SLOTS, MOST_VALUES // curves))
 
 
 def weeks_for(curves: int) -> int:
-    """Most weeks of each of so many curves."""
+    """The most weeks of each curve where `curves` are drawn."""
     return max(1, min(MOST_WEEKS, MOST_VALUES // (WEEK_SLOTS * curves)))
 
 

@@ -135,7 +135,7 @@ class Rate(Quantity):
 
 
 class OfferedRate(Rate):
-    """A rate that many links or hosts have together, in bit/s: no link has so much."""
+    """A rate that many links or hosts have together, in bit/s; it may exceed that of any link."""
 
     highest = 10**18
 

@@ -15,9 +15,9 @@
     [axes.cycle.points]                    # listed: any fields, under a name
     "90+10" = { "timelines.0.period" = "100 ms", "timelines.0.night" = "10 ms" }
 
-The points are the Cartesian product of the axes, the last one changing fastest; with `sample` so many of them, drawn
-without replacement. The name of an axis is a column of each kept table. Neither the product nor the seeds are ever held
-in memory.
+The points are the Cartesian product of the axes, the last one changing fastest; with `sample`, that number of them,
+drawn without replacement. The name of an axis is a column of each kept table. Neither the product nor the seeds are
+ever held in memory.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ class Points:
         draw = random.Random(self.grid.sample_seed)
         if self._total <= sys.maxsize:
             return sorted(draw.sample(range(self._total), self.count))
-        # `sample` takes no longer range. Few of so many are drawn twice.
+        # `sample` takes no longer range. From such a range few are drawn twice.
         found: set[int] = set()
         while len(found) < self.count:
             found.add(draw.randrange(self._total))

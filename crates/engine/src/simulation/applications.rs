@@ -125,9 +125,9 @@ impl<P: Probe + Tables + Send> Core<P> {
         }
     }
 
-    /// A timer has fired at an end whose application waits for a time.
+    /// The pause of an application may be over.
     #[cold]
-    pub(super) fn thinks(&mut self, index: u32) {
+    pub(super) fn on_application_timer(&mut self, index: u32) {
         let Some(endpoint) = self.endpoints.stream(index) else { return };
         endpoint.act(self.now);
         let wakes = endpoint.process.poll_timeout();

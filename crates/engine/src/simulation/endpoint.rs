@@ -31,7 +31,7 @@ pub(super) struct Endpoint {
     /// Packets sent and received.
     pub sent: u64,
     pub received: u64,
-    /// The flow is complete when so much is acknowledged.
+    /// The flow is complete when this number of bytes is acknowledged.
     pub goal: u64,
     pub connection: Connection,
     /// Payload delivered to the application, as far as the probe has been told.
@@ -210,7 +210,7 @@ pub(super) enum Ends<'a> {
 }
 
 impl Endpoints {
-    /// For so many flows, none of which has started.
+    /// For `flows` flows, none of which has started.
     pub(super) fn new(flows: usize) -> Self {
         Self { ends: (0..2 * flows).map(|_| End::None).collect() }
     }

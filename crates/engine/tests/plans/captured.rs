@@ -30,7 +30,7 @@ impl Write for Shared {
     }
 }
 
-/// Runs the plan and captures so many bytes of each packet on these links.
+/// Runs the plan and captures the first `snaplen` bytes of each packet on these links.
 pub fn capture(plan: &Plan, links: &[u32], snaplen: u32) -> (Records, Vec<u8>) {
     let mut plan = plan.clone();
     plan.records.capture_links = links.to_vec();

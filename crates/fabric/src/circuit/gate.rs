@@ -64,7 +64,7 @@ impl Gate {
         }
     }
 
-    /// Packets have left the queue at its end, which has so many now.
+    /// Packets have left the queue at its tail; `waiting` are still in it.
     pub(crate) fn is_cut(&mut self, waiting: Lanes) {
         if let GateState::Draining(left) = self.state {
             self.state = draining(left.at_most(waiting));

@@ -118,7 +118,7 @@ impl Elephants {
         }
     }
 
-    /// Whether so many bytes in an interval are at least this rate.
+    /// Whether `bytes` in an interval are at least this rate.
     fn reaches(&self, bytes: u64, rate_bps: u64) -> bool {
         const PS_PER_S: u128 = 1_000_000_000_000;
         8 * u128::from(bytes) * PS_PER_S >= u128::from(rate_bps) * u128::from(self.interval.as_ps())

@@ -21,7 +21,7 @@ pub(super) const ENTRY: Entry = Entry {
             name: "high_threshold",
             kind: Kind::Length { least: 1, most: 1 << 40 },
             default: None,
-            summary: "the circuit is set up when at least so much waits",
+            summary: "the circuit is set up when at least this much is queued",
         },
         Parameter {
             name: "low_threshold",

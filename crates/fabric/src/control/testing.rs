@@ -22,7 +22,7 @@ impl Counters for NoCounters {
     }
 }
 
-/// Two queues with so many packets of 1500 bytes together.
+/// Two queues that hold this number of packets of 1500 bytes together.
 pub(crate) struct Waiting(pub u64);
 
 impl Counters for Waiting {
@@ -38,7 +38,7 @@ impl Counters for Waiting {
     }
 }
 
-/// Route switches that so many bytes have passed, by index.
+/// Bytes that have passed each route switch, by its index.
 pub(crate) struct Bytes<'a>(pub &'a [u64]);
 
 impl Counters for Bytes<'_> {

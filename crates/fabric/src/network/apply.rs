@@ -48,7 +48,7 @@ impl<B: Copy> Fabric<B> {
         if is_cut {
             let waiting = self.queues[index as usize].lanes();
             self.gates_of(index).iter_mut().for_each(|gate| gate.is_cut(waiting));
-            self.has_shrunk(ctx, index);
+            self.on_shrunk(ctx, index);
         }
     }
 

@@ -38,7 +38,7 @@ impl<B: Copy> Fabric<B> {
     /// What waits in a queue now.
     ///
     /// # Panics
-    /// If the queue is served analytically: then nobody counts what waits.
+    /// If the queue is served analytically: such a queue does not track its length.
     pub fn occupancy(&self, queue: u32) -> Occupancy {
         let queue = &self.queues[queue as usize];
         for gate in &self.gates[queue.gates_start as usize..queue.gates_end as usize] {

@@ -211,7 +211,7 @@ impl<B: Copy> Fabric<B> {
         let mut has_to_ask = ASK;
         loop {
             let analytic = &mut self.analytic[link as usize];
-            if has_to_ask || !analytic.is_sure_to_accept() {
+            if has_to_ask || !analytic.try_reserve() {
                 if !ASK {
                     return self.ask_analytic_links(&mut ctx.again(), Entering { link, at, id, cursor, bytes });
                 }

@@ -243,7 +243,7 @@ impl<B: Copy> Fabric<B> {
         for gate in gates {
             gate.has_left(lane);
         }
-        self.has_shrunk(ctx, index);
+        self.on_shrunk(ctx, index);
         self.transmit(ctx, link, id);
         let is_any_ready = match sole {
             SEVERAL => self.schedulers[link as usize].is_any_ready(),
@@ -254,8 +254,8 @@ impl<B: Copy> Fabric<B> {
         }
     }
 
-    /// Packets have been taken out of the queue.
-    pub(crate) fn has_shrunk<S: Schedule, M: Monitor<B>>(&mut self, ctx: &mut Context<'_, S, M>, index: u32) {
+    /// Updates the monitor, the discipline and the scheduler after packets have left the queue.
+    pub(crate) fn on_shrunk<S: Schedule, M: Monitor<B>>(&mut self, ctx: &mut Context<'_, S, M>, index: u32) {
         let queue = &mut self.queues[index as usize];
         let occupancy = queue.occupancy();
         ctx.monitor.queue_changed(ctx.now, index, occupancy.packets, occupancy.bytes);

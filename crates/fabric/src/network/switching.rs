@@ -79,7 +79,7 @@ impl<B: Copy> Fabric<B> {
             self.lose(ctx, id, DropReason::GateClosed, index);
         }
         if had_packets {
-            self.has_shrunk(ctx, index);
+            self.on_shrunk(ctx, index);
         }
     }
 

@@ -43,7 +43,7 @@ impl From<Limits> for Capacity {
 }
 
 impl Capacity {
-    /// Whether a packet of so many bytes fits.
+    /// Whether a packet of `bytes` fits.
     #[inline(always)]
     pub(crate) fn admits(&self, occupancy: Occupancy, bytes: u32) -> bool {
         occupancy.packets < self.packets && occupancy.bytes + u64::from(bytes) <= self.bytes
@@ -54,7 +54,7 @@ impl Capacity {
         occupancy.packets <= self.packets && occupancy.bytes <= self.bytes
     }
 
-    /// Packets of at most so many bytes that fit for certain, even if nothing leaves.
+    /// How many packets of at most `largest_packet` bytes fit for certain, even if nothing leaves.
     pub(crate) fn room(&self, occupancy: Occupancy, largest_packet: u32) -> u32 {
         let packets = self.packets.saturating_sub(occupancy.packets);
         let bytes = self.bytes.saturating_sub(occupancy.bytes);
@@ -140,7 +140,7 @@ trait Discipline: Sized {
     fn emptied(&mut self, _now: Instant) {}
     /// The first link that serves the queue has another rate from now on.
     fn rate_changed(&mut self, _rate: Rate) {}
-    /// Packets of at most so many bytes that are certain to be accepted, and not marked, from this occupancy on,
+    /// How many packets of at most `largest_packet` bytes are certain to be accepted, and not marked, from this occupancy on,
     /// even if nothing leaves.
     fn room(&self, _occupancy: Occupancy, _capacity: &Capacity, _largest_packet: u32) -> u32 {
         0

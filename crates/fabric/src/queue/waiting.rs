@@ -47,7 +47,7 @@ pub(crate) enum Lane {
     Others,
 }
 
-/// So many packets at the front of each lane.
+/// A number of packets at the front of each lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Lanes {
     returned: u32,
@@ -157,7 +157,7 @@ impl Queue {
         self.ring.front().copied()
     }
 
-    /// Takes that packet out; it has so many bytes.
+    /// Takes that packet, of `bytes`, out.
     #[inline]
     pub(crate) fn pop_plain(&mut self, bytes: u32) {
         self.ring.pop_front();

@@ -266,7 +266,7 @@ pub fn queue(limits: Limits, served_by: &[u32]) -> QueueConfig {
     with_discipline("drop_tail", &[], limits, served_by)
 }
 
-/// A queue that takes so many packets.
+/// A queue with a limit in packets.
 pub fn of_packets(packets: u64, served_by: &[u32]) -> QueueConfig {
     queue(Limits { packets: Some(packets), bytes: None }, served_by)
 }

@@ -5,13 +5,13 @@
 
 use std::os::fd::{AsRawFd, RawFd};
 
-use daybreak_dialogue::{Host, Reading, Script, SocketOption, Told, What};
+use daybreak_dialogue::{Answer, Host, Reading, Script, SocketOption, What};
 use daybreak_tcp::Segment;
 use daybreak_tcp::config::Config;
 use daybreak_units::{Duration, Instant};
 
+use super::observe;
 use super::stage::Stage;
-use super::told;
 use super::wire::{PEER, Wire};
 use crate::error::GuestError;
 use crate::jiffies;
@@ -33,7 +33,7 @@ pub struct Kernel {
     connection: Option<Fd>,
     /// The dialogue's start on the monotonic clock.
     zero_ns: u64,
-    /// The application still wants to write so many bytes, then perhaps to close.
+    /// Bytes that the application still wants to write; then it may close.
     unwritten: u64,
     written: u64,
     closes: bool,
@@ -141,7 +141,7 @@ impl Kernel {
         Ok(())
     }
 
-    /// Reads up to so many bytes of what is there.
+    /// Reads up to `bytes` of what has arrived.
     fn take_bytes(&mut self, bytes: u64) -> Result<(), String> {
         self.take_connection()?;
         if self.listens && self.connection.is_none() {
@@ -238,10 +238,10 @@ impl Host for Kernel {
             .map_err(|error| error.to_string())
     }
 
-    fn tell(&mut self, name: &str) -> Result<Told, String> {
+    fn observe(&mut self, name: &str) -> Result<Answer, String> {
         if name == "delivered" {
-            return Ok(Told::Is(self.delivered.to_string()));
+            return Ok(Answer::Is(self.delivered.to_string()));
         }
-        told::of(self.fd(), name, self.written, !self.listens).map_err(|error| error.to_string())
+        observe::of(self.fd(), name, self.written, !self.listens).map_err(|error| error.to_string())
     }
 }

@@ -4,10 +4,10 @@
 //! of its cable is a packet socket, from which the peer's segments come. Time is virtual and stands still
 //! while anything runs, so every step happens when its line says and every answer is seen when it leaves.
 
-mod acquaintance;
 mod kernel;
+mod observe;
 mod stage;
-mod told;
+mod warm_up;
 mod wire;
 
 use std::path::Path;

@@ -7,7 +7,7 @@ use daybreak_dialogue::Script;
 use daybreak_tcp::config::{Config, EcnMode};
 use daybreak_units::Duration;
 
-use super::acquaintance;
+use super::warm_up;
 use super::wire::{OWN, OWN_MAC, PEER, PEER_MAC};
 use crate::error::GuestError;
 use crate::interface::{
@@ -82,7 +82,7 @@ impl Stage {
         let stage = Self { _own: own, _peer: peer, packets };
         if script.config.initial_ssthresh != u32::MAX || script.config.cwnd_clamp != u32::MAX {
             setting("tcp_no_metrics_save", "0")?;
-            acquaintance::make(&stage.packets, stage.socket(script)?)?;
+            warm_up::make(&stage.packets, stage.socket(script)?)?;
         }
         setting("tcp_no_metrics_save", "1")?;
         Ok(stage)

@@ -50,7 +50,7 @@ Report = Callable[[Progress], None]
 
 @dataclass(frozen=True)
 class Making:
-    """What is to be made (`recipe` on `source`, with room for a large CPU state or not), where, and who hears of it."""
+    """What to build (`recipe` on `source`, with room for a large CPU state or not), where, and the callback."""
 
     recipe: Recipe
     source: Source

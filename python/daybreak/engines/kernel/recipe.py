@@ -82,7 +82,7 @@ class Recipe:
         return any(version == tested or version.startswith(f"{tested}.") for tested in self.tested_versions)
 
     def needs_large_state(self, state_bytes: int) -> bool:
-        """Whether a CPU with so many bytes of extended state needs the edits for large state."""
+        """Whether a CPU whose extended state has `state_bytes` needs the edits for large state."""
         if state_bytes > self.large_state_bytes:
             raise RecipeError(
                 f"the CPU's extended state has {state_bytes} bytes "

@@ -112,7 +112,7 @@ def memory(plan: types.Plan) -> str:
 
 
 def boot(program: Path, kernel: Path, directory: Path, watched: Watch, *, room: str, seed: int) -> None:
-    """Boots a guest with so much memory in a directory, and waits for its end; GuestFailed if it brings no result."""
+    """Boots a guest with `room` of memory and waits for its end. Raises GuestFailed if it leaves no result."""
     guest = subprocess.Popen(
         [program, "host", kernel, room],
         cwd=directory,

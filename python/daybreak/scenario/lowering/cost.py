@@ -14,7 +14,7 @@ from ..scenario import Scenario
 from ..timelines import Circuit, Migrate, Program, Timeline
 
 MOST_FLOWS = 1_000_000
-"""Flows of one run; a plan of so many takes some seconds and half a gigabyte, or minutes where each draws a way."""
+"""The most flows of one run: their plan takes some seconds and half a gigabyte, or minutes where each draws a path."""
 MOST_SAMPLES = 50_000_000
 """Rows of a sampled table; each takes about 50 bytes."""
 MOST_STEPS = 20_000_000
@@ -58,7 +58,7 @@ def refuse_short_intervals(scenario: Scenario, flows: int, queues: int) -> None:
 
 
 def refuse_frequent_readings(field: str, interval: Span, counters: int, duration: Span) -> None:
-    """Raises ScenarioError for a controller that reads so many counters so often that a run would hardly end."""
+    """Raises ScenarioError for a controller that reads its counters more than `MOST_READINGS` times."""
     readings = counters * int(duration) // int(interval)
     if readings > MOST_READINGS:
         what = f"{readings:,} readings of {counters} counter{'s' if counters > 1 else ''}"

@@ -140,7 +140,7 @@ class Fabric:
         return parameter_value(entry, name, value, field)
 
     def gate(self, link: int, owner: str, field: str) -> None:
-        """Notes who opens and closes a link; another one cannot."""
+        """Claims a link's gate for `owner`. Raises ScenarioError if another owner has it."""
         if link in self._gated:
             raise ScenarioError(
                 f'{field}: link "{self.links[link].name}" is opened and closed by "{self._gated[link]}" already'

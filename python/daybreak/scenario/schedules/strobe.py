@@ -62,7 +62,7 @@ class Strobe(ReadySchedule):
     night: Span
     """Length of the night before each day."""
     as_racks: int | None = Field(default=None, ge=2, le=10_000)
-    """Number of racks to mimic, at least those that there are: the week is as long as with so many, and the racks'
+    """Number of racks to mimic, at least those that there are: the week is as long as with that number, and the racks'
     first day comes in the place of those that they would have with racks that are not there."""
     resize: Resize | None = None
     """Larger VOQs for the days of their circuits."""

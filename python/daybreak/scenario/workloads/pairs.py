@@ -93,7 +93,7 @@ class PairList(Tagged, _Pairs):
 class AllToAll(Tagged, _Pairs):
     """Every host to every other one.
 
-    In turn, each host sends to the one after it first, then each to the second after it: so many flows as there are
+    In turn, each host sends to the one after it first, then each to the second after it: as many flows as there are
     hosts are a permutation.
     """
 

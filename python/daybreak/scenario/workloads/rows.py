@@ -26,7 +26,7 @@ class FromRows(Tagged):
     """The key of the table."""
 
     def _has_rows(self, file: str | None) -> None:
-        """Raises unless there are rows, and no file that nobody has read."""
+        """Raises if there are no rows, or the name of a file whose rows were not loaded."""
         if file is not None:
             raise reject(
                 f'has file = "{file}": expected {self.rows_key}; a file is read where the scenario is loaded from one'

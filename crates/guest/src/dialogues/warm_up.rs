@@ -1,7 +1,7 @@
-//! A first connection to the peer, which lets Linux take over the route's `ssthresh` and `cwnd`.
+//! Opens and closes one connection to the peer, so that Linux fills its metrics cache from the route.
 //!
-//! Linux keeps what it has learnt of a destination, and a new connection starts from that. An entry is made
-//! when a connection ends, and takes from the route what is locked there: the slow-start threshold, and the largest window.
+//! A new connection starts from what the cache holds of its destination. An entry is made when a connection ends, and
+//! takes from the route what is locked there: the slow-start threshold, and the largest window.
 
 use std::os::fd::AsRawFd;
 

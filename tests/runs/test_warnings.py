@@ -2,7 +2,7 @@
 
 import pytest
 
-from daybreak.runs.surprises import surprises
+from daybreak.runs.warnings import warnings_of
 from daybreak.scenario import Scenario
 from daybreak.scenario.lowering import lower
 
@@ -28,7 +28,7 @@ def _moved(period: str, night: str = "1 ms", **changes: object) -> list[str]:
         },
         source="test",
     )  # fmt: skip
-    return surprises(lower(scenario, 1).content)
+    return warnings_of(lower(scenario, 1).content)
 
 
 @pytest.mark.parametrize("period", ["200 ms", "10 ms", "8 ms", "40 ms"])

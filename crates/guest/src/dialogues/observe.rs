@@ -1,13 +1,13 @@
-//! What a kernel tells of itself, under the names of `expect`: TCP_INFO, and the counters of its namespace.
+//! Reads TCP_INFO and the counters of the namespace, under the names of `expect`.
 
 use std::os::fd::RawFd;
 
-use daybreak_dialogue::Told;
+use daybreak_dialogue::Answer;
 
 use crate::error::GuestError;
 use crate::system;
 
-/// `struct tcp_info` of Linux 6.1's user API has so many bytes.
+/// Size of `struct tcp_info` in the user API of Linux 6.1, in bytes.
 const LENGTH: usize = 232;
 const INFINITE_SSTHRESH: u64 = 0x7fff_ffff;
 const STATES: [&str; 5] = ["Open", "Disorder", "Cwr", "Recovery", "Loss"];
@@ -29,22 +29,22 @@ const WITHHELD: [&str; 4] = ["ecn_reductions", "dup_acks", "reordered", "duplica
 
 /// What the socket, or its namespace, in which the calling thread must be, tells under this name. Its
 /// application has written so many bytes, and it has sent the SYN and not the SYN-ACK if it `opened`.
-pub fn of(socket: RawFd, name: &str, written: u64, opened: bool) -> Result<Told, GuestError> {
+pub fn of(socket: RawFd, name: &str, written: u64, opened: bool) -> Result<Answer, GuestError> {
     if WITHHELD.contains(&name) {
-        return Ok(Told::Withheld);
+        return Ok(Answer::Withheld);
     }
     if let Some((_, names)) = COUNTERS.iter().find(|(known, _)| *known == name) {
         let path = "/proc/thread-self/net/netstat";
         let text = std::fs::read_to_string(path).map_err(|error| GuestError::io(path, error))?;
         let sum = sum(&text, names).map_err(|name| GuestError::Broken(format!("{path} has no counter {name}")))?;
-        return Ok(Told::Is(sum.to_string()));
+        return Ok(Answer::Is(sum.to_string()));
     }
     let mut bytes = [0; 512];
     let length = system::option(socket, libc::IPPROTO_TCP, libc::TCP_INFO, &mut bytes, "read TCP_INFO")?;
     if length < LENGTH {
         return Err(GuestError::Broken(format!("TCP_INFO has {length} bytes, not at least {LENGTH}")));
     }
-    Ok(from_info(&bytes, name, written, opened).map_or(Told::Unknown, Told::Is))
+    Ok(from_info(&bytes, name, written, opened).map_or(Answer::Unknown, Answer::Is))
 }
 
 /// Fields of `struct tcp_info` by their offsets.

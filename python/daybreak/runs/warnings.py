@@ -1,4 +1,4 @@
-"""What a plan may do that is real and nobody expects."""
+"""Warnings about plans whose results are real but easily misread."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from daybreak.plan import types as plan
 _PS_PER_MS = 10**9
 
 
-def surprises(content: plan.Plan) -> list[str]:
+def warnings_of(content: plan.Plan) -> list[str]:
     """A sentence for each."""
     return list(_locked_timeouts(content))
 
