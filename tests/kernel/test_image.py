@@ -125,6 +125,30 @@ def test_a_users_congestion_control_makes_an_image_of_its_own(workshop, mine, mo
     assert image.find(variants={"mine"}) == newer
 
 
+def test_other_ticks_make_an_image_of_their_own(workshop, one_flow):
+    usual = image.build(workshop)
+    with pytest.raises(NoImage, match=r"no kernel image has 250 ticks a second .*daybreak kernel build --hz 250"):
+        engines.check(engines.lowered(one_flow.with_({"stack.hz": 250}), 1, "kernel"), "kernel")
+    before = engines.program("kernel")
+    other = image.build(workshop, hz=250)
+    assert (usual.hz, other.hz) == (1000, 250) and other.directory != usual.directory
+    assert image.find() == usual and image.find(hz=250) == other
+    assert image.build(workshop, hz=250) == other
+    assert f", 250 ticks {other.directory.name[:8]}, " in engines.program("kernel")
+    assert engines.program("kernel").replace(f", 250 ticks {other.directory.name[:8]}", "") == before
+    found = {finding.name: finding.detail for finding in doctor.doctor(workshop).findings}
+    assert "with 250 ticks in" in found["kernel image"] and "with 1000 ticks in" in found["kernel image"]
+
+
+def test_an_image_that_does_not_say_its_ticks_has_the_usual_ones(workshop):
+    built = image.build(workshop)
+    description = built.directory / "image.json"
+    said = json.loads(description.read_text())
+    del said["hz"]
+    description.write_text(json.dumps(said))
+    assert image.find() == built
+
+
 def test_a_scenario_may_name_it_on_the_kernel_engine_only(workshop, mine, monkeypatch, one_flow):
     scenario = one_flow.with_({"flows.0.variant": "mine"})
     with pytest.raises(UnknownName, match=r'variant = "mine": there is no such variant'):

@@ -61,6 +61,18 @@ def test_edits_change_a_fitting_source(tmp_path, large):
     assert (tree / "net/ipv4/tcp_input.c").read_text().count("FLAG_UNASKED_ECE") == 3
 
 
+def test_ticks_change_the_kernel_and_the_digest_but_the_usual_ones_do_not(tmp_path):
+    usual, other = recipes.load(), recipes.load(hz=250)
+    assert recipes.load(hz=1000).digest == usual.digest != other.digest
+    assert other.own_digest == usual.own_digest
+    tree = miniature(tmp_path / "source", other)
+    other.apply(tree, large_state=False)
+    assert (tree / "arch/um/Kconfig").read_text() == "before\nconfig HZ\n\tint\n\tdefault 250\nafter\n"
+    assert "1000" not in (tree / "arch/um/include/linux/time-internal.h").read_text()
+    with pytest.raises(RecipeError, match=r"hz = 300: expected one of 100, 250, 1000"):
+        recipes.load(hz=300)
+
+
 def test_edit_refuses_a_source_that_reads_differently():
     edit = Edit(path="arch/um/Kconfig", why="", find="default 100\n", replace="default 1000\n")
     with pytest.raises(RecipeError, match=r"arch/um/Kconfig.*found it 0 times"):

@@ -11,8 +11,6 @@ pub const FIRST_CLIENT_PORT: u16 = 5_000;
 pub const FIRST_SERVER_PORT: u16 = 35_000;
 /// Most flows of a plan.
 pub const MOST_FLOWS: usize = 30_000;
-/// Ticks a second of the kernel image, by its recipe.
-const HZ: u32 = 1_000;
 
 /// A network interface of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -243,9 +241,6 @@ fn nic(plan: &Plan, index: u32) -> Result<u32, GuestError> {
 /// Checks a stack for what the kernel fixes at build time.
 fn supported(stack: &Stack) -> Result<(), GuestError> {
     let field = |name: &str| setting(stack, name);
-    if stack.hz != HZ {
-        return refuse(field("hz"), stack.hz, format!("the kernel image was built with {HZ}"));
-    }
     if stack.timer_dilation != 1 {
         let problem = "a real host's clock runs as fast as the network's time; use 1";
         return refuse(field("timer_dilation"), stack.timer_dilation, problem);

@@ -33,20 +33,22 @@ def build(
         list[Path] | None,
         typer.Option(help="C file with a Linux congestion control, which flows may then name as their variant."),
     ] = None,
+    hz: Annotated[int, typer.Option(help="Ticks a second of its clock: 100, 250 or 1000, as a stack's hz.")] = 1000,
     as_json: Json = False,
 ) -> None:
-    """Build the kernel image, once for this machine. Takes some minutes."""
+    """Build the kernel image, once for this machine and for each hz. Takes some minutes."""
     from daybreak.engines.kernel import image
 
     with progress_bar("building the kernel", shown=not as_json, stages=True) as progress:
         built = image.build(
-            source, progress=lambda now: progress(now.done, now.total, now.stage), congestion=congestion or ()
+            source, progress=lambda now: progress(now.done, now.total, now.stage), congestion=congestion or (), hz=hz
         )
     if as_json:
         print_json(
             {
                 "directory": str(built.directory),
                 "source_version": built.source_version,
+                "hz": built.hz,
                 "variants": list(built.variants),
             }
         )

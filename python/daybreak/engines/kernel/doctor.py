@@ -120,10 +120,11 @@ def _may_execute(folder: Path) -> bool:
 
 def _image() -> Finding:
     try:
-        found = image.find()
+        found = {one.hz: one for one in reversed(image.fitting())}
     except KernelEngineError as error:
         return Finding(IMAGE, "run", "missing", str(error), "daybreak kernel build")
-    return Finding(IMAGE, "run", "ok", f"Linux {found.source_version} in {found.directory}")
+    each = [f"Linux {one.source_version} with {hz} ticks in {one.directory}" for hz, one in sorted(found.items())]
+    return Finding(IMAGE, "run", "ok", "; ".join(each))
 
 
 def _guest() -> Finding:

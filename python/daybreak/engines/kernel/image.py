@@ -4,6 +4,8 @@
     image = find()                       # NoImage when there is none for this recipe and this machine
     image = build(congestion=["mine.c"])     # an image of its own, with a congestion control of the user's
     image = find(variants=["mine"])          # the one that has it
+    image = build(hz=250)                    # one whose clock ticks 250 times a second
+    image = find(hz=250)
 
 An image is a directory in the user's cache, made under another name and renamed when it is whole, so a build that is
 interrupted leaves nothing that could be taken for one. Two builds of one image wait for each other.
@@ -48,6 +50,8 @@ class Image:
     """Congestion modules of the user's."""
     variants: tuple[str, ...] = ()
     """The congestion controls that it has."""
+    hz: int = recipes.DEFAULT_HZ
+    """Ticks a second."""
 
     @property
     def program(self) -> Path:
@@ -61,17 +65,18 @@ def build(
     *,
     recipe: Recipe | None = None,
     congestion: Sequence[str | os.PathLike[str]] = (),
+    hz: int = recipes.DEFAULT_HZ,
     jobs: int | None = None,
 ) -> Image:
     """The image for `source` (default: see `source.locate`), built now unless the cache has it.
 
-    `congestion` are C files, each with a Linux congestion control, which are built in.
+    `congestion` are C files, each with a Linux congestion control, which are built in. `hz` are ticks a second.
 
     Raises RecipeError for a file that cannot be taken, MissingTool naming every missing program or file at once,
     BuildError with the log's path when a step fails.
     """
     report = progress or (lambda _: None)
-    plan = recipe or recipes.load(congestion=congestion)
+    plan = recipe or recipes.load(congestion=congestion, hz=hz)
     if not host.is_supported():
         raise MissingTool("the kernel engine needs Linux on x86-64")
     lacking = tools.missing()
@@ -89,23 +94,29 @@ def build(
         return _load(target)
 
 
-def find(recipe: Recipe | None = None, *, variants: Collection[str] = ()) -> Image:
-    """The newest image of this recipe that runs on this CPU and has these congestion controls. Needs no kernel source.
+def find(recipe: Recipe | None = None, *, variants: Collection[str] = (), hz: int = recipes.DEFAULT_HZ) -> Image:
+    """The newest image of this recipe that runs on this CPU, ticks so often and has these congestion controls.
 
-    One without a user's modules is preferred. NoImage says how to get one.
+    Needs no kernel source. One without a user's modules is preferred. NoImage says how to get one.
     """
-    having = [image for image in fitting(recipe) if set(variants) <= set(image.variants)]
+    how = "daybreak kernel build" + ("" if hz == recipes.DEFAULT_HZ else f" --hz {hz}")
+    ticking = [image for image in fitting(recipe) if image.hz == hz]
+    if not ticking:
+        raise NoImage(f"no kernel image has {hz} ticks a second (hz of a stack); make one with: {how}")
+    having = [image for image in ticking if set(variants) <= set(image.variants)]
     if not having:
         lacking = ", ".join(sorted(variants))
         raise NoImage(
-            f"no kernel image has the congestion controls {lacking} together; "
-            "make one with: daybreak kernel build --congestion FILE"
+            f"no kernel image has the congestion controls {lacking} together; make one with: {how} --congestion FILE"
         )
-    return min(having, key=lambda image: (len(image.users_modules), -(image.directory / META).stat().st_mtime_ns))
+    return min(having, key=_preference)
 
 
 def fitting(recipe: Recipe | None = None) -> list[Image]:
-    """The images of this recipe, with whichever modules of a user's, that run on this CPU; NoImage if there is none."""
+    """The images of this recipe, with whichever ticks and modules of a user's, that run on this CPU, best first.
+
+    NoImage if there is none.
+    """
     plan = recipe or recipes.load()
     probe = host.probe_tracing()
     if probe.state_bytes is None:
@@ -116,7 +127,13 @@ def fitting(recipe: Recipe | None = None) -> list[Image]:
     ]
     if not found:
         raise NoImage("no kernel image for this recipe and machine; make one with: daybreak kernel build")
-    return found
+    return sorted(found, key=_preference)
+
+
+def _preference(image: Image) -> tuple[bool, int, int]:
+    """Those with the default ticks first, then those with fewest modules of a user's, then the newest."""
+    made_ns = (image.directory / META).stat().st_mtime_ns
+    return image.hz != recipes.DEFAULT_HZ, len(image.users_modules), -made_ns
 
 
 def images() -> list[Image]:

@@ -143,6 +143,7 @@ class Making:
             "own_digest": self.recipe.own_digest,
             "source_version": release.read_text().strip() if release.is_file() else self.source.version,
             "large_cpu_state": self.large_cpu_state,
+            "hz": self.recipe.hz,
             "objects": count,
             "build_s": round(seconds, 1),
             "congestion_modules": [module.stem for module in self.recipe.modules],

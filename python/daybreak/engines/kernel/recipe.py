@@ -12,7 +12,7 @@ import os
 import re
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,10 @@ MODULE_HOME = "net/ipv4/daybreak"
 DRIVER = "driver"
 DRIVER_HOME = "arch/um/drivers/daybreak"
 LARGE_STATE = "large_cpu_state"
+DEFAULT_HZ = 1000
+"""Ticks a second in `recipe.toml`."""
+HZ = (100, 250, DEFAULT_HZ)
+"""Ticks a second that an image may have: Linux's own choices of which a tick lasts whole microseconds."""
 _MODULE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*\.c")
 
 
@@ -39,6 +43,8 @@ class Edit:
     replace: str | None = None
     append: str | None = None
     when: str | None = None
+    hz: bool = False
+    """`replace` has the ticks a second."""
 
     def apply(self, text: str) -> str:
         """The text after the edit; RecipeError when `find` is not there exactly once."""
@@ -72,10 +78,12 @@ class Recipe:
     expected_objects: int
     plain_state_bytes: int
     large_state_bytes: int
+    hz: int
+    """Ticks a second."""
     digest: str
     """Of everything."""
     own_digest: str
-    """Of everything but the user's modules."""
+    """Of everything but the user's modules and the ticks."""
 
     def was_tested_with(self, version: str) -> bool:
         """Whether a kernel's version ("6.1.55") is of one of the tested ones ("6.1")."""
@@ -118,11 +126,15 @@ class Recipe:
             (home / file.name).write_bytes(file.read_bytes())
 
 
-def load(directory: Path | None = None, congestion: Sequence[str | os.PathLike[str]] = ()) -> Recipe:
+def load(
+    directory: Path | None = None, congestion: Sequence[str | os.PathLike[str]] = (), hz: int = DEFAULT_HZ
+) -> Recipe:
     """The recipe in `directory`, or the one that this installation came with; with these congestion modules as well.
 
-    A module is a C file that registers a Linux congestion control. Raises RecipeError.
+    A module is a C file that registers a Linux congestion control. ``hz`` are ticks a second. Raises RecipeError.
     """
+    if hz not in HZ:
+        raise RecipeError(f"hz = {hz}: expected one of {', '.join(map(str, HZ))}")
     home = directory or default_directory()
     try:
         raw = tomllib.loads((home / RECIPE_FILE).read_text())
@@ -136,7 +148,7 @@ def load(directory: Path | None = None, congestion: Sequence[str | os.PathLike[s
     driver = tuple(sorted(path for path in (home / DRIVER).glob("*") if path.suffix in (".c", ".h", "")))
     if not driver:
         raise RecipeError(f"{home / DRIVER}: the driver of the hosts' NICs is not there")
-    edits = tuple(_edit(entry) for entry in raw["edit"])
+    edits = tuple(_with_ticks(_edit(entry), hz) for entry in raw["edit"])
     digest = hashlib.sha256()
     _feed(digest, "edits", json.dumps(_what_counts(raw), sort_keys=True).encode())
     for name in (BASE_CONFIG, LARGE_STATE_CONFIG):
@@ -149,6 +161,8 @@ def load(directory: Path | None = None, congestion: Sequence[str | os.PathLike[s
     users = _users_modules(congestion, modules)
     for module in users:
         _feed(digest, f"user/{module.name}", module.read_bytes())
+    if hz != DEFAULT_HZ:
+        _feed(digest, "hz", str(hz).encode())
     return Recipe(
         directory=home,
         base_config=base,
@@ -162,6 +176,7 @@ def load(directory: Path | None = None, congestion: Sequence[str | os.PathLike[s
         expected_objects=int(raw["expected_objects"]),
         plain_state_bytes=int(raw["cpu_state"]["plain"]),
         large_state_bytes=int(raw["cpu_state"]["large"]),
+        hz=hz,
         digest=digest.hexdigest(),
         own_digest=own_digest,
     )
@@ -198,8 +213,14 @@ def _users_modules(files: Sequence[str | os.PathLike[str]], ours: Sequence[Path]
     return tuple(found)
 
 
-def _edit(entry: dict[str, str]) -> Edit:
-    known = {"path", "why", "find", "replace", "append", "when"}
+def _with_ticks(edit: Edit, hz: int) -> Edit:
+    if not edit.hz or edit.replace is None:
+        return edit
+    return replace(edit, replace=edit.replace.replace(str(DEFAULT_HZ), str(hz)))
+
+
+def _edit(entry: dict[str, Any]) -> Edit:
+    known = {"path", "why", "find", "replace", "append", "when", "hz"}
     for key in entry:
         if key not in known:
             raise RecipeError(f"edit of {entry.get('path', '?')}: unknown field {key!r}; known are {sorted(known)}")
@@ -211,8 +232,11 @@ def _edit(entry: dict[str, str]) -> Edit:
 
 
 def _what_counts(raw: dict[str, Any]) -> dict[str, Any]:
-    """What of recipe.toml changes the kernel that comes out: not the reasons, the forecast, or what is not unpacked."""
-    edits = [{name: value for name, value in entry.items() if name != "why"} for entry in raw["edit"]]
+    """What of recipe.toml changes the kernel that comes out: not the reasons, the forecast, or what is not unpacked.
+
+    Nor where the ticks stand: other ticks than the default ones are fed by themselves.
+    """
+    edits = [{name: value for name, value in entry.items() if name not in ("why", "hz")} for entry in raw["edit"]]
     return {"edits": edits, "cpu_state": raw["cpu_state"]}
 
 

@@ -23,6 +23,7 @@ from daybreak.scenario.lowering import Plan
 
 from ..single import Progress, Report
 from . import dilation, image, workplace
+from . import recipe as recipes
 from .errors import GuestFailed, KernelEngineError
 from .tables import read
 
@@ -46,7 +47,7 @@ def variants() -> list[str]:
 def check(plan: Plan) -> None:
     """Raises PlanError for a plan that it cannot run, NoImage or NoGuest where it cannot run any."""
     program = workplace.guest_program()
-    image.find(variants=_variants(plan))
+    _image(plan)
     with tempfile.TemporaryDirectory(prefix="daybreak-") as directory:
         file = Path(directory) / "plan.json"
         file.write_bytes(_for_guest(plan).json)
@@ -56,7 +57,7 @@ def check(plan: Plan) -> None:
 def execute(plan: Plan, progress: Report | None, staging: Path) -> Recorded:
     """Runs a plan in a guest of its own. Raises PlanError for what the engine cannot do, GuestFailed for a crash."""
     program = workplace.guest_program()
-    kernel = image.find(variants=_variants(plan)).program
+    kernel = _image(plan).program
     slower = dilation.of(plan.content)
     plan = _for_guest(plan)
     with workplace.open_run() as run:
@@ -92,8 +93,17 @@ def _captured(run: Path, staging: Path) -> Staging:
     return staged
 
 
-def _variants(plan: Plan) -> set[str]:
-    return {rule.name for rule in plan.content.rules}
+def _image(plan: Plan) -> image.Image:
+    """The image with the congestion controls of the flows and the ticks of the hosts, which are all in one kernel."""
+    ticks = {stack.hz for stack in plan.content.stacks} or {recipes.DEFAULT_HZ}
+    asked, possible = (", ".join(map(str, sorted(hz))) for hz in (ticks, recipes.HZ))
+    if len(ticks) > 1:
+        raise PlanError(
+            f"the kernel engine cannot run this: hz of the stacks are {asked}: all hosts are in one kernel; use one"
+        )
+    if not ticks <= set(recipes.HZ):
+        raise PlanError(f"the kernel engine cannot run this: hz of a stack is {asked}: expected one of {possible}")
+    return image.find(variants={rule.name for rule in plan.content.rules}, hz=ticks.pop())
 
 
 def refuse_unsupported(program: Path, plan: Path) -> None:
@@ -154,13 +164,16 @@ def _listen(console: Any, watched: Watch) -> None:
 
 
 def program() -> str:
-    """The kernel's version and image, the digest of the guest's program and its switch, images with users' modules."""
+    """The kernel's version and images, the digest of the guest's program and its switch, images of users' modules."""
     guest = workplace.guest_program()
     digest = hashlib.sha256(guest.read_bytes() + workplace.switch_library(guest).read_bytes()).hexdigest()
-    kernel = image.find()
-    users = sorted(found.directory.name[:8] for found in image.fitting() if found.users_modules)
+    kernel, *others = image.fitting()
+    ticks = "".join(
+        f", {one.hz} ticks {one.directory.name[:8]}" for one in others if one.hz != kernel.hz and not one.users_modules
+    )
+    users = sorted(found.directory.name[:8] for found in others if found.users_modules)
     modules = f", with modules {' '.join(users)}" if users else ""
-    return f"Linux {kernel.source_version}, image {kernel.directory.name[:8]}, guest {digest[:8]}{modules}"
+    return f"Linux {kernel.source_version}, image {kernel.directory.name[:8]}{ticks}, guest {digest[:8]}{modules}"
 
 
 @dataclass
