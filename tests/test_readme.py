@@ -14,7 +14,6 @@ from daybreak.errors import PlanError
 
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
 REFUSED = {
-    "hz": 250,
     "delayed_ack_min": "20 ms",
     "delayed_ack_max": "100 ms",
     "rto_min": "500 us",

@@ -18,6 +18,7 @@ from real_kernel import LACKING
 import daybreak
 from daybreak.engines import program
 from daybreak.engines.kernel import image, workplace
+from daybreak.engines.kernel.errors import NoImage
 from daybreak.errors import PlanError
 from daybreak.runs import read as read_run
 from daybreak.scenario import Scenario, load, save
@@ -156,6 +157,17 @@ def test_real_packets_are_captured(one_flow):
     assert packets > 691
     # A section, an interface, and a block of at least 96 bytes for most packets.
     assert len(content) > packets * 96
+
+
+def test_the_ticks_of_the_hosts_choose_the_image(one_flow):
+    """The guest refuses a plan with other ticks than its kernel has."""
+    try:
+        image.find(hz=250)
+    except NoImage as error:
+        pytest.skip(str(error))
+    slow = one_flow.with_({"stack.hz": 250})
+    fcts = [daybreak.run(slow, engine=engine).flows["fct_ns"][0] for engine in ("simulated", "kernel")]
+    assert fcts[1] == pytest.approx(fcts[0], rel=0.01)
 
 
 def test_what_the_engine_cannot_do_is_refused_by_name(one_flow):
