@@ -96,6 +96,29 @@ def test_mistakes_are_one_sentence(grid, sentence):
     assert sentence in str(caught.value)
 
 
+ASKS = {"kind": "request_response", "request": "100 B", "response": "10 kB", "exchanges": 2}
+
+
+@pytest.mark.parametrize(("table", "kind"), [("exchanges", "request_response"), ("datagrams", "constant_rate")])
+def test_a_table_that_no_run_would_have_is_refused_before_anything_runs(base, tmp_path, table, kind):
+    points = Points(parse({"scenario": "-", "keep": ["flows", table], "axes": {"size": SIZES}}), base)
+    with pytest.raises(ScenarioError) as caught:
+        sweep(points, tmp_path / "out")
+    assert f'keep = "{table}": no flow of scenario "{base.name}", size = ' in str(caught.value)
+    assert f'has an application of kind "{kind}"' in str(caught.value)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_table_that_only_some_runs_would_have_is_refused_with_one_that_has_it_not(base, tmp_path):
+    bulk, asks = {"flows.0.size": "10 kB"}, {"flows.0.size": None, "flows.0.application": ASKS}
+    does = {"does": {"points": {"asks": asks, "sends": bulk}}}
+    with pytest.raises(ScenarioError, match=r'keep = "exchanges": no flow of scenario ".*", does = "sends" has'):
+        sweep(Points(parse({"scenario": "-", "keep": ["exchanges"], "axes": does}), base), tmp_path)
+    both = {"does": {"points": {"asks": asks, "asks again": asks}}}
+    outcome = sweep(Points(parse({"scenario": "-", "keep": ["exchanges"], "axes": both}), base), tmp_path)
+    assert outcome.failures == [] and pl.read_parquet(tmp_path / "exchanges").height == 4
+
+
 def test_the_dataset_is_what_single_runs_show(points, tmp_path):
     outcome = sweep(points, tmp_path / "out", executor=Local(2))
     assert (outcome.points, len(outcome.made), outcome.new, outcome.failures) == (6, 12, 12, [])

@@ -159,6 +159,11 @@ class Points:
     def _choices(self) -> dict[str, list[tuple[Any, dict[str, Any]]]]:
         return {name: axis.choices() for name, axis in self.grid.axes.items()}
 
+    def vary(self, *parts: str) -> bool:
+        """Whether an axis changes one of these parts of the scenario."""
+        changed = (field for axis in self.grid.axes.values() for _, fields in axis.choices() for field in fields)
+        return any(field.split(".")[0] in parts for field in changed)
+
     def columns(self, number: int) -> dict[str, Any]:
         """What each axis has at a point, of one type for all points: values of several types, and lists, as JSON."""
         return {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,6 +24,8 @@ from .job import Job, Reduction, Tables
 from .replication import Replication, next_seeds
 from .store import Store
 
+APPLICATION_OF = {"exchanges": "request_response", "datagrams": "constant_rate"}
+"""Tables that a run has only if a flow of it has an application of this kind."""
 MAX_RUNS = 1_000_000
 """Runs of a sweep at most, where nothing else is said: each is a file, and some hundred bytes in memory."""
 Report = Callable[[float, int, str], object]
@@ -98,6 +102,7 @@ def sweep(
     """
     grid, place = points.grid, Path(directory)
     _check_size(points, most_runs if width else None, max_runs)
+    _check_kept(points)
     if width and "flows" not in grid.keep:
         raise ScenarioError('keep: expected "flows" among the tables where runs are added until their mean is known')
     store = Store(place / dataset.RUNS, reduction(grid.keep), {grid.engine: program(grid.engine)})
@@ -126,6 +131,27 @@ def _check_size(points: Points, most_of_point: int | None, max_runs: int) -> Non
             f"the grid has {runs:,} runs ({points.count:,} point{'s' if points.count > 1 else ''} with {seeds} each), "
             f"more than {max_runs:,}: draw points with sample, or allow more with --max-runs (in Python max_runs)"
         )
+
+
+def _check_kept(points: Points) -> None:
+    """Raises ScenarioError where runs would not have a table that is kept, before any is made."""
+    wanted = {table: kind for table, kind in APPLICATION_OF.items() if table in points.grid.keep}
+    if not wanted:
+        return
+    for point in points if points.vary("flows", "arrivals") else itertools.islice(points, 1):
+        try:
+            scenario = points.scenario(point)
+        except DaybreakError:
+            # It is told among the failures.
+            continue
+        does = [flow.application for flow in scenario.flows] + [flow.application for flow in scenario.arrivals]
+        kinds = {application.kind for application in does if application}
+        for table, kind in wanted.items():
+            if kind not in kinds:
+                at = "".join(f", {name} = {json.dumps(value)}" for name, value in points.columns(point).items())
+                raise ScenarioError(
+                    f'keep = "{table}": no flow of scenario "{scenario.name}"{at} has an application of kind "{kind}"'
+                )
 
 
 @dataclass
