@@ -11,7 +11,7 @@ import daybreak
 from daybreak import _native
 from daybreak.scenario.lowering import lower
 from daybreak.studies import scoreboard, study
-from daybreak.studies.etalon import beside, claims, measured, testbed
+from daybreak.studies.etalon import beside, claims, eight_racks, measured, plots, testbed
 from daybreak.studies.etalon.settings import SCALES, STATIC, Setting, dynamic, static, switches, undilated
 from daybreak.studies.etalon.study import STUDY
 from daybreak.studies.reproduce import reproduce
@@ -68,10 +68,11 @@ def test_sizes_are_varied_by_name():
 def made_up(setting, seed=1, better=0.0):
     """Measurements of a setting as published, and better."""
     published = STUDY.published()
-    settings = {one: end for figure in "456789" for end, one in claims.points(figure, QUICK).items()}
+    figures = {figure: claims.points(figure, QUICK) for figure in "456789"}
+    figures |= {f"{eight_racks.KEY}.{figure}": points for figure, points in eight_racks.points(QUICK).items()}
     found = {}
-    for figure in "456789":
-        end = {one: end for end, one in claims.points(figure, QUICK).items()}.get(setting)
+    for figure, points in figures.items():
+        end = {one: end for end, one in points.items()}.get(setting)
         for name in ("utilisation", *claims.LATENCIES):
             entry = published.get(f"{figure}.{name}.{end}")
             if entry is not None:
@@ -81,7 +82,6 @@ def made_up(setting, seed=1, better=0.0):
     week = (setting.racks - 1) * (setting.day_us + setting.night_us)
     best = claims.optimal(setting)
     curve = {"time_us": [0.0, week - 180.0, float(week)], "kilobytes": [0.0, 0.0, 0.9 * best[week]]}
-    assert settings
     return measured.Measured(
         setting,
         pl.DataFrame({"run": [seed]}),
@@ -100,8 +100,8 @@ def judged(better):
 
 def test_values_as_published_pass_and_others_miss():
     same, other = judged(0.0), judged(100.0)
-    values = [name for name in same if name[0] in "456789" and ".curve." not in name]
-    assert len(values) == 244 - 2 * (17 - len(claims.VARIANTS))
+    values = [name for name in same if name[0] in "456789" and ".curve." not in name and not name.endswith(".rank")]
+    assert len(values) == 244 + 351
     assert {same[name].verdict for name in values} == {scoreboard.PASS}
     wide = {name for name in values if float(other[name].tolerance) >= 100}
     assert not wide and {other[name].verdict for name in values} == {scoreboard.MISS}
@@ -110,10 +110,46 @@ def test_values_as_published_pass_and_others_miss():
 
 
 def test_every_published_entry_is_judged():
-    known = set(judged(0.0))
-    missing = {key for key in STUDY.published() if key not in known}
-    without = {name for name in ("dctcp",) if name not in claims.VARIANTS}
-    assert missing == {f"{figure}.utilisation.{name}" for name in without for figure in "47"}
+    assert set(judged(0.0)) == set(STUDY.published())
+
+
+def test_the_order_of_the_variants_is_judged_by_itself():
+    settings = claims.points("4", QUICK)
+    printed = {one: STUDY.published()[f"4.utilisation.{end}"].value for end, one in settings.items()}
+
+    def ranked(value):
+        board = Scoreboard("etalon", engine="simulated", mode="quick", seeds=1, published=STUDY.published())
+        evidence = {one: made_up(one, better=value(printed[one]) - printed[one]) for one in settings.values()}
+        claims.judge_values("4", board, evidence, settings)
+        (found,) = (claim for claim in board.claims if claim.id == "4.rank")
+        return found.ours, found.verdict, found.kind
+
+    # All within the tolerance of 4 points of each other, and yet in the opposite order.
+    assert ranked(lambda percent: percent / 2) == (1.0, scoreboard.PASS, "own")
+    assert ranked(lambda percent: 50 - percent / 100) == (-1.0, scoreboard.MISS, "own")
+
+
+def test_the_run_with_eight_racks_has_a_week_and_voqs_of_its_own():
+    points = eight_racks.points(QUICK)
+    assert {(one.racks, one.large) for figure in points.values() for one in figure.values()} == {(8, None), (8, 64)}
+    week = testbed.scenario(points["6"]["300us"]).document()["schedule"]
+    assert (week["as_racks"], week["resize"]) == (8, {"limit": "64 packets", "before": "300 us"})
+    assert len(eight_racks.settings(QUICK)) == len(set(eight_racks.settings(QUICK))) == 118
+
+
+def test_the_emulators_hosts_are_older_than_the_kernel_engines():
+    setting = static(SMALL, "bic", 16)
+    assert testbed.scenario(setting).document()["stack"]["legacy"] == testbed.LINUX_4_15
+    assert "legacy" not in testbed.scenario(setting, real_hosts=True).document()["stack"]
+    newer = replace(setting, hosts=replace(setting.hosts, older=0))
+    assert "legacy" not in testbed.scenario(newer).document()["stack"]
+
+
+def test_the_voq_is_not_drawn_through_a_long_night():
+    slow = made_up(switches(QUICK)["slow"])
+    times = [9_000.0, 10_000.0, 10_500.0, 11_000.0, 12_000.0]
+    seen = plots._seen(replace(slow, occupancy=pl.DataFrame({"time_us": times, "packets": [1.0] * 5, "run": [1] * 5})))
+    assert seen["packets"].to_list() == [1.0, 1.0, None, 1.0, 1.0]
 
 
 def test_a_claim_of_other_racks_is_not_made():

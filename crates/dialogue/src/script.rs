@@ -521,6 +521,8 @@ fn legacy(legacy: &mut Legacy, word: &str) -> Result<(), String> {
         "rto_restart" => legacy.rto_restart = true,
         "forget_sacks" => legacy.forget_sacks = true,
         "whole_ranges" => legacy.whole_ranges = true,
+        "count_acks" => legacy.count_acks = true,
+        "prr_by_retransmission" => legacy.prr_by_retransmission = true,
         _ => return Err(format!("unknown mechanism of older stacks \"{word}\"")),
     }
     Ok(())

@@ -177,6 +177,8 @@ fn legacy(mechanisms: &[LegacyMechanism]) -> Legacy {
             LegacyMechanism::RtoRestart => legacy.rto_restart = true,
             LegacyMechanism::ForgetSacks => legacy.forget_sacks = true,
             LegacyMechanism::WholeRanges => legacy.whole_ranges = true,
+            LegacyMechanism::CountAcks => legacy.count_acks = true,
+            LegacyMechanism::PrrByRetransmission => legacy.prr_by_retransmission = true,
         }
     }
     legacy

@@ -21,6 +21,10 @@ pub enum Legacy {
     ForgetSacks,
     /// SACK blocks are whole ranges.
     WholeRanges,
+    /// Some rules count ACKs instead of segments.
+    CountAcks,
+    /// Proportional rate reduction rebuilds the window only after retransmissions that arrive.
+    PrrByRetransmission,
 }
 
 /// How a host's NIC lays received frames into memory: see `daybreak_tcp::config::ReceiveBuffers`.

@@ -120,8 +120,8 @@ pub struct Config {
     pub legacy: Legacy,
 }
 
-/// Mechanisms of older stacks, each a switch of its own that is off in Linux 6.1. All of them together are the TCP of
-/// ns-2.35, whose sender is the one of Linux 2.6.22 in these points.
+/// Mechanisms of older stacks, each a switch of its own that is off in Linux 6.1. All but the last two together are the
+/// TCP of ns-2.35, whose sender is the one of Linux 2.6.22 in these points.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Legacy {
     /// Forward acknowledgement (Mathis and Mahdavi, SIGCOMM 1996; `tcp_fack` up to Linux 4.14): with SACK and without
@@ -141,6 +141,12 @@ pub struct Legacy {
     pub rto_restart: bool,
     /// What has been SACKed is forgotten when fast recovery ends.
     pub forget_sacks: bool,
+    /// BIC, Scalable, Veno and YeAH count ACKs in congestion avoidance, not the segments that they acknowledge (Linux up
+    /// to 5.6), so that they grow half as fast when every other segment is acknowledged.
+    pub count_acks: bool,
+    /// Proportional rate reduction as in Linux 4.15 and 5.10: below the threshold it sends one segment more than was
+    /// delivered only when a retransmission is acknowledged and none was lost, and otherwise no more than was delivered.
+    pub prr_by_retransmission: bool,
 }
 
 impl Config {

@@ -61,7 +61,7 @@ def folded(
                 _draw(below, one.published_occupancy, "packets", color=tone, linestyle=":")
         if any(one.published_progress is not None for one in curves.values()):
             entries.append(Line2D([], [], color=BLACK, linestyle=":", label="published"))
-        for style_of, (name, table) in zip(((0, (5, 2)), (0, (1, 1)), "-."), (bounds or {}).items(), strict=False):
+        for style_of, (name, table) in zip(((0, (5, 2)), "-.", (0, (8, 2))), (bounds or {}).items(), strict=False):
             entries += _draw(above, table, "kilobytes", color=BLACK, linewidth=0.8, linestyle=style_of, label=name)
         entries.append(Patch(facecolor=DAY, label="day"))
         above.set_xlim(*window_us)

@@ -19,7 +19,8 @@ def progress(
 
     ``crossed`` is that of `crossings.crossings`. A byte has got there when it and all before it have; what came out of
     order counts when the gap is filled, what came again does not count. Between these points the curve of a flow in a
-    chunk is a straight line; it is flat before the first and after the last. A flow that does not move in a chunk
+    chunk is a straight line, also up to the end of what waited behind a gap; it is flat before the first and after the
+    last. A flow that does not move in a chunk
     counts as zeros. Chunks are ``periods`` periods long, the first begins at ``origin_ns``, and times are shifted by
     ``shift_ns``. Only whole chunks count.
     """
@@ -38,6 +39,7 @@ def progress(
             time_ns=pl.col("left_ns").cum_max().over("flow") + shift_ns - origin_ns,
             seq=pl.col("seq").cast(pl.Int64),
         )
+        .unique(["flow", "time_ns"], keep="last", maintain_order=True)
     )
     last_ns = in_order["time_ns"].max() if in_order.height else None
     chunks = int(last_ns) // chunk_ns if isinstance(last_ns, int) else 0

@@ -28,7 +28,15 @@ Downtime: TypeAlias = Literal["drop", "hold", "drain", "make_before_break"]
 """What becomes of packets while a route or a gate is dark."""
 
 Legacy: TypeAlias = Literal[
-    "fack", "window_at_once", "no_undo", "ack_every_packet", "rto_restart", "forget_sacks", "whole_ranges"
+    "fack",
+    "window_at_once",
+    "no_undo",
+    "ack_every_packet",
+    "rto_restart",
+    "forget_sacks",
+    "whole_ranges",
+    "count_acks",
+    "prr_by_retransmission",
 ]
 """A mechanism of older stacks that Linux 6.1 does not have: see `daybreak_tcp::config::Legacy`."""
 

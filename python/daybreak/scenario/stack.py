@@ -8,7 +8,8 @@ from .model import Model
 from .quantities import Rate, Span, reject
 
 Legacy = Literal[
-    "fack", "window_at_once", "no_undo", "ack_every_packet", "rto_restart", "forget_sacks", "whole_ranges"
+    "fack", "window_at_once", "no_undo", "ack_every_packet", "rto_restart", "forget_sacks", "whole_ranges",
+    "count_acks", "prr_by_retransmission",
 ]  # fmt: skip
 """A mechanism of older stacks."""
 Bytes = Annotated[int, Field(ge=0, le=2**40)]
@@ -137,7 +138,10 @@ class Stack(Model):
     """Mechanisms of older stacks that Linux 6.1 does not have: "fack" (forward acknowledgement, with
     `tcp_recovery = 0`), "window_at_once" (no proportional rate reduction), "no_undo", "ack_every_packet",
     "rto_restart" (duplicate ACKs start the timer anew), "forget_sacks" (when fast recovery ends), "whole_ranges" (a
-    SACK block is all of the range that the segment is in). The kernel engine refuses them."""
+    SACK block is all of the range that the segment is in), "count_acks" (BIC, Scalable, Veno and YeAH count ACKs, not
+    the segments that they acknowledge: Linux up to 5.6), "prr_by_retransmission" (in fast recovery the window is
+    rebuilt by more than was delivered only when a retransmission is acknowledged: Linux 4.15 and 5.10). The kernel
+    engine refuses them."""
     max_pacing_rate: Rate | None = None
     """`SO_MAX_PACING_RATE`; a variant that paces does so either way."""
 

@@ -159,7 +159,7 @@ impl Congestion for Bic {
     }
 
     fn on_ack(&mut self, window: &mut Window, ack: &AckSample) {
-        let Some(acked) = window.past_slow_start(ack) else { return };
+        let Some(acked) = window.past_slow_start_by_acks(ack) else { return };
         let now = self.clock.at(ack.now);
         if self.seen_cwnd != window.cwnd || now - self.seen_at > self.refresh {
             (self.seen_cwnd, self.seen_at) = (window.cwnd, now);
@@ -300,5 +300,19 @@ mod tests {
         assert_eq!(rule.per_segment, 50, "31 ms later");
         rule.on_ack(&mut window, &at(132));
         assert_eq!(rule.per_segment, 20);
+    }
+
+    #[test]
+    fn older_stacks_count_acks() {
+        let ack = AckSample { acked: 2, is_cwnd_limited: true, ..AckSample::default() };
+        let acks = |counts_acks| {
+            let mut window = Window { counts_acks, ..Window::new(8, 1) };
+            let mut rule = Bic::default();
+            (1..).find(|_| {
+                rule.on_ack(&mut window, &ack);
+                window.cwnd > 8
+            })
+        };
+        assert_eq!((acks(false), acks(true)), (Some(4), Some(8)));
     }
 }

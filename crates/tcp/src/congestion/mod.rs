@@ -99,6 +99,8 @@ pub struct Window {
     /// A rule sets this in [`Congestion::on_ack`] for a reduction without a loss: the sender enters CWR, once a
     /// window of data, and asks for [`Congestion::ssthresh`].
     pub backs_off: bool,
+    /// [`crate::Legacy::count_acks`].
+    pub counts_acks: bool,
 }
 
 impl Window {
@@ -114,6 +116,7 @@ impl Window {
             max_pacing_rate: Rate::from_bps(u64::MAX),
             is_paced: false,
             backs_off: false,
+            counts_acks: false,
         }
     }
 
@@ -144,6 +147,17 @@ impl Window {
             return Some(self.slow_start(ack.acked)).filter(|&left| left > 0);
         }
         Some(ack.acked)
+    }
+
+    /// [`Window::past_slow_start`] of the rules that counted ACKs up to Linux 5.6: with [`Window::counts_acks`] an ACK
+    /// in congestion avoidance counts as one segment, and slow start leaves nothing over.
+    #[inline]
+    pub fn past_slow_start_by_acks(&mut self, ack: &AckSample) -> Option<u32> {
+        if !self.counts_acks {
+            return self.past_slow_start(ack);
+        }
+        let was_slow_start = self.in_slow_start();
+        self.past_slow_start(ack).filter(|_| !was_slow_start).map(|_| 1)
     }
 
     /// Additive increase: one segment more for every `per` acknowledged ones.

@@ -19,7 +19,9 @@ pub(super) const ENTRY: Entry =
     Entry { name: "scalable", summary: "Scalable TCP (Kelly, 2003)", parameters: &[], new: |_, _| Box::new(Scalable) };
 
 /// Acknowledged segments for one more: 1 / 0.01.
-const PER_SEGMENT: u32 = 100;
+pub(super) const PER_SEGMENT: u32 = 100;
+/// ACKs for one more where ACKs are counted, each of which was taken to acknowledge two segments.
+const PER_ACK: u32 = PER_SEGMENT / 2;
 /// The window loses 1/2^3 of itself: 0.125.
 const DECREASE_SHIFT: u32 = 3;
 
@@ -29,19 +31,15 @@ pub struct Scalable;
 
 impl Congestion for Scalable {
     fn on_ack(&mut self, window: &mut Window, ack: &AckSample) {
-        if let Some(acked) = window.past_slow_start(ack) {
-            increase(window, acked);
+        if let Some(acked) = window.past_slow_start_by_acks(ack) {
+            let per = if window.counts_acks { PER_ACK } else { PER_SEGMENT };
+            window.additive_increase(window.cwnd.min(per), acked);
         }
     }
 
     fn ssthresh(&mut self, window: &Window, _ctx: &Context) -> u32 {
         (window.cwnd - (window.cwnd >> DECREASE_SHIFT)).max(2)
     }
-}
-
-/// Scalable TCP's growth in congestion avoidance, which YeAH shares.
-pub(super) fn increase(window: &mut Window, acked: u32) {
-    window.additive_increase(window.cwnd.min(PER_SEGMENT), acked);
 }
 
 #[cfg(test)]
@@ -77,5 +75,18 @@ mod tests {
         let mut window = Window::new(10, u32::MAX);
         Scalable.on_ack(&mut window, &AckSample { acked: 5, ..AckSample::default() });
         assert_eq!((window.cwnd, window.cwnd_cnt), (10, 0));
+    }
+
+    #[test]
+    fn older_stacks_count_acks_each_for_two_segments() {
+        let ack = AckSample { acked: 2, is_cwnd_limited: true, ..AckSample::default() };
+        let mut window = Window { counts_acks: true, ..Window::new(80, 1) };
+        (0..49).for_each(|_| Scalable.on_ack(&mut window, &ack));
+        assert_eq!(window.cwnd, 80);
+        Scalable.on_ack(&mut window, &ack);
+        assert_eq!(window.cwnd, 81, "50 ACKs, whatever they acknowledge");
+        let mut window = Window { counts_acks: true, ..Window::new(4, 5) };
+        Scalable.on_ack(&mut window, &ack);
+        assert_eq!((window.cwnd, window.cwnd_cnt), (5, 0), "slow start leaves nothing over");
     }
 }

@@ -81,7 +81,7 @@ impl Congestion for Veno {
             reno::increase(window, ack);
         } else {
             self.queued = self.queued(window.cwnd);
-            if let Some(acked) = window.past_slow_start(ack) {
+            if let Some(acked) = window.past_slow_start_by_acks(ack) {
                 self.increase(window, acked);
             }
             window.cwnd = window.cwnd.min(window.cwnd_clamp).max(MIN_WINDOW);
@@ -202,5 +202,21 @@ mod tests {
         assert!(!rule.is_enabled);
         rule.on_event(&mut window, CaEvent::TxStart { idle: Duration::ZERO }, &Context::default());
         assert_eq!((rule.base_rtt, rule.is_enabled, rule.samples), (UNKNOWN, true, 3));
+    }
+
+    #[test]
+    fn older_stacks_count_acks() {
+        let ack = AckSample { acked: 2, is_cwnd_limited: true, ..AckSample::default() };
+        let acks = |counts_acks| {
+            let mut window = Window { counts_acks, ..Window::new(8, 1) };
+            // With three samples of one RTT nothing waits in queues.
+            let mut rule = Veno { samples: 3, rtt: 1_000, base_rtt: 1_000, ..Veno::default() };
+            (1..).find(|_| {
+                rule.rtt = 1_000;
+                rule.on_ack(&mut window, &ack);
+                window.cwnd > 8
+            })
+        };
+        assert_eq!((acks(false), acks(true)), (Some(4), Some(8)));
     }
 }

@@ -58,11 +58,20 @@ pub struct Yeah {
     fast_trips: u32,
     /// Window of a Reno flow that competes.
     reno_count: u32,
+    /// Segments that the last ACK in the state Open acknowledged: used where ACKs are counted.
+    last_acked: u32,
 }
 
 impl Default for Yeah {
     fn default() -> Self {
-        Self { trips: RoundTrips::default(), queue: 0, slow_trips: 0, fast_trips: 0, reno_count: MIN_RENO }
+        Self {
+            trips: RoundTrips::default(),
+            queue: 0,
+            slow_trips: 0,
+            fast_trips: 0,
+            reno_count: MIN_RENO,
+            last_acked: 0,
+        }
     }
 }
 
@@ -73,6 +82,9 @@ impl Congestion for Yeah {
     }
 
     fn on_ack_sample(&mut self, _window: &mut Window, ack: &AckSample) {
+        if ack.state == CaState::Open {
+            self.last_acked = ack.acked;
+        }
         self.trips.sample(ack);
     }
 
@@ -80,11 +92,13 @@ impl Congestion for Yeah {
         if !ack.is_cwnd_limited {
             return;
         }
-        if let Some(acked) = window.past_slow_start(ack) {
-            if self.slow_trips == 0 {
-                scalable::increase(window, acked);
-            } else {
+        if let Some(acked) = window.past_slow_start_by_acks(ack) {
+            if self.slow_trips > 0 {
                 window.additive_increase(window.cwnd, acked);
+            } else if window.counts_acks {
+                self.grow_by_last_sample(window);
+            } else {
+                window.additive_increase(window.cwnd.min(scalable::PER_SEGMENT), acked);
             }
         }
         if let Some(trip) = self.trips.end(ack).filter(RoundTrip::is_sampled) {
@@ -111,6 +125,15 @@ impl Congestion for Yeah {
 }
 
 impl Yeah {
+    /// Fast mode up to Linux 5.6: an ACK counts as many segments as the last RTT sample acknowledged, and then one.
+    fn grow_by_last_sample(&mut self, window: &mut Window) {
+        window.cwnd_cnt += std::mem::replace(&mut self.last_acked, 1);
+        if window.cwnd_cnt > window.cwnd.min(scalable::PER_SEGMENT) {
+            window.cwnd = (window.cwnd + 1).min(window.cwnd_clamp);
+            window.cwnd_cnt = 0;
+        }
+    }
+
     /// The mode of the next round trip.
     fn judge(&mut self, window: &mut Window, trip: &RoundTrip) {
         let delay = trip.rtt - trip.base_rtt;
@@ -207,5 +230,29 @@ mod tests {
         assert_eq!(rule.reno_count, 400);
         after(&mut rule, &mut window, 10_000);
         assert_eq!((rule.reno_count, rule.fast_trips), (2, 0));
+    }
+
+    #[test]
+    fn older_stacks_count_the_last_sample_in_fast_mode_and_acks_in_slow_mode() {
+        let mut window = Window { counts_acks: true, ..Window::new(4, 1) };
+        let mut rule = Yeah::default();
+        rule.on_ack_sample(&mut window, &ack(2));
+        // Two of the sample, then one an ACK; more than the window is needed.
+        let grown: Vec<u32> = (0..4)
+            .map(|_| {
+                rule.on_ack(&mut window, &ack(2));
+                window.cwnd
+            })
+            .collect();
+        assert_eq!(grown, [4, 4, 4, 5]);
+        rule.slow_trips = 1;
+        let mut window = Window { counts_acks: true, ..Window::new(4, 1) };
+        let grown: Vec<u32> = (0..4)
+            .map(|_| {
+                rule.on_ack(&mut window, &ack(2));
+                window.cwnd
+            })
+            .collect();
+        assert_eq!(grown, [4, 4, 4, 5], "a window of ACKs");
     }
 }

@@ -284,8 +284,12 @@ impl Sender {
             return;
         }
         if self.path.in_cwnd_reduction() {
-            let advanced = flags.any(AckFlags::UNA_ADVANCED);
-            self.reduce_cwnd(sample.newly_delivered, u64::from(sample.newly_lost), advanced);
+            let rebuilds = if self.legacy.prr_by_retransmission {
+                flags.any(AckFlags::RETRANS_DATA_ACKED) && !flags.any(AckFlags::LOST_RETRANS)
+            } else {
+                flags.any(AckFlags::UNA_ADVANCED) && sample.newly_lost == 0
+            };
+            self.reduce_cwnd(sample.newly_delivered, rebuilds);
         } else if flags.any(AckFlags::DATA_ACKED)
             || (flags.any(AckFlags::DATA_SACKED) && self.path.reordering.degree > self.initial_reordering)
         {

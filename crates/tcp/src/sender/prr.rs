@@ -3,7 +3,7 @@
 //! While more is in flight than `ssthresh`, the sender sends `ssthresh / prior_cwnd` of what is
 //! delivered. Below, it may rebuild towards `ssthresh`: by one segment more than was delivered (the
 //! slow-start reduction bound) only on ACKs that advance `snd_una` and reveal no new loss, otherwise
-//! by what was delivered (the conservative bound).
+//! by what was delivered (the conservative bound). Older stacks differ: `Legacy::prr_by_retransmission`.
 
 use super::Sender;
 use crate::congestion::{CaEvent, CaState};
@@ -38,8 +38,9 @@ impl Sender {
         self.queue_cwr();
     }
 
-    /// Sets the window for an ACK within a reduction.
-    pub(crate) fn reduce_cwnd(&mut self, newly_delivered: u32, newly_lost: u64, una_advanced: bool) {
+    /// Sets the window for an ACK within a reduction. `rebuilds` when the ACK shows that recovery gets on: below the
+    /// threshold one segment more may leave then.
+    pub(crate) fn reduce_cwnd(&mut self, newly_delivered: u32, rebuilds: bool) {
         if newly_delivered == 0 {
             return;
         }
@@ -57,11 +58,12 @@ impl Sender {
             let share = u64::from(path.window.ssthresh) * u64::from(path.prr.delivered);
             budget = share.div_ceil(prior) as i64 - i64::from(path.prr.out);
         } else {
-            let behind = i64::from(path.prr.delivered) - i64::from(path.prr.out);
-            budget = behind.max(i64::from(newly_delivered));
-            if una_advanced && newly_lost == 0 {
-                budget += 1;
+            budget = i64::from(newly_delivered);
+            if rebuilds || !self.legacy.prr_by_retransmission {
+                let behind = i64::from(path.prr.delivered) - i64::from(path.prr.out);
+                budget = budget.max(behind);
             }
+            budget += i64::from(rebuilds);
             budget = budget.min(i64::from(path.window.ssthresh - in_flight));
         }
         // The first ACK always lets the fast retransmit out.
@@ -81,5 +83,41 @@ impl Sender {
             path.usage.stamp = self.clock.jiffies;
         }
         self.event(CaEvent::CompleteCwr);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Config, Legacy};
+    use crate::congestion;
+
+    /// Windows of the ACKs of a recovery from 10 to 5 of which 7 were lost: two SACKs, which let two retransmissions out; the
+    /// first of them is acknowledged, then another SACK comes.
+    fn windows(legacy: Legacy) -> [u32; 4] {
+        let rule = congestion::find("reno").expect("a rule").rule(1);
+        let mut sender = Sender::new(&Config { legacy, ..Config::default() }, rule);
+        sender.path.window.prior_cwnd = 10;
+        sender.path.window.ssthresh = 5;
+        let mut found = [0; 4];
+        // Out, SACKed, lost, sent again; sent since the reduction began; whether recovery gets on.
+        let acks =
+            [((10, 1, 7, 0), 0, false), ((10, 2, 7, 0), 0, false), ((9, 2, 6, 1), 2, true), ((9, 3, 6, 1), 2, false)];
+        for (window, ((out, sacked, lost, retransmitted), sent, rebuilds)) in found.iter_mut().zip(acks) {
+            let path = &mut sender.path;
+            (path.packets_out, path.sacked_out, path.lost_out, path.retrans_out) = (out, sacked, lost, retransmitted);
+            path.prr.out = sent;
+            sender.reduce_cwnd(1, rebuilds);
+            *window = sender.path.window.cwnd;
+        }
+        found
+    }
+
+    #[test]
+    fn what_was_not_sent_is_made_up_for_only_in_newer_stacks() {
+        // In flight 2, 1, 2 and 1. Delivered and not sent: 1, 2, 1 and 2; one more where recovery gets on.
+        assert_eq!(windows(Legacy::default()), [3, 3, 4, 3]);
+        // Without progress no more than the one segment that this ACK delivers.
+        assert_eq!(windows(Legacy { prr_by_retransmission: true, ..Legacy::default() }), [3, 2, 4, 2]);
     }
 }

@@ -184,13 +184,11 @@ impl Sender {
     /// What was waited for in vain is lost; returns the time until more may be. A loss may have been `found` already.
     pub(super) fn judge_reordering(&mut self, found: bool) -> Option<u64> {
         let before = self.path.in_flight();
-        let lost_before = self.path.delivery.lost;
         let wait = self.detect_loss();
         if (found || self.path.in_flight() != before) && self.path.state != CaState::Recovery {
             self.enter_recovery(false);
             if !self.path.rule_controls {
-                let lost = self.path.delivery.lost - lost_before;
-                self.reduce_cwnd(1, lost, false);
+                self.reduce_cwnd(1, false);
             }
         }
         wait

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -55,27 +55,43 @@ def judge_points(figure: str, board: Scoreboard, evidence: Evidence, scale: Scal
     """Every value that is printed of a figure's settings."""
     if not scale.is_published:
         return
-    for end, setting in points(figure, scale).items():
-        measured = evidence[setting]
-        for name in ("utilisation", *LATENCIES):
-            key = f"{figure}.{name}.{end}"
-            if key in board.published:
-                board.value(key, measured.of(name))
+    settings = points(figure, scale)
+    judge_values(figure, board, evidence, settings)
+    for end, setting in settings.items():
         key = f"{figure}.curve.{end}"
         if key in board.published:
-            board.value(key, advances(measured))
+            board.value(key, advances(evidence[setting]))
+
+
+def judge_values(prefix: str, board: Scoreboard, evidence: Evidence, settings: Mapping[str, Setting]) -> None:
+    """Utilisations and latencies whose keys begin with ``prefix`` and end as ``settings`` say; for variants also the
+    correlation of their order with the published one."""
+    for end, setting in settings.items():
+        for name in ("utilisation", *LATENCIES):
+            key = f"{prefix}.{name}.{end}"
+            if key in board.published:
+                board.value(key, evidence[setting].of(name))
+    if f"{prefix}.rank" in board.published:
+        # scipy is slow to import, and most commands judge nothing.
+        from scipy.stats import spearmanr  # noqa: PLC0415
+
+        printed = [board.published[f"{prefix}.utilisation.{end}"].value for end in settings]
+        ours = [evidence[setting].mean("utilisation") for setting in settings.values()]
+        board.value(f"{prefix}.rank", [float(spearmanr(printed, ours).statistic)])
 
 
 def advances(measured: Measured) -> list[float | None]:
     """Kilobytes that a flow advances in the circuit's day, one value a run."""
     setting = measured.setting
     end = (setting.racks - 1) * (setting.day_us + setting.night_us)
-    found: list[float | None] = []
+    return [float(at[1] - at[0]) for at in _progress(measured, (end - setting.day_us, end))]
+
+
+def _progress(measured: Measured, times_us: Sequence[float]) -> Iterator[np.ndarray]:
+    """The kilobytes at some times, run by run."""
     for run in sorted(measured.progress["run"].unique()):
         curve = measured.progress.filter(run=run).sort("time_us")
-        at = np.interp((end - setting.day_us, end), curve["time_us"], curve["kilobytes"])
-        found.append(float(at[1] - at[0]))
-    return found
+        yield np.interp(times_us, curve["time_us"], curve["kilobytes"])
 
 
 def judge_switches(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
@@ -83,19 +99,17 @@ def judge_switches(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
     if not scale.is_published:
         return
     settings = switches(scale)
-    board.value("2.slow", [100 * share_of_best(evidence[settings["slow"]])])
+    board.value("2.slow", shares_of_best(evidence[settings["slow"]]))
     used = {name: evidence[setting].mean("utilisation") for name, setting in settings.items()}
     note = ", ".join(f"{name} {percent:.0f} %" for name, percent in used.items())
     board.shape("2.ramp", used["slow"] > 80 and used["modern"] < 60, note=note)
 
 
-def share_of_best(measured: Measured) -> float:
-    """How far a flow has got by the end of a week, against the best that the links allow."""
-    setting = measured.setting
-    end = (setting.racks - 1) * (setting.day_us + setting.night_us)
-    got = float(np.interp(end, measured.curve["time_us"], measured.curve["kilobytes"]))
-    best = optimal(setting)
-    return got / best[max(best)]
+def shares_of_best(measured: Measured) -> list[float | None]:
+    """How far a flow has got by the end of a week, in percent of the best that the links allow, one value a run."""
+    best = optimal(measured.setting)
+    week = max(best)
+    return [100 * float(at[0]) / best[week] for at in _progress(measured, (week,))]
 
 
 def optimal(setting: Setting) -> Mapping[float, float]:

@@ -88,7 +88,7 @@ def of_run(run: Run) -> Tables:
     }
 
 
-REDUCTION = Reduction("etalon", 1, of_run)
+REDUCTION = Reduction("etalon", 2, of_run)
 """What is kept of each run."""
 
 

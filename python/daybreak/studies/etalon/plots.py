@@ -30,23 +30,42 @@ NAMES = {
 SHOWN = {"5": ("4p", "8p", "16p", "32p", "64p", "128p"), "6": ("0us", "600us", "1800us", "2400us"),
          "8": ("4p", "8p", "16p", "32p", "64p", "128p"), "9": ("0us", "50us", "150us", "250us")}  # fmt: skip
 """Whose curves a figure shows: those of the published one."""
+LONG_NIGHT_US = 100
+"""Shorter ones are not left out of the VOQ's curve, as in the published figures."""
 
 
 def sweep(figure: str, evidence: Evidence, scale: Scale, published: PublishedValues) -> Figures:
     """Figures 5, 6, 8 and 9: curves; and utilisation, median and 99th percentile over what was varied."""
     settings = points(figure, scale)
     is_size = figure in "58"
-    panels = [
+    xlabel = "VOQ [packets]" if is_size else "Resized before the day [us]"
+    shown = {end: evidence[settings[end]] for end in SHOWN[figure]}
+    week = _week(next(iter(shown.values())).setting)
+    start = week - 2600 if figure == "6" and week > 2700 else max(0, week - 700)
+    return {
+        f"figure{figure}-curves": _curves(figure, shown, scale, (start, week + 350)),
+        f"figure{figure}": sweeps(
+            panels(figure, settings, evidence, published if scale.is_published else {}, log=is_size), xlabel=xlabel
+        ),
+    }
+
+
+def panels(
+    prefix: str, settings: Mapping[str, Setting], evidence: Evidence, published: PublishedValues, *, log: bool = False
+) -> list[Sweep]:
+    """Utilisation, median and 99th percentile over what was varied; published values have keys that begin with
+    ``prefix``."""
+    return [
         Sweep(
             label,
             [
                 Line(
                     "measured",
                     [(_number(end), interval(_known(evidence[one].of(name)))) for end, one in settings.items()],
-                    _printed(published, f"{figure}.{name}", settings) if scale.is_published else (),
+                    _printed(published, f"{prefix}.{name}", settings),
                 )
             ],
-            log=is_size,
+            log=log,
             top=105 if name == "utilisation" else None,
         )
         for name, label in (
@@ -55,14 +74,6 @@ def sweep(figure: str, evidence: Evidence, scale: Scale, published: PublishedVal
             ("p99_all", "99th percentile [us]"),
         )
     ]
-    xlabel = "VOQ [packets]" if is_size else "Resized before the day [us]"
-    shown = {end: evidence[settings[end]] for end in SHOWN[figure]}
-    week = _week(next(iter(shown.values())).setting)
-    start = week - 2600 if figure == "6" and week > 2700 else max(0, week - 700)
-    return {
-        f"figure{figure}-curves": _curves(figure, shown, scale, (start, week + 350)),
-        f"figure{figure}": sweeps(panels, xlabel=xlabel),
-    }
 
 
 def figure2(evidence: Evidence, scale: Scale, published: PublishedValues) -> Figures:
@@ -78,7 +89,7 @@ def figure2(evidence: Evidence, scale: Scale, published: PublishedValues) -> Fig
 def variants(evidence: Evidence, scale: Scale, published: PublishedValues) -> Figures:
     """Figures 4 and 7: bars of all variants, with VOQs that keep their size and with ones that grow."""
     bars = [
-        Bar.of(NAMES[variant], series, evidence[setting].of("utilisation"), _value(published, key) if known else None)
+        Bar.of(NAMES[variant], series, evidence[setting].of("utilisation"), value(published, key) if known else None)
         for variant in VARIANTS
         for series, figure in (("static", "4"), ("dynamic", "7"))
         for setting, key in [(points(figure, scale)[variant], f"{figure}.utilisation.{variant}")]
@@ -89,7 +100,7 @@ def variants(evidence: Evidence, scale: Scale, published: PublishedValues) -> Fi
         "static": f"VOQ of {scale.small} packets",
         "dynamic": f"{scale.large} packets from 1200 us before the day",
     }
-    return {"variants": _tilted(bar_figures.bars(bars, ylabel="Circuit utilisation [%]", labels=labels, height=3.2))}
+    return {"variants": tilted(bar_figures.bars(bars, ylabel="Circuit utilisation [%]", labels=labels, height=3.2))}
 
 
 def dilation(evidence: Evidence, scale: Scale, published: PublishedValues) -> Figures:
@@ -125,7 +136,7 @@ def dilation(evidence: Evidence, scale: Scale, published: PublishedValues) -> Fi
     ]
     labels = {"emulated": f"clocks x{scale.dilation}", "honest": "clocks agree"}
     bars_figure = bar_figures.bars(bars, ylabel="Circuit utilisation [%]", labels=labels, height=3.2)
-    return drawn | {"dilation-variants": _tilted(bars_figure)}
+    return drawn | {"dilation-variants": tilted(bars_figure)}
 
 
 def _curves(
@@ -136,7 +147,7 @@ def _curves(
     week = _week(setting)
     curves = {
         _name(end): Folded(
-            one.curve, one.waiting, printed.get((figure, end, "kilobytes")), printed.get((figure, end, "packets"))
+            one.curve, _seen(one), printed.get((figure, end, "kilobytes")), printed.get((figure, end, "packets"))
         )
         for end, one in shown.items()
     }
@@ -151,6 +162,16 @@ def _curves(
     return folded(curves, window_us=window, days_us=days, bounds=bounds, height=height)
 
 
+def _seen(measured: Measured) -> pl.DataFrame:
+    """What waits in the VOQ, without long nights: it is known where packets leave, and none does then."""
+    setting = measured.setting
+    if setting.night_us < LONG_NIGHT_US:
+        return measured.waiting
+    day = _week(setting) - setting.day_us
+    is_night = pl.col("time_us").is_between(day - setting.night_us, day, closed="none")
+    return measured.waiting.with_columns(packets=pl.when(~is_night).then("packets"))
+
+
 @cache
 def _printed_curves() -> dict[tuple[str, str, str], pl.DataFrame]:
     """The published curves by figure, series and quantity."""
@@ -163,11 +184,12 @@ def _printed_curves() -> dict[tuple[str, str, str], pl.DataFrame]:
 
 
 def _printed(published: PublishedValues, key: str, settings: Mapping[str, Setting]) -> list[tuple[float, float]]:
-    found = [(_number(end), _value(published, f"{key}.{end}")) for end in settings]
-    return [(at, value) for at, value in found if value is not None]
+    found = [(_number(end), value(published, f"{key}.{end}")) for end in settings]
+    return [(at, printed) for at, printed in found if printed is not None]
 
 
-def _value(published: PublishedValues, key: str) -> float | None:
+def value(published: PublishedValues, key: str) -> float | None:
+    """The published number, if there is one."""
     return published[key].value if key in published else None
 
 
@@ -189,7 +211,8 @@ def _known(values: list[float | None]) -> list[float]:
     return [value for value in values if value is not None]
 
 
-def _tilted(figure: Figure) -> Figure:
+def tilted(figure: Figure) -> Figure:
+    """With names on the x axis that do not touch each other."""
     for axes in figure.axes:
         axes.tick_params(axis="x", labelrotation=45)
     return figure

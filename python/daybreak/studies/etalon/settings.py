@@ -14,6 +14,10 @@ BEFORE_CUBIC = tuple(range(0, 3001, 300))
 BEFORE_RETCP = tuple(range(0, 301, 50))
 """The same for reTCP."""
 BEFORE_VARIANTS = 1200
+BEFORE_EIGHT = tuple(range(0, 1201, 100))
+"""The same for both in the run with 8 racks, whose week is 1400 us."""
+BEFORE_VARIANTS_EIGHT = (0, 500, 1000, 1200)
+"""The same for all variants."""
 _ALL = (
     "bbr", "bic", "cdg", "cubic", "dctcp", "highspeed", "htcp", "hybla", "illinois", "lp", "nv", "reno", "scalable",
     "vegas", "veno", "westwood", "yeah",
@@ -38,6 +42,8 @@ class Hosts:
     """1: TCP small queues as in Linux 6.1's default, 0: off."""
     compressed_sacks: int = 0
     """SACKs that a receiver may hold back (`tcp_comp_sack_nr`)."""
+    older: int = 1
+    """1: windows grow and shrink as in Linux 4.15 where the model can, 0: as in Linux 6.1."""
 
     @property
     def name(self) -> str:
@@ -89,6 +95,7 @@ class Scale:
     start_us: int = Hosts.start_us
     small_queues: int = Hosts.small_queues
     compressed_sacks: int = Hosts.compressed_sacks
+    older: int = Hosts.older
 
     def __post_init__(self) -> None:
         if self.racks < 3:
@@ -98,8 +105,8 @@ class Scale:
                 raise ValueError(f"{name}: {getattr(self, name)} is not above zero")
 
     def runs_of(self, setting: Setting) -> int:
-        """Runs of a setting."""
-        return self.runs
+        """Runs of a setting: one where clocks agree, of which nothing is published."""
+        return self.runs if setting.dilation == self.dilation else 1
 
     def with_runs(self, runs: int) -> Scale:
         """The same with so many runs of every setting."""
@@ -116,8 +123,13 @@ class Scale:
         return (self.racks, self.small, self.large, self.dilation) == (25, 16, 50, 20)
 
 
-SCALES = {"full": Scale(weeks=3000, runs=3), "quick": Scale(weeks=300, runs=1)}
-"""The two sizes. A published value is of one run of 3000 weeks."""
+SCALES = {"full": Scale(weeks=500, runs=3), "quick": Scale(weeks=300, runs=1)}
+"""The two sizes. A published value is of one run of 3000 weeks; three of the full size are half as long together."""
+
+
+def eight_racks(scale: Scale) -> Scale:
+    """As run 1581228040 was: 8 racks, and VOQs that grow to 64 packets."""
+    return replace(scale, racks=8, large=64)
 
 
 def static(scale: Scale, variant: str, packets: int) -> Setting:

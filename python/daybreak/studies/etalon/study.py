@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from importlib.resources import files
 
-from daybreak.studies.etalon import claims, plots, tables, testbed
+from daybreak.studies.etalon import claims, eight_racks, plots, tables, testbed
 from daybreak.studies.etalon.measured import REDUCTION, Evidence, Measured, of_runs
 from daybreak.studies.etalon.settings import (
     SCALES,
@@ -61,6 +61,7 @@ _PARTS: dict[str, tuple[Settings, Judge, Draw]] = {
     "8": (partial(_points, "8"), partial(claims.judge_points, "8"), partial(plots.sweep, "8")),
     "9": (partial(_points, "9"), partial(claims.judge_points, "9"), partial(plots.sweep, "9")),
     "variants": (_variants, _judge_variants, plots.variants),
+    eight_racks.KEY: (eight_racks.settings, eight_racks.judge, eight_racks.draw),
     "headline": (claims.headline, claims.judge_headline, _no_figures),
     "dilation": (_dilation, _nothing, plots.dilation),
 }

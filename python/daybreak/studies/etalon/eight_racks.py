@@ -1,0 +1,67 @@
+"""The run with 8 racks, of two days before the published one: another week, other VOQs, nothing chosen for it."""
+
+from __future__ import annotations
+
+from daybreak.figures import fct as bar_figures
+from daybreak.figures.fct import Bar
+from daybreak.figures.sweeps import sweeps
+from daybreak.studies.etalon import claims, plots
+from daybreak.studies.etalon.measured import Evidence
+from daybreak.studies.etalon.settings import (
+    BEFORE_EIGHT,
+    BEFORE_VARIANTS_EIGHT,
+    VARIANTS,
+    Scale,
+    Setting,
+    dynamic,
+    eight_racks,
+)
+from daybreak.studies.published import PublishedValues
+from daybreak.studies.scoreboard import Scoreboard
+
+KEY = "8racks"
+
+
+def points(scale: Scale) -> dict[str, dict[str, Setting]]:
+    """The settings by figure, and by the ends of the claims' ids; ``7at500us`` are the variants at 500 us."""
+    scale = eight_racks(scale)
+    found = {figure: claims.points(figure, scale) for figure in ("4", "5", "8")}
+    found["6"] = {f"{tau}us": dynamic(scale, "cubic", tau) for tau in BEFORE_EIGHT}
+    found["9"] = {f"{tau}us": dynamic(scale, "retcp", tau) for tau in BEFORE_EIGHT}
+    for tau in BEFORE_VARIANTS_EIGHT:
+        found[f"7at{tau}us"] = {variant: dynamic(scale, variant, tau) for variant in VARIANTS}
+    return found
+
+
+def settings(scale: Scale) -> list[Setting]:
+    """All settings of the run."""
+    return list(dict.fromkeys(setting for figure in points(scale).values() for setting in figure.values()))
+
+
+def judge(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
+    """Every utilisation and latency of the run."""
+    if not scale.is_published:
+        return
+    for figure, chosen in points(scale).items():
+        claims.judge_values(f"{KEY}.{figure}", board, evidence, chosen)
+
+
+def draw(evidence: Evidence, scale: Scale, published: PublishedValues) -> plots.Figures:
+    """CUBIC and reTCP over the time at which VOQs grow, and the variants at 500 us."""
+    known = published if scale.is_published else {}
+    chosen = points(scale)
+    drawn = {
+        f"{KEY}-{variant}": sweeps(
+            plots.panels(f"{KEY}.{figure}", chosen[figure], evidence, known), xlabel="Resized before the day [us]"
+        )
+        for figure, variant in (("6", "cubic"), ("9", "retcp"))
+    }
+    bars = [
+        Bar.of(plots.NAMES[variant], series, evidence[setting].of("utilisation"), plots.value(known, key))
+        for variant in VARIANTS
+        for series in ("4", "7at500us")
+        for setting, key in [(chosen[series][variant], f"{KEY}.{series}.utilisation.{variant}")]
+    ]
+    labels = {"4": "VOQ of 16 packets", "7at500us": "64 packets from 500 us before the day"}
+    image = bar_figures.bars(bars, ylabel="Circuit utilisation [%]", labels=labels, height=3.2)
+    return drawn | {f"{KEY}-variants": plots.tilted(image)}
