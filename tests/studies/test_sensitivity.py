@@ -51,9 +51,11 @@ def test_changes_are_the_claims_whose_verdicts_differ(tmp_path):
     assert {(change.verdict, change.other) for change in found[1:]} == {("shape-pass", "shape-miss")}
     hangs.save(found, tmp_path / hangs.FILE)
     assert hangs.load(tmp_path) == {"buffer": found}
-    assert hangs.text(Inference("b", "", "", "text", "", field="buffer", values=("1",)), found).startswith(
-        "200: none; 350: `fig7"
-    )
+    inference = Inference("b", "", "", "text", "", field="buffer", values=("1",))
+    assert hangs.text(inference, found).startswith("200: none; 350: `fig7")
+    many = [hangs.Change("buffer", "350", f"claim.{number}") for number in range(13)]
+    assert hangs.text(inference, many) == "350: 13 rows", "too many to name"
+    assert hangs.text(inference, many[:12]).endswith("`claim.11`")
 
 
 def test_each_field_of_the_testbed_reaches_the_scenario():

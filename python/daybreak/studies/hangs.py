@@ -55,6 +55,10 @@ def save(changes: Sequence[Change], path: Path) -> None:
         rows.writerows([getattr(change, one.name) for one in fields(Change)] for change in changes)
 
 
+MOST_NAMED = 12
+"""Of more verdicts that change with a value the page has the number."""
+
+
 def text(inference: Inference, changes: Sequence[Change] | None) -> str:
     """What changes, value by value."""
     if changes is None:
@@ -63,4 +67,10 @@ def text(inference: Inference, changes: Sequence[Change] | None) -> str:
     for change in changes:
         if change.claim:
             by_value[change.value].append(f"`{change.claim}`")
-    return "; ".join(f"{value}: {', '.join(claims) or 'none'}" for value, claims in by_value.items())
+    return "; ".join(f"{value}: {_named(claims)}" for value, claims in by_value.items())
+
+
+def _named(claims: Sequence[str]) -> str:
+    if len(claims) > MOST_NAMED:
+        return f"{len(claims)} rows"
+    return ", ".join(claims) or "none"

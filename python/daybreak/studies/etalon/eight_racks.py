@@ -1,4 +1,4 @@
-"""The run with 8 racks, of two days before the published one: another week, other VOQs, nothing chosen for it."""
+"""The run with 8 racks, of two days before the published one: another week, other VOQs, the same model."""
 
 from __future__ import annotations
 
