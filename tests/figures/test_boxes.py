@@ -24,17 +24,22 @@ def test_a_box_goes_from_least_to_largest_and_the_mean_has_its_percentiles():
     assert any(np.allclose(y, [5.0]) for y in found if len(y) == 1), "printed mean"
 
 
-def test_panels_share_the_axis_and_each_series_has_its_name():
-    one, two = ({"p": {"a": Box([1.0]), "b": Box([2.0])}}, {"p": {"a": Box([30.0])}})
-    figure = boxes([BoxPanel("x", one), BoxPanel("y", two)], ylabel="y", log=True)
-    assert figure.axes[0].get_ylim() == figure.axes[1].get_ylim()
+def test_each_row_has_its_own_axis_and_each_series_its_name():
+    one = {"p": {"a": Box([1.0, 1.1]), "b": Box([1.05])}, "q": {"a": Box([700.0, 705.0])}}
+    figure = boxes([BoxPanel("x", one), BoxPanel("y", {"p": {"a": Box([30.0])}})], ylabel="s")
+    assert [axes.get_ylabel() for axes in figure.axes] == ["p\ns", "", "q\ns", ""]
+    # A spread of some percent fills most of its axis.
+    for axes, (low, high) in ((figure.axes[0], (1.0, 1.1)), (figure.axes[2], (700.0, 705.0))):
+        bottom, top = axes.get_ylim()
+        assert high - low > 0.5 * (top - bottom)
     names = [text.get_text() for text in figure.legends[0].get_texts()]
     assert names == ["a", "b", "mean, 95th and 99th percentile"]
 
 
 def test_values_that_are_missing_leave_the_place_empty():
-    figure = boxes([BoxPanel("x", {"p": {"a": Box([])}, "q": {"a": Box([1.0])}})], ylabel="y")
-    assert [label.get_text() for label in figure.axes[0].get_xticklabels()] == ["p", "q"]
+    figure = boxes([BoxPanel("x", {"p": {"a": Box([]), "b": Box([1.0])}})], ylabel="y")
+    assert [label.get_text() for label in figure.axes[0].get_xticklabels()] == ["a", "b"]
+    assert not [x for line in figure.axes[0].lines for x in line.get_xdata() if x < 0.5]
 
 
 def test_nothing_to_draw_is_an_error():

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 from test_space_switch import measured
 
-from daybreak.studies.space_switch import plots
+from daybreak.studies.space_switch import beyond, fit, plots
 from daybreak.studies.space_switch import settings as grids
 from daybreak.studies.space_switch.claims import TABLES
 from daybreak.studies.space_switch.measured import Measured
@@ -53,7 +53,7 @@ def test_a_class_with_a_transfer_that_is_not_complete_has_no_extremes():
     assert one.extremes("elephant", "throughput") == (1, 3, 6) and math.isnan(one.mean("elephant", "completion"))
 
 
-def test_delays_and_gaps_stand_beside_what_they_cost():
+def test_delays_stand_beside_what_they_cost():
     settings = plots.delay_settings(FULL)
     evidence = numbered(settings)
     rows = plots.delay_cells(evidence, FULL)["delays"].to_dicts()
@@ -68,19 +68,49 @@ def test_delays_and_gaps_stand_beside_what_they_cost():
     figure = plots.delays(evidence, FULL, STUDY.published())["delays"]
     shown = {(x, round(y, 3)) for axes in figure.axes for line in axes.lines for x, y in line.get_xydata()}
     assert shown >= {(row["delay_ms"], round(row["elephant_mbps"], 3)) for row in rows}
-    settings = plots.gap_settings(FULL)
-    evidence = numbered(settings)
-    rows = plots.gap_cells(evidence, FULL)["gaps"].to_dicts()
-    for row, setting in zip(rows, settings, strict=True):
-        assert (row["transfers"], row["scheme"], row["gap_s"]) == (
-            setting.transfers, setting.scheme, setting.night_us / 1e6,
-        )  # fmt: skip
-        assert row["elephant_mbps"] == pytest.approx(evidence[setting].mean("elephant", "throughput"))
-        # The sizes are divided, so that times are multiplied.
-        assert row["elephant_completion_s"] == pytest.approx(10 * row["elephant_mbps"] * setting.divisor)
-    assert set(heights(plots.gaps(evidence, FULL, STUDY.published())["gaps"])) >= {
-        round(row["elephant_mbps"], 6) for row in rows
-    }
+
+
+def test_the_fit_stands_beside_the_printed_means():
+    evidence = numbered(grids.fits(FULL))
+    published = STUDY.published()
+    rows = fit.tables(evidence, FULL)["gap"].to_dicts()
+    assert [row["fitted"] for row in rows] == 2 * (5 * [True] + 5 * [False])
+    cells = [cell for shares in (3, 1) for cell in (*grids.gaps(FULL, shares).values(), *grids.others(FULL, shares))]
+    for row, cell in zip(rows, cells, strict=True):
+        printed = float(published[f"table1.{cell.scheme}.{cell.transfers}.mean"].printed)
+        ours = evidence[cell].mean("elephant", "throughput")
+        assert (row["gap_s"], row["elephant_mbps"], row["printed_mbps"]) == (cell.night_us / 1e6, ours, printed)
+        assert row["loss_percent"] == pytest.approx(100 * abs(ours - printed) / printed)
+    figures = fit.draw(evidence, FULL, published)
+    shown = {(x, round(y, 3)) for axes in figures["gap"].axes for line in axes.lines for x, y in line.get_xydata()}
+    assert shown >= {(row["gap_s"], round(row["elephant_mbps"], 3)) for row in rows if row["fitted"]}
+    assert shown >= {(row["gap_s"], round(row["loss_percent"], 3)) for row in rows if row["fitted"]}
+    assert set(heights(figures["gap-others"])) >= {round(row["elephant_mbps"], 6) for row in rows if not row["fitted"]}
+
+
+def test_unevenness_is_one_where_all_take_the_same_time():
+    size = 250 * 2**20 * 8 / 1e6
+    cell = grids.one(FULL, 24, "no_direct_link")
+    even = measured(cell, {"mouse": ([size / 10], [10]), "elephant": ([1], [1])})
+    assert beyond.uneven(even, "mouse") == pytest.approx(1)
+    uneven = measured(cell, {"mouse": ([size / 5, size / 20], [5, 20]), "elephant": ([1], [1])})
+    assert beyond.uneven(uneven, "mouse") == pytest.approx((1 / 5 + 1 / 20) / 2 * 12.5)
+    printed = beyond.printed_unevenness(STUDY.published(), 24, "no_direct_link", "mouse")
+    assert printed == pytest.approx(171.9 * 18.5 / size)
+
+
+def test_causes_and_variants_have_their_own_numbers():
+    evidence = numbered(beyond.cause_settings(FULL))
+    rows = beyond.cause_table(evidence, FULL)["causes"].to_dicts()
+    assert len(rows) == len(evidence) and len({row["unevenness"] for row in rows}) == len(rows)
+    figure = beyond.causes(evidence, FULL, STUDY.published())["causes"]
+    assert set(heights(figure)) >= {round(row["unevenness"], 6) for row in rows}
+    evidence = numbered(beyond.variant_settings(FULL))
+    rows = beyond.variant_table(evidence, FULL)["variants"].to_dicts()
+    assert len(rows) == 2 * len(evidence)
+    shown = heights(beyond.variants(evidence, FULL, STUDY.published())["variants"])
+    elephants = [row["mean_mbps"] for row in rows if row["vm_class"] == "elephant"]
+    assert all(any(bar == pytest.approx(value, rel=1e-4) for bar in shown) for value in elephants)
 
 
 @pytest.mark.parametrize(("figure", "of"), [

@@ -11,7 +11,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
 from daybreak.figures.style import WIDTH_INCHES, Picture, colour, style
 
@@ -26,45 +25,39 @@ class Box:
 
 @dataclass(frozen=True)
 class BoxPanel:
-    """One pair of axes: boxes by series within each place."""
+    """One column of axes: boxes by series within each row."""
 
     title: str
-    places: Mapping[str, Mapping[str, Box]]
+    rows: Mapping[str, Mapping[str, Box]]
 
 
-def boxes(panels: Sequence[BoxPanel], *, ylabel: str, height: float = 2.9, log: bool = False) -> Figure:
-    """Panels side by side that share the y axis.
+def boxes(panels: Sequence[BoxPanel], *, ylabel: str, height: float = 4.4) -> Figure:
+    """Panels side by side; each row of each has its own y axis, which need not start at zero, so that boxes of little
+    height are seen.
 
     A box has least value, quartiles, median and largest value. To its right stand the mean and, above it, the 95th and
     99th percentiles; then, in grey, what was printed: a diamond at the mean, and a line from the least to the largest.
     """
-    if not panels or not all(series for panel in panels for series in panel.places.values()):
+    if not panels or not all(series for panel in panels for series in panel.rows.values()):
         raise ValueError("panels: no boxes given")
-    names = list(dict.fromkeys(name for panel in panels for series in panel.places.values() for name in series))
+    names = list(dict.fromkeys(name for panel in panels for series in panel.rows.values() for name in series))
+    rows = list(dict.fromkeys(row for panel in panels for row in panel.rows))
     with style():
         figure = Picture(figsize=(WIDTH_INCHES, height), layout="constrained")
-        grid = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
-        for axes, panel in zip(grid, panels, strict=True):
-            width = 0.9 / len(names)
-            for place, series in enumerate(panel.places.values()):
-                for name, box in series.items():
-                    at = place + (names.index(name) - (len(names) - 1) / 2) * width
-                    _draw(axes, at, width, box, colour(name, names.index(name)))
-            axes.set_xticks(range(len(panel.places)), list(panel.places))
-            axes.set_xlim(-0.5, len(panel.places) - 0.5)
-            axes.grid(visible=False, axis="x")
-            axes.set_title(panel.title)
-            if log:
-                axes.set_yscale("log")
-                axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-                axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
-                axes.yaxis.set_minor_formatter(NullFormatter())
-            else:
-                axes.set_ylim(bottom=0)
-        grid[0].set_ylabel(ylabel)
+        grid = figure.subplots(len(rows), len(panels), sharex=True, squeeze=False)
+        for column, panel in enumerate(panels):
+            for line, row in zip(grid[:, column], rows, strict=True):
+                for name, box in panel.rows.get(row, {}).items():
+                    _draw(line, names.index(name), 0.9, box, colour(name, names.index(name)))
+                line.set_xticks(range(len(names)), names)
+                line.set_xlim(-0.5, len(names) - 0.5)
+                line.grid(visible=False, axis="x")
+            grid[0, column].set_title(panel.title)
+        for line, row in zip(grid[:, 0], rows, strict=True):
+            line.set_ylabel(f"{row}\n{ylabel}")
         shown: list[Artist] = [Patch(color=colour(name, k), alpha=0.5, label=name) for k, name in enumerate(names)]
         shown.append(Line2D([], [], color="black", marker="o", markersize=3, label="mean, 95th and 99th percentile"))
-        if any(box.printed for panel in panels for series in panel.places.values() for box in series.values()):
+        if any(box.printed for panel in panels for series in panel.rows.values() for box in series.values()):
             shown.append(Line2D([], [], color="0.5", marker="D", markersize=4, label="printed mean and range"))
         figure.legend(handles=shown, loc="outside upper center", ncols=min(len(shown), 4), borderaxespad=0.2)
     return figure

@@ -30,6 +30,8 @@ class Sweep:
     log: bool = False
     top: float | None = None
     """Where the y axis ends, if not above the greatest value."""
+    at: float | None = None
+    """A place that a dotted vertical line marks."""
 
 
 def sweeps(panels: Sequence[Sweep], *, xlabel: str, height: float = 2.4) -> Figure:
@@ -55,6 +57,8 @@ def sweeps(panels: Sequence[Sweep], *, xlabel: str, height: float = 2.4) -> Figu
                         *zip(*line.published, strict=True), linestyle="none", marker="D", markersize=5.5,
                         markerfacecolor="none", markeredgecolor="black",
                     )  # fmt: skip
+            if panel.at is not None:
+                axes.axvline(panel.at, color="0.5", linestyle=":", linewidth=1)
             if panel.log:
                 axes.set_xscale("log", base=2)
                 places = sorted({at for line in panel.lines for at, _ in line.points})

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from ..choice import Discipline
 from ..network import Link, Node
 from ..quantities import Framing, QueueLimit, Rate, Span, reject
 from .ready import ReadyNetwork
@@ -44,6 +45,8 @@ class LeafSpine(ReadyNetwork):
     """Delay of every link, one way."""
     queue: QueueLimit
     """Limit of every queue at a switch."""
+    queue_kind: Discipline = Discipline("drop_tail")
+    """Queue discipline of every queue at a switch, with its parameters."""
     framing: Framing = Framing.parse("ethernet")
     """Bytes on the wire beyond the IP packet."""
 
@@ -78,7 +81,7 @@ class LeafSpine(ReadyNetwork):
         nodes = [Node(name=f"host-{host}") for host in hosts]
         nodes += [Node(name=leaf_name(leaf), kind="switch") for leaf in range(self.leaves)]
         nodes += [Node(name=spine_name(spine), kind="switch") for spine in range(self.spines)]
-        every = {"delay": self.delay, "queue": self.queue, "framing": self.framing}
+        every = {"delay": self.delay, "queue": self.queue, "queue_kind": self.queue_kind, "framing": self.framing}
         above = {"rate": self.spine_rate or self.rate, **every}
         links = [
             Link(from_=f"host-{host}", to=leaf_name(host // self.hosts_per_leaf), rate=self.rate, **every)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import Any
 
 from daybreak.studies.scales import part_of, unusual
 
@@ -18,16 +19,22 @@ SSE_S = (1, 2, 5, 10, 15, 20)
 """Space-switch epochs of figure 3 in seconds; which ones the paper tried is in no text."""
 NIGHTS_US = (10, 1_000, 100_000, 1_000_000)
 """Reconfiguration delays."""
-GAPS_S = (0.0, 0.5, 1.0, 1.5, 2.0)
-"""Longer ones, in which packets of the transfers that move are held."""
+GAPS_MS = {3: (0, 250, 500, 750, 1000), 1: (0, 750, 1500, 2250, 3000)}
+"""Longer ones, in which packets of the transfers that move are held, by the parts into which an epoch is divided."""
+FITTED_MS = {3: 500, 1: 1500}
+"""With each, the gap of these that is nearest to the printed mean throughput of elephants in `FITTED_CELL`."""
+FITTED_CELL = (24, "ut")
+"""Transfers and scheme of the one cell that the gap is fitted to."""
 SMALL = 10
-"""What sizes and epochs are divided by in the comparison of `GAPS_S`, at every scale."""
+"""What sizes and epochs are divided by in the comparisons of delays and of brokers, at every scale."""
 POLICIES = ("first_come", "largest_first", "earliest_deadline", "fair_share")
 """Policies of a broker that gives a direct link to one transfer at a time."""
 SHARED = "shared"
 """The paper's way: all elephants of a ToR have its direct link together."""
 FAST_MBPS = 100_000
 KERNEL_DIVISOR = 10
+UNEVEN: dict[tuple[int, str], str] = {(24, "no_direct_link"): "mouse", (48, "on_demand"): "elephant"}
+"""Cells of which the tables show how unevenly transfers of a class share a link: mice very much, elephants hardly."""
 
 
 @dataclass(frozen=True)
@@ -40,11 +47,48 @@ class Network:
     """Of each link, one way."""
     queue_packets: int = 1000
     """Limit of each queue."""
+    order: str = ""
+    """The class that a script starts first, one transfer after the other: "mouse" or "elephant"; if empty, all start at
+    random times."""
 
     @property
     def name(self) -> str:
         """What is not as the study infers it, for names; empty if all is."""
         return unusual(self)
+
+
+@dataclass(frozen=True)
+class Hosts:
+    """What the hosts' TCP has that CUBIC of Linux 6.1 with default settings has not."""
+
+    variant: str = "cubic"
+    initial_window: int = 10
+    """In segments."""
+    rto_min_ms: int = 200
+    burst_kb: int = 0
+    """Largest burst that TCP hands to the NIC at once (segmentation offload), in units of 1024 bytes; 0 is off."""
+    marks: int = 0
+    """ECN: queues mark above this many packets; 0 is off."""
+    again: bool = False
+    """The same transfers have been made a round before, and the hosts keep the slow-start thresholds."""
+
+    @property
+    def name(self) -> str:
+        """What is not as usual, for names; empty if all is."""
+        return unusual(self)
+
+
+VARIANTS = {
+    "CUBIC": Hosts(),
+    "Reno": Hosts(variant="reno"),
+    "BBR": Hosts(variant="bbr"),
+    "DCTCP": Hosts(variant="dctcp", marks=65),
+    "window 1": Hosts(initial_window=1),
+    "window 100": Hosts(initial_window=100),
+    "RTO 10 ms": Hosts(rto_min_ms=10),
+}
+"""Variants of TCP, and CUBIC with another initial window or least RTO. With DCTCP
+switches mark above 65 packets."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +114,7 @@ class Setting:
     engine: str = ""
     """Of a setting that has its own."""
     network: Network = Network()
+    hosts: Hosts = Hosts()
 
     @property
     def name(self) -> str:
@@ -87,8 +132,7 @@ class Setting:
             parts.append(self.policy)
         if self.engine:
             parts.append(self.engine)
-        if self.network.name:
-            parts.append(self.network.name)
+        parts += [one.name for one in (self.network, self.hosts) if one.name]
         return "-".join(parts)
 
     @property
@@ -115,21 +159,23 @@ class Setting:
 class Scale:
     """How large a reproduction is.
 
-    Runs of a setting, what sizes and epochs are divided by, runs of what goes beyond the paper and of the kernel, the
-    epoch in seconds, in how many parts the ToRs divide it (1: each has one in turn), and for how long transfers
-    that move under UT and DT have no path, in milliseconds: their packets wait.
+    Runs of a setting, what sizes and epochs are divided by, runs of what goes beyond the paper, of the kernel and of
+    what the gap is fitted with, the epoch in seconds, in how many parts the ToRs divide it (1: each has one in turn),
+    and for how long transfers that move under UT and DT have no path, in milliseconds: their packets wait.
     """
 
     runs: int
     divisor: int
     other_runs: int
     kernel_runs: int
+    fit_runs: int = 3
     sse_s: int = 10
-    shares: int = 1
-    gap_ms: int = 1500
+    shares: int = 3
+    gap_ms: int = FITTED_MS[3]
     start_ms: int = Network.start_ms
     delay_us: int = Network.delay_us
     queue_packets: int = Network.queue_packets
+    order: str = Network.order
 
     @property
     def network(self) -> Network:
@@ -140,7 +186,9 @@ class Scale:
         """Runs of a setting."""
         if setting.rate_mbps == 1000 // KERNEL_DIVISOR:
             return self.kernel_runs
-        return self.runs if setting in (*printed(self), *epochs(self)) else self.other_runs
+        if setting in (*printed(self), *epochs(self)):
+            return self.runs
+        return min(self.runs, self.fit_runs) if setting in fits(self) else self.other_runs
 
     def instantaneous(self) -> Scale:
         """The same with moves that take no time."""
@@ -196,20 +244,56 @@ def spread(scale: Scale) -> list[Setting]:
 
 def brokers(scale: Scale) -> dict[str, Setting]:
     """On demand with 72 transfers whose elephants have three sizes, by policy."""
-    base = replace(one(scale, 72, "on_demand"), mixed_sizes=True)
+    base = replace(one(replace(scale, divisor=SMALL), 72, "on_demand"), mixed_sizes=True)
     return {policy: replace(base, policy=policy) for policy in (SHARED, *POLICIES)}
 
 
 def delays(scale: Scale, scheme: str, downtime: str) -> dict[int, Setting]:
     """24 transfers with reconfigurations that take a while, by microseconds."""
-    base = one(scale.instantaneous(), 24, scheme)
+    base = one(replace(scale.instantaneous(), divisor=SMALL), 24, scheme)
     return {night: replace(base, night_us=night, downtime=downtime) for night in NIGHTS_US}
 
 
-def gaps(scale: Scale, transfers: int, scheme: str) -> dict[float, Setting]:
-    """Cells in which transfers that move have no path for a while, by seconds."""
-    base = one(replace(scale.instantaneous(), divisor=SMALL), transfers, scheme)
-    return {gap: replace(base, night_us=round(gap * 1e6), downtime="hold") if gap else base for gap in GAPS_S}
+def gaps(scale: Scale, shares: int) -> dict[int, Setting]:
+    """The cell that the gap is fitted to with other gaps, by milliseconds."""
+    return {gap: one(replace(scale, shares=shares, gap_ms=gap), *FITTED_CELL) for gap in GAPS_MS[shares]}
+
+
+def others(scale: Scale, shares: int) -> list[Setting]:
+    """The other cells of the schemes with turns, with the gap that was fitted."""
+    cells = printed(replace(scale, shares=shares, gap_ms=FITTED_MS[shares]), TURNS)
+    return [cell for cell in cells if (cell.transfers, cell.scheme) != FITTED_CELL]
+
+
+def fits(scale: Scale) -> list[Setting]:
+    """All that the gap is fitted and tested with."""
+    return [cell for shares in GAPS_MS for cell in (*gaps(scale, shares).values(), *others(scale, shares))]
+
+
+def causes(scale: Scale, transfers: int, scheme: str) -> dict[str, Setting]:
+    """What might make transfers share a link unevenly, by a name for people; where they hardly do, shorter queues."""
+    base = one(scale, transfers, scheme)
+    queues: dict[str, dict[str, Any]] = {
+        "as it is": {},
+        **{f"{packets}\npackets": {"queue_packets": packets} for packets in (30, 40, 60, 100)},
+    }
+    if scheme == "on_demand":
+        return {name: replace(base, network=replace(base.network, **changes)) for name, changes in queues.items()}
+    networks: dict[str, dict[str, Any]] = {
+        **queues,
+        "45 000\npackets": {"queue_packets": 45_000},
+        "starts in\n2.4 s": {"start_ms": 2400},
+        "elephants\nfirst": {"start_ms": 2400, "order": "elephant"},
+        "mice\nfirst": {"start_ms": 2400, "order": "mouse"},
+    }
+    found = {name: replace(base, network=replace(base.network, **changes)) for name, changes in networks.items()}
+    hosts = {"bursts of\n64 KiB": Hosts(burst_kb=64), "thresholds\nkept": Hosts(again=True)}
+    return found | {name: replace(base, hosts=changed) for name, changed in hosts.items()}
+
+
+def variants(scale: Scale, scheme: str) -> dict[str, Setting]:
+    """24 transfers with other variants of TCP and other parameters."""
+    return {name: replace(one(scale, 24, scheme), hosts=hosts) for name, hosts in VARIANTS.items()}
 
 
 def kernel_cells(scale: Scale) -> dict[Setting, Setting]:

@@ -6,7 +6,7 @@ from functools import partial
 from importlib.resources import files
 
 from daybreak.studies.protocol import Experiment, Study
-from daybreak.studies.space_switch import claims, plots, testbed
+from daybreak.studies.space_switch import beyond, claims, fit, plots, testbed
 from daybreak.studies.space_switch import settings as grids
 from daybreak.studies.space_switch.measured import REDUCTION, Measured, of_runs
 from daybreak.studies.space_switch.settings import SCALES, Scale, Setting
@@ -55,7 +55,11 @@ STUDY: Study[Setting, Scale, Measured] = Study(
         "policies": Experiment(
             lambda scale: list(grids.brokers(scale).values()), claims.nothing, plots.policies, plots.policy_table
         ),
-        "gaps": Experiment(plots.gap_settings, claims.nothing, plots.gaps, plots.gap_cells),
+        "gap": Experiment(grids.fits, claims.nothing, fit.draw, fit.tables),
+        "causes": Experiment(beyond.cause_settings, claims.nothing, beyond.causes, beyond.cause_table),
+        "variants": Experiment(
+            beyond.variant_settings, beyond.judge_variants, beyond.variants, beyond.variant_table
+        ),
         "delays": Experiment(plots.delay_settings, claims.nothing, plots.delays, plots.delay_cells),
         "kernel": Experiment(
             lambda scale: [one for pair in grids.kernel_cells(scale).items() for one in pair],

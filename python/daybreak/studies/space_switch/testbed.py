@@ -9,13 +9,15 @@ import math
 from typing import Any
 
 from daybreak.scenario import Scenario
-from daybreak.studies.space_switch.settings import ECMP, SHARED, TURNS, Setting
+from daybreak.studies.space_switch.settings import ECMP, SHARED, TURNS, Hosts, Setting
 
 PAIRS = 3
 """Sender ToRs 0, 1, 2 send to receiver ToRs 3, 4, 5."""
 MICE_TO_ONE_ELEPHANT = 7
 ELEPHANT_GIB = 3
 MOUSE_MIB = 250
+BEFORE = "before"
+"""Group of transfers that are not counted."""
 MIXED = (0.5, 1.0, 1.5)
 """Sizes of a ToR's three elephants in the comparison of brokers, as parts of the paper's."""
 DEADLINE_FACTOR = 2.5
@@ -24,6 +26,8 @@ GOODPUT = 1448 / 1514
 """Of a link's bits: the payload of a packet with timestamps, and its bytes on the wire."""
 FRAMING = 14
 LONGEST_S = 1000
+ROUND_S = 100
+"""From a round of transfers to the same one again, where the hosts remember it."""
 GOLDEN = (math.sqrt(5) - 1) / 2
 
 
@@ -39,11 +43,11 @@ def scenario(setting: Setting, seed: int = 1) -> Scenario:
         "topology": {
             "kind": "leaf_spine", "leaves": 2 * PAIRS, "spines": 2, "hosts_per_leaf": per_tor,
             "rate": f"{setting.rate_mbps} Mbit/s", "delay": f"{setting.network.delay_us} us",
-            "queue": f"{setting.network.queue_packets} packets", "framing": FRAMING,
+            "queue": f"{setting.network.queue_packets} packets", "queue_kind": discipline(setting), "framing": FRAMING,
             "direct": [[tor, tor + PAIRS] for tor in range(PAIRS)] if has_direct else [],
         },
         "routing": "ecmp" if setting.scheme == ECMP else "first",
-        "flows": [flow(setting, tor, place, start) for tor in range(PAIRS) for place in range(per_tor)],
+        "flows": flows(setting, start), "stack": stack(setting.hosts),
         "records": {"drops": False, "circuits": False},
     }  # fmt: skip
     if setting.scheme in TURNS:
@@ -64,6 +68,37 @@ def start_s(setting: Setting, seed: int) -> float:
     return seed * GOLDEN % 1 * PAIRS * setting.sse_s / setting.shares
 
 
+def flows(setting: Setting, start: float) -> list[dict[str, Any]]:
+    """All transfers of a run; and before them, where the hosts remember it, those of a round that is not counted."""
+    per_tor = setting.transfers // PAIRS
+    found = [flow(setting, tor, place, start) for tor in range(PAIRS) for place in range(per_tor)]
+    if setting.network.order:
+        step = setting.network.start_ms / 1e3 / len(found)
+        for number, one in enumerate(sorted(found, key=lambda one: one["group"] != setting.network.order)):
+            one["start"] = setting.scaled(start + number * step)
+    if not setting.hosts.again:
+        return found
+    later = [flow(setting, tor, place, start + ROUND_S) for tor in range(PAIRS) for place in range(per_tor)]
+    return [one | {"name": f"{one['name']}-before", "group": BEFORE} for one in found] + later
+
+
+def stack(hosts: Hosts) -> dict[str, Any]:
+    """What the hosts' TCP has that is not Linux 6.1's default."""
+    found: dict[str, Any] = {
+        "initial_window": hosts.initial_window, "rto_min": f"{hosts.rto_min_ms} ms",
+        "tso_max_bytes": 1024 * hosts.burst_kb, "tcp_ecn": 1 if hosts.marks else 2,
+    }  # fmt: skip
+    if hosts.again:
+        found |= {"tcp_no_metrics_save": False, "tcp_no_ssthresh_metrics_save": False}
+    return found
+
+
+def discipline(setting: Setting) -> str | dict[str, Any]:
+    """That of the switches' queues."""
+    marks = setting.hosts.marks
+    return {"name": "ecn_threshold", "threshold": f"{marks} packets"} if marks else "drop_tail"
+
+
 def flow(setting: Setting, tor: int, place: int, start: float) -> dict[str, Any]:
     """One transfer, which starts soon after `start`; the first of eight is an elephant."""
     per_tor = setting.transfers // PAIRS
@@ -77,6 +112,7 @@ def flow(setting: Setting, tor: int, place: int, start: float) -> dict[str, Any]
     found = {
         "name": f"{group}-{tor}-{place}",
         "group": group,
+        "variant": setting.hosts.variant,
         "from": f"host-{tor * per_tor + place}",
         "to": f"host-{(tor + PAIRS) * per_tor + place}",
         "size": f"{kib} KiB",

@@ -1,0 +1,76 @@
+"""How the gap of a move is fitted to one printed number, and what the other cells say of it."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+
+import polars as pl
+
+from daybreak.figures import fct as fct_figures
+from daybreak.figures.fct import Bar
+from daybreak.figures.sweeps import Line, Sweep, sweeps
+from daybreak.metrics.confidence import interval
+from daybreak.studies.published import PublishedValues, load_published
+from daybreak.studies.space_switch import settings as grids
+from daybreak.studies.space_switch.measured import Evidence
+from daybreak.studies.space_switch.plots import Figures, Frames
+from daybreak.studies.space_switch.settings import FITTED_CELL, FITTED_MS, GAPS_MS, SCHEMES, Scale, Setting
+
+WORDS = {3: "three shares an epoch", 1: "one share an epoch"}
+
+
+def draw(evidence: Evidence, scale: Scale, published: PublishedValues) -> Figures:
+    """The fitted cell over the gap, how far it is from the printed number, and the other cells with the fitted gap."""
+    rows = table(evidence, scale, published)
+    lines: dict[str, list[Line]] = {"elephant_mbps": [], "loss_percent": []}
+    for shares, words in WORDS.items():
+        cells = grids.gaps(scale, shares)
+        means = {gap / 1e3: evidence[cell].interval("elephant", "throughput") for gap, cell in cells.items()}
+        printed = _printed(published, next(iter(cells.values())))
+        lines["elephant_mbps"].append(Line(words, list(means.items()), [(FITTED_MS[shares] / 1e3, printed)]))
+        losses = rows.filter(shares=shares, fitted=True).select("gap_s", "loss_percent").iter_rows()
+        lines["loss_percent"].append(Line(words, [(gap, interval([loss])) for gap, loss in losses]))
+    transfers, scheme = FITTED_CELL
+    panels = [
+        Sweep(f"Elephants, {transfers} transfers,\n{SCHEMES[scheme]} [Mbit/s]", lines["elephant_mbps"]),
+        Sweep("Difference from\nthe printed mean [%]", lines["loss_percent"]),
+    ]
+    bars = [
+        Bar(
+            f"{cell.transfers}, {SCHEMES[cell.scheme]}", f"{WORDS[shares]}, {FITTED_MS[shares] / 1e3:g} s",
+            evidence[cell].interval("elephant", "throughput"), _printed(published, cell),
+        )
+        for shares in WORDS
+        for cell in grids.others(scale, shares)
+    ]  # fmt: skip
+    label = "Mean throughput of elephants [Mbit/s]"
+    return {
+        "gap": sweeps(panels, xlabel="Gap at each move [s]"),
+        "gap-others": fct_figures.bars(bars, ylabel=label, xlabel="Transfers, scheme"),
+    }
+
+
+def table(evidence: Evidence, scale: Scale, published: PublishedValues) -> pl.DataFrame:
+    """Elephants' mean throughput in each of these cells beside the printed one."""
+    rows = []
+    for shares in GAPS_MS:
+        for fitted, cells in ((True, grids.gaps(scale, shares).values()), (False, grids.others(scale, shares))):
+            for cell in cells:
+                ours, printed = evidence[cell].mean("elephant", "throughput"), _printed(published, cell)
+                rows.append(
+                    {
+                        "shares": shares, "gap_s": cell.night_us / 1e6, "transfers": cell.transfers,
+                        "scheme": cell.scheme, "fitted": fitted, "elephant_mbps": ours, "printed_mbps": printed,
+                        "loss_percent": 100 * abs(ours / printed - 1), "rtos": evidence[cell].count("elephant", "rtos"),
+                    }
+                )  # fmt: skip
+    return pl.DataFrame(rows)
+
+
+def tables(evidence: Evidence, scale: Scale) -> Frames:
+    """The numbers of the figures."""
+    return {"gap": table(evidence, scale, load_published(files(__package__).joinpath("published.csv")))}
+
+
+def _printed(published: PublishedValues, cell: Setting) -> float:
+    return float(published[f"table1.{cell.scheme}.{cell.transfers}.mean"].printed)
