@@ -26,7 +26,7 @@ FITTED_MS = {3: 500, 1: 1500}
 FITTED_CELL = (24, "ut")
 """Transfers and scheme of the one cell that the gap is fitted to."""
 SMALL = 10
-"""What sizes and epochs are divided by in the comparisons of delays and of brokers, at every scale."""
+"""What sizes and epochs are divided by at least in the comparisons of delays and of brokers."""
 POLICIES = ("first_come", "largest_first", "earliest_deadline", "fair_share")
 """Policies of a broker that gives a direct link to one transfer at a time."""
 SHARED = "shared"
@@ -244,13 +244,13 @@ def spread(scale: Scale) -> list[Setting]:
 
 def brokers(scale: Scale) -> dict[str, Setting]:
     """On demand with 72 transfers whose elephants have three sizes, by policy."""
-    base = replace(one(replace(scale, divisor=SMALL), 72, "on_demand"), mixed_sizes=True)
+    base = replace(one(replace(scale, divisor=max(SMALL, scale.divisor)), 72, "on_demand"), mixed_sizes=True)
     return {policy: replace(base, policy=policy) for policy in (SHARED, *POLICIES)}
 
 
 def delays(scale: Scale, scheme: str, downtime: str) -> dict[int, Setting]:
     """24 transfers with reconfigurations that take a while, by microseconds."""
-    base = one(replace(scale.instantaneous(), divisor=SMALL), 24, scheme)
+    base = one(replace(scale.instantaneous(), divisor=max(SMALL, scale.divisor)), 24, scheme)
     return {night: replace(base, night_us=night, downtime=downtime) for night in NIGHTS_US}
 
 
