@@ -11,4 +11,6 @@ from daybreak.learn import trees
 @pytest.fixture(autouse=True)
 def few_trees(monkeypatch):
     """Enough for laws as simple as those of these tests."""
-    monkeypatch.setattr(trees, "ITERATIONS", {"mean": 60, "quantile": 40})
+    few = {"mean": 60, "quantile": 40, "chance": 20}
+    kinds = {name: (few[name], *sizes[1:]) for name, sizes in trees.KINDS.items()}
+    monkeypatch.setattr(trees, "KINDS", kinds)

@@ -59,12 +59,70 @@ def test_only_representative_rows_calibrate():
 def test_an_ensemble_is_the_mean_of_its_parts_and_doubts_where_they_differ():
     x, y = law(1500, 6)
     fitted = Ensemble(2).fit(x, y)
-    of_networks = fitted.networks_.of_members(x)[:, :, 0]
-    of_trees = fitted.trees_.predict(x)
-    found, doubt = fitted.with_doubt(x)
-    assert found == pytest.approx((of_trees + of_networks.mean(axis=0)) / 2)
-    apart = np.abs(of_trees - of_networks.mean(axis=0))
+    of_trees, of_networks, doubt = fitted.parts(x)
+    assert of_trees == pytest.approx(fitted.trees_.predict(x))
+    assert of_networks == pytest.approx(fitted.networks_.of_members(x)[:, :, 0].mean(axis=0))
+    assert fitted.predict(x) == pytest.approx((of_trees + of_networks) / 2)
+    apart = np.abs(of_trees - of_networks)
     assert (doubt >= apart / 2 - 1e-9).all() and np.corrcoef(doubt, apart)[0, 1] > 0.5
+
+
+def test_trees_and_networks_count_in_each_class_by_what_they_are_worth():
+    """Steps are for trees, a plane is for networks; each is wrong about the other."""
+    draw = np.random.default_rng(12)
+
+    def data(count):
+        x, steps = draw.uniform(-1, 1, (count, 3)), draw.integers(0, 2, count)
+        many = np.sign(np.sin(25 * x[:, 0])) + np.sign(np.sin(25 * x[:, 1]))
+        return np.column_stack([x, steps]), np.where(steps == 1, many, x.sum(axis=1)), steps
+
+    x, y, steps = data(3000)
+    fitted = ConformalRegressor(folds=2, members=1).fit(x, y, steps)
+    assert fitted.shares_[0] < 0.3 < 0.7 < fitted.shares_[1]
+    new_x, new_y, steps = data(1000)
+    both = np.mean((fitted.predict(new_x, steps) - new_y) ** 2)
+    assert both < np.mean((fitted.center_.predict(new_x) - new_y) ** 2)
+
+
+def test_rows_count_less_where_chance_is_large():
+    x, y = law(4000, 5)
+    weights = ConformalRegressor(folds=2)._weights(x, y, np.zeros(4000, int), np.arange(4000))
+    assert weights.mean() == pytest.approx(1)
+    # The chance of one class has a variance of 1, the other's of 0.01; a part of that of all, 1, is added to both.
+    quiet, loud = weights[x[:, 1] == 0], weights[x[:, 1] == 1]
+    assert 2 < np.median(quiet) / np.median(loud) < 6
+    of_class = ConformalRegressor(folds=2)._weights(x, y, x[:, 1], np.arange(4000))
+    assert of_class[x[:, 1] == 0].mean() == pytest.approx(1) == of_class[x[:, 1] == 1].mean()
+
+
+def hidden(groups, seed):
+    """Two rows a group: what the group has in common, and chance, neither of which inputs show."""
+    draw = np.random.default_rng(seed)
+    x = np.repeat(draw.uniform(-1, 1, (groups, 2)), 2, axis=0)
+    common = np.repeat(draw.normal(size=groups) * 0.5, 2)
+    return x, x[:, 0] + common + draw.normal(size=2 * groups), np.repeat(np.arange(groups), 2)
+
+
+def test_the_error_of_a_mean_is_not_chance():
+    x, y, groups = hidden(3000, 11)
+    fitted = ConformalRegressor(folds=2, members=2).fit(x, y, groups=groups)
+    assert np.sqrt(np.mean(fitted.predict_error(x) ** 2)) == pytest.approx(0.5, abs=0.15)
+    # Without two rows of a group chance cannot be told from it.
+    single = ConformalRegressor(folds=2, members=2).fit(x[::2], y[::2])
+    assert np.sqrt(np.mean(single.predict_error(x) ** 2)) == pytest.approx(math.sqrt(1.25), abs=0.15)
+    assert fitted.predict_error(x[:1], np.array([7])).tolist() == [math.inf]
+
+
+def test_rows_of_a_group_are_left_out_together():
+    """A row that is left out alone is known from the other one: chance is small here, and trees can learn by heart."""
+    draw = np.random.default_rng(13)
+    x = np.repeat(draw.uniform(-1, 1, (1500, 2)), 20, axis=0)
+    common = np.repeat(draw.normal(size=1500), 20)
+    groups = np.repeat(np.arange(1500), 20)
+    fitted = ConformalRegressor(folds=2, members=1).fit(x[:6000], common[:6000], groups=groups[:6000])
+    assert np.mean(fitted.predict_error(x[:6000])) > 0.7
+    for seen, left in fitted._folds(groups):
+        assert not set(groups[seen]) & set(groups[left])
 
 
 def test_networks_learn_a_smooth_law():

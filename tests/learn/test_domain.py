@@ -5,6 +5,7 @@ import pytest
 from made_up import QUICK, SETTING, made_up
 
 from daybreak.learn import design, domain, model
+from daybreak.learn import setting as setting_
 from daybreak.learn.design import DOWNTIMES, HZ, RANGES
 
 
@@ -80,10 +81,36 @@ def test_inputs_are_looked_at_together_not_one_by_one():
         assert known.reasons(asked(*apart)) == ("no setting that was measured is like it in all inputs together",)
 
 
-def test_a_model_that_is_not_sure_says_so(monkeypatch):
-    fitted = model.fit(made_up(200), **QUICK)
-    settings = list(design.drawn(5, 3))
-    monkeypatch.setattr(model, "SURE", 1e9)
+def test_a_model_is_sure_where_its_error_is_tolerated(monkeypatch):
+    fitted = model.fit(made_up(200, runs=2), **QUICK)
+    settings = list(design.drawn(30, 3))
+    monkeypatch.setattr(model, "TOLERATED", 1e9)
     assert all(one.holds for one in fitted.predict(settings))
-    monkeypatch.setattr(model, "SURE", 0.0)
+    monkeypatch.setattr(model, "TOLERATED", 0.0)
     assert all("is not sure" in one.reasons[0] for one in fitted.predict(settings))
+    monkeypatch.setattr(model, "TOLERATED", 0.5)
+    for setting, one in zip(settings, fitted.predict(settings), strict=True):
+        ideal = setting_.ideal_s(setting)
+        assert one.holds == (one.error_s <= 0.5 * max(abs(one.prolongation_s), 0.05 * ideal))
+
+
+def test_the_error_in_seconds_is_that_of_the_target_times_the_slope(monkeypatch):
+    fitted = model.fit(made_up(200, runs=2), **QUICK)
+    setting = next(design.drawn(1, 4)) | {"migrated_mib": 1000.0, "main_mib": 1000.0}
+    monkeypatch.setattr(type(fitted.regressor), "predict", lambda *_: np.array([2.0]))
+    monkeypatch.setattr(type(fitted.regressor), "predict_error", lambda *_: np.array([0.01]))
+    found = fitted.predict([setting])[0]
+    little = (model.seconds(np.array([2.0 + 1e-6]), 1.0) - model.seconds(np.array([2.0]), 1.0))[0] / 1e-6
+    assert found.error_s == pytest.approx(0.01 * little * setting_.ideal_s(setting), rel=1e-4)
+
+
+def test_what_the_model_learns_from_has_seeds_of_its_own(monkeypatch):
+    monkeypatch.setattr(design, "EVENLY", 64)
+    monkeypatch.setattr(design, "TWICE", 16)
+    found = design.chosen(128)
+    whole = list(design.learnt(128))
+    assert [one for one, _ in found] == whole[:64] + [one for one in whole[64:] if one["downtime"] != "drop"]
+    assert [len(seeds) for _, seeds in found] == [2] * 16 + [1] * (len(found) - 16)
+    seeds = [seed for _, of_setting in found for seed in of_setting]
+    assert len(set(seeds)) == len(seeds)
+    assert found == design.chosen(200)[: len(found)]

@@ -14,7 +14,7 @@ from made_up import QUICK, SETTING, made_up
 
 import daybreak
 from daybreak.errors import OutputError
-from daybreak.learn import dataset, design, evaluate, features, files, model, paper
+from daybreak.learn import dataset, design, evaluate, features, files, model, paper, simulated, tune
 from daybreak.learn.conformal import ConformalRegressor
 from daybreak.learn.dataset import Dataset
 from daybreak.learn.setting import testbed as the_testbed
@@ -57,6 +57,8 @@ def test_what_a_run_shows_becomes_its_row(tmp_path):
     run = daybreak.run(dataset.settings_.scenario_of(settings[1]), seed=4)
     means = dict(run.flows.group_by("group").agg(pl.col("fct_ns").mean()).iter_rows())
     assert data.seconds()[3] == pytest.approx((means["migrated"] - means["main"]) / 1e9)
+    given = dataset.made(settings[1:2], tmp_path, Local(2), seeds=[(4, 9)])
+    assert given.table["seed"].to_list() == [4, 9] and given.seconds()[0] == data.seconds()[3]
     assert row["migrated_rtos"] == run.flows.filter(pl.col("group") == "migrated")["rtos"].sum()
 
 
@@ -87,9 +89,12 @@ def test_ticks_and_phase_change_what_is_predicted(shipped, change):
 
 
 def test_the_shipped_model_is_of_the_whole_design(shipped):
-    assert len(shipped.settings) == len(shipped.domain.numbers) == design.LEARNT
-    first = next(design.learnt(1))
-    assert {name: shipped.settings[0][name] for name in first} == first
+    chosen = design.chosen()
+    assert len(shipped.settings) == len(shipped.domain.numbers) == len(chosen)
+    for place in (0, -1):
+        setting, seeds = chosen[place]
+        assert {name: shipped.settings[place][name] for name in setting} == setting
+        assert shipped.settings[place]["runs"] == len(seeds)
 
 
 def test_a_scenario_that_may_end_before_its_flows_is_not_predicted(small):
@@ -231,7 +236,7 @@ def test_what_is_not_a_model_is_refused(tmp_path, small):
 
 
 def test_a_model_is_judged_by_means_and_intervals_within_each_policy(small, monkeypatch):
-    monkeypatch.setattr(model, "SURE", 1e9)
+    monkeypatch.setattr(model, "TOLERATED", 1e9)
     settings = list(design.drawn(90, 6))
     data = made_up(settings=settings, runs=12, noise=0.05)
     found = evaluate.judge(small, data)
@@ -239,7 +244,7 @@ def test_a_model_is_judged_by_means_and_intervals_within_each_policy(small, monk
     policies = found["policies"]
     assert sum(policies[name]["predicted"]["settings"] for name in ("none", "drop", "hold")) == 90
     whole = policies["all"]["predicted"]
-    center = small.regressor.predict(features.matrix(settings))
+    center = small.regressor.predict(features.matrix(settings), model.classes(settings))
     means = model.target(data).reshape(90, 12).mean(axis=1)
     assert whole["r2"] == pytest.approx(1 - np.mean((means - center) ** 2) / means.var())
     spread = model.target(data).reshape(90, 12).var(axis=1, ddof=1).mean() / 12
@@ -257,14 +262,50 @@ def test_a_model_is_judged_by_means_and_intervals_within_each_policy(small, monk
 
 def test_what_is_simulated_is_no_prediction_and_judged_by_other_runs(small, monkeypatch):
     settings = list(design.drawn(40, 6))
-    data = made_up(settings=settings, runs=16, noise=0.2)
-    monkeypatch.setattr(model, "SURE", 0.0)
+    data = made_up(settings=settings, runs=40, noise=0.2)
+    monkeypatch.setattr(model, "TOLERATED", 0.0)
     found = evaluate.judge(small, data)
     answers = found["policies"]["all"]["answers"]
     assert found["unsure"] == 40 and answers["simulated"] == 1 and found["policies"]["all"]["held"] == {"settings": 0}
-    runs = model.target(data).reshape(40, 16)
-    early, late = runs[:, :8].mean(axis=1), runs[:, 8:].mean(axis=1)
-    assert answers["r2"] == pytest.approx(1 - np.mean((early - late) ** 2) / late.var())
+    runs = model.target(data).reshape(40, 40)
+    early, late = runs[:, :24].mean(axis=1), runs[:, 24:].mean(axis=1)
+    assert answers["runs"] == 24 and answers["r2"] == pytest.approx(1 - np.mean((early - late) ** 2) / late.var())
+    relative = (data.seconds() / data.ideal_s()).reshape(40, 40)
+    early, late = relative[:, :24].mean(axis=1), relative[:, 24:].mean(axis=1)
+    errors = (np.abs(early - late) / late)[late > 0.05]
+    assert answers["relative_error"] == pytest.approx(np.median(errors)) and answers["within"] == 0
+
+
+def test_a_model_whose_error_is_tolerated_answers_itself(small, monkeypatch):
+    data = made_up(settings=list(design.drawn(20, 6)), runs=32, noise=0.05)
+    monkeypatch.setattr(model, "TOLERATED", 1e9)
+    policies = evaluate.judge(small, data)["policies"]["all"]
+    assert policies["held"]["settings"] == 20 and policies["answers"]["simulated"] == policies["answers"]["runs"] == 0
+    assert policies["answers"]["within"] == 1
+    # The same predictions, judged by all runs and by the later ones.
+    assert policies["answers"]["r2"] == pytest.approx(policies["predicted"]["r2"], abs=0.2)
+
+
+def test_runs_are_enough_when_their_mean_is_known():
+    quiet, loud = np.tile([0.99, 1.01], 16).tolist(), np.tile([-5.0, 7.0], 16).tolist()
+    assert simulated.enough(quiet) == 8 and simulated.enough(loud) == 32
+    # The margin of 16 values at 1 +- 0.3 is 0.17, of 8 it is 0.27: a fifth of the mean lies between.
+    assert simulated.enough(np.tile([0.7, 1.3], 16).tolist()) == 16
+    # Of prolongations near zero, a fifth of 5 % of the ideal time.
+    assert simulated.is_known(np.tile([-0.01, 0.01], 4)) and not simulated.is_known(np.tile([-0.013, 0.013], 4))
+
+
+def test_a_setting_is_simulated_until_its_mean_is_known(monkeypatch):
+    scenario = the_testbed().with_({"flows.0.size": "1 MiB", "flows.1.size": "1 MiB"})
+    values = [daybreak.run(scenario, seed=seed) for seed in (1, 9)]
+    monkeypatch.setattr(model, "TOLERATED", 1e9)
+    found = simulated.simulated(scenario, workers=1)
+    assert len(found) == 8 and found[0] == tune.prolongation(values[0])
+    assert len(simulated.simulated(scenario, 12, workers=1)) == 16
+    monkeypatch.setattr(model, "TOLERATED", 0.0)
+    found = simulated.simulated(scenario, workers=1)
+    assert len(found) == 24 and found[8] == tune.prolongation(values[1])
+    assert simulated.simulated(the_testbed().with_({"duration": "10 ms"}), workers=1) == [None] * 8
 
 
 def test_the_papers_model_is_judged_by_its_own_protocol_and_by_settings(monkeypatch):

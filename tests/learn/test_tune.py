@@ -50,7 +50,7 @@ def test_candidates_that_are_none_are_refused(small, given, sentence):
 
 
 def test_advice_is_the_best_of_what_was_simulated_and_nothing_is_simulated_twice(small, monkeypatch):
-    monkeypatch.setattr(model, "SURE", 1e9)
+    monkeypatch.setattr(model, "TOLERATED", 1e9)
     scenario = base(**{"timelines.0.period": "10 ms"})
     found = tune(scenario, small, buffers=[250, 60], verified=2, seeds=2, workers=2)
     simulated = [one for one in found.candidates if one.simulated]

@@ -74,14 +74,15 @@ def _drawn(
     from daybreak.learn.model import fit
 
     if data == "networks":
-        settings = list(design.learnt(count or design.LEARNT))
-        made = dataset.made(settings, place, executor, progress=tell)
+        chosen = design.chosen(count or design.LEARNT)
+        settings = [setting for setting, _ in chosen]
+        made = dataset.made(settings, place, executor, seeds=[seeds for _, seeds in chosen], progress=tell)
         _write(made, place)
         fitted = fit(made)
         files.save(fitted, place / "networks.skops")
         return {"settings": len(settings), "data": fitted.fingerprint}
     judged = files.load(model)
-    engine, most, several = ("kernel", 60, 3) if data == "kernel" else ("simulated", 200, 24)
+    engine, most, several = ("kernel", 60, 3) if data == "kernel" else ("simulated", 200, 48)
     settings = list(design.drawn(count or most, seed))
     if data == "kernel":
         # The engine's kernel has no other clock.

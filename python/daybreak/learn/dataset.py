@@ -82,12 +82,14 @@ def made(
     executor: Executor,
     *,
     runs: int = 1,
+    seeds: Sequence[Sequence[int]] | None = None,
     engine: str = "simulated",
     progress: Report | None = None,
 ) -> Dataset:
     """The data of settings on the testbed, so many runs of each; those that `directory` lacks are made.
 
-    Each run has a seed of its own, since what seeds decide (when flows start) must not be the same for all settings.
+    Each run has a seed of its own, since what seeds decide (when flows start) must not be the same for all settings:
+    1, 2, ..., or those that are given for each setting.
     Raises EngineError, OutputError, Interrupted; the same call goes on from there.
     """
     claim(directory, "learn")
@@ -99,15 +101,17 @@ def made(
         assert isinstance(job, Drawn)
         digests[job.place, job.seed] = digest
 
+    chosen = seeds or [range(1 + place * runs, 1 + (place + 1) * runs) for place in range(len(settings))]
+
     def jobs() -> Iterable[Job]:
-        for place, setting in enumerate(settings):
+        for place, (setting, of_setting) in enumerate(zip(settings, chosen, strict=True)):
             scenario = base.with_(settings_.changes(setting))
-            for run in range(runs):
-                yield Drawn(scenario, 1 + place * runs + run, engine, place)
+            for seed in of_setting:
+                yield Drawn(scenario, seed, engine, place)
 
     def report(done: float, _: int | None) -> None:
         if progress:
-            progress(done, len(settings) * runs)
+            progress(done, sum(map(len, chosen)))
 
     execute(jobs(), store, executor=executor, progress=report, found=keep, kept=keep)
     rows = []

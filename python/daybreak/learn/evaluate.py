@@ -9,12 +9,9 @@ import numpy as np
 from . import features
 from .columns import Array
 from .dataset import Dataset
-from .model import Model, classes, scaled, target
+from .model import NOTABLE, Model, classes, seconds, target, tolerated
+from .simulated import MOST, enough
 
-SIMULATED = 8
-"""Runs of a setting that `daybreak predict` makes where the model does not hold."""
-NOTABLE = 0.05
-"""Prolongations above this part of the ideal time are judged by their relative error."""
 _POLICIES = ("none", "drop", "hold")
 
 
@@ -22,13 +19,13 @@ def judge(model: Model, data: Dataset) -> dict[str, Any]:
     """What a model says of the settings of data with several runs each, over all and within each downtime policy.
 
     ``predicted``: all settings that are inside, also those of which the model says that it is not sure. ``held``: those
-    that `daybreak predict` predicts, and ``answers``: what it says of all, the mean of a setting's first `SIMULATED`
-    runs where it simulates, held against the mean of the other runs.
+    that `daybreak predict` predicts, and ``answers``: what it says of all. Where it simulates that is the mean of as
+    many of a setting's first `MOST` runs as are `enough`; all are held against the means of the other runs.
 
     ``r2`` is of each setting's mean target (`model.target`) over its runs, ``ceiling`` the highest that any model
     could have, since that mean is known from a few runs only. ``relative_error`` is the median, over the settings
-    whose mean prolongation is above 5 % of the ideal time. ``coverage`` is the share of single runs in the 90 %
-    interval.
+    whose mean prolongation is above 5 % of the ideal time; ``within`` the share of all settings whose error is
+    tolerated (`model.tolerated`). ``coverage`` is the share of single runs in the 90 % interval.
     """
     number = np.unique(data.scenarios(), return_inverse=True)[1]
     first = np.unique(number, return_index=True)[1]
@@ -37,7 +34,8 @@ def judge(model: Model, data: Dataset) -> dict[str, Any]:
     outside = np.array([bool(model.domain.reasons(setting)) for setting in settings])
     holds = np.array([one.holds for one in found])
     x = features.matrix(settings)
-    center, ends = model.regressor.predict(x), model.regressor.predict_interval(x, classes(settings))
+    which = classes(settings)
+    center, ends = model.regressor.predict(x, which), model.regressor.predict_interval(x, which)
     known = _Known(target(data), number, data.seconds() / data.ideal_s(), center, ends)
     policies = np.array([setting["downtime"] for setting in settings])
     wanted = {"all": np.ones(len(settings), bool)} | {name: policies == name for name in _POLICIES}
@@ -72,43 +70,49 @@ class _Known:
         means = _means(self.runs, self.number)[which]
         spread = _means(self.runs**2, self.number)[which] - means**2
         chance = (spread / np.maximum(count - 1, 1)).mean()
+        truth = _means(self.relative, self.number)[which]
         return {
-            "settings": int(which.sum()), **self._errors(self.center[which], means, self.relative, self.number, which),
+            "settings": int(which.sum()), **_errors(self.center[which], _back(self.center[which]), means, truth),
             "ceiling": float(1 - chance / means.var()), "coverage": float(self.inside[of_runs].mean()),
         }  # fmt: skip
 
     def answers(self, which: Array, holds: Array) -> dict[str, Any]:
         """How good the answers are, of which some are simulated: judged by the runs that they are not made of."""
         place = np.concatenate([np.arange(count) for count in np.bincount(self.number)])
-        early = place < SIMULATED
-        if which.sum() < 2 or not (~early).any():
+        is_late = place >= MOST
+        if which.sum() < 2 or not is_late.any():
             return {"settings": int(which.sum())}
-        late = self.number[~early]
-        simulated = _means(self.runs[early], self.number[early])
-        said = np.where(holds, self.center, simulated)[which]
-        means = _means(self.runs[~early], late)[which]
-        errors = self._errors(said, means, self.relative[~early], late, which)
-        return {"settings": int(which.sum()), "simulated": float((~holds[which]).mean()), **errors}
-
-    @staticmethod
-    def _errors(said: Array, means: Array, relative: Array, number: Array, which: Array) -> dict[str, Any]:
-        truth = _means(relative, number)[which]
-        is_notable = truth > NOTABLE
-        answer = np.sign(said) * np.expm1(np.abs(said))
-        apart = np.abs(answer - truth)[is_notable] / truth[is_notable]
+        needed = np.array([
+            enough(self.relative[(self.number == one) & ~is_late].tolist()) for one in range(len(holds))
+        ])  # fmt: skip
+        is_used = place < needed[self.number]
+        of_runs, of_relative = (_means(values[is_used], self.number[is_used]) for values in (self.runs, self.relative))
+        said = np.where(holds, self.center, of_runs)[which]
+        answer = np.where(holds, _back(self.center), of_relative)[which]
+        means, truth = (_means(values[is_late], self.number[is_late])[which] for values in (self.runs, self.relative))
+        is_simulated = which & ~holds
         return {
-            "r2": float(1 - ((means - said) ** 2).mean() / means.var()),
-            "relative_error": float(np.median(apart)) if len(apart) else None, "notable": int(is_notable.sum()),
-            "relative_error_of_typical": _of_typical(answer, means),
+            "settings": int(which.sum()), "simulated": float((~holds[which]).mean()),
+            "runs": float(needed[is_simulated].mean()) if is_simulated.any() else 0.0,
+            **_errors(said, answer, means, truth),
         }  # fmt: skip
 
 
-def _of_typical(answer: Array, means: Array) -> float | None:
-    """The same against the back-transformed mean target, which is what the model predicts."""
-    truth = np.sign(means) * np.expm1(np.abs(means))
-    assert np.allclose(scaled(truth), means)
+def _errors(said: Array, answer: Array, means: Array, truth: Array) -> dict[str, Any]:
+    """Of what is said in the target, and answered in the ideal time."""
+    apart = np.abs(answer - truth)
     is_notable = truth > NOTABLE
-    return float(np.median(np.abs(answer - truth)[is_notable] / truth[is_notable])) if is_notable.any() else None
+    relative = apart[is_notable] / truth[is_notable]
+    return {
+        "r2": float(1 - ((means - said) ** 2).mean() / means.var()),
+        "relative_error": float(np.median(relative)) if len(relative) else None, "notable": int(is_notable.sum()),
+        "within": float(np.mean([one <= tolerated(of) for one, of in zip(apart, truth, strict=True)])),
+    }  # fmt: skip
+
+
+def _back(values: Array) -> Array:
+    """Prolongations in the ideal time of values of the target."""
+    return seconds(values, np.ones(len(values)))
 
 
 def _means(values: Array, number: Array) -> Array:

@@ -102,8 +102,13 @@ def _check(model: Model) -> None:
             _expect("a layer's offsets", offset, (after,))
             before = after
     _expect("classes", regressor.classes_, (len(regressor.widened_),))
+    _expect("shares", regressor.shares_, regressor.classes_.shape)
     if np.isnan(regressor.widened_).any():
         raise ValueError("its intervals are not numbers")
+    for _, (doubts, squares) in zip(regressor.classes_, regressor.squares_, strict=True):
+        _expect("doubts", doubts, (len(squares),))
+        if np.isnan(squares).any():
+            raise ValueError("its errors are not numbers")
     rows = len(model.settings)
     _expect("numbers", np.nan_to_num(domain.numbers), (rows, len(NUMBERS)))
     _expect("names", domain.names, (rows, 3))

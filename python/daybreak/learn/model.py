@@ -27,9 +27,10 @@ from .setting import GROUPS
 
 SHARE = 0.9
 """Of runs that an interval is to hold."""
-SURE = 0.1
-"""Trees and networks that differ by more than this in the target (a tenth of the ideal time, or of a prolongation many
-times that) do not know the setting."""
+TOLERATED = 0.2
+"""The part of a prolongation by which an answer may be wrong."""
+NOTABLE = 0.05
+"""Prolongations below this part of the ideal time may be wrong by as much as this one."""
 _CLASSES = ("none", "drop", "hold")
 """Policies, in each of which intervals are calibrated apart."""
 
@@ -41,10 +42,12 @@ class Prediction:
     prolongation_s: float
     low_s: float
     high_s: float
+    error_s: float
+    """What the error of `prolongation_s` is expected to be: the root of its mean square."""
     reasons: tuple[str, ...]
     """Why the setting is to be simulated instead: it is outside of what was measured, or the model is not sure."""
     similar: tuple[dict[str, Any], ...]
-    """The most similar measured settings, each with the prolongation of a run."""
+    """The most similar measured settings, each with its mean prolongation and of how many runs that is."""
 
     @property
     def holds(self) -> bool:
@@ -59,7 +62,7 @@ class Model:
     regressor: ConformalRegressor
     domain: Domain
     settings: tuple[dict[str, Any], ...]
-    """Each with ``prolongation_s``, of one run; in the order of the domain's rows."""
+    """Each with ``prolongation_s``, the mean of ``runs``; in the order of the domain's rows."""
     fingerprint: str
     """Of the data."""
 
@@ -79,22 +82,34 @@ class Model:
     def predict(self, settings: Sequence[Mapping[str, Any]], similar: int = 0) -> list[Prediction]:
         """What is expected of settings (`setting.describe`)."""
         x, ideal = features.matrix(settings), np.array([settings_.ideal_s(setting) for setting in settings])
-        center, doubt = self.regressor.predict_with_doubt(x)
+        which = classes(settings)
+        center = self.regressor.predict(x, which)
         means = seconds(center, ideal)
-        low, high = (seconds(part, ideal) for part in self.regressor.predict_interval(x, classes(settings)).T)
+        low, high = (seconds(part, ideal) for part in self.regressor.predict_interval(x, which).T)
+        # The slope of the scale makes of an error in the target one in the ideal time.
+        errors = self.regressor.predict_error(x, which) * np.exp(np.abs(center))
         found = []
         for row, setting in enumerate(settings):
             reasons = self.domain.reasons(setting)
-            if not reasons and doubt[row] > SURE:
-                reasons = ("the model is not sure: its parts differ too much",)
+            error_s, least = errors[row] * ideal[row], tolerated(means[row] / ideal[row]) * ideal[row]
+            if not reasons and error_s > least:
+                reasons = (
+                    f"the model is not sure: of {means[row]:.3g} s its error is expected to be {error_s:.2g} s, more "
+                    f"than the {least:.2g} s that are tolerated",
+                )
             nearest = self.domain.nearest(setting, similar) if similar else []
             found.append(
                 Prediction(
-                    float(means[row]), float(low[row]), float(high[row]), reasons,
+                    float(means[row]), float(low[row]), float(high[row]), float(error_s), reasons,
                     tuple(self.settings[number] for number in nearest),
                 )
             )  # fmt: skip
         return found
+
+
+def tolerated(relative: float) -> float:
+    """By how much a prolongation may be wrong, both in the ideal time."""
+    return TOLERATED * max(abs(relative), NOTABLE)
 
 
 def target(data: Dataset) -> Array:
@@ -118,14 +133,21 @@ def classes(settings: Sequence[Mapping[str, Any]]) -> Array:
 
 
 def fit(data: Dataset, **given: Any) -> Model:
-    """The model of data, one run of each setting. Its intervals are calibrated on settings within `design.RANGES`."""
-    settings = data.settings()
-    x = features.matrix(settings)
-    regressor = ConformalRegressor(SHARE, **given).fit(x, _values(data), classes(settings), _is_asked(settings))
-    known = tuple(
-        setting | {"prolongation_s": float(value)} for setting, value in zip(settings, data.seconds(), strict=True)
+    """The model of data. Its intervals and errors are calibrated on settings within `design.RANGES`.
+
+    What a mean's error is is learnt from settings with several runs; without any, chance counts as error.
+    """
+    settings, groups = data.settings(), data.scenarios()
+    regressor = ConformalRegressor(SHARE, **given).fit(
+        features.matrix(settings), _values(data), classes(settings), _is_asked(settings), groups
     )
-    return Model(regressor, domain.of(settings), known, data.fingerprint)
+    _, first, number, count = np.unique(groups, return_index=True, return_inverse=True, return_counts=True)
+    means = np.bincount(number, data.seconds()) / count
+    known = tuple(
+        settings[row] | {"prolongation_s": float(mean), "runs": int(runs)}
+        for row, mean, runs in zip(first, means, count, strict=True)
+    )
+    return Model(regressor, domain.of(known), known, data.fingerprint)
 
 
 def _values(data: Dataset) -> Array:

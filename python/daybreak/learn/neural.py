@@ -43,8 +43,8 @@ class NeuralMean(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: igno
         self.lead = lead
         self.random_state = random_state
 
-    def fit(self, X: Array, y: Array) -> Self:
-        """Fits the networks to rows and values."""
+    def fit(self, X: Array, y: Array, weights: Array | None = None) -> Self:
+        """Fits the networks to rows and values, of which each counts by its weight."""
         X, y = validate_data(self, X, y, y_numeric=True, multi_output=True)
         values = np.asarray(y, dtype=float).reshape(len(X), -1)
         self.is_flat_ = np.ndim(y) == 1
@@ -57,7 +57,7 @@ class NeuralMean(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: igno
         inputs = self._inputs(X).astype(np.float32)
         values = ((values - self.mean_) / self.scale_).astype(np.float32)
         first = np.random.RandomState(self.random_state).randint(2**31 - self.members)
-        self.weights_ = [self._trained(inputs, values, first + member) for member in range(self.members)]
+        self.weights_ = [self._trained(inputs, values, weights, first + member) for member in range(self.members)]
         return self
 
     def predict(self, X: Array) -> Array:
@@ -75,7 +75,7 @@ class NeuralMean(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: igno
     def _inputs(self, X: Array) -> Array:
         return np.asarray((np.clip(np.asarray(X, dtype=float), self.low_, self.high_) - self.center_) / self.spread_)
 
-    def _trained(self, inputs: Array, values: Array, seed: int) -> list[tuple[Array, Array]]:
+    def _trained(self, inputs: Array, values: Array, weights: Array | None, seed: int) -> list[tuple[Array, Array]]:
         """The matrix and the offsets of each layer: what a network is, without what its training needs."""
         network = MLPRegressor(
             hidden_layer_sizes=(self.width,) * self.layers, alpha=self.alpha, batch_size=min(256, len(values)),
@@ -86,7 +86,7 @@ class NeuralMean(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: igno
             warnings.simplefilter("ignore", ConvergenceWarning)
             for rate, passes in STAGES:
                 network.set_params(learning_rate_init=rate, max_iter=passes)
-                network.fit(inputs, values if values.shape[1] > 1 else values[:, 0])
+                network.fit(inputs, values if values.shape[1] > 1 else values[:, 0], sample_weight=weights)
         return list(zip(network.coefs_, network.intercepts_, strict=True))
 
 

@@ -10,21 +10,28 @@ from threadpoolctl import threadpool_limits
 
 Array = np.ndarray[Any, Any]
 
-ITERATIONS = {"mean": 500, "quantile": 200}
-"""Trees of each kind of fit."""
+KINDS = {"mean": (300, 31, 20), "quantile": (200, 15, 30), "chance": (100, 15, 100)}
+"""Of each kind of fit: trees, leaves of a tree, and rows of a leaf. Quantiles and variances are known less well."""
 
 
-def fitted(X: Array, y: Array, quantile: float | None = None, seed: int | None = 1) -> HistGradientBoostingRegressor:
-    """Trees for the mean of rows, or for a quantile. Those of a leaf are known less well than its mean."""
+def fitted(
+    X: Array,
+    y: Array,
+    quantile: float | None = None,
+    seed: int | None = 1,
+    *,
+    weights: Array | None = None,
+    kind: str | None = None,
+) -> HistGradientBoostingRegressor:
+    """Trees for the mean of rows, or for a quantile."""
     loss = "squared_error" if quantile is None else "quantile"
-    iterations = ITERATIONS["mean" if quantile is None else "quantile"]
-    leaves, least = (31, 6) if quantile is None else (15, 30)
+    iterations, leaves, least = KINDS[kind or ("mean" if quantile is None else "quantile")]
     trees = HistGradientBoostingRegressor(
         loss=loss, quantile=quantile, max_iter=iterations, learning_rate=0.05, max_leaf_nodes=leaves,
         min_samples_leaf=least, l2_regularization=0.1, random_state=seed, early_stopping=False,
     )  # fmt: skip
     with _one_thread():
-        return trees.fit(X, y)
+        return trees.fit(X, y, sample_weight=weights)
 
 
 def predicted(trees: HistGradientBoostingRegressor, X: Array) -> Array:
