@@ -25,6 +25,10 @@ pub enum Legacy {
     CountAcks,
     /// Proportional rate reduction rebuilds the window only after retransmissions that arrive.
     PrrByRetransmission,
+    /// The receiver checks no timestamps.
+    NoPaws,
+    /// The window of a fast recovery is half the threshold.
+    HalfThreshold,
 }
 
 /// How a host's NIC lays received frames into memory: see `daybreak_tcp::config::ReceiveBuffers`.

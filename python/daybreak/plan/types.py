@@ -37,6 +37,8 @@ Legacy: TypeAlias = Literal[
     "whole_ranges",
     "count_acks",
     "prr_by_retransmission",
+    "no_paws",
+    "half_threshold",
 ]
 """A mechanism of older stacks that Linux 6.1 does not have: see `daybreak_tcp::config::Legacy`."""
 

@@ -138,6 +138,8 @@ pub struct Receiver {
     /// With [`crate::Legacy::whole_ranges`].
     ranges: Option<Box<Ranges>>,
     dsack_enabled: bool,
+    /// Without [`crate::Legacy::no_paws`].
+    paws: bool,
     /// Last answer to a segment without data from outside the window.
     last_invalid: Option<Instant>,
     timestamps: TimestampClock,
@@ -175,6 +177,7 @@ impl Receiver {
             holds_data: false,
             has_blocks: false,
             answers_fin: false,
+            paws: !config.legacy.no_paws,
             ranges: config.legacy.whole_ranges.then(Box::default),
             negotiated: Negotiated {
                 window_scaling: config.window_scaling,
@@ -363,7 +366,7 @@ impl Receiver {
         let newer = segment.ts_val.wrapping_sub(self.ts_recent) as i32;
         let end = segment.seq + segment.sequence_len();
         let timestamps = self.negotiated.timestamps && segment.ts_val != 0;
-        let stale = timestamps && newer < -PAWS_SLACK && !self.is_reordered_ack(segment, newer, sender);
+        let stale = timestamps && self.paws && newer < -PAWS_SLACK && !self.is_reordered_ack(segment, newer, sender);
         let inside = end >= self.window.rcv_wup() && segment.seq <= self.rcv_nxt + self.window.remaining(self.rcv_nxt);
         if stale || !inside {
             self.reject(now, segment, end);
@@ -703,6 +706,9 @@ impl Receiver {
             return;
         }
         self.sacks.report(block);
+        if self.ranges.is_some() {
+            self.sacks.keep(SACK_BLOCKS[usize::from(self.negotiated.timestamps)]);
+        }
         if let Some(growth) = growth {
             self.grow(growth);
         }

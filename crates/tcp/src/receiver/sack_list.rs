@@ -83,6 +83,11 @@ impl SackList {
         self.blocks[..usize::from(self.count)].iter().map(|block| block.end).max()
     }
 
+    /// What no segment has carried for this many others is forgotten.
+    pub(super) fn keep(&mut self, blocks: u8) {
+        self.count = self.count.min(blocks);
+    }
+
     /// A segment joined the out-of-order queue, or repeated a part of it. Its block moves to the front.
     pub(super) fn report(&mut self, segment: SackBlock) {
         let count = usize::from(self.count);

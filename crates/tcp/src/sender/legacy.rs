@@ -3,47 +3,101 @@
 use super::Sender;
 use super::queue::Sent;
 use super::scoreboard::Scoreboard;
+use std::collections::VecDeque;
 
 /// A retransmission is lost when one that was sent so many retransmissions later is SACKed: the threshold of three
 /// duplicates, counted beyond the next one, as ns-2.35 does.
 const RETRANSMISSION_DEGREE: u32 = 5;
 
+/// By how many segments the window may exceed what is in flight after a fast recovery, with [`crate::Legacy::half_threshold`].
+pub(super) const MAX_BURST: u32 = 3;
+
 /// State of forward acknowledgement.
+///
+/// ns-2.35 looks for losses in one pass over its scoreboard, from the first hole upwards. It comes to the end only with an
+/// ACK that moves the highest SACK or shows that a retransmission arrived; otherwise to the first hole above the blocks
+/// that the ACK reports. What the pass does not come to is neither judged nor sent again then.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Fack {
     /// All of the path's segments below are SACKed or were marked lost.
     pub until: u64,
-    /// Something was SACKed since the last look for lost retransmissions.
-    advanced: bool,
-    /// Transmission, in microseconds, and end of the SACKed segment that was sent last, of those that were sent once.
-    sent: (u64, u64),
-    /// The retransmission that was SACKed last, in their order ([`Sent::retransmission`]). Whether it was the original that
-    /// arrived nobody asks.
+    /// End of the highest SACKed segment.
+    high: u64,
+    /// `snd_nxt` when something was sent again, and the last retransmission with it; both ascend.
+    sent: VecDeque<(u64, u32)>,
+    /// New data that was sent after these retransmissions is SACKed: this one, and all before it.
+    overtaken: u32,
+    /// The retransmission that arrived last, in their order ([`Sent::retransmission`]), before this ACK.
     retransmission: u32,
+    /// The one that this ACK SACKs, and where it is. The pass comes by what lies below before it knows.
+    latest: Option<(u64, u32)>,
+    /// The pass goes to the end.
+    is_thorough: bool,
+    /// End of the highest block that this ACK reports.
+    reported: Option<u64>,
+    /// Retransmissions may be overtaken that the last pass did not judge.
+    is_due: bool,
+    /// The highest segment that the last pass came to, and that may be sent again; none if it came to the end.
+    pub reach: Option<u64>,
 }
 
 impl Fack {
+    /// Something is sent again while `snd_nxt` is next.
+    pub fn on_sent_again(&mut self, snd_nxt: u64, retransmission: u32) {
+        match self.sent.back_mut() {
+            Some((next, last)) if *next == snd_nxt => *last = retransmission,
+            _ => self.sent.push_back((snd_nxt, retransmission)),
+        }
+    }
+
     /// A segment is SACKed for the first time.
     pub fn on_sacked(&mut self, sent: &Sent) {
-        self.advanced = true;
+        if sent.end() > self.high {
+            self.high = sent.end();
+            self.is_thorough = true;
+        }
         if sent.has(Sent::RETRANS) {
-            self.retransmission = sent.retransmission;
-        } else if !sent.has(Sent::EVER_RETRANS) {
-            self.sent = self.sent.max((sent.sent_us, sent.end()));
+            self.latest = Some((sent.seq, sent.retransmission));
+            self.is_thorough = true;
         }
     }
 
     /// A segment that was not SACKed is acknowledged.
     pub fn on_acknowledged(&mut self, sent: &Sent) {
-        if sent.has(Sent::RETRANS) {
-            self.advanced = true;
-            self.retransmission = self.retransmission.max(sent.retransmission);
+        if sent.has(Sent::RETRANS) && sent.retransmission > self.retransmission {
+            self.retransmission = sent.retransmission;
+            self.is_thorough = true;
         }
+    }
+
+    /// The ACK reports blocks, the highest of which ends here.
+    pub fn on_reported(&mut self, end: u64) {
+        self.reported = Some(end);
+    }
+
+    /// Where new data is SACKed, everything that was sent again before it is overtaken.
+    fn overtake(&mut self) {
+        while let Some(&(snd_nxt, last)) = self.sent.front()
+            && snd_nxt < self.high
+        {
+            self.overtaken = last;
+            self.sent.pop_front();
+        }
+    }
+
+    /// Some retransmission is overtaken that is not before this one.
+    fn may_overtake(&self, sent: &Sent) -> bool {
+        let latest = self.latest.map_or(0, |(_, retransmission)| retransmission).max(self.retransmission);
+        sent.retransmission <= self.overtaken || sent.retransmission + RETRANSMISSION_DEGREE <= latest
     }
 
     /// New data that was sent after the retransmission is SACKed, or a retransmission some places after it.
     fn overtook(&self, sent: &Sent) -> bool {
-        self.sent > (sent.sent_us, sent.end()) || sent.retransmission + RETRANSMISSION_DEGREE <= self.retransmission
+        let arrived = match self.latest {
+            Some((seq, retransmission)) if seq < sent.seq => retransmission,
+            _ => self.retransmission,
+        };
+        sent.retransmission <= self.overtaken || sent.retransmission + RETRANSMISSION_DEGREE <= arrived
     }
 }
 
@@ -52,6 +106,40 @@ impl Sender {
     /// end of the highest SACK is lost, all at once. Retransmissions are lost by their order ([`Fack::overtook`]).
     pub(crate) fn mark_lost_by_fack(&mut self) {
         self.queue.keep_time_order();
+        let reported = self.path.fack.reported.take();
+        if std::mem::take(&mut self.path.fack.is_thorough) {
+            self.path.fack.reach = None;
+            self.path.fack.is_due = true;
+        } else if let Some(end) = reported {
+            self.path.fack.reach = Some(self.first_hole_from(end));
+        } else {
+            return;
+        }
+        self.mark_lost_below_high();
+        self.path.fack.overtake();
+        if self.path.fack.is_due && self.path.retrans_out > 0 {
+            self.mark_overtaken_retransmissions();
+        }
+        let fack = &mut self.path.fack;
+        if let Some((_, retransmission)) = fack.latest.take() {
+            fack.retransmission = retransmission;
+        }
+    }
+
+    /// Where the first segment from `seq` on begins that is not SACKed.
+    fn first_hole_from(&self, seq: u64) -> u64 {
+        let mut at = self.queue.find(seq, self.mss);
+        while at != self.queue.tail() {
+            let sent = self.queue.get(at);
+            if !sent.has(Sent::SACKED) {
+                return sent.seq;
+            }
+            at = at.wrapping_add(1);
+        }
+        self.snd_nxt
+    }
+
+    fn mark_lost_below_high(&mut self) {
         let below = u64::from(self.path.reordering.degree + 1) * u64::from(self.mss);
         let high = self.highest_sacked();
         let mut at = self.queue.find(self.path.fack.until.max(self.snd_una), self.mss);
@@ -69,12 +157,11 @@ impl Sender {
         if at != self.queue.tail() {
             self.path.fack.until = self.queue.get(at).seq;
         }
-        if std::mem::take(&mut self.path.fack.advanced) && self.path.retrans_out > 0 {
-            self.mark_overtaken_retransmissions();
-        }
     }
 
     fn mark_overtaken_retransmissions(&mut self) {
+        let reach = self.path.fack.reach.unwrap_or(u64::MAX);
+        let mut is_due = false;
         let mut next = self.queue.oldest();
         while let Some(at) = next {
             let sent = *self.queue.get(at);
@@ -82,21 +169,27 @@ impl Sender {
             if !sent.has(Sent::RETRANS) || sent.path() != self.path.tag {
                 continue;
             }
-            if !self.path.fack.overtook(&sent) {
+            if !self.path.fack.may_overtake(&sent) {
                 break;
             }
-            self.mark_lost(at);
-            self.queue.unlink(at);
+            if sent.seq <= reach && self.path.fack.overtook(&sent) {
+                self.mark_lost(at);
+                self.queue.unlink(at);
+            } else {
+                is_due = true;
+            }
         }
+        self.path.fack.is_due = is_due;
     }
 
-    /// Sets the window for an ACK within a reduction: the threshold; while more is in flight, room for one segment
-    /// with the first and then with every other ACK.
+    /// Sets the window for an ACK within a reduction: the threshold; while more is in flight, room for one segment whenever
+    /// that is less than it was when the last one left.
     pub(crate) fn reduce_at_once(&mut self) {
         let path = &mut self.path;
         let in_flight = path.in_flight();
-        let more = u32::from(path.prr.count_ack());
-        path.window.cwnd = if in_flight < path.window.ssthresh { path.window.ssthresh } else { in_flight + more };
+        let may_send = path.prr.count_down(in_flight);
+        let least = if self.legacy.half_threshold { path.window.ssthresh / 2 } else { path.window.ssthresh };
+        path.window.cwnd = if in_flight < least { least } else { in_flight + u32::from(may_send) };
     }
 
     /// Fast recovery has ended: what is above counts as in flight, as if it had never been SACKed.
@@ -121,39 +214,50 @@ impl Sender {
 mod tests {
     use super::*;
 
-    fn sent(sent_us: u64, seq: u64, retransmission: u32) -> Sent {
+    fn sent(seq: u64, retransmission: u32) -> Sent {
         let flags = if retransmission > 0 { Sent::RETRANS | Sent::EVER_RETRANS } else { 0 };
-        Sent { seq, len: 1_000, sent_us, retransmission, flags, ..Sent::default() }
+        Sent { seq, len: 1_000, retransmission, flags, ..Sent::default() }
+    }
+
+    /// What an ACK SACKs, and the pass that it causes.
+    fn sack(fack: &mut Fack, what: &Sent, judged: &Sent) -> bool {
+        fack.on_sacked(what);
+        fack.overtake();
+        let is_lost = fack.overtook(judged);
+        if let Some((_, retransmission)) = fack.latest.take() {
+            fack.retransmission = retransmission;
+        }
+        is_lost
     }
 
     #[test]
     fn a_retransmission_is_lost_when_new_data_that_was_sent_after_it_is_sacked() {
         let mut fack = Fack::default();
-        let judged = sent(50, 1, 9);
-        fack.on_sacked(&sent(49, 8_000, 0));
-        assert!(!fack.overtook(&judged));
-        // Sent at the same time, in one burst: what lies higher was sent later.
-        fack.on_sacked(&sent(50, 9_000, 0));
-        assert!(fack.overtook(&judged));
-        // What is SACKed later and was sent earlier changes nothing.
-        fack.on_sacked(&sent(20, 7_000, 0));
-        assert!(fack.overtook(&judged));
+        fack.on_sent_again(8_001, 9);
+        fack.on_sent_again(8_001, 10);
+        fack.on_sent_again(9_001, 11);
+        assert!(!sack(&mut fack, &sent(7_001, 0), &sent(1, 9)));
+        // The next segment after those that were out then.
+        assert!(sack(&mut fack, &sent(8_001, 0), &sent(1, 9)));
+        assert!(fack.overtook(&sent(1_001, 10)));
+        assert!(!fack.overtook(&sent(2_001, 11)));
+        // Whether that was itself sent again does not matter.
+        assert!(sack(&mut fack, &sent(9_001, 12), &sent(2_001, 11)));
     }
 
     #[test]
     fn a_retransmission_is_lost_when_the_fifth_after_it_is_sacked() {
-        let mut fack = Fack::default();
-        let judged = sent(50, 1, 9);
-        fack.on_sacked(&sent(50, 5_000, 13));
-        assert!(!fack.overtook(&judged));
-        fack.on_sacked(&sent(50, 6_000, 14));
+        let mut fack = Fack { high: 50_000, ..Fack::default() };
+        let judged = sent(2_001, 9);
+        assert!(!sack(&mut fack, &sent(5_001, 13), &judged));
+        // The pass is by the first one when it comes to the fifth: the next ACK finds it.
+        assert!(!sack(&mut fack, &sent(6_001, 14), &judged));
         assert!(fack.overtook(&judged));
-        // It is the one SACKed last that counts, not the highest.
-        fack.on_sacked(&sent(50, 2_000, 10));
-        assert!(!fack.overtook(&judged));
+        // It is the one SACKed last that counts, not the highest; what lies above it is judged at once.
+        assert!(!sack(&mut fack, &sent(1, 10), &judged));
         // Of those that are acknowledged it is the highest.
-        fack.on_acknowledged(&sent(50, 6_000, 14));
-        fack.on_acknowledged(&sent(50, 3_000, 11));
+        fack.on_acknowledged(&sent(6_001, 14));
+        fack.on_acknowledged(&sent(3_001, 11));
         assert!(fack.overtook(&judged));
     }
 }

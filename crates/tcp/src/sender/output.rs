@@ -354,6 +354,9 @@ impl Sender {
             return None;
         }
         let sent = *self.queue.get(at);
+        if !forced && self.path.fack.reach.is_some_and(|reach| sent.seq > reach) {
+            return None;
+        }
         if !forced && self.small_queue_holds(sent.len, 1) {
             return None;
         }
@@ -483,6 +486,9 @@ impl Sender {
         };
         if !record.has(Sent::SACKED) {
             self.queue.link_newest(at);
+        }
+        if self.legacy.fack {
+            self.path.fack.on_sent_again(self.snd_nxt, retransmission);
         }
         self.time_order_until = self.snd_nxt;
         self.counters.retransmits += 1;

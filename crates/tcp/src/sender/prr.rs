@@ -6,6 +6,7 @@
 //! by what was delivered (the conservative bound). Older stacks differ: `Legacy::prr_by_retransmission`.
 
 use super::Sender;
+use super::legacy::MAX_BURST;
 use crate::congestion::{CaEvent, CaState};
 
 /// State of one reduction.
@@ -15,13 +16,17 @@ pub(crate) struct Prr {
     delivered: u32,
     /// Segments sent since it began.
     pub out: u32,
+    /// Where the window is reduced at once: what was in flight when the last segment left beyond the threshold; less has to
+    /// be for the next.
+    most_in_flight: u32,
 }
 
 impl Prr {
-    /// Counts an ACK where the window is reduced at once. True for the first and then for every other one.
-    pub fn count_ack(&mut self) -> bool {
-        self.delivered += 1;
-        self.delivered % 2 == 1
+    /// Where the window is reduced at once: whether one more segment may leave while so much is in flight.
+    pub fn count_down(&mut self, in_flight: u32) -> bool {
+        let may_send = in_flight < self.most_in_flight;
+        self.most_in_flight = self.most_in_flight.min(in_flight);
+        may_send
     }
 }
 
@@ -32,7 +37,7 @@ impl Sender {
         self.path.probe.high_seq = 0;
         self.path.window.cwnd_cnt = 0;
         self.path.window.prior_cwnd = self.path.window.cwnd;
-        self.path.prr = Prr::default();
+        self.path.prr = Prr { most_in_flight: self.path.window.cwnd, ..Prr::default() };
         let context = self.context();
         self.path.window.ssthresh = self.path.rule.ssthresh(&self.path.window, &context);
         self.queue_cwr();
@@ -41,11 +46,11 @@ impl Sender {
     /// Sets the window for an ACK within a reduction. `rebuilds` when the ACK shows that recovery gets on: below the
     /// threshold one segment more may leave then.
     pub(crate) fn reduce_cwnd(&mut self, newly_delivered: u32, rebuilds: bool) {
-        if newly_delivered == 0 {
-            return;
-        }
         if self.legacy.window_at_once {
             self.reduce_at_once();
+            return;
+        }
+        if newly_delivered == 0 {
             return;
         }
         let path = &mut self.path;
@@ -80,6 +85,9 @@ impl Sender {
         let undone = path.state != CaState::Cwr && path.undo.marker == 0;
         if path.window.ssthresh < u32::MAX && !undone {
             path.window.cwnd = path.window.ssthresh;
+            if self.legacy.half_threshold {
+                path.window.cwnd = path.window.cwnd.min(path.in_flight() + MAX_BURST);
+            }
             path.usage.stamp = self.clock.jiffies;
         }
         self.event(CaEvent::CompleteCwr);

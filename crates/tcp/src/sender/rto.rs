@@ -44,6 +44,7 @@ impl Sender {
         let state = self.path.state;
         let new_recovery = state < CaState::Recovery;
         self.mark_lost_by_timeout();
+        self.path.fack.reach = None;
         if state <= CaState::Disorder
             || self.path.high_seq <= self.snd_una
             || (state == CaState::Loss && self.retransmits == 0)

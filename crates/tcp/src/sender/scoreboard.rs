@@ -69,6 +69,9 @@ impl Sender {
         if !self.queue.is_empty() {
             self.scoreboard.seen = reported.fresh;
             self.scoreboard.seen_count = reported.count as u8;
+            if reported.count > 0 {
+                self.path.fack.on_reported(reported.fresh[reported.count - 1].end);
+            }
         }
     }
 
