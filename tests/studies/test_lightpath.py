@@ -13,11 +13,13 @@ from daybreak.studies import scoreboard
 from daybreak.studies.lightpath import management, measured, ns2, testbed
 from daybreak.studies.lightpath.changes import CHANGES, ROWS
 from daybreak.studies.lightpath.claims import cells, figure6, others, setup
+from daybreak.studies.lightpath.claims import kernel as kernel_board
 from daybreak.studies.lightpath.settings import NS2, SCALES, STACKS, Managed, Setting
+from daybreak.studies.lightpath.settings import figure6 as figure6_of
 from daybreak.studies.lightpath.study import STUDY, job, of_run, of_runs
 from daybreak.studies.scoreboard import Scoreboard
 
-QUICK = SCALES["quick"]
+FULL, QUICK = SCALES["full"], SCALES["quick"]
 SMALL = Setting("D", 100, 100, move="5", after_s=1.0)
 
 
@@ -82,7 +84,8 @@ def test_the_set_up_is_as_printed_and_can_be_otherwise(monkeypatch):
     found = board()
     setup.judge(found, {}, QUICK)
     missed = [claim.id for claim in found.claims if claim.verdict.endswith("miss")]
-    assert missed == [] and verdicts(found)["sctp_dccp"] == scoreboard.NOT_EVALUATED
+    # The cells that are not run are missed.
+    assert missed == ["setup.grid"] and verdicts(found)["sctp_dccp"] == scoreboard.NOT_EVALUATED
     monkeypatch.setitem(testbed.LIMITS, "B", ("receiver_rate",))
     other = board()
     setup.judge(other, {}, QUICK)
@@ -106,11 +109,66 @@ def test_cells_of_ns2_are_judged_by_their_tolerances():
     assert ns2.is_near(cell, "move", 47) and not ns2.is_near(cell, "move", 47.1)
     assert ns2.is_near(cell, "trough", 1066) and not ns2.is_near(cell, "trough", 1068)
     assert ns2.is_near(cell, "recovery", 6) and not ns2.is_near(cell, "recovery", 6.1)
-    assert ns2.is_near(cell, "recovery", None) is None
+    assert ns2.is_near(cell, "recovery", None) is False
     wide = next(one for one in ns2.cells() if one.name == "A_1G_100ms_cubic")
     assert ns2.is_near(wide, "first_100ms", 1539) is None
+    # Moved half a second earlier or later ns-2 itself has 1304 to 7391.3, and the tolerance is 15 % around.
     collapse = next(one for one in ns2.cells() if one.name == "D_10G_10ms_cubic_paper")
-    assert ns2.is_near(collapse, "trough", 7390) and not ns2.is_near(collapse, "trough", 7400)
+    assert ns2.band(collapse, "trough") == pytest.approx((0.85 * 1304, 1.15 * 7391.3))
+    assert ns2.is_near(collapse, "trough", 1109) and not ns2.is_near(collapse, "trough", 1108)
+    # With a queue of the sender that never drops it is another band.
+    long = next(one for one in ns2.cells() if one.name == "D_10G_10ms_cubic_paper_bigsndq")
+    assert ns2.band(long, "trough") == pytest.approx((0.85 * 853.6, 1.15 * 1974.3))
+    # Where ns-2 was not back when its run ended, ours must not be either.
+    late = next(one for one in ns2.cells() if one.name == "D_100M_1000ms_cubic")
+    assert ns2.is_near(late, "recovery", None) and not ns2.is_near(late, "recovery", 50)
+
+
+def test_a_value_that_is_left_out_counts_as_missed():
+    found = board()
+    scale = replace(QUICK, ns2_packets=1.5e6)
+    evidence = {setting: of(setting) for cell in cells.asked(scale) for setting in cell.settings}
+    assert evidence
+    cells.judge(found, evidence, scale)
+    total = next(one for one in found.claims if one.id == "cells.values")
+    every = sum(ns2.is_near(cell, name, None) is not None for cell in ns2.cells() for name in ("move", *cell.values))
+    near = sum(one.ours for one in found.claims if one.id.startswith("cells.") and one.id != "cells.values")
+    assert total.ours == pytest.approx(100 * near / every) and total.ours < 50
+
+
+def test_what_is_assumed_reaches_the_network():
+    def limits(setting):
+        plan = lower(testbed.scenario(setting), 1).content
+        names = [plan.links[queue.served_by[0]].name for queue in plan.queues]
+        return {name: queue.limit_packets for name, queue in zip(names, plan.queues, strict=True)}
+
+    of_scale = lambda **changes: figure6_of(replace(FULL, **changes), NS2)  # noqa: E731
+    usual = limits(of_scale())
+    assert {usual[name] for name in ("sender", "ip-1", "ip-2", "optical", "receiver")} == {499}
+    assert limits(of_scale(sender_queue=4000)) == usual | {"sender": 3999}
+    other = limits(of_scale(router_queues=250))
+    assert {name for name in usual if other[name] != usual[name]} >= {"ip-1", "ip-2", "optical"}
+    assert (other["sender"], other["receiver"]) == (499, 499)
+    flow = lower(testbed.scenario(of_scale(start_ms=500)), 1).content.flows[0]
+    assert flow.start_ps == 500 * 10**9
+    assert of_scale(start_ms=500).name.endswith("-start-500")
+
+
+def test_four_elephants_that_may_take_the_one_light_path_pay_the_others_price():
+    equal, taken = (managed(case) for case in ("one-path", "taken"))
+    of_four, of_others = ([one.mean_fct_s(group)[0] for one in (equal, taken)] for group in ("favoured", "elephant"))
+    assert of_four[1] < 0.75 * of_four[0] and of_others[1] > of_others[0]
+
+
+def test_the_kernels_board_says_which_values_differ(monkeypatch):
+    found = board()
+    kernel_board.judge(found, {}, FULL)
+    assert len(found.claims) == 4 and verdicts(found)["kernel.B-100M-100ms-cubic"] == "shape-pass"
+    (model, kernel), *_ = kernel_board.cells().values()
+    assert kernel_board.differences(model, {**kernel, "segments": model["segments"] + 3}) == []
+    assert kernel_board.differences(model, {**kernel, "segments": model["segments"] + 4, "rtos": 9}) == [
+        "rtos", "segments",
+    ]  # fmt: skip
 
 
 def test_the_smallest_cell_of_ns2_is_met():
@@ -166,12 +224,17 @@ def test_the_bins_hold_all_that_left():
     assert found.bins(1).filter(pl.col("time_s") >= 0).height == 1000
 
 
-def test_the_reference_has_every_published_entry_and_nine_of_ten_values_of_ns2():
+def test_the_reference_has_every_published_entry_and_nine_of_ten_of_the_compared_values_of_ns2():
     text = STUDY.folder.joinpath("reference", "scoreboard.json").read_text(encoding="utf-8")
     reference = json.loads(text)
     assert (reference["mode"], reference["engine"]) == ("full", "simulated")
     found = {claim["id"]: claim for claim in reference["claims"]}
     for key in STUDY.published():
         assert any(name == key or name.startswith(f"{key}.") for name in found), key
-    assert found["cells.values"]["ours"] >= 90
+    values = pl.read_csv(STUDY.folder.joinpath("reference", "tables", "ns2-cells.csv").read_bytes())[
+        "near"
+    ].drop_nulls()
+    assert values.len() > 200 and values.mean() >= 0.9
+    # Those of the cells that were not run count as missed.
+    assert found["cells.values"]["ours"] < 100 * values.mean()
     assert set(STUDY.explanations()) <= {name for name, claim in found.items() if claim["verdict"].endswith("miss")}

@@ -8,7 +8,7 @@ from executors import Serial
 
 from daybreak.studies import hangs, page, scoreboard, sensitivity
 from daybreak.studies.evidence import gather, seeds
-from daybreak.studies.lightpath import costs, ns2, testbed
+from daybreak.studies.lightpath import costs, testbed
 from daybreak.studies.lightpath.changes import buffer_for_overlap, optical_delay, paced
 from daybreak.studies.lightpath.measured import Measured
 from daybreak.studies.lightpath.settings import SCALES, Setting, counted
@@ -73,11 +73,11 @@ def test_the_queue_at_the_move_is_the_last_sample_before_it():
 
 
 def test_moves_are_half_a_second_apart_and_the_first_is_the_rules():
-    first = Setting("D", 1000, 100).move_s
+    first = Setting("D", 100, 1000).move_s
     settings = costs.moves(replace(SCALES["full"], moves=3), "linux", "overlap-buffer")
     assert [one.move_s for one in settings] == pytest.approx([first, first + 0.5, first + 1.0])
     assert {(one.scenario, one.rate_mbps, one.rtt_ms, one.after_s, one.changes) for one in settings} == {
-        ("D", 1000, 100, 10.0, ("overlap-buffer",))
+        ("D", 100, 1000, 40.0, ("overlap-buffer",))
     }
     before, after = counted(SETTING)
     assert (before.end_s, after.end_s) == (20.0, 20.5)
@@ -104,10 +104,12 @@ def test_remedies_are_what_they_say():
     assert (move.at, move.at - dark.at) == (20 * 10**12, 40 * 10**9)
 
 
-def test_a_cell_counts_the_packets_of_its_whole_run():
-    cell = next(one for one in ns2.cells() if one.setting.rate_mbps == 100)
+def test_a_setting_counts_the_packets_of_its_whole_run():
     # 100 Mb/s send a packet of 1500 bytes every 120 us.
-    assert cell.packets == pytest.approx((cell.move_s + cell.setting.after_s) / 120e-6)
+    assert Setting("B", 100, 10, move="20", after_s=5).packets == pytest.approx(25 / 120e-6)
+    # A window that grows by 310 packets a second, over an RTT of 1 s: half of it in the mean.
+    assert Setting("B", 10_000, 1000, move="100", after_s=0).packets == pytest.approx(155 * 100**2)
+    assert Setting("B", 1, 1).packets == float("inf")
 
 
 def judged(*verdicts):

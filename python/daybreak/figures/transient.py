@@ -93,7 +93,10 @@ def heat(
             for x, number in enumerate(numbers):
                 if not math.isnan(number):
                     dark = abs(number - (low + high) / 2) > 0.3 * (high - low)
-                    axes.text(x, y, text.format(number), ha="center", va="center", color="white" if dark else "black")
+                    shown = text.format(number)
+                    # What rounds to nothing has no sign.
+                    shown = "0" if shown in ("+0", "-0") else shown
+                    axes.text(x, y, shown, ha="center", va="center", color="white" if dark else "black")
         axes.set_xticks(range(len(columns)), columns)
         axes.set_yticks(range(len(rows)), rows)
         axes.tick_params(length=0)

@@ -47,7 +47,7 @@ def _legacy(document: Document) -> list[str]:
 
 
 CUBIC_2_1 = {"name": "cubic", "beta": 0.8, "hystart": False, "max_increment": 16, "ack_ratio": True}
-NS2_QUEUE = "500 packets"
+NS2_QUEUE = "499 packets"
 """What the sender's queue holds in ns-2."""
 ROWS = {
     "marking": Row(
@@ -65,6 +65,7 @@ ROWS = {
     "at-once": Row("window reduced at once", ("window_at_once",)),
     "forgets": Row("SACKs forgotten", ("forget_sacks",)),
     "ranges": Row("SACK blocks of whole ranges", ("whole_ranges",)),
+    "paws": Row("timestamps not checked", ("no_paws",)),
     "timer": Row("timer restarted by duplicates", ("rto_restart",)),
     "acks": Row(
         "an ACK for every packet",

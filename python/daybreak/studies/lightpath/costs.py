@@ -1,6 +1,6 @@
 """What makes scenario D collapse, and what avoids it: one mechanism, or one remedy, at a time.
 
-All of it is D at 1 Gb/s and 100 ms, where 3,333 packets overlap and r3 has room for 500. Since single packets decide
+All of it is D at 100 Mb/s and 1000 ms, where 3,333 packets overlap and r3 has room for 500. Since single packets decide
 how many window cuts follow each other, the flow is moved at several times.
 """
 
@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 
 from daybreak.figures.ranges import ranges
 from daybreak.studies.lightpath.changes import REMEDIES, ROWS
-from daybreak.studies.lightpath.measured import Evidence
+from daybreak.studies.lightpath.measured import WITHIN_S, Evidence
 from daybreak.studies.lightpath.settings import NS2, STACKS, Scale, Setting
 from daybreak.studies.published import PublishedValues
 from daybreak.studies.scoreboard import Scoreboard
@@ -25,14 +25,14 @@ APART_S = 0.5
 OTHER = {NS2: "linux", "linux": "ns2"}
 """Whose row a stack gets, as changes name it."""
 PAIR_MOVES = 1
-XLABEL = "Sending lost in the 10 s after the move [s]"
+XLABEL = "Sending lost in the 40 s after the move [s]"
 UNCHANGED = "unchanged"
 
 
 def moves(scale: Scale, stack: str, *changes: str) -> list[Setting]:
     """A setting, moved when the rule says and some times later."""
-    first = Setting("D", 1000, 100, stack=stack)
-    base = replace(first, after_s=10.0, changes=changes)
+    first = Setting("D", 100, 1000, stack=stack)
+    base = replace(first, after_s=WITHIN_S[1000], changes=changes)
     return [replace(base, move=f"{first.move_s + APART_S * number:g}") for number in range(scale.moves)]
 
 

@@ -33,11 +33,22 @@ CASES = {
     "held": "packets held in the set-up",
     "same-delay": "as long as the IP path",
     "slow-to-act": "five seconds to decide",
+    "one-path": "one light-path",
+    "prior": "one, four have priority",
+    "taken": "one, four may take it",
 }
 """What is done with the 200 flows."""
-GROUPS = {"mouse": (150, "100 kB"), "middle": (34, "5 MB"), "elephant": (16, "100 MB")}
-"""Flows and their size."""
+FAVOURED = "favoured"
+GROUPS = {
+    "mouse": (150, "100 kB", "100 kB"),
+    "middle": (34, "5 MB", "5 MB"),
+    "elephant": (12, "100 MB", "100 MB"),
+    FAVOURED: (4, "100 MB", "the four"),
+}
+"""Flows, their size, and what a figure calls them: the operator gives priority to four of the elephants."""
 LIGHT_PATHS = 4
+ONE_LIGHT_PATH = dict.fromkeys(("one-path", "prior", "taken"), 1)
+"""Cases in which elephants compete for a light-path, so that it matters who goes first."""
 RTT_MS = 20
 WITHIN_S = 15
 """The flows start evenly at random in so many seconds."""
@@ -46,7 +57,8 @@ MANAGER = {"name": "elephants", "interval": "100 ms", "threshold": "40 Mbit/s", 
 SETUP = "50 ms"
 COUNTS = ("retransmits", "fast_recoveries", "spurious", "rtos")
 """What moved flows pay."""
-SLOW = {"duration": "5 s"}
+POLICIES: Mapping[str, Mapping[str, Any]] = {"slow-to-act": {"duration": "5 s"}, "taken": {"preempt": True}}
+"""What the manager does otherwise in a case."""
 
 
 @dataclass(frozen=True)
@@ -93,16 +105,17 @@ def _one_flow(setting: Managed) -> Scenario:
 
 def _many_flows(setting: Managed) -> dict[str, Any]:
     optical_ms = RTT_MS / 2 if setting.case == "same-delay" else RTT_MS / 10
-    lights = [f"light-{number}" for number in range(1, LIGHT_PATHS + 1)]
+    lights = [f"light-{number}" for number in range(1, ONE_LIGHT_PATH.get(setting.case, LIGHT_PATHS) + 1)]
     flows = [
         {"name": group, "from": "sender", "to": "receiver", "size": size, "count": count, "ack_via": ["ip.back"],
          "start": {"uniform": ["0 s", f"{WITHIN_S} s"]}, **({"via": ["ip"]} if setting.case == UNMANAGED else {})}
-        for group, (count, size) in GROUPS.items()
+        for group, (count, size, _) in GROUPS.items()
     ]  # fmt: skip
-    policy = MANAGER | (SLOW if setting.case == "slow-to-act" else {})
+    policy = {**MANAGER, **POLICIES.get(setting.case, {})}
     manager = {
         "kind": "paths", "name": "manager", "flows": list(GROUPS), "between": [["ip"], *([light] for light in lights)],
         "setup": SETUP, "downtime": "hold" if setting.case == "held" else "make_before_break", "policy": policy,
+        "priorities": {FAVOURED: 1} if setting.case in ("prior", "taken") else {},
     }  # fmt: skip
     return {
         "name": setting.name,
@@ -144,11 +157,11 @@ def judge(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
 def draw(evidence: Evidence, scale: Scale, published: PublishedValues) -> dict[str, Figure]:
     """Completion times of each size of flow, as parts of those without light-paths."""
     rows = {
-        f"{size}, {title}": {
+        f"{called}, {title}": {
             STACKS[stack]: _ratios(evidence[Managed(case, stack)], evidence[Managed(UNMANAGED, stack)], group)
             for stack in STACKS
         }
-        for group, (_, size) in GROUPS.items()
+        for group, (_, _, called) in GROUPS.items()
         for case, title in CASES.items()
         if case != UNMANAGED
     }

@@ -69,9 +69,10 @@ class Measured:
 
     @property
     def missing_s(self) -> float:
-        """Seconds of sending, at the rate before, that the goodput of the ten seconds after the move lacks."""
-        later = transient.mean_between(self.bins(1000), "goodput_mbps", 0.0, 10.0)
-        return 10.0 * (1.0 - later / self.before_mbps)
+        """Seconds of sending, at the rate before, that the goodput lacks while the trough is looked for."""
+        within = WITHIN_S.get(self.setting.rtt_ms, WITHIN_S[100])
+        later = transient.mean_between(self.bins(1000), "goodput_mbps", 0.0, within)
+        return within * (1.0 - later / self.before_mbps)
 
     @property
     def peak_mbps(self) -> float:

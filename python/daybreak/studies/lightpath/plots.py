@@ -40,8 +40,10 @@ def of_figure4(evidence: Evidence, scale: Scale, published: PublishedValues) -> 
         b, c1 = evidence[figure4(scale, stack)], evidence[figure4(scale, stack, "C1")]
         unmoved = evidence[figure4(scale, stack).unmoved()]
         for width, span in ((1000, (-5.0, 25.0)), (100, (-1.0, 3.0))):
-            curves = {"B": gbps(b, width), "B without a move": gbps(unmoved, width), "C1": gbps(c1, width)}
-            panels.append(EventPanel(f"{name}, bins of {width} ms", curves, span, frozenset({"B without a move"})))
+            title = f"{name}, bins of {width} ms"
+            curves = {"with the move": gbps(b, width), "without": gbps(unmoved, width)}
+            panels.append(EventPanel(f"B, {title}", curves, span, frozenset({"without"})))
+            panels.append(EventPanel(f"C1, {title}", {"with the move": gbps(c1, width)}, span))
     return {"figure4": around_event(panels, ylabel="Throughput [Gb/s]")}
 
 
@@ -80,26 +82,34 @@ def of_figure7(evidence: Evidence, scale: Scale, published: PublishedValues) -> 
 
 
 def of_grid(evidence: Evidence, scale: Scale, published: PublishedValues) -> Figures:
-    """Change of the rate in the worst second of each cell."""
-    return {f"grid-{stack}": changes(evidence, grid(scale, stack)) for stack in STACKS}
+    """Change of the rate in the worst second of each cell, with both stacks."""
+    rows = [(one, f"{one.scenario}, {STACKS[stack]}") for stack in STACKS for one in grid(scale, stack)]
+    return {"grid": changes(evidence, rows)}
 
 
 def of_variants(evidence: Evidence, scale: Scale, published: PublishedValues) -> Figures:
-    """The same by variant, at base RTTs of 10 and 100 ms."""
-    found: Figures = {}
-    for stack in STACKS:
-        for variant in NAMES:
-            found[f"variants-{stack}-{variant}"] = changes(evidence, grid(scale.of_variants(), stack, [variant]))
-    return found
-
-
-def changes(evidence: Evidence, settings: list[Setting]) -> Figure:
-    """Change of the rate in the worst second after the move, in percent of that before, by scenario and cell."""
-    values = {
-        (one.scenario, f"{rate_name(one.rate_mbps)}\n{one.rtt_ms} ms"): -100 * evidence[one].reduction
-        for one in settings
+    """The same by variant, a figure for each stack."""
+    small = scale.of_variants()
+    return {
+        f"variants-{stack}": changes(
+            evidence,
+            [(one, f"{one.scenario}, {NAMES[one.variant]}") for one in grid(small, stack, NAMES)],
+        )
+        for stack in STACKS
     }
-    return heat(values, label="Worst second [% change]", low=-100, high=100, text="{:+.0f}")
+
+
+def changes(evidence: Evidence, rows: list[tuple[Setting, str]]) -> Figure:
+    """Change of the rate in the worst second after the move, in percent of that before: each setting in its row."""
+    cells = sorted({(one.rate_mbps, one.rtt_ms) for one, _ in rows})
+    values = {(row, _cell(*cell)): float("nan") for _, row in rows for cell in cells}
+    for one, row in rows:
+        values[row, _cell(one.rate_mbps, one.rtt_ms)] = -100 * evidence[one].reduction
+    return heat(values, label="Worst second [% change; more than 100 as 100]", low=-100, high=100, text="{:+.0f}")
+
+
+def _cell(mbps: int, rtt_ms: int) -> str:
+    return f"{rate_name(mbps)}\n{rtt_ms} ms"
 
 
 def rate_name(mbps: int) -> str:

@@ -8,11 +8,10 @@ from __future__ import annotations
 from typing import Any
 
 from daybreak.scenario import Scenario
+from daybreak.scenario.stack import PRESETS
 from daybreak.studies.lightpath.changes import CHANGES, CUBIC_2_1
 from daybreak.studies.lightpath.settings import NS2, RATES_MBPS, UDP, Setting
 
-START_S = 1
-"""When the flow starts."""
 PACKET = 1500
 """Bytes of a packet on the wire; there is no framing, as in ns-2."""
 PAYLOAD = PACKET - 52
@@ -20,7 +19,8 @@ PAYLOAD = PACKET - 52
 BIN_MS = 1
 SAMPLE_MS = 100
 """Interval of the samples of window and queues."""
-QUEUE_PACKETS = 500
+QUEUE_PACKETS = 499
+"""What waits in r3's queue: a limit of 500 packets is in ns-2 one of what waits and what is being sent."""
 UDP_PART = 0.95
 """Part of the limiting rate that datagrams take on the wire."""
 LIMITS = {
@@ -46,17 +46,19 @@ def scenario(setting: Setting) -> Scenario:
     rates = {link: setting.rate_mbps if link in limited else RATES_MBPS[setting.rate_mbps] for link in links}
     to = {"kind": "set_route", "route": "way", "path": int(setting.moved)}
     move = {"at": f"{setting.move_s} s", "do": [to]}
+    start = f"{setting.assumed.start_ms} ms"
     document: dict[str, Any] = {
         "name": setting.name,
         "description": "Lightpath study: a TCP flow that is moved from a routed path to a shorter light-path.",
         "duration": f"{setting.end_s} s",
         "topology": {
-            "kind": "light_path", "rtt": f"{setting.rtt_ms} ms", "queue": f"{QUEUE_PACKETS} packets", "framing": 0,
+            "kind": "light_path", "rtt": f"{setting.rtt_ms} ms", "framing": 0,
+            "queue": waiting(setting.assumed.router_queues), "receiver_queue": f"{QUEUE_PACKETS} packets",
             **{link: f"{rate} Mbit/s" for link, rate in rates.items()},
-            **({"nic_queue": f"{QUEUE_PACKETS} packets"} if setting.stack == NS2 else {}),
+            **({"nic_queue": waiting(setting.assumed.sender_queue)} if setting.stack == NS2 else {}),
         },
         "stack": stack(setting),
-        "flows": [{"name": "elephant", "from": "sender", "to": "receiver", "start": f"{START_S} s", **sends(setting)}],
+        "flows": [{"name": "elephant", "from": "sender", "to": "receiver", "start": start, **sends(setting)}],
         "routes": [{"name": "way", "flows": ["elephant"], "between": [["ip-1", "ip-2"], ["optical"]]}],
         "timelines": [{"kind": "program", "name": "move", "period": ONCE, "steps": [move]}],
         "records": {
@@ -67,6 +69,11 @@ def scenario(setting: Setting) -> Scenario:
     for change in setting.changes:
         CHANGES[change](document, setting)
     return Scenario.parse(document, source=f'study lightpath, setting "{setting.name}"')
+
+
+def waiting(limit: int) -> str:
+    """What waits where ns-2 has a limit: all but the packet that is being sent."""
+    return f"{limit - 1} packets"
 
 
 def sends(setting: Setting) -> dict[str, Any]:
@@ -84,6 +91,8 @@ def stack(setting: Setting) -> dict[str, Any]:
     settings: dict[str, Any] = {"tcp_rmem": buffers, "tcp_wmem": buffers, "tcp_moderate_rcvbuf": False}
     if setting.stack == NS2:
         settings = {"preset": NS2}
+        if setting.variant not in ("cubic", UDP):
+            settings["legacy"] = [*PRESETS[NS2]["legacy"], "half_threshold"]
     if setting.scenario == "A":
         settings["cwnd_clamp"] = buffer_packets(setting)
     return settings

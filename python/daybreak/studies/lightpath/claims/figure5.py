@@ -12,6 +12,7 @@ GROWTH = {10: 334.3, 100: 36.8}
 """Mb/s per second before the move in ns-2 at 10 Gb/s, by base RTT; after it at 10 ms: `GROWTH_AFTER`."""
 GROWTH_AFTER = 516.0
 STRAIGHT = 0.99
+PRINTED_MBPS = 10_000
 
 
 def judge(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
@@ -35,6 +36,9 @@ def judge(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
             level = 1.3 * setting.rate_mbps
             rise = transient.reached_s(seconds, "mbps", width_s=1.0, level=level)
             board.shape("C2.rise", rise is not None and rise <= 5, rise, suffix=suffix, cell=cell)
+            if setting.rate_mbps < PRINTED_MBPS:
+                _miss_growth(board, suffix, cell)
+                continue
             growth = growth_before(measured)
             board.shape(
                 "C2.linear_before", abs(growth.slope / GROWTH[rtt] - 1) <= 0.05 and growth.r2 > STRAIGHT, growth.slope,
@@ -42,6 +46,11 @@ def judge(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
             )  # fmt: skip
             if rtt == 10:
                 _judge_after(board, measured, suffix, cell)
+
+
+def _miss_growth(board: Scoreboard, suffix: str, cell: str) -> None:
+    for key in ("C2.linear_before", "C2.linear_after", "C2.optical_full"):
+        board.shape(key, False, suffix=suffix, cell=cell, note="printed for 10 Gb/s, which was not run")
 
 
 def _judge_after(board: Scoreboard, measured: Measured, suffix: str, cell: str) -> None:

@@ -19,7 +19,7 @@ sender after 0.6, and what it sends then is at r3 a light-path delay of 0.1 late
 def settings(scale: Scale, stack: str) -> list[Setting]:
     """What figure 6 needs of one stack."""
     one = figure6(scale, stack)
-    return [one] if scale.figure6_s < COUNTED_FROM_S else [one, *counted(one)]
+    return [one] if one.after_s < COUNTED_FROM_S else [one, *counted(one)]
 
 
 def judge(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
@@ -39,9 +39,9 @@ def judge(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
         )  # fmt: skip
         lowest = measured.trough().rate / 1e3
         board.shape("D.trough", 0.8 <= lowest <= 2.0, lowest, suffix=stack, cell=cell)
-        counts = [evidence[one].counted("dup_acks") for one in counted(setting) if one in evidence]
-        dup_acks = float(counts[1] - counts[0]) if counts else 0.0
-        board.shape("D.dupacks", dup_acks > 1e4, dup_acks, suffix=stack, cell=cell)
+        if all(one in evidence for one in counted(setting)):
+            at_move, later = (evidence[one].counted("dup_acks") for one in counted(setting))
+            board.shape("D.dupacks", later - at_move > 1e4, float(later - at_move), suffix=stack, cell=cell)
         back = measured.recovery_s(measured.before_mbps)
         rtts = None if back is None else back / (0.6e-3 * setting.rtt_ms)
         board.shape("D.recovery", rtts is None or rtts >= 1000, rtts, suffix=stack, cell=cell)
@@ -52,10 +52,10 @@ def judge_queue(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
     for stack, name in STACKS.items():
         measured, cell = evidence[figure6(scale, stack)], f"10 Gb/s, 10 ms, {name}"
         back = measured.recovery_s(measured.before_mbps) or 0.0
-        count = fillings(measured, back, back + 60)
-        board.shape("D.probing", count >= 2, float(count), suffix=stack, cell=cell)
         if stack != NS2:
             continue  # It is moved by the rule, and not when the paper's flow was.
+        count = fillings(measured, back, back + 60)
+        board.shape("D.probing", count >= 2, float(count), suffix=stack, cell=cell)
         moved_s = measured.setting.move_s
         board.value("D.queue_at_move", [float(measured.queue_at_move("receiver"))], suffix=stack, cell=cell)
         earlier = measured.losses.filter((pl.col("place") == "receiver") & (pl.col("time_s") < 0))["time_s"].to_list()
@@ -77,7 +77,7 @@ def first_loss(measured: Measured) -> int:
 
 def expected_loss(measured: Measured) -> float:
     """What the overlap brings beyond r3's free buffer, of a flow that fills its link: 0.4 base RTTs of the rate."""
-    free = QUEUE_PACKETS - 1 - measured.queue_at_move("receiver")
+    free = QUEUE_PACKETS - measured.queue_at_move("receiver")
     return max(measured.setting.overlap_packets - free, 0.0)
 
 
@@ -86,5 +86,5 @@ def fillings(measured: Measured, from_s: float, to_s: float) -> int:
     samples = measured.queues.filter(
         (pl.col("queue") == "receiver") & (pl.col("time_s") >= from_s) & (pl.col("time_s") < to_s)
     )
-    full = (samples["max_packets"] >= QUEUE_PACKETS - 1).to_list()
+    full = (samples["max_packets"] >= QUEUE_PACKETS).to_list()
     return sum(now and not earlier for earlier, now in zip([False, *full], full, strict=False))

@@ -38,7 +38,7 @@ def judge(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
     for setting in datagrams():
         measured = evidence[setting]
         overlap = UDP_PART * setting.overlap_packets
-        free = QUEUE_PACKETS - 1
+        free = QUEUE_PACKETS
         lost = max((2 * UDP_PART - 1) * setting.overlap_packets - free, 0.0) if setting.scenario == "D" else 0.0
         found = measured.lost_anywhere()
         kept = measured.trough().rate / measured.before_mbps

@@ -14,7 +14,8 @@ from daybreak.studies.lightpath.settings import (
     Scale,
     Setting,
 )
-from daybreak.studies.lightpath.testbed import BIN_MS, PACKET
+from daybreak.studies.lightpath.settings import grid as run_of_grid
+from daybreak.studies.lightpath.testbed import BIN_MS, PACKET, QUEUE_PACKETS
 from daybreak.studies.scoreboard import Scoreboard
 
 LINKS = ("sender", "ip-1", "ip-2", "optical", "receiver")
@@ -59,7 +60,8 @@ def judge(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
             if link not in LIMITED[scenario]}  # fmt: skip
     board.shape("setup.over", over == set(RATES_MBPS.items()), note=f"Mb/s: {sorted(rate for _, rate in over)}")
     board.shape("setup.rates", {rate for _, rate, _ in grid} == {100, 1000, 10_000})
-    board.shape("setup.grid", len(grid) == 45, float(len(grid)), note=f"cells run: {len(scale.cells)} of 9 a scenario")
+    run = len(run_of_grid(scale, NS2))
+    board.shape("setup.grid", run == len(grid) == 45, float(run), note="with CUBIC and the TCP of ns-2; all can be run")
     exact = [
         _clamp(grid["A", rate, rtt]) == int(BUFFERS_MB[rate] * 1e6 * rtt / 10 / PACKET)
         for rate in RATES_MBPS
@@ -82,7 +84,10 @@ def judge(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
         "setup.growth_bound", growth.get("max_increment") == 16, note="16 packets in 100 ms; Linux 6.1 has none"
     )
     limit = {found.queues[_queue(found, "receiver")].limit_packets for found in grid.values()}
-    board.shape("setup.r3_buffer", limit == {500}, 500.0 if limit == {500} else None, note="without the one being sent")
+    is_printed = limit == {QUEUE_PACKETS}
+    board.shape(
+        "setup.r3_buffer", is_printed, QUEUE_PACKETS + 1.0 if is_printed else None, note="one of them is being sent"
+    )
     board.shape("setup.granularity", 1000 in WIDTHS_MS and 1000 % BIN_MS == 0, note="and 100 ms; bins end at the move")
     board.not_evaluated("sctp_dccp", "the paper expects it and gives no number; neither is modelled")
 
