@@ -207,8 +207,13 @@ impl Congestion for Cdg {
     }
 
     fn on_ack(&mut self, window: &mut Window, ack: &AckSample) {
+        let mut is_limited = ack.is_cwnd_limited;
         if window.in_slow_start() {
             self.state.judge_slow_start(&self.parameters, window, ack);
+            if !window.in_slow_start() {
+                // That half of it was used counts in slow start alone.
+                is_limited = window.was_full;
+            }
         }
         if ack.snd_una > self.state.end && self.state.now.is_some() {
             let gradient = self.state.end_trip(self.parameters.use_tolerance, ack.snd_nxt);
@@ -217,7 +222,7 @@ impl Congestion for Cdg {
             }
         }
         let state = &mut self.state;
-        if !ack.is_cwnd_limited {
+        if !is_limited {
             state.shadow = state.shadow.min(window.cwnd);
             return;
         }

@@ -147,6 +147,20 @@ fn slow_start_ends_by_a_long_train_or_a_longer_rtt() {
 }
 
 #[test]
+fn the_ack_that_ends_slow_start_counts_only_if_the_window_was_full() {
+    // What half of the window in use allows is slow start's: the train ends it with the seventh ACK, 600 us after the first.
+    for (was_full, counted) in [(true, 1), (false, 0)] {
+        let (mut rule, mut window) = rule(10, u32::MAX);
+        rule.state.end = u64::MAX;
+        window.was_full = was_full;
+        (1..=7).for_each(|n| {
+            round_trip(&mut rule, &mut window, n, 1_000, 0);
+        });
+        assert_eq!((window.ssthresh, window.cwnd, window.cwnd_cnt), (16, 16, counted));
+    }
+}
+
+#[test]
 fn the_tolerance_of_losses_knows_a_full_queue() {
     let sum = |min, max| judged(Extremes { min, max });
     assert_eq!(sum(32, 31), Some(Judgement::Full));

@@ -101,6 +101,8 @@ pub struct Window {
     pub backs_off: bool,
     /// [`crate::Legacy::count_acks`].
     pub counts_acks: bool,
+    /// It was the limit at some time of the present window of data; the sender keeps it up to date.
+    pub was_full: bool,
 }
 
 impl Window {
@@ -117,6 +119,7 @@ impl Window {
             is_paced: false,
             backs_off: false,
             counts_acks: false,
+            was_full: false,
         }
     }
 

@@ -365,7 +365,7 @@ impl Connection {
 
 /// What the receiver borrows from the sender.
 fn timing(sender: &Sender) -> SenderTiming {
-    SenderTiming { srtt: sender.srtt(), rto: sender.rto() }
+    SenderTiming { srtt: sender.exact_srtt(), rto: sender.rto() }
 }
 
 #[cfg(test)]

@@ -237,7 +237,8 @@ impl AckPolicy {
     pub(super) fn delay(&mut self, now: Instant, srtt: impl FnOnce() -> Duration) -> Decision {
         let mut ato = self.ato;
         if ato > self.ato_min {
-            let srtt = srtt();
+            // Linux 6.1 reckons with whole microseconds here.
+            let srtt = Duration::from_us(srtt().as_us());
             let mut limit = if self.interactive || self.pushed > 0 { self.ato_max } else { self.half_second };
             if !srtt.is_zero() {
                 limit = limit.min(self.jiffies.covering(srtt).max(self.ato_min));

@@ -10,8 +10,10 @@
 
 use crate::config::ReceiveBuffers;
 
-/// Headers of a frame: Ethernet, IP, and TCP with timestamps.
-const FRAME_HEADERS: u32 = 14 + 20 + 32;
+/// Headers of a frame below TCP's: Ethernet and IP.
+const LOWER_HEADERS: u32 = 14 + 20;
+/// TCP's header without options.
+const PLAIN_HEADER: u32 = 20;
 /// Headroom of a frame that a driver leaves in front.
 const HEADROOM: u32 = 16;
 /// `sk_buff`, rounded to cache lines.
@@ -33,6 +35,8 @@ pub(super) struct Buffers {
     /// Frames of this length with headroom, and longer ones, are in pages.
     linear: u32,
     page: u32,
+    /// TCP's header in the frames that arrive, with its options.
+    header: u32,
 }
 
 /// One `sk_buff` and what it holds: a segment, or several that were joined.
@@ -71,13 +75,19 @@ impl Buffer {
 
 impl Buffers {
     pub(super) fn new(config: ReceiveBuffers) -> Self {
-        Self { linear: config.linear.max(HEAD + 1), page: config.page }
+        Self { linear: config.linear.max(HEAD + 1), page: config.page, header: PLAIN_HEADER }
+    }
+
+    /// The same, where segments have a TCP header of so many bytes.
+    #[inline]
+    pub(super) fn behind(self, header: u32) -> Self {
+        Self { header, ..self }
     }
 
     /// What a segment of `len` bytes costs when it arrives.
     #[inline]
     pub(super) fn truesize(self, len: u32) -> u64 {
-        let frame = HEADROOM + FRAME_HEADERS + len;
+        let frame = self.frame(len);
         if frame < self.linear { linear_size(frame) } else { PAGED_HEAD + self.paged(len) }
     }
 
@@ -93,13 +103,19 @@ impl Buffers {
         if !self.is_linear(len) {
             return Buffer { len, memory, room: 0, pages: len.div_ceil(self.page), is_linear: false };
         }
-        let room = (memory - OVERHEAD) as u32 - (HEADROOM + FRAME_HEADERS + len);
+        let room = (memory - OVERHEAD) as u32 - self.frame(len);
         Buffer { len, memory, room, pages: 0, is_linear: true }
+    }
+
+    /// Bytes of a frame with `len` of payload, and the headroom in front.
+    #[inline]
+    fn frame(self, len: u32) -> u32 {
+        HEADROOM + LOWER_HEADERS + self.header + len
     }
 
     #[inline]
     fn is_linear(self, len: u32) -> bool {
-        HEADROOM + FRAME_HEADERS + len < self.linear
+        self.frame(len) < self.linear
     }
 
     #[inline]
@@ -120,7 +136,7 @@ mod tests {
 
     #[test]
     fn segments_cost_what_a_kernel_was_seen_to_charge() {
-        let buffers = Buffers::new(ReceiveBuffers::default());
+        let buffers = Buffers::new(ReceiveBuffers::default()).behind(32);
         // Linux 6.1.192: rcv_ssthresh stopped at 423264 = (48 * 17908 - 13056) / 2 with 8948-byte segments.
         assert_eq!(buffers.truesize(1_448), 2_304);
         assert_eq!(buffers.truesize(8_948), 13_056);
@@ -128,18 +144,26 @@ mod tests {
     }
 
     #[test]
-    fn only_pages_are_discounted() {
+    fn options_count_as_the_payload_does() {
+        // 16 + 54 + 111 bytes fit into a buffer of 192; with timestamps they take one of 256, and 1,024 with what is at its
+        // end.
         let buffers = Buffers::new(ReceiveBuffers::default());
+        assert_eq!((buffers.truesize(111), buffers.behind(32).truesize(111)), (768, 1_280));
+    }
+
+    #[test]
+    fn only_pages_are_discounted() {
+        let buffers = Buffers::new(ReceiveBuffers::default()).behind(32);
         assert_eq!(buffers.counted(1_448, 2_304), 2_304);
         assert_eq!(buffers.counted(8_948, 13_056), 3 * 4_096);
-        let paged = Buffers::new(ReceiveBuffers { linear: 0, page: 2_048 });
+        let paged = Buffers::new(ReceiveBuffers { linear: 0, page: 2_048 }).behind(32);
         assert_eq!((paged.truesize(1_448), paged.counted(1_448, 2_816)), (2_816, 2_048));
         assert_eq!(paged.truesize(50), 768);
     }
 
     #[test]
     fn pages_are_joined_up_to_seventeen() {
-        let buffers = Buffers::new(ReceiveBuffers::default());
+        let buffers = Buffers::new(ReceiveBuffers::default()).behind(32);
         let mut joined = buffers.of(8_948);
         for _ in 0..4 {
             assert_eq!(joined.join(&buffers.of(8_948)), Some(12_288));
@@ -152,7 +176,7 @@ mod tests {
 
     #[test]
     fn what_fits_behind_a_payload_costs_nothing() {
-        let buffers = Buffers::new(ReceiveBuffers::default());
+        let buffers = Buffers::new(ReceiveBuffers::default()).behind(32);
         // 16 + 66 + 700 are 832 with rounding and 1152 with what is at the end: of 2048 are 2048 - 320 - 782 left.
         let mut joined = buffers.of(700);
         assert_eq!(joined.room, 946);

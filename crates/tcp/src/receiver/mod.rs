@@ -64,7 +64,7 @@ pub struct Negotiated {
 /// What the receiver borrows from the sending half: both bound the delayed ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SenderTiming {
-    /// Smoothed RTT; zero before the first sample.
+    /// Smoothed RTT to the eighth of a microsecond; zero before the first sample.
     pub srtt: Duration,
     /// Current retransmission timeout.
     pub rto: Duration,
@@ -402,11 +402,23 @@ impl Receiver {
     #[inline]
     pub fn on_data(&mut self, now: Instant, segment: &Segment, timing: impl Fn() -> SenderTiming) -> Received {
         let unusual = segment.flags.0 & (Flags::FIN.0 | Flags::CWR.0) != 0 || !self.fast_path.is_on();
+        if segment.sack_count > 0 {
+            return self.on_data_behind_blocks(now, segment, timing());
+        }
         let is_next = segment.seq == self.rcv_nxt && segment.len > 0;
         if unusual || !is_next || self.holds_data || self.window.is_full_at(self.rcv_nxt) {
             return self.on_unusual_data(now, segment, timing());
         }
         Received { delivered: self.take_next(now, segment, timing), fin: false }
+    }
+
+    /// SACK blocks make the header longer, which the receive buffer holds as well.
+    #[cold]
+    fn on_data_behind_blocks(&mut self, now: Instant, segment: &Segment, timing: SenderTiming) -> Received {
+        self.window.set_header(segment.header_len());
+        let received = self.on_unusual_data(now, segment, timing);
+        self.window.set_header(if self.negotiated.timestamps { 32 } else { 20 });
+        received
     }
 
     /// Holes, duplicates, FIN, CWR, a closed window.

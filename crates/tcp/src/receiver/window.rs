@@ -111,7 +111,7 @@ impl ReceiveWindow {
     pub(super) fn negotiate(&mut self, timestamps: bool, window_scaling: bool, answering: bool) {
         if timestamps {
             self.advmss = self.advmss.saturating_sub(12).max(1);
-            self.resize(self.rcvbuf);
+            self.set_header(32);
         }
         if answering {
             self.window_clamp = if self.is_locked { self.whole } else { MAX_FIELD << MAX_WINDOW_SCALE };
@@ -126,9 +126,15 @@ impl ReceiveWindow {
     pub(super) fn forget_syn(&mut self, timestamps: bool) {
         if timestamps {
             self.advmss += 12;
-            self.resize(self.rcvbuf);
+            self.set_header(20);
         }
         self.rcv_wup = 0;
+    }
+
+    /// Segments have a TCP header of so many bytes from now on.
+    pub(super) fn set_header(&mut self, bytes: u32) {
+        self.buffers = self.buffers.behind(bytes);
+        self.resize(self.rcvbuf);
     }
 
     /// `SO_RCVBUF` before the handshake: the buffer has twice so many bytes, and no scale is offered that it does not need.

@@ -152,6 +152,7 @@ impl Sender {
         }
         self.resend = Resend::Nothing;
         self.echoed = segment.ts_ecr;
+        self.buffer.look_for_room();
         let prior_una = self.snd_una;
         let mut ack = Ack {
             flags: AckFlags::default(),

@@ -7,8 +7,6 @@ use crate::congestion::{CaEvent, CaState};
 /// How much of the window the flow has used lately.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Usage {
-    /// The window was the limit at some time of this window of data.
-    is_cwnd_limited: bool,
     /// Most segments out at once in this window of data.
     max_packets_out: u32,
     /// The window of data ends when this is acknowledged.
@@ -25,18 +23,18 @@ impl Sender {
     pub(crate) fn is_cwnd_limited(&self) -> bool {
         let usage = &self.path.usage;
         let window = &self.path.window;
-        usage.is_cwnd_limited || (window.in_slow_start() && window.cwnd < 2 * usage.max_packets_out)
+        window.was_full || (window.in_slow_start() && window.cwnd < 2 * usage.max_packets_out)
     }
 
     /// After a burst of transmissions that ended because the window was full (`limited`) or not.
     #[inline]
     pub(crate) fn validate_cwnd(&mut self, limited: bool) {
-        let usage = &mut self.path.usage;
+        let (usage, window) = (&mut self.path.usage, &mut self.path.window);
         if self.snd_una >= usage.round_end
             || limited
-            || (!usage.is_cwnd_limited && self.path.packets_out > usage.max_packets_out)
+            || (!window.was_full && self.path.packets_out > usage.max_packets_out)
         {
-            usage.is_cwnd_limited = limited;
+            window.was_full = limited;
             usage.max_packets_out = self.path.packets_out;
             usage.round_end = self.snd_nxt;
         }

@@ -470,9 +470,9 @@ impl Sender {
         Duration::from_us(self.path.rtt.rto_us())
     }
 
-    /// Smoothed RTT for the rule: to the eighth of a microsecond.
+    /// Smoothed RTT to the eighth of a microsecond, as Linux keeps it.
     #[inline]
-    fn exact_srtt(&self) -> Duration {
+    pub(crate) fn exact_srtt(&self) -> Duration {
         Duration::from_ps(u64::from(self.path.rtt.srtt_x8()) * (PS_PER_US / 8))
     }
 
@@ -598,6 +598,10 @@ impl Sender {
         if !self.path.window.is_paced && !self.builds_bursts() {
             // Nothing asks for it, and segments of a burst do not keep it.
             self.path.pacing.departure = Instant::ZERO;
+        }
+        if self.buffer.filled.is_some_and(|(_, una)| una != self.snd_una) {
+            // After a plain ACK it says nothing any more.
+            self.buffer.filled = None;
         }
         let peer = (self.snd_una, self.snd_nxt, self.snd_wnd, self.max_window, self.retransmits);
         let state = format!("{:?}", (&self.path, &self.paths, self.timer, peer, &self.buffer));

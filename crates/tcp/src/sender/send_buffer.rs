@@ -68,6 +68,8 @@ pub(crate) struct SendBuffer {
     is_locked: bool,
     /// The application waits for room (`SOCK_NOSPACE`).
     full: bool,
+    /// When it began to wait, and the first unacknowledged byte then, until a segment that is not plain arrives.
+    pub filled: Option<(Instant, u64)>,
     /// Whether the application will write more.
     pub close: Close,
 }
@@ -84,6 +86,7 @@ impl SendBuffer {
             refill_at: 0,
             merged: 0,
             full: false,
+            filled: None,
             close: Close::No,
             next_push: u64::MAX,
             pushes: VecDeque::new(),
@@ -108,6 +111,12 @@ impl SendBuffer {
     #[inline]
     pub fn is_full(&self) -> bool {
         self.full
+    }
+
+    /// A segment has arrived: Linux looks whether an application that waits may go on.
+    #[inline]
+    pub fn look_for_room(&mut self) {
+        self.filled = None;
     }
 
     /// Whether the segment that ends at `end` carries PSH: a push point lies in it or at its end. It
@@ -206,6 +215,7 @@ impl Sender {
         let room = tail_room + left.div_ceil(segment + self.segment_overhead) * segment;
         let end = (start + room).min(self.buffer.app_end);
         self.buffer.full = end < self.buffer.app_end;
+        self.buffer.filled = self.buffer.full.then_some((self.clock.now, self.snd_una));
         if end > start {
             let mss = u64::from(self.mss);
             self.buffer.write_seq = end;
@@ -271,13 +281,17 @@ impl Sender {
     /// After `burst` new segments: grows the buffer if the window was not full, and lets the application
     /// go on once a third is free. True when there is new data to send.
     ///
-    /// Linux looks after every segment, so that a burst that fills the window grows the buffer as well.
+    /// Linux looks after every segment, so that a burst that fills the window grows the buffer as well; but only where the
+    /// application waits already, not after what leaves while it writes.
     #[inline(always)]
     pub(crate) fn refill_buffer(&mut self, burst: u32) -> bool {
         if !self.buffer.full {
             return false;
         }
         if self.path.in_flight() < self.path.window.cwnd + burst.saturating_sub(1) {
+            if self.has_only_filled(burst) {
+                return false;
+            }
             self.expand_buffer();
             self.path.usage.stamp = self.clock.jiffies;
         }
@@ -286,6 +300,13 @@ impl Sender {
             return false;
         }
         self.refill_by_memory()
+    }
+
+    /// Since the application began to wait nothing has arrived, and nothing has left but what left while it was writing.
+    #[inline(never)]
+    fn has_only_filled(&self, burst: u32) -> bool {
+        let filled = |(at, una)| una == self.snd_una && (burst == 0 || at == self.clock.now);
+        self.buffer.filled.is_some_and(filled)
     }
 
     /// The application goes on if a third of the buffer is free.

@@ -176,6 +176,7 @@ impl Loop {
             self.transmit(segment, is_retransmission);
         }
         self.is_cwnd_limited = !self.may_send();
+        self.window.was_full = self.is_cwnd_limited;
     }
 
     fn transmit(&mut self, segment: u64, is_retransmission: bool) {
