@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import pytest
+
 from daybreak.cli.commands import COMMANDS, loaded
 
 SLOW = ("numpy", "polars", "scipy", "matplotlib", "pydantic", "daybreak.scenario")
