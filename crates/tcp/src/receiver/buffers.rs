@@ -78,7 +78,7 @@ impl Buffers {
         Self { linear: config.linear.max(HEAD + 1), page: config.page, header: PLAIN_HEADER }
     }
 
-    /// The same, where segments have a TCP header of so many bytes.
+    /// These buffers, for segments whose TCP header has `header` bytes.
     #[inline]
     pub(super) fn behind(self, header: u32) -> Self {
         Self { header, ..self }

@@ -131,7 +131,7 @@ impl ReceiveWindow {
         self.rcv_wup = 0;
     }
 
-    /// Segments have a TCP header of so many bytes from now on.
+    /// Charges segments for a TCP header of `bytes` from now on.
     pub(super) fn set_header(&mut self, bytes: u32) {
         self.buffers = self.buffers.behind(bytes);
         self.resize(self.rcvbuf);

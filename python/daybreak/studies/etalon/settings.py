@@ -12,12 +12,12 @@ STATIC = (4, 8, 16, 32, 64, 128)
 BEFORE_CUBIC = tuple(range(0, 3001, 300))
 """Microseconds before the day at which VOQs grow (tau), for CUBIC."""
 BEFORE_RETCP = tuple(range(0, 301, 50))
-"""The same for reTCP."""
+"""Microseconds before the day at which VOQs grow, for reTCP."""
 BEFORE_VARIANTS = 1200
 BEFORE_EIGHT = tuple(range(0, 1201, 100))
-"""The same for both in the run with 8 racks, whose week is 1400 us."""
+"""Microseconds before the day at which VOQs grow in the run with 8 racks, whose week is 1400 us."""
 BEFORE_VARIANTS_EIGHT = (0, 500, 1000, 1200)
-"""The same for all variants."""
+"""Of these times, those at which that run has all variants."""
 _ALL = (
     "bbr", "bic", "cdg", "cubic", "dctcp", "highspeed", "htcp", "hybla", "illinois", "lp", "nv", "reno", "scalable",
     "vegas", "veno", "westwood", "yeah",

@@ -98,7 +98,7 @@ class Setting:
     @property
     def packets(self) -> float:
         """Packets that it sends, roughly: of a flow that does not fill its path as many as the bound of CUBIC 2.1
-        allows. Infinity where nobody has looked when it is moved."""
+        allows. Infinity where `moves.csv` has no time of the move."""
         if self.move == AT_LIMIT and (self.cell, self.stack) not in _moves():
             return float("inf")
         return min(self.end_s * self.rate_mbps / 0.012, 155 * self.end_s**2 / (self.rtt_ms / 1e3))
@@ -156,7 +156,7 @@ class Scale:
     cells: tuple[tuple[int, int], ...]
     """Limiting rates in Mb/s and base RTTs in ms of the grid, with the TCP of ns-2."""
     linux_cells: tuple[tuple[int, int], ...]
-    """The same with that of Linux 6.1."""
+    """Limiting rates in Mb/s and base RTTs in ms of the grid with Linux 6.1."""
     variant_cells: tuple[tuple[int, int], ...]
     """The cells of the variants other than CUBIC."""
     figure5_mbps: int
@@ -166,7 +166,7 @@ class Scale:
     packets: float
     """Cells of the grid that send no more packets than this are run."""
     ns2_packets: float
-    """The same of the cells that are compared with ns-2; the values of the others count as missed."""
+    """Cells that send no more packets than this are compared with ns-2; the values of the others count as missed."""
     moves: int
     """Moves at different times, of which the study of what makes D collapse takes the median."""
     pairs: bool

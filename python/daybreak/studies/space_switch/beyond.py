@@ -58,7 +58,7 @@ def uneven(measured: Measured, vm_class: VmClass) -> float:
 
 
 def printed_unevenness(published: PublishedValues, transfers: int, scheme: str, vm_class: VmClass) -> float:
-    """The same of the printed means."""
+    """`uneven` of the printed means."""
     of = {about: table for table, about in TABLES.items()}
     rate, time = (
         float(published[f"{of[vm_class, metric]}.{scheme}.{transfers}.mean"].printed)

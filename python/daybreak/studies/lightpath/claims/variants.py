@@ -40,7 +40,7 @@ def judge(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
             suffix, words = f"{stack}.{variant}", {"cell": f"{one.cell}, {name}", "variant": NAMES[variant]}
             board.shape("var.reno_vegas", is_linear, growth, suffix=suffix, **words)
         if stack != NS2:
-            continue  # Its times to fill the path at 1 Gb/s are not looked at.
+            continue  # The times of Linux 6.1 to fill this path are not run: the page says so.
         filling = {variant: Setting("D", *FILLED, variant, stack) for variant in ORDER}
         times = {variant: _fill_s(one) for variant, one in filling.items()}
         ordered = [times[variant] for variant in ORDER]
