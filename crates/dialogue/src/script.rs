@@ -523,6 +523,7 @@ fn legacy(legacy: &mut Legacy, word: &str) -> Result<(), String> {
         "whole_ranges" => legacy.whole_ranges = true,
         "count_acks" => legacy.count_acks = true,
         "prr_by_retransmission" => legacy.prr_by_retransmission = true,
+        "two_tick_slack" => legacy.two_tick_slack = true,
         "no_paws" => legacy.no_paws = true,
         "half_threshold" => legacy.half_threshold = true,
         _ => return Err(format!("unknown mechanism of older stacks \"{word}\"")),

@@ -179,6 +179,7 @@ fn legacy(mechanisms: &[LegacyMechanism]) -> Legacy {
             LegacyMechanism::WholeRanges => legacy.whole_ranges = true,
             LegacyMechanism::CountAcks => legacy.count_acks = true,
             LegacyMechanism::PrrByRetransmission => legacy.prr_by_retransmission = true,
+            LegacyMechanism::TwoTickSlack => legacy.two_tick_slack = true,
             LegacyMechanism::NoPaws => legacy.no_paws = true,
             LegacyMechanism::HalfThreshold => legacy.half_threshold = true,
         }

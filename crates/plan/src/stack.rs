@@ -26,6 +26,7 @@ pub enum Legacy {
     /// Proportional rate reduction rebuilds the window only after retransmissions that arrive.
     PrrByRetransmission,
     /// The receiver checks no timestamps.
+    TwoTickSlack,
     NoPaws,
     /// The window of a fast recovery is half the threshold.
     HalfThreshold,

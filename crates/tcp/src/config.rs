@@ -147,6 +147,9 @@ pub struct Legacy {
     /// Proportional rate reduction as in Linux 4.15 and 5.10: below the threshold it sends one segment more than was
     /// delivered only when a retransmission is acknowledged and none was lost, and otherwise no more than was delivered.
     pub prr_by_retransmission: bool,
+    /// The tail loss probe and the reordering timer wait two ticks beyond what was measured, and not 2 ms (Linux up to
+    /// 6.5, maintained versions until October 2023), so that they wait longer where ticks are long.
+    pub two_tick_slack: bool,
     /// The receiver looks at no timestamp before it takes a segment (RFC 7323, section 5, is left out).
     pub no_paws: bool,
     /// In fast recovery the window is half the threshold (`tcp_reno_min_cwnd` of Linux 2.6), with `window_at_once`, and

@@ -28,6 +28,7 @@ Downtime: TypeAlias = Literal["drop", "hold", "drain", "make_before_break"]
 """What becomes of packets while a route or a gate is dark."""
 
 Legacy: TypeAlias = Literal[
+    "no_paws",
     "fack",
     "window_at_once",
     "no_undo",
@@ -37,7 +38,7 @@ Legacy: TypeAlias = Literal[
     "whole_ranges",
     "count_acks",
     "prr_by_retransmission",
-    "no_paws",
+    "two_tick_slack",
     "half_threshold",
 ]
 """A mechanism of older stacks that Linux 6.1 does not have: see `daybreak_tcp::config::Legacy`."""

@@ -9,7 +9,7 @@ from .quantities import Rate, Span, reject
 
 Legacy = Literal[
     "fack", "window_at_once", "no_undo", "ack_every_packet", "rto_restart", "forget_sacks", "whole_ranges",
-    "count_acks", "prr_by_retransmission", "no_paws", "half_threshold",
+    "count_acks", "prr_by_retransmission", "two_tick_slack", "no_paws", "half_threshold",
 ]  # fmt: skip
 """A mechanism of older stacks."""
 Bytes = Annotated[int, Field(ge=0, le=2**40)]
@@ -141,9 +141,10 @@ class Stack(Model):
     "rto_restart" (duplicate ACKs start the timer anew), "forget_sacks" (when fast recovery ends), "whole_ranges" (a
     SACK block is all of the range that the segment is in), "count_acks" (BIC, Scalable, Veno and YeAH count ACKs, not
     the segments that they acknowledge: Linux up to 5.6), "prr_by_retransmission" (in fast recovery the window is
-    rebuilt by more than was delivered only when a retransmission is acknowledged: Linux 4.15 and 5.10), "no_paws"
-    (timestamps are not checked), "half_threshold" (the window of a fast recovery, with "window_at_once"). The kernel
-    engine refuses them."""
+    rebuilt by more than was delivered only when a retransmission is acknowledged: Linux 4.15 and 5.10),
+    "two_tick_slack" (the tail loss probe and the reordering timer wait two ticks beyond what was measured, not 2 ms:
+    Linux up to 6.5), "no_paws" (timestamps are not checked), "half_threshold" (the window of a fast recovery, with
+    "window_at_once"). The kernel engine refuses them."""
     max_pacing_rate: Rate | None = None
     """`SO_MAX_PACING_RATE`; a variant that paces does so either way."""
 

@@ -7,7 +7,7 @@
 
 use super::Sender;
 use super::queue::Sent;
-use super::timer::{TIMEOUT_MIN, TimerKind};
+use super::timer::{TIMEOUT_MIN, TIMEOUT_MIN_US, TimerKind};
 use crate::congestion::CaState;
 
 /// Recoveries that a widened window outlasts (RFC 8985, section 6.2 step 4).
@@ -159,7 +159,11 @@ impl Sender {
     }
 
     pub(super) fn set_reorder_timer(&mut self, wait_us: u64) {
-        let jiffies = self.clock.jiffies_in(wait_us) + TIMEOUT_MIN;
+        let jiffies = if self.legacy.two_tick_slack {
+            self.clock.jiffies_in(wait_us) + TIMEOUT_MIN
+        } else {
+            self.clock.jiffies_in(wait_us + TIMEOUT_MIN_US)
+        };
         let before = self.timer;
         self.set_timer_unpaced(TimerKind::Reorder, jiffies.min(self.path.rtt.rto));
         if before.kind == TimerKind::Reorder && before.at < self.timer.at && self.has_paths() {

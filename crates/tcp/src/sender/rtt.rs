@@ -64,10 +64,10 @@ impl Rtt {
     pub fn srtt_us(&self) -> u32 {
         self.srtt_x8 >> 3
     }
-    /// Twice the smoothed RTT in jiffies.
+    /// Two smoothed RTTs and `slack_us` microseconds in jiffies.
     #[inline]
-    pub fn double_jiffies(&mut self, clock: &Clock) -> u64 {
-        clock.jiffies_near(u64::from(self.srtt_x8 >> 2), &mut self.double_memo)
+    pub fn jiffies_of_two(&mut self, slack_us: u64, clock: &Clock) -> u64 {
+        clock.jiffies_near(u64::from(self.srtt_x8 >> 2) + slack_us, &mut self.double_memo)
     }
     /// Floor of the variance term.
     #[inline]

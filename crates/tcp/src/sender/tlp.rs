@@ -1,11 +1,11 @@
 //! Tail loss probes (RFC 8985, section 7).
 //!
-//! The probe timeout is two smoothed RTTs and two jiffies, or, with one segment out, the delayed-ACK
-//! allowance of `rto_min` instead of the jiffies; never later than the RTO.
+//! The probe timeout is two smoothed RTTs and 2 ms, or, with one segment out, the delayed-ACK allowance of `rto_min`
+//! instead of the 2 ms; never later than the RTO. In older stacks it is two jiffies that are added.
 
 use super::Sender;
 use super::output::Due;
-use super::timer::{TIMEOUT_MIN, TimerKind};
+use super::timer::{TIMEOUT_MIN, TIMEOUT_MIN_US, TimerKind};
 use crate::congestion::CaState;
 
 /// The probe that is out.
@@ -32,9 +32,12 @@ impl Sender {
         }
         let mut jiffies = if path.rtt.srtt_x8() == 0 {
             self.rto_initial
-        } else {
+        } else if self.legacy.two_tick_slack {
             let slack = if out == 1 { self.clock.jiffies_in(u64::from(path.rtt.rto_min_us())) } else { TIMEOUT_MIN };
-            self.path.rtt.double_jiffies(&self.clock) + slack
+            self.path.rtt.jiffies_of_two(0, &self.clock) + slack
+        } else {
+            let slack_us = if out == 1 { u64::from(path.rtt.rto_min_us()) } else { TIMEOUT_MIN_US };
+            self.path.rtt.jiffies_of_two(slack_us, &self.clock)
         };
         if advancing {
             jiffies = jiffies.min(self.path.rtt.rto);

@@ -1,4 +1,4 @@
-"""Plays dialogues with real Linux: the files that TCP's tests play with the model, all of them in one guest.
+"""Plays dialogues with real Linux: the files that TCP's tests play with the model, in one guest for each length of tick.
 
     for verdict in play(find()): print(verdict.name, verdict.kind)
 
@@ -8,6 +8,7 @@ The format is described in crates/tcp/tests/dialogues/README.md.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import Literal
 from daybreak.errors import DaybreakError
 
 from . import image, workplace
+from . import recipe as recipes
 from .run import Watch, boot
 
 MEMORY = "256M"
@@ -23,6 +25,7 @@ SUFFIX = ".dialogue"
 _IN_A_WORKING_COPY = Path("crates/tcp/tests/dialogues")
 # What the guest draws at random (initial sequence numbers, timestamps) is no part of a dialogue.
 _SEED = 1
+_TICK = re.compile(r"^config jiffy (\d+)ms\s*$", re.MULTILINE)
 
 Kind = Literal["agrees", "differs", "does not apply", "unreadable"]
 
@@ -58,19 +61,38 @@ def find() -> list[Path]:
 
 
 def play(files: Sequence[Path], progress: Callable[[int, int], None] | None = None) -> list[Verdict]:
-    """Plays each file from a fresh start; verdicts in the order of the names. Raises GuestFailed for a crash."""
+    """Plays each file from a fresh start; verdicts in the order of the names. Those with another tick than usual
+    (`config jiffy`) are played with the image that has it, if there is one. Raises GuestFailed for a crash."""
     texts = {file.stem: _read(file) for file in files}
     if len(texts) < len(files):
         raise NoDialogue("two of the dialogues have the same name: play them one after the other")
+    built = {one.hz for one in image.fitting()}
+    by_hz: dict[int, dict[str, str]] = {}
+    for name, text in texts.items():
+        hz = _hz(text)
+        by_hz.setdefault(hz if hz in built else recipes.DEFAULT_HZ, {})[name] = text
+    verdicts: list[Verdict] = []
+    for hz, group in by_hz.items():
+        played = len(verdicts)
+        verdicts += _play(group, hz, lambda done, before=played: progress and progress(before + done, len(texts)))
+    return sorted(verdicts, key=lambda verdict: verdict.name)
+
+
+def _hz(text: str) -> int:
+    """Ticks a second that a dialogue asks for."""
+    tick = _TICK.search(text)
+    return recipes.DEFAULT_HZ if tick is None or tick[1] == "0" else 1_000 // int(tick[1])
+
+
+def _play(texts: dict[str, str], hz: int, progress: Callable[[int], None]) -> list[Verdict]:
     program = workplace.guest_program()
-    kernel = image.find().program
+    kernel = image.find(hz=hz).program
     with workplace.open_run() as run:
         (run / "dialogues").mkdir()
         for name, text in texts.items():
             (run / "dialogues" / (name + SUFFIX)).write_text(text)
         (run / "daybreak-guest").symlink_to(program)
-        watched = _Watch(None, None, count=len(files), played=progress)
-        boot(program, kernel, run, watched, room=MEMORY, seed=_SEED)
+        boot(program, kernel, run, _Watch(None, None, played=progress), room=MEMORY, seed=_SEED)
         verdicts = json.loads((run / "verdicts").read_text())
     return [Verdict(said["name"], said["verdict"], said["line"], said["problem"]) for said in verdicts]
 
@@ -86,10 +108,9 @@ def _read(file: Path) -> str:
 
 @dataclass
 class _Watch(Watch):
-    count: int = 0
-    played: Callable[[int, int], None] | None = None
+    played: Callable[[int], None] | None = None
 
     def look(self) -> None:
         super().look()
         if self.played:
-            self.played(self.complete, self.count)
+            self.played(self.complete)
