@@ -14,6 +14,7 @@ from daybreak.studies import scoreboard, study
 from daybreak.studies.etalon import beside, claims, eight_racks, measured, plots, testbed
 from daybreak.studies.etalon.settings import SCALES, STATIC, Setting, dynamic, static, switches, undilated
 from daybreak.studies.etalon.study import STUDY
+from daybreak.studies.hosts import LINUX_4_15
 from daybreak.studies.reproduce import reproduce
 from daybreak.studies.scales import varied
 from daybreak.studies.scoreboard import Scoreboard
@@ -139,7 +140,7 @@ def test_the_run_with_eight_racks_has_a_week_and_voqs_of_its_own():
 
 def test_the_emulators_hosts_are_older_than_the_kernel_engines():
     setting = static(SMALL, "bic", 16)
-    assert testbed.scenario(setting).document()["stack"]["legacy"] == testbed.LINUX_4_15
+    assert testbed.scenario(setting).document()["stack"]["legacy"] == list(LINUX_4_15)
     assert "legacy" not in testbed.scenario(setting, real_hosts=True).document()["stack"]
     newer = replace(setting, hosts=replace(setting.hosts, older=0))
     assert "legacy" not in testbed.scenario(newer).document()["stack"]

@@ -24,8 +24,8 @@ BY_NAME = {setting.name: setting for setting in ALL}
 
 def run(scenario, seed):
     """A run in the shape of an engine's, from the fluid model."""
-    # The kernel engine's hosts have ticks of their own.
-    setting = BY_NAME[scenario.name.removesuffix("-hz=1000")]
+    # The kernel engine's hosts are newer.
+    setting = BY_NAME.get(scenario.name) or BY_NAME[scenario.name.removesuffix("-older=0")]
     flows, throughput, windows, circuits = synthetic.one_run(setting, synthetic.paper(setting), seed)
     # Made-up runs count from their beginning, an engine's from 0.
     begin_ns = min((int(line.start) // 1000 for line in scenario.timelines), default=0)

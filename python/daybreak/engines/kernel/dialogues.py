@@ -1,4 +1,4 @@
-"""Plays dialogues with real Linux: the files that TCP's tests play with the model, in one guest for each length of tick.
+"""Plays dialogues with real Linux: the files that TCP's tests play with the model, in one guest a length of tick.
 
     for verdict in play(find()): print(verdict.name, verdict.kind)
 

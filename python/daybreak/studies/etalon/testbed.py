@@ -9,6 +9,7 @@ from typing import Any
 
 from daybreak.scenario import Scenario
 from daybreak.studies.etalon.settings import Setting
+from daybreak.studies.hosts import LINUX_4_15
 
 HOSTS = 16
 RACKS = 3
@@ -30,8 +31,6 @@ OFFLOAD_BYTES = 65_536
 """Segmentation offload of the emulator's hosts."""
 KERNEL_HOSTS = {"hz": 1000, "tso_max_bytes": 0}
 """Those of the kernel engine: its image has 1000 ticks a second, and its NICs no segmentation offload."""
-LINUX_4_15 = ["count_acks", "prr_by_retransmission"]
-"""What the model can do of how windows grow and shrink in Linux 4.15 and do not in 6.1: see `inferences.toml`."""
 ETHERNET_HEADER = 14
 """Bytes that a real NIC puts before a packet; the emulator's rates count none."""
 
@@ -86,7 +85,7 @@ def scenario(setting: Setting, *, real_hosts: bool = False) -> Scenario:
             # socket's account: TCP small queues never act.
             "tcp_comp_sack_nr": setting.hosts.compressed_sacks,
             **({} if setting.hosts.small_queues else {"tcp_limit_output_bytes": "off"}),
-            **({"legacy": LINUX_4_15} if setting.hosts.older and not real_hosts else {}),
+            **({"legacy": list(LINUX_4_15)} if setting.hosts.older and not real_hosts else {}),
             "tcp_ecn": 1 if setting.variant == "dctcp" else 2,
         },
         "flows": [

@@ -51,6 +51,8 @@ class Testbed:
     """Flows start within this time."""
     small_queues: int = 0
     """1: TCP small queues as in Linux 6.1's default, 0: off."""
+    older: int = 1
+    """1: windows and probes as in Linux 4.15 to 5.4 where the model can, 0: as in Linux 6.1.192."""
 
     @property
     def name(self) -> str:
@@ -58,7 +60,7 @@ class Testbed:
         return unusual(self)
 
 
-KERNEL_TESTBED = Testbed(buffer=350, hz=1000, phase=0)
+KERNEL_TESTBED = Testbed(buffer=350, hz=1000, phase=0, older=0)
 """The testbed of kernel.toml's scenarios, which were run so."""
 
 
@@ -114,6 +116,7 @@ class Scale:
     jitter_ns: int = Testbed.jitter_ns
     start_ms: int = Testbed.start_ms
     small_queues: int = Testbed.small_queues
+    older: int = Testbed.older
 
     def __post_init__(self) -> None:
         if self.reading not in READINGS:
