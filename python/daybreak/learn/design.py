@@ -33,9 +33,9 @@ _PHASE_BEYOND = {"none": 0.25, "drop": 0.05, "hold": 0.05}
 """How far phases that are learnt from reach beyond a period. A night of `make_before_break` delays the moves."""
 _COLUMNS = (*RANGES, "flows", "hz", "downtime", "phase", *(f"{group}_variant" for group in GROUPS))
 _DESIGN_SEED = 21
-EVENLY = 28_672
+EVENLY = 65_536
 """Settings of the design's first part."""
-LEARNT = 42_323
+LEARNT = 131_072
 """Settings of the whole design, after `EVENLY` without those in which packets are dropped: these are learnt sooner."""
 TWICE = 3_072
 """Settings that are run twice: that tells the error of a mean from chance."""

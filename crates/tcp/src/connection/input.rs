@@ -192,7 +192,7 @@ impl Connection {
         let is_next = segment.seq == next || (closing && segment.seq + 1 == next);
         if is_next || self.receiver.last_sacked() == Some(segment.seq) {
             self.reset();
-        } else if self.receiver.is_in_window(segment.seq) {
+        } else if self.receiver.is_in_window(segment) {
             self.challenge();
         }
     }

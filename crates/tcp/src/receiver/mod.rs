@@ -236,9 +236,11 @@ impl Receiver {
         self.window.forget_syn(self.negotiated.timestamps);
     }
 
-    /// A segment of this number may be processed.
-    pub fn is_in_window(&self, seq: u64) -> bool {
-        seq >= self.window.rcv_wup() && seq <= self.rcv_nxt + self.window.remaining(self.rcv_nxt)
+    /// Some of a segment lies where data are expected (RFC 9293, section 3.4).
+    #[inline(always)]
+    pub fn is_in_window(&self, segment: &Segment) -> bool {
+        segment.seq + segment.sequence_len() >= self.window.rcv_wup()
+            && segment.seq <= self.rcv_nxt + self.window.remaining(self.rcv_nxt)
     }
 
     /// End of the highest range that was reported.
@@ -367,8 +369,7 @@ impl Receiver {
         let end = segment.seq + segment.sequence_len();
         let timestamps = self.negotiated.timestamps && segment.ts_val != 0;
         let stale = timestamps && self.paws && newer < -PAWS_SLACK && !self.is_reordered_ack(segment, newer, sender);
-        let inside = end >= self.window.rcv_wup() && segment.seq <= self.rcv_nxt + self.window.remaining(self.rcv_nxt);
-        if stale || !inside {
+        if stale || !self.is_in_window(segment) {
             self.reject(now, segment, end);
             return false;
         }
@@ -612,6 +613,10 @@ impl Receiver {
         }
         if segment.flags.contains(Flags::FIN) {
             self.fin_seq = end - 1;
+            // Nothing can follow a FIN: Linux 6.1.192 drops what does.
+            taken -= self.queue.memory();
+            self.queue = OutOfOrder::default();
+            self.holds_data = self.unread.is_some();
         }
         if !self.queue.is_empty() {
             let mut dsack = self.dsack;
