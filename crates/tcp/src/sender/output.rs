@@ -93,7 +93,12 @@ impl Sender {
 
     #[inline(always)]
     fn send_new(&mut self, is_probe: bool) -> Option<Outgoing> {
-        if !self.has_unsent() || self.pacing_holds() {
+        if !self.has_unsent() {
+            return None;
+        }
+        if self.pacing_holds() {
+            // The window may be the limit as well, perhaps by what was sent again just now.
+            self.limited_by_cwnd |= self.path.in_flight() >= self.path.window.cwnd;
             return None;
         }
         if self.path.in_flight() >= self.path.window.cwnd && !is_probe && !self.next_is_final() {
@@ -305,8 +310,9 @@ impl Sender {
     /// F-RTO sent new data, if it could; otherwise conventional recovery goes on.
     #[cold]
     fn end_frto_burst(&mut self, burst: u32) -> Option<Outgoing> {
-        self.resend = Resend::Lost;
         if self.snd_nxt > self.path.high_seq {
+            // What the application writes before the next ACK is new data as well.
+            self.resend = Resend::Nothing;
             self.path.last_sent = self.clock.now;
             self.last_sent_jiffies = self.clock.jiffies;
             if burst > 0 && self.timer.kind == TimerKind::LossProbe {
@@ -314,6 +320,7 @@ impl Sender {
             }
             return None;
         }
+        self.resend = Resend::Lost;
         self.path.frto = false;
         self.send_more()
     }

@@ -116,6 +116,7 @@ dialogues! {
     frto_not_in_recovery,
     frto_recurring,
     frto_spurious,
+    frto_then_write,
     full_segments_after_sacks,
     half_threshold,
     half_window,
