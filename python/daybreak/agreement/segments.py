@@ -88,17 +88,21 @@ def replay(
     progress: Progress | None = None,
     engine: str = KERNEL,
     sides: Sequence[Side] = SIDES,
+    hz: int | None = None,
 ) -> dict[Side, Document]:
     """Replays the scenarios of the suite in `path`, or of the one that comes with Daybreak; writes segments.json of
     senders, receivers.json of receivers.
 
     `quick` takes the quick subset, `only` the scenarios whose name fits a pattern; each is run with every seed. A
-    scenario in which a host has more than one flow is left out. `engine` replaces the kernel, for tests.
+    scenario in which a host has more than one flow is left out. `engine` replaces the kernel, for tests; `hz` are the
+    hosts' ticks a second in place of the suite's.
     Raises ScenarioError, EngineError, OutputError, Interrupted.
     """
     cases = [case for case in suite.chosen(suite.load(path), quick=quick, only=only) if _has_a_flow_a_host(case)]
     if not cases:
         raise ScenarioError(f"only: in every scenario of {', '.join(only)} a host has several flows: expected one each")
+    if hz is not None:
+        cases = [case.model_copy(update={"stack": case.stack | {"hz": hz}}) for case in cases]
     by_name = {case.name: case for case in cases}
     claim(Path(out), "agreement", *result.RESULTS)
     done = run_many(

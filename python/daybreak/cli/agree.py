@@ -48,6 +48,10 @@ def agree(
             "--receivers", help="Compare every segment of receivers: the model hears what the kernel's receiver heard."
         ),
     ] = False,
+    hz: Annotated[
+        int | None,
+        typer.Option(help="With --segments or --receivers: ticks a second of the hosts; 1000 if not given.", min=1),
+    ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="End with 1 if a target is missed.")] = False,
     workers: Annotated[int | None, typer.Option(help="Runs side by side; one a processor if not given.", min=1)] = None,
     out_: Annotated[Path, typer.Option("-o", "--out", help="Folder for the results.")] = Path("results/agreement"),
@@ -68,6 +72,7 @@ def agree(
             quick=quick,
             runs=runs or 1,
             only=only or [],
+            hz=hz,
             sides=_sides(segments=segments, receivers=receivers),
             strict=strict,
             workers=workers,
@@ -75,6 +80,10 @@ def agree(
             as_json=as_json,
         )
         return
+    if hz is not None:
+        from daybreak.errors import ScenarioError
+
+        raise ScenarioError(f"hz: {hz} ticks are for --segments and --receivers, and neither is given")
     from daybreak import agreement
     from daybreak.agreement import page
 
@@ -126,7 +135,7 @@ def _refuse_for_a_replay(most: int | None) -> None:
 
 
 def _segments(
-    suite: Source, *, quick: bool, runs: int, only: list[str], sides: list[Side], strict: bool,
+    suite: Source, *, quick: bool, runs: int, only: list[str], hz: int | None, sides: list[Side], strict: bool,
     workers: int | None, out_: Path, as_json: bool,
 ) -> None:  # fmt: skip
     from daybreak.agreement import segments
@@ -135,7 +144,7 @@ def _segments(
     seeds = range(1, runs + 1)
     with progress_bar("replaying", shown=not as_json) as progress:
         documents = segments.replay(
-            suite, quick=quick, only=only, seeds=seeds, out=out_, workers=workers, progress=progress, sides=sides
+            suite, quick=quick, only=only, seeds=seeds, out=out_, workers=workers, progress=progress, sides=sides, hz=hz
         )
     if as_json:
         print_json(documents if len(sides) > 1 else documents[sides[0]])

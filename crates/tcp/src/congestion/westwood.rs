@@ -8,7 +8,7 @@
 //! Follows Linux where the papers differ, since this decides its share:
 //! * Time and RTTs are jiffies, RTTs rounded up. On paths with an RTT far below a jiffy the product
 //!   bandwidth x RTT is therefore far above what the path holds, and a loss hardly reduces the window.
-//! * An interval is at least 50 ms and counts whole bytes a jiffy; the filter is 7/8 old + 1/8 new,
+//! * An interval is at least 50 ms, in whole jiffies, and counts whole bytes a jiffy; the filter is 7/8 old + 1/8 new,
 //!   applied twice (to the samples, then to its own output). The first interval initialises both.
 //! * A duplicate ACK counts as one segment, and is taken off the cumulative ACK that follows. Not so one without SACK
 //!   and with the window of the one before: header prediction takes it, and it counts as nothing (6.1.192).
@@ -35,8 +35,8 @@ pub(super) const ENTRY: Entry = Entry {
     new: |_, _| Box::new(Westwood::default()),
 };
 
-/// Shortest interval of a bandwidth sample.
-const MIN_INTERVAL: Duration = Duration::from_ms(50);
+/// The shortest interval of a bandwidth sample is this part of a second in whole jiffies: 48 ms with 250 ticks a second.
+const SHORTEST_PART: u64 = 20;
 /// RTT assumed before the first sample.
 const INITIAL_RTT: Duration = Duration::from_secs(20);
 
@@ -44,7 +44,7 @@ const INITIAL_RTT: Duration = Duration::from_secs(20);
 #[derive(Clone, Debug)]
 pub struct Westwood {
     jiffies: Jiffies,
-    /// [`MIN_INTERVAL`] in jiffies.
+    /// The shortest interval in jiffies.
     min_interval: u64,
     /// Bandwidth after the first and after the second filter, in bytes a jiffy; `None` before the
     /// first interval, and while both are zero.
@@ -126,7 +126,7 @@ impl Westwood {
     fn new(jiffies: Jiffies) -> Self {
         Self {
             jiffies,
-            min_interval: jiffies.covering(MIN_INTERVAL),
+            min_interval: jiffies.hz() / SHORTEST_PART,
             bandwidth: None,
             interval_start: 0,
             confirmed: 0,
@@ -215,6 +215,17 @@ mod tests {
         let mut window = Window::new(10, u32::MAX);
         rule.init(&mut window, &Context { jiffy: Duration::from_ms(1), ..Context::default() });
         (rule, window)
+    }
+
+    #[test]
+    fn an_interval_is_a_twentieth_of_a_second_in_whole_ticks() {
+        // 250 / 20 = 12: an interval of 13 ticks is long enough.
+        let (mut rule, mut window) = rule();
+        rule.init(&mut window, &Context { jiffy: Duration::from_ms(4), ..Context::default() });
+        for (ticks, una) in [(1, 1_000), (12, 14_000), (13, 14_000)] {
+            rule.on_ack_sample(&mut window, &ack(4 * ticks, una, 4));
+        }
+        assert_eq!((rule.bandwidth, rule.interval_start), (Some((1_000, 1_000)), 13));
     }
 
     fn context() -> Context {
