@@ -140,6 +140,19 @@ mod tests {
     }
 
     #[test]
+    fn a_window_that_is_full_is_the_limit_while_pacing_holds() {
+        for (cwnd, is_full) in [(1, true), (2, false)] {
+            let mut sender = paced(1_243_500_000);
+            sender.buffer.write_seq = 100_000;
+            sender.path.pacing.departure = Instant::from_ps(2_000_000_000);
+            sender.path.packets_out = 1;
+            (sender.path.window.cwnd, sender.path.window.was_full) = (cwnd, false);
+            assert_eq!(sender.next_outgoing(), None);
+            assert_eq!(sender.path.window.was_full, is_full, "a window of {cwnd}");
+        }
+    }
+
+    #[test]
     fn a_late_departure_gives_back_at_most_half_a_gap() {
         for (late_ns, credit_ns) in [(0, 0), (100, 100), (3_597, 3_597), (3_598, 3_597), (50_000, 3_597)] {
             let mut sender = paced(1_243_500_000);
