@@ -45,9 +45,10 @@ class Ensemble(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.random_state = random_state
 
     def fit(self, X: Array, y: Array, weights: Array | None = None) -> Self:
-        """Fits to rows and values, of which each counts by its weight; further columns help the networks."""
+        """Fits to rows and values. In the networks each counts by its weight, and further columns help; trees, which
+        average over the rows of a leaf anyway, are worse with weights."""
         X, y = _checked(self, X, y)
-        self.trees_ = trees.fitted(X, _first(y), seed=self.random_state, weights=weights)
+        self.trees_ = trees.fitted(X, _first(y), seed=self.random_state)
         self.networks_ = NeuralMean(members=self.members, random_state=self.random_state).fit(X, y, weights)
         return self
 
