@@ -92,7 +92,9 @@ def write(settings: Iterable[Setting], path: Path) -> None:
 
 
 if __name__ == "__main__":
-    every = replace(SCALES["full"], cells=tuple((rate, rtt) for rate in RATES_MBPS for rtt in RTTS_MS), packets=math.inf)
+    every = replace(
+        SCALES["full"], cells=tuple((rate, rtt) for rate in RATES_MBPS for rtt in RTTS_MS), packets=math.inf
+    )
     wanted = [one for stack in STACKS for one in grid(every, stack, NAMES)]
     words = sys.argv[1:]
     write(
