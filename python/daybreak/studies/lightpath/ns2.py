@@ -14,7 +14,7 @@ from importlib.resources import files
 
 from daybreak.studies.lightpath.settings import AFTER_S, AT_LIMIT, NS2, SCALES, Setting, counted
 
-DUPLICATES_UP_TO_PACKETS = 4e7
+DUPLICATES_UP_TO_PACKETS = 15e6
 """Duplicate ACKs take two runs up to the move more. Where more packets are sent before it they are not counted."""
 FIGURE6 = "D_10G_10ms_cubic_paper"
 """The cell that is the run of figures 6 and 7."""
