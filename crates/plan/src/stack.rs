@@ -25,8 +25,9 @@ pub enum Legacy {
     CountAcks,
     /// Proportional rate reduction rebuilds the window only after retransmissions that arrive.
     PrrByRetransmission,
-    /// The receiver checks no timestamps.
+    /// The probe and reordering timers wait two ticks beyond what was measured, not 2 ms.
     TwoTickSlack,
+    /// The receiver checks no timestamps.
     NoPaws,
     /// The window of a fast recovery is half the threshold.
     HalfThreshold,

@@ -28,7 +28,6 @@ Downtime: TypeAlias = Literal["drop", "hold", "drain", "make_before_break"]
 """What becomes of packets while a route or a gate is dark."""
 
 Legacy: TypeAlias = Literal[
-    "no_paws",
     "fack",
     "window_at_once",
     "no_undo",
@@ -39,6 +38,7 @@ Legacy: TypeAlias = Literal[
     "count_acks",
     "prr_by_retransmission",
     "two_tick_slack",
+    "no_paws",
     "half_threshold",
 ]
 """A mechanism of older stacks that Linux 6.1 does not have: see `daybreak_tcp::config::Legacy`."""

@@ -72,9 +72,13 @@ def play(files: Sequence[Path], progress: Callable[[int, int], None] | None = No
         hz = _hz(text)
         by_hz.setdefault(hz if hz in built else recipes.DEFAULT_HZ, {})[name] = text
     verdicts: list[Verdict] = []
+
+    def played(done: int) -> None:
+        if progress:
+            progress(len(verdicts) + done, len(texts))
+
     for hz, group in by_hz.items():
-        played = len(verdicts)
-        verdicts += _play(group, hz, lambda done, before=played: progress and progress(before + done, len(texts)))
+        verdicts += _play(group, hz, played)
     return sorted(verdicts, key=lambda verdict: verdict.name)
 
 
