@@ -78,7 +78,7 @@ def everything_recorded():
         "timelines": [
             {"kind": "migrate", "flows": ["f"], "between": ["blue", "green"], "period": "10 ms", "night": "1 ms"}
         ],
-        "records": {"window": "1 ms", "queues": "1 ms", "latency": True, "packets": ["green"]},
+        "records": {"window": "1 ms", "queues": "1 ms", "loss_bins": "1 ms", "latency": True, "packets": ["green"]},
     }  # fmt: skip
     return Scenario.parse(document)
 

@@ -78,6 +78,20 @@ def test_drops_tell_why_and_where(migration):
     assert by_night["data"].all()
 
 
+def test_losses_are_the_drops_of_each_bin(migration):
+    night = {
+        "timelines.0.night": "2 ms", "duration": "60 ms", "flows.1.size": "unlimited", "topology.queue": "10 packets",
+        "records.loss_bins": "1 ms",
+    }  # fmt: skip
+    run = daybreak.run(migration.with_(night))
+    names = ["start_ns", "reason", "place_name", "flow_name", "data"]
+    bins = run.drops.with_columns((pl.col("time_ns") // 1_000_000 * 1_000_000).alias("start_ns"))
+    counted = bins.group_by(names).agg(pl.len().alias("packets"), pl.col("bytes").cast(pl.Int64).sum()).sort(names)
+    assert set(run.losses["reason"]) >= {"night", "queue_full"}
+    assert run.losses.select(*names, "packets", "bytes").sort(names).rows() == counted.rows()
+    assert daybreak.run(migration).losses.is_empty()
+
+
 def test_bytes_are_counted_once(migration):
     run = daybreak.run(migration.with_(EVERYTHING))
     delivered = run.bins.filter(pl.col("scope") == "delivered").group_by("name").agg(pl.col("bytes").sum())

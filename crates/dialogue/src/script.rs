@@ -526,6 +526,7 @@ fn legacy(legacy: &mut Legacy, word: &str) -> Result<(), String> {
         "two_tick_slack" => legacy.two_tick_slack = true,
         "no_paws" => legacy.no_paws = true,
         "half_threshold" => legacy.half_threshold = true,
+        "no_echo_samples" => legacy.no_echo_samples = true,
         _ => return Err(format!("unknown mechanism of older stacks \"{word}\"")),
     }
     Ok(())

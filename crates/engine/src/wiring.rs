@@ -182,6 +182,7 @@ fn legacy(mechanisms: &[LegacyMechanism]) -> Legacy {
             LegacyMechanism::TwoTickSlack => legacy.two_tick_slack = true,
             LegacyMechanism::NoPaws => legacy.no_paws = true,
             LegacyMechanism::HalfThreshold => legacy.half_threshold = true,
+            LegacyMechanism::NoEchoSamples => legacy.no_echo_samples = true,
         }
     }
     legacy

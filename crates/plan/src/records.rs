@@ -23,6 +23,9 @@ pub struct Records {
     pub queues: Vec<u32>,
     /// One row for every lost packet.
     pub drops: bool,
+    /// Width of the bins in which lost packets are counted; null for no such bins.
+    #[serde(default)]
+    pub loss_bin_ps: Option<u64>,
     /// One row for every timeline step.
     pub circuits: bool,
     /// One-way delay histogram of every flow.

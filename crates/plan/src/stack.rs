@@ -31,6 +31,8 @@ pub enum Legacy {
     NoPaws,
     /// The window of a fast recovery is half the threshold.
     HalfThreshold,
+    /// Congestion control gets no RTT from timestamps.
+    NoEchoSamples,
 }
 
 /// How a host's NIC lays received frames into memory: see `daybreak_tcp::config::ReceiveBuffers`.

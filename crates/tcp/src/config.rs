@@ -155,6 +155,9 @@ pub struct Legacy {
     /// In fast recovery the window is half the threshold (`tcp_reno_min_cwnd` of Linux 2.6), with `window_at_once`, and
     /// afterwards the threshold, but no more than three segments beyond what is in flight.
     pub half_threshold: bool,
+    /// Congestion control gets no RTT that only the echo of a timestamp gives, as where all that an ACK covers was sent
+    /// twice (the estimator of the timer does).
+    pub no_echo_samples: bool,
 }
 
 impl Config {

@@ -259,6 +259,26 @@ table! {
 }
 
 table! {
+    /// Packets lost in a time bin for one reason at one place. Bins without a loss have no row.
+    "losses" LossRow => LossColumns {
+        /// Start of the bin.
+        start_ns: u64,
+        /// Why: see [`DropReason`].
+        reason: u8,
+        /// Queue, link or route switch, as the reason says.
+        place: u32,
+        /// Flow of the packets.
+        flow: u32,
+        /// 1 for packets from the flow's sender, or with payload; 0 for ACKs.
+        data: u8,
+        /// Packets.
+        packets: u64,
+        /// Their IP lengths together.
+        bytes: u64,
+    }
+}
+
+table! {
     /// A step of a timeline.
     "circuits" CircuitRow => CircuitColumns {
         /// When.
@@ -388,12 +408,13 @@ table! {
 }
 
 /// What all tables mean, in the order in which a run has them.
-pub const TABLES: [Description; 13] = [
+pub const TABLES: [Description; 14] = [
     FlowColumns::DESCRIPTION,
     BinColumns::DESCRIPTION,
     WindowColumns::DESCRIPTION,
     QueueColumns::DESCRIPTION,
     DropColumns::DESCRIPTION,
+    LossColumns::DESCRIPTION,
     CircuitColumns::DESCRIPTION,
     ControlColumns::DESCRIPTION,
     LatencyColumns::DESCRIPTION,

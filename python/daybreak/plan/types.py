@@ -40,6 +40,7 @@ Legacy: TypeAlias = Literal[
     "two_tick_slack",
     "no_paws",
     "half_threshold",
+    "no_echo_samples",
 ]
 """A mechanism of older stacks that Linux 6.1 does not have: see `daybreak_tcp::config::Legacy`."""
 
@@ -511,6 +512,8 @@ class Records(Part, frozen=True, kw_only=True):
     """Queues that are sampled."""
     drops: bool
     """One row for every lost packet."""
+    loss_bin_ps: int | None
+    """Width of the bins in which lost packets are counted; null for no such bins."""
     circuits: bool
     """One row for every timeline step."""
     latency: bool

@@ -267,6 +267,7 @@ TABLES: dict[str, Callable[[pl.DataFrame, Plan], pl.DataFrame]] = {
     "window": _window,
     "queues": _queues,
     "drops": _drops,
+    "losses": _drops,
     "circuits": _circuits,
     "control": _control,
     "links": _links,

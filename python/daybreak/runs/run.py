@@ -108,6 +108,11 @@ class Run:
         return self.table("drops")
 
     @property
+    def losses(self) -> pl.DataFrame:
+        """Lost packets in time bins."""
+        return self.table("losses")
+
+    @property
     def circuits(self) -> pl.DataFrame:
         """One row a step of a timeline."""
         return self.table("circuits")

@@ -36,6 +36,8 @@ class Records(Model):
     """Queues that are sampled, by their links' names; all queues of switches without a list."""
     drops: bool = True
     """One row of table `drops` for every lost packet."""
+    loss_bins: Span | None = Field(default=None, gt=0)
+    """Width of the bins of table `losses`, which counts lost packets where table `drops` would list too many."""
     circuits: bool = True
     """One row of table `circuits` for every step of a timeline, one of `control` for every decision of a controller."""
     latency: bool = False

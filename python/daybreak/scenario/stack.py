@@ -10,6 +10,7 @@ from .quantities import Rate, Span, reject
 Legacy = Literal[
     "fack", "window_at_once", "no_undo", "ack_every_packet", "rto_restart", "forget_sacks", "whole_ranges",
     "count_acks", "prr_by_retransmission", "two_tick_slack", "no_paws", "half_threshold",
+    "no_echo_samples",
 ]  # fmt: skip
 """A mechanism of older stacks."""
 Bytes = Annotated[int, Field(ge=0, le=2**40)]
@@ -41,6 +42,7 @@ PRESETS: dict[str | None, dict[str, Any]] = {
             "forget_sacks",
             "whole_ranges",
             "no_paws",
+            "no_echo_samples",
         ),
     }
 }
@@ -144,7 +146,8 @@ class Stack(Model):
     rebuilt by more than was delivered only when a retransmission is acknowledged: Linux 4.15 and 5.10),
     "two_tick_slack" (the tail loss probe and the reordering timer wait two ticks beyond what was measured, not 2 ms:
     Linux up to 6.5), "no_paws" (timestamps are not checked), "half_threshold" (the window of a fast recovery, with
-    "window_at_once"). The kernel engine refuses them."""
+    "window_at_once"), "no_echo_samples" (congestion control gets no RTT from timestamps alone). The kernel engine
+    refuses them."""
     max_pacing_rate: Rate | None = None
     """`SO_MAX_PACING_RATE`; a variant that paces does so either way."""
 

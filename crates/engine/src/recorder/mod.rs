@@ -3,6 +3,7 @@
 
 mod bins;
 mod latency;
+mod losses;
 mod queues;
 mod windows;
 
@@ -17,6 +18,7 @@ use daybreak_units::Instant;
 use bins::BinnedSeries;
 use daybreak_plan::Plan;
 use latency::Latency;
+use losses::LossBins;
 use queues::QueueSamples;
 use windows::WindowSamples;
 
@@ -27,6 +29,7 @@ pub(crate) fn watches_packets(plan: &Plan) -> bool {
         || records.window_ps.is_some()
         || records.queue_ps.is_some()
         || records.drops
+        || records.loss_bin_ps.is_some()
         || records.circuits
         || records.latency
         || !records.packet_links.is_empty()
@@ -82,6 +85,7 @@ pub struct Recorder {
     windows: Option<WindowSamples>,
     queues: Option<QueueSamples>,
     drops: Option<DropColumns>,
+    losses: Option<LossBins>,
     circuits: Option<CircuitColumns>,
     control: Option<ControlColumns>,
     latency: Option<Latency>,
@@ -113,6 +117,7 @@ impl Recorder {
             windows: records.window_ps.map(|interval| WindowSamples::new(flows, interval)),
             queues: records.queue_ps.map(|interval| QueueSamples::new(plan.queues.len(), &records.queues, interval)),
             drops: records.drops.then(DropColumns::default),
+            losses: records.loss_bin_ps.map(LossBins::new),
             circuits: records.circuits.then(CircuitColumns::default),
             control: records.circuits.then(ControlColumns::default),
             latency: records.latency.then(|| Latency::new(flows)),
@@ -130,14 +135,15 @@ impl Recorder {
         self.packets.is_some()
     }
 
-    /// The tables `bins`, `window`, `queues`, `drops`, `circuits`, `control`, `latency` and `packets`; `end` is the time
-    /// at which the run stopped. What was not asked for is empty.
+    /// The tables `bins`, `window`, `queues`, `drops`, `losses`, `circuits`, `control`, `latency` and `packets`;
+    /// `end` is the time at which the run stopped. What was not asked for is empty.
     pub fn into_tables(self, end: Instant) -> Vec<Table> {
         vec![
             bins::into_table([self.delivered, self.taps, self.link_bins, self.arrived].into_iter().flatten()),
             self.windows.map(WindowSamples::into_columns).unwrap_or_default().into_table(),
             self.queues.map(|samples| samples.into_columns(end)).unwrap_or_default().into_table(),
             self.drops.unwrap_or_default().into_table(),
+            self.losses.map(LossBins::into_columns).unwrap_or_default().into_table(),
             self.circuits.unwrap_or_default().into_table(),
             self.control.unwrap_or_default().into_table(),
             self.latency.map(Latency::into_columns).unwrap_or_default().into_table(),
@@ -183,6 +189,9 @@ impl Probe for Recorder {
     }
 
     fn dropped(&mut self, row: DropRow) {
+        if let Some(losses) = &mut self.losses {
+            losses.add(&row);
+        }
         if let Some(drops) = &mut self.drops {
             drops.push(row);
         }

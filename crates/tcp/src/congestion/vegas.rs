@@ -16,9 +16,19 @@
 //! * Microseconds are counted with one more, so that no RTT is zero, and the product above has 32 bits: beyond 4295
 //!   segment-seconds in queues it overflows.
 //!
+//! Two switches make it what it was in Linux 2.6.22, and so in ns-2.35 (observed there: at 1 Gb/s and 10 ms the window
+//! grows by one every other round trip, and stands still at 579 segments, where 1.5 seem to wait since the base RTT is
+//! that of a first packet of 40 bytes):
+//! * `past_window`: what is compared is what was sent in the round trip before, in halves of a segment that are rounded
+//!   up, and the window goes one towards one more or less than it was at the start of that round trip;
+//! * `syn_rtt`: the RTT of the SYN counts in `baseRTT`.
+//!
 //! Validated by the worked numbers below, by its curve against the equation above (`tests/curves`), and by the
 //! segments that Linux 6.1 sends on the same ACKs (`daybreak agree --segments`, docs/fidelity.md).
 
+use std::cmp::Ordering;
+
+use daybreak_units::Duration;
 use daybreak_units::parameters::{Parameter, Settings};
 
 use super::{AckSample, CaEvent, CaState, Congestion, Context, Entry, Window, reno};
@@ -36,8 +46,10 @@ const PARAMETERS: &[Parameter] = &[
     Parameter::count("alpha", DEFAULT.alpha as u64, (0, 1_000_000), "fewest segments that should wait in queues"),
     Parameter::count("beta", DEFAULT.beta as u64, (0, 1_000_000), "most segments that should"),
     Parameter::count("gamma", DEFAULT.gamma as u64, (0, 1_000_000), "most of them in slow start"),
+    Parameter::switch("past_window", false, "compare the window of the round trip before, as Linux 2.6.22 does"),
+    Parameter::switch("syn_rtt", false, "count the RTT of the SYN, as ns-2.35 does"),
 ];
-const DEFAULT: Parameters = Parameters { alpha: 2, beta: 4, gamma: 1 };
+const DEFAULT: Parameters = Parameters { alpha: 2, beta: 4, gamma: 1, past_window: false, syn_rtt: false };
 
 /// An RTT that is not known, in microseconds.
 const UNKNOWN: u32 = 0x7fff_ffff;
@@ -45,6 +57,11 @@ const UNKNOWN: u32 = 0x7fff_ffff;
 const ENOUGH_SAMPLES: u16 = 3;
 /// Smallest window that it sets.
 const MIN_WINDOW: u32 = 2;
+
+/// An RTT as Linux counts it here.
+fn in_us(rtt: Duration) -> u32 {
+    rtt.as_us() as u32 + 1
+}
 
 /// Values of [`PARAMETERS`].
 #[derive(Clone, Copy, Debug)]
@@ -55,6 +72,10 @@ struct Parameters {
     beta: u32,
     /// Most of them in slow start.
     gamma: u32,
+    /// The window that is compared is that of the round trip before.
+    past_window: bool,
+    /// The SYN's RTT counts.
+    syn_rtt: bool,
 }
 
 impl Default for Parameters {
@@ -66,7 +87,13 @@ impl Default for Parameters {
 impl Parameters {
     fn of(settings: &Settings) -> Self {
         let segments = |name| settings.whole(name) as u32;
-        Self { alpha: segments("alpha"), beta: segments("beta"), gamma: segments("gamma") }
+        Self {
+            alpha: segments("alpha"),
+            beta: segments("beta"),
+            gamma: segments("gamma"),
+            past_window: settings.switch("past_window"),
+            syn_rtt: settings.switch("syn_rtt"),
+        }
     }
 }
 
@@ -75,11 +102,25 @@ impl Parameters {
 pub struct Vegas {
     parameters: Parameters,
     trips: RoundTrips,
+    past: PastWindow,
+    /// RTT of the SYN until the first transmission, which forgets what was measured before.
+    syn_rtt: Option<Duration>,
+}
+
+/// The round trip before, for [`Parameters::past_window`].
+#[derive(Clone, Copy, Debug, Default)]
+struct PastWindow {
+    /// Its first byte.
+    start: u64,
+    /// The window when it began.
+    cwnd: u32,
 }
 
 impl Congestion for Vegas {
-    fn init(&mut self, _window: &mut Window, ctx: &Context) {
+    fn init(&mut self, window: &mut Window, ctx: &Context) {
         self.trips.restart(ctx);
+        self.syn_rtt = ctx.syn_rtt.filter(|_| self.parameters.syn_rtt);
+        self.past = PastWindow { start: ctx.snd_una, cwnd: window.cwnd };
     }
 
     fn on_ack_sample(&mut self, _window: &mut Window, ack: &AckSample) {
@@ -90,10 +131,13 @@ impl Congestion for Vegas {
         if !self.trips.is_enabled {
             reno::increase(window, ack);
         } else if let Some(trip) = self.trips.end(ack) {
-            if trip.is_sampled() {
-                self.compare(window, &trip, ack.acked);
-            } else {
+            let past = std::mem::replace(&mut self.past, PastWindow { start: self.trips.start, cwnd: window.cwnd });
+            if !trip.is_sampled() {
                 reno::increase(window, ack);
+            } else if self.parameters.past_window {
+                self.compare_past(window, &trip, past, ack);
+            } else {
+                self.compare(window, &trip, ack.acked);
             }
         } else if window.in_slow_start() {
             window.slow_start(ack.acked);
@@ -106,6 +150,9 @@ impl Congestion for Vegas {
 
     fn on_event(&mut self, _window: &mut Window, event: CaEvent, ctx: &Context) {
         self.trips.on_event(event, ctx);
+        if let Some(rtt) = self.syn_rtt.take() {
+            self.trips.now.base_rtt = in_us(rtt);
+        }
     }
 
     fn on_state(&mut self, _window: &mut Window, state: CaState, ctx: &Context) {
@@ -116,7 +163,7 @@ impl Congestion for Vegas {
 impl Vegas {
     /// The decision of a round trip.
     fn compare(&self, window: &mut Window, trip: &RoundTrip, acked: u32) {
-        let Parameters { alpha, beta, gamma } = self.parameters;
+        let Parameters { alpha, beta, gamma, .. } = self.parameters;
         let queued = window.cwnd.wrapping_mul(trip.rtt - trip.base_rtt) / trip.base_rtt;
         if window.in_slow_start() {
             if queued > gamma {
@@ -135,6 +182,34 @@ impl Vegas {
         }
         window.cwnd = window.cwnd.min(window.cwnd_clamp).max(MIN_WINDOW);
         window.ssthresh = window.ssthresh.max((window.cwnd >> 1) + (window.cwnd >> 2));
+    }
+
+    /// The decision of Linux 2.6.22, in halves of a segment.
+    fn compare_past(&self, window: &mut Window, trip: &RoundTrip, past: PastWindow, ack: &AckSample) {
+        let Parameters { alpha, beta, gamma, .. } = self.parameters;
+        let sent = 2 * (self.trips.start - past.start) / u64::from(ack.mss.max(1));
+        let held = sent * u64::from(trip.base_rtt) / u64::from(trip.rtt);
+        let queued = sent - held;
+        if window.in_slow_start() {
+            if queued > 2 * u64::from(gamma) {
+                window.cwnd = window.cwnd.min((held / 2) as u32 + 1);
+                window.ssthresh = MIN_WINDOW;
+            } else {
+                window.slow_start(ack.acked);
+            }
+        } else {
+            let aim = if queued > 2 * u64::from(beta) {
+                past.cwnd - 1
+            } else {
+                past.cwnd + u32::from(queued < 2 * u64::from(alpha))
+            };
+            match aim.cmp(&window.cwnd) {
+                Ordering::Greater => window.cwnd += 1,
+                Ordering::Less => window.cwnd -= 1,
+                Ordering::Equal => {}
+            }
+        }
+        window.cwnd = window.cwnd.min(window.cwnd_clamp).max(MIN_WINDOW);
     }
 }
 
@@ -161,6 +236,8 @@ impl RoundTrip {
 pub(super) struct RoundTrips {
     /// The rule of Vegas applies: the state is Open.
     pub is_enabled: bool,
+    /// First byte of the round trip that ended last.
+    start: u64,
     /// The round trip ends when more than this is acknowledged.
     end: u64,
     now: RoundTrip,
@@ -168,20 +245,20 @@ pub(super) struct RoundTrips {
 
 impl Default for RoundTrips {
     fn default() -> Self {
-        Self { is_enabled: true, end: 0, now: RoundTrip { rtt: UNKNOWN, base_rtt: UNKNOWN, samples: 0 } }
+        Self { is_enabled: true, start: 0, end: 0, now: RoundTrip { rtt: UNKNOWN, base_rtt: UNKNOWN, samples: 0 } }
     }
 }
 
 impl RoundTrips {
     /// Forgets all.
     pub fn restart(&mut self, ctx: &Context) {
-        *self = Self { end: ctx.snd_nxt, ..Self::default() };
+        *self = Self { start: ctx.snd_nxt, end: ctx.snd_nxt, ..Self::default() };
     }
 
     /// Takes the RTT of an ACK.
     pub fn sample(&mut self, ack: &AckSample) {
         let Some(rtt) = ack.rtt else { return };
-        let rtt = rtt.as_us() as u32 + 1;
+        let rtt = in_us(rtt);
         self.now.base_rtt = self.now.base_rtt.min(rtt);
         self.now.rtt = self.now.rtt.min(rtt);
         self.now.samples = self.now.samples.wrapping_add(1);
@@ -192,6 +269,7 @@ impl RoundTrips {
         if ack.snd_una <= self.end {
             return None;
         }
+        self.start = self.end;
         self.end = ack.snd_nxt;
         let trip = self.now;
         self.now = RoundTrip { rtt: UNKNOWN, samples: 0, ..trip };
@@ -217,8 +295,6 @@ impl RoundTrips {
 
 #[cfg(test)]
 mod tests {
-    use daybreak_units::Duration;
-
     use super::*;
 
     const MSS: u64 = 1_000;
@@ -236,6 +312,7 @@ mod tests {
             acked: 1,
             rtt: Some(Duration::from_us(rtt_us)),
             is_cwnd_limited: true,
+            mss: MSS as u32,
             snd_una: 1 + una * MSS,
             snd_nxt: 1 + nxt * MSS,
             ..AckSample::default()
@@ -296,6 +373,52 @@ mod tests {
         assert_eq!((rule.trips.now.rtt, rule.trips.now.base_rtt, rule.trips.end), (UNKNOWN, 20_001, 1 + 20 * MSS));
         rule.on_event(&mut window, CaEvent::TxStart { idle: Duration::ZERO }, &ctx);
         assert_eq!(rule.trips.now.base_rtt, UNKNOWN, "nothing was in flight: the base RTT is forgotten");
+    }
+
+    #[test]
+    fn linux_2_6_22_compares_the_round_trip_before_in_halves() {
+        // 100 segments were sent. With a base RTT of 10 ms, 3 halves wait at 10.151 ms, 4 at 10.153 ms,
+        // 8 at 10.416 ms and 9 at 10.418 ms.
+        for (rtt, cwnd) in [(10_000, 101), (10_151, 101), (10_153, 100), (10_416, 100), (10_418, 99)] {
+            let (mut rule, mut window) = rule(100, 50);
+            rule.parameters.past_window = true;
+            rule.trips.now.base_rtt = 10_000;
+            rule.trips.end = 1 + 100 * MSS;
+            rule.past = PastWindow { start: 1, cwnd: 100 };
+            rule.trips.now.samples = 10;
+            ack(&mut rule, &mut window, 101, 200, rtt - 1);
+            assert_eq!(window.cwnd, cwnd, "an RTT of {rtt} us");
+            // The next round trip began with 100 as well: it aims where the window is already.
+            rule.trips.now.samples = 10;
+            ack(&mut rule, &mut window, 201, 300, rtt - 1);
+            assert_eq!(window.cwnd, cwnd, "every other round trip");
+        }
+    }
+
+    #[test]
+    fn slow_start_of_linux_2_6_22_ends_with_the_lowest_threshold() {
+        let (mut rule, mut window) = rule(100, u32::MAX);
+        rule.parameters.past_window = true;
+        rule.trips.now = RoundTrip { rtt: UNKNOWN, base_rtt: 10_000, samples: 10 };
+        rule.trips.end = 1 + 80 * MSS;
+        rule.past = PastWindow { start: 1, cwnd: 80 };
+        ack(&mut rule, &mut window, 81, 180, 12_499);
+        assert_eq!((window.cwnd, window.ssthresh), (65, 2), "80 segments in 12.5 ms are 64 in 10 ms, and one");
+    }
+
+    #[test]
+    fn the_syn_counts_until_an_idle_connection_forgets_it() {
+        let syn = Context { snd_nxt: 1, syn_rtt: Some(Duration::from_us(9_000)), ..Context::default() };
+        for (syn_rtt, base_rtt) in [(true, 9_001), (false, 10_001)] {
+            let (mut rule, mut window) = rule(100, 50);
+            rule.parameters.syn_rtt = syn_rtt;
+            rule.init(&mut window, &syn);
+            rule.on_event(&mut window, CaEvent::TxStart { idle: Duration::ZERO }, &syn);
+            ack(&mut rule, &mut window, 1, 9, 10_000);
+            assert_eq!(rule.trips.now.base_rtt, base_rtt);
+            rule.on_event(&mut window, CaEvent::TxStart { idle: Duration::ZERO }, &syn);
+            assert_eq!(rule.trips.now.base_rtt, UNKNOWN);
+        }
     }
 
     #[test]

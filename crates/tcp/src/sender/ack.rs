@@ -535,7 +535,8 @@ impl Sender {
     #[inline(always)]
     fn update_rtt(&mut self, rtt: &mut RttSamples, flags: AckFlags) -> bool {
         let mut seq_us = rtt.seq_us.or(rtt.sack_us);
-        if seq_us.is_none() && self.echoed != 0 && flags.any(AckFlags::DATA_ACKED) && !self.has_paths() {
+        let is_measured = seq_us.is_some();
+        if !is_measured && self.echoed != 0 && flags.any(AckFlags::DATA_ACKED) && !self.has_paths() {
             let ticks = self.clock.timestamp.wrapping_sub(self.echoed);
             let us = self.clock.timestamp_us(ticks.max(1));
             if let Ok(us) = u32::try_from(us) {
@@ -549,6 +550,9 @@ impl Sender {
             self.path.min_rtt.sample(self.clock.now_us, floor);
         }
         self.path.rtt.sample(&self.clock, seq_us, self.snd_una, self.snd_nxt);
+        if !is_measured && self.legacy.no_echo_samples {
+            rtt.ca_us = None;
+        }
         true
     }
 

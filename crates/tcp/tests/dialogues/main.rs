@@ -135,6 +135,7 @@ dialogues! {
     newreno_without_sack,
     no_rack_loss_by_count,
     no_rack_partial_ack,
+    no_echo_samples,
     no_paws,
     no_undo,
     nodelay,

@@ -252,6 +252,7 @@ def _records(scenario: Scenario, fabric: Fabric) -> plan.Records:
         queue_ps=_ps(records.queues),
         queues=queues,
         drops=records.drops,
+        loss_bin_ps=_ps(records.loss_bins),
         circuits=records.circuits,
         latency=records.latency,
         packet_links=links(records.packets, "packets"),

@@ -66,6 +66,7 @@ ROWS = {
     "forgets": Row("SACKs forgotten", ("forget_sacks",)),
     "ranges": Row("SACK blocks of whole ranges", ("whole_ranges",)),
     "paws": Row("timestamps not checked", ("no_paws",)),
+    "echo": Row("no RTT from timestamps alone", ("no_echo_samples",)),
     "timer": Row("timer restarted by duplicates", ("rto_restart",)),
     "acks": Row(
         "an ACK for every packet",

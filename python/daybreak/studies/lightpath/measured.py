@@ -113,12 +113,11 @@ def of_run(run: Run) -> Tables:
     )
     queues = run.queues.select(pl.col("queue_name").alias("queue"), relative.alias("time_s"), "packets", "max_packets")
     losses = (
-        run.drops.filter(pl.col("data") == 1)
-        .select(
-            pl.col("place_name").alias("place"), ((pl.col("time_ns").cast(pl.Int64) - move_ns) // BIN_NS).alias("bin")
+        run.losses.filter(pl.col("data"))
+        .group_by(
+            pl.col("place_name").alias("place"), ((pl.col("start_ns").cast(pl.Int64) - move_ns) // BIN_NS).alias("bin")
         )
-        .group_by("place", "bin")
-        .agg(pl.len().cast(pl.Int64).alias("lost"))
+        .agg(pl.col("packets").cast(pl.Int64).sum().alias("lost"))
         .sort("place", "bin")
         .select("place", (pl.col("bin") * BIN_NS / 1e9).alias("time_s"), "lost")
     )

@@ -47,7 +47,7 @@ def threshold(setting: Setting) -> float:
 def longest_s(setting: Setting) -> int:
     """Seconds after which a flow is moved that has not reached its limit."""
     if setting.rate_mbps == 10_000:
-        return {10: 60, 100: 300, 1000: 120}[setting.rtt_ms]
+        return {10: 60, 100: 300, 1000: 3600 if setting.stack == NS2 else 120}[setting.rtt_ms]
     if setting.stack == NS2 or setting.variant not in ("cubic", "compound"):
         return 900
     return 240

@@ -35,6 +35,8 @@ BOTTLENECKS = {"A": "sender", "B": "sender", "C1": "ip-1", "C2": "ip-1", "D": "r
 """The link whose queue fills first."""
 UNBOUNDED = 2**31
 """Socket buffers in bytes. Half is window: 1 GiB, the most that the TCP header can say (RFC 7323, section 2.3)."""
+OF_2009 = {"cubic": CUBIC_2_1, "vegas": {"name": "vegas", "past_window": True, "syn_rtt": True}}
+"""Variants that were others in the TCP of ns-2."""
 ONCE = "86400 s"
 """A period that no run reaches the end of."""
 
@@ -64,6 +66,7 @@ def scenario(setting: Setting) -> Scenario:
         "records": {
             "bins": f"{BIN_MS} ms", "taps": ["receiver"], "window": f"{SAMPLE_MS} ms", "queues": f"{SAMPLE_MS} ms",
             "sampled_queues": ["ip-1", "optical", "receiver"], "links": ["ip-2", "optical"],
+            "drops": False, "loss_bins": f"{BIN_MS} ms",
         },
     }  # fmt: skip
     for change in setting.changes:
@@ -99,8 +102,8 @@ def stack(setting: Setting) -> dict[str, Any]:
 
 
 def variant(setting: Setting) -> str | dict[str, Any]:
-    """The congestion control: in the TCP of ns-2, CUBIC is version 2.1."""
-    return CUBIC_2_1 if setting.stack == NS2 and setting.variant == "cubic" else setting.variant
+    """The congestion control: in the TCP of ns-2, CUBIC is version 2.1, and Vegas that of Linux 2.6.22."""
+    return OF_2009.get(setting.variant, setting.variant) if setting.stack == NS2 else setting.variant
 
 
 def buffer_packets(setting: Setting) -> int:
