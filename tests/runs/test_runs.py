@@ -10,7 +10,7 @@ import threading
 import numpy as np
 import polars as pl
 import pytest
-from ready_files import SCENARIO_FILES
+from ready_files import ROOT, SCENARIO_FILES
 
 import daybreak
 from daybreak import _native
@@ -76,6 +76,15 @@ def test_drops_tell_why_and_where(migration):
     assert set(by_night["place_name"]) == {"migrate-0/0"}
     assert set(by_night["flow_name"]) == {"moved"}
     assert by_night["data"].all()
+
+
+def test_codel_spares_short_flows_the_buffer_that_a_bulk_transfer_fills():
+    codel = load(ROOT / "scenarios" / "18-controlled-delay.toml")
+    mean_ms = [
+        daybreak.run(scenario).flows.filter(group="request")["fct_ns"].mean() / 1e6
+        for scenario in (codel, codel.with_({"topology.queue_kind": "drop_tail"}))
+    ]
+    assert mean_ms == pytest.approx([75.9, 579.2], rel=0.01)
 
 
 def test_losses_are_the_drops_of_each_bin(migration):

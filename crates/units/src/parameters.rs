@@ -146,6 +146,11 @@ impl Parameter {
         Self { name, kind: Kind::Count { least, most }, default: Some(Value::Count(default)), summary }
     }
 
+    /// A time, with its default and its range in picoseconds.
+    pub const fn time(name: &'static str, default: u64, (least, most): (u64, u64), summary: &'static str) -> Self {
+        Self { name, kind: Kind::Time { least, most }, default: Some(Value::Ps(default)), summary }
+    }
+
     /// A number without a unit, from `least` to `most`.
     pub const fn number(name: &'static str, default: f64, (least, most): (f64, f64), summary: &'static str) -> Self {
         Self { name, kind: Kind::Number { least, most }, default: Some(Value::Number(default)), summary }

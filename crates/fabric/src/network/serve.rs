@@ -6,7 +6,7 @@
 use super::{Context, Departure, Fabric};
 use crate::circuit::Gate;
 use crate::link::{SEVERAL, UNIMPAIRED};
-use crate::queue::NOT_PLAIN;
+use crate::queue::{NOT_PLAIN, Verdict};
 use crate::{DropReason, Monitor, PacketId, Schedule, Wake};
 
 impl<B: Copy> Fabric<B> {
@@ -155,15 +155,16 @@ impl<B: Copy> Fabric<B> {
         }
         let Some(link) = self.idle_link(ctx, index) else {
             self.wait(ctx, index, id)?;
+            self.queues[index as usize].note_arrival(ctx.now);
             self.now_waits(ctx, index);
             return Ok(());
         };
-        if queue.sees_every_arrival {
-            let packet = self.slab.get(id);
-            if self.queues[index as usize].admit_at_once(ctx.now, packet.bytes, packet.header.ecn().is_ect())? {
-                self.mark(id, index);
-            }
+        let packet = self.slab.get(id);
+        let (bytes, is_ect) = (packet.bytes, packet.header.ecn().is_ect());
+        if queue.sees_every_arrival && self.queues[index as usize].admit_at_once(ctx.now, bytes, is_ect)? {
+            self.mark(id, index);
         }
+        self.queues[index as usize].departs_at_once(ctx.now, bytes, is_ect);
         self.transmit(ctx, link, id);
         Ok(())
     }
@@ -222,29 +223,30 @@ impl<B: Copy> Fabric<B> {
         }
     }
 
-    /// A link that is free takes the next packet from the queues whose gates to it are open.
+    /// A link that is free takes the next packet from the queues whose gates to it are open. What the discipline of the
+    /// queue drops then costs the link no time: it takes the next one.
     #[inline(never)]
     pub(crate) fn pull_in_general<S: Schedule, M: Monitor<B>>(&mut self, ctx: &mut Context<'_, S, M>, link: u32) {
         let sole = self.links[link as usize].queue;
-        let next = if sole == SEVERAL {
-            self.schedulers[link as usize].take()
-        } else {
-            Some(sole).filter(|&queue| self.may_serve(link, queue))
-        };
-        let Some(index) = next else { return };
-        let queue = &mut self.queues[index as usize];
-        let gates = &mut self.gates[queue.gates_start as usize..queue.gates_end as usize];
-        let Some(gate) = gates.iter().find(|gate| gate.link == link) else { unreachable!("link {link} has no gate") };
-        let lane = gate.serves(queue.lanes());
-        let slab = &self.slab;
-        let Some(id) = queue.pop(lane, |id| slab.get(id).bytes) else {
-            unreachable!("queue {index} is ready and empty")
-        };
-        for gate in gates {
-            gate.has_left(lane);
+        loop {
+            let next = if sole == SEVERAL {
+                self.schedulers[link as usize].take()
+            } else {
+                Some(sole).filter(|&queue| self.may_serve(link, queue))
+            };
+            let Some(index) = next else { return };
+            let (id, verdict) = self.take_out(ctx, link, index);
+            match verdict {
+                Verdict::Drop => {
+                    self.lose(ctx, id, DropReason::EarlyDrop, index);
+                    continue;
+                }
+                Verdict::Mark => self.mark(id, index),
+                Verdict::Accept => {}
+            }
+            self.transmit(ctx, link, id);
+            break;
         }
-        self.on_shrunk(ctx, index);
-        self.transmit(ctx, link, id);
         let is_any_ready = match sole {
             SEVERAL => self.schedulers[link as usize].is_any_ready(),
             queue => self.may_serve(link, queue),
@@ -252,6 +254,30 @@ impl<B: Copy> Fabric<B> {
         if is_any_ready {
             self.await_link(ctx, link);
         }
+    }
+
+    /// Takes the packet that leaves next over the link out of a queue that is ready, and asks the discipline about it.
+    fn take_out<S: Schedule, M: Monitor<B>>(
+        &mut self,
+        ctx: &mut Context<'_, S, M>,
+        link: u32,
+        index: u32,
+    ) -> (PacketId, Verdict) {
+        let queue = &mut self.queues[index as usize];
+        let gates = &mut self.gates[queue.gates_start as usize..queue.gates_end as usize];
+        let Some(gate) = gates.iter().find(|gate| gate.link == link) else { unreachable!("link {link} has no gate") };
+        let lane = gate.serves(queue.lanes());
+        let slab = &self.slab;
+        let Some((id, came)) = queue.pop(lane, |id| slab.get(id).bytes) else {
+            unreachable!("queue {index} is ready and empty")
+        };
+        let packet = slab.get(id);
+        let verdict = queue.departure(ctx.now, came, packet.bytes, packet.header.ecn().is_ect());
+        for gate in gates {
+            gate.has_left(lane);
+        }
+        self.on_shrunk(ctx, index);
+        (id, verdict)
     }
 
     /// Updates the monitor, the discipline and the scheduler after packets have left the queue.

@@ -75,7 +75,7 @@ impl<B: Copy> Fabric<B> {
         let had_packets = !self.queues[index as usize].is_empty();
         loop {
             let (queue, slab) = (&mut self.queues[index as usize], &self.slab);
-            let Some(id) = queue.pop(queue.lanes().first(), |id| slab.get(id).bytes) else { break };
+            let Some((id, _)) = queue.pop(queue.lanes().first(), |id| slab.get(id).bytes) else { break };
             self.lose(ctx, id, DropReason::GateClosed, index);
         }
         if had_packets {

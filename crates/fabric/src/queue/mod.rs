@@ -1,6 +1,8 @@
 //! Queues: where packets wait for a link. The waiting itself and the limit are the same for all; a discipline,
-//! one file each, decides which packets that would fit are marked or dropped early.
+//! one file each, decides which packets that would fit are marked or dropped early: when they arrive, or when a link
+//! takes them.
 
+mod codel;
 mod drop_tail;
 mod ecn_threshold;
 mod red;
@@ -9,7 +11,7 @@ mod waiting;
 use std::fmt;
 
 use daybreak_units::parameters::{Parameter, ParameterError, Settings, Value};
-use daybreak_units::{Instant, Rate, Stream};
+use daybreak_units::{Duration, Instant, Rate, Stream};
 
 pub(crate) use waiting::{Lane, Lanes, NOT_PLAIN, Queue};
 
@@ -86,14 +88,28 @@ pub(crate) struct Arrival {
     pub fits: bool,
 }
 
-/// What is done with a packet that fits.
+/// A packet that a link takes out of a queue.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Leaving {
+    pub now: Instant,
+    /// How long it has waited.
+    pub waited: Duration,
+    /// Its IP length.
+    pub bytes: u32,
+    /// Bytes that wait behind it.
+    pub behind: u64,
+    /// It may be marked instead of dropped (RFC 3168).
+    pub is_ect: bool,
+}
+
+/// What is done with a packet that fits, or that a link takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// It waits at the end of the queue.
+    /// It waits at the end of the queue, or is sent.
     Accept,
-    /// It waits, and says from now on that it met congestion (CE). Only for packets that are ECN-capable.
+    /// As [`Verdict::Accept`], and it says from now on that it met congestion (CE). Only for packets that are ECN-capable.
     Mark,
-    /// It is lost. Only said by a discipline that sees every arrival.
+    /// It is lost. Only said by a discipline that sees every arrival, or departure.
     Drop,
 }
 
@@ -119,6 +135,9 @@ trait Discipline: Sized {
     const PARAMETERS: &'static [Parameter];
     /// It must see packets that find a link idle and do not wait, and hear when the queue becomes empty.
     const SEES_EVERY_ARRIVAL: bool;
+    /// It is asked about every packet that a link takes, also one that has not waited. The times at which packets came are
+    /// kept for it.
+    const SEES_DEPARTURES: bool = false;
     /// Its verdicts depend on nothing but the occupancy and its settings, it accepts whatever fits, and
     /// [`Discipline::room`] says the truth: so it need not be asked about packets that are sure to be accepted
     /// unmarked, or that do not fit, and can be asked when a packet arrives on a link whose departures are computed in
@@ -136,6 +155,10 @@ trait Discipline: Sized {
     fn configure(&mut self, settings: &Settings);
     /// Decides about a packet.
     fn arrival(&mut self, arrival: &Arrival) -> Verdict;
+    /// Decides about a packet that a link takes, unless it came back. After a drop the link takes the next one at once.
+    fn departure(&mut self, _leaving: &Leaving) -> Verdict {
+        Verdict::Accept
+    }
     /// The last packet that waited has left.
     fn emptied(&mut self, _now: Instant) {}
     /// The first link that serves the queue has another rate from now on.
@@ -234,6 +257,9 @@ macro_rules! registry {
             pub(crate) fn sees_every_arrival(&self) -> bool {
                 match self { $(Self::$kind(_) => <$module::$kind as Discipline>::SEES_EVERY_ARRIVAL),* }
             }
+            pub(crate) fn sees_departures(&self) -> bool {
+                match self { $(Self::$kind(_) => <$module::$kind as Discipline>::SEES_DEPARTURES),* }
+            }
             #[inline(always)]
             pub(crate) fn marks(&self) -> bool {
                 match self { $(Self::$kind(_) => <$module::$kind as Discipline>::MARKS),* }
@@ -244,6 +270,9 @@ macro_rules! registry {
             #[inline(always)]
             pub(crate) fn arrival(&mut self, arrival: &Arrival) -> Verdict {
                 match self { $(Self::$kind(kind) => kind.arrival(arrival)),* }
+            }
+            pub(crate) fn departure(&mut self, leaving: &Leaving) -> Verdict {
+                match self { $(Self::$kind(kind) => kind.departure(leaving)),* }
             }
             pub(crate) fn emptied(&mut self, now: Instant) {
                 match self { $(Self::$kind(kind) => kind.emptied(now)),* }
@@ -263,6 +292,7 @@ registry! {
     drop_tail::DropTail;
     ecn_threshold::EcnThreshold;
     red::Red;
+    codel::CoDel;
 }
 
 impl Kind {

@@ -2,10 +2,10 @@
 
 use std::collections::VecDeque;
 
-use daybreak_units::Instant;
 use daybreak_units::parameters::Settings;
+use daybreak_units::{Duration, Instant};
 
-use super::{Arrival, Capacity, Kind, Limits, Occupancy, Verdict};
+use super::{Arrival, Capacity, Kind, Leaving, Limits, Occupancy, Verdict};
 use crate::{DropReason, PacketId};
 
 /// The state of a queue.
@@ -27,6 +27,9 @@ pub(crate) struct Queue {
     kind: Kind,
     /// For packets that come back, if they may.
     returned: Option<Box<Returned>>,
+    /// When the packets that wait came, for a discipline that sees them leave; not of those that came back.
+    #[expect(clippy::box_collection, reason = "one word in the queues of all other disciplines, not four")]
+    came: Option<Box<VecDeque<Instant>>>,
     settings: Settings,
 }
 
@@ -95,6 +98,7 @@ impl Queue {
             drops_arrivals: false,
             sees_every_arrival: kind.sees_every_arrival(),
             capacity: limits.into(),
+            came: kind.sees_departures().then(Box::default),
             kind,
             returned: returned_limit.map(|limit| Box::new(Returned { ring: VecDeque::new(), bytes: 0, limit })),
             settings,
@@ -103,7 +107,7 @@ impl Queue {
 
     /// Whether one open gate is all that there is to know about it.
     pub(crate) fn may_be_plain(&self) -> bool {
-        !self.sees_every_arrival && self.returned.is_none()
+        !self.sees_every_arrival && self.came.is_none() && self.returned.is_none()
     }
 
     /// Asks the limit and the discipline about a packet. True if it is to be marked.
@@ -137,6 +141,14 @@ impl Queue {
         self.bytes += u64::from(bytes);
     }
 
+    /// Notes that the last packet has come now, if the discipline sees it leave.
+    #[inline]
+    pub(crate) fn note_arrival(&mut self, now: Instant) {
+        if let Some(came) = &mut self.came {
+            came.push_back(now);
+        }
+    }
+
     /// Lets a packet wait that came back. False if there is no room.
     ///
     /// # Panics
@@ -164,15 +176,34 @@ impl Queue {
         self.bytes -= u64::from(bytes);
     }
 
-    /// Takes the first packet of a lane out; `length` tells the bytes of a packet.
-    pub(crate) fn pop(&mut self, lane: Lane, length: impl Fn(PacketId) -> u32) -> Option<PacketId> {
+    /// Takes the first packet of a lane out; `length` tells the bytes of a packet. With it comes the time at which it came, for
+    /// [`Queue::departure`].
+    pub(crate) fn pop(&mut self, lane: Lane, length: impl Fn(PacketId) -> u32) -> Option<(PacketId, Option<Instant>)> {
         let (ring, bytes) = match (lane, &mut self.returned) {
             (Lane::Returned, Some(returned)) => (&mut returned.ring, &mut returned.bytes),
             _ => (&mut self.ring, &mut self.bytes),
         };
         let id = ring.pop_front()?;
         *bytes -= u64::from(length(id));
-        Some(id)
+        let came = self.came.as_mut().filter(|_| lane == Lane::Others).and_then(|came| came.pop_front());
+        Some((id, came))
+    }
+
+    /// Asks the discipline about a packet of `bytes` that was taken out. `came` is none where it does not see it.
+    #[inline]
+    pub(crate) fn departure(&mut self, now: Instant, came: Option<Instant>, bytes: u32, is_ect: bool) -> Verdict {
+        let Some(came) = came else { return Verdict::Accept };
+        self.kind.departure(&Leaving { now, waited: now - came, bytes, behind: self.bytes, is_ect })
+    }
+
+    /// Lets the discipline see a packet that leaves without having waited.
+    #[inline]
+    pub(crate) fn departs_at_once(&mut self, now: Instant, bytes: u32, is_ect: bool) {
+        if self.came.is_some() {
+            let leaving = Leaving { now, waited: Duration::ZERO, bytes, behind: 0, is_ect };
+            let verdict = self.kind.departure(&leaving);
+            debug_assert_eq!(verdict, Verdict::Accept, "a packet that has not waited");
+        }
     }
 
     /// Other limits are in force. Call [`Queue::pop_excess`] until nothing is left over.
@@ -186,6 +217,9 @@ impl Queue {
             return None;
         }
         let id = self.ring.pop_back()?;
+        if let Some(came) = &mut self.came {
+            came.pop_back();
+        }
         self.bytes -= u64::from(length(id));
         Some(id)
     }

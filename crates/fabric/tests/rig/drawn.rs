@@ -9,6 +9,9 @@ use daybreak_units::{Duration, Stream};
 
 use super::{link, with_discipline};
 
+/// CoDel that refuses within microseconds, as these networks live no longer.
+const CODEL_WITHIN_US: [(&str, Value); 2] = [("target", Value::Ps(1_000_000)), ("interval", Value::Ps(3_000_000))];
+
 /// Draws a network in three stages, each of some queues and links:
 ///
 /// * first queues (VOQs) that all links of the stage may serve, each of which leads to another second queue;
@@ -77,9 +80,10 @@ impl Network {
         }
         let limits = self.limits();
         let threshold = [("threshold", Value::Packets(1 + self.below(5)))];
-        let (name, parameters): (_, &[_]) = match self.below(4) {
+        let (name, parameters): (_, &[_]) = match self.below(5) {
             0 => ("red", &[("weight", Value::Number(0.3)), ("max_probability", Value::Number(0.5))]),
             1 | 2 => ("ecn_threshold", &threshold),
+            3 => ("codel", &CODEL_WITHIN_US),
             _ => ("drop_tail", &[]),
         };
         let made = QueueConfig {

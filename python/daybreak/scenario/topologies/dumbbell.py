@@ -4,6 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from ..choice import Discipline
 from ..network import Link, Node
 from ..quantities import Framing, Loss, QueueLimit, Rate, Span
 from . import two_sides
@@ -23,6 +24,8 @@ class Dumbbell(ReadyNetwork):
     """Delay of the bottleneck, one way."""
     queue: QueueLimit
     """Limit of the bottleneck's queues."""
+    queue_kind: Discipline = Discipline("drop_tail")
+    """Queue discipline of these, with its parameters."""
     access_rate: Rate | None = None
     """Rate of the hosts' links; the bottleneck's without one."""
     access_delay: Span = Span.parse("1 us")
@@ -35,7 +38,10 @@ class Dumbbell(ReadyNetwork):
     def build(self) -> tuple[list[Node], list[Link]]:
         """Its nodes and links."""
         access = {"rate": self.access_rate or self.rate, "delay": self.access_delay, "framing": self.framing}
-        bottleneck = {"rate": self.rate, "delay": self.delay, "queue": self.queue, "framing": self.framing}
+        bottleneck = {
+            "rate": self.rate, "delay": self.delay, "queue": self.queue, "queue_kind": self.queue_kind,
+            "framing": self.framing,
+        }  # fmt: skip
         if self.loss:
             middle = [
                 Link(name="bottleneck", from_="left", to="right", duplex=False, loss=self.loss, **bottleneck),

@@ -4,6 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from ..choice import Discipline
 from ..network import Link, Node
 from ..quantities import Framing, QueueLimit, Rate, Span
 from .ready import ReadyNetwork
@@ -35,6 +36,8 @@ class LightPath(ReadyNetwork):
     """One-way delay of the light-path; a tenth of `rtt` without one, so that the round-trip time falls to 0.6 of it."""
     queue: QueueLimit = QueueLimit.parse("500 packets")
     """Limit of every queue at a router."""
+    queue_kind: Discipline = Discipline("drop_tail")
+    """Queue discipline of these, with its parameters."""
     receiver_queue: QueueLimit | None = None
     """Limit of the queue for the receiver at r3; the others' without one."""
     nic_queue: QueueLimit | None = None
@@ -48,7 +51,7 @@ class LightPath(ReadyNetwork):
         nodes += [Node(name=name, kind="switch") for name in ("r1", "r2", "r3")]
         quarter = Span(self.rtt // 4)
         optical = Span(self.rtt // 10) if self.optical_delay is None else self.optical_delay
-        every = {"queue": self.queue, "framing": self.framing}
+        every = {"queue": self.queue, "queue_kind": self.queue_kind, "framing": self.framing}
         ip = {"rate": self.ip_rate, "delay": quarter, **every}
         links = [
             Link(

@@ -4,6 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from ..choice import Discipline
 from ..network import Link, Node
 from ..quantities import Framing, QueueLimit, Rate, Span
 from .ready import ReadyNetwork
@@ -25,6 +26,8 @@ class MigrationTestbed(ReadyNetwork):
     """Base round-trip time without serialisation."""
     queue: QueueLimit = QueueLimit.parse("350 packets")
     """Limit of each loopback link's queue."""
+    queue_kind: Discipline = Discipline("drop_tail")
+    """Queue discipline of these, with its parameters."""
     jitter: Span = Span.parse("7.23 us")
     """Jitter of the servers' ports towards the switch; by default the time of one packet of 9000 bytes at 10 Gbit/s.
     With less, two senders of one rate keep in step, and of a full queue one gets everything and the other nothing."""
@@ -43,7 +46,7 @@ class MigrationTestbed(ReadyNetwork):
         links += [
             Link(
                 name=name, from_="ingress", to="egress", duplex=False, rate=self.rate, delay=loopback,
-                queue=self.queue, framing=self.framing,
+                queue=self.queue, queue_kind=self.queue_kind, framing=self.framing,
             )
             for name in ("green", "blue")
         ]  # fmt: skip

@@ -4,6 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from ..choice import Discipline
 from ..model import Model
 from ..network import Link, Node
 from ..quantities import Framing, QueueLimit, Rate, Span
@@ -22,6 +23,8 @@ class ParallelLink(Model):
     """Delay, one way."""
     queue: QueueLimit
     """Limit of its queues."""
+    queue_kind: Discipline = Discipline("drop_tail")
+    """Queue discipline of these, with its parameters."""
 
 
 class ParallelLinks(ReadyNetwork):
@@ -46,7 +49,7 @@ class ParallelLinks(ReadyNetwork):
         middle = [
             Link(
                 name=link.name, from_="left", to="right", rate=link.rate, delay=link.delay, queue=link.queue,
-                framing=self.framing,
+                queue_kind=link.queue_kind, framing=self.framing,
             )
             for link in self.between
         ]  # fmt: skip
