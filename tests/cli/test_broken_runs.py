@@ -76,6 +76,20 @@ def changed(document, path, value):
     return copy
 
 
+@pytest.mark.parametrize("changed_scenario", [
+    lambda scenario: scenario["timelines"][0].update(name="another"),
+    lambda scenario: scenario["flows"].pop(0),
+])  # fmt: skip
+def test_a_scenario_that_is_not_that_of_the_tables_says_nothing_about_them(broken, tmp_path, capsys, changed_scenario):
+    manifest = broken / "manifest.json"
+    document = json.loads(manifest.read_text())
+    changed_scenario(document["scenario"])
+    manifest.write_text(json.dumps(document))
+    figure = tmp_path / "figure.png"
+    code, said = say(capsys, "plot", broken, "--what", "throughput", "-o", figure)
+    assert (code, figure.exists()) == (0, True), said
+
+
 def test_every_field_of_a_manifest_may_be_anything(sound, broken, tmp_path, capsys):
     document = json.loads((sound / "manifest.json").read_text())
     refused = 0

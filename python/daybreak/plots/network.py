@@ -30,10 +30,12 @@ class Network:
     @cached_property
     def _plan(self) -> plan.Plan | None:
         try:
-            return engines.lowered(self.run.scenario, self.run.seed, self.run.manifest["engine"]).content
+            found = engines.lowered(self.run.scenario, self.run.seed, self.run.manifest["engine"]).content
         except DaybreakError:
             # Of another version of Daybreak, for example.
             return None
+        # A scenario with other flows is not that of the tables.
+        return found if len(found.flows) == self.run.flows.height else None
 
     def most_bps(self, flows: Sequence[int]) -> int | None:
         """The most that the links bring to the receivers of these flows together; None if it is not known."""
@@ -41,13 +43,13 @@ class Network:
 
     def days(self, timeline: str, flows: Sequence[int]) -> dict[str, Day]:
         """The days of a timeline of circuits; none of one that changes routes alone."""
-        if self._plan is None:
+        numbers = {} if self._plan is None else {line.name: at for at, line in enumerate(self._plan.timelines)}
+        if self._plan is None or timeline not in numbers:
             return {}
-        number = [line.name for line in self._plan.timelines].index(timeline)
         taken = set[int]().union(
             *(ways.links(self._plan, path) for path in {self._plan.flows[flow].data_path for flow in flows})
         )
         return {
             day: Day([self._plan.links[link].name for link in sorted(opened & taken or opened)], bool(opened & taken))
-            for day, opened in phases.days(self._plan, number).items()
+            for day, opened in phases.days(self._plan, numbers[timeline]).items()
         }

@@ -5,8 +5,8 @@ by the next one that works at the same place.
 from __future__ import annotations
 
 import fcntl
+import secrets
 import shutil
-import tempfile
 import time
 import weakref
 from contextlib import suppress
@@ -29,14 +29,17 @@ class Staging:
 
     def __init__(self, base: Path, prefix: str = PREFIX):
         remove_stale(base, prefix)
-        self.path = Path(tempfile.mkdtemp(prefix=prefix, dir=base))
+        self.path = base / f"{prefix}{secrets.token_hex(8)}"
+        held: list[IO[str]] = []
+        # Before the folder is made, so that Ctrl-C leaves none behind whenever it comes.
+        self._remove = weakref.finalize(self, _remove, self.path, held)
+        self.path.mkdir(mode=0o700)
         # It takes its name when it is held: others may look at any moment, and remove what nobody holds.
-        lock = (self.path / _TAKEN).open("w")
+        held.append((self.path / _TAKEN).open("w"))
         with suppress(OSError):
             # Some file systems know no locks: then nobody removes it but this process.
-            fcntl.flock(lock, fcntl.LOCK_EX)
+            fcntl.flock(held[0], fcntl.LOCK_EX)
         (self.path / _TAKEN).rename(self.path / _LOCK)
-        self._remove = weakref.finalize(self, _remove, self.path, lock)
 
     def remove(self) -> None:
         """Removes the folder now."""
@@ -65,6 +68,13 @@ def remove_stale(base: Path, prefix: str = PREFIX) -> None:
                 shutil.rmtree(folder, ignore_errors=True)
 
 
-def _remove(path: Path, lock: IO[str]) -> None:
-    shutil.rmtree(path, ignore_errors=True)
-    lock.close()
+def _remove(path: Path, held: list[IO[str]]) -> None:
+    try:
+        shutil.rmtree(path, ignore_errors=True)
+    except BaseException:
+        # Ctrl-C while it was being removed: it goes all the same.
+        shutil.rmtree(path, ignore_errors=True)
+        raise
+    finally:
+        for lock in held:
+            lock.close()
