@@ -4,7 +4,7 @@ import daybreak
 scenario = daybreak.load("scenarios/01-one-flow.toml")
 run = daybreak.run(scenario, engine="simulated", seed=1)
 print(run.flows)
-run.plot()
+run.plot().show()
 """
 
 from importlib import import_module
@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .engines import run, run_many
-    from .plots import plot
+    from .plots import as_html, plot
     from .runs import Run, read, read_all
     from .scenario import Scenario, load, save
 
 # Imported when they are first used: the command line should answer at once, and a benchmark measure only the engine.
 _HOMES = {
-    "Run": "runs", "Scenario": "scenario", "load": "scenario", "run": "engines", "run_many": "engines",
-    "plot": "plots", "read": "runs", "read_all": "runs", "save": "scenario",
+    "Run": "runs", "Scenario": "scenario", "as_html": "plots", "load": "scenario", "run": "engines",
+    "run_many": "engines", "plot": "plots", "read": "runs", "read_all": "runs", "save": "scenario",
 }  # fmt: skip
 
-__all__ = ["Run", "Scenario", "load", "plot", "read", "read_all", "run", "run_many", "save"]
+__all__ = ["Run", "Scenario", "as_html", "load", "plot", "read", "read_all", "run", "run_many", "save"]
 
 
 def __getattr__(name: str) -> Any:

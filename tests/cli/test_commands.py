@@ -34,3 +34,10 @@ def test_one_run_imports_neither_scipy_nor_matplotlib():
     command = [sys.executable, "-c", program, "run", "scenarios/01-one-flow.toml"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stderr == "[]\n"
+
+
+def test_the_module_is_the_program():
+    command = [sys.executable, "-m", "daybreak", "run", "no-such-file.toml"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("daybreak: no-such-file.toml cannot be read")

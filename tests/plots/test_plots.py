@@ -4,6 +4,8 @@ import io
 import re
 
 import pytest
+from matplotlib import pyplot
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 import daybreak
 from daybreak import plots
@@ -290,6 +292,20 @@ def test_a_notebook_shows_a_run(moved):
     for part in ("<h4>moved</h4>", "simulated, seed 1", "<td>main</td>", "flows (2 rows)", "data:image/png;base64,"):
         assert part in html
     assert moved[0].plot(what=["cwnd"])._repr_png_().startswith(b"\x89PNG")
+
+
+def test_a_figure_is_shown_in_a_window_or_says_how_to_keep_it(moved, monkeypatch):
+    pyplot.switch_backend("agg")
+    figure = moved[0].plot(what=["cwnd"])
+    with pytest.raises(PlotError, match="no display to show the figure on: write it with savefig"):
+        figure.show()
+    assert pyplot.get_fignums() == []
+    waited = []
+    monkeypatch.setattr(FigureCanvasAgg, "required_interactive_framework", "a toolkit")
+    monkeypatch.setattr(pyplot, "show", lambda block: waited.append((block, pyplot.gcf())))
+    figure.show()
+    assert waited == [(True, figure)]
+    pyplot.close(figure)
 
 
 def test_names_are_no_formulas_are_not_hidden_and_leave_room():

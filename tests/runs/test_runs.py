@@ -53,6 +53,17 @@ def test_ready_files_run(path):
     assert (limited["delivered_bytes"] == limited["bytes"]).all()
 
 
+@pytest.mark.parametrize("table", [name for name, _, _ in _native.tables()])
+def test_each_table_is_an_attribute_that_completion_finds(table, migration):
+    assert table in dir(daybreak.Run) and getattr(daybreak.Run, table).__doc__
+    run = daybreak.run(migration)
+    if table in run.manifest["tables"]:
+        assert getattr(run, table).equals(run.table(table))
+    else:
+        with pytest.raises(OutputError, match=f'no table "{table}"'):
+            getattr(run, table)
+
+
 def test_tables_have_names_beside_numbers(migration):
     run = daybreak.run(migration.with_(EVERYTHING))
     assert run.flows["flow_name"].to_list() == ["main", "moved"]

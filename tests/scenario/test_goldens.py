@@ -7,7 +7,7 @@ from ready_files import ROOT
 
 from daybreak import _native
 from daybreak.errors import ScenarioError
-from daybreak.scenario import Scenario, dumps, load, schema
+from daybreak.scenario import Scenario, load, schema
 from daybreak.scenario.lowering import lower
 from daybreak.scenario.topologies import REGISTRY
 
@@ -80,7 +80,7 @@ def test_a_plan_has_everything_that_a_scenario_says(golden):
 def test_a_saved_scenario_has_only_what_was_said(golden):
     path = FOLDER / "everything.toml"
     comment = path.read_text(encoding="utf-8").partition("\n")[0]
-    golden("everything.toml", f"{comment}\n{dumps(load(path))}")
+    golden("everything.toml", f"{comment}\n{load(path).to_toml()}")
 
 
 def test_topologies_are_built_link_by_link(golden):

@@ -8,7 +8,7 @@ from ready_files import SCENARIO_FILES
 
 import daybreak
 from daybreak.errors import OutputError, ScenarioError
-from daybreak.scenario import Scenario, Size, dumps, load, save, schema
+from daybreak.scenario import Scenario, Size, load, save, schema
 
 
 @pytest.mark.parametrize("path", SCENARIO_FILES, ids=lambda path: path.stem)
@@ -157,4 +157,4 @@ def test_scenarios_are_made_in_python_too():
         flows=[daybreak.scenario.Flow(from_="sender-0", to="receiver-0", size=Size(5_000))],
     )
     assert Scenario.parse(json.loads(json.dumps(scenario.document()))) == scenario
-    assert "5 kB" in dumps(scenario)
+    assert "5 kB" in scenario.to_toml()

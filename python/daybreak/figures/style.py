@@ -15,6 +15,8 @@ from typing import Any
 import matplotlib
 from matplotlib.figure import Figure
 
+from daybreak.errors import PlotError
+
 # Okabe and Ito's palette, the colours that stay apart under all common colour vision deficiencies.
 BLUE, VERMILION, GREEN, ORANGE, SKY, PURPLE, BLACK = (
     "#0072B2",
@@ -68,7 +70,19 @@ FORMATS = tuple(_METADATA)
 
 
 class Picture(Figure):
-    """A figure that a notebook shows where it is a cell's result."""
+    """A figure that a notebook shows where it is a cell's result, and a script in a window of its own."""
+
+    def show(self, warn: bool = True) -> None:
+        """Opens a window and waits until it is closed. Raises PlotError where no window can be opened."""
+        # Imported when a window is wanted: it looks for a display and for a toolkit that draws there.
+        from matplotlib import pyplot  # noqa: PLC0415
+
+        pyplot.figure(self)
+        # A notebook's backend has no window, and shows figures in the page.
+        if self.canvas.required_interactive_framework is None and "inline" not in pyplot.get_backend():
+            pyplot.close(self)
+            raise PlotError('there is no display to show the figure on: write it with savefig("NAME.png")')
+        pyplot.show(block=True)
 
     def _repr_png_(self) -> bytes:
         return rendered(self, "png", dpi=110)

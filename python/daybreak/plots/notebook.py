@@ -17,7 +17,7 @@ MOST_ROWS = 10
 _COLUMNS = ("flow_name", "group", "variant", "src", "dst", "delivered_bytes", "fct_s", "retransmits", "rtos")
 
 
-def html(run: Run) -> str:
+def as_html(run: Run) -> str:
     """The run as HTML that needs nothing else."""
     ended = text(int(run.manifest["totals"]["ended_ns"]))
     facts = f"{run.manifest['engine']}, seed {run.seed}, ended at {ended}"

@@ -12,7 +12,6 @@ from daybreak.figures.explanation import COLOURS
 from daybreak.metrics.explanation import COLUMNS, PARTS
 from daybreak.runs import Run
 from daybreak.scenario import Size
-from daybreak.scenario.files import dumps
 
 from . import figure
 from .html import Markup, data, element, table, text
@@ -54,7 +53,7 @@ def section(some: Together, *, explained: bool) -> Markup:
         element("h3", "Over time"), _figure(some.runs),
         element("h3", "Where the completion times went"), _explanation(some.runs[0], explained=explained),
         _flows(some.runs),
-        element("details", element("summary", "The scenario"), element("pre", dumps(some.runs[0].scenario))),
+        element("details", element("summary", "The scenario"), element("pre", some.runs[0].scenario.to_toml())),
     )  # fmt: skip
 
 

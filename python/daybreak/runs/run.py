@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+import daybreak
 from daybreak.errors import OutputError
 from daybreak.scenario import Scenario
 from daybreak.scenario.lowering import Plan
@@ -84,58 +85,73 @@ class Run:
 
     @property
     def flows(self) -> pl.DataFrame:
-        """One row a flow."""
+        """One row a flow: size in bytes, start, end and completion time in ns, retransmissions, timeouts."""
         return self.table("flows")
 
     @property
     def bins(self) -> pl.DataFrame:
-        """Bytes by time bin; `scope` is "arrived", "delivered", "tap" or "link"."""
+        """Bytes by time bin (ns); `scope` is "arrived", "delivered", "tap" or "link". With `records.bins`."""
         return self.table("bins")
 
     @property
     def window(self) -> pl.DataFrame:
-        """The senders' windows over time."""
+        """The senders' windows over time: `cwnd` and `ssthresh` in segments, times in ns. With `records.window`."""
         return self.table("window")
 
     @property
     def queues(self) -> pl.DataFrame:
-        """Queue occupancy over time."""
+        """Occupancy of the sampled queues over time, in packets and bytes. With `records.queues`."""
         return self.table("queues")
 
     @property
+    def queue_totals(self) -> pl.DataFrame:
+        """One row a queue: packets marked, dropped, overflowed and returned in the whole run."""
+        return self.table("queue_totals")
+
+    @property
     def drops(self) -> pl.DataFrame:
-        """One row a lost packet."""
+        """One row a lost packet: when (ns), where, why. With `records.drops`."""
         return self.table("drops")
 
     @property
     def losses(self) -> pl.DataFrame:
-        """Lost packets in time bins."""
+        """Lost packets in time bins (ns), by place and reason."""
         return self.table("losses")
 
     @property
     def circuits(self) -> pl.DataFrame:
-        """One row a step of a timeline."""
+        """One row a step of a timeline: when (ns), and which circuit, path or night began."""
         return self.table("circuits")
 
     @property
     def control(self) -> pl.DataFrame:
-        """One row a decision of a controller."""
+        """One row a decision of a controller: when (ns), and what it was about."""
         return self.table("control")
 
     @property
     def links(self) -> pl.DataFrame:
-        """One row a link: its totals."""
+        """One row a link: packets and bytes that crossed it in the whole run."""
         return self.table("links")
 
     @property
     def latency(self) -> pl.DataFrame:
-        """Histograms of one-way delay."""
+        """Histograms of the one-way delay (ns) of each flow's data packets. With `records.latency`."""
         return self.table("latency")
 
     @property
     def packets(self) -> pl.DataFrame:
-        """One row a packet and listed link."""
+        """One row a packet and listed link, with its time in ns. With `records.packets`."""
         return self.table("packets")
+
+    @property
+    def exchanges(self) -> pl.DataFrame:
+        """One row a request with its response, times in ns; only where a flow has that application."""
+        return self.table("exchanges")
+
+    @property
+    def datagrams(self) -> pl.DataFrame:
+        """One row a flow over UDP: datagrams sent, delivered and lost, delays in ns; only where there is one."""
+        return self.table("datagrams")
 
     @property
     def scenario(self) -> Scenario:
@@ -169,15 +185,14 @@ class Run:
         return storage.write(self, Path(directory), force)
 
     def plot(self, **options: Any) -> Figure:
-        """What the run shows over time, as a figure: see `daybreak.plots.shown` for the options. Raises PlotError."""
-        from daybreak import plots  # noqa: PLC0415
+        """What the run shows over time, as a figure: `daybreak.plot` of this run alone, with its options and errors.
 
-        return plots.plot([self], **options)
+        A notebook shows the figure where it is the result of a cell, a script with its method `show`.
+        """
+        return daybreak.plot([self], **options)
 
     def _repr_html_(self) -> str:
-        from daybreak.plots import notebook  # noqa: PLC0415
-
-        return notebook.html(self)
+        return daybreak.as_html(self)
 
     def __reduce__(self) -> tuple[Callable[..., Run], tuple[object, ...]]:
         return _arrived, (self.manifest, dict(self.tables()), self.capture.read_bytes() if self.capture else None)

@@ -1,20 +1,33 @@
-"""Scenarios: what the user writes, validated, in human units; with a seed they become plans."""
+"""Scenarios: what the user writes, validated, in human units; with a seed they become plans.
+
+A scenario is made of the tables of a scenario file, or of these objects, whose quantities are text with units:
+
+    Scenario(
+        name="one flow",
+        duration="2 s",
+        topology=Dumbbell(rate="10 Gbit/s", delay="20 us", queue="350 packets"),
+        flows=[Flow(from_="sender-0", to="receiver-0", size="100 MB")],
+    )
+"""
 
 from .choice import CircuitPolicy, Discipline, FlowPolicy, Variant
 from .controllers import CircuitController, FlowController
-from .files import dumps, load, save, schema
+from .files import load, save, schema
 from .network import Link, Mark, Marker, Node, Queue
 from .quantities import FlowSize, Framing, Loss, QueueLimit, Rate, Size, Span
 from .records import Records
 from .scenario import Scenario
+from .schedules import DirectTurns, Rotor, Strobe
 from .stack import Stack
 from .timelines import Circuit, Migrate, Program, Route
 from .times import Exponential, Uniform
-from .traffic import Arrivals, Flow, RequestResponse
+from .topologies import Dumbbell, Hybrid, LeafSpine, LightPath, MigrationTestbed, ParallelLinks
+from .traffic import Arrivals, ConstantRate, Flow, RequestResponse
 
 __all__ = [
-    "Arrivals", "Circuit", "CircuitController", "CircuitPolicy", "Discipline", "Exponential", "Flow", "FlowController",
-    "FlowPolicy", "FlowSize", "Framing", "Link", "Loss", "Mark", "Marker", "Migrate", "Node", "Program", "Queue",
-    "QueueLimit", "Rate", "Records", "RequestResponse", "Route", "Scenario", "Size", "Span", "Stack", "Uniform",
-    "Variant", "dumps", "load", "save", "schema",
+    "Arrivals", "Circuit", "CircuitController", "CircuitPolicy", "ConstantRate", "DirectTurns", "Discipline",
+    "Dumbbell", "Exponential", "Flow", "FlowController", "FlowPolicy", "FlowSize", "Framing", "Hybrid", "LeafSpine",
+    "LightPath", "Link", "Loss", "Mark", "Marker", "Migrate", "MigrationTestbed", "Node", "ParallelLinks",
+    "Program", "Queue", "QueueLimit", "Rate", "Records", "RequestResponse", "Rotor", "Route", "Scenario", "Size",
+    "Span", "Stack", "Strobe", "Uniform", "Variant", "load", "save", "schema",
 ]  # fmt: skip

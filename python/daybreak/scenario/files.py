@@ -4,8 +4,6 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-import tomli_w
-
 from daybreak.errors import OutputError, ScenarioError, reason
 
 from .scenario import Scenario
@@ -53,14 +51,9 @@ def _put_rows(document: dict[str, Any], folder: Path) -> None:
 def save(scenario: Scenario, path: str | Path) -> None:
     """Writes a scenario file that loads to the same scenario. Raises OutputError."""
     try:
-        Path(path).write_text(dumps(scenario), encoding="utf-8")
+        Path(path).write_text(scenario.to_toml(), encoding="utf-8")
     except OSError as error:
         raise OutputError(f"{path} cannot be written: {reason(error)}") from None
-
-
-def dumps(scenario: Scenario) -> str:
-    """The text of a scenario file."""
-    return tomli_w.dumps(scenario.document())
 
 
 def schema() -> dict[str, Any]:

@@ -1,19 +1,36 @@
 """The base of every scenario model: frozen, strict about keys, saved without what is default."""
 
 import difflib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, model_serializer, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, model_serializer, model_validator
 from pydantic_core import PydanticCustomError
+
+from daybreak.errors import ScenarioError
+
+from .problems import scenario_error
 
 
 class Model(BaseModel):
-    """A part of a scenario. Keys that it does not know are errors that list the known ones."""
+    """A part of a scenario. Keys that it does not know are errors that list the known ones.
+
+    An object made in Python is validated as a table of a scenario file is, and raises ScenarioError.
+    """
 
     model_config = ConfigDict(
         extra="forbid", frozen=True, validate_by_name=True, validate_by_alias=True, use_attribute_docstrings=True
     )
+
+    def __init__(self, **fields: Any) -> None:
+        check_texts(fields, type(self).__name__)
+        try:
+            super().__init__(**fields)
+        except ValidationError as error:
+            raise scenario_error(error, fields, type(self).__name__, "it") from None
+
+    # For pydantic: tables within tables need not be made by this, which would hide where in the file a mistake is.
+    __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
 
     @model_validator(mode="before")
     @classmethod
@@ -32,6 +49,35 @@ class Tagged(Model):
     @model_serializer(mode="wrap")
     def _keep_kind(self, serialise: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
         return {"kind": self.kind} | serialise(self)  # type: ignore[attr-defined]
+
+
+def check_texts(document: dict[str, Any], source: str) -> None:
+    """Raises ScenarioError for a text that cannot be written to a file."""
+    for text in _texts(document):
+        if not _is_unicode(text):
+            raise ScenarioError(f"{source}: {text!r} is not valid Unicode text")
+
+
+def _texts(document: Any) -> Iterator[str]:
+    """Every text in a document, keys included, however deep it is nested."""
+    waiting = [document]
+    while waiting:
+        match waiting.pop():
+            case str(text):
+                yield text
+            case dict(table):
+                waiting += [*table.keys(), *table.values()]
+            case list(items) | tuple(items):
+                waiting += items
+
+
+def _is_unicode(text: str) -> bool:
+    """Whether it has no half of a surrogate pair, as bytes have that are no UTF-8 on the command line."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _unknown_key(key: object, known: set[str]) -> str:

@@ -11,12 +11,15 @@ _MAX_VALUE = 60
 _MAX_BITS = 1000
 
 
-def scenario_error(error: ValidationError, document: Any, source: str) -> ScenarioError:
-    """One error for all findings; its message is the first, with the number of the others."""
+def scenario_error(error: ValidationError, document: Any, source: str, whole: str = "the scenario") -> ScenarioError:
+    """One error for all findings; its message is the first, with the number of the others.
+
+    `source` opens each sentence, and `whole` is what `document` is called in a finding that names no field.
+    """
     fields: dict[str, str] = {}
     for finding in error.errors():
         field = _field(finding, document)
-        fields.setdefault(field, f"{source}: {sentence(field, finding)}")
+        fields.setdefault(field, f"{source}: {sentence(field, finding, whole)}")
     field, first = next(iter(fields.items()))
     others = len(fields) - 1
     more = f" (and {others} more problem{'s' if others > 1 else ''})" if others else ""
@@ -40,10 +43,10 @@ def _field(finding: Any, document: Any) -> str:
     return path
 
 
-def sentence(field: str, finding: Any) -> str:
+def sentence(field: str, finding: Any, whole: str = "the scenario") -> str:
     """The sentence of one finding of pydantic's about the value of `field`."""
     kind, context, value = finding["type"], finding.get("ctx", {}), finding["input"]
-    subject = field or "the scenario"
+    subject = field or whole
     if kind == "missing":
         return f"{subject} is missing"
     if kind == "unknown_key":

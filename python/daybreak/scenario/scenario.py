@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, Literal, Self
 
+import tomli_w
 from pydantic import Field, ValidationError
 
 from daybreak.errors import ScenarioError
 
 from .controllers import Controller
-from .model import Model
+from .model import Model, check_texts
 from .network import Link, Mark, Marker, Node, Queue
 from .problems import scenario_error
 from .quantities import Span
@@ -72,9 +72,7 @@ class Scenario(Model):
 
         `source` names it in errors. Raises ScenarioError.
         """
-        for text in _texts(document):
-            if not _is_unicode(text):
-                raise ScenarioError(f"{source}: {text!r} is not valid Unicode text")
+        check_texts(document, source)
         try:
             return cls.model_validate(document)
         except ValidationError as error:
@@ -83,6 +81,10 @@ class Scenario(Model):
     def document(self) -> dict[str, Any]:
         """The scenario in the shape of a scenario file, without what is default."""
         return self.model_dump(mode="json", by_alias=True, exclude_defaults=True, exclude_none=True)
+
+    def to_toml(self) -> str:
+        """The text of a scenario file that loads to an equal scenario."""
+        return tomli_w.dumps(self.document())
 
     def with_(self, changes: dict[str, Any] | None = None, **fields: Any) -> Self:
         """A changed copy: `scenario.with_({"flows.0.variant": "bbr", "timelines.0.period": "10 ms"}, name="b")`.
@@ -94,28 +96,6 @@ class Scenario(Model):
         for path, value in ((changes or {}) | fields).items():
             _set(document, path, _plain(value))
         return self.parse(document, source=f'scenario "{self.name}", changed')
-
-
-def _texts(document: Any) -> Iterator[str]:
-    """Every text in a document, keys included, however deep it is nested."""
-    waiting = [document]
-    while waiting:
-        match waiting.pop():
-            case str(text):
-                yield text
-            case dict(table):
-                waiting += [*table.keys(), *table.values()]
-            case list(items) | tuple(items):
-                waiting += items
-
-
-def _is_unicode(text: str) -> bool:
-    """Whether it has no half of a surrogate pair, as bytes have that are no UTF-8 on the command line."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _plain(value: Any) -> Any:
