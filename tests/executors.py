@@ -8,7 +8,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from dataclasses import dataclass, field, replace
 
 from daybreak.errors import Interrupted
-from daybreak.sweep import Ended, Kept, Task
+from daybreak.sweeps import Ended, Kept, Task
 
 
 def simulated(task: Task) -> Kept:

@@ -54,7 +54,7 @@ ROOT = Path(__file__).resolve().parents[1]
 RESULT = ROOT / "docs" / "mutants" / "python.toml"
 WORK = ROOT / "target" / "mutants-python"
 PACKAGE = Path("python") / "daybreak"
-PACKAGES = ("scenario", "metrics", "runs", "learn", "sweep", "studies", "explain", "report", "agreement")
+PACKAGES = ("scenario", "metrics", "runs", "learn", "sweeps", "studies", "explain", "report", "agreement")
 TESTS = tuple(f"tests/{package}" for package in sorted(PACKAGES))
 """Those of the command line and of plots take minutes, and are about what is above these packages."""
 MEMORY = 12 << 30

@@ -18,8 +18,8 @@ from pathlib import Path
 
 from daybreak.engines import lowered, single
 from daybreak.scenario import Scenario
-from daybreak.sweep import Dask, Executor, Local, Points, sweep
-from daybreak.sweep.grid import parse
+from daybreak.sweeps import Dask, Executor, Local, Points, sweep
+from daybreak.sweeps.grid import parse
 
 TURNS = 3
 SMALL = {

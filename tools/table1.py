@@ -11,7 +11,7 @@ from pathlib import Path
 
 import polars as pl
 
-from daybreak.sweep import Local, read, sweep
+from daybreak.sweeps import Local, read, sweep
 
 ROOT = Path(__file__).parent.parent
 AXES = ("migrated_variant", "main_variant", "cycle", "load")

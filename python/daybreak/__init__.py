@@ -15,14 +15,19 @@ if TYPE_CHECKING:
     from .plots import as_html, plot
     from .runs import Run, read, read_all
     from .scenario import Scenario, load, save
+    from .sweeps import compare, sweep, vary
 
 # Imported when they are first used: the command line should answer at once, and a benchmark measure only the engine.
 _HOMES = {
-    "Run": "runs", "Scenario": "scenario", "as_html": "plots", "load": "scenario", "run": "engines",
-    "run_many": "engines", "plot": "plots", "read": "runs", "read_all": "runs", "save": "scenario",
+    "Run": "runs", "Scenario": "scenario", "as_html": "plots", "compare": "sweeps",
+    "load": "scenario", "plot": "plots", "read": "runs", "read_all": "runs", "run": "engines", "run_many": "engines",
+    "save": "scenario", "sweep": "sweeps", "vary": "sweeps",
 }  # fmt: skip
 
-__all__ = ["Run", "Scenario", "as_html", "load", "plot", "read", "read_all", "run", "run_many", "save"]
+__all__ = [
+    "Run", "Scenario", "as_html", "compare", "load", "plot", "read", "read_all", "run", "run_many", "save",
+    "sweep", "vary",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

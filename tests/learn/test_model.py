@@ -18,7 +18,7 @@ from daybreak.learn import dataset, design, evaluate, features, files, model, pa
 from daybreak.learn.conformal import ConformalRegressor
 from daybreak.learn.dataset import Dataset
 from daybreak.learn.setting import testbed as the_testbed
-from daybreak.sweep import Local
+from daybreak.sweeps import Local
 
 
 @pytest.fixture(scope="module")

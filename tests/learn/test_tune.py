@@ -8,8 +8,8 @@ from daybreak.errors import ScenarioError
 from daybreak.learn import advice, model
 from daybreak.learn.setting import testbed as the_testbed
 from daybreak.learn.tune import periods, tune, utilisation
-from daybreak.sweep import Local, Points
-from daybreak.sweep.grid import parse
+from daybreak.sweeps import Local, Points
+from daybreak.sweeps.grid import parse
 
 
 @pytest.fixture(scope="module")

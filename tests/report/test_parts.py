@@ -15,7 +15,7 @@ from daybreak.metrics.explanation import PARTS
 from daybreak.plots import Shown
 from daybreak.report import figure, page, study
 from daybreak.report.contents import gather
-from daybreak.sweep.folder import claim
+from daybreak.sweeps.folder import claim
 
 CLAIM = {
     "id": "fig1.x", "figure": "1", "what": "a claim", "published": 2.0, "ours": 2.01234567, "unit": "s",

@@ -15,7 +15,7 @@ from daybreak.studies import page
 from daybreak.studies.protocol import Experiment, Study
 from daybreak.studies.published import load_published
 from daybreak.studies.reproduce import reproduce
-from daybreak.sweep import Job, Reduction
+from daybreak.sweeps import Job, Reduction
 
 CSV = """\
 key,figure,what,where,printed,unit,kind,value,tolerance,note,quick

@@ -15,7 +15,7 @@ from daybreak.studies.migration import settings, testbed
 from daybreak.studies.migration.settings import FIGURES, SCALES, of_figure
 from daybreak.studies.migration.study import STUDY
 from daybreak.studies.reproduce import reproduce
-from daybreak.sweep import Kept
+from daybreak.sweeps import Kept
 
 QUICK = SCALES["quick"]
 ALL = {setting for figure in FIGURES for scale in SCALES.values() for setting in of_figure(figure, scale)}

@@ -1,6 +1,6 @@
 """What the tests keep of a run; functions of a module, so that other processes find them."""
 
-from daybreak.sweep import Reduction
+from daybreak.sweeps import Reduction
 
 
 def flows(run):

@@ -12,8 +12,8 @@ import pytest
 from ready_files import ROOT
 
 from daybreak.errors import EngineError
-from daybreak.sweep import Dask, Local, Points, sweep
-from daybreak.sweep.grid import parse
+from daybreak.sweeps import Dask, Local, Points, sweep
+from daybreak.sweeps.grid import parse
 
 pytest.importorskip("distributed")
 

@@ -17,7 +17,7 @@ from sweep.reductions import BROKEN, FLOWS
 import daybreak
 from daybreak.engines import program
 from daybreak.errors import EngineError, Interrupted, OutputError, ScenarioError
-from daybreak.sweep import Job, Local, Store, Task, execute
+from daybreak.sweeps import Job, Local, Store, Task, execute
 
 
 @pytest.fixture
@@ -161,7 +161,7 @@ from itertools import count
 sys.path.insert(0, "tests")
 import daybreak
 from daybreak.engines import program
-from daybreak.sweep import Job, Local, Store, execute
+from daybreak.sweeps import Job, Local, Store, execute
 from sweep.reductions import FLOWS
 scenario = daybreak.load("scenarios/01-one-flow.toml").with_({"flows.0.size": "100 kB"})
 store = Store(Path(sys.argv[1]), FLOWS, {"simulated": program("simulated")})

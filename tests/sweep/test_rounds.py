@@ -6,9 +6,9 @@ import polars as pl
 import pytest
 from executors import Serial
 
-from daybreak.sweep import Local, Points, dataset, sweep
-from daybreak.sweep.grid import parse
-from daybreak.sweep.replication import LEAST_RUNS, Replication, next_seeds
+from daybreak.sweeps import Local, Points, dataset, sweep
+from daybreak.sweeps.grid import parse
+from daybreak.sweeps.replication import LEAST_RUNS, Replication, next_seeds
 
 SIZES = {"field": "flows.0.size", "values": ["100 kB", "much", "200 kB"]}
 

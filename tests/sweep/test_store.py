@@ -11,7 +11,7 @@ from ready_files import ROOT
 from sweep.reductions import FLOWS
 
 from daybreak.errors import OutputError
-from daybreak.sweep import Job, Kept, Store
+from daybreak.sweeps import Job, Kept, Store
 
 TABLES = {"flows": pl.DataFrame({"flow": [0]})}
 DIGEST = "ab" * 16
@@ -93,7 +93,7 @@ import os
 from pathlib import Path
 import polars as pl
 from sweep.reductions import FLOWS
-from daybreak.sweep import Kept, Store
+from daybreak.sweeps import Kept, Store
 Path.replace = lambda *_: os.kill(os.getpid(), 9)
 tables = {{"flows": pl.DataFrame({{"flow": [0]}})}}
 Store(Path({str(store.directory)!r}), FLOWS, {{}}).put({DIGEST!r}, Kept({{}}, tables))

@@ -19,9 +19,9 @@ import daybreak.reference.tables
 from daybreak.errors import Interrupted, OutputError, ScenarioError
 from daybreak.metrics import confidence
 from daybreak.runs import schema
-from daybreak.sweep import Local, Points, read, sweep
-from daybreak.sweep.grid import parse
-from daybreak.sweep.replication import Replication
+from daybreak.sweeps import Local, Points, read, sweep
+from daybreak.sweeps.grid import parse
+from daybreak.sweeps.replication import Replication
 
 VARIANTS = {"field": "flows.0.variant", "values": ["cubic", "reno"]}
 SIZES = {"field": "flows.0.size", "values": ["100 kB", "200 kB", "400 kB"]}

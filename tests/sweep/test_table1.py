@@ -6,7 +6,7 @@ from pathlib import Path
 
 import polars as pl
 
-from daybreak.sweep import read
+from daybreak.sweeps import read
 
 ROOT = Path(__file__).parents[2]
 _spec = importlib.util.spec_from_file_location("table1", ROOT / "tools" / "table1.py")

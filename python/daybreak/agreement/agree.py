@@ -8,7 +8,7 @@ from pathlib import Path
 
 from daybreak.engines import check, lowered, program
 from daybreak.errors import PlanError, ScenarioError
-from daybreak.sweep import Executor, Job, Local, Store, claim, execute
+from daybreak.sweeps import Executor, Job, Local, Store, claim, execute
 
 from . import causes, compare, page, result, scenarios, suite, tolerances
 from .observed import REDUCTION, Observed

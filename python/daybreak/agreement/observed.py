@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from daybreak.runs import Run
-from daybreak.sweep import Reduction, Tables
+from daybreak.sweeps import Reduction, Tables
 
 FLOW_COLUMNS = (
     "flow_name", "group", "variant", "bytes", "start_ns", "end_ns", "fct_ns", "segments", "retransmits", "rtos",

@@ -18,7 +18,7 @@ from daybreak.errors import ScenarioError
 from daybreak.runs import Run
 from daybreak.scenario import Scenario
 from daybreak.scenario.lowering import lower
-from daybreak.sweep import claim
+from daybreak.sweeps import claim
 
 from . import conversations, result, scenarios, suite
 from .agree import KERNEL, MODEL, Progress

@@ -43,7 +43,7 @@ def learn(
         raise OutputError(f'data "{data}": expected one of {", ".join(_DATA)}')
     check_model(model)
     need_learn()
-    from daybreak.sweep import Local
+    from daybreak.sweeps import Local
 
     place = out_ or Path("results") / f"learn-{data}"
     try:

@@ -126,7 +126,7 @@ def _vary(
 ) -> None:  # fmt: skip
     from daybreak.studies import hangs
     from daybreak.studies.sensitivity import vary
-    from daybreak.sweep import Local
+    from daybreak.sweeps import Local
 
     place = out or Path("results") / f"{study.name}-sensitivity"
     with progress_bar(f"varying {study.name}", shown=not as_json) as progress, _resumable(place):

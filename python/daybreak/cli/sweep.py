@@ -39,8 +39,8 @@ def sweep(
     What is finished is kept: the same command, also with a larger grid, runs only what is missing. Read the dataset
     with polars.read_parquet("DIR/flows").
     """
-    from daybreak.sweep import Dask, Local, read
-    from daybreak.sweep import sweep as run
+    from daybreak.sweeps import Dask, Local, read
+    from daybreak.sweeps import sweep as run
 
     if scheduler and workers:
         raise ScenarioError("--workers: a cluster has its own; expected either --workers or --scheduler")

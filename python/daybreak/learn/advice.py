@@ -15,7 +15,7 @@ from daybreak.metrics import confidence, fct
 from daybreak.metrics.confidence import Interval
 from daybreak.runs import Run
 from daybreak.scenario import Scenario
-from daybreak.sweep import Executor, Job, Points, Reduction, Store, Tables, claim, execute, read
+from daybreak.sweeps import Executor, Job, Points, Reduction, Store, Tables, claim, execute, read
 
 from .model import Model
 from .setting import describe

@@ -14,7 +14,7 @@ import polars as pl
 from daybreak.engines import program
 from daybreak.runs import Run
 from daybreak.scenario import Scenario
-from daybreak.sweep import Executor, Job, Reduction, Report, Store, Tables, claim, execute
+from daybreak.sweeps import Executor, Job, Reduction, Report, Store, Tables, claim, execute
 
 from . import setting as settings_
 from .columns import Array

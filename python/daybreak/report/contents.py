@@ -9,7 +9,7 @@ from pathlib import Path
 from daybreak.errors import OutputError, reason
 from daybreak.runs import Run, read
 from daybreak.runs.storage import MANIFEST, UNFINISHED
-from daybreak.sweep.folder import purpose_of
+from daybreak.sweeps.folder import purpose_of
 
 from . import study
 

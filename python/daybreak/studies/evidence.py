@@ -9,7 +9,7 @@ from typing import Generic
 
 from daybreak.engines import program
 from daybreak.studies.protocol import C, M, S, Scale, Setting, Study
-from daybreak.sweep import Executor, Job, Report, Store, execute
+from daybreak.sweeps import Executor, Job, Report, Store, execute
 
 
 @dataclass(frozen=True)

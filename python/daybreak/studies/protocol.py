@@ -21,7 +21,7 @@ from matplotlib.figure import Figure
 from daybreak.studies.inferences import Inference, load_inferences
 from daybreak.studies.published import PublishedValues, load_explanations, load_published
 from daybreak.studies.scoreboard import Scoreboard
-from daybreak.sweep import Job, Reduction, Tables
+from daybreak.sweeps import Job, Reduction, Tables
 
 
 class Setting(Protocol, Hashable):

@@ -15,7 +15,7 @@ from daybreak.studies.evidence import gather
 from daybreak.studies.protocol import AnyStudy
 from daybreak.studies.scales import varied
 from daybreak.studies.scoreboard import Claim, Scoreboard, markdown
-from daybreak.sweep import Executor, Local, Report, claim
+from daybreak.sweeps import Executor, Local, Report, claim
 
 
 def reproduce(

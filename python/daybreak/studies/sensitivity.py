@@ -17,7 +17,7 @@ from daybreak.studies.protocol import AnyStudy
 from daybreak.studies.scales import varied
 from daybreak.studies.scoreboard import Claim, Scoreboard
 from daybreak.studies.tally import tally
-from daybreak.sweep import Executor, Local, Report, claim
+from daybreak.sweeps import Executor, Local, Report, claim
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from daybreak.scenario.topologies import Hybrid
 from daybreak.studies.etalon.settings import Setting
 from daybreak.studies.etalon.testbed import CIRCUIT_GBPS, pair
 from daybreak.studies.kept import UNENDED_FLOW_COLUMNS
-from daybreak.sweep import Reduction, Tables
+from daybreak.sweeps import Reduction, Tables
 
 LEAST_PAYLOAD = 1000
 """Bytes: packets with less count neither for utilisation nor for latency."""

@@ -21,7 +21,7 @@ from daybreak.studies.etalon.settings import (
 from daybreak.studies.protocol import Experiment, Study
 from daybreak.studies.published import PublishedValues
 from daybreak.studies.scoreboard import Scoreboard
-from daybreak.sweep import Job
+from daybreak.sweeps import Job
 
 Judge = Callable[[Scoreboard, Evidence, Scale], None]
 Draw = Callable[[Evidence, Scale, PublishedValues], plots.Figures]

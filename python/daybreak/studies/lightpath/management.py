@@ -23,7 +23,7 @@ from daybreak.studies.lightpath import testbed
 from daybreak.studies.lightpath.settings import NS2, STACKS, Managed, Scale, Setting
 from daybreak.studies.published import PublishedValues
 from daybreak.studies.scoreboard import Scoreboard
-from daybreak.sweep import Tables
+from daybreak.sweeps import Tables
 
 ONE_FLOW = "one-flow"
 UNMANAGED = "unmanaged"

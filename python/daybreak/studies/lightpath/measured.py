@@ -13,7 +13,7 @@ from daybreak.runs import Run
 from daybreak.studies.kept import UNENDED_FLOW_COLUMNS
 from daybreak.studies.lightpath.settings import Setting
 from daybreak.studies.lightpath.testbed import BIN_MS, PACKET, PAYLOAD
-from daybreak.sweep import Tables
+from daybreak.sweeps import Tables
 
 BIN_NS = BIN_MS * 1_000_000
 WIDTHS_MS = {1000: (-10_000.0, 10_000.0), 100: (-2.0, 10.0), 1: (-0.01, 1.0)}

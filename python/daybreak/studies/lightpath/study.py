@@ -12,7 +12,7 @@ from daybreak.studies.lightpath.claims import cells, figure3, figure4, figure5, 
 from daybreak.studies.lightpath.claims import kernel as kernel_board
 from daybreak.studies.lightpath.settings import RATES_MBPS, SCALES, STACKS, Managed, Setting
 from daybreak.studies.protocol import AnyStudy, Experiment, Study
-from daybreak.sweep import Job, Reduction, Tables
+from daybreak.sweeps import Job, Reduction, Tables
 
 
 def job(setting: Setting | Managed, seed: int, engine: str) -> Job:

@@ -13,7 +13,7 @@ from daybreak.runs import Run
 from daybreak.studies.kept import FLOW_COLUMNS
 from daybreak.studies.migration.settings import Setting
 from daybreak.studies.migration.testbed import BIN_MS
-from daybreak.sweep import Reduction, Tables
+from daybreak.sweeps import Reduction, Tables
 
 BIN_NS = BIN_MS * 1_000_000
 GROUPS = ("migrated", "main")

@@ -25,7 +25,7 @@ from daybreak.studies.migration.settings import MIXED_PERIODS, SCALES, Scale, Se
 from daybreak.studies.protocol import Experiment, Study
 from daybreak.studies.published import PublishedValues
 from daybreak.studies.scoreboard import Scoreboard
-from daybreak.sweep import Job
+from daybreak.sweeps import Job
 
 Judge = Callable[[Scoreboard, Evidence, Scale], None]
 Draw = Callable[[Evidence, Scale, PublishedValues], plots.Figures]

@@ -13,7 +13,7 @@ from daybreak.metrics.confidence import Interval
 from daybreak.runs import Run
 from daybreak.studies.kept import FLOW_COLUMNS
 from daybreak.studies.space_switch.settings import Setting
-from daybreak.sweep import Reduction, Tables
+from daybreak.sweeps import Reduction, Tables
 
 VmClass = Literal["elephant", "mouse"]
 Metric = Literal["throughput", "completion"]

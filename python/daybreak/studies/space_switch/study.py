@@ -10,7 +10,7 @@ from daybreak.studies.space_switch import beyond, claims, fit, plots, testbed
 from daybreak.studies.space_switch import settings as grids
 from daybreak.studies.space_switch.measured import REDUCTION, Measured, of_runs
 from daybreak.studies.space_switch.settings import SCALES, Scale, Setting
-from daybreak.sweep import Job
+from daybreak.sweeps import Job
 
 
 def job(setting: Setting, seed: int, engine: str) -> Job:

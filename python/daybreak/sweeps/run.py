@@ -11,15 +11,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from daybreak.engines import program
-from daybreak.errors import DaybreakError, ScenarioError
+from daybreak.errors import DaybreakError, OutputError, ScenarioError
 from daybreak.runs import Run
 
 from . import dataset
 from .execute import execute
 from .executor import Executor, Local
 from .folder import claim
-from .grid import Points
+from .grid import Points, read
 from .job import Job, Reduction, Tables
 from .replication import Replication, next_seeds
 from .store import Store
@@ -64,6 +66,13 @@ class Outcome:
     """Points whose intervals are still wider than asked for."""
     seconds: float = 0.0
 
+    def table(self, name: str = "flows") -> pl.DataFrame:
+        """A table of all runs, with ``point``, ``seed`` and a column an axis before its own. Raises OutputError."""
+        place = self.directory / name
+        if not any(place.glob("*.parquet")):
+            raise OutputError(f'{place} cannot be read: the sweep has kept no table "{name}"')
+        return pl.read_parquet(place)
+
     def document(self) -> dict[str, Any]:
         """For machines."""
         return {
@@ -84,7 +93,7 @@ def reduction(names: Sequence[str]) -> Reduction:
 
 
 def sweep(
-    points: Points,
+    points: Points | str | Path,
     directory: str | Path,
     *,
     executor: Executor | None = None,
@@ -95,11 +104,14 @@ def sweep(
 ) -> Outcome:
     """Runs every point with the grid's seeds, unless `directory` has it already, and writes the dataset there.
 
+    ``points`` are those of `vary`, or the name of a grid file. `Outcome.table` reads the dataset.
     With `width` (0.02: 2 %) a point gets more seeds until the 95 % interval of each group's mean FCT is as narrow, or
     it has `most_runs`. What fails is told in the outcome and stops nothing else. Raises ScenarioError where nothing
     can be run or the sweep could become more than `max_runs` runs, OutputError, Interrupted; the same call goes on
     from there.
     """
+    if not isinstance(points, Points):
+        points = read(points)
     grid, place = points.grid, Path(directory)
     _check_size(points, most_runs if width else None, max_runs)
     _check_kept(points)

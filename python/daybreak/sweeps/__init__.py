@@ -2,19 +2,21 @@
 
 A `Job` is one run of a scenario. A `Reduction` says what is kept of it, a `Store` keeps that under a name made of
 everything that it depends on, and `execute` makes what the store lacks, with an `Executor`: threads here (`Local`), or
-processes on other machines (`Dask`). `sweep` does all of it for a grid file, and leaves one dataset.
+processes on other machines (`Dask`). `sweep` does all of it for a grid, and leaves one dataset; `compare` puts two
+scenarios side by side.
 """
 
 from .cluster import Dask
+from .comparison import compare
 from .execute import Report, execute
 from .executor import Ended, Executor, Local
 from .folder import claim
-from .grid import Grid, Points, read
+from .grid import Grid, Points, read, vary
 from .job import Job, Kept, Reduction, Tables, Task
 from .run import Outcome, sweep
 from .store import Store
 
 __all__ = [
     "Dask", "Ended", "Executor", "Grid", "Job", "Kept", "Local", "Outcome", "Points", "Reduction", "Report", "Store",
-    "Tables", "Task", "claim", "execute", "read", "sweep",
+    "Tables", "Task", "claim", "compare", "execute", "read", "sweep", "vary",
 ]  # fmt: skip

@@ -29,7 +29,7 @@ import random
 import re
 import sys
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -188,6 +188,32 @@ class Points:
             number, index = divmod(number, len(choices))
             chosen[name] = choices[index]
         return dict(reversed(chosen.items()))
+
+
+def vary(
+    scenario: Scenario,
+    axes: Mapping[str, Sequence[Any] | Mapping[str, Any]],
+    *,
+    seeds: int | Sequence[int] = 1,
+    engine: str = "simulated",
+    keep: Sequence[str] = ("flows",),
+    sample: int | None = None,
+    sample_seed: int = 1,
+) -> Points:
+    """The points of a grid over ``scenario``. Raises ScenarioError.
+
+    An axis is a list of values under the dotted path of its field, ``{"timelines.0.period": ["1 ms", "10 ms"]}``, or,
+    under a name of its own, a table as a grid file has it. The other arguments are the keys of a grid file.
+    """
+    tables = {
+        name: axis if isinstance(axis, Mapping) else {"field": name, "values": list(axis)}
+        for name, axis in axes.items()
+    }
+    document = {
+        "scenario": scenario.name, "engine": engine, "seeds": seeds, "keep": list(keep), "sample": sample,
+        "sample_seed": sample_seed, "axes": tables,
+    }  # fmt: skip
+    return Points(parse(document), scenario)
 
 
 def read(path: str | Path) -> Points:

@@ -1,0 +1,66 @@
+"""Sweeps and comparisons from Python: what the commands do, with scenarios and grids that no file has."""
+
+import subprocess
+import sys
+
+import polars as pl
+import pytest
+from ready_files import ROOT
+
+import daybreak
+from daybreak.errors import OutputError, ScenarioError
+from daybreak.metrics import confidence
+from daybreak.metrics.comparison import paired
+
+SIZES = ["1 MB", "2 MB"]
+
+
+def test_a_grid_that_is_made_in_python_is_that_of_a_file(one_flow, tmp_path):
+    daybreak.save(one_flow, tmp_path / "flow.toml")
+    (tmp_path / "grid.toml").write_text(
+        'scenario = "flow.toml"\nseeds = 2\n[axes.size]\nfield = "flows.0.size"\nvalues = ["1 MB", "2 MB"]\n'
+    )
+    of_file = daybreak.sweep(tmp_path / "grid.toml", tmp_path / "a")
+    named = daybreak.vary(one_flow, {"size": {"field": "flows.0.size", "values": SIZES}}, seeds=2)
+    short = daybreak.vary(one_flow, {"flows.0.size": SIZES}, seeds=2)
+    table = of_file.table()
+    assert table["delivered_bytes"].to_list() == [10**6, 10**6, 2 * 10**6, 2 * 10**6]
+    assert daybreak.sweep(named, tmp_path / "b").table("flows").equals(table)
+    assert daybreak.sweep(short, tmp_path / "c").table().rename({"flows.0.size": "size"}).equals(table)
+    with pytest.raises(OutputError, match='the sweep has kept no table "window"'):
+        of_file.table("window")
+
+
+@pytest.mark.parametrize(
+    ("axes", "sentence"),
+    [
+        ({"flows.0.size": []}, "^grid: axes.flows.0.size"),
+        ({"seed": {"field": "flows.0.size", "values": SIZES}}, '^grid: axis "seed"'),
+        ({"a": {"field": "flows.0.size", "valus": SIZES}}, '^grid: axes.a has no key "valus"'),
+    ],
+)
+def test_mistakes_in_a_grid_are_sentences(axes, sentence, one_flow):
+    with pytest.raises(ScenarioError, match=sentence):
+        daybreak.vary(one_flow, axes)
+
+
+def test_a_comparison_pairs_the_runs_of_each_seed(one_flow, tmp_path):
+    larger = one_flow.with_({"flows.0.size": "2 MB", "flows.0.start": {"uniform": ["0 s", "1 ms"]}})
+    runs = [[daybreak.run(scenario, seed=seed) for seed in (1, 2, 3)] for scenario in (one_flow, larger)]
+    expected = paired(*(confidence.stack((run.seed, run.flows) for run in some) for some in runs))
+    for number, run in enumerate(runs[1]):
+        run.write(tmp_path / "larger" / f"seed-{number + 1}")
+    daybreak.save(one_flow, tmp_path / "flow.toml")
+    assert daybreak.compare(one_flow, larger, runs=3).equals(expected)
+    assert daybreak.compare(tmp_path / "flow.toml", tmp_path / "larger", runs=3).equals(expected)
+    assert daybreak.compare(runs[0], iter(runs[1])).equals(expected)
+    assert daybreak.compare(runs[0][0], runs[1][0])["runs"].unique().to_list() == [1]
+    (fct,) = expected.filter(pl.col("value") == "fct_s").iter_rows(named=True)
+    assert fct["difference"] > 0 and fct["runs"] == 3
+    with pytest.raises(OutputError, match=r"^the two cannot be compared: runs: the two have no group with a common"):
+        daybreak.compare(runs[0][0], runs[1][1])
+
+
+def test_the_functions_stay_functions_whatever_is_imported():
+    code = "import daybreak.sweeps, daybreak.plots, daybreak.engines; assert callable(daybreak.sweep), daybreak.sweep"
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
