@@ -3,17 +3,18 @@
 import json
 import re
 
+import polars as pl
 import pytest
 
 import daybreak
 from daybreak.report import runs as report
-from daybreak.report import study
-from daybreak.report.summary import flow_rows, group_rows, rate, time
+from daybreak.report import study, summary
+from daybreak.report.summary import group_rows, rate, time
 
 
-def cells(markup, summary):
+def cells(markup, heading):
     """The rows of the table that follows a heading, as texts."""
-    table = str(markup)[str(markup).index(summary) :]
+    table = str(markup)[str(markup).index(heading) :]
     rows = re.findall(r"<tr[^>]*>(.*?)</tr>", table[: table.index("</table>")])[1:]
     return [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in rows]
 
@@ -25,7 +26,7 @@ def of(one_flow, *flows, **more):
 def test_a_flow_that_goes_on_has_the_rate_of_its_own_time(one_flow):
     """From its start, which need not be that of the run, to the end of the run."""
     run = daybreak.run(of(one_flow, {"size": "unlimited", "start": "400 ms"}, duration="500 ms"))
-    (row,) = flow_rows(run)
+    (row,) = summary.flow_rows(summary.flow_table(run))
     assert row["fct_s"] is None
     assert row["goodput_gbps"] == row["delivered_bytes"] * 8 / 100_000_000
     # A link of 10 Gbit/s is full for nearly all of it; over 500 ms it would be 2 Gbit/s.
@@ -56,31 +57,54 @@ def test_a_group_has_the_mean_of_its_flows_in_each_part(one_flow):
     )
 
 
-def test_a_group_has_a_mean_only_where_all_of_it_ended_in_every_run():
-    def flows(*fcts):
-        known = {"group": "g", "variant": "cubic", "bytes": 1000, "delivered_bytes": 1000, "goodput_gbps": 1.0}
-        return [known | {"flow_name": "f", "fct_s": fct, "retransmits": 2, "rtos": 1} for fct in fcts]
+def flow_table(seed, *rows):
+    """What `summary.flow_table` makes of a run; what is left out is that of a flow of 1 kB that ended."""
+    known = {"seed": seed, "flow_name": "f", "group": "g", "variant": "cubic", "bytes": 1000, "delivered_bytes": 1000}
+    known |= {"fct_s": 1.0, "slowdown": 2.0, "goodput_gbps": 1.0, "retransmits": 2, "rtos": 1, "ideal_fct_ns": 500}
+    schema = dict.fromkeys(known, pl.UInt64) | dict.fromkeys(("flow_name", "group", "variant"), pl.String)
+    schema |= dict.fromkeys(("fct_s", "slowdown", "goodput_gbps"), pl.Float64)
+    return pl.DataFrame([known | row for row in rows], schema=schema)
 
-    (row,) = group_rows([{"seed": 1, "flows": flows(1.0, 3.0)}, {"seed": 2, "flows": flows(4.0, 4.0)}])
+
+def test_a_group_has_a_mean_only_where_all_of_it_ended_in_every_run():
+    def of(seed, *fcts):
+        return flow_table(seed, *({"fct_s": fct, "slowdown": fct and 2 * fct} for fct in fcts))
+
+    (row,) = group_rows([of(1, 1.0, 3.0), of(2, 4.0, 4.0)])
     # Of the means 2 and 4: t(1) = 12.706 times a standard error of 1.
     assert (row["fct_s"], row["flows"], row["complete"], row["limited"]) == (3.0, 4, 4, 4)
     assert (row["low_s"], row["high_s"]) == (pytest.approx(3 - 12.706, abs=1e-3), pytest.approx(3 + 12.706, abs=1e-3))
     assert (row["p50_s"], row["retransmits"], row["rtos"]) == (3.0, 8, 4)
-    (row,) = group_rows([{"seed": 1, "flows": flows(1.0, 3.0)}, {"seed": 2, "flows": flows(4.0, None)}])
+    assert (row["mean_slowdown"], row["p50_slowdown"], row["p99_slowdown"], row["jain"]) == (6.0, 6.0, 8.0, 1.0)
+    (row,) = group_rows([of(1, 1.0, 3.0), of(2, 4.0, None)])
     assert (row["fct_s"], row["low_s"], row["high_s"], row["complete"]) == (None, None, None, 3)
-    (row,) = group_rows([{"seed": 1, "flows": flows(1.0, 3.0)}])
+    assert (row["mean_slowdown"], row["p50_slowdown"], row["p99_slowdown"]) == (None, 6.0, None)
+    (row,) = group_rows([of(1, 1.0, 3.0)])
     assert (row["fct_s"], row["low_s"], row["high_s"]) == (2.0, None, None)
 
 
 def test_groups_stand_in_the_order_of_the_flows_whether_they_end_or_not():
-    known = {"variant": "cubic", "delivered_bytes": 9, "goodput_gbps": 1.0, "retransmits": 0, "rtos": 0}
-    flows = [
-        known | {"flow_name": name, "group": name, "bytes": size, "fct_s": fct}
-        for name, size, fct in (("endless", None, None), ("short", 9, 1.0), ("other", None, None), ("last", 9, 2.0))
-    ]
-    rows = group_rows([{"seed": 1, "flows": flows}])
+    unlimited = {"bytes": None, "fct_s": None, "slowdown": None, "ideal_fct_ns": None}
+    flows = flow_table(
+        1, {"group": "endless"} | unlimited, {"group": "short"}, {"group": "other"} | unlimited,
+        {"group": "last", "fct_s": 2.0},
+    )  # fmt: skip
+    rows = group_rows([flows])
     assert [(row["group"], row["fct_s"]) for row in rows] == [
         ("endless", None), ("short", 1.0), ("other", None), ("last", 2.0),
+    ]  # fmt: skip
+
+
+def test_a_table_has_one_unit_for_a_quantity_and_no_exponents():
+    columns, cells = summary.group_columns(group_rows([flow_table(1, {"fct_s": 1.5}, {"fct_s": 0.002})]))
+    assert columns[4:8] == ("FCT [ms]", "p50 [ms]", "p90 [ms]", "p99 [ms]")
+    assert cells[0][4:8] == ("751.0", "2.000", "1500", "1500")
+    assert [summary.digits(value) for value in (None, 0.0, 123456.7, 0.00012346, -9.9999)] == [
+        "-", "0", "123500", "0.0001235", "-10.00",
+    ]  # fmt: skip
+    rows = summary.size_rows([flow_table(1, {}, {"bytes": 20_000_000, "slowdown": 12345.6})])
+    assert [row[2:6] for row in summary.size_columns(rows)[1]] == [
+        ("to 10 kB", "1", "1", "2.00"), ("over 10 MB", "1", "1", "12300"),
     ]  # fmt: skip
 
 

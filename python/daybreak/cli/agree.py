@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .terminal import Json, print_json, print_table, progress_bar, say
+from .tables import print_table
+from .terminal import Json, print_json, progress_bar, say
 
 if TYPE_CHECKING:
     from daybreak.agreement.segments import Side

@@ -10,7 +10,8 @@ import typer
 from daybreak import _native, benchmark
 from daybreak.errors import UnknownName
 
-from .terminal import Json, print_json, print_table, progress_bar, say
+from .tables import print_table
+from .terminal import Json, print_json, progress_bar, say
 
 
 def add_to(app: typer.Typer) -> None:

@@ -9,7 +9,8 @@ import typer
 
 from daybreak.errors import OutputError, ScenarioError
 
-from .terminal import Json, print_json, print_table, progress_bar, say
+from .tables import print_table
+from .terminal import Json, print_json, progress_bar, say
 
 _UNITS = {"fct_s": "mean FCT (s)", "retransmits": "retransmits a flow", "rtos": "timeouts a flow"}
 

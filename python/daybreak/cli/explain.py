@@ -9,7 +9,8 @@ import typer
 
 from daybreak.errors import OutputError, reason
 
-from .terminal import Json, print_json, print_table, say
+from .tables import print_table
+from .terminal import Json, print_json, say
 
 _SHOWN = 40
 

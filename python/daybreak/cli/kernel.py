@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from .terminal import Json, print_json, print_table, progress_bar, say
+from .tables import print_table
+from .terminal import Json, print_json, progress_bar, say
 
 Source = Annotated[
     str | None,

@@ -17,7 +17,8 @@ from daybreak.scenario.timelines import Circuit, Migrate, Program
 from daybreak.scenario.topologies import REGISTRY as TOPOLOGIES
 from daybreak.scenario.workloads import PAIRS, PROCESSES, SIZES
 
-from .terminal import Json, print_json, print_table
+from .tables import print_table
+from .terminal import Json, print_json
 
 Entries = list[tuple[str, str]]
 

@@ -10,7 +10,8 @@ import typer
 
 from .learn import ModelFile, check_model, need_learn
 from .scenario import Changes, scenario_of
-from .terminal import Json, print_json, print_table, say
+from .tables import print_table
+from .terminal import Json, print_json, say
 
 
 def add_to(app: typer.Typer) -> None:

@@ -15,7 +15,8 @@ from rich.text import Text
 from daybreak.engines import single
 from daybreak.errors import Interrupted
 
-from .terminal import Json, print_json, print_table, progress_bar, say
+from .tables import print_table
+from .terminal import Json, print_json, progress_bar, say
 
 if TYPE_CHECKING:
     from daybreak.studies.protocol import AnyStudy

@@ -10,7 +10,7 @@ import typer
 
 from daybreak import engines
 from daybreak.errors import Interrupted, OutputError
-from daybreak.report.summary import flow_rows, group_rows
+from daybreak.report.summary import flow_rows, flow_table, group_rows, size_rows
 from daybreak.runs import Run, folder, identity, read
 from daybreak.runs.warnings import warnings_of
 
@@ -88,7 +88,13 @@ def run(
         claimed.remove_others()
     finished = [rows[one] for one in seeds]
     if as_json:
-        print_json({"scenario": model.name, "engine": engine, "runs": finished, "groups": group_rows(finished)})
+        flows = [one["flows"] for one in finished]
+        document = {
+            "scenario": model.name, "engine": engine,
+            "runs": [one | {"flows": flow_rows(one["flows"])} for one in finished],
+            "groups": group_rows(flows), "sizes": size_rows(flows),
+        }  # fmt: skip
+        print_json(document)
     else:
         print_runs(finished)
 
@@ -98,5 +104,5 @@ def _row(run: Run, place: Path | None) -> dict[str, Any]:
         "seed": run.seed,
         "out": str(place) if place else None,
         "totals": run.manifest["totals"],
-        "flows": flow_rows(run),
+        "flows": flow_table(run),
     }

@@ -1,4 +1,4 @@
-"""What commands share in talking to people and machines: progress, tables, JSON.
+"""What commands share in talking to people and machines: progress, lines, JSON.
 
 Names come from files that others may have written: nothing of them is markup, and no control character of theirs
 reaches the terminal.
@@ -9,14 +9,13 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-from rich.table import Table
 from rich.text import Text
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
@@ -68,14 +67,9 @@ def print_json(value: Any) -> None:
     sys.stdout.write("\n")
 
 
-def print_table(columns: Sequence[str], rows: Sequence[Sequence[str | Text]], numeric: Sequence[str] = ()) -> None:
-    """A table for people; `numeric` columns stand to the right."""
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for column in columns:
-        table.add_column(column, justify="right" if column in numeric else "left", no_wrap=column in numeric)
-    for row in rows:
-        table.add_row(*(cell if isinstance(cell, Text) else Text(plain(cell)) for cell in row))
-    _out.print(table)
+def console() -> Console:
+    """Standard output."""
+    return _out
 
 
 @contextmanager

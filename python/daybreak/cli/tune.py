@@ -12,7 +12,8 @@ from daybreak.errors import OutputError
 
 from .learn import ModelFile, check_model, need_learn
 from .scenario import Changes, scenario_of
-from .terminal import Json, print_json, print_table, progress_bar, say
+from .tables import print_table
+from .terminal import Json, print_json, progress_bar, say
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

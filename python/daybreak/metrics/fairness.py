@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import polars as pl
 
@@ -19,6 +19,14 @@ def jain(rates: Iterable[float]) -> float:
     if squares == 0:
         return math.nan
     return math.fsum(values) ** 2 / (len(values) * squares)
+
+
+def by_run(rates: pl.DataFrame, *, by: Sequence[str] = (), value: str = "gbps") -> pl.DataFrame:
+    """Jain's index of each run and group of ``by``: ``run``, ``by`` and ``jain``, null where all are 0."""
+    check_columns("rates", rates, ("run", *by, value))
+    squares = (pl.col(value) ** 2).sum()
+    index = pl.when(squares > 0).then(pl.col(value).sum() ** 2 / (pl.len() * squares))
+    return rates.group_by("run", *by, maintain_order=True).agg(index.alias("jain"))
 
 
 def shares(rates: pl.DataFrame, *, value: str = "gbps") -> pl.DataFrame:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
@@ -45,11 +45,7 @@ def arrivals(content: types.Plan, path: int) -> set[tuple[int, int | None]]:
 def most_bps(content: types.Plan, flows: Iterable[int]) -> int:
     """The most that these flows together can bring to their receivers, in bit/s on the wire: the least cut through the
     links that their packets may take, each with the greatest rate that it ever has."""
-    rates = [link.rate_bps for link in content.links]
-    for line in content.timelines:
-        for action in (action for step in line.steps for action in step.actions):
-            if isinstance(action, types.SetRate):
-                rates[action.link] = max(rates[action.link], action.rate_bps)
+    rates = greatest_rates(content)
     taken, sources, sinks = set[int](), set[int](), set[int]()
     ways: dict[int, set[int]] = {}
     for number in flows:
@@ -81,6 +77,26 @@ def most_bps(content: types.Plan, flows: Iterable[int]) -> int:
     rounded = np.array([-(-rate // unit) for rate in capacity.values()], dtype=np.int32)
     graph = coo_array((rounded, places), shape=(end + 1, end + 1)).tocsr()
     return int(maximum_flow(graph, start, end).flow_value) * unit
+
+
+def greatest_rates(content: types.Plan) -> list[int]:
+    """The greatest rate in bit/s that each link ever has."""
+    rates = [link.rate_bps for link in content.links]
+    for action in _actions(content):
+        if isinstance(action, types.SetRate):
+            rates[action.link] = max(rates[action.link], action.rate_bps)
+    return rates
+
+
+def _actions(content: types.Plan) -> Iterator[types.Action]:
+    """All that timelines and controllers may do."""
+    for line in content.timelines:
+        for step in line.steps:
+            yield from step.actions
+    for controller in content.controllers:
+        if isinstance(controller.controls, types.ControlledCircuit):
+            yield from controller.controls.open
+            yield from controller.controls.close
 
 
 def _answers(flow: types.Flow) -> list[tuple[int, int, int]]:

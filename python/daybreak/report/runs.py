@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import polars as pl
+
 from daybreak import plots
 from daybreak.errors import DaybreakError, PlotError
 from daybreak.explain import Explanation, explain
 from daybreak.figures.explanation import COLOURS
 from daybreak.metrics.explanation import COLUMNS, PARTS
 from daybreak.runs import Run
-from daybreak.scenario import Size
 
-from . import figure
+from . import figure, summary
 from .html import Markup, data, element, table, text
-from .summary import PERCENTILES, flow_rows, group_rows, rate, time
 
 _MOST_FLOWS = 200
 _MOST_BARS = 24
@@ -47,12 +47,13 @@ def section(some: Together, *, explained: bool) -> Markup:
     """The part of the page; ``explained`` repeats one run to say where the time of its flows went."""
     manifest = some.runs[0].manifest
     description = manifest["scenario"].get("description", "")
+    flows = [summary.flow_table(run) for run in some.runs]
     return text(
         element("p", description) if description else "",
-        _facts(some.runs), element("h3", "Groups"), _groups(some.runs),
+        _facts(some.runs), element("h3", "Groups"), _groups(flows),
         element("h3", "Over time"), _figure(some.runs),
         element("h3", "Where the completion times went"), _explanation(some.runs[0], explained=explained),
-        _flows(some.runs),
+        _flows(flows),
         element("details", element("summary", "The scenario"), element("pre", some.runs[0].scenario.to_toml())),
     )  # fmt: skip
 
@@ -66,7 +67,7 @@ def _facts(runs: Sequence[Run]) -> Markup:
         "engine": manifest["engine"],
         "seeds": ", ".join(map(str, seeds[:20])) + (f" ... ({len(seeds)} runs)" if len(seeds) > 20 else ""),
         "simulated time": " to ".join(
-            dict.fromkeys(time(one(t["ended_ns"] for t in totals) / 1e9) for one in (min, max))
+            dict.fromkeys(summary.time(one(t["ended_ns"] for t in totals) / 1e9) for one in (min, max))
         ),
         "version": f"Daybreak {versions['daybreak']}, plan {versions['plan']}, program {versions['program'][:48]}",
         "plan" if len(runs) == 1 else "plan of the first seed": manifest["plan_hash"][:16],
@@ -74,23 +75,17 @@ def _facts(runs: Sequence[Run]) -> Markup:
     return element("dl", [text(element("dt", name), element("dd", value)) for name, value in facts.items()])
 
 
-def _groups(runs: Sequence[Run]) -> Markup:
-    columns = (
-        "group", "variant", "flows", "complete", "mean FCT", "95 % interval", *(f"p{p}" for p in PERCENTILES),
-        "goodput", "retransmits", "timeouts",
-    )  # fmt: skip
-    rows = group_rows([{"seed": run.seed, "flows": flow_rows(run)} for run in runs])
-    texts = [
-        (
-            row["group"], row["variant"], str(row["flows"]),
-            f"{row['complete']} of {row['limited']}" if row["limited"] else "-", time(row["fct_s"]),
-            f"{time(row['low_s'])} to {time(row['high_s'])}" if row["low_s"] is not None else "-",
-            *(time(row[f"p{p}_s"]) for p in PERCENTILES), rate(row["goodput_gbps"]), str(row["retransmits"]),
-            str(row["rtos"]),
-        )
-        for row in rows
-    ]  # fmt: skip
-    return table(columns, texts, numeric=columns[2:])
+def _groups(flows: Sequence[pl.DataFrame]) -> Markup:
+    columns, cells = summary.group_columns(summary.group_rows(flows))
+    found = table(columns, cells, numeric=columns[2:])
+    sizes = summary.size_rows(flows)
+    if len({row["over_bytes"] for row in sizes}) < 2:
+        return found
+    columns, cells = summary.size_columns(sizes)
+    said = "Slowdown is the completion time over that of the flow alone on its path."
+    return text(
+        found, element("h3", "Slowdown by size"), element("p", said), table(columns, cells, numeric=columns[3:])
+    )
 
 
 def _figure(runs: Sequence[Run]) -> Markup:
@@ -160,20 +155,12 @@ def _words(part: int) -> str:
     return PARTS[part].replace("_", " ")
 
 
-def _flows(runs: Sequence[Run]) -> Markup:
-    columns = ("seed", "flow", "group", "variant", "size", "FCT", "goodput", "retransmits", "timeouts")
-    total = sum(run.flows.height for run in runs)
-    texts: list[tuple[str, ...]] = []
-    for run in runs:
-        for flow in flow_rows(run)[: _MOST_FLOWS - len(texts)]:
-            size = str(Size(flow["bytes"])) if flow["bytes"] else "unlimited"
-            texts.append(
-                (
-                    str(run.seed), flow["flow_name"], flow["group"], flow["variant"], size, time(flow["fct_s"]),
-                    rate(flow["goodput_gbps"]), str(flow["retransmits"]), str(flow["rtos"]),
-                )
-            )  # fmt: skip
+def _flows(tables: Sequence[pl.DataFrame]) -> Markup:
+    total = sum(map(len, tables))
+    first = pl.concat([one.head(_MOST_FLOWS) for one in tables[:_MOST_FLOWS]]).head(_MOST_FLOWS)
+    columns, cells = summary.flow_columns(first, is_one_run=len(tables) == 1)
     more = f"The first {_MOST_FLOWS} of {total} flows." if total > _MOST_FLOWS else f"{total} flows."
     return element(
-        "details", element("summary", "Flows"), element("p", more), table(columns, texts, numeric=columns[4:])
-    )
+        "details", element("summary", "Flows"), element("p", more),
+        table(columns, cells, numeric=columns[columns.index("size") :]),
+    )  # fmt: skip

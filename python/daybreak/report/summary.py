@@ -1,77 +1,197 @@
-"""Each flow's and each group's numbers over runs, and times and rates as people read them."""
+"""Each flow's and each group's numbers over runs, and how people read them: one unit for each quantity of a table."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import polars as pl
 
-from daybreak.metrics import confidence, fct
+from daybreak.metrics import confidence, fairness, fct, slowdown
 from daybreak.runs import Run
 
 _COLUMNS = (
-    "flow_name", "group", "variant", "bytes", "delivered_bytes", "fct_s", "goodput_gbps", "retransmits", "rtos",
+    "flow_name", "group", "variant", "bytes", "delivered_bytes", "fct_s", "slowdown", "goodput_gbps", "retransmits",
+    "rtos",
 )  # fmt: skip
 PERCENTILES = (50, 90, 99)
-_RATES = ((1e3, "Tbit/s"), (1.0, "Gbit/s"), (1e-3, "Mbit/s"), (1e-6, "kbit/s"), (1e-9, "bit/s"))
-_TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
+OF_SLOWDOWN = (50, 99)
+_BY = ("group", "variant")
+
+Units = Sequence[tuple[float, str]]
+RATES: Units = ((1e3, "Tbit/s"), (1.0, "Gbit/s"), (1e-3, "Mbit/s"), (1e-6, "kbit/s"), (1e-9, "bit/s"))
+"""Of rates in Gbit/s."""
+TIMES: Units = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
+"""Of times in seconds."""
+SIZES: Units = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B"))
+"""Of sizes in bytes."""
 
 
-def flow_rows(run: Run) -> list[dict[str, Any]]:
-    """Each flow's numbers. A flow that did not end has no FCT; its goodput is that of its time in the run."""
+def flow_table(run: Run) -> pl.DataFrame:
+    """Each flow's numbers, with the run's ``seed``. A flow that did not end has no FCT; its goodput is that of its time
+    in the run."""
     lasted_ns = (pl.lit(run.manifest["totals"]["ended_ns"]) - pl.col("start_ns").cast(pl.Int64)).clip(1)
     so_far = pl.col("delivered_bytes") * 8 / lasted_ns
-    flows = fct.table(run.flows).with_columns(pl.coalesce("goodput_gbps", so_far).alias("goodput_gbps"))
+    flows = slowdown.table(fct.table(run.flows)).with_columns(pl.coalesce("goodput_gbps", so_far).alias("goodput_gbps"))
+    return flows.select(pl.lit(run.seed, dtype=pl.UInt64).alias("seed"), *_COLUMNS, "ideal_fct_ns")
+
+
+def flow_rows(flows: pl.DataFrame) -> list[dict[str, Any]]:
+    """The rows of a `flow_table`, for machines."""
     return flows.select(_COLUMNS).to_dicts()
 
 
-def group_rows(runs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Each group's numbers over all runs.
+def group_rows(runs: Iterable[pl.DataFrame]) -> list[dict[str, Any]]:
+    """Each group's numbers over all runs, each run with its `flow_table`.
 
     ``fct_s`` is the mean over the runs of each run's mean, with its 95 % confidence interval (``low_s``, ``high_s``;
-    null of one run); null if a flow did not end. The percentiles are those of all flows of all runs.
+    null of one run); null if a flow did not end. The percentiles are those of all flows of all runs. ``jain`` is Jain's
+    index of the goodputs of a run's flows, its mean over the runs.
     """
-    flows = _table(runs)
-    by = ("group", "variant")
+    flows = pl.concat(list(runs), how="vertical")
     completed = pl.col("fct_s").is_not_null()
-    whole = flows.group_by(by, maintain_order=True).agg(
+    whole = flows.group_by(_BY, maintain_order=True).agg(
         pl.len().alias("flows"), completed.sum().alias("complete"),
         pl.col("bytes").is_not_null().sum().alias("limited"),
         pl.col("goodput_gbps").mean(), pl.col("retransmits").sum(), pl.col("rtos").sum(),
     )  # fmt: skip
-    of_run = flows.filter(pl.col("bytes").is_not_null()).group_by("seed", *by, maintain_order=True)
+    of_run = flows.filter(pl.col("bytes").is_not_null()).group_by("seed", *_BY, maintain_order=True)
     means = of_run.agg(pl.when(completed.all()).then(pl.col("fct_s").mean()).alias("fct_s"))
-    intervals = {row[:2]: confidence.of_all(row[2]) for row in means.group_by(by).agg("fct_s").iter_rows()}
-    parts = fct.percentiles(flows, by=by, at=PERCENTILES)
-    rows = whole.join(parts, on=by, how="left", maintain_order="left").to_dicts()
-    for row in rows:
-        found = intervals.get((row["group"], row["variant"]))
-        known = found is not None and found.runs > 1
-        row["fct_s"] = found.mean if found else None
-        row["low_s"], row["high_s"] = (found.low, found.high) if found and known else (None, None)
-    return rows
+    intervals = {row[:2]: confidence.of_all(row[2]) for row in means.group_by(_BY).agg("fct_s").iter_rows()}
+    parts = fct.percentiles(flows, by=_BY, at=PERCENTILES)
+    slow = slowdown.summary(flows, by=_BY, at=OF_SLOWDOWN).drop("flows", "complete")
+    fair = fairness.by_run(flows.rename({"seed": "run"}), by=_BY, value="goodput_gbps")
+    fair = fair.group_by(_BY, maintain_order=True).agg(pl.col("jain").mean())
+    rows = whole
+    for more in (parts, slow, fair):
+        rows = rows.join(more, on=_BY, how="left", maintain_order="left")
+    found = rows.to_dicts()
+    for row in found:
+        over_runs = intervals.get((row["group"], row["variant"]))
+        known = over_runs is not None and over_runs.runs > 1
+        row["fct_s"] = over_runs.mean if over_runs else None
+        row["low_s"], row["high_s"] = (over_runs.low, over_runs.high) if over_runs and known else (None, None)
+    return found
+
+
+def size_rows(runs: Iterable[pl.DataFrame]) -> list[dict[str, Any]]:
+    """Slowdowns by size, over the flows of all runs: see `slowdown.by_size`."""
+    return slowdown.by_size(pl.concat(list(runs), how="vertical"), by=_BY, at=OF_SLOWDOWN).to_dicts()
+
+
+def flow_columns(flows: pl.DataFrame, *, is_one_run: bool) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Headings and cells of a table with a row a flow. What is the same as the name of each flow is left out."""
+    times, time_unit = in_one_unit(flows["fct_s"], TIMES)
+    rates, rate_unit = in_one_unit(flows["goodput_gbps"], RATES)
+    columns: dict[str, list[str]] = {} if is_one_run else {"seed": [str(seed) for seed in flows["seed"]]}
+    columns["flow"] = flows["flow_name"].to_list()
+    if columns["flow"] != flows["group"].to_list():
+        columns["group"] = flows["group"].to_list()
+    columns |= {
+        "variant": flows["variant"].to_list(), "size": [size(one) for one in flows["bytes"]],
+        f"FCT [{time_unit}]": times, "slowdown": [digits(one, 3) for one in flows["slowdown"]],
+        rate_unit: rates, "resent": [str(one) for one in flows["retransmits"]],
+        "RTOs": [str(one) for one in flows["rtos"]],
+    }  # fmt: skip
+    return tuple(columns), list(zip(*columns.values(), strict=True))
+
+
+def group_columns(rows: Sequence[dict[str, Any]]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Headings and cells of a table of `group_rows`."""
+    fcts = [row[name] for row in rows for name in ("fct_s", *(f"p{p}_s" for p in PERCENTILES))]
+    scale, time_unit = unit_of(fcts, TIMES)
+    rates, rate_unit = in_one_unit([row["goodput_gbps"] for row in rows], RATES)
+    headings = (
+        "group", "variant", "flows", "complete", f"FCT [{time_unit}]",
+        *(f"p{p} [{time_unit}]" for p in PERCENTILES),
+        *(f"slowdown p{p}" for p in OF_SLOWDOWN), rate_unit, "Jain", "resent", "RTOs",
+    )  # fmt: skip
+    cells = [
+        (
+            row["group"], row["variant"], str(row["flows"]),
+            f"{row['complete']} of {row['limited']}" if row["limited"] else "-", _mean(row, scale),
+            *(digits(_over(row[f"p{p}_s"], scale)) for p in PERCENTILES),
+            *(digits(row[f"p{p}_slowdown"], 3) for p in OF_SLOWDOWN),
+            rate, digits(row["jain"], 3), str(row["retransmits"]), str(row["rtos"]),
+        )
+        for row, rate in zip(rows, rates, strict=True)
+    ]  # fmt: skip
+    return headings, cells
+
+
+def size_columns(rows: Sequence[dict[str, Any]]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Headings and cells of a table of `size_rows`."""
+    headings = ("group", "variant", "size", "flows", "complete", *(f"slowdown p{p}" for p in OF_SLOWDOWN), "mean")
+    cells = [
+        (
+            row["group"], row["variant"], span(row["over_bytes"], row["upto_bytes"]), str(row["flows"]),
+            str(row["complete"]), *(digits(row[f"p{p}_slowdown"], 3) for p in OF_SLOWDOWN),
+            digits(row["mean_slowdown"], 3),
+        )
+        for row in rows
+    ]  # fmt: skip
+    return headings, cells
+
+
+def span(over: int, upto: int | None) -> str:
+    """A bin of sizes, such as "10 kB to 100 kB"."""
+    if upto is None:
+        return f"over {size(over)}"
+    return f"to {size(upto)}" if over == 0 else f"{size(over)} to {size(upto)}"
+
+
+def size(count: int | None) -> str:
+    """A size with the decimal unit that reads best."""
+    return "unlimited" if count is None else _scaled(float(count), SIZES)
 
 
 def rate(gbps: float) -> str:
     """A rate with the unit that reads best."""
-    return _scaled(gbps, _RATES)
+    return _scaled(gbps, RATES)
 
 
 def time(seconds: float | None) -> str:
     """A time with the unit that reads best."""
-    return "-" if seconds is None else _scaled(seconds, _TIMES)
+    return "-" if seconds is None else _scaled(seconds, TIMES)
 
 
-def _table(runs: Sequence[dict[str, Any]]) -> pl.DataFrame:
-    schema = {
-        "seed": pl.UInt64, "flow_name": pl.String, "group": pl.String, "variant": pl.String, "bytes": pl.UInt64,
-        "delivered_bytes": pl.UInt64, "fct_s": pl.Float64, "goodput_gbps": pl.Float64, "retransmits": pl.UInt64,
-        "rtos": pl.UInt64,
-    }  # fmt: skip
-    return pl.DataFrame([{"seed": run["seed"]} | flow for run in runs for flow in run["flows"]], schema=schema)
+def in_one_unit(values: Iterable[float | None], units: Units) -> tuple[list[str], str]:
+    """The values as texts, all in the unit that reads best for most of them."""
+    kept = list(values)
+    scale, unit = unit_of(kept, units)
+    return [digits(_over(value, scale)) for value in kept], unit
 
 
-def _scaled(value: float, units: Sequence[tuple[float, str]]) -> str:
+def unit_of(values: Iterable[float | None], units: Units) -> tuple[float, str]:
+    """The unit for all of the values: that of their geometric mean."""
+    logarithms = [math.log(abs(value)) for value in values if value]
+    middle = math.exp(math.fsum(logarithms) / len(logarithms)) if logarithms else units[0][0]
+    return next(((size, unit) for size, unit in units if middle >= size * (1 - 1e-9)), units[-1])
+
+
+def digits(value: float | None, count: int = 4) -> str:
+    """A number with some significant digits, without an exponent; a dash where there is none."""
+    if value is None or math.isnan(value):
+        return "-"
+    if value == 0 or math.isinf(value):
+        return f"{value:g}"
+    after = count - 1 - int(f"{value:.{count - 1}e}".partition("e")[2])
+    return f"{round(value, after):.{max(0, after)}f}" if after < 12 else f"{value:.{count - 1}e}"
+
+
+def _mean(row: dict[str, Any], scale: float) -> str:
+    """The mean FCT with the half width of its interval."""
+    mean = digits(_over(row["fct_s"], scale))
+    if row["low_s"] is None:
+        return mean
+    return f"{mean} ± {digits((row['high_s'] - row['low_s']) / 2 / scale, 2)}"
+
+
+def _over(value: float | None, scale: float) -> float | None:
+    return None if value is None else value / scale
+
+
+def _scaled(value: float, units: Units) -> str:
     size, unit = next(((size, unit) for size, unit in units if abs(value) >= size), units[-1])
     return f"{value / size:.4g} {unit}" if value else f"0 {unit}"

@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from daybreak._native import control_events, drop_reasons
 from daybreak._native import tables as described
+from daybreak.plan import ideal
 from daybreak.plan.types import Choice, Link, Plan, Queue, RouteSwitch
 
 from . import phases
@@ -77,9 +78,14 @@ def misfit(table: str, frame: pl.DataFrame) -> str | None:
 def with_nulls(table: str, frame: pl.DataFrame) -> pl.DataFrame:
     """A table that is read, with null where an engine has its mark; one that has nulls already stays as it is."""
     has_value = _has_value(table, frame)
-    return frame.with_columns(
+    found = frame.with_columns(
         frame[name].zip_with(given, pl.Series([None], dtype=frame[name].dtype)) for name, given in has_value.items()
     )
+    if table == "flows" and "ideal_fct_ns" not in found.columns:
+        # Earlier versions did not write it.
+        unknown = pl.Series("ideal_fct_ns", [None], dtype=pl.UInt64).new_from_index(0, found.height)
+        found = _with(found, [unknown], after="fct_ns")
+    return found
 
 
 def _has_value(table: str, columns: Any) -> dict[str, Any]:
@@ -145,7 +151,9 @@ def _flows(frame: pl.DataFrame, plan: Plan) -> pl.DataFrame:
     of_flow |= {"src": [nodes[flow.src] for flow in plan.flows], "dst": [nodes[flow.dst] for flow in plan.flows]}
     rows = frame["flow"].to_list()
     names = {key: pa.array([values[flow] for flow in rows], pa.string()) for key, values in of_flow.items()}
-    return _with(frame, frame_of(names).get_columns(), after="flow")
+    ideals = ideal.fct_ns(plan)[rows] if rows else np.empty(0, dtype=np.uint64)
+    best = frame_of({"ideal_fct_ns": ideals}, {"ideal_fct_ns": ideals == ideal.NONE})
+    return _with(_with(frame, frame_of(names).get_columns(), after="flow"), best.get_columns(), after="fct_ns")
 
 
 def _per_flow(frame: pl.DataFrame, plan: Plan) -> pl.DataFrame:

@@ -89,7 +89,7 @@ def tables(run: Run, names: Sequence[str]) -> Tables:
 
 def reduction(names: Sequence[str]) -> Reduction:
     """Keeps these tables of each run."""
-    return Reduction(f"tables {' '.join(names)}", 1, partial(tables, names=tuple(names)))
+    return Reduction(f"tables {' '.join(names)}", 2, partial(tables, names=tuple(names)))
 
 
 def sweep(

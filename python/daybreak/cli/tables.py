@@ -1,0 +1,83 @@
+"""Tables for people, which fit their terminal.
+
+Where a table is too wide, its columns go below each other in blocks, each with the labels of its rows: no column and no
+label is left out. Only a label that would take half of the width by itself is cut, in its middle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.table import Table
+from rich.text import Text
+
+from .terminal import console, plain
+
+_GAP = 2
+_LEAST_LABEL = 12
+
+Cells = Sequence[Text]
+
+
+def print_table(columns: Sequence[str], rows: Sequence[Sequence[str | Text]], numeric: Sequence[str] = ()) -> None:
+    """Prints a table; ``numeric`` columns stand to the right. Columns of words before the first of these are labels."""
+    cells = [[cell if isinstance(cell, Text) else Text(plain(cell)) for cell in row] for row in rows]
+    out = console()
+    labels = next((at for at, column in enumerate(columns) if column in numeric), 0)
+    if not labels or _width(columns, cells, range(len(columns))) <= out.width:
+        _print(columns, cells, range(len(columns)), numeric)
+        return
+    _shorten(columns, cells, labels, out.width // 2)
+    for number, block in enumerate(_blocks(columns, cells, labels, out.width)):
+        if number:
+            out.print()
+        _print(columns, cells, [*range(labels), *block], numeric)
+
+
+def _print(columns: Sequence[str], cells: Sequence[Cells], shown: Sequence[int], numeric: Sequence[str]) -> None:
+    table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, _GAP, 0, 0))
+    for at in shown:
+        column = columns[at]
+        table.add_column(
+            Text(plain(column)), justify="right" if column in numeric else "left", no_wrap=column in numeric
+        )
+    for row in cells:
+        table.add_row(*(row[at] for at in shown))
+    console().print(table)
+
+
+def _blocks(columns: Sequence[str], cells: Sequence[Cells], labels: int, width: int) -> list[list[int]]:
+    """The other columns, as many in each block as fit beside the labels."""
+    blocks: list[list[int]] = [[]]
+    for at in range(labels, len(columns)):
+        together = [*range(labels), *blocks[-1], at]
+        if blocks[-1] and _width(columns, cells, together) > width:
+            blocks.append([])
+        blocks[-1].append(at)
+    return blocks
+
+
+def _width(columns: Sequence[str], cells: Sequence[Cells], shown: Sequence[int]) -> int:
+    return sum(_widest(columns, cells, at) + _GAP for at in shown) - _GAP
+
+
+def _widest(columns: Sequence[str], cells: Sequence[Cells], at: int) -> int:
+    return max([len(columns[at]), *(row[at].cell_len for row in cells)])
+
+
+def _shorten(columns: Sequence[str], cells: Sequence[list[Text]], labels: int, room: int) -> None:
+    """Cuts the longest labels until all of them together take no more than `room`."""
+    widths = [_widest(columns, cells, at) for at in range(labels)]
+    while sum(widths) + _GAP * labels > room and max(widths) > _LEAST_LABEL:
+        longest = widths.index(max(widths))
+        widths[longest] -= 1
+    for at, width in enumerate(widths):
+        for row in cells:
+            if row[at].cell_len > width:
+                row[at] = _cut(row[at].plain, width)
+
+
+def _cut(text: str, width: int) -> Text:
+    """The beginning and the end of a text, so that names that differ at either stay apart."""
+    before = (width - 1) // 2
+    return Text(f"{text[:before]}\N{HORIZONTAL ELLIPSIS}{text[len(text) - (width - 1 - before) :]}")

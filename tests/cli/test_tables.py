@@ -1,0 +1,51 @@
+"""Tables fit the terminal, and nothing of them is left out."""
+
+import io
+
+import pytest
+from rich.console import Console
+
+from daybreak.cli import tables
+
+
+@pytest.fixture
+def printed(monkeypatch):
+    def text(width, columns, rows, **options):
+        out = io.StringIO()
+        monkeypatch.setattr(tables, "console", lambda: Console(file=out, width=width))
+        tables.print_table(columns, rows, **options)
+        return [line.rstrip() for line in out.getvalue().splitlines()]
+
+    return text
+
+
+COLUMNS = ("group", "variant", *(f"number {at}" for at in range(8)))
+ROWS = [("main", "cubic", *"12345678"), ("migrated", "dctcp", *"abcdefgh")]
+
+
+def test_a_table_that_fits_is_one_block(printed):
+    assert len(printed(200, COLUMNS, ROWS, numeric=COLUMNS[2:])) == 3
+
+
+def test_one_that_does_not_has_its_labels_beside_each_block(printed):
+    lines = printed(50, COLUMNS, ROWS, numeric=COLUMNS[2:])
+    assert max(map(len, lines)) <= 50
+    blocks = "\n".join(lines).split("\n\n")
+    assert len(blocks) == 3
+    assert all("main" in block and "migrated" in block and "dctcp" in block for block in blocks)
+    numbers = [word for line in lines for word in line.split() if len(word) == 1]
+    # Each cell and the number of each heading once.
+    assert sorted(numbers) == sorted("12345678" + "abcdefgh" + "01234567")
+
+
+def test_only_a_label_that_takes_half_of_the_width_is_cut_and_in_its_middle(printed):
+    rows = [(f"a-name-that-goes-on-and-on-for-{end}", "cubic", *"12345678") for end in ("ever-1", "ever-2")]
+    lines = printed(60, COLUMNS, rows, numeric=COLUMNS[2:])
+    assert max(map(len, lines)) <= 60
+    assert sum("ever-1" in line for line in lines) == sum("ever-2" in line for line in lines) == 3
+    assert all("a-name" in line for line in lines if "ever" in line)
+
+
+def test_words_are_broken_into_lines_where_there_are_no_numbers(printed):
+    lines = printed(40, ("name", "summary"), [("queue", "word " * 20)])
+    assert max(map(len, lines)) <= 40 and sum(line.count("word") for line in lines) == 20

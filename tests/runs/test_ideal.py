@@ -1,0 +1,103 @@
+"""Ideal completion times, worked by hand, and against what the simulator takes."""
+
+import pytest
+
+import daybreak
+from daybreak.scenario import Scenario
+
+CHAIN = {
+    "name": "chain", "duration": "1 s",
+    "nodes": [{"name": "a"}, {"name": "s", "kind": "switch"}, {"name": "b"}],
+    "links": [
+        {"from": "a", "to": "s", "rate": "10 Gbit/s", "delay": "1 us"},
+        {"from": "s", "to": "b", "rate": "1 Gbit/s", "delay": "10 us"},
+    ],
+    "stack": {"initial_window": 1000},
+}  # fmt: skip
+
+
+def ideal(flow, **changes):
+    run = daybreak.run(Scenario.parse(CHAIN | changes | {"flows": [{"from": "a", "to": "b"} | flow]}))
+    (row,) = run.flows.to_dicts()
+    return row["ideal_fct_ns"], row["fct_ns"]
+
+
+def bits(*ip_bytes):
+    return sum(8 * (one + 38) for one in ip_bytes)
+
+
+def test_handshake_payload_and_last_ack_are_stored_and_forwarded():
+    # SYN and SYN-ACK have 60 bytes, an ACK 52; 3000 bytes are two full packets of 1448 bytes and one of 104.
+    one_way = 11_000
+    control = bits(60, 60, 52) * (1 + 0.1) + 3 * one_way
+    # At the slow link, the bottleneck, all packets wait behind the first one.
+    payload = bits(1500) * 0.1 + bits(1500, 1500, 156)
+    best, took = ideal({"size": "3 kB"})
+    assert best == int(control + one_way + payload)
+    # The third part of the handshake goes out before the payload, at the first link.
+    assert took == pytest.approx(best + bits(52) * 0.1, abs=1)
+
+
+def test_the_last_packet_waits_for_full_ones_that_are_slower():
+    # Behind the bottleneck a short packet catches up with a long one, at the fast link too.
+    back = [CHAIN["links"][0] | {"rate": "1 Gbit/s"}, CHAIN["links"][1] | {"rate": "10 Gbit/s"}]
+    best, took = ideal({"size": "1449 B"}, links=back)
+    control = bits(60, 60, 52) * 1.1 + 3 * 11_000
+    assert best == int(control + bits(1500) + max(bits(53), bits(1500) * 0.1) + bits(53) * 0.1 + 11_000)
+    # Ahead of the payload and of the last ACK there is another ACK at the slow link.
+    assert best < took < best + 2 * bits(52)
+
+
+@pytest.mark.parametrize("stack", [{"mtu": 9000}, {"tcp_timestamps": False}, {"tcp_sack": False}, {"mtu": 576}])
+def test_an_idle_path_and_a_large_window_come_within_a_thousandth(stack):
+    best, took = ideal({"size": "200 kB"}, stack=CHAIN["stack"] | stack)
+    assert 1 <= took / best < 1.001
+
+
+def test_unlimited_flows_and_applications_have_none():
+    assert ideal({"size": "unlimited"}, duration="1 ms")[0] is None
+    application = {"kind": "request_response", "request": "1 kB", "response": "1 kB"}
+    assert ideal({"application": application})[0] is None
+
+
+def test_of_paths_that_change_it_is_the_fastest_at_its_greatest_rate():
+    document = {
+        "name": "moved", "duration": "1 s",
+        "topology": {"kind": "parallel_links", "access_rate": "8 Gbit/s", "between": [
+            {"name": "slow", "rate": "1 Gbit/s", "delay": "1 us", "queue": "900 packets"},
+            {"name": "fast", "rate": "5 Gbit/s", "delay": "1 us", "queue": "900 packets"},
+        ]},
+        "flows": [{"name": "f", "from": "sender-0", "to": "receiver-0", "ack_via": "slow.back", "size": "10 MB"}],
+        "timelines": [{"kind": "migrate", "flows": ["f"], "between": ["slow", "fast"], "period": "1 ms"}],
+    }  # fmt: skip
+
+    def milliseconds():
+        return daybreak.run(Scenario.parse(document)).flows["ideal_fct_ns"][0] / 1e6
+
+    # 10 MB are 10 620 kB on the wire.
+    assert milliseconds() == pytest.approx(10.62 * 8 / 5, rel=0.01)
+    document["timelines"].append(
+        {"kind": "program", "period": "1 ms", "steps": [
+            {"at": "0 s", "do": [{"kind": "set_rate", "link": "slow", "rate": "6 Gbit/s"}]}]}
+    )  # fmt: skip
+    assert milliseconds() == pytest.approx(10.62 * 8 / 6, rel=0.01)
+
+
+def test_behind_a_fork_the_circuit_counts_and_a_way_back_does_not():
+    network = {
+        "kind": "hybrid", "racks": 2, "hosts": 1, "host_rate": "40 Gbit/s", "host_delay": "1 us",
+        "packet_rate": "10 Gbit/s", "packet_delay": "1 us", "circuit_rate": "20 Gbit/s", "circuit_delay": "1 us",
+        "voq": "900 packets",
+    }  # fmt: skip
+    flows = [{"from": "host-0-0", "to": "host-1-0", "size": "10 MB"}]
+    scenario = Scenario.parse({"name": "fork", "duration": "20 ms", "topology": network, "flows": flows})
+    assert daybreak.run(scenario).flows["ideal_fct_ns"][0] / 1e6 == pytest.approx(10.62 * 8 / 20, rel=0.01)
+
+
+def test_a_run_of_an_earlier_version_has_no_ideal(tmp_path, one_flow):
+    place = daybreak.run(one_flow).write(tmp_path / "run")
+    flows = daybreak.read(place).flows
+    assert flows["ideal_fct_ns"][0] > 0
+    flows.drop("ideal_fct_ns").write_parquet(place / "flows.parquet")
+    again = daybreak.read(place).flows
+    assert again["ideal_fct_ns"].to_list() == [None] and again.columns == flows.columns
