@@ -1,7 +1,8 @@
+import polars as pl
 import pytest
 from tables import bins, flows, window
 
-from daybreak.metrics import utilisation
+from daybreak.metrics import occupancy, utilisation
 from daybreak.metrics import window as windows
 
 MS = 1_000_000
@@ -60,3 +61,17 @@ def test_an_interval_has_the_bin_at_its_start_and_not_the_one_at_its_end():
         found = utilisation.of_links(table, rate_bps=10**10, from_ns=first * MS, to_ns=last * MS)
         carried = sum(100_000 << step for step in range(first, last))
         assert found["utilisation"].item() == pytest.approx(carried / (1_250_000 * (last - first)))
+
+
+def test_utilisation_of_a_circuit_is_that_of_the_time_in_which_it_was_open():
+    links = pl.DataFrame({"link": [0, 1, 2], "link_name": ["a", "b", "c"], "bytes": [50, 50, 0]})
+    capacity = pl.DataFrame({"link": [0, 1, 2], "open_share": [1.0, 0.5, 0.0], "capacity_bytes": [100.0, 50.0, 0.0]})
+    assert utilisation.over_run(links, capacity).rows() == [("a", 1.0, 0.5), ("b", 0.5, 1.0), ("c", 0.0, None)]
+
+
+def test_a_queue_has_the_share_of_time_in_which_at_most_so_much_waits():
+    samples = pl.DataFrame(
+        {"queue_name": ["q"] * 4 + ["p"], "packets": [3, 0, 0, 1, 5], "max_packets": [9, 2, 1, 3, 7]}
+    )
+    assert occupancy.distribution(samples).rows() == [("q", 0, 0.5), ("q", 1, 0.75), ("q", 3, 1.0), ("p", 5, 1.0)]
+    assert occupancy.summary(samples).rows() == [("q", 1.0, 0, 3, 9), ("p", 5.0, 5, 5, 7)]

@@ -228,7 +228,7 @@ def test_short_runs_are_drawn(duration):
     ("options", "sentence"),
     [
         ({"what": ["speed"]}, '"speed" cannot be drawn: known are throughput, goodput, cwnd'),
-        ({"by": "host"}, 'by = "host": expected flow or group'),
+        ({"by": "host"}, 'by = "host": expected flow, group, variant or run'),
         ({"flows": "x*"}, 'no flow is called "x*": there are main, moved'),
         ({"from_": "5"}, 'from = "5": expected a time such as "40 us" (a unit is missing)'),
         ({"from_": "5 s"}, "from = 5 s is not before the end of what is drawn: the run ended at"),
@@ -245,11 +245,6 @@ def test_mistakes_are_one_sentence(moved, options, sentence):
     with pytest.raises(PlotError, match=f"^{re.escape(sentence)}") as error:
         plots.draw(moved[:1], **options)
     assert "\n" not in str(error.value)
-
-
-def test_runs_of_two_scenarios_are_refused(moved):
-    with pytest.raises(PlotError, match='runs of one scenario can be drawn together, these are of "moved" and "many"'):
-        plots.draw([moved[0], many(1)])
 
 
 def test_the_edges_of_a_stretch_are_round_and_cover_it():

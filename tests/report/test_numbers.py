@@ -7,9 +7,10 @@ import polars as pl
 import pytest
 
 import daybreak
+from daybreak.figures.units import digits, rate, time
 from daybreak.report import runs as report
 from daybreak.report import study, summary
-from daybreak.report.summary import group_rows, rate, time
+from daybreak.report.summary import group_rows
 
 
 def cells(markup, heading):
@@ -99,7 +100,7 @@ def test_a_table_has_one_unit_for_a_quantity_and_no_exponents():
     columns, cells = summary.group_columns(group_rows([flow_table(1, {"fct_s": 1.5}, {"fct_s": 0.002})]))
     assert columns[4:8] == ("FCT [ms]", "p50 [ms]", "p90 [ms]", "p99 [ms]")
     assert cells[0][4:8] == ("751.0", "2.000", "1500", "1500")
-    assert [summary.digits(value) for value in (None, 0.0, 123456.7, 0.00012346, -9.9999)] == [
+    assert [digits(value) for value in (None, 0.0, 123456.7, 0.00012346, -9.9999)] == [
         "-", "0", "123500", "0.0001235", "-10.00",
     ]  # fmt: skip
     rows = summary.size_rows([flow_table(1, {}, {"bytes": 20_000_000, "slowdown": 12345.6})])

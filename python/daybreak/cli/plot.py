@@ -19,10 +19,10 @@ def add_to(app: typer.Typer) -> None:
 
 
 def _quantity(given: str) -> list[str]:
-    from daybreak.plots import QUANTITIES
+    from daybreak.plots import DISTRIBUTIONS, QUANTITIES
 
     *before, last = given.split(",")
-    return [",".join([*before, name]) for name in QUANTITIES if name.startswith(last)]
+    return [",".join([*before, name]) for name in [*QUANTITIES, *DISTRIBUTIONS] if name.startswith(last)]
 
 
 def plot(
@@ -37,11 +37,21 @@ def plot(
         str | None,
         typer.Option(
             help="Some of throughput (payload as it arrives), goodput (payload delivered in order), cwnd, in_flight, "
-            "rtt, queues, drops, retransmissions, with commas; all that are recorded but goodput if not given.",
+            "rtt, queues, drops, retransmissions, with commas; all that are recorded but goodput if not given. Or one "
+            "of slowdown (by size), fct, occupancy (of queues), utilisation (of links), which are of whole runs.",
             autocompletion=_quantity,
         ),
     ] = None,
-    by: Annotated[str | None, typer.Option(help="A curve for each 'flow' or 'group'; flows if they are few.")] = None,
+    by: Annotated[
+        str | None,
+        typer.Option(
+            help="A curve for each 'flow', 'group', 'variant' or 'run'. If not given, flows if they are few; of "
+            "several scenarios variants where these differ, or else runs."
+        ),
+    ] = None,
+    facet: Annotated[
+        str | None, typer.Option(help="'run' puts several scenarios beside each other instead of over each other.")
+    ] = None,
     flows: Annotated[str | None, typer.Option(help="Only flows whose name fits this pattern.")] = None,
     from_: Annotated[str | None, typer.Option("--from", help="Start, such as '5 ms'.")] = None,
     to: Annotated[str | None, typer.Option(help="End, such as '20 ms'.")] = None,
@@ -67,16 +77,21 @@ def plot(
     """Draw what runs show over time: throughput, windows, RTTs, queues, drops and retransmissions.
 
     Days and nights are shaded. Several runs of one scenario give their mean with its 95 % interval, which ends at the
-    rate of the links. Goodput stands still at a hole and exceeds that rate when it is filled, which the figure says.
+    rate of the links; runs of several scenarios are laid over each other. Goodput stands still at a hole and
+    exceeds that rate when it is filled, which the figure says.
     """
     from daybreak import plots
+    from daybreak.errors import PlotError
     from daybreak.runs import read_all
 
     # A link has the name of what it leads to; one that leads nowhere is no run, which is said when it is read.
     place = file or Path(f"{os.path.basename(os.path.realpath(runs[0]))}.png")
     plots.check(place, force=force)
+    if facet not in (None, "run"):
+        raise PlotError(f'--facet "{facet}": expected run')
+    found = [(run, str(folder)) for folder in runs for run in read_all(folder)]
     drawn = plots.draw(
-        [run for folder in runs for run in read_all(folder)],
+        [run for run, _ in found], labels=[label for _, label in found], facet=facet == "run",
         what=[name.strip() for name in what.split(",")] if what is not None else None,
         by=by, flows=flows, from_=from_, to=to, fold=fold, timeline=timeline, phase=phase,
     )  # fmt: skip

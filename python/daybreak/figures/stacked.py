@@ -19,7 +19,7 @@ _UNITS = (("s", 1.0), ("ms", 1e3), ("us", 1e6), ("ns", 1e9))
 _LEGEND_COLUMNS = 4
 _LINE_LETTERS = 105
 """About how many letters of a row's title and legend fit side by side."""
-_ROW_INCHES, _HEAD_INCHES = 1.35, 1.0
+_ROW_INCHES, _HEAD_INCHES, _FACET_INCHES = 1.35, 1.0, 3.0
 
 
 @dataclass(frozen=True)
@@ -31,37 +31,55 @@ class Row:
     has_names: bool = False
 
 
-def stacked(rows: Sequence[Row], *, title: str, subtitle: str = "", xlabel: str = "Time") -> Figure:
-    """The rows with one time axis, title and legend above all of them, each row's own title to the left.
+@dataclass(frozen=True)
+class Facet:
+    """Rows that stand below each other, and what they are of."""
 
-    All panels have the same start and end. The y axes start at 0.
+    title: str
+    rows: Sequence[Row]
+
+
+def stacked(facets: Sequence[Facet], *, title: str, subtitle: str = "", xlabel: str = "Time") -> Figure:
+    """The rows of each facet below each other with one time axis, the facets beside each other; title and legend above
+    all of them, each row's own title to the left.
+
+    All panels have the same start and end. The y axes start at 0; rows of one label have one y axis in all facets.
     """
-    if not rows:
+    labels = list(dict.fromkeys(row.ylabel for facet in facets for row in facet.rows))
+    if not labels:
         raise ValueError("rows: none given")
-    start, end = rows[0].panel.start_s, rows[0].panel.until()
+    first = next(row for facet in facets for row in facet.rows).panel
+    start, end = first.start_s, first.until()
     unit, scale = _unit(end - start, end)
     with style():
-        figure = Picture(figsize=(WIDTH_INCHES, len(rows) * _ROW_INCHES + _HEAD_INCHES), layout="constrained")
-        grid = figure.subplots(len(rows), 1, sharex=True, squeeze=False)
+        height = len(labels) * _ROW_INCHES + _HEAD_INCHES
+        width = max(WIDTH_INCHES, _FACET_INCHES * len(facets))
+        figure = Picture(figsize=(width, height), layout="constrained")
+        grid = figure.subplots(len(labels), len(facets), sharex=True, sharey="row", squeeze=False)
         entries: dict[str, Line2D | Patch] = {}
-        for row, axes in zip(rows, grid.flat, strict=True):
-            drawn = draw(axes, row.panel, {})
-            named = [entry for entry in drawn if row.has_names and isinstance(entry, Line2D)]
-            for entry in drawn:
-                if entry not in named:
+        for at, facet in enumerate(facets):
+            rows = {row.ylabel: row for row in facet.rows}
+            for label, axes in zip(labels, grid[:, at], strict=True):
+                if label not in rows:
+                    axes.remove()
+                    continue
+                for entry in _draw(axes, rows[label], is_only=len(facets) == 1):
                     entries.setdefault(str(entry.get_label()), entry)
-            if named:
-                _name(axes, named, row.panel.title)
-            axes.set_title("")
-            axes.set_title(row.panel.title, loc="left", fontsize=8.5)
-            axes.set_ylabel(row.ylabel)
-            highest = max(largest(table[column]) for table in row.panel.curves.values() for column in ("mean", "high"))
-            faint = max((largest(table["value"]) for table in row.panel.faint.values()), default=0.0)
-            axes.set_ylim(0, max(highest, faint) * 1.08 or 1.0)
-            axes.yaxis.set_major_locator(MaxNLocator(nbins=4, integer=_are_whole(row.panel)))
-        last = grid.flat[-1]
-        last.set_xlabel(f"{xlabel} [{unit}]")
-        last.xaxis.set_major_formatter(FuncFormatter(lambda at, _: f"{at * scale:.10g}"))
+                if at == 0:
+                    axes.set_ylabel(label)
+            lowest = [axes for label, axes in zip(labels, grid[:, at], strict=True) if label in rows]
+            if lowest:
+                lowest[-1].set_xlabel(f"{xlabel} [{unit}]")
+                lowest[-1].xaxis.set_major_formatter(FuncFormatter(lambda at, _: f"{at * scale:.10g}"))
+                lowest[-1].xaxis.set_tick_params(labelbottom=True)
+            if facet.title and lowest:
+                lowest[0].set_title(facet.title, fontsize=9, fontweight="bold")
+        for row, label in enumerate(labels):
+            of_label = [row for facet in facets for row in facet.rows if row.ylabel == label]
+            shared = next(axes for axes in grid[row] if axes.figure is not None)
+            shared.set_ylim(0, max(map(_top, of_label)) * 1.08 or 1.0)
+            whole = all(_are_whole(one.panel) for one in of_label)
+            shared.yaxis.set_major_locator(MaxNLocator(nbins=4, integer=whole))
         legend = figure.legend(
             handles=list(entries.values()), loc="outside upper center", ncols=_columns(list(entries)),
             borderaxespad=0.2, title=title + (f"\n{subtitle}" if subtitle else ""), title_fontsize=9.5,
@@ -69,6 +87,24 @@ def stacked(rows: Sequence[Row], *, title: str, subtitle: str = "", xlabel: str 
         legend.get_title().set_multialignment("center")
         figure.align_ylabels()
     return figure
+
+
+def _draw(axes: Axes, row: Row, *, is_only: bool) -> list[Line2D | Patch]:
+    """Draws a row, and returns the entries that the legend of the figure needs."""
+    drawn = draw(axes, row.panel, {})
+    named = [entry for entry in drawn if row.has_names and isinstance(entry, Line2D)]
+    axes.set_title("")
+    if named:
+        _name(axes, named, row.panel.title if is_only else "x" * _LINE_LETTERS)
+    if is_only:
+        axes.set_title(row.panel.title, loc="left", fontsize=8.5)
+    return [entry for entry in drawn if entry not in named]
+
+
+def _top(row: Row) -> float:
+    """The largest value that a row shows."""
+    highest = max(largest(table[column]) for table in row.panel.curves.values() for column in ("mean", "high"))
+    return max(highest, *(largest(table["value"]) for table in row.panel.faint.values()), 0.0)
 
 
 def _name(axes: Axes, curves: Sequence[Line2D], title: str) -> None:

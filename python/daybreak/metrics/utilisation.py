@@ -27,6 +27,21 @@ def of_links(bins: pl.DataFrame, *, rate_bps: int, from_ns: int, to_ns: int) -> 
     )
 
 
+def over_run(links: pl.DataFrame, capacity: pl.DataFrame) -> pl.DataFrame:
+    """Utilisation of each link over a whole run: ``link_name``, ``open_share`` and ``utilisation``, in their order.
+
+    ``links`` is the table of a run, ``capacity`` has ``link``, ``open_share`` (the part of the run in which the link
+    had a queue to serve, below 1 of a circuit) and ``capacity_bytes``, what it could have carried meanwhile. A link
+    that was never open has no utilisation. A packet that was being sent when the run ended, or a gate closed, counts
+    whole.
+    """
+    check_columns("links", links, ("link", "link_name", "bytes"))
+    check_columns("capacity", capacity, ("link", "open_share", "capacity_bytes"))
+    both = links.join(capacity, on="link", how="left", maintain_order="left")
+    used = pl.when(pl.col("capacity_bytes") > 0).then(pl.col("bytes") / pl.col("capacity_bytes"))
+    return both.select("link_name", "open_share", used.alias("utilisation"))
+
+
 def over_time(bins: pl.DataFrame, *, rate_bps: int, bin_ns: int) -> pl.DataFrame:
     """Utilisation of each binned link over time: ``link``, ``time_s``, ``utilisation``; empty bins are left out."""
     check_columns("bins", bins, ("scope", "id", "start_ns", "bytes"))

@@ -7,16 +7,18 @@ from matplotlib.figure import Figure
 
 from daybreak.runs import Run
 
+from .distributions import DISTRIBUTIONS
 from .draw import Drawn, Shown, draw, shown
 from .files import check, write
 from .notebook import as_html
 from .quantities import QUANTITIES
 
-__all__ = ["QUANTITIES", "Drawn", "Shown", "as_html", "check", "draw", "plot", "shown", "write"]
+__all__ = ["DISTRIBUTIONS", "QUANTITIES", "Drawn", "Shown", "as_html", "check", "draw", "plot", "shown", "write"]
 
 
 def plot(runs: Iterable[Run], **options: Any) -> Figure:
-    """What runs of one scenario show over time, as a figure; the options are those of `shown`. Raises PlotError.
+    """What runs show over time, or one of `DISTRIBUTIONS`, as a figure; the options are those of `shown`. Raises
+    PlotError.
 
     A notebook shows the figure where it is the result of a cell, a script with its method `show`;
     ``savefig("name.png")`` keeps it.

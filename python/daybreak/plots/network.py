@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
+import polars as pl
+
 from daybreak import engines
 from daybreak.errors import DaybreakError
+from daybreak.plan import capacity, ways
 from daybreak.plan import types as plan
-from daybreak.plan import ways
 from daybreak.runs import Run, phases
 
 
@@ -40,6 +42,25 @@ class Network:
     def most_bps(self, flows: Sequence[int]) -> int | None:
         """The most that the links bring to the receivers of these flows together; None if it is not known."""
         return None if self._plan is None else ways.most_bps(self._plan, flows)
+
+    def capacity(self) -> pl.DataFrame | None:
+        """What each link could have carried: see `metrics.utilisation.over_run`; None if it is not known."""
+        if self._plan is None:
+            return None
+        ended_ns = int(self.run.manifest["totals"]["ended_ns"])
+        decided = self.run.control.filter(pl.col("event").is_in(["in_force", "released", "setting_up"]))
+        decisions = [
+            (time * 1000, controller, event == "in_force")
+            for time, controller, event in decided.select("time_ns", "controller", "event").sort("time_ns").iter_rows()
+        ]
+        found = capacity.of_links(self._plan, ended_ns * 1000, decisions)
+        return pl.DataFrame(
+            {
+                "link": pl.Series(range(len(found)), dtype=pl.UInt32),
+                "open_share": [one.open_ps / (ended_ns * 1000) if ended_ns else 0.0 for one in found],
+                "capacity_bytes": [one.byte_count for one in found],
+            }
+        )
 
     def days(self, timeline: str, flows: Sequence[int]) -> dict[str, Day]:
         """The days of a timeline of circuits; none of one that changes routes alone."""

@@ -11,6 +11,7 @@ from daybreak.metrics import over_time
 from daybreak.runs import Run
 from daybreak.scenario import Scenario
 
+from .cases import CURVE
 from .view import View, text
 
 COUNT_SLOTS = 150
@@ -25,7 +26,7 @@ _TIMES = (("s", 1e9), ("ms", 1e6), ("us", 1e3), ("ns", 1.0))
 
 @dataclass(frozen=True)
 class Source:
-    """A run, what of it is drawn, and how its flows are put together."""
+    """A run, what of it is drawn, and what its curves are of: see `cases.BY`."""
 
     run: Run
     scenario: Scenario
@@ -73,7 +74,7 @@ def _binned(scope_of: Callable[[Run], str | None]) -> Callable[[Source], pl.Data
             source.view.edges(every_ns=width),
             bin_ns=width,
             end_ns=int(source.run.manifest["totals"]["ended_ns"]),
-            by=source.by,
+            by=CURVE,
             scope=scope_of(source.run) or "arrived",
         )
 
@@ -109,7 +110,8 @@ _BINNED = {
 def _binned_title(scope_of: Callable[[Run], str | None]) -> Callable[[Source], str]:
     def title(source: Source) -> str:
         step = source.view.step_ns(every_ns=_bin_ns(source))
-        return f"{_BINNED[scope_of(source.run) or 'arrived']}, mean of each {text(step)}"
+        of_flows = _of_group(source, "sum") if source.by in ("variant", "run") else ""
+        return f"{_BINNED[scope_of(source.run) or 'arrived']}, mean of each {text(step)}{of_flows}"
 
     return title
 
@@ -120,7 +122,7 @@ def _samples(column: str, *, mean: bool = False) -> Callable[[Source], pl.DataFr
         # There is no RTT before the first sample.
         known = window.filter(pl.col(column) > 0) if column == "srtt_ns" else window
         edges = source.view.edges(every_ns=_window_ns(source))
-        return over_time.sampled(known, source.flows, edges, column, by=source.by, mean=mean)
+        return over_time.sampled(known, source.flows, edges, column, by=CURVE, mean=mean)
 
     return values
 
@@ -131,16 +133,16 @@ def _window_ns(source: Source) -> int:
 
 
 def _of_group(source: Source, merged: str) -> str:
-    return f", {merged} of each group's flows" if source.by == "group" else ""
+    return "" if source.by == "flow" else f", {merged} of each {source.by}'s flows"
 
 
 def _counts(source: Source) -> pl.DataFrame:
-    return over_time.retransmissions(source.run.window, source.flows, _count_edges(source), by=source.by)
+    return over_time.retransmissions(source.run.window, source.flows, _count_edges(source), by=CURVE)
 
 
 def _losses(source: Source) -> pl.DataFrame:
     edges = source.view.edges(slots=COUNT_SLOTS)
-    return over_time.losses(source.run.drops, source.flows, edges, by=source.by)
+    return over_time.losses(source.run.drops, source.flows, edges, by=CURVE)
 
 
 def _count_edges(source: Source) -> over_time.Edges:
@@ -151,7 +153,7 @@ def _queues(source: Source) -> pl.DataFrame:
     interval = _queue_ns(source)
     edges = source.view.edges(every_ns=interval)
     found = over_time.queues(source.run.queues, edges, interval_ns=interval)
-    return found.rename({"queue_name": source.by})
+    return found.rename({"queue_name": CURVE})
 
 
 def _queue_ns(source: Source) -> int:

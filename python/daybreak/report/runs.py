@@ -10,6 +10,7 @@ import polars as pl
 from daybreak import plots
 from daybreak.errors import DaybreakError, PlotError
 from daybreak.explain import Explanation, explain
+from daybreak.figures import units
 from daybreak.figures.explanation import COLOURS
 from daybreak.metrics.explanation import COLUMNS, PARTS
 from daybreak.runs import Run
@@ -67,7 +68,7 @@ def _facts(runs: Sequence[Run]) -> Markup:
         "engine": manifest["engine"],
         "seeds": ", ".join(map(str, seeds[:20])) + (f" ... ({len(seeds)} runs)" if len(seeds) > 20 else ""),
         "simulated time": " to ".join(
-            dict.fromkeys(summary.time(one(t["ended_ns"] for t in totals) / 1e9) for one in (min, max))
+            dict.fromkeys(units.time(one(t["ended_ns"] for t in totals) / 1e9) for one in (min, max))
         ),
         "version": f"Daybreak {versions['daybreak']}, plan {versions['plan']}, program {versions['program'][:48]}",
         "plan" if len(runs) == 1 else "plan of the first seed": manifest["plan_hash"][:16],

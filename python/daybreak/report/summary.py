@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import polars as pl
 
+from daybreak.figures.units import RATES, TIMES, digits, in_one_unit, over, size, span, unit_of
 from daybreak.metrics import confidence, fairness, fct, slowdown
 from daybreak.runs import Run
 
@@ -18,14 +18,6 @@ _COLUMNS = (
 PERCENTILES = (50, 90, 99)
 OF_SLOWDOWN = (50, 99)
 _BY = ("group", "variant")
-
-Units = Sequence[tuple[float, str]]
-RATES: Units = ((1e3, "Tbit/s"), (1.0, "Gbit/s"), (1e-3, "Mbit/s"), (1e-6, "kbit/s"), (1e-9, "bit/s"))
-"""Of rates in Gbit/s."""
-TIMES: Units = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
-"""Of times in seconds."""
-SIZES: Units = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B"))
-"""Of sizes in bytes."""
 
 
 def flow_table(run: Run) -> pl.DataFrame:
@@ -111,7 +103,7 @@ def group_columns(rows: Sequence[dict[str, Any]]) -> tuple[tuple[str, ...], list
         (
             row["group"], row["variant"], str(row["flows"]),
             f"{row['complete']} of {row['limited']}" if row["limited"] else "-", _mean(row, scale),
-            *(digits(_over(row[f"p{p}_s"], scale)) for p in PERCENTILES),
+            *(digits(over(row[f"p{p}_s"], scale)) for p in PERCENTILES),
             *(digits(row[f"p{p}_slowdown"], 3) for p in OF_SLOWDOWN),
             rate, digits(row["jain"], 3), str(row["retransmits"]), str(row["rtos"]),
         )
@@ -134,64 +126,9 @@ def size_columns(rows: Sequence[dict[str, Any]]) -> tuple[tuple[str, ...], list[
     return headings, cells
 
 
-def span(over: int, upto: int | None) -> str:
-    """A bin of sizes, such as "10 kB to 100 kB"."""
-    if upto is None:
-        return f"over {size(over)}"
-    return f"to {size(upto)}" if over == 0 else f"{size(over)} to {size(upto)}"
-
-
-def size(count: int | None) -> str:
-    """A size with the decimal unit that reads best."""
-    return "unlimited" if count is None else _scaled(float(count), SIZES)
-
-
-def rate(gbps: float) -> str:
-    """A rate with the unit that reads best."""
-    return _scaled(gbps, RATES)
-
-
-def time(seconds: float | None) -> str:
-    """A time with the unit that reads best."""
-    return "-" if seconds is None else _scaled(seconds, TIMES)
-
-
-def in_one_unit(values: Iterable[float | None], units: Units) -> tuple[list[str], str]:
-    """The values as texts, all in the unit that reads best for most of them."""
-    kept = list(values)
-    scale, unit = unit_of(kept, units)
-    return [digits(_over(value, scale)) for value in kept], unit
-
-
-def unit_of(values: Iterable[float | None], units: Units) -> tuple[float, str]:
-    """The unit for all of the values: that of their geometric mean."""
-    logarithms = [math.log(abs(value)) for value in values if value]
-    middle = math.exp(math.fsum(logarithms) / len(logarithms)) if logarithms else units[0][0]
-    return next(((size, unit) for size, unit in units if middle >= size * (1 - 1e-9)), units[-1])
-
-
-def digits(value: float | None, count: int = 4) -> str:
-    """A number with some significant digits, without an exponent; a dash where there is none."""
-    if value is None or math.isnan(value):
-        return "-"
-    if value == 0 or math.isinf(value):
-        return f"{value:g}"
-    after = count - 1 - int(f"{value:.{count - 1}e}".partition("e")[2])
-    return f"{round(value, after):.{max(0, after)}f}" if after < 12 else f"{value:.{count - 1}e}"
-
-
 def _mean(row: dict[str, Any], scale: float) -> str:
     """The mean FCT with the half width of its interval."""
-    mean = digits(_over(row["fct_s"], scale))
+    mean = digits(over(row["fct_s"], scale))
     if row["low_s"] is None:
         return mean
     return f"{mean} ± {digits((row['high_s'] - row['low_s']) / 2 / scale, 2)}"
-
-
-def _over(value: float | None, scale: float) -> float | None:
-    return None if value is None else value / scale
-
-
-def _scaled(value: float, units: Units) -> str:
-    size, unit = next(((size, unit) for size, unit in units if abs(value) >= size), units[-1])
-    return f"{value / size:.4g} {unit}" if value else f"0 {unit}"

@@ -1,0 +1,36 @@
+"""How full queues are: the distribution of what waits in them over time."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from daybreak.metrics.errors import check_columns
+
+
+def distribution(queues: pl.DataFrame) -> pl.DataFrame:
+    """The part of the samples in which at most that many packets wait: ``queue_name``, ``packets``, ``share`` (to 1).
+
+    ``queues`` is the table of a run: samples at even intervals, so a share of them is one of the time. One row a number
+    of packets that there was, in the order of queues and numbers.
+    """
+    check_columns("queues", queues, ("queue_name", "packets"))
+    counted = queues.group_by("queue_name", "packets").agg(pl.len().alias("samples")).sort("queue_name", "packets")
+    order = queues.select("queue_name").unique(maintain_order=True).with_row_index("order")
+    share = (pl.col("samples").cum_sum() / pl.col("samples").sum()).over("queue_name")
+    found = counted.with_columns(share.alias("share")).join(order, on="queue_name", maintain_order="left")
+    return found.sort("order", "packets").select("queue_name", pl.col("packets").cast(pl.Int64), "share")
+
+
+def summary(queues: pl.DataFrame) -> pl.DataFrame:
+    """Of each queue: ``queue_name``, ``mean_packets`` and the percentiles of time ``p50_packets``, ``p99_packets`` at
+    the samples, and ``max_packets``, the most at any time."""
+    check_columns("queues", queues, ("queue_name", "packets", "max_packets"))
+    ordered = pl.col("packets").sort()
+    return queues.group_by("queue_name", maintain_order=True).agg(
+        pl.col("packets").mean().alias("mean_packets"),
+        *(
+            ordered.get((pl.len() * percent / 100).ceil().cast(pl.Int64) - 1).alias(f"p{percent}_packets")
+            for percent in (50, 99)
+        ),
+        pl.col("max_packets").max(),
+    )

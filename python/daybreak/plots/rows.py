@@ -1,0 +1,269 @@
+"""The rows of a figure: for each quantity the curves of all cases, in one unit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from daybreak.errors import PlotError
+from daybreak.figures.curves import Panel
+from daybreak.figures.shading import Shading
+from daybreak.figures.stacked import Row
+from daybreak.figures.style import colour, words
+from daybreak.metrics import confidence, fct, over_time
+from daybreak.runs import Run
+from daybreak.scenario.quantities import Rate
+
+from .cases import CURVE, MOST_NAMES, Case
+from .distributions import DISTRIBUTIONS
+from .network import Network
+from .quantities import MOST_QUEUES, QUANTITIES, Quantity, Source, Units
+from .view import View, Weeks
+
+FAINT_WEEKS = 60
+"""The most weeks that are drawn one by one behind their mean."""
+NEARLY_EMPTY = 0.05
+"""A queue with less than this part of the fullest one's packets is left out."""
+_ROUNDING = 1 + 1e-9
+_QUEUE_COLOURS = ("#000000", "#8c510a", "#01665e", "#762a83", "#7f7f7f")
+
+Curves = dict[str, pl.DataFrame]
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A case, and what its curves are made of."""
+
+    case: Case
+    sources: Sequence[Source]
+    shading: Shading | None
+    network: Network
+
+    @property
+    def view(self) -> View:
+        """Which part of the time is drawn."""
+        return self.sources[0].view
+
+
+@dataclass(frozen=True)
+class _Found:
+    """The curves of a quantity of one case by their names, and the weeks behind them; its title."""
+
+    curves: Curves
+    faint: Curves
+    title: str
+
+
+def rows_of(
+    drawings: Sequence[Drawing], what: Sequence[str] | None, *, facet: bool, notes: list[str]
+) -> Iterator[tuple[Drawing, list[Row]]]:
+    """The rows of each facet: one for each case, or one for all of them. Raises PlotError."""
+    runs = [run for drawing in drawings for run in drawing.case.runs]
+    facets = [[drawing] for drawing in drawings] if facet else [list(drawings)]
+    rows: list[list[Row]] = [[] for _ in facets]
+    tones = _tones(drawings) if len(drawings) > 1 else {}
+    for name in _quantities(runs, what, notes):
+        found = [
+            _found(drawing, name, notes, is_asked=what is not None, is_one=_is_one(facets)) for drawing in drawings
+        ]
+        known = [one for one in found if one is not None]
+        if not known:
+            continue
+        quantity = QUANTITIES[name]
+        unit = _unit(quantity.units, [table for one in known for table in one.curves.values()])
+        of_case = dict(zip(map(id, drawings), found, strict=True))
+        for at, facet_of in enumerate(facets):
+            parts = [one for drawing in facet_of if (one := of_case[id(drawing)]) is not None]
+            if parts:
+                rows[at].append(_row(quantity, parts, facet_of, unit, tones if len(facet_of) > 1 else {}))
+    yield from ((of[0], found_rows) for of, found_rows in zip(facets, rows, strict=True))
+
+
+def _is_one(facets: Sequence[Sequence[Drawing]]) -> bool:
+    """Whether each panel has a single case."""
+    return all(len(facet) == 1 for facet in facets)
+
+
+def _tones(drawings: Sequence[Drawing]) -> Mapping[str, str]:
+    """The colour of each curve of overlaid cases, which it has in every row."""
+    names = dict.fromkeys(name for drawing in drawings for name in drawing.case.curves)
+    return {words(name): colour(name, at) for at, name in enumerate(names)}
+
+
+def _quantities(runs: Sequence[Run], what: Sequence[str] | None, notes: list[str]) -> list[str]:
+    for name in what or ():
+        if name not in QUANTITIES:
+            raise PlotError(f'"{name}" cannot be drawn: known are {", ".join([*QUANTITIES, *DISTRIBUTIONS])}')
+        for run in runs:
+            if not QUANTITIES[name].is_recorded(run):
+                of = "the run" if len(runs) == 1 else f'the run of "{run.manifest["name"]}"'
+                raise PlotError(f"{name} is not recorded in {of}: set records.{QUANTITIES[name].record}")
+    if what:
+        return [name for name in QUANTITIES if name in what]
+    usual = {name: one for name, one in QUANTITIES.items() if not one.is_extra}
+    recorded = [name for name, one in usual.items() if all(one.is_recorded(run) for run in runs)]
+    missing: dict[str, list[str]] = {}
+    for name in usual:
+        if name not in recorded:
+            missing.setdefault(QUANTITIES[name].record, []).append(name)
+    notes += [f"{', '.join(names)}: not recorded, set records.{record}" for record, names in missing.items()]
+    return recorded
+
+
+def _found(drawing: Drawing, name: str, notes: list[str], *, is_asked: bool, is_one: bool) -> _Found | None:
+    """The curves of a quantity; a note where there are none, or an error where they were asked for."""
+    quantity, view = QUANTITIES[name], drawing.view
+
+    def note(sentence: str) -> None:
+        if sentence not in notes:
+            notes.append(sentence)
+
+    try:
+        tables = [(source.run.seed, quantity.values(source)) for source in drawing.sources]
+    except ValueError as error:
+        # Of another version of Daybreak, for example.
+        raise PlotError(f"{name} cannot be drawn from this run: {error}") from None
+    except PlotError as error:
+        sentence = f"{name} {error}: set a shorter records.{quantity.record}"
+        if is_asked:
+            raise PlotError(sentence) from None
+        note(sentence)
+        return None
+    values = confidence.stack(tables)
+    if not values.height:
+        note(f"{name}: there is no sample")
+        return None
+    if not is_asked and not (values["value"] > 0 if quantity.is_count else values["value"].is_not_null()).any():
+        note(f"{name}: there were none" if quantity.is_count else f"{name}: there is no sample")
+        return None
+    title = quantity.title(drawing.sources[0])
+    if not quantity.is_per_flow:
+        values = _fullest(values, drawing, notes, is_one=is_one)
+        title += "" if is_one else ", in the fullest queue"
+    if isinstance(view, Weeks):
+        values = over_time.fold(values, CURVE, slots=_slots(values, view))
+    curves, faint = _curves(values, drawing, quantity)
+    if quantity.is_rate:
+        curves, more = _on_links(curves, faint, drawing)
+        title += f"; {more} {quantity.why_more(drawing.sources[0])}" if more else ""
+    return _Found(curves, faint, title)
+
+
+def _row(
+    quantity: Quantity, parts: Sequence[_Found], drawings: Sequence[Drawing], unit: tuple[str, float],
+    tones: Mapping[str, str],
+) -> Row:  # fmt: skip
+    name, scale = unit
+    curves = {label: _scaled(table, scale) for part in parts for label, table in part.curves.items()}
+    start_s, end_s = drawings[0].view.axis
+    is_apart = not quantity.is_per_flow and len(drawings) == 1
+    colours = _QUEUE_COLOURS if is_apart else tuple(tones.get(label, "#7f7f7f") for label in curves) if tones else ()
+    # What a title says more of one case is true of the row.
+    title = max((part.title for part in parts), key=len)
+    panel = Panel(
+        title, curves, drawings[0].shading, start_s=start_s, end_s=end_s, steps=True,
+        faint={label: _scaled(table, scale) for part in parts for label, table in part.faint.items()},
+        colours=colours,
+    )  # fmt: skip
+    return Row(panel, f"{quantity.axis}\n[{name}]", has_names=is_apart)
+
+
+def _slots(values: pl.DataFrame, view: Weeks) -> int:
+    return (int(values["slot"].max()) + 1) // view.weeks  # type: ignore[arg-type]
+
+
+def _curves(values: pl.DataFrame, drawing: Drawing, quantity: Quantity) -> tuple[Curves, Curves]:
+    """The curves by their names in the legend, and the weeks behind them."""
+    column, view, sources = CURVE, drawing.view, drawing.sources
+    names = values[column].unique(maintain_order=True).to_list()
+    faint: Curves = {}
+    if len(names) > MOST_NAMES and quantity.is_per_flow:
+        kind = sources[0].by
+        if isinstance(view, Weeks):
+            return {f"mean of {len(names)} {kind}s": over_time.spread(values)}, faint
+        means = values.group_by(column, "time_s", maintain_order=True).agg(pl.col("value").mean())
+        return {f"mean of {len(names)} {kind}s": over_time.spread(means)}, faint
+    labels = {name: _with_state(name, sources) if quantity.is_per_flow else words(name) for name in names}
+    curves: Curves = {}
+    for name in names:
+        mine = values.filter(pl.col(column) == name)
+        if isinstance(view, Weeks):
+            curves[labels[name]] = over_time.spread(mine)
+            if len(names) == 1 and view.weeks * len(sources) <= FAINT_WEEKS:
+                number = pl.struct("run", "week").rank("dense").alias("curve")
+                faint[labels[name]] = mine.select(number, "time_s", "value")
+        else:
+            mean = confidence.over_runs(mine, ["time_s"], "value")
+            # Nothing that is drawn is ever below 0.
+            curves[labels[name]] = mean.with_columns(pl.col("low").clip(lower_bound=0))
+    return curves, faint
+
+
+def _on_links(curves: Curves, faint: Curves, drawing: Drawing) -> tuple[Curves, str]:
+    """The curves with intervals that end at the rate of the flows' links, and what is said where more is drawn."""
+    source = drawing.sources[0]
+    names = source.flows[CURVE].unique(maintain_order=True).to_list()
+    if len(names) != len(curves):
+        # Of many flows the mean is drawn, whose band holds values that there were.
+        return curves, ""
+    cut: Curves = {}
+    exceeded: list[int] = []
+    for name, (label, table) in zip(names, curves.items(), strict=True):
+        most = drawing.network.most_bps(source.flows.filter(pl.col(CURVE) == name)["flow"].to_list())
+        if most is None:
+            return curves, ""
+        cut[label] = table.with_columns(pl.min_horizontal("high", pl.max_horizontal("mean", pl.lit(float(most)))))
+        drawn = [table["mean"], *(one["value"] for one in faint.values())]
+        exceeded += [most] if any((values > most * _ROUNDING).any() for values in drawn) else []
+    if not exceeded:
+        return cut, ""
+    rates = sorted(set(exceeded))
+    return cut, f"above the links' {Rate(rates[0])}" + ("" if len(rates) == 1 else f" to {Rate(rates[-1])}")
+
+
+def _with_state(name: str, sources: Sequence[Source]) -> str:
+    """A flow's or group's name, with a word where something of it has not come to its end."""
+    limited = pl.col("bytes") > 0
+    open_ = [
+        fct.table(source.flows).filter((pl.col(CURVE) == name) & limited & pl.col("fct_s").is_null()).height
+        for source in sources
+    ]
+    if not any(open_):
+        return words(name)
+    runs = sum(map(bool, open_))
+    return f"{words(name)} (unfinished" + (")" if len(open_) == 1 else f" in {runs} of {len(open_)} runs)")
+
+
+def _fullest(values: pl.DataFrame, drawing: Drawing, notes: list[str], *, is_one: bool) -> pl.DataFrame:
+    """The fullest queues; those that are nearly empty beside them would only lie on the axis.
+
+    Of overlaid cases it is the fullest one of each, which gets the name of the case's curve.
+    """
+    column = CURVE
+    most = values.group_by(column, maintain_order=True).agg(pl.col("value").max().fill_null(0))
+    most = most.sort("value", descending=True, maintain_order=True)
+    if not is_one:
+        name = drawing.case.curves[0] if len(drawing.case.curves) == 1 else drawing.case.name
+        return values.filter(pl.col(column) == most[column][0]).with_columns(pl.lit(name).alias(column))
+    shown = most.head(MOST_QUEUES).filter(pl.col("value") >= NEARLY_EMPTY * pl.col("value").max())
+    if len(shown) < len(most):
+        rest = most["value"][len(shown)]
+        notes.append(f"queues: {len(shown)} of {len(most)} are drawn; in the others waited at most {_packets(rest)}")
+    return values.filter(pl.col(column).is_in(shown[column].implode()))
+
+
+def _packets(count: float) -> str:
+    return f"{count:g} packet{'' if count == 1 else 's'}"
+
+
+def _unit(units: Units, curves: Sequence[pl.DataFrame]) -> tuple[str, float]:
+    highest = max((float(table["mean"].max() or 0) for table in curves), default=0.0)  # type: ignore[arg-type]
+    return next(((unit, size) for unit, size in units if highest >= size), units[-1])
+
+
+def _scaled(table: pl.DataFrame, scale: float) -> pl.DataFrame:
+    return table.with_columns(
+        pl.col(name) / scale for name in ("mean", "low", "high", "value") if name in table.columns
+    )

@@ -1,0 +1,132 @@
+"""Runs of several scenarios in one figure: which are put together, what curves are called, and what is refused."""
+
+import pytest
+
+import daybreak
+from daybreak import plots
+from daybreak.errors import PlotError
+from daybreak.plan import capacity
+from daybreak.plots.cases import cases
+from daybreak.scenario import Scenario
+from daybreak.scenario.lowering import lower
+
+RECORDS = {"bins": "100 us", "window": "100 us", "queues": "100 us"}
+
+
+def run(one_flow, variant="cubic", seed=1, **more):
+    changes = {"flows.0.variant": variant, "records": RECORDS, "duration": "20 ms"} | more
+    return daybreak.run(one_flow.with_(changes), seed=seed)
+
+
+@pytest.fixture(scope="module")
+def three():
+    scenario = Scenario.parse(
+        {
+            "name": "one flow", "duration": "1 s",
+            "topology": {"kind": "dumbbell", "rate": "10 Gbit/s", "delay": "20 us", "queue": "350 packets"},
+            "flows": [{"from": "sender-0", "to": "receiver-0", "size": "1 MB"}],
+        }
+    )  # fmt: skip
+    return [run(scenario, variant) for variant in ("cubic", "reno", "dctcp")]
+
+
+def test_runs_of_one_scenario_are_a_case_and_names_tell_cases_apart(one_flow):
+    runs = [run(one_flow), run(one_flow, "reno"), run(one_flow, seed=2)]
+    assert [(case.name, len(case.runs)) for case in cases(runs)] == [("one flow 1", 2), ("one flow 2", 1)]
+    assert [case.name for case in cases(runs, ["a/x", "a/y", "a/x"])] == ["a/x", "a/y"]
+    renamed = [run(one_flow), run(one_flow, name="other")]
+    assert [case.name for case in cases(renamed, ["x", "y"])] == ["one flow", "other"]
+    with pytest.raises(PlotError, match="seed 1 is there twice"):
+        cases([runs[0], runs[0]])
+
+
+def test_variants_are_overlaid_with_one_colour_in_every_row(three):
+    shown = plots.shown(three, what=["throughput", "cwnd", "queues"])
+    (facet,) = shown.facets
+    assert [list(row.panel.curves) for row in facet.rows] == [["cubic", "reno", "dctcp"]] * 3
+    assert len({tuple(row.panel.colours) for row in facet.rows}) == 1
+    # The curves are those of the runs alone.
+    alone = plots.shown(three[1:2], what=["cwnd"]).rows[0].panel.curves["flow-0"]
+    assert facet.rows[1].panel.curves["reno"].equals(alone)
+
+
+def test_by_run_adds_up_the_flows_of_a_case_and_by_flow_names_both(three, one_flow):
+    two = run(one_flow, **{"flows.0.count": 2, "name": "pair"})
+    shown = plots.shown([three[0], two], what=["cwnd"], by="run")
+    assert list(shown.rows[0].panel.curves) == ["one flow", "pair"]
+    flows = plots.shown([three[0], two], what=["cwnd"], by="flow").rows[0].panel.curves
+    assert list(flows) == ["flow-0", "flow-0-0", "flow-0-1"]
+    same = plots.shown(three[:2], what=["cwnd"], by="group", labels=["x", "y"]).rows[0].panel.curves
+    assert list(same) == ["x", "y"]
+    together = shown.rows[0].panel.curves["pair"]["mean"]
+    each = [flows[name]["mean"].fill_null(0) for name in ("flow-0-0", "flow-0-1")]
+    assert together.to_list() == (each[0] + each[1]).to_list()
+
+
+def test_facets_stand_beside_each_other_with_common_axes(three):
+    drawn = plots.draw(three[:2], what=["throughput", "cwnd"], facet=True, labels=["left", "right"])
+    axes = drawn.figure.axes
+    assert len(axes) == 4
+    assert [one.get_title() for one in axes[:2]] == ["left", "right"]
+    assert axes[0].get_ylim() == axes[1].get_ylim() and axes[0].get_xlim() == axes[3].get_xlim()
+
+
+def test_shading_that_differs_is_left_out_and_weeks_that_differ_are_refused(migration):
+    def moved(period):
+        return daybreak.run(migration.with_({"timelines.0.period": period, "records": RECORDS, "duration": "50 ms"}))
+
+    shown = plots.shown([moved("10 ms"), moved("12 ms")], what=["throughput"])
+    assert shown.rows[0].panel.shading is None
+    assert any("differ between the runs" in note for note in shown.notes)
+    with pytest.raises(PlotError, match="expected one length with fold"):
+        plots.shown([moved("10 ms"), moved("12 ms")], fold="week")
+    renamed = migration.with_({"timelines.0.period": "10 ms", "records": RECORDS, "duration": "50 ms", "name": "other"})
+    alike = plots.shown([moved("10 ms"), daybreak.run(renamed)], what=["throughput"])
+    assert alike.rows[0].panel.shading is not None
+
+
+@pytest.mark.parametrize("kind", plots.DISTRIBUTIONS)
+def test_distributions_are_drawn_of_one_run_and_of_several(three, kind):
+    assert plots.draw(three[:1], what=[kind]).figure.axes
+    assert plots.draw(three, what=[kind]).figure.axes
+    with pytest.raises(PlotError, match=f"{kind} is of whole runs and a figure of its own"):
+        plots.draw(three, what=[kind, "cwnd"])
+    with pytest.raises(PlotError, match="expected nothing besides, not fold"):
+        plots.draw(three, what=[kind], fold="1 ms")
+
+
+def test_a_slowdown_and_an_fct_that_there_is_not_is_said(one_flow):
+    endless = run(one_flow, **{"flows.0.size": "unlimited"})
+    for kind in ("slowdown", "fct"):
+        with pytest.raises(PlotError, match="no flow has a size"):
+            plots.draw([endless], what=[kind])
+    unfinished = run(one_flow, **{"flows.0.size": "1 GB"})
+    with pytest.raises(PlotError, match="fct: no flow has ended"):
+        plots.draw([unfinished], what=["fct"])
+    with pytest.raises(PlotError, match=r"no samples of queues: set records\.queues"):
+        plots.draw([run(one_flow, records={})], what=["occupancy"])
+
+
+def test_what_a_circuit_could_have_carried_is_that_of_its_days():
+    document = {
+        "name": "days", "duration": "10 ms",
+        "nodes": [{"name": "a"}, {"name": "s", "kind": "switch"}, {"name": "b"}],
+        "links": [
+            {"from": "a", "to": "s", "rate": "10 Gbit/s", "delay": "1 us"},
+            {"name": "c", "from": "s", "to": "b", "rate": "8 Gbit/s", "delay": "1 us"},
+        ],
+        "flows": [{"from": "a", "to": "b", "size": "1 MB"}],
+        "timelines": [{"kind": "program", "period": "4 ms", "steps": [
+            {"at": "1 ms", "do": [{"kind": "close_gate", "queue": "c", "link": "c"}]},
+            {"at": "2 ms", "do": [{"kind": "open_gate", "queue": "c", "link": "c"},
+                                  {"kind": "set_rate", "link": "c", "rate": "4 Gbit/s"}]},
+        ]}],
+    }  # fmt: skip
+    content = lower(Scenario.parse(document), 1).content
+    number = next(at for at, link in enumerate(content.links) if link.name == "c")
+    found = capacity.of_links(content, 10 * 10**9)[number]
+    # Dark from 1 to 2, from 5 to 6 and from 9 ms on; 1 ms at 8 Gbit/s, the others at 4.
+    assert found.open_ps == 7 * 10**9
+    assert found.byte_count == pytest.approx((1 * 8 + 6 * 4) * 1e6 / 8)
+    whole = capacity.of_links(content, 10 * 10**9)[0]
+    assert whole.open_ps == 10 * 10**9
