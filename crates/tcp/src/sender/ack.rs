@@ -4,7 +4,7 @@
 //! RTT, the probe, the congestion state, the timer, and at last the window.
 
 use super::Sender;
-use super::queue::Sent;
+use super::flight::Sent;
 use super::rate_sample::Building;
 use super::resend::Resend;
 use crate::congestion::{AckSample, CaState, RateSample, Timestamps};
@@ -180,7 +180,7 @@ impl Sender {
             return;
         }
         let prior = self.prior(prior_una);
-        let had_queue = !self.queue.is_empty();
+        let had_queue = !self.flight.is_empty();
         self.advance_una(segment, &mut ack);
         if segment.sack_count > 0 && self.sack_permitted {
             self.tag_sacks(segment, &mut ack);
@@ -216,8 +216,8 @@ impl Sender {
             delivered: path.delivery.delivered,
             lost: path.delivery.lost,
             in_flight: path.in_flight(),
-            sacked_out: path.sacked_out,
-            highest_sacked: if path.sacked_out == 0 { una } else { path.highest_sacked.max(una) },
+            sacked_out: path.tally.sacked_out(),
+            highest_sacked: path.tally.highest_sacked(una),
         }
     }
 
@@ -382,13 +382,13 @@ impl Sender {
     /// Removes what is acknowledged.
     #[inline]
     fn clean_queue(&mut self, ack: &mut Ack) -> Cleaned {
-        let prior_sacked = self.path.sacked_out;
+        let prior_sacked = self.path.tally.sacked_out();
         let mut cleaned = Cleaned { reord: self.snd_nxt, ..Cleaned::default() };
         let mut last_plain: Option<u32> = None;
         let mut plain = 0;
-        let mut at = self.queue.head();
-        while at != self.queue.tail() {
-            let record = self.queue.get(at);
+        let mut at = self.flight.head();
+        while at != self.flight.tail() {
+            let record = self.flight.get(at);
             if record.end() > self.snd_una {
                 break;
             }
@@ -411,7 +411,7 @@ impl Sender {
         }
         if let Some(at) = last_plain {
             // Plain records were sent in this order: the last of them is the latest.
-            let sent = self.queue.get(at);
+            let sent = self.flight.get(at);
             if self.sack_permitted {
                 self.path.delivery.delivered += plain;
                 self.path.rack.on_delivered(sent, self.clock.now_us, self.path.min_rtt.get());
@@ -419,8 +419,8 @@ impl Sender {
             self.path.delivery.on_delivered(&mut ack.rate, sent);
         }
         if cleaned.segments > 0 {
-            self.path.packets_out -= cleaned.segments;
-            self.queue.pop_to(at);
+            self.flight.release(&mut self.path.tally, cleaned.segments);
+            self.flight.pop_to(at);
             if !self.sack_permitted {
                 self.uncount_duplicates(cleaned.segments);
                 // Without SACK nothing tells an original from its retransmission.
@@ -428,22 +428,19 @@ impl Sender {
                     ack.flags.unset(AckFlags::ORIG_SACK_ACKED);
                 }
             }
-            if (at.wrapping_sub(self.resend_from) as i32) > 0 {
-                self.resend_from = at;
-            }
             ack.flags.set(AckFlags::DATA_ACKED | AckFlags::SET_TIMER);
-            if self.queue.is_ordered_by_time()
-                && self.path.sacked_out | self.path.lost_out | self.path.retrans_out == 0
-                && self.snd_una >= self.time_order_until
+            if self.flight.is_ordered_by_time()
+                && !self.path.tally.has_marks()
+                && self.flight.follows_retransmissions(self.snd_una)
                 && self.fast_path.is_on()
             {
-                self.queue.drop_time_order();
+                self.flight.drop_time_order();
             }
         }
-        if prior_sacked > 0 && self.queue.first().is_some_and(|first| first.has(Sent::SACKED)) {
+        if prior_sacked > 0 && self.flight.first().is_some_and(|first| first.has(Sent::SACKED)) {
             ack.flags.set(AckFlags::SACK_RENEGING);
         }
-        debug_assert_eq!(self.path.packets_out, self.queue.len(), "packets_out is not what is queued");
+        debug_assert_eq!(self.path.tally.packets_out(), self.flight.len(), "packets_out is not what is queued");
         cleaned
     }
 
@@ -477,7 +474,7 @@ impl Sender {
                 self.check_reordering(cleaned.reord);
             }
         } else if updated
-            && let (Some(sack_us), Some(first)) = (rtt.sack_us, self.queue.first())
+            && let (Some(sack_us), Some(first)) = (rtt.sack_us, self.flight.first())
             && u64::from(sack_us) > now_us.saturating_sub(first.sent_us)
         {
             ack.flags.set(AckFlags::SET_TIMER);
@@ -488,13 +485,9 @@ impl Sender {
     /// A segment that was SACKed, sent again or marked lost is acknowledged.
     #[cold]
     pub(super) fn clean_marked(&mut self, at: u32, ack: &mut Ack, cleaned: &mut Cleaned) {
-        let sent = *self.queue.get(at);
-        self.queue.unlink(at);
         let path = &mut self.path;
+        let sent = self.flight.clear_marks(&mut path.tally, at);
         if sent.has(Sent::RETRANS | Sent::EVER_RETRANS) {
-            if sent.has(Sent::RETRANS) {
-                path.retrans_out -= 1;
-            }
             ack.flags.set(AckFlags::RETRANS_DATA_ACKED);
         } else if !sent.has(Sent::SACKED) {
             if cleaned.first_us.is_none() {
@@ -506,9 +499,7 @@ impl Sender {
                 ack.flags.set(AckFlags::ORIG_SACK_ACKED);
             }
         }
-        if sent.has(Sent::SACKED) {
-            path.sacked_out -= 1;
-        } else if self.sack_permitted {
+        if !sent.has(Sent::SACKED) && self.sack_permitted {
             path.delivery.delivered += 1;
             // An echo older than the retransmission means that the original was delivered.
             let spurious = sent.has(Sent::RETRANS | Sent::EVER_RETRANS)
@@ -520,12 +511,6 @@ impl Sender {
             if !spurious {
                 path.rack.on_delivered(&sent, self.clock.now_us, path.min_rtt.get());
             }
-        }
-        if sent.has(Sent::LOST) {
-            path.lost_out -= 1;
-        }
-        if sent.has(Sent::MERGED) {
-            self.buffer.merged -= 1;
         }
         path.delivery.on_delivered(&mut ack.rate, &sent);
     }
@@ -569,7 +554,7 @@ impl Sender {
             min_rtt: self.min_rtt(),
             prior_in_flight,
             in_flight: path.in_flight(),
-            sacked_out: path.sacked_out,
+            sacked_out: path.tally.sacked_out(),
             delivered: path.delivery.delivered,
             delivered_ce: path.delivery.delivered_ce,
             lost: path.delivery.lost,

@@ -4,7 +4,7 @@
 
 use super::Sender;
 use super::ack::{Ack, AckFlags};
-use super::queue::Sent;
+use super::flight::Sent;
 use super::resend::Resend;
 use super::timer::TimerKind;
 use super::undo::Partial;
@@ -25,8 +25,8 @@ impl Sender {
     /// Takes one such ACK. Unless it says that something is lost, nothing is sent again for it.
     pub(crate) fn alert(&mut self, ack: &mut Ack, is_dupack: bool) {
         let mut counts = is_dupack || (ack.flags.any(AckFlags::DATA_SACKED) && self.much_is_sacked());
-        if self.path.packets_out == 0 && self.path.sacked_out > 0 {
-            self.path.sacked_out = 0;
+        if self.path.tally.packets_out() == 0 {
+            self.path.tally.forget_duplicates();
         }
         if ack.flags.any(AckFlags::ECE) {
             self.path.undo.prior_ssthresh = 0;
@@ -45,7 +45,7 @@ impl Sender {
                 }
                 CaState::Recovery => {
                     if !self.sack_permitted {
-                        self.path.sacked_out = 0;
+                        self.path.tally.forget_duplicates();
                     }
                     if self.leave_recovery() {
                         return;
@@ -104,7 +104,7 @@ impl Sender {
     fn alert_otherwise(&mut self, ack: &mut Ack, is_dupack: bool) -> Found {
         if !self.sack_permitted {
             if ack.flags.any(AckFlags::UNA_ADVANCED) {
-                self.path.sacked_out = 0;
+                self.path.tally.forget_duplicates();
             }
             if is_dupack {
                 self.count_duplicate();
@@ -126,8 +126,8 @@ impl Sender {
 
     /// Something is marked lost, or, without RACK, enough is SACKed (RFC 6675, section 5).
     fn is_loss_evident(&self) -> bool {
-        let by_count = self.marks_by_count() && self.path.sacked_out >= self.path.reordering.degree;
-        self.path.lost_out > 0 || by_count
+        let by_count = self.marks_by_count() && self.path.tally.sacked_out() >= self.path.reordering.degree;
+        self.path.tally.lost_out() > 0 || by_count
     }
 
     /// Neither RACK nor forward acknowledgement finds losses.
@@ -142,7 +142,7 @@ impl Sender {
 
     /// RFC 6582 without SACK, otherwise RACK.
     fn identify_losses(&mut self, ack: &mut Ack) {
-        let retransmitted = self.path.retrans_out;
+        let retransmitted = self.path.tally.retrans_out();
         if !self.sack_permitted {
             self.newreno_mark_lost(ack);
         } else if self.rack_enabled {
@@ -152,7 +152,7 @@ impl Sender {
         } else if self.legacy.fack {
             self.mark_lost_by_fack();
         }
-        if retransmitted > self.path.retrans_out {
+        if retransmitted > self.path.tally.retrans_out() {
             ack.flags.set(AckFlags::LOST_RETRANS);
         }
     }
@@ -162,11 +162,11 @@ impl Sender {
     fn mark_lost_by_count(&mut self, found: Found) {
         let degree = self.path.reordering.degree.max(1);
         let mut to_mark = Vec::new();
-        if self.path.sacked_out >= degree {
-            let mut above = self.path.sacked_out;
-            for at in self.queue.positions() {
-                let sent = self.queue.get(at);
-                if sent.path() != self.path.tag {
+        if self.path.tally.sacked_out() >= degree {
+            let mut above = self.path.tally.sacked_out();
+            for at in self.flight.positions() {
+                let sent = self.flight.get(at);
+                if !self.path.tally.owns(sent) {
                     continue;
                 }
                 if sent.has(Sent::SACKED) {
@@ -179,14 +179,13 @@ impl Sender {
                 }
             }
         } else if found == Found::FirstLoss
-            && self.queue.first().is_some_and(|first| !first.has(Sent::LOST) && first.path() == self.path.tag)
+            && self.flight.first().is_some_and(|first| !first.has(Sent::LOST) && self.path.tally.owns(first))
         {
-            to_mark.push(self.queue.head());
+            to_mark.push(self.flight.head());
         }
-        self.queue.keep_time_order();
+        self.flight.keep_time_order();
         for at in to_mark {
             self.mark_lost(at);
-            self.queue.unlink(at);
         }
     }
 
@@ -242,7 +241,7 @@ impl Sender {
 
     /// Something at the head of the queue was sent more than once.
     pub(crate) fn any_retransmission_done(&self) -> bool {
-        self.path.retrans_out > 0 || self.queue.first().is_some_and(|first| first.has(Sent::EVER_RETRANS))
+        self.path.tally.retrans_out() > 0 || self.flight.first().is_some_and(|first| first.has(Sent::EVER_RETRANS))
     }
 
     /// The first segment is SACKed though not acknowledged: gives the peer half an RTT, at least

@@ -32,10 +32,10 @@ impl Sender {
         let (usage, window) = (&mut self.path.usage, &mut self.path.window);
         if self.snd_una >= usage.round_end
             || limited
-            || (!window.was_full && self.path.packets_out > usage.max_packets_out)
+            || (!window.was_full && self.path.tally.packets_out() > usage.max_packets_out)
         {
             window.was_full = limited;
-            usage.max_packets_out = self.path.packets_out;
+            usage.max_packets_out = self.path.tally.packets_out();
             usage.round_end = self.snd_nxt;
         }
         if self.is_cwnd_limited() {
@@ -48,7 +48,7 @@ impl Sender {
 
     fn note_unused_window(&mut self) {
         let usage = &mut self.path.usage;
-        usage.cwnd_used = usage.cwnd_used.max(self.path.packets_out);
+        usage.cwnd_used = usage.cwnd_used.max(self.path.tally.packets_out());
         if self.slow_start_after_idle
             && self.clock.jiffies - usage.stamp >= self.path.rtt.rto
             && !self.path.rule_controls
@@ -74,7 +74,7 @@ impl Sender {
     /// Slow start after idle (RFC 5681, section 4.1): the window halves for every timeout that has
     /// passed since the last transmission, down to the restart window.
     pub(crate) fn restart_after_idle(&mut self) {
-        if !self.slow_start_after_idle || !self.queue.is_empty() || self.path.rule_controls {
+        if !self.slow_start_after_idle || !self.flight.is_empty() || self.path.rule_controls {
             return;
         }
         let rto = self.path.rtt.rto;

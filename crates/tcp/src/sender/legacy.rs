@@ -1,7 +1,7 @@
 //! What older stacks did otherwise than Linux 6.1: see [`crate::Legacy`].
 
 use super::Sender;
-use super::queue::Sent;
+use super::flight::Sent;
 use super::scoreboard::Scoreboard;
 use std::collections::VecDeque;
 
@@ -105,7 +105,7 @@ impl Sender {
     /// Forward acknowledgement: everything that is not SACKed and begins more than `reordering` and one segments below the
     /// end of the highest SACK is lost, all at once. Retransmissions are lost by their order ([`Fack::overtook`]).
     pub(crate) fn mark_lost_by_fack(&mut self) {
-        self.queue.keep_time_order();
+        self.flight.keep_time_order();
         let reported = self.path.fack.reported.take();
         if std::mem::take(&mut self.path.fack.is_thorough) {
             self.path.fack.reach = None;
@@ -117,7 +117,7 @@ impl Sender {
         }
         self.mark_lost_below_high();
         self.path.fack.overtake();
-        if self.path.fack.is_due && self.path.retrans_out > 0 {
+        if self.path.fack.is_due && self.path.tally.retrans_out() > 0 {
             self.mark_overtaken_retransmissions();
         }
         let fack = &mut self.path.fack;
@@ -128,9 +128,9 @@ impl Sender {
 
     /// Where the first segment from `seq` on begins that is not SACKed.
     fn first_hole_from(&self, seq: u64) -> u64 {
-        let mut at = self.queue.find(seq, self.mss);
-        while at != self.queue.tail() {
-            let sent = self.queue.get(at);
+        let mut at = self.flight.find(seq, self.mss);
+        while at != self.flight.tail() {
+            let sent = self.flight.get(at);
             if !sent.has(Sent::SACKED) {
                 return sent.seq;
             }
@@ -142,31 +142,30 @@ impl Sender {
     fn mark_lost_below_high(&mut self) {
         let below = u64::from(self.path.reordering.degree + 1) * u64::from(self.mss);
         let high = self.highest_sacked();
-        let mut at = self.queue.find(self.path.fack.until.max(self.snd_una), self.mss);
-        while at != self.queue.tail() {
-            let sent = self.queue.get(at);
+        let mut at = self.flight.find(self.path.fack.until.max(self.snd_una), self.mss);
+        while at != self.flight.tail() {
+            let sent = self.flight.get(at);
             if sent.seq + below >= high {
                 break;
             }
-            if !sent.has(Sent::SACKED | Sent::LOST) && sent.path() == self.path.tag {
+            if !sent.has(Sent::SACKED | Sent::LOST) && self.path.tally.owns(sent) {
                 self.mark_lost(at);
-                self.queue.unlink(at);
             }
             at = at.wrapping_add(1);
         }
-        if at != self.queue.tail() {
-            self.path.fack.until = self.queue.get(at).seq;
+        if at != self.flight.tail() {
+            self.path.fack.until = self.flight.get(at).seq;
         }
     }
 
     fn mark_overtaken_retransmissions(&mut self) {
         let reach = self.path.fack.reach.unwrap_or(u64::MAX);
         let mut is_due = false;
-        let mut next = self.queue.oldest();
+        let mut next = self.flight.oldest();
         while let Some(at) = next {
-            let sent = *self.queue.get(at);
-            next = self.queue.newer(at);
-            if !sent.has(Sent::RETRANS) || sent.path() != self.path.tag {
+            let sent = *self.flight.get(at);
+            next = self.flight.newer(at);
+            if !sent.has(Sent::RETRANS) || !self.path.tally.owns(&sent) {
                 continue;
             }
             if !self.path.fack.may_overtake(&sent) {
@@ -174,7 +173,6 @@ impl Sender {
             }
             if sent.seq <= reach && self.path.fack.overtook(&sent) {
                 self.mark_lost(at);
-                self.queue.unlink(at);
             } else {
                 is_due = true;
             }
@@ -195,18 +193,9 @@ impl Sender {
     /// Fast recovery has ended: what is above counts as in flight, as if it had never been SACKed.
     #[cold]
     pub(crate) fn forget_sacks(&mut self) {
-        for at in self.queue.positions() {
-            let record = self.queue.get_mut(at);
-            if record.path() == self.path.tag {
-                record.flags &= !(Sent::SACKED | Sent::LOST | Sent::RETRANS | Sent::RACKED);
-            }
-        }
-        let path = &mut self.path;
-        (path.sacked_out, path.lost_out, path.retrans_out) = (0, 0, 0);
+        self.flight.forget_marks(&mut self.path.tally);
         self.scoreboard = Scoreboard::default();
         self.path.fack = Fack::default();
-        self.resend_from = self.queue.head();
-        self.queue.rebuild_time_order();
     }
 }
 

@@ -32,9 +32,9 @@ mod built;
 mod clock;
 mod cwnd_validation;
 mod ecn;
+mod flight;
 mod handshake;
 mod legacy;
-mod merging;
 mod metrics;
 mod min_rtt;
 mod newreno;
@@ -44,7 +44,6 @@ mod path;
 mod paths;
 mod plain_ack;
 mod prr;
-mod queue;
 mod rack;
 mod rate_sample;
 mod reordering;
@@ -67,11 +66,9 @@ pub(crate) use output::Outgoing;
 use built::Built;
 use clock::Clock;
 use ecn::EcnState;
+use flight::Flight;
 use path::Path;
 use paths::Paths;
-use queue::Queue;
-#[cfg(test)]
-use queue::Sent;
 use resend::Resend;
 use rtt::Rtt;
 use scoreboard::Scoreboard;
@@ -113,8 +110,6 @@ pub(crate) struct Sender {
     max_window: u32,
     /// Bytes of a segment that SACK blocks for the peer take from the payload.
     option_len: u32,
-    /// No segment below this position waits to be sent again.
-    resend_from: u32,
     /// The handshake is done.
     is_synchronised: bool,
     sack_permitted: bool,
@@ -146,7 +141,7 @@ pub(crate) struct Sender {
     slow_start_after_idle: bool,
     tso_max_bytes: u32,
     path: Path,
-    queue: Queue,
+    flight: Flight,
     small_queue: SmallQueue,
     buffer: SendBuffer,
     pacing_ss_ratio: u32,
@@ -167,8 +162,6 @@ pub(crate) struct Sender {
     /// Timestamp that the latest ACK echoes.
     echoed: u32,
     scoreboard: Scoreboard,
-    /// The transmission order may differ from the sequence order below this.
-    time_order_until: u64,
     /// Timeouts since `snd_una` last advanced.
     retransmits: u32,
     /// Segments reported as duplicates.
@@ -181,8 +174,6 @@ pub(crate) struct Sender {
     rto_initial: u64,
     fast_path: FastPath,
     legacy: Legacy,
-    /// Retransmissions so far.
-    retransmissions: u32,
     paths: Paths,
     built: Built,
 }
@@ -208,7 +199,7 @@ impl Sender {
             window_seq: 0,
             echoed: 0,
             max_window: 0,
-            queue: Queue::new(),
+            flight: Flight::new(),
             path: Path::new(config, rule, rtt),
             timer: Timer::UNSET,
             armed: (0, 0),
@@ -222,14 +213,12 @@ impl Sender {
             arm: false,
             resend: Resend::Lost,
             rto_retransmission: false,
-            resend_from: 0,
             small_queue: SmallQueue::default(),
             small_end: 0,
             built_end: 0,
             built: Built::default(),
             last_sent_jiffies: 0,
             scoreboard: Scoreboard::default(),
-            time_order_until: 0,
             ecn,
             fin_sent: false,
             reneging: false,
@@ -260,7 +249,6 @@ impl Sender {
             tso_max_bytes: config.tso_max_bytes,
             fast_path: FastPath::default(),
             legacy: config.legacy,
-            retransmissions: 0,
             paths: Paths::default(),
             clock,
         }
@@ -541,7 +529,7 @@ impl Sender {
     pub fn is_quiet(&self) -> bool {
         self.fast_path.is_on()
             && self.timer.kind == TimerKind::None
-            && self.queue.is_empty()
+            && self.flight.is_empty()
             && self.snd_nxt >= self.buffer.app_end()
             && !self.path.pacing.waiting
             && self.path.probe.high_seq == 0
@@ -563,33 +551,13 @@ impl Sender {
     /// Takes only general paths from now on.
     pub fn leave_fast_paths(&mut self) {
         self.fast_path = FastPath::off();
-        self.queue.keep_time_order();
+        self.flight.keep_time_order();
     }
 
-    /// Whether each path counts what the records of its segments say, so that what is in flight on the paths adds up to what
-    /// is in flight.
+    /// Whether each path counts what the records of its segments say.
     pub fn audit(&mut self) -> Result<(), String> {
-        let (mut on_paths, mut in_records) = (0, 0);
-        let records: Vec<_> = self.queue.positions().map(|at| *self.queue.get(at)).collect();
-        for path in self.paths.each(&mut self.path) {
-            let count = |bits| records.iter().filter(|sent| sent.path() == path.tag && sent.has(bits)).count() as u32;
-            let all = records.iter().filter(|sent| sent.path() == path.tag).count() as u32;
-            // Without SACK it is an estimate, and no record says it.
-            let sacked = if self.sack_permitted { count(Sent::SACKED) } else { path.sacked_out };
-            let found = [all, sacked, count(Sent::LOST), count(Sent::RETRANS)];
-            let counted = [path.packets_out, path.sacked_out, path.lost_out, path.retrans_out];
-            if found != counted {
-                return Err(format!("path {:x} counts {counted:?}, its records say {found:?}", path.tag));
-            }
-            on_paths += path.in_flight();
-            in_records += all + found[3] - sacked - found[2];
-        }
-        if on_paths != in_records
-            || self.paths.each(&mut self.path).map(|path| path.packets_out).sum::<u32>() != self.queue.len()
-        {
-            return Err(format!("{on_paths} in flight on the paths, {in_records} of {} in the records", records.len()));
-        }
-        Ok(())
+        let tallies = self.paths.each(&mut self.path).map(|path| &path.tally);
+        self.flight.audit(tallies, self.sack_permitted)
     }
 
     /// What a fast path and the general one must agree on after every input.

@@ -3,35 +3,23 @@
 
 use super::Sender;
 use super::ack::{Ack, AckFlags};
-use super::queue::Sent;
+use super::flight::Sent;
 use crate::congestion::CaState;
 
 impl Sender {
     /// A duplicate ACK: one segment more has arrived somewhere above the hole.
     pub(crate) fn count_duplicate(&mut self) {
-        let before = self.path.sacked_out;
-        self.path.sacked_out += 1;
-        if self.limit_estimate() {
+        let before = self.path.tally.sacked_out();
+        if self.path.tally.count_duplicate() {
             self.reordering_without_sack(0);
         }
-        self.path.delivery.delivered += u64::from(self.path.sacked_out.saturating_sub(before));
-    }
-
-    /// At least one segment must be missing for duplicates to be sent. True when the estimate was
-    /// too large, which means that segments were reordered.
-    fn limit_estimate(&mut self) -> bool {
-        let path = &mut self.path;
-        let holes = path.lost_out.max(1).min(path.packets_out);
-        let most = path.packets_out - holes;
-        let exceeded = path.sacked_out > most;
-        path.sacked_out = path.sacked_out.min(most);
-        exceeded
+        self.path.delivery.delivered += u64::from(self.path.tally.sacked_out().saturating_sub(before));
     }
 
     /// The degree follows what is out, also below what it was (Linux 6.1).
     fn reordering_without_sack(&mut self, more: u32) {
         let path = &mut self.path;
-        path.reordering.degree = (path.packets_out + more).min(self.max_reordering);
+        path.reordering.degree = (path.tally.packets_out() + more).min(self.max_reordering);
         path.reordering.seen += 1;
         self.counters.reordering_seen += 1;
     }
@@ -40,10 +28,9 @@ impl Sender {
     pub(crate) fn uncount_duplicates(&mut self, acked: u32) {
         if acked > 0 {
             let path = &mut self.path;
-            path.delivery.delivered += u64::from(acked.saturating_sub(path.sacked_out).max(1));
-            path.sacked_out = path.sacked_out.saturating_sub(acked - 1);
+            path.delivery.delivered += u64::from(acked.saturating_sub(path.tally.sacked_out()).max(1));
         }
-        if self.limit_estimate() {
+        if self.path.tally.uncount_duplicates(acked) {
             self.reordering_without_sack(acked);
         }
     }
@@ -52,14 +39,11 @@ impl Sender {
     /// 6582, section 3.2 step 3).
     pub(crate) fn newreno_mark_lost(&mut self, ack: &Ack) {
         let path = &self.path;
-        let begins = path.state < CaState::Recovery && path.sacked_out >= path.reordering.degree;
+        let begins = path.state < CaState::Recovery && path.tally.sacked_out() >= path.reordering.degree;
         let partial = path.state == CaState::Recovery && ack.flags.any(AckFlags::UNA_ADVANCED);
-        if (begins || partial) && self.queue.first().is_some_and(|first| !first.has(Sent::LOST)) {
-            self.queue.keep_time_order();
-            let head = self.queue.head();
-            self.mark_lost(head);
-            self.queue.unlink(head);
-            self.limit_estimate();
+        if (begins || partial) && self.flight.first().is_some_and(|first| !first.has(Sent::LOST)) {
+            self.mark_lost(self.flight.head());
+            self.path.tally.limit_duplicates();
         }
     }
 

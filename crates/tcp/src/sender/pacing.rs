@@ -33,7 +33,7 @@ impl Sender {
         let ratio = if window.cwnd < window.ssthresh / 2 { self.pacing_ss_ratio } else { self.pacing_ca_ratio };
         // Percent, and eighths of a microsecond: bytes/s = mss * cwnd * ratio/100 * 8e6 / srtt_x8.
         let per_segment = u64::from(self.mss) * 80_000 * u64::from(ratio);
-        let segments = u64::from(window.cwnd.max(self.path.packets_out));
+        let segments = u64::from(window.cwnd.max(self.path.tally.packets_out()));
         let rate = per_segment.saturating_mul(segments) / srtt_x8.max(1);
         self.path.window.pacing_rate = Rate::from_bytes_per_sec(rate.min(self.max_pacing_bytes));
     }
@@ -100,6 +100,7 @@ mod tests {
     use super::*;
     use crate::config::Config;
     use crate::congestion;
+    use crate::sender::flight::Tally;
 
     /// A sender that is paced at `rate`, past its unpaced segments.
     fn paced(rate: u64) -> Sender {
@@ -145,7 +146,7 @@ mod tests {
             let mut sender = paced(1_243_500_000);
             sender.buffer.write_seq = 100_000;
             sender.path.pacing.departure = Instant::from_ps(2_000_000_000);
-            sender.path.packets_out = 1;
+            sender.path.tally = Tally::of(1, 0, 0, 0);
             (sender.path.window.cwnd, sender.path.window.was_full) = (cwnd, false);
             assert_eq!(sender.next_outgoing(), None);
             assert_eq!(sender.path.window.was_full, is_full, "a window of {cwnd}");

@@ -7,6 +7,7 @@
 use daybreak_units::{Instant, Rate};
 
 use super::cwnd_validation::Usage;
+use super::flight::Tally;
 use super::legacy::Fack;
 use super::min_rtt::MinRtt;
 use super::pacing::Pacing;
@@ -26,14 +27,8 @@ use crate::congestion::{CaState, Congestion, Window};
 #[repr(C)]
 pub(crate) struct Path {
     pub window: Window,
-    /// Sent and not acknowledged cumulatively.
-    pub packets_out: u32,
-    /// Of these, SACKed.
-    pub sacked_out: u32,
-    /// Of these, thought to be lost.
-    pub lost_out: u32,
-    /// Retransmissions thought to be in flight.
-    pub retrans_out: u32,
+    /// What it has in flight.
+    pub tally: Tally,
     pub state: CaState,
     /// It sets window and pacing rate itself.
     pub rule_controls: bool,
@@ -43,8 +38,6 @@ pub(crate) struct Path {
     pub one_by_one: bool,
     /// The connection has more of them.
     pub has_others: bool,
-    /// Which one it is, as the records of its segments have it in [`Sent::PATH`](super::queue::Sent::PATH).
-    pub tag: u16,
     /// F-RTO is judging a timeout (RFC 5682).
     pub frto: bool,
     pub pacing: Pacing,
@@ -61,8 +54,6 @@ pub(crate) struct Path {
     pub prr: Prr,
     pub undo: Undo,
     pub reordering: Reordering,
-    /// End of its highest SACKed segment; meaningful while one is SACKed.
-    pub highest_sacked: u64,
     pub fack: Fack,
     /// When data was last sent on it.
     pub last_sent: Instant,
@@ -86,12 +77,8 @@ impl Path {
             window,
             state: CaState::Open,
             has_others: false,
-            tag: 0,
             frto: false,
-            packets_out: 0,
-            sacked_out: 0,
-            lost_out: 0,
-            retrans_out: 0,
+            tally: Tally::default(),
             rtt,
             min_rtt: MinRtt::new(),
             delivery: Default::default(),
@@ -103,7 +90,6 @@ impl Path {
             reordering: Reordering { degree: config.reordering, seen: 0 },
             prr: Default::default(),
             undo: Default::default(),
-            highest_sacked: 0,
             fack: Fack::default(),
             last_sent: Instant::ZERO,
         }
@@ -112,21 +98,13 @@ impl Path {
     /// What the network is thought to hold (the "pipe" of RFC 6675).
     #[inline]
     pub fn in_flight(&self) -> u32 {
-        debug_assert!(
-            self.sacked_out + self.lost_out <= self.packets_out + self.retrans_out,
-            "in flight is negative: {} out, {} sacked, {} lost, {} sent again",
-            self.packets_out,
-            self.sacked_out,
-            self.lost_out,
-            self.retrans_out
-        );
-        self.packets_out + self.retrans_out - self.sacked_out - self.lost_out
+        self.tally.in_flight()
     }
 
     /// SACKed or lost: has left the network.
     #[inline]
     pub fn left_out(&self) -> u32 {
-        self.sacked_out + self.lost_out
+        self.tally.left_out()
     }
 
     /// PRR holds the window.

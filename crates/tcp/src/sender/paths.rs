@@ -29,9 +29,9 @@
 
 use super::Sender;
 use super::ack::{Ack, AckFlags, Cleaned};
+use super::flight::{Sent, Tally};
 use super::output::Due;
 use super::path::Path;
-use super::queue::Sent;
 use super::timer::TimerKind;
 use crate::Segment;
 use crate::config::Config;
@@ -66,10 +66,13 @@ impl Paths {
     /// The path with this tag; `present` is the one that is not here.
     #[inline]
     pub fn get<'a>(&'a mut self, present: &'a mut Path, tag: u16) -> &'a mut Path {
-        if tag == present.tag {
+        if tag == present.tally.tag() {
             return present;
         }
-        self.others.iter_mut().find(|path| path.tag == tag).expect("a segment's path is one of the connection's")
+        self.others
+            .iter_mut()
+            .find(|path| path.tally.tag() == tag)
+            .expect("a segment's path is one of the connection's")
     }
 
     /// All of them.
@@ -81,7 +84,7 @@ impl Paths {
     /// Nothing is SACKed on any of the others.
     #[inline]
     pub fn hold_no_sacks(&self) -> bool {
-        self.others.iter().all(|path| path.sacked_out == 0)
+        self.others.iter().all(|path| path.tally.sacked_out() == 0)
     }
 
     /// The path whose reduction a duplicate that ends at `end` may show to have been needless. Its record may be gone, or
@@ -102,11 +105,12 @@ impl Sender {
         let tag = (self.paths.others.len() as u16 + 1) << FIRST_BIT;
         assert!(tag != 0, "a connection has at most 16 paths");
         let path = Path::new(config, rule, self.path.rtt.clone());
-        self.paths.others.push(Path { tag, has_others: true, one_by_one: true, ..path });
+        let tally = Tally::new(tag);
+        self.paths.others.push(Path { tally, has_others: true, one_by_one: true, ..path });
         (self.path.has_others, self.path.one_by_one) = (true, true);
         self.paths.probes = self.tail_loss_probe;
         // Marks of one path may stand between those of another: no short way for what is sent in order.
-        self.queue.keep_time_order();
+        self.flight.keep_time_order();
     }
 
     /// There is more than one path.
@@ -120,14 +124,14 @@ impl Sender {
         if self.has_paths() {
             self.paths.others.clear();
             (self.path.has_others, self.path.one_by_one) = (false, self.path.window.is_paced);
-            self.queue.drop_time_order();
+            self.flight.drop_time_order();
         }
     }
 
     /// The network says which path is there now.
     pub(super) fn switch_path(&mut self, index: u16) {
         let tag = index << FIRST_BIT;
-        if tag == self.path.tag {
+        if tag == self.path.tally.tag() {
             return;
         }
         self.path.pacing.waiting = false;
@@ -139,9 +143,9 @@ impl Sender {
     /// What is said of [`Sender::path`] is said of this one from now on.
     #[inline]
     pub(super) fn enter_path(&mut self, tag: u16) {
-        if tag != self.path.tag {
+        if tag != self.path.tally.tag() {
             std::mem::swap(
-                self.paths.others.iter_mut().find(|path| path.tag == tag).expect("a known path"),
+                self.paths.others.iter_mut().find(|path| path.tally.tag() == tag).expect("a known path"),
                 &mut self.path,
             );
         }
@@ -149,7 +153,7 @@ impl Sender {
 
     /// The path that is looked at is the one that is there.
     pub(super) fn is_on_present_path(&self) -> bool {
-        self.path.tag == self.paths.present
+        self.path.tally.tag() == self.paths.present
     }
 
     /// Does it for each path in turn, as if that were the present one.
@@ -164,31 +168,20 @@ impl Sender {
     /// The segment at `at` is about to be sent on the present path: if it was another's, it leaves that one with its
     /// marks, and is a new segment here.
     pub(super) fn take_over(&mut self, at: u32) {
-        let record = self.queue.get_mut(at);
-        if record.path() == self.path.tag {
+        let record = self.flight.get(at);
+        if self.path.tally.owns(record) {
             return;
         }
-        let from = self.paths.get(&mut self.path, record.path());
-        from.packets_out -= 1;
-        from.sacked_out -= u32::from(record.has(Sent::SACKED));
-        from.lost_out -= u32::from(record.has(Sent::LOST));
-        from.retrans_out -= u32::from(record.has(Sent::RETRANS));
-        record.flags &= !(Sent::PATH | Sent::LOST | Sent::RETRANS | Sent::RACKED);
-        record.flags |= self.path.tag;
-        self.path.packets_out += 1;
-        if record.has(Sent::SACKED) {
-            // A tail loss probe.
-            let end = record.end();
-            self.path.highest_sacked = self.highest_sacked().max(end);
-            self.path.sacked_out += 1;
-        }
+        let tag = record.path();
+        let from = self.paths.others.iter_mut().find(|path| path.tally.tag() == tag).expect("a known path");
+        self.flight.take_over(at, &mut from.tally, &mut self.path.tally, self.snd_una);
     }
 
     /// Processes an ACK that is not old.
     #[cold]
     pub(super) fn on_ack_of_paths(&mut self, segment: &Segment, mut ack: Ack) {
         self.switch_path(u16::from(ack.has_ece));
-        let had_queue = !self.queue.is_empty();
+        let had_queue = !self.flight.is_empty();
         self.advance_una(segment, &mut ack);
         let reported = (segment.sack_count > 0).then(|| self.take_sacks(segment, &mut ack));
         if !had_queue {
@@ -215,7 +208,7 @@ impl Sender {
         if let Some(reported) = &reported {
             self.remember_sacks(reported);
         }
-        let reneging = self.queue.first().is_some_and(|first| first.has(Sent::SACKED));
+        let reneging = self.flight.first().is_some_and(|first| first.has(Sent::SACKED));
         let mut heard = heard.into_iter();
         let (mut arms, mut waits) = (false, false);
         self.on_each_path(|sender| {
@@ -273,17 +266,17 @@ impl Sender {
     /// The path's segments that are acknowledged; their records stay until all paths have seen theirs.
     fn clean_path(&mut self, ack: &mut Ack) -> Cleaned {
         let mut cleaned = Cleaned { reord: self.snd_nxt, ..Cleaned::default() };
-        for at in self.queue.positions() {
-            let record = self.queue.get(at);
+        for at in self.flight.positions() {
+            let record = self.flight.get(at);
             if record.end() > self.snd_una {
                 break;
             }
-            if record.path() == self.path.tag {
+            if self.path.tally.owns(record) {
                 self.clean_marked(at, ack, &mut cleaned);
                 cleaned.segments += 1;
             }
         }
-        self.path.packets_out -= cleaned.segments;
+        self.flight.release(&mut self.path.tally, cleaned.segments);
         if cleaned.segments > 0 {
             ack.flags.set(AckFlags::DATA_ACKED | AckFlags::SET_TIMER);
         } else {
@@ -295,14 +288,11 @@ impl Sender {
 
     fn pop_acknowledged(&mut self) {
         let at =
-            self.queue.positions().find(|&at| self.queue.get(at).end() > self.snd_una).unwrap_or(self.queue.tail());
-        self.queue.pop_to(at);
-        if (at.wrapping_sub(self.resend_from) as i32) > 0 {
-            self.resend_from = at;
-        }
+            self.flight.positions().find(|&at| self.flight.get(at).end() > self.snd_una).unwrap_or(self.flight.tail());
+        self.flight.pop_to(at);
         debug_assert_eq!(
-            self.path.packets_out + self.paths.others.iter().map(|path| path.packets_out).sum::<u32>(),
-            self.queue.len(),
+            self.path.tally.packets_out() + self.paths.others.iter().map(|path| path.tally.packets_out()).sum::<u32>(),
+            self.flight.len(),
             "packets_out is not what is queued"
         );
     }
@@ -353,14 +343,14 @@ impl Sender {
         if patience_us == 0 {
             return overdue;
         }
-        let mut next = self.queue.oldest();
+        let mut next = self.flight.oldest();
         while let Some(at) = next {
-            let sent = *self.queue.get(at);
+            let sent = *self.flight.get(at);
             if sent.sent_us >= delivered_us {
                 break;
             }
-            next = self.queue.newer(at);
-            if sent.path() != self.path.tag {
+            next = self.flight.newer(at);
+            if !self.path.tally.owns(&sent) {
                 continue;
             }
             let wait_us = (sent.sent_us + patience_us).saturating_sub(now_us);
@@ -369,8 +359,7 @@ impl Sender {
                 break;
             }
             self.mark_lost(at);
-            self.queue.unlink(at);
-            self.queue.get_mut(at).flags |= Sent::RACKED;
+            self.flight.note_racked(at);
             overdue.found = true;
         }
         overdue
@@ -378,7 +367,7 @@ impl Sender {
 
     /// Another path than the present one has lost something that is to be sent again.
     pub(super) fn is_lost_elsewhere(&self) -> bool {
-        self.paths.others.iter().any(|path| path.lost_out > path.retrans_out)
+        self.paths.others.iter().any(|path| path.tally.has_to_resend())
     }
 
     /// After an ACK or a timeout: what other paths ask for. A tail loss probe would take the timer with which a path waits for
@@ -394,8 +383,7 @@ impl Sender {
     pub fn outstanding(&self) -> [u32; 4] {
         let mut counts = [0; 4];
         for path in std::iter::once(&self.path).chain(&self.paths.others) {
-            let of_path = [path.packets_out, path.sacked_out, path.lost_out, path.retrans_out];
-            counts.iter_mut().zip(of_path).for_each(|(count, more)| *count += more);
+            counts.iter_mut().zip(path.tally.counts()).for_each(|(count, more)| *count += more);
         }
         counts
     }
@@ -472,8 +460,7 @@ mod tests {
 
     /// What a path has out, of this SACKed, lost, and sent again.
     fn counts(sender: &mut Sender, index: u16) -> [u32; 4] {
-        let path = path(sender, index);
-        [path.packets_out, path.sacked_out, path.lost_out, path.retrans_out]
+        path(sender, index).tally.counts()
     }
 
     fn path(sender: &mut Sender, index: u16) -> &mut Path {
@@ -523,7 +510,7 @@ mod tests {
         let sent = ack(&mut sender, 1_400, 1, 1, 3..end);
         assert_eq!(sent[..2], [1, 2]);
         assert_eq!(counts(&mut sender, 0), [7, 7, 0, 0]);
-        let first = *sender.queue.get(sender.queue.head());
+        let first = *sender.flight.get(sender.flight.head());
         assert_eq!((first.path(), first.has(Sent::EVER_RETRANS), first.has(Sent::LOST)), (1 << FIRST_BIT, true, false));
         // It arrives, and the recovery of the first path is over once all of it has.
         ack(&mut sender, 1_500, 1, end, None);

@@ -24,9 +24,9 @@ impl Sender {
             && self.path.probe.high_seq == 0
             && self.sack_permitted
             // Nothing that is out was SACKed, lost or sent again.
-            && !self.queue.is_ordered_by_time()
+            && !self.flight.is_ordered_by_time()
             // It acknowledges whole segments, as the one before did: a peer may take part of one.
-            && self.queue.first().is_some_and(|first| first.seq == self.snd_una && first.end() <= segment.ack)
+            && self.flight.first().is_some_and(|first| first.seq == self.snd_una && first.end() <= segment.ack)
     }
 
     /// Takes a plain ACK.
@@ -34,7 +34,7 @@ impl Sender {
     pub(crate) fn on_plain_ack(&mut self, segment: &Segment) {
         let acked = segment.ack;
         let prior_una = self.snd_una;
-        let prior_in_flight = self.path.packets_out;
+        let prior_in_flight = self.path.tally.packets_out();
         self.window_seq = segment.seq;
         let is_predicted = self.snd_wnd == segment.window;
         if !is_predicted {
@@ -45,15 +45,15 @@ impl Sender {
         self.resend = Resend::Lost;
 
         let now_us = self.clock.now_us;
-        let head = self.queue.head();
-        let first = self.queue.get(head);
+        let head = self.flight.head();
+        let first = self.flight.get(head);
         let first_us = first.sent_us;
         let mut at = head.wrapping_add(1);
-        while at != self.queue.tail() && self.queue.get(at).end() <= acked {
+        while at != self.flight.tail() && self.flight.get(at).end() <= acked {
             at = at.wrapping_add(1);
         }
         let segments = at.wrapping_sub(head);
-        let last = self.queue.get(at.wrapping_sub(1));
+        let last = self.flight.get(at.wrapping_sub(1));
         let path = &mut self.path;
         path.delivery.delivered += u64::from(segments);
         let min_rtt_us = path.min_rtt.get();
@@ -62,10 +62,8 @@ impl Sender {
         path.delivery.on_delivered(&mut building, last);
         let ca_us = now_us.saturating_sub(last.sent_us) as u32;
         let seq_us = now_us.saturating_sub(first_us) as u32;
-        path.packets_out -= segments;
-        self.queue.pop_to(at);
-        self.resend_from = at;
-        debug_assert_eq!(path.packets_out, self.queue.len(), "packets_out is not what is queued");
+        self.flight.release_plain(&mut path.tally, at);
+        debug_assert_eq!(path.tally.packets_out(), self.flight.len(), "packets_out is not what is queued");
 
         // A lone segment, not full sized, and nothing else delivered while it was under way.
         let maybe_delayed = segments == 1
@@ -95,7 +93,7 @@ impl Sender {
             srtt: self.exact_srtt(),
             min_rtt: self.min_rtt(),
             prior_in_flight,
-            in_flight: path.packets_out,
+            in_flight: path.tally.packets_out(),
             sacked_out: 0,
             delivered: path.delivery.delivered,
             delivered_ce: path.delivery.delivered_ce,

@@ -99,6 +99,7 @@ mod tests {
     use super::*;
     use crate::config::{Config, Legacy};
     use crate::congestion;
+    use crate::sender::flight::Tally;
 
     /// Windows of the ACKs of a recovery from 10 to 5 of which 7 were lost: two SACKs, which let two retransmissions out; the
     /// first of them is acknowledged, then another SACK comes.
@@ -113,7 +114,7 @@ mod tests {
             [((10, 1, 7, 0), 0, false), ((10, 2, 7, 0), 0, false), ((9, 2, 6, 1), 2, true), ((9, 3, 6, 1), 2, false)];
         for (window, ((out, sacked, lost, retransmitted), sent, rebuilds)) in found.iter_mut().zip(acks) {
             let path = &mut sender.path;
-            (path.packets_out, path.sacked_out, path.lost_out, path.retrans_out) = (out, sacked, lost, retransmitted);
+            path.tally = Tally::of(out, sacked, lost, retransmitted);
             path.prr.out = sent;
             sender.reduce_cwnd(1, rebuilds);
             *window = sender.path.window.cwnd;

@@ -6,7 +6,7 @@
 //! the minimum RTT; its timer runs in jiffies with two more on top.
 
 use super::Sender;
-use super::queue::Sent;
+use super::flight::Sent;
 use super::timer::{TIMEOUT_MIN, TIMEOUT_MIN_US, TimerKind};
 use crate::congestion::CaState;
 
@@ -86,7 +86,9 @@ impl Sender {
     /// Section 6.2, step 4: the reordering window in microseconds.
     fn reo_wnd_us(&self) -> u32 {
         let path = &self.path;
-        if path.reordering.seen == 0 && (path.state >= CaState::Recovery || path.sacked_out >= path.reordering.degree) {
+        if path.reordering.seen == 0
+            && (path.state >= CaState::Recovery || path.tally.sacked_out() >= path.reordering.degree)
+        {
             return 0;
         }
         let min_rtt = path.min_rtt.get();
@@ -118,28 +120,27 @@ impl Sender {
     fn detect_loss(&mut self) -> Option<u64> {
         let reo_wnd = self.reo_wnd_us();
         let now_us = self.clock.now_us;
-        if !self.queue.is_ordered_by_time() {
-            match self.queue.first() {
-                Some(first) if self.path.rack.overtook(first) => self.queue.keep_time_order(),
+        if !self.flight.is_ordered_by_time() {
+            match self.flight.first() {
+                Some(first) if self.path.rack.overtook(first) => self.flight.keep_time_order(),
                 _ => return None,
             }
         }
         let mut wait = 0i64;
-        let mut next = self.queue.oldest();
+        let mut next = self.flight.oldest();
         while let Some(at) = next {
-            let sent = *self.queue.get(at);
+            let sent = *self.flight.get(at);
             if !self.path.rack.overtook(&sent) {
                 break;
             }
-            next = self.queue.newer(at);
-            if sent.path() != self.path.tag {
+            next = self.flight.newer(at);
+            if !self.path.tally.owns(&sent) {
                 continue;
             }
             let remaining = self.path.rack.remaining_us(&sent, reo_wnd, now_us);
             if remaining <= 0 {
                 self.mark_lost(at);
-                self.queue.unlink(at);
-                self.queue.get_mut(at).flags |= Sent::RACKED;
+                self.flight.note_racked(at);
             } else {
                 wait = wait.max(remaining);
             }

@@ -5,7 +5,7 @@
 
 use daybreak_units::Duration;
 
-use super::queue::Sent;
+use super::flight::Sent;
 use crate::congestion::RateSample;
 
 /// Delivery state of a path.

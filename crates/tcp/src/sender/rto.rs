@@ -2,7 +2,7 @@
 
 use super::Sender;
 use super::ack::AckFlags;
-use super::queue::Sent;
+use super::flight::Sent;
 use super::resend::Resend;
 use super::timer::TimerKind;
 use crate::congestion::{CaEvent, CaState};
@@ -10,12 +10,12 @@ use crate::congestion::{CaEvent, CaState};
 impl Sender {
     /// The retransmission timer fired: enters Loss; the first segment leaves at the next poll.
     pub(crate) fn on_rto(&mut self) {
-        let Some(first) = self.queue.first() else {
+        let Some(first) = self.flight.first() else {
             self.clear_timer();
             return;
         };
         // The oldest segment's path has timed out. What is out on others may still arrive.
-        let (late, present) = (first.path(), self.path.tag);
+        let (late, present) = (first.path(), self.path.tally.tag());
         self.enter_path(late);
         self.time_out();
         self.enter_path(present);
@@ -59,7 +59,7 @@ impl Sender {
         self.path.window.cwnd = self.path.in_flight() + 1;
         self.path.window.cwnd_cnt = 0;
         self.path.usage.stamp = self.clock.jiffies;
-        if state <= CaState::Disorder && self.path.sacked_out >= self.initial_reordering {
+        if state <= CaState::Disorder && self.path.tally.sacked_out() >= self.initial_reordering {
             // Many SACKs, and still a timeout: reordering was overestimated.
             let degree = &mut self.path.reordering.degree;
             *degree = (*degree).min(self.initial_reordering);
@@ -75,35 +75,29 @@ impl Sender {
     /// the first segment, it has thrown data away (reneging, RFC 2018 section 8) and SACKs count for
     /// nothing.
     fn mark_lost_by_timeout(&mut self) {
-        let reneging = self.queue.first().is_some_and(|first| first.has(Sent::SACKED));
-        self.queue.keep_time_order();
+        let reneging = self.flight.first().is_some_and(|first| first.has(Sent::SACKED));
+        self.flight.keep_time_order();
         if reneging {
-            self.paths.each(&mut self.path).for_each(|path| path.sacked_out = 0);
+            self.flight.unmark_sacked(self.paths.each(&mut self.path).map(|path| &mut path.tally));
             self.reneging = true;
         } else if !self.sack_permitted {
-            self.path.sacked_out = 0;
+            self.path.tally.forget_duplicates();
         }
         let now_us = self.clock.now_us;
-        let head = self.queue.head();
-        for at in self.queue.positions() {
-            if reneging {
-                self.queue.get_mut(at).flags &= !Sent::SACKED;
-            } else if self.queue.get(at).path() != self.path.tag
-                || (self.rack_enabled
+        let head = self.flight.head();
+        for at in self.flight.positions() {
+            let sent = self.flight.get(at);
+            let is_recent = || {
+                self.rack_enabled
                     && self.sack_permitted
                     && at != head
-                    && self.path.rack.remaining_us(self.queue.get(at), 0, now_us) > 0)
-            {
-                continue;
-            }
-            self.mark_lost(at);
-        }
-        for at in self.queue.positions() {
-            if self.queue.get(at).has(Sent::LOST) {
-                self.queue.unlink(at);
+                    && self.path.rack.remaining_us(sent, 0, now_us) > 0
+            };
+            if reneging || (self.path.tally.owns(sent) && !is_recent()) {
+                self.mark_lost(at);
             }
         }
-        self.resend_from = head;
+        self.flight.resend_all_lost();
     }
 
     /// An ACK in Loss: undo, F-RTO (RFC 5682, section 3.1, SACK-enhanced), or slow start.
@@ -138,7 +132,7 @@ impl Sender {
             if self.snd_nxt > self.path.high_seq && is_dupack {
                 self.count_duplicate();
             } else if flags.any(AckFlags::UNA_ADVANCED) {
-                self.path.sacked_out = 0;
+                self.path.tally.forget_duplicates();
             }
         }
         self.resend = Resend::Lost;
@@ -159,13 +153,14 @@ mod tests {
         sender.buffer.write_seq = 4_001;
         sender.snd_wnd = 100_000;
         for n in 0..3 {
-            sender.queue.push(Sent { seq: 1 + n * 1_000, len: 1_000, ..Sent::default() });
+            let sent = Sent { seq: 1 + n * 1_000, len: 1_000, ..Sent::default() };
+            sender.flight.push(&mut sender.path.tally, sent);
         }
-        (sender.snd_una, sender.snd_nxt, sender.path.packets_out) = (1, 3_001, 3);
+        (sender.snd_una, sender.snd_nxt) = (1, 3_001);
         sender.has_small_queue = false;
         sender.timer.kind = TimerKind::Retransmit;
         sender.on_timer();
-        assert_eq!(sender.path.lost_out, 3);
+        assert_eq!(sender.path.tally.lost_out(), 3);
         // BBR leaves PROBE_RTT when the segment leaves, and restores its window.
         sender.path.window.cwnd = 100;
         assert_eq!(sender.next_outgoing().map(|outgoing| outgoing.seq), Some(1));

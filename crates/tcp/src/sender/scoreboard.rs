@@ -5,7 +5,7 @@
 
 use super::Sender;
 use super::ack::{Ack, AckFlags};
-use super::queue::Sent;
+use super::flight::{Lost, Sent};
 use crate::{SackBlock, Segment};
 
 /// What the scoreboard remembers between ACKs.
@@ -14,8 +14,6 @@ pub(crate) struct Scoreboard {
     /// Blocks of the previous ACK, in sequence order.
     seen: [SackBlock; 4],
     seen_count: u8,
-    /// What last came to share a descriptor: first and last sequence number, the latter exclusive.
-    pub(super) merged: (u64, u64),
 }
 
 /// What the blocks of an ACK say.
@@ -32,7 +30,7 @@ impl Sender {
     /// End of the path's highest SACKed segment, `snd_una` when there is none (`tcp_highest_sack_seq`).
     #[inline]
     pub(crate) fn highest_sacked(&self) -> u64 {
-        if self.path.sacked_out == 0 { self.snd_una } else { self.path.highest_sacked.max(self.snd_una) }
+        self.path.tally.highest_sacked(self.snd_una)
     }
 
     /// Takes the SACK blocks of a segment.
@@ -45,8 +43,9 @@ impl Sender {
     /// What an ACK reports: the DSACK, which it counts, and what else is plausible, in sequence order.
     #[inline(always)]
     pub(super) fn take_sacks(&mut self, segment: &Segment, ack: &mut Ack) -> Reported {
-        if self.path.sacked_out == 0 && self.paths.hold_no_sacks() {
+        if self.path.tally.sacked_out() == 0 && self.paths.hold_no_sacks() {
             self.scoreboard = Scoreboard::default();
+            self.flight.forget_shift();
         }
         let blocks = segment.sacks();
         let is_dsack = self.check_dsack(blocks, segment.ack, ack);
@@ -66,7 +65,7 @@ impl Sender {
 
     /// The next ACK repeats it.
     pub(super) fn remember_sacks(&mut self, reported: &Reported) {
-        if !self.queue.is_empty() {
+        if !self.flight.is_empty() {
             self.scoreboard.seen = reported.fresh;
             self.scoreboard.seen_count = reported.count as u8;
             if reported.count > 0 {
@@ -82,13 +81,13 @@ impl Sender {
         let mut splits = None;
         if let Some(block) = reported.duplicate {
             let fresh = &reported.fresh[..reported.count];
-            let is_alone = known.iter().any(|known| super::merging::holds(known, block));
+            let is_alone = known.iter().any(|known| holds(known, block));
             splits = self.split_by_duplicate(block, fresh, is_alone);
             if !self.passes_over(block, fresh, is_alone) {
                 self.tag_dsack(block, is_alone, ack);
             }
         }
-        if !self.queue.is_empty() {
+        if !self.flight.is_empty() {
             let (seen, seen_count) = (self.scoreboard.seen, self.scoreboard.seen_count as usize);
             let mut walked = 0;
             for block in &reported.fresh[..reported.count] {
@@ -96,7 +95,7 @@ impl Sender {
             }
         }
         if let Some(at) = splits {
-            self.split_merged(at);
+            self.flight.part(at);
         }
         if self.path.state != crate::congestion::CaState::Loss || self.path.undo.marker != 0 {
             self.check_reordering(ack.sack_reord);
@@ -149,16 +148,16 @@ impl Sender {
     /// A duplicate of data that is still outstanding: it clears the retransmissions that it reports. What is looked at by itself
     /// merges into what is below, as with any block.
     fn tag_dsack(&mut self, block: SackBlock, merges: bool, ack: &mut Ack) {
-        let mut at = self.queue.find(block.start, self.mss);
-        while at != self.queue.tail() {
-            let sent = *self.queue.get(at);
+        let mut at = self.flight.find(block.start, self.mss);
+        while at != self.flight.tail() {
+            let sent = *self.flight.get(at);
             if sent.seq >= block.end {
                 break;
             }
-            if sent.seq >= block.start && sent.end() <= block.end && sent.path() == self.path.tag {
+            if sent.seq >= block.start && sent.end() <= block.end && self.path.tally.owns(&sent) {
                 self.tag_duplicate(at, &sent, ack);
                 if merges && !sent.has(Sent::MERGED) {
-                    self.merge_sacked(at);
+                    self.flight.shift(at, self.snd_una);
                 }
             }
             at = at.wrapping_add(1);
@@ -181,11 +180,7 @@ impl Sender {
         if !sent.has(Sent::SACKED) {
             self.tag_one(at, ack);
         }
-        let record = self.queue.get_mut(at);
-        if record.has(Sent::RETRANS) {
-            record.flags &= !Sent::RETRANS;
-            self.path.retrans_out -= 1;
-        }
+        self.flight.end_retransmission(&mut self.path.tally, at);
     }
 
     /// Tags what `block` holds and the previous ACK's blocks did not. What lies below `walked` was looked at with a block before.
@@ -212,98 +207,88 @@ impl Sender {
         if range.end <= *walked {
             return;
         }
-        let splits = self.ends_within_merged(range.end);
-        let mut at = self.queue.find(range.start, self.mss);
-        while at != self.queue.tail() {
-            let sent = self.queue.get(at);
+        let splits = self.flight.merged_from(range.end, self.mss);
+        let mut at = self.flight.find(range.start, self.mss);
+        while at != self.flight.tail() {
+            let sent = self.flight.get(at);
             if sent.end() > range.end {
                 break;
             }
-            if sent.seq >= range.start && sent.path() == self.path.tag {
+            if sent.seq >= range.start && self.path.tally.owns(sent) {
                 let is_merged = sent.has(Sent::MERGED);
                 if !sent.has(Sent::SACKED) {
                     self.tag_one(at, ack);
                 }
                 if !is_merged {
-                    self.merge_sacked(at);
+                    self.flight.shift(at, self.snd_una);
                 }
             }
             at = at.wrapping_add(1);
         }
         // Linux finds any segment again once it has come to the last.
-        *walked = if at == self.queue.tail() { 0 } else { range.end };
+        *walked = if at == self.flight.tail() { 0 } else { range.end };
         if let Some(at) = splits {
-            self.split_merged(at);
+            self.flight.part(at);
         }
     }
 
     /// A segment is SACKed for the first time.
     fn tag_one(&mut self, at: u32, ack: &mut Ack) {
-        self.queue.keep_time_order();
-        let sent = *self.queue.get(at);
+        let sent = *self.flight.get(at);
         let path = &mut self.path;
         path.rack.on_delivered(&sent, self.clock.now_us, path.min_rtt.get());
         if self.legacy.fack {
             path.fack.on_sacked(&sent);
         }
-        let mut flags = sent.flags;
-        if sent.has(Sent::RETRANS) {
-            // Not marked lost: the retransmission is believed to be still in flight.
-            if sent.has(Sent::LOST) {
-                flags &= !(Sent::LOST | Sent::RETRANS);
-                path.lost_out -= 1;
-                path.retrans_out -= 1;
+        if !sent.has(Sent::RETRANS | Sent::EVER_RETRANS) {
+            if sent.seq < path.tally.highest_sacked(self.snd_una) {
+                ack.sack_reord = ack.sack_reord.min(sent.seq);
             }
-        } else {
-            if !sent.has(Sent::EVER_RETRANS) {
-                let high = if path.sacked_out == 0 { self.snd_una } else { path.highest_sacked };
-                if sent.seq < high {
-                    ack.sack_reord = ack.sack_reord.min(sent.seq);
-                }
-                if sent.end() <= path.high_seq {
-                    ack.flags.set(AckFlags::ORIG_SACK_ACKED);
-                }
-                if ack.first_sacked_us.is_none() {
-                    ack.first_sacked_us = Some(sent.sent_us);
-                }
-                ack.last_sacked_us = sent.sent_us;
+            if sent.end() <= path.high_seq {
+                ack.flags.set(AckFlags::ORIG_SACK_ACKED);
             }
-            if sent.has(Sent::LOST) {
-                flags &= !Sent::LOST;
-                path.lost_out -= 1;
+            if ack.first_sacked_us.is_none() {
+                ack.first_sacked_us = Some(sent.sent_us);
             }
+            ack.last_sacked_us = sent.sent_us;
         }
         ack.flags.set(AckFlags::DATA_SACKED);
         path.delivery.delivered += 1;
         path.delivery.on_delivered(&mut ack.rate, &sent);
-        path.sacked_out += 1;
-        path.highest_sacked = if path.sacked_out == 1 { sent.end() } else { path.highest_sacked.max(sent.end()) };
-        self.queue.get_mut(at).flags = flags | Sent::SACKED | Sent::SAMPLED;
-        self.queue.unlink(at);
+        self.flight.sack(&mut path.tally, at);
     }
 
     /// The segment is thought to be lost: the original, or its retransmission too.
     #[inline]
     pub(crate) fn mark_lost(&mut self, at: u32) {
-        let record = self.queue.get_mut(at);
-        if record.has(Sent::SACKED) {
-            return;
-        }
-        let path = self.paths.get(&mut self.path, record.path());
-        if record.has(Sent::LOST) {
-            if !record.has(Sent::RETRANS) {
-                return;
-            }
-            record.flags &= !Sent::RETRANS;
-            path.retrans_out -= 1;
-            self.counters.lost_retransmits += 1;
-        } else {
-            record.flags |= Sent::LOST;
-            path.lost_out += 1;
-        }
+        let path = self.paths.get(&mut self.path, self.flight.get(at).path());
+        let Some(lost) = self.flight.mark_lost(&mut path.tally, at) else { return };
         path.delivery.lost += 1;
-        if (at.wrapping_sub(self.resend_from) as i32) < 0 {
-            self.resend_from = at;
-        }
+        self.counters.lost_retransmits += u64::from(lost == Lost::Retransmission);
     }
+
+    /// Linux 6.1 passes over the DSACK `duplicate` of a SACKed segment where this segment is shifted while the block around
+    /// it, one of `fresh`, is walked (`tcp_sacktag_walk`). Where the blocks of the previous ACK hold the duplicate as well
+    /// it `is_alone`: looked at by itself.
+    fn passes_over(&self, duplicate: SackBlock, fresh: &[SackBlock], is_alone: bool) -> bool {
+        let Some(around) = fresh.iter().find(|block| holds(block, duplicate)) else { return false };
+        around.start != duplicate.start
+            && !is_alone
+            && self.flight.shifts_in_walk(duplicate.start, around.start, self.mss)
+    }
+
+    /// The segment that gets an `sk_buff` apart from the one below it: the first behind a duplicate that `is_alone`, the
+    /// first of one that is looked at while the block around it is walked. Where both begin at once all is shifted again.
+    fn split_by_duplicate(&self, duplicate: SackBlock, fresh: &[SackBlock], is_alone: bool) -> Option<u32> {
+        if is_alone {
+            return self.flight.merged_from(duplicate.end, self.mss);
+        }
+        let around = fresh.iter().find(|block| holds(block, duplicate))?;
+        if around.start < duplicate.start { self.flight.merged_from(duplicate.start, self.mss) } else { None }
+    }
+}
+
+/// The duplicate begins in the block.
+fn holds(block: &SackBlock, duplicate: SackBlock) -> bool {
+    block.start <= duplicate.start && duplicate.start < block.end
 }

@@ -58,8 +58,6 @@ pub(crate) struct SendBuffer {
     pub write_seq: u64,
     /// Payload that takes two thirds of the memory, at most: with more the application does not go on.
     refill_at: u64,
-    /// Segments in flight that cost no descriptor, since they were merged into their neighbour.
-    pub merged: u64,
     /// End of the next segment that carries PSH.
     next_push: u64,
     /// It has been sized for a window of so many segments.
@@ -84,7 +82,6 @@ impl SendBuffer {
             max,
             is_locked: false,
             refill_at: 0,
-            merged: 0,
             full: false,
             filled: None,
             close: Close::No,
@@ -237,9 +234,9 @@ impl Sender {
 
     /// Memory of what is in the socket.
     pub(crate) fn memory(&self) -> u64 {
-        let first = self.queue.first().map_or(self.snd_nxt, |sent| sent.seq);
+        let first = self.flight.first().map_or(self.snd_nxt, |sent| sent.seq);
         let a_burst = u64::from(self.segments_a_burst());
-        let sent = u64::from(self.queue.len()) - self.buffer.merged;
+        let sent = u64::from(self.flight.len()) - self.flight.merged();
         let built = if self.built_end > self.snd_nxt { self.built_segments() } else { 0 };
         let unsent = self.buffer.write_seq.saturating_sub(self.snd_nxt.max(self.built_end));
         let unsent = built + unsent.div_ceil(a_burst * u64::from(self.mss));
@@ -296,7 +293,7 @@ impl Sender {
             self.path.usage.stamp = self.clock.jiffies;
         }
         let queued = self.buffer.write_seq - self.snd_una.min(self.buffer.write_seq);
-        if queued > self.buffer.refill_at + self.buffer.merged * self.segment_overhead {
+        if queued > self.buffer.refill_at + self.flight.merged() * self.segment_overhead {
             return false;
         }
         self.refill_by_memory()

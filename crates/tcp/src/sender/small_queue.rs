@@ -109,7 +109,7 @@ impl Sender {
         if !self.path.window.is_paced {
             limit = limit.min(self.limit_output);
         }
-        if held < limit << factor_shift || self.queue.len() <= 1 {
+        if held < limit << factor_shift || self.flight.len() <= 1 {
             return false;
         }
         self.small_queue.throttled = true;

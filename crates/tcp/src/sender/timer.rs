@@ -64,14 +64,14 @@ impl Sender {
     /// Microseconds until the oldest segment has been out for a whole RTO; negative when it has.
     #[inline]
     pub(crate) fn rto_left_us(&self) -> i64 {
-        let sent_us = self.queue.first().map_or(self.clock.now_us, |first| first.sent_us);
+        let sent_us = self.flight.first().map_or(self.clock.now_us, |first| first.sent_us);
         sent_us as i64 + self.path.rtt.rto_us() as i64 - self.clock.now_us as i64
     }
 
     /// RFC 6298, rules 5.1 to 5.3. When a probe or the reorder timer was set, time has already passed
     /// for the oldest segment.
     pub(crate) fn rearm_rto(&mut self) {
-        if self.queue.is_empty() {
+        if self.flight.is_empty() {
             self.clear_timer();
             return;
         }

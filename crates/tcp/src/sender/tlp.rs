@@ -22,7 +22,7 @@ impl Sender {
     /// start anew now.
     #[inline(always)]
     pub(crate) fn schedule_loss_probe(&mut self, advancing: bool) -> bool {
-        let (path, out) = (&self.path, self.queue.len());
+        let (path, out) = (&self.path, self.flight.len());
         if !self.tail_loss_probe
             || out == 0
             || !self.sack_permitted
@@ -64,7 +64,7 @@ impl Sender {
     /// Section 7.3: the probe timer fired. New data goes out if there is some and the peer's window
     /// takes it, otherwise the last segment again; the transmission itself happens at the next poll.
     pub(crate) fn on_loss_probe_timeout(&mut self) {
-        if self.path.probe.high_seq != 0 || self.queue.is_empty() {
+        if self.path.probe.high_seq != 0 || self.flight.is_empty() {
             self.rearm_rto();
             return;
         }

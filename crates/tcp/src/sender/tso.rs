@@ -69,7 +69,7 @@ impl Sender {
         if room >= goal * mss || room >= window / WINDOW_DIVISOR {
             return false;
         }
-        let Some(first) = self.queue.first() else { return false };
+        let Some(first) = self.flight.first() else { return false };
         let age_us = self.clock.now_us.saturating_sub(first.sent_us);
         if age_us < u64::from(path.rtt.srtt_x8() >> 4) {
             return false;

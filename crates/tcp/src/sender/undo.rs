@@ -2,7 +2,6 @@
 //! with the response of RFC 4015) or by DSACKs for every retransmission (RFC 3708).
 
 use super::Sender;
-use super::queue::Sent;
 use super::rack::RECOVERY_THRESHOLD;
 use crate::congestion::CaState;
 
@@ -37,7 +36,7 @@ impl Sender {
         // A probe that was a retransmission may cause a DSACK as well.
         let probe = &self.path.probe;
         let probes = i64::from(probe.high_seq != 0 && probe.is_retrans);
-        self.path.undo.retrans = match i64::from(self.path.retrans_out) + probes {
+        self.path.undo.retrans = match i64::from(self.path.tally.retrans_out()) + probes {
             0 => -1,
             out => out,
         };
@@ -79,15 +78,8 @@ impl Sender {
         if unmark {
             // Linux leaves to the timeout what RACK has given up. Of several paths, the one that was left may have lost the
             // rest though one of its segments has come late: it is judged again.
-            let given_up = if self.has_paths() { Sent::RACKED } else { 0 };
-            for at in self.queue.positions() {
-                let record = self.queue.get_mut(at);
-                if record.path() == self.path.tag {
-                    record.flags &= !(Sent::LOST | given_up);
-                }
-            }
-            self.path.lost_out = 0;
-            self.queue.rebuild_time_order();
+            let gives_up_nothing = self.has_paths();
+            self.flight.unmark_lost(&mut self.path.tally, gives_up_nothing);
         }
         if self.path.undo.prior_ssthresh != 0 {
             self.path.window.cwnd = self.path.rule.undo_cwnd(&self.path.window);
@@ -155,7 +147,7 @@ impl Sender {
             return Partial::Stands;
         }
         self.check_reordering(prior_una);
-        if self.path.retrans_out > 0 {
+        if self.path.tally.retrans_out() > 0 {
             return Partial::Held;
         }
         self.forget_retransmissions();

@@ -1,0 +1,266 @@
+//! What happens to a segment, in its record and in the counts of its path.
+
+use super::{Flight, Sent, Tally};
+
+/// What a loss mark says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lost {
+    /// The segment as it was sent first.
+    Original,
+    /// Its retransmission, too.
+    Retransmission,
+}
+
+impl Flight {
+    /// Appends a segment that is sent for the first time.
+    #[inline]
+    pub fn push(&mut self, tally: &mut Tally, sent: Sent) {
+        if self.len() as usize == self.ring.len() {
+            self.grow();
+        }
+        let at = self.tail;
+        let slot = self.slot(at);
+        self.ring[slot] = sent;
+        self.tail = at.wrapping_add(1);
+        if self.ordered {
+            self.link_newest(at);
+        }
+        tally.packets_out += 1;
+    }
+
+    /// The segment at `at` carries PSH.
+    pub fn push_mark(&mut self, at: u32) {
+        self.get_mut(at).flags |= Sent::PUSH;
+    }
+
+    /// Everything below `at` is acknowledged, and none of it is marked.
+    #[inline]
+    pub fn release_plain(&mut self, tally: &mut Tally, at: u32) {
+        tally.packets_out -= at.wrapping_sub(self.head);
+        debug_assert!(at.wrapping_sub(self.head) <= self.len(), "a segment was acknowledged that was never sent");
+        self.head = at;
+        self.resend_from = at;
+    }
+
+    /// The segment at `at` is acknowledged: its marks leave the counts, and it leaves the transmission order. Returns what
+    /// the record was. It stays queued until [`Flight::pop_to`].
+    #[cold]
+    pub fn clear_marks(&mut self, tally: &mut Tally, at: u32) -> Sent {
+        let sent = *self.get(at);
+        self.unlink(at);
+        tally.retrans_out -= u32::from(sent.has(Sent::RETRANS));
+        tally.sacked_out -= u32::from(sent.has(Sent::SACKED));
+        tally.lost_out -= u32::from(sent.has(Sent::LOST));
+        self.merged -= u64::from(sent.has(Sent::MERGED));
+        sent
+    }
+
+    /// `segments` of the path are acknowledged, whose marks are cleared.
+    #[inline]
+    pub fn release(&mut self, tally: &mut Tally, segments: u32) {
+        tally.packets_out -= segments;
+    }
+
+    /// Removes the records below position `at`, which all paths have released.
+    #[inline]
+    pub fn pop_to(&mut self, at: u32) {
+        debug_assert!(at.wrapping_sub(self.head) <= self.len(), "a segment was acknowledged that was never sent");
+        self.head = at;
+        if (at.wrapping_sub(self.resend_from) as i32) > 0 {
+            self.resend_from = at;
+        }
+    }
+
+    /// The segment at `at` is SACKed for the first time: it is not lost. A retransmission that was not thought to be lost
+    /// is believed to be still in flight.
+    pub fn sack(&mut self, tally: &mut Tally, at: u32) {
+        self.keep_time_order();
+        let record = self.get_mut(at);
+        if record.has(Sent::LOST) {
+            tally.lost_out -= 1;
+            if record.has(Sent::RETRANS) {
+                tally.retrans_out -= 1;
+                record.flags &= !Sent::RETRANS;
+            }
+            record.flags &= !Sent::LOST;
+        }
+        record.flags |= Sent::SACKED | Sent::SAMPLED;
+        let end = record.end();
+        tally.sacked_out += 1;
+        tally.highest_sacked = if tally.sacked_out == 1 { end } else { tally.highest_sacked.max(end) };
+        self.unlink(at);
+    }
+
+    /// A duplicate reports the retransmission of the segment at `at`: it is not in flight any more.
+    pub fn end_retransmission(&mut self, tally: &mut Tally, at: u32) {
+        let record = self.get_mut(at);
+        if record.has(Sent::RETRANS) {
+            record.flags &= !Sent::RETRANS;
+            tally.retrans_out -= 1;
+        }
+    }
+
+    /// The segment at `at` is thought to be lost: the original, or its retransmission too. Loss detection is done with it.
+    /// `None` when that was known, or when it has arrived.
+    pub fn mark_lost(&mut self, tally: &mut Tally, at: u32) -> Option<Lost> {
+        self.keep_time_order();
+        self.unlink(at);
+        let record = self.get_mut(at);
+        if record.has(Sent::SACKED) {
+            return None;
+        }
+        let lost = if !record.has(Sent::LOST) {
+            record.flags |= Sent::LOST;
+            tally.lost_out += 1;
+            Lost::Original
+        } else if record.has(Sent::RETRANS) {
+            record.flags &= !Sent::RETRANS;
+            tally.retrans_out -= 1;
+            Lost::Retransmission
+        } else {
+            return None;
+        };
+        if (at.wrapping_sub(self.resend_from) as i32) < 0 {
+            self.resend_from = at;
+        }
+        Some(lost)
+    }
+
+    /// The segment at `at` was marked lost because it was late ([`Sent::RACKED`]).
+    pub fn note_racked(&mut self, at: u32) {
+        self.get_mut(at).flags |= Sent::RACKED;
+    }
+
+    /// Whatever is marked lost has left the transmission order, and the lowest of it goes first.
+    pub fn resend_all_lost(&mut self) {
+        for at in self.positions() {
+            if self.get(at).has(Sent::LOST) {
+                self.unlink(at);
+            }
+        }
+        self.resend_from = self.head;
+    }
+
+    /// The peer has thrown away what it had SACKed: nothing is SACKed on any path.
+    pub fn unmark_sacked<'a>(&mut self, tallies: impl Iterator<Item = &'a mut Tally>) {
+        tallies.for_each(|tally| tally.sacked_out = 0);
+        for at in self.positions() {
+            self.get_mut(at).flags &= !Sent::SACKED;
+        }
+    }
+
+    /// Nothing of the path is lost; with `gives_up_nothing` what RACK has given up is judged again.
+    pub fn unmark_lost(&mut self, tally: &mut Tally, gives_up_nothing: bool) {
+        let marks = if gives_up_nothing { Sent::LOST | Sent::RACKED } else { Sent::LOST };
+        self.unmark(tally, marks);
+        tally.lost_out = 0;
+        self.rebuild_time_order();
+    }
+
+    /// Nothing of the path is marked: all of it counts as in flight, as if it had been sent once.
+    #[cold]
+    pub fn forget_marks(&mut self, tally: &mut Tally) {
+        self.unmark(tally, Sent::SACKED | Sent::LOST | Sent::RETRANS | Sent::RACKED);
+        (tally.sacked_out, tally.lost_out, tally.retrans_out) = (0, 0, 0);
+        self.shifted = (0, 0);
+        self.resend_from = self.head;
+        self.rebuild_time_order();
+    }
+
+    fn unmark(&mut self, tally: &Tally, marks: u16) {
+        for at in self.positions() {
+            let record = self.get_mut(at);
+            if tally.owns(record) {
+                record.flags &= !marks;
+            }
+        }
+    }
+
+    /// The lowest segment that is lost and not sent again.
+    pub fn next_lost(&mut self) -> Option<u32> {
+        let mut at = self.resend_from;
+        while at != self.tail {
+            let sent = self.get(at);
+            if sent.has(Sent::LOST) && !sent.has(Sent::RETRANS | Sent::SACKED) {
+                break;
+            }
+            at = at.wrapping_add(1);
+        }
+        self.resend_from = at;
+        (at != self.tail).then_some(at)
+    }
+
+    /// The segment at `at` leaves once more, as packet `nic_serial`, while `snd_nxt` is next; `stamp` notes the time. Returns
+    /// the record and the number of the retransmission.
+    pub fn send_again(&mut self, at: u32, nic_serial: u32, snd_nxt: u64, stamp: impl FnOnce(&mut Sent)) -> &Sent {
+        self.keep_time_order();
+        self.retransmissions = self.retransmissions.wrapping_add(1);
+        self.time_order_until = snd_nxt;
+        let retransmission = self.retransmissions;
+        let record = self.get_mut(at);
+        stamp(record);
+        record.flags |= Sent::EVER_RETRANS;
+        record.retransmission = retransmission;
+        record.nic_serial = nic_serial;
+        if !record.has(Sent::SACKED) {
+            self.link_newest(at);
+        }
+        self.get(at)
+    }
+
+    /// The segment at `at`, which was lost, has been sent again: the search for the next goes on behind it.
+    pub fn mark_resent(&mut self, tally: &mut Tally, at: u32) {
+        let record = self.get_mut(at);
+        record.flags &= !Sent::RACKED;
+        if record.has(Sent::LOST) {
+            record.flags |= Sent::RETRANS;
+            tally.retrans_out += 1;
+        }
+        self.resend_from = at.wrapping_add(1);
+    }
+
+    /// The segment at `at` leaves the path `from` with its marks, and is a new segment of the path `to`, which has
+    /// everything below `una` acknowledged.
+    pub fn take_over(&mut self, at: u32, from: &mut Tally, to: &mut Tally, una: u64) {
+        let record = self.get_mut(at);
+        from.packets_out -= 1;
+        from.sacked_out -= u32::from(record.has(Sent::SACKED));
+        from.lost_out -= u32::from(record.has(Sent::LOST));
+        from.retrans_out -= u32::from(record.has(Sent::RETRANS));
+        record.flags &= !(Sent::PATH | Sent::LOST | Sent::RETRANS | Sent::RACKED);
+        record.flags |= to.tag();
+        to.packets_out += 1;
+        if record.has(Sent::SACKED) {
+            // A tail loss probe.
+            to.highest_sacked = to.highest_sacked(una).max(record.end());
+            to.sacked_out += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+impl Flight {
+    /// Whether each count of a path is what the records say; without SACK that of the SACKed is an estimate.
+    pub fn audit<'a>(&self, tallies: impl Iterator<Item = &'a Tally>, has_sack: bool) -> Result<(), String> {
+        let records: Vec<_> = self.positions().map(|at| *self.get(at)).collect();
+        let merged = records.iter().filter(|sent| sent.has(Sent::MERGED)).count() as u64;
+        if merged != self.merged {
+            return Err(format!("{} are counted as merged, {merged} are", self.merged));
+        }
+        let mut packets_out = 0;
+        for tally in tallies {
+            let own = || records.iter().filter(|sent| tally.owns(sent));
+            let count = |bits| own().filter(|sent| sent.has(bits)).count() as u32;
+            let sacked = if has_sack { count(Sent::SACKED) } else { tally.sacked_out };
+            let found = [own().count() as u32, sacked, count(Sent::LOST), count(Sent::RETRANS)];
+            if found != tally.counts() {
+                return Err(format!("path {:x} counts {:?}, its records say {found:?}", tally.tag(), tally.counts()));
+            }
+            packets_out += tally.packets_out;
+        }
+        if packets_out != self.len() {
+            return Err(format!("the paths count {packets_out} segments, {} are queued", self.len()));
+        }
+        Ok(())
+    }
+}
