@@ -98,6 +98,14 @@ def test_codel_spares_short_flows_the_buffer_that_a_bulk_transfer_fills():
     assert mean_ms == pytest.approx([75.9, 579.2], rel=0.01)
 
 
+def test_flow_queues_let_short_flows_pass_an_elephant():
+    queues = load(ROOT / "scenarios" / "19-flow-queues.toml")
+    kinds = ("fq_codel", "codel", "pie", "drop_tail")
+    runs = [daybreak.run(queues.with_({"topology.queue_kind": kind})) for kind in kinds]
+    mean_ms = [run.flows.filter(group="request")["fct_ns"].mean() / 1e6 for run in runs]
+    assert mean_ms == pytest.approx([63.5, 75.9, 104.4, 579.2], rel=0.01)
+
+
 def test_losses_are_the_drops_of_each_bin(migration):
     night = {
         "timelines.0.night": "2 ms", "duration": "60 ms", "flows.1.size": "unlimited", "topology.queue": "10 packets",

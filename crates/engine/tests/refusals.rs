@@ -35,7 +35,7 @@ refused! {
     two_of_a_name: |plan| plan.links[1].name = plan.links[0].name.clone()
         => "links[1].name is \"left access out\": links[0] has that name";
     unknown_queue: |plan| plan.queues[3].discipline.name = "blue".into()
-        => "queues[3].discipline.name is \"blue\": it is not a known queue discipline; known are drop_tail, ecn_threshold, red, codel";
+        => "queues[3].discipline.name is \"blue\": it is not a known queue discipline; known are drop_tail, ecn_threshold, red, codel, fq_codel, pie";
     foreign_link: |plan| plan.queues[0].served_by = vec![3]
         => "queues[0].served_by[0] is 3: that link starts at node 2 (\"right\"), the queue stands at node 0 (\"src\")";
     nobody_serves: |plan| plan.queues[0].served_by.clear()

@@ -205,7 +205,8 @@ impl AnalyticLink {
             }
             // Only who marks needs the packet itself, which may not be in the cache.
             let is_ect = self.kind.marks() && is_ect();
-            let verdict = self.kind.arrival(&Arrival { now, occupancy, bytes, is_ect, fits: true });
+            // A discipline that asks for the flow does not settle on arrival.
+            let verdict = self.kind.arrival(&Arrival { now, occupancy, bytes, is_ect, fits: true, flow: u32::MAX });
             debug_assert_ne!(verdict, Verdict::Drop, "an analytic queue drops a packet that fits");
             is_marked = verdict == Verdict::Mark;
         }

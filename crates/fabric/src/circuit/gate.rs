@@ -11,6 +11,8 @@ pub(crate) struct Gate {
     pub state: GateState,
     /// Where the queue stands in the link's scheduler; `None` for a link that serves this queue only.
     pub place: Option<Place>,
+    /// While it drains: number of the first packet that the discipline of the queue keeps which may not pass.
+    pub before: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,8 +47,16 @@ impl Gate {
         }
     }
 
-    /// Begins a night, given how many packets are queued.
-    pub(crate) fn close(&mut self, downtime: Downtime, waiting: Lanes) {
+    /// Which of the packets that the discipline of the queue keeps may pass: those with lower numbers.
+    pub(crate) fn passes_before(&self) -> u64 {
+        if let GateState::Draining(_) = self.state { self.before } else { u64::MAX }
+    }
+
+    /// Begins a night, given how many packets are queued, and the number of the next one that the discipline will keep.
+    pub(crate) fn close(&mut self, downtime: Downtime, waiting: Lanes, next: u64) {
+        if !matches!(self.state, GateState::Draining(_)) {
+            self.before = next;
+        }
         self.state = match (self.state, downtime) {
             (GateState::Closed, _) | (_, Downtime::Drop | Downtime::Hold) => GateState::Closed,
             // It is night already, and what has come since stays.
@@ -61,6 +71,13 @@ impl Gate {
     pub(crate) fn has_left(&mut self, lane: Lane) {
         if let GateState::Draining(left) = self.state {
             self.state = draining(left.without_first(lane));
+        }
+    }
+
+    /// Packets have left that the discipline of the queue keeps; it says how many with numbers below one are left.
+    pub(crate) fn recount(&mut self, kept_before: impl Fn(u64) -> u32) {
+        if let GateState::Draining(left) = self.state {
+            self.state = draining(left.with_others(kept_before(self.before)));
         }
     }
 

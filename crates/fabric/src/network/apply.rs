@@ -38,7 +38,7 @@ impl<B: Copy> Fabric<B> {
 
     fn set_limit<S: Schedule, M: Monitor<B>>(&mut self, ctx: &mut Context<'_, S, M>, index: u32, limits: Limits) {
         self.queues[index as usize].set_limits(limits);
-        let mut is_cut = false;
+        let mut is_cut = self.evict(ctx, index, 1, DropReason::LimitLowered);
         loop {
             let slab = &self.slab;
             let Some(id) = self.queues[index as usize].pop_excess(|id| slab.get(id).bytes) else { break };

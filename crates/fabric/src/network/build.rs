@@ -92,7 +92,7 @@ impl<B: Copy> Fabric<B> {
             queue.gates_start = self.gates.len() as u32;
             for &link in &of_queue.served_by {
                 let place = self.schedulers[link as usize].place(index);
-                self.gates.push(Gate { link, state: GateState::Open, place });
+                self.gates.push(Gate { link, state: GateState::Open, place, before: 0 });
             }
             queue.gates_end = self.gates.len() as u32;
             self.queues.push(queue);

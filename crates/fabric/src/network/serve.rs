@@ -6,7 +6,7 @@
 use super::{Context, Departure, Fabric};
 use crate::circuit::Gate;
 use crate::link::{SEVERAL, UNIMPAIRED};
-use crate::queue::{NOT_PLAIN, Verdict};
+use crate::queue::{Lane, NOT_PLAIN, Verdict};
 use crate::{DropReason, Monitor, PacketId, Schedule, Wake};
 
 impl<B: Copy> Fabric<B> {
@@ -54,6 +54,11 @@ impl<B: Copy> Fabric<B> {
         index: u32,
         id: PacketId,
     ) -> bool {
+        // A queue whose discipline keeps the packets would lose others instead.
+        let queue = &self.queues[index as usize];
+        if queue.keeps_packets && self.idle_link(ctx, index).is_none() && !queue.has_room_for(self.slab.get(id).bytes) {
+            return false;
+        }
         match self.try_enqueue(ctx, index, id) {
             Ok(()) => true,
             Err(DropReason::QueueFull) => false,
@@ -94,7 +99,7 @@ impl<B: Copy> Fabric<B> {
     ) -> Result<(), DropReason> {
         let queue = &mut self.queues[index as usize];
         let packet = self.slab.get(id);
-        let is_marked = queue.admit(ctx.now, packet.bytes, packet.header.ecn().is_ect())?;
+        let is_marked = queue.admit(ctx.now, packet.bytes, packet.header.ecn().is_ect(), packet.endpoint)?;
         queue.push(id, packet.bytes);
         let occupancy = queue.occupancy();
         ctx.monitor.queue_changed(ctx.now, index, occupancy.packets, occupancy.bytes);
@@ -154,19 +159,61 @@ impl<B: Copy> Fabric<B> {
             return Err(DropReason::GateClosed);
         }
         let Some(link) = self.idle_link(ctx, index) else {
-            self.wait(ctx, index, id)?;
-            self.queues[index as usize].note_arrival(ctx.now);
+            if queue.keeps_packets {
+                self.keep(ctx, index, id);
+            } else {
+                self.wait(ctx, index, id)?;
+                self.queues[index as usize].note_arrival(ctx.now);
+            }
             self.now_waits(ctx, index);
             return Ok(());
         };
         let packet = self.slab.get(id);
-        let (bytes, is_ect) = (packet.bytes, packet.header.ecn().is_ect());
-        if queue.sees_every_arrival && self.queues[index as usize].admit_at_once(ctx.now, bytes, is_ect)? {
+        let (bytes, is_ect, flow) = (packet.bytes, packet.header.ecn().is_ect(), packet.endpoint);
+        if queue.sees_every_arrival && self.queues[index as usize].admit_at_once(ctx.now, bytes, is_ect, flow)? {
             self.mark(id, index);
         }
         self.queues[index as usize].departs_at_once(ctx.now, bytes, is_ect);
         self.transmit(ctx, link, id);
         Ok(())
+    }
+
+    /// Puts the packet into a queue whose discipline keeps the packets, and loses some if it is full now.
+    fn keep<S: Schedule, M: Monitor<B>>(&mut self, ctx: &mut Context<'_, S, M>, index: u32, id: PacketId) {
+        let packet = self.slab.get(id);
+        let is_ect = packet.header.ecn().is_ect();
+        let queue = &mut self.queues[index as usize];
+        queue.keep(ctx.now, id, packet.bytes, is_ect, packet.endpoint);
+        self.evict(ctx, index, u32::MAX, DropReason::QueueFull);
+        let occupancy = self.queues[index as usize].occupancy();
+        ctx.monitor.queue_changed(ctx.now, index, occupancy.packets, occupancy.bytes);
+    }
+
+    /// Loses packets of a queue whose discipline keeps them, at most `most` at a time, until no more wait than may. True if any were.
+    pub(crate) fn evict<S: Schedule, M: Monitor<B>>(
+        &mut self,
+        ctx: &mut Context<'_, S, M>,
+        index: u32,
+        most: u32,
+        reason: DropReason,
+    ) -> bool {
+        let mut has_lost = false;
+        loop {
+            let lost = self.queues[index as usize].evict(most);
+            if lost.is_empty() {
+                break;
+            }
+            has_lost = true;
+            for id in lost {
+                self.lose(ctx, id, reason, index);
+            }
+        }
+        if has_lost {
+            let queue = &self.queues[index as usize];
+            let gates = &mut self.gates[queue.gates_start as usize..queue.gates_end as usize];
+            gates.iter_mut().for_each(|gate| gate.recount(|number| queue.kept_before(number)));
+        }
+        has_lost
     }
 
     /// The packet, which went on from this queue before, is back and waits among the returned ones, on which neither the
@@ -268,13 +315,22 @@ impl<B: Copy> Fabric<B> {
         let Some(gate) = gates.iter().find(|gate| gate.link == link) else { unreachable!("link {link} has no gate") };
         let lane = gate.serves(queue.lanes());
         let slab = &self.slab;
-        let Some((id, came)) = queue.pop(lane, |id| slab.get(id).bytes) else {
-            unreachable!("queue {index} is ready and empty")
+        let is_kept = queue.keeps_packets && lane == Lane::Others;
+        let taken = if is_kept {
+            queue.next(ctx.now, gate.passes_before())
+        } else {
+            queue.pop(lane, |id| slab.get(id).bytes).map(|(id, came)| {
+                let packet = slab.get(id);
+                (id, queue.departure(ctx.now, came, packet.bytes, packet.header.ecn().is_ect()))
+            })
         };
-        let packet = slab.get(id);
-        let verdict = queue.departure(ctx.now, came, packet.bytes, packet.header.ecn().is_ect());
+        let Some((id, verdict)) = taken else { unreachable!("queue {index} is ready and empty") };
         for gate in gates {
-            gate.has_left(lane);
+            if is_kept {
+                gate.recount(|number| queue.kept_before(number));
+            } else {
+                gate.has_left(lane);
+            }
         }
         self.on_shrunk(ctx, index);
         (id, verdict)

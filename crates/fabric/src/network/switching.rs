@@ -59,9 +59,10 @@ impl<B: Copy> Fabric<B> {
         link: u32,
         downtime: Downtime,
     ) {
-        let waiting = self.queues[index as usize].lanes();
+        let queue = &self.queues[index as usize];
+        let (waiting, next) = (queue.lanes(), queue.next_kept());
         for gate in self.gates_of(index).iter_mut().filter(|gate| gate.link == link) {
-            gate.close(downtime, waiting);
+            gate.close(downtime, waiting, next);
         }
         self.update_sole_link(index);
         self.update_ready(index);
@@ -73,6 +74,9 @@ impl<B: Copy> Fabric<B> {
     fn empty_queue<S: Schedule, M: Monitor<B>>(&mut self, ctx: &mut Context<'_, S, M>, index: u32) {
         self.queues[index as usize].drops_arrivals = true;
         let had_packets = !self.queues[index as usize].is_empty();
+        for id in self.queues[index as usize].empty() {
+            self.lose(ctx, id, DropReason::GateClosed, index);
+        }
         loop {
             let (queue, slab) = (&mut self.queues[index as usize], &self.slab);
             let Some((id, _)) = queue.pop(queue.lanes().first(), |id| slab.get(id).bytes) else { break };

@@ -16,7 +16,7 @@
 //! * Packets that came back are not seen.
 //!
 //! Checked by the worked numbers below, and decision by decision against `sch_codel` of Linux 6.1.192 on drawn loads
-//! (`tools/codel-of-linux`, `tests/codel.rs`).
+//! (`tools/disciplines-of-linux`, `tests/of_linux.rs`).
 
 use daybreak_units::Instant;
 use daybreak_units::parameters::{Parameter, Settings};
@@ -35,10 +35,11 @@ const BITS: u32 = 16;
 
 /// A queue's control law. Boxed, so that plainer queues stay small.
 #[derive(Debug)]
-pub(crate) struct CoDel(Box<State>);
+pub(crate) struct CoDel(Box<(Targets, Law)>);
 
-#[derive(Debug)]
-struct State {
+/// What is aimed at; of all sub-queues of a queue.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Targets {
     /// Times are in ticks.
     target: u64,
     interval: u64,
@@ -46,7 +47,12 @@ struct State {
     exact_root: bool,
     /// Largest packet so far.
     full_packet: u32,
-    /// When packets will have waited too long for an interval; none while they do not.
+}
+
+/// The state of the control law.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Law {
+    /// When packets will have waited too long for an interval; none while they do not. Times are in ticks.
     above_until: Option<u64>,
     /// Packets are being refused.
     refuses: bool,
@@ -61,6 +67,13 @@ struct State {
     inverse_root: u64,
 }
 
+pub(super) const TARGET: Parameter =
+    Parameter::time("target", TARGET_US * US, (US, 1_000_000 * US), "waiting time that is good");
+pub(super) const INTERVAL: Parameter =
+    Parameter::time("interval", INTERVAL_US * US, (US, 10_000_000 * US), "time for which it may be longer");
+pub(super) const EXACT_ROOT: Parameter =
+    Parameter::switch("exact_root", false, "take the square root of the RFC, not the one of Linux");
+
 /// The tick in which a time lies.
 fn tick(time: Instant) -> u64 {
     time.as_ps() / TICK_PS
@@ -70,10 +83,10 @@ impl Discipline for CoDel {
     const NAME: &'static str = "codel";
     const SUMMARY: &'static str = "controlled delay (RFC 8289), marking or dropping packets that leave";
     const PARAMETERS: &'static [Parameter] = &[
-        Parameter::time("target", TARGET_US * US, (US, 1_000_000 * US), "waiting time that is good"),
-        Parameter::time("interval", INTERVAL_US * US, (US, 10_000_000 * US), "time for which it may be longer"),
+        TARGET,
+        INTERVAL,
         Parameter::switch("ecn", false, "mark ECN-capable packets instead of dropping them"),
-        Parameter::switch("exact_root", false, "take the square root of the RFC, not the one of Linux"),
+        EXACT_ROOT,
     ];
     const SEES_EVERY_ARRIVAL: bool = false;
     const SEES_DEPARTURES: bool = true;
@@ -81,38 +94,15 @@ impl Discipline for CoDel {
     const MARKS: bool = true;
 
     fn check(settings: &Settings) -> Result<(), String> {
-        let (target, interval) = (settings.time("target"), settings.time("interval"));
-        if target > interval {
-            return Err(format!("parameter \"target\" is {target}: expected at most the interval, {interval}"));
-        }
-        Ok(())
+        Targets::check(settings)
     }
 
     fn new(setup: &Setup) -> Self {
-        let mut made = Self(Box::new(State {
-            target: 0,
-            interval: 0,
-            ecn: false,
-            exact_root: false,
-            full_packet: 0,
-            above_until: None,
-            refuses: false,
-            next: 0,
-            dropped: false,
-            count: 0,
-            first_count: 0,
-            inverse_root: 0,
-        }));
-        made.configure(setup.settings);
-        made
+        Self(Box::new((Targets::new(setup.settings), Law::default())))
     }
 
     fn configure(&mut self, settings: &Settings) {
-        let state = &mut *self.0;
-        state.target = settings.time("target").as_ps() / TICK_PS;
-        state.interval = settings.time("interval").as_ps() / TICK_PS;
-        state.ecn = settings.switch("ecn");
-        state.exact_root = settings.switch("exact_root");
+        self.0.0.configure(settings);
     }
 
     #[inline]
@@ -121,54 +111,94 @@ impl Discipline for CoDel {
     }
 
     fn departure(&mut self, leaving: &Leaving) -> Verdict {
-        self.0.departure(leaving)
+        let (targets, law) = &mut *self.0;
+        law.departure(targets, leaving)
     }
 }
 
-impl State {
-    fn departure(&mut self, leaving: &Leaving) -> Verdict {
+impl Targets {
+    pub(super) fn check(settings: &Settings) -> Result<(), String> {
+        let (target, interval) = (settings.time("target"), settings.time("interval"));
+        if target > interval {
+            return Err(format!("parameter \"target\" is {target}: expected at most the interval, {interval}"));
+        }
+        Ok(())
+    }
+
+    pub(super) fn new(settings: &Settings) -> Self {
+        let mut made = Self { target: 0, interval: 0, ecn: false, exact_root: false, full_packet: 0 };
+        made.configure(settings);
+        made
+    }
+
+    pub(super) fn configure(&mut self, settings: &Settings) {
+        self.target = settings.time("target").as_ps() / TICK_PS;
+        self.interval = settings.time("interval").as_ps() / TICK_PS;
+        self.ecn = settings.switch("ecn");
+        self.exact_root = settings.switch("exact_root");
+    }
+
+    fn refusal(&self, leaving: &Leaving) -> Verdict {
+        if self.ecn && leaving.is_ect { Verdict::Mark } else { Verdict::Drop }
+    }
+}
+
+impl Law {
+    pub(super) fn departure(&mut self, targets: &mut Targets, leaving: &Leaving) -> Verdict {
+        targets.full_packet = targets.full_packet.max(leaving.bytes);
+        let targets = &*targets;
         let now = tick(leaving.now);
-        let is_due = self.has_waited_long(leaving, now);
+        let is_due = self.has_waited_long(targets, leaving, now);
         if std::mem::take(&mut self.dropped) && is_due {
-            self.next = self.after(self.next);
+            self.next = self.after(targets, self.next);
         }
         if !is_due {
             self.refuses = false;
             return Verdict::Accept;
         }
         if !self.refuses {
-            self.begin(now);
-            return self.refusal(leaving);
+            self.begin(targets, now);
+            return targets.refusal(leaving);
         }
         if now < self.next {
             return Verdict::Accept;
         }
         self.count = self.count.wrapping_add(1);
         self.step();
-        let verdict = self.refusal(leaving);
+        let verdict = targets.refusal(leaving);
         match verdict {
             Verdict::Drop => self.dropped = true,
-            _ => self.next = self.after(self.next),
+            _ => self.next = self.after(targets, self.next),
         }
         verdict
     }
 
+    /// Nothing is there when a link asks.
+    pub(super) fn is_empty(&mut self) {
+        *self = Self { above_until: None, refuses: false, dropped: false, ..*self };
+    }
+
+    /// Packets were dropped since the queue was full: the sign is to be as much stronger.
+    pub(super) fn add_to_count(&mut self, packets: u32) {
+        self.count = self.count.wrapping_add(packets);
+    }
+
     /// Whether packets have waited too long for an interval.
-    fn has_waited_long(&mut self, leaving: &Leaving, now: u64) -> bool {
-        self.full_packet = self.full_packet.max(leaving.bytes);
+    fn has_waited_long(&mut self, targets: &Targets, leaving: &Leaving, now: u64) -> bool {
         let waited = now - tick(leaving.now - leaving.waited);
-        if waited < self.target || leaving.behind <= u64::from(self.full_packet) {
+        if waited < targets.target || leaving.behind <= u64::from(targets.full_packet) {
             self.above_until = None;
             return false;
         }
-        now > *self.above_until.get_or_insert(now + self.interval)
+        now > *self.above_until.get_or_insert(now + targets.interval)
     }
 
     /// Packets are refused from now on.
-    fn begin(&mut self, now: u64) {
+    fn begin(&mut self, targets: &Targets, now: u64) {
         self.refuses = true;
         let more = self.count.wrapping_sub(self.first_count);
-        if more > 1 && now < self.next + RECENT * self.interval {
+        let has_refused = self.next > 0;
+        if has_refused && more > 1 && now < self.next + RECENT * targets.interval {
             self.count = more;
             self.step();
         } else {
@@ -176,26 +206,24 @@ impl State {
             self.inverse_root = (1 << BITS) - 1;
         }
         self.first_count = self.count;
-        self.next = self.after(now);
+        self.next = self.after(targets, now);
     }
 
-    fn refusal(&self, leaving: &Leaving) -> Verdict {
-        if self.ecn && leaving.is_ect { Verdict::Mark } else { Verdict::Drop }
-    }
-
-    /// Newton's method for v = 1 / sqrt(count), a step from the value before: v (3 - count v^2) / 2.
+    /// Newton's method for v = 1 / sqrt(count), a step from the value before: v (3 - count v^2) / 2, in the words of Linux. Where
+    /// `count` has leapt the difference is negative, and what comes of it is as arbitrary as there.
     fn step(&mut self) {
         let (count, root) = (u64::from(self.count), self.inverse_root);
-        let three = 3 << (2 * BITS);
-        self.inverse_root = (root * (three - (count * root * root).min(three))) >> (2 * BITS + 1);
+        let difference = (3_u64 << (2 * BITS)).wrapping_sub(count.wrapping_mul(root * root));
+        self.inverse_root =
+            ((difference >> 2).wrapping_mul(root << BITS) >> (2 * BITS - 1) >> BITS) & ((1 << BITS) - 1);
     }
 
     /// The control law: when the next packet is due after one that was at `time`.
-    fn after(&self, time: u64) -> u64 {
-        if self.exact_root {
-            return time + (self.interval as f64 / f64::from(self.count).sqrt()) as u64;
+    fn after(&self, targets: &Targets, time: u64) -> u64 {
+        if targets.exact_root {
+            return time + (targets.interval as f64 / f64::from(self.count).sqrt()) as u64;
         }
-        time + ((self.interval * self.inverse_root) >> BITS)
+        time + ((targets.interval * self.inverse_root) >> BITS)
     }
 }
 
@@ -275,5 +303,27 @@ mod tests {
         let given = [("target", Value::Ps(2 * US)), ("interval", Value::Ps(US))];
         let settings = Settings::new(CoDel::PARAMETERS, given).unwrap();
         assert!(CoDel::check(&settings).unwrap_err().starts_with("parameter \"target\" is"));
+    }
+
+    /// Refusals so far of packets that leave each millisecond after having waited for 20 ms, with the root of Linux and that
+    /// of the RFC, and with a good packet every 400 ms.
+    #[test]
+    fn refusals_over_time() {
+        let exact = ("exact_root", Value::Switch(true));
+        let mut disciplines = [discipline(&[]), discipline(&[exact]), discipline(&[exact])];
+        let mut refused = [0; 3];
+        let mut curve = String::from("    ms  of Linux  of the RFC  with good packets\n");
+        for ms in 1_000..3_000 {
+            for (index, codel) in disciplines.iter_mut().enumerate() {
+                let waited = if index == 2 && ms % 400 == 0 { 4 } else { 20 };
+                refused[index] += u32::from(leaves(codel, ms * MS, waited * MS, 9) != Verdict::Accept);
+            }
+            if ms % 100 == 99 {
+                curve += &format!("{ms:6}  {:8}  {:10}  {:17}\n", refused[0], refused[1], refused[2]);
+            }
+        }
+        insta::with_settings!({ snapshot_path => "../../tests/curves", prepend_module_to_snapshot => false }, {
+            insta::assert_snapshot!("codel", curve);
+        });
     }
 }

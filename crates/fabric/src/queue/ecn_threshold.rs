@@ -92,7 +92,7 @@ mod tests {
         let mut discipline = discipline(threshold, count_arrival);
         let mut verdict = |packets: u32| {
             let occupancy = Occupancy { packets, bytes: 1_000 * u64::from(packets) };
-            discipline.arrival(&Arrival { now: Instant::ZERO, occupancy, bytes: 1_000, is_ect, fits: true })
+            discipline.arrival(&Arrival { now: Instant::ZERO, occupancy, bytes: 1_000, is_ect, fits: true, flow: 0 })
         };
         let verdicts: Vec<_> = (0..100).map(&mut verdict).collect();
         assert!(verdicts.is_sorted_by_key(|&verdict| verdict == Verdict::Mark));

@@ -1,10 +1,12 @@
 //! Queues: where packets wait for a link. The waiting itself and the limit are the same for all; a discipline,
 //! one file each, decides which packets that would fit are marked or dropped early: when they arrive, or when a link
-//! takes them.
+//! takes them. It may also keep the packets itself, and say which leaves next.
 
 mod codel;
 mod drop_tail;
 mod ecn_threshold;
+mod fq_codel;
+mod pie;
 mod red;
 mod waiting;
 
@@ -12,6 +14,8 @@ use std::fmt;
 
 use daybreak_units::parameters::{Parameter, ParameterError, Settings, Value};
 use daybreak_units::{Duration, Instant, Rate, Stream};
+
+use crate::PacketId;
 
 pub(crate) use waiting::{Lane, Lanes, NOT_PLAIN, Queue};
 
@@ -86,6 +90,24 @@ pub(crate) struct Arrival {
     pub is_ect: bool,
     /// The limit leaves room for it. If not, it is lost whatever the verdict.
     pub fits: bool,
+    /// Its flow and direction.
+    pub flow: u32,
+}
+
+/// A packet that waits in a queue whose discipline keeps the packets.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Kept {
+    pub id: PacketId,
+    /// In the order in which they came.
+    pub number: u64,
+    /// Its flow and direction.
+    pub flow: u32,
+    /// Its IP length.
+    pub bytes: u32,
+    /// It may be marked instead of dropped (RFC 3168).
+    pub is_ect: bool,
+    /// When it came.
+    pub came: Instant,
 }
 
 /// A packet that a link takes out of a queue.
@@ -138,6 +160,9 @@ trait Discipline: Sized {
     /// It is asked about every packet that a link takes, also one that has not waited. The times at which packets came are
     /// kept for it.
     const SEES_DEPARTURES: bool = false;
+    /// It keeps the packets that wait, and says which leaves next. A full queue lets the packet in that comes, and the discipline
+    /// says which ones are lost.
+    const KEEPS_PACKETS: bool = false;
     /// Its verdicts depend on nothing but the occupancy and its settings, it accepts whatever fits, and
     /// [`Discipline::room`] says the truth: so it need not be asked about packets that are sure to be accepted
     /// unmarked, or that do not fit, and can be asked when a packet arrives on a link whose departures are computed in
@@ -159,6 +184,22 @@ trait Discipline: Sized {
     fn departure(&mut self, _leaving: &Leaving) -> Verdict {
         Verdict::Accept
     }
+    /// Keeps a packet that waits. This and what follows is only called where it keeps packets.
+    fn keep(&mut self, kept: Kept) {
+        unreachable!("{} keeps no packets, not even {kept:?}", Self::NAME)
+    }
+    /// The packet that a link takes next of those with numbers below `before`, and what is done with it.
+    fn next(&mut self, _now: Instant, _before: u64) -> Option<(Kept, Verdict)> {
+        None
+    }
+    /// How many packets with numbers below `number` it keeps.
+    fn kept_before(&self, _number: u64) -> u32 {
+        0
+    }
+    /// More waits than may: takes out one packet or more that are lost, but not more than `most`.
+    fn evict(&mut self, _most: u32, _lost: &mut Vec<Kept>) {}
+    /// Takes out all packets.
+    fn empty(&mut self, _lost: &mut Vec<Kept>) {}
     /// The last packet that waited has left.
     fn emptied(&mut self, _now: Instant) {}
     /// The first link that serves the queue has another rate from now on.
@@ -260,6 +301,9 @@ macro_rules! registry {
             pub(crate) fn sees_departures(&self) -> bool {
                 match self { $(Self::$kind(_) => <$module::$kind as Discipline>::SEES_DEPARTURES),* }
             }
+            pub(crate) fn keeps_packets(&self) -> bool {
+                match self { $(Self::$kind(_) => <$module::$kind as Discipline>::KEEPS_PACKETS),* }
+            }
             #[inline(always)]
             pub(crate) fn marks(&self) -> bool {
                 match self { $(Self::$kind(_) => <$module::$kind as Discipline>::MARKS),* }
@@ -273,6 +317,21 @@ macro_rules! registry {
             }
             pub(crate) fn departure(&mut self, leaving: &Leaving) -> Verdict {
                 match self { $(Self::$kind(kind) => kind.departure(leaving)),* }
+            }
+            pub(crate) fn keep(&mut self, kept: Kept) {
+                match self { $(Self::$kind(kind) => kind.keep(kept)),* }
+            }
+            pub(crate) fn next(&mut self, now: Instant, before: u64) -> Option<(Kept, Verdict)> {
+                match self { $(Self::$kind(kind) => kind.next(now, before)),* }
+            }
+            pub(crate) fn kept_before(&self, number: u64) -> u32 {
+                match self { $(Self::$kind(kind) => kind.kept_before(number)),* }
+            }
+            pub(crate) fn evict(&mut self, most: u32, lost: &mut Vec<Kept>) {
+                match self { $(Self::$kind(kind) => kind.evict(most, lost)),* }
+            }
+            pub(crate) fn empty(&mut self, lost: &mut Vec<Kept>) {
+                match self { $(Self::$kind(kind) => kind.empty(lost)),* }
             }
             pub(crate) fn emptied(&mut self, now: Instant) {
                 match self { $(Self::$kind(kind) => kind.emptied(now)),* }
@@ -293,6 +352,8 @@ registry! {
     ecn_threshold::EcnThreshold;
     red::Red;
     codel::CoDel;
+    fq_codel::FqCoDel;
+    pie::Pie;
 }
 
 impl Kind {

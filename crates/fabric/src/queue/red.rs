@@ -242,7 +242,7 @@ mod tests {
 
     fn arrival(packets: u32) -> Arrival {
         let occupancy = Occupancy { packets, bytes: 1_000 * u64::from(packets) };
-        Arrival { now: Instant::ZERO, occupancy, bytes: 1_000, is_ect: true, fits: true }
+        Arrival { now: Instant::ZERO, occupancy, bytes: 1_000, is_ect: true, fits: true, flow: 0 }
     }
 
     /// With w_q = 1/500 and ten packets waiting, the average after n arrivals is 10 (1 - (1 - 1/500)^n); after an idle

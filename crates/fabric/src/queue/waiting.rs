@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use daybreak_units::parameters::Settings;
 use daybreak_units::{Duration, Instant};
 
-use super::{Arrival, Capacity, Kind, Leaving, Limits, Occupancy, Verdict};
+use super::{Arrival, Capacity, Kept, Kind, Leaving, Limits, Occupancy, Verdict};
 use crate::{DropReason, PacketId};
 
 /// The state of a queue.
@@ -14,6 +14,10 @@ use crate::{DropReason, PacketId};
 pub(crate) struct Queue {
     ring: VecDeque<PacketId>,
     bytes: u64,
+    /// Number of the packets that the discipline keeps: then none are in the ring.
+    kept: u32,
+    /// Number of the next one.
+    next_kept: u64,
     /// The one link that serves it through an open gate and serves nothing else, or [`NOT_PLAIN`].
     pub sole_link: u32,
     /// Its gates in the fabric's list.
@@ -23,6 +27,8 @@ pub(crate) struct Queue {
     pub drops_arrivals: bool,
     /// The discipline also sees packets that do not wait.
     pub sees_every_arrival: bool,
+    /// The discipline keeps the packets that wait.
+    pub keeps_packets: bool,
     capacity: Capacity,
     kind: Kind,
     /// For packets that come back, if they may.
@@ -78,6 +84,10 @@ impl Lanes {
         }
     }
 
+    pub(crate) fn with_others(self, others: u32) -> Self {
+        Self { others, ..self }
+    }
+
     pub(crate) fn at_most(self, most: Self) -> Self {
         Self { returned: self.returned.min(most.returned), others: self.others.min(most.others) }
     }
@@ -92,11 +102,14 @@ impl Queue {
         Self {
             ring: VecDeque::new(),
             bytes: 0,
+            kept: 0,
+            next_kept: 0,
             sole_link: NOT_PLAIN,
             gates_start: 0,
             gates_end: 0,
             drops_arrivals: false,
             sees_every_arrival: kind.sees_every_arrival(),
+            keeps_packets: kind.keeps_packets(),
             capacity: limits.into(),
             came: kind.sees_departures().then(Box::default),
             kind,
@@ -107,15 +120,15 @@ impl Queue {
 
     /// Whether one open gate is all that there is to know about it.
     pub(crate) fn may_be_plain(&self) -> bool {
-        !self.sees_every_arrival && self.came.is_none() && self.returned.is_none()
+        !self.sees_every_arrival && !self.keeps_packets && self.came.is_none() && self.returned.is_none()
     }
 
     /// Asks the limit and the discipline about a packet. True if it is to be marked.
     #[inline(always)]
-    pub(crate) fn admit(&mut self, now: Instant, bytes: u32, is_ect: bool) -> Result<bool, DropReason> {
+    pub(crate) fn admit(&mut self, now: Instant, bytes: u32, is_ect: bool, flow: u32) -> Result<bool, DropReason> {
         let occupancy = self.waiting();
         let fits = self.capacity.admits(occupancy, bytes);
-        let verdict = self.kind.arrival(&Arrival { now, occupancy, bytes, is_ect, fits });
+        let verdict = self.kind.arrival(&Arrival { now, occupancy, bytes, is_ect, fits, flow });
         match verdict {
             _ if !fits => Err(DropReason::QueueFull),
             Verdict::Accept => Ok(false),
@@ -125,9 +138,15 @@ impl Queue {
     }
 
     /// The same for a packet that will not wait, since a link is idle: no limit applies.
-    pub(crate) fn admit_at_once(&mut self, now: Instant, bytes: u32, is_ect: bool) -> Result<bool, DropReason> {
+    pub(crate) fn admit_at_once(
+        &mut self,
+        now: Instant,
+        bytes: u32,
+        is_ect: bool,
+        flow: u32,
+    ) -> Result<bool, DropReason> {
         let occupancy = Occupancy::default();
-        match self.kind.arrival(&Arrival { now, occupancy, bytes, is_ect, fits: true }) {
+        match self.kind.arrival(&Arrival { now, occupancy, bytes, is_ect, fits: true, flow }) {
             Verdict::Accept => Ok(false),
             Verdict::Mark => Ok(true),
             Verdict::Drop => Err(DropReason::EarlyDrop),
@@ -147,6 +166,60 @@ impl Queue {
         if let Some(came) = &mut self.came {
             came.push_back(now);
         }
+    }
+
+    /// Whether a packet of `bytes` that came now would fit.
+    pub(crate) fn has_room_for(&self, bytes: u32) -> bool {
+        self.capacity.admits(self.waiting(), bytes)
+    }
+
+    /// Lets the discipline keep a packet; it may be that more wait then than may: see [`Queue::evict`].
+    pub(crate) fn keep(&mut self, now: Instant, id: PacketId, bytes: u32, is_ect: bool, flow: u32) {
+        let number = self.next_kept;
+        self.next_kept += 1;
+        self.kept += 1;
+        self.bytes += u64::from(bytes);
+        self.kind.keep(Kept { id, number, flow, bytes, is_ect, came: now });
+    }
+
+    /// Number of the next packet that the discipline will keep.
+    pub(crate) fn next_kept(&self) -> u64 {
+        self.next_kept
+    }
+
+    /// How many packets the discipline keeps whose numbers are lower.
+    pub(crate) fn kept_before(&self, number: u64) -> u32 {
+        self.kind.kept_before(number)
+    }
+
+    /// Takes out some of the packets that the discipline keeps, at most `most`, if more wait than may.
+    pub(crate) fn evict(&mut self, most: u32) -> Vec<PacketId> {
+        let mut lost = Vec::new();
+        if !self.capacity.holds(self.waiting()) {
+            self.kind.evict(most, &mut lost);
+        }
+        self.have_left(&lost);
+        lost.into_iter().map(|kept| kept.id).collect()
+    }
+
+    /// Takes out all the packets that the discipline keeps.
+    pub(crate) fn empty(&mut self) -> Vec<PacketId> {
+        let mut lost = Vec::new();
+        self.kind.empty(&mut lost);
+        self.have_left(&lost);
+        lost.into_iter().map(|kept| kept.id).collect()
+    }
+
+    fn have_left(&mut self, packets: &[Kept]) {
+        self.kept -= packets.len() as u32;
+        self.bytes -= packets.iter().map(|kept| u64::from(kept.bytes)).sum::<u64>();
+    }
+
+    /// The packet that a link takes next of those that the discipline keeps with lower numbers, and what is done with it.
+    pub(crate) fn next(&mut self, now: Instant, before: u64) -> Option<(PacketId, Verdict)> {
+        let (kept, verdict) = self.kind.next(now, before)?;
+        self.have_left(&[kept]);
+        Some((kept.id, verdict))
     }
 
     /// Lets a packet wait that came back. False if there is no room.
@@ -239,14 +312,14 @@ impl Queue {
 
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
-        self.ring.is_empty() && self.returned.as_ref().is_none_or(|returned| returned.ring.is_empty())
+        self.ring.is_empty() && self.kept == 0 && self.returned.as_ref().is_none_or(|returned| returned.ring.is_empty())
     }
 
     /// How many packets wait in each lane.
     #[inline]
     pub(crate) fn lanes(&self) -> Lanes {
         let returned = self.returned.as_ref().map_or(0, |returned| returned.ring.len() as u32);
-        Lanes { returned, others: self.ring.len() as u32 }
+        Lanes { returned, others: self.ring.len() as u32 + self.kept }
     }
 
     /// All that waits.
@@ -263,6 +336,6 @@ impl Queue {
     /// What counts against the limit: all but what came back.
     #[inline(always)]
     fn waiting(&self) -> Occupancy {
-        Occupancy { packets: self.ring.len() as u32, bytes: self.bytes }
+        Occupancy { packets: self.ring.len() as u32 + self.kept, bytes: self.bytes }
     }
 }

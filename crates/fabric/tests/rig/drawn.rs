@@ -11,6 +11,14 @@ use super::{link, with_discipline};
 
 /// CoDel that refuses within microseconds, as these networks live no longer.
 const CODEL_WITHIN_US: [(&str, Value); 2] = [("target", Value::Ps(1_000_000)), ("interval", Value::Ps(3_000_000))];
+/// PIE that refuses as soon.
+const PIE_WITHIN_US: [(&str, Value); 5] = [
+    ("target", Value::Ps(1_000_000)),
+    ("tupdate", Value::Ps(1_000_000)),
+    ("alpha", Value::Count(32)),
+    ("beta", Value::Count(32)),
+    ("max_burst", Value::Ps(0)),
+];
 
 /// Draws a network in three stages, each of some queues and links:
 ///
@@ -80,10 +88,12 @@ impl Network {
         }
         let limits = self.limits();
         let threshold = [("threshold", Value::Packets(1 + self.below(5)))];
-        let (name, parameters): (_, &[_]) = match self.below(5) {
+        let (name, parameters): (_, &[_]) = match self.below(7) {
             0 => ("red", &[("weight", Value::Number(0.3)), ("max_probability", Value::Number(0.5))]),
             1 | 2 => ("ecn_threshold", &threshold),
             3 => ("codel", &CODEL_WITHIN_US),
+            4 => ("pie", &PIE_WITHIN_US),
+            5 => ("fq_codel", &CODEL_WITHIN_US),
             _ => ("drop_tail", &[]),
         };
         let made = QueueConfig {

@@ -91,6 +91,8 @@ pub struct Rig {
     pub announce: bool,
     /// Of the packets to come.
     pub ecn: Ecn,
+    /// Where the packets to come are going.
+    pub endpoint: u32,
     pub delivered: Vec<(Instant, u64)>,
     /// The same with what the headers say.
     pub deliveries: Vec<Delivery>,
@@ -129,6 +131,7 @@ impl Rig {
             sent: 0,
             announce: false,
             ecn: Ecn::NotEct,
+            endpoint: 0,
             delivered: Vec::new(),
             deliveries: Vec::new(),
             dropped: Vec::new(),
@@ -158,7 +161,7 @@ impl Rig {
         let (number, announce, ecn) = (self.sent, self.announce, self.ecn);
         self.sent += 1;
         self.watch.moves.push(Move::Comes(number, None));
-        let packet = NewPacket { endpoint: 0, cursor, bytes, ecn, announce };
+        let packet = NewPacket { endpoint: self.endpoint, cursor, bytes, ecn, announce };
         self.with(|fabric, ctx| fabric.send(ctx, packet, &number));
     }
 

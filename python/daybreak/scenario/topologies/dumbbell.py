@@ -26,6 +26,8 @@ class Dumbbell(ReadyNetwork):
     """Limit of the bottleneck's queues."""
     queue_kind: Discipline = Discipline("drop_tail")
     """Queue discipline of these, with its parameters."""
+    other_queue_kind: Discipline = Discipline("drop_tail")
+    """Queue discipline of the other queues at switches, which have no limit, with its parameters."""
     access_rate: Rate | None = None
     """Rate of the hosts' links; the bottleneck's without one."""
     access_delay: Span = Span.parse("1 us")
@@ -37,7 +39,10 @@ class Dumbbell(ReadyNetwork):
 
     def build(self) -> tuple[list[Node], list[Link]]:
         """Its nodes and links."""
-        access = {"rate": self.access_rate or self.rate, "delay": self.access_delay, "framing": self.framing}
+        access = {
+            "rate": self.access_rate or self.rate, "delay": self.access_delay, "queue_kind": self.other_queue_kind,
+            "framing": self.framing,
+        }  # fmt: skip
         bottleneck = {
             "rate": self.rate, "delay": self.delay, "queue": self.queue, "queue_kind": self.queue_kind,
             "framing": self.framing,

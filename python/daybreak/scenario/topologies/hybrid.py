@@ -51,6 +51,10 @@ class Hybrid(ReadyNetwork):
     """Room of a VOQ for packets that come back from the packet switch."""
     fifo: QueueLimit = QueueLimit.parse("3 packets")
     """Limit of the packet switch's FIFOs."""
+    fifo_kind: Discipline = Discipline("drop_tail")
+    """Queue discipline of these, with its parameters."""
+    other_queue_kind: Discipline = Discipline("drop_tail")
+    """Queue discipline of the switches' queues for hosts, which have no limit, with its parameters."""
     framing: Framing = Framing.parse("ethernet")
     """Bytes on the wire beyond the IP packet."""
 
@@ -73,7 +77,7 @@ class Hybrid(ReadyNetwork):
         nodes += [Node(name=tor(rack), kind="switch") for rack in racks]
         nodes.append(Node(name="packet-switch", kind="switch"))
         up = {"rate": self.host_rate, "delay": self.host_delay, "framing": self.framing}
-        down = up | {"rate": self.to_host_rate or self.host_rate}
+        down = up | {"rate": self.to_host_rate or self.host_rate, "queue_kind": self.other_queue_kind}
         links = []
         for rack in racks:
             for host in hosts:
@@ -108,7 +112,7 @@ class Hybrid(ReadyNetwork):
         fifos = [
             Queue(
                 name=f"fifo-{i}-{j}", served_by=(f"packet-{j}.back",), arriving_by=(packet(i),), limit=self.fifo,
-                overflow="return",
+                kind=self.fifo_kind, overflow="return",
             )
             for i, j in self.pairs()
         ]  # fmt: skip

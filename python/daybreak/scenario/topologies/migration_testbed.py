@@ -28,6 +28,8 @@ class MigrationTestbed(ReadyNetwork):
     """Limit of each loopback link's queue."""
     queue_kind: Discipline = Discipline("drop_tail")
     """Queue discipline of these, with its parameters."""
+    other_queue_kind: Discipline = Discipline("drop_tail")
+    """Queue discipline of the other queues at switches, which have no limit, with its parameters."""
     jitter: Span = Span.parse("7.23 us")
     """Jitter of the servers' ports towards the switch; by default the time of one packet of 9000 bytes at 10 Gbit/s.
     With less, two senders of one rate keep in step, and of a full queue one gets everything and the other nothing."""
@@ -41,7 +43,8 @@ class MigrationTestbed(ReadyNetwork):
         nodes += [Node(name=name, kind="switch") for name in ("ingress", "egress")]
         access, bypass = Span(self.rtt // 8), Span(self.rtt // 4)
         loopback = Span(self.rtt - 4 * access - bypass)
-        port = {"rate": self.rate, "delay": access, "framing": self.framing}
+        every = {"queue_kind": self.other_queue_kind, "framing": self.framing}
+        port = {"rate": self.rate, "delay": access, **every}
         links = [Link(from_=f"sender-{pair}", to="ingress", jitter=self.jitter, **port) for pair in pairs]
         links += [
             Link(
@@ -52,10 +55,7 @@ class MigrationTestbed(ReadyNetwork):
         ]  # fmt: skip
         ack_rate = Rate(min(10 * self.rate, Rate.highest))
         links.append(
-            Link(
-                name="bypass", from_="egress", to="ingress", duplex=False, rate=ack_rate, delay=bypass,
-                framing=self.framing,
-            )
-        )  # fmt: skip
+            Link(name="bypass", from_="egress", to="ingress", duplex=False, rate=ack_rate, delay=bypass, **every)
+        )
         links += [Link(from_="egress", to=f"receiver-{pair}", **port) for pair in pairs]
         return nodes, links

@@ -40,12 +40,17 @@ class ParallelLinks(ReadyNetwork):
     """Rate of the hosts' links."""
     access_delay: Span = Span.parse("1 us")
     """Delay of the hosts' links, one way."""
+    other_queue_kind: Discipline = Discipline("drop_tail")
+    """Queue discipline of the switches' queues for hosts, which have no limit, with its parameters."""
     framing: Framing = Framing.parse("ethernet")
     """Bytes on the wire beyond the IP packet."""
 
     def build(self) -> tuple[list[Node], list[Link]]:
         """Its nodes and links."""
-        access = {"rate": self.access_rate, "delay": self.access_delay, "framing": self.framing}
+        access = {
+            "rate": self.access_rate, "delay": self.access_delay, "queue_kind": self.other_queue_kind,
+            "framing": self.framing,
+        }  # fmt: skip
         middle = [
             Link(
                 name=link.name, from_="left", to="right", rate=link.rate, delay=link.delay, queue=link.queue,
