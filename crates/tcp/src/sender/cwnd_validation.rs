@@ -49,7 +49,7 @@ impl Sender {
     fn note_unused_window(&mut self) {
         let usage = &mut self.path.usage;
         usage.cwnd_used = usage.cwnd_used.max(self.path.tally.packets_out());
-        if self.slow_start_after_idle
+        if self.settings.slow_start_after_idle
             && self.clock.jiffies - usage.stamp >= self.path.rtt.rto
             && !self.path.rule_controls
         {
@@ -61,7 +61,7 @@ impl Sender {
     #[cold]
     fn decay_unused_window(&mut self) {
         if self.path.state == CaState::Open && !self.buffer.is_full() {
-            let used = self.path.usage.cwnd_used.max(self.initial_window());
+            let used = self.path.usage.cwnd_used.max(self.settings.initial_window);
             if used < self.path.window.cwnd {
                 self.path.window.ssthresh = self.path.current_ssthresh();
                 self.path.window.cwnd = (self.path.window.cwnd + used) >> 1;
@@ -74,17 +74,17 @@ impl Sender {
     /// Slow start after idle (RFC 5681, section 4.1): the window halves for every timeout that has
     /// passed since the last transmission, down to the restart window.
     pub(crate) fn restart_after_idle(&mut self) {
-        if !self.slow_start_after_idle || !self.flight.is_empty() || self.path.rule_controls {
+        if !self.settings.slow_start_after_idle || !self.flight.is_empty() || self.path.rule_controls {
             return;
         }
         let rto = self.path.rtt.rto;
-        let mut idle = self.clock.jiffies - self.last_sent_jiffies;
+        let mut idle = self.clock.jiffies - self.transmit.last_sent_jiffies();
         if idle <= rto {
             return;
         }
         self.event(CaEvent::WindowRestart);
         self.path.window.ssthresh = self.path.current_ssthresh();
-        let restart = self.initial_window().min(self.path.window.cwnd);
+        let restart = self.settings.initial_window.min(self.path.window.cwnd);
         while idle > rto && self.path.window.cwnd > restart {
             idle -= rto;
             self.path.window.cwnd >>= 1;

@@ -3,13 +3,24 @@
 use daybreak_units::Duration;
 
 use super::Sender;
-use super::rtt::Rtt;
-use super::send_buffer::SEGMENT_OVERHEAD;
 use super::timer::{TIMEOUT_MIN, TimerKind};
 use crate::congestion::{CaState, Context};
+use crate::sender::measure::rtt::Rtt;
+use crate::sender::transmit::send_buffer::SEGMENT_OVERHEAD;
 
 /// The window before a route or a rule says another (RFC 6928).
 const UNTOLD_WINDOW: u32 = 10;
+
+/// What the handshake leaves to the sender.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct HandshakeState {
+    /// The ACK that ends a passive handshake is being processed: the rule starts after it.
+    pub is_ending: bool,
+    /// The SYN was sent again after a timeout.
+    pub syn_timed_out: bool,
+    /// Smoothed RTT of earlier connections to the destination in eighths of a microsecond; zero if there were none.
+    pub known_rtt_x8: u32,
+}
 
 /// How the handshake went.
 #[derive(Clone, Copy, Debug)]
@@ -41,7 +52,7 @@ impl Sender {
         self.clear_timer();
         self.snd_nxt = 0;
         let (rto_max, rto_min_us) = (self.path.rtt.rto_max(), self.path.rtt.rto_min_us());
-        self.path.rtt = Rtt::new(&self.clock, self.rto_initial, rto_max, rto_min_us);
+        self.path.rtt = Rtt::new(&self.clock, self.settings.rto_initial, rto_max, rto_min_us);
     }
 
     /// Nothing has answered it: the next wait is twice as long.
@@ -52,14 +63,14 @@ impl Sender {
 
     /// The SYN is sent again after a timeout, which is a reduction like any other where it `asked_ecn`.
     pub fn on_syn_timeout(&mut self, asked_ecn: bool) {
-        self.syn_timed_out = true;
+        self.handshake.syn_timed_out = true;
         self.ecn.cwr_due = asked_ecn;
     }
 
     /// The options are settled: payload of a full segment, SACK and ECN.
     pub fn negotiate(&mut self, mss: u32, sack: bool, ecn: bool) {
-        self.mss = mss;
-        self.full_mss = mss;
+        self.sizes.mss = mss;
+        self.sizes.full_mss = mss;
         self.sack_permitted = sack;
         self.ecn.active = ecn;
         if !sack || ecn {
@@ -70,24 +81,24 @@ impl Sender {
     /// The handshake is done: the window, the rule and the buffer start.
     pub fn start(&mut self, opening: Opening) {
         let Opening { rtt_us, is_client, window, .. } = opening;
-        self.snd_wnd = window;
+        self.peer.window = window;
         self.see_window(window);
         self.is_synchronised = true;
-        self.opening = !is_client;
+        self.handshake.is_ending = !is_client;
         self.settle_ecn();
         self.snd_una = 1;
         self.snd_nxt = self.snd_nxt.max(1);
         self.clear_timer();
         let (rto_max, rto_min_us) = (self.path.rtt.rto_max(), self.path.rtt.rto_min_us());
-        self.path.rtt = Rtt::new(&self.clock, self.rto_initial, rto_max, rto_min_us);
+        self.path.rtt = Rtt::new(&self.clock, self.settings.rto_initial, rto_max, rto_min_us);
         if let Some(rtt_us) = rtt_us {
             let floor = if rtt_us == 0 { self.clock.us_in(1) as u32 } else { rtt_us };
             self.path.min_rtt.sample(self.clock.now_us, floor);
             self.path.rtt.sample(&self.clock, rtt_us, self.snd_una, self.snd_nxt);
         }
-        self.last_sent_jiffies = self.clock.jiffies;
-        self.small_end = self.snd_una;
-        self.segment_overhead = SEGMENT_OVERHEAD / u64::from(self.segments_a_burst());
+        self.transmit.start(self.clock.jiffies);
+        self.nagle.on_small(self.snd_una);
+        self.sizes.overhead = SEGMENT_OVERHEAD / u64::from(self.sizes.segments_a_burst());
         // Linux tells the rule of an acknowledged SYN, but not of a SYN-ACK.
         let syn_rtt = rtt_us.filter(|_| is_client).map(|us| Duration::from_us(u64::from(us)));
         self.on_each_path(|sender| {
@@ -103,13 +114,13 @@ impl Sender {
         if is_client && !self.path.rule_controls {
             self.first_pacing_rate();
         }
-        self.path.rtt.respect(&self.clock, self.known_rtt_x8);
+        self.path.rtt.respect(&self.clock, self.handshake.known_rtt_x8);
         // RFC 6298, section 5.7, in the gentler form of Linux: only the second repetition counts.
-        self.path.window.cwnd = if syn_retransmits > 1 { 1 } else { self.initial_cwnd };
+        self.path.window.cwnd = if syn_retransmits > 1 { 1 } else { self.settings.initial_window };
         self.path.delivery.delivered = 1;
         self.path.delivery.delivered_us = self.clock.now_us;
         self.path.high_seq = 0;
-        if self.syn_timed_out && !self.sack_permitted {
+        if self.handshake.syn_timed_out && !self.sack_permitted {
             // The Loss state of the SYN is left when something above it is acknowledged ([`Sender::must_hold_state`]).
             self.path.state = CaState::Loss;
             self.path.high_seq = self.snd_una;
@@ -127,7 +138,7 @@ impl Sender {
     /// is, or the one that is left when the SYN was sent again, and in slow start. Small queues depend on it.
     fn first_pacing_rate(&mut self) {
         let ssthresh = std::mem::replace(&mut self.path.window.ssthresh, u32::MAX);
-        self.path.window.cwnd = if self.syn_timed_out { 1 } else { UNTOLD_WINDOW };
+        self.path.window.cwnd = if self.handshake.syn_timed_out { 1 } else { UNTOLD_WINDOW };
         self.update_pacing_rate();
         self.path.window.ssthresh = ssthresh;
     }

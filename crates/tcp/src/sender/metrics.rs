@@ -33,7 +33,7 @@ impl Sender {
         if metrics.reordering > 0 {
             path.reordering.degree = metrics.reordering;
         }
-        self.known_rtt_x8 = metrics.rtt_x8;
+        self.handshake.known_rtt_x8 = metrics.rtt_x8;
     }
 
     /// Notes in `metrics` what this connection has learnt; to be called when it is over.
@@ -61,7 +61,7 @@ impl Sender {
             metrics.ssthresh = metrics.ssthresh.max(window.ssthresh);
         }
         let degree = path.reordering.degree;
-        if degree > metrics.reordering && degree != self.initial_reordering {
+        if degree > metrics.reordering && degree != self.settings.reordering {
             metrics.reordering = degree;
         }
     }

@@ -8,18 +8,18 @@ use daybreak_units::{Instant, Rate};
 
 use super::cwnd_validation::Usage;
 use super::flight::Tally;
-use super::legacy::Fack;
-use super::min_rtt::MinRtt;
-use super::pacing::Pacing;
-use super::prr::Prr;
-use super::rack::Rack;
-use super::rate_sample::Delivery;
-use super::reordering::Reordering;
-use super::rtt::Rtt;
-use super::tlp::LossProbe;
-use super::undo::Undo;
 use crate::config::Config;
 use crate::congestion::{CaState, Congestion, Window};
+use crate::sender::loss::fack::Fack;
+use crate::sender::loss::rack::Rack;
+use crate::sender::loss::reordering::Reordering;
+use crate::sender::measure::min_rtt::MinRtt;
+use crate::sender::measure::rate_sample::Delivery;
+use crate::sender::measure::rtt::Rtt;
+use crate::sender::recovery::prr::Prr;
+use crate::sender::recovery::undo::Undo;
+use crate::sender::transmit::loss_probe::LossProbe;
+use crate::sender::transmit::pacing::Pacing;
 
 /// The state of one path. Counts are segments.
 #[derive(Debug)]

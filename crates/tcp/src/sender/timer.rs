@@ -28,13 +28,16 @@ pub(crate) enum TimerKind {
 
 /// The timer.
 #[derive(Clone, Copy, Debug)]
+#[repr(C)]
 pub(crate) struct Timer {
-    pub kind: TimerKind,
     pub at: Instant,
+    pub kind: TimerKind,
+    /// When the probe timer was last set, and to how much, in jiffies.
+    pub probe_set: (u64, u64),
 }
 
 impl Timer {
-    pub const UNSET: Self = Self { kind: TimerKind::None, at: Instant::NEVER };
+    pub const UNSET: Self = Self { at: Instant::NEVER, kind: TimerKind::None, probe_set: (0, 0) };
 }
 
 impl Sender {
@@ -53,12 +56,13 @@ impl Sender {
     /// reordering, after a timeout and when nothing could be sent.
     #[inline]
     pub(crate) fn set_timer_unpaced(&mut self, kind: TimerKind, jiffies: u64) {
-        self.timer = Timer { kind, at: self.clock.expiry(jiffies.min(self.path.rtt.rto_max())) };
+        self.timer.kind = kind;
+        self.timer.at = self.clock.expiry(jiffies.min(self.path.rtt.rto_max()));
     }
 
     #[inline]
     pub(crate) fn clear_timer(&mut self) {
-        self.timer = Timer::UNSET;
+        (self.timer.kind, self.timer.at) = (TimerKind::None, Instant::NEVER);
     }
 
     /// Microseconds until the oldest segment has been out for a whole RTO; negative when it has.

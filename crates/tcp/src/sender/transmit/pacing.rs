@@ -5,8 +5,7 @@
 
 use daybreak_units::{Instant, Rate};
 
-use super::Sender;
-use super::resend::Resend;
+use crate::sender::Sender;
 
 /// The segment, counted from 1, after which pacing begins (one initial window).
 const UNPACED_SEGMENTS: u64 = 10;
@@ -30,12 +29,16 @@ impl Sender {
     pub(crate) fn update_pacing_rate(&mut self) {
         let window = &self.path.window;
         let srtt_x8 = u64::from(self.path.rtt.srtt_x8());
-        let ratio = if window.cwnd < window.ssthresh / 2 { self.pacing_ss_ratio } else { self.pacing_ca_ratio };
+        let ratio = if window.cwnd < window.ssthresh / 2 {
+            self.settings.pacing_ss_ratio
+        } else {
+            self.settings.pacing_ca_ratio
+        };
         // Percent, and eighths of a microsecond: bytes/s = mss * cwnd * ratio/100 * 8e6 / srtt_x8.
-        let per_segment = u64::from(self.mss) * 80_000 * u64::from(ratio);
+        let per_segment = u64::from(self.sizes.mss) * 80_000 * u64::from(ratio);
         let segments = u64::from(window.cwnd.max(self.path.tally.packets_out()));
         let rate = per_segment.saturating_mul(segments) / srtt_x8.max(1);
-        self.path.window.pacing_rate = Rate::from_bytes_per_sec(rate.min(self.max_pacing_bytes));
+        self.path.window.pacing_rate = Rate::from_bytes_per_sec(rate.min(self.settings.max_pacing_bytes));
     }
 
     /// The wait for pacing may be over: then what is lost goes first. If another timer was due, the wait goes on: that timer
@@ -44,7 +47,7 @@ impl Sender {
         let pacing = &mut self.path.pacing;
         if pacing.waiting && pacing.departure <= self.clock.now {
             pacing.waiting = false;
-            self.resend = Resend::Lost;
+            self.transmit.allow_lost();
         }
     }
 
@@ -131,13 +134,13 @@ mod tests {
         sender.path.pacing.departure = Instant::from_ps(2_000_000_000);
         sender.clock.advance(Instant::from_ps(1_000_000_000));
         assert!(sender.pacing_holds());
-        sender.resend = Resend::OnlyLost;
+        sender.transmit.on_losses();
         sender.clock.advance(Instant::from_ps(1_500_000_000));
         sender.end_pacing_wait();
-        assert_eq!((sender.deadline(), sender.resend), (Instant::from_ps(2_000_000_000), Resend::OnlyLost));
+        assert_eq!((sender.deadline(), sender.transmit.looks_at_new_data()), (Instant::from_ps(2_000_000_000), false));
         sender.clock.advance(Instant::from_ps(2_000_000_000));
         sender.end_pacing_wait();
-        assert_eq!((sender.deadline(), sender.resend), (Instant::NEVER, Resend::Lost));
+        assert_eq!((sender.deadline(), sender.transmit.looks_at_new_data()), (Instant::NEVER, true));
     }
 
     #[test]

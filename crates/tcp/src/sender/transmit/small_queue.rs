@@ -7,9 +7,8 @@
 
 use daybreak_units::Instant;
 
-use super::Sender;
-use super::resend::Resend;
-use super::send_buffer::SEGMENT_OVERHEAD;
+use crate::sender::Sender;
+use crate::sender::transmit::send_buffer::SEGMENT_OVERHEAD;
 
 /// A packet up to this size carries no payload worth counting.
 const PURE_ACK_MAX: u32 = 92;
@@ -20,18 +19,28 @@ const HEADERS: u64 = 52;
 
 /// What the host's queues hold of a flow.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct SmallQueue {
+#[repr(C)]
+pub(in crate::sender) struct SmallQueue {
     /// Memory of the packets that wait (`sk_wmem_alloc`).
     held: u64,
     /// Packets handed to the host.
     sent: u32,
     /// Packets that have left it.
     freed: u32,
+    /// `tcp_limit_output_bytes`.
+    limit: u64,
+    /// What the host's queues hold is counted.
+    pub is_on: bool,
     /// A transmission waits for room.
     pub throttled: bool,
 }
 
 impl SmallQueue {
+    /// `None` switches small queues off.
+    pub fn new(limit: Option<u64>) -> Self {
+        Self { limit: limit.unwrap_or(0), is_on: limit.is_some(), ..Self::default() }
+    }
+
     #[inline]
     fn charge(ip_bytes: u32, overhead: u64) -> u64 {
         if ip_bytes <= PURE_ACK_MAX { PURE_ACK_CHARGE } else { u64::from(ip_bytes) - HEADERS + overhead }
@@ -42,10 +51,10 @@ impl Sender {
     /// A packet goes to the host's queue.
     #[inline]
     pub(crate) fn on_nic_queued(&mut self, ip_bytes: u32) {
-        if !self.has_small_queue {
+        if !self.small_queue.is_on {
             return;
         }
-        self.small_queue.held += SmallQueue::charge(ip_bytes, self.segment_overhead);
+        self.small_queue.held += SmallQueue::charge(ip_bytes, self.sizes.overhead);
         self.small_queue.sent = self.small_queue.sent.wrapping_add(1);
     }
 
@@ -53,15 +62,15 @@ impl Sender {
     #[inline]
     pub(crate) fn on_nic_freed(&mut self, now: Instant, ip_bytes: u32) {
         self.clock.advance(now);
-        if !self.has_small_queue {
+        if !self.small_queue.is_on {
             return;
         }
-        let charge = SmallQueue::charge(ip_bytes, self.segment_overhead);
+        let charge = SmallQueue::charge(ip_bytes, self.sizes.overhead);
         debug_assert!(self.small_queue.held >= charge, "the NIC freed more than it was given");
         self.small_queue.held = self.small_queue.held.saturating_sub(charge);
         self.small_queue.freed = self.small_queue.freed.wrapping_add(1);
         if std::mem::take(&mut self.small_queue.throttled) {
-            self.resend = Resend::Lost;
+            self.transmit.allow_lost();
         }
     }
 
@@ -73,21 +82,21 @@ impl Sender {
 
     /// The packet is still in the host's queue: sending it again would be nonsense.
     pub(crate) fn is_in_host_queue(&self, serial: u32) -> bool {
-        self.has_small_queue && (serial.wrapping_sub(self.small_queue.freed) as i32) >= 0
+        self.small_queue.is_on && (serial.wrapping_sub(self.small_queue.freed) as i32) >= 0
     }
 
     /// Nothing waits in the host's queue, as far as TCP knows: without small queues it is not told.
     pub(crate) fn host_queue_is_empty(&self) -> bool {
-        !self.has_small_queue || self.small_queue.held < SEGMENT_OVERHEAD
+        !self.small_queue.is_on || self.small_queue.held < SEGMENT_OVERHEAD
     }
 
     /// Full segments that may go to the host's queue before it holds too much, when `on_way` full
     /// segments are on their way to it.
     #[inline]
     pub(crate) fn small_queue_room(&self, on_way: u64) -> u64 {
-        let charge = u64::from(self.mss) + self.segment_overhead;
+        let charge = u64::from(self.sizes.mss) + self.sizes.overhead;
         let rate = self.path.window.pacing_rate.as_bytes_per_sec();
-        let limit = (2 * charge).max(rate >> 10).min(self.limit_output);
+        let limit = (2 * charge).max(rate >> 10).min(self.small_queue.limit);
         let held = self.small_queue.held + on_way * charge;
         limit.saturating_sub(held).div_ceil(charge)
     }
@@ -96,18 +105,18 @@ impl Sender {
     /// twice the limit.
     #[inline]
     pub(crate) fn small_queue_holds(&mut self, len: u32, factor_shift: u32) -> bool {
-        if !self.has_small_queue {
+        if !self.small_queue.is_on {
             return false;
         }
         let held = self.small_queue.held;
-        let two = 2 * (u64::from(len) + self.segment_overhead);
+        let two = 2 * (u64::from(len) + self.sizes.overhead);
         if held < two << factor_shift {
             return false;
         }
         let rate = self.path.window.pacing_rate.as_bytes_per_sec();
         let mut limit = two.max(rate >> 10);
         if !self.path.window.is_paced {
-            limit = limit.min(self.limit_output);
+            limit = limit.min(self.small_queue.limit);
         }
         if held < limit << factor_shift || self.flight.len() <= 1 {
             return false;

@@ -3,10 +3,10 @@
 //! The probe timeout is two smoothed RTTs and 2 ms, or, with one segment out, the delayed-ACK allowance of `rto_min`
 //! instead of the 2 ms; never later than the RTO. In older stacks it is two jiffies that are added.
 
-use super::Sender;
-use super::output::Due;
-use super::timer::{TIMEOUT_MIN, TIMEOUT_MIN_US, TimerKind};
+use super::{Outgoing, Reason};
 use crate::congestion::CaState;
+use crate::sender::Sender;
+use crate::sender::timer::{TIMEOUT_MIN, TIMEOUT_MIN_US, TimerKind};
 
 /// The probe that is out.
 #[derive(Clone, Debug, Default)]
@@ -23,7 +23,8 @@ impl Sender {
     #[inline(always)]
     pub(crate) fn schedule_loss_probe(&mut self, advancing: bool) -> bool {
         let (path, out) = (&self.path, self.flight.len());
-        if !self.tail_loss_probe
+        if !self.settings.tail_loss_probe
+            || self.paths.hold_probe
             || out == 0
             || !self.sack_permitted
             || !matches!(path.state, CaState::Open | CaState::Cwr)
@@ -31,8 +32,8 @@ impl Sender {
             return false;
         }
         let mut jiffies = if path.rtt.srtt_x8() == 0 {
-            self.rto_initial
-        } else if self.legacy.two_tick_slack {
+            self.settings.rto_initial
+        } else if self.settings.legacy.two_tick_slack {
             let slack = if out == 1 { self.clock.jiffies_in(u64::from(path.rtt.rto_min_us())) } else { TIMEOUT_MIN };
             self.path.rtt.jiffies_of_two(0, &self.clock) + slack
         } else {
@@ -49,14 +50,14 @@ impl Sender {
             }
         }
         if self.timer.kind == TimerKind::LossProbe
-            && self.armed == (self.clock.jiffies, jiffies)
+            && self.timer.probe_set == (self.clock.jiffies, jiffies)
             && !self.path.window.is_paced
             && self.fast_path.is_on()
         {
             // The same tick as last time: the timer stands as it is.
             return true;
         }
-        self.armed = (self.clock.jiffies, jiffies);
+        self.timer.probe_set = (self.clock.jiffies, jiffies);
         self.set_timer(TimerKind::LossProbe, jiffies);
         true
     }
@@ -69,14 +70,13 @@ impl Sender {
             return;
         }
         self.path.probe.is_retrans = false;
-        self.due = Due::LossProbe;
+        self.transmit.on_loss_probe();
     }
 
     /// The probe has left, or could not.
     pub(crate) fn loss_probe_done(&mut self, sent: bool, is_retrans: bool) {
-        self.due = Due::Nothing;
         if self.has_paths() {
-            self.heed_others();
+            self.settle_probe();
         }
         if sent {
             self.path.probe.is_retrans = is_retrans;
@@ -88,23 +88,35 @@ impl Sender {
         self.rearm_rto();
     }
 
-    /// Section 7.4.2: what the ACK says of the probe.
-    pub(crate) fn on_loss_probe_ack(&mut self, ack: u64, flags: super::ack::AckFlags) {
-        use super::ack::AckFlags;
-        if ack < self.path.probe.high_seq {
-            return;
+    /// RFC 8985, section 7.3.
+    #[cold]
+    pub(super) fn send_loss_probe(&mut self) -> Option<Outgoing> {
+        if self.flight.is_empty() {
+            self.transmit.reason = Reason::Clock;
+            return None;
         }
-        if !self.path.probe.is_retrans || flags.any(AckFlags::DSACK_TLP) {
-            self.path.probe.high_seq = 0;
-        } else if ack > self.path.probe.high_seq {
-            // Only one copy arrived: the probe repaired a loss, which must count as congestion.
-            self.start_cwnd_reduction();
-            self.set_state(CaState::Cwr);
-            self.end_cwnd_reduction();
-            self.try_keep_open();
-            self.counters.tlp_recoveries += 1;
-        } else if !flags.any(AckFlags::UNA_ADVANCED | AckFlags::NOT_DUP | AckFlags::DATA_SACKED) {
-            self.path.probe.high_seq = 0;
+        let fits = {
+            let left = self.buffer.write_seq.saturating_sub(self.snd_nxt).min(u64::from(self.sizes.mss));
+            self.has_unsent() && self.snd_nxt + left <= self.window_end()
+        };
+        let outgoing = if fits {
+            self.send_new(true)
+        } else {
+            let at = self.flight.last().expect("segments are out");
+            (!self.is_in_host_queue(self.flight.get(at).nic_serial) && self.fits_window(at))
+                .then(|| self.send_again(at))
+        };
+        let is_retrans = outgoing.is_some() && !fits;
+        if !is_retrans && outgoing.is_some() {
+            let burst = self.close_probe_burst();
+            let full = self.path.in_flight() >= self.path.window.cwnd;
+            self.validate_cwnd(full);
+            if self.path.in_cwnd_reduction() {
+                self.path.prr.out += burst;
+            }
         }
+        self.transmit.reason = Reason::Losses;
+        self.loss_probe_done(outgoing.is_some(), is_retrans);
+        outgoing
     }
 }

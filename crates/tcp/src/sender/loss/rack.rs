@@ -5,10 +5,10 @@
 //! classic threshold of duplicate ACKs is reached; it counts the steps of the window in quarters of
 //! the minimum RTT; its timer runs in jiffies with two more on top.
 
-use super::Sender;
-use super::flight::Sent;
-use super::timer::{TIMEOUT_MIN, TIMEOUT_MIN_US, TimerKind};
 use crate::congestion::CaState;
+use crate::sender::Sender;
+use crate::sender::flight::Sent;
+use crate::sender::timer::{TIMEOUT_MIN, TIMEOUT_MIN_US, TimerKind};
 
 /// Recoveries that a widened window outlasts (RFC 8985, section 6.2 step 4).
 pub(crate) const RECOVERY_THRESHOLD: u8 = 16;
@@ -117,7 +117,7 @@ impl Sender {
     }
 
     /// Section 6.2, step 5: marks what is lost; returns the time until the next may be.
-    fn detect_loss(&mut self) -> Option<u64> {
+    pub(in crate::sender) fn detect_loss(&mut self) -> Option<u64> {
         let reo_wnd = self.reo_wnd_us();
         let now_us = self.clock.now_us;
         if !self.flight.is_ordered_by_time() {
@@ -159,8 +159,8 @@ impl Sender {
         true
     }
 
-    pub(super) fn set_reorder_timer(&mut self, wait_us: u64) {
-        let jiffies = if self.legacy.two_tick_slack {
+    pub(in crate::sender) fn set_reorder_timer(&mut self, wait_us: u64) {
+        let jiffies = if self.settings.legacy.two_tick_slack {
             self.clock.jiffies_in(wait_us) + TIMEOUT_MIN
         } else {
             self.clock.jiffies_in(wait_us + TIMEOUT_MIN_US)
@@ -171,31 +171,5 @@ impl Sender {
             // Another path waits less long.
             self.timer = before;
         }
-    }
-
-    /// The reorder timer fired.
-    pub(crate) fn on_reorder_timeout(&mut self) {
-        if self.has_paths() {
-            self.on_reorder_timeout_of_paths();
-            return;
-        }
-        // The timer that this look asks for is the retransmission timer, which is set below.
-        let _ = self.judge_reordering(false);
-        if self.timer.kind != TimerKind::Retransmit {
-            self.rearm_rto();
-        }
-    }
-
-    /// What was waited for in vain is lost; returns the time until more may be. A loss may have been `found` already.
-    pub(super) fn judge_reordering(&mut self, found: bool) -> Option<u64> {
-        let before = self.path.in_flight();
-        let wait = self.detect_loss();
-        if (found || self.path.in_flight() != before) && self.path.state != CaState::Recovery {
-            self.enter_recovery(false);
-            if !self.path.rule_controls {
-                self.reduce_cwnd(1, false);
-            }
-        }
-        wait
     }
 }

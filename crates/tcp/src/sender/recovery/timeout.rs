@@ -1,11 +1,10 @@
 //! The retransmission timeout and the Loss state, with F-RTO.
 
-use super::Sender;
-use super::ack::AckFlags;
-use super::flight::Sent;
-use super::resend::Resend;
-use super::timer::TimerKind;
 use crate::congestion::{CaEvent, CaState};
+use crate::sender::Sender;
+use crate::sender::finding::AckFlags;
+use crate::sender::flight::Sent;
+use crate::sender::timer::TimerKind;
 
 impl Sender {
     /// The retransmission timer fired: enters Loss; the first segment leaves at the next poll.
@@ -20,16 +19,15 @@ impl Sender {
         self.time_out();
         self.enter_path(present);
         if self.has_paths() {
-            self.heed_others();
+            self.settle_probe();
         }
-        self.rto_retransmission = true;
     }
 
     fn time_out(&mut self) {
         self.enter_loss();
         let backoff = self.path.rtt.backoff;
         self.path.rtt.back_off(&self.clock);
-        if self.snd_wnd == 0 {
+        if self.peer.window == 0 {
             // The peer has closed its window below what is out: what is sent again asks for the window, and is no timeout.
             self.path.rtt.backoff = backoff;
         } else {
@@ -59,16 +57,16 @@ impl Sender {
         self.path.window.cwnd = self.path.in_flight() + 1;
         self.path.window.cwnd_cnt = 0;
         self.path.usage.stamp = self.clock.jiffies;
-        if state <= CaState::Disorder && self.path.tally.sacked_out() >= self.initial_reordering {
+        if state <= CaState::Disorder && self.path.tally.sacked_out() >= self.settings.reordering {
             // Many SACKs, and still a timeout: reordering was overestimated.
             let degree = &mut self.path.reordering.degree;
-            *degree = (*degree).min(self.initial_reordering);
+            *degree = (*degree).min(self.settings.reordering);
         }
         self.set_state(CaState::Loss);
         self.path.high_seq = self.snd_nxt;
         self.queue_cwr();
         self.path.probe.high_seq = 0;
-        self.path.frto = self.frto_enabled && !self.has_paths() && (new_recovery || self.retransmits > 0);
+        self.path.frto = self.settings.frto && !self.has_paths() && (new_recovery || self.retransmits > 0);
     }
 
     /// Everything is lost, but what was sent too recently for RACK to say so. If the peer had SACKed
@@ -79,7 +77,7 @@ impl Sender {
         self.flight.keep_time_order();
         if reneging {
             self.flight.unmark_sacked(self.paths.each(&mut self.path).map(|path| &mut path.tally));
-            self.reneging = true;
+            self.scoreboard.reneging = true;
         } else if !self.sack_permitted {
             self.path.tally.forget_duplicates();
         }
@@ -88,7 +86,7 @@ impl Sender {
         for at in self.flight.positions() {
             let sent = self.flight.get(at);
             let is_recent = || {
-                self.rack_enabled
+                self.settings.rack
                     && self.sack_permitted
                     && at != head
                     && self.path.rack.remaining_us(sent, 0, now_us) > 0
@@ -117,7 +115,7 @@ impl Sender {
             } else if flags.any(AckFlags::UNA_ADVANCED) && !recovered {
                 self.path.high_seq = self.snd_nxt;
                 if self.has_unsent() && self.window_end() > self.snd_nxt {
-                    self.resend = Resend::NewFirst;
+                    self.transmit.ask_by_frto();
                     return;
                 }
                 self.path.frto = false;
@@ -135,7 +133,7 @@ impl Sender {
                 self.path.tally.forget_duplicates();
             }
         }
-        self.resend = Resend::Lost;
+        self.transmit.allow_lost();
     }
 }
 
@@ -148,16 +146,16 @@ mod tests {
     #[test]
     fn a_timeout_sends_one_segment_however_large_the_window_becomes() {
         let mut sender = Sender::new(&Config::default(), congestion::find("reno").unwrap().rule(1));
-        sender.mss = 1_000;
+        sender.sizes.mss = 1_000;
         sender.is_synchronised = true;
         sender.buffer.write_seq = 4_001;
-        sender.snd_wnd = 100_000;
+        sender.peer.window = 100_000;
         for n in 0..3 {
             let sent = Sent { seq: 1 + n * 1_000, len: 1_000, ..Sent::default() };
             sender.flight.push(&mut sender.path.tally, sent);
         }
         (sender.snd_una, sender.snd_nxt) = (1, 3_001);
-        sender.has_small_queue = false;
+        sender.small_queue.is_on = false;
         sender.timer.kind = TimerKind::Retransmit;
         sender.on_timer();
         assert_eq!(sender.path.tally.lost_out(), 3);
@@ -166,7 +164,7 @@ mod tests {
         assert_eq!(sender.next_outgoing().map(|outgoing| outgoing.seq), Some(1));
         assert_eq!(sender.next_outgoing(), None);
         // Until an ACK arrives or the application writes.
-        sender.push_pending();
+        sender.transmit.on_written();
         assert_eq!(sender.next_outgoing().map(|outgoing| outgoing.seq), Some(1_001));
     }
 }

@@ -1,6 +1,6 @@
 //! The adaptive reordering degree: how far apart segments of this path have been seen to arrive.
 
-use super::Sender;
+use crate::sender::Sender;
 
 /// Reordering seen on a path.
 #[derive(Clone, Debug)]
@@ -24,9 +24,9 @@ impl Sender {
     #[cold]
     fn grow_reordering(&mut self, bytes: u64) {
         let reordering = &mut self.path.reordering;
-        let mss = u64::from(self.mss);
+        let mss = u64::from(self.sizes.mss);
         if bytes > u64::from(reordering.degree) * mss {
-            reordering.degree = bytes.div_ceil(mss).min(u64::from(self.max_reordering)) as u32;
+            reordering.degree = bytes.div_ceil(mss).min(u64::from(self.settings.max_reordering)) as u32;
         }
         reordering.seen += 1;
         self.counters.reordering_seen += 1;

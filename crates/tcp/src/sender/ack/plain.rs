@@ -5,10 +5,9 @@
 
 use daybreak_units::Duration;
 
-use super::Sender;
-use super::rate_sample::Building;
-use super::resend::Resend;
 use crate::congestion::{AckSample, CaState};
+use crate::sender::Sender;
+use crate::sender::measure::rate_sample::Building;
 use crate::{Flags, Segment};
 
 impl Sender {
@@ -35,14 +34,14 @@ impl Sender {
         let acked = segment.ack;
         let prior_una = self.snd_una;
         let prior_in_flight = self.path.tally.packets_out();
-        self.window_seq = segment.seq;
-        let is_predicted = self.snd_wnd == segment.window;
+        self.peer.window_seq = segment.seq;
+        let is_predicted = self.peer.window == segment.window;
         if !is_predicted {
-            self.snd_wnd = segment.window;
+            self.peer.window = segment.window;
             self.see_window(segment.window);
         }
         self.snd_una = acked;
-        self.resend = Resend::Lost;
+        self.transmit.allow_lost();
 
         let now_us = self.clock.now_us;
         let head = self.flight.head();
@@ -67,7 +66,7 @@ impl Sender {
 
         // A lone segment, not full sized, and nothing else delivered while it was under way.
         let maybe_delayed = segments == 1
-            && acked - prior_una < u64::from(self.mss)
+            && acked - prior_una < u64::from(self.sizes.mss)
             && building.prior_delivered + 1 == path.delivery.delivered;
         if !maybe_delayed || ca_us <= min_rtt_us {
             let floor = if ca_us == 0 { self.clock.us_in(1) as u32 } else { ca_us };
@@ -78,7 +77,7 @@ impl Sender {
         if rack.dsack_seen || (rack.reo_wnd_persist == 0 && rack.reo_wnd_steps != 1) {
             self.update_reo_wnd(building.taken.then_some(building.prior_delivered));
         }
-        self.arm = true;
+        self.transmit.arm_later(true);
 
         let min_rtt_us = self.path.min_rtt.get();
         let mut rate = self.path.delivery.finish(&building, segments, now_us, min_rtt_us);
@@ -103,7 +102,7 @@ impl Sender {
             is_cwnd_limited: false,
             snd_una: acked,
             snd_nxt: self.snd_nxt,
-            mss: self.mss,
+            mss: self.sizes.mss,
             ece: false,
             timestamps: self.timestamps_of(segment),
             is_fast_path: is_predicted,

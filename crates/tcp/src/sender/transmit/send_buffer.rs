@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 use daybreak_units::Instant;
 
-use super::Sender;
+use crate::sender::Sender;
 
 /// Memory of a segment besides its payload: the socket buffer's descriptor (256 bytes) and its head
 /// of 512 bytes with header room and the shared page list. That is how a 6.1 kernel without tunnels
@@ -187,7 +187,7 @@ impl SendBuffer {
 
 impl Sender {
     /// The application asks to send `bytes` more; `u64::MAX` never ends.
-    pub(super) fn extend(&mut self, bytes: u64) {
+    pub(in crate::sender) fn extend(&mut self, bytes: u64) {
         // Far beyond any run, and still with room for arithmetic.
         self.buffer.app_end = self.buffer.app_end.saturating_add(bytes).min(u64::MAX / 4);
         // An application that waits for room goes on with what it was writing when there is some.
@@ -205,25 +205,25 @@ impl Sender {
         }
         let start = self.buffer.write_seq;
         let had_unsent = start > self.snd_nxt;
-        let unsent = start.saturating_sub(self.snd_nxt.max(self.built_end));
-        let segment = u64::from(self.segments_a_burst() * self.mss);
+        let unsent = start.saturating_sub(self.snd_nxt.max(self.sizes.built_end));
+        let segment = u64::from(self.sizes.segments_a_burst() * self.sizes.mss);
         let tail_room = unsent.next_multiple_of(segment) - unsent;
         let left = self.buffer.size.saturating_sub(self.memory() + tail_room);
-        let room = tail_room + left.div_ceil(segment + self.segment_overhead) * segment;
+        let room = tail_room + left.div_ceil(segment + self.sizes.overhead) * segment;
         let end = (start + room).min(self.buffer.app_end);
         self.buffer.full = end < self.buffer.app_end;
         self.buffer.filled = self.buffer.full.then_some((self.clock.now, self.snd_una));
         if end > start {
-            let mss = u64::from(self.mss);
+            let mss = u64::from(self.sizes.mss);
             self.buffer.write_seq = end;
-            self.push_once = false;
+            self.nagle.on_written();
             let started = unsent % mss;
             if started > 0 {
                 // The last segment grows, so that it is no longer the end of a write.
                 self.buffer.unpush(start);
             }
-            self.buffer.mark_pushes(start + mss - started, mss, u64::from(self.max_window));
-            if self.buffer.full && !self.builds_bursts() {
+            self.buffer.mark_pushes(start + mss - started, mss, u64::from(self.peer.max_window));
+            if self.buffer.full && !self.sizes.builds_bursts() {
                 self.buffer.waiting = (end, self.clock.now);
             }
             if !had_unsent {
@@ -235,12 +235,12 @@ impl Sender {
     /// Memory of what is in the socket.
     pub(crate) fn memory(&self) -> u64 {
         let first = self.flight.first().map_or(self.snd_nxt, |sent| sent.seq);
-        let a_burst = u64::from(self.segments_a_burst());
+        let a_burst = u64::from(self.sizes.segments_a_burst());
         let sent = u64::from(self.flight.len()) - self.flight.merged();
-        let built = if self.built_end > self.snd_nxt { self.built_segments() } else { 0 };
-        let unsent = self.buffer.write_seq.saturating_sub(self.snd_nxt.max(self.built_end));
-        let unsent = built + unsent.div_ceil(a_burst * u64::from(self.mss));
-        self.buffer.write_seq.saturating_sub(first) + (sent.div_ceil(a_burst) + unsent) * self.segment_overhead
+        let built = if self.sizes.built_end > self.snd_nxt { self.built_segments() } else { 0 };
+        let unsent = self.buffer.write_seq.saturating_sub(self.snd_nxt.max(self.sizes.built_end));
+        let unsent = built + unsent.div_ceil(a_burst * u64::from(self.sizes.mss));
+        self.buffer.write_seq.saturating_sub(first) + (sent.div_ceil(a_burst) + unsent) * self.sizes.overhead
     }
 
     /// The handshake is done: sizes the buffer for the initial window.
@@ -262,7 +262,8 @@ impl Sender {
             return;
         }
         self.buffer.sized_for = segments;
-        let per_segment = (u64::from(self.mss) + SIZING_HEADER + SIZING_SHARED).next_power_of_two() + SIZING_DESCRIPTOR;
+        let per_segment =
+            (u64::from(self.sizes.mss) + SIZING_HEADER + SIZING_SHARED).next_power_of_two() + SIZING_DESCRIPTOR;
         let wanted = u64::from(self.path.rule.send_buffer_windows()) * u64::from(segments) * per_segment;
         if wanted > self.buffer.size {
             self.buffer.size = wanted.min(self.buffer.max).max(self.buffer.size);
@@ -271,8 +272,8 @@ impl Sender {
     }
 
     fn update_capacity(&mut self) {
-        let payload = u64::from(self.segments_a_burst() * self.mss);
-        self.buffer.refill_at = (2 * self.buffer.size / 3 * payload).div_ceil(payload + self.segment_overhead);
+        let payload = u64::from(self.sizes.segments_a_burst() * self.sizes.mss);
+        self.buffer.refill_at = (2 * self.buffer.size / 3 * payload).div_ceil(payload + self.sizes.overhead);
     }
 
     /// After `burst` new segments: grows the buffer if the window was not full, and lets the application
@@ -293,7 +294,7 @@ impl Sender {
             self.path.usage.stamp = self.clock.jiffies;
         }
         let queued = self.buffer.write_seq - self.snd_una.min(self.buffer.write_seq);
-        if queued > self.buffer.refill_at + self.flight.merged() * self.segment_overhead {
+        if queued > self.buffer.refill_at + self.flight.merged() * self.sizes.overhead {
             return false;
         }
         self.refill_by_memory()
@@ -353,7 +354,7 @@ mod tests {
     fn the_buffer_has_twice_the_memory_of_the_windows_segments() {
         let rule = congestion::find("reno").expect("a rule").rule(1);
         let mut sender = Sender::new(&Config::default(), rule);
-        sender.mss = 1_448;
+        sender.sizes.mss = 1_448;
         sender.expand_buffer();
         // Ten segments of 2048 + 256 bytes, twice: the `tb46080` that `ss -m` shows of a new connection.
         assert_eq!(sender.buffer.size, 46_080);

@@ -5,9 +5,11 @@
 //! slow-start reduction bound) only on ACKs that advance `snd_una` and reveal no new loss, otherwise
 //! by what was delivered (the conservative bound). Older stacks differ: `Legacy::prr_by_retransmission`.
 
-use super::Sender;
-use super::legacy::MAX_BURST;
 use crate::congestion::{CaEvent, CaState};
+use crate::sender::Sender;
+
+/// By how many segments the window may exceed what is in flight after a fast recovery, with [`crate::Legacy::half_threshold`].
+const MAX_BURST: u32 = 3;
 
 /// State of one reduction.
 #[derive(Clone, Debug, Default)]
@@ -46,7 +48,7 @@ impl Sender {
     /// Sets the window for an ACK within a reduction. `rebuilds` when the ACK shows that recovery gets on: below the
     /// threshold one segment more may leave then.
     pub(crate) fn reduce_cwnd(&mut self, newly_delivered: u32, rebuilds: bool) {
-        if self.legacy.window_at_once {
+        if self.settings.legacy.window_at_once {
             self.reduce_at_once();
             return;
         }
@@ -64,7 +66,7 @@ impl Sender {
             budget = share.div_ceil(prior) as i64 - i64::from(path.prr.out);
         } else {
             budget = i64::from(newly_delivered);
-            if rebuilds || !self.legacy.prr_by_retransmission {
+            if rebuilds || !self.settings.legacy.prr_by_retransmission {
                 let behind = i64::from(path.prr.delivered) - i64::from(path.prr.out);
                 budget = budget.max(behind);
             }
@@ -76,6 +78,16 @@ impl Sender {
         path.window.cwnd = (i64::from(in_flight) + budget.max(0)) as u32;
     }
 
+    /// Sets the window for an ACK within a reduction: the threshold; while more is in flight, room for one segment whenever
+    /// that is less than it was when the last one left.
+    pub(crate) fn reduce_at_once(&mut self) {
+        let path = &mut self.path;
+        let in_flight = path.in_flight();
+        let may_send = path.prr.count_down(in_flight);
+        let least = if self.settings.legacy.half_threshold { path.window.ssthresh / 2 } else { path.window.ssthresh };
+        path.window.cwnd = if in_flight < least { least } else { in_flight + u32::from(may_send) };
+    }
+
     /// Ends a reduction: the window becomes the threshold, unless the reduction was undone.
     pub(crate) fn end_cwnd_reduction(&mut self) {
         if self.path.rule_controls {
@@ -85,7 +97,7 @@ impl Sender {
         let undone = path.state != CaState::Cwr && path.undo.marker == 0;
         if path.window.ssthresh < u32::MAX && !undone {
             path.window.cwnd = path.window.ssthresh;
-            if self.legacy.half_threshold {
+            if self.settings.legacy.half_threshold {
                 path.window.cwnd = path.window.cwnd.min(path.in_flight() + MAX_BURST);
             }
             path.usage.stamp = self.clock.jiffies;

@@ -3,94 +3,16 @@
 //! The order is that of Linux, since the parts feed each other: SACKs, cumulative acknowledgement and
 //! RTT, the probe, the congestion state, the timer, and at last the window.
 
-use super::Sender;
-use super::flight::Sent;
-use super::rate_sample::Building;
-use super::resend::Resend;
+mod of_paths;
+mod plain;
+
 use crate::congestion::{AckSample, CaState, RateSample, Timestamps};
+use crate::sender::Sender;
+use crate::sender::finding::{Ack, AckFlags};
+use crate::sender::flight::Sent;
+use crate::sender::measure::rate_sample::Building;
 use crate::{Flags, Segment};
 use daybreak_units::Duration;
-
-/// What an ACK was found to do.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct AckFlags(u32);
-
-impl AckFlags {
-    /// It moves `snd_una`.
-    pub const UNA_ADVANCED: Self = Self(1);
-    /// The segment carries data.
-    pub const DATA: Self = Self(2);
-    /// It updates the peer's window.
-    pub const WIN_UPDATE: Self = Self(4);
-    /// It acknowledges data cumulatively.
-    pub const DATA_ACKED: Self = Self(8);
-    /// Of this, something that was sent more than once.
-    pub const RETRANS_DATA_ACKED: Self = Self(16);
-    /// It SACKs something new.
-    pub const DATA_SACKED: Self = Self(32);
-    /// It echoes congestion.
-    pub const ECE: Self = Self(64);
-    /// A retransmission was found to be lost.
-    pub const LOST_RETRANS: Self = Self(128);
-    /// It delivers something below `high_seq` that was sent once.
-    pub const ORIG_SACK_ACKED: Self = Self(256);
-    /// It reports a duplicate that may be believed.
-    pub const DSACKING: Self = Self(512);
-    /// It reports the tail loss probe as a duplicate.
-    pub const DSACK_TLP: Self = Self(1024);
-    /// The probe or retransmission timer starts anew.
-    pub const SET_TIMER: Self = Self(2048);
-    /// The first outstanding segment is SACKed: the peer may be reneging.
-    pub const SACK_RENEGING: Self = Self(4096);
-    /// Probably held back by the receiver's timer.
-    pub const MAYBE_DELAYED: Self = Self(8192);
-
-    /// A path has found losses before the state machine runs.
-    pub const OVERDUE: Self = Self(16384);
-
-    /// Not a duplicate ACK.
-    pub const NOT_DUP: Self = Self(Self::DATA.0 | Self::WIN_UPDATE.0 | Self::DATA_ACKED.0);
-    /// Needs the congestion state machine.
-    pub const ALERT: Self = Self(Self::DATA_SACKED.0 | Self::ECE.0 | Self::DSACKING.0 | Self::OVERDUE.0);
-
-    #[inline]
-    pub fn any(self, bits: Self) -> bool {
-        self.0 & bits.0 != 0
-    }
-    #[inline]
-    pub fn set(&mut self, bits: Self) {
-        self.0 |= bits.0;
-    }
-    #[inline]
-    pub fn unset(&mut self, bits: Self) {
-        self.0 &= !bits.0;
-    }
-}
-
-impl std::ops::BitOr for AckFlags {
-    type Output = Self;
-    fn bitor(self, other: Self) -> Self {
-        Self(self.0 | other.0)
-    }
-}
-
-/// What is gathered while one ACK is processed.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Ack {
-    pub flags: AckFlags,
-    pub prior_una: u64,
-    /// It carries the ECE flag, whether ECN was negotiated or not.
-    pub has_ece: bool,
-    pub timestamps: Timestamps,
-    /// It acknowledges and says nothing else: header prediction took it (Linux's receive fast path), also a duplicate.
-    pub is_predicted: bool,
-    /// Lowest segment that this ACK SACKs after data above it.
-    pub sack_reord: u64,
-    /// Send times of the first and the last segment that it SACKs, if they were sent once.
-    pub first_sacked_us: Option<u64>,
-    pub last_sacked_us: u64,
-    pub rate: Building,
-}
 
 /// What cumulative acknowledgement found.
 #[derive(Clone, Copy, Debug, Default)]
@@ -129,10 +51,9 @@ impl Sender {
     /// window matters.
     #[inline]
     pub(crate) fn on_quiet_ack(&mut self, segment: &Segment) {
-        let newer = segment.seq > self.window_seq || (segment.seq == self.window_seq && segment.window > self.snd_wnd);
-        if newer && segment.ack == self.snd_una {
-            self.window_seq = segment.seq;
-            self.snd_wnd = segment.window;
+        if self.peer.is_updated_by(segment) && segment.ack == self.snd_una {
+            self.peer.window_seq = segment.seq;
+            self.peer.window = segment.window;
             self.see_window(segment.window);
         }
     }
@@ -140,7 +61,7 @@ impl Sender {
     /// It acknowledges what was acknowledged before, with the same window, and reports nothing.
     #[inline]
     pub(crate) fn says_nothing_new(&self, segment: &Segment) -> bool {
-        segment.ack == self.snd_una && segment.window == self.snd_wnd && segment.sack_count == 0
+        segment.ack == self.snd_una && segment.window == self.peer.window && segment.sack_count == 0
     }
 
     /// Processes the acknowledgement of an acceptable segment, which is what header prediction expects if `is_next`.
@@ -150,7 +71,7 @@ impl Sender {
         if acked > self.snd_nxt {
             return;
         }
-        self.resend = Resend::Nothing;
+        self.transmit.on_ack();
         self.echoed = segment.ts_ecr;
         self.buffer.look_for_room();
         let prior_una = self.snd_una;
@@ -160,7 +81,7 @@ impl Sender {
             has_ece: segment.flags.contains(Flags::ECE) && !segment.flags.contains(Flags::SYN),
             timestamps: self.timestamps_of(segment),
             is_predicted: is_next
-                && segment.window == self.snd_wnd
+                && segment.window == self.peer.window
                 && segment.sack_count == 0
                 && segment.flags.0 & !Flags::PSH.0 == Flags::ACK.0,
             sack_reord: self.snd_nxt,
@@ -240,7 +161,7 @@ impl Sender {
         if !ack.flags.any(AckFlags::NOT_DUP) || ack.flags.any(AckFlags::ALERT) || self.path.state != CaState::Open {
             let is_dupack = !ack.flags.any(AckFlags::UNA_ADVANCED | AckFlags::NOT_DUP | AckFlags::DSACKING);
             self.counters.dup_acks += u64::from(is_dupack && self.is_on_present_path());
-            if self.legacy.rto_restart {
+            if self.settings.legacy.rto_restart {
                 ack.flags.set(AckFlags::SET_TIMER);
             }
             self.alert(ack, is_dupack);
@@ -253,7 +174,7 @@ impl Sender {
             }
         } else if ack.flags.any(AckFlags::SET_TIMER) {
             // Once what it released has been sent: that would set the timer again.
-            self.arm = true;
+            self.transmit.arm_later(true);
         }
 
         let delivery = &mut self.path.delivery;
@@ -261,7 +182,7 @@ impl Sender {
         sample.newly_delivered = (delivery.delivered - prior.delivered) as u32;
         sample.newly_lost = newly_lost as u32;
         sample.rate = delivery.finish(&ack.rate, sample.newly_delivered, self.clock.now_us, self.path.min_rtt.get());
-        if self.reneging {
+        if self.scoreboard.reneging {
             sample.rate.delivered = None;
         }
         sample.rate.is_ack_delayed = ack.flags.any(AckFlags::MAYBE_DELAYED);
@@ -285,50 +206,28 @@ impl Sender {
             return;
         }
         if self.path.in_cwnd_reduction() {
-            let rebuilds = if self.legacy.prr_by_retransmission {
+            let rebuilds = if self.settings.legacy.prr_by_retransmission {
                 flags.any(AckFlags::RETRANS_DATA_ACKED) && !flags.any(AckFlags::LOST_RETRANS)
             } else {
                 flags.any(AckFlags::UNA_ADVANCED) && sample.newly_lost == 0
             };
             self.reduce_cwnd(sample.newly_delivered, rebuilds);
         } else if flags.any(AckFlags::DATA_ACKED)
-            || (flags.any(AckFlags::DATA_SACKED) && self.path.reordering.degree > self.initial_reordering)
+            || (flags.any(AckFlags::DATA_SACKED) && self.path.reordering.degree > self.settings.reordering)
         {
             self.grow(sample);
         }
         self.update_pacing_rate();
     }
 
-    /// The rule grows the window, or reduces it without a loss.
-    #[inline]
-    pub(crate) fn grow(&mut self, sample: &AckSample) {
-        self.path.rule.on_ack(&mut self.path.window, sample);
-        if self.path.window.backs_off {
-            self.path.window.backs_off = false;
-            self.enter_cwr();
-        }
-        self.path.usage.stamp = self.clock.jiffies;
-    }
-
-    /// The rule sets window and pacing rate.
-    pub(crate) fn control_by_rule(&mut self, sample: &AckSample) {
-        self.path.rule.control(&mut self.path.window, sample);
-        if self.path.rule.marks_app_limited() {
-            self.mark_app_limited();
-        }
-    }
-
     /// Takes the peer's window from the newest segment (RFC 9293, section 3.10.7.4).
     #[inline]
     fn update_window(&mut self, segment: &Segment, ack: &mut Ack) {
-        if segment.ack > ack.prior_una
-            || segment.seq > self.window_seq
-            || (segment.seq == self.window_seq && segment.window > self.snd_wnd)
-        {
+        if segment.ack > ack.prior_una || self.peer.is_updated_by(segment) {
             ack.flags.set(AckFlags::WIN_UPDATE);
-            self.window_seq = segment.seq;
-            if self.snd_wnd != segment.window {
-                self.snd_wnd = segment.window;
+            self.peer.window_seq = segment.seq;
+            if self.peer.window != segment.window {
+                self.peer.window = segment.window;
                 self.see_window(segment.window);
                 if self.has_unsent() {
                     self.restart_after_idle();
@@ -361,7 +260,7 @@ impl Sender {
 
     /// Nothing was outstanding: a window update, or a late duplicate.
     pub(super) fn on_ack_without_queue(&mut self, ack: &mut Ack) {
-        if !std::mem::take(&mut self.opening) && self.path.rule_hears_idle_acks {
+        if !std::mem::take(&mut self.handshake.is_ending) && self.path.rule_hears_idle_acks {
             let sample = self.sample(0, None, 0, ack);
             self.path.rule.on_ack_sample(&mut self.path.window, &sample);
         }
@@ -456,7 +355,7 @@ impl Sender {
             rtt.ca_us = Some(now_us.saturating_sub(cleaned.last_us) as u32);
             // A lone segment, not full sized, and nothing else delivered while it was under way.
             if cleaned.segments == 1
-                && self.snd_una - ack.prior_una < u64::from(self.mss)
+                && self.snd_una - ack.prior_una < u64::from(self.sizes.mss)
                 && prior.sacked_out == 0
                 && ack.rate.prior_delivered + 1 == self.path.delivery.delivered
                 && !ack.flags.any(AckFlags::ALERT)
@@ -505,7 +404,7 @@ impl Sender {
             let spurious = sent.has(Sent::RETRANS | Sent::EVER_RETRANS)
                 && self.echoed != 0
                 && (self.echoed.wrapping_sub(self.clock.timestamp_of(sent.sent_us)) as i32) < 0;
-            if self.legacy.fack {
+            if self.settings.legacy.fack {
                 path.fack.on_acknowledged(&sent);
             }
             if !spurious {
@@ -535,7 +434,7 @@ impl Sender {
             self.path.min_rtt.sample(self.clock.now_us, floor);
         }
         self.path.rtt.sample(&self.clock, seq_us, self.snd_una, self.snd_nxt);
-        if !is_measured && self.legacy.no_echo_samples {
+        if !is_measured && self.settings.legacy.no_echo_samples {
             rtt.ca_us = None;
         }
         true
@@ -563,7 +462,7 @@ impl Sender {
             is_cwnd_limited: false,
             snd_una: self.snd_una,
             snd_nxt: self.snd_nxt,
-            mss: self.mss,
+            mss: self.sizes.mss,
             ece: ack.has_ece,
             timestamps: ack.timestamps,
             is_fast_path: ack.is_predicted,
@@ -575,14 +474,5 @@ impl Sender {
     #[inline]
     pub(crate) fn timestamps_of(&self, segment: &Segment) -> Timestamps {
         Timestamps { value: segment.ts_val, echo: segment.ts_ecr, now: self.clock.timestamp }
-    }
-
-    /// Sets the probe or the retransmission timer after an ACK, when nothing was sent since.
-    #[inline(never)]
-    pub(crate) fn arm_after_ack(&mut self) {
-        self.arm = false;
-        if !self.schedule_loss_probe(true) {
-            self.rearm_rto();
-        }
     }
 }

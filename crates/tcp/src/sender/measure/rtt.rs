@@ -5,7 +5,7 @@
 //! falls by a quarter a round trip; and a falling RTT counts for an eighth only, so that a sudden
 //! drop does not raise the timeout. The variance term is not multiplied by four again.
 
-use super::clock::{Clock, Memo};
+use crate::sender::clock::{Clock, Memo};
 
 /// Smoothed RTT, its variance, and the timeout that follows.
 #[derive(Clone, Debug)]

@@ -1,10 +1,10 @@
 //! Recovery without SACK (RFC 6582): each duplicate ACK stands for one segment that has left the
 //! network. The count of SACKed segments is then an estimate, and no record is marked.
 
-use super::Sender;
-use super::ack::{Ack, AckFlags};
-use super::flight::Sent;
 use crate::congestion::CaState;
+use crate::sender::Sender;
+use crate::sender::finding::{Ack, AckFlags};
+use crate::sender::flight::Sent;
 
 impl Sender {
     /// A duplicate ACK: one segment more has arrived somewhere above the hole.
@@ -19,7 +19,7 @@ impl Sender {
     /// The degree follows what is out, also below what it was (Linux 6.1).
     fn reordering_without_sack(&mut self, more: u32) {
         let path = &mut self.path;
-        path.reordering.degree = (path.tally.packets_out() + more).min(self.max_reordering);
+        path.reordering.degree = (path.tally.packets_out() + more).min(self.settings.max_reordering);
         path.reordering.seen += 1;
         self.counters.reordering_seen += 1;
     }
@@ -45,15 +45,5 @@ impl Sender {
             self.mark_lost(self.flight.head());
             self.path.tally.limit_duplicates();
         }
-    }
-
-    /// Without SACK a recovery is only over once something above `high_seq` is acknowledged: before
-    /// that, duplicates may still be due to it (RFC 6582, section 5).
-    pub(crate) fn must_hold_state(&mut self) -> bool {
-        if self.sack_permitted || self.snd_una != self.path.high_seq {
-            return false;
-        }
-        self.forget_retransmissions();
-        true
     }
 }

@@ -6,9 +6,9 @@
 
 use daybreak_units::Duration;
 
-use super::Sender;
-use super::send_buffer::Close;
 use crate::congestion::CaState;
+use crate::sender::Sender;
+use crate::sender::transmit::send_buffer::Close;
 
 /// RTTs below twice this many powers of two of a microsecond lengthen bursts (`tcp_tso_rtt_log`).
 const RTT_LOG: u32 = 9;
@@ -18,21 +18,15 @@ const WINDOW_DIVISOR: u64 = 3;
 const RECENT: Duration = Duration::from_ms(1);
 
 impl Sender {
-    /// The stack builds bursts.
-    #[inline]
-    pub(crate) fn builds_bursts(&self) -> bool {
-        self.tso_max_bytes > self.mss
-    }
-
     /// Full segments of the longest burst now.
     fn burst_goal(&self) -> u64 {
-        let most = u64::from(self.tso_max_bytes);
+        let most = u64::from(self.sizes.tso_max_bytes);
         let mut bytes = self.path.window.pacing_rate.as_bytes_per_sec() >> 10;
         let halvings = self.path.min_rtt.get() >> RTT_LOG;
         if halvings < u32::BITS {
             bytes += most >> halvings;
         }
-        let segments = bytes.min(most) / u64::from(self.mss);
+        let segments = bytes.min(most) / u64::from(self.sizes.mss);
         segments.max(u64::from(self.path.rule.min_tso_segments()))
     }
 
@@ -43,7 +37,7 @@ impl Sender {
         if self.burst_waits(goal) {
             return None;
         }
-        let mss = u64::from(self.mss);
+        let mss = u64::from(self.sizes.mss);
         let path = &self.path;
         let half = u64::from((path.window.cwnd / 2).max(1));
         let quota = u64::from(path.window.cwnd - path.in_flight()).min(half);
@@ -61,11 +55,11 @@ impl Sender {
         if path.state >= CaState::Recovery || self.clock.now.saturating_since(path.pacing.departure) > RECENT {
             return false;
         }
-        let mss = u64::from(self.mss);
+        let mss = u64::from(self.sizes.mss);
         let by_peer = self.window_end().saturating_sub(self.snd_nxt);
         let by_cwnd = u64::from(path.window.cwnd - path.in_flight()) * mss;
         let room = by_peer.min(by_cwnd);
-        let window = u64::from(self.snd_wnd).min(u64::from(path.window.cwnd) * mss);
+        let window = u64::from(self.peer.window).min(u64::from(path.window.cwnd) * mss);
         if room >= goal * mss || room >= window / WINDOW_DIVISOR {
             return false;
         }
@@ -78,7 +72,7 @@ impl Sender {
         let length = unsent.min(goal * mss);
         if by_cwnd < by_peer {
             if by_cwnd <= length {
-                self.limited_by_cwnd = true;
+                self.transmit.note_limit();
                 return true;
             }
         } else if by_peer <= length {
@@ -97,13 +91,13 @@ mod tests {
     fn sender() -> Sender {
         let rule = congestion::find("reno").expect("a rule").rule(1);
         let mut sender = Sender::new(&Config { tso_max_bytes: 65_343, ..Config::default() }, rule);
-        sender.mss = 1_448;
+        sender.sizes.mss = 1_448;
         sender
     }
 
     #[test]
     fn the_longest_burst_is_of_whole_segments() {
-        assert_eq!(sender().segments_a_burst(), 45, "45 * 1448 = 65160");
+        assert_eq!(sender().sizes.segments_a_burst(), 45, "45 * 1448 = 65160");
     }
 
     #[test]

@@ -3,22 +3,33 @@
 //! An ACK repeats what earlier ACKs reported; only the part of its blocks that the previous ACK did
 //! not carry is looked at, so an ACK costs what is new in it and not what is in flight.
 
-use super::Sender;
-use super::ack::{Ack, AckFlags};
-use super::flight::{Lost, Sent};
+use crate::sender::Sender;
+use crate::sender::finding::{Ack, AckFlags};
+use crate::sender::flight::Sent;
 use crate::{SackBlock, Segment};
 
 /// What the scoreboard remembers between ACKs.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Scoreboard {
+pub(in crate::sender) struct Scoreboard {
+    /// Segments reported as duplicates.
+    dsacks: u64,
+    /// The peer has thrown away what it had SACKed (RFC 2018, section 8).
+    pub reneging: bool,
     /// Blocks of the previous ACK, in sequence order.
     seen: [SackBlock; 4],
     seen_count: u8,
 }
 
+impl Scoreboard {
+    /// The blocks of the previous ACK count for nothing.
+    pub fn forget_blocks(&mut self) {
+        self.seen_count = 0;
+    }
+}
+
 /// What the blocks of an ACK say.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Reported {
+pub(in crate::sender) struct Reported {
     /// A duplicate that may be believed.
     duplicate: Option<SackBlock>,
     /// What has arrived.
@@ -42,9 +53,9 @@ impl Sender {
 
     /// What an ACK reports: the DSACK, which it counts, and what else is plausible, in sequence order.
     #[inline(always)]
-    pub(super) fn take_sacks(&mut self, segment: &Segment, ack: &mut Ack) -> Reported {
+    pub(in crate::sender) fn take_sacks(&mut self, segment: &Segment, ack: &mut Ack) -> Reported {
         if self.path.tally.sacked_out() == 0 && self.paths.hold_no_sacks() {
-            self.scoreboard = Scoreboard::default();
+            self.scoreboard.forget_blocks();
             self.flight.forget_shift();
         }
         let blocks = segment.sacks();
@@ -64,7 +75,7 @@ impl Sender {
     }
 
     /// The next ACK repeats it.
-    pub(super) fn remember_sacks(&mut self, reported: &Reported) {
+    pub(in crate::sender) fn remember_sacks(&mut self, reported: &Reported) {
         if !self.flight.is_empty() {
             self.scoreboard.seen = reported.fresh;
             self.scoreboard.seen_count = reported.count as u8;
@@ -76,7 +87,7 @@ impl Sender {
 
     /// Tags the segments of the path that are reported and were not by the ACK before.
     #[inline(always)]
-    pub(super) fn tag_reported(&mut self, reported: &Reported, ack: &mut Ack) {
+    pub(in crate::sender) fn tag_reported(&mut self, reported: &Reported, ack: &mut Ack) {
         let known = &self.scoreboard.seen[..self.scoreboard.seen_count as usize];
         let mut splits = None;
         if let Some(block) = reported.duplicate {
@@ -119,15 +130,15 @@ impl Sender {
             return false;
         }
         let bytes = first.end - first.start;
-        if bytes > u64::from(self.max_window) {
+        if bytes > u64::from(self.peer.max_window) {
             return false;
         }
-        let segments = bytes.div_ceil(u64::from(self.mss)) as u32;
+        let segments = bytes.div_ceil(u64::from(self.sizes.mss)) as u32;
         if segments == 1 && self.paths.each(&mut self.path).any(|path| path.probe.high_seq == first.end) {
             ack.flags.set(AckFlags::DSACK_TLP);
         }
-        self.dsacks += u64::from(segments);
-        if self.dsacks > self.counters.retransmits {
+        self.scoreboard.dsacks += u64::from(segments);
+        if self.scoreboard.dsacks > self.counters.retransmits {
             // More than was ever sent again: the network duplicates, which says nothing.
             return false;
         }
@@ -148,7 +159,7 @@ impl Sender {
     /// A duplicate of data that is still outstanding: it clears the retransmissions that it reports. What is looked at by itself
     /// merges into what is below, as with any block.
     fn tag_dsack(&mut self, block: SackBlock, merges: bool, ack: &mut Ack) {
-        let mut at = self.flight.find(block.start, self.mss);
+        let mut at = self.flight.find(block.start, self.sizes.mss);
         while at != self.flight.tail() {
             let sent = *self.flight.get(at);
             if sent.seq >= block.end {
@@ -207,8 +218,8 @@ impl Sender {
         if range.end <= *walked {
             return;
         }
-        let splits = self.flight.merged_from(range.end, self.mss);
-        let mut at = self.flight.find(range.start, self.mss);
+        let splits = self.flight.merged_from(range.end, self.sizes.mss);
+        let mut at = self.flight.find(range.start, self.sizes.mss);
         while at != self.flight.tail() {
             let sent = self.flight.get(at);
             if sent.end() > range.end {
@@ -237,7 +248,7 @@ impl Sender {
         let sent = *self.flight.get(at);
         let path = &mut self.path;
         path.rack.on_delivered(&sent, self.clock.now_us, path.min_rtt.get());
-        if self.legacy.fack {
+        if self.settings.legacy.fack {
             path.fack.on_sacked(&sent);
         }
         if !sent.has(Sent::RETRANS | Sent::EVER_RETRANS) {
@@ -258,15 +269,6 @@ impl Sender {
         self.flight.sack(&mut path.tally, at);
     }
 
-    /// The segment is thought to be lost: the original, or its retransmission too.
-    #[inline]
-    pub(crate) fn mark_lost(&mut self, at: u32) {
-        let path = self.paths.get(&mut self.path, self.flight.get(at).path());
-        let Some(lost) = self.flight.mark_lost(&mut path.tally, at) else { return };
-        path.delivery.lost += 1;
-        self.counters.lost_retransmits += u64::from(lost == Lost::Retransmission);
-    }
-
     /// Linux 6.1 passes over the DSACK `duplicate` of a SACKed segment where this segment is shifted while the block around
     /// it, one of `fresh`, is walked (`tcp_sacktag_walk`). Where the blocks of the previous ACK hold the duplicate as well
     /// it `is_alone`: looked at by itself.
@@ -274,17 +276,17 @@ impl Sender {
         let Some(around) = fresh.iter().find(|block| holds(block, duplicate)) else { return false };
         around.start != duplicate.start
             && !is_alone
-            && self.flight.shifts_in_walk(duplicate.start, around.start, self.mss)
+            && self.flight.shifts_in_walk(duplicate.start, around.start, self.sizes.mss)
     }
 
     /// The segment that gets an `sk_buff` apart from the one below it: the first behind a duplicate that `is_alone`, the
     /// first of one that is looked at while the block around it is walked. Where both begin at once all is shifted again.
     fn split_by_duplicate(&self, duplicate: SackBlock, fresh: &[SackBlock], is_alone: bool) -> Option<u32> {
         if is_alone {
-            return self.flight.merged_from(duplicate.end, self.mss);
+            return self.flight.merged_from(duplicate.end, self.sizes.mss);
         }
         let around = fresh.iter().find(|block| holds(block, duplicate))?;
-        if around.start < duplicate.start { self.flight.merged_from(duplicate.start, self.mss) } else { None }
+        if around.start < duplicate.start { self.flight.merged_from(duplicate.start, self.sizes.mss) } else { None }
     }
 }
 

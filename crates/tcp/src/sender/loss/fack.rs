@@ -1,16 +1,12 @@
 //! What older stacks did otherwise than Linux 6.1: see [`crate::Legacy`].
 
-use super::Sender;
-use super::flight::Sent;
-use super::scoreboard::Scoreboard;
+use crate::sender::Sender;
+use crate::sender::flight::Sent;
 use std::collections::VecDeque;
 
 /// A retransmission is lost when one that was sent so many retransmissions later is SACKed: the threshold of three
 /// duplicates, counted beyond the next one, as ns-2.35 does.
 const RETRANSMISSION_DEGREE: u32 = 5;
-
-/// By how many segments the window may exceed what is in flight after a fast recovery, with [`crate::Legacy::half_threshold`].
-pub(super) const MAX_BURST: u32 = 3;
 
 /// State of forward acknowledgement.
 ///
@@ -128,7 +124,7 @@ impl Sender {
 
     /// Where the first segment from `seq` on begins that is not SACKed.
     fn first_hole_from(&self, seq: u64) -> u64 {
-        let mut at = self.flight.find(seq, self.mss);
+        let mut at = self.flight.find(seq, self.sizes.mss);
         while at != self.flight.tail() {
             let sent = self.flight.get(at);
             if !sent.has(Sent::SACKED) {
@@ -140,9 +136,9 @@ impl Sender {
     }
 
     fn mark_lost_below_high(&mut self) {
-        let below = u64::from(self.path.reordering.degree + 1) * u64::from(self.mss);
+        let below = u64::from(self.path.reordering.degree + 1) * u64::from(self.sizes.mss);
         let high = self.highest_sacked();
-        let mut at = self.flight.find(self.path.fack.until.max(self.snd_una), self.mss);
+        let mut at = self.flight.find(self.path.fack.until.max(self.snd_una), self.sizes.mss);
         while at != self.flight.tail() {
             let sent = self.flight.get(at);
             if sent.seq + below >= high {
@@ -180,21 +176,11 @@ impl Sender {
         self.path.fack.is_due = is_due;
     }
 
-    /// Sets the window for an ACK within a reduction: the threshold; while more is in flight, room for one segment whenever
-    /// that is less than it was when the last one left.
-    pub(crate) fn reduce_at_once(&mut self) {
-        let path = &mut self.path;
-        let in_flight = path.in_flight();
-        let may_send = path.prr.count_down(in_flight);
-        let least = if self.legacy.half_threshold { path.window.ssthresh / 2 } else { path.window.ssthresh };
-        path.window.cwnd = if in_flight < least { least } else { in_flight + u32::from(may_send) };
-    }
-
     /// Fast recovery has ended: what is above counts as in flight, as if it had never been SACKed.
     #[cold]
     pub(crate) fn forget_sacks(&mut self) {
         self.flight.forget_marks(&mut self.path.tally);
-        self.scoreboard = Scoreboard::default();
+        self.scoreboard.forget_blocks();
         self.path.fack = Fack::default();
     }
 }

@@ -5,8 +5,8 @@
 
 use daybreak_units::Duration;
 
-use super::flight::Sent;
 use crate::congestion::RateSample;
+use crate::sender::flight::Sent;
 
 /// Delivery state of a path.
 #[derive(Clone, Debug, Default)]
@@ -55,6 +55,11 @@ impl Delivery {
         if self.app_limited != 0 {
             sent.flags |= Sent::APP_LIMITED;
         }
+    }
+
+    /// The `in_flight` segments that are out do not show the path's limit.
+    pub fn mark_app_limited(&mut self, in_flight: u32) {
+        self.app_limited = (self.delivered + u64::from(in_flight)).max(1);
     }
 
     /// A segment was delivered: the one sent last gives the sample.

@@ -1,9 +1,9 @@
 //! Undo of reductions that turn out to have been needless: by timestamps (Eifel detection, RFC 3522,
 //! with the response of RFC 4015) or by DSACKs for every retransmission (RFC 3708).
 
-use super::Sender;
-use super::rack::RECOVERY_THRESHOLD;
 use crate::congestion::CaState;
+use crate::sender::Sender;
+use crate::sender::loss::rack::RECOVERY_THRESHOLD;
 
 /// What is needed to take a reduction back.
 #[derive(Clone, Debug, Default)]
@@ -16,6 +16,16 @@ pub(crate) struct Undo {
     pub prior_ssthresh: u32,
     /// Timestamp of the first retransmission, in timestamp ticks; zero without one.
     pub retrans_stamp: u32,
+}
+
+impl Undo {
+    /// A retransmission leaves while the timestamp clock shows `timestamp`.
+    pub fn count_retransmission(&mut self, timestamp: u32) {
+        if self.retrans_stamp == 0 {
+            self.retrans_stamp = timestamp;
+        }
+        self.retrans = self.retrans.max(0) + 1;
+    }
 }
 
 /// What a partial ACK says of a recovery.
@@ -42,15 +52,6 @@ impl Sender {
         };
     }
 
-    /// A retransmission left, of a segment that was lost on `path`.
-    pub(crate) fn count_retransmission(&mut self, path: u16) {
-        let undo = &mut self.paths.get(&mut self.path, path).undo;
-        if undo.retrans_stamp == 0 {
-            undo.retrans_stamp = self.clock.timestamp;
-        }
-        undo.retrans = undo.retrans.max(0) + 1;
-    }
-
     /// The next retransmission is the first again if nothing that was sent again is out.
     pub(crate) fn forget_retransmissions(&mut self) {
         if !self.any_retransmission_done() {
@@ -70,7 +71,9 @@ impl Sender {
     }
 
     fn may_undo(&self) -> bool {
-        !self.legacy.no_undo && self.path.undo.marker != 0 && (self.path.undo.retrans == 0 || self.original_arrived())
+        !self.settings.legacy.no_undo
+            && self.path.undo.marker != 0
+            && (self.path.undo.retrans == 0 || self.original_arrived())
     }
 
     /// Restores window and threshold; `unmark` also takes back all loss marks.
@@ -105,16 +108,26 @@ impl Sender {
             return true;
         }
         self.set_state(CaState::Open);
-        self.reneging = false;
-        if self.legacy.forget_sacks {
+        self.scoreboard.reneging = false;
+        if self.settings.legacy.forget_sacks {
             self.forget_sacks();
         }
         false
     }
 
+    /// Without SACK a recovery is only over once something above `high_seq` is acknowledged: before
+    /// that, duplicates may still be due to it (RFC 6582, section 5).
+    fn must_hold_state(&mut self) -> bool {
+        if self.sack_permitted || self.snd_una != self.path.high_seq {
+            return false;
+        }
+        self.forget_retransmissions();
+        true
+    }
+
     /// Every retransmission was reported as a duplicate. True when the reduction was undone.
     pub(crate) fn undo_by_dsack(&mut self) -> bool {
-        if self.legacy.no_undo || self.path.undo.marker == 0 || self.path.undo.retrans != 0 {
+        if self.settings.legacy.no_undo || self.path.undo.marker == 0 || self.path.undo.retrans != 0 {
             return false;
         }
         let rack = &mut self.path.rack;
@@ -136,14 +149,14 @@ impl Sender {
         }
         if by_frto || self.sack_permitted {
             self.set_state(CaState::Open);
-            self.reneging = false;
+            self.scoreboard.reneging = false;
         }
         true
     }
 
     /// A partial ACK in Recovery: undoes the reduction if it came from the original and not from the retransmission.
     pub(crate) fn undo_partial(&mut self, prior_una: u64) -> Partial {
-        if self.legacy.no_undo || self.path.undo.marker == 0 || !self.original_arrived() {
+        if self.settings.legacy.no_undo || self.path.undo.marker == 0 || !self.original_arrived() {
             return Partial::Stands;
         }
         self.check_reordering(prior_una);

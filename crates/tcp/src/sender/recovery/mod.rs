@@ -2,24 +2,17 @@
 //!
 //! Runs for ACKs that are not plain: duplicates, SACKs, ECN echoes, and every ACK outside Open.
 
-use super::Sender;
-use super::ack::{Ack, AckFlags};
-use super::flight::Sent;
-use super::resend::Resend;
-use super::timer::TimerKind;
-use super::undo::Partial;
-use crate::congestion::{CaEvent, CaState};
+pub(super) mod prr;
+mod timeout;
+pub(super) mod undo;
 
-/// What the state machine found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Found {
-    /// No loss.
-    Nothing,
-    /// A loss that begins a recovery.
-    FirstLoss,
-    /// A recovery goes on.
-    Losses,
-}
+use crate::congestion::{AckSample, CaState};
+use crate::sender::Sender;
+use crate::sender::finding::{Ack, AckFlags};
+use crate::sender::flight::Sent;
+use crate::sender::loss::Found;
+use crate::sender::recovery::undo::Partial;
+use crate::sender::timer::TimerKind;
 
 impl Sender {
     /// Takes one such ACK. Unless it says that something is lost, nothing is sent again for it.
@@ -74,7 +67,7 @@ impl Sender {
         if counts && self.sack_permitted && self.marks_by_count() {
             self.mark_lost_by_count(found);
         }
-        self.resend = Resend::Lost;
+        self.transmit.allow_lost();
     }
 
     fn alert_in_recovery(&mut self, ack: &mut Ack, is_dupack: bool, counts: &mut bool) -> Found {
@@ -124,71 +117,6 @@ impl Sender {
         }
     }
 
-    /// Something is marked lost, or, without RACK, enough is SACKed (RFC 6675, section 5).
-    fn is_loss_evident(&self) -> bool {
-        let by_count = self.marks_by_count() && self.path.tally.sacked_out() >= self.path.reordering.degree;
-        self.path.tally.lost_out() > 0 || by_count
-    }
-
-    /// Neither RACK nor forward acknowledgement finds losses.
-    fn marks_by_count(&self) -> bool {
-        !self.rack_enabled && !self.legacy.fack
-    }
-
-    /// More than `reordering` segments lie between the first hole and the highest SACKed segment.
-    fn much_is_sacked(&self) -> bool {
-        self.highest_sacked() > self.snd_una + u64::from(self.path.reordering.degree) * u64::from(self.mss)
-    }
-
-    /// RFC 6582 without SACK, otherwise RACK.
-    fn identify_losses(&mut self, ack: &mut Ack) {
-        let retransmitted = self.path.tally.retrans_out();
-        if !self.sack_permitted {
-            self.newreno_mark_lost(ack);
-        } else if self.rack_enabled {
-            if self.rack_mark_lost() {
-                ack.flags.unset(AckFlags::SET_TIMER);
-            }
-        } else if self.legacy.fack {
-            self.mark_lost_by_fack();
-        }
-        if retransmitted > self.path.tally.retrans_out() {
-            ack.flags.set(AckFlags::LOST_RETRANS);
-        }
-    }
-
-    /// Without RACK: segments with `reordering` SACKed ones above them are lost, and at the start of a recovery the first
-    /// one in any case (RFC 6675, section 5).
-    fn mark_lost_by_count(&mut self, found: Found) {
-        let degree = self.path.reordering.degree.max(1);
-        let mut to_mark = Vec::new();
-        if self.path.tally.sacked_out() >= degree {
-            let mut above = self.path.tally.sacked_out();
-            for at in self.flight.positions() {
-                let sent = self.flight.get(at);
-                if !self.path.tally.owns(sent) {
-                    continue;
-                }
-                if sent.has(Sent::SACKED) {
-                    above -= 1;
-                } else if above >= degree && !sent.has(Sent::LOST) {
-                    to_mark.push(at);
-                }
-                if above < degree {
-                    break;
-                }
-            }
-        } else if found == Found::FirstLoss
-            && self.flight.first().is_some_and(|first| !first.has(Sent::LOST) && self.path.tally.owns(first))
-        {
-            to_mark.push(self.flight.head());
-        }
-        self.flight.keep_time_order();
-        for at in to_mark {
-            self.mark_lost(at);
-        }
-    }
-
     /// Begins fast recovery.
     pub(crate) fn enter_recovery(&mut self, ece: bool) {
         self.counters.fast_recoveries += 1;
@@ -225,6 +153,17 @@ impl Sender {
         }
     }
 
+    /// The rule grows the window, or reduces it without a loss.
+    #[inline]
+    pub(crate) fn grow(&mut self, sample: &AckSample) {
+        self.path.rule.on_ack(&mut self.path.window, sample);
+        if self.path.window.backs_off {
+            self.path.window.backs_off = false;
+            self.enter_cwr();
+        }
+        self.path.usage.stamp = self.clock.jiffies;
+    }
+
     /// Congestion without loss, by an echo (RFC 3168, section 6.1.2) or the rule's own judgement. False where a
     /// reduction lasts: there is one a window of data.
     #[cold]
@@ -257,14 +196,67 @@ impl Sender {
         true
     }
 
-    pub(crate) fn set_state(&mut self, state: CaState) {
-        let context = self.context();
-        self.path.rule.on_state(&mut self.path.window, state, &context);
-        self.path.state = state;
+    /// The reorder timer fired.
+    pub(crate) fn on_reorder_timeout(&mut self) {
+        if self.has_paths() {
+            self.on_reorder_timeout_of_paths();
+            return;
+        }
+        // The timer that this look asks for is the retransmission timer, which is set below.
+        let _ = self.judge_reordering(false);
+        if self.timer.kind != TimerKind::Retransmit {
+            self.rearm_rto();
+        }
     }
 
-    pub(crate) fn event(&mut self, event: CaEvent) {
-        let context = self.context();
-        self.path.rule.on_event(&mut self.path.window, event, &context);
+    /// What was waited for in vain is lost; returns the time until more may be. A loss may have been `found` already.
+    pub(in crate::sender) fn judge_reordering(&mut self, found: bool) -> Option<u64> {
+        let before = self.path.in_flight();
+        let wait = self.detect_loss();
+        if (found || self.path.in_flight() != before) && self.path.state != CaState::Recovery {
+            self.enter_recovery(false);
+            if !self.path.rule_controls {
+                self.reduce_cwnd(1, false);
+            }
+        }
+        wait
+    }
+
+    /// Section 7.4.2: what the ACK says of the probe.
+    pub(crate) fn on_loss_probe_ack(&mut self, ack: u64, flags: AckFlags) {
+        if ack < self.path.probe.high_seq {
+            return;
+        }
+        if !self.path.probe.is_retrans || flags.any(AckFlags::DSACK_TLP) {
+            self.path.probe.high_seq = 0;
+        } else if ack > self.path.probe.high_seq {
+            // Only one copy arrived: the probe repaired a loss, which must count as congestion.
+            self.start_cwnd_reduction();
+            self.set_state(CaState::Cwr);
+            self.end_cwnd_reduction();
+            self.try_keep_open();
+            self.counters.tlp_recoveries += 1;
+        } else if !flags.any(AckFlags::UNA_ADVANCED | AckFlags::NOT_DUP | AckFlags::DATA_SACKED) {
+            self.path.probe.high_seq = 0;
+        }
+    }
+
+    /// The reordering timer fired: each path looks for what it waited for.
+    #[cold]
+    fn on_reorder_timeout_of_paths(&mut self) {
+        let mut wait: Option<u64> = None;
+        self.on_each_path(|sender| {
+            let overdue = sender.detect_overdue();
+            let reordered = sender.judge_reordering(overdue.found);
+            wait = wait.into_iter().chain(overdue.wait_us).chain(reordered).min();
+        });
+        self.timer.kind = TimerKind::None;
+        if let Some(us) = wait {
+            self.set_reorder_timer(us);
+        }
+        self.settle_probe();
+        if wait.is_none() {
+            self.arm_after_ack();
+        }
     }
 }

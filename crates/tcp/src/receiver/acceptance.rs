@@ -1,0 +1,146 @@
+//! Whether a segment counts: PAWS (RFC 7323, section 5), the window check (RFC 9293, section 3.10.7.4), header prediction.
+
+use daybreak_units::{Duration, Instant};
+
+use super::ack_policy::MAX_QUICKACKS;
+use super::{Receiver, SenderProgress};
+use crate::{Flags, Segment};
+
+/// ACKs that answer segments without data from outside the window are this far apart at least
+/// (`tcp_invalid_ratelimit`).
+const INVALID_RATE_LIMIT: Duration = Duration::from_ms(500);
+/// How much older than the newest one a timestamp may be, in ticks.
+const PAWS_SLACK: i32 = 1;
+impl Receiver {
+    /// Whether the segment may be processed at all: PAWS (RFC 7323, section 5) and the window check.
+    /// `false` means drop it whole; an ACK may have become pending. Also keeps `ts_recent`.
+    #[inline]
+    pub fn accept(&mut self, now: Instant, segment: &Segment, sender: impl FnOnce() -> SenderProgress) -> bool {
+        self.accepts_next(segment) || self.accept_unusual(now, segment, &sender())
+    }
+
+    /// [`Receiver::accept`] if it is the next in order, and not older than the one before: in the window by definition.
+    /// Without timestamps both are 0.
+    #[inline(always)]
+    pub(crate) fn accepts_next(&mut self, segment: &Segment) -> bool {
+        let is_newer = segment.ts_val.wrapping_sub(self.ts_recent) as i32 >= 0;
+        let is_next = segment.seq == self.rcv_nxt && is_newer && self.fast_path.is_on();
+        if is_next && segment.seq == self.window.rcv_wup() {
+            self.ts_recent = segment.ts_val;
+        }
+        is_next
+    }
+
+    #[inline(never)]
+    fn accept_unusual(&mut self, now: Instant, segment: &Segment, sender: &SenderProgress) -> bool {
+        let newer = segment.ts_val.wrapping_sub(self.ts_recent) as i32;
+        if !self.check(now, segment, sender) {
+            return false;
+        }
+        let timestamps = self.negotiated.timestamps && segment.ts_val != 0;
+        if timestamps && newer >= 0 && segment.seq <= self.window.rcv_wup() {
+            self.ts_recent = segment.ts_val;
+        }
+        true
+    }
+
+    /// [`Receiver::accept`] without taking the timestamp.
+    #[inline(never)]
+    pub(crate) fn check(&mut self, now: Instant, segment: &Segment, sender: &SenderProgress) -> bool {
+        let newer = segment.ts_val.wrapping_sub(self.ts_recent) as i32;
+        let end = segment.seq + segment.sequence_len();
+        let timestamps = self.negotiated.timestamps && segment.ts_val != 0;
+        let stale = timestamps && self.paws && newer < -PAWS_SLACK && !self.is_reordered_ack(segment, newer, sender);
+        if stale || !self.is_in_window(segment) {
+            self.reject(now, segment, end);
+            return false;
+        }
+        true
+    }
+
+    /// An accepted segment with data is what header prediction expects: the next in order while no hole is open, and not the
+    /// first.
+    #[inline]
+    pub(crate) fn is_predicted(&self, segment: &Segment) -> bool {
+        self.rcv_nxt > 1 && self.is_predicted_next(segment) && segment.ts_val.wrapping_sub(self.ts_recent) as i32 >= 0
+    }
+
+    /// It is the next in order, and no hole is open.
+    #[inline]
+    pub(crate) fn is_predicted_next(&self, segment: &Segment) -> bool {
+        segment.seq == self.rcv_nxt && (!self.holds_data || self.queue.is_empty())
+    }
+
+    /// Some of a segment lies where data are expected (RFC 9293, section 3.4).
+    #[inline(always)]
+    pub fn is_in_window(&self, segment: &Segment) -> bool {
+        segment.seq + segment.sequence_len() >= self.window.rcv_wup()
+            && segment.seq <= self.rcv_nxt + self.window.remaining(self.rcv_nxt)
+    }
+
+    /// Before the handshake is done: some of it lies in the window of the SYN-ACK, or where that begins or ends.
+    pub fn is_in_first_window(&self, segment: &Segment) -> bool {
+        let (start, end) = (self.rcv_nxt, self.rcv_nxt + u64::from(self.window.initial_offer()));
+        let segment_end = segment.seq + segment.sequence_len();
+        segment.seq == start || (segment_end > start && segment.seq < end) || (segment.seq == end && segment_end == end)
+    }
+
+    /// An older timestamp than that of a segment before it: PAWS without the slack that an open connection allows.
+    pub fn is_older(&self, segment: &Segment) -> bool {
+        self.is_stamped(segment) && (segment.ts_val.wrapping_sub(self.ts_recent) as i32) < 0
+    }
+
+    /// A later timestamp than that of all segments before it.
+    pub fn is_newer(&self, segment: &Segment) -> bool {
+        self.is_stamped(segment) && (segment.ts_val.wrapping_sub(self.ts_recent) as i32) > 0
+    }
+
+    fn is_stamped(&self, segment: &Segment) -> bool {
+        self.negotiated.timestamps && segment.ts_val != 0
+    }
+
+    /// Echoes the timestamp of a segment that is not ahead of the stream from now on.
+    pub fn take_timestamp(&mut self, segment: &Segment) {
+        if self.is_stamped(segment) && segment.seq <= self.rcv_nxt {
+            self.ts_recent = segment.ts_val;
+        }
+    }
+
+    /// A segment that is not processed: tell the peer where we stand, but do not join a loop of ACKs.
+    #[cold]
+    fn reject(&mut self, now: Instant, segment: &Segment, end: u64) {
+        if segment.flags.contains(Flags::RST) {
+            return;
+        }
+        if segment.sequence_len() == 0 {
+            if !self.may_challenge(now) {
+                return;
+            }
+        } else if segment.seq < self.rcv_nxt {
+            self.counters.duplicates += u64::from(end <= self.rcv_nxt);
+            self.policy.enter_quick_mode(self.window.rcv_wnd(), MAX_QUICKACKS);
+            self.report_duplicate(segment.seq, end.min(self.rcv_nxt));
+        }
+        self.ack_pending = true;
+    }
+
+    /// A duplicate ACK that was overtaken, not by longer than an RTO, is worth its SACK blocks, though its
+    /// timestamp is old. Linux refuses every other one, also those that say less than was known already.
+    fn is_reordered_ack(&self, segment: &Segment, newer: i32, sender: &SenderProgress) -> bool {
+        let late_us = -i64::from(newer) * self.timestamps.tick.as_us() as i64;
+        segment.sequence_len() == 0
+            && segment.seq == self.rcv_nxt
+            && segment.ack == sender.una
+            && segment.window <= sender.window
+            && late_us <= sender.rto.as_us() as i64
+    }
+
+    /// Whether an ACK may answer a segment that makes no sense; takes note of it.
+    pub fn may_challenge(&mut self, now: Instant) -> bool {
+        if self.last_invalid.is_some_and(|last| now.saturating_since(last) < INVALID_RATE_LIMIT) {
+            return false;
+        }
+        self.last_invalid = Some(now);
+        true
+    }
+}

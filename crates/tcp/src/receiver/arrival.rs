@@ -1,0 +1,312 @@
+//! What a segment brings: payload in order or ahead of a hole, duplicates, FIN, and a sample of the peer's RTT.
+
+use daybreak_units::{Duration, Instant};
+
+use super::ack_policy::{Arrival, MAX_QUICKACKS};
+use super::reassembly::{Inserted, OutOfOrder};
+use super::sack_list::{Dsack, SackList};
+use super::{Received, Receiver, SACK_BLOCKS, SenderTiming};
+use crate::{Flags, SackBlock, Segment};
+
+/// Segments below this size do not make the window grow.
+const GROWTH_MIN: u32 = 128;
+
+/// By what the window may grow with a segment: see [`ReceiveWindow::grow`].
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Growth {
+    len: u32,
+    counted: u64,
+    /// Memory of the buffer that was taken.
+    taken: u64,
+}
+
+impl Receiver {
+    /// [`Receiver::accept`], [`Receiver::measure_rtt`] and [`Receiver::on_data`] for a segment that
+    /// [`Receiver::is_predicted`]; returns the payload that became deliverable.
+    #[inline(always)]
+    pub(crate) fn on_predicted(&mut self, now: Instant, segment: &Segment, timing: impl Fn() -> SenderTiming) -> u64 {
+        if segment.seq == self.window.rcv_wup() {
+            self.ts_recent = segment.ts_val;
+        }
+        self.measure_rtt(now, segment);
+        if !self.fast_path.is_on() || self.holds_data || self.window.is_full_at(self.rcv_nxt) {
+            return self.on_unusual_data(now, segment, timing()).delivered;
+        }
+        self.take_next(now, segment, timing)
+    }
+
+    /// The payload of the next segment in order when no hole is open.
+    #[inline(always)]
+    fn take_next(&mut self, now: Instant, segment: &Segment, timing: impl Fn() -> SenderTiming) -> u64 {
+        self.rcv_nxt = segment.seq + u64::from(segment.len);
+        self.count_payload(now, segment, || timing().rto, 0);
+        self.decide_in_order(now, segment.len, || timing().srtt);
+        u64::from(segment.len)
+    }
+
+    /// Takes the payload and the FIN of an accepted segment and decides about its ACK, which seldom asks for `timing`.
+    #[inline]
+    pub fn on_data(&mut self, now: Instant, segment: &Segment, timing: impl Fn() -> SenderTiming) -> Received {
+        let unusual = segment.flags.0 & (Flags::FIN.0 | Flags::CWR.0) != 0 || !self.fast_path.is_on();
+        if segment.sack_count > 0 {
+            return self.on_data_behind_blocks(now, segment, timing());
+        }
+        let is_next = segment.seq == self.rcv_nxt && segment.len > 0;
+        if unusual || !is_next || self.holds_data || self.window.is_full_at(self.rcv_nxt) {
+            return self.on_unusual_data(now, segment, timing());
+        }
+        Received { delivered: self.take_next(now, segment, timing), fin: false }
+    }
+
+    /// SACK blocks make the header longer, which the receive buffer holds as well.
+    #[cold]
+    fn on_data_behind_blocks(&mut self, now: Instant, segment: &Segment, timing: SenderTiming) -> Received {
+        self.window.set_header(segment.header_len());
+        let received = self.on_unusual_data(now, segment, timing);
+        self.window.set_header(if self.negotiated.timestamps { 32 } else { 20 });
+        received
+    }
+
+    /// Holes, duplicates, FIN, CWR, a closed window.
+    #[inline(never)]
+    fn on_unusual_data(&mut self, now: Instant, segment: &Segment, timing: SenderTiming) -> Received {
+        if segment.sequence_len() == 0 {
+            return Received::default();
+        }
+        // A duplicate that no ACK has reported yet is forgotten.
+        self.dsack = Dsack::default();
+        if segment.flags.contains(Flags::CWR) && self.negotiated.ecn {
+            // The peer's window may be a single segment now: it waits for this ACK.
+            self.echo.is_on = false;
+            if segment.len > 0 {
+                self.policy.demand();
+            }
+        }
+        let before = self.rcv_nxt;
+        let end = segment.seq + segment.sequence_len();
+        let remaining = self.window.remaining(self.rcv_nxt);
+        let (mut taken, mut first_end) = (self.memory(), end);
+        if segment.seq <= before && end > before && remaining > 0 {
+            taken += self.window.cost_of(segment.len);
+            (taken, first_end) = self.take_in_order(now, segment, end, timing, taken);
+        } else if end <= before {
+            self.counters.duplicates += 1;
+            self.report_duplicate(segment.seq, end);
+            self.acknowledge_quickly(MAX_QUICKACKS);
+        } else if segment.seq >= before + remaining {
+            if segment.seq < before {
+                self.report_duplicate(segment.seq, before);
+            }
+            self.acknowledge_quickly(MAX_QUICKACKS);
+        } else {
+            self.take_out_of_order(segment, end);
+            if self.joins_after_ack.is_some() {
+                self.ack_pending = true;
+                return Received::default();
+            }
+            taken = self.memory();
+        }
+        let fin = before <= self.fin_seq && self.fin_seq < self.rcv_nxt;
+        let delivered = if self.unread.is_none() { self.rcv_nxt - before - u64::from(fin) } else { 0 };
+        self.decide(now, delivered, first_end, taken, timing);
+        Received { delivered, fin }
+    }
+
+    /// The segment continues the stream, perhaps after a part that was there already. `taken` is the
+    /// memory of the buffer with this segment; returned is what it is with what follows, before the application reads,
+    /// and where the first of the `sk_buff`s ends that it will read.
+    #[inline]
+    fn take_in_order(
+        &mut self,
+        now: Instant,
+        segment: &Segment,
+        end: u64,
+        timing: SenderTiming,
+        mut taken: u64,
+    ) -> (u64, u64) {
+        let mut first_end = end;
+        if segment.seq < self.rcv_nxt {
+            self.report_duplicate(segment.seq, self.rcv_nxt);
+        }
+        self.rcv_nxt = end;
+        if self.fin_seq < end {
+            // Data has come that goes beyond the FIN ahead of the hole: Linux 6.1 takes it for a duplicate.
+            self.fin_seq = u64::MAX;
+        }
+        if segment.len > 0 {
+            if self.unread.is_some() {
+                self.keep(end - u64::from(segment.flags.contains(Flags::FIN)), segment.len);
+                taken = self.memory();
+            }
+            self.count_payload(now, segment, || timing.rto, taken.saturating_sub(self.window.cost_of(segment.len)));
+        }
+        if segment.flags.contains(Flags::FIN) {
+            self.fin_seq = end - 1;
+            // Nothing can follow a FIN: Linux 6.1.192 drops what does.
+            taken -= self.queue.memory();
+            self.queue = OutOfOrder::default();
+            self.holds_data = self.unread.is_some();
+        }
+        if !self.queue.is_empty() {
+            let mut dsack = self.dsack;
+            let last = self.window.buffers().of(segment.len);
+            let queued = self.queue.memory();
+            let advanced = self.queue.advance(end, last, &mut dsack);
+            self.rcv_nxt = advanced.rcv_nxt;
+            if let Some(unread) = &mut self.unread
+                && advanced.rcv_nxt > end
+            {
+                let fin = u64::from(self.fin_seq < advanced.rcv_nxt);
+                let memory = queued - self.queue.memory();
+                unread.push_filled(advanced.rcv_nxt - fin, memory.saturating_sub(advanced.saved));
+            }
+            first_end = advanced.first_end;
+            taken -= advanced.saved;
+            self.note_dsack(dsack);
+            if self.queue.is_empty() {
+                // The hole is filled (RFC 5681, section 4.2).
+                self.policy.demand();
+                self.holds_data = self.unread.is_some();
+            }
+        }
+        if self.fin_seq < self.rcv_nxt {
+            self.policy.on_fin();
+            if self.answers_fin {
+                // In Linux 6.1 before the blocks are looked at that this fills.
+                self.settle_before_read(taken);
+                self.ack_pending = true;
+            } else {
+                // The stream is complete: there is nothing more to report.
+                self.sacks = SackList::default();
+                self.dsack = Dsack::default();
+            }
+        } else {
+            self.sacks.remove_below(self.rcv_nxt);
+            if let Some(ranges) = &mut self.ranges {
+                ranges.remove_below(self.rcv_nxt);
+            }
+        }
+        (taken, first_end)
+    }
+
+    /// Payload came in order, up to `rcv_nxt`, while `taken` bytes of the buffer were in use.
+    #[inline(always)]
+    fn count_payload(&mut self, now: Instant, segment: &Segment, rto: impl FnOnce() -> Duration, taken: u64) {
+        let arrival = Arrival {
+            len: segment.len,
+            push: segment.flags.contains(Flags::PSH),
+            plain: segment.flags.0 & (Flags::PSH.0 | Flags::FIN.0) == 0,
+        };
+        self.policy.on_in_order(now, arrival, self.window.rcv_wnd(), rto);
+        self.window.rtt_by_window(now, self.rcv_nxt);
+        let cost = self.window.cost_of(segment.len);
+        self.check_ce(segment, taken + cost);
+        let buffers = self.window.buffers();
+        let counted = || buffers.counted(segment.len, cost);
+        if segment.len >= GROWTH_MIN && self.window.grow(segment.len, counted, taken + cost, self.policy.rcv_mss()) {
+            self.policy.on_window_growth();
+        }
+    }
+
+    /// The segment lies beyond a hole.
+    fn take_out_of_order(&mut self, segment: &Segment, end: u64) {
+        let taken = self.memory();
+        self.check_ce(segment, taken);
+        if self.window.make_room(taken) {
+            self.policy.leave_quick_mode();
+        }
+        self.policy.schedule();
+        self.counters.reordered += 1;
+        let mut dsack = self.dsack;
+        let buffers = self.window.buffers();
+        self.holds_data = true;
+        let inserted = self.queue.insert((segment.seq, end), segment.len, buffers, &mut dsack);
+        if segment.flags.contains(Flags::FIN) {
+            self.fin_seq = end - 1;
+        }
+        if inserted == Inserted::Known {
+            self.counters.duplicates += 1;
+        }
+        if !self.negotiated.sack {
+            return;
+        }
+        self.has_blocks = true;
+        self.note_dsack(dsack);
+        let mut block = SackBlock { start: segment.seq, end };
+        if let Some(ranges) = &mut self.ranges {
+            block = ranges.add(block);
+        }
+        let truesize = buffers.truesize(segment.len);
+        let growth = match inserted {
+            Inserted::Known => None,
+            Inserted::Alone => Some(Growth { len: segment.len, counted: truesize, taken }),
+            Inserted::Joined => {
+                // The window grows with what is joined before it is reported, with other segments after.
+                let counted = buffers.counted(segment.len, truesize);
+                self.grow(Growth { len: segment.len, counted, taken: self.memory() });
+                None
+            }
+        };
+        if self.policy.compressed() > 0 && self.sacks.pushes_back(block) {
+            self.joins_after_ack = Some((block, growth));
+            return;
+        }
+        self.sacks.report(block);
+        if self.ranges.is_some() {
+            self.sacks.keep(SACK_BLOCKS[usize::from(self.negotiated.timestamps)]);
+        }
+        if let Some(growth) = growth {
+            self.grow(growth);
+        }
+    }
+
+    pub(super) fn grow(&mut self, growth: Growth) {
+        let Growth { len, counted, taken } = growth;
+        if self.window.grow(len, || counted, taken, self.policy.rcv_mss()) {
+            self.policy.on_window_growth();
+        }
+    }
+
+    pub(super) fn report_duplicate(&mut self, start: u64, end: u64) {
+        if self.negotiated.sack && self.dsack_enabled {
+            self.has_blocks = true;
+            self.dsack.set(start, end);
+        }
+    }
+
+    fn note_dsack(&mut self, dsack: Dsack) {
+        if self.negotiated.sack && self.dsack_enabled {
+            self.has_blocks = true;
+            self.dsack = dsack;
+        }
+    }
+
+    fn acknowledge_quickly(&mut self, most: u64) {
+        self.policy.enter_quick_mode(self.window.rcv_wnd(), most);
+        self.policy.schedule();
+    }
+
+    /// What [`Receiver::measure_rtt`] makes of an ACK without data: its timestamp measures nothing any more.
+    #[inline(always)]
+    pub fn note_echo(&mut self, segment: &Segment) {
+        self.measured_ecr = segment.ts_ecr;
+    }
+
+    /// RTT of the peer's data by the echo of our timestamp, once for each timestamp: as in Linux 6.1 not where an ACK
+    /// has echoed it before. To be called before [`Receiver::on_data`] with what the open connection takes.
+    #[inline]
+    pub fn measure_rtt(&mut self, now: Instant, segment: &Segment) {
+        if segment.ts_ecr == self.measured_ecr || !self.negotiated.timestamps {
+            return;
+        }
+        self.measured_ecr = segment.ts_ecr;
+        if segment.sequence_len() < u64::from(self.policy.rcv_mss()) {
+            return;
+        }
+        let ticks = self.timestamps.at(now).wrapping_sub(segment.ts_ecr);
+        if ticks < i32::MAX as u32 {
+            let tick_us = self.timestamps.tick.as_us();
+            self.window.rtt_by_timestamp(u64::from(ticks.max(1)) * tick_us);
+        }
+    }
+}

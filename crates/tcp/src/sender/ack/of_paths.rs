@@ -1,0 +1,145 @@
+//! One ACK on several paths (`paths/mod.rs`): it is processed for each, which sees only its own segments.
+
+use super::Cleaned;
+use crate::Segment;
+use crate::congestion::CaState;
+use crate::sender::Sender;
+use crate::sender::finding::{Ack, AckFlags};
+use crate::sender::flight::Sent;
+
+impl Sender {
+    /// Processes an ACK that is not old.
+    #[cold]
+    pub(super) fn on_ack_of_paths(&mut self, segment: &Segment, mut ack: Ack) {
+        self.switch_path(u16::from(ack.has_ece));
+        let had_queue = !self.flight.is_empty();
+        self.advance_una(segment, &mut ack);
+        let reported = (segment.sack_count > 0).then(|| self.take_sacks(segment, &mut ack));
+        if !had_queue {
+            self.on_ack_without_queue(&mut ack);
+            self.on_each_path(|sender| {
+                if !sender.is_on_present_path() {
+                    sender.hear_late(&mut ack);
+                }
+            });
+            self.settle_probe();
+            return;
+        }
+        let mut heard = Vec::with_capacity(self.paths.others.len() + 1);
+        self.on_each_path(|sender| {
+            let (mut ack, prior) = (ack, sender.prior(ack.prior_una));
+            if let Some(reported) = &reported {
+                sender.tag_reported(reported, &mut ack);
+            }
+            let cleaned = sender.clean_path(&mut ack);
+            sender.drop_ambiguous(&mut ack);
+            heard.push((ack, prior, cleaned));
+        });
+        self.pop_acknowledged();
+        if let Some(reported) = &reported {
+            self.remember_sacks(reported);
+        }
+        let reneging = self.flight.first().is_some_and(|first| first.has(Sent::SACKED));
+        let mut heard = heard.into_iter();
+        let (mut arms, mut waits) = (false, false);
+        self.on_each_path(|sender| {
+            let (mut ack, prior, mut cleaned) = heard.next().expect("one for each path");
+            let overdue = sender.detect_overdue();
+            if let Some(wait_us) = overdue.wait_us {
+                sender.set_reorder_timer(wait_us);
+                waits = true;
+            }
+            if overdue.found {
+                ack.flags.set(AckFlags::OVERDUE);
+            }
+            let delivers = AckFlags::DATA_ACKED | AckFlags::DATA_SACKED | AckFlags::DSACKING;
+            let is_concerned = ack.flags.any(delivers | AckFlags::OVERDUE);
+            let is_calm = sender.path.state == CaState::Open && sender.path.probe.high_seq == 0;
+            if !is_concerned && is_calm && !sender.is_on_present_path() {
+                return;
+            }
+            if reneging {
+                ack.flags.set(AckFlags::SACK_RENEGING);
+            }
+            if !sender.is_measured(cleaned.first_us) {
+                cleaned.first_us = None;
+            }
+            let asked = ack.flags.any(AckFlags::SET_TIMER);
+            sender.respond(&mut ack, &prior, cleaned);
+            let asks = ack.flags.any(AckFlags::SET_TIMER);
+            arms |= asks;
+            // Loss detection has set the timer itself.
+            waits |= asked && !asks;
+        });
+        self.transmit.arm_later(arms && !waits);
+        self.settle_probe();
+    }
+
+    /// Of an ACK older than the last only the SACKs count.
+    #[cold]
+    pub(super) fn on_old_ack_of_paths(&mut self, segment: &Segment, mut ack: Ack) {
+        let reported = self.take_sacks(segment, &mut ack);
+        let mut heard = Vec::with_capacity(self.paths.others.len() + 1);
+        self.on_each_path(|sender| {
+            let (mut ack, delivered_before) = (ack, sender.path.delivery.delivered);
+            sender.tag_reported(&reported, &mut ack);
+            heard.push((ack, delivered_before));
+        });
+        self.remember_sacks(&reported);
+        let mut heard = heard.into_iter();
+        self.on_each_path(|sender| {
+            let (mut ack, delivered_before) = heard.next().expect("one for each path");
+            sender.alert_old(&mut ack, delivered_before);
+        });
+        self.settle_probe();
+    }
+
+    /// The path's segments that are acknowledged; their records stay until all paths have seen theirs.
+    fn clean_path(&mut self, ack: &mut Ack) -> Cleaned {
+        let mut cleaned = Cleaned { reord: self.snd_nxt, ..Cleaned::default() };
+        for at in self.flight.positions() {
+            let record = self.flight.get(at);
+            if record.end() > self.snd_una {
+                break;
+            }
+            if self.path.tally.owns(record) {
+                self.clean_marked(at, ack, &mut cleaned);
+                cleaned.segments += 1;
+            }
+        }
+        self.flight.release(&mut self.path.tally, cleaned.segments);
+        if cleaned.segments > 0 {
+            ack.flags.set(AckFlags::DATA_ACKED | AckFlags::SET_TIMER);
+        } else {
+            // Nothing of this path's is acknowledged: its recovery has made no progress.
+            ack.flags.unset(AckFlags::UNA_ADVANCED);
+        }
+        cleaned
+    }
+
+    fn pop_acknowledged(&mut self) {
+        let at =
+            self.flight.positions().find(|&at| self.flight.get(at).end() > self.snd_una).unwrap_or(self.flight.tail());
+        self.flight.pop_to(at);
+        debug_assert_eq!(
+            self.path.tally.packets_out() + self.paths.others.iter().map(|path| path.tally.packets_out()).sum::<u32>(),
+            self.flight.len(),
+            "packets_out is not what is queued"
+        );
+    }
+
+    /// The path was there all the time since `sent_us`.
+    fn is_measured(&self, sent_us: Option<u64>) -> bool {
+        self.is_on_present_path() && sent_us.is_some_and(|sent_us| sent_us >= self.paths.since_us)
+    }
+
+    /// Forgets the RTT and the rate of segments whose ACKs may have come by another path.
+    fn drop_ambiguous(&mut self, ack: &mut Ack) {
+        if !self.is_measured(ack.first_sacked_us) {
+            ack.first_sacked_us = None;
+        }
+        if !self.is_measured(ack.rate.taken.then_some(self.path.delivery.first_sent_us)) {
+            ack.rate.taken = false;
+        }
+    }
+}

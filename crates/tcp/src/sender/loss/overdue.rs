@@ -1,0 +1,48 @@
+//! Time-division TCP: what has been out for too long on a path that may be gone (`paths/mod.rs`).
+
+use crate::sender::Sender;
+
+/// Segments that have been out for too long, though later ones were delivered.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::sender) struct Overdue {
+    /// There are some.
+    pub found: bool,
+    /// Microseconds until more may be.
+    pub wait_us: Option<u64>,
+}
+
+impl Sender {
+    /// Finds segments of the path that were sent before what has been delivered on another, and for which twice the smoothed
+    /// RTT of the slowest path has passed, as for a tail loss probe (RFC 8985, section 7.2): they are lost, or the path may
+    /// be long gone before one of its own segments shows it.
+    pub(in crate::sender) fn detect_overdue(&mut self) -> Overdue {
+        let each = || std::iter::once(&self.path).chain(&self.paths.others);
+        let delivered_us = each().map(|path| path.rack.sent_us()).max().unwrap_or(0);
+        let patience_us = 2 * u64::from(each().map(|path| path.rtt.srtt_us()).max().unwrap_or(0));
+        let now_us = self.clock.now_us;
+        let mut overdue = Overdue::default();
+        if patience_us == 0 {
+            return overdue;
+        }
+        let mut next = self.flight.oldest();
+        while let Some(at) = next {
+            let sent = *self.flight.get(at);
+            if sent.sent_us >= delivered_us {
+                break;
+            }
+            next = self.flight.newer(at);
+            if !self.path.tally.owns(&sent) {
+                continue;
+            }
+            let wait_us = (sent.sent_us + patience_us).saturating_sub(now_us);
+            if wait_us > 0 {
+                overdue.wait_us = Some(wait_us);
+                break;
+            }
+            self.mark_lost(at);
+            self.flight.note_racked(at);
+            overdue.found = true;
+        }
+        overdue
+    }
+}

@@ -1,0 +1,23 @@
+//! The window that the peer offers (RFC 9293, section 3.10.7.4).
+
+use crate::Segment;
+
+/// What the peer has said of its window, in bytes.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub(super) struct PeerWindow {
+    /// It takes data up to `snd_una` and this.
+    pub window: u32,
+    /// The largest so far.
+    pub max_window: u32,
+    /// Sequence number of the segment that last updated it (`snd_wl1`).
+    pub window_seq: u64,
+}
+
+impl PeerWindow {
+    /// The segment is newer than the one that said the present window, or offers more, its acknowledgement apart.
+    #[inline]
+    pub fn is_updated_by(&self, segment: &Segment) -> bool {
+        segment.seq > self.window_seq || (segment.seq == self.window_seq && segment.window > self.window)
+    }
+}

@@ -1,0 +1,130 @@
+//! How long segments are: the MSS, what bounds it, and what was cut into segments before it changed.
+
+use std::collections::VecDeque;
+
+use super::Sender;
+use crate::config::Config;
+use crate::sender::transmit::send_buffer::SEGMENT_OVERHEAD;
+
+/// Windows up to this are filled by a single segment: the default MSS (RFC 9293, section 3.7.1).
+const SMALL_WINDOW: u32 = 536;
+/// No segment is smaller for the sake of a window: an IP packet of 68 bytes (RFC 791).
+const MSS_LEAST: u32 = 36;
+
+/// The sizes of segments in bytes.
+#[derive(Debug)]
+#[repr(C)]
+pub(super) struct Sizes {
+    /// Payload of a full segment.
+    pub mss: u32,
+    /// Bytes of a segment that SACK blocks for the peer take from the payload.
+    pub option_len: u32,
+    /// End of what waits in segments smaller than the present ones.
+    pub built_end: u64,
+    /// Memory of a segment besides its payload: of a burst its share.
+    pub overhead: u64,
+    /// Longest burst that the host may hand to the NIC as one.
+    pub tso_max_bytes: u32,
+    /// What was negotiated of `mss`: a small window lessens it.
+    pub full_mss: u32,
+    /// Runs of segments that wait and are smaller than the present ones: where each run ends, and the size of its segments.
+    pub built: VecDeque<(u64, u32)>,
+}
+
+impl Sizes {
+    pub fn new(config: &Config) -> Self {
+        Self {
+            mss: config.mtu.saturating_sub(40).max(1),
+            option_len: 0,
+            built_end: 0,
+            overhead: SEGMENT_OVERHEAD,
+            tso_max_bytes: config.tso_max_bytes,
+            full_mss: 0,
+            built: VecDeque::new(),
+        }
+    }
+
+    /// Payload of a full segment with what else the next one carries.
+    #[inline]
+    pub fn payload(&self) -> u32 {
+        self.mss - self.option_len
+    }
+
+    /// Segments that the host may hand to the NIC as one.
+    #[inline]
+    pub fn segments_a_burst(&self) -> u32 {
+        (self.tso_max_bytes / self.mss).max(1)
+    }
+
+    /// The stack builds bursts.
+    #[inline]
+    pub fn builds_bursts(&self) -> bool {
+        self.tso_max_bytes > self.mss
+    }
+}
+
+impl Sender {
+    /// The peer offers `window` bytes. Caps the MSS at half the largest window seen, so that two segments fit
+    /// (`tcp_bound_to_half_wnd`).
+    #[inline]
+    pub(crate) fn see_window(&mut self, window: u32) {
+        if window > self.peer.max_window {
+            self.peer.max_window = window;
+            if self.sizes.mss < self.sizes.full_mss || window / 2 < self.sizes.mss {
+                self.bound_mss();
+            }
+        }
+    }
+
+    #[cold]
+    fn bound_mss(&mut self) {
+        let largest = self.peer.max_window;
+        let most = if largest > SMALL_WINDOW { largest / 2 } else { largest };
+        let before = self.sizes.mss;
+        self.sizes.mss = self.sizes.full_mss.min(most.max(MSS_LEAST));
+        if self.sizes.mss > before {
+            self.keep_built(before);
+        }
+    }
+}
+
+/// Linux 6.1 cuts what the application writes into segments when it is written, and does not join them when the window of
+/// the peer, and with it the largest segment, grows. Nor does it join the rest of one that a window probe has split.
+impl Sender {
+    /// What waits in whole segments of `mss` bytes stays so. The last one, if it is not full, may still grow.
+    pub(super) fn keep_built(&mut self, mss: u32) {
+        let start = self.snd_nxt.max(self.sizes.built_end);
+        let mss_bytes = u64::from(mss);
+        let whole = self.buffer.write_seq.saturating_sub(start) / mss_bytes * mss_bytes;
+        if whole > 0 {
+            self.sizes.built.push_back((start + whole, mss));
+            self.sizes.built_end = start + whole;
+        }
+    }
+
+    /// The next segment ends at `end`.
+    pub(super) fn keep_rest(&mut self, end: u64) {
+        self.sizes.built.push_front((end, u32::MAX));
+        self.sizes.built_end = self.sizes.built_end.max(end);
+    }
+
+    /// The longest that the next segment may be.
+    #[cold]
+    pub(super) fn built_len(&mut self) -> u32 {
+        while self.sizes.built.front().is_some_and(|&(end, _)| end <= self.snd_nxt) {
+            self.sizes.built.pop_front();
+        }
+        self.sizes.built.front().map_or(u32::MAX, |&(end, mss)| mss.min((end - self.snd_nxt) as u32))
+    }
+
+    /// How many of them wait.
+    #[cold]
+    pub(super) fn built_segments(&self) -> u64 {
+        let (mut start, mut segments) = (self.snd_nxt, 0);
+        for &(end, mss) in self.sizes.built.iter().filter(|(end, _)| *end > self.snd_nxt) {
+            segments += (end - start).div_ceil(u64::from(mss));
+            start = end;
+        }
+        segments
+    }
+}

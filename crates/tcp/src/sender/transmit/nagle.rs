@@ -1,0 +1,51 @@
+//! Whether a small segment waits for more (RFC 896, RFC 9293, section 3.7.4).
+
+/// Nagle's algorithm with Minshall's change, and the application's word about it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::sender) struct Nagle {
+    /// End of the last segment that was not full.
+    small_end: u64,
+    /// `TCP_NODELAY`: no small segment waits for another.
+    nodelay: bool,
+    /// `TCP_CORK`: small segments wait for more.
+    corked: bool,
+    /// What is buffered is sent once, whatever these say.
+    push_once: bool,
+}
+
+impl Nagle {
+    /// `TCP_NODELAY`. When it is set, what is in the socket leaves, even from under a cork.
+    pub fn set_nodelay(&mut self, is_on: bool) {
+        self.nodelay = is_on;
+        self.push_once |= is_on;
+    }
+
+    /// `TCP_CORK`.
+    pub fn set_cork(&mut self, is_on: bool) {
+        self.corked = is_on;
+        self.push_once |= !is_on && self.nodelay;
+    }
+
+    /// The application has written more.
+    pub fn on_written(&mut self) {
+        self.push_once = false;
+    }
+
+    /// A segment that is not full leaves; it ends at `end`.
+    #[inline]
+    pub fn on_small(&mut self, end: u64) {
+        self.small_end = end;
+    }
+
+    /// End of the last segment that was not full.
+    pub fn small_end(&self) -> u64 {
+        self.small_end
+    }
+
+    /// Whether the next small segment waits. A small one waits only while another is unacknowledged: `una` is the first
+    /// byte that is, if `is_idle` is false. `TCP_CORK` holds every small segment back, `TCP_NODELAY` none.
+    pub fn holds(&self, una: u64, is_idle: bool) -> bool {
+        let waits_for_small = !self.nodelay && !is_idle && self.small_end > una;
+        !self.push_once && (self.corked || waits_for_small)
+    }
+}

@@ -1,0 +1,129 @@
+//! Retransmissions: the lowest lost segment first, in one piece or in more.
+
+use super::{Outgoing, Reason};
+use crate::sender::Sender;
+use crate::sender::flight::Sent;
+use crate::sender::timer::TimerKind;
+
+/// Half a second: the wait for local resources.
+const RESOURCE_PROBE_MS: u64 = 500;
+
+impl Sender {
+    /// The lowest segment that is lost and not yet sent again, if the window has room.
+    #[cold]
+    pub(super) fn retransmit_lost(&mut self) -> Option<Outgoing> {
+        // The timeout always sends its segment.
+        let forced = self.transmit.reason == Reason::Timeout;
+        if !forced && (self.pacing_holds() || self.path.in_flight() >= self.path.window.cwnd) {
+            return None;
+        }
+        let Some(at) = self.flight.next_lost() else {
+            debug_assert!(false, "a lost segment is below the retransmission cursor");
+            return None;
+        };
+        let sent = *self.flight.get(at);
+        if !forced && self.path.fack.reach.is_some_and(|reach| sent.seq > reach) {
+            return None;
+        }
+        if !forced && self.small_queue_holds(sent.len, 1) {
+            return None;
+        }
+        let is_queued = self.is_in_host_queue(sent.nic_serial);
+        if !is_queued && !self.fits_window(at) {
+            return None;
+        }
+        if is_queued {
+            if forced {
+                self.transmit.finish_timeout();
+                self.set_timer_unpaced(TimerKind::Retransmit, self.clock.jiffies_in(RESOURCE_PROBE_MS * 1_000));
+            }
+            return None;
+        }
+        if forced {
+            self.transmit.finish_timeout();
+        }
+        let outgoing = self.send_again(at);
+        self.flight.mark_resent(&mut self.path.tally, at);
+        self.paths.get(&mut self.path, sent.path()).undo.count_retransmission(self.clock.timestamp);
+        if self.path.in_cwnd_reduction() {
+            self.path.prr.out += 1;
+        }
+        // A timeout has set the timer itself.
+        if at == self.flight.head() && self.timer.kind != TimerKind::Reorder && !forced {
+            self.set_timer(TimerKind::Retransmit, self.path.rtt.rto);
+        }
+        Some(outgoing)
+    }
+
+    /// Whether some of the segment at `at` lies within the peer's window, which may have shrunk since it was sent. What lies
+    /// beyond is split off. The first segment of all is sent again in any case: then it asks for the window.
+    pub(super) fn fits_window(&mut self, at: u32) -> bool {
+        let sent = *self.flight.get(at);
+        let start = sent.seq.max(self.snd_una);
+        let mss = self.sizes.payload();
+        let room = self.window_end().saturating_sub(start);
+        if room == 0 && start != self.snd_una {
+            return false;
+        }
+        let room = if room == 0 { u64::from(mss) } else { room };
+        let payload = (sent.end() - start) as u32 - u32::from(sent.has(Sent::FIN));
+        let most = u64::from(mss).min(room) as u32;
+        if payload > most {
+            let path = self.paths.get(&mut self.path, sent.path());
+            self.flight.split(&mut path.tally, at, (start - sent.seq) as u32 + most);
+        } else if payload < most {
+            self.join_following(at, most - payload);
+        }
+        true
+    }
+
+    /// Small segments that follow the one at `at` are sent again with it, up to `room` bytes, whether they are lost or not
+    /// (`tcp_retrans_collapse`).
+    #[inline(never)]
+    fn join_following(&mut self, at: u32, mut room: u32) {
+        loop {
+            let next = at.wrapping_add(1);
+            if next == self.flight.tail() || self.flight.get(at).has(Sent::FIN) {
+                return;
+            }
+            let sent = *self.flight.get(next);
+            let payload = sent.len - u32::from(sent.has(Sent::FIN));
+            let stays = sent.has(Sent::SACKED) || self.is_in_host_queue(sent.nic_serial);
+            if stays || payload > room || sent.end() > self.window_end() {
+                return;
+            }
+            room -= payload;
+            let path = self.paths.get(&mut self.path, sent.path());
+            self.flight.collapse(&mut path.tally, at, self.sack_permitted);
+        }
+    }
+
+    /// Sends the segment at `at` again.
+    pub(super) fn send_again(&mut self, at: u32) -> Outgoing {
+        self.flight.trim(at, self.snd_una);
+        let payload = {
+            let sent = self.flight.get(at);
+            sent.len - u32::from(sent.has(Sent::FIN))
+        };
+        self.take_over(at);
+        self.tell_start();
+        let sent_us = self.pace(payload);
+        let serial = self.next_nic_serial();
+        let delivery = &mut self.path.delivery;
+        let record = self.flight.send_again(at, serial, self.snd_nxt, |record| delivery.stamp(record, sent_us, false));
+        let outgoing = Outgoing {
+            seq: record.seq,
+            len: payload,
+            fin: record.has(Sent::FIN),
+            push: record.has(Sent::PUSH),
+            is_new: false,
+        };
+        if self.settings.legacy.fack {
+            self.path.fack.on_sent_again(self.snd_nxt, record.retransmission);
+        }
+        self.counters.retransmits += 1;
+        self.counters.segments += u64::from(payload > 0);
+        self.note_sent();
+        outgoing
+    }
+}
