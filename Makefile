@@ -2,12 +2,13 @@
 # make test   sets everything up and runs every test; CI runs .ci/run, which also builds the kernel's image
 # make build  only sets up: .venv with the locked Python packages and Daybreak itself, built optimised
 # make wheel  puts a wheel with both engines into dist/
+# make docs   builds the site into docs/_build, running every command and snippet of its pages
 
 PYTHON ?= python3
 BIN := .venv/bin
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml -not -path '*/target/*')
 
-.PHONY: demo test build wheel test-rust test-python lint lock clean
+.PHONY: demo test build wheel docs test-rust test-python lint lock clean
 
 demo: build
 	$(BIN)/daybreak reproduce migration --quick
@@ -19,6 +20,10 @@ build: .venv/built
 wheel: .venv/packages
 	@$(BIN)/python tools/wheel.py
 
+docs: build
+	@$(BIN)/sphinx-build --builder html --fail-on-warning --keep-going --quiet --jobs 2 docs docs/_build/html
+	@echo "the site is docs/_build/html/index.html"
+
 test-rust: .venv/packages
 	cargo test --workspace --quiet
 
@@ -28,8 +33,8 @@ test-python: build
 lint: .venv/packages
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
-	$(BIN)/ruff check python tests tools
-	$(BIN)/ruff format --check python tests tools
+	$(BIN)/ruff check python tests tools docs/extensions docs/conf.py
+	$(BIN)/ruff format --check python tests tools docs/extensions docs/conf.py
 	$(BIN)/mypy
 	PYTHONPATH=python $(BIN)/lint-imports
 	$(BIN)/python tools/rust-modules.py
@@ -55,4 +60,4 @@ lock: .venv/packages
 	  --no-emit-index-url --no-emit-find-links pyproject.toml --output-file requirements.lock
 
 clean:
-	rm -rf .venv target python/daybreak/_native*.so
+	rm -rf .venv target docs/_build docs/_made python/daybreak/_native*.so

@@ -24,6 +24,7 @@ ROOT = Path(__file__).resolve().parents[1]
 HOME = "daybreak/engines/kernel"
 GUEST = ("daybreak-guest", "libdaybreak_switch.so")
 RECIPE = ROOT / "kernel-image"
+BUILT = ROOT / "target" / "release"
 # 1980, the first year that zip knows: the same files give the same wheel.
 _TIME = (1980, 1, 1, 0, 0, 0)
 
@@ -35,11 +36,14 @@ def main() -> None:
     out = parser.parse_args().out
     run("cargo", "build", "--release", "--quiet", "-p", "daybreak-guest", "-p", "daybreak-guest-switch")
     with tempfile.TemporaryDirectory() as place:
-        run(sys.executable, "-m", "maturin", "build", "--release", "--quiet", "--out", place)
+        run(sys.executable, "-m", "maturin", "build", "--release", "--strip", "--quiet", "--out", place)
         (plain,) = Path(place).glob("*.whl")
+        for name in GUEST:
+            # Its symbols are half of a program, and nothing reads them.
+            run("strip", "--strip-unneeded", "-o", str(Path(place) / name), str(BUILT / name))
         out.mkdir(parents=True, exist_ok=True)
-        write(plain, out / plain.name)
-    print(out / plain.name)
+        write(plain, out / plain.name, Path(place))
+    print(f"{out / plain.name}: {(out / plain.name).stat().st_size / 1e6:.1f} MB")
 
 
 def run(*command: str) -> None:
@@ -49,24 +53,24 @@ def run(*command: str) -> None:
         sys.exit(f"wheel: {' '.join(command)} ended with {done.returncode}")
 
 
-def added() -> Iterator[tuple[str, Path]]:
+def added(stripped: Path) -> Iterator[tuple[str, Path]]:
     """Every file that is added: its name in the wheel, and where it is."""
     for name in GUEST:
-        yield f"{HOME}/{name}", ROOT / "target" / "release" / name
+        yield f"{HOME}/{name}", stripped / name
     for file in sorted(RECIPE.rglob("*")):
         if file.is_file():
             yield f"{HOME}/recipe_data/{file.relative_to(RECIPE)}", file
 
 
-def write(plain: Path, complete: Path) -> None:
-    """Copies a wheel and adds the files, also to its RECORD."""
-    with ZipFile(plain) as source, ZipFile(complete, "w", ZIP_DEFLATED) as target:
+def write(plain: Path, complete: Path, stripped: Path) -> None:
+    """Copies a wheel and adds the files, the programs as they are in `stripped`, also to its RECORD."""
+    with ZipFile(plain) as source, ZipFile(complete, "w", ZIP_DEFLATED, compresslevel=9) as target:
         record = next(name for name in source.namelist() if name.endswith(".dist-info/RECORD"))
         lines = [line for line in source.read(record).decode().splitlines() if not line.startswith(f"{record},")]
         for entry in source.infolist():
             if entry.filename != record:
                 target.writestr(entry, source.read(entry), ZIP_DEFLATED)
-        for name, file in added():
+        for name, file in added(stripped):
             content = file.read_bytes()
             entry = ZipInfo(name, _TIME)
             entry.external_attr = (0o100755 if name.endswith(GUEST) else 0o100644) << 16

@@ -284,7 +284,13 @@ def test_other_kinds_of_files_are_refused(name, tmp_path, moved):
 
 def test_a_notebook_shows_a_run(moved):
     html = moved[0]._repr_html_()
-    for part in ("<h4>moved</h4>", "simulated, seed 1", "<td>main</td>", "flows (2 rows)", "data:image/png;base64,"):
+    for part in (
+        "<strong>moved</strong>",
+        "simulated, seed 1",
+        "<td>main</td>",
+        "flows (2 rows)",
+        "data:image/png;base64,",
+    ):
         assert part in html
     assert moved[0].plot(what=["cwnd"])._repr_png_().startswith(b"\x89PNG")
 

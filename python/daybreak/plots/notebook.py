@@ -23,7 +23,7 @@ def as_html(run: Run) -> str:
     facts = f"{run.manifest['engine']}, seed {run.seed}, ended at {ended}"
     tables = ", ".join(f"{escape(name)} ({rows:,} rows)" for name, rows in run.manifest["tables"].items())
     return (
-        f"<h4>{escape(str(run.manifest['name']))}</h4><p>{escape(facts)}</p>"
+        f"<p><strong>{escape(str(run.manifest['name']))}</strong></p><p>{escape(facts)}</p>"
         f"{_flows(run)}<p>Tables: {tables}</p>{_figure(run)}"
     )
 

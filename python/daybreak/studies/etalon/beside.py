@@ -1,6 +1,6 @@
 """The model beside Linux 6.1 in the same scenarios, dilation included: where both miss a value, the emulator differs.
 
-    python -m daybreak.studies.etalon.beside -o python/daybreak/studies/etalon/reference-kernel/beside.csv
+    python -m daybreak.studies.etalon.beside -o docs/results/etalon-kernel/beside.csv
 
 Both engines run with hosts as the kernel engine has them (`testbed.KERNEL_HOSTS`).
 """

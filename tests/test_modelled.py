@@ -1,4 +1,4 @@
-"""What the README lists is what there is: names, and what the kernel engine refuses."""
+"""What the page of models lists is what there is: names, and what the kernel engine refuses."""
 
 import re
 
@@ -12,7 +12,7 @@ from daybreak.engines import check, lowered
 from daybreak.engines.kernel import dilation
 from daybreak.errors import PlanError
 
-TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
+TEXT = (ROOT / "docs/explanations/modelled.md").read_text(encoding="utf-8")
 REFUSED = {
     "delayed_ack_min": "20 ms",
     "delayed_ack_max": "100 ms",
@@ -68,14 +68,14 @@ def test_the_settings_that_the_kernel_engine_refuses_are_those_that_it_looks_at(
 
 @with_kernel
 @pytest.mark.parametrize("setting", REFUSED)
-def test_what_the_readme_says_is_refused_is_refused_by_name(setting, one_flow):
+def test_what_the_page_says_is_refused_is_refused_by_name(setting, one_flow):
     table = "records" if setting in ("latency", "window") else "stack"
     assert refusal(one_flow) is None
     assert setting in (refusal(one_flow.with_({f"{table}.{setting}": REFUSED[setting]})) or "")
 
 
 @with_kernel
-def test_other_clocks_are_taken_on_all_hosts_and_refused_where_the_readme_says_so(one_flow):
+def test_other_clocks_are_taken_on_all_hosts_and_refused_where_the_page_says_so(one_flow):
     faster = one_flow.with_({"stack.timer_dilation": 10})
     assert dilation.of(lowered(faster, 1, "kernel").content) == 10 and refusal(faster) is None
     captured = faster.with_({"records.capture": ["bottleneck"]})
