@@ -64,6 +64,25 @@ def test_progress_is_lines_where_there_is_no_terminal(monkeypatch, capsys):
         report(1.5, 7)
         report(2.5, 7)
     assert capsys.readouterr().err == "migration: 1 of 7 (0 s)\n"
+    clock = [100.0]
+    monkeypatch.setattr(terminal.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(terminal, "_FIRST_LINE_AFTER_S", 2.0)
+    with terminal.progress_bar("sweep") as report:
+        # Five of the runs are there already: they say nothing of the pace.
+        for clock[0], done in ((100.0, 5), (101.0, 15), (102.5, 30), (103.0, 35), (106.0, 35), (400.0, 55)):
+            report(done, 105, "1 failed")
+    assert capsys.readouterr().err.splitlines() == [
+        "sweep: 30 of 105, 10/s, 8 s left, 1 failed (2 s)", "sweep: 35 of 105, 5/s, 14 s left, 1 failed (6 s)",
+        "sweep: 55 of 105, 0.167/s, 5 min left, 1 failed (5 min)",
+    ]  # fmt: skip
+    clock[0] = 500.0
+    with terminal.progress_bar("one run") as report:
+        for clock[0], done in ((500.0, 0.0), (504.0, 0.25), (505.0, 0.25)):
+            report(done, 1)
+    assert capsys.readouterr().err == "one run: 25%, 12 s left (4 s)\n"
+    monkeypatch.undo()
+    monkeypatch.setattr(terminal, "_FIRST_LINE_AFTER_S", 0.0)
+    monkeypatch.setattr(terminal, "_LINE_EVERY_S", 3600.0)
     with terminal.progress_bar("building the kernel", stages=True) as report:
         for done, total, stage in (
             (0, 0, "unpacking"),

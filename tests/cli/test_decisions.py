@@ -45,9 +45,17 @@ def test_compare_shows_differences_of_scenarios_and_of_kept_runs(tmp_path):
     of_files = json.loads(daybreak("compare", DOWNTIME, other, "--runs", 2, "--json").stdout)["rows"]
     of_folders = json.loads(daybreak("compare", tmp_path / "a", tmp_path / "b", "--json").stdout)["rows"]
     assert of_files == of_folders and {row["runs"] for row in of_files} == {2}
-    assert "B - A" in daybreak("compare", tmp_path / "a", tmp_path / "b").stdout
-    nothing = daybreak("compare", DOWNTIME, tmp_path)
-    assert nothing.returncode == 1 and "is not a run and has no runs" in nothing.stderr
+    figure = tmp_path / "forest.png"
+    shown = daybreak("compare", tmp_path / "a", tmp_path / "b", other, "--runs", 2, "-o", figure)
+    # Each row has the names of what is compared; of those that have one name, the places'.
+    assert "b - a" in shown.stdout and "03-migration - a" in shown.stdout and shown.returncode == 0, shown.stderr
+    assert figure.read_bytes().startswith(b"\x89PNG")
+    nothing = daybreak("compare", DOWNTIME, tmp_path / "nothing")
+    assert nothing.returncode == 1 and "cannot be read" in nothing.stderr
+    both = daybreak("compare", DOWNTIME, tmp_path)
+    assert both.returncode == 1 and "is not a run" in both.stderr
+    alone = daybreak("compare", DOWNTIME)
+    assert alone.returncode == 1 and "expected at least two" in alone.stderr
 
 
 def test_predict_shows_interval_and_similar_settings():

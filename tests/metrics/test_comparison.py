@@ -8,11 +8,22 @@ from daybreak.metrics.comparison import paired
 
 def flows(fcts, retransmits=0):
     rows = [
-        {"run": run, "group": "g", "bytes": 1, "start_ns": 0, "end_ns": fct, "fct_ns": fct, "rtos": 0}
+        {
+            "run": run,
+            "group": "g",
+            "bytes": 1,
+            "start_ns": 0,
+            "end_ns": fct,
+            "fct_ns": fct,
+            "ideal_fct_ns": 5,
+            "rtos": 0,
+        }
         for run, fct in fcts.items()
     ]
     columns = dict.fromkeys(("bytes", "start_ns", "end_ns", "fct_ns"), pl.UInt64) | {"rtos": pl.UInt32}
-    return pl.DataFrame(rows, schema_overrides=columns).with_columns(pl.lit(retransmits).alias("retransmits"))
+    return pl.DataFrame(rows, schema_overrides=columns).with_columns(
+        pl.lit(retransmits).alias("retransmits"), pl.lit(5, dtype=pl.UInt64).alias("ideal_fct_ns")
+    )
 
 
 def test_differences_are_of_runs_with_one_seed():
@@ -25,6 +36,9 @@ def test_differences_are_of_runs_with_one_seed():
     # t(2) = 4.303, s = 0.1: 1 +- 4.303 * 0.1 / sqrt(3)
     assert (fct["difference"], fct["low"]) == (pytest.approx(1), pytest.approx(1 - 0.2484, abs=1e-4))
     assert fct["is_different"] is True
+    # The ideal of all of them is 5 ns, and a run has one flow.
+    assert found["slowdown"]["difference"] == pytest.approx(1e9 / 5)
+    assert found["fct_p99_s"]["difference"] == pytest.approx(1)
     assert (found["retransmits"]["difference"], found["rtos"]["is_different"]) == (4, False)
 
 

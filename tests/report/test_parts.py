@@ -10,7 +10,7 @@ import daybreak
 from daybreak.errors import OutputError
 from daybreak.figures.curves import Panel
 from daybreak.figures.explanation import COLOURS
-from daybreak.figures.stacked import Row
+from daybreak.figures.stacked import Facet, Row
 from daybreak.metrics.explanation import PARTS
 from daybreak.plots import Shown
 from daybreak.report import figure, page, study
@@ -96,7 +96,7 @@ def test_a_figure_has_numbers_or_null_with_as_many_digits_as_show():
     curves = {"a": table.with_columns(low=pl.lit(None, pl.Float64), high=pl.lit(None, pl.Float64))}
     curves["b"] = table.with_columns(low=pl.lit(1.0), high=pl.lit(2.0))
     panel = Panel(title="", curves=curves)
-    (row,) = figure.document(Shown((Row(panel, "Rate\n[Gbit/s]"),), "", "", "Time", ()))["rows"]
+    (row,) = figure.document(Shown((Facet("", (Row(panel, "Rate\n[Gbit/s]"),)),), "", "", "Time", ()))["rows"]
     plain, ranged = row["curves"]
     assert plain["value"] == [1.2346, None, None, None, None, 0.0] and plain["time"][0] == 0.123456789
     assert "low" not in plain and (ranged["low"][0], ranged["high"][0]) == (1.0, 2.0)
@@ -105,7 +105,7 @@ def test_a_figure_has_numbers_or_null_with_as_many_digits_as_show():
 
 
 @pytest.mark.parametrize(("purpose", "said"), [
-    ("sweep", "a sweep, whose tables polars.read_parquet reads"),
+    ("sweep", "a sweep whose tables cannot be read, or are not finished"),
     ("agreement", "a comparison of the engines, which has a page of its own"),
     ("advice", "advice of daybreak tune"),
     ("study migration", "the study migration, which was not finished"),
@@ -115,5 +115,5 @@ def test_what_a_page_does_not_show_is_named_by_what_made_it(folders, tmp_path, p
     claim(place, purpose)
     assert gather([folders[0], place]).left_out == [f"{place} holds {said}"]
     assert f"{place} holds {said}" in shown([folders[0], place])
-    with pytest.raises(OutputError, match=f"no run and no study to show: .*{said}"):
+    with pytest.raises(OutputError, match=f"there is no run, sweep or study to show: .*{said}"):
         gather([place])

@@ -188,7 +188,7 @@ def test_a_folder_of_studies_and_runs_is_shown_in_full_and_what_is_left_out_is_n
     assert [one.folder for one in found.studies] == [mixed / "study"]
     assert [run.manifest["name"] for run in found.runs] == ["other", WICKED, WICKED]
     assert found.left_out == [
-        f"{mixed / 'grid'} holds a sweep, whose tables polars.read_parquet reads",
+        f"{mixed / 'grid'} holds a sweep whose tables cannot be read, or are not finished",
         f"{mixed / 'late'} holds a run that was not finished",
     ]
     page_ = "\n".join(Structure(page.report(found, explained=False)).texts)
@@ -202,7 +202,7 @@ def test_a_folder_of_studies_and_runs_is_shown_in_full_and_what_is_left_out_is_n
 
 
 def test_a_folder_with_nothing_to_show_says_what_is_there(mixed):
-    with pytest.raises(OutputError, match=r"no run and no study to show: .*grid holds a sweep"):
+    with pytest.raises(OutputError, match=r"there is no run, sweep or study to show: .*grid holds a sweep"):
         gather([mixed / "grid"])
 
 

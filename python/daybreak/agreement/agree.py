@@ -152,6 +152,6 @@ class _Suites:
 def _from(progress: Progress | None, before: int, total: int, engine: str) -> Callable[[float, int | None], object]:
     def report(now: float, _: int | None) -> None:
         if progress:
-            progress(before + now, total, f"{engine}, {int(before + now)} of {total}")
+            progress(before + now, total, engine)
 
     return report

@@ -250,6 +250,6 @@ def _parting(flows: Sequence[Document]) -> str:
 def _told(progress: Progress | None, engine: str) -> Callable[[float, int], object]:
     def report(now: float, total: int) -> None:
         if progress:
-            progress(now, total, f"{engine}, {int(now)} of {total}")
+            progress(now, total, engine)
 
     return report

@@ -20,7 +20,7 @@ COMMANDS = {
     "sweep": ("sweep", "Run a scenario at all points of a grid, and write one dataset."),
     "compare": (
         "compare",
-        "Put two scenarios, or runs of them, side by side: differences with 95 % confidence intervals.",
+        "Put scenarios, or runs of them, side by side: differences from the first with 95 % confidence intervals.",
     ),
     "explain": ("explain", "Split each flow's completion time into what it was spent on."),
     "learn": ("learn", "Make the data of a model of FCT prolongation, fit it, and judge it."),

@@ -2,76 +2,174 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from daybreak.errors import OutputError, ScenarioError
+from daybreak.errors import OutputError
 
 from .tables import print_table
 from .terminal import Json, print_json, progress_bar, say
 
-_UNITS = {"fct_s": "mean FCT (s)", "retransmits": "retransmits a flow", "rtos": "timeouts a flow"}
+_LABELS = {
+    "fct_s": "mean FCT", "fct_p99_s": "p99 FCT", "slowdown": "slowdown", "retransmits": "resent a flow",
+    "rtos": "timeouts a flow",
+}  # fmt: skip
+_LONGEST = 24
 
 
 def add_to(app: typer.Typer) -> None:
     """Adds the command."""
-    app.command(epilog="Example: daybreak compare scenarios/03-migration.toml scenarios/04-downtime.toml --runs 10")(
-        compare
-    )
+    app.command(
+        epilog="Example: daybreak compare scenarios/03-migration.toml scenarios/04-downtime.toml -o forest.png"
+    )(compare)
 
 
 def compare(
-    first: Annotated[Path, typer.Argument(help="A scenario file, or a folder of runs.", metavar="A")],
-    second: Annotated[Path, typer.Argument(help="Another one.", metavar="B")],
+    places: Annotated[
+        list[Path],
+        typer.Argument(help="Scenario files or folders of runs; the first is the baseline.", metavar="A B..."),
+    ],
     runs: Annotated[int, typer.Option(help="Seeds of a scenario file: 1, 2, 3 ...", min=1)] = 10,
     workers: Annotated[int | None, typer.Option(help="Runs side by side; one a processor if not given.", min=1)] = None,
+    out_: Annotated[
+        Path | None, typer.Option("-o", "--out", help="Figure of the differences: F.png, F.svg or F.pdf.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that is no figure of Daybreak's.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Put two scenarios, or runs of them, side by side: differences with 95 % confidence intervals.
+    """Put scenarios, or runs of them, side by side: differences from the first with 95 % confidence intervals.
 
     Runs with the same seed are compared with each other, group by group. A folder is one that 'daybreak run -o' wrote.
     """
+    from daybreak import plots
     from daybreak.metrics.comparison import paired
 
+    if len(places) < 2:
+        raise OutputError("there is nothing to compare: expected at least two scenario files or folders of runs")
+    if out_:
+        plots.check(out_, force=force)
     with progress_bar("comparing", shown=not as_json) as progress:
-        tables = [_flows(place, runs, workers, progress) for place in (first, second)]
-    try:
-        found = paired(*tables)
-    except ValueError as error:
-        raise OutputError(f"{first} and {second} cannot be compared: {error}") from None
+        found = [_flows(place, runs, workers, progress) for place in places]
+    names = _names([name for name, _ in found], places)
+    baseline, others = found[0][1], list(zip(names[1:], (flows for _, flows in found[1:]), places[1:], strict=True))
+    tables = []
+    for name, flows, place in others:
+        try:
+            tables.append((name, paired(baseline, flows)))
+        except ValueError as error:
+            raise OutputError(f"{places[0]} and {place} cannot be compared: {error}") from None
+    if out_:
+        plots.write(_figure(names[0], tables), out_, force=force)
     if as_json:
-        print_json({"first": str(first), "second": str(second), "rows": found.to_dicts()})
+        rows = [{"name": name} | row for name, table in tables for row in table.to_dicts()]
+        print_json({"baseline": names[0], "rows": rows})
         return
-    columns = ("group", "what", "runs", "A", "B", "B - A", "95 % interval", "different")
-    print_table(columns, [_row(one) for one in found.iter_rows(named=True)], numeric=columns[2:7])
-    missing = {group for table in tables for group in table["group"].unique()} - set(found["group"])
+    columns, cells = _table(names[0], tables)
+    print_table(columns, cells, numeric=columns[2:])
+    if any(row["is_different"] for _, table in tables for row in table.iter_rows(named=True)):
+        say("* the 95 % interval of the difference is without 0")
+    groups = [set(flows["group"].unique()) for _, flows in found]
+    missing = set[str]().union(*groups) - {group for _, table in tables for group in table["group"]}
     if missing:
         say(f"not in both, or not with a common seed: {', '.join(sorted(missing))}")
+    if out_:
+        say(f"the figure is in {out_}")
 
 
-def _flows(place: Path, runs: int, workers: int | None, progress: Any) -> Any:
+def _flows(place: Path, runs: int, workers: int | None, progress: Any) -> tuple[str, Any]:
+    """The name of a scenario, and the flows of its runs."""
     from daybreak.engines import run_many
     from daybreak.metrics import confidence
-    from daybreak.runs import read
+    from daybreak.runs import read_all
     from daybreak.scenario import load
 
     if place.is_dir():
-        folders = [place] if (place / "manifest.json").is_file() else sorted(place.glob("seed-*"))
-        if not folders:
-            raise ScenarioError(f"{place} is not a run and has no runs")
-        kept = [read(folder) for folder in folders]
+        kept = read_all(place)
+        scenarios = {str(run.manifest["name"]) for run in kept}
+        if len({repr(run.manifest["scenario"]) for run in kept}) > 1:
+            raise OutputError(f"{place} holds runs of {len(scenarios)} scenarios: give the folder of each by itself")
     else:
         scenario = load(place)
         kept = run_many([(scenario, seed) for seed in range(1, runs + 1)], workers=workers, progress=progress)
-    return confidence.stack((run.seed, run.flows) for run in kept)
+    return str(kept[0].manifest["name"]), confidence.stack((run.seed, run.flows) for run in kept)
 
 
-def _row(one: dict[str, Any]) -> tuple[str, ...]:
-    known = one["low"] is not None
-    return (
-        one["group"], _UNITS[one["value"]], str(one["runs"]), f"{one['first']:.6g}", f"{one['second']:.6g}",
-        f"{one['difference']:+.4g}", f"{one['low']:+.4g} to {one['high']:+.4g}" if known else "-",
-        {True: "yes", False: "no", None: "-"}[one["is_different"]],
-    )  # fmt: skip
+def _names(names: Sequence[str], places: Sequence[Path]) -> list[str]:
+    """The scenarios' names where they tell all apart, or else the files' and folders'."""
+    ways = [list(names), [place.stem for place in places], [str(place) for place in places]]
+    return next(
+        (way for way in ways if len(set(way)) == len(way)), [f"{place} {at}" for at, place in enumerate(places)]
+    )
+
+
+def _units(value: str, numbers: Sequence[float]) -> tuple[float, str]:
+    """What a row's numbers are divided by, and what they are of."""
+    from daybreak.metrics.units import TIMES, unit_of
+
+    if not value.endswith("_s"):
+        return 1.0, _LABELS[value]
+    scale, unit = unit_of(numbers, TIMES)
+    return scale, f"{_LABELS[value]} [{unit}]"
+
+
+def _table(baseline: str, tables: Sequence[tuple[str, Any]]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    from daybreak.metrics.units import digits
+
+    first = _short(baseline)
+    columns = ["group", "what", "runs", first]
+    for name, _ in tables:
+        columns += [_short(name), f"{_short(name)} - {first}"]
+    by_row: dict[tuple[str, str], dict[str, dict[str, Any]]] = {}
+    for name, table in tables:
+        for row in table.iter_rows(named=True):
+            by_row.setdefault((row["group"], row["value"]), {})[name] = row
+    cells = []
+    for (group, value), rows in by_row.items():
+        scale, label = _units(value, [number for row in rows.values() for number in (row["first"], row["second"])])
+        one = next(iter(rows.values()))
+        line = [group, label, str(one["runs"]), digits(one["first"] / scale)]
+        for name, _ in tables:
+            row = rows.get(name)
+            line += [digits(row["second"] / scale), _difference(row, scale)] if row else ["-", "-"]
+        cells.append(tuple(line))
+    return tuple(columns), cells
+
+
+def _difference(row: dict[str, Any], scale: float) -> str:
+    """A difference with the half width of its interval, and a star if that is without 0."""
+    from daybreak.metrics.units import digits
+
+    said = f"{'+' if row['difference'] > 0 else ''}{digits(row['difference'] / scale, 3)}"
+    if row["low"] is None:
+        return said
+    half = digits((row["high"] - row["low"]) / 2 / scale, 2)
+    return f"{said} ± {half}{' *' if row['is_different'] else '  '}"
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}\N{HORIZONTAL ELLIPSIS}"
+
+
+def _figure(baseline: str, tables: Sequence[tuple[str, Any]]) -> Any:
+    from daybreak.figures.forest import Difference, Panel, forest
+    from daybreak.metrics.comparison import VALUES
+
+    panels = []
+    for value in VALUES:
+        rows = [(name, row) for name, table in tables for row in table.filter(value=value).iter_rows(named=True)]
+        if not any(row["first"] or row["second"] for _, row in rows):
+            continue
+        scale, label = _units(value, [number for _, row in rows for number in (row["first"], row["second"])])
+        parts = [
+            Difference(
+                name, row["group"], row["difference"] / scale,
+                None if row["low"] is None else row["low"] / scale,
+                None if row["high"] is None else row["high"] / scale,
+            )
+            for name, row in rows
+        ]  # fmt: skip
+        panels.append(Panel(label, parts))
+    return forest(panels, title=f"Difference from {baseline}, with 95 % intervals")

@@ -10,7 +10,7 @@ import typer
 from daybreak.errors import OutputError, reason
 
 from .tables import print_table
-from .terminal import Json, print_json, say
+from .terminal import Json, print_json, progress_bar, say
 
 _SHOWN = 40
 
@@ -33,18 +33,21 @@ def explain(
     docs/explain.md defines them. A run is repeated with the records that this needs.
     """
     from daybreak.explain import explain as split
-    from daybreak.metrics.explanation import COLUMNS, PARTS
+    from daybreak.metrics.explanation import COLUMNS, PARTS, rows
+    from daybreak.metrics.units import TIMES, digits, unit_of
     from daybreak.runs import read
     from daybreak.scenario import load
 
     if out_ is not None and (out_.exists() or out_.suffix not in (".png", ".svg", ".pdf")):
         expected = "it exists" if out_.exists() else "expected a name that ends with .png, .svg or .pdf"
         raise OutputError(f"{out_} cannot be written: {expected}")
-    if run.is_dir():
-        kept = read(run)
-        found = split(kept.scenario, kept.seed, kept.manifest["engine"], kept)
-    else:
-        found = split(load(run), seed)
+    kept = read(run) if run.is_dir() else None
+    with progress_bar("explaining", shown=not as_json) as progress:
+        found = (
+            split(kept.scenario, kept.seed, kept.manifest["engine"], kept, progress=progress)
+            if kept
+            else split(load(run), seed, progress=progress)
+        )
     if out_ is not None:
         _draw(found, out_)
     if as_json:
@@ -52,15 +55,14 @@ def explain(
         print_json({"flows": flows, "groups": groups, "unfinished": found.unfinished})
         return
     present = [number for number, name in enumerate(COLUMNS) if found.flows[name].sum()]
-    headings = ("", "FCT (ms)", *(f"{PARTS[number].replace('_', ' ')} (ms)" for number in present))
-
-    def row(name: str, values: dict[str, Any], flows: int = 1) -> tuple[str, ...]:
-        numbers = (values["fct_ns"], *(values[COLUMNS[number]] for number in present))
-        return (name, *(f"{number / flows / 1e6:.3f}" for number in numbers))
-
-    rows = [row(f"group {one['group']}", one, one["flows"]) for one in found.groups.iter_rows(named=True)]
-    rows += [row(one["flow_name"], one) for one in found.flows.head(_SHOWN).iter_rows(named=True)]
-    print_table(headings, rows, numeric=headings[1:])
+    shown = rows(found.flows, found.groups, most_flows=_SHOWN)
+    scale, unit = unit_of((fct for _, fct, _ in shown), TIMES)
+    headings = (f"[{unit}]", "FCT", *(PARTS[number].replace("_", " ") for number in present))
+    cells = [
+        (name, *(digits(value / scale) for value in (fct, *(parts[number] for number in present))))
+        for name, fct, parts in shown
+    ]
+    print_table(headings, cells, numeric=headings[1:])
     if found.flows.height > _SHOWN:
         say(f"... and {found.flows.height - _SHOWN} more flows")
     if found.unfinished:

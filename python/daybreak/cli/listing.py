@@ -42,8 +42,16 @@ def add_to(app: typer.Typer) -> None:
     app.command("list", epilog="Example: daybreak list variants")(list_)
 
 
-def list_(what: Annotated[What, typer.Argument(help="What to list.")], as_json: Json = False) -> None:
+def list_(
+    what: Annotated[
+        What | None, typer.Argument(help="What to list; if not given, what there is to list.", show_default=False)
+    ] = None,
+    as_json: Json = False,
+) -> None:
     """List the names that a scenario or a command may use."""
+    if what is None:
+        _list_lists(as_json)
+        return
     if what in _PARAMETRISED:
         plain, entries_with_parameters = _PARAMETRISED[what]()
         _list_with_parameters(plain, entries_with_parameters, as_json)
@@ -53,6 +61,26 @@ def list_(what: Annotated[What, typer.Argument(help="What to list.")], as_json: 
         print_json([{"name": name, "summary": summary} for name, summary in entries])
     else:
         print_table(("name", "summary"), entries)
+
+
+_LISTS = {
+    What.variants: "congestion controls, with their parameters",
+    What.queues: "queue disciplines, with their parameters",
+    What.schedules: "kinds of timelines, and policies of controllers",
+    What.studies: "published studies that 'daybreak reproduce' runs",
+    What.topologies: "ready topologies",
+    What.sizes: "distributions of the sizes of flows",
+    What.processes: "arrival processes",
+    What.pairs: "choices of host pairs",
+    What.engines: "engines that run scenarios",
+}
+
+
+def _list_lists(as_json: bool) -> None:
+    if as_json:
+        print_json([{"name": what.value, "summary": summary} for what, summary in _LISTS.items()])
+        return
+    print_table(("daybreak list ...", "what it lists"), [(what.value, summary) for what, summary in _LISTS.items()])
 
 
 def _list_with_parameters(plain: Entries, entries: list[_native.Entry], as_json: bool) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -27,7 +27,10 @@ def _quantity(given: str) -> list[str]:
 
 def plot(
     runs: Annotated[
-        list[Path], typer.Argument(help="Folders of runs, or folders that hold folders of runs.", metavar="RUN...")
+        list[Path],
+        typer.Argument(
+            help="Folders of runs, folders that hold folders of runs, or a sweep's folder.", metavar="RUN..."
+        ),
     ],
     file: Annotated[
         Path | None,
@@ -50,7 +53,27 @@ def plot(
         ),
     ] = None,
     facet: Annotated[
-        str | None, typer.Option(help="'run' puts several scenarios beside each other instead of over each other.")
+        str | None,
+        typer.Option(
+            help="'run' puts several scenarios beside each other instead of over each other. Of a sweep: an axis."
+        ),
+    ] = None,
+    x: Annotated[
+        str | None, typer.Option("--x", help="Of a sweep: an axis; or fct or slowdown, for their distributions.")
+    ] = None,
+    y: Annotated[
+        str | None,
+        typer.Option(
+            "--y",
+            help="Of a sweep: a measure such as fct.mean, fct.p99, slowdown.p99, goodput.mean, rtos, jain. An axis, "
+            "with a measure as --colour, gives a heat map.",
+        ),
+    ] = None,
+    colour: Annotated[
+        str | None, typer.Option("--colour", "--color", help="Of a sweep: an axis, or group or variant of the flows.")
+    ] = None,
+    only: Annotated[
+        list[str] | None, typer.Option(help="Of a sweep: AXIS=VALUE, draw only this value. Several times.")
     ] = None,
     flows: Annotated[str | None, typer.Option(help="Only flows whose name fits this pattern.")] = None,
     from_: Annotated[str | None, typer.Option("--from", help="Start, such as '5 ms'.")] = None,
@@ -78,27 +101,74 @@ def plot(
 
     Days and nights are shaded. Several runs of one scenario give their mean with its 95 % interval, which ends at the
     rate of the links; runs of several scenarios are laid over each other. Goodput stands still at a hole and
-    exceeds that rate when it is filled, which the figure says.
+    exceeds that rate when it is filled, which the figure says. Of a sweep a measure is drawn over its axes.
     """
     from daybreak import plots
-    from daybreak.errors import PlotError
-    from daybreak.runs import read_all
 
     # A link has the name of what it leads to; one that leads nowhere is no run, which is said when it is read.
     place = file or Path(f"{os.path.basename(os.path.realpath(runs[0]))}.png")
     plots.check(place, force=force)
-    if facet not in (None, "run"):
-        raise PlotError(f'--facet "{facet}": expected run')
-    found = [(run, str(folder)) for folder in runs for run in read_all(folder)]
-    drawn = plots.draw(
-        [run for run, _ in found], labels=[label for _, label in found], facet=facet == "run",
-        what=[name.strip() for name in what.split(",")] if what is not None else None,
-        by=by, flows=flows, from_=from_, to=to, fold=fold, timeline=timeline, phase=phase,
-    )  # fmt: skip
-    plots.write(drawn.figure, place, force=force)
+    over_time = {
+        "what": what, "by": by, "flows": flows, "from": from_, "to": to, "fold": fold, "timeline": timeline,
+        "phase": phase,
+    }  # fmt: skip
+    of_sweep = {"x": x, "y": y, "colour": colour, "only": only}
+    figure, notes = (
+        _of_sweep(runs, over_time, of_sweep, facet)
+        if any(map(_is_sweep, runs))
+        else _of_runs(runs, over_time, of_sweep, facet)
+    )
+    plots.write(figure, place, force=force)
     if as_json:
-        print_json({"out": str(place), "notes": list(drawn.notes)})
+        print_json({"out": str(place), "notes": notes})
         return
-    for note in drawn.notes:
+    for note in notes:
         say(note)
     say(f"the figure is in {place}")
+
+
+def _is_sweep(place: Path) -> bool:
+    from daybreak.sweeps import is_sweep
+
+    return is_sweep(place)
+
+
+def _of_runs(
+    folders: list[Path], options: dict[str, Any], others: dict[str, Any], facet: str | None
+) -> tuple[Any, list[str]]:
+    from daybreak import plots
+    from daybreak.errors import PlotError
+    from daybreak.runs import read_all
+
+    for name, value in others.items():
+        if value is not None:
+            raise PlotError(f"--{name} is of a sweep, and {folders[0]} is none")
+    if facet not in (None, "run"):
+        raise PlotError(f'--facet "{facet}": expected run')
+    what = options.pop("what")
+    options["what"] = [name.strip() for name in what.split(",")] if what is not None else None
+    options["from_"] = options.pop("from")
+    found = [(run, str(folder)) for folder in folders for run in read_all(folder)]
+    drawn = plots.draw([run for run, _ in found], labels=[label for _, label in found], facet=facet == "run", **options)
+    return drawn.figure, list(drawn.notes)
+
+
+def _of_sweep(
+    folders: list[Path], others: dict[str, Any], options: dict[str, Any], facet: str | None
+) -> tuple[Any, list[str]]:
+    from daybreak.errors import PlotError
+    from daybreak.plots import sweeps
+    from daybreak.sweeps import read_results
+
+    if len(folders) > 1:
+        raise PlotError(f"{folders[0]} is a sweep: expected one of them alone")
+    for name, value in others.items():
+        if value is not None:
+            raise PlotError(f"--{name} is of runs over time, and {folders[0]} is a sweep")
+    chosen = {}
+    for text in options.pop("only") or ():
+        name, sign, value = text.partition("=")
+        if not sign:
+            raise PlotError(f'--only "{text}": expected AXIS=VALUE')
+        chosen[name.strip()] = value.strip()
+    return sweeps.draw(read_results(folders[0]), facet=facet, only=chosen, **options), []

@@ -19,7 +19,7 @@ def report(
     runs: Annotated[
         list[Path],
         typer.Argument(
-            help="Folders of runs, results of 'daybreak reproduce', or folders that hold such folders.",
+            help="Folders of runs, sweeps, results of 'daybreak reproduce', or folders that hold such folders.",
             metavar="RUN...",
         ),
     ],
@@ -34,8 +34,8 @@ def report(
     """Write one page about runs and studies that any browser shows, without a network.
 
     It has each scenario with its seeds and versions, figures to zoom into, where the completion times went, and the
-    claims of a study with their verdicts. Runs of one scenario are shown together. What the folders hold besides, such
-    as sweeps, is named as left out.
+    claims of a study with their verdicts; of a sweep a figure over its axes and a row a point. Runs of one scenario are
+    shown together. What the folders hold besides is named as left out.
     """
     from daybreak.report import contents, page, writing
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -13,6 +14,7 @@ from .tables import print_table
 from .terminal import Json, print_json, progress_bar, say
 
 _SHOWN = 20
+_ROWS = 40
 
 
 def add_to(app: typer.Typer) -> None:
@@ -37,6 +39,7 @@ def sweep(
 ) -> None:
     """Run a scenario at all points of a grid, and write one dataset.
 
+    Prints a row a point with the means over its seeds and their 95 % intervals. 'daybreak plot DIR' draws them.
     What is finished is kept: the same command, also with a larger grid, runs only what is missing. Read the dataset
     with polars.read_parquet("DIR/flows").
     """
@@ -67,19 +70,37 @@ def sweep(
             f"{len(outcome.made)} runs of {outcome.points} points, {outcome.new} of them new{rate}; dataset: {tables}"
         )
         say(runs)
+        if outcome.made and "flows" in points.grid.keep:
+            _summarise(place)
         if outcome.wide:
-            say(f"the intervals of {len(outcome.wide)} points are wider than {ci}")
+            which = "; ".join(_values(points.columns(point)) for point in outcome.wide[:_SHOWN])
+            more = f"; and {len(outcome.wide) - _SHOWN} more" if len(outcome.wide) > _SHOWN else ""
+            say(f"the intervals of {len(outcome.wide)} points are wider than {ci}: {which}{more}")
         if outcome.failures:
             say(f"{len(outcome.failures)} failures:")
-            rows = [
-                (", ".join(f"{name}={value}" for name, value in one.values.items()), str(one.seed or "all"), one.error)
-                for one in outcome.failures[:_SHOWN]
-            ]
+            rows = [(_values(one.values), str(one.seed or "all"), one.error) for one in outcome.failures[:_SHOWN]]
             print_table(("point", "seed", "error"), rows)
             if len(outcome.failures) > _SHOWN:
                 say(f"... and {len(outcome.failures) - _SHOWN} more in {place / 'sweep.json'}")
     if outcome.failures:
         raise typer.Exit(1)
+
+
+def _summarise(place: Path) -> None:
+    """A row a point: means over its runs with intervals."""
+    from daybreak.report import sweep as tables
+    from daybreak.sweeps import read_results
+
+    results = read_results(place)
+    headings, cells, labels = tables.columns(results, _ROWS)
+    print_table(headings, cells, numeric=headings[labels:])
+    more = tables.rows(results) - _ROWS
+    if more > 0:
+        say(f"... and {more} more rows: daybreak report {place} shows all, daybreak plot {place} draws them")
+
+
+def _values(values: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in values.items())
 
 
 def _part(text: str) -> float:

@@ -24,9 +24,9 @@ Report = Callable[..., None]
 
 # A bar that is gone at once only flickers.
 _BAR_AFTER_S = 1.0
-# Where there is no terminal, a line now and then; none for what is soon done.
-_FIRST_LINE_AFTER_S = 10.0
-_LINE_EVERY_S = 30.0
+# Where there is no terminal, lines further and further apart; none for what is soon done.
+_FIRST_LINE_AFTER_S = 2.0
+_LINE_AFTER_S, _LINE_EVERY_S = 2.0, 30.0
 
 # What is not a terminal has no width to wrap at.
 _is_terminal = sys.stdout is not None and sys.stdout.isatty()
@@ -97,12 +97,15 @@ def _bar(title: str) -> Iterator[Report]:
     task = bar.add_task(title, total=None, words="")
     start, started = time.monotonic(), False
 
+    pace = _Pace(start)
+
     def report(done: float, total: float | None, words: str = "") -> None:
         nonlocal started
         if not started and time.monotonic() - start > _BAR_AFTER_S:
             bar.start()
             started = True
-        bar.update(task, completed=done, total=total, words=plain(words) or _count(done, total))
+        said = ", ".join(part for part in (_count(done, total), pace.rate(done, total), plain(words)) if part)
+        bar.update(task, completed=done, total=total, words=said)
 
     try:
         yield report
@@ -111,21 +114,59 @@ def _bar(title: str) -> Iterator[Report]:
 
 
 def _lines(title: str, stages: bool) -> Report:
-    start, stage = time.monotonic(), ""
+    start, said, stage = time.monotonic(), "", ""
     due = start + _FIRST_LINE_AFTER_S
+    pace = _Pace(start)
 
     def report(done: float, total: float | None, words: str = "") -> None:
-        nonlocal stage, due
+        nonlocal said, stage, due
         now = time.monotonic()
-        if now < due and (not stages or words == stage):
+        is_new_stage = stages and words != stage
+        counted = (_count(done, total), pace.rate(done, total), pace.left(done, total)) if total or not stages else ()
+        parts = (plain(words), *counted) if stages else (*counted, plain(words))
+        line = ", ".join(part for part in parts if part)
+        if not is_new_stage and (now < due or line == said):
             return
-        stage, due = words, now + _LINE_EVERY_S
-        count = _count(done, total) if total or not stages else ""
-        said = ", ".join(part for part in (plain(words), count) if part)
-        print(f"{title}: {said} ({now - start:.0f} s)", file=sys.stderr, flush=True)
+        # Often enough at the start, seldom enough for a log.
+        said, stage, due = line, words, now + min(_LINE_EVERY_S, max(_LINE_AFTER_S, now - start))
+        print(f"{title}: {line} ({_duration(now - start)})", file=sys.stderr, flush=True)
 
     return report
 
 
+class _Pace:
+    """How fast something goes, from its first report on: what was done before does not count."""
+
+    def __init__(self, start: float):
+        self._start, self._first = start, 0.0
+        self._is_new = True
+
+    def rate(self, done: float, total: float | None) -> str:
+        """Such as "10.4/s"; nothing for what is a single thing, or has not begun."""
+        speed = self._speed(done)
+        return f"{speed:.3g}/s" if speed and (total is None or total > 1) else ""
+
+    def left(self, done: float, total: float | None) -> str:
+        """The time that the rest takes at this pace."""
+        speed = self._speed(done)
+        return f"{_duration((total - done) / speed)} left" if speed and total and total > done else ""
+
+    def _speed(self, done: float) -> float:
+        now = time.monotonic()
+        if self._is_new:
+            self._start, self._first, self._is_new = now, done, False
+        passed = now - self._start
+        return (done - self._first) / passed if passed > 0.1 and done > self._first else 0.0
+
+
+def _duration(seconds: float) -> str:
+    whole = round(seconds)
+    if whole < 100:
+        return f"{whole} s"
+    return f"{whole // 60} min" if whole < 6000 else f"{whole / 3600:.1f} h"
+
+
 def _count(done: float, total: float | None) -> str:
+    if total == 1:
+        return f"{min(done, 1.0):.0%}"
     return f"{int(done)} of {int(total)}" if total is not None else f"{int(done)}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import polars as pl
@@ -33,8 +34,16 @@ class Explanation:
     """Flows that did not end, which have no explanation."""
 
 
-def explain(scenario: Scenario, seed: int = 1, engine: str = "simulated", kept: Run | None = None) -> Explanation:
+def explain(
+    scenario: Scenario,
+    seed: int = 1,
+    engine: str = "simulated",
+    kept: Run | None = None,
+    progress: Callable[[float, float], object] | None = None,
+) -> Explanation:
     """Runs `scenario` with what an explanation needs. Records do not change what happens.
+
+    `progress` is called with the part of the run that is done, and 1.
 
     With the `kept` run of before, its completion times must come again: else OutputError, since another version of
     the engine made it. Raises ScenarioError where controllers choose the paths, or a flow is no bulk transfer.
@@ -54,7 +63,7 @@ def explain(scenario: Scenario, seed: int = 1, engine: str = "simulated", kept: 
         "window": "every ack", "queues": None, "drops": True, "circuits": True, "capture": [],
     }  # fmt: skip
     recorded = scenario.with_(records={key: value for key, value in records.items() if value is not None})
-    run = single.run(recorded, engine, seed)
+    run = single.run(recorded, engine, seed, (lambda now: progress(now.fraction, 1.0)) if progress else None)
     if kept is not None and not run.flows["fct_ns"].equals(kept.flows["fct_ns"]):
         raise OutputError("the run cannot be explained: run again, its flows end at other times (another version?)")
     available = shares(lowered(recorded, seed, engine).content, run.flows, run.circuits)

@@ -6,8 +6,9 @@ import matplotlib.pyplot as plt
 import polars as pl
 from matplotlib.figure import Figure
 
-from daybreak.figures.style import BLUE, GREEN, NIGHT, ORANGE, PURPLE, SKY, VERMILION, WIDTH_INCHES, style
-from daybreak.metrics.explanation import PARTS
+from daybreak.figures.style import BLUE, GREEN, NIGHT, ORANGE, PURPLE, SKY, VERMILION, WIDTH_INCHES, style, words
+from daybreak.metrics.explanation import COLUMNS, PARTS, rows
+from daybreak.metrics.units import TIMES, unit_of
 
 COLOURS = dict(
     zip(PARTS, (GREEN, NIGHT, SKY, BLUE, PURPLE, ORANGE, VERMILION, "#F0E442"), strict=True),
@@ -16,28 +17,26 @@ COLOURS = dict(
 
 
 def bars(flows: pl.DataFrame, groups: pl.DataFrame, *, most_flows: int = 24) -> Figure:
-    """Stacked bars of the parts in seconds: for each group the mean of its flows, then the first flows.
+    """Stacked bars of the parts: for each group of several flows the mean of these, then the first flows.
 
     ``flows`` and ``groups`` are what `metrics.explanation` makes. Raises ValueError without any flow.
     """
     if not flows.height:
         raise ValueError("flows: none has ended")
-    columns = [f"{part}_ns" for part in PARTS]
-    means = groups.with_columns(pl.col(name) / pl.col("flows") for name in columns).select("group", *columns)
-    shown = flows.head(most_flows).select("flow_name", *columns)
-    rows = [(f"group {name}", *parts) for name, *parts in means.iter_rows()] + list(shown.iter_rows())
-    present = [number for number, name in enumerate(columns) if flows[name].sum()]
+    shown = rows(flows, groups, most_flows=most_flows)
+    present = [number for number, name in enumerate(COLUMNS) if flows[name].sum()]
+    scale, unit = unit_of((fct for _, fct, _ in shown), TIMES)
     with style():
-        figure, axes = plt.subplots(figsize=(WIDTH_INCHES, 0.9 + 0.28 * len(rows)), layout="constrained")
-        left = [0.0] * len(rows)
+        figure, axes = plt.subplots(figsize=(WIDTH_INCHES, 0.9 + 0.28 * len(shown)), layout="constrained")
+        left = [0.0] * len(shown)
         for number in present:
-            widths = [row[1 + number] / 1e9 for row in rows]
+            widths = [parts[number] / scale for _, _, parts in shown]
             label = PARTS[number].replace("_", " ")
-            axes.barh(range(len(rows)), widths, 0.7, left=left, color=COLOURS[PARTS[number]], label=label)
+            axes.barh(range(len(shown)), widths, 0.7, left=left, color=COLOURS[PARTS[number]], label=label)
             left = [before + width for before, width in zip(left, widths, strict=True)]
-        axes.set_yticks(range(len(rows)), [row[0] for row in rows])
+        axes.set_yticks(range(len(shown)), [words(name) for name, _, _ in shown])
         axes.invert_yaxis()
         axes.grid(axis="y", visible=False)
-        axes.set_xlabel("FCT (s)")
+        axes.set_xlabel(f"FCT [{unit}]")
         figure.legend(loc="outside upper center", ncols=4)
     return figure

@@ -14,6 +14,7 @@ from daybreak.metrics import (
     fct,
     folding,
     latency,
+    measures,
     occupancy,
     over_time,
     phases,
@@ -22,6 +23,7 @@ from daybreak.metrics import (
     series,
     slowdown,
     throughput,
+    units,
     utilisation,
     window,
 )
@@ -36,6 +38,7 @@ __all__ = [
     "fct",
     "folding",
     "latency",
+    "measures",
     "occupancy",
     "over_time",
     "phases",
@@ -44,6 +47,7 @@ __all__ = [
     "series",
     "slowdown",
     "throughput",
+    "units",
     "utilisation",
     "window",
 ]

@@ -10,12 +10,15 @@ import math
 
 import polars as pl
 
-from daybreak.metrics import fct
+from daybreak.metrics import measures
 from daybreak.metrics.confidence import Interval, interval
 from daybreak.metrics.errors import check_columns
 
-VALUES = ("fct_s", "retransmits", "rtos")
-"""What is compared of a group: the means over its flows."""
+VALUES = {
+    "fct_s": "fct.mean", "fct_p99_s": "fct.p99", "slowdown": "slowdown.mean", "retransmits": "retransmits",
+    "rtos": "rtos",
+}  # fmt: skip
+"""What is compared of a group, and the measure of each run that it is: see `measures`."""
 
 
 def paired(first: pl.DataFrame, second: pl.DataFrame) -> pl.DataFrame:
@@ -24,7 +27,7 @@ def paired(first: pl.DataFrame, second: pl.DataFrame) -> pl.DataFrame:
     One row a group that both have and value of `VALUES`: ``group, value, runs, first, second`` (means), ``difference``
     (second less first), ``low``, ``high`` (its 95 % interval; null with fewer than two runs) and ``is_different``
     (whether that is without 0; null where it is unknown). A group with a flow that did not end in any common run has
-    no ``fct_s``. Raises ValueError where no seed is common.
+    no ``fct_s``; what cannot be told in each common run has no row. Raises ValueError where no seed is common.
     """
     tables = [_by_run(flows) for flows in (first, second)]
     both = tables[0].join(tables[1], on=["run", "group"], suffix="_second", maintain_order="left")
@@ -49,11 +52,12 @@ _SCHEMA = {
 
 def _by_run(flows: pl.DataFrame) -> pl.DataFrame:
     check_columns("flows", flows, ("run", "group", "retransmits", "rtos"))
-    times = fct.by_run(flows)
-    counts = flows.group_by("run", "group", maintain_order=True).agg(
-        pl.col("retransmits").mean(), pl.col("rtos").cast(pl.Int64).mean()
-    )
-    return times.join(counts, on=["run", "group"], maintain_order="left")
+    keys = ["run", "group"]
+    found = flows.select(keys).unique(maintain_order=True)
+    for value, name in VALUES.items():
+        of_runs = measures.of_runs(flows, name, by=keys).rename({"value": value})
+        found = found.join(of_runs, on=keys, maintain_order="left")
+    return found
 
 
 def _row(group: str, value: str, first: object, second: object, found: Interval) -> tuple[object, ...]:

@@ -93,6 +93,23 @@ def by_group(parts: pl.DataFrame) -> pl.DataFrame:
     )
 
 
+def rows(flows: pl.DataFrame, groups: pl.DataFrame, *, most_flows: int) -> list[tuple[str, float, list[float]]]:
+    """What tables and figures show: for each group of several flows the mean of these, then the first flows.
+
+    Each with its name, its completion time and the parts in seconds.
+    """
+    numbers = ("fct_ns", *COLUMNS)
+    found = [
+        (f"mean of {one['group']}", [one[name] / one["flows"] / 1e9 for name in numbers])
+        for one in groups.filter(pl.col("flows") > 1).iter_rows(named=True)
+    ]
+    found += [
+        (one["flow_name"], [one[name] / 1e9 for name in numbers])
+        for one in flows.head(most_flows).iter_rows(named=True)
+    ]
+    return [(name, fct, parts) for name, (fct, *parts) in found]
+
+
 def _parts(start: int, end: int, mine: Mapping[str, pl.DataFrame], bin_ns: int, packet: int) -> list[int]:
     """Nanoseconds of each part of one flow."""
     shares, samples = mine["shares"], mine["window"]

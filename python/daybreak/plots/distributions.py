@@ -10,8 +10,7 @@ from matplotlib.figure import Figure
 
 from daybreak.errors import PlotError
 from daybreak.figures import distributions as figures
-from daybreak.figures import units
-from daybreak.metrics import occupancy, slowdown, utilisation
+from daybreak.metrics import occupancy, slowdown, units, utilisation
 
 from .cases import CURVE, MOST_NAMES, Case, with_curves
 from .network import Network

@@ -1,4 +1,4 @@
-"""What folders hold that a page is to show: studies and runs, and what else is there."""
+"""What folders hold that a page is to show: studies, sweeps and runs, and what else is there."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from pathlib import Path
 from daybreak.errors import OutputError, reason
 from daybreak.runs import Run, read
 from daybreak.runs.storage import MANIFEST, UNFINISHED
+from daybreak.sweeps import Results, is_sweep, read_results
 from daybreak.sweeps.folder import purpose_of
 
 from . import study
 
 _PURPOSES = {
-    "sweep": "a sweep, whose tables polars.read_parquet reads",
     "agreement": "a comparison of the engines, which has a page of its own",
     "advice": "advice of daybreak tune",
 }
@@ -29,19 +29,25 @@ class Contents:
 
     studies: list[study.Reproduction] = field(default_factory=list)
     runs: list[Run] = field(default_factory=list)
+    sweeps: list[Results] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
     """A sentence about each folder that holds something that a page does not show."""
 
 
 def gather(places: Sequence[Path]) -> Contents:
-    """The studies and runs in some folders and in the folders in these, each once. Raises OutputError."""
+    """The studies, sweeps and runs in some folders and in the folders in these, each once. Raises OutputError."""
     found, seen = Contents(), set[tuple[object, ...]]()
     for place in places:
-        before = len(found.studies) + len(found.runs) + len(found.left_out)
+        before = _size(found)
         own: list[Run] = []
         for folder in _folders(place):
             if (folder / MANIFEST).is_file():
                 own.append(read(folder))
+            if is_sweep(folder):
+                try:
+                    found.sweeps.append(read_results(folder))
+                except OutputError:
+                    found.left_out.append(f"{folder} holds a sweep whose tables cannot be read, or are not finished")
             if study.is_study(folder):
                 found.studies.append(study.read(folder))
             found.left_out += [f"{folder} holds {what}" for what in _others(folder)]
@@ -50,14 +56,18 @@ def gather(places: Sequence[Path]) -> Contents:
             if key not in seen:
                 found.runs.append(run)
             seen.add(key)
-        if not own and before == len(found.studies) + len(found.runs) + len(found.left_out):
+        if not own and before == _size(found):
             # Nothing is there that anybody knows: this says why.
             read(place)
-    if not found.studies and not found.runs:
+    if not found.studies and not found.runs and not found.sweeps:
         raise OutputError(
-            f"there is no run and no study to show: {'; '.join(found.left_out) or 'expected at least one'}"
+            f"there is no run, sweep or study to show: {'; '.join(found.left_out) or 'expected at least one'}"
         )
     return found
+
+
+def _size(found: Contents) -> int:
+    return len(found.studies) + len(found.runs) + len(found.sweeps) + len(found.left_out)
 
 
 def _others(folder: Path) -> Iterator[str]:
@@ -65,7 +75,7 @@ def _others(folder: Path) -> Iterator[str]:
     purpose = purpose_of(folder)
     if purpose in _PURPOSES:
         yield _PURPOSES[purpose]
-    elif purpose and not study.is_study(folder):
+    elif purpose and purpose != "sweep" and not study.is_study(folder):
         yield f"the {purpose}, which was not finished"
     if (folder / UNFINISHED).is_file() and not (folder / MANIFEST).is_file():
         yield "a run that was not finished"

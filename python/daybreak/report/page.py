@@ -5,15 +5,33 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.resources import files
 
-from . import runs, study
+from daybreak.sweeps import Results
+
+from . import runs, study, sweep
 from .contents import Contents
 from .html import Markup, element, text
 from .writing import GENERATOR
 
 Report = Callable[[float, int], object]
+
+
+@dataclass(frozen=True)
+class Swept:
+    """A sweep."""
+
+    results: Results
+
+    @property
+    def title(self) -> str:
+        """The name of its folder."""
+        return f"{self.results.name} (sweep)"
+
+
+Part = runs.Together | study.Reproduction | Swept
 
 
 def report(contents: Contents, *, title: str = "", explained: bool = True, progress: Report | None = None) -> str:
@@ -22,14 +40,18 @@ def report(contents: Contents, *, title: str = "", explained: bool = True, progr
     With ``explained`` the first run of each scenario is repeated with the records that an explanation needs. Raises
     OutputError.
     """
-    parts: list[runs.Together | study.Reproduction] = [*contents.studies, *runs.together(contents.runs)]
+    parts: list[Part] = [*contents.studies, *map(Swept, contents.sweeps), *runs.together(contents.runs)]
     tell = progress or (lambda done, total: None)
     sections = []
     for number, part in enumerate(parts):
         tell(number, len(parts))
-        content = (
-            study.section(part) if isinstance(part, study.Reproduction) else runs.section(part, explained=explained)
-        )
+        match part:
+            case study.Reproduction():
+                content = study.section(part)
+            case Swept():
+                content = sweep.section(part.results)
+            case runs.Together():
+                content = runs.section(part, explained=explained)
         sections.append(element("section", element("h2", part.title), content, id=f"part-{number + 1}"))
     tell(len(parts), len(parts))
     if contents.left_out:
@@ -40,7 +62,7 @@ def report(contents: Contents, *, title: str = "", explained: bool = True, progr
     )
 
 
-def _page(title: str, parts: Sequence[runs.Together | study.Reproduction], sections: Sequence[Markup]) -> str:
+def _page(title: str, parts: Sequence[Part], sections: Sequence[Markup]) -> str:
     styles, script = (files(__package__).joinpath(name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
     policy = (

@@ -10,9 +10,9 @@ import polars as pl
 from daybreak import plots
 from daybreak.errors import DaybreakError, PlotError
 from daybreak.explain import Explanation, explain
-from daybreak.figures import units
 from daybreak.figures.explanation import COLOURS
-from daybreak.metrics.explanation import COLUMNS, PARTS
+from daybreak.metrics import units
+from daybreak.metrics.explanation import COLUMNS, PARTS, rows
 from daybreak.runs import Run
 
 from . import figure, summary
@@ -20,6 +20,8 @@ from .html import Markup, data, element, table, text
 
 _MOST_FLOWS = 200
 _MOST_BARS = 24
+_MOST_EXPLAINED = 5000
+"""An explanation looks at each ACK of each flow."""
 
 
 @dataclass(frozen=True)
@@ -104,6 +106,9 @@ def _figure(runs: Sequence[Run]) -> Markup:
 def _explanation(run: Run, *, explained: bool) -> Markup:
     if not explained:
         return element("p", "Not asked for.")
+    if run.flows.height > _MOST_EXPLAINED:
+        count = f"{run.flows.height:,} flows, which is more than {_MOST_EXPLAINED:,}"
+        return element("p", f"Not made of {count}: daybreak explain RUN does.")
     try:
         found = explain(run.scenario, run.seed, run.manifest["engine"], run)
     except DaybreakError as error:
@@ -114,32 +119,30 @@ def _explanation(run: Run, *, explained: bool) -> Markup:
 
 
 def _bars(found: Explanation, seed: int) -> Markup:
-    """Bars with the numbers behind them: for each group the mean of its flows, then the first flows."""
+    """Bars with the numbers behind them: for each group of several flows their mean, then the first flows."""
     present = [number for number, name in enumerate(COLUMNS) if found.flows[name].sum()]
-    rows = [
-        (f"group {one['group']}", one["flows"], one)
-        for one in found.groups.iter_rows(named=True)
-    ] + [(one["flow_name"], 1, one) for one in found.flows.head(_MOST_BARS).iter_rows(named=True)]  # fmt: skip
-    longest = max(one["fct_ns"] / count for _, count, one in rows) or 1
+    shown = rows(found.flows, found.groups, most_flows=_MOST_BARS)
+    longest = max(fct for _, fct, _ in shown) or 1.0
+    scale, unit = units.unit_of((fct for _, fct, _ in shown), units.TIMES)
     bars = []
-    for name, count, one in rows:
+    for name, _, parts in shown:
         pieces = [
             element(
-                "i", title=f"{_words(number)}: {one[COLUMNS[number]] / count / 1e6:.3f} ms",
-                style=f"width:{100 * one[COLUMNS[number]] / count / longest:.4f}%;background:{COLOURS[PARTS[number]]}",
+                "i", title=f"{_words(number)}: {units.digits(parts[number] / scale)} {unit}",
+                style=f"width:{100 * parts[number] / longest:.4f}%;background:{COLOURS[PARTS[number]]}",
             )
             for number in present
-            if one[COLUMNS[number]]
+            if parts[number]
         ]  # fmt: skip
         bars.append(text(element("span", name), element("div", pieces)))
     key = [
         element("span", element("i", style=f"background:{COLOURS[PARTS[number]]}"), _words(number))
         for number in present
     ]  # fmt: skip
-    columns = ("", "FCT (ms)", *(f"{_words(number)} (ms)" for number in present))
+    columns = (f"[{unit}]", "FCT", *(_words(number) for number in present))
     texts = [
-        (name, *(f"{value / count / 1e6:.6f}" for value in (one["fct_ns"], *(one[COLUMNS[n]] for n in present))))
-        for name, count, one in rows
+        (name, *(units.digits(value / scale, 7) for value in (fct, *(parts[number] for number in present))))
+        for name, fct, parts in shown
     ]
     more = found.flows.height - _MOST_BARS
     left_out = [f"{more} more flows are not shown."] if more > 0 else []

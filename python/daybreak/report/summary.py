@@ -7,8 +7,8 @@ from typing import Any
 
 import polars as pl
 
-from daybreak.figures.units import RATES, TIMES, digits, in_one_unit, over, size, span, unit_of
 from daybreak.metrics import confidence, fairness, fct, slowdown
+from daybreak.metrics.units import RATES, TIMES, digits, in_one_unit, over, size, span, unit_of
 from daybreak.runs import Run
 
 _COLUMNS = (

@@ -16,7 +16,8 @@
     "90+10" = { "timelines.0.period" = "100 ms", "timelines.0.night" = "10 ms" }
 
 The points are the Cartesian product of the axes, the last one changing fastest; with `sample`, that number of them,
-drawn without replacement. The name of an axis is a column of each kept table. Neither the product nor the seeds are
+drawn without replacement. The name of an axis is a column of each kept table; where its values are quantities, another
+column has their numbers (`period_ns`, `size_bytes`, `queue_packets`, `rate_bps`). Neither the product nor the seeds are
 ever held in memory.
 """
 
@@ -43,6 +44,8 @@ from daybreak.scenario import Scenario, load
 from daybreak.scenario.model import Model
 from daybreak.scenario.problems import scenario_error
 from daybreak.scenario.quantities import reject
+
+from . import numbers
 
 OF_EVERY_RUN = ("point", "seed")
 """Columns of every table of a sweep beside those of the axes."""
@@ -171,6 +174,23 @@ class Points:
             for name, (value, _) in self._chosen(number).items()
         }
 
+    def row(self, number: int) -> dict[str, Any]:
+        """`columns`, and beside quantities their numbers: see `numbers`."""
+        chosen = self._chosen(number)
+        return self.columns(number) | {
+            column: of[json.dumps(chosen[name][0])] for name, (column, of) in self._numbers.items()
+        }
+
+    @cached_property
+    def _numbers(self) -> dict[str, tuple[str, dict[str, float]]]:
+        """By axis the column of its numbers, and the number of each value."""
+        found = {}
+        for name, axis in self.grid.axes.items():
+            if axis.values and (column := numbers.column(name, axis.values)):
+                texts = map(json.dumps, axis.values)
+                found[name] = column[0], dict(zip(texts, column[1], strict=True))
+        return found
+
     @cached_property
     def _mixed(self) -> set[str]:
         types = {name: {type(value) for value, _ in choices} for name, choices in self._choices.items()}
@@ -249,12 +269,15 @@ def _problem(grid: Grid) -> str | None:
             return f'keep = "{table}": no such table; expected some of {", ".join(tables)}'
     if twice := _twice(list(grid.keep)):
         return f'keep has "{twice}" twice'
-    for name in grid.axes:
+    for name, axis in grid.axes.items():
         if not _AXIS_NAME.fullmatch(name):
             shown = json.dumps(name, ensure_ascii=False)
             return f"axis {shown}: expected the name of a column, of letters, digits, spaces and . - _"
         if name in OF_EVERY_RUN:
             return f'axis "{name}": every table of a sweep has a column of this name; expected another one'
+        number = numbers.column(name, axis.values)
+        if number and (number[0] in grid.axes or any(number[0] in tables[table] for table in grid.keep)):
+            return f'axis "{name}": its numbers would be column {number[0]}, which there is; expected another name'
         owner = next((table for table in grid.keep if name in tables[table]), None)
         if owner:
             return f'axis "{name}": table {owner} has a column of this name; expected another one, such as "{name}_set"'

@@ -128,7 +128,7 @@ def sweep(
         state.run(((point, points.seeds) for point in points), points.runs)
     outcome = state.outcome
     outcome.seconds = time.monotonic() - state.start
-    dataset.write(place, store, outcome.made, points.columns, grid.keep)
+    dataset.write(place, store, outcome.made, points.row, grid.keep)
     dataset.note(place, facts | {"complete": not outcome.failures} | outcome.document())
     return outcome
 
@@ -225,9 +225,8 @@ class _State:
 
     def _tell(self, done: float, total: int) -> None:
         assert self.progress
-        rate = self.outcome.new / max(time.monotonic() - self.start, 1e-9)
-        failed = f", {len(self.outcome.failures)} failed" if self.outcome.failures else ""
-        self.progress(done, total, f"{int(done)} of {total}, {rate:.3g} runs/s{failed}")
+        failed = len(self.outcome.failures)
+        self.progress(done, total, f"{failed} failed" if failed else "")
 
 
 def _replicate(state: _State, width: float, most: int) -> None:

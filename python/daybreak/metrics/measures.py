@@ -1,0 +1,92 @@
+"""One number of each run: what sweeps and comparisons tabulate and draw.
+
+A measure is named by what it is of and how that is put together: ``fct.mean``, ``fct.p99``, ``slowdown.p50``,
+``goodput.mean``; or ``retransmits``, ``rtos`` (means over the flows), ``jain`` (Jain's index of the goodputs) and
+``complete`` (the share of the flows of limited size that ended).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from daybreak.metrics import fct, slowdown
+from daybreak.metrics.errors import check_columns
+
+_PERCENTILE = re.compile(r"p(\d{1,2}(?:\.\d+)?|100)")
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A measure: what makes it of a group of flows, what people call it, and its unit ("" without one)."""
+
+    expression: pl.Expr
+    label: str
+    unit: str
+
+
+@dataclass(frozen=True)
+class _Of:
+    column: str
+    label: str
+    unit: str
+
+
+_OF = {
+    "fct": _Of("fct_s", "FCT", "s"),
+    "slowdown": _Of("slowdown", "slowdown", ""),
+    "goodput": _Of("goodput_gbps", "goodput", "Gbit/s"),
+}
+"""What a mean or a percentile is of."""
+_LIMITED = pl.col("bytes").is_not_null()
+_SINGLE = {
+    "retransmits": Measure(pl.col("retransmits").mean(), "segments resent a flow", ""),
+    "rtos": Measure(pl.col("rtos").mean(), "timeouts a flow", ""),
+    "jain": Measure(
+        pl.when((pl.col("goodput_gbps") ** 2).sum() > 0).then(
+            pl.col("goodput_gbps").sum() ** 2 / (pl.len() * (pl.col("goodput_gbps") ** 2).sum())
+        ),
+        "Jain's index",
+        "",
+    ),
+    "complete": Measure(pl.col("fct_s").filter(_LIMITED).is_not_null().mean(), "share of flows that ended", ""),
+}
+KNOWN = "fct, slowdown or goodput with .mean, .max or a percentile such as .p99; or retransmits, rtos, jain, complete"
+"""What a name may be."""
+
+
+def measure(name: str) -> Measure:
+    """The measure of this name. Raises ValueError."""
+    if name in _SINGLE:
+        return _SINGLE[name]
+    of, _, how = name.partition(".")
+    if of not in _OF:
+        raise ValueError(f'"{name}" is no measure: expected {KNOWN}')
+    found = _OF[of]
+    how = how or "mean"
+    # What did not end is worse than everything else.
+    known = pl.col(found.column).filter(_LIMITED if of != "slowdown" else pl.col("ideal_fct_ns").is_not_null())
+    if how == "mean":
+        return Measure(pl.when(known.is_not_null().all()).then(known.mean()), f"mean {found.label}", found.unit)
+    percentile = _PERCENTILE.fullmatch("p100" if how == "max" else how)
+    percent = float(percentile[1]) if percentile else 0.0
+    if not 0 < percent <= 100:
+        raise ValueError(f'"{name}" is no measure: expected {KNOWN}')
+    # A flow with a small goodput is a slow one.
+    ordered = known.sort(nulls_last=True) if of != "goodput" else known.fill_null(0.0).sort()
+    at = (known.len() * percent / 100).ceil().cast(pl.Int64) - 1
+    value = pl.when(known.len() > 0).then(ordered.get(at.clip(0), null_on_oob=True))
+    return Measure(value, f"{'greatest' if how == 'max' else f'p{percent:g}'} {found.label}", found.unit)
+
+
+def of_runs(flows: pl.DataFrame, name: str, *, by: Sequence[str]) -> pl.DataFrame:
+    """The measure of each group of ``by``, which tells the runs apart: ``by`` and ``value``.
+
+    ``flows`` is the table of runs. A value is null where it cannot be told, as a mean is when a flow did not end.
+    """
+    check_columns("flows", flows, (*by, "bytes", "fct_ns", "ideal_fct_ns"))
+    ended = slowdown.table(fct.table(flows))
+    return ended.group_by(by, maintain_order=True).agg(measure(name).expression.alias("value"))

@@ -1,0 +1,253 @@
+"""Figures of a sweep: a measure over its axes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from matplotlib.figure import Figure
+
+from daybreak.errors import PlotError
+from daybreak.figures import distributions, grids
+from daybreak.metrics import fct, measures, slowdown, units
+from daybreak.sweeps import AxisOf, Results
+
+_OF_FLOWS = ("group", "variant")
+"""What the flows of a run differ by, beside the axes."""
+_EACH_FLOW = {"fct": ("fct_s", "Flow completion time"), "slowdown": ("slowdown", "Slowdown")}
+"""What is drawn as a distribution over the flows."""
+_MOST_CURVES = 7
+_MOST_FACETS = 12
+
+
+def draw(
+    results: Results,
+    *,
+    x: str | None = None,
+    y: str | None = None,
+    colour: str | None = None,
+    facet: str | None = None,
+    only: Mapping[str, str] | None = None,
+) -> Figure:
+    """A figure of a sweep. Raises PlotError.
+
+    ``x``, ``colour`` and ``facet`` are axes, or "group" or "variant" of the flows; ``y`` is a measure such as
+    "fct.p99" (see `metrics.measures`): lines with the 95 % intervals over the seeds. With an axis as ``y`` and a
+    measure as ``colour`` it is a heat map, with "fct" or "slowdown" as ``x`` the distribution over the flows. What is
+    not given is taken from the axes in their order. ``only`` has a value for each axis of which one is drawn.
+    """
+    flows = _chosen(results, only or {})
+    axes = {axis.name: axis for axis in _dimensions(results, flows)}
+    chosen = _Chosen(results, flows, axes)
+    free = [name for name, axis in axes.items() if len(axis.values) > 1 and name not in _OF_FLOWS]
+    if x in _EACH_FLOW:
+        colour, facet = _rest((colour, facet), [name for name in free if name not in (colour, facet)])
+        _check(axes, free, (colour, facet))
+        if y not in (None, "ecdf"):
+            raise PlotError(f'y = "{y}": expected ecdf where x is {x}')
+        return _distribution(chosen, x or "", colour, facet)
+    is_heat = y in axes
+    x = x or next((name for name in free if name not in (y, colour, facet)), None)
+    if x is None:
+        raise PlotError("x: the sweep has no axis with several values")
+    if is_heat:
+        (facet,) = _rest((facet,), [name for name in free if name not in (x, y, facet)])
+        _check(axes, free, (x, y, facet))
+        return _heat(chosen, (x, str(y)), colour or "fct.mean", facet)
+    colour, facet = _rest((colour, facet), [name for name in free if name not in (x, colour, facet)])
+    _check(axes, free, (x, colour, facet))
+    return _lines(chosen, (x, y or "fct.mean"), colour, facet)
+
+
+def _rest(given: Sequence[str | None], free: list[str]) -> list[str | None]:
+    """What is given, or else what is left of the axes."""
+    return [one or (free.pop(0) if free else None) for one in given]
+
+
+def _check(axes: Mapping[str, AxisOf], free: Sequence[str], used: Sequence[str | None]) -> None:
+    for name in used:
+        if name is not None and name not in axes:
+            raise PlotError(f'"{name}" is no axis of the sweep: there are {", ".join(axes)}')
+    given = [name for name in used if name is not None]
+    if len(set(given)) < len(given):
+        raise PlotError(f'"{max(given, key=given.count)}" is given twice: expected x, y, colour and facet to differ')
+    for name in free:
+        if name not in used:
+            values = ", ".join(map(str, axes[name].values[:4]))
+            raise PlotError(f'axis "{name}" has several values: choose one with only, such as {name}={values}')
+
+
+def _chosen(results: Results, only: Mapping[str, str]) -> pl.DataFrame:
+    flows = results.flows
+    for name, value in only.items():
+        known = [axis.name for axis in results.axes]
+        if name not in (*known, *_OF_FLOWS):
+            raise PlotError(f'only: "{name}" is no axis of the sweep: there are {", ".join([*known, *_OF_FLOWS])}')
+        values = [str(one) for one in flows[name].unique(maintain_order=True)]
+        if value not in values:
+            raise PlotError(f'only: {name} = "{value}" is not there: expected one of {", ".join(values[:8])}')
+        flows = flows.filter(pl.col(name).cast(pl.String) == value)
+    return flows
+
+
+def _dimensions(results: Results, flows: pl.DataFrame) -> list[AxisOf]:
+    """The axes and what the flows differ by, each with the values that there are."""
+    found = []
+    for axis in results.axes:
+        there = set(flows[axis.name].to_list())
+        kept = [at for at, value in enumerate(axis.values) if value in there]
+        of_kept = tuple(axis.numbers[at] for at in kept) if axis.numbers else ()
+        found.append(AxisOf(axis.name, tuple(axis.values[at] for at in kept), axis.column, of_kept))
+    return found + [AxisOf(name, tuple(flows[name].unique(maintain_order=True))) for name in _OF_FLOWS]
+
+
+@dataclass(frozen=True)
+class _Chosen:
+    """What of a sweep is drawn: the flows, and the axes with the values that these have."""
+
+    results: Results
+    flows: pl.DataFrame
+    axes: Mapping[str, AxisOf]
+
+    def facets(self, facet: str | None) -> list[tuple[str, pl.DataFrame]]:
+        """The flows by the values of an axis."""
+        if facet is None:
+            return [("", self.flows)]
+        values = self.axes[facet].values
+        if len(values) > _MOST_FACETS:
+            raise PlotError(f'facet = "{facet}": {len(values)} values are more than {_MOST_FACETS}')
+        return [(f"{facet} = {value}", self.flows.filter(pl.col(facet) == value)) for value in values]
+
+    def curves(self, flows: pl.DataFrame, colour: str | None) -> list[tuple[str, pl.DataFrame]]:
+        """Some of the flows by the values of an axis."""
+        if colour is None:
+            return [("all flows", flows)]
+        values = self.axes[colour].values
+        if len(values) > _MOST_CURVES:
+            raise PlotError(f'colour = "{colour}": {len(values)} values are more than the {_MOST_CURVES} colours')
+        parts = [(str(value), flows.filter(pl.col(colour) == value)) for value in values]
+        return [(name, part) for name, part in parts if part.height]
+
+
+def _lines(chosen: _Chosen, over: tuple[str, str], colour: str | None, facet: str | None) -> Figure:
+    results, axes, (x, y) = chosen.results, chosen.axes, over
+    measure = _measure(y)
+    places, axis = _axis(axes[x])
+    tables = [
+        (title, {name: results.over_runs(y, [x], part) for name, part in chosen.curves(some, colour)})
+        for title, some in chosen.facets(facet)
+    ]
+    means = [value for _, curves in tables for table in curves.values() for value in table["mean"].drop_nulls()]
+    if not means:
+        raise PlotError(f"{y}: there is no value (flows that did not end have none)")
+    scale, ylabel = _scaled(measure, means)
+    facets = [
+        grids.Lines(
+            title,
+            {
+                name: table.with_columns(
+                    pl.Series("x", [places[value] for value in table[x]], dtype=pl.Float64),
+                    *(pl.col(one) / scale for one in ("mean", "low", "high")),
+                ).sort("x")
+                for name, table in curves.items()
+            },
+        )
+        for title, curves in tables
+    ]
+    return grids.lines(
+        facets, x=axis, ylabel=ylabel, title=_title(results, ": bands are 95 % intervals"), legend=colour or ""
+    )
+
+
+def _heat(chosen: _Chosen, over: tuple[str, str], name: str, facet: str | None) -> Figure:
+    results, axes, (x, y) = chosen.results, chosen.axes, over
+    measure = _measure(name)
+    order = {one: {value: at for at, value in enumerate(_sorted(axes[one]))} for one in (x, y)}
+    tables = []
+    for title, some in chosen.facets(facet):
+        array = np.full((len(order[y]), len(order[x])), np.nan)
+        for column, row, mean in results.over_runs(name, [x, y], some).select(x, y, "mean").iter_rows():
+            array[order[y][row], order[x][column]] = np.nan if mean is None else mean
+        tables.append((title, array))
+    means = [float(value) for _, array in tables for value in array.ravel() if np.isfinite(value)]
+    if not means:
+        raise PlotError(f"{name}: there is no value (flows that did not end have none)")
+    scale, label = _scaled(measure, means)
+    shown = {one: grids.Axis(one, [str(value) for value in order[one]]) for one in (x, y)}
+    fields = [(title, array / scale) for title, array in tables]
+    return grids.heat(fields, x=shown[x], y=shown[y], label=label, title=_title(results, ": means"))
+
+
+def _distribution(chosen: _Chosen, x: str, colour: str | None, facet: str | None) -> Figure:
+    results, flows = chosen.results, chosen.flows
+    if facet is not None:
+        raise PlotError(f'facet = "{facet}": distributions have no facets: choose one value with only')
+    column, label = _EACH_FLOW[x]
+    limited = slowdown.table(fct.table(flows)).filter(pl.col("bytes").is_not_null())
+    known = limited[column].drop_nulls()
+    if not known.len():
+        raise PlotError(f"{x}: no flow has ended")
+    scale, unit = units.unit_of(known, units.TIMES) if x == "fct" else (1.0, "")
+    curves = {}
+    for name, part in chosen.curves(limited, colour):
+        values = part[column].drop_nulls().sort() / scale
+        share = pl.Series(range(1, values.len() + 1), dtype=pl.Float64) / part.height
+        curves[name] = pl.DataFrame({"value": values, "share": share})
+    xlabel = f"{label} [{unit}]" if unit else label
+    shown = {name: table for name, table in curves.items() if table.height}
+    return distributions.cumulative(shown, xlabel=xlabel, ylabel="Share of flows", title=_title(results), log=True)
+
+
+def _measure(name: str) -> measures.Measure:
+    try:
+        return measures.measure(name)
+    except ValueError as error:
+        raise PlotError(str(error)) from None
+
+
+def _scaled(measure: measures.Measure, means: Sequence[float]) -> tuple[float, str]:
+    """What values are divided by, and the label of their axis."""
+    label = measure.label[0].upper() + measure.label[1:]
+    if measure.unit == "s":
+        scale, unit = units.unit_of(means, units.TIMES)
+    elif measure.unit == "Gbit/s":
+        scale, unit = units.unit_of(means, units.RATES)
+    else:
+        return 1.0, label
+    return scale, f"{label} [{unit}]"
+
+
+_SCALES = {"ns": (1e9, units.TIMES), "bps": (1e9, units.RATES), "bytes": (1.0, units.SIZES)}
+"""By the unit of an axis: how many of it are one of the base of its units."""
+
+
+def _axis(axis: AxisOf) -> tuple[dict[Any, float], grids.Axis]:
+    """Where each value of an axis stands, and what the axis shows."""
+    if not axis.numbers:
+        return {value: float(at) for at, value in enumerate(axis.values)}, grids.Axis(
+            axis.name, list(map(str, axis.values))
+        )
+    unit = (axis.column or "").removeprefix(f"{axis.name}_")
+    if unit in _SCALES:
+        base, known = _SCALES[unit]
+        scale, unit = units.unit_of([number / base for number in axis.numbers], known)
+        scale *= base
+    else:
+        scale, unit = 1.0, "packets" if unit == "packets" else ""
+    places = {value: number / scale for value, number in zip(axis.values, axis.numbers, strict=True)}
+    return places, grids.Axis(f"{axis.name} [{unit}]" if unit else axis.name)
+
+
+def _sorted(axis: AxisOf) -> list[Any]:
+    """The values in the order of their numbers, if they have some."""
+    if not axis.numbers:
+        return list(axis.values)
+    return [value for _, value in sorted(zip(axis.numbers, axis.values, strict=True), key=lambda pair: pair[0])]
+
+
+def _title(results: Results, what: str = "") -> str:
+    seeds = results.flows["seed"].n_unique()
+    return f"{results.name}" + (f", {seeds} seeds{what}" if seeds > 1 else "")

@@ -1,0 +1,74 @@
+"""A sweep as a table, with intervals, and as the part of a page."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+from daybreak.errors import PlotError
+from daybreak.figures.style import rendered
+from daybreak.metrics.units import TIMES, digits, over, unit_of
+from daybreak.plots import sweeps
+from daybreak.sweeps import Results
+
+from .html import Markup, element, table, text
+
+_MOST_ROWS = 500
+
+
+def columns(results: Results, most: int) -> tuple[tuple[str, ...], list[tuple[str, ...]], int]:
+    """Headings and cells of a table with a row a point and group, the number of its label columns; the first ``most``
+    rows."""
+    found = results.summary()
+    labels = [axis.name for axis in results.axes] + (["group"] if found["group"].n_unique() > 1 else [])
+    scale, unit = unit_of((value for name in ("fct.mean", "fct.p99") for value in found[name].drop_nulls()), TIMES)
+    headings = (*labels, "runs", f"FCT [{unit}]", f"FCT p99 [{unit}]", "slowdown p99", "resent", "RTOs")
+    cells = [
+        (
+            *(str(row[name]) for name in labels), str(row["runs"]), _mean(row, "fct.mean", scale),
+            _mean(row, "fct.p99", scale), _mean(row, "slowdown.p99", 1.0), _mean(row, "retransmits", 1.0),
+            _mean(row, "rtos", 1.0),
+        )
+        for row in found.head(most).iter_rows(named=True)
+    ]  # fmt: skip
+    return headings, cells, len(labels)
+
+
+def rows(results: Results) -> int:
+    """How many rows the whole table has."""
+    return results.flows.select("point", "group").unique().height
+
+
+def section(results: Results) -> Markup:
+    """The part of the page: the grid, a figure over the axes, and the table."""
+    headings, cells, labels = columns(results, _MOST_ROWS)
+    total = rows(results)
+    document = results.document
+    facts = {
+        "points": f"{document.get('points', '-')}", "runs": f"{document.get('runs', '-')}",
+        "failures": str(len(document.get("failures", []))),
+        "axes": "; ".join(f"{axis.name}: {', '.join(map(str, axis.values[:12]))}" for axis in results.axes),
+    }  # fmt: skip
+    said = f"The first {_MOST_ROWS} of {total} rows. " if total > _MOST_ROWS else ""
+    return text(
+        element("dl", [text(element("dt", name), element("dd", value)) for name, value in facts.items()]),
+        element("h3", "Over the axes"), _figure(results),
+        element("h3", "Points"), element("p", f"{said}Means over the runs with 95 % intervals; FCT in one unit."),
+        table(headings, cells, numeric=headings[labels:]),
+    )  # fmt: skip
+
+
+def _figure(results: Results) -> Markup:
+    try:
+        figure = sweeps.draw(results)
+    except PlotError as error:
+        return element("p", f"There is no figure of all axes together: {error}.")
+    image = base64.b64encode(rendered(figure, "png", dpi=130)).decode("ascii")
+    return element("img", alt="Mean completion time over the axes", src=f"data:image/png;base64,{image}")
+
+
+def _mean(row: dict[str, Any], name: str, scale: float) -> str:
+    mean, low, high = (over(row[one], scale) for one in (name, f"{name} low", f"{name} high"))
+    if mean is None or low is None or high is None or low == high:
+        return digits(mean)
+    return f"{digits(mean)} ± {digits((high - low) / 2, 2)}"

@@ -1,0 +1,166 @@
+"""Figures and tables of a sweep, against what its runs show one by one."""
+
+import json
+
+import polars as pl
+import pytest
+from cli.program import daybreak as program
+from cli.program import one_sentence
+
+from daybreak.errors import OutputError, PlotError, ScenarioError
+from daybreak.metrics import measures
+from daybreak.metrics.confidence import interval
+from daybreak.plots import sweeps
+from daybreak.report import contents, page
+from daybreak.report import sweep as tables
+from daybreak.scenario import Scenario
+from daybreak.sweeps import Points, read_results, sweep
+from daybreak.sweeps.grid import parse
+
+AXES = {
+    "queue": {"field": "topology.queue", "values": ["100 packets", "20 packets"]},
+    "rule": {"fields": ["flows.0.variant"], "values": ["cubic", "reno"]},
+}
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    base = Scenario.parse(
+        {
+            "name": "base", "duration": "1 s",
+            "topology": {"kind": "dumbbell", "rate": "1 Gbit/s", "delay": "20 us", "queue": "350 packets"},
+            "flows": [{"from": "sender-0", "to": "receiver-0", "size": "200 kB", "count": 3,
+                       "start": {"uniform": ["0 s", "2 ms"]}}],
+        }
+    )  # fmt: skip
+    folder = tmp_path_factory.mktemp("sweep") / "made"
+    sweep(Points(parse({"scenario": "-", "seeds": 3, "axes": AXES}), base), folder)
+    return folder
+
+
+def test_quantities_of_an_axis_are_numbers_too(place):
+    flows = pl.read_parquet(place / "flows")
+    assert flows.select("queue", "queue_packets").unique(maintain_order=True).rows() == [
+        ("100 packets", 100.0), ("20 packets", 20.0),
+    ]  # fmt: skip
+    for values, column, numbers in (
+        (["1 ms", "40 us"], "a_ns", [1e6, 4e4]), (["1 MB", "1 KiB"], "a_bytes", [1e6, 1024]),
+        (["10 Gbit/s"], "a_bps", [1e10]),
+    ):  # fmt: skip
+        points = Points(parse({"scenario": "-", "axes": {"a": {"field": "duration", "values": values}}}), None)
+        assert [points.row(at) for at in range(len(values))] == [
+            {"a": text, column: number} for text, number in zip(values, numbers, strict=True)
+        ]
+    mixed = {"a": {"field": "duration", "values": ["1 ms", "none"]}}
+    assert list(Points(parse({"scenario": "-", "axes": mixed}), None).row(0)) == ["a"]
+    taken = {"fct": {"field": "duration", "values": ["1 ms"]}}
+    with pytest.raises(ScenarioError, match='axis "fct": its numbers would be column fct_ns, which there is'):
+        parse({"scenario": "-", "axes": taken})
+
+
+def of_point(place, **values):
+    flows = pl.read_parquet(place / "flows")
+    for name, value in values.items():
+        flows = flows.filter(pl.col(name) == value)
+    return [some["fct_ns"].mean() / 1e9 for _, some in flows.group_by("seed", maintain_order=True)]
+
+
+def test_lines_have_the_means_over_the_seeds_in_the_order_of_the_numbers(place):
+    figure = sweeps.draw(read_results(place), x="queue", y="fct.mean", colour="rule")
+    lines = {line.get_label(): line for line in figure.axes[0].get_lines()}
+    assert list(lines) == ["cubic", "reno"]
+    assert list(lines["reno"].get_xdata()) == [20, 100]
+    unit = 1e3 if "[ms]" in figure.axes[0].get_ylabel() else 1e6
+    wanted = [interval(of_point(place, queue=f"{size} packets", rule="reno")).mean * unit for size in (20, 100)]
+    assert list(lines["reno"].get_ydata()) == pytest.approx(wanted)
+    facets = sweeps.draw(read_results(place), x="queue", facet="rule")
+    assert [axes.get_title() for axes in facets.axes] == ["rule = cubic", "rule = reno"]
+
+
+def test_a_heat_map_has_the_mean_in_each_field(place):
+    figure = sweeps.draw(read_results(place), x="queue", y="rule", colour="slowdown.p50")
+    array = figure.axes[0].get_images()[0].get_array()
+    assert array.shape == (2, 2)
+    assert [label.get_text() for label in figure.axes[0].get_xticklabels()] == ["20 packets", "100 packets"]
+    only = sweeps.draw(read_results(place), x="queue", y="slowdown.p50", only={"rule": "reno"})
+    assert list(only.axes[0].get_lines()[0].get_ydata()) == pytest.approx(list(array[1]))
+
+
+def test_a_distribution_is_over_all_flows(place):
+    figure = sweeps.draw(read_results(place), x="fct", colour="rule", only={"queue": "20 packets"})
+    curve = figure.axes[0].get_lines()[0]
+    assert len(curve.get_ydata()) == 1 + 9 and curve.get_ydata()[-1] == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"x": "nothing"}, '"nothing" is no axis of the sweep: there are queue, rule, group, variant'),
+        ({"x": "queue", "y": "fct.p0"}, '"fct.p0" is no measure: expected fct, slowdown or goodput'),
+        ({"x": "queue", "colour": "queue"}, '"queue" is given twice'),
+        ({"x": "fct", "colour": "rule"}, 'facet = "queue": distributions have no facets'),
+        ({"x": "queue", "only": {"rule": "bbr"}}, 'only: rule = "bbr" is not there: expected one of cubic, reno'),
+        ({"x": "queue", "only": {"speed": "1"}}, 'only: "speed" is no axis'),
+        ({"x": "queue", "colour": "group", "facet": "variant"}, 'axis "rule" has several values: choose one with only'),
+    ],
+)
+def test_mistakes_are_one_sentence(place, options, sentence):
+    with pytest.raises(PlotError, match=sentence.replace("(", r"\(")):
+        sweeps.draw(read_results(place), **options)
+
+
+def test_a_table_has_a_row_a_point_with_intervals(place):
+    headings, cells, labels = tables.columns(read_results(place), 3)
+    assert headings[:labels] == ("queue", "rule") and len(cells) == 3 and tables.rows(read_results(place)) == 4
+    assert cells[1][:3] == ("100 packets", "reno", "3")
+    found = interval(of_point(place, queue="100 packets", rule="reno"))
+    unit = 1e3 if "[ms]" in headings[3] else 1e6
+    mean, half = (float(part) for part in cells[1][3].split(" ± "))
+    assert (mean, half) == (pytest.approx(found.mean * unit, rel=1e-3), pytest.approx(found.margin * unit, rel=0.05))
+
+
+def test_a_page_shows_a_sweep_and_the_commands_draw_it(place, tmp_path):
+    shown = page.report(contents.gather([place]), explained=False)
+    assert "made (sweep)" in shown and "data:image/png" in shown and "100 packets" in shown
+    out = tmp_path / "f.png"
+    done = program("plot", place, "--x", "queue", "--y", "fct.p99", "--colour", "rule", "-o", out)
+    assert done.returncode == 0 and out.is_file(), done.stderr
+    for wrong in (("--only", "rule"), ("--what", "cwnd"), ("--facet", "x")):
+        done = program("plot", place, *wrong, "-o", tmp_path / "g.png")
+        assert done.returncode == 1 and one_sentence(done.stderr), done.stderr
+    assert not (tmp_path / "g.png").exists()
+
+
+def test_a_sweep_that_is_not_finished_or_of_another_version_is_refused(place, tmp_path):
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / ".daybreak").write_text("sweep\n")
+    (other / "sweep.json").write_text("{}")
+    with pytest.raises(OutputError, match="cannot be read as a sweep"):
+        read_results(other)
+    (other / "sweep.json").write_text(json.dumps({"grid": {"scenario": "-"}}))
+    with pytest.raises(OutputError, match="has no finished sweep"):
+        read_results(other)
+    (other / "flows").mkdir()
+    pl.read_parquet(place / "flows").drop("ideal_fct_ns").write_parquet(other / "flows" / "part-00000.parquet")
+    with pytest.raises(OutputError, match="earlier version"):
+        read_results(other)
+
+
+def test_measures_count_what_did_not_end_as_worst():
+    flows = pl.DataFrame(
+        {
+            "run": [1, 1, 1, 1], "bytes": [100, 100, 100, None], "fct_ns": [800, 1600, None, None],
+            "start_ns": [0] * 4, "end_ns": [800, 1600, None, None], "ideal_fct_ns": [400, 400, 400, None],
+            "retransmits": [0, 2, 4, 2], "rtos": [0, 0, 1, 1],
+        }
+    )  # fmt: skip
+
+    def value(name):
+        return measures.of_runs(flows, name, by=["run"])["value"].item()
+
+    assert value("fct.mean") is None and value("fct.max") is None and value("fct.p50") == pytest.approx(1600e-9)
+    assert (value("slowdown.p50"), value("slowdown.p33"), value("slowdown.p99")) == (4, 2, None)
+    # A flow without an end has no goodput to speak of.
+    assert (value("goodput.p33"), value("goodput.max")) == (0, 1)
+    assert (value("retransmits"), value("rtos"), value("complete")) == (2, 0.5, pytest.approx(2 / 3))
