@@ -29,6 +29,7 @@ ONE_FLOW = str(SCENARIO_FILES[0])
         ("compare",),
         ("explain",),
         ("report",),
+        ("export",),
         ("learn",),
         ("predict",),
         ("tune",),

@@ -17,6 +17,7 @@ COMMANDS = {
     ),
     "plot": ("plot", "Draw what runs show over time: throughput, windows, RTTs, queues, drops and retransmissions."),
     "report": ("report", "Write one page about runs and studies that any browser shows, without a network."),
+    "export": ("export", "Write a run in the format of another viewer: Perfetto's trace events, or qlog."),
     "sweep": ("sweep", "Run a scenario at all points of a grid, and write one dataset."),
     "compare": (
         "compare",

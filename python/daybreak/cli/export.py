@@ -1,0 +1,48 @@
+"""daybreak export"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .terminal import Json, print_json, say
+
+
+def add_to(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command(epilog="Example: daybreak export results/migration --format perfetto -o migration.json")(export)
+
+
+def export(
+    run: Annotated[Path, typer.Argument(help="Folder of a run.", metavar="RUN")],
+    kind: Annotated[
+        str,
+        typer.Option(
+            "--format", help="perfetto: a trace for ui.perfetto.dev. qlog: a trace a flow, for qvis and others."
+        ),
+    ] = "perfetto",
+    out: Annotated[
+        Path | None,
+        typer.Option("-o", "--out", help="File to write; RUN's name with the format's ending if not given."),
+    ] = None,
+    flows: Annotated[str | None, typer.Option(help="Only flows whose name fits this pattern.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that is no export of Daybreak's.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Write a run in the format of another viewer: Perfetto's trace events, or qlog.
+
+    It has what is recorded: circuits, flows, windows, queues and losses.
+    """
+    from daybreak.report import export as exports
+    from daybreak.runs import read
+
+    ending = exports.FORMATS.get(kind, "")
+    place = out or Path(f"{os.path.basename(os.path.realpath(run))}{ending}")
+    count = exports.write(read(run), place, kind, flows=flows, force=force)
+    if as_json:
+        print_json({"out": str(place), "format": kind, "flows": count})
+    else:
+        say(f"{count} flow{'' if count == 1 else 's'}: {place}")

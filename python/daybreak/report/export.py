@@ -1,0 +1,109 @@
+"""Runs in the formats of other viewers, written as they are made: whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from importlib.metadata import version
+from pathlib import Path
+
+import polars as pl
+
+from daybreak.engines import lowered
+from daybreak.errors import OutputError, reason
+from daybreak.plots.files import may_be_replaced
+from daybreak.runs import Run
+
+from . import perfetto, qlog
+
+FORMATS = {"perfetto": ".json", "qlog": ".qlog"}
+"""The formats, and how their files end."""
+MOST_ROWS = 3_000_000
+"""Samples and losses in a file at most: more than a viewer can open."""
+MADE_BY = '"Daybreak '
+"""What a file has by which it is known again."""
+
+
+def check(place: Path, *, force: bool) -> None:
+    """Raises OutputError where `write` would refuse ``place``."""
+    may_be_replaced(place, MADE_BY, "no export of Daybreak's", force=force)
+
+
+def write(run: Run, place: Path, kind: str, *, flows: str | None = None, force: bool = False) -> int:
+    """Writes a run in one of `FORMATS`, of the flows whose names fit a pattern; returns the number of flows.
+
+    Raises OutputError.
+    """
+    if kind not in FORMATS:
+        raise OutputError(f'format "{kind}" is not known: expected {" or ".join(FORMATS)}')
+    check(place, force=force)
+    chosen = _chosen(run, flows)
+    _check_size(run, chosen)
+    pieces = _perfetto(run, chosen) if kind == "perfetto" else _qlog(run, chosen)
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(
+            "w", dir=place.parent, prefix=f".{place.name}.", delete=False, encoding="utf-8"
+        ) as file:
+            draft = Path(file.name)
+            try:
+                file.writelines(pieces)
+                file.close()
+                draft.chmod(0o644)
+                draft.replace(place)
+            finally:
+                draft.unlink(missing_ok=True)
+    except OSError as error:
+        raise OutputError(f"{place} cannot be written: {reason(error)}") from None
+    return chosen.height
+
+
+def _chosen(run: Run, pattern: str | None) -> pl.DataFrame:
+    if pattern is None:
+        return run.flows
+    fits = pl.Series([fnmatchcase(name, pattern) for name in run.flows["flow_name"]], dtype=pl.Boolean)
+    if not fits.any():
+        raise OutputError(f'no flow is called "{pattern}": there are {", ".join(run.flows["flow_name"].head(5))}')
+    return run.flows.filter(fits)
+
+
+def _check_size(run: Run, flows: pl.DataFrame) -> None:
+    mine = pl.col("flow").is_in(flows["flow"].to_list())
+    rows = flows.height + run.queues.height + sum(table.filter(mine).height for table in (run.window, run.drops))
+    if rows > MOST_ROWS:
+        raise OutputError(
+            f"the run has {rows:,} samples and losses, more than {MOST_ROWS:,}, which a viewer can open: choose flows "
+            "with --flows, or run it with longer intervals in records"
+        )
+
+
+def _perfetto(run: Run, flows: pl.DataFrame) -> Iterator[str]:
+    facts = {"tool": f"Daybreak {version('daybreak')}", "scenario": run.manifest["name"], "seed": run.seed}
+    yield '{"displayTimeUnit":"ns","otherData":' + json.dumps(facts) + ',"traceEvents":[\n'
+    between = ""
+    for event in perfetto.events(run, flows):
+        yield between + json.dumps(event, separators=(",", ":"))
+        between = ",\n"
+    yield "\n]}\n"
+
+
+def _qlog(run: Run, flows: pl.DataFrame) -> Iterator[str]:
+    content = lowered(run.scenario, run.seed, run.manifest["engine"]).content
+    if len(content.flows) != run.flows.height:
+        raise OutputError("the run is of another version of Daybreak: run it again")
+    payload = {}
+    for number in flows["flow"]:
+        stack = content.stacks[content.flows[number].src_stack]
+        payload[number] = stack.mtu - 40 - (12 if stack.tcp_timestamps else 0)
+    head = {
+        "qlog_version": "0.3", "qlog_format": "JSON", "title": run.manifest["name"],
+        "description": f"Daybreak {version('daybreak')}, engine {run.manifest['engine']}, seed {run.seed}",
+    }  # fmt: skip
+    yield json.dumps(head)[:-1] + ', "traces": [\n'
+    between = ""
+    for trace in qlog.traces(run, flows, payload):
+        yield between + json.dumps(trace, separators=(",", ":"))
+        between = ",\n"
+    yield "\n]}\n"

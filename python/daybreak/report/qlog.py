@@ -1,0 +1,68 @@
+"""A run as qlog (draft-ietf-quic-qlog-main-schema, version 0.3, JSON): a trace a flow, as its sender sees it.
+
+qlog is made for QUIC; what TCP has in common with it is there: `recovery:metrics_updated` from the samples of the
+window, `recovery:congestion_state_updated` where the state changes, and `recovery:packet_lost` for each packet that the
+network lost. A packet's number is the first byte of its payload. Windows are in bytes of payload.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from heapq import merge
+from typing import Any
+
+import polars as pl
+
+from daybreak.runs import Run
+
+Trace = dict[str, Any]
+
+
+def traces(run: Run, flows: pl.DataFrame, payload_bytes: Mapping[int, int]) -> Iterator[Trace]:
+    """A trace for each of the ``flows``; ``payload_bytes`` has the payload of a full packet of each."""
+    numbers = flows["flow"].to_list()
+    samples = _by_flow(run.window.filter(pl.col("flow").is_in(numbers)))
+    lost = _by_flow(run.drops.filter(pl.col("flow").is_in(numbers) & pl.col("data")))
+    for flow, name, src, dst, variant in flows.select("flow", "flow_name", "src", "dst", "variant").iter_rows():
+        parts = [
+            _samples(samples.get(flow, run.window.clear()), payload_bytes[flow]),
+            _losses(lost.get(flow, run.drops.clear())),
+        ]
+        yield {
+            "title": name, "description": f"{src} to {dst}, {variant}",
+            "vantage_point": {"name": src, "type": "server"},
+            "common_fields": {
+                "group_id": name, "time_format": "relative", "reference_time": 0, "protocol_type": ["TCP"],
+            },
+            "events": list(merge(*parts, key=lambda event: event["time"])),
+        }  # fmt: skip
+
+
+def _samples(window: pl.DataFrame, payload: int) -> Iterator[dict[str, Any]]:
+    state: str | None = None
+    columns = ("time_ns", "state", "cwnd", "ssthresh", "bytes_in_flight", "srtt_ns", "pacing_bps")
+    for time, now, cwnd, ssthresh, flying, srtt, pacing in window.select(columns).iter_rows():
+        if now != state:
+            change = {"new": now} if state is None else {"old": state, "new": now}
+            yield _event(time, "recovery:congestion_state_updated", change)
+            state = now
+        data = {
+            "congestion_window": cwnd * payload, "bytes_in_flight": flying,
+            "ssthresh": None if ssthresh is None else ssthresh * payload,
+            "smoothed_rtt": None if srtt is None else srtt / 1e6, "pacing_rate": pacing,
+        }  # fmt: skip
+        yield _event(time, "recovery:metrics_updated", {key: value for key, value in data.items() if value is not None})
+
+
+def _losses(drops: pl.DataFrame) -> Iterator[dict[str, Any]]:
+    for time, reason, place, seq in drops.select("time_ns", "reason", "place_name", "seq").iter_rows():
+        data = {"header": {"packet_type": "unknown", "packet_number": seq}, "trigger": f"{reason} at {place}"}
+        yield _event(time, "recovery:packet_lost", data)
+
+
+def _event(time_ns: int, name: str, data: dict[str, Any]) -> dict[str, Any]:
+    return {"time": time_ns / 1e6, "name": name, "data": data}
+
+
+def _by_flow(table: pl.DataFrame) -> dict[int, pl.DataFrame]:
+    return {flow: part.sort("time_ns") for (flow,), part in table.group_by("flow", maintain_order=True)}

@@ -1,0 +1,91 @@
+"""Exports: what other viewers read is what the tables have."""
+
+import json
+
+import pytest
+from cli.program import daybreak as program
+from cli.program import one_sentence
+
+import daybreak
+from daybreak.errors import OutputError
+from daybreak.report import export
+
+RECORDS = {"bins": "1 ms", "window": "1 ms", "queues": "1 ms"}
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    document = {
+        "name": "moved", "duration": "1 s", "topology": {"kind": "migration_testbed", "queue": "60 packets"},
+        "stack": {"mtu": 9000}, "records": RECORDS,
+        "flows": [
+            {"name": "main", "from": "sender-main", "to": "receiver-main", "size": "8 MiB", "via": "green"},
+            {"name": "moved", "from": "sender-migrated", "to": "receiver-migrated", "size": "16 MiB"},
+        ],
+        "timelines": [
+            {"kind": "migrate", "flows": ["moved"], "between": ["blue", "green"], "period": "10 ms", "night": "1 ms"}
+        ],
+    }  # fmt: skip
+    run = daybreak.run(daybreak.Scenario.parse(document))
+    return run.write(tmp_path_factory.mktemp("export") / "run")
+
+
+def test_perfetto_has_flows_circuits_counters_and_losses(place, tmp_path):
+    run = daybreak.read(place)
+    assert export.write(run, tmp_path / "t.json", "perfetto") == 2
+    events = json.loads((tmp_path / "t.json").read_text())["traceEvents"]
+    slices = {event["name"]: event for event in events if event["ph"] == "X" and event["pid"] == 2}
+    for name, start, end in run.flows.select("flow_name", "start_ns", "end_ns").iter_rows():
+        assert (slices[name]["ts"], slices[name]["dur"]) == (start / 1000, pytest.approx((end - start) / 1000))
+    nights = [event for event in events if event["ph"] == "X" and event["name"] == "night"]
+    assert [event["dur"] for event in nights][:1] == [1000.0]
+    cwnd = [event["args"]["value"] for event in events if event["name"] == "moved: cwnd [segments]"]
+    assert cwnd == run.window.filter(flow_name="moved")["cwnd"].to_list()
+    assert sum(event["ph"] == "i" for event in events) == run.drops.height > 0
+    queued = [event["args"]["value"] for event in events if event["name"] == "green [packets]"]
+    assert queued == run.queues.filter(queue_name="green")["packets"].to_list()
+    arrived = [event for event in events if event["name"] == "main: throughput [Gbit/s]" and event["args"]["value"]]
+    assert sum(event["args"]["value"] for event in arrived) * 1e6 / 8 == pytest.approx(
+        run.bins.filter(scope="arrived", name="main")["bytes"].sum()
+    )
+
+
+def test_qlog_has_a_trace_a_flow_in_the_order_of_time(place, tmp_path):
+    run = daybreak.read(place)
+    export.write(run, tmp_path / "t.qlog", "qlog", flows="mov*")
+    document = json.loads((tmp_path / "t.qlog").read_text())
+    (trace,) = document["traces"]
+    assert (document["qlog_version"], trace["title"]) == ("0.3", "moved")
+    times = [event["time"] for event in trace["events"]]
+    assert times == sorted(times)
+    metrics = [event["data"] for event in trace["events"] if event["name"] == "recovery:metrics_updated"]
+    window = run.window.filter(flow_name="moved")
+    # A full packet of 9000 bytes has 52 bytes of headers with timestamps.
+    assert [data["congestion_window"] for data in metrics] == [cwnd * 8948 for cwnd in window["cwnd"]]
+    lost = [event for event in trace["events"] if event["name"] == "recovery:packet_lost"]
+    assert len(lost) == run.drops.filter(flow_name="moved", data=True).height > 0
+    states = [event["data"]["new"] for event in trace["events"] if event["name"].endswith("state_updated")]
+    assert states == [
+        now for at, now in enumerate(window["state"]) if at == 0 or window["state"][at - 1] != now
+    ]  # fmt: skip
+
+
+def test_only_exports_are_replaced_and_mistakes_are_one_sentence(place, tmp_path, monkeypatch):
+    run, mine = daybreak.read(place), tmp_path / "notes.json"
+    mine.write_text("mine")
+    with pytest.raises(OutputError, match=r"is no export of Daybreak's: give another name, or --force"):
+        export.write(run, mine, "perfetto")
+    assert mine.read_text() == "mine"
+    for _ in range(2):
+        export.write(run, tmp_path / "t.json", "perfetto")
+        export.write(run, tmp_path / "t.qlog", "qlog")
+    with pytest.raises(OutputError, match='no flow is called "x"'):
+        export.write(run, tmp_path / "u.json", "perfetto", flows="x")
+    monkeypatch.setattr(export, "MOST_ROWS", 3)
+    with pytest.raises(OutputError, match="more than 3, which a viewer can open: choose flows"):
+        export.write(run, tmp_path / "u.json", "perfetto")
+    done = program("export", place, "--format", "svg", cwd=tmp_path)
+    assert done.returncode == 1 and one_sentence(done.stderr) and "expected perfetto or qlog" in done.stderr
+    done = program("export", place, "--format", "qlog", cwd=tmp_path)
+    assert done.returncode == 0 and (tmp_path / "run.qlog").is_file()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["notes.json", "run.qlog", "t.json", "t.qlog"]
