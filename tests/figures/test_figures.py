@@ -2,6 +2,7 @@ import math
 
 import polars as pl
 import pytest
+from matplotlib.figure import Figure
 
 from daybreak.figures import style
 from daybreak.figures.curves import Panel, small_multiples
@@ -119,3 +120,15 @@ def test_saved_files_are_the_same_bytes_every_time(tmp_path):
     for name in ("figure.png", "figure.svg"):
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
     assert b"<dc:date>" not in (tmp_path / "a" / "figure.svg").read_bytes()
+
+
+def test_letters_that_no_font_has_are_told_and_do_not_warn(recwarn):
+    figure = Figure()
+    with style.style():
+        figure.subplots().set_title("rack \N{CJK UNIFIED IDEOGRAPH-4E2D} \N{LATIN SMALL LETTER E WITH ACUTE} \ue000")
+    assert "\ue000" not in style.unknown_letters(figure)
+    assert "\N{LATIN SMALL LETTER E WITH ACUTE}" not in style.unknown_letters(figure)
+    has_one = len(style._families()) > 1
+    assert ("\N{CJK UNIFIED IDEOGRAPH-4E2D}" in style.unknown_letters(figure)) == (not has_one)
+    assert style.rendered(figure, "png").startswith(b"\x89PNG")
+    assert not [one for one in recwarn if "Glyph" in str(one.message)]

@@ -75,13 +75,13 @@ def test_shading_that_differs_is_left_out_and_weeks_that_differ_are_refused(migr
     def moved(period):
         return daybreak.run(migration.with_({"timelines.0.period": period, "records": RECORDS, "duration": "50 ms"}))
 
-    shown = plots.shown([moved("10 ms"), moved("12 ms")], what=["throughput"])
+    shown = plots.shown([moved("4 ms"), moved("5 ms")], what=["throughput"])
     assert shown.rows[0].panel.shading is None
     assert any("differ between the runs" in note for note in shown.notes)
     with pytest.raises(PlotError, match="expected one length with fold"):
-        plots.shown([moved("10 ms"), moved("12 ms")], fold="week")
-    renamed = migration.with_({"timelines.0.period": "10 ms", "records": RECORDS, "duration": "50 ms", "name": "other"})
-    alike = plots.shown([moved("10 ms"), daybreak.run(renamed)], what=["throughput"])
+        plots.shown([moved("4 ms"), moved("5 ms")], fold="week")
+    renamed = migration.with_({"timelines.0.period": "4 ms", "records": RECORDS, "duration": "50 ms", "name": "other"})
+    alike = plots.shown([moved("4 ms"), daybreak.run(renamed)], what=["throughput"])
     assert alike.rows[0].panel.shading is not None
 
 
@@ -130,3 +130,16 @@ def test_what_a_circuit_could_have_carried_is_that_of_its_days():
     assert found.byte_count == pytest.approx((1 * 8 + 6 * 4) * 1e6 / 8)
     whole = capacity.of_links(content, 10 * 10**9)[0]
     assert whole.open_ps == 10 * 10**9
+
+
+def test_a_sequence_goes_up_to_what_was_delivered_and_a_short_run_has_no_phase_later(one_flow, migration):
+    both = [run(one_flow), run(one_flow, "reno", **{"flows.0.size": "300 kB", "name": "short"})]
+    curves = plots.shown(both, what=["sequence"]).rows[0].panel.curves
+    unit = 1e6 if "MB" in plots.shown(both, what=["sequence"]).rows[0].ylabel else 1e3
+    assert [table["mean"].max() * unit for table in curves.values()] == pytest.approx([1e6, 3e5])
+    moved = migration.with_({"records": RECORDS, "flows.0.size": "1 MiB", "flows.1.size": "20 MiB"})
+    early = daybreak.run(moved.with_({"name": "early", "flows.1.size": "16 MiB"}))
+    facets = plots.shown([daybreak.run(moved), early], facet=True, what=["throughput"]).facets
+    ended = early.manifest["totals"]["ended_ns"]
+    assert facets[1].rows[0].panel.shading.intervals["end_ns"].to_list()[-1] == ended
+    assert facets[0].rows[0].panel.shading.intervals["end_ns"].to_list()[-1] is None

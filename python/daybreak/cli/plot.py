@@ -104,6 +104,7 @@ def plot(
     exceeds that rate when it is filled, which the figure says. Of a sweep a measure is drawn over its axes.
     """
     from daybreak import plots
+    from daybreak.figures.style import unknown_letters
 
     # A link has the name of what it leads to; one that leads nowhere is no run, which is said when it is read.
     place = file or Path(f"{os.path.basename(os.path.realpath(runs[0]))}.png")
@@ -119,6 +120,8 @@ def plot(
         else _of_runs(runs, over_time, of_sweep, facet)
     )
     plots.write(figure, place, force=force)
+    if letters := unknown_letters(figure):
+        notes.append(f"no font that is installed has {letters}: boxes stand in their place")
     if as_json:
         print_json({"out": str(place), "notes": notes})
         return

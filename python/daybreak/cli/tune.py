@@ -50,8 +50,9 @@ def tune(
 
     Periods are offered up to the time that the transfer takes. The model ranks the candidates; the best ones, the
     scenario as it is, and what the model cannot predict are simulated with the same seeds, and the best of these is
-    advised. The table is the trade-off between prolongation, duty cycle and utilisation: the part of what both circuits
-    can carry, from the first start to the last end, that was delivered.
+    advised. The table is the trade-off between prolongation, duty cycle, the mean wait for the other path (half a
+    period), and utilisation: the part of what both circuits can carry, from the first start to the last end, that was
+    delivered.
     """
     chosen = scenario_of(scenario, changes)
     check_model(model)
@@ -75,10 +76,12 @@ def tune(
     if as_json:
         print_json([asdict(one) for one in found.candidates])
         return
-    columns = ("change", "duty cycle", "predicted (s)", "90 % of runs (s)", "simulated (s)", "utilisation (%)")
+    columns = (
+        "change", "duty cycle", "wait [ms]", "predicted [s]", "90 % of runs [s]", "simulated [s]", "utilisation [%]",
+    )  # fmt: skip
     rows = [
         (
-            _name(one), f"{one.duty:.3f}",
+            _name(one), f"{one.duty:.3f}", f"{one.wait_ms:g}",
             *(
                 (f"{one.predicted.prolongation_s:.4g}", f"{one.predicted.low_s:.3g} to {one.predicted.high_s:.3g}")
                 if one.predicted.holds
@@ -106,6 +109,11 @@ def _said(found: Advice) -> list[str]:
     else:
         assert best.simulated
         lines = [f"advice: {_name(best)}, with {best.simulated.text()} s simulated"]
+        if best.wait_ms > as_it_is.wait_ms:
+            lines.append(
+                f"its price: a flow that comes at any time and needs the other path waits {best.wait_ms:g} ms for it "
+                f"on average, {as_it_is.wait_ms:g} ms as it is; short flows may spend most of their time so"
+            )
     if found.is_only_the_longest:
         lines.append(
             f"that is only the longest period that was offered, {found.longest_ms:g} ms, of those shorter than the "

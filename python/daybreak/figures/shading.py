@@ -25,6 +25,11 @@ class Shading:
     phase: str
     label: str
 
+    def until(self, end_ns: int) -> Shading:
+        """The same phases, of which the last one ends at a time."""
+        ends = pl.col("end_ns").fill_null(end_ns)
+        return Shading(self.intervals.with_columns(ends), self.phase, self.label)
+
     def bands(self, end_s: float, start_s: float = 0.0) -> list[tuple[float, float]]:
         """Spans of the shaded phase between two times."""
         return list(self._spans(self.phase, start_s, end_s))

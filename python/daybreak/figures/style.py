@@ -7,13 +7,17 @@ are the same bytes for the same figure: no dates, no random ids, no software ver
 from __future__ import annotations
 
 import io
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import matplotlib
 from matplotlib.figure import Figure
+from matplotlib.font_manager import findfont, fontManager, get_font
+from matplotlib.text import Text
 
 from daybreak.errors import PlotError
 
@@ -33,6 +37,13 @@ COLOURS = {"main": BLUE, "migrated": VERMILION, "baseline": GREEN}
 
 DAY, NIGHT = "#fbedc8", "#d0d0d0"
 
+_FAMILY = "DejaVu Sans"
+_OTHER_SCRIPTS = (
+    "Noto Sans CJK SC", "Noto Sans CJK JP", "Source Han Sans SC", "WenQuanYi Zen Hei", "WenQuanYi Micro Hei",
+    "IPAexGothic", "PingFang SC", "Hiragino Sans", "Microsoft YaHei", "Noto Sans Devanagari",
+)  # fmt: skip
+"""Fonts with letters that the first one has not: where one is installed, names in these scripts are shown."""
+
 RC: Any = {
     "axes.axisbelow": True,
     "axes.grid": True,
@@ -41,7 +52,6 @@ RC: Any = {
     "axes.spines.top": False,
     "axes.titlesize": 9,
     "figure.dpi": 100,
-    "font.family": "DejaVu Sans",
     "font.size": 9,
     "grid.color": "#d9d9d9",
     "grid.linewidth": 0.5,
@@ -91,7 +101,7 @@ class Picture(Figure):
 @contextmanager
 def style() -> Iterator[None]:
     """The look, for the time of a ``with`` block."""
-    with matplotlib.rc_context(RC):
+    with matplotlib.rc_context(RC | {"font.family": list(_families())}):
         yield
 
 
@@ -119,6 +129,23 @@ def save(figure: Figure, directory: Path, name: str, *, dpi: int = 160) -> list[
 
 def rendered(figure: Figure, kind: str, *, dpi: int = 160) -> bytes:
     """The figure as the bytes of a file of one of `FORMATS`, which names `MADE_BY`."""
-    with style(), io.BytesIO() as file:
+    with style(), io.BytesIO() as file, warnings.catch_warnings():
+        # `unknown_letters` tells of them.
+        warnings.filterwarnings("ignore", message=r"Glyph \d+")
         figure.savefig(file, format=kind, dpi=dpi, metadata=_METADATA[kind])
         return file.getvalue()
+
+
+def unknown_letters(figure: Figure) -> str:
+    """The letters of a figure that none of its fonts has: it shows boxes in their place."""
+    letters = {letter for text in figure.findobj(Text) for letter in text.get_text() if letter.isprintable()}
+    for family in _families():
+        letters -= set(map(chr, get_font(findfont(family)).get_charmap()))
+    return "".join(sorted(letter for letter in letters if not letter.isspace()))
+
+
+@cache
+def _families() -> tuple[str, ...]:
+    """The font of all figures, then those for other scripts that are installed."""
+    installed = set(fontManager.get_font_names())
+    return (_FAMILY, *(family for family in _OTHER_SCRIPTS if family in installed))

@@ -48,6 +48,11 @@ class Candidate:
     is_unmoved: bool = False
     """Whether in every simulated run the migrated flows had ended before their first move."""
 
+    @property
+    def wait_ms(self) -> float:
+        """How long a flow that comes at any time waits for the other path, on average: half a period."""
+        return self.period_ms / 2
+
 
 @dataclass(frozen=True)
 class Advice:

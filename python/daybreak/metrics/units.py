@@ -57,7 +57,7 @@ def digits(value: float | None, count: int = 4) -> str:
     if value == 0 or math.isinf(value):
         return f"{value:g}"
     after = count - 1 - int(f"{value:.{count - 1}e}".partition("e")[2])
-    return f"{round(value, after):.{max(0, after)}f}" if after < 12 else f"{value:.{count - 1}e}"
+    return f"{round(value, after):.{max(0, after)}f}" if after < 18 else f"{value:.{count - 1}e}"
 
 
 def over(value: float | None, scale: float) -> float | None:

@@ -99,6 +99,7 @@ def shown(
     phase: str | None = None,
     facet: bool = False,
     labels: Sequence[str] | None = None,
+    besides: Sequence[str] = (),
 ) -> Shown:
     """Quantities of `QUANTITIES` over time, one below the other, with days and nights shaded.
 
@@ -110,8 +111,8 @@ def shown(
     length of a week, or "week" for the timeline's own: all weeks from the first reconfiguration on are laid over each
     other. ``timeline`` names the one that is shaded, the first if not given; ``phase`` the phase that is shaded besides
     the nights ("path 1", "day 0"): if not given, the days in which the same circuits are open for the drawn flows as in
-    the first such day, or else the first phase. ``labels`` name the runs where their scenarios' names do not. Raises
-    PlotError.
+    the first such day, or else the first phase. ``labels`` name the runs where their scenarios' names do not.
+    ``besides`` are quantities that are drawn if they are recorded, beside the usual ones. Raises PlotError.
     """
     notes: list[str] = []
     found, kind = with_curves(cases(runs, labels), by, flows, apart=facet)
@@ -125,6 +126,10 @@ def shown(
         view = _view(span, fold=fold, steps=steps, curves=curves, notes=of_case)
         network = Network(case.runs[0])
         shading = _shading(_phases(network, case.flows[0], steps, phase), view, of_case)
+        if shading is not None:
+            # A run that ended sooner than the others has no phase any more.
+            own = max(int(run.manifest["totals"]["ended_ns"]) for run in case.runs)
+            shading = shading.until(own) if own < ended else shading
         scenario = case.runs[0].scenario
         sources = [Source(run, scenario, table, kind, view) for run, table in zip(case.runs, case.flows, strict=True)]
         drawings.append(Drawing(case, sources, shading, network))
@@ -134,7 +139,7 @@ def shown(
         drawings = _shaded_alike(drawings, notes)
     facets = [
         Facet(words(drawing.case.name, 60) if facet else "", tuple(rows))
-        for drawing, rows in rows_of(drawings, what, facet=facet, notes=notes)
+        for drawing, rows in rows_of(drawings, what, facet=facet, notes=notes, besides=besides)
     ]
     if not any(one.rows for one in facets):
         raise PlotError(f"there is nothing to draw: {'; '.join(notes)}")

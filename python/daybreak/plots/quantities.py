@@ -81,6 +81,15 @@ def _binned(scope_of: Callable[[Run], str | None]) -> Callable[[Source], pl.Data
     return values
 
 
+def _sequence(source: Source) -> pl.DataFrame:
+    """What was delivered in order until the end of each slot."""
+    rates = _binned(_goodput_scope)(source)
+    ends = pl.Series(source.view.edges(every_ns=_bin_ns(source))[1:] / 1e9)
+    seconds = ends.gather(rates["slot"]) - rates["time_s"]
+    in_slot = rates.with_columns((rates["value"] * seconds / 8).alias("value"))
+    return in_slot.with_columns(pl.col("value").cum_sum().over(CURVE))
+
+
 def _bin_ns(source: Source) -> int:
     return _ns(source.scenario.records.bins) or 1
 
@@ -177,6 +186,11 @@ QUANTITIES: Mapping[str, Quantity] = {
     "goodput": Quantity(
         "Goodput", _RATES, "bins", lambda run: _goodput_scope(run) is not None, _binned(_goodput_scope),
         _binned_title(_goodput_scope), scope=_goodput_scope, is_extra=True,
+    ),
+    "sequence": Quantity(
+        "Sequence", _BYTES, "bins", lambda run: _goodput_scope(run) is not None, _sequence,
+        lambda source: "Payload delivered in order since the start of what is drawn" + _of_group(source, "sum"),
+        is_extra=True,
     ),
     "cwnd": Quantity(
         "cwnd", (("segments", 1.0),), "window", _scenario_has("window"), _samples("cwnd"),

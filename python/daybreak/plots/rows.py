@@ -57,14 +57,20 @@ class _Found:
 
 
 def rows_of(
-    drawings: Sequence[Drawing], what: Sequence[str] | None, *, facet: bool, notes: list[str]
+    drawings: Sequence[Drawing],
+    what: Sequence[str] | None,
+    *,
+    facet: bool,
+    notes: list[str],
+    besides: Sequence[str] = (),
 ) -> Iterator[tuple[Drawing, list[Row]]]:
-    """The rows of each facet: one for each case, or one for all of them. Raises PlotError."""
+    """The rows of each facet: one for each case, or one for all of them; ``besides`` are quantities that are drawn only
+    if they are asked for, and here if they are recorded. Raises PlotError."""
     runs = [run for drawing in drawings for run in drawing.case.runs]
     facets = [[drawing] for drawing in drawings] if facet else [list(drawings)]
     rows: list[list[Row]] = [[] for _ in facets]
     tones = _tones(drawings) if len(drawings) > 1 else {}
-    for name in _quantities(runs, what, notes):
+    for name in _quantities(runs, what, notes, besides):
         found = [
             _found(drawing, name, notes, is_asked=what is not None, is_one=_is_one(facets)) for drawing in drawings
         ]
@@ -92,7 +98,7 @@ def _tones(drawings: Sequence[Drawing]) -> Mapping[str, str]:
     return {words(name): colour(name, at) for at, name in enumerate(names)}
 
 
-def _quantities(runs: Sequence[Run], what: Sequence[str] | None, notes: list[str]) -> list[str]:
+def _quantities(runs: Sequence[Run], what: Sequence[str] | None, notes: list[str], besides: Sequence[str]) -> list[str]:
     for name in what or ():
         if name not in QUANTITIES:
             raise PlotError(f'"{name}" cannot be drawn: known are {", ".join([*QUANTITIES, *DISTRIBUTIONS])}')
@@ -102,7 +108,7 @@ def _quantities(runs: Sequence[Run], what: Sequence[str] | None, notes: list[str
                 raise PlotError(f"{name} is not recorded in {of}: set records.{QUANTITIES[name].record}")
     if what:
         return [name for name in QUANTITIES if name in what]
-    usual = {name: one for name, one in QUANTITIES.items() if not one.is_extra}
+    usual = {name: one for name, one in QUANTITIES.items() if not one.is_extra or name in besides}
     recorded = [name for name, one in usual.items() if all(one.is_recorded(run) for run in runs)]
     missing: dict[str, list[str]] = {}
     for name in usual:

@@ -9,7 +9,7 @@ import polars as pl
 
 from daybreak.figures.curves import Panel
 from daybreak.figures.shading import Shading
-from daybreak.figures.stacked import Row
+from daybreak.figures.stacked import Facet, Row
 from daybreak.figures.style import colour
 from daybreak.plots import Shown
 
@@ -19,12 +19,18 @@ _MOST_SPANS = 4000
 """With more days or nights than this none are shaded."""
 
 
-def document(shown: Shown) -> dict[str, Any]:
-    """What the script reads: times in seconds, values in the unit of their row."""
-    first = shown.rows[0].panel
+def documents(shown: Shown) -> list[dict[str, Any]]:
+    """What the script reads of each facet that has rows: times in seconds, values in the unit of their row."""
+    return [_document(facet, shown.xlabel) for facet in shown.facets if facet.rows]
+
+
+def _document(facet: Facet, xlabel: str) -> dict[str, Any]:
+    first = facet.rows[0].panel
+    # Names are made for matplotlib, which reads formulas between dollar signs.
+    title = facet.title.replace(r"\$", "$").removeprefix("\N{ZERO WIDTH SPACE}")
     return {
-        "xlabel": shown.xlabel, "start": first.start_s, "end": first.until(),
-        "shading": _shading(first.shading, first), "rows": [_row(row) for row in shown.rows],
+        "title": title, "xlabel": xlabel, "start": first.start_s, "end": first.until(),
+        "shading": _shading(first.shading, first), "rows": [_row(row) for row in facet.rows],
     }  # fmt: skip
 
 

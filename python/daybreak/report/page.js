@@ -51,6 +51,7 @@
       this.from = this.data.start;
       this.to = this.data.end;
       this.hidden = new Set();
+      this.peers = [];
       this.legend = part(host, "div", "legend");
       this.svg = shape(host, "svg", { role: "img", "aria-label": this.data.rows.map((row) => row.title).join("; ") });
       this.tip = part(host, "div", "tip");
@@ -88,7 +89,13 @@
       this.reset.addEventListener("click", () => this.zoom(this.data.start, this.data.end));
     }
 
+    // Figures beside each other show one time.
     zoom(from, to) {
+      this.zoomed(from, to);
+      for (const peer of this.peers) peer.zoomed(from, to);
+    }
+
+    zoomed(from, to) {
       this.from = Math.max(from, this.data.start);
       this.to = Math.min(to, this.data.end);
       this.reset.hidden = this.from === this.data.start && this.to === this.data.end;
@@ -125,14 +132,9 @@
 
     row(row, top, marks) {
       const shown = row.curves.filter((curve) => !this.hidden.has(curve.name));
-      let highest = 0;
-      for (const curve of shown) {
-        const last = step(curve.time, this.to);
-        for (let at = Math.max(0, step(curve.time, this.from)); at <= last; at += 1) {
-          highest = Math.max(highest, curve.value[at] || 0, curve.high ? curve.high[at] || 0 : 0);
-        }
-      }
-      const limit = highest * 1.08 || 1;
+      // Rows of one name have one scale in all of them.
+      const alike = this.peers.map((peer) => peer.highest(peer.data.rows.find((one) => one.label === row.label)));
+      const limit = Math.max(this.highest(row), ...alike) * 1.08 || 1;
       const y = (value) => top + PLOT - Math.max(0, value) / limit * PLOT;
       this.shade(top);
       for (const mark of ticks(0, limit, 4)) {
@@ -147,6 +149,19 @@
       for (const curve of shown) this.curve(curve, y);
       const title = shape(this.svg, "text", { class: "title", x: 0, y: top - 8 }, `${row.label} [${row.unit}]`);
       shape(title, "title", {}, row.title);
+    }
+
+    // The greatest value of a row that is shown.
+    highest(row) {
+      let found = 0;
+      for (const curve of row ? row.curves : []) {
+        if (this.hidden.has(curve.name)) continue;
+        const last = step(curve.time, this.to);
+        for (let at = Math.max(0, step(curve.time, this.from)); at <= last; at += 1) {
+          found = Math.max(found, curve.value[at] || 0, curve.high ? curve.high[at] || 0 : 0);
+        }
+      }
+      return found;
     }
 
     shade(top) {
@@ -221,16 +236,24 @@
     }
 
     hide() {
-      this.tip.hidden = true;
-      this.cursor.setAttribute("visibility", "hidden");
+      for (const one of [this, ...this.peers]) {
+        one.tip.hidden = true;
+        if (one.cursor) one.cursor.setAttribute("visibility", "hidden");
+      }
+    }
+
+    // Shows the time of the pointer, without a tip: that is for the figure under it.
+    mark(time) {
+      if (!this.cursor) return;
+      for (const end of ["x1", "x2"]) this.cursor.setAttribute(end, this.x(time));
+      this.cursor.setAttribute("visibility", "visible");
     }
 
     show(x, y) {
       const row = this.data.rows[Math.floor(y / this.each)];
       if (!row || x < LEFT || x > LEFT + this.inner) { this.hide(); return; }
       const time = this.time(x);
-      for (const end of ["x1", "x2"]) this.cursor.setAttribute(end, x);
-      this.cursor.setAttribute("visibility", "visible");
+      for (const one of [this, ...this.peers]) one.mark(time);
       this.tip.replaceChildren();
       part(this.tip, "strong", "", `${(time * this.scale).toPrecision(5)} ${this.unit}`);
       for (const curve of row.curves.filter((one) => !this.hidden.has(one.name))) {
@@ -247,7 +270,12 @@
     }
   }
 
-  for (const host of document.querySelectorAll(".figure")) new Figure(host);
+  const figures = new Map();
+  for (const host of document.querySelectorAll(".figure")) figures.set(host, new Figure(host));
+  for (const beside of document.querySelectorAll(".beside")) {
+    const together = [...beside.querySelectorAll(".figure")].map((host) => figures.get(host));
+    for (const one of together) one.peers = together.filter((other) => other !== one);
+  }
 
   for (const button of document.querySelectorAll(".filter button")) {
     button.addEventListener("click", () => {

@@ -16,6 +16,8 @@ from .contents import Contents
 from .html import Markup, element, text
 from .writing import GENERATOR
 
+MOST_BESIDE = 4
+"""Scenarios at most whose figures stand beside each other."""
 Report = Callable[[float, int], object]
 
 
@@ -53,6 +55,10 @@ def report(contents: Contents, *, title: str = "", explained: bool = True, progr
             case runs.Together():
                 content = runs.section(part, explained=explained)
         sections.append(element("section", element("h2", part.title), content, id=f"part-{number + 1}"))
+    several = [part for part in parts if isinstance(part, runs.Together)]
+    if 1 < len(several) <= MOST_BESIDE:
+        beside = runs.side_by_side(several)
+        sections.insert(0, element("section", element("h2", "Side by side"), beside, id="side-by-side"))
     tell(len(parts), len(parts))
     if contents.left_out:
         left_out = element("ul", [element("li", sentence) for sentence in contents.left_out])

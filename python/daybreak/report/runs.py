@@ -93,12 +93,30 @@ def _groups(flows: Sequence[pl.DataFrame]) -> Markup:
 
 def _figure(runs: Sequence[Run]) -> Markup:
     try:
-        shown = plots.shown(runs)
+        shown = plots.shown(runs, besides=["sequence"])
     except PlotError as error:
         return element("p", str(error))
     said = [shown.subtitle, *shown.notes]
     return text(
-        element("div", data(figure.document(shown)), class_="figure"),
+        [element("div", data(one), class_="figure") for one in figure.documents(shown)],
+        element("ul", [element("li", note) for note in said if note], class_="notes") if any(said) else "",
+    )
+
+
+def side_by_side(some: Sequence[Together]) -> Markup:
+    """The figures of some scenarios beside each other, with common axes: what is zoomed in one is in all."""
+    runs = [run for one in some for run in one.runs]
+    try:
+        shown = plots.shown(runs, facet=True, besides=["sequence"])
+    except PlotError as error:
+        return element("p", f"They cannot be shown side by side: {error}.")
+    parts = [
+        element("div", element("h3", one["title"]), element("div", data(one), class_="figure"))
+        for one in figure.documents(shown)
+    ]
+    said = [shown.subtitle, *shown.notes]
+    return text(
+        element("div", parts, class_="beside"),
         element("ul", [element("li", note) for note in said if note], class_="notes") if any(said) else "",
     )
 

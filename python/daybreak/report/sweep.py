@@ -64,7 +64,8 @@ def _figure(results: Results) -> Markup:
     except PlotError as error:
         return element("p", f"There is no figure of all axes together: {error}.")
     image = base64.b64encode(rendered(figure, "png", dpi=130)).decode("ascii")
-    return element("img", alt="Mean completion time over the axes", src=f"data:image/png;base64,{image}")
+    picture = element("img", alt="Mean completion time over the axes", src=f"data:image/png;base64,{image}")
+    return element("figure", picture)
 
 
 def _mean(row: dict[str, Any], name: str, scale: float) -> str:
