@@ -11,6 +11,7 @@
 #include <linux/slab.h>
 #include <linux/timekeeping.h>
 #include <linux/uaccess.h>
+#include "linux.h"
 #include "nic.h"
 #include "switch.h"
 
@@ -145,7 +146,7 @@ static const struct file_operations control_operations = {
 	.unlocked_ioctl = control_ioctl,
 	.read = control_read,
 	.write = control_write,
-	.llseek = no_llseek,
+	.llseek = noop_llseek,
 };
 
 static struct miscdevice control = {

@@ -9,7 +9,6 @@
  * calls the switch: it is never entered twice.
  */
 #include <linux/etherdevice.h>
-#include <linux/hrtimer.h>
 #include <linux/interrupt.h>
 #include <linux/ip.h>
 #include <linux/netdevice.h>
@@ -20,6 +19,7 @@
 #include <linux/udp.h>
 #include <net/dst.h>
 #include <net/net_namespace.h>
+#include "linux.h"
 #include "nic.h"
 #include "switch.h"
 
@@ -193,8 +193,9 @@ static void nic_setup(struct net_device *dev)
 	dev->max_mtu = ETH_MAX_MTU;
 	dev->priv_flags |= IFF_NO_QUEUE | IFF_LIVE_ADDR_CHANGE;
 	/* Payload stays in its pages, and no checksum is computed that nobody checks. */
-	dev->features |= NETIF_F_LLTX | NETIF_F_SG | NETIF_F_HW_CSUM | NETIF_F_HIGHDMA;
+	dev->features |= NETIF_F_SG | NETIF_F_HW_CSUM | NETIF_F_HIGHDMA;
 	dev->hw_features |= NETIF_F_SG | NETIF_F_HW_CSUM;
+	daybreak_transmits_unlocked(dev);
 	eth_hw_addr_random(dev);
 }
 
@@ -206,8 +207,7 @@ int daybreak_nics(unsigned int count)
 	if (!nics)
 		return -ENOMEM;
 	nic_count = count;
-	hrtimer_init(&timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_PINNED_HARD);
-	timer.function = interrupt;
+	daybreak_timer(&timer, interrupt, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_PINNED_HARD);
 	return 0;
 }
 

@@ -15,7 +15,8 @@ from daybreak import engines
 from daybreak.engines.kernel import doctor, host, image, tools, workplace
 from daybreak.engines.kernel import recipe as recipes
 from daybreak.engines.kernel import source as sources
-from daybreak.engines.kernel.errors import BuildError, MissingTool, NoGuest, NoImage
+from daybreak.engines.kernel.choice import Choice
+from daybreak.engines.kernel.errors import BuildError, MissingTool, NoGuest, NoImage, RecipeError
 from daybreak.errors import UnknownName
 
 PRETENDED_MAKE = """#!/bin/sh
@@ -25,7 +26,7 @@ case "$last" in
   *.o)
     echo "  CC      $last"
     if [ -n "$MODULE_ERROR" ]; then
-      echo "/some/where/net/ipv4/daybreak/mine.c:7:2: error: $MODULE_ERROR"
+      echo "/some/where/arch/um/drivers/daybreak/congestion/mine.c:7:2: error: $MODULE_ERROR"
       echo 'make[1]: *** [mine.o] Error 1'; exit 2
     fi;;
   allnoconfig) grep -v "$REFUSED_OPTION" "$KCONFIG_ALLCONFIG" > "$out/.config";;
@@ -33,7 +34,7 @@ case "$last" in
     echo '  CC      init/main.o'
     echo '  AR      init/built-in.a'
     echo '  CC      net/ipv4/tcp.o'
-    cat "$out"/../source/net/ipv4/daybreak/Makefile >> "$PRETENDED_MODULES"
+    cat "$out"/../source/arch/um/drivers/daybreak/congestion/Makefile >> "$PRETENDED_MODULES"
     if [ -n "$PRETENDED_ERROR" ]; then
       echo "net/ipv4/tcp.c:1:1: error: $PRETENDED_ERROR"; echo 'make[1]: *** [tcp.o] Error 1'; exit 2
     fi
@@ -80,7 +81,14 @@ def test_build_makes_an_image_that_find_returns_and_a_second_build_takes(worksho
     seen = []
     built = image.build(workshop, seen.append)
     assert built.program.is_file() and built.objects == 2 and built.large_cpu_state is False
-    assert [step.stage for step in seen] == ["unpacking", "compiling", "compiling", "compiling", "checking"]
+    assert [step.stage for step in seen] == [
+        "unpacking",
+        "compiling",
+        "compiling",
+        "compiling",
+        "checking",
+        "keeping the objects",
+    ]
     assert [step.done for step in seen if step.stage == "compiling"] == [0, 1, 2]
     assert image.find() == built
     assert image.build(workshop) == built
@@ -107,7 +115,7 @@ def test_an_image_says_which_congestion_controls_it_has(workshop):
 
 def test_a_users_congestion_control_makes_an_image_of_its_own(workshop, mine, monkeypatch):
     plain = image.build(workshop)
-    with pytest.raises(NoImage, match=r"has the congestion controls mine together; .*--congestion FILE"):
+    with pytest.raises(NoImage, match=r"has the congestion controls mine; .*--congestion FILE"):
         image.find(variants={"mine"})
     boots_with(monkeypatch, "congestion controls: reno cubic retcp mine")
     with_mine = image.build(workshop, congestion=[mine])
@@ -117,7 +125,8 @@ def test_a_users_congestion_control_makes_an_image_of_its_own(workshop, mine, mo
     assert image.find() == plain
     assert image.find(variants={"mine", "cubic"}) == with_mine
     assert image.build(workshop, congestion=[mine]) == with_mine
-    assert calls() == ["allnoconfig", "linux", "allnoconfig", "net/ipv4/daybreak/mine.o", "linux"]
+    # It is compiled and linked with the objects of the image without it.
+    assert calls() == ["allnoconfig", "linux", "arch/um/drivers/daybreak/congestion/mine.o", "linux"]
     # Another content is another image; the newer one is taken.
     mine.write_text(mine.read_text() + "\n")
     newer = image.build(workshop, congestion=[mine])
@@ -127,7 +136,9 @@ def test_a_users_congestion_control_makes_an_image_of_its_own(workshop, mine, mo
 
 def test_other_ticks_make_an_image_of_their_own(workshop, one_flow):
     usual = image.build(workshop)
-    with pytest.raises(NoImage, match=r"no kernel image has 250 ticks a second .*daybreak kernel build --hz 250"):
+    with pytest.raises(
+        NoImage, match=r"no kernel image of Linux 6.1 has 250 ticks a second; .*daybreak kernel build --hz 250"
+    ):
         engines.check(engines.lowered(one_flow.with_({"stack.hz": 250}), 1, "kernel"), "kernel")
     before = engines.program("kernel")
     other = image.build(workshop, hz=250)
@@ -176,14 +187,23 @@ def test_a_module_that_does_not_compile_is_told_by_the_compilers_first_error(wor
         image.build(workshop, congestion=[mine])
     assert image.images() == []
     assert "linux" not in calls(), "it is compiled before the kernel"
+    # The image without it is not there yet, and comes first: with nothing of the module.
+    monkeypatch.delenv("MODULE_ERROR")
+    boots_with(monkeypatch, "congestion controls: reno cubic retcp mine")
+    image.build(workshop, congestion=[mine])
+    assert [found.users_modules for found in image.in_order()] == [(), ("mine",)]
+    assert Path(os.environ["PRETENDED_MODULES"]).read_text().splitlines() == [
+        "obj-y += tcp_retcp.o", "obj-y += tcp_retcp.o", "obj-y += mine.o",
+    ]  # fmt: skip
 
 
 def test_a_module_whose_name_the_kernel_has_is_refused(workshop, mine, monkeypatch):
+    image.build(workshop)
     mine.write_text('.name = "cubic"')
     boots_with(monkeypatch, "TCP: cubic already registered or non-unique key", "congestion controls: reno cubic retcp")
     with pytest.raises(BuildError, match=r'^mine.c: the kernel has a congestion control called "cubic" already; give'):
         image.build(workshop, congestion=[mine])
-    assert image.images() == []
+    assert [found.users_modules for found in image.images()] == [()]
 
 
 def test_a_module_that_registers_nothing_is_refused(workshop, mine):
@@ -222,7 +242,7 @@ def test_compiler_error_is_quoted_and_leaves_only_the_log(workshop, monkeypatch)
 
 def test_option_that_the_source_does_not_take_is_named(workshop, monkeypatch):
     monkeypatch.setenv("REFUSED_OPTION", "TCP_CONG_BBR")
-    with pytest.raises(BuildError, match="does not take CONFIG_TCP_CONG_BBR of the recipe"):
+    with pytest.raises(BuildError, match=r"Linux 6\.1\.7 does not take CONFIG_TCP_CONG_BBR"):
         image.build(workshop)
     assert "linux" not in calls()
 
@@ -331,7 +351,7 @@ def test_the_newest_tested_source_is_built_and_the_doctor_names_it(there, taken,
 @pytest.mark.parametrize(
     ("there", "named"),
     [
-        (["6.12.tar.xz", "5.10.tar.xz"], "linux-source-5.10.tar.xz, linux-source-6.12.tar.xz"),
+        (["6.13.tar.xz", "4.19.tar.xz"], "linux-source-4.19.tar.xz, linux-source-6.13.tar.xz"),
         (["6.1-rt.tar.xz", "6.10.tar.xz"], "linux-source-6.1-rt.tar.xz, linux-source-6.10.tar.xz"),
     ],
 )
@@ -342,8 +362,8 @@ def test_untested_sources_alone_are_named_with_what_is_tested_and_how_to_get_it(
     with pytest.raises(MissingTool) as caught:
         image.build()
     assert str(caught.value) == (
-        f"{home} has {named}, and the recipe was tested with Linux 6.1; "
-        "on Debian or Ubuntu: apt-get install linux-source-6.1, or try one of them with --source"
+        f"{home} has {named} and none of Linux 6.1; on Debian or Ubuntu: apt-get install linux-source-6.1, "
+        "or name another version with --linux or a file with --source"
     )
     finding = {finding.name: finding for finding in doctor.doctor().findings}["kernel source"]
     assert (finding.status, finding.detail) == ("missing", str(caught.value))
@@ -369,7 +389,7 @@ def _sources(names, monkeypatch, tmp_path):
 class _Made:
     """Leaves an image of the source's version without building one."""
 
-    def __init__(self, recipe, source, large_cpu_state, target, report, jobs):
+    def __init__(self, recipe, source, large_cpu_state, target, report, jobs, base, trial):
         self.facts = {
             "recipe_digest": recipe.digest,
             "source_version": source.version,
@@ -377,12 +397,112 @@ class _Made:
             "objects": 1,
             "build_s": 0.0,
             "congestion_modules": [],
+            "own_digest": recipe.own_digest,
         }
         self.target = target
 
     def run(self):
         self.target.mkdir()
         (self.target / "image.json").write_text(json.dumps(self.facts))
+
+
+def test_versions_stand_side_by_side_and_are_found_by_name(workshop, monkeypatch, tmp_path):
+    monkeypatch.setattr(sources, "PACKAGE_DIRECTORY", tmp_path / "none")
+    usual = image.build(workshop)
+    with pytest.raises(NoImage) as caught:
+        image.find(Choice.parse("6.12@250"))
+    assert str(caught.value) == (
+        "there is no kernel image of Linux 6.12 for this recipe and machine; make one with: apt-get install "
+        "linux-source-6.12 (Debian, Ubuntu) and daybreak kernel build --linux 6.12 --hz 250; there are images of Linux "
+        "6.1.7 (--kernel)"
+    )
+    (workshop / "Makefile").write_text("VERSION = 6\nPATCHLEVEL = 12\nSUBLEVEL = 117\nEXTRAVERSION =\n")
+    process = workshop / "arch/um/kernel/process.c"
+    process.write_text("another text\n")
+    newer = image.build(workshop)
+    assert newer.source_version == "6.12.117" and "no-getpid" not in newer.edits and "no-getpid" in usual.edits
+    assert image.find() == usual
+    assert image.find(Choice.parse("6.12")) == image.find(Choice.parse(newer.digest[:7])) == newer
+    assert [found.source_version for found in image.in_order()] == ["6.12.117", "6.1.7"]
+    assert engines.program("kernel:6.12").startswith(f"Linux 6.12.117, image {newer.digest[:8]}, guest ")
+    with pytest.raises(NoImage, match=r"no kernel image of Linux 6.12 has 250 ticks .*--linux 6.12 --hz 250$"):
+        image.find(Choice.parse("6.12@250"))
+    # 6.1 is not the beginning of 6.12.
+    assert image.remove(Choice.parse("6.1")) == usual
+    assert image.images() == [newer]
+    with pytest.raises(NoImage, match=r"Linux 6\.1 .*there are images of Linux 6\.12\.117"):
+        image.find()
+
+
+def test_the_ticks_of_a_choice_are_those_of_all_stacks(workshop, one_flow):
+    image.build(workshop, hz=250)
+    plan = engines.lowered(one_flow, 1, "kernel:6.1@250")
+    assert {stack.hz for stack in plan.content.stacks} == {250}
+    assert {stack.hz for stack in engines.lowered(one_flow, 1, "kernel:6.1").content.stacks} == {1000}
+
+
+@pytest.mark.parametrize(
+    ("engine", "why"),
+    [
+        ("kernel:6,12", r'kernel = "6,12": expected a version such as 6.12, one with its ticks'),
+        ("kernel:6.12@77", r'kernel = "6.12@77": 77 ticks a second: expected one of 100, 250, 300, 1000'),
+        ("kernel:", r'kernel = "": expected a version'),
+        ("simulated:6.1", r'engine = "simulated:6.1": there is one simulated engine'),
+        ("colonel:6.1", r'engine = "colonel": there is no such engine'),
+    ],
+)
+def test_a_kernel_that_cannot_be_meant_is_refused_by_name(engine, why):
+    with pytest.raises(UnknownName, match=why):
+        engines.single.find(engine)
+
+
+def test_a_pure_image_is_taken_only_where_there_is_no_other(workshop):
+    pure = image.build(workshop, pure=True)
+    assert pure.pure and image.find() == pure and "nothing under net/ edited" in engines.program("kernel")
+    usual = image.build(workshop)
+    assert image.find() == usual and image.find(Choice.parse(pure.digest)) == pure
+
+
+def test_several_images_are_not_removed_at_once(workshop):
+    both = image.build(workshop), image.build(workshop, hz=250)
+    with pytest.raises(
+        NoImage, match=r"several kernel images fit: .*Linux 6.1.7, 1000 ticks.*; name one by its digest"
+    ):
+        image.remove(Choice.parse("6.1"))
+    assert image.remove(Choice.parse("6.1@250")) == both[1]
+    with pytest.raises(NoImage, match="no kernel image is of that version"):
+        image.remove(Choice.parse("6.1@250"))
+    assert left_behind() == [both[0].directory.name]
+
+
+def test_a_source_that_an_edit_does_not_fit_is_refused_by_edit_and_file(workshop):
+    (workshop / "arch/um/kernel/time.c").write_text("another text\n")
+    with pytest.raises(
+        RecipeError, match=r"^arch/um/kernel/time.c: edit 'timers-on-time' expected .* found it 0 times"
+    ):
+        image.build(workshop)
+    (workshop / "arch/um/kernel/time.c").unlink()
+    with pytest.raises(RecipeError, match=r"^arch/um/kernel/time.c: edit 'timers-on-time' finds no such file"):
+        image.build(workshop)
+    assert left_behind() == []
+
+
+def test_an_interrupted_build_leaves_nothing(workshop, monkeypatch):
+    def interrupt(_):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        image.build(workshop, lambda now: interrupt(now) if now.done else None)
+    assert list(image.cache_directory().iterdir()) == []
+
+
+def test_a_tarball_of_another_version_inside_is_refused(workshop, tmp_path):
+    tarball = tmp_path / "linux-6.12.tar"
+    subprocess.run(["tar", "-c", "-f", tarball, "-C", workshop.parent, workshop.name], check=True)
+    with pytest.raises(BuildError, match=r"linux-6.12.tar' is Linux 6.1.7 inside: expected 6.12"):
+        image.build(tarball)
+    named_otherwise = tarball.rename(tmp_path / "mine.tar")
+    assert sources.locate(named_otherwise, recipes.load()).version == "6.1.7"
 
 
 def test_unpack_leaves_out_what_is_never_compiled(workshop, tmp_path):

@@ -4,6 +4,6 @@ The same scenarios with the same seeds run on both engines. Both have the same n
 so what differs is TCP.
 """
 
-from .agree import Agreement, agree
+from .agree import KERNEL, MODEL, Agreement, agree
 
-__all__ = ["Agreement", "agree"]
+__all__ = ["KERNEL", "MODEL", "Agreement", "agree"]

@@ -15,6 +15,8 @@ from .observed import REDUCTION, Observed
 from .suite import Case
 
 KERNEL, MODEL = "kernel", "simulated"
+Engines = tuple[str, str]
+"""What is compared: the kernel, as a rule, and what is held against it, from which differences are taken."""
 QUICK_RUNS, FULL_RUNS, MOST_RUNS = 3, 8, 100
 
 Progress = Callable[..., object]
@@ -48,14 +50,17 @@ def agree(
     progress: Progress | None = None,
     executor: Executor | None = None,
     programs: dict[str, str] | None = None,
+    engines: Engines = (KERNEL, MODEL),
+    kept: str | Path | None = None,
 ) -> Agreement:
     """Compares both engines on the suite in `path`, a file or a list of cases, or on the one that comes with Daybreak.
 
     `quick` takes the quick subset, `only` the scenarios whose name fits one of these patterns, as in a shell; `runs` is
     the number of seeds at first. Scenarios with a row that is neither equivalent nor different are run with more
     seeds, up to `most`: 100 if neither is given and not `quick`. A scenario that an engine refuses is listed as such.
-    `executor` and `programs` replace the `workers` threads and the engines' programs. Finished runs are kept under
-    ``out/runs`` and found again. Raises ScenarioError, EngineError, Interrupted.
+    `executor` and `programs` replace the `workers` threads and the engines' programs. `engines` are others to compare,
+    such as two kernels. Finished runs are kept under ``kept``, or ``out/runs``, and found again. Raises ScenarioError,
+    EngineError, Interrupted.
     """
     if runs is not None and runs < 1:
         raise ScenarioError(f"runs: {runs} is not above zero")
@@ -63,11 +68,11 @@ def agree(
     most = max(first, most or (first if quick or runs else MOST_RUNS))
     out = Path(out)
     claim(out, "agreement", *result.RESULTS)
-    store = Store(out / "runs", REDUCTION, programs or {engine: program(engine) for engine in (KERNEL, MODEL)})
-    suites = _Suites(store, executor or Local(workers), progress)
+    store = Store(Path(kept or out / "runs"), REDUCTION, programs or {engine: program(engine) for engine in engines})
+    suites = _Suites(store, executor or Local(workers), progress, engines)
     # Where programs are replaced, so are the engines.
-    engines = (MODEL, KERNEL) if programs is None else (MODEL,)
-    cases, refused = _possible(suite.chosen(suite.load(path), quick=quick, only=only), engines)
+    able = engines[::-1] if programs is None else (MODEL,)
+    cases, refused = _possible(suite.chosen(suite.load(path), quick=quick, only=only), able)
     found: dict[str, list[compare.Row]] = {}
     counts = dict.fromkeys((case.name for case in cases), first)
     undecided = cases
@@ -103,14 +108,14 @@ def _possible(cases: Sequence[Case], engines: Sequence[str]) -> tuple[list[Case]
 class _Suites:
     """Runs cases on both engines, and reads what is kept of them."""
 
-    def __init__(self, store: Store, executor: Executor, progress: Progress | None):
-        self._store, self._executor, self._progress = store, executor, progress
+    def __init__(self, store: Store, executor: Executor, progress: Progress | None, engines: Engines):
+        self._store, self._executor, self._progress, self._engines = store, executor, progress, engines
         self.limits = tolerances.load()
 
     def run(self, cases: Sequence[Case], counts: Mapping[str, int]) -> None:
         """Runs the cases as often as `counts` says; what is kept is found again."""
         each = sum(counts[case.name] for case in cases)
-        for number, engine in enumerate((MODEL, KERNEL)):
+        for number, engine in enumerate(self._engines[::-1]):
             jobs = [
                 Job(scenarios.scenario(case), seed, engine)
                 for case in cases
@@ -120,13 +125,14 @@ class _Suites:
             execute(jobs, self._store, executor=self._executor, progress=report)
 
     def observed(self, case: Case, runs: int) -> tuple[list[Observed], list[Observed]]:
-        """The runs of a case on the kernel and on the model. All cases' runs together would not be small."""
+        """The runs of a case on both engines. All cases' runs together would not be small."""
         scenario = scenarios.scenario(case)
 
         def of(engine: str) -> list[Observed]:
             return [Observed(**self._store.get(Job(scenario, seed, engine)).tables) for seed in range(1, runs + 1)]
 
-        return of(KERNEL), of(MODEL)
+        first, second = self._engines
+        return of(first), of(second)
 
     def write(
         self, cases: Sequence[Case], refused: Mapping[str, str], counts: Mapping[str, int], out: Path,
@@ -142,7 +148,7 @@ class _Suites:
         runs = (min(counts.values(), default=0), max(counts.values(), default=0))
         found = result.document(
             rows, cases, runs=runs, programs=self._store.programs, tolerances=self.limits, causes=causes.load(),
-            refused=refused,
+            refused=refused, engines=self._engines,
         )  # fmt: skip
         result.write(found, out / "agreement.json")
         (out / "index.html").write_text(page.write(found, sections), encoding="utf-8")

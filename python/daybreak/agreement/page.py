@@ -48,21 +48,23 @@ def section(case: Case, kernel: Sequence[Observed], model: Sequence[Observed], r
 
 def write(found: Document, sections: Sequence[Section]) -> str:
     """The page."""
-    kernel, model = (found["programs"][name] for name in ("kernel", "simulated"))
+    first, second = labels(found)
+    kernel, model = (found["programs"][name] for name in found["engines"])
     parts = [
-        '<!doctype html><html lang="en"><meta charset="utf-8"><title>Agreement of model and kernel</title>',
-        f"<style>{STYLE}</style><body><h1>Agreement of the model with the Linux kernel</h1>",
-        f"<p>{len(sections)} scenarios, {run_counts(found)} of each on both engines with the same seeds: the kernel "
-        f"engine (<code>{escape(kernel)}</code>) and the simulator (<code>{escape(model)}</code>). A difference is "
-        "model less kernel; intervals are 95 % over the runs. Tolerances were fixed before the first comparison.</p>",
+        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>Agreement of {first} and {second}</title>',
+        f"<style>{STYLE}</style><body><h1>Agreement of {second} with {first}</h1>",
+        f"<p>{len(sections)} scenarios, {run_counts(found)} of each on both engines with the same seeds: {first} "
+        f"(<code>{escape(kernel)}</code>) and {second} (<code>{escape(model)}</code>). A difference is "
+        f"{second} less {first}; intervals are 95 % over the runs. Tolerances were fixed before the first comparison."
+        "</p>",
         "<h2>Targets</h2>",
         target_table(found["targets"]),
         "<h2>Metrics</h2>",
         metric_table(found),
         "<h2>The largest differences and their causes</h2>",
-        worst_table(found["worst"]),
-        "<h2>Scenarios</h2><p>Solid: kernel. Dashed: model. Bands: 95 % of the mean over the runs.</p>",
-        *(_section(section) for section in sections),
+        worst_table(found["worst"], (first, second)),
+        f"<h2>Scenarios</h2><p>Solid: {first}. Dashed: {second}. Bands: 95 % of the mean over the runs.</p>",
+        *(_section(section, (first, second)) for section in sections),
         "</body></html>",
     ]
     return "\n".join(parts) + "\n"
@@ -124,10 +126,22 @@ def metric_lines(found: Document) -> list[tuple[str, ...]]:
     return lines
 
 
-def worst_table(worst: Sequence[Document]) -> str:
+def labels(found: Document) -> tuple[str, str]:
+    """What the two engines are called in tables; results from before there were several kernels have no names."""
+    first, second = (label(name) for name in found.get("engines", ("kernel", "simulated")))
+    return first, second
+
+
+def label(engine: str) -> str:
+    """What an engine is called in tables: model, kernel, or Linux with its version."""
+    kind, colon, which = engine.partition(":")
+    return f"Linux {which}" if colon else {"simulated": "model"}.get(kind, kind)
+
+
+def worst_table(worst: Sequence[Document], names: tuple[str, str]) -> str:
     """The rows that differ most."""
     rows = [[escape(cell) for cell in worst_line(row)] for row in worst]
-    return _table(("scenario", "metric", "kernel", "model", "difference", "cause"), rows)
+    return _table(("scenario", "metric", *names, "difference", "cause"), rows)
 
 
 def worst_line(row: Document) -> tuple[str, ...]:
@@ -143,7 +157,7 @@ def verdict(name: str) -> str:
     return f'<span class="{name}">{name}</span>'
 
 
-def _section(section: Section) -> str:
+def _section(section: Section, names: tuple[str, str]) -> str:
     case = section.case
     picture = base64.b64encode(section.image).decode()
     missed = sum(row.verdict == MISS for row in section.rows)
@@ -157,7 +171,7 @@ def _section(section: Section) -> str:
         ]
         for row in section.rows
     ]  # fmt: skip
-    table = _table(("metric", "kernel", "model", "difference", "", "unit", "verdict"), rows)
+    table = _table(("metric", *names, "difference", "", "unit", "verdict"), rows)
     return (
         f'<h3 id="{escape(case.name)}">{escape(case.name)}</h3><p>{escape(case.what)}: {case.rate}, {case.rtt}, '
         f"{case.queue_packets()} packets of buffer, MTU {case.mtu}, {case.payload_bytes()} bytes a flow. {state}</p>"

@@ -18,7 +18,8 @@ from .compare import METRICS, MISS, NOT_EVALUATED, PASS, Row
 from .suite import Case
 from .tolerances import Target, Tolerances
 
-RESULTS = ("agreement.json", "segments.json", "receivers.json")
+KERNELS = "kernels.json"
+RESULTS = ("agreement.json", "segments.json", "receivers.json", KERNELS)
 """The files by which a folder of results is known."""
 WORST = 10
 """Rows that are listed with their cause."""
@@ -29,9 +30,11 @@ Document = dict[str, Any]
 def document(
     rows: Sequence[Row], cases: Sequence[Case], *, runs: tuple[int, int], programs: Mapping[str, str],
     tolerances: Tolerances, causes: Sequence[Cause], refused: Mapping[str, str],
+    engines: tuple[str, str] = ("kernel", "simulated"),
 ) -> Document:  # fmt: skip
-    """Everything that a comparison found, for machines."""
+    """Everything that a comparison found, for machines. In its rows "kernel" is the first of the engines."""
     return {
+        "engines": list(engines),
         "runs": list(runs),
         "programs": dict(programs),
         "tolerances": {name: tolerances.metric[name].text() for name in METRICS},

@@ -13,16 +13,16 @@ from pathlib import Path
 from typing import Any, Literal
 
 from daybreak import _native
-from daybreak.engines import program, run_many
+from daybreak.engines import kind, lowered, program, run_many
 from daybreak.errors import ScenarioError
 from daybreak.runs import Run
 from daybreak.scenario import Scenario
-from daybreak.scenario.lowering import lower
 from daybreak.sweeps import claim
 
 from . import conversations, result, scenarios, suite
 from .agree import KERNEL, MODEL, Progress
 from .compare import MISS, PASS
+from .conversations import Conversation
 from .result import Document
 from .suite import Case
 
@@ -98,11 +98,7 @@ def replay(
     hosts' ticks a second in place of the suite's.
     Raises ScenarioError, EngineError, OutputError, Interrupted.
     """
-    cases = [case for case in suite.chosen(suite.load(path), quick=quick, only=only) if _has_a_flow_a_host(case)]
-    if not cases:
-        raise ScenarioError(f"only: in every scenario of {', '.join(only)} a host has several flows: expected one each")
-    if hz is not None:
-        cases = [case.model_copy(update={"stack": case.stack | {"hz": hz}}) for case in cases]
+    cases = replayable(path, quick=quick, only=only, hz=hz)
     by_name = {case.name: case for case in cases}
     claim(Path(out), "agreement", *result.RESULTS)
     done = run_many(
@@ -119,6 +115,16 @@ def replay(
         found[side] = document(ends, programs=programs, seeds=seeds, quick=quick)
         result.write(found[side], Path(out) / result_name(side))
     return found
+
+
+def replayable(path: suite.Source, *, quick: bool, only: Sequence[str], hz: int | None) -> list[Case]:
+    """The scenarios of a suite in which each host has one flow. Raises ScenarioError if there is none."""
+    cases = [case for case in suite.chosen(suite.load(path), quick=quick, only=only) if _has_a_flow_a_host(case)]
+    if not cases:
+        raise ScenarioError(f"only: in every scenario of {', '.join(only)} a host has several flows: expected one each")
+    if hz is None:
+        return cases
+    return [case.model_copy(update={"stack": case.stack | {"hz": hz}}) for case in cases]
 
 
 def _has_a_flow_a_host(case: Case) -> bool:
@@ -157,22 +163,27 @@ def captured(case: Case) -> Scenario:
 
 def flows(case: Case, run: Run, side: Side) -> Iterator[Replayed | LeftOut]:
     """Replays one end of every flow of a run of the captured scenario. Raises EngineError, OutputError."""
+    return (replayed for replayed, _ in replays(case, run, side))
+
+
+def replays(case: Case, run: Run, side: Side) -> Iterator[tuple[Replayed | LeftOut, Conversation | None]]:
+    """As `flows`, with what was said by the opener of each."""
     seed = run.manifest["seed"]
-    plan = lower(captured(case), seed)
+    plan = lowered(captured(case), seed, run.manifest["engine"])
     assert run.capture is not None
     talks = conversations.read(run.capture, side)
     for index, flow in enumerate(plan.content.flows):
-        talk = talks.get(FIRST_PORT[run.manifest["engine"]] + index)
+        talk = talks.get(FIRST_PORT[kind(run.manifest["engine"])] + index)
         if talk is None:
             what = "it sent no SYN" if side == "sender" else "no SYN of it arrived"
-            yield LeftOut(case.name, seed, flow.name, f"{what} before the run ended")
+            yield LeftOut(case.name, seed, flow.name, f"{what} before the run ended"), None
             continue
         is_client = side == "sender"
         sent, heard = (talk.sent, talk.heard) if is_client else (talk.heard, talk.sent)
         ours, summary = _native.replay(plan.json, index, is_client, sent, heard)
         counts = {name: summary[name] for name in ("segments", "retransmissions", "same", "other_push", "other_time")}
         variant = plan.content.rules[flow.rule].name
-        yield Replayed(case.name, seed, flow.name, variant, **counts, model=len(ours["seq"]))
+        yield Replayed(case.name, seed, flow.name, variant, **counts, model=len(ours["seq"])), talk
 
 
 def document(

@@ -7,6 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from daybreak import engines
+from daybreak.errors import ScenarioError
+
+from . import several
 from .tables import print_table
 from .terminal import Json, print_json, progress_bar, say
 
@@ -53,6 +57,13 @@ def agree(
         int | None,
         typer.Option(help="With --segments or --receivers: ticks a second of the hosts; 1000 if not given.", min=1),
     ] = None,
+    kernel: Annotated[
+        str | None, typer.Option(help="The kernel: its version, such as 6.12 or 6.12@250, or digest; 6.1 if not given.")
+    ] = None,
+    kernels: Annotated[
+        str | None,
+        typer.Option(help="Several kernels, such as 6.1,6.12: each against the model, and two and two of them."),
+    ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="End with 1 if a target is missed.")] = False,
     workers: Annotated[int | None, typer.Option(help="Runs side by side; one a processor if not given.", min=1)] = None,
     out_: Annotated[Path, typer.Option("-o", "--out", help="Folder for the results.")] = Path("results/agreement"),
@@ -64,12 +75,25 @@ def agree(
     --segments, each scenario runs on the kernel with seeds 1 to RUNS (1 if not given), and segments.json says how far
     the model sends the same segments. With --receivers, receivers.json says the same of the other ends, with both,
     both do: of requests and responses these are who asks and who answers.
+
+    With --kernels, one table has each kernel against the model and the kernels against each other: with --segments or
+    --receivers segment by segment (kernels.json), else by the suite's targets, with a folder a pair.
     """
     source = _source(suite, random, seed)
+    engine = engines.with_kernel("kernel", kernel)
+    if kernels is not None:
+        if kernel is not None:
+            raise ScenarioError(f"kernels: {kernels} are several and kernel is {kernel}: give one of the two options")
+        several.compare(
+            kernels.split(","), source, quick=quick, only=only or [], runs=runs, most=most, hz=hz,
+            sides=_sides(segments=segments, receivers=receivers), workers=workers, out_=out_, as_json=as_json,
+        )  # fmt: skip
+        return
     if segments or receivers:
         _refuse_for_a_replay(most)
         _segments(
             source,
+            engine=engine,
             quick=quick,
             runs=runs or 1,
             only=only or [],
@@ -82,16 +106,15 @@ def agree(
         )
         return
     if hz is not None:
-        from daybreak.errors import ScenarioError
-
         raise ScenarioError(f"hz: {hz} ticks are for --segments and --receivers, and neither is given")
     from daybreak import agreement
     from daybreak.agreement import page
 
     with progress_bar("comparing", shown=not as_json) as progress:
         found = agreement.agree(
-            source, quick=quick, only=only or (), runs=runs, most=most, out=out_, workers=workers, progress=progress
-        )
+            source, quick=quick, only=only or (), runs=runs, most=most, out=out_, workers=workers, progress=progress,
+            engines=(engine, agreement.MODEL),
+        )  # fmt: skip
     if as_json:
         print_json(found.result)
     else:
@@ -100,7 +123,7 @@ def agree(
             for t in found.result["targets"]
         ]
         print_table(("target", "limit", "found", "rows", "verdict"), rows, numeric=("found", "rows"))
-        columns = ("scenario", "metric", "kernel", "model", "difference", "cause")
+        columns = ("scenario", "metric", *page.labels(found.result), "difference", "cause")
         print_table(columns, [page.worst_line(row) for row in found.result["worst"]])
         say(f"agreement.json and index.html are in {out_}")
     if strict and not found.is_reached:
@@ -108,8 +131,6 @@ def agree(
 
 
 def _source(suite: Path | None, random: int | None, seed: int | None) -> Source:
-    from daybreak.errors import ScenarioError
-
     if random is None:
         if seed is not None:
             raise ScenarioError(f"seed: {seed} says which scenarios --random draws, and there is no --random")
@@ -127,8 +148,6 @@ def _sides(*, segments: bool, receivers: bool) -> list[Side]:
 
 
 def _refuse_for_a_replay(most: int | None) -> None:
-    from daybreak.errors import ScenarioError
-
     if most is not None:
         raise ScenarioError(
             f"most: {most} runs are for comparisons of whole runs: --segments and --receivers take --runs"
@@ -136,8 +155,8 @@ def _refuse_for_a_replay(most: int | None) -> None:
 
 
 def _segments(
-    suite: Source, *, quick: bool, runs: int, only: list[str], hz: int | None, sides: list[Side], strict: bool,
-    workers: int | None, out_: Path, as_json: bool,
+    suite: Source, *, engine: str, quick: bool, runs: int, only: list[str], hz: int | None, sides: list[Side],
+    strict: bool, workers: int | None, out_: Path, as_json: bool,
 ) -> None:  # fmt: skip
     from daybreak.agreement import segments
     from daybreak.agreement.compare import PASS
@@ -145,8 +164,9 @@ def _segments(
     seeds = range(1, runs + 1)
     with progress_bar("replaying", shown=not as_json) as progress:
         documents = segments.replay(
-            suite, quick=quick, only=only, seeds=seeds, out=out_, workers=workers, progress=progress, sides=sides, hz=hz
-        )
+            suite, quick=quick, only=only, seeds=seeds, out=out_, workers=workers, progress=progress, engine=engine,
+            sides=sides, hz=hz,
+        )  # fmt: skip
     if as_json:
         print_json(documents if len(sides) > 1 else documents[sides[0]])
     else:
@@ -154,7 +174,11 @@ def _segments(
             if len(sides) > 1:
                 say(f"{side}s:")
             print_table(segments.COLUMNS, segments.by_scenario(found), numeric=segments.COLUMNS[1:4])
-            say(segments.sentence(found))
+            say(
+                f"{found['programs'][engine]}: {segments.sentence(found)}"
+                if ":" in engine
+                else segments.sentence(found)
+            )
             say(f"{segments.result_name(side)} is in {out_}")
     if strict and any(found["verdict"] != PASS for found in documents.values()):
         raise typer.Exit(1)

@@ -38,7 +38,7 @@ COMMANDS = {
     "agree": ("agree", "Run a suite on the real kernel and on the simulator, and say how far they are apart."),
     "bench": ("bench", "Measure the simulator: packet-hops per wall second and peak memory."),
     "help": ("help_", "Print a reference page; as Markdown, if it does not go to a terminal."),
-    "kernel": ("kernel", "The real-kernel engine: build its image, see what is missing, run dialogues with it."),
+    "kernel": ("kernel", "The real-kernel engine: build its images, see what is missing, run dialogues with them."),
 }
 """For each name the module that has the command, and the first paragraph of its docstring, for the list of commands."""
 

@@ -8,7 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from daybreak.errors import OutputError
+from daybreak import engines
+from daybreak.errors import OutputError, ScenarioError
 
 from .tables import print_table
 from .terminal import Json, print_json, progress_bar, say
@@ -33,6 +34,13 @@ def compare(
         typer.Argument(help="Scenario files or folders of runs; the first is the baseline.", metavar="A B..."),
     ],
     runs: Annotated[int, typer.Option(help="Seeds of a scenario file: 1, 2, 3 ...", min=1)] = 10,
+    engine: Annotated[
+        str, typer.Option(help="An engine of 'daybreak list engines', for scenario files.")
+    ] = "simulated",
+    kernel: Annotated[
+        str | None,
+        typer.Option(help="With engine kernel: the version of all, or one for each, such as 6.1,6.12."),
+    ] = None,
     workers: Annotated[int | None, typer.Option(help="Runs side by side; one a processor if not given.", min=1)] = None,
     out_: Annotated[
         Path | None, typer.Option("-o", "--out", help="Figure of the differences: F.png, F.svg or F.pdf.")
@@ -51,9 +59,12 @@ def compare(
         raise OutputError("there is nothing to compare: expected at least two scenario files or folders of runs")
     if out_:
         plots.check(out_, force=force)
+    runners = _engines(engine, kernel, len(places))
     with progress_bar("comparing", shown=not as_json) as progress:
-        found = [_flows(place, runs, workers, progress) for place in places]
+        found = [_flows(place, one, runs, workers, progress) for place, one in zip(places, runners, strict=True)]
     names = _names([name for name, _ in found], places)
+    if len(set(runners)) > 1:
+        names = [f"{name} {one.partition(':')[2]}" for name, one in zip(names, runners, strict=True)]
     baseline, others = found[0][1], list(zip(names[1:], (flows for _, flows in found[1:]), places[1:], strict=True))
     tables = []
     for name, flows, place in others:
@@ -65,10 +76,13 @@ def compare(
         plots.write(_figure(names[0], tables), out_, force=force)
     if as_json:
         rows = [{"name": name} | row for name, table in tables for row in table.to_dicts()]
-        print_json({"baseline": names[0], "rows": rows})
+        print_json({"baseline": names[0], "engines": runners, "rows": rows})
         return
     columns, cells = _table(names[0], tables)
     print_table(columns, cells, numeric=columns[2:])
+    for one in dict.fromkeys(runners):
+        if engines.kind(one) == "kernel" and not all(place.is_dir() for place in places):
+            say(f"{one}: {engines.program(one)}")
     if any(row["is_different"] for _, table in tables for row in table.iter_rows(named=True)):
         say("* the 95 % interval of the difference is without 0")
     groups = [set(flows["group"].unique()) for _, flows in found]
@@ -79,7 +93,18 @@ def compare(
         say(f"the figure is in {out_}")
 
 
-def _flows(place: Path, runs: int, workers: int | None, progress: Any) -> tuple[str, Any]:
+def _engines(engine: str, kernel: str | None, count: int) -> list[str]:
+    """The engine of each place."""
+    kernels = [None] if kernel is None else kernel.split(",")
+    if len(kernels) not in (1, count):
+        raise ScenarioError(
+            f'--kernel "{kernel}": expected one kernel, or one for each of the {count} that are compared'
+        )
+    runners = [engines.with_kernel(engine, one) for one in kernels]
+    return runners if len(runners) == count else runners * count
+
+
+def _flows(place: Path, engine: str, runs: int, workers: int | None, progress: Any) -> tuple[str, Any]:
     """The name of a scenario, and the flows of its runs."""
     from daybreak.engines import run_many
     from daybreak.metrics import confidence
@@ -93,7 +118,8 @@ def _flows(place: Path, runs: int, workers: int | None, progress: Any) -> tuple[
             raise OutputError(f"{place} holds runs of {len(scenarios)} scenarios: give the folder of each by itself")
     else:
         scenario = load(place)
-        kept = run_many([(scenario, seed) for seed in range(1, runs + 1)], workers=workers, progress=progress)
+        jobs = [(scenario, seed) for seed in range(1, runs + 1)]
+        kept = run_many(jobs, engine=engine, workers=workers, progress=progress)
     return str(kept[0].manifest["name"]), confidence.stack((run.seed, run.flows) for run in kept)
 
 

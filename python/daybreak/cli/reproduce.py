@@ -15,6 +15,7 @@ from rich.text import Text
 from daybreak.engines import single
 from daybreak.errors import Interrupted
 
+from .scenario import Kernel
 from .tables import print_table
 from .terminal import Json, print_json, progress_bar, say
 
@@ -39,6 +40,7 @@ def reproduce(
         bool, typer.Option("--full/--quick", help="Published sizes and numbers of runs, or reduced ones.")
     ] = False,
     engine: Annotated[str, typer.Option(help="An engine of 'daybreak list engines'.")] = "simulated",
+    kernel: Kernel = None,
     seeds: Annotated[
         int | None, typer.Option(help="Runs of each setting; as the mode says if not given.", min=1)
     ] = None,
@@ -66,7 +68,7 @@ def reproduce(
 
     chosen = studies.study(study)
     sizes = _sizes(context.args, [one.name for one in fields(chosen.scales["full"])])
-    single.find(engine)
+    engine = single.with_kernel(engine, kernel)
     if sensitivity:
         if sizes or engine != "simulated":
             raise UsageError("--sensitivity takes neither sizes nor another engine")

@@ -14,9 +14,9 @@ from daybreak.report.summary import flow_rows, flow_table, group_rows, size_rows
 from daybreak.runs import Run, folder, identity, read
 from daybreak.runs.warnings import warnings_of
 
-from .scenario import Changes, File, scenario_of
+from .scenario import Changes, File, Kernel, scenario_of
 from .summary import print_runs
-from .terminal import Json, complain, print_json, progress_bar
+from .terminal import Json, complain, print_json, progress_bar, say
 
 _MOST_RUNS = 100_000
 
@@ -32,6 +32,7 @@ def add_to(app: typer.Typer) -> None:
 def run(
     scenario: File,
     engine: Annotated[str, typer.Option(help="An engine of 'daybreak list engines'.")] = "simulated",
+    kernel: Kernel = None,
     seed: Annotated[int, typer.Option(help="Seed of the first run.")] = 1,
     runs: Annotated[
         int, typer.Option(help="Number of runs, with the seeds from --seed on.", min=1, max=_MOST_RUNS)
@@ -47,6 +48,7 @@ def run(
     as_json: Json = False,
 ) -> None:
     """Run a scenario and show what became of its flows. Runs that the folder has already are not run again."""
+    engine = engines.with_kernel(engine, kernel)
     model = scenario_of(scenario, changes)
     seeds = range(seed, seed + runs)
     plan = engines.lowered(model, seed, engine)
@@ -90,13 +92,15 @@ def run(
     if as_json:
         flows = [one["flows"] for one in finished]
         document = {
-            "scenario": model.name, "engine": engine,
+            "scenario": model.name, "engine": engine, "program": engines.program(engine),
             "runs": [one | {"flows": flow_rows(one["flows"])} for one in finished],
             "groups": group_rows(flows), "sizes": size_rows(flows),
         }  # fmt: skip
         print_json(document)
     else:
         print_runs(finished)
+        if engines.kind(engine) == "kernel":
+            say(f"engine: {engines.program(engine)}")
 
 
 def _row(run: Run, place: Path | None) -> dict[str, Any]:

@@ -12,6 +12,13 @@ from daybreak.errors import ScenarioError
 from daybreak.scenario import Scenario, load
 
 File = Annotated[Path, typer.Argument(help="Scenario file (TOML).", metavar="SCENARIO.toml")]
+Kernel = Annotated[
+    str | None,
+    typer.Option(
+        help="With engine kernel: its version, such as 6.12, with its ticks (6.12@250), or digest in 'daybreak kernel "
+        "list'; Linux 6.1, which is modelled, if not given."
+    ),
+]
 Changes = Annotated[list[str] | None, typer.Option("--set", help="Change of the scenario, e.g. flows.0.variant=bbr.")]
 
 

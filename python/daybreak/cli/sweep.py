@@ -8,8 +8,10 @@ from typing import Annotated, Any
 
 import typer
 
+from daybreak import engines
 from daybreak.errors import Interrupted, ScenarioError
 
+from .scenario import Kernel
 from .tables import print_table
 from .terminal import Json, print_json, progress_bar, say
 
@@ -28,6 +30,7 @@ def sweep(
         Path | None, typer.Option("-o", "--out", help="Folder for the results; results/GRID if not given.")
     ] = None,
     workers: Annotated[int | None, typer.Option(help="Runs side by side; one a processor if not given.", min=1)] = None,
+    kernel: Kernel = None,
     scheduler: Annotated[str | None, typer.Option(help="Address of a Dask scheduler, whose workers run all.")] = None,
     ci: Annotated[
         str | None,
@@ -50,6 +53,8 @@ def sweep(
         raise ScenarioError("--workers: a cluster has its own; expected either --workers or --scheduler")
     width = _part(ci) if ci else None
     points = read(grid)
+    if kernel is not None:
+        points = points.on(engines.with_kernel(points.grid.engine, kernel))
     place = out_ or Path("results") / grid.stem
     with progress_bar(f"sweep {grid.stem}", shown=not as_json) as progress:
         try:

@@ -10,7 +10,7 @@ from daybreak import engines
 from daybreak.runs.ties import ties
 from daybreak.runs.warnings import warnings_of
 
-from .scenario import Changes, File, scenario_of
+from .scenario import Changes, File, Kernel, scenario_of
 from .terminal import Json, print_json, say
 
 
@@ -22,6 +22,7 @@ def add_to(app: typer.Typer) -> None:
 def validate(
     scenario: File,
     engine: Annotated[str, typer.Option(help="The engine that is to run it.")] = "simulated",
+    kernel: Kernel = None,
     changes: Changes = None,
     as_json: Json = False,
 ) -> None:
@@ -30,6 +31,7 @@ def validate(
     It warns of what is sound and surprising: nights that timeouts meet again and again, and flows whose packets come to
     a queue in step, so that nanoseconds decide, since no link has jitter.
     """
+    engine = engines.with_kernel(engine, kernel)
     model = scenario_of(scenario, changes)
     plan = engines.lowered(model, 1, engine)
     engines.check(plan, engine)

@@ -1,6 +1,8 @@
 """Engines: each runs a plan and fills the same tables. One that cannot do what a scenario asks refuses by name."""
 
 from .pool import run_many, side_by_side
-from .single import ENGINES, Progress, check, lowered, program, run
+from .single import ENGINES, Progress, check, kind, lowered, program, run, with_kernel
 
-__all__ = ["ENGINES", "Progress", "check", "lowered", "program", "run", "run_many", "side_by_side"]
+__all__ = [
+    "ENGINES", "Progress", "check", "kind", "lowered", "program", "run", "run_many", "side_by_side", "with_kernel",
+]  # fmt: skip

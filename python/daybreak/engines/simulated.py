@@ -20,6 +20,10 @@ def variants() -> list[str]:
     return [entry.name for entry in _native.variants()]
 
 
+def ticks() -> None:
+    """The scenario says how often its hosts tick."""
+
+
 def check(plan: Plan) -> None:
     """Raises PlanError for a plan that it cannot run."""
     _native.check_plan(plan.json)

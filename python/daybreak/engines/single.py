@@ -8,6 +8,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple, Protocol, cast
 
+from msgspec.structs import replace
+
+from daybreak.errors import ScenarioError, UnknownName
 from daybreak.runs import Recorded, Run
 from daybreak.scenario import Scenario
 from daybreak.scenario.lowering import Plan, lower
@@ -17,7 +20,10 @@ ENGINES = {
     "simulated": "Daybreak's packet-level simulator",
     "kernel": "real Linux TCP in virtual time",
 }
-"""Every engine that runs scenarios, with a line about it; each is a module here: an `Engine`."""
+"""Every engine that runs scenarios, with a line about it; each is a module here: an `Engine`.
+
+One of which there are several is named with the one that is meant: `kernel:6.12@250`.
+"""
 
 
 class Progress(NamedTuple):
@@ -49,6 +55,9 @@ class Engine(Protocol):
 
     def variants(self) -> list[str]:
         """The congestion controls that it has here."""
+
+    def ticks(self) -> int | None:
+        """Ticks a second that it gives all hosts, whatever the scenario says; `None` where the scenario says them."""
 
     def check(self, plan: Plan) -> None:
         """Raises PlanError for a plan that it cannot run, EngineError where it cannot run any."""
@@ -89,8 +98,14 @@ def execute(
 
 
 def lowered(scenario: Scenario, seed: int, engine: str) -> Plan:
-    """The plan of `scenario` with `seed`, with the congestion controls that this engine has. Raises ScenarioError."""
-    return lower(scenario, seed, find(engine).variants())
+    """The plan of `scenario` with `seed`, with the engine's congestion controls and ticks. Raises ScenarioError."""
+    runner = find(engine)
+    plan = lower(scenario, seed, runner.variants())
+    ticks = runner.ticks()
+    if ticks is None:
+        return plan
+    stacks = [replace(stack, hz=ticks) for stack in plan.content.stacks]
+    return Plan(replace(plan.content, stacks=stacks))
 
 
 def check(plan: Plan, engine: str) -> None:
@@ -104,6 +119,30 @@ def program(engine: str) -> str:
 
 
 def find(name: str) -> Engine:
-    """The engine of this name."""
-    look_up(name, list(ENGINES), "engine", "engine")
-    return cast(Engine, import_module(f"daybreak.engines.{name}"))
+    """The engine of this name. Raises UnknownName."""
+    module = import_module(f"daybreak.engines.{kind(name)}")
+    _, colon, which = name.partition(":")
+    if not colon:
+        return cast(Engine, module)
+    if not hasattr(module, "chosen"):
+        raise UnknownName(f'engine = "{name}": there is one {kind(name)} engine: expected no colon')
+    return cast(Engine, module.chosen(which))
+
+
+def kind(name: str) -> str:
+    """The engine without which of its several it is: "kernel" of "kernel:6.12". Raises UnknownName."""
+    of, _, _ = name.partition(":")
+    look_up(of, list(ENGINES), "engine", "engine")
+    return of
+
+
+def with_kernel(engine: str, kernel: str | None) -> str:
+    """The engine's name with the kernel that `--kernel` asks for. Raises UnknownName, ScenarioError."""
+    if kernel is None:
+        find(engine)
+        return engine
+    if engine != "kernel":
+        raise ScenarioError(f'kernel: "{kernel}" is for engine kernel, and the engine is {engine}')
+    named = f"{engine}:{kernel}"
+    find(named)
+    return named

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -40,6 +40,8 @@ class Recorded:
     """The packets of the captured links, as a pcapng file."""
     keep: object = None
     """Whatever must live as long as the capture's file is needed."""
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    """What the engine says of itself in the manifest."""
 
 
 class Run:
@@ -70,6 +72,7 @@ class Run:
         manifest = {
             "name": scenario.name,
             **identity(plan, engine, program),
+            **recorded.facts,
             "capture": recorded.capture is not None,
             "totals": dict(recorded.totals),
             "tables": {

@@ -31,7 +31,7 @@ import re
 import sys
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Self
@@ -130,6 +130,10 @@ class Points:
     def __iter__(self) -> Iterator[int]:
         """Their numbers, from 0 in the order of the product."""
         return iter(self._drawn if self.count < self._total else range(self._total))
+
+    def on(self, engine: str) -> Points:
+        """The points on another engine."""
+        return replace(self, grid=self.grid.model_copy(update={"engine": engine}))
 
     @property
     def seeds(self) -> Sequence[int]:

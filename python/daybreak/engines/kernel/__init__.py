@@ -1,5 +1,6 @@
 """The engine that runs a scenario on the real Linux TCP stack, in virtual time."""
 
-from .run import check, execute, program, variants
+from .chosen import ChosenKernel, chosen
+from .run import check, execute, program, ticks, variants
 
-__all__ = ["check", "execute", "program", "variants"]
+__all__ = ["ChosenKernel", "check", "chosen", "execute", "program", "ticks", "variants"]

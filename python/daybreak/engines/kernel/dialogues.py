@@ -18,6 +18,7 @@ from daybreak.errors import DaybreakError
 
 from . import image, workplace
 from . import recipe as recipes
+from .choice import USUAL, Choice
 from .run import Watch, boot
 
 MEMORY = "256M"
@@ -60,16 +61,19 @@ def find() -> list[Path]:
     raise NoDialogue(f"{_IN_A_WORKING_COPY} is not there: name the dialogues to play")
 
 
-def play(files: Sequence[Path], progress: Callable[[int, int], None] | None = None) -> list[Verdict]:
+def play(
+    files: Sequence[Path], progress: Callable[[int, int], None] | None = None, choice: Choice = USUAL
+) -> list[Verdict]:
     """Plays each file from a fresh start; verdicts in the order of the names. Those with another tick than usual
-    (`config jiffy`) are played with the image that has it, if there is one. Raises GuestFailed for a crash."""
+    (`config jiffy`) are played with the image of the choice that has it, if there is one. Raises GuestFailed for a
+    crash."""
     texts = {file.stem: _read(file) for file in files}
     if len(texts) < len(files):
         raise NoDialogue("two of the dialogues have the same name: play them one after the other")
-    built = {one.hz for one in image.fitting()}
+    built = {one.hz for one in image.fitting(choice)}
     by_hz: dict[int, dict[str, str]] = {}
     for name, text in texts.items():
-        hz = _hz(text)
+        hz = choice.hz or _hz(text)
         by_hz.setdefault(hz if hz in built else recipes.DEFAULT_HZ, {})[name] = text
     verdicts: list[Verdict] = []
 
@@ -78,7 +82,7 @@ def play(files: Sequence[Path], progress: Callable[[int, int], None] | None = No
             progress(len(verdicts) + done, len(texts))
 
     for hz, group in by_hz.items():
-        verdicts += _play(group, hz, played)
+        verdicts += _play(group, image.find(choice, hz=hz).program, played)
     return sorted(verdicts, key=lambda verdict: verdict.name)
 
 
@@ -88,9 +92,8 @@ def _hz(text: str) -> int:
     return recipes.DEFAULT_HZ if tick is None or tick[1] == "0" else 1_000 // int(tick[1])
 
 
-def _play(texts: dict[str, str], hz: int, progress: Callable[[int], None]) -> list[Verdict]:
+def _play(texts: dict[str, str], kernel: Path, progress: Callable[[int], None]) -> list[Verdict]:
     program = workplace.guest_program()
-    kernel = image.find(hz=hz).program
     with workplace.open_run() as run:
         (run / "dialogues").mkdir()
         for name, text in texts.items():

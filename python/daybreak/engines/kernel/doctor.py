@@ -124,6 +124,9 @@ def _image() -> Finding:
     except KernelEngineError as error:
         return Finding(IMAGE, "run", "missing", str(error), "daybreak kernel build")
     each = [f"Linux {one.source_version} with {hz} ticks in {one.directory}" for hz, one in sorted(found.items())]
+    default = {one.digest for one in image.fitting()}
+    others = [one for one in image.images() if image.is_current(one) and one.digest not in default]
+    each += [f"Linux {one.source_version} with {one.hz} ticks (--kernel) in {one.directory}" for one in others]
     return Finding(IMAGE, "run", "ok", "; ".join(each))
 
 
@@ -147,7 +150,7 @@ def _source(source: str | os.PathLike[str] | None) -> Finding:
     try:
         found = sources.locate(source, recipe)
     except KernelEngineError as error:
-        return Finding("kernel source", "build", "missing", str(error), sources.hint(recipe))
+        return Finding("kernel source", "build", "missing", str(error), sources.hint(recipe.default_version))
     if not recipe.was_tested_with(found.version):
         tested = ", ".join(recipe.tested_versions)
         detail = f"Linux {found.version} in {found.path}; the recipe was tested with {tested}"

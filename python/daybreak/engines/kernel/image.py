@@ -1,11 +1,11 @@
-"""The kernel image: build it once per recipe, source and kind of CPU; find it again for every run.
+"""The kernel images: each is built once per version, recipe, source and kind of CPU, and found again for every run.
 
-    image = build()                      # or build("/path/to/linux-source.tar.xz", progress=show)
-    image = find()                       # NoImage when there is none for this recipe and this machine
-    image = build(congestion=["mine.c"])     # an image of its own, with a congestion control of the user's
+    image = build()                          # or build("/path/to/linux-source.tar.xz", progress=show)
+    image = build(linux="6.12", hz=250)      # another version, whose clock ticks 250 times a second
+    image = build(congestion=["mine.c"])     # with a congestion control of the user's
+    image = find()                           # NoImage when there is none for this recipe and this machine
+    image = find(Choice.parse("6.12@250"))
     image = find(variants=["mine"])          # the one that has it
-    image = build(hz=250)                    # one whose clock ticks 250 times a second
-    image = find(hz=250)
 
 An image is a directory in the user's cache, made under another name and renamed when it is whole, so a build that is
 interrupted leaves nothing that could be taken for one. Two builds of one image wait for each other.
@@ -18,19 +18,24 @@ import fcntl
 import hashlib
 import json
 import os
+import shutil
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from . import host, tools
 from . import recipe as recipes
 from . import source as sources
+from .choice import USUAL, Choice
 from .errors import KernelEngineError, MissingTool, NoImage
+from .kept import ARCHIVE
 from .making import META, Making, Progress, Report
 from .recipe import Recipe
 from .source import Source
+from .versions import is_of, numbers
 
-__all__ = ["Image", "Progress", "build", "cache_directory", "find", "images"]
+__all__ = ["Image", "Progress", "build", "cache_directory", "find", "fitting", "images", "in_order", "remove"]
 
 
 @dataclass(frozen=True)
@@ -45,38 +50,79 @@ class Image:
     build_s: float
     congestion_modules: tuple[str, ...]
     own_digest: str = ""
-    """Of the recipe without the user's modules."""
+    """Of the recipe without the user's modules and options."""
     users_modules: tuple[str, ...] = ()
     """Congestion modules of the user's."""
+    users_config: str = ""
+    """Options of the user's, as they were written."""
     variants: tuple[str, ...] = ()
     """The congestion controls that it has."""
     hz: int = recipes.DEFAULT_HZ
     """Ticks a second."""
+    pure: bool = False
+    """Nothing under net/ was edited."""
+    edits: tuple[str, ...] = ()
+    """Names of the edits of its source."""
+    source: str = ""
+    """Where its source was."""
 
     @property
     def program(self) -> Path:
         """The kernel: an ordinary executable."""
         return self.directory / "linux"
 
+    @property
+    def digest(self) -> str:
+        """What it is known by: of everything that it was made of."""
+        return self.directory.name
+
+    @property
+    def size_bytes(self) -> int:
+        """What it takes on disk."""
+        return sum(path.stat().st_size for path in self.directory.iterdir())
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether nothing of it is the user's, but perhaps its ticks."""
+        return not (self.pure or self.users_config or self.users_modules)
+
+    def facts(self) -> dict[str, object]:
+        """What a run's manifest says of its kernel."""
+        return {
+            "version": self.source_version,
+            "ticks": self.hz,
+            "image": self.digest,
+            "edits": list(self.edits),
+            "pure": self.pure,
+            "options": self.users_config.splitlines(),
+            "modules": list(self.users_modules),
+        }
+
 
 def build(
     source: str | os.PathLike[str] | None = None,
     progress: Report | None = None,
     *,
-    recipe: Recipe | None = None,
+    linux: str | None = None,
     congestion: Sequence[str | os.PathLike[str]] = (),
     hz: int = recipes.DEFAULT_HZ,
+    pure: bool = False,
+    config: str | os.PathLike[str] | None = None,
     jobs: int | None = None,
 ) -> Image:
-    """The image for `source` (default: see `source.locate`), built now unless the cache has it.
+    """The image for `source`, or for the distribution's source of version `linux`, built now unless the cache has it.
 
-    `congestion` are C files, each with a Linux congestion control, which are built in. `hz` are ticks a second.
+    `congestion` are C files, each with a Linux congestion control, which are built in; an image without them is built
+    first, whose objects they need only be linked with. `hz` are ticks a second; `pure` leaves everything under net/
+    as it is; `config` is a file with further options.
 
     Raises RecipeError for a file that cannot be taken, MissingTool naming every missing program or file at once,
     BuildError with the log's path when a step fails.
     """
     report = progress or (lambda _: None)
-    plan = recipe or recipes.load(congestion=congestion, hz=hz)
+    usual = recipes.load(congestion=congestion, hz=hz, config=config)
+    if source is not None and linux is not None:
+        raise MissingTool(f"linux: {linux} names the distribution's source, and source is another; give one of both")
     if not host.is_supported():
         raise MissingTool("the kernel engine needs Linux on x86-64")
     lacking = tools.missing()
@@ -85,55 +131,129 @@ def build(
     probe = host.probe_tracing()
     if probe.state_bytes is None:
         raise MissingTool(f"the kernel engine cannot run here: {probe.refusal}")
-    large = plan.needs_large_state(probe.state_bytes)
-    origin = sources.locate(source, plan)
-    target = cache_directory() / key(plan, origin, large)
-    with _locked(target, report):
-        if not (target / META).is_file():
-            Making(plan, origin, large, target, report, jobs or os.cpu_count() or 1).run()
-        return _load(target)
+    origin = sources.locate(source, usual, linux)
+
+    def made(modules: Sequence[str | os.PathLike[str]], base: Image | None) -> Image:
+        plan = recipes.load(congestion=modules, hz=hz, version=origin.version, pure=pure, config=config)
+        large = plan.needs_large_state(probe.state_bytes or 0)
+        target = cache_directory() / key(plan, origin, large)
+        with contextlib.ExitStack() as locks:
+            if base:
+                locks.enter_context(_locked(base.directory, report))
+            locks.enter_context(_locked(target, report))
+            if not (target / META).is_file():
+                Making(
+                    plan, origin, large, target, report, jobs or os.cpu_count() or 1,
+                    base=base.directory if base and (base.directory / ARCHIVE).is_file() else None,
+                    trial=() if base else usual.users_modules,
+                ).run()  # fmt: skip
+            return _load(target)
+
+    plain = made((), None)
+    return made(congestion, plain) if congestion else plain
 
 
-def find(recipe: Recipe | None = None, *, variants: Collection[str] = (), hz: int = recipes.DEFAULT_HZ) -> Image:
-    """The newest image of this recipe that runs on this CPU, ticks so often and has these congestion controls.
+def find(choice: Choice = USUAL, *, variants: Collection[str] = (), hz: int | None = None) -> Image:
+    """The best image of that choice that runs on this CPU, ticks so often and has these congestion controls.
 
-    Needs no kernel source. One without a user's modules is preferred. NoImage says how to get one.
+    `hz` counts where the choice does not say it; the usual ticks if neither does. Needs no kernel source. NoImage says
+    how to get one.
     """
-    how = "daybreak kernel build" + ("" if hz == recipes.DEFAULT_HZ else f" --hz {hz}")
-    ticking = [image for image in fitting(recipe) if image.hz == hz]
+    default = recipes.load().default_version
+    found = fitting(choice)
+    version = choice.version or default
+    ticks = found[0].hz if choice.digest else choice.hz or hz or recipes.DEFAULT_HZ
+    asked = Choice(choice.version, ticks).command(default)
+    ticking = [image for image in found if image.hz == ticks]
     if not ticking:
-        raise NoImage(f"no kernel image has {hz} ticks a second (hz of a stack); make one with: {how}")
+        raise NoImage(f"no kernel image of Linux {version} has {ticks} ticks a second; make one with: {asked}")
     having = [image for image in ticking if set(variants) <= set(image.variants)]
     if not having:
-        lacking = ", ".join(sorted(variants))
+        lacking = ", ".join(sorted(set(variants) - set(ticking[0].variants)))
         raise NoImage(
-            f"no kernel image has the congestion controls {lacking} together; make one with: {how} --congestion FILE"
+            f"no kernel image of Linux {found[0].source_version} with {ticks} ticks has the congestion controls "
+            f"{lacking}; make one with: {asked} --congestion FILE"
         )
-    return min(having, key=_preference)
+    return having[0]
 
 
-def fitting(recipe: Recipe | None = None) -> list[Image]:
-    """The images of this recipe, with whichever ticks and modules of a user's, that run on this CPU, best first.
+def fitting(choice: Choice = USUAL) -> list[Image]:
+    """The images of that choice that run on this CPU, best first; whichever ticks where it says none.
 
     NoImage if there is none.
     """
-    plan = recipe or recipes.load()
+    plan = recipes.load()
     probe = host.probe_tracing()
     if probe.state_bytes is None:
         raise NoImage(f"the kernel engine cannot run here: {probe.refusal}")
     large = plan.needs_large_state(probe.state_bytes)
-    found = [
-        image for image in images() if image.own_digest == plan.own_digest and (image.large_cpu_state or not large)
-    ]
+    usable = [image for image in images() if is_current(image) and (image.large_cpu_state or not large)]
+    if choice.digest:
+        return [_of_digest(usable, choice.digest)]
+    version = choice.version or plan.default_version
+    found = [image for image in usable if is_of(image.source_version, version)]
     if not found:
-        raise NoImage("no kernel image for this recipe and machine; make one with: daybreak kernel build")
+        raise NoImage(_how_to_get(choice, version, plan, usable))
     return sorted(found, key=_preference)
 
 
-def _preference(image: Image) -> tuple[bool, int, int]:
-    """Those with the default ticks first, then those with fewest modules of a user's, then the newest."""
+def is_current(image: Image) -> bool:
+    """Whether the recipe has not changed since the image was made."""
+    plan = recipes.load(version=image.source_version, pure=image.pure)
+    return image.own_digest == plan.own_digest
+
+
+def remove(choice: Choice) -> Image:
+    """Removes the one image that the choice names. NoImage if there is none, or if there are several."""
+    there = images()
+    if choice.digest:
+        found = [_of_digest(there, choice.digest)]
+    else:
+        found = [
+            image for image in there
+            if is_of(image.source_version, choice.version) and choice.hz in (None, image.hz)
+        ]  # fmt: skip
+    if not found:
+        raise NoImage("no kernel image is of that version and has those ticks; see 'daybreak kernel list'")
+    if len(found) > 1:
+        each = ", ".join(f"{one.digest[:8]} (Linux {one.source_version}, {one.hz} ticks)" for one in found)
+        raise NoImage(f"several kernel images fit: {each}; name one by its digest")
+    directory = found[0].directory
+    with _locked(directory, lambda _: None):
+        # What is renamed first is never taken for an image, however this ends.
+        gone = directory.with_name(f".{directory.name}.removed")
+        directory.rename(gone)
+        shutil.rmtree(gone)
+        directory.with_name(f"{directory.name}.failed.log").unlink(missing_ok=True)
+    return found[0]
+
+
+def _of_digest(among: Sequence[Image], digest: str) -> Image:
+    found = [image for image in among if image.digest.startswith(digest)]
+    if len(found) != 1:
+        raise NoImage(
+            f"{len(found) or 'no'} kernel images that run here have digest {digest}; see 'daybreak kernel list'"
+        )
+    return found[0]
+
+
+def _how_to_get(choice: Choice, version: str, plan: Recipe, usable: Sequence[Image]) -> str:
+    sentence = f"there is no kernel image of Linux {version} for this recipe and machine; make one with: "
+    try:
+        sources.locate(None, plan, version)
+    except MissingTool:
+        sentence += f"apt-get install linux-source-{version} (Debian, Ubuntu) and "
+    sentence += Choice(choice.version, choice.hz).command(plan.default_version)
+    others = sorted({image.source_version for image in usable}, key=numbers)
+    return sentence + (f"; there are images of Linux {', '.join(others)} (--kernel)" if others else "")
+
+
+def _preference(image: Image) -> tuple[object, ...]:
+    """Those with the usual ticks first, then those with least of the user's, then the newest."""
     made_ns = (image.directory / META).stat().st_mtime_ns
-    return image.hz != recipes.DEFAULT_HZ, len(image.users_modules), -made_ns
+    version = tuple(-number for number in numbers(image.source_version))
+    users = (image.pure, bool(image.users_config), len(image.users_modules))
+    return image.hz != recipes.DEFAULT_HZ, *users, version, -made_ns
 
 
 def images() -> list[Image]:
@@ -144,6 +264,15 @@ def images() -> list[Image]:
             if not path.parent.name.startswith("."):
                 found.append(_load(path.parent))
     return found
+
+
+def in_order() -> list[Image]:
+    """Every whole image in the cache: versions from the newest on, the usual ticks first."""
+
+    def place(image: Image) -> tuple[object, ...]:
+        return tuple(-number for number in numbers(image.source_version)), _preference(image)
+
+    return sorted(images(), key=place)
 
 
 def cache_directory() -> Path:
@@ -162,7 +291,7 @@ def key(recipe: Recipe, source: Source, large_state: bool) -> str:
 def _load(directory: Path) -> Image:
     try:
         meta = json.loads((directory / META).read_text())
-        lists = ("congestion_modules", "users_modules", "variants")
+        lists = ("congestion_modules", "users_modules", "variants", "edits")
         meta |= {name: tuple(meta[name]) for name in lists if name in meta}
         return Image(directory=directory, **meta)
     except (OSError, ValueError, TypeError, KeyError) as error:
@@ -171,11 +300,31 @@ def _load(directory: Path) -> Image:
 
 @contextlib.contextmanager
 def _locked(target: Path, report: Report) -> Iterator[None]:
+    """Nobody else makes or removes the image meanwhile; the file that says so goes when it is done."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    with target.with_name(f".{target.name}.lock").open("w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            report(Progress("waiting", 0, 0))
-            fcntl.flock(file, fcntl.LOCK_EX)
-        yield
+    path = target.with_name(f".{target.name}.lock")
+    while True:
+        with path.open("w") as file:
+            _lock(file, report)
+            if not _is_there(file, path):
+                continue  # whoever had the lock has removed the file with it
+            try:
+                yield
+            finally:
+                path.unlink(missing_ok=True)
+            return
+
+
+def _lock(file: IO[str], report: Report) -> None:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        report(Progress("waiting", 0, 0))
+        fcntl.flock(file, fcntl.LOCK_EX)
+
+
+def _is_there(file: IO[str], path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), path.stat())
+    except FileNotFoundError:
+        return False

@@ -1,4 +1,7 @@
-"""One build of a kernel: unpack, edit, configure, compile, boot once. What it leaves is whole or nothing but a log."""
+"""One build of a kernel: unpack, edit, configure, compile, boot once. What it leaves is whole or nothing but a log.
+
+With the objects of an image that has all but the user's congestion modules, these are compiled and linked with them.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +19,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from . import kept
 from . import source as sources
 from .errors import BuildError
 from .recipe import MODULE_HOME, Recipe
 from .source import Source
+from .versions import series
 
 META = "image.json"
 LOG = "build.log"
@@ -50,7 +55,11 @@ Report = Callable[[Progress], None]
 
 @dataclass(frozen=True)
 class Making:
-    """What to build (`recipe` on `source`, with room for a large CPU state or not), where, and the callback."""
+    """What to build (`recipe` on `source`, with room for a large CPU state or not), where, and the callback.
+
+    `base` is the image whose objects are taken, which has all of the recipe but the user's modules. `trial` are modules
+    that another image will have: they are compiled first, so that an error in one is not found minutes later.
+    """
 
     recipe: Recipe
     source: Source
@@ -58,10 +67,13 @@ class Making:
     target: Path
     report: Report
     jobs: int
+    base: Path | None = None
+    trial: tuple[Path, ...] = ()
 
     def run(self) -> None:
         """Make `target`. It appears by a rename at the very end; a failure leaves `<target>.failed.log`."""
-        work = self.target.with_name(f".{self.target.name}.building")
+        # Objects are good only where they were made.
+        work = self.target.with_name(f".{(self.base or self.target).name}.building")
         shutil.rmtree(work, ignore_errors=True)  # left by a build that was killed; the lock says it is not running
         tree, objects, result = work / "source", work / "objects", work / "result"
         for path in (tree, objects, result):
@@ -69,14 +81,15 @@ class Making:
         failed_log = self.target.with_name(f"{self.target.name}.failed.log")
         started = time.monotonic()
         try:
-            self.report(Progress("unpacking", 0, self.recipe.expected_objects))
-            sources.unpack(self.source, self.recipe, tree)
-            self.recipe.apply(tree, self.large_cpu_state)
+            self._unpack(work, tree)
             count = self._compile(tree, objects, result / LOG)
             shutil.copy2(objects / "linux", result / "linux")
             shutil.copy2(objects / ".config", result / "config")
             self.report(Progress("checking", count, count))
             variants = self._variants(_boot_once(result / "linux", result / LOG))
+            if not self.recipe.users_modules:
+                self.report(Progress("keeping the objects", count, count))
+                kept.keep(work, result / kept.ARCHIVE)
             self._describe(objects, result, count, time.monotonic() - started, variants)
             shutil.rmtree(self.target, ignore_errors=True)
             result.rename(self.target)
@@ -89,6 +102,24 @@ class Making:
         finally:
             shutil.rmtree(work, ignore_errors=True)
 
+    @property
+    def _expected_objects(self) -> int:
+        return len(self.recipe.users_modules) if self.base else self.recipe.expected_objects
+
+    def _unpack(self, work: Path, tree: Path) -> None:
+        """The source with all edits and modules; the objects as well where those of an image are taken."""
+        self.report(Progress("unpacking", 0, self._expected_objects))
+        if self.base:
+            kept.restore(self.base / kept.ARCHIVE, work)
+            self.recipe.add_modules(tree)
+            return
+        sources.unpack(self.source, self.recipe, tree)
+        version = sources.version_in(tree)
+        if series(version) != series(self.recipe.version):
+            found = f"Linux {version}" if version else "without a version"
+            raise BuildError(f"{str(self.source.path)!r} is {found} inside: expected {self.recipe.version}")
+        self.recipe.apply(tree, self.large_cpu_state)
+
     def _compile(self, tree: Path, objects: Path, log: Path) -> int:
         """Configure and compile; how many objects were compiled."""
         fragment = objects / "daybreak.config"
@@ -96,7 +127,7 @@ class Making:
         fragment.write_text(asked)
         make = ["make", "-C", str(tree), "ARCH=um", f"O={objects}"]
         environment = _environment(fragment)
-        total = self.recipe.expected_objects
+        total = self._expected_objects
         count = 0
 
         def on_line(line: str) -> None:
@@ -106,14 +137,21 @@ class Making:
                 self.report(Progress("compiling", count, max(count, total)))
 
         with log.open("w") as out:
-            _follow([*make, "allnoconfig"], environment, out, lambda _: None)
+            if not self.base:
+                _follow([*make, "allnoconfig"], environment, out, lambda _: None)
             refused = _refused(asked, (objects / ".config").read_text())
             if refused:
-                raise BuildError(f"this kernel source does not take {', '.join(refused)} of the recipe")
+                raise BuildError(f"Linux {self.recipe.version} does not take {', '.join(refused)}")
             self.report(Progress("compiling", 0, total))
             # What most likely fails comes first.
-            for module in self.recipe.users_modules:
+            for module in self.trial:
+                shutil.copyfile(module, tree / MODULE_HOME / module.name)
+            for module in (*self.recipe.users_modules, *self.trial):
                 _follow([*make, f"-j{self.jobs}", f"{MODULE_HOME}/{module.stem}.o"], environment, out, on_line)
+            for module in self.trial:
+                (tree / MODULE_HOME / module.name).unlink()
+                for file in (objects / MODULE_HOME).glob(f"*{module.stem}.o*"):
+                    file.unlink()
             _follow([*make, f"-j{self.jobs}", "linux"], environment, out, on_line)
         return count
 
@@ -144,6 +182,10 @@ class Making:
             "source_version": release.read_text().strip() if release.is_file() else self.source.version,
             "large_cpu_state": self.large_cpu_state,
             "hz": self.recipe.hz,
+            "pure": self.recipe.pure,
+            "edits": self.recipe.names(self.large_cpu_state),
+            "source": str(self.source.path),
+            "users_config": self.recipe.users_config,
             "objects": count,
             "build_s": round(seconds, 1),
             "congestion_modules": [module.stem for module in self.recipe.modules],
@@ -167,6 +209,8 @@ def _environment(fragment: Path) -> dict[str, str]:
         "KBUILD_BUILD_USER": "daybreak",
         "KBUILD_BUILD_HOST": "daybreak",
         "KBUILD_BUILD_TIMESTAMP": "1970-01-01",
+        # Linking again is no other kernel: programs can read this number, and random numbers begin with it.
+        "KBUILD_BUILD_VERSION": "1",
     }
 
 
@@ -210,9 +254,11 @@ def _blame(tail: list[str]) -> str:
 
 
 def _refused(asked: str, got: str) -> list[str]:
-    """Options that were asked for with =y and did not survive the configuration."""
-    have = set(got.splitlines())
-    return [line.removesuffix("=y") for line in asked.splitlines() if line.endswith("=y") and line not in have]
+    """Options that were asked for and did not survive the configuration. The last word on each counts."""
+    last = dict(line.strip().split("=", 1) for line in asked.splitlines() if line.startswith("CONFIG_") and "=" in line)
+    last |= {line.split()[1]: "n" for line in asked.splitlines() if line.strip().endswith(" is not set")}
+    have = dict(line.split("=", 1) for line in got.splitlines() if line.startswith("CONFIG_"))
+    return [name for name, value in last.items() if have.get(name, "n") != value]
 
 
 def _boot_once(program: Path, log: Path) -> str:

@@ -24,6 +24,7 @@ from daybreak.scenario.lowering import Plan
 from ..single import Progress, Report
 from . import dilation, image, workplace
 from . import recipe as recipes
+from .choice import USUAL, Choice
 from .errors import GuestFailed, KernelEngineError
 from .tables import read
 
@@ -34,30 +35,35 @@ _KEPT_LINES = 12
 _LOOK_S = 0.1
 
 
-def variants() -> list[str]:
+def variants(choice: Choice = USUAL) -> list[str]:
     """The congestion controls of this machine's images, those of users' modules among them."""
     try:
-        found = {name for kernel in image.fitting() for name in kernel.variants}
+        found = {name for kernel in image.fitting(choice) for name in kernel.variants}
     except KernelEngineError:
         # The engine cannot run; a scenario is judged without it.
         return [entry.name for entry in _native.variants()]
     return sorted(found)
 
 
-def check(plan: Plan) -> None:
+def ticks(choice: Choice = USUAL) -> int | None:
+    """Ticks a second that the choice gives all hosts; `None` where the scenario's stacks say them."""
+    return image.find(choice).hz if choice.digest else choice.hz
+
+
+def check(plan: Plan, choice: Choice = USUAL) -> None:
     """Raises PlanError for a plan that it cannot run, NoImage or NoGuest where it cannot run any."""
     program = workplace.guest_program()
-    _image(plan)
+    _image(plan, choice)
     with tempfile.TemporaryDirectory(prefix="daybreak-") as directory:
         file = Path(directory) / "plan.json"
         file.write_bytes(_for_guest(plan).json)
         refuse_unsupported(program, file)
 
 
-def execute(plan: Plan, progress: Report | None, staging: Path) -> Recorded:
+def execute(plan: Plan, progress: Report | None, staging: Path, choice: Choice = USUAL) -> Recorded:
     """Runs a plan in a guest of its own. Raises PlanError for what the engine cannot do, GuestFailed for a crash."""
     program = workplace.guest_program()
-    kernel = _image(plan).program
+    kernel = _image(plan, choice)
     slower = dilation.of(plan.content)
     plan = _for_guest(plan)
     with workplace.open_run() as run:
@@ -67,13 +73,14 @@ def execute(plan: Plan, progress: Report | None, staging: Path) -> Recorded:
         captured = _captured(run, staging) if plan.content.records.capture_links else None
         watched = Watch(plan, progress, slower)
         try:
-            boot(program, kernel, run, watched, room=memory(plan.content), seed=plan.content.seed)
+            boot(program, kernel.program, run, watched, room=memory(plan.content), seed=plan.content.seed)
             tables, totals = read(run / "tables")
         except BaseException:
             if captured:
                 captured.remove()
             raise
-    recorded = Recorded(tables, totals, captured.path / CAPTURE if captured else None, keep=captured)
+    capture = captured.path / CAPTURE if captured else None
+    recorded = Recorded(tables, totals, capture, keep=captured, facts={"kernel": kernel.facts()})
     return dilation.in_network_time(recorded, slower)
 
 
@@ -93,7 +100,7 @@ def _captured(run: Path, staging: Path) -> Staging:
     return staged
 
 
-def _image(plan: Plan) -> image.Image:
+def _image(plan: Plan, choice: Choice) -> image.Image:
     """The image with the congestion controls of the flows and the ticks of the hosts, which are all in one kernel."""
     ticks = {stack.hz for stack in plan.content.stacks} or {recipes.DEFAULT_HZ}
     asked, possible = (", ".join(map(str, sorted(hz))) for hz in (ticks, recipes.HZ))
@@ -103,7 +110,10 @@ def _image(plan: Plan) -> image.Image:
         )
     if not ticks <= set(recipes.HZ):
         raise PlanError(f"the kernel engine cannot run this: hz of a stack is {asked}: expected one of {possible}")
-    return image.find(variants={rule.name for rule in plan.content.rules}, hz=ticks.pop())
+    one = ticks.pop()
+    if choice.hz not in (None, one):
+        raise PlanError(f"the kernel engine cannot run this: hz of the stacks is {one}: expected {choice.hz}")
+    return image.find(choice, variants={rule.name for rule in plan.content.rules}, hz=one)
 
 
 def refuse_unsupported(program: Path, plan: Path) -> None:
@@ -163,17 +173,25 @@ def _listen(console: Any, watched: Watch) -> None:
             watched.look()
 
 
-def program() -> str:
+def program(choice: Choice = USUAL) -> str:
     """The kernel's version and images, the digest of the guest's program and its switch, images of users' modules."""
     guest = workplace.guest_program()
     digest = hashlib.sha256(guest.read_bytes() + workplace.switch_library(guest).read_bytes()).hexdigest()
-    kernel, *others = image.fitting()
-    ticks = "".join(
-        f", {one.hz} ticks {one.directory.name[:8]}" for one in others if one.hz != kernel.hz and not one.users_modules
-    )
-    users = sorted(found.directory.name[:8] for found in others if found.users_modules)
+    kernel, *others = [one for one in image.fitting(choice) if choice.hz in (None, one.hz)] or [image.find(choice)]
+    named = f"Linux {kernel.source_version}{_apart(kernel)}, image {kernel.digest[:8]}"
+    # Which of the others a plan takes, its ticks and congestion controls decide.
+    ticks = "".join(f", {one.hz} ticks {one.digest[:8]}" for one in others if one.hz != kernel.hz and one.is_plain)
+    users = sorted(found.digest[:8] for found in others if found.users_modules)
     modules = f", with modules {' '.join(users)}" if users else ""
-    return f"Linux {kernel.source_version}, image {kernel.directory.name[:8]}{ticks}, guest {digest[:8]}{modules}"
+    return f"{named}{ticks}, guest {digest[:8]}{modules}"
+
+
+def _apart(kernel: image.Image) -> str:
+    """What the image has of its own."""
+    parts = [f"{kernel.hz} ticks"] if kernel.hz != recipes.DEFAULT_HZ else []
+    parts += ["nothing under net/ edited"] if kernel.pure else []
+    parts += ["options of a user"] if kernel.users_config else []
+    return f" ({', '.join(parts)})" if parts else ""
 
 
 @dataclass

@@ -15,6 +15,7 @@ from typing import IO
 
 from .errors import BuildError, MissingTool
 from .recipe import Recipe
+from .versions import is_of, numbers
 
 PACKAGE_DIRECTORY = Path("/usr/src")
 ENDS = 1 << 20
@@ -35,10 +36,11 @@ class Source:
         return self.path.is_file()
 
 
-def locate(source: str | os.PathLike[str] | None, recipe: Recipe) -> Source:
-    """The source at `source`, a tarball or a directory; without one the newest in /usr/src that is tested.
+def locate(source: str | os.PathLike[str] | None, recipe: Recipe, linux: str | None = None) -> Source:
+    """The source at `source`, a tarball or a directory; without one the newest of this version in /usr/src.
 
-    Raises MissingTool, which names what is there in vain.
+    `linux` is a version, such as 6.12; the recipe's default one if not given. Raises MissingTool, which says how to get
+    the version and what is there in vain.
     """
     if source is not None:
         path = Path(source).expanduser().resolve()
@@ -46,29 +48,32 @@ def locate(source: str | os.PathLike[str] | None, recipe: Recipe) -> Source:
             return _directory(path)
         if path.is_file():
             return _tarball(path)
-        raise MissingTool(f"kernel source {str(path)!r} does not exist; {hint(recipe)}")
+        raise MissingTool(f"kernel source {str(path)!r} does not exist; {hint(recipe.default_version)}")
+    wanted = linux or recipe.default_version
+    if not numbers(wanted):
+        raise MissingTool(f"linux: {wanted!r} is not a version: expected one such as 6.12")
     found = installed()
-    tested = [path for path in found if recipe.was_tested_with(version_of(path))]
-    if tested:
-        return _tarball(tested[-1])
+    fitting = [path for path in found if numbers(version_of(path)) and is_of(version_of(path), wanted)]
+    if fitting:
+        return _tarball(fitting[-1])
     if not found:
-        raise MissingTool(f"no linux-source-*.tar.* in {PACKAGE_DIRECTORY}; {hint(recipe)}, or give a source")
+        raise MissingTool(f"no linux-source-*.tar.* in {PACKAGE_DIRECTORY}; {hint(wanted)}, or give a source")
     raise MissingTool(
-        f"{PACKAGE_DIRECTORY} has {', '.join(path.name for path in found)}, and the recipe was tested with Linux "
-        f"{', '.join(recipe.tested_versions)}; {hint(recipe)}, or try one of them with --source"
+        f"{PACKAGE_DIRECTORY} has {', '.join(path.name for path in found)} and none of Linux {wanted}; {hint(wanted)}, "
+        "or name another version with --linux or a file with --source"
     )
 
 
-def hint(recipe: Recipe) -> str:
-    """How to get a source that the recipe was tested with."""
-    return f"on Debian or Ubuntu: apt-get install linux-source-{recipe.tested_versions[-1]}"
+def hint(version: str) -> str:
+    """How to get the source of a version."""
+    return f"on Debian or Ubuntu: apt-get install linux-source-{version}"
 
 
 def installed(directory: Path | None = None) -> list[Path]:
     """Source tarballs of the distribution, oldest version first; those whose name tells no version before them."""
     home = directory or PACKAGE_DIRECTORY
     tarballs = [path for path in home.glob("linux-source-*") if _TARBALL_NAME.fullmatch(path.name) and path.is_file()]
-    return sorted(tarballs, key=lambda path: (_numbers(version_of(path)), path.name))
+    return sorted(tarballs, key=lambda path: (numbers(version_of(path)), path.name))
 
 
 def version_of(tarball: Path) -> str:
@@ -111,8 +116,18 @@ def _tarball(path: Path) -> Source:
         digest.update(file.read(ENDS))
         file.seek(max(0, status.st_size - ENDS))
         digest.update(file.read())
-    found = re.search(r"linux(?:-source)?-([0-9][0-9.]*[0-9])", path.name)
-    return Source(path, found.group(1) if found else path.name, digest.hexdigest())
+    found = re.search(r"linux(?:-source)?-([0-9]+\.[0-9.]*[0-9])", path.name)
+    return Source(path, found.group(1) if found else _version_inside(path), digest.hexdigest())
+
+
+def _version_inside(tarball: Path) -> str:
+    """The version that a tarball's Makefile says, for one whose name does not."""
+    command = ["tar", "-x", "-O", "-f", str(tarball), f"{_top(tarball)}/Makefile"]
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    version = _version(done.stdout)
+    if not numbers(version):
+        raise MissingTool(f"{str(tarball)!r} is not a kernel source: it has no Makefile with a version")
+    return version
 
 
 def _directory(path: Path) -> Source:
@@ -121,9 +136,9 @@ def _directory(path: Path) -> Source:
         raise MissingTool(f"{str(path)!r} is not a kernel source: it has no Makefile or no arch/um")
     if (path / ".config").exists() or (path / "include/config").exists():
         raise MissingTool(f"{str(path)!r} was built in place; run 'make mrproper' there or give a clean copy")
-    head = makefile.read_text(errors="replace")[:2000]
-    parts = [_field(head, name) for name in ("VERSION", "PATCHLEVEL", "SUBLEVEL")]
-    version = ".".join(part for part in parts if part) + _field(head, "EXTRAVERSION")
+    version = version_in(path)
+    if not numbers(version):
+        raise MissingTool(f"{str(makefile)!r} says no version: expected the Makefile of a kernel source")
     digest = hashlib.sha256(version.encode())
     for folder, folders, files in os.walk(path):
         folders[:] = sorted(name for name in folders if name != ".git")
@@ -131,6 +146,20 @@ def _directory(path: Path) -> Source:
             status = os.stat(os.path.join(folder, name), follow_symlinks=False)
             digest.update(f"{folder}/{name} {status.st_size} {status.st_mtime_ns}\n".encode())
     return Source(path, version, digest.hexdigest())
+
+
+def version_in(tree: Path) -> str:
+    """The version that the Makefile of an unpacked source says; empty if it says none."""
+    try:
+        return _version((tree / "Makefile").read_text(errors="replace"))
+    except OSError:
+        return ""
+
+
+def _version(makefile: str) -> str:
+    head = makefile[:2000]
+    parts = [_field(head, name) for name in ("VERSION", "PATCHLEVEL", "SUBLEVEL")]
+    return ".".join(part for part in parts if part) + _field(head, "EXTRAVERSION")
 
 
 def _field(text: str, name: str) -> str:
@@ -150,7 +179,3 @@ def _top(path: Path) -> str:
     if not first:
         raise BuildError(f"{str(path)!r} is not a readable tarball")
     return first.split("/", 1)[0]
-
-
-def _numbers(version: str) -> list[int]:
-    return [int(part) for part in re.findall(r"\d+", version)]

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from importlib.resources import files
 
+from daybreak.engines import kind
 from daybreak.studies.etalon import claims, eight_racks, plots, tables, testbed
 from daybreak.studies.etalon.measured import REDUCTION, Evidence, Measured, of_runs
 from daybreak.studies.etalon.settings import (
@@ -69,7 +70,7 @@ _PARTS: dict[str, tuple[Settings, Judge, Draw]] = {
 
 def job(setting: Setting, seed: int, engine: str) -> Job:
     """A run of a setting. On the kernel engine hosts are as its Linux 6.1 has them."""
-    return Job(testbed.scenario(setting, real_hosts=engine == "kernel"), seed, engine)
+    return Job(testbed.scenario(setting, real_hosts=kind(engine) == "kernel"), seed, engine)
 
 
 STUDY: Study[Setting, Scale, Measured] = Study(

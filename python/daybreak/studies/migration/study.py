@@ -8,6 +8,7 @@ from functools import partial
 from importlib.resources import files
 
 from daybreak._native import Stream
+from daybreak.engines import kind
 from daybreak.studies.migration import plots, testbed
 from daybreak.studies.migration.claims import (
     figure3,
@@ -52,7 +53,7 @@ LATEST_BEGIN_NS = 1_000_000_000
 def job(setting: Setting, seed: int, engine: str) -> Job:
     """A run of a setting. When it begins against the hosts' ticks is drawn for each seed, alike for all settings. On
     the kernel engine the hosts are Linux 6.1.192 with the ticks that the study infers."""
-    if engine == "kernel":
+    if kind(engine) == "kernel":
         setting = replace(setting, testbed=replace(setting.testbed, older=0))
     begin_ns = Stream(seed, "migration/begin").below(LATEST_BEGIN_NS) if setting.testbed.phase else 0
     return Job(testbed.scenario(setting, begin_ns), seed, engine)

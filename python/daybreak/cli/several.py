@@ -1,0 +1,89 @@
+"""What `daybreak agree --kernels` shows: several kernels, the model, and each two of them in one table."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from daybreak.errors import ScenarioError
+
+from .tables import print_table
+from .terminal import print_json, progress_bar, say
+
+if TYPE_CHECKING:
+    from daybreak.agreement.segments import Side
+    from daybreak.agreement.suite import Source
+
+
+def compare(
+    kernels: Sequence[str], source: Source, *, quick: bool, only: Sequence[str], runs: int | None, most: int | None,
+    hz: int | None, sides: Sequence[Side], workers: int | None, out_: Path, as_json: bool,
+) -> None:  # fmt: skip
+    """Runs what is asked for and prints it."""
+    if sides:
+        if most is not None:
+            raise ScenarioError(f"most: {most} runs are for comparisons of whole runs: expected no --segments")
+        _segments(kernels, source, quick, only, runs or 1, hz, sides, workers, out_, as_json)
+        return
+    if hz is not None:
+        raise ScenarioError(f"hz: {hz} ticks are for --segments and --receivers, and neither is given")
+    _whole_runs(kernels, source, quick, only, runs, most, workers, out_, as_json)
+
+
+def _segments(
+    kernels: Sequence[str], source: Source, quick: bool, only: Sequence[str], runs: int, hz: int | None,
+    sides: Sequence[Side], workers: int | None, out_: Path, as_json: bool,
+) -> None:  # fmt: skip
+    from daybreak.agreement import kernels as several
+    from daybreak.agreement import result
+
+    with progress_bar("replaying", shown=not as_json) as progress:
+        found = several.compare(
+            kernels, source, quick=quick, only=only, seeds=range(1, runs + 1), out=out_, workers=workers,
+            progress=progress, sides=sides, hz=hz,
+        )  # fmt: skip
+    if as_json:
+        print_json(found)
+        return
+    columns = several.columns(found)
+    print_table(columns, several.by_scenario(found), numeric=columns[1:])
+    for name in found["kernels"]:
+        say(f"{name}: {found['programs'][name]}")
+    say(f"scenarios in which all is identical are not shown; {out_ / result.KERNELS} has every end of a flow")
+
+
+def _whole_runs(
+    kernels: Sequence[str], source: Source, quick: bool, only: Sequence[str], runs: int | None, most: int | None,
+    workers: int | None, out_: Path, as_json: bool,
+) -> None:  # fmt: skip
+    from daybreak import agreement
+    from daybreak.agreement import kernels as several
+    from daybreak.agreement import page
+
+    several.check(kernels)
+    engines = [several.engine_of(kernel) for kernel in kernels]
+    pairs = [(engine, agreement.MODEL) for engine in engines] + list(itertools.combinations(engines, 2))
+    found = []
+    for first, second in pairs:
+        named = f"{page.label(first)} and {page.label(second)}"
+        with progress_bar(f"comparing {named}", shown=not as_json) as progress:
+            place = out_ / named.replace("Linux ", "").replace(" ", "-")
+            found.append(
+                agreement.agree(
+                    source, quick=quick, only=only, runs=runs, most=most, out=place, workers=workers,
+                    progress=progress, engines=(first, second), kept=out_ / "runs",
+                ).result
+            )  # fmt: skip
+    if as_json:
+        print_json(found)
+        return
+    columns = [" and ".join(page.labels(one)) for one in found]
+    targets = [one["targets"] for one in found]
+    rows = [
+        (page.sentence(same[0]), page.limit(same[0]), *(f"{page.value(one)} {one['verdict']}" for one in same))
+        for same in zip(*targets, strict=True)
+    ]
+    print_table(("target", "limit", *columns), rows)
+    say(f"{out_} has a folder with agreement.json and index.html for each pair")

@@ -1,0 +1,98 @@
+"""Several kernels beside each other: which segments count as equal, and the table."""
+
+import numpy as np
+import pytest
+
+from daybreak.agreement import kernels
+from daybreak.agreement.conversations import NAMES
+from daybreak.agreement.segments import Replayed
+from daybreak.engines.kernel.errors import NoImage
+from daybreak.errors import ScenarioError, UnknownName
+
+ACK, PUSH, SYN = 16, 8, 2
+
+
+def talk(*segments, first=1_000):
+    """Columns of segments; `first` is the timestamp that a connection starts with."""
+    rows = [{"flags": ACK, "ts_val": first + 5, **segment} for segment in segments]
+    return {name: np.array([row.get(name, 0) for row in rows], np.uint64) for name in NAMES}
+
+
+def end(flow, said, times_ns, identical=True, fct_ns=1_000):
+    same = len(said) if identical else 1
+    replayed = Replayed("tiny", 1, flow, "reno", len(said), 0, same, 0, 0, len(said))
+    numbers = np.array(said, np.uint64)
+    return kernels.End("tiny", 1, flow, "sender", replayed, fct_ns, numbers, np.array(times_ns, np.int64))
+
+
+def test_timestamps_of_other_connections_are_the_same_segment():
+    one = kernels.numbers(talk({"seq": 1, "ts_ecr": 1_007}), talk({}, first=995))
+    # Counted from another first timestamp, past the wrap.
+    two = kernels.numbers(talk({"seq": 1, "ts_ecr": 3}, first=77), talk({}, first=2**32 - 9))
+    assert (one == two).all()
+    assert (one == kernels.numbers(talk({"seq": 1, "ts_ecr": 1_007, "flags": ACK | PUSH}), talk({}, first=995))).all()
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"seq": 2}, {"len": 1}, {"window": 9}, {"ts_ecr": 1_008}, {"flags": ACK | SYN}, {"ecn": 3}, {"sack_end_3": 4}],
+)
+def test_every_field_makes_another_segment(other):
+    plain = {"seq": 1, "ts_ecr": 1_007}
+    heard = talk({}, first=995)
+    assert kernels.numbers(talk(plain), heard) != kernels.numbers(talk(plain | other), heard)
+
+
+def test_without_a_timestamp_it_is_another_segment():
+    heard = talk({}, first=995)
+    assert kernels.numbers(talk({"seq": 1, "ts_val": 0}), heard) != kernels.numbers(talk({"seq": 1}), heard)
+
+
+@pytest.mark.parametrize(
+    ("two", "same", "other_time", "identical"),
+    [
+        (end("a", [1, 2, 3], [10, 20, 30]), 3, 0, True),
+        (end("a", [1, 2, 3], [10, 20, 2_031]), 3, 1, True),
+        (end("a", [1, 7, 3], [10, 20, 30]), 1, 0, False),
+        (end("a", [1, 2], [10, 20]), 2, 0, False),
+        (end("a", [1, 2, 3, 4], [10, 20, 30, 40]), 3, 0, False),
+        (None, 0, 0, False),
+    ],
+)
+def test_two_kernels_are_the_same_up_to_the_first_difference(two, same, other_time, identical):
+    found = kernels.between(end("a", [1, 2, 3], [10, 20, 30]), two)
+    assert found == {"same": same, "other_time": other_time, "is_identical": identical}
+
+
+def test_the_table_has_what_differs_and_the_sum():
+    old = [end("a", [1, 2], [1, 2]), end("b", [1, 2], [1, 2])]
+    new = [end("a", [1, 2], [1, 2], fct_ns=1_100), end("b", [1, 9], [1, 2], identical=False, fct_ns=900)]
+    found = kernels._document(
+        {name: {one.key: one for one in ends} for name, ends in {"kernel:6.1": old, "kernel:6.12": new}.items()},
+        programs={}, seeds=[1],
+    )  # fmt: skip
+    assert kernels.columns(found) == (
+        "scenario", "ends", "Linux 6.1 = model", "Linux 6.12 = model", "Linux 6.1 = Linux 6.12",
+        "FCT, Linux 6.12 / Linux 6.1",
+    )  # fmt: skip
+    assert kernels.by_scenario(found) == [
+        ("tiny", "2", "2", "1", "1", "1.0000"),
+        ("all", "2", "2", "1", "1", "1.0000"),
+    ]
+    assert [end["is_identical"] for end in found["ends"][0]["between"]] == [True]
+
+
+@pytest.mark.parametrize("names", [["6.1"], ["6.1", "6.1"]])
+def test_one_kernel_is_not_several(names, tmp_path):
+    with pytest.raises(ScenarioError, match=r"kernels: 6\.1.*: expected two different ones or more"):
+        kernels.compare(names, out=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_kernel_that_is_not_there_is_named_before_anything_runs(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    with pytest.raises(NoImage, match=r"no kernel image of Linux 6\.99 .*daybreak kernel build --linux 6\.99"):
+        kernels.compare(["6.99", "6.98"], quick=True, only=["buffer-*"], out=tmp_path / "out")
+    with pytest.raises(UnknownName, match=r'kernel = "six": expected a version'):
+        kernels.compare(["six", "6.98"], quick=True, only=["buffer-*"], out=tmp_path / "out")
+    assert not (tmp_path / "out").exists()

@@ -1,0 +1,108 @@
+"""Another version of Linux than the one that is modelled: runs with it, and what it is called everywhere."""
+
+import sys
+from pathlib import Path
+
+import pytest
+from ready_files import ROOT
+from real_kernel import LACKING
+
+import daybreak
+from daybreak.engines import program
+from daybreak.engines.kernel import dialogues, image, matrix
+from daybreak.engines.kernel.choice import Choice
+from daybreak.engines.kernel.errors import NoImage
+from daybreak.errors import UnknownName
+from daybreak.runs import read
+
+sys.path.insert(0, str(ROOT / "tests" / "cli"))
+from program import daybreak as command
+from program import one_sentence
+
+VERSION = "6.12"
+SCENARIO = ROOT / "scenarios" / "01-one-flow.toml"
+
+
+def _lacking() -> str:
+    try:
+        image.find(Choice.parse(VERSION))
+    except NoImage as error:
+        return str(error)
+    return LACKING
+
+
+with_both = pytest.mark.skipif(bool(_lacking()), reason=f"left out without both kernels: {_lacking()}")
+
+
+@with_both
+def test_a_run_names_its_kernel_and_can_be_repeated(one_flow):
+    one, two = (daybreak.run(one_flow, engine=f"kernel:{VERSION}") for _ in range(2))
+    for table in ("flows", "bins", "window", "queues"):
+        assert one.table(table).equals(two.table(table))
+    built = image.find(Choice.parse(VERSION))
+    assert one.manifest["engine"] == "kernel:6.12"
+    assert one.manifest["kernel"] == built.facts()
+    assert one.manifest["kernel"]["version"].startswith("6.12.") and "no-getpid" not in one.manifest["kernel"]["edits"]
+    assert program("kernel:6.12").startswith(f"Linux {built.source_version}, image {built.digest[:8]}")
+    assert "6.12" not in program("kernel")
+
+
+@with_both
+def test_a_matrix_has_what_the_kernels_play_otherwise(tmp_path):
+    # The timestamp of the model's clock is the same in both; the second one is false for every Linux.
+    opening = "0 accept rtt 10ms\n20ms < . 1:1449 ack 1\n"
+    (tmp_path / "same.dialogue").write_text(f"# Both: the same.\n{opening}20ms > . 1 ack 1449 win 64128")
+    (tmp_path / "never.dialogue").write_text(f"# No window is so small. And more.\n{opening}20ms > . 1 ack 1449 win 9")
+    found = matrix.play(sorted(tmp_path.iterdir()), ["6.1", VERSION])
+    assert [row[:2] for row in found.rows()] == [("never", "No window is so small.")]
+    assert all("win differs" in cell for cell in found.rows()[0][2:])
+    assert found.document()["dialogues"][1]["verdicts"]["6.12"]["verdict"] in ("agrees", "differs")
+
+
+@with_both
+def test_the_command_says_which_kernel_ran(tmp_path):
+    done = command("run", SCENARIO, "--engine", "kernel", "--kernel", VERSION, "--set", "flows.0.size=1 MB", "-o",
+                   tmp_path / "out")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "engine: Linux 6.12." in done.stdout
+    assert read(tmp_path / "out").manifest["engine"] == "kernel:6.12"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (["run", SCENARIO, "--engine", "kernel", "--kernel", "6.99"], "no kernel image of Linux 6.99"),
+        (["run", SCENARIO, "--engine", "kernel", "--kernel", "newest"], 'kernel = "newest": expected a version'),
+        (["run", SCENARIO, "--kernel", "6.12"], 'kernel: "6.12" is for engine kernel, and the engine is simulated'),
+        (["reproduce", "migration", "--kernel", "6.12"], 'kernel: "6.12" is for engine kernel'),
+        (["sweep", ROOT / "grids" / "periods.toml", "--kernel", "6.12"], 'kernel: "6.12" is for engine kernel'),
+        (
+            ["compare", SCENARIO, SCENARIO, "--engine", "kernel", "--kernel", "6.1,6.2,6.3"],
+            "expected one kernel, or one",
+        ),
+        (["agree", "--kernel", "6.1", "--kernels", "6.1,6.12"], "give one of the two options"),
+        (["agree", "--kernels", "6.12"], "kernels: 6.12: expected two different ones or more"),
+        (["kernel", "dialogues", "--kernels", "6.1,6.1"], "kernels: 6.1,6.1: expected two different ones or more"),
+        (["kernel", "remove", "6.99"], "no kernel image is of that version"),
+        (["kernel", "build", "--linux", "6.99"], "apt-get install linux-source-6.99"),
+        (["kernel", "build", "--linux", "newest"], "linux: 'newest' is not a version: expected one such as 6.12"),
+        (["kernel", "build", "--linux", "6.12", "--source", "/usr/src"], "give one of both"),
+        (["kernel", "build", "--config", "nowhere"], "nowhere: not readable (no such file or directory)"),
+        (["kernel", "build", "--hz", "500"], "hz = 500: expected one of 100, 250, 300, 1000"),
+    ],
+)
+def test_what_cannot_be_meant_is_said_in_one_sentence(arguments, why, tmp_path):
+    done = command(*arguments, cwd=tmp_path)
+    assert done.returncode != 0 and one_sentence(done.stderr), done.stderr
+    assert why in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_same_kernel_twice_is_no_matrix():
+    with pytest.raises(UnknownName, match=r"kernels: 6\.1: expected two different ones"):
+        matrix.play([Path("x.dialogue")], ["6.1"])
+
+
+def test_a_dialogue_says_its_mechanism_in_its_first_sentence():
+    for file in dialogues.find():
+        assert matrix.mechanism(file.read_text()), file.name
