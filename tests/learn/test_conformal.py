@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from daybreak.learn.conformal import ConformalRegressor, Ensemble, widening
+from daybreak.learn.conformal import ConformalRegressor, Ensemble, _supported, widening
 from daybreak.learn.neural import NeuralMean
 
 
@@ -96,21 +96,35 @@ def test_rows_count_less_where_chance_is_large():
 
 
 def hidden(groups, seed):
-    """Two rows a group: what the group has in common, and chance, neither of which inputs show."""
+    """Two rows a group, the mean of each row, and chance; what a group has in common no input shows."""
     draw = np.random.default_rng(seed)
     x = np.repeat(draw.uniform(-1, 1, (groups, 2)), 2, axis=0)
-    common = np.repeat(draw.normal(size=groups) * 0.5, 2)
-    return x, x[:, 0] + common + draw.normal(size=2 * groups), np.repeat(np.arange(groups), 2)
+    means = x[:, 0] + np.repeat(draw.normal(size=groups) * 0.5, 2)
+    return x, means, means + draw.normal(size=2 * groups)
 
 
-def test_the_error_of_a_mean_is_not_chance():
-    x, y, groups = hidden(3000, 11)
-    fitted = ConformalRegressor(folds=2, members=2).fit(x, y, groups=groups)
-    assert np.sqrt(np.mean(fitted.predict_error(x) ** 2)) == pytest.approx(0.5, abs=0.15)
-    # Without two rows of a group chance cannot be told from it.
-    single = ConformalRegressor(folds=2, members=2).fit(x[::2], y[::2])
-    assert np.sqrt(np.mean(single.predict_error(x) ** 2)) == pytest.approx(math.sqrt(1.25), abs=0.15)
+def test_the_error_of_a_mean_is_measured_on_other_rows_and_is_not_chance():
+    x, _, y = hidden(3000, 11)
+    fitted = ConformalRegressor(folds=2, members=2).fit(x, y)
+    assert np.isinf(fitted.predict_error(x)).all()
+    new_x, means, _ = hidden(1000, 12)
+    fitted.calibrate(new_x[::2], means[::2])
+    # The upper end of what is found of 0.5, never less than how much those differ who are averaged.
+    assert 0.5 < np.sqrt(np.mean(fitted.predict_error(x) ** 2)) < 0.9
     assert fitted.predict_error(x[:1], np.array([7])).tolist() == [math.inf]
+
+
+def test_few_rows_that_happen_to_be_right_support_nothing():
+    x, y = law(1000, 14)
+    fitted = ConformalRegressor(folds=2, members=1).fit(x, y)
+    fitted.calibrate(x[:19], fitted.predict(x[:19]))
+    assert np.isinf(fitted.predict_error(x)).all()
+    # Of 20 squared errors one is 1: a mean of 0.05, and 1.73 standard errors of 0.05 above it.
+    doubts, squares = _supported(np.arange(20.0), np.eye(20)[3])
+    assert doubts.tolist() == [9.5] and squares == pytest.approx([0.05 + 1.729 * 0.05], abs=1e-4)
+    # Where the rows differ more errors are taken to be no smaller.
+    doubts, squares = _supported(np.arange(40.0), np.repeat([4.0, 1.0], 20))
+    assert doubts.tolist() == [9.5, 29.5] and squares.tolist() == [4.0, 4.0]
 
 
 def test_rows_of_a_group_are_left_out_together():
@@ -120,7 +134,8 @@ def test_rows_of_a_group_are_left_out_together():
     common = np.repeat(draw.normal(size=1500), 20)
     groups = np.repeat(np.arange(1500), 20)
     fitted = ConformalRegressor(folds=2, members=1).fit(x[:6000], common[:6000], groups=groups[:6000])
-    assert np.mean(fitted.predict_error(x[:6000])) > 0.7
+    low, high = fitted.predict_interval(x[6000:]).T
+    assert np.mean((low <= common[6000:]) & (common[6000:] <= high)) > 0.8
     for seen, left in fitted._folds(groups):
         assert not set(groups[seen]) & set(groups[left])
 

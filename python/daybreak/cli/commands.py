@@ -25,7 +25,10 @@ COMMANDS = {
     ),
     "explain": ("explain", "Split each flow's completion time into what it was spent on."),
     "learn": ("learn", "Make the data of a model of FCT prolongation, fit it, and judge it."),
-    "predict": ("predict", "Predict how much longer the migrated flow takes than the main one, without running it."),
+    "predict": (
+        "predict",
+        "Say how much longer the migrated flow takes than the main one: predicted if a model is sure, else simulated.",
+    ),
     "tune": (
         "tune",
         "Advise a reconfiguration period for which the migrated flow is prolonged least, "

@@ -34,10 +34,11 @@ def learn(
 ) -> None:
     """Make the data of a model of FCT prolongation, fit it, and judge it.
 
-    networks: the model of 'daybreak predict', which is written to DIR/networks.skops. unseen: that model on settings
-    that are drawn anew from all that it is for. kernel: the same on real Linux. advice: what 'daybreak tune' advises on
-    mixes that no model has seen, beside the publication's settings, on real Linux. DIR/evaluation.json has the results,
-    DIR/data.parquet the runs. The publication's own model is figure 8 of its study.
+    networks: the model of 'daybreak predict', which is written to DIR/networks.skops. unseen: that model, and the
+    answers of 'daybreak predict', on settings that are drawn anew from all that it is for. kernel: the model on real
+    Linux. advice: what 'daybreak tune' advises on mixes that no model has seen, beside the publication's settings, on
+    real Linux. DIR/evaluation.json has the results, DIR/data.parquet the runs. The publication's own model is figure 8
+    of its study.
     """
     if data not in _DATA:
         raise OutputError(f'data "{data}": expected one of {", ".join(_DATA)}')
@@ -71,7 +72,7 @@ def _drawn(
     data: str, place: Path, executor: Any, model: Path | None, count: int | None, runs: int | None, seed: int, tell: Any
 ) -> dict[str, Any]:
     from daybreak.learn import dataset, design, evaluate, files
-    from daybreak.learn.model import fit
+    from daybreak.learn.model import calibrate, fit
 
     if data == "networks":
         chosen = design.chosen(count or design.LEARNT)
@@ -79,6 +80,14 @@ def _drawn(
         made = dataset.made(settings, place, executor, seeds=[seeds for _, seeds in chosen], progress=tell)
         _write(made, place)
         fitted = fit(made)
+        held_back = [
+            dataset.made(
+                list(design.drawn(design.CALIBRATION_COUNT, drawn_with)), place / f"drawn-{drawn_with}", executor,
+                runs=design.CALIBRATION_RUNS, progress=tell,
+            )
+            for drawn_with in design.CALIBRATION
+        ]  # fmt: skip
+        calibrate(fitted, held_back)
         files.save(fitted, place / "networks.skops")
         return {"settings": len(settings), "data": fitted.fingerprint}
     judged = files.load(model)
@@ -87,9 +96,11 @@ def _drawn(
     if data == "kernel":
         # The engine's kernel has no other clock.
         settings = [setting | {"hz": 1000} for setting in settings]
-    made = dataset.made(settings, place, executor, runs=runs or several, engine=engine, progress=tell)
+    several = runs or several
+    made = dataset.made(settings, place, executor, runs=several, engine=engine, progress=tell)
     _write(made, place)
-    return {"drawn_with": seed, "model": judged.fingerprint} | evaluate.judge(judged, made)
+    simulated = evaluate.answered(judged, settings, place, executor, tell) if data == "unseen" else []
+    return {"drawn_with": seed, "model": judged.fingerprint} | evaluate.judge(judged, made, simulated)
 
 
 def _write(made: Any, place: Path) -> None:

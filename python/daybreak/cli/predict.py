@@ -11,7 +11,7 @@ import typer
 from .learn import ModelFile, check_model, need_learn
 from .scenario import Changes, scenario_of
 from .tables import print_table
-from .terminal import Json, print_json, say
+from .terminal import Json, print_json, progress_bar, say
 
 
 def add_to(app: typer.Typer) -> None:
@@ -25,44 +25,54 @@ def predict(
     scenario: Annotated[Path, typer.Argument(help="Scenario file of a migrated and a main flow.")],
     changes: Changes = None,
     check: Annotated[int, typer.Option(help="Simulate the setting as well, with at least this many seeds.", min=0)] = 0,
+    most: Annotated[
+        int | None,
+        typer.Option("--runs", help="If it is simulated, no more runs than this; 256 if not given.", min=2),
+    ] = None,
+    workers: Annotated[int | None, typer.Option(help="Runs side by side; one a processor if not given.", min=1)] = None,
     model: ModelFile = None,
     as_json: Json = False,
 ) -> None:
-    """Predict how much longer the migrated flow takes than the main one, without running it.
+    """Say how much longer the migrated flow takes than the main one: predicted if a model is sure, else simulated.
 
-    Shows the error that is expected of the prediction, the 90 % interval of a run, and the most similar settings that
-    were measured. Where the setting is outside of what was measured, or that error is more than 20 % of the
-    prolongation, it is simulated instead until the mean is known as well, with 24 runs at most; the reasons are said.
+    Of a prediction it shows what error is expected, the 90 % interval of a run, and the most similar settings that were
+    measured. Where the setting is outside of what was measured, or that error is more than 20 % of the prolongation, it
+    is simulated until the 95 % margin of its mean is within 20 %; the reasons are said.
     """
     chosen = scenario_of(scenario, changes)
     check_model(model)
     need_learn()
-    from daybreak.engines import run_many
     from daybreak.learn.files import load
-    from daybreak.learn.simulated import simulated
-    from daybreak.learn.tune import prolongation
-    from daybreak.metrics.confidence import of_all
+    from daybreak.learn.simulated import MOST, simulated
 
     found = load(model).of_scenario(chosen)
-    values: list[float | None] = []
-    if not found.holds:
-        values = simulated(chosen, check)
-    elif check:
-        values = run_many([(chosen, seed) for seed in range(1, check + 1)], reduce=prolongation)
-    mean = of_all(values)
+    done = None
+    with progress_bar("simulating, runs", shown=not as_json) as progress:
+        if not found.holds:
+            done = simulated(chosen, check, most or MOST, workers=workers, progress=progress)
+        elif check:
+            done = simulated(chosen, check, check, workers=workers, progress=progress)
     if as_json:
         document: dict[str, Any] = {"answer": "predicted" if found.holds else "simulated"}
         predicted = asdict(found) if found.holds else {"reasons": found.reasons}
-        print_json(document | predicted | ({"simulated_s": values} if values else {}))
+        runs = {"simulated_s": done.values, "is_known": done.is_known} if done else {}
+        print_json(document | predicted | runs)
         return
     if found.holds:
         say(
             f"prolongation {found.prolongation_s:.4g} s, with an error of about {found.error_s:.2g} s; "
             f"90 % of runs between {found.low_s:.4g} s and {found.high_s:.4g} s"
         )
-    if values:
-        shown = f"prolongation {mean.text()} s (95 % confidence of the mean)" if mean else "a flow did not end"
-        say(f"simulated, {len(values)} runs: {shown}")
+    if done:
+        shown = (
+            f"prolongation {done.mean.text()} s (95 % confidence of the mean)" if done.mean else "a flow did not end"
+        )
+        say(f"simulated, {len(done.values)} runs: {shown}")
+        if done.mean and not done.is_known:
+            say(
+                f"the mean is not known: {done.tolerated_s:.2g} s are tolerated, 20 % of it or of 5 % of the ideal "
+                "time; --runs allows more runs"
+            )
     if not found.holds:
         say("not predicted, since")
         for reason in found.reasons:

@@ -6,9 +6,10 @@ of them, and the interval is widened by so much that the wanted share lies insid
 ("Mondrian"), so that no class pays for another. An error is that of a fit that has not seen the row (cross-fitting), so
 no rows are lost for the mean; the final fit has seen some more, and its intervals are a little wider than they need be.
 
-The error of a mean is not that of a value, which chance makes larger. Two values of one row of inputs have the first in
-common and the second not, so that the product of their errors is the mean's squared error, on average. It is taken to
-grow with how much those who are averaged differ (isotonic regression), and to be no less than the square of that.
+The error of a mean is not that of a value, which chance makes larger. It is measured on rows that nothing was fitted
+to and whose means are known from many values (`calibrate`): in groups of rows in which those who are averaged differ
+alike, as the upper end of the confidence interval of the mean square, so that few rows that happen to be right support
+nothing. It is taken not to fall where they differ more.
 
 Where chance is large a value says little. Rows of some classes are weighted by one over its variance, which is learnt
 from the errors of trees that have not seen the row.
@@ -22,9 +23,10 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.isotonic import IsotonicRegression
 from sklearn.model_selection import KFold
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+
+from daybreak.metrics.confidence import interval
 
 from . import trees
 from .neural import NeuralMean
@@ -33,6 +35,10 @@ Array = np.ndarray[Any, Any]
 
 OF_CLASS = 0.3
 """The part of a class's variance that is added to that of chance, so that no few rows decide."""
+_GROUP = 20
+"""Rows in which errors are measured together, at least."""
+_LEVEL = 0.9
+"""Of the interval of their mean square: it is larger than its upper end once in twenty times."""
 _LEAST = 1e-4
 """Added to squared errors, so that none has a logarithm as well."""
 
@@ -84,9 +90,9 @@ class ConformalRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     ) -> Self:
         """Fits to rows and values, of which the first column is what is wanted.
 
-        Intervals and errors are calibrated in each of the ``classes``, one without, on the ``representative`` rows: all
-        without, else those that are spread as the rows are that will be asked for. Rows of one of the ``groups`` have
-        the same inputs; without groups each row is one.
+        Intervals are calibrated in each of the ``classes``, one without, on the ``representative`` rows: all without,
+        else those that are spread as the rows are that will be asked for. Rows of one of the ``groups`` have the same
+        inputs; without groups each row is one. Errors are infinite until `calibrate` has measured them.
         """
         X, y = _checked(self, X, y)
         classes = np.zeros(len(X), int) if classes is None else np.asarray(classes)
@@ -94,13 +100,21 @@ class ConformalRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         groups = np.arange(len(X)) if groups is None else np.unique(np.asarray(groups), return_inverse=True)[1]
         weights = self._weights(X, _first(y), classes, groups)
         self.center_ = Ensemble(self.members, self.random_state).fit(X, y, weights)
-        of_trees, of_networks, doubt = self._left_out(X, y, weights, groups)
+        of_trees, of_networks = self._left_out(X, y, weights, groups)
         self.classes_ = np.unique(classes)
         self._fit_shares(_first(y), of_trees, of_networks, weights, classes)
         left_out = self._mixed(of_trees, of_networks, classes)
         errors = _first(y) - left_out
         self._fit_intervals(X, errors, classes, is_asked, groups)
-        self._fit_errors(errors, doubt, classes, is_asked, groups)
+        self.squares_ = [(np.zeros(1), np.full(1, math.inf)) for _ in self.classes_]
+        return self
+
+    def calibrate(self, X: Array, means: Array, classes: Array | None = None) -> Self:
+        """Measures what errors means have, on rows that it was not fitted to and their true means."""
+        center, doubt = self._with_doubt(X, classes)
+        classes = np.full(len(center), self.classes_[0]) if classes is None else np.asarray(classes)
+        squares = (np.asarray(means) - center) ** 2
+        self.squares_ = [_supported(doubt[classes == one], squares[classes == one]) for one in self.classes_]
         return self
 
     def predict(self, X: Array, classes: Array | None = None) -> Array:
@@ -108,7 +122,7 @@ class ConformalRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return self._with_doubt(X, classes)[0]
 
     def predict_error(self, X: Array, classes: Array | None = None) -> Array:
-        """What errors the rows' means are expected to have (roots of mean squares); infinite as the intervals."""
+        """What errors the rows' means are expected to have (roots of mean squares); infinite if none were measured."""
         check_is_fitted(self)
         doubt = self._with_doubt(X, classes)[1]
         classes = np.full(len(doubt), self.classes_[0]) if classes is None else np.asarray(classes)
@@ -149,11 +163,11 @@ class ConformalRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return weights
 
     def _left_out(self, X: Array, y: Array, weights: Array, groups: Array) -> Array:
-        """The parts (`Ensemble.parts`) of each row, by a fit to the other groups."""
-        found = np.empty((3, len(X)))
+        """What trees and networks say of each row, by a fit to the other groups."""
+        found = np.empty((2, len(X)))
         for seen, left in self._folds(groups):
             one = Ensemble(self.members, self.random_state).fit(X[seen], y[seen], weights[seen])
-            found[:, left] = one.parts(X[left])
+            found[:, left] = one.parts(X[left])[:2]
         return found
 
     def _fit_shares(self, y: Array, of_trees: Array, of_networks: Array, weights: Array, classes: Array) -> None:
@@ -192,21 +206,6 @@ class ConformalRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         used = calibrates & is_asked
         self.widened_ = np.array([widening(outside[used & (classes == one)], self.share) for one in self.classes_])
 
-    def _fit_errors(self, errors: Array, doubt: Array, classes: Array, is_asked: Array, groups: Array) -> None:
-        """The means' squared errors by doubt. In a class without groups of several rows chance counts as error."""
-        order = np.argsort(groups, kind="stable")
-        neighbours, single = np.column_stack([order[:-1], order[1:]]), np.column_stack([order, order])
-        pairs = neighbours[groups[neighbours[:, 0]] == groups[neighbours[:, 1]]]
-        self.squares_ = []
-        for one in self.classes_:
-            of_pairs, of_all = (rows[(classes[rows[:, 0]] == one) & is_asked[rows[:, 0]]] for rows in (pairs, single))
-            rows = of_pairs if len(of_pairs) else of_all
-            if not len(rows):
-                self.squares_.append((np.zeros(1), np.full(1, math.inf)))
-                continue
-            curve = IsotonicRegression(y_min=0).fit(doubt[rows[:, 0]], errors[rows].prod(axis=1))
-            self.squares_.append((curve.X_thresholds_, curve.y_thresholds_))
-
     def _of_classes(self, values: Array, count: int, classes: Array | None) -> Array:
         """Of each row the value of its class; infinite for a class that was not seen."""
         classes = np.full(count, self.classes_[0]) if classes is None else np.asarray(classes)
@@ -218,6 +217,16 @@ class ConformalRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def _quantiles(self, X: Array) -> tuple[Array, Array]:
         low, high = (trees.predicted(one, X) for one in self.quantiles_)
         return np.minimum(low, high), np.maximum(low, high)
+
+
+def _supported(doubt: Array, squares: Array) -> tuple[Array, Array]:
+    """Doubts, and beside each what mean square of errors the rows with such a doubt support; infinite without rows."""
+    if len(doubt) < _GROUP:
+        return np.zeros(1), np.full(1, math.inf)
+    order = np.argsort(doubt, kind="stable")
+    groups = np.array_split(order, len(order) // _GROUP)
+    ends = [interval(squares[group].tolist(), level=_LEVEL).high for group in groups]
+    return np.array([doubt[group].mean() for group in groups]), np.maximum.accumulate(ends)
 
 
 def _first(y: Array) -> Array:

@@ -38,7 +38,11 @@ EVENLY = 65_536
 LEARNT = 131_072
 """Settings of the whole design, after `EVENLY` without those in which packets are dropped: these are learnt sooner."""
 TWICE = 3_072
-"""Settings that are run twice: that tells the error of a mean from chance."""
+"""Settings that are run twice."""
+CALIBRATION = (1795472446, 1795577175)
+"""What the settings were drawn with on which the errors of the model's means were measured."""
+CALIBRATION_COUNT, CALIBRATION_RUNS = 200, 48
+"""Settings of each of these draws, and runs of each."""
 _SECOND_SEED = 100_000
 
 

@@ -2,30 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from . import features
+from daybreak.sweep import Executor, Report
+
+from . import dataset, features
 from .columns import Array
 from .dataset import Dataset
-from .model import NOTABLE, Model, classes, seconds, target, tolerated
-from .simulated import MOST, enough
+from .model import NOTABLE, Model, classes, scaled, seconds, target, tolerated
+from .simulated import LOOKS, MOST, is_known
 
+FIRST_SEED = 1_000_001
+"""Of the runs that answers are made of: no data has as many runs."""
 _POLICIES = ("none", "drop", "hold")
 
 
-def judge(model: Model, data: Dataset) -> dict[str, Any]:
+def judge(model: Model, data: Dataset, simulated: Sequence[Array] = ()) -> dict[str, Any]:
     """What a model says of the settings of data with several runs each, over all and within each downtime policy.
 
     ``predicted``: all settings that are inside, also those of which the model says that it is not sure. ``held``: those
-    that `daybreak predict` predicts, and ``answers``: what it says of all. Where it simulates that is the mean of as
-    many of a setting's first `MOST` runs as are `enough`; all are held against the means of the other runs.
+    that `daybreak predict` predicts, and ``answers``: what it says of all. Where it simulates that is the mean of the
+    setting's ``simulated`` runs (`answered`), prolongations in the ideal time, of which none may be a run of the data.
 
     ``r2`` is of each setting's mean target (`model.target`) over its runs, ``ceiling`` the highest that any model
     could have, since that mean is known from a few runs only. ``relative_error`` is the median, over the settings
     whose mean prolongation is above 5 % of the ideal time; ``within`` the share of all settings whose error is
-    tolerated (`model.tolerated`). ``coverage`` is the share of single runs in the 90 % interval.
+    tolerated (`model.tolerated`). ``coverage`` is the share of single runs in the 90 % interval, and ``known`` that of
+    simulated settings whose mean was known after so many runs as `daybreak predict` makes at most.
     """
     number = np.unique(data.scenarios(), return_inverse=True)[1]
     first = np.unique(number, return_index=True)[1]
@@ -36,7 +43,7 @@ def judge(model: Model, data: Dataset) -> dict[str, Any]:
     x = features.matrix(settings)
     which = classes(settings)
     center, ends = model.regressor.predict(x, which), model.regressor.predict_interval(x, which)
-    known = _Known(target(data), number, data.seconds() / data.ideal_s(), center, ends)
+    known = _Known(target(data), number, data.seconds() / data.ideal_s(), center, ends, simulated=simulated)
     policies = np.array([setting["downtime"] for setting in settings])
     wanted = {"all": np.ones(len(settings), bool)} | {name: policies == name for name in _POLICIES}
     return {
@@ -56,8 +63,10 @@ def judge(model: Model, data: Dataset) -> dict[str, Any]:
 class _Known:
     """What runs and a model say of settings."""
 
-    def __init__(self, runs: Array, number: Array, relative: Array, center: Array, ends: Array):
-        self.runs, self.number, self.relative = runs, number, relative
+    def __init__(
+        self, runs: Array, number: Array, relative: Array, center: Array, ends: Array, *, simulated: Sequence[Array]
+    ):
+        self.runs, self.number, self.relative, self.simulated = runs, number, relative, simulated
         self.center, self.ends = center, ends
         self.inside = (ends[number, 0] <= runs) & (runs <= ends[number, 1])
 
@@ -77,25 +86,50 @@ class _Known:
         }  # fmt: skip
 
     def answers(self, which: Array, holds: Array) -> dict[str, Any]:
-        """How good the answers are, of which some are simulated: judged by the runs that they are not made of."""
-        place = np.concatenate([np.arange(count) for count in np.bincount(self.number)])
-        is_late = place >= MOST
-        if which.sum() < 2 or not is_late.any():
-            return {"settings": int(which.sum())}
-        needed = np.array([
-            enough(self.relative[(self.number == one) & ~is_late].tolist()) for one in range(len(holds))
-        ])  # fmt: skip
-        is_used = place < needed[self.number]
-        of_runs, of_relative = (_means(values[is_used], self.number[is_used]) for values in (self.runs, self.relative))
-        said = np.where(holds, self.center, of_runs)[which]
-        answer = np.where(holds, _back(self.center), of_relative)[which]
-        means, truth = (_means(values[is_late], self.number[is_late])[which] for values in (self.runs, self.relative))
+        """How good the answers are, of which some are simulated."""
         is_simulated = which & ~holds
+        if which.sum() < 2 or (is_simulated.any() and not self.simulated):
+            return {"settings": int(which.sum())}
+        said, answer = self.center.copy(), _back(self.center)
+        mine = {int(place): self.simulated[int(place)] for place in np.flatnonzero(is_simulated)}
+        for place, values in mine.items():
+            said[place], answer[place] = scaled(values).mean(), values.mean()
+        means, truth = (_means(runs, self.number)[which] for runs in (self.runs, self.relative))
         return {
             "settings": int(which.sum()), "simulated": float((~holds[which]).mean()),
-            "runs": float(needed[is_simulated].mean()) if is_simulated.any() else 0.0,
-            **_errors(said, answer, means, truth),
+            "runs": float(np.mean([len(values) for values in mine.values()])) if mine else 0.0,
+            "known": float(np.mean([is_known(values.tolist()) for values in mine.values()])) if mine else None,
+            **_errors(said[which], answer[which], means, truth),
         }  # fmt: skip
+
+
+def answered(
+    model: Model,
+    settings: Sequence[dict[str, Any]],
+    directory: Path,
+    executor: Executor,
+    progress: Report | None = None,
+) -> list[Array]:
+    """The runs that `daybreak predict` simulates of settings, as prolongations in the ideal time; none if it is sure.
+
+    As `simulated.simulated`, but with all settings side by side, and seeds of their own from `FIRST_SEED` on. Raises
+    EngineError, OutputError, Interrupted; the same call goes on from there.
+    """
+    found = [np.zeros(0)] * len(settings)
+    pending = [place for place, one in enumerate(model.predict(settings)) if not one.holds]
+    for count in LOOKS if pending else ():
+        first = [FIRST_SEED + place * MOST for place in pending]
+        made = dataset.made(
+            [settings[place] for place in pending], directory, executor,
+            seeds=[range(one, one + count) for one in first], progress=progress,
+        )  # fmt: skip
+        relative = (made.seconds() / made.ideal_s()).reshape(len(pending), count)
+        for place, values in zip(pending, relative, strict=True):
+            found[place] = values
+        pending = [place for place in pending if not is_known(found[place].tolist())]
+        if not pending:
+            break
+    return found
 
 
 def _errors(said: Array, answer: Array, means: Array, truth: Array) -> dict[str, Any]:

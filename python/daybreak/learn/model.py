@@ -94,8 +94,8 @@ class Model:
             error_s, least = errors[row] * ideal[row], tolerated(means[row] / ideal[row]) * ideal[row]
             if not reasons and error_s > least:
                 reasons = (
-                    f"the model is not sure: of {means[row]:.3g} s its error is expected to be {error_s:.2g} s, more "
-                    f"than the {least:.2g} s that are tolerated",
+                    f"the model is not sure: it says {means[row]:.3g} s with an error of about {error_s:.2g} s, and "
+                    f"{least:.2g} s are tolerated",
                 )
             nearest = self.domain.nearest(setting, similar) if similar else []
             found.append(
@@ -133,9 +133,9 @@ def classes(settings: Sequence[Mapping[str, Any]]) -> Array:
 
 
 def fit(data: Dataset, **given: Any) -> Model:
-    """The model of data. Its intervals and errors are calibrated on settings within `design.RANGES`.
+    """The model of data. Its intervals are calibrated on settings within `design.RANGES`.
 
-    What a mean's error is is learnt from settings with several runs; without any, chance counts as error.
+    It is sure of nothing until `calibrate` has measured the errors of its means.
     """
     settings, groups = data.settings(), data.scenarios()
     regressor = ConformalRegressor(SHARE, **given).fit(
@@ -148,6 +148,18 @@ def fit(data: Dataset, **given: Any) -> Model:
         for row, mean, runs in zip(first, means, count, strict=True)
     )
     return Model(regressor, domain.of(known), known, data.fingerprint)
+
+
+def calibrate(model: Model, data: Sequence[Dataset]) -> None:
+    """Measures the errors of a model's means on settings that it has not learnt from, with many runs of each."""
+    settings: list[dict[str, Any]] = []
+    means: list[float] = []
+    for one in data:
+        _, first, number = np.unique(one.scenarios(), return_index=True, return_inverse=True)
+        of_rows = one.settings()
+        settings += [of_rows[row] for row in first]
+        means += (np.bincount(number, target(one)) / np.bincount(number)).tolist()
+    model.regressor.calibrate(features.matrix(settings), np.array(means), classes(settings))
 
 
 def _values(data: Dataset) -> Array:
