@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from daybreak.sweep import Executor, Report
+from daybreak.sweeps import Executor, Report
 
 from . import dataset, features
 from .columns import Array
