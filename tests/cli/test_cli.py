@@ -223,7 +223,6 @@ def test_a_bad_scenario_is_one_sentence(tmp_path, case, command):
         (("run", ONE_FLOW, "-o", f"{ONE_FLOW}/out"), 1, "cannot be written"),
         (("validate", "missing.toml"), 1, "missing.toml cannot be read"),
         (("list", "planets"), 2, "planets"),
-        (("list",), 2, "missing argument 'what': choose from variants, queues, schedules, studies, topologies, sizes"),
         (("help",), 2, "missing argument 'topic': choose from scenario, tables, nights, captures (see daybreak help"),
         (("reproduce", "nothing"), 1, "nothing"),
         (("reproduce", "migration", "--engine", "ns3"), 1, "known are simulated"),
@@ -257,6 +256,14 @@ def test_ctrl_c_keeps_finished_runs_whenever_it_comes(tmp_path, seconds):
     # Whole runs only, and no unfinished folder beside them.
     assert all(read(place).flows.height == 1 for place in kept)
     assert int(errors.split("interrupted: ")[1].split()[0]) == len(kept)
+
+
+def test_list_and_help_without_a_word_say_which_there_are():
+    for command, key in (("list", "name"), ("help", "topic")):
+        done = daybreak(command)
+        assert done.returncode == 0, done.stderr
+        known = [entry[key] for entry in json.loads(daybreak(command, "--json").stdout)]
+        assert len(known) > 3 and all(name in done.stdout for name in known)
 
 
 def test_a_closed_pipe_is_not_an_error():
