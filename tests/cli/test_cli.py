@@ -223,7 +223,6 @@ def test_a_bad_scenario_is_one_sentence(tmp_path, case, command):
         (("run", ONE_FLOW, "-o", f"{ONE_FLOW}/out"), 1, "cannot be written"),
         (("validate", "missing.toml"), 1, "missing.toml cannot be read"),
         (("list", "planets"), 2, "planets"),
-        (("help",), 2, "missing argument 'topic': choose from scenario, tables, nights, captures (see daybreak help"),
         (("reproduce", "nothing"), 1, "nothing"),
         (("reproduce", "migration", "--engine", "ns3"), 1, "known are simulated"),
         (("reproduce", "migration", "--figure", "99"), 1, "99"),
