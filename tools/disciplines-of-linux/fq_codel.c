@@ -70,7 +70,7 @@ static u64 key;
 static unsigned int fq_codel_classify(struct sk_buff *skb, struct Qdisc *sch, int *error) {
   struct fq_codel_sched_data *q = qdisc_priv(sch);
   (void)error;
-  return reciprocal_scale(splitmix(key ^ skb->flow) >> 32, q->flows_cnt) + 1;
+  return reciprocal_scale(splitmix(key ^ splitmix(skb->flow)) >> 32, q->flows_cnt) + 1;
 }
 #include "fq_codel-functions.h"
 

@@ -186,7 +186,7 @@ impl Discipline for FqCoDel {
 impl State {
     /// Place of the sub-queue of a flow.
     fn place_of(&mut self, flow: u32) -> u32 {
-        let hash = splitmix(self.key ^ u64::from(flow)) >> 32;
+        let hash = splitmix(self.key ^ splitmix(u64::from(flow))) >> 32;
         let number = (hash * u64::from(self.flows)) >> 32;
         if self.places.len() <= number as usize {
             self.places.resize(self.flows as usize, None);
