@@ -513,23 +513,7 @@ impl Parser {
 }
 
 fn legacy(legacy: &mut Legacy, word: &str) -> Result<(), String> {
-    match word {
-        "fack" => legacy.fack = true,
-        "window_at_once" => legacy.window_at_once = true,
-        "no_undo" => legacy.no_undo = true,
-        "ack_every_packet" => legacy.ack_every_packet = true,
-        "rto_restart" => legacy.rto_restart = true,
-        "forget_sacks" => legacy.forget_sacks = true,
-        "whole_ranges" => legacy.whole_ranges = true,
-        "count_acks" => legacy.count_acks = true,
-        "prr_by_retransmission" => legacy.prr_by_retransmission = true,
-        "two_tick_slack" => legacy.two_tick_slack = true,
-        "no_paws" => legacy.no_paws = true,
-        "half_threshold" => legacy.half_threshold = true,
-        "no_echo_samples" => legacy.no_echo_samples = true,
-        _ => return Err(format!("unknown mechanism of older stacks \"{word}\"")),
-    }
-    Ok(())
+    legacy.switch_on(word).ok_or_else(|| format!("unknown mechanism of older stacks \"{word}\""))
 }
 
 fn option(options: &mut Options, word: &str, words: &mut Words) -> Result<(), String> {

@@ -2,6 +2,8 @@
 
 use daybreak_units::{Duration, Instant, Rate};
 
+pub use crate::profile::Legacy;
+
 /// Limits of a socket buffer in bytes: minimum, default, maximum (`tcp_rmem`, `tcp_wmem`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BufferLimits {
@@ -118,46 +120,6 @@ pub struct Config {
     pub pacing_ca_ratio: u32,
     /// What this stack does as older ones did, and not as Linux 6.1.
     pub legacy: Legacy,
-}
-
-/// Mechanisms of older stacks, each a switch of its own that is off in Linux 6.1. All but the last two together are the
-/// TCP of ns-2.35, whose sender is the one of Linux 2.6.22 in these points.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Legacy {
-    /// Forward acknowledgement (Mathis and Mahdavi, SIGCOMM 1996; `tcp_fack` up to Linux 4.14): with SACK and without
-    /// RACK, whatever is not SACKed and lies more than `reordering` segments below the highest SACKed one is lost, and a
-    /// retransmission when what was sent after it is SACKed, by order.
-    pub fack: bool,
-    /// No proportional rate reduction: the window is the threshold at once (RFC 6675, section 5), and a segment leaves
-    /// for every other ACK while more than that is in flight.
-    pub window_at_once: bool,
-    /// No reduction is ever taken back.
-    pub no_undo: bool,
-    /// The receiver acknowledges every segment at once (the route attribute `quickack`).
-    pub ack_every_packet: bool,
-    /// A SACK block is the whole range that the segment is in, and not what of it was reported lately.
-    pub whole_ranges: bool,
-    /// Every ACK starts the retransmission timer anew, duplicates as well.
-    pub rto_restart: bool,
-    /// What has been SACKed is forgotten when fast recovery ends.
-    pub forget_sacks: bool,
-    /// BIC, Scalable, Veno and YeAH count ACKs in congestion avoidance, not the segments that they acknowledge (Linux up
-    /// to 5.6), so that they grow half as fast when every other segment is acknowledged.
-    pub count_acks: bool,
-    /// Proportional rate reduction as in Linux 4.15 and 5.10: below the threshold it sends one segment more than was
-    /// delivered only when a retransmission is acknowledged and none was lost, and otherwise no more than was delivered.
-    pub prr_by_retransmission: bool,
-    /// The tail loss probe and the reordering timer wait two ticks beyond what was measured, and not 2 ms (Linux up to
-    /// 6.5, maintained versions until October 2023), so that they wait longer where ticks are long.
-    pub two_tick_slack: bool,
-    /// The receiver looks at no timestamp before it takes a segment (RFC 7323, section 5, is left out).
-    pub no_paws: bool,
-    /// In fast recovery the window is half the threshold (`tcp_reno_min_cwnd` of Linux 2.6), with `window_at_once`, and
-    /// afterwards the threshold, but no more than three segments beyond what is in flight.
-    pub half_threshold: bool,
-    /// Congestion control gets no RTT that only the echo of a timestamp gives, as where all that an ACK covers was sent
-    /// twice (the estimator of the timer does).
-    pub no_echo_samples: bool,
 }
 
 impl Config {

@@ -1,7 +1,6 @@
-//! Whether the short ways for usual segments may be taken.
+//! Test-only switch that disables the fast paths, so that they can be compared with the general ones.
 //!
-//! They may, always. Only the test that holds them equal to the general ways (`connection/fast_path_tests.rs`) switches
-//! them off in one of two connections; outside tests the switch does not exist.
+//! `connection/fast_path_tests.rs` sets it in one of two connections; outside tests the fast paths are always on.
 
 /// The switch.
 #[derive(Clone, Copy, Debug, Default)]

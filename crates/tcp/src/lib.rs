@@ -7,6 +7,7 @@ pub mod connection;
 mod counters;
 mod fast_path;
 mod jiffies;
+pub mod profile;
 pub mod receiver;
 mod segment;
 mod sender;

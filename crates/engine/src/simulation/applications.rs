@@ -165,7 +165,7 @@ impl<P: Probe + Tables + Send> Core<P> {
     pub(super) fn closing(&mut self, index: u32) {
         let flow = flow_of(index);
         if let Some(endpoint) = self.endpoints.stream(index)
-            && endpoint.connection.has_ended()
+            && endpoint.connection.take_ended()
         {
             self.metrics.remember(index, &endpoint.connection);
         }

@@ -61,9 +61,9 @@ const DEFAULT: Parameters = Parameters {
 };
 
 const BETA_SCALE: u32 = 1_024;
-/// The search's step is one part in so many of the distance (B).
+/// B: a step of the search is 1 / B of the distance.
 const PARTS: u32 = 4;
-/// Acknowledged segments for one more are at most so many before the first loss: 5 % a round trip.
+/// Most acknowledged segments for one more before the first loss: 5 % a round trip.
 const MAX_PER_SEGMENT_UNPROBED: u32 = 20;
 /// The mean number of segments an ACK is kept in sixteenths, and moves by a sixteenth.
 const RATIO_SHIFT: u32 = 4;

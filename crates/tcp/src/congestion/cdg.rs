@@ -79,7 +79,7 @@ const MIN_THRESHOLD: u32 = 125;
 const ENOUGH_SAMPLES: u16 = 8;
 /// Delayed ACKs in a row that are taken for such, at most.
 const MAX_DELAYED: u8 = 5;
-/// A sum of gradients that falls by so many microseconds shows that a reduction helped.
+/// Microseconds by which a sum of gradients falls where a reduction helped.
 const EFFECTUAL: i32 = -32;
 /// The tolerance of losses ignores gradients below half of this.
 const TOLERANCE_UNIT: i32 = 64;

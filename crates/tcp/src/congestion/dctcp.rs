@@ -105,7 +105,7 @@ impl Congestion for Dctcp {
         (self.delivered, self.delivered_ce, self.window_end) = (ack.delivered, ack.delivered_ce, ack.snd_nxt);
     }
 
-    fn hears_idle_acks(&self) -> bool {
+    fn wants_idle_acks(&self) -> bool {
         true
     }
 

@@ -52,7 +52,7 @@ const MIN_ADAPTIVE_RTT: Duration = Duration::from_ms(10);
 const MAX_RISE: Duration = Duration::from_ms(20);
 /// Percent of its distance from the smallest RTT that the largest keeps after a loss.
 const MAX_RTT_KEPT: u64 = 95;
-/// Intervals of so many smallest RTTs after a loss do not count as steady.
+/// Time after a loss, in smallest RTTs, that does not count as steady.
 const SETTLING_RTTS: u64 = 3;
 /// RTT scaling is in 1/8, and between 0.5 and 10.
 const SCALE_SHIFT: u32 = 3;

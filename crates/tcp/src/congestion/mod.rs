@@ -1,7 +1,7 @@
 //! Congestion control: the rule trait, what a rule sees and may edit, and the registry.
 //!
 //! A rule is one file. It sees an [`AckSample`], edits a [`Window`], is asked for `ssthresh` when
-//! the window must shrink, and hears of [`CaEvent`]s and state changes. Loss detection (SACK,
+//! the window must shrink, and is notified of [`CaEvent`]s and state changes. Loss detection (SACK,
 //! RACK-TLP), RTO, PRR, pacing, undo and F-RTO are shared machinery outside the rules.
 
 use daybreak_units::{Duration, Instant, Rate};
@@ -99,7 +99,7 @@ pub struct Window {
     /// A rule sets this in [`Congestion::on_ack`] for a reduction without a loss: the sender enters CWR, once a
     /// window of data, and asks for [`Congestion::ssthresh`].
     pub backs_off: bool,
-    /// [`crate::Legacy::count_acks`].
+    /// [`crate::config::Legacy::count_acks`].
     pub counts_acks: bool,
     /// It was the limit at some time of the present window of data; the sender keeps it up to date.
     pub was_full: bool,
@@ -267,7 +267,7 @@ pub struct AckSample {
     pub earliest_departure: Instant,
 }
 
-/// What a rule hears besides ACKs.
+/// Events other than ACKs of which a rule is notified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CaEvent {
     /// A transmission when nothing was in flight: after idle time, and the first retransmission after a
@@ -336,7 +336,7 @@ pub trait Congestion: std::fmt::Debug + Send {
     fn on_ack_sample(&mut self, _window: &mut Window, _ack: &AckSample) {}
 
     /// [`Congestion::on_ack_sample`] is called as well for ACKs that arrive while nothing is outstanding.
-    fn hears_idle_acks(&self) -> bool {
+    fn wants_idle_acks(&self) -> bool {
         false
     }
 

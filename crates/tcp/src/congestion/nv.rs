@@ -74,7 +74,7 @@ const DECISIONS_TO_DOUBLE: u32 = 8;
 const SLOWEST: u32 = 8;
 /// Most segments acknowledged for one more.
 const LEAST_PER_SEGMENT: u32 = 4;
-/// Where ACKs come one a round trip, the window may grow to so many segments, and by so many at once.
+/// Where ACKs come one a round trip: the window up to which it may grow, and by how much at once, in segments.
 const LEAST_COALESCED: u32 = 4;
 const COALESCED_STEP: u32 = 2;
 const MOST_COALESCED: u32 = 81;

@@ -94,7 +94,7 @@ impl Congestion for Westwood {
         self.min_rtt = Some(self.last_min_rtt);
     }
 
-    fn hears_idle_acks(&self) -> bool {
+    fn wants_idle_acks(&self) -> bool {
         true
     }
 
@@ -165,7 +165,7 @@ impl Westwood {
                 mss
             }
             _ if advance <= mss => advance,
-            // Duplicate ACKs before it told of more than it covers, or of all but some.
+            // Duplicate ACKs before it reported more than it covers, or all but some.
             _ if self.accounted >= advance => {
                 self.accounted -= advance;
                 mss

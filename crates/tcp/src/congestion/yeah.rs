@@ -35,11 +35,11 @@ const MAX_DELAY_PART: u32 = 8;
 const DECONGESTION_SHIFT: u32 = 1;
 /// A loss takes at least an eighth.
 const LOSS_SHIFT: u32 = 3;
-/// After so many slow round trips a loss takes half (rho).
+/// Slow round trips after which a loss takes half (rho).
 const COMPETING_TRIPS: u32 = 16;
 /// Counted up to here.
 const MAX_COUNT: u32 = 0xff_ffff;
-/// After so many fast round trips no flow is thought to compete.
+/// Fast round trips after which no flow is thought to compete.
 const ALONE_TRIPS: u32 = 50;
 /// Smallest window of the competing flow.
 const MIN_RENO: u32 = 2;

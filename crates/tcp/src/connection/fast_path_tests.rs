@@ -78,7 +78,7 @@ fn same(what: &str, fast: &impl std::fmt::Debug, general: &impl std::fmt::Debug)
 enum Fate {
     Arrives,
     Lost,
-    /// It comes once more, so many microseconds later.
+    /// It comes once more, this many microseconds later.
     Twice(u64),
     Late(u64),
     /// CE, if it is ECN-capable.
@@ -87,7 +87,7 @@ enum Fate {
     Echoes,
     /// The peer's window is this.
     Window(u32),
-    /// It acknowledges so many bytes less.
+    /// It acknowledges this many bytes less.
     Less(u64),
     /// Or more.
     More(u64),
@@ -111,7 +111,7 @@ fn fate() -> impl Strategy<Value = Fate> {
     ]
 }
 
-/// What an application does: after a while one of the two ends writes so many bytes, or closes.
+/// What an application does: after a while one of the two ends writes some bytes, or closes.
 #[derive(Clone, Copy, Debug)]
 struct Deed {
     after: Duration,
@@ -173,7 +173,7 @@ struct Script {
     variant: usize,
     rate: Rate,
     delay: Duration,
-    /// Both ends have a second path, and are told so in every other period of this length.
+    /// Both ends have a second path, which is there in every other period of this length.
     circuit: Option<Duration>,
     /// Segments that find more waiting are dropped.
     queue: u64,
@@ -247,7 +247,7 @@ impl<'a> World<'a> {
         let mut closed = [false; 2];
         for deed in &script.deeds {
             at += deed.after;
-            // Nobody writes after closing.
+            // No application writes after closing.
             if !closed[deed.end] {
                 world.schedule(at, deed.end, Event::Deed(deed.bytes));
             }

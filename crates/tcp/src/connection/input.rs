@@ -29,7 +29,7 @@ impl Connection {
     /// Its acknowledgement says what the one before it said.
     #[inline(always)]
     fn input_predicted(&mut self, segment: &Segment) {
-        self.acknowledged = false;
+        self.ack_fields_cached = false;
         let sender = &self.sender;
         self.delivered += self.receiver.on_predicted(sender.clock().now, segment, || timing(sender));
         if self.receiver.earlier_ack_pending() {
@@ -59,14 +59,14 @@ impl Connection {
             // It acknowledges what was never sent, or so little that it may be a guess (RFC 5961, section 5.2): nothing of
             // it counts, but that it may lie outside the window. Linux 6.1 answers the former only when one side has closed.
             if !self.receiver.check(now, segment, &progress()) {
-                self.acknowledged = false;
+                self.ack_fields_cached = false;
             } else if is_too_old || self.state != State::Established {
                 self.challenge();
             }
             return;
         }
         if !self.receiver.accept(now, segment, progress) {
-            self.acknowledged = false;
+            self.ack_fields_cached = false;
             return;
         }
         if segment.sack_count == 0 && (self.mode == Mode::Quiet || self.sender.is_quiet()) {
@@ -81,7 +81,7 @@ impl Connection {
         }
         let fin = segment.flags.contains(Flags::FIN);
         if (segment.len > 0 || fin) && !self.is_beyond_the_fin(segment) {
-            self.acknowledged = false;
+            self.ack_fields_cached = false;
             if self.has_closed_first() {
                 self.receiver.answer_fin();
             }
@@ -200,7 +200,7 @@ impl Connection {
     /// An ACK that asks the peer whether it meant that, but not twice in half a second (RFC 5961, section 7).
     fn challenge(&mut self) {
         if self.receiver.may_challenge(self.sender.clock().now) {
-            self.acknowledged = false;
+            self.ack_fields_cached = false;
             self.receiver.request_ack();
         }
     }

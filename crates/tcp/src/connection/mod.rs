@@ -37,8 +37,8 @@ pub struct Connection {
     delivered: u64,
     out_bytes: u32,
     mode: Mode,
-    /// `out` says what there is to acknowledge.
-    acknowledged: bool,
+    /// The ACK, window and SACK fields of `out` are still current and may be reused.
+    ack_fields_cached: bool,
     state: State,
     /// Timestamps were negotiated.
     timestamps: bool,
@@ -46,7 +46,7 @@ pub struct Connection {
     third_due: bool,
     /// It sent the first SYN.
     is_opener: bool,
-    /// Both FINs are acknowledged, and nobody has been told.
+    /// Both FINs are acknowledged, and [`Connection::take_ended`] has not returned it yet.
     has_ended: bool,
     sender: Sender,
     receiver: Receiver,
@@ -59,7 +59,7 @@ pub struct Connection {
     time_wait_end: Instant,
 }
 
-/// How much there is to look at before something is sent.
+/// Which of three output paths applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
     /// The handshake goes on, or everything is over.
@@ -91,7 +91,7 @@ impl Connection {
             delivered: 0,
             deadline: Instant::NEVER,
             mode: Mode::Unusual,
-            acknowledged: false,
+            ack_fields_cached: false,
             third_due: false,
             is_opener: state == State::Closed,
             has_ended: false,
@@ -102,8 +102,8 @@ impl Connection {
         }
     }
 
-    /// The connection has one path more, with a congestion rule of its own: ACKs with the ECE flag say that it is there, and
-    /// those without that the first one is (time-division TCP). To be called before [`Connection::open`].
+    /// Adds a path with its own congestion control. ACKs with ECE select the second path, ACKs without it the first
+    /// (time-division TCP). To be called before [`Connection::open`].
     ///
     /// # Panics
     /// When it has 16 paths already.
@@ -120,7 +120,7 @@ impl Connection {
         }
     }
 
-    /// The application has `bytes` more to send; `u64::MAX` for ever more.
+    /// The application has `bytes` more to send; `u64::MAX` for an unlimited transfer.
     pub fn write(&mut self, now: Instant, bytes: u64) {
         self.leave_quiet();
         self.sender.write(now, bytes);
@@ -140,14 +140,14 @@ impl Connection {
     /// The application, which has stopped reading, reads up to `bytes` of what is there.
     pub fn read(&mut self, now: Instant, bytes: u64) {
         self.sender.begin(now);
-        self.acknowledged = false;
+        self.ack_fields_cached = false;
         self.delivered += self.receiver.read(now, bytes);
     }
 
     /// The application reads what is there, and from now on everything at once.
     pub fn read_all(&mut self, now: Instant) {
         self.sender.begin(now);
-        self.acknowledged = false;
+        self.ack_fields_cached = false;
         self.delivered += self.receiver.read_all(now);
     }
 
@@ -163,12 +163,12 @@ impl Connection {
         self.sender.set_cork(now, is_on);
     }
 
-    /// `SO_RCVBUF`: a receive buffer of twice so many bytes, which stays so. To be called before the handshake.
+    /// `SO_RCVBUF`: sets the receive buffer to twice `bytes` and turns autotuning off. To be called before the handshake.
     pub fn set_receive_buffer(&mut self, bytes: u32) {
         self.receiver.set_buffer(bytes);
     }
 
-    /// `SO_SNDBUF`: a send buffer of twice so many bytes, which stays so. To be called before the handshake.
+    /// `SO_SNDBUF`: sets the send buffer to twice `bytes` and turns autotuning off. To be called before the handshake.
     pub fn set_send_buffer(&mut self, bytes: u32) {
         self.sender.set_buffer(bytes);
     }
@@ -192,7 +192,7 @@ impl Connection {
             }
         }
         if self.receiver.poll_timeout() <= now {
-            self.acknowledged = false;
+            self.ack_fields_cached = false;
             let timing = timing(&self.sender);
             self.receiver.on_timeout(now, timing);
         }
@@ -243,7 +243,7 @@ impl Connection {
         self.sender.acked_bytes()
     }
 
-    /// Whether at least so many of them, and at least one: [`Connection::acked_bytes`] for who asks often.
+    /// Cheap test for `acked_bytes() >= bytes.max(1)`, for use on every ACK.
     #[inline]
     pub fn has_acked(&self, bytes: u64) -> bool {
         self.sender.has_acked(bytes)
@@ -266,8 +266,8 @@ impl Connection {
         self.state != State::Established && !self.sender.is_synchronised()
     }
 
-    /// True once: the connection has ended as it should, and was not reset.
-    pub fn has_ended(&mut self) -> bool {
+    /// True the first time that it is called after an orderly close, never after a reset.
+    pub fn take_ended(&mut self) -> bool {
         std::mem::take(&mut self.has_ended)
     }
 
@@ -326,7 +326,7 @@ impl Connection {
         self.sender.inherit(metrics);
     }
 
-    /// Notes in `metrics` what this connection has learnt; to be called when it [`Connection::has_ended`].
+    /// Notes in `metrics` what this connection has learnt; to be called when it has ended ([`Connection::take_ended`]).
     pub fn remember(&self, metrics: &mut Metrics) {
         self.sender.remember(metrics);
     }

@@ -47,7 +47,7 @@ impl Connection {
             self.mode = Mode::Quiet;
             return self.output_ack() || self.wait(Instant::NEVER);
         }
-        if !self.acknowledged {
+        if !self.ack_fields_cached {
             self.sender.reserve_options(self.receiver.sack_option_len());
         }
         if let Some(outgoing) = self.sender.next_outgoing() {
@@ -72,7 +72,7 @@ impl Connection {
         }
         if let Some(reply) = self.reply.take() {
             self.out = *reply;
-            self.acknowledged = false;
+            self.ack_fields_cached = false;
             self.measure();
             self.count_host_queue();
             return true;
@@ -124,7 +124,7 @@ impl Connection {
     fn write_ready(&mut self) {
         if self.sender.begins_burst() {
             self.begin_ready();
-        } else if self.acknowledged {
+        } else if self.ack_fields_cached {
             self.out.flags = Flags(self.out.flags.0 & (Flags::ACK.0 | Flags::ECE.0));
         } else {
             self.write_new_acknowledgement();
@@ -170,7 +170,7 @@ impl Connection {
             ..Header::default()
         });
         self.receiver.fill_earlier_ack(&mut self.out);
-        self.acknowledged = false;
+        self.ack_fields_cached = false;
         self.measure();
         self.count_host_queue();
     }
@@ -191,7 +191,7 @@ impl Connection {
         out.len = 0;
         out.ecn = self.sender.ecn().control;
         out.ts_val = if self.timestamps { self.sender.clock().timestamp } else { 0 };
-        if self.acknowledged && !self.receiver.ack_pending() {
+        if self.ack_fields_cached && !self.receiver.ack_pending() {
             // No data has come since the last segment: only the timestamp to echo may be newer.
             out.flags = Flags(out.flags.0 & (Flags::ACK.0 | Flags::ECE.0));
             out.ts_ecr = if self.timestamps { self.receiver.ts_recent() } else { 0 };
@@ -213,8 +213,8 @@ impl Connection {
         self.out.flags = Flags::default();
         self.out.sack_count = 0;
         let repeats = self.receiver.fill_ack(&mut self.out);
-        self.acknowledged = repeats;
-        if self.acknowledged {
+        self.ack_fields_cached = repeats;
+        if self.ack_fields_cached {
             // No blocks take room from the segments that follow.
             self.sender.reserve_options(0);
         }

@@ -30,7 +30,7 @@ impl Connection {
         self.time_wait_end = clock.expiry(clock.whole_jiffies_in(LENGTH));
     }
 
-    /// TIME-WAIT is over, if it was one: nobody notices before the next segment.
+    /// TIME-WAIT is over, if it was one: this shows only with the next segment.
     pub(super) fn outlive_time_wait(&mut self) {
         if self.state == State::TimeWait && self.sender.clock().now >= self.time_wait_end {
             self.state = State::Closed;
@@ -54,7 +54,7 @@ impl Connection {
             return;
         }
         if self.is_new_connection(segment) {
-            // Nobody listens here.
+            // There is no listener here.
             return self.acknowledge();
         }
         if is_old || has(Flags::ACK) {
@@ -78,7 +78,7 @@ impl Connection {
     }
 
     fn acknowledge(&mut self) {
-        self.acknowledged = false;
+        self.ack_fields_cached = false;
         self.receiver.request_ack();
     }
 }

@@ -77,7 +77,7 @@ pub(super) struct AckPolicy {
     interactive: bool,
     /// Duplicate ACKs sent at once for `duplicates_of`.
     duplicates: u8,
-    /// [`crate::Legacy::ack_every_packet`].
+    /// [`crate::config::Legacy::ack_every_packet`].
     ack_every_packet: bool,
     /// `TCP_ATO_MIN` and `TCP_DELACK_MAX` in jiffies.
     ato_min: u64,

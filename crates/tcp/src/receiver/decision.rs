@@ -94,7 +94,7 @@ impl Receiver {
             }
         }
         if delivered > 0 {
-            // One `sk_buff` after the other: what is behind the first counts for the next round trip.
+            // Linux reads one `sk_buff` at a time: right-sizing sees only the first in this round trip.
             self.window.adjust_space(now, first_end);
         }
         // The ACK goes out before the application reads, which may free so much that another must follow.

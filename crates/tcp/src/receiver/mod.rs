@@ -9,10 +9,16 @@
 //!
 //! Models Linux 6.1 with an application that reads whatever is in order at once: a segment is queued
 //! and charged to the receive buffer, the ACK is decided on, and then the read empties the buffer, which
-//! may decide on an ACK too. One that reads later or not at all is told by [`Receiver::stop_reading`]. Not modelled:
-//! urgent data, GRO (every packet is its own segment). Checked by the dialogues in `tests/dialogues` and by replaying what Linux 6.1.192 received in 14 runs (up to 117,000 packets, with
-//! losses, reordering and timeouts): each of its ACKs came out at the same time with the same number,
-//! window, timestamp and SACK blocks. `tests/kernel_receiver` keeps three of them. `daybreak agree --receivers` does so with every flow of the suite.
+//! may decide on an ACK too; [`Receiver::stop_reading`] is for one that reads later or not at all. Not modelled:
+//! urgent data, GRO (every packet is its own segment).
+//!
+//! `acceptance.rs` decides whether a segment counts, `arrival.rs` takes what it brings, `decision.rs` and `ack_policy.rs`
+//! decide when to acknowledge, and `answer.rs` writes the acknowledgement.
+//!
+//! Checked by the dialogues in `tests/dialogues` and by replaying what Linux 6.1.192 received in 14 runs (up to 117,000
+//! packets, with losses, reordering and timeouts): each of its ACKs came out at the same time with the same number,
+//! window, timestamp and SACK blocks. `tests/kernel_receiver` keeps three of them. `daybreak agree --receivers` does so
+//! with every flow of the suite.
 
 use daybreak_units::{Duration, Instant};
 
@@ -132,10 +138,10 @@ pub struct Receiver {
     echo: Echo,
     dsack: Dsack,
     sacks: SackList,
-    /// With [`crate::Legacy::whole_ranges`].
+    /// With [`crate::config::Legacy::whole_ranges`].
     ranges: Option<Box<Ranges>>,
     dsack_enabled: bool,
-    /// Without [`crate::Legacy::no_paws`].
+    /// Without [`crate::config::Legacy::no_paws`].
     paws: bool,
     /// Last answer to a segment without data from outside the window.
     last_invalid: Option<Instant>,

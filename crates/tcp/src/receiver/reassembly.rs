@@ -1,7 +1,7 @@
 //! The out-of-order queue: what has arrived beyond `rcv_nxt`, buffer by buffer, and what memory it holds.
 //!
 //! Contents are not stored, only where they lie. As in Linux 6.1 a segment that continues a buffer may be joined to it,
-//! also where a later buffer has the same bytes already: these then are there twice, and no DSACK tells of them.
+//! also where a later buffer has the same bytes already: these then are there twice, and no DSACK reports them.
 
 use super::buffers::{Buffer, Buffers};
 use super::sack_list::Dsack;

@@ -137,7 +137,7 @@ impl ReceiveWindow {
         self.resize(self.rcvbuf);
     }
 
-    /// `SO_RCVBUF` before the handshake: the buffer has twice so many bytes, and no scale is offered that it does not need.
+    /// `SO_RCVBUF` before the handshake: sets the buffer to twice `bytes`, and offers no larger scale than it needs.
     pub(super) fn lock(&mut self, bytes: u32, window_scaling: bool) {
         self.rcvbuf = (2 * u64::from(bytes)).max(SMALLEST_BUFFER);
         self.is_locked = true;

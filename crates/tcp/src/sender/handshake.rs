@@ -82,7 +82,7 @@ impl Sender {
     pub fn start(&mut self, opening: Opening) {
         let Opening { rtt_us, is_client, window, .. } = opening;
         self.peer.window = window;
-        self.see_window(window);
+        self.on_window(window);
         self.is_synchronised = true;
         self.handshake.is_ending = !is_client;
         self.settle_ecn();

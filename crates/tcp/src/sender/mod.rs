@@ -1,7 +1,8 @@
 //! The sending half of a connection, as Linux 6.1 has it.
 //!
-//! One file a mechanism, each an `impl Sender` beside its own state. The congestion rule is asked for
-//! windows and thresholds; everything else here is shared by all rules.
+//! Each room owns a mechanism and its state (the table in ARCHITECTURE.md): `flight` what is in flight, `loss` which of it
+//! is lost, `recovery` what follows from that, `transmit` what may be sent, `ack` the order in which an ACK passes through
+//! them. The congestion rule is asked for windows and thresholds; everything else here is shared by all rules.
 //!
 //! Models: the SACK scoreboard with DSACK, RACK-TLP (RFC 8985) with its adaptive reordering window, RTO
 //! (RFC 6298, Linux's variance, jiffies and timer wheel), F-RTO (RFC 5682), PRR (RFC 6937), NewReno
@@ -11,8 +12,7 @@
 //! algorithm, PSH, and window probes.
 //!
 //! Does not model: giving up after many timeouts (`tcp_retries2`), path MTU discovery, urgent data, TCP
-//! Fast Open. Where Linux and an RFC differ, the
-//! file of the mechanism says which is followed: Linux.
+//! Fast Open. Where Linux and an RFC differ, the file of the mechanism says so, and Linux is followed.
 //!
 //! Validated by dialogues (`tests/dialogues`), by random networks (`tests/properties.rs`), and against
 //! runs of the real kernel on the same paths: loss recovery to half a millisecond and to the count
@@ -117,7 +117,7 @@ impl Sender {
             snd_una: 0,
             snd_nxt: 0,
             peer: PeerWindow::default(),
-            transmit: Transmit::default(),
+            transmit: Transmit::new(settings.tail_loss_probe),
             timer: Timer::UNSET,
             ecn: EcnState::new(rule.needs_ecn()),
             is_synchronised: false,
@@ -349,7 +349,7 @@ impl Sender {
             && self.snd_nxt >= self.buffer.app_end()
             && !self.path.pacing.waiting
             && self.path.probe.high_seq == 0
-            && !self.path.rule_hears_idle_acks
+            && !self.path.rule_wants_idle_acks
             && (self.buffer.close == Close::No || self.fin_sent)
             && !self.has_paths()
     }

@@ -1,6 +1,6 @@
 //! Everything of a sender that belongs to one network path.
 //!
-//! A connection has one path, or several that it uses in turn (`paths.rs`). What is here exists once for each of them: the
+//! A connection has one path, or several that it uses in turn (`paths/mod.rs`). What is here exists once for each of them: the
 //! congestion control and its window, the RTT, the counts of what is in flight, and the state of loss detection and
 //! recovery.
 
@@ -32,8 +32,8 @@ pub(crate) struct Path {
     pub state: CaState,
     /// It sets window and pacing rate itself.
     pub rule_controls: bool,
-    /// [`Congestion::hears_idle_acks`].
-    pub rule_hears_idle_acks: bool,
+    /// [`Congestion::wants_idle_acks`].
+    pub rule_wants_idle_acks: bool,
     /// Whether each segment has to be looked at by itself before it leaves: it is paced, or the connection has several paths.
     pub one_by_one: bool,
     /// The connection has more of them.
@@ -72,7 +72,7 @@ impl Path {
         Self {
             one_by_one: window.is_paced,
             rule_controls: rule.controls_window(),
-            rule_hears_idle_acks: rule.hears_idle_acks(),
+            rule_wants_idle_acks: rule.wants_idle_acks(),
             rule,
             window,
             state: CaState::Open,

@@ -67,7 +67,7 @@ impl Sender {
     /// The peer offers `window` bytes. Caps the MSS at half the largest window seen, so that two segments fit
     /// (`tcp_bound_to_half_wnd`).
     #[inline]
-    pub(crate) fn see_window(&mut self, window: u32) {
+    pub(crate) fn on_window(&mut self, window: u32) {
         if window > self.peer.max_window {
             self.peer.max_window = window;
             if self.sizes.mss < self.sizes.full_mss || window / 2 < self.sizes.mss {

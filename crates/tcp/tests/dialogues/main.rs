@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use daybreak_dialogue::{Model, Script};
+use daybreak_tcp::profile::BEHAVIOURS;
 
 /// One test for each file of this directory.
 macro_rules! dialogues {
@@ -310,6 +311,23 @@ fn every_dialogue_is_listed() {
     let mut listed: Vec<&str> = LISTED.to_vec();
     listed.sort_unstable();
     assert_eq!(found, listed);
+}
+
+#[test]
+fn the_dialogues_of_older_stacks_fail_without_their_behaviour() {
+    let mut passing = Vec::new();
+    for behaviour in BEHAVIOURS {
+        for name in behaviour.dialogues {
+            let file = directory().join(name).with_extension("dialogue");
+            let text = std::fs::read_to_string(file).expect("the file is there");
+            let line = format!("config legacy {}\n", behaviour.name);
+            assert!(text.contains(&line), "{name}.dialogue switches {} on", behaviour.name);
+            if play(&text.replace(&line, "")).is_ok() {
+                passing.push((name, behaviour.name));
+            }
+        }
+    }
+    assert!(passing.is_empty(), "dialogues that do not show what they are named for: {passing:?}");
 }
 
 #[test]

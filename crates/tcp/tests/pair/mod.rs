@@ -40,7 +40,7 @@ const SERVER_CLOCK: u32 = 1 << 30;
 const FRAMING: u64 = 14;
 
 enum Event {
-    /// A packet with so many IP bytes leaves the client's NIC.
+    /// A packet with the given number of IP bytes leaves the client's NIC.
     NicFreed(Segment, u32),
     /// A segment arrives at the client (0) or the server (1).
     Arrives(usize, Segment),

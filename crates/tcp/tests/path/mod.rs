@@ -20,7 +20,7 @@ pub struct Path {
     pub delay: Duration,
     /// Segments that wait or are being sent at the bottleneck.
     pub buffer: usize,
-    /// A segment that finds so many there is marked, for rules that need ECN.
+    /// A segment that finds this many there is marked, for rules that need ECN.
     pub marking: usize,
     pub mss: u32,
     /// A segment on the wire.

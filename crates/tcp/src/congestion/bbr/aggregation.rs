@@ -24,7 +24,7 @@ pub(super) struct Aggregation {
     rounds: u32,
 }
 
-/// What one ACK with a valid rate sample tells.
+/// What one ACK with a valid rate sample shows.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Acked {
     /// Time of the last delivery.

@@ -39,7 +39,7 @@ enum State {
     InUse,
 }
 
-/// What an ACK with a rate sample tells, or a timeout.
+/// What an ACK with a rate sample shows, or a timeout.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Observation {
     /// Time of the last delivery.

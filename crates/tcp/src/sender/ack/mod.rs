@@ -35,12 +35,12 @@ pub(super) struct Prior {
     highest_sacked: u64,
 }
 
-/// Who measured the RTT.
+/// RTT samples taken from one ACK.
 #[derive(Clone, Copy, Debug, Default)]
 struct RttSamples {
     /// For the estimator.
     seq_us: Option<u32>,
-    /// Of what was SACKed first.
+    /// From the first segment that this ACK newly SACKs.
     sack_us: Option<u32>,
     /// For the rule: of what was delivered last.
     ca_us: Option<u32>,
@@ -54,7 +54,7 @@ impl Sender {
         if self.peer.is_updated_by(segment) && segment.ack == self.snd_una {
             self.peer.window_seq = segment.seq;
             self.peer.window = segment.window;
-            self.see_window(segment.window);
+            self.on_window(segment.window);
         }
     }
 
@@ -142,7 +142,7 @@ impl Sender {
         }
     }
 
-    /// What is due to an ACK once the segments are tagged that it delivers: RTT, losses, the state and the window.
+    /// Updates RTT, loss detection, state and window after the delivered segments have been tagged.
     #[inline(always)]
     pub(super) fn respond(&mut self, ack: &mut Ack, prior: &Prior, cleaned: Cleaned) {
         let rtt_us = self.measure_rtt(ack, prior, &cleaned);
@@ -164,7 +164,7 @@ impl Sender {
             if self.settings.legacy.rto_restart {
                 ack.flags.set(AckFlags::SET_TIMER);
             }
-            self.alert(ack, is_dupack);
+            self.run_state_machine(ack, is_dupack);
             if has_echo {
                 // Without SACK a duplicate delivers as well.
                 self.path.delivery.delivered_ce += self.path.delivery.delivered - delivered_at_first;
@@ -228,7 +228,7 @@ impl Sender {
             self.peer.window_seq = segment.seq;
             if self.peer.window != segment.window {
                 self.peer.window = segment.window;
-                self.see_window(segment.window);
+                self.on_window(segment.window);
                 if self.has_unsent() {
                     self.restart_after_idle();
                 }
@@ -248,11 +248,11 @@ impl Sender {
         }
         let delivered_before = self.path.delivery.delivered;
         self.tag_sacks(segment, &mut ack);
-        self.alert_old(&mut ack, delivered_before);
+        self.run_state_machine_of_old(&mut ack, delivered_before);
     }
 
-    pub(super) fn alert_old(&mut self, ack: &mut Ack, delivered_before: u64) {
-        self.alert(ack, false);
+    pub(super) fn run_state_machine_of_old(&mut self, ack: &mut Ack, delivered_before: u64) {
+        self.run_state_machine(ack, false);
         if self.path.delivery.delivered > delivered_before {
             self.path.delivery.delivered_us = self.clock.now_us;
         }
@@ -260,18 +260,18 @@ impl Sender {
 
     /// Nothing was outstanding: a window update, or a late duplicate.
     pub(super) fn on_ack_without_queue(&mut self, ack: &mut Ack) {
-        if !std::mem::take(&mut self.handshake.is_ending) && self.path.rule_hears_idle_acks {
+        if !std::mem::take(&mut self.handshake.is_ending) && self.path.rule_wants_idle_acks {
             let sample = self.sample(0, None, 0, ack);
             self.path.rule.on_ack_sample(&mut self.path.window, &sample);
         }
-        self.hear_late(ack);
+        self.on_late_ack(ack);
         self.on_window_probe_ack();
     }
 
     /// What an ACK says of a path when nothing is out.
-    pub(super) fn hear_late(&mut self, ack: &mut Ack) {
+    pub(super) fn on_late_ack(&mut self, ack: &mut Ack) {
         if ack.flags.any(AckFlags::DSACKING) {
-            self.alert(ack, false);
+            self.run_state_machine(ack, false);
         }
         if self.path.probe.high_seq != 0 {
             self.on_loss_probe_ack(self.snd_una, ack.flags);
@@ -322,7 +322,7 @@ impl Sender {
             self.flight.pop_to(at);
             if !self.sack_permitted {
                 self.uncount_duplicates(cleaned.segments);
-                // Without SACK nothing tells an original from its retransmission.
+                // Without SACK an original cannot be told from its retransmission.
                 if ack.flags.any(AckFlags::RETRANS_DATA_ACKED) {
                     ack.flags.unset(AckFlags::ORIG_SACK_ACKED);
                 }

@@ -19,7 +19,7 @@ impl Sender {
             self.on_ack_without_queue(&mut ack);
             self.on_each_path(|sender| {
                 if !sender.is_on_present_path() {
-                    sender.hear_late(&mut ack);
+                    sender.on_late_ack(&mut ack);
                 }
             });
             self.settle_probe();
@@ -89,7 +89,7 @@ impl Sender {
         let mut heard = heard.into_iter();
         self.on_each_path(|sender| {
             let (mut ack, delivered_before) = heard.next().expect("one for each path");
-            sender.alert_old(&mut ack, delivered_before);
+            sender.run_state_machine_of_old(&mut ack, delivered_before);
         });
         self.settle_probe();
     }

@@ -38,7 +38,7 @@ impl Sender {
         let is_predicted = self.peer.window == segment.window;
         if !is_predicted {
             self.peer.window = segment.window;
-            self.see_window(segment.window);
+            self.on_window(segment.window);
         }
         self.snd_una = acked;
         self.transmit.allow_lost();

@@ -1,10 +1,10 @@
-//! What older stacks did otherwise than Linux 6.1: see [`crate::Legacy`].
+//! What older stacks did otherwise than Linux 6.1: see [`crate::config::Legacy`].
 
 use crate::sender::Sender;
 use crate::sender::flight::Sent;
 use std::collections::VecDeque;
 
-/// A retransmission is lost when one that was sent so many retransmissions later is SACKed: the threshold of three
+/// A retransmission is lost when one that was sent this many retransmissions later is SACKed: the threshold of three
 /// duplicates, counted beyond the next one, as ns-2.35 does.
 const RETRANSMISSION_DEGREE: u32 = 5;
 

@@ -1,18 +1,19 @@
 //! Several paths under one connection: time-division TCP (Chen et al., "Time-division TCP for reconfigurable data center
 //! networks", SIGCOMM 2022).
 //!
-//! A network whose paths change under a connection in turn, such as packets and circuits, tells its senders which one is there
-//! now. For each the sender keeps a congestion state of its own, a [`Path`]; the sequence space and the scoreboard are one.
-//! [`Sender::path`] is the present one: it decides what may be sent. A segment belongs to the path on which it was sent last
-//! ([`Sent::PATH`]), and what an ACK says of it counts there. So an ACK is processed once for each path, which sees only its own
-//! segments, as if it were the present one. A path finds a segment lost by what was delivered of its own segments later;
-//! that segments of another path arrive says nothing, since paths differ in length (the paper's relaxed reordering
-//! detection), but that the segment is lost when it has had twice the RTT of the slowest path: its own may not come back for
-//! long, and what is missing holds the receiver's window. This limit is ours. Whatever is lost is sent again on the present
-//! path, and from then on it is a segment of that one.
+//! A network whose paths change under a connection in turn, such as packets and circuits, shows its senders which one
+//! is there now. For each the sender keeps a congestion state of its own, a [`Path`]; the sequence space and the
+//! scoreboard are one. [`Sender::path`] is the present one: it decides what may be sent. A segment belongs to the path
+//! on which it was sent last ([`Sent::PATH`]), and what an ACK says of it counts there. So an ACK is processed once for
+//! each path, which sees only its own segments, as if it were the present one. A path finds a segment lost by what was
+//! delivered of its own segments later; that segments of another path arrive says nothing, since paths differ in length
+//! (the paper's relaxed reordering detection), but that the segment is lost when it has had twice the RTT of the
+//! slowest path: its own may not come back for long, and what is missing holds the receiver's window. This limit is not
+//! in the paper; we chose it. Whatever is lost is sent again on the present path, and from then on it is a segment of
+//! that one.
 //!
 //! The network's word is the ECE flag of ACKs, as with reTCP (`congestion/retcp.rs`): with it the second path is there,
-//! without it the first. The paper's switches send ICMP messages to hosts; here a sender hears of a change with the first
+//! without it the first. The paper's switches send ICMP messages to hosts; here a sender learns of a change from the first
 //! ACK that passes the switch after it. The paper's option, by which segments and ACKs name their paths, is not modelled: an RTT
 //! or a rate is taken from a segment only if the present path has been there ever since it was sent, as far as the
 //! sender knows.
@@ -30,7 +31,6 @@
 use super::Sender;
 use super::flight::{Sent, Tally};
 use super::path::Path;
-use super::timer::TimerKind;
 use crate::config::Config;
 use crate::congestion::Congestion;
 
@@ -46,8 +46,6 @@ pub(crate) struct Paths {
     present: u16,
     /// Since when it is, in microseconds.
     pub since_us: u64,
-    /// A path waits for what may be reordered: a tail loss probe would take its timer.
-    pub hold_probe: bool,
 }
 
 impl Paths {
@@ -127,7 +125,7 @@ impl Sender {
         self.paths.since_us = self.clock.now_us;
     }
 
-    /// What is said of [`Sender::path`] is said of this one from now on.
+    /// Swaps the path with this tag into [`Sender::path`].
     #[inline]
     pub(in crate::sender) fn enter_path(&mut self, tag: u16) {
         if tag != self.path.tally.tag() {
@@ -167,11 +165,6 @@ impl Sender {
     /// Another path than the present one has lost something that is to be sent again.
     pub(in crate::sender) fn is_lost_elsewhere(&self) -> bool {
         self.paths.others.iter().any(|path| path.tally.has_to_resend())
-    }
-
-    /// After an ACK or a timeout: holds the tail loss probe back while a reordering timer runs.
-    pub(in crate::sender) fn settle_probe(&mut self) {
-        self.paths.hold_probe = self.timer.kind == TimerKind::Reorder;
     }
 
     /// Sent and not acknowledged, SACKed, lost, and sent again and in flight, on all paths.

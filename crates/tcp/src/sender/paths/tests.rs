@@ -5,6 +5,7 @@ use crate::config::BufferLimits;
 use crate::congestion::CaState;
 use crate::congestion::find;
 use crate::sender::Opening;
+use crate::sender::timer::TimerKind;
 use crate::{Flags, Header, SackBlock, Segment};
 
 const LEN: u64 = 1_000;
@@ -12,7 +13,7 @@ const WINDOW: u32 = 1_000_000;
 
 /// A sender with two paths, ten segments a window on each.
 fn sender() -> Sender {
-    // Without small queues nobody has to say that segments have left the host.
+    // Without small queues no call has to report that segments have left the host.
     let wmem = BufferLimits { default: 1_000_000, ..Config::default().wmem };
     let config = Config { limit_output_bytes: None, wmem, ..Config::default() };
     let rule = || find("reno").expect("a rule").rule(1);
@@ -24,7 +25,7 @@ fn sender() -> Sender {
     sender
 }
 
-/// The application writes so many segments; those that leave, by number.
+/// The application writes the given number of segments; those that leave, by number.
 fn send(sender: &mut Sender, at_us: u64, segments: u64) -> Vec<u64> {
     sender.write(Instant::ZERO + Duration::from_us(at_us), segments * LEN);
     poll(sender)

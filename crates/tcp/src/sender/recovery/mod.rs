@@ -1,6 +1,21 @@
-//! The congestion state machine: Open, Disorder, CWR, Recovery, Loss.
+//! The congestion state machine, and what follows from a loss.
 //!
-//! Runs for ACKs that are not plain: duplicates, SACKs, ECN echoes, and every ACK outside Open.
+//! | state | entered when | what an ACK does there | left when |
+//! |---|---|---|---|
+//! | Open | nothing is SACKed, lost or sent again | the rule grows the window | the next states |
+//! | Disorder | something is SACKed or was sent again, and no loss is evident | as in Open | nothing is left of it |
+//! | CWR | an ECN echo (RFC 3168, section 6.1.2), or the rule backs off | PRR (RFC 6937) reduces | something above `high_seq` is acknowledged |
+//! | Recovery | a loss is evident (RFC 8985; RFC 6675, section 5; RFC 6582) | PRR; an undo if the original arrived | `high_seq` is acknowledged |
+//! | Loss | a timeout (RFC 5681, section 3.1) | slow start; F-RTO (RFC 5682) or an undo may end it | `high_seq` is acknowledged |
+//!
+//! `high_seq` is `snd_nxt` when the state was entered. A loss leads to Recovery from each of the first three, a timeout to
+//! Loss from each. The machine runs for ACKs that are not plain: duplicates, SACKs, ECN echoes, and every ACK outside Open.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `prr.rs` | the window in a reduction, and its end |
+//! | `undo.rs` | reductions that turn out to have been needless |
+//! | `timeout.rs` | the retransmission timeout, and ACKs in Loss |
 
 pub(super) mod prr;
 mod timeout;
@@ -15,8 +30,8 @@ use crate::sender::recovery::undo::Partial;
 use crate::sender::timer::TimerKind;
 
 impl Sender {
-    /// Takes one such ACK. Unless it says that something is lost, nothing is sent again for it.
-    pub(crate) fn alert(&mut self, ack: &mut Ack, is_dupack: bool) {
+    /// Runs the state machine for one such ACK (`tcp_fastretrans_alert`). Unless it shows a loss, nothing is sent again for it.
+    pub(crate) fn run_state_machine(&mut self, ack: &mut Ack, is_dupack: bool) {
         let mut counts = is_dupack || (ack.flags.any(AckFlags::DATA_SACKED) && self.much_is_sacked());
         if self.path.tally.packets_out() == 0 {
             self.path.tally.forget_duplicates();
@@ -49,17 +64,17 @@ impl Sender {
             }
         }
         let found = match self.path.state {
-            CaState::Recovery => self.alert_in_recovery(ack, is_dupack, &mut counts),
+            CaState::Recovery => self.step_in_recovery(ack, is_dupack, &mut counts),
             CaState::Loss => {
                 self.process_loss(ack.flags, is_dupack);
                 self.identify_losses(ack);
                 if self.path.state == CaState::Open || ack.flags.any(AckFlags::LOST_RETRANS) {
-                    self.alert_otherwise(ack, is_dupack)
+                    self.step_outside_recovery(ack, is_dupack)
                 } else {
                     Found::Nothing
                 }
             }
-            _ => self.alert_otherwise(ack, is_dupack),
+            _ => self.step_outside_recovery(ack, is_dupack),
         };
         if found == Found::Nothing {
             return;
@@ -70,7 +85,7 @@ impl Sender {
         self.transmit.allow_lost();
     }
 
-    fn alert_in_recovery(&mut self, ack: &mut Ack, is_dupack: bool, counts: &mut bool) -> Found {
+    fn step_in_recovery(&mut self, ack: &mut Ack, is_dupack: bool, counts: &mut bool) -> Found {
         if ack.flags.any(AckFlags::UNA_ADVANCED) {
             match self.undo_partial(ack.prior_una) {
                 Partial::Held => return Found::Nothing,
@@ -94,7 +109,7 @@ impl Sender {
         Found::Losses
     }
 
-    fn alert_otherwise(&mut self, ack: &mut Ack, is_dupack: bool) -> Found {
+    fn step_outside_recovery(&mut self, ack: &mut Ack, is_dupack: bool) -> Found {
         if !self.sack_permitted {
             if ack.flags.any(AckFlags::UNA_ADVANCED) {
                 self.path.tally.forget_duplicates();

@@ -3,12 +3,12 @@
 //! While more is in flight than `ssthresh`, the sender sends `ssthresh / prior_cwnd` of what is
 //! delivered. Below, it may rebuild towards `ssthresh`: by one segment more than was delivered (the
 //! slow-start reduction bound) only on ACKs that advance `snd_una` and reveal no new loss, otherwise
-//! by what was delivered (the conservative bound). Older stacks differ: `Legacy::prr_by_retransmission`.
+//! by what was delivered (the conservative bound). Older stacks differ: [`crate::config::Legacy::prr_by_retransmission`].
 
 use crate::congestion::{CaEvent, CaState};
 use crate::sender::Sender;
 
-/// By how many segments the window may exceed what is in flight after a fast recovery, with [`crate::Legacy::half_threshold`].
+/// By how many segments the window may exceed what is in flight after a fast recovery, with [`crate::config::Legacy::half_threshold`].
 const MAX_BURST: u32 = 3;
 
 /// State of one reduction.

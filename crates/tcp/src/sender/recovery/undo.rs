@@ -176,7 +176,7 @@ mod tests {
     use crate::config::Config;
     use crate::congestion;
 
-    /// A sender in Recovery whose reordering window is to stay wide for so many recoveries.
+    /// A sender in Recovery whose reordering window is to stay wide for `persist` recoveries.
     fn recovering(persist: u8) -> Sender {
         let rule = congestion::find("reno").expect("a rule").rule(1);
         let mut sender = Sender::new(&Config::default(), rule);

@@ -23,8 +23,7 @@ impl Sender {
     #[inline(always)]
     pub(crate) fn schedule_loss_probe(&mut self, advancing: bool) -> bool {
         let (path, out) = (&self.path, self.flight.len());
-        if !self.settings.tail_loss_probe
-            || self.paths.hold_probe
+        if !self.transmit.may_probe
             || out == 0
             || !self.sack_permitted
             || !matches!(path.state, CaState::Open | CaState::Cwr)
@@ -71,6 +70,11 @@ impl Sender {
         }
         self.path.probe.is_retrans = false;
         self.transmit.on_loss_probe();
+    }
+
+    /// Several paths: holds the probe back while a reordering timer runs.
+    pub(in crate::sender) fn settle_probe(&mut self) {
+        self.transmit.may_probe = self.settings.tail_loss_probe && self.timer.kind != TimerKind::Reorder;
     }
 
     /// The probe has left, or could not.

@@ -70,12 +70,19 @@ pub(super) struct Transmit {
     /// The burst ended at the window.
     limited_by_cwnd: bool,
     started_from_idle: bool,
+    /// Tail loss probes are configured, and no path waits for what may be reordered: they share the timer.
+    may_probe: bool,
     /// When data was last sent.
     last_sent_jiffies: u64,
 }
 
 /// The transitions.
 impl Transmit {
+    /// `may_probe` is [`Settings::tail_loss_probe`](super::settings::Settings::tail_loss_probe).
+    pub fn new(may_probe: bool) -> Self {
+        Self { may_probe, ..Self::default() }
+    }
+
     /// An input: what was planned before it does not hold any longer.
     #[inline]
     pub fn begin(&mut self) {

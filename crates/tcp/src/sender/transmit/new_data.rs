@@ -143,7 +143,7 @@ impl Sender {
         let seq = self.snd_nxt;
         // A FIN without payload has no PSH in Linux 6.1.
         let push = len > 0 && (fin || self.buffer.takes_push(seq + u64::from(len), self.clock.now));
-        self.tell_start();
+        self.note_start();
         let sent_us = self.pace(paced);
         let mut sent = Sent {
             seq,
@@ -169,7 +169,7 @@ impl Sender {
 
     /// Tells the rule when nothing is in flight before a segment with data is sent.
     #[inline]
-    pub(super) fn tell_start(&mut self) {
+    pub(super) fn note_start(&mut self) {
         if self.path.in_flight() == 0 {
             let idle = self.clock.now.saturating_since(self.path.last_sent);
             self.event(CaEvent::TxStart { idle });

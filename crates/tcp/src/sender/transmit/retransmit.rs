@@ -106,7 +106,7 @@ impl Sender {
             sent.len - u32::from(sent.has(Sent::FIN))
         };
         self.take_over(at);
-        self.tell_start();
+        self.note_start();
         let sent_us = self.pace(payload);
         let serial = self.next_nic_serial();
         let delivery = &mut self.path.delivery;

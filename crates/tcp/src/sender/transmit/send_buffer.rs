@@ -31,7 +31,7 @@ const SMALLEST: u64 = 2 * (2_048 + SIZING_DESCRIPTOR);
 pub(crate) enum Close {
     /// It may write more.
     No,
-    /// It has, but the write before it has not returned yet: what that could send is not sent.
+    /// Closed, but the last write has not returned; its data may not be sent yet.
     Waits,
     /// Its `close` has been made.
     Made,
@@ -60,7 +60,7 @@ pub(crate) struct SendBuffer {
     refill_at: u64,
     /// End of the next segment that carries PSH.
     next_push: u64,
-    /// It has been sized for a window of so many segments.
+    /// Window in segments for which it was sized last.
     sized_for: u32,
     /// The application has set its size.
     is_locked: bool,
