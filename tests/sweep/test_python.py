@@ -26,7 +26,12 @@ def test_a_grid_that_is_made_in_python_is_that_of_a_file(one_flow, tmp_path):
     table = of_file.table()
     assert table["delivered_bytes"].to_list() == [10**6, 10**6, 2 * 10**6, 2 * 10**6]
     assert daybreak.sweep(named, tmp_path / "b").table("flows").equals(table)
-    assert daybreak.sweep(short, tmp_path / "c").table().rename({"flows.0.size": "size"}).equals(table)
+    assert (
+        daybreak.sweep(short, tmp_path / "c")
+        .table()
+        .rename({"flows.0.size": "size", "flows.0.size_bytes": "size_bytes"})
+        .equals(table)
+    )
     with pytest.raises(OutputError, match='the sweep has kept no table "window"'):
         of_file.table("window")
 
