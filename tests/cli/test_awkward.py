@@ -7,6 +7,7 @@ import subprocess
 import pytest
 from cli.program import PROGRAM, daybreak, one_sentence
 from ready_files import SCENARIO_FILES
+from rich.console import Console
 
 import daybreak as package
 from daybreak.cli import terminal
@@ -52,7 +53,8 @@ def test_names_are_no_markup(scenario):
 
 def test_a_name_in_a_progress_bar_is_no_markup(monkeypatch):
     monkeypatch.setattr(terminal, "_BAR_AFTER_S", -1)
-    monkeypatch.setattr(terminal, "_err", terminal.Console(file=open(os.devnull, "w"), force_terminal=True))  # noqa: SIM115
+    errors = Console(file=open(os.devnull, "w"), force_terminal=True)  # noqa: SIM115
+    monkeypatch.setattr(terminal, "errors", lambda: errors)
     with terminal.progress_bar("rack [/leaf-3]") as report:
         report(0.5, 1.0, "pair [/b]")
 

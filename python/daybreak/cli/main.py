@@ -9,7 +9,6 @@ import re
 import signal
 import sys
 from collections.abc import Sequence
-from importlib.metadata import version
 from types import FrameType
 from typing import Annotated
 
@@ -39,6 +38,8 @@ app = typer.Typer(
 
 def _print_version(wanted: bool) -> None:
     if wanted:
+        from importlib.metadata import version  # slow to import
+
         print(f"daybreak {version('daybreak')}")
         raise typer.Exit
 

@@ -11,12 +11,14 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Annotated, Any
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-from rich.text import Text
+
+# Slow to import, and what answers at once needs none of it.
+if TYPE_CHECKING:
+    from rich.console import Console
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 Report = Callable[..., None]
@@ -30,8 +32,6 @@ _LINE_AFTER_S, _LINE_EVERY_S = 2.0, 30.0
 
 # What is not a terminal has no width to wrap at.
 _is_terminal = sys.stdout is not None and sys.stdout.isatty()
-_out = Console(width=None if _is_terminal else 200, markup=False, highlight=False, emoji=False)
-_err = Console(stderr=True, markup=False, highlight=False, emoji=False)
 
 
 def plain(text: str) -> str:
@@ -43,7 +43,9 @@ def plain(text: str) -> str:
 
 def say(text: str) -> None:
     """A line on standard output, as it is: it is not broken where a terminal ends."""
-    _out.print(Text(plain(text)), soft_wrap=True)
+    from rich.text import Text
+
+    console().print(Text(plain(text)), soft_wrap=True)
 
 
 def print_page(markdown: str) -> None:
@@ -51,9 +53,9 @@ def print_page(markdown: str) -> None:
     if not _is_terminal:
         print(markdown, end="")
         return
-    from rich.markdown import Markdown  # slow to import, and few commands need it
+    from rich.markdown import Markdown
 
-    _out.print(Markdown(markdown))
+    console().print(Markdown(markdown))
 
 
 def complain(sentence: str) -> None:
@@ -67,9 +69,20 @@ def print_json(value: Any) -> None:
     sys.stdout.write("\n")
 
 
+@cache
 def console() -> Console:
     """Standard output."""
-    return _out
+    from rich.console import Console
+
+    return Console(width=None if _is_terminal else 200, markup=False, highlight=False, emoji=False)
+
+
+@cache
+def errors() -> Console:
+    """Standard error."""
+    from rich.console import Console
+
+    return Console(stderr=True, markup=False, highlight=False, emoji=False)
 
 
 @contextmanager
@@ -80,7 +93,7 @@ def progress_bar(title: str, shown: bool = True, stages: bool = False) -> Iterat
     """
     if not shown:
         yield lambda *_: None
-    elif not _err.is_terminal:
+    elif not errors().is_terminal:
         yield _lines(plain(title), stages)
     else:
         with _bar(plain(title)) as report:
@@ -89,11 +102,20 @@ def progress_bar(title: str, shown: bool = True, stages: bool = False) -> Iterat
 
 @contextmanager
 def _bar(title: str) -> Iterator[Report]:
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
     columns = (
         TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn(),
         TextColumn("{task.fields[words]}", markup=False), TimeElapsedColumn(), TimeRemainingColumn(compact=True),
     )  # fmt: skip
-    bar = Progress(*columns, console=_err, transient=True)
+    bar = Progress(*columns, console=errors(), transient=True)
     task = bar.add_task(title, total=None, words="")
     start, started = time.monotonic(), False
 

@@ -3,6 +3,17 @@
 Figures need no display, and are saved by `style.save` or written by `style.rendered`.
 """
 
-from daybreak.figures import curves, fct, folded, shading, stacked, style, sweeps, throughput, window
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from daybreak.figures import curves, fct, folded, shading, stacked, style, sweeps, throughput, window
 
 __all__ = ["curves", "fct", "folded", "shading", "stacked", "style", "sweeps", "throughput", "window"]
+
+
+# Imported when they are first used: most import matplotlib, which those who want `units` alone need not wait for.
+def __getattr__(name: str) -> Any:
+    if name in __all__:
+        return import_module(f"daybreak.figures.{name}")
+    raise AttributeError(f"module 'daybreak.figures' has no attribute {name!r}")

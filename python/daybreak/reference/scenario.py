@@ -17,7 +17,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from daybreak.scenario import Scenario
+from daybreak.scenario import Scenario, docstrings
 from daybreak.scenario.choice import Choice, CircuitPolicy, Discipline, FlowPolicy, Variant, default_text, range_text
 from daybreak.scenario.quantities import ETHERNET_FRAMING, Framing, Loss, Quantity
 
@@ -132,7 +132,7 @@ def _described(model: type[BaseModel], name: str, field: FieldInfo) -> Key:
     example = chosen if chosen is not None else _example(field)
     return Key(
         key, _type(field.annotation), unit, _default(field), "" if example is None else toml(example),
-        " ".join((field.description or "").split()),
+        " ".join(docstrings.of_fields(model).get(name, "").split()),
     )  # fmt: skip
 
 

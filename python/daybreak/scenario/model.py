@@ -4,11 +4,20 @@ import difflib
 from collections.abc import Callable, Iterator
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, model_serializer, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    GetJsonSchemaHandler,
+    ValidationError,
+    model_serializer,
+    model_validator,
+)
+from pydantic_core import CoreSchema, PydanticCustomError
 
 from daybreak.errors import ScenarioError
 
+from . import docstrings
 from .problems import scenario_error
 
 
@@ -18,8 +27,9 @@ class Model(BaseModel):
     An object made in Python is validated as a table of a scenario file is, and raises ScenarioError.
     """
 
+    # Validators are made when they are first needed: that of a scenario has those of its parts.
     model_config = ConfigDict(
-        extra="forbid", frozen=True, validate_by_name=True, validate_by_alias=True, use_attribute_docstrings=True
+        extra="forbid", frozen=True, validate_by_name=True, validate_by_alias=True, defer_build=True
     )
 
     def __init__(self, **fields: Any) -> None:
@@ -31,6 +41,16 @@ class Model(BaseModel):
 
     # For pydantic: tables within tables need not be made by this, which would hide where in the file a mistake is.
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        """The schema, with what is written beneath each field."""
+        made = handler(schema)
+        properties, written = handler.resolve_ref_schema(made)["properties"], docstrings.of_fields(cls)
+        for name, field in cls.model_fields.items():
+            if name in written:
+                properties[field.alias or name]["description"] = written[name]
+        return made
 
     @model_validator(mode="before")
     @classmethod
