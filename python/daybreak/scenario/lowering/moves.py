@@ -36,7 +36,7 @@ class Mover:
         return isinstance(self.of, FlowController)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Way:
     """The way of the data or of the ACKs: the names of the fields that say where it leads."""
 
@@ -76,6 +76,7 @@ class Moves:
         self.route_switches: list[plan.RouteSwitch] = []
         self._switch_index: dict[tuple[str, int, tuple[int, ...], str], int] = {}
         self._path_index: dict[tuple[object, ...], int] = {}
+        self._path_of_route: dict[tuple[int, ...], int] = {}
 
     def data_path(self, flow: PlannedFlow, source: int, destination: int) -> int:
         """The path of the flow's data."""
@@ -99,11 +100,26 @@ class Moves:
     def _known_path(self, flow: PlannedFlow, ends: tuple[int, int], way: _Way) -> int:
         """Flows of a family take one path, unless each draws its own or is moved alone."""
         mover = self._mover_of_flow.get(flow.name)
+        if mover is None and self._ecmp:
+            return self._drawn_path(flow, ends, way)
         is_alone = self._ecmp or (mover is not None and mover.moves_each_alone)
         key = (flow.of, way, mover.entry if mover else None, flow.name if is_alone else None)
-        if key not in self._path_index:
-            self._path_index[key] = self._paths.add(self._path(flow, ends, way, mover))
-        return self._path_index[key]
+        index = self._path_index.get(key)
+        if index is None:
+            index = self._path_index[key] = self._paths.add(self._path(flow, ends, way, mover))
+        return index
+
+    def _drawn_path(self, flow: PlannedFlow, ends: tuple[int, int], way: _Way) -> int:
+        """A path that the flow draws, which others may have drawn before."""
+        via: tuple[str, ...] = getattr(flow.of, way.via)
+        field = f"{flow.of.field}.{way.via}" if via else flow.of.field
+        route = self._route(flow, ends, via, field)
+        key = tuple([link.index for link in route])
+        index = self._path_of_route.get(key)
+        if index is None:
+            steps = self._paths.steps(self._paths.packets(*ends), route, field)
+            index = self._path_of_route[key] = self._paths.add(steps)
+        return index
 
     def _path(self, flow: PlannedFlow, ends: tuple[int, int], way: _Way, mover: Mover | None) -> list[plan.Step]:
         via: tuple[str, ...] = getattr(flow.of, way.via)

@@ -80,7 +80,7 @@ class Paths:
                 self._check_rest(queue, route[k:], packets, field)
                 return [*steps, self.step("fork", self._fork(queue, packets, field))], packets
             steps.append(self.step("queue", queue.index))
-            packets = replace(packets, came_by=link.index)
+            packets = Packets(packets.destination, packets.markers, link.index, packets.back)
         return steps, packets
 
     def step(self, kind: str, index: int) -> plan.Step:
@@ -91,6 +91,8 @@ class Paths:
         return self._steps[key]
 
     def _marked_at(self, node: int, packets: Packets) -> list[plan.Step]:
+        if not packets.markers:
+            return []
         here = (index for index in packets.markers if self._fabric.marking[index].node == node)
         return [self.step("marker", index) for index in here]
 

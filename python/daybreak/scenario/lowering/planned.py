@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 from daybreak._native import Stream
 from daybreak.plan import types as plan
@@ -35,8 +36,7 @@ class Family:
     receiver_stack: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedFlow:
+class PlannedFlow(NamedTuple):
     """One flow with its numbers."""
 
     of: Family

@@ -23,6 +23,8 @@ class Router:
             self._leaving[link.source].append(link)
             self._entering[link.target].append(link)
         self._hops: dict[int, list[int]] = {}
+        self._ends: dict[int, tuple[int, list[OneWay]]] = {}
+        self._ways: dict[tuple[int, int], list[OneWay]] = {}
 
     def from_link(self, link: OneWay, destination: int, field: str) -> list[OneWay]:
         """The links from the end of a link to `destination`: the first of the shortest ways."""
@@ -34,6 +36,9 @@ class Router:
         Among equally short ways it takes the first, or with ECMP the one that the stream of `flow` draws.
         """
         draw = Stream(self._seed, f"route/{flow}/{source}-{destination}") if self._ecmp else None
+        if not via:
+            # A shortest way crosses no link twice, and leads through no host.
+            return self._shortest(source, destination, draw, field)
         path: list[OneWay] = []
         here = source
         for link in via:
@@ -53,20 +58,28 @@ class Router:
     def _shortest(self, source: int, target: int, draw: Stream | None, field: str) -> list[OneWay]:
         if source == target:
             return []
-        end, last = self._before(target)
-        hops = self._hops_to(end)
-        if hops[source] < 0:
-            names = [self._fabric.nodes[node].name for node in (source, target)]
-            raise ScenarioError(f'{field}: there is no path from "{names[0]}" to "{names[1]}"', field)
+        if target not in self._ends:
+            self._ends[target] = self._before(target)
+        end, last = self._ends[target]
         path: list[OneWay] = []
-        while source != end:
-            ways = [link for link in self._leaving[source] if hops[link.target] == hops[source] - 1]
-            if any(link.target != end and self._fabric.nodes[link.target].kind == "host" for link in ways):
-                ways = [link for link in ways if link.target == end or self._fabric.nodes[link.target].kind != "host"]
+        here = source
+        while here != end:
+            ways = self._ways.get((here, end))
+            if ways is None:
+                ways = self._ways[here, end] = self._ways_to(here, end)
+            if not ways:
+                names = [self._fabric.nodes[node].name for node in (source, target)]
+                raise ScenarioError(f'{field}: there is no path from "{names[0]}" to "{names[1]}"', field)
             link = ways[draw.below(len(ways)) if draw and len(ways) > 1 else 0]
             path.append(link)
-            source = link.target
+            here = link.target
         return path + last
+
+    def _ways_to(self, source: int, end: int) -> list[OneWay]:
+        """The links that shortest ways from one node to another one begin with; none where there is no way."""
+        hops = self._hops_to(end)
+        ways = [link for link in self._leaving[source] if hops[link.target] == hops[source] - 1 >= 0]
+        return [link for link in ways if link.target == end or self._fabric.nodes[link.target].kind != "host"]
 
     def _before(self, target: int) -> tuple[int, list[OneWay]]:
         """The switch that a node hangs from and the link between, where there is one such link; else the node itself.
