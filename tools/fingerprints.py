@@ -38,6 +38,7 @@ from daybreak.plan.applications import is_limited
 from daybreak.runs import Run
 from daybreak.runs.naming import named
 from daybreak.scenario.lowering import Plan, lower
+from daybreak.scenario.programs import Programs
 from daybreak.studies.etalon import settings as etalon
 from daybreak.studies.etalon.testbed import scenario as scenario_of_etalon
 from daybreak.studies.lightpath import management
@@ -92,9 +93,11 @@ Tables = Mapping[str, pl.DataFrame]
 
 
 def ready_scenarios() -> Iterator[tuple[str, Scenario]]:
-    """The files of scenarios/."""
+    """The files of scenarios/ that the simulator runs."""
     for path in sorted((ROOT / "scenarios").glob("*.toml")):
-        yield path.stem, load(path)
+        scenario = load(path)
+        if not any(isinstance(flow.application, Programs) for flow in scenario.flows):
+            yield path.stem, scenario
 
 
 def agreement_cases() -> Iterator[tuple[str, Scenario]]:

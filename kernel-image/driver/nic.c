@@ -19,6 +19,7 @@
 #include <linux/udp.h>
 #include <net/dst.h>
 #include <net/net_namespace.h>
+#include <net/sock.h>
 #include "linux.h"
 #include "nic.h"
 #include "switch.h"
@@ -52,6 +53,12 @@ static void want(u64 at_ns)
 		hrtimer_start(&timer, ns_to_ktime(at_ns), HRTIMER_MODE_ABS_PINNED_HARD);
 }
 
+/* Answers that the kernel gives without a whole socket are nobody's. */
+static unsigned int owner(const struct sk_buff *skb)
+{
+	return skb->sk && sk_fullsock(skb->sk) ? from_kuid(&init_user_ns, skb->sk->sk_uid) : DAYBREAK_NOBODY;
+}
+
 static netdev_tx_t nic_start_xmit(struct sk_buff *skb, struct net_device *dev)
 {
 	const struct nic *nic = netdev_priv(dev);
@@ -62,6 +69,7 @@ static netdev_tx_t nic_start_xmit(struct sk_buff *skb, struct net_device *dev)
 		.length = skb->len,
 		.nic = nic->index,
 		.checksum_is_partial = skb->ip_summed == CHECKSUM_PARTIAL,
+		.owner = owner(skb),
 	};
 	unsigned long at_ns = 0, flags;
 

@@ -7,7 +7,9 @@
 #define DAYBREAK_SWITCH_H
 
 /* Changes with everything below. */
-#define DAYBREAK_ABI 1
+#define DAYBREAK_ABI 2
+
+#define DAYBREAK_NOBODY (~0U)
 
 /* A packet that leaves a NIC. It belongs to the switch until an order with its handle comes back. */
 struct daybreak_packet {
@@ -20,6 +22,9 @@ struct daybreak_packet {
 	unsigned int nic;
 	/* The TCP checksum is only that of the pseudo header. */
 	unsigned int checksum_is_partial;
+	/* The user whose socket it is from, or DAYBREAK_NOBODY. */
+	unsigned int owner;
+	unsigned int reserved;
 };
 
 /* What is to happen now with a packet. */

@@ -4,7 +4,7 @@ import explanations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ready_files import SCENARIO_FILES
+from ready_files import SIMULATED_FILES
 
 import daybreak
 from daybreak.errors import OutputError, ScenarioError
@@ -25,7 +25,7 @@ def check_sums(found):
         assert found.groups[name].sum() == found.flows[name].sum()
 
 
-@pytest.mark.parametrize("path", SCENARIO_FILES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", SIMULATED_FILES, ids=lambda path: path.stem)
 def test_the_parts_of_every_ready_scenario_add_up(path):
     scenario = daybreak.load(path)
     if scenario.controllers:

@@ -10,7 +10,7 @@ import threading
 import numpy as np
 import polars as pl
 import pytest
-from ready_files import ROOT, SCENARIO_FILES
+from ready_files import ROOT, SCENARIO_FILES, SIMULATED_FILES
 
 import daybreak
 from daybreak import _native
@@ -42,7 +42,7 @@ def contents(directory):
     return {path.name: path.read_bytes() for path in sorted(directory.iterdir())}
 
 
-@pytest.mark.parametrize("path", SCENARIO_FILES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", SIMULATED_FILES, ids=lambda path: path.stem)
 def test_ready_files_run(path):
     scenario = load(path)
     run = daybreak.run(scenario)

@@ -1,7 +1,7 @@
 """From scenario to plan: names resolved, numbers exact, mistakes named."""
 
 import pytest
-from ready_files import SCENARIO_FILES
+from ready_files import SCENARIO_FILES, SIMULATED_FILES
 
 from daybreak import _native
 from daybreak.errors import PlanError, ScenarioError, UnknownName
@@ -26,7 +26,7 @@ def queues(plan, path):
     return [plan.queues[step.index].name for step in plan.paths[path] if step.kind == "queue"]
 
 
-@pytest.mark.parametrize("path", SCENARIO_FILES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", SIMULATED_FILES, ids=lambda path: path.stem)
 def test_ready_files_make_plans_that_the_engine_reads(path):
     plan = lower(load(path), 1)
     _native.check_plan(plan.json)

@@ -11,10 +11,10 @@ use std::slice;
 
 use daybreak_guest::session::{Progress, Session};
 use daybreak_guest::skb::Skb;
-use daybreak_guest::switch::Order;
+use daybreak_guest::switch::{Order, Origin};
 
 /// Changes with everything in here, as in `switch.h`.
-const ABI: u32 = 1;
+const ABI: u32 = 2;
 /// Calls between two reports of progress.
 const REPORT: u64 = 1 << 14;
 
@@ -28,6 +28,8 @@ pub struct RawPacket {
     length: u32,
     nic: u32,
     checksum_is_partial: u32,
+    owner: u32,
+    reserved: u32,
 }
 
 /// `struct daybreak_orders`.
@@ -98,12 +100,12 @@ pub extern "C" fn daybreak_switch_start(zero_ns: u64) {
 pub unsafe extern "C" fn daybreak_switch_send(packet: *const RawPacket, now_ns: u64) -> u64 {
     let Some(session) = &mut library().session else { return 0 };
     // SAFETY: see above.
-    let (nic, skb) = unsafe {
-        let RawPacket { handle, headers, header_bytes, length, nic, checksum_is_partial } = *packet;
+    let (from, skb) = unsafe {
+        let RawPacket { handle, headers, header_bytes, length, nic, checksum_is_partial, owner, .. } = *packet;
         let headers = slice::from_raw_parts_mut(headers.cast_mut(), header_bytes as usize);
-        (nic, Skb::new(handle, headers, length, checksum_is_partial != 0))
+        (Origin { nic, owner }, Skb::new(handle, headers, length, checksum_is_partial != 0))
     };
-    session.send(now_ns, nic, skb).unwrap_or(0)
+    session.send(now_ns, from, skb).unwrap_or(0)
 }
 
 /// Does what is due.

@@ -25,7 +25,10 @@ pub fn run(plan: &Plan) -> Result<u64, GuestError> {
     loop {
         now_ns += LOOK_NS;
         system::sleep_until(now_ns);
-        let info = TcpInfo::of(flows.client(0))?;
+        let Some(client) = flows.client(0) else {
+            return Err(GuestError::Broken("the flow has no socket".to_owned()));
+        };
+        let info = TcpInfo::of(client)?;
         if plan.flows[0].application.limited_bytes().is_some_and(|bytes| info.bytes_acked > bytes) {
             return Ok(u64::from(info.segs_out) + u64::from(info.segs_in));
         }

@@ -40,6 +40,9 @@ pub enum GuestError {
     /// The switch failed, and says why.
     #[error("{0}")]
     Switch(String),
+    /// A program of the plan failed; the sentence names it.
+    #[error("{0}")]
+    Program(String),
     /// A packet came that belongs to no flow, or one was forged or forgotten: a fault of the engine.
     #[error("the engine is broken: {0}")]
     Broken(String),

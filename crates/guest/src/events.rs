@@ -32,6 +32,11 @@ pub enum Event {
         /// Which flow.
         flow: u32,
     },
+    /// The client of a flow has ended, or with no flow all programs that are waited for.
+    End {
+        /// Which flow.
+        flow: Option<u32>,
+    },
     /// A packet is at the end of a host's own link and enters the fabric.
     Entry {
         /// Which link.
@@ -49,7 +54,7 @@ impl Event {
             Self::Control { .. } => 0,
             Self::TransmissionComplete { .. } => 1,
             Self::Arrival { link, .. } | Self::Entry { link, .. } => 2 + u64::from(tie_break(at, link)),
-            Self::Start { .. } => u64::MAX,
+            Self::Start { .. } | Self::End { .. } => u64::MAX,
         }
     }
 }

@@ -20,7 +20,8 @@ use crate::system::{self, Address, Fd, Zeros};
 /// The sockets of all flows.
 #[derive(Debug)]
 pub struct Flows {
-    sockets: Vec<Sockets>,
+    /// By flow; none for one of programs.
+    sockets: Vec<Option<Sockets>>,
     /// The first thing that went wrong in an application.
     trouble: Trouble,
 }
@@ -57,9 +58,10 @@ impl Flows {
             let namespaces = [&hosts.ends[src as usize], &hosts.ends[dst as usize]];
             sockets.push(match flow.application {
                 Application::Bulk { .. } | Application::RequestResponse { .. } => {
-                    common.stream(plan, flow, namespaces, [from, to])?
+                    Some(common.stream(plan, flow, namespaces, [from, to])?)
                 }
-                Application::ConstantRate { .. } => common.datagrams(flow, namespaces, [from, to])?,
+                Application::ConstantRate { .. } => Some(common.datagrams(flow, namespaces, [from, to])?),
+                Application::Program { .. } => None,
             });
         }
         system::enter_network(&hosts.outside)?;
@@ -67,13 +69,13 @@ impl Flows {
     }
 
     /// The socket of a flow's client, or of its source.
-    pub fn client(&self, flow: usize) -> RawFd {
-        self.sockets[flow].client.as_raw_fd()
+    pub fn client(&self, flow: usize) -> Option<RawFd> {
+        self.sockets[flow].as_ref().map(|sockets| sockets.client.as_raw_fd())
     }
 
     /// The socket of a server that answers, once it has accepted the connection.
     pub fn server(&self, flow: usize) -> Option<RawFd> {
-        self.sockets[flow].server.get().map(AsRawFd::as_raw_fd)
+        self.sockets[flow].as_ref()?.server.get().map(AsRawFd::as_raw_fd)
     }
 
     /// The first thing that went wrong in an application, if any did.

@@ -14,6 +14,12 @@ pub struct Headers {
     pub source: u16,
     /// Receiver's port.
     pub destination: u16,
+    /// Sender's and receiver's IP address.
+    pub addresses: [u32; 2],
+    /// Tells the fragments of one datagram from those of others.
+    pub identification: u16,
+    /// It is a fragment of a datagram, and not the first: it has no header but that of IP.
+    pub is_later_fragment: bool,
     /// Sequence number.
     pub seq: u32,
     /// Acknowledgement number.
@@ -37,14 +43,25 @@ pub struct Headers {
 pub enum Protocol {
     /// TCP.
     Tcp,
-    /// UDP, with what our sources write at the start of the payload.
-    Udp(Datagram),
+    /// UDP, with what our sources write at the start of the payload, if there is room for it.
+    Udp(Option<Datagram>),
+    /// Something else, which has no ports.
+    Other(u8),
 }
 
 impl Protocol {
     /// Its place in the IP header's field.
     const TCP: u8 = 6;
     const UDP: u8 = 17;
+
+    /// Its number in the field.
+    pub fn number(self) -> u8 {
+        match self {
+            Self::Tcp => Self::TCP,
+            Self::Udp(_) => Self::UDP,
+            Self::Other(number) => number,
+        }
+    }
 }
 
 /// The control bits that matter here.
@@ -63,7 +80,7 @@ pub mod flags {
 pub const ETHERNET: usize = 14;
 
 impl Headers {
-    /// Reads the first bytes of a packet; `None` if it is not TCP or a datagram of ours over IPv4, or cut off.
+    /// Reads the first bytes of a packet; `None` if it is not IPv4, or cut off.
     pub fn read(bytes: &[u8]) -> Option<Self> {
         let u16_at = |at: usize| Some(u16::from_be_bytes([*bytes.get(at)?, *bytes.get(at + 1)?]));
         let u32_at = |at: usize| Some(u32::from(u16_at(at)?) << 16 | u32::from(u16_at(at + 2)?));
@@ -73,17 +90,40 @@ impl Headers {
         let ip_header = usize::from(*bytes.get(ETHERNET)? & 15) * 4;
         let above = ETHERNET + ip_header;
         let ip_bytes = u32::from(u16_at(ETHERNET + 2)?);
-        let (source, destination) = (u16_at(above)?, u16_at(above + 2)?);
+        let addresses = [u32_at(ETHERNET + 12)?, u32_at(ETHERNET + 16)?];
+        let identification = u16_at(ETHERNET + 4)?;
+        let is_later_fragment = u16_at(ETHERNET + 6)? & 0x1fff != 0;
         let ecn = Ecn::from_bits(bytes[ETHERNET + 1]);
         let payload = |header: usize| ip_bytes.checked_sub((ip_header + header) as u32);
-        match *bytes.get(ETHERNET + 9)? {
+        let number = *bytes.get(ETHERNET + 9)?;
+        let plain = Self {
+            protocol: if number == Protocol::UDP { Protocol::Udp(None) } else { Protocol::Other(number) },
+            ecn,
+            source: 0,
+            destination: 0,
+            addresses,
+            identification,
+            is_later_fragment,
+            seq: 0,
+            ack: 0,
+            flags: 0,
+            window: 0,
+            dsack: false,
+            length: above,
+            ip_bytes,
+            payload: payload(0)?,
+        };
+        if is_later_fragment {
+            return Some(plain);
+        }
+        match number {
             Protocol::TCP => {
+                let (source, destination) = (u16_at(above)?, u16_at(above + 2)?);
                 let tcp_header = usize::from(*bytes.get(above + 12)? >> 4) * 4;
                 let length = above + tcp_header;
                 let options = bytes.get(above + 20..length)?;
                 Some(Self {
                     protocol: Protocol::Tcp,
-                    ecn,
                     source,
                     destination,
                     seq: u32_at(above + 4)?,
@@ -92,28 +132,25 @@ impl Headers {
                     window: u16_at(above + 14)?,
                     dsack: sacks(options).is_some_and(|blocks| reports_duplicate(blocks, u32_at(above + 8))),
                     length,
-                    ip_bytes,
                     payload: payload(tcp_header)?,
+                    ..plain
                 })
             }
             Protocol::UDP => {
                 let header = UDP_HEADER as usize;
+                let (source, destination) = (u16_at(above)?, u16_at(above + 2)?);
+                let datagram = Datagram::decode(bytes.get(above + header..)?);
+                let told = if datagram.is_some() { Datagram::BYTES } else { 0 };
                 Some(Self {
-                    protocol: Protocol::Udp(Datagram::decode(bytes.get(above + header..)?)?),
-                    ecn,
+                    protocol: Protocol::Udp(datagram),
                     source,
                     destination,
-                    seq: 0,
-                    ack: 0,
-                    flags: 0,
-                    window: 0,
-                    dsack: false,
-                    length: above + header + Datagram::BYTES,
-                    ip_bytes,
+                    length: above + header + told,
                     payload: payload(header)?,
+                    ..plain
                 })
             }
-            _ => None,
+            _ => Some(plain),
         }
     }
 }
@@ -173,8 +210,29 @@ fn reports_duplicate(blocks: &[u8], acknowledged: Option<u32>) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
+
+    /// A segment from port 1 of address 3 to port 2 of address 4.
+    pub(crate) fn headers(seq: u32, ack: u32, bits: u8, payload: u32) -> Headers {
+        Headers {
+            protocol: Protocol::Tcp,
+            ecn: Ecn::NotEct,
+            source: 1,
+            destination: 2,
+            addresses: [3, 4],
+            identification: 0,
+            is_later_fragment: false,
+            seq,
+            ack,
+            flags: bits,
+            window: 100,
+            dsack: false,
+            length: 54,
+            ip_bytes: 40 + payload,
+            payload,
+        }
+    }
 
     fn packet(options: &[u8], payload: u16) -> Vec<u8> {
         let mut bytes = vec![0u8; 14 + 20 + 20];
@@ -256,16 +314,16 @@ mod tests {
         bytes[23] = 17;
         bytes.extend(datagram.encode());
         let headers = Headers::read(&bytes).unwrap();
-        assert_eq!((headers.protocol, headers.payload), (Protocol::Udp(datagram), 100));
+        assert_eq!((headers.protocol, headers.payload), (Protocol::Udp(Some(datagram)), 100));
         assert_eq!((headers.source, headers.destination, headers.length), (5000, 35000, 58));
-        assert_eq!(Headers::read(&bytes[..57]), None);
+        assert_eq!(Headers::read(&bytes[..57]).unwrap().protocol, Protocol::Udp(None));
         let whole = bytes.clone();
         mark(&mut bytes, false, 0x40, false);
         assert_eq!(bytes, whole, "UDP has no such bit");
     }
 
     #[test]
-    fn what_is_not_tcp_is_not_read() {
+    fn what_is_not_ip_is_not_read() {
         let mut arp = packet(&[], 0);
         arp[13] = 6;
         assert_eq!(Headers::read(&arp), None);

@@ -45,6 +45,8 @@ const NIC: &str = "nic";
 const SHARED_NIC: &str = "shared";
 /// The network of all ends.
 const ALL_ENDS: (u32, u8) = (0x0a00_0000, 8);
+/// What a host sends to itself; Linux has it so.
+const LOOPBACK_MTU: u32 = 65_536;
 /// Packets that a queue takes where the plan sets no limit.
 const UNLIMITED: u32 = 1_000_000;
 /// Ethernet header, which queueing disciplines count on their own.
@@ -215,6 +217,10 @@ fn host(plan: &Plan, index: u32, end: &End) -> Result<u32, GuestError> {
     netlink.ask(&interface::route(device, End::ip(index), ALL_ENDS, &metrics(stack)))?;
     for &peer in &end.peers {
         netlink.ask(&interface::neighbour(device, End::ip(peer), End::mac(peer)))?;
+    }
+    if let Some(rule) = end.rule {
+        netlink.ask(&interface::up(system::device_index("lo")?, LOOPBACK_MTU))?;
+        set_sysctl("net/ipv4/tcp_congestion_control", &plan.rules[rule as usize].name)?;
     }
     Ok(device)
 }

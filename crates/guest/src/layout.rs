@@ -2,6 +2,8 @@
 
 use daybreak_plan::{Action, Application, Flow, NodeKind, Plan, ReceiveBuffers, Stack, Step};
 
+use std::collections::BTreeMap;
+
 use crate::error::GuestError;
 use crate::{headers, modules};
 
@@ -40,6 +42,8 @@ pub struct End {
     sender_of: Option<u32>,
     /// Ends that it exchanges packets with, in rising order.
     pub peers: Vec<u32>,
+    /// Congestion control of the programs' sockets, if programs run there: then it is a whole host of the plan.
+    pub rule: Option<u32>,
 }
 
 impl End {
@@ -93,6 +97,7 @@ impl Layout {
             layout.join(src, dst);
             layout.flows.push((src, dst));
         }
+        layout.programs(plan)?;
         Ok(layout)
     }
 
@@ -129,8 +134,48 @@ impl Layout {
         if let Some(index) = self.ends.iter().position(known) {
             return index as u32;
         }
-        self.ends.push(End { nic, stack, sender_of, peers: Vec::new() });
+        self.ends.push(End { nic, stack, sender_of, peers: Vec::new(), rule: None });
         self.ends.len() as u32 - 1
+    }
+
+    /// The programs of a host of the plan share one end, with one NIC, stack and congestion control.
+    fn programs(&mut self, plan: &Plan) -> Result<(), GuestError> {
+        let mut hosts: BTreeMap<u32, (usize, u32)> = BTreeMap::new();
+        for (i, flow) in plan.flows.iter().enumerate().filter(|(_, flow)| runs_programs(flow)) {
+            let (src, dst) = self.flows[i];
+            for (host, end, stack) in [(flow.src, src, flow.src_stack), (flow.dst, dst, flow.dst_stack)] {
+                let stack = &plan.stacks[stack as usize];
+                let unset = "programs open their sockets themselves; leave it out";
+                if let Some(rate) = stack.max_pacing_rate_bps {
+                    return refuse(setting(stack, "max_pacing_rate"), rate, unset);
+                }
+                if stack.tcp_limit_output_bytes.is_none() {
+                    let problem = "behind it nobody knows which program a packet is from; give a number of bytes";
+                    return refuse(setting(stack, "tcp_limit_output_bytes"), "\"off\"", problem);
+                }
+                let &mut (first, known) = hosts.entry(host).or_insert((i, end));
+                let name = format!("\"{}\"", plan.nodes[host as usize].name);
+                let of_first = &plan.flows[first];
+                if known != end {
+                    let what = format!("flows[{i}] (\"{}\"), of host {name}", flow.name);
+                    let problem = format!(
+                        "programs of one host share its NIC and stack, and flow \"{}\" has another path or stack there",
+                        of_first.name
+                    );
+                    return refuse(what, "program", problem);
+                }
+                let rule = *self.ends[end as usize].rule.get_or_insert(flow.rule);
+                if rule != flow.rule {
+                    let problem = format!(
+                        "programs of host {name} share one congestion control, and flow \"{}\" has \"{}\"",
+                        of_first.name, plan.rules[rule as usize].name
+                    );
+                    let name = format!("\"{}\"", plan.rules[flow.rule as usize].name);
+                    return refuse(format!("flows[{i}].variant"), name, problem);
+                }
+            }
+        }
+        Ok(())
     }
 
     fn join(&mut self, a: u32, b: u32) {
@@ -143,12 +188,18 @@ impl Layout {
     }
 }
 
+/// Whether a flow is that of programs, whose connections are flows of their own.
+pub fn runs_programs(flow: &Flow) -> bool {
+    flow.application.commands() != [None, None]
+}
+
 /// Whether the source and the destination of a flow send payload over TCP.
 pub fn senders(application: &Application) -> [bool; 2] {
     match application {
         Application::Bulk { .. } => [true, false],
         Application::RequestResponse { .. } => [true, true],
-        Application::ConstantRate { .. } => [false, false],
+        // What programs send is not the plan's.
+        Application::ConstantRate { .. } | Application::Program { .. } => [false, false],
     }
 }
 

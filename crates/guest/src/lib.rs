@@ -11,9 +11,11 @@
 
 pub mod baseline;
 pub mod capture;
+pub mod confine;
 pub mod counters;
 pub mod device;
 pub mod dialogues;
+pub mod discover;
 pub mod error;
 pub mod events;
 pub mod flows;
@@ -28,11 +30,14 @@ pub mod lookahead;
 pub mod marks;
 pub mod modules;
 pub mod netlink;
+pub mod programs;
 pub mod report;
 pub mod results;
 pub mod run;
 pub mod session;
 pub mod skb;
+pub mod spinning;
+pub mod supervise;
 pub mod switch;
 pub mod system;
 pub mod tcp_info;

@@ -1,11 +1,12 @@
 //! `daybreak-guest` is the init of the guest. Outside it has two commands: `check PLAN` says whether a plan can
-//! run, `host KERNEL MEMORY` boots a guest in the current directory and ends it with whoever holds its input.
+//! run, `host KERNEL MEMORY` boots a guest in the current directory and ends it with whoever holds its input. In the
+//! guest init starts it anew to look after a program (`program FLOW SIDE ZERO`).
 
 use std::path::Path;
 use std::process::ExitCode;
 
 use daybreak_guest::error::GuestError;
-use daybreak_guest::{baseline, dialogues, host, layout::Layout, run, session, system};
+use daybreak_guest::{baseline, dialogues, host, layout::Layout, run, session, supervise, system};
 
 /// Where the directory in which the kernel was started is mounted.
 const STARTED_IN: &str = "/tmp/run";
@@ -31,6 +32,7 @@ fn outside() -> ExitCode {
     let outcome = match words[..] {
         ["check", plan] => session::load(Path::new(plan)).and_then(|plan| Layout::of(&plan)).map(|_| ExitCode::SUCCESS),
         ["host", kernel, memory] => host::boot(kernel, memory).map(ExitCode::from),
+        ["program", flow, side, zero_ns] => program(flow, side, zero_ns).map(|()| ExitCode::SUCCESS),
         _ => {
             eprintln!("usage: daybreak-guest check PLAN | daybreak-guest host KERNEL MEMORY");
             return ExitCode::from(2);
@@ -40,6 +42,17 @@ fn outside() -> ExitCode {
         eprintln!("{error}");
         ExitCode::FAILURE
     })
+}
+
+/// Supervises a program in the guest, for init.
+fn program(flow: &str, side: &str, zero_ns: &str) -> Result<(), GuestError> {
+    let started_in = Path::new(STARTED_IN);
+    let plan = session::load(&started_in.join(session::PLAN))?;
+    let (Ok(flow), Ok(zero_ns)) = (flow.parse::<usize>(), zero_ns.parse()) else {
+        return Err(GuestError::Broken(format!("the program of flow {flow} at {zero_ns}")));
+    };
+    supervise::say(&supervise::supervise(&plan, flow, side == "server", zero_ns, started_in));
+    Ok(())
 }
 
 #[expect(clippy::disallowed_macros, reason = "the console is how the host hears of progress")]

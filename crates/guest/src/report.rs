@@ -1,7 +1,7 @@
 //! What the init program tells the switch's side of a run: the windows at a time, and at the end what only
 //! sockets and counters know. Numbers of 64 bits, little endian: first the kind, then rows of a fixed length.
 
-use daybreak_trace::WindowRow;
+use daybreak_trace::{ProgramRow, WindowRow};
 
 use crate::error::GuestError;
 
@@ -12,6 +12,17 @@ pub enum Report {
     Windows(Vec<WindowRow>),
     /// The end of some flows.
     Outcomes(Vec<Outcome>),
+    /// The client of a flow has ended when the clock shows this, or with no flow all programs that are waited for.
+    Ended {
+        /// The monotonic clock.
+        at_ns: u64,
+        /// Which flow.
+        flow: Option<u32>,
+    },
+    /// The run has failed.
+    GivenUp,
+    /// What became of the programs.
+    Programs(Vec<ProgramRow>),
     /// No more comes: the tables can be written.
     End,
 }
@@ -38,6 +49,11 @@ pub struct Outcome {
 const WINDOWS: u64 = 1;
 const OUTCOMES: u64 = 2;
 const END: u64 = 3;
+const ENDED: u64 = 4;
+const GIVEN_UP: u64 = 5;
+const PROGRAMS: u64 = 6;
+/// Stands for no flow.
+const NO_FLOW: u64 = u64::MAX;
 /// Most rows of one report: the driver takes up to 1 MiB.
 pub const MOST_ROWS: usize = 10_000;
 
@@ -47,6 +63,9 @@ impl Report {
         let numbers: Vec<u64> = match self {
             Self::Windows(rows) => std::iter::once(WINDOWS).chain(rows.iter().flat_map(window_numbers)).collect(),
             Self::Outcomes(rows) => std::iter::once(OUTCOMES).chain(rows.iter().flat_map(outcome_numbers)).collect(),
+            Self::Ended { at_ns, flow } => vec![ENDED, *at_ns, flow.map_or(NO_FLOW, u64::from)],
+            Self::GivenUp => vec![GIVEN_UP],
+            Self::Programs(rows) => std::iter::once(PROGRAMS).chain(rows.iter().flat_map(program_numbers)).collect(),
             Self::End => vec![END],
         };
         numbers.into_iter().flat_map(u64::to_le_bytes).collect()
@@ -59,6 +78,9 @@ impl Report {
         match numbers.split_first() {
             Some((&WINDOWS, rows)) => Ok(Self::Windows(rows.as_chunks().0.iter().map(window_row).collect())),
             Some((&OUTCOMES, rows)) => Ok(Self::Outcomes(rows.as_chunks().0.iter().map(outcome).collect())),
+            Some((&ENDED, &[at_ns, flow])) => Ok(Self::Ended { at_ns, flow: (flow != NO_FLOW).then_some(flow as u32) }),
+            Some((&GIVEN_UP, [])) => Ok(Self::GivenUp),
+            Some((&PROGRAMS, rows)) => Ok(Self::Programs(rows.as_chunks().0.iter().map(program_row).collect())),
             Some((&END, [])) => Ok(Self::End),
             _ => Err(GuestError::Broken(format!("a report of {} bytes that nobody can read", bytes.len()))),
         }
@@ -112,6 +134,18 @@ fn outcome(numbers: &[u64; 7]) -> Outcome {
     Outcome { flow, segments, retransmits, rtos, tlps, fast_recoveries, spurious }
 }
 
+fn program_numbers(row: &ProgramRow) -> [u64; 8] {
+    let ProgramRow { flow, end, start_ns, end_ns, exit_code, signal, stdout_bytes, stderr_bytes } = *row;
+    let [flow, exit_code, signal] = [flow, exit_code, signal].map(u64::from);
+    [flow, u64::from(end), start_ns, end_ns, exit_code, signal, stdout_bytes, stderr_bytes]
+}
+
+fn program_row(numbers: &[u64; 8]) -> ProgramRow {
+    let [flow, end, start_ns, end_ns, exit_code, signal, stdout_bytes, stderr_bytes] = *numbers;
+    let [flow, exit_code, signal] = [flow, exit_code, signal].map(|number| number as u32);
+    ProgramRow { flow, end: end as u8, start_ns, end_ns, exit_code, signal, stdout_bytes, stderr_bytes }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -133,7 +167,25 @@ mod tests {
         };
         let outcome =
             Outcome { flow: 7, segments: 1, retransmits: 2, rtos: 3, tlps: 4, fast_recoveries: 5, spurious: 6 };
-        for report in [Report::Windows(vec![row; 3]), Report::Outcomes(vec![outcome; 2]), Report::End] {
+        let program = ProgramRow {
+            flow: 1,
+            end: 1,
+            start_ns: 2,
+            end_ns: u64::MAX,
+            exit_code: 3,
+            signal: u32::MAX,
+            stdout_bytes: 4,
+            stderr_bytes: 5,
+        };
+        for report in [
+            Report::Windows(vec![row; 3]),
+            Report::Outcomes(vec![outcome; 2]),
+            Report::Ended { at_ns: 1 << 40, flow: Some(7) },
+            Report::Ended { at_ns: 8, flow: None },
+            Report::GivenUp,
+            Report::Programs(vec![program; 2]),
+            Report::End,
+        ] {
             assert_eq!(Report::decode(&report.encode()).unwrap(), report);
         }
         assert!(Report::decode(&[9; 16]).is_err());

@@ -1,5 +1,7 @@
 //! One run, as the init program of the guest sees it: hosts, flows, samples, and at the end the counters.
 
+use std::sync::Arc;
+
 use daybreak_plan::{Application, Flow, Plan};
 use daybreak_tcp::congestion::find;
 use daybreak_trace::WindowRow;
@@ -12,6 +14,7 @@ use crate::flows::Flows;
 use crate::hosts::{self, Hosts};
 use crate::jiffies;
 use crate::layout::{self, Layout, senders};
+use crate::programs::Programs;
 use crate::report::{MOST_ROWS, Outcome, Report};
 use crate::system;
 use crate::tcp_info::TcpInfo;
@@ -26,10 +29,13 @@ pub fn run(plan: &Plan) -> Result<(), GuestError> {
     let device = Device::open()?;
     let hosts = hosts::make(plan, &layout, &device)?;
     let zero_ns = jiffies::next_aligned(SETTLE_NS)?;
+    let device = Arc::new(device);
+    let programs = Programs::start(plan, &layout, &hosts, &device, zero_ns)?;
     let flows = Flows::start(plan, &layout, &hosts, zero_ns)?;
     system::exact_timers();
     device.start(zero_ns)?;
     follow(plan, &flows, &device, zero_ns)?;
+    let rows = programs.finish()?;
     if let Some(trouble) = flows.trouble() {
         return Err(GuestError::Broken(trouble));
     }
@@ -37,6 +43,7 @@ pub fn run(plan: &Plan) -> Result<(), GuestError> {
     for rows in outcomes.chunks(MOST_ROWS) {
         device.tell(&Report::Outcomes(rows.to_vec()))?;
     }
+    device.tell(&Report::Programs(rows))?;
     device.tell(&Report::End)
 }
 
@@ -65,9 +72,9 @@ fn follow(plan: &Plan, flows: &Flows, device: &Device, zero_ns: u64) -> Result<(
         let mut rows = Vec::new();
         for (index, flow) in plan.flows.iter().enumerate().filter(|(index, _)| !complete[*index]).collect::<Vec<_>>() {
             let sender = match &flow.application {
-                Application::Bulk { .. } => Some(flows.client(index)),
+                Application::Bulk { .. } => flows.client(index),
                 Application::RequestResponse { .. } => flows.server(index),
-                Application::ConstantRate { .. } => None,
+                Application::ConstantRate { .. } | Application::Program { .. } => None,
             };
             let Some(sender) = sender else { continue };
             let info = TcpInfo::of(sender)?;
@@ -103,7 +110,7 @@ fn outcomes(plan: &Plan, layout: &Layout, hosts: &Hosts, flows: &Flows) -> Resul
     for (index, (flow, &(src, dst))) in plan.flows.iter().zip(&layout.flows).enumerate() {
         let mut outcome = Outcome { flow: index as u32, ..Outcome::default() };
         let [src_sends, dst_sends] = senders(&flow.application);
-        let ends = [(src_sends, src, Some(flows.client(index))), (dst_sends, dst, flows.server(index))];
+        let ends = [(src_sends, src, flows.client(index)), (dst_sends, dst, flows.server(index))];
         for (_, end, socket) in ends.into_iter().filter(|&(sends, ..)| sends) {
             if let Some(socket) = socket {
                 let info = TcpInfo::of(socket)?;

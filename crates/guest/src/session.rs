@@ -6,17 +6,20 @@ use std::path::Path;
 
 use daybreak_engine::Recorder;
 use daybreak_engine::recorder::{link_table, queue_totals_table};
-use daybreak_plan::{Application, Plan};
-use daybreak_trace::{DatagramColumns, FlowColumns, FlowRow, NEVER_NS, Probe, Table, WindowRow};
+use daybreak_plan::{Application, Flow, Plan};
+use daybreak_trace::{
+    ConnectionColumns, DatagramColumns, FlowColumns, FlowRow, NEVER_NS, Probe, ProgramColumns, ProgramRow, Table,
+    WindowRow,
+};
 use daybreak_units::Instant;
 
 use crate::capture::Capture;
 use crate::error::GuestError;
-use crate::layout::Layout;
+use crate::layout::{Layout, runs_programs};
 use crate::report::{Outcome, Report};
 use crate::results::{self, Totals};
 use crate::skb::Skb;
-use crate::switch::{Order, Switch};
+use crate::switch::{Order, Origin, Switch};
 
 /// The plan, in the directory in which the kernel was started.
 pub const PLAN: &str = "plan.json";
@@ -30,6 +33,7 @@ pub struct Session {
     plan: Plan,
     switch: Option<Switch<Recorder>>,
     outcomes: Vec<Outcome>,
+    programs: Vec<ProgramRow>,
     /// The clock's value at the plan's time zero.
     zero_ns: u64,
     /// Why the run cannot go on.
@@ -66,7 +70,15 @@ impl Session {
         let capture = capture.map_err(|error| GuestError::io("start the capture", error))?;
         let switch = Switch::new(&plan, &layout, Recorder::new(&plan), capture);
         let outcomes = vec![Outcome::default(); plan.flows.len()];
-        Ok(Self { plan, switch: Some(switch), outcomes, zero_ns: 0, failure: None, nics: layout.nics.len() })
+        Ok(Self {
+            plan,
+            switch: Some(switch),
+            outcomes,
+            programs: Vec::new(),
+            zero_ns: 0,
+            failure: None,
+            nics: layout.nics.len(),
+        })
     }
 
     /// The plan's clock starts when the kernel's shows this.
@@ -75,9 +87,9 @@ impl Session {
     }
 
     /// A NIC lets a packet go. Returns when [`Session::advance`] wants to be called, or `None` if the packet is lost.
-    pub fn send(&mut self, now_ns: u64, nic: u32, skb: Skb) -> Option<u64> {
+    pub fn send(&mut self, now_ns: u64, from: Origin, skb: Skb) -> Option<u64> {
         let now = self.time(now_ns);
-        match self.switch.as_mut()?.send(now, nic, skb) {
+        match self.switch.as_mut()?.send(now, from, skb) {
             Ok(true) => Some(self.next_ns()),
             Ok(false) => None,
             Err(error) => {
@@ -136,6 +148,18 @@ impl Session {
                     *outcome = row;
                 }
             }
+            Report::Ended { at_ns, flow } => {
+                let at = self.time(at_ns);
+                if let Some(switch) = &mut self.switch {
+                    switch.programs_ended(at, flow);
+                }
+            }
+            Report::GivenUp => {
+                if let Some(switch) = &mut self.switch {
+                    switch.give_up(Instant::ZERO);
+                }
+            }
+            Report::Programs(rows) => self.programs = rows,
             Report::End => return self.keep(),
         }
         Ok(())
@@ -167,7 +191,14 @@ impl Session {
         let totals = Totals { packet_hops, events: switch.handled, ended_ps: stopped.as_ps() };
         let queues = queue_totals_table(switch.queue_totals());
         let mut tables = vec![flow_table(&self.plan, &switch, &self.outcomes)];
-        let of_applications = application_tables(&self.plan, &mut switch);
+        let mut of_applications = application_tables(&self.plan, &mut switch);
+        if switch.discovery.is_wanted() {
+            let mut columns = ConnectionColumns::default();
+            switch.discovery.connections.iter().for_each(|&row| columns.push(row));
+            let mut programs = ProgramColumns::default();
+            self.programs.iter().for_each(|&row| programs.push(row));
+            of_applications.extend([columns.into_table(), programs.into_table()]);
+        }
         tables.extend(switch.finish()?.into_tables(stopped));
         tables.extend([link_table(links), queues]);
         tables.extend(of_applications);
@@ -182,7 +213,8 @@ fn write(tables: &[Table], totals: Totals) -> std::io::Result<()> {
 
 fn flow_table<P: Probe>(plan: &Plan, switch: &Switch<P>, outcomes: &[Outcome]) -> Table {
     let mut columns = FlowColumns::default();
-    for (index, (flow, outcome)) in plan.flows.iter().zip(outcomes).enumerate() {
+    let is_flow = |flow: &Flow| !runs_programs(flow);
+    for (index, (flow, outcome)) in plan.flows.iter().zip(outcomes).enumerate().filter(|(_, (flow, _))| is_flow(flow)) {
         let start_ns = flow.start_ps / 1_000;
         let end_ns = switch.ends[index].map_or(NEVER_NS, Instant::as_ns);
         let mut row = FlowRow {
@@ -203,6 +235,11 @@ fn flow_table<P: Probe>(plan: &Plan, switch: &Switch<P>, outcomes: &[Outcome]) -
         switch.flows[index].fill(&mut row);
         columns.push(row);
     }
+    for (index, found) in (0..).zip(&switch.flows).skip(plan.flows.len()) {
+        let mut row = FlowRow { flow: index, ..FlowRow::default() };
+        found.fill(&mut row);
+        columns.push(row);
+    }
     columns.into_table()
 }
 
@@ -212,7 +249,8 @@ fn application_tables<P: Probe>(plan: &Plan, switch: &mut Switch<P>) -> Vec<Tabl
     if plan.flows.iter().any(|flow| matches!(flow.application, Application::RequestResponse { .. })) {
         tables.push(std::mem::take(&mut switch.exchanges).into_table());
     }
-    if plan.flows.iter().any(|flow| flow.application.is_udp()) {
+    let has_programs = plan.flows.iter().any(runs_programs);
+    if has_programs || plan.flows.iter().any(|flow| flow.application.is_udp()) {
         let mut columns = DatagramColumns::default();
         switch.datagrams().for_each(|row| columns.push(row));
         tables.push(columns.into_table());

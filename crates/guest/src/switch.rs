@@ -17,10 +17,11 @@ use daybreak_trace::{CircuitRow, DatagramRow, DropRow, ExchangeColumns, PacketRo
 use daybreak_units::{ByteTime, Duration, Instant, Rate};
 
 use crate::capture::Capture;
+use crate::discover::{Discovery, Seen};
 use crate::error::GuestError;
 use crate::events::{Event, Events};
 use crate::follow::{Arrival, Followed};
-use crate::headers::Headers;
+use crate::headers::{Headers, Protocol};
 use crate::layout::{Layout, delivers, ports};
 use crate::lookahead;
 use crate::marks::Marks;
@@ -37,6 +38,15 @@ pub struct Order {
     pub nic: u32,
     /// 1 if it is at its receiver, 0 if it is lost.
     pub deliver: u32,
+}
+
+/// Where a packet comes from.
+#[derive(Clone, Copy, Debug)]
+pub struct Origin {
+    /// The NIC that it leaves.
+    pub nic: u32,
+    /// The user whose socket it is from, or [`crate::discover::NOBODY`].
+    pub owner: u32,
 }
 
 /// A packet's body in the fabric.
@@ -82,8 +92,10 @@ pub struct Switch<P> {
     nics: Vec<Nic>,
     ways: Vec<[Way; 2]>,
     waiting: Entries,
-    /// What the flows' packets show.
+    /// What the flows' packets show: of the plan's flows, then of those that were found.
     pub flows: Vec<Followed>,
+    /// Finds the connections of programs.
+    pub discovery: Discovery,
     /// Requests that have been answered.
     pub exchanges: ExchangeColumns,
     /// When each flow was complete.
@@ -169,6 +181,8 @@ impl<P: Probe> Switch<P> {
             events.push(Instant::from_ps(plan.flows[flow as usize].start_ps), Event::Start { flow });
         }
         let limited = plan.flows.iter().filter(|flow| flow.application.limited_bytes().is_some());
+        // All clients of all programs together are complete once.
+        let programs = plan.flows.iter().any(|flow| flow.application.commands()[0].is_some());
         Self {
             fabric,
             events,
@@ -187,7 +201,8 @@ impl<P: Probe> Switch<P> {
             flows: (0..).zip(&plan.flows).map(|(index, flow)| Followed::new(index, flow)).collect(),
             exchanges: ExchangeColumns::default(),
             ends: vec![None; plan.flows.len()],
-            unfinished: limited.count(),
+            discovery: Discovery::new(plan, layout),
+            unfinished: limited.count() + usize::from(programs),
             stop_when_complete: plan.stop_when_flows_complete,
             end: Instant::from_ps(plan.end_ps),
             taken: 0,
@@ -198,20 +213,18 @@ impl<P: Probe> Switch<P> {
 
     /// The NIC lets a packet go. False if it is lost there, or of no interest: the kernel forgets it then.
     #[inline]
-    pub fn send(&mut self, now: Instant, nic: u32, mut skb: Skb) -> Result<bool, GuestError> {
+    pub fn send(&mut self, now: Instant, from: Origin, mut skb: Skb) -> Result<bool, GuestError> {
         if self.stopped.is_some() {
             return Ok(false);
         }
         let Some(headers) = Headers::read(skb.headers()) else { return Ok(false) };
-        let Some((flow, data)) = ports::flow(headers.source, headers.destination, self.ways.len()) else {
-            let (from, to) = (headers.source, headers.destination);
-            return Err(GuestError::Broken(format!("a packet from port {from} to port {to} belongs to no flow")));
-        };
+        let Some((flow, data)) = self.flow_of(now, &headers, from)? else { return Ok(false) };
+        let nic = from.nic;
         let way = self.ways[flow as usize][usize::from(!data)];
         if nic != way.from {
             return Err(GuestError::Broken(format!("a packet of flow {flow} came from a NIC that is not its own")));
         }
-        let Some(place) = self.flows[flow as usize].sent(&headers, data) else {
+        let Some(place) = self.flows[flow as usize].sent(now, &headers, data) else {
             return Err(GuestError::Broken(format!("a packet of flow {flow} is of another protocol than the flow's")));
         };
         self.taken += 1;
@@ -244,6 +257,50 @@ impl<P: Probe> Switch<P> {
         let frame = self.waiting.put(entry);
         self.events.push(at, Event::Entry { link: nic.link, frame });
         Ok(true)
+    }
+
+    /// The flow of a packet, and whether it comes from the flow's source; `None` for what is of no interest.
+    fn flow_of(&mut self, now: Instant, headers: &Headers, from: Origin) -> Result<Option<(u32, bool)>, GuestError> {
+        let planned = ports::flow(headers.source, headers.destination, self.ends.len());
+        if !self.discovery.is_wanted() {
+            return match (planned, headers.protocol) {
+                (Some(_), Protocol::Tcp | Protocol::Udp(Some(_))) => Ok(planned),
+                (_, Protocol::Udp(None) | Protocol::Other(_)) => Ok(None),
+                (None, _) => {
+                    let (from, to) = (headers.source, headers.destination);
+                    Err(GuestError::Broken(format!("a packet from port {from} to port {to} belongs to no flow")))
+                }
+            };
+        }
+        let of_this_nic = |&(flow, data): &(u32, bool)| {
+            let way = self.ways[flow as usize][usize::from(!data)];
+            way.from == from.nic && !self.discovery.runs_programs(flow)
+        };
+        if let Some(planned) = planned.filter(of_this_nic) {
+            return Ok(Some(planned));
+        }
+        let flows = &self.flows;
+        Ok(match self.discovery.see(headers, from.owner, |flow| flows[flow as usize].is_closed()) {
+            None => None,
+            Some(Seen::Known(flow, data)) => Some((flow, data)),
+            Some(Seen::New { of_flow, is_reversed }) => {
+                let [there, back] = self.ways[of_flow as usize];
+                self.ways.push(if is_reversed { [back, there] } else { [there, back] });
+                self.flows.push(Followed::found(headers, now));
+                self.watch.probe.flow_found();
+                Some((self.flows.len() as u32 - 1, true))
+            }
+        })
+    }
+
+    /// The client of a flow has ended, or all of them and their servers with them: at `now`, which lies ahead.
+    pub fn programs_ended(&mut self, now: Instant, flow: Option<u32>) {
+        self.events.push(now, Event::End { flow });
+    }
+
+    /// The run has failed and stops.
+    pub fn give_up(&mut self, now: Instant) {
+        self.stopped.get_or_insert(now);
     }
 
     /// Lets the fabric work up to `now`; returns what is to happen with packets of the kernel's, in this order.
@@ -303,6 +360,8 @@ impl<P: Probe> Switch<P> {
         match event {
             Event::Control { controller } => self.control.wake(fabric, &mut ctx, controller),
             Event::Start { flow } => self.control.flow_started(fabric, &mut ctx, flow),
+            Event::End { flow: Some(flow) } => self.control.flow_ended(fabric, &mut ctx, flow),
+            Event::End { flow: None } => self.complete(now),
             Event::TransmissionComplete { link } => fabric.transmission_complete(&mut ctx, link),
             Event::Arrival { link, packet } => {
                 if let Some(id) = fabric.arrive(&mut ctx, link, PacketId(packet)) {
@@ -356,10 +415,15 @@ impl<P: Probe> Switch<P> {
             self.ends[flow as usize] = Some(now);
             let Self { fabric, events, watch, control, .. } = self;
             control.flow_ended(fabric, &mut Context { now, schedule: events, monitor: watch }, flow);
-            self.unfinished -= 1;
-            if self.unfinished == 0 && self.stop_when_complete {
-                self.stopped = Some(now);
-            }
+            self.complete(now);
+        }
+    }
+
+    /// One less to wait for.
+    fn complete(&mut self, now: Instant) {
+        self.unfinished -= 1;
+        if self.unfinished == 0 && self.stop_when_complete {
+            self.stopped = Some(now);
         }
     }
 }
@@ -484,6 +548,7 @@ impl<P: Probe> Monitor<Frame> for Watch<P> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::discover::NOBODY;
     use crate::layout::tests::plan;
     use daybreak_plan::{Application, Choice, ControlledFlow, Controller, Controls, Downtime, RouteSwitch, Step};
     use daybreak_trace::{ControlRow, FlowRow, Silent};
@@ -502,6 +567,10 @@ mod tests {
         bytes[46] = 5 << 4;
         bytes[47] = crate::headers::flags::ACK;
         bytes
+    }
+
+    fn at(nic: u32) -> Origin {
+        Origin { nic, owner: NOBODY }
     }
 
     #[expect(unsafe_code, reason = "the bytes outlive the switch in every test")]
@@ -533,7 +602,7 @@ mod tests {
         let start = Instant::from_ps(5_000);
         let due = Instant::from_ps(start.as_ps() + crossing.sum::<u64>());
         let (mut switch, mut bytes) = (switch(&plan), data());
-        assert!(switch.send(start, 0, skb(77, &mut bytes)).unwrap());
+        assert!(switch.send(start, at(0), skb(77, &mut bytes)).unwrap());
         let receiver = Layout::of(&plan).unwrap().ends[1].nic;
         let mut calls = 0;
         loop {
@@ -562,11 +631,11 @@ mod tests {
         let links = links_of_data(&lossy);
         lossy.links[links[0]].loss_ppb = 1_000_000_000;
         let mut bytes = data();
-        assert!(!switch(&lossy).send(Instant::ZERO, 0, skb(1, &mut bytes)).unwrap());
+        assert!(!switch(&lossy).send(Instant::ZERO, at(0), skb(1, &mut bytes)).unwrap());
         lossy.links[links[0]].loss_ppb = 0;
         lossy.links[links[1]].loss_ppb = 1_000_000_000;
         let mut switch = switch(&lossy);
-        assert!(switch.send(Instant::ZERO, 0, skb(1, &mut bytes)).unwrap());
+        assert!(switch.send(Instant::ZERO, at(0), skb(1, &mut bytes)).unwrap());
         let orders = std::iter::from_fn(|| {
             let now = switch.next();
             Some(switch.advance(now).to_vec())
@@ -591,7 +660,7 @@ mod tests {
         let mut switch = Switch::new(&plan, &Layout::of(&plan).unwrap(), Arrived::default(), None);
         for (handle, us) in [(1, 1), (2, 100_000)] {
             let mut bytes = data();
-            assert!(switch.send(Instant::from_ps(us * 1_000_000), 0, skb(handle, &mut bytes)).unwrap());
+            assert!(switch.send(Instant::from_ps(us * 1_000_000), at(0), skb(handle, &mut bytes)).unwrap());
             while switch.advance(switch.next()).is_empty() {}
         }
         assert_eq!(switch.watch.probe.0, [(0, u64::from(PAYLOAD)); 2]);
@@ -649,7 +718,7 @@ mod tests {
         let mut bytes = data();
         assert!(
             switch
-                .send(Instant::from_ps(3_000_000), layout.ends[layout.flows[0].0 as usize].nic, skb(1, &mut bytes))
+                .send(Instant::from_ps(3_000_000), at(layout.ends[layout.flows[0].0 as usize].nic), skb(1, &mut bytes))
                 .unwrap()
         );
         let mut ack = data();
@@ -658,7 +727,7 @@ mod tests {
         ack[16..18].copy_from_slice(&40u16.to_be_bytes());
         ack[42..46].copy_from_slice(&u32::from(PAYLOAD).to_be_bytes());
         let nic = layout.ends[layout.flows[0].1 as usize].nic;
-        assert!(switch.send(Instant::from_ps(4_000_000), nic, skb(2, &mut ack)).unwrap());
+        assert!(switch.send(Instant::from_ps(4_000_000), at(nic), skb(2, &mut ack)).unwrap());
         switch.advance(Instant::from_ps(plan.end_ps - 1));
         let end = switch.ends[0].expect("everything is acknowledged").as_ns();
         assert_eq!(switch.probe().0[3..], [(end, released, 0, 1), (end, got, 1, 1)]);
@@ -670,10 +739,10 @@ mod tests {
         let (mut switch, mut bytes) = (switch(&plan), data());
         let mut arp = bytes.clone();
         arp[13] = 6;
-        assert!(!switch.send(Instant::ZERO, 0, skb(1, &mut arp)).unwrap());
-        assert!(switch.send(Instant::ZERO, 1, skb(1, &mut bytes)).is_err(), "another host's NIC");
+        assert!(!switch.send(Instant::ZERO, at(0), skb(1, &mut arp)).unwrap());
+        assert!(switch.send(Instant::ZERO, at(1), skb(1, &mut bytes)).is_err(), "another host's NIC");
         bytes[34] = 0;
-        assert!(switch.send(Instant::ZERO, 0, skb(1, &mut bytes)).is_err(), "no flow has that port");
+        assert!(switch.send(Instant::ZERO, at(0), skb(1, &mut bytes)).is_err(), "no flow has that port");
     }
 
     #[test]
@@ -684,7 +753,7 @@ mod tests {
         assert_eq!(switch.next(), end);
         switch.advance(end);
         assert_eq!(switch.stopped, Some(end));
-        assert!(!switch.send(end, 0, skb(1, &mut data())).unwrap(), "nothing is taken any more");
+        assert!(!switch.send(end, at(0), skb(1, &mut data())).unwrap(), "nothing is taken any more");
         assert_eq!(switch.next(), Instant::NEVER);
     }
 }

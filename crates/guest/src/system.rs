@@ -1,4 +1,5 @@
-//! System calls as functions that return errors. The only place with `unsafe` besides [`crate::skb`].
+//! System calls as functions that return errors. The only place with `unsafe` besides [`crate::skb`] and
+//! [`crate::confine`].
 #![allow(unsafe_code)]
 
 use std::ffi::CString;

@@ -27,6 +27,8 @@ pub struct Track {
     pub acked: u64,
     /// Data packets that entered the network.
     pub segments: u64,
+    /// Of these: those that began with payload that had been sent before.
+    pub retransmits: u64,
     /// Data packets that reached the receiver behind a gap.
     pub reordered: u64,
     /// Data packets that brought the receiver nothing new.
@@ -119,6 +121,7 @@ impl Track {
         let payload = headers.payload;
         if data && payload > 0 {
             self.segments += 1;
+            self.retransmits += u64::from(seq < self.sent);
             self.sent = self.sent.max(seq + u64::from(payload));
         }
         let Headers { payload, window, flags, dsack, .. } = *headers;
@@ -193,25 +196,7 @@ impl Track {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::headers::Protocol;
-    use daybreak_fabric::Ecn;
-
-    fn headers(seq: u32, ack: u32, bits: u8, payload: u32) -> Headers {
-        Headers {
-            protocol: Protocol::Tcp,
-            ecn: Ecn::NotEct,
-            source: 1,
-            destination: 2,
-            seq,
-            ack,
-            flags: bits,
-            window: 100,
-            dsack: false,
-            length: 54,
-            ip_bytes: 40 + payload,
-            payload,
-        }
-    }
+    use crate::headers::tests::headers;
 
     fn open(data: u32, acks: u32) -> Track {
         let mut track = Track::default();
@@ -249,6 +234,9 @@ mod tests {
         assert_eq!(track.data_arrived(&places[1]), 3000);
         assert_eq!(track.data_arrived(&places[1]), 0);
         assert_eq!((track.delivered, track.reordered, track.duplicates), (4000, 2, 2));
+        assert_eq!((track.segments, track.retransmits), (4, 0));
+        data(&mut track, 5, 1000, 1000);
+        assert_eq!((track.segments, track.retransmits), (5, 1));
     }
 
     #[test]

@@ -93,7 +93,7 @@ impl Iterator for Calls {
         match self.application {
             Application::Bulk { bytes } => self.bulk(bytes),
             Application::RequestResponse { .. } => self.exchange().or_else(|| self.end()),
-            Application::ConstantRate { .. } => None,
+            Application::ConstantRate { .. } | Application::Program { .. } => None,
         }
     }
 }

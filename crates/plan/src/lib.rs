@@ -26,7 +26,7 @@ pub use network::{
 };
 pub use records::Records;
 pub use stack::{Legacy, ReceiveBuffers, Stack};
-pub use traffic::{Application, ExchangeRun, Flow};
+pub use traffic::{Application, Command, ExchangeRun, Flow};
 pub use validate::{MOST_COMPONENTS, PlanError};
 
 /// Version of the format; a Plan of another version is refused.
@@ -84,10 +84,11 @@ impl Plan {
     /// When no simulation can be made of it; the error names the field and the value.
     pub fn validate(&self) -> Result<(), PlanError> {
         self.validate_for_other_rules()?;
+        validate::check_simulated(self)?;
         validate::check_rules(self)
     }
 
-    /// Checks all but the congestion controls: a kernel may have some that are not modelled.
+    /// Checks all but what only a kernel may have: congestion controls that are not modelled, and programs.
     ///
     /// # Errors
     /// As [`Plan::validate`].

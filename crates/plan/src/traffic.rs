@@ -1,5 +1,7 @@
 //! What hosts send.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 /// What a flow's application does.
@@ -27,6 +29,31 @@ pub enum Application {
         /// From then on nothing is sent; null for a source that goes on to the end of the run.
         stop_ps: Option<u64>,
     },
+    /// Runs programs of the machine at one or both hosts, on the kernel engine alone. The connections that they make
+    /// are found by their packets, and take the flow's paths.
+    Program {
+        /// At `src`, from the flow's start on.
+        client: Option<Command>,
+        /// At `dst`, from before the run's first instant on; it is ended when all clients of the run have ended.
+        server: Option<Command>,
+    },
+}
+
+/// A program with its arguments and surroundings.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Command {
+    /// The program, as a path or the name of one in the standard folders, and its arguments.
+    pub arguments: Vec<String>,
+    /// When it is asked to end; null for a program that ends by itself, or with the run.
+    pub stop_ps: Option<u64>,
+    /// Where it is started: in its private folder, or at an absolute path of the machine.
+    pub folder: String,
+    /// What its environment has besides the usual.
+    pub environment: BTreeMap<String, String>,
+    /// Files of its private folder: the content of each in Base64 (RFC 4648).
+    pub files: BTreeMap<String, String>,
 }
 
 /// Exchanges in a row that are alike.
@@ -53,14 +80,22 @@ impl Application {
                 let of_run = |run: &ExchangeRun| u64::from(run.count) * (run.request_bytes + run.response_bytes);
                 Some(exchanges.iter().map(of_run).sum())
             }
-            Self::ConstantRate { .. } => None,
+            Self::ConstantRate { .. } | Self::Program { .. } => None,
+        }
+    }
+
+    /// Its programs, the client's first.
+    pub fn commands(&self) -> [Option<&Command>; 2] {
+        match self {
+            Self::Program { client, server } => [client.as_ref(), server.as_ref()],
+            _ => [None, None],
         }
     }
 
     /// Whether its packets are UDP's.
     pub fn is_udp(&self) -> bool {
         match self {
-            Self::Bulk { .. } | Self::RequestResponse { .. } => false,
+            Self::Bulk { .. } | Self::RequestResponse { .. } | Self::Program { .. } => false,
             Self::ConstantRate { .. } => true,
         }
     }

@@ -32,6 +32,8 @@ pub trait Probe {
     /// The receiver of `flow` handed `bytes` to its application, in order.
     #[inline]
     fn delivered(&mut self, _now: Instant, _flow: u32, _bytes: u64) {}
+    /// One more flow than those known so far: it is counted from now on under the next number.
+    fn flow_found(&mut self) {}
     /// The sender of `flow` is connected: from now on it is sampled.
     #[inline]
     fn flow_began(&mut self, _now: Instant, _flow: u32) {}

@@ -5,6 +5,8 @@ use crate::table::{Description, table};
 
 /// The value of a time column for something that has not happened by the end of the run.
 pub const NEVER_NS: u64 = u64::MAX;
+/// A count that no one has kept.
+pub const UNKNOWN: u32 = u32::MAX;
 
 table! {
     /// One flow, from its start to its end. Of requests and responses the columns count both directions together; of
@@ -26,7 +28,7 @@ table! {
         segments: u64,
         /// Segments sent again, SYNs and SYN-ACKs included.
         retransmits: u64,
-        /// Retransmission timeouts that fired.
+        /// Retransmission timeouts that fired; [`UNKNOWN`] for a program's connection, like the next three.
         rtos: u32,
         /// Tail loss probes sent (RFC 8985, section 7).
         tlps: u32,
@@ -88,6 +90,50 @@ table! {
         delay_mean_ns: u64,
         /// Longest of these times; [`NEVER_NS`] when none has arrived.
         delay_max_ns: u64,
+    }
+}
+
+/// The exit code, or the signal, of a program that has none.
+pub const NO_STATUS: u32 = u32::MAX;
+
+table! {
+    /// A connection that a program has made, or datagrams that one has sent in one direction: a flow that the plan does
+    /// not have. It was found by its first packet. The table is there if some flow runs programs.
+    "connections" ConnectionRow => ConnectionColumns {
+        /// Index of the flow: behind those of the plan.
+        flow: u32,
+        /// Index of the plan's flow whose paths it takes.
+        of_flow: u32,
+        /// 1 if its source is that flow's destination.
+        is_reversed: u8,
+        /// Protocol above IP: 6 TCP, 17 UDP, 1 ICMP.
+        protocol: u8,
+        /// Port of who opened it, or sends; 0 where the protocol has none.
+        src_port: u32,
+        /// The other port.
+        dst_port: u32,
+    }
+}
+
+table! {
+    /// A program that was run. The table is there if some flow runs programs.
+    "programs" ProgramRow => ProgramColumns {
+        /// Index of the plan's flow.
+        flow: u32,
+        /// 0 for its client, 1 for its server.
+        end: u8,
+        /// When it was started; 0 for a server that was there before.
+        start_ns: u64,
+        /// When it ended; [`NEVER_NS`] if it was ended with the run.
+        end_ns: u64,
+        /// Exit code; [`NO_STATUS`] for a program that a signal has ended.
+        exit_code: u32,
+        /// The signal that has ended it; [`NO_STATUS`] for none.
+        signal: u32,
+        /// Bytes that it has written to its standard output.
+        stdout_bytes: u64,
+        /// Bytes that it has written to its standard error.
+        stderr_bytes: u64,
     }
 }
 
@@ -408,7 +454,7 @@ table! {
 }
 
 /// What all tables mean, in the order in which a run has them.
-pub const TABLES: [Description; 14] = [
+pub const TABLES: [Description; 16] = [
     FlowColumns::DESCRIPTION,
     BinColumns::DESCRIPTION,
     WindowColumns::DESCRIPTION,
@@ -423,6 +469,8 @@ pub const TABLES: [Description; 14] = [
     QueueTotalsColumns::DESCRIPTION,
     ExchangeColumns::DESCRIPTION,
     DatagramColumns::DESCRIPTION,
+    ConnectionColumns::DESCRIPTION,
+    ProgramColumns::DESCRIPTION,
 ];
 
 #[cfg(test)]

@@ -14,3 +14,10 @@ def is_limited(application: types.Application) -> bool:
             return True
         case types.ConstantRate():
             return False
+        case types.Program():
+            return application.client is not None
+
+
+def runs_programs(plan: types.Plan) -> bool:
+    """Whether some flow is that of programs, which only real hosts can run."""
+    return any(isinstance(flow.application, types.Program) for flow in plan.flows)

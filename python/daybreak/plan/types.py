@@ -480,6 +480,17 @@ class ConstantRate(Part, frozen=True, kw_only=True, tag_field="kind", tag="const
     """From then on nothing is sent; null for a source that goes on to the end of the run."""
 
 
+class Program(Part, frozen=True, kw_only=True, tag_field="kind", tag="program"):
+    """Runs programs of the machine at one or both hosts, on the kernel engine alone. The connections that they make
+    are found by their packets, and take the flow's paths.
+    """
+
+    client: Command | None
+    """At `src`, from the flow's start on."""
+    server: Command | None
+    """At `dst`, from before the run's first instant on; it is ended when all clients of the run have ended."""
+
+
 class ExchangeRun(Part, frozen=True, kw_only=True):
     """Exchanges in a row that are alike."""
 
@@ -491,6 +502,21 @@ class ExchangeRun(Part, frozen=True, kw_only=True):
     """Payload of each response."""
     think_ps: int
     """Time from the end of the response before to each request; the first request of the flow does not wait."""
+
+
+class Command(Part, frozen=True, kw_only=True):
+    """A program with its arguments and surroundings."""
+
+    arguments: list[str]
+    """The program, as a path or the name of one in the standard folders, and its arguments."""
+    stop_ps: int | None
+    """When it is asked to end; null for a program that ends by itself, or with the run."""
+    folder: str
+    """Where it is started: in its private folder, or at an absolute path of the machine."""
+    environment: dict[str, str]
+    """What its environment has besides the usual."""
+    files: dict[str, str]
+    """Files of its private folder: the content of each in Base64 (RFC 4648)."""
 
 
 class Records(Part, frozen=True, kw_only=True):
@@ -575,5 +601,5 @@ Action: TypeAlias = SetRoute | Darken | OpenGate | CloseGate | SetLimit | SetRat
 Controls: TypeAlias = ControlledCircuit | ControlledFlows
 """What a controller decides about."""
 
-Application: TypeAlias = Bulk | RequestResponse | ConstantRate
+Application: TypeAlias = Bulk | RequestResponse | ConstantRate | Program
 """What a flow's application does."""

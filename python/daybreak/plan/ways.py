@@ -101,4 +101,8 @@ def _actions(content: types.Plan) -> Iterator[types.Action]:
 
 def _answers(flow: types.Flow) -> list[tuple[int, int, int]]:
     """The way of responses, which have payload too."""
-    return [(flow.ack_path, flow.dst, flow.src)] if isinstance(flow.application, types.RequestResponse) else []
+    return (
+        [(flow.ack_path, flow.dst, flow.src)]
+        if isinstance(flow.application, types.RequestResponse | types.Program)
+        else []
+    )

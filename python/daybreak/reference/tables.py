@@ -13,13 +13,17 @@ import polars as pl
 
 from daybreak._native import tables as described
 from daybreak.engines import run
+from daybreak.runs.naming import empty
 from daybreak.scenario import Scenario
 
 from .scenario import text
 
 _UNITS = {"_ns": "ns", "_bps": "bit/s", "bytes": "bytes", "packets": "packets"}
 """Units by the endings of names."""
-_KEYS = ("flow", "link", "queue", "timeline", "step", "place", "id", "data", "controller", "path", "exchange", "packet")
+_KEYS = (
+    "flow", "of_flow", "is_reversed", "src_port", "dst_port", "link", "queue", "timeline", "step", "place", "id",
+    "data", "controller", "path", "exchange", "packet",
+)  # fmt: skip
 """Numbers that name something."""
 _EVERY_TABLE: dict[str, Any] = {
     "name": "every table",
@@ -61,7 +65,10 @@ def tables() -> list[Table]:
     meant = {name: (meaning, {column[0]: column[2] for column in columns}) for name, meaning, columns in described()}
     # What a run has tells columns and types, those of the names included.
     shown = run(Scenario.parse(_EVERY_TABLE))
-    return [_table(name, frame.schema, *meant[name]) for name, frame in shown.tables()]
+    frames = dict(shown.tables())
+    # Only real Linux runs programs.
+    frames |= {name: frame for name, frame in empty().items() if name not in frames}
+    return [_table(name, frame.schema, *meant[name]) for name, frame in frames.items()]
 
 
 def page() -> str:

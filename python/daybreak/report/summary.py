@@ -46,7 +46,8 @@ def group_rows(runs: Iterable[pl.DataFrame]) -> list[dict[str, Any]]:
     whole = flows.group_by(_BY, maintain_order=True).agg(
         pl.len().alias("flows"), completed.sum().alias("complete"),
         pl.col("bytes").is_not_null().sum().alias("limited"),
-        pl.col("goodput_gbps").mean(), pl.col("retransmits").sum(), pl.col("rtos").sum(),
+        pl.col("goodput_gbps").mean(), pl.col("retransmits").sum(),
+        pl.when(pl.col("rtos").is_not_null().all()).then(pl.col("rtos").sum()),
     )  # fmt: skip
     of_run = flows.filter(pl.col("bytes").is_not_null()).group_by("seed", *_BY, maintain_order=True)
     means = of_run.agg(pl.when(completed.all()).then(pl.col("fct_s").mean()).alias("fct_s"))
@@ -72,6 +73,11 @@ def size_rows(runs: Iterable[pl.DataFrame]) -> list[dict[str, Any]]:
     return slowdown.by_size(pl.concat(list(runs), how="vertical"), by=_BY, at=OF_SLOWDOWN).to_dicts()
 
 
+def counted(number: int | None) -> str:
+    """A count; of programs' connections some are not known."""
+    return "-" if number is None else str(number)
+
+
 def flow_columns(flows: pl.DataFrame, *, is_one_run: bool) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Headings and cells of a table with a row a flow. What is the same as the name of each flow is left out."""
     times, time_unit = in_one_unit(flows["fct_s"], TIMES)
@@ -84,7 +90,7 @@ def flow_columns(flows: pl.DataFrame, *, is_one_run: bool) -> tuple[tuple[str, .
         "variant": flows["variant"].to_list(), "size": [size(one) for one in flows["bytes"]],
         f"FCT [{time_unit}]": times, "slowdown": [digits(one, 3) for one in flows["slowdown"]],
         rate_unit: rates, "resent": [str(one) for one in flows["retransmits"]],
-        "RTOs": [str(one) for one in flows["rtos"]],
+        "RTOs": [counted(one) for one in flows["rtos"]],
     }  # fmt: skip
     return tuple(columns), list(zip(*columns.values(), strict=True))
 
@@ -105,7 +111,7 @@ def group_columns(rows: Sequence[dict[str, Any]]) -> tuple[tuple[str, ...], list
             f"{row['complete']} of {row['limited']}" if row["limited"] else "-", _mean(row, scale),
             *(digits(over(row[f"p{p}_s"], scale)) for p in PERCENTILES),
             *(digits(row[f"p{p}_slowdown"], 3) for p in OF_SLOWDOWN),
-            rate, digits(row["jain"], 3), str(row["retransmits"]), str(row["rtos"]),
+            rate, digits(row["jain"], 3), str(row["retransmits"]), counted(row["rtos"]),
         )
         for row, rate in zip(rows, rates, strict=True)
     ]  # fmt: skip

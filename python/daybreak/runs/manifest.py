@@ -53,6 +53,8 @@ class Manifest(_Part):
     """Of the run."""
     tables: dict[str, _Count]
     """Rows by table."""
+    files: list[str] = []
+    """What programs have written, by its path in the folder."""
     scenario: dict[str, Any]
     """The scenario as it was written."""
 

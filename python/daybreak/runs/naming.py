@@ -11,6 +11,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any, cast
 
+import msgspec
 import numpy as np
 import polars as pl
 import pyarrow as pa
@@ -24,7 +25,7 @@ from . import phases
 
 _NUMBERS = {name: [column for column, _, _ in columns] for name, _, columns in described()}
 """The columns that engines fill, by table: whole numbers, some of which become words here."""
-_TEXTS = ("group", "variant", "src", "dst", "name", "before", "phase", "scope", "reason", "event", "state")
+_TEXTS = ("group", "variant", "src", "dst", "name", "before", "phase", "scope", "reason", "event", "state", "end")
 """Columns of words, besides names."""
 
 Columns = Mapping[str, np.ndarray[Any, Any]]
@@ -34,12 +35,17 @@ EVENTS = control_events()
 NO_FLOW = 2**32 - 1
 """The flow of a decision that is not about one."""
 SCOPES = ("delivered", "tap", "link", "arrived")
+ENDS = ("client", "server")
 STATES = ("Open", "Disorder", "CWR", "Recovery", "Loss")
 
 NEVER_NS = 2**64 - 1
 """An engine's mark of what has not happened by the end of the run."""
+UNKNOWN = NO_STATUS = 2**32 - 1
+"""Its mark of a count that no one has kept, and of the exit code or the signal of a program that has none."""
 _NO_VALUE = {
-    "flows": {"bytes": 0, "end_ns": NEVER_NS, "fct_ns": NEVER_NS},
+    "flows": {"bytes": 0, "end_ns": NEVER_NS, "fct_ns": NEVER_NS}
+    | dict.fromkeys(("rtos", "tlps", "fast_recoveries", "spurious"), UNKNOWN),
+    "programs": {"start_ns": NEVER_NS, "end_ns": NEVER_NS, "exit_code": NO_STATUS, "signal": NO_STATUS},
     "window": {"ssthresh": 2**32 - 1, "srtt_ns": 0, "pacing_bps": 0},
 }
 """What each column has where there is no value: an unlimited flow has no size, ssthresh may be unlimited, before the
@@ -263,6 +269,33 @@ def _control(frame: pl.DataFrame, plan: Plan) -> pl.DataFrame:
     return _with(with_flow, [names], after="controller").with_columns(phase)
 
 
+def _connections(frame: pl.DataFrame, plan: Plan) -> pl.DataFrame:
+    return _with(frame, _flow_columns(frame, plan, "flow_name", "group"), after="flow")
+
+
+def _programs(frame: pl.DataFrame, plan: Plan) -> pl.DataFrame:
+    end = _gather(ENDS, frame["end"], "end")
+    return _with(frame.with_columns(end), _flow_columns(frame, plan, "flow_name"), after="flow")
+
+
+def with_found(plan: Plan, columns: Mapping[str, Columns]) -> Plan:
+    """The plan with the flows that were found in a run: "NAME-0", "NAME-1" ... are the connections of flow NAME."""
+    found = columns.get("connections")
+    if found is None:
+        return plan
+    taken = {flow.name for flow in plan.flows}
+    flows, counts = list(plan.flows), dict[int, int]()
+    hosts = zip(found["of_flow"].tolist(), found["is_reversed"].tolist(), strict=True)
+    for of_flow, is_reversed in hosts:
+        of = plan.flows[of_flow]
+        while (name := f"{of.name}-{counts.setdefault(of_flow, 0)}") in taken:
+            counts[of_flow] += 1
+        counts[of_flow] += 1
+        src, dst = (of.dst, of.src) if is_reversed else (of.src, of.dst)
+        flows.append(msgspec.structs.replace(of, name=name, src=src, dst=dst))
+    return msgspec.structs.replace(plan, flows=flows)
+
+
 def _with(frame: pl.DataFrame, series: list[pl.Series], after: str) -> pl.DataFrame:
     position = frame.columns.index(after) + 1
     columns = frame.get_columns()
@@ -283,6 +316,8 @@ TABLES: dict[str, Callable[[pl.DataFrame, Plan], pl.DataFrame]] = {
     "latency": _per_flow,
     "exchanges": _per_flow,
     "datagrams": _per_flow,
+    "connections": _connections,
+    "programs": _programs,
     "packets": _packets,
 }
 """How each table gets its names."""
@@ -291,9 +326,14 @@ TABLES: dict[str, Callable[[pl.DataFrame, Plan], pl.DataFrame]] = {
 @cache
 def schema() -> Mapping[str, tuple[str, ...]]:
     """The columns of each table of a run, those of its names included."""
+    return {table: tuple(frame.columns) for table, frame in empty().items()}
+
+
+def empty() -> dict[str, pl.DataFrame]:
+    """Every table, without rows."""
     nothing = Plan(**dict.fromkeys(Plan.__struct_fields__, cast(Any, ())))
     return {
-        table: tuple(named(table, {column[0]: np.empty(0, _TYPES[column[1]]) for column in columns}, nothing).columns)
+        table: named(table, {column[0]: np.empty(0, _TYPES[column[1]]) for column in columns}, nothing)
         for table, _, columns in described()
     }
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -19,7 +20,7 @@ from daybreak.scenario import Scenario
 from daybreak.scenario.lowering import Plan
 
 from . import storage
-from .naming import Columns, named
+from .naming import Columns, named, with_found
 from .staging import Staging
 
 if TYPE_CHECKING:
@@ -40,6 +41,8 @@ class Recorded:
     """The packets of the captured links, as a pcapng file."""
     keep: object = None
     """Whatever must live as long as the capture's file is needed."""
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    """What programs have written, by its path in the run's folder."""
     facts: Mapping[str, Any] = field(default_factory=dict)
     """What the engine says of itself in the manifest."""
 
@@ -57,11 +60,14 @@ class Run:
         load: Callable[[str], pl.DataFrame],
         capture: Path | None = None,
         keep: object = None,
+        files: Mapping[str, bytes] = MappingProxyType({}),
     ):
         self.manifest = manifest
         """What was run: scenario, seed, engine, versions, the plan's hash, and totals."""
         self.capture = capture
         """The packets of the captured links, as a pcapng file; it lives as long as the run."""
+        self.files = files
+        """What programs have written, by its path in the run's folder: `programs/NAME-client/stdout` and so on."""
         self._load = load
         self._keep = keep
         self._tables: dict[str, pl.DataFrame] = {}
@@ -80,11 +86,15 @@ class Run:
             },
             "scenario": scenario.document(),
         }
+        if recorded.files:
+            manifest["files"] = sorted(recorded.files)
+
+        content = with_found(plan.content, recorded.tables)
 
         def load(name: str) -> pl.DataFrame:
-            return named(name, recorded.tables[name], plan.content)
+            return named(name, recorded.tables[name], content)
 
-        return cls(manifest, load, recorded.capture, recorded.keep)
+        return cls(manifest, load, recorded.capture, recorded.keep, recorded.files)
 
     @property
     def flows(self) -> pl.DataFrame:
@@ -198,7 +208,8 @@ class Run:
         return daybreak.as_html(self)
 
     def __reduce__(self) -> tuple[Callable[..., Run], tuple[object, ...]]:
-        return _arrived, (self.manifest, dict(self.tables()), self.capture.read_bytes() if self.capture else None)
+        packets = self.capture.read_bytes() if self.capture else None
+        return _arrived, (self.manifest, dict(self.tables()), packets, dict(self.files))
 
     def __repr__(self) -> str:
         shown = {key: self.manifest[key] for key in ("name", "seed", "engine", "tables")}
@@ -217,7 +228,8 @@ def identity(plan: Plan, engine: str, program: str) -> dict[str, Any]:
 
 def read(directory: str | Path) -> Run:
     """The run in `directory`; its tables are read when they are asked for. Raises OutputError."""
-    return Run(*storage.read(Path(directory)))
+    manifest, load, capture, files = storage.read(Path(directory))
+    return Run(manifest, load, capture, files=files)
 
 
 def read_all(directory: str | Path) -> list[Run]:
@@ -227,14 +239,16 @@ def read_all(directory: str | Path) -> list[Run]:
     return sorted(map(read, inside), key=lambda run: run.seed) if inside else [read(place)]
 
 
-def _arrived(manifest: dict[str, Any], tables: dict[str, pl.DataFrame], packets: bytes | None) -> Run:
+def _arrived(
+    manifest: dict[str, Any], tables: dict[str, pl.DataFrame], packets: bytes | None, files: dict[str, bytes]
+) -> Run:
     """A run that has been pickled. Its capture becomes a file of this process."""
     if packets is None:
-        return Run(manifest, tables.__getitem__)
+        return Run(manifest, tables.__getitem__, files=files)
     staging = Staging(Path(tempfile.gettempdir()))
     capture = staging.path / storage.CAPTURE
     capture.write_bytes(packets)
-    return Run(manifest, tables.__getitem__, capture, keep=staging)
+    return Run(manifest, tables.__getitem__, capture, keep=staging, files=files)
 
 
 @cache

@@ -13,7 +13,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, Protocol
 
 import polars as pl
@@ -27,6 +27,7 @@ from .staging import PREFIX, Staging, remove_stale
 MANIFEST = "manifest.json"
 UNFINISHED = "manifest.unfinished.json"
 CAPTURE = "capture.pcapng"
+PROGRAMS = "programs"
 _REFUSED = (OSError, pl.exceptions.PolarsError)
 # What tells one run from another: with these equal, so are the tables.
 _FACTS = ("plan_hash", "engine", "seed", "versions")
@@ -37,6 +38,7 @@ class Records(Protocol):
 
     manifest: dict[str, Any]
     capture: Path | None
+    files: Mapping[str, bytes]
 
     def tables(self) -> Iterator[tuple[str, pl.DataFrame]]:
         """All tables with their names."""
@@ -81,8 +83,13 @@ def _is_there(run: Records, directory: Path, force: bool) -> bool:
     return False
 
 
-def read(directory: Path) -> tuple[dict[str, Any], Callable[[str], pl.DataFrame], Path | None]:
-    """The manifest of the run in `directory`, what reads a table of it, and its capture. Raises OutputError."""
+def read(
+    directory: Path,
+) -> tuple[dict[str, Any], Callable[[str], pl.DataFrame], Path | None, dict[str, bytes]]:
+    """The manifest of the run in `directory`, what reads a table of it, its capture, and what programs have written.
+
+    Raises OutputError.
+    """
     manifest = _manifest(directory)
 
     def load(name: str) -> pl.DataFrame:
@@ -101,7 +108,11 @@ def read(directory: Path) -> tuple[dict[str, Any], Callable[[str], pl.DataFrame]
         return with_nulls(name, table)
 
     capture = directory / CAPTURE
-    return manifest, load, capture if capture.is_file() else None
+    try:
+        files = {name: (directory / name).read_bytes() for name in _written(manifest)}
+    except OSError as error:
+        raise OutputError(f"{directory} cannot be read: {reason(error)}") from None
+    return manifest, load, capture if capture.is_file() else None, files
 
 
 def runs_in(directory: Path) -> list[Path]:
@@ -191,6 +202,8 @@ def _check_files(directory: Path) -> None:
         raise OutputError(f"{directory} cannot be written: it exists and is not a run")
     own = {MANIFEST, UNFINISHED, *_files(manifest)} if manifest is not None else set()
     possible = {MANIFEST, UNFINISHED, CAPTURE, *(f"{name}.parquet" for name in TABLES)}
+    if PROGRAMS in entries and not (manifest is not None and _written(manifest) and entries[PROGRAMS].is_dir()):
+        raise OutputError(f"{entries[PROGRAMS]} is in the way: no run has written it")
     for name, entry in entries.items():
         if name in possible and (name not in own or not entry.is_file() or entry.is_symlink()):
             raise OutputError(f"{entry} is in the way: no run has written it")
@@ -225,7 +238,16 @@ def _marked(directory: Path) -> dict[str, Any] | None:
 def _files(manifest: Mapping[str, Any]) -> list[str]:
     """The files of a run beside its manifest, and no other, whatever a manifest says."""
     capture = [CAPTURE] if manifest.get("capture", True) else []
-    return [*(f"{name}.parquet" for name in TABLES if name in manifest["tables"]), *capture]
+    return [*(f"{name}.parquet" for name in TABLES if name in manifest["tables"]), *capture, *_written(manifest)]
+
+
+def _written(manifest: Mapping[str, Any]) -> list[str]:
+    """The files that programs have written."""
+    return [name for name in manifest.get("files", []) if _is_programs(PurePosixPath(name))]
+
+
+def _is_programs(path: PurePosixPath) -> bool:
+    return len(path.parts) > 1 and path.parts[0] == PROGRAMS and ".." not in path.parts
 
 
 def _fill(run: Records, directory: Path) -> None:
@@ -233,6 +255,9 @@ def _fill(run: Records, directory: Path) -> None:
         table.write_parquet(directory / f"{name}.parquet", compression="zstd")
     if run.capture:
         _link_or_copy(run.capture, directory / CAPTURE)
+    for name, content in run.files.items():
+        (directory / name).parent.mkdir(parents=True, exist_ok=True)
+        (directory / name).write_bytes(content)
     (directory / MANIFEST).write_text(json.dumps(run.manifest, indent=1) + "\n", encoding="utf-8")
 
 
@@ -252,6 +277,11 @@ def _clear(directory: Path) -> None:
         (directory / MANIFEST).replace(directory / UNFINISHED)
     for name in _files(manifest):
         (directory / name).unlink(missing_ok=True)
+    for name in _written(manifest):
+        # Folders that hold something else stay.
+        for folder in list(PurePosixPath(name).parents)[:-1]:
+            with suppress(OSError):
+                (directory / folder).rmdir()
 
 
 def _move_into(made: Path, directory: Path) -> None:
@@ -259,5 +289,6 @@ def _move_into(made: Path, directory: Path) -> None:
     names = _files(_manifest(made))
     (made / MANIFEST).replace(directory / UNFINISHED)
     for name in names:
+        (directory / name).parent.mkdir(parents=True, exist_ok=True)
         (made / name).replace(directory / name)
     (directory / UNFINISHED).replace(directory / MANIFEST)

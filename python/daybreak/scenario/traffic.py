@@ -6,6 +6,7 @@ from pydantic import Field, model_validator
 
 from .choice import Variant
 from .model import Model, Names, Tagged
+from .programs import Programs
 from .quantities import FlowSize, Rate, Size, Span, reject
 from .times import Time
 from .workloads import AllAtOnce, Every, OnePair, Pairs, Process, Sizes, Trace
@@ -42,7 +43,7 @@ class ConstantRate(Tagged):
     """When it ends; without it, with the run."""
 
 
-Application = Annotated[RequestResponse | ConstantRate, Field(discriminator="kind")]
+Application = Annotated[RequestResponse | ConstantRate | Programs, Field(discriminator="kind")]
 """What a flow does if it is no bulk transfer."""
 
 

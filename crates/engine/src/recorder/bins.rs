@@ -26,6 +26,11 @@ impl BinnedSeries {
         Self { scope, width_ps, series: vec![Series::default(); count] }
     }
 
+    /// One more flow or link.
+    pub(super) fn grow(&mut self) {
+        self.series.push(Series::default());
+    }
+
     #[inline]
     pub(super) fn add(&mut self, now: Instant, id: u32, bytes: u64) {
         let series = &mut self.series[id as usize];

@@ -16,6 +16,11 @@ impl Latency {
         Self { flows: vec![Vec::new(); flows] }
     }
 
+    /// One more flow.
+    pub(super) fn grow(&mut self) {
+        self.flows.push(Vec::new());
+    }
+
     #[inline]
     pub(super) fn add(&mut self, flow: u32, delay_ns: u64) {
         let buckets = &mut self.flows[flow as usize];

@@ -211,6 +211,13 @@ impl Probe for Recorder {
         }
     }
 
+    fn flow_found(&mut self) {
+        [&mut self.taps, &mut self.delivered, &mut self.arrived].into_iter().flatten().for_each(BinnedSeries::grow);
+        if let Some(latency) = &mut self.latency {
+            latency.grow();
+        }
+    }
+
     fn flow_began(&mut self, now: Instant, flow: u32) {
         if let Some(samples) = &mut self.windows {
             samples.begin(now, flow);

@@ -54,6 +54,7 @@ impl<P: Probe + Tables + Send> Core<P> {
                 (None, false, client.then(|| Box::new(Exchanges::new(flow, exchanges, *start))))
             }
             Application::ConstantRate { .. } => unreachable!("datagrams need no connection"),
+            Application::Program { .. } => unreachable!("a plan with programs is refused"),
         };
         let open = if client { Connection::client } else { Connection::server };
         let mut connection = open(config.clone(), rules.make(seed));

@@ -48,7 +48,7 @@ pub(crate) fn validate(plan: &Plan) -> Check {
     records::check(plan)
 }
 
-pub(crate) use traffic::check_rules;
+pub(crate) use traffic::{check_rules, check_simulated};
 
 fn refuse<T>(field: impl Into<String>, value: impl Display, problem: impl Into<String>) -> Result<T, PlanError> {
     Err(PlanError { field: field.into(), value: value.to_string(), problem: problem.into() })

@@ -4,7 +4,7 @@ use daybreak_tcp::congestion;
 
 use super::paths::Paths;
 use super::{Check, MOST_COMPONENTS, bounded_time, ensure, node, refuse, refuse_parameter, unique_names, within};
-use crate::{Application, Choice, ExchangeRun, Flow, NodeKind, Plan};
+use crate::{Application, Choice, Command, ExchangeRun, Flow, NodeKind, Plan};
 
 /// Headers of IPv4 and UDP without options.
 const IP_AND_UDP_HEADERS: u32 = 28;
@@ -23,6 +23,19 @@ pub(crate) fn check_rules(plan: &Plan) -> Check {
         entry.settings(rule.given()).or_else(|error| refuse_parameter(&field, rule, error))?;
     }
     Ok(())
+}
+
+/// Checks that nothing is run but what is modelled.
+pub(crate) fn check_simulated(plan: &Plan) -> Check {
+    let program = |flow: &Flow| flow.application.commands().into_iter().flatten().next().cloned();
+    match plan.flows.iter().enumerate().find_map(|(i, flow)| Some((i, flow, program(flow)?))) {
+        None => Ok(()),
+        Some((i, flow, command)) => {
+            let value = format!("{} (flow \"{}\")", command.arguments.join(" "), flow.name);
+            let problem = "programs run on the kernel engine alone, and the simulator has none";
+            refuse(format!("flows[{i}].application"), value, problem)
+        }
+    }
 }
 
 pub(super) fn check(plan: &Plan, paths: &Paths) -> Check {
@@ -103,6 +116,38 @@ fn application(plan: &Plan, flow: &Flow, field: &impl Fn(&str) -> String) -> Che
                 None => Ok(()),
             }
         }
+        Application::Program { client, server } => {
+            let commands = [("client", client), ("server", server)];
+            ensure(commands.iter().any(|(_, command)| command.is_some()), &field("application"), "program", || {
+                "expected a client or a server".into()
+            })?;
+            commands.into_iter().try_for_each(|(end, program)| match program {
+                None => Ok(()),
+                Some(program) => command(program, flow.start_ps, |name| field(&format!("application.{end}.{name}"))),
+            })
+        }
+    }
+}
+
+fn command(command: &Command, start_ps: u64, field: impl Fn(&str) -> String) -> Check {
+    let Command { arguments, stop_ps, environment, files, .. } = command;
+    let program = arguments.first().map_or("", String::as_str);
+    ensure(!program.is_empty(), &field("arguments"), format!("{arguments:?}"), || "it names no program".into())?;
+    let texts = arguments.iter().chain(environment.iter().flat_map(|(name, value)| [name, value]));
+    if let Some(text) = texts.into_iter().find(|text| text.contains('\0')) {
+        return refuse(field("arguments"), format!("{text:?}"), "no text that a program is given has a zero byte");
+    }
+    if let Some(name) = environment.keys().find(|name| name.is_empty() || name.contains('=')) {
+        return refuse(field("environment"), format!("{name:?}"), "expected the name of a variable");
+    }
+    let is_plain = |name: &str| !name.is_empty() && name.split('/').all(|part| !["", ".", ".."].contains(&part));
+    if let Some(name) = files.keys().find(|name| !is_plain(name)) {
+        return refuse(field("files"), format!("{name:?}"), "expected a name within the program's folder");
+    }
+    match stop_ps {
+        Some(stop) if *stop <= start_ps => refuse(field("stop_ps"), stop, format!("the flow starts at {start_ps} ps")),
+        Some(stop) => bounded_time(&field("stop_ps"), *stop),
+        None => Ok(()),
     }
 }
 

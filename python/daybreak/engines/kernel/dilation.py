@@ -15,6 +15,7 @@ import numpy as np
 
 from daybreak.errors import PlanError
 from daybreak.plan import types
+from daybreak.plan.applications import runs_programs
 from daybreak.runs import Recorded
 
 Columns = Mapping[str, np.ndarray[Any, Any]]
@@ -36,6 +37,8 @@ def of(plan: types.Plan) -> int:
         problem = f"the kernel engine slows the network down for all hosts alike, and others have {dilations[0]}"
     elif plan.controllers:
         problem = f'the kernel engine cannot slow down the controller "{plan.controllers[0].name}"'
+    elif runs_programs(plan):
+        problem = "the kernel engine cannot slow the network down for programs"
     elif plan.records.capture_links:
         problem = "a capture on the kernel engine would have the hosts' times; leave records.capture out"
     if problem:
@@ -60,7 +63,7 @@ def in_network_time(recorded: Recorded, dilation: int) -> Recorded:
         for name, columns in recorded.tables.items()
     }
     totals = {name: value // dilation if name.endswith("_ns") else value for name, value in recorded.totals.items()}
-    return Recorded(tables, totals, recorded.capture, recorded.keep)
+    return Recorded(tables, totals, recorded.capture, recorded.keep, recorded.files, recorded.facts)
 
 
 def _stretched(part: Any, dilation: int, name: str) -> Any:

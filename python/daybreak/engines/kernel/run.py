@@ -22,7 +22,7 @@ from daybreak.runs.staging import Staging
 from daybreak.scenario.lowering import Plan
 
 from ..single import Progress, Report
-from . import dilation, image, workplace
+from . import dilation, image, programs, workplace
 from . import recipe as recipes
 from .choice import USUAL, Choice
 from .errors import GuestFailed, KernelEngineError
@@ -33,6 +33,7 @@ PATIENCE_S = 120.0
 CAPTURE = "capture.pcapng"
 _KEPT_LINES = 12
 _LOOK_S = 0.1
+_ANSWER_S = 10.0
 
 
 def variants(choice: Choice = USUAL) -> list[str]:
@@ -54,6 +55,7 @@ def check(plan: Plan, choice: Choice = USUAL) -> None:
     """Raises PlanError for a plan that it cannot run, NoImage or NoGuest where it cannot run any."""
     program = workplace.guest_program()
     _image(plan, choice)
+    programs.refuse_missing(programs.with_python(plan.content))
     with tempfile.TemporaryDirectory(prefix="daybreak-") as directory:
         file = Path(directory) / "plan.json"
         file.write_bytes(_for_guest(plan).json)
@@ -66,28 +68,32 @@ def execute(plan: Plan, progress: Report | None, staging: Path, choice: Choice =
     kernel = _image(plan, choice)
     slower = dilation.of(plan.content)
     plan = _for_guest(plan)
+    programs.refuse_missing(plan.content)
     with workplace.open_run() as run:
         (run / "plan.json").write_bytes(plan.json)
         refuse_unsupported(program, run / "plan.json")
+        programs.put_files(plan.content, run)
         (run / "daybreak-guest").symlink_to(program)
         captured = _captured(run, staging) if plan.content.records.capture_links else None
         watched = Watch(plan, progress, slower)
         try:
             boot(program, kernel.program, run, watched, room=memory(plan.content), seed=plan.content.seed)
             tables, totals = read(run / "tables")
+            files = programs.written(plan.content, run)
         except BaseException:
             if captured:
                 captured.remove()
             raise
     capture = captured.path / CAPTURE if captured else None
-    recorded = Recorded(tables, totals, capture, keep=captured, facts={"kernel": kernel.facts()})
+    recorded = Recorded(tables, totals, capture, captured, files, {"kernel": kernel.facts()})
     return dilation.in_network_time(recorded, slower)
 
 
 def _for_guest(plan: Plan) -> Plan:
     """The plan as the guest runs it: with clocks that agree."""
     slower = dilation.of(plan.content)
-    return plan if slower == 1 else Plan(dilation.slowed(plan.content, slower))
+    content = programs.with_python(plan.content if slower == 1 else dilation.slowed(plan.content, slower))
+    return plan if content is plan.content else Plan(content)
 
 
 def _captured(run: Path, staging: Path) -> Staging:
@@ -128,7 +134,8 @@ def memory(plan: types.Plan) -> str:
     buffers = sum(
         max(plan.stacks[flow.src_stack].tcp_wmem[2], plan.stacks[flow.dst_stack].tcp_rmem[2]) for flow in plan.flows
     )
-    return f"{min(1024 + 2 * buffers // 2**20, 3584)}M"
+    running = programs.MEMORY_MIB * sum(1 for _ in programs.commands(plan))
+    return f"{min(1024 + running + 2 * buffers // 2**20, 3584)}M"
 
 
 def boot(program: Path, kernel: Path, directory: Path, watched: Watch, *, room: str, seed: int) -> None:
@@ -144,7 +151,7 @@ def boot(program: Path, kernel: Path, directory: Path, watched: Watch, *, room: 
     )
     assert guest.stdin and guest.stdout and guest.stderr
     try:
-        _listen(guest.stdout, watched)
+        _listen(guest.stdout, guest.stdin, watched)
     finally:
         # Whoever holds this end keeps the guest alive.
         guest.stdin.close()
@@ -156,8 +163,8 @@ def boot(program: Path, kernel: Path, directory: Path, watched: Watch, *, room: 
         raise watched.failure(complaint, guest.returncode)
 
 
-def _listen(console: Any, watched: Watch) -> None:
-    """Reads the console to its end; raises when the guest stands still."""
+def _listen(console: Any, questions: Any, watched: Watch) -> None:
+    """Reads the console to its end; asks which program runs when the guest stands still, and raises."""
     os.set_blocking(console.fileno(), False)
     with selectors.DefaultSelector() as selector:
         selector.register(console, selectors.EVENT_READ)
@@ -170,6 +177,10 @@ def _listen(console: Any, watched: Watch) -> None:
                 *lines, rest = (rest + (read_now or b"")).split(b"\n")
                 for line in lines:
                     watched.hear(line.decode(errors="replace").rstrip())
+            if watched.stands_still() and not watched.asked:
+                watched.asked = True
+                questions.write(b"?")
+                questions.flush()
             watched.look()
 
 
@@ -206,17 +217,21 @@ class Watch:
     now_ns: int = -1
     packets: int = 0
     complete: int = 0
+    asked: bool = False
+    spinning: str | None = None
     moved: float = field(default_factory=time.monotonic)
     tail: deque[str] = field(default_factory=lambda: deque(maxlen=_KEPT_LINES))
 
     def hear(self, line: str) -> None:
-        """Takes a line of the console: "@" is progress, "!" an error, "." the end; all else is the kernel's."""
+        """Takes a line of the console: "@" is progress, "!" an error, "?" who runs, "." the end."""
         if line.startswith("@ "):
             now_ns, self.packets, self.complete = (int(word) for word in line.split()[1:])
             if now_ns > self.now_ns:
                 self.now_ns, self.moved = now_ns, time.monotonic()
         elif line.startswith("! "):
             self.error = line[2:]
+        elif line.startswith("?"):
+            self.spinning = line[1:].strip()
         elif line == ".":
             self.finished = True
         elif line:
@@ -224,8 +239,10 @@ class Watch:
 
     def look(self) -> None:
         """Tells the progress, and loses patience when nothing moves."""
-        if time.monotonic() - self.moved > PATIENCE_S:
+        if self.stands_still() and (self.spinning is not None or self._still_s() > PATIENCE_S + _ANSWER_S):
             at = "before it started" if self.now_ns < 0 else f"at {self.now_ns / 1e9:.6f} s"
+            if self.spinning:
+                raise GuestFailed(f"{self.spinning} ran for {PATIENCE_S:.0f} s and let no time pass, {at}")
             raise GuestFailed(f"the guest's virtual time stood still for {PATIENCE_S:.0f} s, {at}{self._said()}")
         if self.progress and self.plan:
             plan = self.plan.content
@@ -233,10 +250,19 @@ class Watch:
             now_ps, end_ps = max(self.now_ns, 0) * 1000 // self.dilation, plan.end_ps // self.dilation
             self.progress(Progress(now_ps, end_ps, self.packets, self.complete, limited))
 
+    def stands_still(self) -> bool:
+        """Whether virtual time has not moved for too long."""
+        return self._still_s() > PATIENCE_S
+
+    def _still_s(self) -> float:
+        return time.monotonic() - self.moved
+
     def failure(self, complaint: str, status: int) -> Exception:
         """Why there is no result."""
         if self.error and self.error.startswith("the kernel engine cannot run this"):
             return PlanError(self.error)
+        if self.error and self.error.startswith(("the client of flow", "the server of flow")):
+            return GuestFailed(self.error)
         if self.error:
             return GuestFailed(f"the guest gave up: {self.error}")
         return GuestFailed(f"the guest ended with status {status} and no result{self._said(complaint)}")

@@ -8,6 +8,7 @@ from daybreak._native import Stream
 from daybreak.errors import ScenarioError
 from daybreak.plan import types as plan
 
+from ..programs import Programs
 from ..quantities import Span
 from ..scenario import Scenario
 from ..times import drawn
@@ -16,6 +17,7 @@ from .arrivals import arriving_flows
 from .choices import resolve_variant
 from .cost import MOST_FLOWS
 from .planned import Family, PlannedFlow, bulk, exchanges
+from .programs import programs
 
 
 def planned_flows(scenario: Scenario, seed: int, variants: Sequence[str] | None) -> list[PlannedFlow]:
@@ -60,6 +62,10 @@ def _flows(flow: Flow, index: int, seed: int, variants: Sequence[str] | None) ->
         start = _start(flow, own_name, seed)
         if isinstance(application, plan.ConstantRate) and application.stop_ps is not None:
             _stops_after(start, application.stop_ps, own_name, f"{family.field}.application.stop")
+        if isinstance(application, plan.Program):
+            for end, command in (("client", application.client), ("server", application.server)):
+                if command is not None and command.stop_ps is not None:
+                    _stops_after(start, command.stop_ps, own_name, f"{family.field}.application.{end}.stop")
         yield PlannedFlow(family, own_name, application, start)
 
 
@@ -80,6 +86,8 @@ def _application(flow: Flow, name: str, seed: int) -> plan.Application:
         case ConstantRate() as source:
             stop = None if source.stop is None else int(source.stop)
             return plan.ConstantRate(rate_bps=int(source.rate), payload_bytes=int(source.payload), stop_ps=stop)
+        case Programs() as runs:
+            return programs(runs, flow)
         case None:
             raise AssertionError("a flow has a size or an application")
 

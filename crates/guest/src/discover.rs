@@ -1,0 +1,223 @@
+//! Finds the connections of programs by the five-tuples of their packets.
+//!
+//! What a program opens is not in the plan. Its first packet makes a flow of it, with the paths of the plan's flow that
+//! joins the two hosts: that of the program that owns the socket, or else the first one. A connection of TCP is one flow,
+//! whose source is who opened it. Datagrams are a flow in each direction, as their five-tuple is.
+
+use std::collections::BTreeMap;
+
+use daybreak_plan::Plan;
+use daybreak_trace::ConnectionRow;
+
+use crate::headers::{Headers, Protocol, flags};
+use crate::layout::{End, Layout, runs_programs};
+
+/// The owner of a packet that no program has sent.
+pub const NOBODY: u32 = u32::MAX;
+/// Users that programs are: the client of flow 0, its server, the client of flow 1, and so on.
+const FIRST_USER: u32 = 100_000;
+
+/// The user whose number a program runs under: what it sends can be told from what others send.
+pub fn user(flow: u32, is_server: bool) -> u32 {
+    FIRST_USER + 2 * flow + u32::from(is_server)
+}
+
+/// What a five-tuple is without the order of its ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Tuple {
+    protocol: u8,
+    addresses: [u32; 2],
+    ports: [u16; 2],
+}
+
+/// A flow of the plan that runs programs.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    flow: u32,
+    /// Addresses of its source and its destination.
+    addresses: [u32; 2],
+}
+
+/// Whose a packet is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Seen {
+    /// A known flow's, from its source or not.
+    Known(u32, bool),
+    /// A new flow's, from its source.
+    New {
+        /// Flow of the plan whose paths it takes.
+        of_flow: u32,
+        /// Its source is that flow's destination.
+        is_reversed: bool,
+    },
+}
+
+/// The flows that were found.
+#[derive(Debug)]
+pub struct Discovery {
+    /// Flows of the plan.
+    planned: u32,
+    entries: Vec<Entry>,
+    known: BTreeMap<Tuple, u32>,
+    /// The last datagram of two hosts that came in fragments, and its flow: only the first fragment has ports.
+    fragments: BTreeMap<[u32; 2], (u16, u32)>,
+    /// What was found, in the order of the first packets.
+    pub connections: Vec<ConnectionRow>,
+}
+
+impl Discovery {
+    /// Nothing found yet. The addresses are those of the layout's ends.
+    pub fn new(plan: &Plan, layout: &Layout) -> Self {
+        let with_programs = (0..).zip(&plan.flows).filter(|(_, flow)| runs_programs(flow));
+        let entry = |flow: u32| {
+            let (src, dst) = layout.flows[flow as usize];
+            Entry { flow, addresses: [End::ip(src), End::ip(dst)] }
+        };
+        Self {
+            planned: plan.flows.len() as u32,
+            entries: with_programs.map(|(flow, _)| entry(flow)).collect(),
+            known: BTreeMap::new(),
+            fragments: BTreeMap::new(),
+            connections: Vec::new(),
+        }
+    }
+
+    /// Whether the plan has any programs.
+    pub fn is_wanted(&self) -> bool {
+        !self.entries.is_empty()
+    }
+
+    /// Whether a flow of the plan runs programs.
+    pub fn runs_programs(&self, flow: u32) -> bool {
+        self.entries.binary_search_by_key(&flow, |entry| entry.flow).is_ok()
+    }
+
+    /// Whose packet this is; `None` where no program's flow joins its hosts. `is_closed` tells of a flow that its
+    /// connection has ended, so that a SYN begins another one.
+    pub fn see(&mut self, headers: &Headers, owner: u32, is_closed: impl Fn(u32) -> bool) -> Option<Seen> {
+        let [from, to] = headers.addresses;
+        if headers.is_later_fragment {
+            let flow = self.fragments.get(&[from, to]).filter(|(id, _)| *id == headers.identification)?.1;
+            return Some(Seen::Known(flow, true));
+        }
+        let protocol = headers.protocol.number();
+        let tuple = Tuple { protocol, addresses: [from, to], ports: [headers.source, headers.destination] };
+        let back = Tuple { protocol, addresses: [to, from], ports: [headers.destination, headers.source] };
+        let is_stream = headers.protocol == Protocol::Tcp;
+        let opens = is_stream && headers.flags & (flags::SYN | flags::ACK) == flags::SYN;
+        for (tuple, is_from_source) in [(tuple, true), (back, false)].into_iter().take(1 + usize::from(is_stream)) {
+            if let Some(&flow) = self.known.get(&tuple) {
+                if opens && is_closed(flow) {
+                    self.known.remove(&tuple);
+                    break;
+                }
+                if !is_stream {
+                    self.fragments.insert([from, to], (headers.identification, flow));
+                }
+                return Some(Seen::Known(flow, is_from_source));
+            }
+        }
+        let joins = |entry: &&Entry| entry.addresses == [from, to] || entry.addresses == [to, from];
+        let owns = |entry: &&Entry| [false, true].iter().any(|&server| owner == user(entry.flow, server));
+        let candidates = || self.entries.iter().filter(joins);
+        let &Entry { flow: of_flow, addresses } = candidates().find(owns).or_else(|| candidates().next())?;
+        let flow = self.planned + self.connections.len() as u32;
+        self.known.insert(tuple, flow);
+        self.fragments.insert([from, to], (headers.identification, flow));
+        let [src_port, dst_port] = tuple.ports.map(u32::from);
+        let is_reversed = addresses == [to, from];
+        let row = ConnectionRow { flow, of_flow, is_reversed: u8::from(is_reversed), protocol, src_port, dst_port };
+        self.connections.push(row);
+        Some(Seen::New { of_flow, is_reversed })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::headers::tests::headers;
+    use crate::layout::tests::plan;
+    use daybreak_plan::{Application, Command};
+
+    fn program() -> Application {
+        let command = Command {
+            arguments: vec!["program".into()],
+            stop_ps: None,
+            folder: ".".into(),
+            environment: BTreeMap::new(),
+            files: BTreeMap::new(),
+        };
+        Application::Program { client: Some(command.clone()), server: Some(command) }
+    }
+
+    /// Two flows between one pair of hosts; addresses of the hosts.
+    fn discovery() -> (Discovery, [u32; 2]) {
+        let mut plan = plan();
+        plan.stacks[0].tcp_limit_output_bytes = Some(1 << 20);
+        plan.flows[1] = daybreak_plan::Flow { name: "second".into(), ..plan.flows[0].clone() };
+        plan.flows.iter_mut().for_each(|flow| flow.application = program());
+        let layout = Layout::of(&plan).unwrap();
+        let (src, dst) = layout.flows[0];
+        assert_eq!(layout.flows[1], (src, dst), "programs of one host share its network");
+        (Discovery::new(&plan, &layout), [src, dst].map(End::ip))
+    }
+
+    fn segment(addresses: [u32; 2], ports: [u16; 2], bits: u8) -> Headers {
+        Headers { addresses, source: ports[0], destination: ports[1], ..headers(0, 0, bits, 0) }
+    }
+
+    fn datagram(addresses: [u32; 2], ports: [u16; 2], identification: u16) -> Headers {
+        Headers { protocol: Protocol::Udp(None), identification, ..segment(addresses, ports, 0) }
+    }
+
+    #[test]
+    fn a_connection_is_one_flow_in_both_directions_and_a_new_one_when_it_is_opened_again() {
+        let (mut discovery, [client, server]) = discovery();
+        let open = |_| false;
+        let there = segment([client, server], [40_000, 80], flags::SYN);
+        let back = segment([server, client], [80, 40_000], flags::SYN | flags::ACK);
+        assert_eq!(discovery.see(&there, NOBODY, open), Some(Seen::New { of_flow: 0, is_reversed: false }));
+        assert_eq!(discovery.see(&there, NOBODY, open), Some(Seen::Known(2, true)), "sent again");
+        assert_eq!(discovery.see(&back, NOBODY, open), Some(Seen::Known(2, false)));
+        assert_eq!(discovery.see(&back, NOBODY, |_| true), Some(Seen::Known(2, false)), "it opens nothing");
+        assert_eq!(discovery.see(&there, NOBODY, |_| true), Some(Seen::New { of_flow: 0, is_reversed: false }));
+        assert_eq!(discovery.see(&back, NOBODY, open), Some(Seen::Known(3, false)));
+        let ports = |row: &ConnectionRow| (row.flow, row.protocol, row.src_port, row.dst_port);
+        assert_eq!(
+            discovery.connections.iter().map(ports).collect::<Vec<_>>(),
+            [(2, 6, 40_000, 80), (3, 6, 40_000, 80)]
+        );
+    }
+
+    #[test]
+    fn the_owner_of_the_socket_tells_the_flow() {
+        let (mut discovery, [client, server]) = discovery();
+        let mut of =
+            |port, owner, addresses| match discovery.see(&segment(addresses, [port, 80], flags::SYN), owner, |_| false)
+            {
+                Some(Seen::New { of_flow, is_reversed }) => (of_flow, is_reversed),
+                other => panic!("{other:?}"),
+            };
+        assert_eq!(of(1, user(0, false), [client, server]), (0, false));
+        assert_eq!(of(2, user(1, false), [client, server]), (1, false));
+        assert_eq!(of(3, user(1, true), [server, client]), (1, true), "a server that opens a connection");
+        assert_eq!(of(4, NOBODY, [client, server]), (0, false));
+        let stranger = segment([client, client + 7], [5, 80], flags::SYN);
+        assert_eq!(discovery.see(&stranger, user(0, false), |_| false), None);
+    }
+
+    #[test]
+    fn datagrams_are_a_flow_in_each_direction_and_fragments_belong_to_the_first() {
+        let (mut discovery, [client, server]) = discovery();
+        let mut see = |headers: &Headers| discovery.see(headers, NOBODY, |_| false);
+        let there = datagram([client, server], [1, 2], 7);
+        let back = datagram([server, client], [2, 1], 7);
+        assert!(matches!(see(&there), Some(Seen::New { is_reversed: false, .. })));
+        assert!(matches!(see(&back), Some(Seen::New { is_reversed: true, .. })));
+        assert_eq!(see(&there), Some(Seen::Known(2, true)));
+        let later =
+            |identification| Headers { is_later_fragment: true, ..datagram([client, server], [0, 0], identification) };
+        assert_eq!(see(&later(7)), Some(Seen::Known(2, true)));
+        assert_eq!(see(&later(8)), None, "its first fragment never came");
+    }
+}

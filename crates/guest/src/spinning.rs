@@ -1,0 +1,83 @@
+//! Outside the guest: which program keeps its time from passing.
+//!
+//! Virtual time stands still while a program runs, so one that never waits ends the run. The guest cannot see it, since it
+//! gets no turn; the machine can. Every process of the guest is a process there, with the program's memory, in which
+//! the name stands that its supervisor has put into the environment.
+
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
+use std::time::Duration;
+
+/// The variable with the name of a program in words.
+pub const NAME: &str = "DAYBREAK_PROGRAM";
+/// Real time in which processes are compared.
+const LOOK: Duration = Duration::from_millis(500);
+/// Memory that is looked at, from the highest on: the environment lies at the end of the stack.
+const MOST_REGIONS: usize = 256;
+const MOST_BYTES: u64 = 1 << 18;
+
+/// The program in the process group of a guest's kernel that has run most in a while, in words.
+#[expect(clippy::disallowed_methods, reason = "outside of the guest real time passes")]
+pub fn who(group: u32) -> Option<String> {
+    let before = times(group);
+    std::thread::sleep(LOOK);
+    let mut grown: Vec<(u64, u32)> = times(group)
+        .into_iter()
+        .filter(|&(process, _)| process != group)
+        .map(|(process, now)| {
+            let then = before.iter().find(|(other, _)| *other == process).map_or(0, |&(_, then)| then);
+            (now - then.min(now), process)
+        })
+        .collect();
+    grown.sort_unstable();
+    grown.into_iter().rev().find_map(|(_, process)| name_of(process))
+}
+
+/// Processor time of each process in a group, in ticks.
+fn times(group: u32) -> Vec<(u32, u64)> {
+    let of = |entry: fs::DirEntry| {
+        let process = entry.file_name().to_str()?.parse().ok()?;
+        let stat = fs::read_to_string(entry.path().join("stat")).ok()?;
+        // Behind the name, which may have any character, comes the state as field 3.
+        let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
+        let field = |number: usize| fields.get(number - 3)?.parse::<u64>().ok();
+        (field(5)? == u64::from(group)).then_some(())?;
+        Some((process, field(14)? + field(15)?))
+    };
+    fs::read_dir("/proc").into_iter().flatten().flatten().filter_map(of).collect()
+}
+
+/// The name in the memory of a process.
+fn name_of(process: u32) -> Option<String> {
+    let maps = fs::read_to_string(format!("/proc/{process}/maps")).ok()?;
+    let memory = File::open(format!("/proc/{process}/mem")).ok()?;
+    let regions = maps.lines().rev().filter(|line| line.split(' ').nth(1).is_some_and(|mode| mode.starts_with("rw")));
+    regions.take(MOST_REGIONS).find_map(|line| {
+        let (start, end) = line.split(' ').next()?.split_once('-')?;
+        let [start, end] = [start, end].map(|number| u64::from_str_radix(number, 16).ok());
+        let (start, end) = (start?, end?);
+        let from = start.max(end.saturating_sub(MOST_BYTES));
+        let mut bytes = vec![0; (end - from) as usize];
+        memory.read_exact_at(&mut bytes, from).ok()?;
+        name_in(&bytes)
+    })
+}
+
+/// The value of the variable in an environment somewhere in some bytes.
+fn name_in(bytes: &[u8]) -> Option<String> {
+    let mut variables = bytes.split(|&byte| byte == 0);
+    let value = variables.find_map(|variable| variable.strip_prefix(NAME.as_bytes())?.strip_prefix(b"="))?;
+    Some(String::from_utf8_lossy(value).replace('\n', " "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_is_that_of_the_variable() {
+        let memory = b"\0\0HOME=/\0DAYBREAK_PROGRAMS=no\0DAYBREAK_PROGRAM=the client\nof it\0PATH=/bin\0";
+        assert_eq!(name_in(memory).as_deref(), Some("the client of it"));
+        assert_eq!(name_in(b"DAYBREAK=1"), None);
+    }
+}

@@ -1,0 +1,254 @@
+"""Programs of this machine on real Linux: servers and clients, their output, their flows, and what goes wrong."""
+
+import shutil
+import sys
+from base64 import b64encode
+from typing import Any
+
+import pytest
+from ready_files import ROOT
+from real_kernel import LACKING
+
+import daybreak
+from daybreak.engines.kernel import run as engine
+from daybreak.errors import DaybreakError, EngineError, PlanError
+from daybreak.scenario import Scenario
+
+if LACKING:
+    pytest.skip(f"the kernel engine's programs are left out: {LACKING}", allow_module_level=True)
+
+PYTHON = "/usr/bin/python3"
+
+
+def needs(program: str) -> pytest.MarkDecorator:
+    return pytest.mark.skipif(shutil.which(program) is None, reason=f"{program} is not installed")
+
+
+def scenario(*flows: dict[str, Any], **more: Any) -> Scenario:
+    """Flows of programs, named "a", "b" ..., each between a pair of hosts of its own if it names none."""
+    ends = [
+        {"name": "abcdef"[i], "from": f"sender-{i}", "to": f"receiver-{i}"}
+        | {key: flow[key] for key in ("from", "to", "start", "name", "variant") if key in flow}
+        | {"application": {"kind": "program"} | {key: flow[key] for key in ("client", "server") if key in flow}}
+        for i, flow in enumerate(flows)
+    ]
+    topology = {"kind": "dumbbell", "pairs": len(flows), "rate": "1 Gbit/s", "delay": "100 us", "queue": "100 packets"}
+    topology |= more.pop("topology", {})
+    plain = {"name": "programs", "duration": "20 s", "topology": topology, "flows": ends}
+    return Scenario.parse(plain | more)
+
+
+def python(text: str, *arguments: str, **surroundings: Any) -> dict[str, Any]:
+    """A Python program as a command."""
+    content = {"program.py": b64encode(text.encode()).decode()}
+    return {"run": [PYTHON, "program.py", *arguments], "contents": content} | surroundings
+
+
+def run(asked: Scenario, **options: Any) -> daybreak.Run:
+    return daybreak.run(asked, engine="kernel", **options)
+
+
+def failure(*flows: dict[str, Any]) -> str:
+    with pytest.raises(DaybreakError) as caught:
+        run(scenario(*flows))
+    return str(caught.value)
+
+
+# iperf3 looks without a pause for its server's answers: each look takes 1 ns, so
+# the round trip is short, and so is what waits to be sent when it has written everything.
+NEAR: dict[str, Any] = {
+    "topology": {"rate": "10 Gbit/s", "delay": "1 us"},
+    "stack": {"tcp_wmem": [4096, 16384, 65536]},
+}
+IPERF = {"server": ["iperf3", "-s", "-1"], "client": ["iperf3", "-c", "{server}", "-n", "1M", "-J"]}
+
+
+@needs("iperf3")
+def test_a_transfer_of_iperf3_is_found_and_its_output_kept(tmp_path):
+    found = run(scenario(IPERF, **NEAR))
+    control, data = found.flows.iter_rows(named=True)
+    assert (control["flow_name"], data["flow_name"]) == ("a-0", "a-1")
+    assert (data["src"], data["dst"], data["bytes"]) == ("sender-0", "receiver-0", data["delivered_bytes"])
+    # iperf3 sends 37 bytes of a cookie first, and whole blocks of 128 KiB.
+    assert data["bytes"] == 8 * 131_072 + 37
+    assert data["segments"] >= data["bytes"] // 1448
+    # No goodput beyond the rate of the link.
+    assert data["bytes"] * 8 / data["fct_ns"] < 10
+    assert data["rtos"] is None
+    programs = found.table("programs")
+    assert programs["exit_code"].to_list() == [0, 0]
+    assert programs["end"].to_list() == ["client", "server"]
+    ports = found.table("connections").select("protocol", "dst_port").rows()
+    assert ports == [(6, 5201), (6, 5201)]
+    place = found.write(tmp_path / "run")
+    assert b'"sum_received"' in (place / "programs" / "a-client" / "stdout").read_bytes()
+    assert daybreak.read(place).files == found.files
+    other = run(scenario(IPERF, **NEAR), seed=2)
+    other.write(place, force=True)
+    assert daybreak.read(place).files == other.files
+
+
+@needs("iperf3")
+def test_a_run_can_be_repeated_to_the_byte():
+    one, other = (run(scenario(IPERF, **NEAR)) for _ in range(2))
+    assert one.files == other.files
+    for name, table in one.tables():
+        assert table.equals(other.table(name)), name
+    third = run(scenario(IPERF, **NEAR), seed=2)
+    assert third.files != one.files, "the seed is that of the cookie and of the ports"
+
+
+SURROUNDINGS = """
+import os, random, socket, ssl, sys, time, uuid
+print(os.getpid(), os.getppid(), id(object()), random.random(), uuid.uuid4(), os.urandom(8).hex())
+print(time.time_ns(), time.perf_counter_ns(), hash("text"), socket.gethostname(), ssl.RAND_bytes(8).hex())
+print(os.getcwd(), sorted(os.listdir()), dict(os.environ)["GREETING"], sorted(os.listdir("/tmp")))
+print(open("/etc/hosts").read(), socket.gethostbyname("receiver-0"), os.path.exists("/proc/1"))
+print([name for _, name in socket.if_nameindex()], sorted(os.listdir("/dev")))
+print(os.path.exists("/dev/daybreak"), os.getuid() == 0)
+for forbidden in ("/etc/passwd", "/usr/new", "/sys/new", "/proc/sys/net/ipv4/tcp_sack", sys.argv[1]):
+    try:
+        open(forbidden, "a").close()
+        print("could write", forbidden)
+    except OSError as error:
+        print(type(error).__name__)
+try:
+    socket.create_connection(("192.0.2.1", 80), 5)
+except OSError as error:
+    print(error.strerror)
+open("result.txt", "w").write("kept")
+"""
+
+
+def test_what_a_program_sees_is_the_same_each_time_and_it_can_change_nothing_outside():
+    program = python(SURROUNDINGS, str(ROOT / "README.md"), environment={"GREETING": "hello"})
+    one, other = (run(scenario({"client": program})) for _ in range(2))
+    assert one.files == other.files
+    said = one.files["programs/a-client/stdout"].decode()
+    assert "could write" not in said
+    assert "['program.py'] hello ['home']" in said
+    assert "10.0.0.2 True" in said
+    assert said.splitlines()[-1] == "Network is unreachable"
+    assert one.files["programs/a-client/files/result.txt"] == b"kept"
+    assert "programs/a-client/files/program.py" not in one.files, "it has not changed"
+    assert "\nFalse False\n" in said, "neither the switch nor the machine's root"
+
+
+SERVER = """
+import socket
+with socket.create_server(("", 7000)) as listening:
+    while True:
+        connection, _ = listening.accept()
+        with connection:
+            connection.sendall(connection.recv(100).upper())
+"""
+CLIENT = """
+import socket, sys
+with socket.create_connection(("receiver-0", 7000)) as connection:
+    connection.sendall(sys.argv[1].encode())
+    print(connection.recv(100).decode())
+"""
+
+
+def test_several_programs_on_one_host_and_clients_of_other_hosts():
+    flows = (
+        {"server": python(SERVER), "client": python(CLIENT, "one")},
+        {"client": python(CLIENT, "two"), "to": "receiver-0", "start": "100 ms"},
+        {"client": python(CLIENT, "three"), "from": "sender-0", "to": "receiver-0", "start": "200 ms"},
+    )
+    found = run(scenario(*flows))
+    said = [found.files[f"programs/{name}-client/stdout"] for name in "abc"]
+    assert said == [b"ONE\n", b"TWO\n", b"THREE\n"]
+    rows = found.flows.select("flow_name", "src", "bytes", "start_ns").rows()
+    assert [row[:3] for row in rows] == [("a-0", "sender-0", 6), ("b-0", "sender-1", 6), ("c-0", "sender-0", 10)]
+    assert [row[3] // 10**8 for row in rows] == [0, 1, 2]
+    server = found.table("programs").row(1, named=True)
+    assert (server["end"], server["signal"], server["exit_code"]) == ("server", 15, None)
+
+
+DATAGRAMS = """
+import socket, sys
+sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+for number in range(200):
+    sender.sendto(bytes(int(sys.argv[1])), ("receiver-0", 9000))
+"""
+
+
+@pytest.mark.parametrize(("payload", "packets"), [(1000, 1), (4000, 3)])
+def test_datagrams_are_counted_and_the_lost_ones_too(payload, packets):
+    narrow = {"queue": "50 packets", "access_rate": "10 Gbit/s"}
+    sink = python("import socket, time\ns = socket.socket(type=socket.SOCK_DGRAM)\ns.bind(('', 9000))\ntime.sleep(60)")
+    found = run(scenario({"client": python(DATAGRAMS, str(payload)), "server": sink}, topology=narrow))
+    (row,) = found.table("datagrams").filter(flow_name="a-0").iter_rows(named=True)
+    assert row["sent"] == 200 * packets
+    assert row["lost"] > 0
+    assert row["sent"] == row["delivered"] + row["lost"] + row["in_flight"]
+    assert row["lost"] == found.table("queue_totals")["dropped_packets"].sum()
+    # A packet waits at most for 50 others of 1500 bytes at 1 Gbit/s.
+    assert row["delay_max_ns"] < 100_000 + 60 * 12_304
+
+
+@pytest.mark.parametrize(
+    ("client", "expected"),
+    [
+        (["/bin/sh", "-c", "echo first >&2; echo no such luck >&2; exit 3"], "exit code 3 at 0.000"),
+        (["/bin/sh", "-c", "kill -SEGV $$"], "was ended by signal 11"),
+        (["/bin/sh", "-c", "sleep 1000 & exit 0"], "left a process behind (sleep)"),
+        (["/bin/sh", "-c", "yes > /dev/stdout"], "wrote more than 64 MiB to its standard output"),
+        (
+            ["/bin/sh", "-c", "for i in 1 2 3 4 5 6; do head -c 60M /dev/zero > $i || exit 1; done"],
+            "filled its private",
+        ),
+        (["/bin/sh", "-c", "read line < /dev/tty"], "/dev/tty"),
+        (["/bin/sh", "-c", "head -c 80M /dev/zero > large"], "exit code"),
+    ],
+)
+def test_a_program_that_fails_fails_the_run_in_one_sentence(client, expected):
+    sentence = failure({"client": client})
+    assert expected in sentence, sentence
+    assert sentence.startswith('the client of flow "a" (/bin/sh -c '), sentence
+    assert "\n" not in sentence
+
+
+def test_the_last_line_of_a_failure_is_told():
+    assert failure({"client": ["/bin/sh", "-c", "echo no such luck >&2; exit 3"]}).endswith(": no such luck")
+    assert failure({"client": ["/bin/sleep", "9"], "server": ["/bin/false"]}).startswith('the server of flow "a" (')
+
+
+def test_a_program_that_is_not_there_is_named_before_anything_runs():
+    with pytest.raises(PlanError, match=r'flows\[0\].application.client.run: there is no program "iperf4"'):
+        run(scenario({"client": ["iperf4"]}))
+    with pytest.raises(PlanError, match=r'"\./missing" is not among the files'):
+        run(scenario({"client": ["./missing"]}))
+
+
+def test_the_simulator_refuses_programs_by_name():
+    with pytest.raises(
+        PlanError, match=r"flows\[0\].application is true .flow \"a\".: programs run on the kernel engine"
+    ):
+        daybreak.run(scenario({"client": ["true"]}))
+
+
+def test_a_program_that_lets_no_time_pass_is_named_and_ended(monkeypatch):
+    monkeypatch.setattr(engine, "PATIENCE_S", 5.0)
+    spins = {"client": ["/bin/sh", "-c", "while :; do :; done"]}
+    with pytest.raises(EngineError, match=r'the client of flow "a" \(/bin/sh .* ran for 5 s and let no time pass'):
+        run(scenario(spins))
+
+
+def test_a_program_is_asked_to_end_at_its_time():
+    stops = {"client": {"run": ["/bin/sleep", "100"], "stop": "2 s"}}
+    program = run(scenario(stops)).table("programs").row(0, named=True)
+    assert (program["signal"], program["end_ns"] // 10**6) == (15, 2000)
+
+
+def test_a_program_that_runs_at_the_end_has_none():
+    found = run(scenario({"client": ["/bin/sleep", "100"]}, duration="3 s"))
+    program = found.table("programs").row(0, named=True)
+    assert (program["signal"], program["exit_code"], program["end_ns"]) == (None, None, None)
+    assert found.manifest["totals"]["ended_ns"] == 3 * 10**9
+
+
+def test_the_python_that_runs_daybreak_can_be_named():
+    program = {"client": ["{python}", "-c", "import sys, daybreak; print(sys.executable)"]}
+    assert run(scenario(program)).files["programs/a-client/stdout"].decode().strip() == sys.executable
