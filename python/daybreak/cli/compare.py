@@ -64,7 +64,7 @@ def compare(
         found = [_flows(place, one, runs, workers, progress) for place, one in zip(places, runners, strict=True)]
     names = _names([name for name, _ in found], places)
     if len(set(runners)) > 1:
-        names = [f"{name} {one.partition(':')[2]}" for name, one in zip(names, runners, strict=True)]
+        names = [f"{one.partition(':')[2]} {name}" for name, one in zip(names, runners, strict=True)]
     baseline, others = found[0][1], list(zip(names[1:], (flows for _, flows in found[1:]), places[1:], strict=True))
     tables = []
     for name, flows, place in others:
