@@ -1,22 +1,28 @@
 //! Runs one benchmark scenario and prints one line about it: `benchmark NAME`, for a profiler or
 //! beside another simulator. `benchmark NAME text` prints the scenario for the other one instead.
+//! `benchmark FILE.json` runs any plan, as `python tools/benchmark-plan.py` writes it.
 
 // A program for people and their clocks, not a part of the core.
 #![allow(clippy::disallowed_methods, clippy::disallowed_macros)]
 
 use daybreak_engine::Simulation;
-use daybreak_plan::benchmarks;
+use daybreak_plan::{Plan, benchmarks};
 use daybreak_trace::Column;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let name = arguments.first().ok_or("usage: benchmark NAME [text]")?;
-    let benchmark = benchmarks::find(name).ok_or_else(|| format!("there is no benchmark \"{name}\""))?;
-    if arguments.get(1).is_some_and(|what| what == "text") {
-        print!("{}", benchmark.text());
-        return Ok(());
-    }
-    let mut simulation = Simulation::new(&benchmark.plan())?;
+    let name = arguments.first().ok_or("usage: benchmark NAME|FILE.json [text]")?;
+    let plan: Plan = if name.ends_with(".json") {
+        serde_json::from_slice(&std::fs::read(name)?)?
+    } else {
+        let benchmark = benchmarks::find(name).ok_or_else(|| format!("there is no benchmark \"{name}\""))?;
+        if arguments.get(1).is_some_and(|what| what == "text") {
+            print!("{}", benchmark.text());
+            return Ok(());
+        }
+        benchmark.plan()
+    };
+    let mut simulation = Simulation::new(&plan)?;
     let start = std::time::Instant::now();
     while !simulation.step(u64::MAX).done {}
     let seconds = start.elapsed().as_secs_f64();

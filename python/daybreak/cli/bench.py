@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from daybreak import _native, benchmark
+from daybreak.benchmark import suite
 from daybreak.errors import UnknownName
 
 from .tables import print_table
@@ -21,14 +21,14 @@ def add_to(app: typer.Typer) -> None:
 
 def bench(
     names: Annotated[
-        list[str] | None, typer.Argument(help="Benchmarks such as S1; S1 to S4 if not given.", metavar="[NAME]...")
+        list[str] | None, typer.Argument(help="Benchmarks such as S1; S1 to S7 if not given.", metavar="[NAME]...")
     ] = None,
     repeat: Annotated[int, typer.Option(help="Measurements of each; the median counts.", min=1)] = 1,
     as_json: Json = False,
 ) -> None:
     """Measure the simulator: packet-hops per wall second and peak memory."""
-    known = dict(_native.benchmarks())
-    chosen = names or list(benchmark.STANDARD)
+    known = suite.known()
+    chosen = names or list(suite.STANDARD)
     for name in chosen:
         if name not in known:
             raise UnknownName(f'benchmark "{name}" is not known; known are {", ".join(known)}')
@@ -36,7 +36,7 @@ def bench(
     with progress_bar("measuring", shown=not as_json) as progress:
         for i, name in enumerate(chosen):
             progress(i, len(chosen), name)
-            measured = [benchmark.measure_apart(name) for _ in range(repeat)]
+            measured = [suite.measure_apart(name) for _ in range(repeat)]
             middle = {key: statistics.median(one[key] for one in measured) for key in measured[0]}
             results.append(middle)
     if as_json:
