@@ -14,8 +14,6 @@ from importlib.resources import files
 
 from daybreak.studies.lightpath.settings import AFTER_S, AT_LIMIT, NS2, SCALES, Setting, counted
 
-DUPLICATES_UP_TO_PACKETS = 15e6
-"""Duplicate ACKs take two runs up to the move more. Where more packets are sent before it they are not counted."""
 FIGURE6 = "D_10G_10ms_cubic_paper"
 """The cell that is the run of figures 6 and 7."""
 FIGURE6_S = SCALES["full"].figure6_s
@@ -47,13 +45,12 @@ class Cell:
 
     @property
     def counts_duplicates(self) -> bool:
-        """Whether its duplicate ACKs are counted."""
-        before = self.move_s * self.setting.rate_mbps / 0.012
-        return self.values["dup_acks"] is not None and (before <= DUPLICATES_UP_TO_PACKETS or self.name == FIGURE6)
+        """Whether its duplicate ACKs are compared."""
+        return self.values["dup_acks"] is not None
 
     @property
     def settings(self) -> list[Setting]:
-        """What it takes."""
+        """What it takes: duplicate ACKs two runs more, up to the move and half a second longer."""
         return [self.setting, *(counted(self.setting) if self.counts_duplicates else ())]
 
 

@@ -211,7 +211,7 @@ SCALES = {
         figure5_mbps=1000,
         figure6_s=100.0,
         packets=15e6,
-        ns2_packets=15e6,
+        ns2_packets=8e7,
         moves=1,
         pairs=False,
     ),
@@ -249,15 +249,13 @@ def figure4(scale: Scale, stack: str, scenario: str = "B") -> Setting:
 
 
 def figure5(scale: Scale, stack: str) -> dict[int, Setting]:
-    """Scenario C2, by base RTT. At 10 Gb/s only the TCP of ns-2, moved at 100 ms when ns-2 itself is."""
-    if scale.figure5_mbps < 10_000:
-        moves, mbps = {10: AT_LIMIT, 100: AT_LIMIT}, scale.figure5_mbps
-    else:
-        moves, mbps = ({10: AT_LIMIT, 100: "289"}, 10_000) if stack == NS2 else ({}, 10_000)
+    """Scenario C2, by base RTT. At 10 Gb/s only the TCP of ns-2."""
+    mbps = scale.figure5_mbps
     seconds = {10: 90.0 if mbps == 10_000 else AFTER_S[10], 100: AFTER_S[100]}
     return {
-        rtt: Setting("C2", mbps, rtt, stack=stack, move=move, after_s=seconds[rtt], assumed=scale.assumed)
-        for rtt, move in moves.items()
+        rtt: Setting("C2", mbps, rtt, stack=stack, after_s=after_s, assumed=scale.assumed)
+        for rtt, after_s in seconds.items()
+        if stack == NS2 or mbps < 10_000
     }
 
 
