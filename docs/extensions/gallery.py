@@ -27,20 +27,24 @@ def write_pages(app: Sphinx) -> None:
 
 def page(file: Path, lesson: dict[str, Any]) -> str:
     """The page of a scenario."""
-    what = lesson["what"]
-    records = "".join(f' --set "records.{one}"' for one in lesson.get("records", ()))
-    options = " ".join(f"--{key} {value}" for key, value in lesson.get("options", {}).items())
-    plot = f"daybreak plot results/{file.stem} --what {what} {options}".rstrip()
+    place = f"results/{file.stem}"
+    if "not_run" in lesson:
+        shown = f""":not-run: {lesson["not_run"]}
+daybreak run scenarios/{file.name} --engine kernel -o {place}"""
+    else:
+        records = "".join(f' --set "records.{one}"' for one in lesson.get("records", ()))
+        options = "".join(f" --{key} {value}" for key, value in lesson.get("options", {}).items())
+        shown = f""":figure: {file.stem}.svg
+:alt: {lesson["alt"]}
+:lines: 14
+daybreak run scenarios/{file.name}{records} -o {place}
+daybreak plot {place} --what {lesson["what"]}{options} -o {file.stem}.svg"""
     return f"""# {lesson["title"]}
 
 {lesson["lesson"].strip()}
 
 ```{{command}}
-:figure: {file.stem}.svg
-:alt: {lesson["alt"]}
-:lines: 14
-daybreak run scenarios/{file.name}{records} -o results/{file.stem}
-{plot} -o {file.stem}.svg
+{shown}
 ```
 
 ## The scenario
