@@ -92,6 +92,23 @@ def test_patience_ends_when_virtual_time_stands_still(watch, monkeypatch):
     watch.look()
     time.sleep(0.1)
     watch.hear("@ 1500000000 20 0")
+    assert watch.stands_still()
+    watch.look()  # It has been asked which program keeps time from passing, and has not answered yet.
+    watch.hear("? ")
+    with pytest.raises(GuestFailed, match=r"stood still for 0 s, at 1\.500000 s"):
+        watch.look()
+    watch.hear('? the client of flow "web"')
+    with pytest.raises(GuestFailed, match=r'the client of flow "web" ran for 0 s and let no time pass, at 1\.5'):
+        watch.look()
+    watch.hear("@ 1500000001 20 0")
+    assert not watch.stands_still()
+
+
+def test_patience_ends_too_where_the_guest_does_not_answer(watch, monkeypatch):
+    monkeypatch.setattr(kernel_run, "PATIENCE_S", 0.0)
+    monkeypatch.setattr(kernel_run, "_ANSWER_S", 0.0)
+    watch.hear("@ 1500000000 10 0")
+    time.sleep(0.01)
     with pytest.raises(GuestFailed, match=r"stood still for 0 s, at 1\.500000 s"):
         watch.look()
 
