@@ -32,7 +32,7 @@ REFUSED = {
 def passage(start: str, end: str) -> str:
     """What stands between these words, on one line."""
     assert TEXT.count(start) == 1, start
-    return " ".join(TEXT.split(start)[1].partition(end)[0].split())
+    return " ".join(TEXT.split(start)[1].split()).partition(end)[0]
 
 
 def names(text: str) -> list[str]:

@@ -83,6 +83,7 @@ def test_inputs_are_looked_at_together_not_one_by_one():
 
 def test_a_model_is_sure_where_its_error_is_tolerated(monkeypatch):
     fitted = model.fit(made_up(200, runs=2), **QUICK)
+    model.calibrate(fitted, [made_up(settings=list(design.drawn(200, 8)), runs=4, seed=8)])
     settings = list(design.drawn(30, 3))
     monkeypatch.setattr(model, "TOLERATED", 1e9)
     assert all(one.holds for one in fitted.predict(settings))

@@ -5,7 +5,7 @@ from made_up import QUICK, made_up
 
 import daybreak
 from daybreak.errors import ScenarioError
-from daybreak.learn import advice, model
+from daybreak.learn import advice, design, model
 from daybreak.learn.setting import testbed as the_testbed
 from daybreak.learn.tune import periods, tune, utilisation
 from daybreak.sweeps import Local, Points
@@ -14,7 +14,9 @@ from daybreak.sweeps.grid import parse
 
 @pytest.fixture(scope="module")
 def small():
-    return model.fit(made_up(200), **QUICK)
+    found = model.fit(made_up(200), **QUICK)
+    model.calibrate(found, [made_up(settings=list(design.drawn(200, 8)), runs=4, seed=8)])
+    return found
 
 
 def base(**changes):

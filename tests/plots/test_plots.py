@@ -227,7 +227,7 @@ def test_short_runs_are_drawn(duration):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"what": ["speed"]}, '"speed" cannot be drawn: known are throughput, goodput, cwnd'),
+        ({"what": ["speed"]}, '"speed" cannot be drawn: known are throughput, goodput, sequence, cwnd'),
         ({"by": "host"}, 'by = "host": expected flow, group, variant or run'),
         ({"flows": "x*"}, 'no flow is called "x*": there are main, moved'),
         ({"from_": "5"}, 'from = "5": expected a time such as "40 us" (a unit is missing)'),

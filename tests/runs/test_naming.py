@@ -50,9 +50,12 @@ def test_every_reason_of_a_drop_has_its_name_and_the_kind_of_its_place():
     assert drops["data"].to_list() == [number == 1 for number in rows["data"]]
 
 
+COUNTED = ("rtos", "tlps", "fast_recoveries", "spurious")
+
+
 def test_a_table_without_rows_has_the_types_of_others():
     plan = SimpleNamespace(flows=[], nodes=[], groups=[], rules=[])
-    numbers = {name: np.array([], np.uint64) for name in ("flow", "bytes", "end_ns", "fct_ns")}
+    numbers = {name: np.array([], np.uint64) for name in ("flow", "bytes", "end_ns", "fct_ns", *COUNTED)}
     types = naming.named("flows", numbers, plan).schema
     assert {types[name] for name in ("flow_name", "group", "variant", "src", "dst")} == {pl.String}
 

@@ -259,7 +259,7 @@ def _label(scenario: dict[str, Any], days: Mapping[str, Day], timeline: str, sho
     if first in days:
         several = f"{first.replace('day', 'days')}, {', '.join(name.removeprefix('day ') for name in others)}"
         return words(f"{several if others else first} ({' + '.join(days[first].links)})")
-    timelines = scenario.get("timelines", [])
+    timelines = scenario.get("timelines") or []
     mine = [one for one in timelines if one.get("name") == timeline] or (timelines if len(timelines) == 1 else [])
     _, _, number = first.rpartition(" ")
     links = mine[0].get("between", []) if mine else []

@@ -122,6 +122,16 @@ class Run:
         return self.table("queue_totals")
 
     @property
+    def connections(self) -> pl.DataFrame:
+        """One row a connection of a program: its protocol and ports."""
+        return self.table("connections")
+
+    @property
+    def programs(self) -> pl.DataFrame:
+        """One row a program: its start and end (ns), exit code and signal."""
+        return self.table("programs")
+
+    @property
     def drops(self) -> pl.DataFrame:
         """One row a lost packet: when (ns), where, why. With `records.drops`."""
         return self.table("drops")
