@@ -235,7 +235,7 @@ def _phases(network: Network, flows: pl.DataFrame, steps: Timeline | None, phase
     of_flows = [name for name in steps.phases if name in days and days[name].is_of_flows]
     same = [name for name in of_flows if days[name] == days[of_flows[0]]]
     names = [phase] if phase else same or steps.phases[:1] or [""]
-    return Phases(steps, names, _label(network.run.manifest["scenario"], days, steps.name, names))
+    return Phases(steps, names, _label(network.scenario, days, steps.name, names))
 
 
 def _shading(phases: Phases | None, view: View, notes: list[str]) -> Shading | None:

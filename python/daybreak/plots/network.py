@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -38,6 +38,12 @@ class Network:
             return None
         # A scenario with other flows is not that of the tables.
         return found if len(found.flows) == self.run.flows.height else None
+
+    @property
+    def scenario(self) -> dict[str, Any]:
+        """What the user wrote, where it is that of the tables; else nothing."""
+        written: dict[str, Any] = {} if self._plan is None else self.run.manifest["scenario"]
+        return written
 
     def most_bps(self, flows: Sequence[int]) -> int | None:
         """The most that the links bring to the receivers of these flows together; None if it is not known."""
