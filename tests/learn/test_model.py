@@ -17,7 +17,7 @@ from ready_files import ROOT
 import daybreak
 from daybreak.cli.main import _run
 from daybreak.errors import OutputError
-from daybreak.learn import dataset, design, evaluate, features, files, model, paper, simulated, tune
+from daybreak.learn import dataset, design, evaluate, features, files, measured, model, paper, simulated, trees, tune
 from daybreak.learn.conformal import ConformalRegressor
 from daybreak.learn.dataset import Dataset
 from daybreak.learn.setting import testbed as the_testbed
@@ -51,6 +51,26 @@ def test_a_model_finds_the_law_again_and_its_file_is_the_same_model(small, tmp_p
     assert np.corrcoef(found, truth)[0, 1] > 0.95
     for one in after:
         assert one.low_s <= one.prolongation_s <= one.high_s and len(one.similar) == 3
+
+
+def test_a_file_has_the_trees_and_the_settings_that_were_learnt_to_the_last_bit(small):
+    """Nodes, thresholds and branches are built anew from what an archive has of them."""
+    (whole, *_) = small.regressor.quantiles_
+    again = trees.unpacked(*trees.packed(whole))
+    assert len(again._predictors) == len(whole._predictors)
+    for (before,), (after,) in zip(whole._predictors, again._predictors, strict=True):
+        ends = before.nodes["is_leaf"] == 1
+        assert (after.nodes["is_leaf"] == ends).all() and (
+            after.nodes["value"][ends] == before.nodes["value"][ends]
+        ).all()
+        for name in ("feature_idx", "num_threshold", "bin_threshold", "left", "right"):
+            assert (after.nodes[name][~ends] == before.nodes[name][~ends]).all(), name
+    assert measured.unpacked(measured.packed(small.settings)).equals(small.settings)
+
+
+def test_the_shipped_model_is_a_small_file():
+    """A wheel has at most 7 MB, and half of it are libraries."""
+    assert (ROOT / "python" / "daybreak" / "learn" / "networks.skops").stat().st_size < 3_700_000
 
 
 def test_what_a_run_shows_becomes_its_row(tmp_path):
@@ -99,10 +119,10 @@ def test_ticks_and_phase_change_what_is_predicted(shipped, change):
 def test_the_shipped_model_is_of_the_whole_design(shipped):
     chosen = design.chosen()
     assert len(shipped.settings) == len(shipped.domain.numbers) == len(chosen)
-    for place in (0, -1):
+    for place in (0, 1, len(chosen) // 2, -1):
         setting, seeds = chosen[place]
-        assert {name: shipped.settings[place][name] for name in setting} == setting
-        assert shipped.settings[place]["runs"] == len(seeds)
+        known = shipped.settings.row(place, named=True)
+        assert {name: known[name] for name in setting} == setting and known["runs"] == len(seeds)
 
 
 def test_a_scenario_that_may_end_before_its_flows_is_not_predicted(small):
@@ -142,8 +162,16 @@ def of_layers(array):
     return array.ndim == 2 and array.shape[0] == len(features.NAMES)
 
 
-def of_nodes(array):
-    return array.dtype.names is not None and "is_leaf" in array.dtype.names
+def of_inputs(array):
+    return array.dtype == np.int16
+
+
+def of_values(array):
+    return array.dtype == np.float32 and array.ndim == 1 and len(array) > 1000
+
+
+def of_settings(array):
+    return array.dtype == np.uint8 and array.ndim == 2
 
 
 def truncated(members):
@@ -175,26 +203,62 @@ def not_finite(members):
     put(members, name, array)
 
 
-def a_way_round(members):
-    name, array = next(arrays(members, of_nodes))
-    array["left"][0] = 0
+def a_tree_without_end(members):
+    name, array = next(arrays(members, of_inputs))
+    array[-1] = 0
     put(members, name, array)
 
 
-def a_way_out(members):
-    name, array = next(arrays(members, of_nodes))
-    array["right"][0] = 2**31 - 1
+def of_an_unknown_input(members):
+    name, array = next(arrays(members, of_inputs))
+    array[0] = len(features.NAMES)
     put(members, name, array)
 
 
-def of_other_nodes(members):
-    name, array = next(arrays(members, of_nodes))
-    put(members, name, array["value"])
+def of_an_unknown_threshold(members):
+    flat = arrays(members, lambda array: array.dtype == np.uint8 and array.ndim == 1)
+    name, array = max(flat, key=lambda found: len(found[1]))
+    put(members, name, np.full_like(array, 255))
+
+
+def a_leaf_without_value(members):
+    name, array = next(arrays(members, of_values))
+    put(members, name, array[:-1])
+
+
+def an_infinite_leaf(members):
+    name, array = next(arrays(members, of_values))
+    array[3] = np.inf
+    put(members, name, array)
+
+
+def too_few_settings(members):
+    name, array = next(arrays(members, of_settings))
+    put(members, name, array[:, :-1])
+
+
+def settings_of_three_bytes(members):
+    name, array = next(found for found in arrays(members, of_settings) if len(found[1]) == 4)
+    put(members, name, array[:3])
 
 
 @pytest.mark.parametrize(
     "change",
-    [truncated, garbage, without, of_another_shape, of_texts, not_finite, a_way_round, a_way_out, of_other_nodes],
+    [
+        truncated,
+        garbage,
+        without,
+        of_another_shape,
+        of_texts,
+        not_finite,
+        a_tree_without_end,
+        of_an_unknown_input,
+        of_an_unknown_threshold,
+        a_leaf_without_value,
+        an_infinite_leaf,
+        too_few_settings,
+        settings_of_three_bytes,
+    ],
 )
 def test_a_broken_part_is_one_sentence(small, tmp_path, change):
     place = tmp_path / "m.skops"

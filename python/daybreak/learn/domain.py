@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from .columns import Setting
 from .setting import GROUPS, VARIANTS
@@ -90,9 +91,11 @@ class Domain:
         return _scale(self.numbers)
 
 
-def of(settings: Sequence[Setting]) -> Domain:
-    """The domain of a model that has learnt from these settings."""
+def of(settings: Sequence[Setting] | pl.DataFrame, limit: float | None = None) -> Domain:
+    """The domain of a model that has learnt from these settings; its limit is measured unless it is given."""
     numbers, names = numbers_of(settings), _names_of(settings)
+    if limit is not None:
+        return Domain(numbers.astype(np.float32), names, limit)
     low, span = _scale(numbers)
     points = _scaled(numbers, low, span)
     rows = np.random.default_rng(1).permutation(len(points))[:_SAMPLE]
@@ -101,22 +104,28 @@ def of(settings: Sequence[Setting]) -> Domain:
     return Domain(numbers.astype(np.float32), names, float(np.quantile(own, QUANTILE)))
 
 
-def numbers_of(settings: Sequence[Setting]) -> Array:
+def numbers_of(settings: Sequence[Setting] | pl.DataFrame) -> Array:
     """Rows as `NUMBERS`."""
-    return np.array([
-        (
-            one["rate_gbps"], one["rtt_us"], one["buffer_packets"], one["migrated_mib"] / one["migrated_flows"],
-            one["period_ms"], one["night_ms"] / one["period_ms"] if one["downtime"] != "none" else math.nan,
-            one["migrated_flows"], one["start_ms"] / one["period_ms"], one["hz"],
-        )
-        for one in settings
-    ], dtype=float)  # fmt: skip
+
+    def of(name: str) -> Array:
+        return np.array(_column(settings, name), dtype=float)
+
+    flows, period = of("migrated_flows"), of("period_ms")
+    night = np.where(np.array(_column(settings, "downtime")) == "none", math.nan, of("night_ms") / period)
+    return np.column_stack([
+        of("rate_gbps"), of("rtt_us"), of("buffer_packets"), of("migrated_mib") / flows, period, night, flows,
+        of("start_ms") / period, of("hz"),
+    ])  # fmt: skip
 
 
-def _names_of(settings: Sequence[Setting]) -> Array:
-    names = ("none", "drop", "hold", *VARIANTS)
+def _names_of(settings: Sequence[Setting] | pl.DataFrame) -> Array:
+    known = {name: number for number, name in enumerate(("none", "drop", "hold", *VARIANTS))}
     keys = ("downtime", *(f"{group}_variant" for group in GROUPS))
-    return np.array([[names.index(one[key]) if one[key] in names else -1 for key in keys] for one in settings], np.int8)
+    return np.array([[known.get(one, -1) for one in _column(settings, key)] for key in keys], np.int8).T
+
+
+def _column(settings: Sequence[Setting] | pl.DataFrame, name: str) -> Sequence[Any]:
+    return settings[name].to_list() if isinstance(settings, pl.DataFrame) else [one[name] for one in settings]
 
 
 def _logarithms(numbers: Array) -> Array:

@@ -6,8 +6,8 @@ is said when it is read, in one sentence, not by what it predicts.
 
 from __future__ import annotations
 
+import copy
 import io
-from collections.abc import Iterator
 from contextlib import redirect_stderr
 from importlib.resources import files
 from pathlib import Path
@@ -16,33 +16,29 @@ from zipfile import ZIP_DEFLATED
 
 import numpy as np
 import skops.io
-from sklearn.ensemble import HistGradientBoostingRegressor
-from sklearn.ensemble._hist_gradient_boosting.common import PREDICTOR_RECORD_DTYPE
 
 from daybreak.errors import OutputError, reason
 
-from . import features
+from . import domain, features, measured, trees
 from .columns import Array
 from .conformal import ConformalRegressor
-from .domain import NUMBERS, Domain
-from .model import Model, compact, expanded
+from .model import Model
 
 _TRUSTED = (
     "daybreak.learn.conformal.ConformalRegressor", "daybreak.learn.conformal.Ensemble",
     "daybreak.learn.neural.NeuralMean",
     "sklearn._loss.link.Interval", "sklearn._loss.link.IdentityLink", "sklearn._loss.loss.HalfSquaredError",
     "sklearn._loss.loss.PinballLoss", "sklearn._loss._loss.CyHalfSquaredError", "sklearn._loss._loss.CyPinballLoss",
-    "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
     "sklearn.ensemble._hist_gradient_boosting.binning._BinMapper",
 )  # fmt: skip
 
 
 def save(model: Model, path: Path) -> None:
     """Writes a model file. Raises OutputError."""
+    regressor, nodes = _bare(model.regressor)
     content = {
-        "regressor": model.regressor, "settings": compact(model.settings), "fingerprint": model.fingerprint,
-        "features": list(features.NAMES), "numbers": model.domain.numbers, "names": model.domain.names,
-        "limit": model.domain.limit,
+        "regressor": regressor, "nodes": nodes, "settings": measured.packed(model.settings),
+        "limit": model.domain.limit, "fingerprint": model.fingerprint, "features": list(features.NAMES),
     }  # fmt: skip
     try:
         skops.io.dump(content, path, compression=ZIP_DEFLATED)
@@ -57,9 +53,12 @@ def load(path: Path | None = None) -> Model:
         content = _content(place)
         if content["features"] != list(features.NAMES):
             raise OutputError(f"{place} is a model of another version: make it anew with daybreak learn networks")
+        if not isinstance(content["regressor"], ConformalRegressor):
+            raise ValueError("it has no regressor")
+        settings = measured.unpacked(content["settings"])
         found = Model(
-            content["regressor"], Domain(content["numbers"], content["names"], float(content["limit"])),
-            expanded(content["settings"]), content["fingerprint"],
+            _whole(content["regressor"], content["nodes"]), domain.of(settings, float(content["limit"])), settings,
+            content["fingerprint"],
         )  # fmt: skip
         _check(found)
     except OutputError:
@@ -68,6 +67,27 @@ def load(path: Path | None = None) -> Model:
         # There is no end to what libraries raise for a file that is broken somewhere.
         raise OutputError(f"{place} is not a model: {reason(error) or type(error).__name__}") from None
     return found
+
+
+def _bare(regressor: ConformalRegressor) -> tuple[ConformalRegressor, list[dict[str, Array]]]:
+    """The regressor without the nodes of its trees, and these as arrays: as a thousand objects they are large."""
+    bare = copy.copy(regressor)
+    bare.center_ = copy.copy(regressor.center_)
+    bare.center_.trees_, of_center = trees.packed(regressor.center_.trees_)
+    quantiles = [trees.packed(one) for one in regressor.quantiles_]
+    bare.quantiles_ = [one for one, _ in quantiles]
+    return bare, [of_center, *(nodes for _, nodes in quantiles)]
+
+
+def _whole(regressor: ConformalRegressor, nodes: list[dict[str, Array]]) -> ConformalRegressor:
+    all_trees = [regressor.center_.trees_, *regressor.quantiles_]
+    for one in all_trees:
+        if one.n_features_in_ != len(features.NAMES):
+            raise ValueError(f"its trees know {one.n_features_in_} inputs, not {len(features.NAMES)}")
+    regressor.center_.trees_, *regressor.quantiles_ = (
+        trees.unpacked(*one) for one in zip(all_trees, nodes, strict=True)
+    )
+    return regressor
 
 
 def _content(place: Path) -> dict[str, Any]:
@@ -83,11 +103,7 @@ def _content(place: Path) -> dict[str, Any]:
 
 def _check(model: Model) -> None:
     """Raises ValueError where the parts of a model do not fit each other."""
-    regressor, domain = model.regressor, model.domain
-    if not isinstance(regressor, ConformalRegressor):
-        raise ValueError("it has no regressor")
-    for trees in (regressor.center_.trees_, *regressor.quantiles_):
-        _check_trees(trees)
+    regressor = model.regressor
     networks = regressor.center_.networks_
     width, values = len(features.NAMES), len(networks.scale_)
     for name in ("low_", "high_", "center_", "spread_"):
@@ -109,30 +125,6 @@ def _check(model: Model) -> None:
         _expect("doubts", doubts, (len(squares),))
         if np.isnan(squares).any():
             raise ValueError("its errors are not numbers")
-    rows = len(model.settings)
-    _expect("numbers", np.nan_to_num(domain.numbers), (rows, len(NUMBERS)))
-    _expect("names", domain.names, (rows, 3))
-
-
-def _check_trees(trees: HistGradientBoostingRegressor) -> None:
-    for nodes in _nodes(trees):
-        if nodes.dtype != PREDICTOR_RECORD_DTYPE or nodes.ndim != 1:
-            raise ValueError("a tree has other nodes than trees have")
-        inner = np.flatnonzero(nodes["is_leaf"] == 0)
-        children = np.stack([nodes["left"][inner], nodes["right"][inner]]).astype(int)
-        # A child comes after its parent: so there is no way round, and no way out.
-        if (children <= inner).any() or (children >= len(nodes)).any():
-            raise ValueError("the nodes of a tree do not follow each other")
-        if (nodes["feature_idx"][inner] >= len(features.NAMES)).any() or not np.isfinite(nodes["value"]).all():
-            raise ValueError("a node of a tree asks for what there is not")
-
-
-def _nodes(trees: HistGradientBoostingRegressor) -> Iterator[Array]:
-    if trees.n_features_in_ != len(features.NAMES):
-        raise ValueError(f"its trees know {trees.n_features_in_} inputs, not {len(features.NAMES)}")
-    for iteration in trees._predictors:
-        for tree in iteration:
-            yield tree.nodes
 
 
 def _expect(name: str, found: Array, shape: tuple[int, ...]) -> None:

@@ -7,16 +7,16 @@ mean, which is closer to a median than to a mean of the seconds.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from daybreak.scenario import Scenario
 
-from . import domain, features
+from . import domain, features, measured
 from . import setting as settings_
 from .columns import Array
 from .conformal import ConformalRegressor
@@ -61,8 +61,8 @@ class Model:
 
     regressor: ConformalRegressor
     domain: Domain
-    settings: tuple[dict[str, Any], ...]
-    """Each with ``prolongation_s``, the mean of ``runs``; in the order of the domain's rows."""
+    settings: pl.DataFrame
+    """`measured.table`: each with ``prolongation_s``, the mean of ``runs``; in the order of the domain's rows."""
     fingerprint: str
     """Of the data."""
 
@@ -101,7 +101,7 @@ class Model:
             found.append(
                 Prediction(
                     float(means[row]), float(low[row]), float(high[row]), float(error_s), reasons,
-                    tuple(self.settings[number] for number in nearest),
+                    tuple(self.settings.row(number, named=True) for number in nearest),
                 )
             )  # fmt: skip
         return found
@@ -143,7 +143,7 @@ def fit(data: Dataset, **given: Any) -> Model:
     )
     _, first, number, count = np.unique(groups, return_index=True, return_inverse=True, return_counts=True)
     means = np.bincount(number, data.seconds()) / count
-    known = tuple(
+    known = measured.table(
         settings[row] | {"prolongation_s": float(mean), "runs": int(runs)}
         for row, mean, runs in zip(first, means, count, strict=True)
     )
@@ -189,14 +189,3 @@ def _too_short(scenario: Scenario, setting: Mapping[str, Any], found: Prediction
     if scenario.duration / 1e12 >= min(needed, settings_.testbed().duration / 1e12):
         return ()
     return (f"duration = {scenario.duration}: flows may not end in it",)
-
-
-def compact(settings: Sequence[Mapping[str, Any]]) -> str:
-    """Settings as a text, column by column."""
-    return json.dumps({name: [setting[name] for setting in settings] for name in settings[0]}, separators=(",", ":"))
-
-
-def expanded(text: str) -> tuple[dict[str, Any], ...]:
-    """Settings of a text of `compact`."""
-    columns: dict[str, list[Any]] = json.loads(text)
-    return tuple(dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
