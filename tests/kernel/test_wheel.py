@@ -40,6 +40,12 @@ def run(program, *arguments, cwd):
     )
 
 
+def test_the_wheel_is_small(installed):
+    """What is in it beside libraries and the model is text: figures and results of studies stay outside."""
+    (wheel,) = installed.parents[2].glob("*.whl")
+    assert wheel.stat().st_size < 7_000_000
+
+
 def test_the_wheel_has_guest_switch_driver_and_recipe(installed, tmp_path):
     code = """
 import daybreak

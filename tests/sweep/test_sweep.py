@@ -373,5 +373,6 @@ def test_the_command_shows_what_failed_and_says_so_in_its_exit_code(tmp_path):
 @pytest.mark.parametrize("path", sorted((ROOT / "grids").glob("*.toml")), ids=lambda path: path.stem)
 def test_ready_grids_are_sound(path):
     points = read(path)
-    for number in points:
+    # Of a large grid some hundred points, which a prime step spreads over all axes.
+    for number in list(points)[:: 1 if len(points) < 400 else 7]:
         daybreak.engines.lowered(points.scenario(number), 1, points.grid.engine)
