@@ -8,6 +8,7 @@ import pytest
 import synthetic
 from ready_files import ROOT
 
+from daybreak.learn import paper
 from daybreak.metrics.confidence import Interval
 from daybreak.studies import scoreboard
 from daybreak.studies.migration.settings import FIGURES, SCALES, kernel_rows
@@ -27,6 +28,14 @@ def judged(profile, mode="full"):
     for figure in FIGURES:
         STUDY.experiments[figure].judge(found, measured, SCALES[mode])
     return found
+
+
+@pytest.fixture(scope="module", autouse=True)
+def small_forest():
+    """A hundred trees tell these two worlds apart as well as the paper's five hundred."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(paper.PRINTED, "n_estimators", 100)
+        yield
 
 
 @pytest.fixture(scope="module")
