@@ -105,6 +105,15 @@ def test_broken_options_are_one_sentence(tmp_path: Path, options: bytes) -> None
         captures.read(path)
 
 
+def test_a_frame_that_is_longer_than_its_block_is_one_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "some.pcapng"
+    syn = frame(OPENER, 5000, 80, flags=SYN)
+    body = struct.pack("<IIIII", 0, 0, 1, len(syn) + 1000, len(syn) + 1000) + syn
+    path.write_bytes(capture(block(6, body), packet(0, 2, frame(OPENER, 5000, 80, flags=ACK, data=bytes(1448)))))
+    with pytest.raises(OutputError, match=r"some\.pcapng is not a capture: a block of \d+ bytes with a frame of \d+"):
+        captures.read(path)
+
+
 def test_a_cut_capture_is_one_sentence(tmp_path: Path) -> None:
     path = tmp_path / "some.pcapng"
     talk(path)

@@ -451,3 +451,10 @@ def test_the_papers_model_is_judged_by_its_own_protocol_and_by_settings(monkeypa
     assert math.prod(len(values) for values in paper.PARAMETERS.values()) == 288
     assert all(value in paper.PARAMETERS[name] for name, value in paper.PRINTED.items())
     assert sum(found["importances"].values()) == pytest.approx(1)
+    assert found["printed_parameters"] == {"mse_s2": found["mse_s2"], "r2": found["r2"]}
+    # Where other parameters are found, the printed ones have a forest of their own.
+    monkeypatch.setattr(paper, "PARAMETERS", {name: [value] for name, value in paper.PRINTED.items()})
+    monkeypatch.setitem(paper.PARAMETERS, "max_depth", [1])
+    searched, _ = paper.evaluate(made_up(60, runs=3))
+    assert searched["best"]["max_depth"] == 1
+    assert searched["printed_parameters"] == found["printed_parameters"] and searched["r2"] < found["r2"]

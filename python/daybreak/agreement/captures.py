@@ -126,7 +126,7 @@ def _frames(data: Bytes, where: str) -> tuple[Ints, Ints]:
 
 def _options(data: Bytes, at: Ints, end: Ints) -> dict[str, Ints]:
     """The options between two places, of all segments at once: each step takes one option of each."""
-    size = len(at)
+    size, at = len(at), at.copy()
     found = {name: np.zeros(size, np.int64) for name in ("mss", "sack_permitted", "ts_val", "ts_ecr", "sack_edges")} | {
         "window_scale": np.full(size, -1, np.int64),
         "sack": np.zeros((size, 2 * BLOCKS), np.int64),
@@ -144,7 +144,6 @@ def _options(data: Bytes, at: Ints, end: Ints) -> dict[str, Ints]:
             rows = left[kind == code]
             if len(rows):
                 read_option(data, at[rows], rows, found)
-        at = at.copy()
         at[left] += length
         left = left[at[left] < end[left]]
     return found

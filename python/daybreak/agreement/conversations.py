@@ -41,9 +41,7 @@ def read(path: Path, where: str = "") -> dict[int, Conversation]:
     openers = np.unique(segments.source[segments.flags & (SYN | ACK) == SYN])
     found: dict[int, Conversation] = {}
     for opener in sorted(openers.tolist(), key=lambda opener: opener & 0xFFFF):
-        is_sent = segments.source == opener
-        sent = segments.where(is_sent)
-        heard = segments.where((segments.destination == opener) & ~is_sent)
+        sent, heard = (segments.where(end == opener) for end in (segments.source, segments.destination))
         found[opener & 0xFFFF] = Conversation(_columns(sent, heard), _columns(heard, sent))
     return found
 
@@ -51,7 +49,7 @@ def read(path: Path, where: str = "") -> dict[int, Conversation]:
 def _columns(own: Segments, other: Segments) -> Columns:
     """One direction of a connection; `other` is the other one."""
     is_syn = (own.flags & SYN) != 0
-    scale = _scale(own) if _scale(own) >= 0 and _scale(other) >= 0 else 0
+    scale = _scale(own) if min(_scale(own), _scale(other)) >= 0 else 0
     has_ack = (own.flags & ACK) != 0
     ack = np.zeros(len(own.seq), np.int64)
     ack[has_ack] = _unwrapped(own.ack[has_ack], _first(other))

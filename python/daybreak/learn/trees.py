@@ -114,7 +114,7 @@ def _grown(is_leaf: list[bool]) -> tuple[list[int], Array]:
             right[waiting.pop()] = place
         else:
             starts.append(place)
-    if waiting or starts.pop() != len(is_leaf):
+    if starts.pop() != len(is_leaf):
         raise ValueError("the nodes of a tree do not follow each other")
     return starts, right
 
