@@ -26,6 +26,7 @@ grows,2,growth of the FCT,section 1,the FCT grows with the size,ratio,statement,
 """
 PAGE = """\
 title = "A little study"
+network = "A link."
 about = "One flow"
 sizes = "{runs} runs, up to {largest} MB."
 main = "fcts"
@@ -155,9 +156,10 @@ def test_a_study_of_two_engines_is_reproduced(study, tmp_path):
     assert json.loads((tmp_path / "out" / "scoreboard.json").read_text())["seeds"] == 3
     text = (tmp_path / "out" / "results.md").read_text()
     assert text.startswith(
-        "# A little study\n\n**3 of 3 printed numbers within the tolerance and 1 of 1 printed statement held.** \n\n"
+        "# A little study\n\nA link.\n\n**3 of 3 printed numbers within the tolerance and 1 of 1 printed statement held.** \n\n"
         "![A little study](figures/fcts.png)\n\nAll is well.\n"
     )
+    assert "| Figure 1 | 3 of 3 |  |\n| Figure 2 |  | 1 of 1 |\n" in text
     made = "Made by `daybreak reproduce little --full`."
     assert f"One flow, engine `simulated`, mode `full`. 3 runs, up to 4 MB. {made}" in text
     assert "## Figure 2\n\nGrowth\n![Figure 2](figures/growth.png)" in text

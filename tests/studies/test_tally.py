@@ -130,3 +130,19 @@ def test_every_number_that_is_printed_has_a_tolerance_or_a_rule(name):
             assert one.tolerance or "rule" in one.note or one.key in ("fig3.best",), one.key
         for other in filter(None, (one.counts_as,)):
             assert other in study(name).published(), one.key
+
+
+def test_sections_add_up_to_the_headline_and_a_number_of_two_sections_is_of_the_first():
+    rates = entry("rate", "number", values={"a": 1.0, "b": 2.0}, tolerance="10 %")
+    again = entry("again", "number", value=1.0, tolerance="10 %", counts_as="rate.a")
+    one = board([rates, entry("order", "statement"), again])
+    one.value("rate", [1.0], suffix="a", cell="a")
+    one.value("rate", [3.0], suffix="b", cell="b")
+    one.shape("order", True, cell="")
+    one.value("again", [3.0], cell="")
+    first, second = tally.by_section([one.claims[:2], one.claims[2:]])
+    # The second section says that "rate.a" is missed.
+    assert first["number"] == tally.Count(hold=0, judged=2) and second["number"] == tally.Count()
+    assert second["statement"] == tally.Count(hold=1, judged=1)
+    whole = tally.tally(one.claims)
+    assert whole["number"] == first["number"] and whole["statement"] == second["statement"]

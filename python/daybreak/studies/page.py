@@ -1,9 +1,10 @@
 """The page of a reproduction: what holds, section by section with its figures, what was inferred, what was changed.
 
-The words are the study's, in its ``page.toml``: ``title``, ``about``, ``sizes`` (where fields of the scale may stand
-in braces), ``main`` (the name of the main figure), ``summary`` (what holds and what does not), ``changed`` (what was
-changed after results were seen), ``varied`` where `hangs` has a study's results (what was run for them), and for each
-experiment a table ``figure.NAME`` with ``title`` and ``text``.
+The words are the study's, in its ``page.toml``: ``title``, ``network`` (what was studied, with the words that the page
+needs), ``about``, ``sizes`` (where fields of the scale may stand in braces), ``main`` (the name of the main figure),
+``summary`` (what holds and what does not), ``changed`` (what was changed after results were seen), ``varied`` where
+`hangs` has a study's results (what was run for them), and for each experiment a table ``figure.NAME`` with ``title``
+and ``text``.
 """
 
 from __future__ import annotations
@@ -19,6 +20,22 @@ from daybreak.studies.protocol import AnyStudy, Scale
 from daybreak.studies.scoreboard import Claim, Scoreboard, markdown
 
 _AS_THE_MODE_SAYS: Mapping[str, str] = {}
+
+_REST = "What is not compared"
+
+_LEGEND = """
+A printed number or statement counts once, however many rows it has, and holds if all of them do. A printed value that
+no row compares counts as missed. Rows that an inference was fitted to are not counted.
+
+| in a row | means |
+|---|---|
+| kind | *number*, *statement*: printed in the paper; *set-up*: what was built; *own*: what no paper says |
+| ours | the mean over the runs, with the 95 % interval of that mean where there are several |
+| `pass`, `miss` | whether ours is within the tolerance, in percent of the published number or in the row's unit |
+| `shape-pass`, `shape-miss` | whether a statement holds, by the rule under "Rules and numbers behind the rows" |
+| `left-out` | printed, and not compared here |
+| `not-evaluated` | not comparable, for the reason given, or only at full size |
+"""
 
 
 @dataclass(frozen=True)
@@ -59,8 +76,10 @@ def write(
 ) -> str:
     """The page in markdown."""
     said = words(study)
+    left = [claim for claim in board.claims if not any(claim in section.claims for section in sections)]
     parts = [
         f"# {said['title']}\n",
+        f"{said['network'].strip()}\n",
         f"**{tally.headline(board.claims)}.** {_sentence(tally.others(board.claims))}\n",
     ]
     if any(said["main"] in section.images for section in sections):
@@ -71,13 +90,13 @@ def write(
     parts += [
         f"{said['about']}, engine `{board.engine}`, mode `{board.mode}`. {said['sizes'].format(**_sizes(scale))} "
         f"Made by `{command(study, board, [section.figure for section in sections], sizes)}`.\n",
-        "A printed number or statement counts once, however many rows tell it, and holds if all of them do. A printed "
-        "value that no row compares counts as missed. Rows that an inference was fitted to are not counted.\n",
+        f"{_LEGEND.strip()}\n",
+        _counts([*((said["figure"][one.figure]["title"], one.claims) for one in sections), (_REST, left)]),
     ]
     for section in sections:
         parts += _section(section, said["figure"][section.figure])
-    if left := [claim for claim in board.claims if not any(claim in section.claims for section in sections)]:
-        parts += ["## What is not compared\n", markdown(left), *_notes(left)]
+    if left:
+        parts += [f"## {_REST}\n", markdown(left), *_notes(left)]
     if inferences := study.inferences():
         parts += ["## What was inferred\n", _inferred(inferences, hangs.load(study.folder))]
         if varied := said.get("varied"):
@@ -86,6 +105,16 @@ def write(
             parts.append(f"![What hangs on each inference](figures/{hangs.FIGURE})\n")
     parts += ["## What was changed after results were seen\n", f"{said['changed'].strip()}\n"]
     return "\n".join(parts)
+
+
+def _counts(sections: Sequence[tuple[str, Sequence[Claim]]]) -> str:
+    """How the headline adds up: what holds of each section's printed numbers and statements."""
+    lines = ["| section | printed numbers | printed statements |", "|---|---|---|"]
+    for (title, _), counts in zip(sections, tally.by_section([claims for _, claims in sections]), strict=True):
+        cells = [f"{one.hold} of {one.judged}" if one.judged else "" for one in (counts["number"], counts["statement"])]
+        if any(cells):
+            lines.append(f"| {title} | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
 
 
 def _sizes(scale: Scale) -> dict[str, str]:

@@ -68,9 +68,9 @@ class Experiment(Generic[S, C, M]):
 
     settings: Callable[[C], Sequence[S]]
     """What it needs to have been run."""
-    judge: Callable[[Scoreboard, Mapping[S, M], C], None]
+    judge: Callable[[Scoreboard, Mapping[S, M], C], None] = lambda board, measured, scale: None
     """Makes its claims of what was measured in these settings."""
-    draw: Callable[[Mapping[S, M], C, PublishedValues], Mapping[str, Figure]]
+    draw: Callable[[Mapping[S, M], C, PublishedValues], Mapping[str, Figure]] = lambda measured, scale, published: {}
     """Draws its figures, by file name."""
     tables: Callable[[Mapping[S, M], C], Mapping[str, pl.DataFrame]] = lambda measured, scale: {}
     """Its tables besides those that every study has, by file name."""

@@ -7,7 +7,7 @@ missed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import get_args
 
@@ -37,10 +37,27 @@ class Count:
 
 def tally(claims: Iterable[Claim]) -> dict[Kind, Count]:
     """Counts by kind, in the order of `Kind`."""
+    groups = _groups(claims)
+    return {kind: _count([rows for (of, _), rows in groups.items() if of == kind]) for kind in get_args(Kind)}
+
+
+def by_section(sections: Iterable[Sequence[Claim]]) -> list[dict[Kind, Count]]:
+    """Counts by kind of each section, which add up to those of `tally`: what has rows in several is of the first."""
+    parts = [list(claims) for claims in sections]
+    groups = _groups(claim for claims in parts for claim in claims)
+    found = []
+    for claims in parts:
+        mine = [groups.pop(group) for group in _groups(claims) if group in groups]
+        found.append(tally(claim for rows in mine for claim in rows))
+    return found
+
+
+def _groups(claims: Iterable[Claim]) -> dict[tuple[str, str], list[Claim]]:
+    """The rows of each printed number and statement, by kind and statement."""
     groups: dict[tuple[str, str], list[Claim]] = {}
     for claim in claims:
         groups.setdefault((claim.kind, claim.statement), []).append(claim)
-    return {kind: _count([rows for (of, _), rows in groups.items() if of == kind]) for kind in get_args(Kind)}
+    return groups
 
 
 def _count(groups: Iterable[list[Claim]]) -> Count:

@@ -24,7 +24,10 @@ GROUP_PERIODS = (50, 25, 10)
 FOREST_PERIODS = (1, 5, 10, 25, 50, 100)
 """Figure 8: the periods of Table I without downtime, beside `CYCLES`."""
 
-FIGURES = ("3", "4", "4-variants", "5", "6a", "6b", "7", "table2", "table2-exchanges", "8", "kernel")
+TICKS = (100, 250, 300, 1000)
+"""Timer ticks a second that kernels of distributions have."""
+
+FIGURES = ("3", "4", "4-variants", "5", "6a", "6b", "7", "table2", "table2-exchanges", "8", "8-ticks", "kernel")
 """What `--figure` takes; "kernel" is the comparison with the real kernel."""
 
 
@@ -197,6 +200,16 @@ def forest(scale: Scale, migrated: str, main: str, period_ms: int, night_ms: int
     return replace(pair(scale, migrated, main, period_ms, night_ms), kind="forest")
 
 
+def with_night(scale: Scale) -> list[Setting]:
+    """The settings of figure 8 that have a downtime."""
+    return [setting for setting in of_figure("8", scale) if setting.night_ms]
+
+
+def of_hosts(setting: Setting, hz: int, older: int) -> Setting:
+    """A setting with hosts of other ticks and another age (`Testbed`)."""
+    return replace(setting, testbed=replace(setting.testbed, hz=hz, older=older))
+
+
 def kernel_rows() -> list[dict[str, Any]]:
     """The rows of kernel.toml."""
     text = files(__package__).joinpath("kernel.toml").read_text(encoding="utf-8")
@@ -227,18 +240,20 @@ def of_figure(figure: str, scale: Scale) -> list[Setting]:
             # The two parts are compared with each other, so both need both.
             return [pair(scale, "cubic", main, period) for period in MIXED_PERIODS for main in MIXED_MAINS]
         case "7":
-            with_night = [pair(scale, "cubic", "cubic", period, night) for period, night in CYCLES]
-            without = [pair(scale, "cubic", "cubic", period) for period in (50, 10)]
-            return with_night + without
+            dark = [pair(scale, "cubic", "cubic", period, night) for period, night in CYCLES]
+            light = [pair(scale, "cubic", "cubic", period) for period in (50, 10)]
+            return dark + light
         case "table2":
             return [groups(scale, period) for period in GROUP_PERIODS]
         case "table2-exchanges":
             # The two ways of transfer are compared with each other.
             return [of(scale, period) for of in (exchanges, groups) for period in GROUP_PERIODS]
         case "8":
-            cycles = [*((period, 0) for period in FOREST_PERIODS), *CYCLES]
+            schedules = [*((period, 0) for period in FOREST_PERIODS), *CYCLES]
             pairs = itertools.product(NAMES, NAMES) if scale.forest_runs else ()
-            return [forest(scale, *names, *cycle) for names in pairs for cycle in cycles]
+            return [forest(scale, *names, *schedule) for names in pairs for schedule in schedules]
+        case "8-ticks":
+            return [of_hosts(setting, hz, older) for older in (1, 0) for hz in TICKS for setting in with_night(scale)]
         case "kernel":
             return [kernel_setting(scale, row) for row in kernel_rows()]
         case _:

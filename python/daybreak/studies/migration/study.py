@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from importlib.resources import files
 
 from daybreak._native import Stream
 from daybreak.engines import kind
-from daybreak.studies.migration import plots, testbed
+from daybreak.studies.migration import plots, testbed, ticks
 from daybreak.studies.migration.claims import (
     figure3,
     figure4,
@@ -21,29 +20,28 @@ from daybreak.studies.migration.claims import (
     table2,
     variants,
 )
-from daybreak.studies.migration.measured import REDUCTION, Evidence, Measured, of_runs
+from daybreak.studies.migration.measured import REDUCTION, Measured, of_runs
 from daybreak.studies.migration.settings import MIXED_PERIODS, SCALES, Scale, Setting, of_figure
 from daybreak.studies.protocol import Experiment, Study
-from daybreak.studies.published import PublishedValues
-from daybreak.studies.scoreboard import Scoreboard
 from daybreak.sweeps import Job
 
-Judge = Callable[[Scoreboard, Evidence, Scale], None]
-Draw = Callable[[Evidence, Scale, PublishedValues], plots.Figures]
-
-_PARTS: dict[str, tuple[Judge, Draw]] = {
-    "3": (figure3.judge, plots.figure3),
-    "4": (figure4.judge, plots.figure4),
-    "4-variants": (variants.judge, plots.figure4_variants),
-    "5": (figure5.judge, plots.figure5),
-    "6a": (figure6.judge_a, partial(plots.figure6, "a", MIXED_PERIODS[0])),
-    "6b": (figure6.judge_b, partial(plots.figure6, "b", MIXED_PERIODS[1])),
-    "7": (figure7.judge, plots.figure7),
-    "table2": (table2.judge, plots.table2),
-    "table2-exchanges": (table2.judge_exchanges, plots.table2_exchanges),
-    "8": (figure8.judge, plots.figure8),
-    "kernel": (kernel.judge, plots.kernel),
+EXPERIMENTS: dict[str, Experiment[Setting, Scale, Measured]] = {
+    "3": Experiment(partial(of_figure, "3"), figure3.judge, plots.figure3),
+    "4": Experiment(partial(of_figure, "4"), figure4.judge, plots.figure4),
+    "4-variants": Experiment(partial(of_figure, "4-variants"), variants.judge, plots.figure4_variants),
+    "5": Experiment(partial(of_figure, "5"), figure5.judge, plots.figure5),
+    "6a": Experiment(partial(of_figure, "6a"), figure6.judge_a, partial(plots.figure6, "a", MIXED_PERIODS[0])),
+    "6b": Experiment(partial(of_figure, "6b"), figure6.judge_b, partial(plots.figure6, "b", MIXED_PERIODS[1])),
+    "7": Experiment(partial(of_figure, "7"), figure7.judge, plots.figure7),
+    "table2": Experiment(partial(of_figure, "table2"), table2.judge, plots.table2),
+    "table2-exchanges": Experiment(
+        partial(of_figure, "table2-exchanges"), table2.judge_exchanges, plots.table2_exchanges
+    ),
+    "8": Experiment(partial(of_figure, "8"), figure8.judge, plots.figure8),
+    "8-ticks": Experiment(partial(of_figure, "8-ticks"), draw=ticks.draw, tables=ticks.tables),
+    "kernel": Experiment(partial(of_figure, "kernel"), kernel.judge, plots.kernel),
 }
+"""What `--figure` takes, in the order of the page."""
 
 
 LATEST_BEGIN_NS = 1_000_000_000
@@ -63,9 +61,7 @@ STUDY: Study[Setting, Scale, Measured] = Study(
     name="migration",
     folder=files(__package__),
     scales=SCALES,
-    experiments={
-        figure: Experiment(partial(of_figure, figure), judge, draw) for figure, (judge, draw) in _PARTS.items()
-    },
+    experiments=EXPERIMENTS,
     job=job,
     reduction=REDUCTION,
     measured=of_runs,
