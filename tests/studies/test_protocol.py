@@ -156,7 +156,8 @@ def test_a_study_of_two_engines_is_reproduced(study, tmp_path):
     assert json.loads((tmp_path / "out" / "scoreboard.json").read_text())["seeds"] == 3
     text = (tmp_path / "out" / "results.md").read_text()
     assert text.startswith(
-        "# A little study\n\nA link.\n\n**3 of 3 printed numbers within the tolerance and 1 of 1 printed statement held.** \n\n"
+        "# A little study\n\nA link.\n\n"
+        "**3 of 3 printed numbers within the tolerance and 1 of 1 printed statement held.** \n\n"
         "![A little study](figures/fcts.png)\n\nAll is well.\n"
     )
     assert "| Figure 1 | 3 of 3 |  |\n| Figure 2 |  | 1 of 1 |\n" in text

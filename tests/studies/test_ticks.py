@@ -42,7 +42,7 @@ def test_each_field_is_the_mean_over_all_pairs_of_its_own_hosts_and_cycle():
                 assert row["low_s"] < row["mean_s"] < row["high_s"]
 
 
-def test_a_flow_that_did_not_end_leaves_its_field_empty():
+def test_a_flow_that_did_not_end_leaves_no_mean():
     evidence = measured(lambda one: 1.0)
     setting = of_figure("8-ticks", FULL)[0]
     evidence[setting] = replace(
@@ -50,9 +50,10 @@ def test_a_flow_that_did_not_end_leaves_its_field_empty():
     )
     found = ticks.table(evidence, FULL)
     assert found["mean_s"].null_count() == 1 and found["mean_s"][0] is None
+    assert found["unended"].to_list() == [2] + [0] * (found.height - 1)
     (figure,) = ticks.draw(evidence, FULL, {}).values()
     fields = [text.get_text() for axes in figure.axes[:2] for text in axes.texts]
-    assert len(fields) == 2 * len(TICKS) * len(CYCLES) - 1
+    assert len(fields) == 2 * len(TICKS) * len(CYCLES) and fields.count("endless") == 1
 
 
 def test_the_hosts_of_the_study_are_among_them_and_are_run_once():

@@ -10,6 +10,9 @@ from matplotlib.figure import Figure
 from daybreak.figures.style import WIDTH_INCHES, Picture, colour, style
 from daybreak.metrics.confidence import Interval, interval
 
+_PLACES_THAT_FIT = 10
+"""At the usual size of letters."""
+
 
 @dataclass(frozen=True)
 class Bar:
@@ -72,7 +75,7 @@ def bars(
                     markeredgecolor="black",
                     label=diamond if position == 0 else "_published",
                 )
-        axes.set_xticks(range(len(places)), places)
+        axes.set_xticks(range(len(places)), places, fontsize=7 if len(places) > _PLACES_THAT_FIT else None)
         axes.grid(visible=False, axis="x")
         axes.set_ylabel(ylabel)
         axes.set_xlabel(xlabel)

@@ -65,10 +65,10 @@ def lines(facets: Sequence[Lines], *, x: Axis, ylabel: str, title: str, legend: 
 
 def heat(
     facets: Sequence[tuple[str, np.ndarray[tuple[int, int], np.dtype[np.float64]]]], *, x: Axis, y: Axis, label: str,
-    title: str,
+    title: str, unknown: str = "",
 ) -> Figure:  # fmt: skip
     """A heat map a facet, with the number in each field: rows of an array go up, its columns to the right. All have one
-    scale; NaN is an empty field."""
+    scale; NaN is an empty field, which says ``unknown``."""
     values = np.concatenate([array.ravel() for _, array in facets])
     known = values[np.isfinite(values)]
     if not known.size:
@@ -79,9 +79,9 @@ def heat(
         for axes, (name, array) in zip(grid, facets, strict=True):
             image = axes.imshow(array, origin="lower", aspect="auto", cmap="viridis", vmin=low, vmax=high)
             for (row, column), value in np.ndenumerate(array):
-                if np.isfinite(value) and array.size <= 150:
+                if array.size <= 150:
                     tone = "white" if value < (low + high) / 2 else "black"
-                    said = digits(float(value), 3)
+                    said = digits(float(value), 3) if np.isfinite(value) else unknown
                     axes.text(column, row, said, ha="center", va="center", color=tone, fontsize=7.5)
             axes.grid(visible=False)
             _x(axes, x, [])

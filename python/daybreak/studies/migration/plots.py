@@ -81,7 +81,7 @@ def figure4(evidence: Evidence, scale: Scale, published: PublishedValues) -> Fig
 def figure4_variants(evidence: Evidence, scale: Scale, published: PublishedValues) -> Figures:
     """FCTs of two flows of each other variant at four periods."""
     found = {
-        f"{NAMES[variant]}, {period} ms": evidence[pair(scale, variant, variant, period)]
+        f"{NAMES[variant]}\n{period} ms": evidence[pair(scale, variant, variant, period)]
         for variant in OTHERS
         for period in PAIR_PERIODS
     }

@@ -38,7 +38,7 @@ def judge(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
             note=f"{expected:.0f} expected with {measured.queue_at_move('receiver')} packets in the queue at the move",
         )  # fmt: skip
         lowest = measured.trough().rate / 1e3
-        board.shape("D.trough", 0.8 <= lowest <= 2.0, lowest, suffix=stack, cell=cell)
+        board.value("D.trough", [lowest], suffix=stack, cell=cell)
         if all(one in evidence for one in counted(setting)):
             at_move, later = (evidence[one].counted("dup_acks") for one in counted(setting))
             board.shape("D.dupacks", later - at_move > 1e4, float(later - at_move), suffix=stack, cell=cell)
