@@ -14,9 +14,10 @@ from ..quantities import Size
 from ..scenario import Scenario
 from ..times import drawn
 from ..traffic import MOST_MESSAGE, Arrivals
-from ..workloads import AllAtOnce, Trace
+from ..workloads import AllAtOnce, Pairs, Trace
 from ..workloads.pairs import Pair
 from .choices import resolve_variant
+from .hosts import HostGroups
 from .names import look_up, unknown
 from .planned import Family, PlannedFlow, bulk, exchanges
 
@@ -93,15 +94,27 @@ def _arriving(scenario: Scenario, arrivals: Arrivals, field: str, seed: int) -> 
         listed = (_Arriving(start + at, Pair(*pair), int(size)) for at, *pair, size in arrivals.process.flows)
         yield from _in_time(arrivals, start, islice(listed, arrivals.count))
         return
-    if arrivals.pairs is not None:
-        _refuse_unknown(arrivals.pairs.named(), hosts, f"{field}.pairs")
-    pairs = arrivals.host_pairs.of_flows(hosts, Stream(seed, f"arrivals/{arrivals.name}/pairs"), f"{field}.pairs")
+    host_pairs = _host_pairs(scenario, arrivals, field)
+    _refuse_unknown(host_pairs.named(), hosts, f"{field}.pairs")
+    pairs = host_pairs.of_flows(hosts, Stream(seed, f"arrivals/{arrivals.name}/pairs"), f"{field}.pairs")
     times = _times(scenario, arrivals, field, Stream(seed, f"arrivals/{arrivals.name}/gap"))
     sizes = _sizes(arrivals, Stream(seed, f"sizes/{arrivals.stream or arrivals.name}"), field)
     count = _most_flows(arrivals, pairs.round, field)
     # Sizes come first: where there are no more of them, nothing else is drawn.
     flows = (_Arriving(start + at, pair, size) for size, at, pair in zip(sizes, times, pairs.pairs, strict=False))
     yield from _in_time(arrivals, start, islice(flows, count))
+
+
+def _host_pairs(scenario: Scenario, arrivals: Arrivals, field: str) -> Pairs:
+    """The pairs of a generator, with the hosts of each group in its place."""
+    groups = HostGroups(scenario.nodes, scenario.links)
+    for key, name in (("from", arrivals.from_), ("to", arrivals.to)):
+        if name is not None and groups.of(name, f"{field}.{key}") is not None:
+            raise ScenarioError(
+                f'{field}.{key} = "{name}": expected one host: of several, "pairs" says which flows go where',
+                f"{field}.{key}",
+            )
+    return arrivals.host_pairs.with_hosts(lambda names, key: groups.among(names, f"{field}.pairs.{key}"))
 
 
 def _in_time(arrivals: Arrivals, start: int, flows: Iterator[_Arriving]) -> Iterator[_Arriving]:

@@ -6,7 +6,7 @@ Where hosts are not named, all hosts of the network are meant, in its order.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate, cycle, repeat
 from typing import Literal, NamedTuple, Self
 
@@ -39,12 +39,21 @@ class PairsOfFlows(NamedTuple):
     round: int | None
 
 
-class _Pairs:
+class _Pairs(Tagged):
     """What all of them can tell."""
 
     def named(self) -> dict[str, Sequence[str]]:
-        """The hosts that it names, by the key and the place there."""
+        """The hosts that it names, by the key and the place there; those of `from` and `to` of a generator are not
+        among them.
+        """
         return {}
+
+    def with_hosts(self, hosts_of: Callable[[Sequence[str], str], tuple[str, ...]]) -> Self:
+        """The same pairs, with the hosts of the groups in each list of hosts, of which `hosts_of` is told the key."""
+        lists = {key: getattr(self, key, None) for key in ("hosts", "from_", "to")}
+        return self.model_copy(
+            update={key: hosts_of(names, key.rstrip("_")) for key, names in lists.items() if isinstance(names, tuple)}
+        )
 
     def of_flows(self, hosts: Sequence[str], stream: Stream, field: str) -> PairsOfFlows:
         """The pairs of a generator's flows. Raises ScenarioError about `field`, where this stands."""
@@ -59,7 +68,7 @@ def _in_order(pairs: Sequence[Pair], order: Order, stream: Stream, field: str) -
     return PairsOfFlows((pairs[stream.below(len(pairs))] for _ in repeat(None)), None)
 
 
-class OnePair(Tagged, _Pairs):
+class OnePair(_Pairs):
     """All flows from one host to another."""
 
     kind: Literal["one"] = "one"
@@ -73,7 +82,7 @@ class OnePair(Tagged, _Pairs):
         return _in_order([Pair(self.from_, self.to)], "in_turn", stream, field)
 
 
-class PairList(Tagged, _Pairs):
+class PairList(_Pairs):
     """The pairs of a list."""
 
     kind: Literal["list"] = "list"
@@ -90,7 +99,7 @@ class PairList(Tagged, _Pairs):
         return _in_order([Pair(*pair) for pair in self.pairs], self.order, stream, field)
 
 
-class AllToAll(Tagged, _Pairs):
+class AllToAll(_Pairs):
     """Every host to every other one.
 
     In turn, each host sends to the one after it first, then each to the second after it: as many flows as there are
@@ -120,7 +129,7 @@ class AllToAll(Tagged, _Pairs):
         return _in_order(pairs, self.order, stream, field)
 
 
-class Permutation(Tagged, _Pairs):
+class Permutation(_Pairs):
     """Every host sends to one other host and receives from one: a permutation without fixed points, drawn once."""
 
     kind: Literal["permutation"] = "permutation"
@@ -150,7 +159,7 @@ def _derangement(items: list[str], stream: Stream) -> list[str]:
             return shuffled
 
 
-class RandomPairs(Tagged, _Pairs):
+class RandomPairs(_Pairs):
     """Each flow draws its sender evenly, then its receiver evenly among the others."""
 
     kind: Literal["random"] = "random"
@@ -180,7 +189,7 @@ def _random(senders: Sequence[str], receivers: Sequence[str], place: dict[str, i
         yield Pair(sender, receivers[drawn + (drawn >= own)])
 
 
-class Incast(Tagged, _Pairs):
+class Incast(_Pairs):
     """Many hosts to one. With `at_once` as many as there are senders, all of them send at each arrival."""
 
     kind: Literal["incast"] = "incast"
@@ -200,7 +209,7 @@ class Incast(Tagged, _Pairs):
         return _in_order(pairs, self.order, stream, field)
 
 
-class FanOut(Tagged, _Pairs):
+class FanOut(_Pairs):
     """One host to many. With an `application` it asks all of them, and their responses are an incast."""
 
     kind: Literal["fan_out"] = "fan_out"
