@@ -14,6 +14,8 @@ from ..network import Link, Node
 from ..traffic import Flow
 from .names import unknown
 
+_BRACKETS = re.compile(r"\S*[\[\]]")
+"""What is meant as a pattern, right or wrong."""
 _PATTERN = re.compile(r"(?P<group>[^\[\]]+)(?P<indices>(\[[^\[\]]*\])+)")
 _INDEX = re.compile(r"\*|(?P<one>\d{1,9})|(?P<first>\d{0,9}):(?P<end>\d{0,9})", re.ASCII)
 _NUMBERED = re.compile(r"(?P<stem>.*?[^-\d].*?|)(?P<numbers>(-\d{1,9})+)", re.ASCII)
@@ -50,7 +52,7 @@ class HostGroups:
 
     def of(self, name: str, field: str) -> tuple[str, ...] | None:
         """The hosts of a pattern; None for what is none, the name of a host. Raises ScenarioError about `field`."""
-        if name in self._hosts or not ("[" in name or "]" in name):
+        if name in self._hosts or not _BRACKETS.match(name):
             return None
         match = _PATTERN.fullmatch(name)
         if match is None:

@@ -6,7 +6,7 @@ Where hosts are not named, all hosts of the network are meant, in its order.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate, cycle, repeat
 from typing import Literal, NamedTuple, Self
 
@@ -39,6 +39,13 @@ class PairsOfFlows(NamedTuple):
     round: int | None
 
 
+class Ends(NamedTuple):
+    """The hosts that send, and those that receive, each once."""
+
+    senders: frozenset[str]
+    receivers: frozenset[str]
+
+
 class _Pairs(Tagged):
     """What all of them can tell."""
 
@@ -55,9 +62,18 @@ class _Pairs(Tagged):
             update={key: hosts_of(names, key.rstrip("_")) for key, names in lists.items() if isinstance(names, tuple)}
         )
 
+    def ends(self, hosts: Sequence[str]) -> Ends:
+        """The hosts that may send, and those that may receive, of all `hosts`."""
+        raise NotImplementedError
+
     def of_flows(self, hosts: Sequence[str], stream: Stream, field: str) -> PairsOfFlows:
         """The pairs of a generator's flows. Raises ScenarioError about `field`, where this stands."""
         raise NotImplementedError
+
+
+def _ends(pairs: Iterable[tuple[str, str]]) -> Ends:
+    senders, receivers = zip(*pairs, strict=True)
+    return Ends(frozenset(senders), frozenset(receivers))
 
 
 def _in_order(pairs: Sequence[Pair], order: Order, stream: Stream, field: str) -> PairsOfFlows:
@@ -78,6 +94,9 @@ class OnePair(_Pairs):
     to: str
     """Receiving host."""
 
+    def ends(self, hosts: Sequence[str]) -> Ends:
+        return Ends(frozenset([self.from_]), frozenset([self.to]))
+
     def of_flows(self, hosts: Sequence[str], stream: Stream, field: str) -> PairsOfFlows:
         return _in_order([Pair(self.from_, self.to)], "in_turn", stream, field)
 
@@ -94,6 +113,9 @@ class PairList(_Pairs):
 
     def named(self) -> dict[str, Sequence[str]]:
         return {f"pairs[{i}]": pair for i, pair in enumerate(self.pairs)}
+
+    def ends(self, hosts: Sequence[str]) -> Ends:
+        return _ends(self.pairs)
 
     def of_flows(self, hosts: Sequence[str], stream: Stream, field: str) -> PairsOfFlows:
         return _in_order([Pair(*pair) for pair in self.pairs], self.order, stream, field)
@@ -115,6 +137,9 @@ class AllToAll(_Pairs):
 
     def named(self) -> dict[str, Sequence[str]]:
         return {"hosts": self.hosts}
+
+    def ends(self, hosts: Sequence[str]) -> Ends:
+        return Ends(frozenset(self.hosts or hosts), frozenset(self.hosts or hosts))
 
     def of_flows(self, hosts: Sequence[str], stream: Stream, field: str) -> PairsOfFlows:
         among = self.hosts or hosts
@@ -141,6 +166,9 @@ class Permutation(_Pairs):
 
     def named(self) -> dict[str, Sequence[str]]:
         return {"hosts": self.hosts}
+
+    def ends(self, hosts: Sequence[str]) -> Ends:
+        return Ends(frozenset(self.hosts or hosts), frozenset(self.hosts or hosts))
 
     def of_flows(self, hosts: Sequence[str], stream: Stream, field: str) -> PairsOfFlows:
         among = list(self.hosts or hosts)
@@ -171,6 +199,14 @@ class RandomPairs(_Pairs):
 
     def named(self) -> dict[str, Sequence[str]]:
         return {"from": self.from_, "to": self.to}
+
+    def ends(self, hosts: Sequence[str]) -> Ends:
+        senders, receivers = frozenset(self.from_ or hosts), frozenset(self.to or hosts)
+        # A host does not send to itself: of one alone nothing comes.
+        return Ends(
+            frozenset(host for host in senders if receivers - {host}),
+            frozenset(host for host in receivers if senders - {host}),
+        )
 
     def of_flows(self, hosts: Sequence[str], stream: Stream, field: str) -> PairsOfFlows:
         receivers = self.to or hosts
@@ -204,6 +240,9 @@ class Incast(_Pairs):
     def named(self) -> dict[str, Sequence[str]]:
         return {"from": self.from_, "to": [self.to]}
 
+    def ends(self, hosts: Sequence[str]) -> Ends:
+        return Ends(frozenset(self.from_ or hosts) - {self.to}, frozenset([self.to]))
+
     def of_flows(self, hosts: Sequence[str], stream: Stream, field: str) -> PairsOfFlows:
         pairs = [Pair(host, self.to) for host in self.from_ or hosts if host != self.to]
         return _in_order(pairs, self.order, stream, field)
@@ -223,6 +262,9 @@ class FanOut(_Pairs):
 
     def named(self) -> dict[str, Sequence[str]]:
         return {"from": [self.from_], "to": self.to}
+
+    def ends(self, hosts: Sequence[str]) -> Ends:
+        return Ends(frozenset([self.from_]), frozenset(self.to or hosts) - {self.from_})
 
     def of_flows(self, hosts: Sequence[str], stream: Stream, field: str) -> PairsOfFlows:
         pairs = [Pair(self.from_, host) for host in self.to or hosts if host != self.from_]
@@ -253,6 +295,9 @@ class TrafficMatrix(FromRows, _Pairs):
 
     def named(self) -> dict[str, Sequence[str]]:
         return {f"weights[{i}]": row[:2] for i, row in enumerate(self.weights)}
+
+    def ends(self, hosts: Sequence[str]) -> Ends:
+        return _ends([row[:2] for row in self.weights if row[2]])
 
     def of_flows(self, hosts: Sequence[str], stream: Stream, field: str) -> PairsOfFlows:
         weighty = [row for row in self.weights if row[2]]
