@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic_core import PydanticCustomError
 
-from daybreak.scenario import FlowSize, Framing, Loss, QueueLimit, Rate, Size, Span
+from daybreak.scenario import FlowSize, Framing, Load, Loss, QueueLimit, Rate, Size, Span
 
 
 @pytest.mark.parametrize(
@@ -92,6 +92,11 @@ def test_every_unit_has_its_size(kind, sizes):
         (Framing, -1, "expected"),
         (Loss, "100 %", "expected a probability below 1"),
         (Loss, -0.1, "expected a probability below 1"),
+        (Load, 0, "expected a load above 0"),
+        (Load, "-1 %", "expected a load above 0"),
+        (Load, True, "expected a load above 0"),
+        (Load, 40, '40 percent is "40 %"'),
+        (Load, "1001 %", "expected a load above 0 and up to 10"),
     ],
 )
 def test_refused(kind, text, message):
@@ -133,3 +138,8 @@ def test_packets_and_bytes_are_different_limits():
 def test_loss_in_percent():
     assert Loss.parse("0.1 %").ppb == 1_000_000
     assert Loss.parse(0.5).ppb == 500_000_000
+
+
+def test_a_load_in_percent_or_as_a_share():
+    assert Load.parse("40 %") == Load.parse("40%") == Load.parse(0.4) == Load.parse("0.4") == 0.4
+    assert Load.parse("250 %") == 2.5 and Load.parse(10) == Load.parse("1000 %") == 10

@@ -13,7 +13,7 @@ from daybreak._native import Stream
 from daybreak.errors import ScenarioError
 from daybreak.scenario import Scenario, load, save
 from daybreak.scenario.lowering import lower
-from daybreak.scenario.workloads import DataMining, WebSearch
+from daybreak.scenario.workloads import DataMining, Hadoop, WebSearch
 
 US, MS = 10**6, 10**9
 HOSTS = [f"{side}-{i}" for side in ("sender", "receiver") for i in range(3)]
@@ -101,6 +101,24 @@ def test_the_means_of_the_measured_clusters_are_those_that_others_use(model, mea
     assert model().mean == pytest.approx(mean, abs=0.5)
 
 
+def test_the_points_of_hadoop_are_those_of_its_source():
+    # Half of the width of each step, times the sum of its sizes, by hand; FbHdp_distribution.txt counts in percent.
+    percent = [
+        (0, 0), (100, 1), (200, 2), (300, 5), (350, 15), (400, 20), (500, 30), (600, 40), (700, 50), (1000, 60),
+        (2000, 67), (7000, 70), (30000, 72), (50000, 82), (80000, 87), (120000, 90), (300000, 95), (1000000, 97.5),
+        (2000000, 99), (10000000, 100),
+    ]  # fmt: skip
+    areas = [(b - a) * (low + high) for (low, a), (high, b) in itertools.pairwise(percent)]
+    assert sum(areas) / 200 == pytest.approx(120_420.75)
+    assert Hadoop().mean == pytest.approx(120_420.75)
+    drawn = sizes_of(2, kind="hadoop")
+    for size, share in ((350, 15), (700, 50), (7000, 70), (50_000, 82), (300_000, 95)):
+        assert sum(one <= size for one in drawn) / 2000 == pytest.approx(share / 100, abs=4 * math.sqrt(0.25 / 2000))
+    # Between two points, evenly: a tenth of the flows have 700 to 1000 bytes.
+    between = [one for one in drawn if 700 < one <= 1000]
+    assert scipy.stats.kstest(between, scipy.stats.uniform(700, 300).cdf).pvalue > 1e-3
+
+
 def test_flows_of_web_search_have_its_shares():
     drawn = sizes_of(2, kind="web_search")
     for size, share in ((10_000, 0.15), (80_000, 0.53), (1_000_000, 0.7), (10_000_000, 0.97)):
@@ -125,6 +143,85 @@ def test_poisson_arrivals_make_the_load():
         gaps = [after - before for before, after in itertools.pairwise([0, *times])]
         # 1 MB at 40 % of 10 Gbit/s.
         assert scipy.stats.kstest(gaps, scipy.stats.expon(scale=2000 * US).cdf).pvalue > 1e-3
+
+
+LEAVES = {
+    "kind": "leaf_spine", "leaves": 2, "spines": 2, "hosts_per_leaf": 4, "rate": "10 Gbit/s", "delay": "1 us",
+    "queue": "2000 packets",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("pairs", "senders"),
+    [
+        ({"kind": "random"}, 8),
+        ({"kind": "all_to_all", "hosts": "leaf-0[*]"}, 4),
+        ({"kind": "permutation"}, 8),
+        ({"kind": "random", "from": "leaf-0[0:2]", "to": "hosts[*]"}, 2),
+        # host-0 cannot send where it alone receives.
+        ({"kind": "random", "from": "hosts[0:2]", "to": ["host-0"]}, 1),
+        ({"kind": "incast", "to": "host-0"}, 7),
+        ({"kind": "fan_out", "from": "host-0"}, 1),
+        ({"kind": "list", "pairs": [["host-0", "host-1"], ["host-0", "host-2"], ["host-3", "host-0"]]}, 2),
+        ({"kind": "matrix", "weights": [["host-0", "host-1", 1], ["host-2", "host-1", 0]]}, 1),
+    ],
+)
+def test_a_load_is_that_of_the_links_of_the_hosts_that_send(pairs, senders):
+    generator = {"name": "g", "pairs": pairs, "sizes": FIXED, "count": 50}
+    said = {"name": "load", "duration": "100 s", "topology": LEAVES}
+
+    def starts(**process):
+        arrivals = [generator | {"process": {"kind": "poisson", **process}}]
+        return [flow.start_ps for flow in lower(Scenario.parse(said | {"arrivals": arrivals}), 3).content.flows]
+
+    assert starts(load="30 %") == starts(load=0.3, rate=f"{10 * senders} Gbit/s")
+
+
+def test_the_links_of_those_that_respond_count_where_flows_ask():
+    asks = {"kind": "request_response", "request": "300 B"}
+    said = {"pairs": {"kind": "fan_out", "from": "sender-0"}, "application": asks, "count": 30}
+    by_hosts = flows(3, **said, process={"kind": "poisson", "load": 0.3})
+    by_rate = flows(3, **said, process={"kind": "poisson", "load": 0.3, "rate": "50 Gbit/s"})
+    assert [flow.start_ps for flow in by_hosts] == [flow.start_ps for flow in by_rate]
+
+
+def test_every_link_of_a_sender_counts():
+    nodes = [{"name": "a"}, {"name": "b"}, {"name": "c"}]
+    links = [
+        {"from": "a", "to": "b", "rate": "1 Gbit/s", "delay": "1 us"},
+        {"from": "c", "to": "a", "rate": "2 Gbit/s", "delay": "1 us"},
+        {"from": "c", "to": "a", "name": "to", "duplex": False, "rate": "4 Gbit/s", "delay": "1 us"},
+    ]
+    generator = {"name": "g", "from": "a", "to": "b", "sizes": FIXED, "count": 50}
+
+    def starts(**process):
+        document = {"name": "own", "duration": "100 s", "nodes": nodes, "links": links}
+        arrivals = [generator | {"process": {"kind": "poisson", **process}}]
+        return [flow.start_ps for flow in lower(Scenario.parse(document | {"arrivals": arrivals}), 3).content.flows]
+
+    assert starts(load="50 %") == starts(load="50 %", rate="3 Gbit/s")
+
+
+@pytest.mark.parametrize("load", [0.2, 0.6])
+def test_a_run_offers_its_load(load):
+    """Payload over the rate of the hosts' links is the load, and the links carry headers beyond it."""
+    lasts, mean = 0.02, 50_000
+    generator = {
+        "name": "g", "pairs": {"kind": "random"}, "lasts": f"{lasts} s",
+        "sizes": {"kind": "exponential", "mean_size": f"{mean} B"}, "process": {"kind": "poisson", "load": load},
+    }  # fmt: skip
+    document = {"name": "offered", "duration": "2 s", "topology": LEAVES, "arrivals": [generator]}
+    run = daybreak.run(Scenario.parse(document), seed=4)
+    expected = load * 8 * 10e9 / 8 * lasts
+    # The sum of a Poisson number of exponential sizes has the variance 2 n mean^2.
+    assert run.flows["bytes"].sum() == pytest.approx(expected, abs=4 * mean * math.sqrt(2 * expected / mean))
+    assert run.flows["end_ns"].null_count() == 0
+    up = run.links.filter(run.links["link_name"].str.contains(r"^host-\d+->leaf"))
+    # Headers beside payload: 52 bytes of IP and TCP, 38 of Ethernet. Each segment has them, and each ACK alone; there
+    # are at most as many ACKs as segments, and a flow opens and closes with fewer than eight packets.
+    needed = run.flows["bytes"].sum() + 90 * sum(math.ceil(size / 1448) for size in run.flows["bytes"])
+    sent = run.flows["bytes"].sum() + 1538 * run.flows["retransmits"].sum()
+    assert needed < up["bytes"].sum() < sent + 90 * (2 * run.flows["segments"].sum() + 8 * run.flows.height)
 
 
 @pytest.mark.parametrize("times", [1, 5])

@@ -19,7 +19,7 @@ from pydantic_core import PydanticUndefined
 
 from daybreak.scenario import Scenario, docstrings
 from daybreak.scenario.choice import Choice, CircuitPolicy, Discipline, FlowPolicy, Variant, default_text, range_text
-from daybreak.scenario.quantities import ETHERNET_FRAMING, Framing, Loss, Quantity
+from daybreak.scenario.quantities import ETHERNET_FRAMING, Framing, Load, Loss, Quantity
 
 
 @dataclass(frozen=True)
@@ -171,7 +171,7 @@ def _plain(value: Any) -> Any:
             return "ethernet"
         case Framing():
             return int(value)
-        case Loss():
+        case Loss() | Load():
             return float(value)
         case Quantity():
             return str(value)
@@ -231,7 +231,7 @@ def _word(part: Any) -> str:
 
 _PLAIN: dict[type, str] = {
     bool: "true or false", int: "integer", float: "number", str: "text",
-    Loss: "probability below 1", Framing: '`"ethernet"` or integer',
+    Loss: "probability below 1", Load: "share above 0", Framing: '`"ethernet"` or integer',
 }  # fmt: skip
 
 
@@ -242,7 +242,7 @@ def _unit(annotation: Any) -> str:
             units.append(_unit(get_args(part)[0]))
         elif isinstance(part, type) and issubclass(part, Framing):
             units.append("bytes")
-        elif isinstance(part, type) and issubclass(part, Loss):
+        elif isinstance(part, type) and issubclass(part, Loss | Load):
             units.append("of 1, or %")
         elif isinstance(part, type) and issubclass(part, Quantity):
             units.append(_quantity_unit(part))

@@ -14,7 +14,7 @@ from .choice import CircuitPolicy, Discipline, FlowPolicy, Variant
 from .controllers import CircuitController, FlowController
 from .files import load, save, schema
 from .network import Link, Mark, Marker, Node, Queue
-from .quantities import FlowSize, Framing, Loss, QueueLimit, Rate, Size, Span
+from .quantities import FlowSize, Framing, Load, Loss, QueueLimit, Rate, Size, Span
 from .records import Records
 from .scenario import Scenario
 from .schedules import DirectTurns, Rotor, Strobe
@@ -27,7 +27,7 @@ from .traffic import Arrivals, ConstantRate, Flow, RequestResponse
 __all__ = [
     "Arrivals", "Circuit", "CircuitController", "CircuitPolicy", "ConstantRate", "DirectTurns", "Discipline",
     "Dumbbell", "Exponential", "Flow", "FlowController", "FlowPolicy", "FlowSize", "Framing", "Hybrid", "LeafSpine",
-    "LightPath", "Link", "Loss", "Mark", "Marker", "Migrate", "MigrationTestbed", "Node", "ParallelLinks",
+    "LightPath", "Link", "Load", "Loss", "Mark", "Marker", "Migrate", "MigrationTestbed", "Node", "ParallelLinks",
     "Program", "Queue", "QueueLimit", "Rate", "Records", "RequestResponse", "Rotor", "Route", "Scenario", "Size",
     "Span", "Stack", "Strobe", "Uniform", "Variant", "load", "save", "schema",
 ]  # fmt: skip

@@ -15,6 +15,7 @@ from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import PydanticCustomError, core_schema
 
 _NUMBER_AND_UNIT = re.compile(r"([+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d{1,3})?)\s*(.*)", re.ASCII)
+_SHARE = re.compile(r"(\d+(?:\.\d+)?(?:[eE][+-]?\d{1,3})?)\s*(%?)", re.ASCII)
 # Longer text is no number that anybody has written.
 _LONGEST = 100
 
@@ -252,7 +253,7 @@ class Loss(float):
         expected = 'expected a probability below 1 such as 0.001 or "0.1 %"'
         if isinstance(value, bool) or not isinstance(value, str | int | float):
             raise reject(expected)
-        match = re.fullmatch(r"(\d+(?:\.\d+)?(?:[eE][+-]?\d{1,3})?)\s*(%?)", _short(value), re.ASCII)
+        match = _SHARE.fullmatch(_short(value))
         if match is None:
             raise reject(expected)
         share = Fraction(match[1]) / (100 if match[2] else 1)
@@ -274,6 +275,37 @@ class Loss(float):
     @classmethod
     def __get_pydantic_json_schema__(cls, _schema: Any, _handler: GetJsonSchemaHandler) -> dict[str, Any]:
         return {"anyOf": [{"type": "number", "minimum": 0, "exclusiveMaximum": 1}, {"type": "string"}]}
+
+
+class Load(float):
+    """A share of a rate: a number such as 0.4, or text such as "40 %"; it may exceed 1."""
+
+    highest = 10.0
+
+    @classmethod
+    def parse(cls, value: Any) -> Self:
+        """Reads a share above 0."""
+        expected = f'expected a load above 0 and up to {cls.highest:g}, such as 0.4 or "40 %"'
+        if isinstance(value, bool) or not isinstance(value, str | int | float):
+            raise reject(expected)
+        match = _SHARE.fullmatch(_short(value))
+        if match is None:
+            raise reject(expected)
+        share = Fraction(match[1]) / (100 if match[2] else 1)
+        if not 0 < share <= cls.highest:
+            is_percent = not match[2] and cls.highest < share <= 100 * cls.highest
+            raise reject(f'{expected} ({match[1]} percent is "{match[1]} %")' if is_percent else expected)
+        return cls(share)
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, _source: Any, _handler: GetCoreSchemaHandler) -> Any:
+        return core_schema.no_info_plain_validator_function(
+            cls.parse, serialization=core_schema.plain_serializer_function_ser_schema(float)
+        )
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, _schema: Any, _handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        return {"anyOf": [{"type": "number", "exclusiveMinimum": 0, "maximum": cls.highest}, {"type": "string"}]}
 
 
 ETHERNET_FRAMING = 38

@@ -52,14 +52,24 @@ Via = Names
 
 
 class Flow(Model):
-    """A bulk transfer over one TCP connection, or another application; `count` of them."""
+    """A bulk transfer over one TCP connection, or another application; `count` of them for each pair of hosts.
+
+    `from` and `to` are a host or a group of hosts each. "senders[*]" are the hosts sender-0, sender-1 ...: a group is
+    called as its hosts are, with an "s", and its index is the number in their names, as in "senders[3]",
+    "senders[0:8]" (0 to 7), "senders[8:]". Hosts with two numbers have two indices: "hosts[0][*]" are host-0-0,
+    host-0-1 .... The hosts at a switch are a group by its name, counted from 0 in the order of the network:
+    "leaf-0[0:2]". A group as `from` and a host as `to` are an incast.
+    """
 
     name: str | None = None
-    """Unique name; "flow-0", "flow-1" ... without one. With a `count`, "-0", "-1" ... are added."""
+    """Unique name; "flow-0", "flow-1" ... without one. The hosts of a group are added, as in "incast/sender-0", or
+    "all/sender-0->receiver-1" where both are groups; with a `count`, then "-0", "-1" ...."""
     from_: str = Field(alias="from")
-    """Sending host."""
+    """Sending host, or a group of hosts, each of which sends."""
     to: str
-    """Receiving host."""
+    """Receiving host, or a group of hosts, each of which receives."""
+    pairing: Literal["all", "one_to_one"] = "all"
+    """Each host of `from` sends to each of `to` except itself, or to the one in its place alone."""
     variant: Variant = Variant("cubic")
     """Congestion control, with its parameters: see `daybreak list variants`."""
     size: FlowSize | Literal["unlimited"] | None = None
@@ -69,9 +79,9 @@ class Flow(Model):
     start: Time = Span(0)
     """When the sender opens the connection, or sends its first datagram."""
     count: int = Field(default=1, ge=1, le=100_000)
-    """How many such flows there are."""
+    """How many such flows there are, for each pair of hosts."""
     group: str | None = None
-    """Flows that metrics add up; without one, each flow's `name` before the number."""
+    """Flows that metrics add up; the entry's `name` without one."""
     via: Via = ()
     """Links that the data must take."""
     ack_via: Via = ()
@@ -103,7 +113,8 @@ class Arrivals(Model):
     to: str | None = None
     """Receiving host, where all flows have one."""
     pairs: Pairs | None = None
-    """Between which hosts flows go, by its kind in `daybreak list pairs`, instead of `from` and `to`."""
+    """Between which hosts flows go, by its kind in `daybreak list pairs`, instead of `from` and `to`. Where it takes
+    several hosts, it takes groups of them as well, such as "senders[*]" (see `flows`)."""
     variant: Variant = Variant("cubic")
     """Congestion control, with its parameters: see `daybreak list variants`."""
     sizes: Sizes | None = None

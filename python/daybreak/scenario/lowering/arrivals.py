@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice, repeat
 from typing import NamedTuple
 
@@ -10,13 +10,16 @@ from daybreak._native import Stream
 from daybreak.errors import ScenarioError
 from daybreak.plan import types as plan
 
+from ..network import Link
 from ..quantities import Size
 from ..scenario import Scenario
 from ..times import drawn
 from ..traffic import MOST_MESSAGE, Arrivals
-from ..workloads import AllAtOnce, Trace
-from ..workloads.pairs import Pair
+from ..workloads import AllAtOnce, Pairs, Trace
+from ..workloads.pairs import Ends, Pair
+from ..workloads.processes import Rates
 from .choices import resolve_variant
+from .hosts import HostGroups
 from .names import look_up, unknown
 from .planned import Family, PlannedFlow, bulk, exchanges
 
@@ -93,15 +96,31 @@ def _arriving(scenario: Scenario, arrivals: Arrivals, field: str, seed: int) -> 
         listed = (_Arriving(start + at, Pair(*pair), int(size)) for at, *pair, size in arrivals.process.flows)
         yield from _in_time(arrivals, start, islice(listed, arrivals.count))
         return
-    if arrivals.pairs is not None:
-        _refuse_unknown(arrivals.pairs.named(), hosts, f"{field}.pairs")
-    pairs = arrivals.host_pairs.of_flows(hosts, Stream(seed, f"arrivals/{arrivals.name}/pairs"), f"{field}.pairs")
-    times = _times(scenario, arrivals, field, Stream(seed, f"arrivals/{arrivals.name}/gap"))
+    host_pairs = _host_pairs(scenario, arrivals, field)
+    _refuse_unknown(host_pairs.named(), hosts, f"{field}.pairs")
+    pairs = host_pairs.of_flows(hosts, Stream(seed, f"arrivals/{arrivals.name}/pairs"), f"{field}.pairs")
+    rates = _rates(scenario, arrivals, host_pairs.ends(hosts), field)
+    times = _times(arrivals, rates, Stream(seed, f"arrivals/{arrivals.name}/gap"))
     sizes = _sizes(arrivals, Stream(seed, f"sizes/{arrivals.stream or arrivals.name}"), field)
     count = _most_flows(arrivals, pairs.round, field)
     # Sizes come first: where there are no more of them, nothing else is drawn.
     flows = (_Arriving(start + at, pair, size) for size, at, pair in zip(sizes, times, pairs.pairs, strict=False))
     yield from _in_time(arrivals, start, islice(flows, count))
+
+
+def _host_pairs(scenario: Scenario, arrivals: Arrivals, field: str) -> Pairs:
+    """The pairs of a generator, with the hosts of each group in its place."""
+    groups = HostGroups(scenario.nodes, scenario.links)
+    nodes = [node.name for node in scenario.nodes]
+    for key, name in (("from", arrivals.from_), ("to", arrivals.to)):
+        if name is not None and groups.of(name, f"{field}.{key}") is not None:
+            raise ScenarioError(
+                f'{field}.{key} = "{name}": expected one host: of several, "pairs" says which flows go where',
+                f"{field}.{key}",
+            )
+        if name is not None and name not in nodes:
+            raise unknown(name, [node.name for node in scenario.nodes if node.kind == "host"], f"{field}.{key}", "host")
+    return arrivals.host_pairs.with_hosts(lambda names, key: groups.among(names, f"{field}.pairs.{key}"))
 
 
 def _in_time(arrivals: Arrivals, start: int, flows: Iterator[_Arriving]) -> Iterator[_Arriving]:
@@ -116,24 +135,40 @@ def _in_time(arrivals: Arrivals, start: int, flows: Iterator[_Arriving]) -> Iter
             return
 
 
-def _times(scenario: Scenario, arrivals: Arrivals, field: str, stream: Stream) -> Iterator[int]:
+def _times(arrivals: Arrivals, rates: Rates, stream: Stream) -> Iterator[int]:
     """Times after the start, each for `at_once` flows."""
     asks, sizes = arrivals.application, arrivals.sizes
     mean = sizes.mean if sizes is not None else int(asks.response or 0) if asks else 0
     mean *= arrivals.at_once * (asks.exchanges if asks else 1)
     now = 0
-    for gap in arrivals.arrival_process.gaps(stream, mean, _link_rates(scenario, field)):
+    for gap in arrivals.arrival_process.gaps(stream, mean, rates):
         now += gap
         yield from repeat(now, arrivals.at_once)
 
 
-def _link_rates(scenario: Scenario, field: str) -> Callable[[str], int]:
-    def rate(name: str) -> int:
-        both = ((link.forward_name, link.back_name) if link.duplex else (link.forward_name,) for link in scenario.links)
-        names = [(name, link) for names, link in zip(both, scenario.links, strict=True) for name in names]
-        return int(names[look_up(name, [name for name, _ in names], f"{field}.process.link", "link")][1].rate)
+def _rates(scenario: Scenario, arrivals: Arrivals, ends: Ends, field: str) -> Rates:
+    # Responses are sent by those that are asked.
+    senders = ends.senders if arrivals.application is None else ends.receivers
 
-    return rate
+    def of_link(name: str) -> int:
+        links = {way: link for link in scenario.links for way in _ways(link)}
+        known = list(links)
+        return int(links[known[look_up(name, known, f"{field}.process.link", "link")]].rate)
+
+    def of_senders() -> int:
+        rate = sum(int(link.rate) for link in scenario.links for host in _ways(link).values() if host in senders)
+        if not rate:
+            where = f"{field}.process"
+            raise ScenarioError(f"{where}: no link leaves a host that sends: expected a link or a rate", where)
+        return rate
+
+    return Rates(of_link, of_senders)
+
+
+def _ways(link: Link) -> dict[str, str]:
+    """The node that each direction of a link leaves, by its name."""
+    forward = {link.forward_name: link.from_}
+    return forward | {link.back_name: link.to} if link.duplex else forward
 
 
 def _sizes(arrivals: Arrivals, stream: Stream, field: str) -> Iterable[int | None]:

@@ -5,13 +5,14 @@ The bounds are some gigabytes of memory and some minutes of work. A run that onl
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from daybreak.errors import ScenarioError
 
 from ..quantities import Span
 from ..scenario import Scenario
 from ..timelines import Circuit, Migrate, Program, Timeline
+from ..traffic import Flow
 
 MOST_FLOWS = 1_000_000
 """The most flows of one run: their plan takes some seconds and half a gigabyte, or minutes where each draws a path."""
@@ -24,15 +25,19 @@ MOST_READINGS = 1_000_000_000
 """Counters of queues and flows that one controller reads in a run."""
 
 
-def refuse_many_flows(scenario: Scenario) -> None:
-    """Raises ScenarioError for more flows than a run can have. Arrivals have a bound each, of what they draw."""
+def refuse_many_flows(flows: Sequence[Flow], pairs: Sequence[int]) -> None:
+    """Raises ScenarioError for more flows than a run can have, of entries with these numbers of pairs of hosts.
+
+    Arrivals have a bound each, of what they draw.
+    """
     total = 0
-    for i, flow in enumerate(scenario.flows):
-        total += flow.count
+    for i, (flow, number) in enumerate(zip(flows, pairs, strict=True)):
+        total += number * flow.count
         if total > MOST_FLOWS:
-            field = f"flows[{i}].count"
+            field, of_pairs = f"flows[{i}].count", f" for {number:,} pairs of hosts" if number > 1 else ""
             raise ScenarioError(
-                f"{field} = {flow.count}: makes {total:,} flows: expected at most {MOST_FLOWS:,} in all", field
+                f"{field} = {flow.count}{of_pairs}: makes {total:,} flows: expected at most {MOST_FLOWS:,} in all",
+                field,
             )
 
 

@@ -15,7 +15,8 @@ from ..times import drawn
 from ..traffic import ConstantRate, Flow, RequestResponse
 from .arrivals import arriving_flows
 from .choices import resolve_variant
-from .cost import MOST_FLOWS
+from .cost import MOST_FLOWS, refuse_many_flows
+from .hosts import Ends, HostGroups, ends_of
 from .planned import Family, PlannedFlow, bulk, exchanges
 from .programs import programs
 
@@ -23,8 +24,11 @@ from .programs import programs
 def planned_flows(scenario: Scenario, seed: int, variants: Sequence[str] | None) -> list[PlannedFlow]:
     """All flows, in the order of the scenario. `variants` are the congestion controls that there are."""
     flows: list[PlannedFlow] = []
+    groups = HostGroups(scenario.nodes, scenario.links)
+    ends = [ends_of(written, groups, f"flows[{i}]") for i, written in enumerate(scenario.flows)]
+    refuse_many_flows(scenario.flows, [len(one) for one in ends])
     for i, written in enumerate(scenario.flows):
-        flows += _flows(written, i, seed, variants)
+        flows += _flows(written, i, ends[i], seed, variants)
     for i in range(len(scenario.arrivals)):
         flows += arriving_flows(scenario, i, seed, variants, MOST_FLOWS - len(flows))
     if not flows:
@@ -48,25 +52,30 @@ def unnamed(index: int) -> str:
     return f"flow-{index}"
 
 
-def _flows(flow: Flow, index: int, seed: int, variants: Sequence[str] | None) -> Iterator[PlannedFlow]:
-    name = flow.name or unnamed(index)
-    family = Family(
-        field=f"flows[{index}]", entry=name, name=name, group=flow.group or name, source=flow.from_,
-        destination=flow.to, variant=flow.variant, via=flow.via, ack_via=flow.ack_via, stack=flow.stack,
-        receiver_stack=flow.receiver_stack,
-    )  # fmt: skip
-    resolve_variant(flow.variant, f"{family.field}.variant", variants)
-    for k in range(flow.count):
-        own_name = name if flow.count == 1 else f"{name}-{k}"
-        application = _application(flow, own_name, seed)
-        start = _start(flow, own_name, seed)
-        if isinstance(application, plan.ConstantRate) and application.stop_ps is not None:
-            _stops_after(start, application.stop_ps, own_name, f"{family.field}.application.stop")
-        if isinstance(application, plan.Program):
-            for end, command in (("client", application.client), ("server", application.server)):
-                if command is not None and command.stop_ps is not None:
-                    _stops_after(start, command.stop_ps, own_name, f"{family.field}.application.{end}.stop")
-        yield PlannedFlow(family, own_name, application, start)
+def _flows(flow: Flow, index: int, ends: Ends, seed: int, variants: Sequence[str] | None) -> Iterator[PlannedFlow]:
+    entry, field = flow.name or unnamed(index), f"flows[{index}]"
+    resolve_variant(flow.variant, f"{field}.variant", variants)
+    for source, destination in ends:
+        name = ends.name(entry, source, destination)
+        family = Family(
+            field=field, entry=entry, name=name, group=flow.group or entry, source=source, destination=destination,
+            variant=flow.variant, via=flow.via, ack_via=flow.ack_via, stack=flow.stack,
+            receiver_stack=flow.receiver_stack,
+        )  # fmt: skip
+        for k in range(flow.count):
+            own_name = name if flow.count == 1 else f"{name}-{k}"
+            application, start = _application(flow, family, own_name, seed), _start(flow, own_name, seed)
+            _refuse_early_stops(application, start, own_name, f"{field}.application")
+            yield PlannedFlow(family, own_name, application, start)
+
+
+def _refuse_early_stops(application: plan.Application, start_ps: int, name: str, field: str) -> None:
+    if isinstance(application, plan.ConstantRate) and application.stop_ps is not None:
+        _stops_after(start_ps, application.stop_ps, name, f"{field}.stop")
+    if isinstance(application, plan.Program):
+        for end, command in (("client", application.client), ("server", application.server)):
+            if command is not None and command.stop_ps is not None:
+                _stops_after(start_ps, command.stop_ps, name, f"{field}.{end}.stop")
 
 
 def _stops_after(start_ps: int, stop_ps: int, name: str, field: str) -> None:
@@ -76,7 +85,7 @@ def _stops_after(start_ps: int, stop_ps: int, name: str, field: str) -> None:
         )
 
 
-def _application(flow: Flow, name: str, seed: int) -> plan.Application:
+def _application(flow: Flow, family: Family, name: str, seed: int) -> plan.Application:
     """What a flow does: a bulk transfer if it has a size."""
     if flow.size is not None:
         return bulk(None if flow.size == "unlimited" else int(flow.size))
@@ -87,7 +96,7 @@ def _application(flow: Flow, name: str, seed: int) -> plan.Application:
             stop = None if source.stop is None else int(source.stop)
             return plan.ConstantRate(rate_bps=int(source.rate), payload_bytes=int(source.payload), stop_ps=stop)
         case Programs() as runs:
-            return programs(runs, flow)
+            return programs(runs, family.source, family.destination)
         case None:
             raise AssertionError("a flow has a size or an application")
 

@@ -19,7 +19,7 @@ from ..scenario import Scenario
 from ..stack import Stack
 from .choices import resolve_variant
 from .controllers import controllers
-from .cost import refuse_many_flows, refuse_short_intervals
+from .cost import refuse_short_intervals
 from .fabric import Fabric
 from .flows import planned_flows
 from .moves import Moves
@@ -67,7 +67,6 @@ def lower(scenario: Scenario, seed: int, variants: Sequence[str] | None = None) 
 
 
 def _plan(scenario: Scenario, seed: int, variants: Sequence[str] | None) -> plan.Plan:
-    refuse_many_flows(scenario)
     topology, scenario = scenario.topology, with_topology(scenario)
     planned = planned_flows(scenario, seed, variants)
     scenario = with_schedule(scenario, topology, planned)

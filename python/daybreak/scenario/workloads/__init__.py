@@ -16,6 +16,7 @@ from .sizes import (
     EmpiricalSizes,
     ExponentialSizes,
     FixedSizes,
+    Hadoop,
     LognormalSizes,
     UniformSizes,
     WebSearch,
@@ -23,7 +24,7 @@ from .sizes import (
 
 SIZES = (
     FixedSizes, ChoiceOfSizes, UniformSizes, ExponentialSizes, LognormalSizes, BoundedPareto, EmpiricalSizes, WebSearch,
-    DataMining,
+    DataMining, Hadoop,
 )  # fmt: skip
 """Every distribution of sizes."""
 PROCESSES = (Every, Poisson, AllAtOnce, Trace)
@@ -53,7 +54,8 @@ Sizes = Annotated[
     | BoundedPareto
     | EmpiricalSizes
     | WebSearch
-    | DataMining,
+    | DataMining
+    | Hadoop,
     Field(discriminator="kind"),
     BeforeValidator(_choice_if_not_said),
 ]
@@ -65,7 +67,7 @@ Pairs = Annotated[
 
 __all__ = [
     "FILED", "PAIRS", "PROCESSES", "SIZES", "AllAtOnce", "AllToAll", "BoundedPareto", "ChoiceOfSizes", "DataMining",
-    "EmpiricalSizes", "Every", "ExponentialSizes", "FanOut", "FixedSizes", "Incast", "LognormalSizes", "OnePair",
-    "PairList", "Pairs", "Permutation", "Poisson", "Process", "RandomPairs", "Sizes", "Trace", "TrafficMatrix",
-    "UniformSizes", "WebSearch",
+    "EmpiricalSizes", "Every", "ExponentialSizes", "FanOut", "FixedSizes", "Hadoop", "Incast", "LognormalSizes",
+    "OnePair", "PairList", "Pairs", "Permutation", "Poisson", "Process", "RandomPairs", "Sizes", "Trace",
+    "TrafficMatrix", "UniformSizes", "WebSearch",
 ]  # fmt: skip

@@ -6,7 +6,7 @@ Where hosts are not named, all hosts of the network are meant, in its order.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate, cycle, repeat
 from typing import Literal, NamedTuple, Self
 
@@ -39,16 +39,41 @@ class PairsOfFlows(NamedTuple):
     round: int | None
 
 
-class _Pairs:
+class Ends(NamedTuple):
+    """The hosts that send, and those that receive, each once."""
+
+    senders: frozenset[str]
+    receivers: frozenset[str]
+
+
+class _Pairs(Tagged):
     """What all of them can tell."""
 
     def named(self) -> dict[str, Sequence[str]]:
-        """The hosts that it names, by the key and the place there."""
+        """The hosts that it names, by the key and the place there; those of `from` and `to` of a generator are not
+        among them.
+        """
         return {}
+
+    def with_hosts(self, hosts_of: Callable[[Sequence[str], str], tuple[str, ...]]) -> Self:
+        """The same pairs, with the hosts of the groups in each list of hosts, of which `hosts_of` is told the key."""
+        lists = {key: getattr(self, key, None) for key in ("hosts", "from_", "to")}
+        return self.model_copy(
+            update={key: hosts_of(names, key.rstrip("_")) for key, names in lists.items() if isinstance(names, tuple)}
+        )
+
+    def ends(self, hosts: Sequence[str]) -> Ends:
+        """The hosts that may send, and those that may receive, of all `hosts`."""
+        raise NotImplementedError
 
     def of_flows(self, hosts: Sequence[str], stream: Stream, field: str) -> PairsOfFlows:
         """The pairs of a generator's flows. Raises ScenarioError about `field`, where this stands."""
         raise NotImplementedError
+
+
+def _ends(pairs: Iterable[tuple[str, str]]) -> Ends:
+    senders, receivers = zip(*pairs, strict=True)
+    return Ends(frozenset(senders), frozenset(receivers))
 
 
 def _in_order(pairs: Sequence[Pair], order: Order, stream: Stream, field: str) -> PairsOfFlows:
@@ -59,7 +84,7 @@ def _in_order(pairs: Sequence[Pair], order: Order, stream: Stream, field: str) -
     return PairsOfFlows((pairs[stream.below(len(pairs))] for _ in repeat(None)), None)
 
 
-class OnePair(Tagged, _Pairs):
+class OnePair(_Pairs):
     """All flows from one host to another."""
 
     kind: Literal["one"] = "one"
@@ -69,11 +94,14 @@ class OnePair(Tagged, _Pairs):
     to: str
     """Receiving host."""
 
+    def ends(self, hosts: Sequence[str]) -> Ends:
+        return Ends(frozenset([self.from_]), frozenset([self.to]))
+
     def of_flows(self, hosts: Sequence[str], stream: Stream, field: str) -> PairsOfFlows:
         return _in_order([Pair(self.from_, self.to)], "in_turn", stream, field)
 
 
-class PairList(Tagged, _Pairs):
+class PairList(_Pairs):
     """The pairs of a list."""
 
     kind: Literal["list"] = "list"
@@ -86,11 +114,14 @@ class PairList(Tagged, _Pairs):
     def named(self) -> dict[str, Sequence[str]]:
         return {f"pairs[{i}]": pair for i, pair in enumerate(self.pairs)}
 
+    def ends(self, hosts: Sequence[str]) -> Ends:
+        return _ends(self.pairs)
+
     def of_flows(self, hosts: Sequence[str], stream: Stream, field: str) -> PairsOfFlows:
         return _in_order([Pair(*pair) for pair in self.pairs], self.order, stream, field)
 
 
-class AllToAll(Tagged, _Pairs):
+class AllToAll(_Pairs):
     """Every host to every other one.
 
     In turn, each host sends to the one after it first, then each to the second after it: as many flows as there are
@@ -107,6 +138,9 @@ class AllToAll(Tagged, _Pairs):
     def named(self) -> dict[str, Sequence[str]]:
         return {"hosts": self.hosts}
 
+    def ends(self, hosts: Sequence[str]) -> Ends:
+        return Ends(frozenset(self.hosts or hosts), frozenset(self.hosts or hosts))
+
     def of_flows(self, hosts: Sequence[str], stream: Stream, field: str) -> PairsOfFlows:
         among = self.hosts or hosts
         count = len(among) * (len(among) - 1)
@@ -120,7 +154,7 @@ class AllToAll(Tagged, _Pairs):
         return _in_order(pairs, self.order, stream, field)
 
 
-class Permutation(Tagged, _Pairs):
+class Permutation(_Pairs):
     """Every host sends to one other host and receives from one: a permutation without fixed points, drawn once."""
 
     kind: Literal["permutation"] = "permutation"
@@ -132,6 +166,9 @@ class Permutation(Tagged, _Pairs):
 
     def named(self) -> dict[str, Sequence[str]]:
         return {"hosts": self.hosts}
+
+    def ends(self, hosts: Sequence[str]) -> Ends:
+        return Ends(frozenset(self.hosts or hosts), frozenset(self.hosts or hosts))
 
     def of_flows(self, hosts: Sequence[str], stream: Stream, field: str) -> PairsOfFlows:
         among = list(self.hosts or hosts)
@@ -150,7 +187,7 @@ def _derangement(items: list[str], stream: Stream) -> list[str]:
             return shuffled
 
 
-class RandomPairs(Tagged, _Pairs):
+class RandomPairs(_Pairs):
     """Each flow draws its sender evenly, then its receiver evenly among the others."""
 
     kind: Literal["random"] = "random"
@@ -162,6 +199,14 @@ class RandomPairs(Tagged, _Pairs):
 
     def named(self) -> dict[str, Sequence[str]]:
         return {"from": self.from_, "to": self.to}
+
+    def ends(self, hosts: Sequence[str]) -> Ends:
+        senders, receivers = frozenset(self.from_ or hosts), frozenset(self.to or hosts)
+        # A host does not send to itself: of one alone nothing comes.
+        return Ends(
+            frozenset(host for host in senders if receivers - {host}),
+            frozenset(host for host in receivers if senders - {host}),
+        )
 
     def of_flows(self, hosts: Sequence[str], stream: Stream, field: str) -> PairsOfFlows:
         receivers = self.to or hosts
@@ -180,7 +225,7 @@ def _random(senders: Sequence[str], receivers: Sequence[str], place: dict[str, i
         yield Pair(sender, receivers[drawn + (drawn >= own)])
 
 
-class Incast(Tagged, _Pairs):
+class Incast(_Pairs):
     """Many hosts to one. With `at_once` as many as there are senders, all of them send at each arrival."""
 
     kind: Literal["incast"] = "incast"
@@ -195,12 +240,15 @@ class Incast(Tagged, _Pairs):
     def named(self) -> dict[str, Sequence[str]]:
         return {"from": self.from_, "to": [self.to]}
 
+    def ends(self, hosts: Sequence[str]) -> Ends:
+        return Ends(frozenset(self.from_ or hosts) - {self.to}, frozenset([self.to]))
+
     def of_flows(self, hosts: Sequence[str], stream: Stream, field: str) -> PairsOfFlows:
         pairs = [Pair(host, self.to) for host in self.from_ or hosts if host != self.to]
         return _in_order(pairs, self.order, stream, field)
 
 
-class FanOut(Tagged, _Pairs):
+class FanOut(_Pairs):
     """One host to many. With an `application` it asks all of them, and their responses are an incast."""
 
     kind: Literal["fan_out"] = "fan_out"
@@ -214,6 +262,9 @@ class FanOut(Tagged, _Pairs):
 
     def named(self) -> dict[str, Sequence[str]]:
         return {"from": [self.from_], "to": self.to}
+
+    def ends(self, hosts: Sequence[str]) -> Ends:
+        return Ends(frozenset([self.from_]), frozenset(self.to or hosts) - {self.from_})
 
     def of_flows(self, hosts: Sequence[str], stream: Stream, field: str) -> PairsOfFlows:
         pairs = [Pair(self.from_, host) for host in self.to or hosts if host != self.from_]
@@ -244,6 +295,9 @@ class TrafficMatrix(FromRows, _Pairs):
 
     def named(self) -> dict[str, Sequence[str]]:
         return {f"weights[{i}]": row[:2] for i, row in enumerate(self.weights)}
+
+    def ends(self, hosts: Sequence[str]) -> Ends:
+        return _ends([row[:2] for row in self.weights if row[2]])
 
     def of_flows(self, hosts: Sequence[str], stream: Stream, field: str) -> PairsOfFlows:
         weighty = [row for row in self.weights if row[2]]

@@ -277,7 +277,8 @@ class WebSearch(Tagged, _Empirical):
     """Flows of a cluster that answers web searches (Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010).
 
     The paper has a figure; the points are those of a traffic generator (Bai et al., PIAS, NSDI 2015), in
-    github.com/HKUST-SING/TrafficGenerator, `conf/DCTCP_CDF.txt`. The mean is 1.71 MB.
+    github.com/HKUST-SING/TrafficGenerator, `conf/DCTCP_CDF.txt`. Sizes are drawn between them, with straight lines; the
+    mean is 1.71 MB.
     """
 
     kind: Literal["web_search"] = "web_search"
@@ -292,11 +293,27 @@ class DataMining(Tagged, _Empirical):
     """Flows of a cluster that mines data (Greenberg et al., "VL2", SIGCOMM 2009).
 
     The paper has a figure; the points are those of a traffic generator (Bai et al., PIAS, NSDI 2015), in
-    github.com/HKUST-SING/TrafficGenerator, `conf/VL2_CDF.txt`. Half of the flows have at most 1.1 kB; the
-    mean is 12.7 MB.
+    github.com/HKUST-SING/TrafficGenerator, `conf/VL2_CDF.txt`. Sizes are drawn between them, with straight lines. Half
+    of the flows have at most 1.1 kB; the mean is 12.7 MB.
     """
 
     kind: Literal["data_mining"] = "data_mining"
+    """Tells this distribution."""
+
+    @property
+    def _cdf(self) -> Points:
+        return _shipped(self.kind)
+
+
+class Hadoop(Tagged, _Empirical):
+    """Flows of a Hadoop cluster (Roy et al., "Inside the social network's (datacenter) network", SIGCOMM 2015).
+
+    The paper has figures; the points are those of the simulations of HPCC (Li et al., SIGCOMM 2019), in
+    github.com/alibaba-edu/High-Precision-Congestion-Control, `traffic_gen/FbHdp_distribution.txt`. Sizes are drawn
+    between them, with straight lines. Half of the flows have at most 700 B; the mean is 120 kB.
+    """
+
+    kind: Literal["hadoop"] = "hadoop"
     """Tells this distribution."""
 
     @property
