@@ -91,8 +91,15 @@ def _class(name: str, definition: Schema, tag: dict[str, str]) -> str:
             continue
         python_name = f"{field}_" if keyword.iskeyword(field) else field
         renamed = f' = msgspec.field(name="{field}")' if python_name != field else ""
-        lines += [f"    {python_name}: {_type(of_field)}{renamed}", _doc(of_field, 4)]
+        lines += _field(f"    {python_name}: {_type(of_field)}{renamed}", of_field)
     return "\n".join(line for line in lines if line)
+
+
+def _field(declared: str, schema: Schema) -> list[str]:
+    """A field with its description, on one line if that is long enough."""
+    text = _text(schema)
+    together = f"{declared}  # {text}"
+    return [together] if text and len(together) <= 120 else [declared, _doc(schema, 4)]
 
 
 def _type(schema: Schema) -> str:
@@ -151,9 +158,13 @@ def _first_sentence(schema: Schema) -> str:
     return text.rstrip(".")
 
 
-def _doc(schema: Schema, indent: int) -> str:
+def _text(schema: Schema) -> str:
     text = " ".join(schema.get("description", "").split())
-    text = re.sub(r"\[`(?:\w+::)*(\w+)`\]", r"`\1`", text)
+    return re.sub(r"\[`(?:\w+::)*(\w+)`\]", r"`\1`", text)
+
+
+def _doc(schema: Schema, indent: int) -> str:
+    text = _text(schema)
     if not text:
         return ""
     prefix = " " * indent

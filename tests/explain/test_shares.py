@@ -88,6 +88,17 @@ def test_a_rate_that_changes_is_the_share_from_then_on(migration):
     assert later[:3] == (5, 30, 4) and later[3] == int(4e9 * (2 * 7.2304e-6 + 18.076e-6 + 40e-6) / 8)
 
 
+def test_a_delay_that_changes_fills_more_from_then_on(migration):
+    longer = [{"kind": "set_delay", "link": "green", "delay": "1 ms"}, {"kind": "set_loss", "link": "green", "loss": 0}]
+    plan = content(migration, timelines=program(("5 ms", longer)), **{"flows.1.via": "blue"})
+    green = next(link for link in plan.links if link.name == "green")
+    (first, later), _ = courses(plan, [(0, 30), (0, 30)], [(5, 0)]).values()
+    assert first == (0, 5, 10, FILLS[10])
+    assert later[:3] == (5, 30, 10) and later[3] - first[3] == pytest.approx(
+        1.25 * (10**9 - green.delay_ps) / 1e3, abs=2
+    )
+
+
 def test_a_closed_gate_is_no_path_until_it_opens(migration):
     close, open_ = ({"kind": f"{what}_gate", "queue": "green", "link": "green"} for what in ("close", "open"))
     plan = content(migration, timelines=program(("5 ms", [close]), ("7 ms", [open_])), **{"flows.1.via": "blue"})

@@ -80,7 +80,14 @@ def test_of_paths_that_change_it_is_the_fastest_at_its_greatest_rate():
         {"kind": "program", "period": "1 ms", "steps": [
             {"at": "0 s", "do": [{"kind": "set_rate", "link": "slow", "rate": "6 Gbit/s"}]}]}
     )  # fmt: skip
-    assert milliseconds() == pytest.approx(10.62 * 8 / 6, rel=0.01)
+    shorter = milliseconds()
+    assert shorter == pytest.approx(10.62 * 8 / 6, rel=0.01)
+    document["topology"]["between"][0]["delay"] = "1 ms"
+    longer = milliseconds()
+    # The ACKs take that link as well, in the other direction: the SYN, the SYN-ACK, the data and the last ACK.
+    assert longer - shorter == pytest.approx(4 * 0.999, abs=0.001)
+    document["timelines"][1]["steps"][0]["do"].append({"kind": "set_delay", "link": "slow", "delay": "1 us"})
+    assert longer - milliseconds() == pytest.approx(2 * 0.999, abs=0.001)
 
 
 def test_behind_a_fork_the_circuit_counts_and_a_way_back_does_not():

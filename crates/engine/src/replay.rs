@@ -178,8 +178,9 @@ fn only_link(plan: &Plan, field: &str, step: Option<&Step>) -> Result<usize, Eng
     let problem = "a replay needs one queue there that one link serves";
     match step {
         Some(&Step::Queue(queue)) => match plan.queues[queue as usize].served_by[..] {
-            [link] if changes_rate(plan, link) => {
-                Err(refused(field, format!("queue {queue}"), "a replay needs a link of one rate there".into()))
+            [link] if is_changed(plan, link) => {
+                let problem = "a replay needs a link there whose rate, delay and loss do not change";
+                Err(refused(field, format!("queue {queue}"), problem.into()))
             }
             [link] => Ok(link as usize),
             _ => Err(refused(field, format!("queue {queue}"), problem.into())),
@@ -189,8 +190,11 @@ fn only_link(plan: &Plan, field: &str, step: Option<&Step>) -> Result<usize, Eng
     }
 }
 
-fn changes_rate(plan: &Plan, index: u32) -> bool {
-    plan.actions().any(|action| matches!(*action, Action::SetRate { link, .. } if link == index))
+fn is_changed(plan: &Plan, index: u32) -> bool {
+    plan.actions().any(|action| match *action {
+        Action::SetRate { link, .. } | Action::SetDelay { link, .. } | Action::SetLoss { link, .. } => link == index,
+        _ => false,
+    })
 }
 
 /// Everything is the same but PSH, and its own timestamp, which is its time.

@@ -11,7 +11,7 @@ use crate::queue::{Kind, Limits};
 /// For each queue that can be served analytically, its link.
 ///
 /// Its packets leave in the order of arrival, one after the other, at times that follow from what arrived before: so
-/// one link serves it and nothing else, at one rate and without impairment. The discipline settles on arrival, packets
+/// one link serves it and nothing else, at one rate, with one delay and without impairment. The discipline settles on arrival, packets
 /// neither come back nor go elsewhere, nothing about it is ever changed, and nobody observes each packet.
 pub(crate) fn links_of_queues(config: &Config) -> Vec<Option<u32>> {
     let mut possible: Vec<Option<u32>> =
@@ -40,7 +40,7 @@ pub(crate) fn links_of_queues(config: &Config) -> Vec<Option<u32>> {
             Change::Gate { queue, .. } | Change::Limit(queue) | Change::Parameters(queue) => {
                 possible[queue as usize] = None;
             }
-            Change::Rate(link) => {
+            Change::Rate(link) | Change::Delay(link) | Change::Loss(link) => {
                 possible.iter_mut().filter(|of_queue| **of_queue == Some(link)).for_each(|of_queue| *of_queue = None);
             }
         }

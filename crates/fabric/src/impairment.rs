@@ -4,6 +4,8 @@
 //! it from the others there ([`Identity`]), and how often it has passed. So two runs lose the same packets as far as they
 //! send the same, however their hosts' clocks or the other flows differ. Each retransmission draws anew.
 
+use std::collections::VecDeque;
+
 use daybreak_units::{Duration, Instant, Stream, splitmix};
 
 use crate::link::LinkConfig;
@@ -22,21 +24,55 @@ pub struct Impairment {
     jitter: Duration,
     /// Arrival of the last packet: none overtakes it.
     latest: Instant,
+    /// Of a link whose delay may change.
+    pipe: Option<Pipe>,
+}
+
+/// What a packet enters when its last bit has left the link.
+#[derive(Debug)]
+struct Pipe {
+    delay: Duration,
+    /// The jitter of the link: `Impairment::jitter` is 0, as nothing is late before it is in the pipe.
+    jitter: Duration,
+    /// How late the packets that are being sent will be. The next one may start before the first has entered.
+    late: VecDeque<Duration>,
 }
 
 impl Impairment {
     /// `None` for a link without impairment.
     pub fn new(config: &LinkConfig, seed: u64) -> Option<Self> {
-        let threshold = (u128::from(config.loss_ppb) << 64) / 1_000_000_000;
-        (config.loss_ppb > 0 || !config.jitter.is_zero()).then(|| Self {
+        (config.loss_ppb > 0 || !config.jitter.is_zero()).then(|| Self::always(config, seed))
+    }
+
+    /// The same for a link that may come to have impairments.
+    pub(crate) fn always(config: &LinkConfig, seed: u64) -> Self {
+        Self {
             repeats: Repeats::default(),
             losses: Draws::new(seed, &format!("{}/loss", config.stream)),
-            threshold: u64::try_from(threshold).unwrap_or(u64::MAX),
+            threshold: threshold(config.loss_ppb),
             lost: 0,
             delays: Draws::new(seed, &format!("{}/jitter", config.stream)),
             jitter: config.jitter,
             latest: Instant::ZERO,
-        })
+            pipe: None,
+        }
+    }
+
+    /// The same for a link whose delay may change. Packets that [`Impairment::pass`] have to enter the pipe.
+    pub(crate) fn with_pipe(config: &LinkConfig, seed: u64, delay: Duration) -> Self {
+        let pipe = Some(Pipe { delay, jitter: config.jitter, late: VecDeque::new() });
+        Self { jitter: Duration::ZERO, pipe, ..Self::always(config, seed) }
+    }
+
+    /// Changes the delay of a link that has a pipe, for packets that enter it from now on.
+    pub(crate) fn set_delay(&mut self, delay: Duration) {
+        let Some(pipe) = &mut self.pipe else { unreachable!("the delay changes of a link without a pipe") };
+        pipe.delay = delay;
+    }
+
+    /// Changes the probability of loss, for packets that pass from now on.
+    pub(crate) fn set_loss(&mut self, loss_ppb: u32) {
+        self.threshold = threshold(loss_ppb);
     }
 
     /// A packet to `endpoint` passes that would arrive at `on_time`: when it does, or `None` if it is lost.
@@ -47,20 +83,44 @@ impl Impairment {
             return None;
         }
         if self.jitter.is_zero() {
+            if let Some(pipe) = &mut self.pipe {
+                pipe.late.push_back(late(self.delays.of(endpoint, identity, before), pipe.jitter));
+            }
             return Some(on_time);
         }
-        // Of 2^64 outcomes each delay has the same number, but for one: a picosecond is drawn too often by less than 10^-6.
-        let draw = u128::from(self.delays.of(endpoint, identity, before));
-        let late = (draw * u128::from(self.jitter.as_ps() + 1)) >> 64;
-        let arrival = on_time + Duration::from_ps(late as u64);
+        Some(self.in_order(on_time + late(self.delays.of(endpoint, identity, before), self.jitter)))
+    }
+
+    /// The packet that passed first of those that have not entered the pipe does it now: when it arrives at the other
+    /// end. `None` for a link without a pipe.
+    pub(crate) fn enter_pipe(&mut self, now: Instant) -> Option<Instant> {
+        let pipe = self.pipe.as_mut()?;
+        let Some(late) = pipe.late.pop_front() else { unreachable!("a packet enters a pipe that has not passed") };
+        let arrival = now + pipe.delay + late;
+        Some(self.in_order(arrival))
+    }
+
+    /// When a packet arrives that would at this time if it were alone.
+    fn in_order(&mut self, arrival: Instant) -> Instant {
         self.latest = arrival.max(self.latest + Duration::from_ps(1));
-        Some(self.latest)
+        self.latest
     }
 
     /// No packet to `endpoint` passes any more.
     pub(crate) fn forget(&mut self, endpoint: u32) {
         self.repeats.forget(endpoint);
     }
+}
+
+/// A draw below this loses a packet.
+fn threshold(loss_ppb: u32) -> u64 {
+    u64::try_from((u128::from(loss_ppb) << 64) / 1_000_000_000).unwrap_or(u64::MAX)
+}
+
+/// A time up to the jitter. Of 2^64 draws each has the same number, but for one: a picosecond is drawn too often by less
+/// than 10^-6.
+fn late(draw: u64, jitter: Duration) -> Duration {
+    Duration::from_ps(((u128::from(draw) * u128::from(jitter.as_ps() + 1)) >> 64) as u64)
 }
 
 /// Random numbers by packet.

@@ -117,6 +117,8 @@ pub(crate) enum Decoded {
     Marker(u32),
     /// A queue with its link; the index is the link's.
     Analytic(u32),
+    /// The packet has left a link whose delay may change, or another one that serves its queue.
+    Pipe,
     Deliver,
 }
 
@@ -125,6 +127,7 @@ const INDEX: u32 = (1 << KIND_SHIFT) - 1;
 
 impl Code {
     pub(crate) const DELIVER: Self = Self(7 << KIND_SHIFT);
+    const PIPE: Self = Self(Self::DELIVER.0 + 1);
 
     fn new(kind: u32, index: u32) -> Self {
         assert!(index <= INDEX, "index {index} of a path step does not fit 29 bits");
@@ -148,24 +151,36 @@ impl Code {
             4 => Decoded::Tails(index),
             5 => Decoded::Return(index),
             6 => Decoded::Marker(index),
+            _ if self == Self::PIPE => Decoded::Pipe,
             _ => Decoded::Deliver,
         }
     }
 }
 
-/// Appends a list of steps to the arena and returns where it starts. `analytic` tells the link of every queue that
-/// is served analytically.
-pub(crate) fn append(arena: &mut Vec<Code>, steps: &[Step], analytic: &[Option<u32>]) -> u32 {
+/// How queues are served, as far as it changes the steps of paths.
+pub(crate) struct Served<'a> {
+    /// The link of every queue that is served analytically.
+    pub analytic: &'a [Option<u32>],
+    /// Whether the delay of a link that serves the queue may change.
+    pub has_pipe: &'a [bool],
+    /// The queue of each fork.
+    pub queues_of_forks: &'a [u32],
+}
+
+/// Appends a list of steps to the arena and returns where it starts.
+pub(crate) fn append(arena: &mut Vec<Code>, steps: &[Step], served: &Served) -> u32 {
     let start = u32::try_from(arena.len()).expect("more than 2^32 path steps");
+    let pipe = |queue: u32| served.has_pipe[queue as usize].then_some(Code::PIPE);
+    let of_fork = |fork: u32| pipe(served.queues_of_forks[fork as usize]).into_iter().chain([Code::new(4, fork)]);
     for &step in steps {
         match step {
-            Step::Queue(index) => arena.push(match analytic[index as usize] {
-                Some(link) => Code::new(0, link),
-                None => Code::new(1, index),
-            }),
+            Step::Queue(index) => match served.analytic[index as usize] {
+                Some(link) => arena.push(Code::new(0, link)),
+                None => arena.extend([Code::new(1, index)].into_iter().chain(pipe(index))),
+            },
             Step::RouteSwitch(index) => arena.push(Code::new(2, index)),
-            Step::Fork(index) => arena.extend([Code::new(3, index), Code::new(4, index)]),
-            Step::Return(index) => arena.extend([Code::new(5, index), Code::new(4, index)]),
+            Step::Fork(index) => arena.extend([Code::new(3, index)].into_iter().chain(of_fork(index))),
+            Step::Return(index) => arena.extend([Code::new(5, index)].into_iter().chain(of_fork(index))),
             Step::Marker(index) => arena.push(Code::new(6, index)),
         }
     }

@@ -107,6 +107,100 @@ fn a_rate_holds_for_what_starts_at_its_time() {
     assert_eq!(rig.delivered, [(us(6), 0), (us(16), 1)]);
 }
 
+fn set_delay(us: u64) -> Action {
+    Action::SetDelay { link: 0, delay_ps: us * 1_000_000 }
+}
+
+/// 1 is being sent when the delay rises, and 0 is under way.
+#[test]
+fn a_longer_delay_holds_for_what_leaves_from_then_on() {
+    let mut rig = single(queue(Limits::default(), &[0]), &[set_delay(9)]);
+    (0..3).for_each(|_| rig.send(us(0), 0, 1250));
+    rig.apply(us(0) + Duration::from_ns(1_300), &set_delay(9));
+    rig.run_to_end();
+    assert_eq!(rig.delivered, [(us(1 + 5), 0), (us(2 + 9), 1), (us(3 + 9), 2)]);
+}
+
+/// 0 and 1 arrive as they would have; 2 and 3 would be there before 1, and 4 is not too early.
+#[test]
+fn a_shorter_delay_overtakes_nothing() {
+    let mut rig = single(queue(Limits::default(), &[0]), &[set_delay(2)]);
+    (0..5).for_each(|_| rig.send(us(0), 0, 1250));
+    rig.apply(us(2) + Duration::from_ns(700), &set_delay(2));
+    rig.run_to_end();
+    let behind = |ps| us(2 + 5) + Duration::from_ps(ps);
+    assert_eq!(rig.delivered, [(us(1 + 5), 0), (us(2 + 5), 1), (behind(1), 2), (behind(2), 3), (behind(3), 4)]);
+    rig.check_conservation();
+    let mut rig = single(queue(Limits::default(), &[0]), &[set_delay(0)]);
+    (0..3).for_each(|_| rig.send(us(0), 0, 1250));
+    rig.apply(us(1) + Duration::from_ns(1), &set_delay(0));
+    rig.send(us(10), 0, 1250);
+    rig.run_to_end();
+    let behind = |ps| us(1 + 5) + Duration::from_ps(ps);
+    assert_eq!(rig.delivered, [(us(6), 0), (behind(1), 1), (behind(2), 2), (us(11), 3)]);
+}
+
+/// Timelines come first: a delay that changes just when a packet has left holds for it.
+#[test]
+fn a_delay_holds_for_what_leaves_at_its_time() {
+    for (from_ps, arrives) in [(1_000_000, 1 + 9), (1_000_001, 1 + 5)] {
+        let mut rig = single(queue(Limits::default(), &[0]), &[set_delay(9)]);
+        rig.send(us(0), 0, 1250);
+        rig.apply_first(us(0) + Duration::from_ps(from_ps), &set_delay(9));
+        rig.run_to_end();
+        assert_eq!(rig.delivered, [(us(arrives), 0)], "{from_ps}");
+    }
+}
+
+/// A VOQ that two links serve, of which one has a delay that changes.
+#[test]
+fn the_delay_of_one_of_several_links() {
+    let mut rig = Rig::new(&[link(10, 5), link(10, 6)], &[queue(Limits::default(), &[0, 1])]);
+    rig.path(&[Step::Queue(0)]);
+    rig.declare(&[set_delay(9)]);
+    (0..4).for_each(|_| rig.send(us(0), 0, 1250));
+    rig.apply(us(1), &set_delay(9));
+    rig.run_to_end();
+    assert_eq!(rig.delivered, [(us(6), 0), (us(7), 1), (us(8), 3), (us(11), 2)]);
+}
+
+/// A draw belongs to the packet: what is lost is what would be lost with that probability throughout, of the packets
+/// whose first bit leaves while it is set.
+#[test]
+fn a_loss_holds_for_what_starts_while_it_is_set() {
+    const PACKETS: u64 = 400;
+    let set_loss = |loss_ppb| Action::SetLoss { link: 0, loss_ppb };
+    let run =
+        |initial: u32, actions: &[(u64, Action)]| {
+            let mut of_link = link(10, 5);
+            of_link.loss_ppb = initial;
+            let mut rig = Rig::new(&[of_link], &[queue(Limits::default(), &[0])]);
+            rig.path(&[Step::Queue(0)]);
+            rig.declare(&[set_loss(0)]);
+            (0..PACKETS).for_each(|_| rig.send(us(0), 0, 1250));
+            for (at, action) in actions {
+                rig.apply_first(us(*at), action);
+            }
+            rig.run_to_end();
+            rig.check_conservation();
+            assert!(rig.dropped.iter().all(|&(at, reason, place, number)| {
+                (at, reason, place) == (us(number), DropReason::RandomLoss, 0)
+            }));
+            let lost: Vec<u64> = rig.dropped.iter().map(|drop| drop.3).collect();
+            assert_eq!(rig.fabric().link_totals(us(9_999)).map(|link| link.lost).sum::<u64>(), lost.len() as u64);
+            lost
+        };
+    let throughout = run(300_000_000, &[]);
+    assert!((80..160).contains(&throughout.len()), "{} of {PACKETS} are lost", throughout.len());
+    let within = |range: std::ops::Range<u64>| -> Vec<u64> {
+        throughout.iter().copied().filter(|number| range.contains(number)).collect()
+    };
+    let (from, to) = (throughout[20], throughout[40]);
+    assert_eq!(run(0, &[(from, set_loss(300_000_000)), (to, set_loss(0))]), within(from..to));
+    assert_eq!(run(300_000_000, &[(to, set_loss(0))]), within(0..to));
+    assert_eq!(run(0, &[(390, set_loss(1_000_000_000))]), (390..400).collect::<Vec<_>>());
+}
+
 #[test]
 fn a_parameter_holds_for_arrivals_from_then_on() {
     let set =

@@ -271,7 +271,9 @@ fn nic(plan: &Plan, index: u32) -> Result<u32, GuestError> {
         | Action::CloseGate { queue, .. }
         | Action::SetLimit { queue, .. }
         | Action::SetParameter { queue, .. } => queue == index,
-        Action::SetRate { link: changed, .. } => changed == link,
+        Action::SetRate { link: changed, .. }
+        | Action::SetDelay { link: changed, .. }
+        | Action::SetLoss { link: changed, .. } => changed == link,
         Action::SetRoute { .. } | Action::Darken { .. } | Action::SetMark { .. } => false,
     };
     if let Some(action) = plan.actions().find(changes_nic) {

@@ -38,9 +38,17 @@ pub fn propagation(plan: &Plan, steps: &[Step]) -> Duration {
     Duration::from_ps(ps.sum())
 }
 
-/// Least time that the smallest packet takes on an idle link, whatever rates timelines set.
+/// Least time that the smallest packet takes on an idle link, whatever rates timelines set. Where they change the delay,
+/// that a packet has left the link is an event, and only the least delay lies behind it.
 fn crossing(plan: &Plan, index: u32) -> Duration {
     let link = &plan.links[index as usize];
+    let delays = plan.actions().filter_map(|action| match *action {
+        Action::SetDelay { link, delay_ps } if link == index => Some(delay_ps),
+        _ => None,
+    });
+    if let Some(least) = delays.min() {
+        return Duration::from_ps(least.min(link.delay_ps));
+    }
     let bytes = SMALLEST + u64::from(link.framing_bytes);
     let rates = plan.actions().filter_map(|action| match *action {
         Action::SetRate { link, rate_bps } if link == index => Some(rate_bps),
@@ -76,6 +84,13 @@ mod tests {
         let steps = vec![TimelineStep { offset_ps: 0, actions }];
         plan.timelines.push(Timeline { name: "faster".into(), start_ps: 9, period_ps: 1, steps });
         assert_eq!(least(&plan, &layout), Duration::from_ns(539));
+        // Another one makes it longer first, then shorter: what has left it may be there as soon.
+        for (least_ps, delays) in [(500_000, [600_000, 500_000]), (400_000, [600_000, 400_000])] {
+            let actions = delays.map(|delay_ps| Action::SetDelay { link, delay_ps }).to_vec();
+            let steps = vec![TimelineStep { offset_ps: 0, actions }];
+            plan.timelines.push(Timeline { name: "longer".into(), start_ps: 9, period_ps: 1, steps });
+            assert_eq!(least(&plan, &layout), Duration::from_ps(least_ps));
+        }
         plan.paths[path].truncate(1);
         assert_eq!(least(&plan, &layout), Duration::ZERO, "the NIC's link leads to the receiver");
     }

@@ -90,6 +90,8 @@ fn the_plan_that_is_changed_here_is_sound() {
         set("count_arrival", Value::Switch(true)),
         Action::SetLimit { queue: 1, packets: Some(50), bytes: None },
         Action::SetRate { link: 1, rate_bps: 80_000_000_000 },
+        Action::SetDelay { link: 1, delay_ps: 0 },
+        Action::SetLoss { link: 1, loss_ppb: 1_000_000_000 },
         Action::SetMark { marker: 0, on: true },
         Action::CloseGate { queue: 1, link: 2, downtime: Downtime::Hold },
     ];
@@ -179,6 +181,22 @@ fn actions_that_make_no_sense() {
     assert_eq!(
         refused_action(Action::SetRate { link: 1, rate_bps: 5 }),
         format!("{at}.rate_bps is 5: a rate is between 1000000 and 10000000000000 bit/s")
+    );
+    assert_eq!(
+        refused_action(Action::SetDelay { link: 99, delay_ps: 5 }),
+        format!("{at}.link is 99: the plan has only 8 links")
+    );
+    assert_eq!(
+        refused_action(Action::SetDelay { link: 1, delay_ps: u64::MAX }),
+        format!("{at}.delay_ps is 18446744073709551615: it must be at most 4611686018427387904 ps")
+    );
+    assert_eq!(
+        refused_action(Action::SetLoss { link: 99, loss_ppb: 5 }),
+        format!("{at}.link is 99: the plan has only 8 links")
+    );
+    assert_eq!(
+        refused_action(Action::SetLoss { link: 1, loss_ppb: 1_000_000_001 }),
+        format!("{at}.loss_ppb is 1000000001: a probability is at most 1000000000 parts per 10^9")
     );
     assert_eq!(
         refused_action(Action::SetMark { marker: 1, on: true }),

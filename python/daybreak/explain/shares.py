@@ -88,11 +88,12 @@ class _Network:
 
     def __post_init__(self) -> None:
         self.rates = [link.rate_bps for link in self.content.links]
+        self.delays = [link.delay_ps for link in self.content.links]
         self.routes: list[int | None] = [switch.initial for switch in self.content.route_switches]
         self.closed: set[tuple[int, int]] = set()
 
     def apply(self, action: plan.Action) -> None:
-        """Changes what an action changes of paths and rates."""
+        """Changes what an action changes of paths, rates and delays."""
         match action:
             case plan.SetRoute():
                 self.routes[action.route_switch] = action.alternative
@@ -105,7 +106,9 @@ class _Network:
                 self.closed.add((action.queue, action.link))
             case plan.SetRate():
                 self.rates[action.link] = action.rate_bps
-            case plan.SetLimit() | plan.SetParameter() | plan.SetMark():
+            case plan.SetDelay():
+                self.delays[action.link] = action.delay_ps
+            case plan.SetLimit() | plan.SetLoss() | plan.SetParameter() | plan.SetMark():
                 pass
             case _:
                 assert_never(action)
@@ -161,7 +164,7 @@ class _Network:
         data = self.links(content.flows[flow].data_path) or []
         acks = self.links(content.flows[flow].ack_path) or []
         waiting = sum(_wire_bits(content, flow, link) * 10**12 // self.rates[link] for link in data)
-        return waiting + sum(content.links[link].delay_ps for link in [*data, *acks])
+        return waiting + sum(self.delays[link] for link in [*data, *acks])
 
 
 def _wire_bits(content: plan.Plan, flow: int, link: int) -> int:

@@ -9,9 +9,9 @@ begins with the SYN and ends with the last ACK:
     the ACK of the last one; each with its headers and the framing of the links.
 
 Where timelines, controllers or several links change the path, the ideal is that of the fastest of all ways that the
-packets may take, as if it were always open, and links have the greatest rate that they ever get. So waiting for a
-circuit counts as slowdown. A queue that two links serve at once can be faster than the faster one of them: only there
-may a slowdown be below 1.
+packets may take, as if it were always open, and links have the greatest rate and the least delay that they ever get. So
+waiting for a circuit counts as slowdown. A queue that two links serve at once can be faster than the faster one of
+them: only there may a slowdown be below 1.
 """
 
 from __future__ import annotations
@@ -111,9 +111,9 @@ class _Ways:
 
     def __init__(self, content: types.Plan):
         self._content = content
-        rates = ways.greatest_rates(content)
+        rates, delays = ways.greatest_rates(content), ways.least_delays(content)
         self._hops = [
-            Hop(rate, link.delay_ps, link.framing_bytes) for rate, link in zip(rates, content.links, strict=True)
+            Hop(rate, delay, link.framing_bytes) for rate, delay, link in zip(rates, delays, content.links, strict=True)
         ]
         self._found: dict[int, frozenset[Way]] = {}
 

@@ -48,50 +48,34 @@ Legacy: TypeAlias = Literal[
 class Node(Part, frozen=True, kw_only=True):
     """A host or a switch."""
 
-    name: str
-    """Unique name."""
-    kind: NodeKind
-    """Host or switch. Flows start and end at hosts."""
+    name: str  # Unique name.
+    kind: NodeKind  # Host or switch. Flows start and end at hosts.
 
 
 class Link(Part, frozen=True, kw_only=True):
     """A unidirectional link: a serialiser, then a pipe."""
 
-    name: str
-    """Unique name."""
-    from_: int = msgspec.field(name="from")
-    """Node at its start."""
-    to: int
-    """Node at its end."""
-    rate_bps: int
-    """Rate, at least 1 Mbit/s."""
-    delay_ps: int
-    """Propagation delay."""
-    framing_bytes: int
-    """Bytes that every packet takes on the wire beyond its IP length (preamble, header, FCS, gap)."""
-    loss_ppb: int
-    """Probability that a packet is lost on the link, in parts per 10^9."""
+    name: str  # Unique name.
+    from_: int = msgspec.field(name="from")  # Node at its start.
+    to: int  # Node at its end.
+    rate_bps: int  # Rate, at least 1 Mbit/s.
+    delay_ps: int  # Propagation delay.
+    framing_bytes: int  # Bytes that every packet takes on the wire beyond its IP length (preamble, header, FCS, gap).
+    loss_ppb: int  # Probability that a packet is lost on the link, in parts per 10^9.
     jitter_ps: int
     """Most that a packet is late beyond `delay_ps`, drawn evenly from zero to this; packets keep their order."""
-    scheduler: Scheduler
-    """Which of several queues it serves next."""
+    scheduler: Scheduler  # Which of several queues it serves next.
 
 
 class Queue(Part, frozen=True, kw_only=True):
     """A queue. A packet that a link is sending has left it."""
 
-    name: str
-    """Unique name."""
-    node: int
-    """Node that it stands at."""
-    discipline: Choice
-    """Queue discipline."""
-    limit_packets: int | None
-    """Most packets that may wait; null for no limit."""
-    limit_bytes: int | None
-    """Most bytes (IP length) that may wait; null for no limit."""
-    served_by: list[int]
-    """Links that may serve it, in the order in which they are tried; all start at `node`."""
+    name: str  # Unique name.
+    node: int  # Node that it stands at.
+    discipline: Choice  # Queue discipline.
+    limit_packets: int | None  # Most packets that may wait; null for no limit.
+    limit_bytes: int | None  # Most bytes (IP length) that may wait; null for no limit.
+    served_by: list[int]  # Links that may serve it, in the order in which they are tried; all start at `node`.
     priority: int
     """Of the queues of a link with strict priority the one with the greatest is served first; 0 elsewhere."""
     returned_limit_packets: int | None
@@ -103,10 +87,8 @@ class Queue(Part, frozen=True, kw_only=True):
 class Choice(Part, frozen=True, kw_only=True):
     """An entry of a registry, with the parameters that are not its defaults."""
 
-    name: str
-    """Name in the registry."""
-    parameters: dict[str, Value]
-    """Parameters by name."""
+    name: str  # Name in the registry.
+    parameters: dict[str, Value]  # Parameters by name.
 
 
 class Value(Part, frozen=True, kw_only=True):
@@ -136,118 +118,87 @@ class Step(Part, frozen=True, kw_only=True):
 class RouteSwitch(Part, frozen=True, kw_only=True):
     """A switch rule that a timeline changes: packets that arrive take the path in force now."""
 
-    name: str
-    """Unique name."""
-    node: int
-    """Node that decides."""
-    alternatives: list[int]
-    """Paths from here to the destination."""
-    initial: int
-    """Alternative in force at the start."""
-    hold_limit_packets: int | None
-    """Most packets that are held while dark; null for no limit."""
+    name: str  # Unique name.
+    node: int  # Node that decides.
+    alternatives: list[int]  # Paths from here to the destination.
+    initial: int  # Alternative in force at the start.
+    hold_limit_packets: int | None  # Most packets that are held while dark; null for no limit.
 
 
 class Fork(Part, frozen=True, kw_only=True):
     """A queue from which packets go different ways: as the link decides that serves them, or a full queue."""
 
-    queue: int
-    """The queue."""
-    tails: list[Tail]
-    """Where packets go behind each link that may serve the queue."""
-    overflow: int | None
-    """Path of a packet that finds the queue full, which starts at once; null if it is lost."""
+    queue: int  # The queue.
+    tails: list[Tail]  # Where packets go behind each link that may serve the queue.
+    overflow: int | None  # Path of a packet that finds the queue full, which starts at once; null if it is lost.
 
 
 class Tail(Part, frozen=True, kw_only=True):
     """The way behind one link of a fork."""
 
-    link: int
-    """The link."""
-    path: int
-    """Path from the end of the link to the destination; an empty one if that is there."""
+    link: int  # The link.
+    path: int  # Path from the end of the link to the destination; an empty one if that is there.
 
 
 class Mark(Part, frozen=True, kw_only=True):
     """Something that can be written on packets on their way."""
 
-    name: str
-    """Unique name."""
-    shown_as: ShownAs
-    """How the receiving host sees it."""
+    name: str  # Unique name.
+    shown_as: ShownAs  # How the receiving host sees it.
 
 
 class Marker(Part, frozen=True, kw_only=True):
     """A place that writes a mark on the packets that pass, while it is on."""
 
-    name: str
-    """Unique name."""
-    node: int
-    """Node that it stands at."""
-    mark: int
-    """The mark."""
-    on: bool
-    """Whether it is on at the start."""
+    name: str  # Unique name.
+    node: int  # Node that it stands at.
+    mark: int  # The mark.
+    on: bool  # Whether it is on at the start.
 
 
 class Timeline(Part, frozen=True, kw_only=True):
     """A periodic program: at `start_ps + offset` of each step, and again every `period_ps`."""
 
-    name: str
-    """Unique name."""
-    start_ps: int
-    """Start of the first period."""
-    period_ps: int
-    """Length of a period; longer than every offset."""
-    steps: list[TimelineStep]
-    """Steps in the order of their offsets."""
+    name: str  # Unique name.
+    start_ps: int  # Start of the first period.
+    period_ps: int  # Length of a period; longer than every offset.
+    steps: list[TimelineStep]  # Steps in the order of their offsets.
 
 
 class TimelineStep(Part, frozen=True, kw_only=True):
     """One step of a timeline."""
 
-    offset_ps: int
-    """Time after the start of the period."""
-    actions: list[Action]
-    """What is done, in this order."""
+    offset_ps: int  # Time after the start of the period.
+    actions: list[Action]  # What is done, in this order.
 
 
 class SetRoute(Part, frozen=True, kw_only=True, tag_field="kind", tag="set_route"):
     """Let a route switch use an alternative; held packets follow at once."""
 
-    route_switch: int
-    """Index of the route switch."""
-    alternative: int
-    """Index in its alternatives."""
+    route_switch: int  # Index of the route switch.
+    alternative: int  # Index in its alternatives.
 
 
 class Darken(Part, frozen=True, kw_only=True, tag_field="kind", tag="darken"):
     """Make a route switch dark until the next `SetRoute`."""
 
-    route_switch: int
-    """Index of the route switch."""
-    downtime: Downtime
-    """What becomes of packets that arrive meanwhile."""
+    route_switch: int  # Index of the route switch.
+    downtime: Downtime  # What becomes of packets that arrive meanwhile.
 
 
 class OpenGate(Part, frozen=True, kw_only=True, tag_field="kind", tag="open_gate"):
     """Let a link serve a queue."""
 
-    queue: int
-    """Index of the queue."""
-    link: int
-    """One of the links that may serve it."""
+    queue: int  # Index of the queue.
+    link: int  # One of the links that may serve it.
 
 
 class CloseGate(Part, frozen=True, kw_only=True, tag_field="kind", tag="close_gate"):
     """Stop a link from serving a queue; a packet on the wire still arrives."""
 
-    queue: int
-    """Index of the queue."""
-    link: int
-    """One of the links that may serve it."""
-    downtime: Downtime
-    """What becomes of the queue's packets."""
+    queue: int  # Index of the queue.
+    link: int  # One of the links that may serve it.
+    downtime: Downtime  # What becomes of the queue's packets.
 
 
 class SetLimit(Part, frozen=True, kw_only=True, tag_field="kind", tag="set_limit"):
@@ -255,164 +206,125 @@ class SetLimit(Part, frozen=True, kw_only=True, tag_field="kind", tag="set_limit
     last one first.
     """
 
-    queue: int
-    """Index of the queue."""
-    packets: int | None
-    """Most packets that may wait; `None` for no limit."""
-    bytes: int | None
-    """Most bytes that may wait; `None` for no limit."""
+    queue: int  # Index of the queue.
+    packets: int | None  # Most packets that may wait; `None` for no limit.
+    bytes: int | None  # Most bytes that may wait; `None` for no limit.
 
 
 class SetRate(Part, frozen=True, kw_only=True, tag_field="kind", tag="set_rate"):
     """Give a link another rate. A packet that is being sent finishes at the old one."""
 
-    link: int
-    """Index of the link."""
-    rate_bps: int
-    """The rate, at least 1 Mbit/s."""
+    link: int  # Index of the link.
+    rate_bps: int  # The rate, at least 1 Mbit/s.
+
+
+class SetDelay(Part, frozen=True, kw_only=True, tag_field="kind", tag="set_delay"):
+    """Give a link another propagation delay. It holds for packets whose last bit leaves from now on; those that are
+    under way arrive as they would have. No packet overtakes another one: where the delay falls, what would arrive too
+    early arrives a picosecond behind the packet before it.
+    """
+
+    link: int  # Index of the link.
+    delay_ps: int  # Time from the last bit sent to the arrival of the packet.
+
+
+class SetLoss(Part, frozen=True, kw_only=True, tag_field="kind", tag="set_loss"):
+    """Give a link another probability of random loss. It holds for packets whose first bit leaves from now on."""
+
+    link: int  # Index of the link.
+    loss_ppb: int  # Probability of losing a packet, in parts per 10^9.
 
 
 class SetParameter(Part, frozen=True, kw_only=True, tag_field="kind", tag="set_parameter"):
     """Set a parameter of a queue's discipline."""
 
-    queue: int
-    """Index of the queue."""
-    parameter: str
-    """Name of the parameter."""
-    value: Value
-    """Its value from now on."""
+    queue: int  # Index of the queue.
+    parameter: str  # Name of the parameter.
+    value: Value  # Its value from now on.
 
 
 class SetMark(Part, frozen=True, kw_only=True, tag_field="kind", tag="set_mark"):
     """Switch a marker on or off."""
 
-    marker: int
-    """Index of the marker."""
-    on: bool
-    """Whether packets that pass get its mark."""
+    marker: int  # Index of the marker.
+    on: bool  # Whether packets that pass get its mark.
 
 
 class Controller(Part, frozen=True, kw_only=True):
     """A controller: a policy, and what it decides about."""
 
-    name: str
-    """Unique name."""
-    policy: Choice
-    """What decides."""
-    setup_ps: int
-    """Time from a decision to its being in force."""
-    controls: Controls
-    """What it decides about."""
+    name: str  # Unique name.
+    policy: Choice  # What decides.
+    setup_ps: int  # Time from a decision to its being in force.
+    controls: Controls  # What it decides about.
 
 
 class ControlledCircuit(Part, frozen=True, kw_only=True, tag_field="kind", tag="controlled_circuit"):
     """Whether a circuit is open."""
 
-    queues: list[int]
-    """Queues whose length shows the demand."""
-    open: list[Action]
-    """What opens it, in this order."""
-    close: list[Action]
-    """What closes it; done at the start of the run as well."""
+    queues: list[int]  # Queues whose length shows the demand.
+    open: list[Action]  # What opens it, in this order.
+    close: list[Action]  # What closes it; done at the start of the run as well.
 
 
 class ControlledFlows(Part, frozen=True, kw_only=True, tag_field="kind", tag="controlled_flows"):
     """Which flows take which of their paths. Each path but the first is for one flow at a time."""
 
-    flows: list[ControlledFlow]
-    """The flows."""
-    paths: int
-    """Paths of each flow: alternatives of its route switches."""
-    downtime: Downtime
-    """What becomes of a flow's packets while another path is set up for it."""
+    flows: list[ControlledFlow]  # The flows.
+    paths: int  # Paths of each flow: alternatives of its route switches.
+    downtime: Downtime  # What becomes of a flow's packets while another path is set up for it.
 
 
 class ControlledFlow(Part, frozen=True, kw_only=True):
     """A flow whose path a controller chooses."""
 
-    flow: int
-    """The flow."""
-    route_switches: list[int]
-    """Its route switches, which no other flow has; the first one counts its data."""
-    priority: int
-    """Flows of a higher priority go first."""
-    deadline_ps: int | None
-    """By when it should be complete, counted from its start; null for any time."""
+    flow: int  # The flow.
+    route_switches: list[int]  # Its route switches, which no other flow has; the first one counts its data.
+    priority: int  # Flows of a higher priority go first.
+    deadline_ps: int | None  # By when it should be complete, counted from its start; null for any time.
 
 
 class Stack(Part, frozen=True, kw_only=True):
     """A TCP stack: Linux's sysctls by their names, in integers."""
 
-    name: str
-    """Unique name."""
-    mtu: int
-    """IP packet size limit."""
-    initial_window: int
-    """Initial window in segments."""
-    cwnd_clamp: int | None
-    """Upper bound of the congestion window in segments; null for none."""
-    hz: int
-    """Timer ticks a second (CONFIG_HZ)."""
+    name: str  # Unique name.
+    mtu: int  # IP packet size limit.
+    initial_window: int  # Initial window in segments.
+    cwnd_clamp: int | None  # Upper bound of the congestion window in segments; null for none.
+    hz: int  # Timer ticks a second (CONFIG_HZ).
     timer_dilation: int
     """How much faster the hosts' clocks run than the network's time: all timers and measured times of the stack are
     in the hosts' time. 1 for clocks that agree.
     """
-    rto_min_ps: int
-    """Minimum RTO."""
-    delayed_ack_min_ps: int
-    """Shortest delayed-ACK time."""
-    delayed_ack_max_ps: int
-    """Longest delayed-ACK time."""
-    tcp_rmem: tuple[int, int, int]
-    """`tcp_rmem`: minimum, default, maximum."""
-    tcp_wmem: tuple[int, int, int]
-    """`tcp_wmem`: minimum, default, maximum."""
-    tcp_moderate_rcvbuf: bool
-    """`tcp_moderate_rcvbuf`."""
-    tcp_adv_win_scale: int
-    """`tcp_adv_win_scale`."""
-    receive_buffers: ReceiveBuffers
-    """The buffers of the host's NIC."""
-    tcp_window_scaling: bool
-    """`tcp_window_scaling`."""
-    tcp_timestamps: bool
-    """`tcp_timestamps`."""
-    tcp_sack: bool
-    """`tcp_sack`."""
-    tcp_dsack: bool
-    """`tcp_dsack`."""
-    tcp_frto: int
-    """`tcp_frto` (0 or 2)."""
-    tcp_early_retrans: int
-    """`tcp_early_retrans` (0 or 3): tail loss probes."""
-    tcp_recovery: int
-    """`tcp_recovery`: bit 0 is RACK."""
-    tcp_reordering: int
-    """`tcp_reordering`."""
-    tcp_max_reordering: int
-    """`tcp_max_reordering`."""
-    tcp_slow_start_after_idle: bool
-    """`tcp_slow_start_after_idle`."""
-    tcp_ecn: int
-    """`tcp_ecn`: 0 off, 1 on, 2 passive."""
-    tcp_comp_sack_delay_ns: int
-    """`tcp_comp_sack_delay_ns`."""
-    tcp_comp_sack_slack_ns: int
-    """`tcp_comp_sack_slack_ns`."""
-    tcp_comp_sack_nr: int
-    """`tcp_comp_sack_nr`."""
-    tso_max_bytes: int
-    """Largest burst handed to the NIC at once (TSO), bytes; 0 is off."""
-    tcp_limit_output_bytes: int | None
-    """`tcp_limit_output_bytes`; null switches TCP small queues off."""
+    rto_min_ps: int  # Minimum RTO.
+    delayed_ack_min_ps: int  # Shortest delayed-ACK time.
+    delayed_ack_max_ps: int  # Longest delayed-ACK time.
+    tcp_rmem: tuple[int, int, int]  # `tcp_rmem`: minimum, default, maximum.
+    tcp_wmem: tuple[int, int, int]  # `tcp_wmem`: minimum, default, maximum.
+    tcp_moderate_rcvbuf: bool  # `tcp_moderate_rcvbuf`.
+    tcp_adv_win_scale: int  # `tcp_adv_win_scale`.
+    receive_buffers: ReceiveBuffers  # The buffers of the host's NIC.
+    tcp_window_scaling: bool  # `tcp_window_scaling`.
+    tcp_timestamps: bool  # `tcp_timestamps`.
+    tcp_sack: bool  # `tcp_sack`.
+    tcp_dsack: bool  # `tcp_dsack`.
+    tcp_frto: int  # `tcp_frto` (0 or 2).
+    tcp_early_retrans: int  # `tcp_early_retrans` (0 or 3): tail loss probes.
+    tcp_recovery: int  # `tcp_recovery`: bit 0 is RACK.
+    tcp_reordering: int  # `tcp_reordering`.
+    tcp_max_reordering: int  # `tcp_max_reordering`.
+    tcp_slow_start_after_idle: bool  # `tcp_slow_start_after_idle`.
+    tcp_ecn: int  # `tcp_ecn`: 0 off, 1 on, 2 passive.
+    tcp_comp_sack_delay_ns: int  # `tcp_comp_sack_delay_ns`.
+    tcp_comp_sack_slack_ns: int  # `tcp_comp_sack_slack_ns`.
+    tcp_comp_sack_nr: int  # `tcp_comp_sack_nr`.
+    tso_max_bytes: int  # Largest burst handed to the NIC at once (TSO), bytes; 0 is off.
+    tcp_limit_output_bytes: int | None  # `tcp_limit_output_bytes`; null switches TCP small queues off.
     tcp_no_metrics_save: bool
     """`tcp_no_metrics_save`: a flow starts without what an earlier one has learnt of the destination."""
-    tcp_no_ssthresh_metrics_save: bool
-    """`tcp_no_ssthresh_metrics_save`: the same for the slow-start threshold alone."""
-    tdtcp: bool
-    """Time-division TCP: a congestion state for the packet network and one for the circuit."""
-    legacy: list[Legacy]
-    """Mechanisms of older stacks that this one has."""
+    tcp_no_ssthresh_metrics_save: bool  # `tcp_no_ssthresh_metrics_save`: the same for the slow-start threshold alone.
+    tdtcp: bool  # Time-division TCP: a congestion state for the packet network and one for the circuit.
+    legacy: list[Legacy]  # Mechanisms of older stacks that this one has.
     max_pacing_rate_bps: int | None
     """`SO_MAX_PACING_RATE` in bit/s; null for no limit. A rule that needs pacing paces either way."""
 
@@ -422,42 +334,29 @@ class ReceiveBuffers(Part, frozen=True, kw_only=True):
 
     linear_bytes: int
     """A frame below this size, with its headroom, lies in one buffer; a larger one in pages behind its headers."""
-    page_bytes: int
-    """Size of a page."""
+    page_bytes: int  # Size of a page.
 
 
 class Flow(Part, frozen=True, kw_only=True):
     """An application at `src` and its peer at `dst`, and what carries their data: one TCP connection, or datagrams."""
 
-    name: str
-    """Unique name."""
-    group: int
-    """Group that figures and metrics add up."""
-    src: int
-    """Sending host."""
-    dst: int
-    """Receiving host."""
-    src_stack: int
-    """Stack of the sender."""
-    dst_stack: int
-    """Stack of the receiver."""
-    rule: int
-    """Congestion control of the sender."""
-    application: Application
-    """What it does."""
-    start_ps: int
-    """When the sender opens the connection, or sends its first datagram."""
-    data_path: int
-    """Path from the sender's NIC queue to the receiver."""
-    ack_path: int
-    """Path from the receiver's NIC queue to the sender."""
+    name: str  # Unique name.
+    group: int  # Group that figures and metrics add up.
+    src: int  # Sending host.
+    dst: int  # Receiving host.
+    src_stack: int  # Stack of the sender.
+    dst_stack: int  # Stack of the receiver.
+    rule: int  # Congestion control of the sender.
+    application: Application  # What it does.
+    start_ps: int  # When the sender opens the connection, or sends its first datagram.
+    data_path: int  # Path from the sender's NIC queue to the receiver.
+    ack_path: int  # Path from the receiver's NIC queue to the sender.
 
 
 class Bulk(Part, frozen=True, kw_only=True, tag_field="kind", tag="bulk"):
     """Transfers data in one direction, over TCP."""
 
-    bytes: int | None
-    """Payload; null for a transfer without end."""
+    bytes: int | None  # Payload; null for a transfer without end.
 
 
 class RequestResponse(Part, frozen=True, kw_only=True, tag_field="kind", tag="request_response"):
@@ -465,19 +364,15 @@ class RequestResponse(Part, frozen=True, kw_only=True, tag_field="kind", tag="re
     sender closes at the end.
     """
 
-    exchanges: list[ExchangeRun]
-    """The exchanges in their order."""
+    exchanges: list[ExchangeRun]  # The exchanges in their order.
 
 
 class ConstantRate(Part, frozen=True, kw_only=True, tag_field="kind", tag="constant_rate"):
     """Sends datagrams of one size at even intervals, over UDP."""
 
-    rate_bps: int
-    """Rate of the payload."""
-    payload_bytes: int
-    """Payload of each datagram."""
-    stop_ps: int | None
-    """From then on nothing is sent; null for a source that goes on to the end of the run."""
+    rate_bps: int  # Rate of the payload.
+    payload_bytes: int  # Payload of each datagram.
+    stop_ps: int | None  # From then on nothing is sent; null for a source that goes on to the end of the run.
 
 
 class Program(Part, frozen=True, kw_only=True, tag_field="kind", tag="program"):
@@ -485,8 +380,7 @@ class Program(Part, frozen=True, kw_only=True, tag_field="kind", tag="program"):
     are found by their packets, and take the flow's paths.
     """
 
-    client: Command | None
-    """At `src`, from the flow's start on."""
+    client: Command | None  # At `src`, from the flow's start on.
     server: Command | None
     """At `dst`, from before the run's first instant on; it is ended when all clients of the run have ended."""
 
@@ -494,12 +388,9 @@ class Program(Part, frozen=True, kw_only=True, tag_field="kind", tag="program"):
 class ExchangeRun(Part, frozen=True, kw_only=True):
     """Exchanges in a row that are alike."""
 
-    count: int
-    """How many there are."""
-    request_bytes: int
-    """Payload of each request."""
-    response_bytes: int
-    """Payload of each response."""
+    count: int  # How many there are.
+    request_bytes: int  # Payload of each request.
+    response_bytes: int  # Payload of each response.
     think_ps: int
     """Time from the end of the response before to each request; the first request of the flow does not wait."""
 
@@ -507,95 +398,59 @@ class ExchangeRun(Part, frozen=True, kw_only=True):
 class Command(Part, frozen=True, kw_only=True):
     """A program with its arguments and surroundings."""
 
-    arguments: list[str]
-    """The program, as a path or the name of one in the standard folders, and its arguments."""
-    stop_ps: int | None
-    """When it is asked to end; null for a program that ends by itself, or with the run."""
-    folder: str
-    """Where it is started: in its private folder, or at an absolute path of the machine."""
-    environment: dict[str, str]
-    """What its environment has besides the usual."""
-    files: dict[str, str]
-    """Files of its private folder: the content of each in Base64 (RFC 4648)."""
+    arguments: list[str]  # The program, as a path or the name of one in the standard folders, and its arguments.
+    stop_ps: int | None  # When it is asked to end; null for a program that ends by itself, or with the run.
+    folder: str  # Where it is started: in its private folder, or at an absolute path of the machine.
+    environment: dict[str, str]  # What its environment has besides the usual.
+    files: dict[str, str]  # Files of its private folder: the content of each in Base64 (RFC 4648).
 
 
 class Records(Part, frozen=True, kw_only=True):
     """What is recorded. Everything that is off costs nothing."""
 
-    bin_ps: int | None
-    """Width of the throughput bins; null for no bins."""
-    tap_links: list[int]
-    """Links on which each flow's wire bytes are binned (the taps)."""
-    bin_links: list[int]
-    """Links whose total bytes are binned."""
-    bin_delivered: bool
-    """Bin the payload that reaches each receiver, and that which it delivers."""
-    window_ps: int | None
-    """Interval of the window samples of every sender; 0 samples on every ACK; null for none."""
-    queue_ps: int | None
-    """Interval of the queue samples; null for none."""
-    queues: list[int]
-    """Queues that are sampled."""
-    drops: bool
-    """One row for every lost packet."""
-    loss_bin_ps: int | None
-    """Width of the bins in which lost packets are counted; null for no such bins."""
-    circuits: bool
-    """One row for every timeline step."""
-    latency: bool
-    """One-way delay histogram of every flow."""
-    packet_links: list[int]
-    """Links whose packets are listed one by one, at the start of each link."""
-    capture_links: list[int]
-    """Links whose packets are captured as pcapng, at the start of each link."""
-    capture_snaplen: int
-    """Bytes of each packet that are kept in the capture, headers included."""
+    bin_ps: int | None  # Width of the throughput bins; null for no bins.
+    tap_links: list[int]  # Links on which each flow's wire bytes are binned (the taps).
+    bin_links: list[int]  # Links whose total bytes are binned.
+    bin_delivered: bool  # Bin the payload that reaches each receiver, and that which it delivers.
+    window_ps: int | None  # Interval of the window samples of every sender; 0 samples on every ACK; null for none.
+    queue_ps: int | None  # Interval of the queue samples; null for none.
+    queues: list[int]  # Queues that are sampled.
+    drops: bool  # One row for every lost packet.
+    loss_bin_ps: int | None  # Width of the bins in which lost packets are counted; null for no such bins.
+    circuits: bool  # One row for every timeline step.
+    latency: bool  # One-way delay histogram of every flow.
+    packet_links: list[int]  # Links whose packets are listed one by one, at the start of each link.
+    capture_links: list[int]  # Links whose packets are captured as pcapng, at the start of each link.
+    capture_snaplen: int  # Bytes of each packet that are kept in the capture, headers included.
 
 
 class Plan(Part, frozen=True, kw_only=True):
     """Everything that one run needs, and nothing that depends on the machine."""
 
-    version: int
-    """Version of the format: 2."""
-    seed: int
-    """Seed of every random stream that the engine draws from (random loss, rules, queues)."""
-    end_ps: int
-    """End of the run at the latest."""
-    stop_when_flows_complete: bool
-    """Stop as soon as every flow of limited size is complete."""
-    nodes: list[Node]
-    """Hosts and switches."""
-    links: list[Link]
-    """Unidirectional links."""
-    queues: list[Queue]
-    """Queues, each served by one or more links that start at its node."""
-    paths: list[list[Step]]
-    """Paths and parts of paths. Each is here once, however many flows take it."""
-    route_switches: list[RouteSwitch]
-    """Places where a timeline chooses the path."""
-    forks: list[Fork]
-    """Queues behind which the path depends on the link that serves a packet."""
-    marks: list[Mark]
-    """What packets can be marked with, at most eight."""
-    markers: list[Marker]
-    """Places where packets are marked."""
-    timelines: list[Timeline]
-    """Periodic programs that change the fabric."""
-    controllers: list[Controller]
-    """What changes the fabric by what it sees."""
-    stacks: list[Stack]
-    """TCP stacks."""
-    rules: list[Choice]
-    """Congestion controls with their parameters."""
-    groups: list[str]
-    """Names of what figures and metrics add up."""
-    flows: list[Flow]
-    """Flows."""
-    records: Records
-    """What is recorded."""
+    version: int  # Version of the format: 2.
+    seed: int  # Seed of every random stream that the engine draws from (random loss, rules, queues).
+    end_ps: int  # End of the run at the latest.
+    stop_when_flows_complete: bool  # Stop as soon as every flow of limited size is complete.
+    nodes: list[Node]  # Hosts and switches.
+    links: list[Link]  # Unidirectional links.
+    queues: list[Queue]  # Queues, each served by one or more links that start at its node.
+    paths: list[list[Step]]  # Paths and parts of paths. Each is here once, however many flows take it.
+    route_switches: list[RouteSwitch]  # Places where a timeline chooses the path.
+    forks: list[Fork]  # Queues behind which the path depends on the link that serves a packet.
+    marks: list[Mark]  # What packets can be marked with, at most eight.
+    markers: list[Marker]  # Places where packets are marked.
+    timelines: list[Timeline]  # Periodic programs that change the fabric.
+    controllers: list[Controller]  # What changes the fabric by what it sees.
+    stacks: list[Stack]  # TCP stacks.
+    rules: list[Choice]  # Congestion controls with their parameters.
+    groups: list[str]  # Names of what figures and metrics add up.
+    flows: list[Flow]  # Flows.
+    records: Records  # What is recorded.
 
 
-Action: TypeAlias = SetRoute | Darken | OpenGate | CloseGate | SetLimit | SetRate | SetParameter | SetMark
+Action: TypeAlias = (
+    SetRoute | Darken | OpenGate | CloseGate | SetLimit | SetRate | SetDelay | SetLoss | SetParameter | SetMark
+)
 """A change of the fabric. Things are named by their index in the list of their kind."""
 
 Controls: TypeAlias = ControlledCircuit | ControlledFlows

@@ -88,6 +88,20 @@ def greatest_rates(content: types.Plan) -> list[int]:
     return rates
 
 
+def least_delays(content: types.Plan) -> list[int]:
+    """The least propagation delay in picoseconds that each link ever has."""
+    delays = [link.delay_ps for link in content.links]
+    for action in _actions(content):
+        if isinstance(action, types.SetDelay):
+            delays[action.link] = min(delays[action.link], action.delay_ps)
+    return delays
+
+
+def changing_links(content: types.Plan) -> set[int]:
+    """The links whose rate or delay may change in a run."""
+    return {action.link for action in _actions(content) if isinstance(action, types.SetRate | types.SetDelay)}
+
+
 def _actions(content: types.Plan) -> Iterator[types.Action]:
     """All that timelines and controllers may do."""
     for line in content.timelines:

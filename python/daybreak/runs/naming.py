@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from daybreak._native import control_events, drop_reasons
 from daybreak._native import tables as described
-from daybreak.plan import ideal
+from daybreak.plan import ideal, ways
 from daybreak.plan.types import Choice, Link, Plan, Queue, RouteSwitch
 
 from . import phases
@@ -207,13 +207,15 @@ def _links(frame: pl.DataFrame, plan: Plan) -> pl.DataFrame:
 
 
 def _packets(frame: pl.DataFrame, plan: Plan) -> pl.DataFrame:
-    """With the time at which the last bit is at the link's end, jitter aside."""
+    """With the time at which the last bit is at the link's end, jitter aside; null where that is not known, on links
+    whose rate or delay may change."""
+    changing = ways.changing_links(plan)
     links = pl.DataFrame(
         {
             "link": pl.Series(range(len(plan.links)), dtype=frame.schema["link"]),
             "framing": [link.framing_bytes for link in plan.links],
             "rate_bps": [link.rate_bps for link in plan.links],
-            "delay_ps": [link.delay_ps for link in plan.links],
+            "delay_ps": [None if index in changing else link.delay_ps for index, link in enumerate(plan.links)],
         }
     )
     on_links = frame.select("link", "bytes").join(links, on="link", how="left", maintain_order="left")

@@ -129,7 +129,14 @@ class _State:
             case plan.OpenGate() | plan.CloseGate():
                 if self.gates:
                     self.gates.turn(action)
-            case plan.SetLimit() | plan.SetRate() | plan.SetParameter() | plan.SetMark():
+            case (
+                plan.SetLimit()
+                | plan.SetRate()
+                | plan.SetDelay()
+                | plan.SetLoss()
+                | plan.SetParameter()
+                | plan.SetMark()
+            ):
                 # Other numbers, on the same paths.
                 pass
             case _:

@@ -22,12 +22,14 @@ from .stack import Stack
 from .timelines import Circuit, Migrate, Program, Route
 from .times import Exponential, Uniform
 from .topologies import Dumbbell, Hybrid, LeafSpine, LightPath, MigrationTestbed, ParallelLinks
+from .traces import LinkTrace
 from .traffic import Arrivals, ConstantRate, Flow, RequestResponse
 
 __all__ = [
     "Arrivals", "Circuit", "CircuitController", "CircuitPolicy", "ConstantRate", "DirectTurns", "Discipline",
     "Dumbbell", "Exponential", "Flow", "FlowController", "FlowPolicy", "FlowSize", "Framing", "Hybrid", "LeafSpine",
-    "LightPath", "Link", "Load", "Loss", "Mark", "Marker", "Migrate", "MigrationTestbed", "Node", "ParallelLinks",
+    "LightPath", "Link", "LinkTrace", "Load", "Loss", "Mark", "Marker", "Migrate", "MigrationTestbed", "Node",
+    "ParallelLinks",
     "Program", "Queue", "QueueLimit", "Rate", "Records", "RequestResponse", "Rotor", "Route", "Scenario", "Size",
     "Span", "Stack", "Strobe", "Uniform", "Variant", "load", "save", "schema",
 ]  # fmt: skip

@@ -6,7 +6,7 @@ from pydantic import BeforeValidator, Field
 
 from .choice import ParameterValue
 from .model import Tagged
-from .quantities import QueueLimit, Rate
+from .quantities import Loss, QueueLimit, Rate, Span
 
 Downtime = Literal["drop", "hold", "drain", "make_before_break"]
 """What becomes of packets in a night: lost; held until the day; held, but what was queued before is sent;
@@ -63,6 +63,29 @@ class SetRate(Tagged):
     """The rate from now on."""
 
 
+class SetDelay(Tagged):
+    """Gives a link another propagation delay. It holds for packets whose last bit leaves from now on. No packet
+    overtakes another one: where the delay falls, what would arrive too early arrives right behind the packet before."""
+
+    kind: Literal["set_delay"] = "set_delay"
+    """Tells this action."""
+    link: str
+    """Name of the link (of one direction)."""
+    delay: Span
+    """The delay from now on."""
+
+
+class SetLoss(Tagged):
+    """Gives a link another probability of random loss, for packets whose first bit leaves from now on."""
+
+    kind: Literal["set_loss"] = "set_loss"
+    """Tells this action."""
+    link: str
+    """Name of the link (of one direction)."""
+    loss: Loss
+    """The probability from now on."""
+
+
 class SetParameter(Tagged):
     """Sets a parameter of a queue's discipline."""
 
@@ -110,6 +133,7 @@ class Darken(Tagged):
 
 
 Action = Annotated[
-    OpenGate | CloseGate | SetLimit | SetRate | SetParameter | SetMark | SetRoute | Darken, Field(discriminator="kind")
+    OpenGate | CloseGate | SetLimit | SetRate | SetDelay | SetLoss | SetParameter | SetMark | SetRoute | Darken,
+    Field(discriminator="kind"),
 ]
 """One of them, by its kind."""

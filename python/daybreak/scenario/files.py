@@ -8,6 +8,7 @@ from daybreak.errors import OutputError, ScenarioError, reason
 
 from .programs import put_contents
 from .scenario import Scenario
+from .traces import put_traces
 from .workloads import FILED
 from .workloads.rows import read_rows
 
@@ -30,6 +31,7 @@ def load(path: str | Path) -> Scenario:
         raise ScenarioError(f"{path} is not a scenario file: its tables or lists are nested too deeply") from None
     try:
         _put_rows(document, path.parent)
+        put_traces(document, path.parent)
         put_contents(document.get("flows"), path.parent)
     except ScenarioError as error:
         raise ScenarioError(f"{path}: {error}", error.field) from None

@@ -7,6 +7,7 @@ from pydantic import Field, model_validator
 from .actions import Action, Downtime
 from .model import Model, Tagged
 from .quantities import QueueLimit, Span, reject
+from .traces import LinkTrace
 from .traffic import Via
 
 
@@ -154,4 +155,4 @@ class Program(Tagged):
         return self
 
 
-Timeline = Annotated[Migrate | Circuit | Program, Field(discriminator="kind")]
+Timeline = Annotated[Migrate | Circuit | Program | LinkTrace, Field(discriminator="kind")]

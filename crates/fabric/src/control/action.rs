@@ -60,6 +60,22 @@ pub enum Action {
         /// The rate, at least 1 Mbit/s.
         rate_bps: u64,
     },
+    /// Give a link another propagation delay. It holds for packets whose last bit leaves from now on; those that are
+    /// under way arrive as they would have. No packet overtakes another one: where the delay falls, what would arrive
+    /// too early arrives a picosecond behind the packet before it.
+    SetDelay {
+        /// Index of the link.
+        link: u32,
+        /// Time from the last bit sent to the arrival of the packet.
+        delay_ps: u64,
+    },
+    /// Give a link another probability of random loss. It holds for packets whose first bit leaves from now on.
+    SetLoss {
+        /// Index of the link.
+        link: u32,
+        /// Probability of losing a packet, in parts per 10^9.
+        loss_ppb: u32,
+    },
     /// Set a parameter of a queue's discipline.
     SetParameter {
         /// Index of the queue.
@@ -94,6 +110,10 @@ pub enum Change {
     Limit(u32),
     /// The rate of a link.
     Rate(u32),
+    /// The delay of a link.
+    Delay(u32),
+    /// The random loss of a link.
+    Loss(u32),
     /// The parameters of a queue's discipline.
     Parameters(u32),
     /// Whether a marker is on.
@@ -108,6 +128,8 @@ impl Action {
             Self::OpenGate { queue, link } | Self::CloseGate { queue, link, .. } => Change::Gate { queue, link },
             Self::SetLimit { queue, .. } => Change::Limit(queue),
             Self::SetRate { link, .. } => Change::Rate(link),
+            Self::SetDelay { link, .. } => Change::Delay(link),
+            Self::SetLoss { link, .. } => Change::Loss(link),
             Self::SetParameter { queue, .. } => Change::Parameters(queue),
             Self::SetMark { marker, .. } => Change::Mark(marker),
         }

@@ -1,9 +1,10 @@
 //! Applies the actions of timelines and controllers to the fabric.
 
-use daybreak_units::{ByteTime, Rate};
+use daybreak_units::{ByteTime, Duration, Rate};
 
 use super::{Context, Fabric};
 use crate::control::Action;
+use crate::impairment::Impairment;
 use crate::link::SEVERAL;
 use crate::queue::Limits;
 use crate::{DropReason, Monitor, Schedule};
@@ -26,6 +27,8 @@ impl<B: Copy> Fabric<B> {
             Action::CloseGate { queue, link, downtime } => self.close_gate(ctx, queue, link, downtime),
             Action::SetLimit { queue, packets, bytes } => self.set_limit(ctx, queue, Limits { packets, bytes }),
             Action::SetRate { link, rate_bps } => self.set_rate(link, Rate::from_bps(rate_bps)),
+            Action::SetDelay { link, delay_ps } => self.impairment_of(link).set_delay(Duration::from_ps(delay_ps)),
+            Action::SetLoss { link, loss_ppb } => self.impairment_of(link).set_loss(loss_ppb),
             Action::SetParameter { queue, ref parameter, value } => {
                 self.queues[queue as usize].set_parameter(parameter, value);
             }
@@ -65,5 +68,10 @@ impl<B: Copy> Fabric<B> {
                 queue.discipline().rate_changed(rate);
             }
         }
+    }
+
+    /// The impairment of a link whose delay or loss may change: such a link has one from the start.
+    fn impairment_of(&mut self, link: u32) -> &mut Impairment {
+        &mut self.impairments[self.links[link as usize].impairment as usize]
     }
 }

@@ -7,7 +7,7 @@ use daybreak_units::Stream;
 use super::Fabric;
 use crate::circuit::{Gate, GateState};
 use crate::config::{Config, QueueConfig};
-use crate::control::Passed;
+use crate::control::{Change, Passed};
 use crate::impairment::Impairment;
 use crate::link::{Link, UNIMPAIRED};
 use crate::path::{self, Fork, ForkConfig, Marker, MarkerConfig, NO_STEP, RouteSwitch, RouteSwitchConfig};
@@ -25,9 +25,11 @@ impl<B: Copy> Fabric<B> {
     /// If the configuration names something that does not exist.
     pub fn new(config: &Config) -> Self {
         let link_of_queue = analytic::links_of_queues(config);
+        let has_pipe: Vec<bool> = config.queues.iter().map(|queue| changes_delay(config, &queue.served_by)).collect();
+        let queues_of_forks: Vec<u32> = config.forks.iter().map(|fork| fork.queue).collect();
+        let served = path::Served { analytic: &link_of_queue, has_pipe: &has_pipe, queues_of_forks: &queues_of_forks };
         let mut steps = Vec::new();
-        let cursors: Vec<u32> =
-            config.paths.iter().map(|path| path::append(&mut steps, path, &link_of_queue)).collect();
+        let cursors: Vec<u32> = config.paths.iter().map(|path| path::append(&mut steps, path, &served)).collect();
         let mut analytic_links = analytic::make(config, &link_of_queue, |queue| kind(config, &config.queues[queue]));
         analytic::join(&mut analytic_links, &steps, config.largest_packet);
         let mut fabric = Self {
@@ -68,13 +70,23 @@ impl<B: Copy> Fabric<B> {
                 served[link as usize].push((index, queue.priority));
             }
         }
-        for (of_link, queues) in config.links.iter().zip(&served) {
+        for ((index, of_link), queues) in (0..).zip(&config.links).zip(&served) {
+            let mut of_link = of_link.clone();
             let mut impairment = UNIMPAIRED;
-            if let Some(random) = Impairment::new(of_link, config.seed) {
+            let random = if changes_delay(config, &[index]) {
+                // The link itself only sends: when a packet arrives is known when it has left.
+                let delay = std::mem::take(&mut of_link.delay);
+                Some(Impairment::with_pipe(&of_link, config.seed, delay))
+            } else if self.changes.contains(&Change::Loss(index)) {
+                Some(Impairment::always(&of_link, config.seed))
+            } else {
+                Impairment::new(&of_link, config.seed)
+            };
+            if let Some(random) = random {
                 impairment = self.impairments.len() as u32;
                 self.impairments.push(random);
             }
-            let mut link = Link::new(of_link, impairment);
+            let mut link = Link::new(&of_link, impairment);
             let mut scheduler = Scheduler::default();
             match queues[..] {
                 [(queue, _)] => link.queue = queue,
@@ -99,6 +111,11 @@ impl<B: Copy> Fabric<B> {
             self.update_sole_link(index);
         }
     }
+}
+
+/// Whether the delay of any of the links may change.
+fn changes_delay(config: &Config, links: &[u32]) -> bool {
+    config.changes.iter().any(|change| matches!(change, Change::Delay(link) if links.contains(link)))
 }
 
 fn kind(config: &Config, queue: &QueueConfig) -> Kind {

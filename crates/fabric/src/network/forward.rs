@@ -2,8 +2,9 @@
 
 use super::{Context, Fabric};
 use crate::circuit::Downtime;
+use crate::link::UNIMPAIRED;
 use crate::path::{Decoded, NO_STEP};
-use crate::{DropReason, Monitor, PacketId, Schedule};
+use crate::{DropReason, Monitor, PacketId, Schedule, Wake};
 
 impl<B: Copy> Fabric<B> {
     /// Takes the packet, which came over a link or over none, to where it waits next. True when it is at its endpoint.
@@ -48,9 +49,30 @@ impl<B: Copy> Fabric<B> {
                     packet.header.add_marks(self.markers[index as usize].sets);
                     packet.cursor += 1;
                 }
+                Decoded::Pipe => {
+                    packet.cursor += 1;
+                    if self.enter_pipe(ctx, came_by, id) {
+                        return false;
+                    }
+                }
                 Decoded::Deliver => return true,
             }
         }
+    }
+
+    /// The last bit of the packet has left the link. False if its delay never changes: then the packet is at the end of
+    /// the link now.
+    #[inline(never)]
+    fn enter_pipe<S: Schedule, M: Monitor<B>>(&mut self, ctx: &mut Context<'_, S, M>, link: u32, id: PacketId) -> bool {
+        let state = &mut self.links[link as usize];
+        if state.impairment == UNIMPAIRED {
+            return false;
+        }
+        let Some(arrival) = self.impairments[state.impairment as usize].enter_pipe(ctx.now) else { return false };
+        // This was no arrival yet.
+        state.arrived -= 1;
+        ctx.schedule.at(arrival, Wake::Arrival { link, packet: id });
+        true
     }
 
     /// Lets the packet take the alternative in force. False if it stays here.

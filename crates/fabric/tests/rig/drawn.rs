@@ -167,7 +167,7 @@ impl Network {
         let queue = self.below(self.config.queues.len() as u64) as u32;
         let served_by = self.config.queues[queue as usize].served_by.clone();
         let link = served_by[self.below(served_by.len() as u64) as usize];
-        match self.below(9) {
+        match self.below(11) {
             0 | 1 => Action::CloseGate { queue, link, downtime },
             2 => Action::OpenGate { queue, link },
             3 => Action::SetRoute { route_switch: 0, alternative: self.below(2) as u32 },
@@ -181,6 +181,8 @@ impl Network {
                 let value = Value::Packets(1 + self.below(5));
                 Action::SetParameter { queue, parameter: "threshold".to_owned(), value }
             }
+            8 => Action::SetDelay { link, delay_ps: self.below(8_000_000) },
+            9 => Action::SetLoss { link, loss_ppb: 100_000_000 * self.below(3) as u32 },
             _ => Action::SetMark { marker: 0, on: self.chance(2) },
         }
     }

@@ -4,7 +4,7 @@
 pub mod drawn;
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeSet, BinaryHeap};
 
 use daybreak_fabric::control::{Action, Change};
 use daybreak_fabric::queue::{self, Limits};
@@ -86,6 +86,9 @@ pub struct Rig {
     made: Option<Fabric<Body>>,
     heap: Heap,
     watch: Watch,
+    /// Links whose delay changes: there the fabric asks twice to be called for a packet, first when it has left.
+    pipes: BTreeSet<u32>,
+    in_pipes: BTreeSet<u64>,
     pub now: Instant,
     sent: u64,
     pub announce: bool,
@@ -127,6 +130,8 @@ impl Rig {
             made: None,
             heap: Heap::default(),
             watch,
+            pipes: BTreeSet::new(),
+            in_pipes: BTreeSet::new(),
             now: Instant::ZERO,
             sent: 0,
             announce: false,
@@ -148,6 +153,10 @@ impl Rig {
     /// Tells that actions like these will be applied.
     pub fn declare(&mut self, actions: &[Action]) {
         self.config.changes.extend(actions.iter().map(Action::change));
+        self.pipes.extend(actions.iter().filter_map(|action| match action.change() {
+            Change::Delay(link) => Some(link),
+            _ => None,
+        }));
         self.watch.checks_rates &= !actions.iter().any(|action| matches!(action.change(), Change::Rate(_)));
     }
 
@@ -215,7 +224,12 @@ impl Rig {
                 _ => {
                     if id != PacketId::NEXT {
                         let number = self.fabric().packet(id).body;
-                        self.watch.moves.push(Move::Comes(number, Some(link)));
+                        let is_there = !self.pipes.contains(&link) || self.in_pipes.remove(&number);
+                        if is_there {
+                            self.watch.moves.push(Move::Comes(number, Some(link)));
+                        } else {
+                            self.in_pipes.insert(number);
+                        }
                     }
                     if let Some(id) = self.with(|fabric, ctx| fabric.arrive(ctx, link, id)) {
                         let &Packet { header, body: number, .. } = self.fabric().packet(id);

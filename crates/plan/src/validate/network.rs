@@ -35,9 +35,7 @@ fn links(plan: &Plan) -> Check {
         ensure(link.framing_bytes <= MOST_FRAMING_BYTES, &field("framing_bytes"), link.framing_bytes, || {
             format!("framing is at most {MOST_FRAMING_BYTES} bytes")
         })?;
-        ensure(link.loss_ppb <= 1_000_000_000, &field("loss_ppb"), link.loss_ppb, || {
-            "a probability is at most 1000000000 parts per 10^9".into()
-        })?;
+        check_loss(&field("loss_ppb"), link.loss_ppb)?;
     }
     Ok(())
 }
@@ -46,6 +44,10 @@ pub(super) fn check_rate(field: &str, bps: u64) -> Check {
     ensure(RATES_BPS.contains(&bps), field, bps, || {
         format!("a rate is between {} and {} bit/s", RATES_BPS.start(), RATES_BPS.end())
     })
+}
+
+pub(super) fn check_loss(field: &str, ppb: u32) -> Check {
+    ensure(ppb <= 1_000_000_000, field, ppb, || "a probability is at most 1000000000 parts per 10^9".into())
 }
 
 fn queues(plan: &Plan) -> Check {

@@ -51,6 +51,14 @@ pub(super) fn check_action(plan: &Plan, field: &str, action: &Action) -> Check {
             within(&at("link"), link, plan.links.len(), "links")?;
             network::check_rate(&at("rate_bps"), rate_bps)
         }
+        Action::SetDelay { link, delay_ps } => {
+            within(&at("link"), link, plan.links.len(), "links")?;
+            bounded_time(&at("delay_ps"), delay_ps)
+        }
+        Action::SetLoss { link, loss_ppb } => {
+            within(&at("link"), link, plan.links.len(), "links")?;
+            network::check_loss(&at("loss_ppb"), loss_ppb)
+        }
         Action::SetParameter { queue, ref parameter, value } => {
             is_queue(queue)?;
             let discipline = &plan.queues[queue as usize].discipline;

@@ -6,12 +6,14 @@ The bounds are some gigabytes of memory and some minutes of work. A run that onl
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import assert_never
 
 from daybreak.errors import ScenarioError
 
 from ..quantities import Span
 from ..scenario import Scenario
 from ..timelines import Circuit, Migrate, Program, Timeline
+from ..traces import LinkTrace
 from ..traffic import Flow
 
 MOST_FLOWS = 1_000_000
@@ -81,6 +83,11 @@ def _periods(timeline: Timeline) -> Iterator[tuple[str, Span, int]]:
             yield "week", Span(timeline.length), 2 * len(timeline.matchings)
         case Program():
             yield "period", timeline.period, sum(len(step.do) for step in timeline.steps)
+        case LinkTrace():
+            if timeline.period is not None:
+                yield "period", timeline.period, len(timeline.rows) * len(timeline.links)
+        case _:
+            assert_never(timeline)
 
 
 def _refuse(field: str, interval: Span, cost: str, duration_ps: int, least_ps: float) -> None:

@@ -10,13 +10,14 @@ from daybreak.plan import types as plan
 from .. import actions
 from ..scenario import Scenario
 from ..timelines import Circuit, Migrate, Program
+from ..traces import LinkTrace
 from .fabric import Fabric, limits
 from .moves import Moves
 from .names import look_up
 
 
 def timelines(scenario: Scenario, fabric: Fabric, moves: Moves) -> list[plan.Timeline]:
-    """All programs: those that move flows, then those that open and close links, then the general ones."""
+    """All programs: those that move flows, then those that open and close links, then the others."""
     migrations, circuits, programs = [], [], []
     for i, line in enumerate(scenario.timelines):
         match line:
@@ -26,6 +27,8 @@ def timelines(scenario: Scenario, fabric: Fabric, moves: Moves) -> list[plan.Tim
                 circuits += _circuit(i, line, fabric, int(scenario.duration))
             case Program():
                 programs.append(_program(i, line, fabric, moves))
+            case LinkTrace():
+                programs.append(_trace(i, line, fabric, int(scenario.duration)))
             case other:
                 assert_never(other)
     return migrations + circuits + programs
@@ -103,6 +106,25 @@ def _program(index: int, program: Program, fabric: Fabric, moves: Moves) -> plan
     return plan.Timeline(name=name, start_ps=int(program.start), period_ps=int(program.period), steps=steps)
 
 
+def _trace(index: int, trace: LinkTrace, fabric: Fabric, end_ps: int) -> plan.Timeline:
+    links = [fabric.link(name, f"timelines[{index}].links").index for name in trace.links]
+    steps = []
+    for row in trace.rows:
+        done: list[plan.Action] = []
+        for link in links:
+            if row.rate is not None:
+                done.append(plan.SetRate(link=link, rate_bps=int(row.rate)))
+            if row.delay is not None:
+                done.append(plan.SetDelay(link=link, delay_ps=int(row.delay)))
+            if row.loss is not None:
+                done.append(plan.SetLoss(link=link, loss_ppb=row.loss.ppb))
+        steps.append(plan.TimelineStep(offset_ps=int(row.time), actions=done))
+    # Without a period it does not begin again before the run ends.
+    period = int(trace.period or max(end_ps, trace.rows[-1].time) + 1)
+    name = trace.name or f"trace-{index}"
+    return plan.Timeline(name=name, start_ps=int(trace.start), period_ps=period, steps=steps)
+
+
 def _actions(action: actions.Action, fabric: Fabric, moves: Moves, field: str) -> list[plan.Action]:
     """What one action of a scenario is in the plan: a route may have several route switches."""
     match action:
@@ -118,6 +140,12 @@ def _actions(action: actions.Action, fabric: Fabric, moves: Moves, field: str) -
         case actions.SetRate():
             link = fabric.link(action.link, f"{field}.link").index
             return [plan.SetRate(link=link, rate_bps=int(action.rate))]
+        case actions.SetDelay():
+            link = fabric.link(action.link, f"{field}.link").index
+            return [plan.SetDelay(link=link, delay_ps=int(action.delay))]
+        case actions.SetLoss():
+            link = fabric.link(action.link, f"{field}.link").index
+            return [plan.SetLoss(link=link, loss_ppb=action.loss.ppb)]
         case actions.SetParameter():
             queue = fabric.queue(action.queue, f"{field}.queue")
             value = fabric.parameter(queue, action.parameter, action.value, f"{field}.{action.parameter}")

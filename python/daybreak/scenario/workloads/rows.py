@@ -36,7 +36,17 @@ class FromRows(Tagged):
 
 
 def read_rows(path: Path, columns: dict[str, str], field: str) -> list[list[Any]]:
-    """The rows of a CSV file with a header. Raises ScenarioError."""
+    """The rows of a CSV file with these columns. Raises ScenarioError."""
+    header, lines = read_lines(path, field)
+    if header != list(columns):
+        raise ScenarioError(
+            f'{field} = "{path}": has the columns {", ".join(header) or "none"}: expected {", ".join(columns)}', field
+        )
+    return [[_value(cell, unit) for cell, unit in zip(row, columns.values(), strict=True)] for row in lines]
+
+
+def read_lines(path: Path, field: str) -> tuple[list[str], list[list[str]]]:
+    """The header of a CSV file and the cells of its other lines, as many in each. Raises ScenarioError."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, ValueError) as error:
@@ -47,20 +57,16 @@ def read_rows(path: Path, columns: dict[str, str], field: str) -> list[list[Any]
         if row and not row[0].startswith("#")
     ]
     header = [cell.strip() for cell in lines[0][1]] if lines else []
-    if header != list(columns):
-        raise ScenarioError(
-            f'{field} = "{path}": has the columns {", ".join(header) or "none"}: expected {", ".join(columns)}', field
-        )
     if len(lines) - 1 > MOST_ROWS:
         raise ScenarioError(f'{field} = "{path}": has {len(lines) - 1:,} rows: expected at most {MOST_ROWS:,}', field)
     rows = []
     for number, row in lines[1:]:
-        if len(row) != len(columns):
+        if len(row) != len(header):
             raise ScenarioError(
-                f'{field} = "{path}": line {number} has {len(row)} values: expected {len(columns)}', field
+                f'{field} = "{path}": line {number} has {len(row)} values: expected {len(header)}', field
             )
-        rows.append([_value(cell.strip(), unit) for cell, unit in zip(row, columns.values(), strict=True)])
-    return rows
+        rows.append([cell.strip() for cell in row])
+    return header, rows
 
 
 def _value(cell: str, unit: str) -> Any:

@@ -1,0 +1,106 @@
+"""Traces of links: what their rate, delay and loss were over time, in the scenario or in a CSV file beside it."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from pydantic import Field, model_validator
+
+from daybreak.errors import ScenarioError
+
+from .model import Model, Names, Tagged
+from .quantities import Loss, Rate, Span, reject
+from .workloads.rows import read_lines
+
+_HEADING = re.compile(r"(time|rate|delay|loss)(?:\s*\((.+)\))?")
+
+
+class TraceRow(Model):
+    """What the links are from a time of the trace on. What it does not say stays as it is."""
+
+    time: Span
+    """Time after the start of the trace."""
+    rate: Rate | None = None
+    """Rate."""
+    delay: Span | None = None
+    """Propagation delay."""
+    loss: Loss | None = None
+    """Probability that a packet is lost."""
+
+    @model_validator(mode="after")
+    def _says_something(self) -> Self:
+        if self.rate is None and self.delay is None and self.loss is None:
+            raise reject("expected a rate, a delay or a loss")
+        return self
+
+
+class LinkTrace(Tagged):
+    """Gives links the rate, delay and loss that a trace has over time, as if `set_rate`, `set_delay` and `set_loss`
+    were done at the time of each row."""
+
+    kind: Literal["trace"] = "trace"
+    """Tells this kind of timeline."""
+    name: str | None = None
+    """Unique name; "trace-0" ... without one."""
+    links: Names = Field(min_length=1)
+    """Names of the links (each of one direction) that all change alike."""
+    rows: tuple[TraceRow, ...] = ()
+    """What the links are from when on, in the order of time. Before the first row they are as they are made."""
+    file: str | None = None
+    """CSV file instead of `rows`, beside the scenario's: a column time and any of rate, delay and loss. A heading may
+    have the unit of plain numbers behind it, as in `delay (ms)`; an empty cell says nothing."""
+    start: Span = Span(0)
+    """Start of the trace."""
+    period: Span | None = Field(default=None, gt=0)
+    """Time after which the trace begins again. Without it, the last row stays in force."""
+
+    @model_validator(mode="after")
+    def _makes_sense(self) -> Self:
+        if self.file is not None:
+            raise reject(
+                f'has file = "{self.file}": expected rows; a file is read where the scenario is loaded from one'
+            )
+        if not self.rows:
+            raise reject("expected rows, or a file with them")
+        for before, row in pairwise(self.rows):
+            if row.time <= before.time:
+                raise reject(f"has a row at {row.time} behind one at {before.time}: expected times that rise")
+        if self.period is not None and self.rows[-1].time >= self.period:
+            raise reject(
+                f"has a row at {self.rows[-1].time}: expected a time before the end of the period of {self.period}"
+            )
+        return self
+
+
+def put_traces(document: dict[str, Any], folder: Path) -> None:
+    """Puts the rows of the files that traces name in the place of the names, where there is no mistake."""
+    timelines = document.get("timelines")
+    for i, entry in enumerate(timelines if isinstance(timelines, list) else ()):
+        is_trace = isinstance(entry, dict) and entry.get("kind") == "trace" and "rows" not in entry
+        if is_trace and isinstance(entry.get("file"), str):
+            entry["rows"] = _read(folder / entry.pop("file"), f"timelines[{i}].file")
+
+
+def _read(path: Path, field: str) -> list[dict[str, str]]:
+    """The rows of a CSV file. Raises ScenarioError."""
+    headings, lines = read_lines(path, field)
+    columns = [_HEADING.fullmatch(heading) for heading in headings]
+    names = [column[1] for column in columns if column]
+    if None in columns or "time" not in names or len(names) < 2 or len(set(names)) < len(names):
+        raise ScenarioError(
+            f'{field} = "{path}": has the columns {", ".join(headings) or "none"}: expected time and any of rate, '
+            'delay and loss, each with the unit of plain numbers behind it if need be, such as "delay (ms)"',
+            field,
+        )
+    units = [f" {column[2]}" if column and column[2] else "" for column in columns]
+    return [
+        {name: _value(cell, unit) for name, cell, unit in zip(names, cells, units, strict=True) if cell}
+        for cells in lines
+    ]
+
+
+def _value(cell: str, unit: str) -> str:
+    return cell + unit if cell[-1].isdigit() else cell
