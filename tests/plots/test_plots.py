@@ -333,3 +333,16 @@ def test_names_are_no_markup_in_a_notebook():
     flows = [{"name": "<b>x</b>", "from": "sender-0", "to": "receiver-0", "size": "1 kB"}]
     html = many(1, name="<i>n</i>", flows=flows)._repr_html_()
     assert "<b>x" not in html and "<i>n" not in html and "&lt;b&gt;x" in html
+
+
+def test_a_timeline_without_days_and_nights_is_not_shaded(one_flow, migration):
+    trace = {"kind": "trace", "links": "bottleneck", "rows": [{"time": "0 s", "delay": "30 us"}], "period": "1 ms"}
+    run = daybreak.run(one_flow.with_({"timelines": [trace], "flows.0.size": "1 MB"}))
+    drawn = plots.draw([run], what=["throughput"])
+    assert drawn.figure.axes[0].patches == [] or not list(drawn.figure.axes[0].patches)
+    # Beside one that has them it is not the one that is meant.
+    moved = migration.document()["timelines"]
+    other = trace | {"links": "green"}
+    both = daybreak.run(migration.with_({"timelines": [other, *moved]}))
+    shown = plots.draw([both], what=["throughput"])
+    assert list(shown.figure.axes[0].patches) and not any("days and nights are those" in note for note in shown.notes)

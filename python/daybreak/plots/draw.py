@@ -176,6 +176,9 @@ def _timeline(runs: Sequence[Run], name: str | None, notes: list[str]) -> Timeli
     names = steps["timeline_name"].unique(maintain_order=True).to_list()
     if name is not None and name not in names:
         raise PlotError(f'timeline "{name}" has no step in the run: there are {", ".join(names)}')
+    if name is None:
+        # One that changes rates or delays alone has no days and nights.
+        names = steps.filter(pl.col("phase") != "")["timeline_name"].unique(maintain_order=True).to_list() or names[:1]
     if name is None and len(names) > 1:
         notes.append(f'days and nights are those of timeline "{names[0]}"; there are also {", ".join(names[1:])}')
     return Timeline(name or names[0], steps.filter(pl.col("timeline_name") == (name or names[0])))
@@ -235,6 +238,8 @@ def _phases(network: Network, flows: pl.DataFrame, steps: Timeline | None, phase
     of_flows = [name for name in steps.phases if name in days and days[name].is_of_flows]
     same = [name for name in of_flows if days[name] == days[of_flows[0]]]
     names = [phase] if phase else same or steps.phases[:1] or [""]
+    if steps.phases == [""]:
+        return None
     return Phases(steps, names, _label(network.scenario, days, steps.name, names))
 
 
