@@ -250,6 +250,7 @@ def test_datagrams_are_counted_and_the_lost_ones_too(payload, packets):
         (["/bin/sh", "-c", "kill -SEGV $$"], "was ended by signal 11"),
         (["/bin/sh", "-c", "sleep 1000 & exit 0"], "left a process behind (sleep)"),
         (["/bin/sh", "-c", "yes > /dev/stdout"], "wrote more than 64 MiB to its standard output"),
+        (["/bin/sh", "-c", "head -c 10G /dev/zero"], "wrote more than 64 MiB to its standard output"),
         (
             ["/bin/sh", "-c", "for i in 1 2 3 4 5 6; do head -c 60M /dev/zero > $i || exit 1; done"],
             "filled its private",
@@ -262,7 +263,7 @@ def test_a_program_that_fails_fails_the_run_in_one_sentence(client, expected):
     sentence = failure({"client": client})
     assert expected in sentence, sentence
     assert sentence.startswith('the client of flow "a" (/bin/sh -c '), sentence
-    assert "\n" not in sentence
+    assert "\n" not in sentence and "\0" not in sentence
 
 
 def test_the_last_line_of_a_failure_is_told():

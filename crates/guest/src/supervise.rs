@@ -252,7 +252,8 @@ impl Output {
             let mut tail = vec![0; size.min(TAIL) as usize];
             file.read_exact_at(&mut tail, size.saturating_sub(TAIL)).ok()?;
             let text = String::from_utf8_lossy(&tail);
-            let line = text.lines().rev().find(|line| !line.trim().is_empty())?;
+            // What has zero bytes is data, not words.
+            let line = text.lines().rev().find(|line| !line.trim().is_empty() && !line.contains('\0'))?;
             Some(line.trim().chars().take(LONGEST_LINE).collect())
         };
         last(&self.stderr).or_else(|| last(&self.stdout))
