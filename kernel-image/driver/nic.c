@@ -53,10 +53,10 @@ static void want(u64 at_ns)
 		hrtimer_start(&timer, ns_to_ktime(at_ns), HRTIMER_MODE_ABS_PINNED_HARD);
 }
 
-/* Answers that the kernel gives without a whole socket are nobody's. */
+/* Answers that the kernel gives without a whole socket have no owner. */
 static unsigned int owner(const struct sk_buff *skb)
 {
-	return skb->sk && sk_fullsock(skb->sk) ? from_kuid(&init_user_ns, skb->sk->sk_uid) : DAYBREAK_NOBODY;
+	return skb->sk && sk_fullsock(skb->sk) ? from_kuid(&init_user_ns, skb->sk->sk_uid) : DAYBREAK_NO_OWNER;
 }
 
 static netdev_tx_t nic_start_xmit(struct sk_buff *skb, struct net_device *dev)
@@ -200,7 +200,7 @@ static void nic_setup(struct net_device *dev)
 	dev->needs_free_netdev = true;
 	dev->max_mtu = ETH_MAX_MTU;
 	dev->priv_flags |= IFF_NO_QUEUE | IFF_LIVE_ADDR_CHANGE;
-	/* Payload stays in its pages, and no checksum is computed that nobody checks. */
+	/* Payload stays in its pages, and no checksum is computed, since none is checked. */
 	dev->features |= NETIF_F_SG | NETIF_F_HW_CSUM | NETIF_F_HIGHDMA;
 	dev->hw_features |= NETIF_F_SG | NETIF_F_HW_CSUM;
 	daybreak_transmits_unlocked(dev);

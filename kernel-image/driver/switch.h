@@ -9,7 +9,7 @@
 /* Changes with everything below. */
 #define DAYBREAK_ABI 2
 
-#define DAYBREAK_NOBODY (~0U)
+#define DAYBREAK_NO_OWNER (~0U)
 
 /* A packet that leaves a NIC. It belongs to the switch until an order with its handle comes back. */
 struct daybreak_packet {
@@ -22,7 +22,7 @@ struct daybreak_packet {
 	unsigned int nic;
 	/* The TCP checksum is only that of the pseudo header. */
 	unsigned int checksum_is_partial;
-	/* The user whose socket it is from, or DAYBREAK_NOBODY. */
+	/* The user whose socket it is from, or DAYBREAK_NO_OWNER. */
 	unsigned int owner;
 	unsigned int reserved;
 };

@@ -5,6 +5,7 @@ import sys
 from base64 import b64encode
 from typing import Any
 
+import polars as pl
 import pytest
 from ready_files import ROOT
 from real_kernel import LACKING
@@ -54,12 +55,12 @@ def failure(*flows: dict[str, Any]) -> str:
     return str(caught.value)
 
 
-# iperf3 looks without a pause for its server's answers: each look takes 1 ns, so
-# the round trip is short, and so is what waits to be sent when it has written everything.
+# iperf3 looks without a pause for its server's answers, which takes real time: the round trip is short.
 NEAR: dict[str, Any] = {
     "topology": {"rate": "10 Gbit/s", "delay": "1 us"},
     "stack": {"tcp_wmem": [4096, 16384, 65536]},
 }
+NONE = {"client": ["/bin/true"]}
 IPERF = {"server": ["iperf3", "-s", "-1"], "client": ["iperf3", "-c", "{server}", "-n", "1M", "-J"]}
 
 
@@ -96,6 +97,60 @@ def test_a_run_can_be_repeated_to_the_byte():
         assert table.equals(other.table(name)), name
     third = run(scenario(IPERF, **NEAR), seed=2)
     assert third.files != one.files, "the seed is that of the cookie and of the ports"
+
+
+@needs("iperf3")
+def test_a_transfer_of_iperf3_is_one_of_ours():
+    """Same segments at the same nanosecond, until iperf3 says on its other connection that it is at its end."""
+    mebibytes, cookie, to_wire_ns = 4, 37, 8  # at 1 Gbit/s
+    links = {"delay": "1 ms"}
+    watched: dict[str, Any] = {"records": {"packets": ["sender-0->left"]}}
+    client = ["iperf3", "-c", "{server}", "-n", f"{mebibytes}M"]
+    program = run(scenario({"server": IPERF["server"], "client": client}, topology=links, **watched)).table("packets")
+    bulk = scenario(NONE, topology=links, **watched).with_({"flows.0.application": None, "flows.0.size": "4 MiB"})
+    ours = segments(run(bulk).table("packets"), "a", 0)
+    theirs = segments(program, "a-1", cookie)
+    # What waits when iperf3 is at its end is never sent.
+    assert 2_800 < len(theirs) <= len(ours)
+    assert [segment[1:] for segment in theirs] == [segment[1:] for segment in ours[: len(theirs)]]
+    (end,) = (i for i in range(1, len(theirs)) if gap(theirs, i) != gap(ours, i))
+    told = program.filter((pl.col("flow_name") == "a-0") & (pl.col("payload_bytes") > 0))
+    told = told.filter(pl.col("time_ns") > program.filter(flow_name="a-1", seq=cookie + 1)["time_ns"][0])
+    assert gap(theirs, end) - gap(ours, end) == (told["bytes"][0] + 38) * to_wire_ns
+    assert end > 2_600
+
+
+def segments(packets: pl.DataFrame, flow: str, skipped: int) -> list[tuple[int, int, int]]:
+    """Time from the first, first byte and payload of a flow's segments behind so many bytes."""
+    rows = packets.filter((pl.col("flow_name") == flow) & (pl.col("payload_bytes") > 0) & (pl.col("seq") > skipped))
+    began = rows["time_ns"][0]
+    return [(t - began, seq - skipped, n) for t, seq, n in rows.select("time_ns", "seq", "payload_bytes").rows()]
+
+
+def gap(rows: list[tuple[int, int, int]], i: int) -> int:
+    return rows[i][0] - rows[i - 1][0]
+
+
+def test_a_system_call_takes_200_ns_and_the_network_goes_on_meanwhile():
+    """A program that looks again and again at the clock sees it move, and delays no packet of another host."""
+    look = """
+import time
+began, looks = time.perf_counter_ns(), 0
+while time.perf_counter_ns() - began < 5_000_000:
+    looks += 1
+print(looks)
+"""
+    flows = ({"client": python(look), "start": "50 ms"}, NONE)
+    quiet = scenario(*flows, records={"packets": ["sender-1->left"]}).with_(
+        {"flows.1.application": None, "flows.1.size": "1 MB", "flows.1.start": "50 ms"}
+    )
+    found = run(quiet)
+    looks = int(found.files["programs/a-client/stdout"])
+    assert 24_000 < looks <= 25_000
+    alone = run(quiet.with_({"flows.0.application.client": ["/bin/true"]}))
+    assert found.table("packets").filter(flow_name="b").height > 600
+    times = [one.table("packets").filter(flow_name="b")["time_ns"] for one in (found, alone)]
+    assert times[0].equals(times[1])
 
 
 SURROUNDINGS = """
@@ -195,6 +250,7 @@ def test_datagrams_are_counted_and_the_lost_ones_too(payload, packets):
         (["/bin/sh", "-c", "kill -SEGV $$"], "was ended by signal 11"),
         (["/bin/sh", "-c", "sleep 1000 & exit 0"], "left a process behind (sleep)"),
         (["/bin/sh", "-c", "yes > /dev/stdout"], "wrote more than 64 MiB to its standard output"),
+        (["/bin/sh", "-c", "head -c 10G /dev/zero"], "wrote more than 64 MiB to its standard output"),
         (
             ["/bin/sh", "-c", "for i in 1 2 3 4 5 6; do head -c 60M /dev/zero > $i || exit 1; done"],
             "filled its private",
@@ -207,7 +263,7 @@ def test_a_program_that_fails_fails_the_run_in_one_sentence(client, expected):
     sentence = failure({"client": client})
     assert expected in sentence, sentence
     assert sentence.startswith('the client of flow "a" (/bin/sh -c '), sentence
-    assert "\n" not in sentence
+    assert "\n" not in sentence and "\0" not in sentence
 
 
 def test_the_last_line_of_a_failure_is_told():

@@ -1,10 +1,12 @@
 """The recipe: what it asks for, and that an edit is applied exactly or refused."""
 
+import re
 import shutil
 from pathlib import Path
 
 import pytest
 from kernel_tree import miniature
+from ready_files import ROOT
 
 from daybreak.engines.kernel import recipe as recipes
 from daybreak.engines.kernel.errors import RecipeError
@@ -236,3 +238,11 @@ def test_two_modules_of_one_name_are_refused(tmp_path):
         file.write_text("")
     with pytest.raises(RecipeError, match=r"b/mine.c: another --congestion has a congestion module of this name"):
         recipes.load(congestion=files)
+
+
+def test_the_driver_and_the_guest_agree_on_which_users_are_programs():
+    driver = (recipes.default_directory() / recipes.DRIVER / "pace.h").read_text()
+    guest = (ROOT / "crates" / "guest" / "src" / "discover.rs").read_text()
+    first = re.search(r"#define DAYBREAK_FIRST_PROGRAM (\d+)", driver)
+    user = re.search(r"const FIRST_USER: u32 = ([\d_]+);", guest)
+    assert first and user and int(first[1]) == int(user[1])

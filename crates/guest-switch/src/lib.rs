@@ -167,6 +167,6 @@ pub unsafe extern "C" fn daybreak_switch_message(text: *mut u8, bytes: u64) -> i
 
 /// A line on the console, which is the kernel process's standard output.
 fn say(line: &str) {
-    // Nobody may listen any more; the run does not depend on it.
+    // The reader may be gone; the run does not depend on it.
     let _ = std::io::stdout().lock().write_all(format!("{}\n", line.replace('\n', " ")).as_bytes());
 }

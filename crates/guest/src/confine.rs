@@ -149,7 +149,7 @@ pub enum Reaped {
     /// There are children, and none has ended.
     Waiting,
     /// There is no child.
-    Nobody,
+    NoChild,
 }
 
 /// Takes leave of a child that has ended; waits for one unless told not to.
@@ -166,7 +166,7 @@ pub fn reap(waits: bool) -> Reaped {
             0 => return Reaped::Waiting,
             1.. => return Reaped::Child(child as u32, ending),
             _ if io::Error::last_os_error().kind() == io::ErrorKind::Interrupted => {}
-            _ => return Reaped::Nobody,
+            _ => return Reaped::NoChild,
         }
     }
 }

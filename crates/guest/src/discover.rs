@@ -13,7 +13,7 @@ use crate::headers::{Headers, Protocol, flags};
 use crate::layout::{End, Layout, runs_programs};
 
 /// The owner of a packet that no program has sent.
-pub const NOBODY: u32 = u32::MAX;
+pub const NO_OWNER: u32 = u32::MAX;
 /// Users that programs are: the client of flow 0, its server, the client of flow 1, and so on.
 const FIRST_USER: u32 = 100_000;
 
@@ -176,12 +176,12 @@ mod tests {
         let open = |_| false;
         let there = segment([client, server], [40_000, 80], flags::SYN);
         let back = segment([server, client], [80, 40_000], flags::SYN | flags::ACK);
-        assert_eq!(discovery.see(&there, NOBODY, open), Some(Seen::New { of_flow: 0, is_reversed: false }));
-        assert_eq!(discovery.see(&there, NOBODY, open), Some(Seen::Known(2, true)), "sent again");
-        assert_eq!(discovery.see(&back, NOBODY, open), Some(Seen::Known(2, false)));
-        assert_eq!(discovery.see(&back, NOBODY, |_| true), Some(Seen::Known(2, false)), "it opens nothing");
-        assert_eq!(discovery.see(&there, NOBODY, |_| true), Some(Seen::New { of_flow: 0, is_reversed: false }));
-        assert_eq!(discovery.see(&back, NOBODY, open), Some(Seen::Known(3, false)));
+        assert_eq!(discovery.see(&there, NO_OWNER, open), Some(Seen::New { of_flow: 0, is_reversed: false }));
+        assert_eq!(discovery.see(&there, NO_OWNER, open), Some(Seen::Known(2, true)), "sent again");
+        assert_eq!(discovery.see(&back, NO_OWNER, open), Some(Seen::Known(2, false)));
+        assert_eq!(discovery.see(&back, NO_OWNER, |_| true), Some(Seen::Known(2, false)), "it opens nothing");
+        assert_eq!(discovery.see(&there, NO_OWNER, |_| true), Some(Seen::New { of_flow: 0, is_reversed: false }));
+        assert_eq!(discovery.see(&back, NO_OWNER, open), Some(Seen::Known(3, false)));
         let ports = |row: &ConnectionRow| (row.flow, row.protocol, row.src_port, row.dst_port);
         assert_eq!(
             discovery.connections.iter().map(ports).collect::<Vec<_>>(),
@@ -201,7 +201,7 @@ mod tests {
         assert_eq!(of(1, user(0, false), [client, server]), (0, false));
         assert_eq!(of(2, user(1, false), [client, server]), (1, false));
         assert_eq!(of(3, user(1, true), [server, client]), (1, true), "a server that opens a connection");
-        assert_eq!(of(4, NOBODY, [client, server]), (0, false));
+        assert_eq!(of(4, NO_OWNER, [client, server]), (0, false));
         let stranger = segment([client, client + 7], [5, 80], flags::SYN);
         assert_eq!(discovery.see(&stranger, user(0, false), |_| false), None);
     }
@@ -209,7 +209,7 @@ mod tests {
     #[test]
     fn datagrams_are_a_flow_in_each_direction_and_fragments_belong_to_the_first() {
         let (mut discovery, [client, server]) = discovery();
-        let mut see = |headers: &Headers| discovery.see(headers, NOBODY, |_| false);
+        let mut see = |headers: &Headers| discovery.see(headers, NO_OWNER, |_| false);
         let there = datagram([client, server], [1, 2], 7);
         let back = datagram([server, client], [2, 1], 7);
         assert!(matches!(see(&there), Some(Seen::New { is_reversed: false, .. })));

@@ -25,7 +25,7 @@ pub struct Hosts {
     pub outside: Fd,
     /// One namespace an end.
     pub ends: Vec<Fd>,
-    /// The namespaces of NICs that are shared; they go, with all devices, when nobody holds them.
+    /// The namespaces of NICs that are shared; they go, with all devices, when nothing holds them.
     _shared: Vec<Fd>,
 }
 

@@ -150,7 +150,7 @@ impl Layout {
                     return refuse(setting(stack, "max_pacing_rate"), rate, unset);
                 }
                 if stack.tcp_limit_output_bytes.is_none() {
-                    let problem = "behind it nobody knows which program a packet is from; give a number of bytes";
+                    let problem = "behind it a packet does not show which program sent it; give a number of bytes";
                     return refuse(setting(stack, "tcp_limit_output_bytes"), "\"off\"", problem);
                 }
                 let &mut (first, known) = hosts.entry(host).or_insert((i, end));

@@ -131,7 +131,7 @@ mod tests {
         assert_eq!(written("vegas", "alpha", Value::Count(20)).unwrap(), "20");
         assert_eq!(written("hybla", "rtt0", Value::Ps(30_000_000_000)).unwrap(), "30");
         assert!(written("hybla", "rtt0", Value::Ps(30_500_000_000)).unwrap_err().ends_with("whole milliseconds"));
-        // Its module lets nobody write it.
+        // Its module makes it read-only.
         assert!(written("illinois", "theta", Value::Count(5)).unwrap_err().contains("no such parameter of illinois"));
     }
 

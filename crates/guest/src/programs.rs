@@ -91,7 +91,7 @@ impl Programs {
 
     /// The run is over: ends what still runs, and says what became of all programs.
     pub fn finish(self) -> Result<Vec<ProgramRow>, GuestError> {
-        // Where nobody listens any more all programs have ended.
+        // Where the receiver is gone all programs have ended.
         let _ = self.events.send(Event::Over);
         let rows = self.coordinator.join();
         let rows = rows.map_err(|_| GuestError::Broken("the coordinator of the programs panicked".into()))?;

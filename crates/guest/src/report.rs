@@ -82,7 +82,7 @@ impl Report {
             Some((&GIVEN_UP, [])) => Ok(Self::GivenUp),
             Some((&PROGRAMS, rows)) => Ok(Self::Programs(rows.as_chunks().0.iter().map(program_row).collect())),
             Some((&END, [])) => Ok(Self::End),
-            _ => Err(GuestError::Broken(format!("a report of {} bytes that nobody can read", bytes.len()))),
+            _ => Err(GuestError::Broken(format!("a report of {} bytes that is not understood", bytes.len()))),
         }
     }
 }

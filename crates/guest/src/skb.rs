@@ -20,8 +20,8 @@ impl Skb {
     /// A packet of `length` bytes whose first bytes are `bytes`.
     ///
     /// # Safety
-    /// The bytes stay where and what they are, and are nobody else's to change, until the packet is given back: until [`crate::switch::Order`] names
-    /// its handle.
+    /// The bytes stay where and what they are, and nothing else changes them, until the packet is given back: until
+    /// [`crate::switch::Order`] names its handle.
     pub unsafe fn new(handle: u64, bytes: &mut [u8], length: u32, checksum_is_partial: bool) -> Self {
         let header_length = bytes.len().min(usize::from(u16::MAX)) as u16;
         Self { handle, first: NonNull::from(bytes).cast(), length, header_length, checksum_is_partial }
@@ -35,7 +35,7 @@ impl Skb {
 
     /// The same, to be changed: what the receiver sees.
     pub fn headers_mut(&mut self) -> &mut [u8] {
-        // SAFETY: as above, and nobody else reads or writes them meanwhile: a segment that is sent again is copied.
+        // SAFETY: as above, and nothing else reads or writes them meanwhile: a segment that is sent again is copied.
         unsafe { std::slice::from_raw_parts_mut(self.first.as_ptr(), usize::from(self.header_length)) }
     }
 

@@ -18,7 +18,7 @@ const MOST_BYTES: u64 = 1 << 18;
 
 /// The program in the process group of a guest's kernel that has run most in a while, in words.
 #[expect(clippy::disallowed_methods, reason = "outside of the guest real time passes")]
-pub fn who(group: u32) -> Option<String> {
+pub fn busiest(group: u32) -> Option<String> {
     let before = times(group);
     std::thread::sleep(LOOK);
     let mut grown: Vec<(u64, u32)> = times(group)

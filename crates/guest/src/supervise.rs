@@ -252,7 +252,8 @@ impl Output {
             let mut tail = vec![0; size.min(TAIL) as usize];
             file.read_exact_at(&mut tail, size.saturating_sub(TAIL)).ok()?;
             let text = String::from_utf8_lossy(&tail);
-            let line = text.lines().rev().find(|line| !line.trim().is_empty())?;
+            // What has zero bytes is data, not words.
+            let line = text.lines().rev().find(|line| !line.trim().is_empty() && !line.contains('\0'))?;
             Some(line.trim().chars().take(LONGEST_LINE).collect())
         };
         last(&self.stderr).or_else(|| last(&self.stdout))
@@ -358,7 +359,7 @@ fn wait(time: Duration) {
 
 /// Tells the init program what became of the program.
 pub fn say(outcome: &Outcome) {
-    // Where nobody listens the run has failed already.
+    // If the other end is closed the run has failed already.
     let _ = writeln!(io::stdout(), "{}", outcome.line());
 }
 
@@ -388,7 +389,7 @@ impl Supervisor<'_> {
             match confine::reap(true) {
                 Reaped::Child(child, how) if child == process => ending = Some(how),
                 Reaped::Child(..) => {}
-                Reaped::Waiting | Reaped::Nobody => {
+                Reaped::Waiting | Reaped::NoChild => {
                     return Err(GuestError::Broken("a program is gone without an end".into()));
                 }
             }
@@ -456,7 +457,7 @@ impl Supervisor<'_> {
         let mut left = LINGER;
         loop {
             match confine::reap(false) {
-                Reaped::Nobody => return Vec::new(),
+                Reaped::NoChild => return Vec::new(),
                 Reaped::Child(..) => {}
                 Reaped::Waiting if left.is_zero() => break,
                 Reaped::Waiting => {
@@ -471,13 +472,13 @@ impl Supervisor<'_> {
                 names.push(name);
                 confine::signal(process, libc::SIGKILL);
             }
-            if confine::reap(true) == Reaped::Nobody {
+            if confine::reap(true) == Reaped::NoChild {
                 return names;
             }
         }
     }
 
-    /// What is wrong with the end of a program that nobody has asked to end.
+    /// What is wrong with the end of a program that was not asked to end.
     fn problem(&self, ending: Ending, left: &[String]) -> Option<String> {
         let most = MOST_FILE_BYTES >> 20;
         let too_long = |what| format!("wrote more than {most} MiB to its standard {what} and was ended");

@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
-import sys
+import os
+import signal
 from collections.abc import Sequence
+from types import FrameType
 
 INTERRUPTED = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """The program `daybreak`."""
-    try:
-        # Loading takes a moment, in which Ctrl-C is as good as later.
-        from .main import main as program
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _end)
+    from .main import main as program  # takes a moment
 
+    try:
         program(arguments)
-    except KeyboardInterrupt:
-        print("daybreak: interrupted", file=sys.stderr)
-        sys.exit(INTERRUPTED)
+    finally:
+        # What is left is the end of Python itself.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def _end(_number: int, _frame: FrameType | None) -> None:
+    """Ctrl-C while modules are loaded: there is nothing to keep, and loading can make another error of an exception."""
+    os.write(2, b"daybreak: interrupted\n")
+    os._exit(INTERRUPTED)
 
 
 __all__ = ["main"]

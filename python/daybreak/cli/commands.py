@@ -64,6 +64,13 @@ class Commands(TyperGroup):
             return TyperCommand(cmd_name, help=summary)
         return loaded(cmd_name, module)
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command and its arguments; when it is imported, the object of the context is called if there is one."""
+        resolved = super().resolve_command(ctx, args)
+        if ctx.obj is not None:
+            ctx.obj()
+        return resolved
+
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Writes the help without importing any command."""
         self._lists = True

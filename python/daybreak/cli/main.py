@@ -8,7 +8,7 @@ import os
 import re
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import Annotated
 
@@ -57,8 +57,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """The program `daybreak`."""
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     _prepare_streams()
-    received = _take_signals_as_ctrl_c()
-    code = _run(arguments)
+    received: list[int] = []
+    code = _run(arguments, lambda: _take_signals_as_ctrl_c(received))
     if received and code == INTERRUPTED:
         code = _SIGNALLED + received[0]
     try:
@@ -83,30 +83,30 @@ def _prepare_streams() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-def _take_signals_as_ctrl_c() -> list[int]:
+def _take_signals_as_ctrl_c(received: list[int]) -> None:
     """What is finished is kept, and what is not is removed, also when a job's time is over or its terminal is gone.
 
-    Returns the list that the number of such a signal is added to.
+    The numbers of such signals are added to `received`.
     """
-    received: list[int] = []
 
     def interrupt(number: int, _frame: FrameType | None) -> None:
         received.append(number)
         raise KeyboardInterrupt
 
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is signal.SIG_DFL:
             signal.signal(number, interrupt)
-    return received
 
 
 def _discard_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _run(arguments: list[str]) -> int:
+def _run(arguments: list[str], when_loaded: Callable[[], None] | None = None) -> int:
     try:
-        code = app(args=arguments, prog_name="daybreak", standalone_mode=False)
+        code = app(args=arguments, prog_name="daybreak", standalone_mode=False, obj=when_loaded)
     except DaybreakError as error:
         return _fail(str(error), error.exit_code, arguments)
     except (KeyboardInterrupt, typer.Abort):
@@ -119,6 +119,8 @@ def _run(arguments: list[str]) -> int:
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
         return _fail(f"{place}{reason(error)}", 1, arguments)
+    if code == INTERRUPTED:
+        return _fail("interrupted", INTERRUPTED, arguments)
     return code if isinstance(code, int) else 0
 
 
