@@ -12,7 +12,7 @@ COLUMNS = ("scenario", "flow", "side", "segments", "identical_to_model", "first_
 
 
 def rows(document: dict, kernel: str, other: str) -> list[list]:
-    """A row for each end of a flow: what `kernel` sends beside what the model sends that hears the same."""
+    """A row for each end of a flow: what `kernel` sends beside what the model sends on the same input."""
     found = []
     for end in document["ends"]:
         replayed, fcts = end["model"][kernel], end["fct_ns"]

@@ -121,7 +121,7 @@ def test_a_transfer_of_iperf3_is_one_of_ours():
 
 
 def segments(packets: pl.DataFrame, flow: str, skipped: int) -> list[tuple[int, int, int]]:
-    """Time from the first, first byte and payload of a flow's segments behind so many bytes."""
+    """Time from the first, first byte and payload of a flow's segments from an offset on."""
     rows = packets.filter((pl.col("flow_name") == flow) & (pl.col("payload_bytes") > 0) & (pl.col("seq") > skipped))
     began = rows["time_ns"][0]
     return [(t - began, seq - skipped, n) for t, seq, n in rows.select("time_ns", "seq", "payload_bytes").rows()]

@@ -44,7 +44,7 @@ impl Impairment {
         (config.loss_ppb > 0 || !config.jitter.is_zero()).then(|| Self::always(config, seed))
     }
 
-    /// The same for a link that may come to have impairments.
+    /// The impairments of a link that has none yet, and may come to have some.
     pub(crate) fn always(config: &LinkConfig, seed: u64) -> Self {
         Self {
             repeats: Repeats::default(),
@@ -58,7 +58,7 @@ impl Impairment {
         }
     }
 
-    /// The same for a link whose delay may change. Packets that [`Impairment::pass`] have to enter the pipe.
+    /// The impairments of a link whose delay may change. Packets that [`Impairment::pass`] have to enter the pipe.
     pub(crate) fn with_pipe(config: &LinkConfig, seed: u64, delay: Duration) -> Self {
         let pipe = Some(Pipe { delay, jitter: config.jitter, late: VecDeque::new() });
         Self { jitter: Duration::ZERO, pipe, ..Self::always(config, seed) }

@@ -244,19 +244,40 @@ class QueueLimit(Quantity):
         return hash((int(self), self.in_packets))
 
 
-class Loss(float):
+class _Share(float):
+    """A number, or text in percent."""
+
+    @classmethod
+    def parse(cls, value: Any) -> Self:
+        """Reads one. Raises what pydantic takes for an error of the value."""
+        raise NotImplementedError
+
+    @staticmethod
+    def _read(value: Any, expected: str) -> tuple[Fraction, bool]:
+        """The number, and whether it was in percent."""
+        match = None
+        if isinstance(value, str | int | float) and not isinstance(value, bool):
+            match = _SHARE.fullmatch(_short(value))
+        if match is None:
+            raise reject(expected)
+        is_percent = match[2] == "%"
+        return Fraction(match[1]) / (100 if is_percent else 1), is_percent
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, _source: Any, _handler: GetCoreSchemaHandler) -> Any:
+        return core_schema.no_info_plain_validator_function(
+            cls.parse, serialization=core_schema.plain_serializer_function_ser_schema(float)
+        )
+
+
+class Loss(_Share):
     """The probability that a packet is lost: a number below 1, or text such as "0.1 %"."""
 
     @classmethod
     def parse(cls, value: Any) -> Self:
         """Reads a probability; at most nine decimals, since the plan counts in parts per 10^9."""
         expected = 'expected a probability below 1 such as 0.001 or "0.1 %"'
-        if isinstance(value, bool) or not isinstance(value, str | int | float):
-            raise reject(expected)
-        match = _SHARE.fullmatch(_short(value))
-        if match is None:
-            raise reject(expected)
-        share = Fraction(match[1]) / (100 if match[2] else 1)
+        share, _ = cls._read(value, expected)
         if share >= 1:
             raise reject(expected)
         return cls(share)
@@ -267,17 +288,11 @@ class Loss(float):
         return round(self * 1e9)
 
     @classmethod
-    def __get_pydantic_core_schema__(cls, _source: Any, _handler: GetCoreSchemaHandler) -> Any:
-        return core_schema.no_info_plain_validator_function(
-            cls.parse, serialization=core_schema.plain_serializer_function_ser_schema(float)
-        )
-
-    @classmethod
     def __get_pydantic_json_schema__(cls, _schema: Any, _handler: GetJsonSchemaHandler) -> dict[str, Any]:
         return {"anyOf": [{"type": "number", "minimum": 0, "exclusiveMaximum": 1}, {"type": "string"}]}
 
 
-class Load(float):
+class Load(_Share):
     """A share of a rate: a number such as 0.4, or text such as "40 %"; it may exceed 1."""
 
     highest = 10.0
@@ -286,22 +301,12 @@ class Load(float):
     def parse(cls, value: Any) -> Self:
         """Reads a share above 0."""
         expected = f'expected a load above 0 and up to {cls.highest:g}, such as 0.4 or "40 %"'
-        if isinstance(value, bool) or not isinstance(value, str | int | float):
-            raise reject(expected)
-        match = _SHARE.fullmatch(_short(value))
-        if match is None:
-            raise reject(expected)
-        share = Fraction(match[1]) / (100 if match[2] else 1)
+        share, in_percent = cls._read(value, expected)
         if not 0 < share <= cls.highest:
-            is_percent = not match[2] and cls.highest < share <= 100 * cls.highest
-            raise reject(f'{expected} ({match[1]} percent is "{match[1]} %")' if is_percent else expected)
+            is_percent = not in_percent and cls.highest < share <= 100 * cls.highest
+            number = _short(value)
+            raise reject(f'{expected} ({number} percent is "{number} %")' if is_percent else expected)
         return cls(share)
-
-    @classmethod
-    def __get_pydantic_core_schema__(cls, _source: Any, _handler: GetCoreSchemaHandler) -> Any:
-        return core_schema.no_info_plain_validator_function(
-            cls.parse, serialization=core_schema.plain_serializer_function_ser_schema(float)
-        )
 
     @classmethod
     def __get_pydantic_json_schema__(cls, _schema: Any, _handler: GetJsonSchemaHandler) -> dict[str, Any]:
