@@ -95,6 +95,8 @@ impl Sender {
             let floor = if rtt_us == 0 { self.clock.us_in(1) as u32 } else { rtt_us };
             self.path.min_rtt.sample(self.clock.now_us, floor);
             self.path.rtt.sample(&self.clock, rtt_us, self.snd_una, self.snd_nxt);
+        } else {
+            self.path.rtt.begin_unmeasured(&self.clock);
         }
         self.transmit.start(self.clock.jiffies);
         self.nagle.on_small(self.snd_una);

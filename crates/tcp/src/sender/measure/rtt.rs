@@ -126,6 +126,13 @@ impl Rtt {
         self.round_end = snd_nxt;
     }
 
+    /// The handshake has measured nothing, as its SYN was sent again: the timeout is at least 3 s (RFC 6298, section 5.7).
+    pub fn begin_unmeasured(&mut self, clock: &Clock) {
+        const LEAST_US: u64 = 3_000_000;
+        self.rto = self.rto.max(clock.jiffies_in(LEAST_US)).min(self.rto_max);
+        self.rto_us = clock.us_in(self.rto);
+    }
+
     /// Earlier connections to the destination had this smoothed RTT, in eighths of a microsecond: if it was longer than
     /// that of the handshake, the first timeout is that of RFC 6298, rule 2.2, in whole jiffies.
     pub fn respect(&mut self, clock: &Clock, known_x8: u32) {
