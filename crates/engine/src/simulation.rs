@@ -29,8 +29,8 @@ use endpoint::{Endpoints, Ends};
 /// Address space for packets that is reserved, not used, at the start.
 const PACKETS_RESERVED: usize = 1 << 18;
 
-/// From this number of flows on it pays to prefetch what the next events need.
-const FLOWS_BEYOND_CACHE: usize = 128;
+/// From this number of links on it pays to prefetch what the next events need: with fewer most of it is in the cache.
+const LINKS_BEYOND_CACHE: usize = 1024;
 
 /// A run in progress.
 pub struct Simulation {
@@ -230,7 +230,7 @@ impl<P: Probe + Tables + Send> Core<P> {
             },
             flows: plan.flows.iter().map(flow_state).collect(),
             control: wiring::control(plan),
-            lookahead: (plan.flows.len() >= FLOWS_BEYOND_CACHE).then(Lookahead::new),
+            lookahead: (plan.links.len() >= LINKS_BEYOND_CACHE).then(Lookahead::new),
             metrics: MetricsCache::new(plan),
             names: Names {
                 nodes: plan.nodes.iter().map(|node| node.name.clone()).collect(),
