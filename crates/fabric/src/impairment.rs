@@ -59,8 +59,8 @@ impl Impairment {
     }
 
     /// The impairments of a link whose delay may change. Packets that [`Impairment::pass`] have to enter the pipe.
-    pub(crate) fn with_pipe(config: &LinkConfig, seed: u64, delay: Duration) -> Self {
-        let pipe = Some(Pipe { delay, jitter: config.jitter, late: VecDeque::new() });
+    pub(crate) fn with_pipe(config: &LinkConfig, seed: u64) -> Self {
+        let pipe = Some(Pipe { delay: config.delay, jitter: config.jitter, late: VecDeque::new() });
         Self { jitter: Duration::ZERO, pipe, ..Self::always(config, seed) }
     }
 

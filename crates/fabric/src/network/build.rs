@@ -1,8 +1,8 @@
 //! Makes a fabric from its configuration.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
-use daybreak_units::Stream;
+use daybreak_units::{Duration, Stream};
 
 use super::Fabric;
 use crate::circuit::{Gate, GateState};
@@ -25,7 +25,9 @@ impl<B: Copy> Fabric<B> {
     /// If the configuration names something that does not exist.
     pub fn new(config: &Config) -> Self {
         let link_of_queue = analytic::links_of_queues(config);
-        let has_pipe: Vec<bool> = config.queues.iter().map(|queue| changes_delay(config, &queue.served_by)).collect();
+        let changes: BTreeSet<Change> = config.changes.iter().copied().collect();
+        let has_pipe = |queue: &QueueConfig| queue.served_by.iter().any(|&link| changes.contains(&Change::Delay(link)));
+        let has_pipe: Vec<bool> = config.queues.iter().map(has_pipe).collect();
         let queues_of_forks: Vec<u32> = config.forks.iter().map(|fork| fork.queue).collect();
         let served = path::Served { analytic: &link_of_queue, has_pipe: &has_pipe, queues_of_forks: &queues_of_forks };
         let mut steps = Vec::new();
@@ -45,7 +47,7 @@ impl<B: Copy> Fabric<B> {
             route_switches: config.route_switches.iter().map(|one| RouteSwitch::new(one, &cursors)).collect(),
             forks: config.forks.iter().map(|one| Fork::new(one, &cursors)).collect(),
             markers: config.markers.iter().map(Marker::new).collect(),
-            changes: config.changes.iter().copied().collect(),
+            changes,
             departures: VecDeque::new(),
             totals: vec![QueueTotals::default(); config.queues.len()],
             lost: Vec::new(),
@@ -71,22 +73,24 @@ impl<B: Copy> Fabric<B> {
             }
         }
         for ((index, of_link), queues) in (0..).zip(&config.links).zip(&served) {
-            let mut of_link = of_link.clone();
             let mut impairment = UNIMPAIRED;
-            let random = if changes_delay(config, &[index]) {
-                // The link itself only sends: when a packet arrives is known when it has left.
-                let delay = std::mem::take(&mut of_link.delay);
-                Some(Impairment::with_pipe(&of_link, config.seed, delay))
+            let has_pipe = self.changes.contains(&Change::Delay(index));
+            let random = if has_pipe {
+                Some(Impairment::with_pipe(of_link, config.seed))
             } else if self.changes.contains(&Change::Loss(index)) {
-                Some(Impairment::always(&of_link, config.seed))
+                Some(Impairment::always(of_link, config.seed))
             } else {
-                Impairment::new(&of_link, config.seed)
+                Impairment::new(of_link, config.seed)
             };
             if let Some(random) = random {
                 impairment = self.impairments.len() as u32;
                 self.impairments.push(random);
             }
-            let mut link = Link::new(&of_link, impairment);
+            let mut link = Link::new(of_link, impairment);
+            if has_pipe {
+                // The link itself only sends: when a packet arrives is known when it has left.
+                link.delay = Duration::ZERO;
+            }
             let mut scheduler = Scheduler::default();
             match queues[..] {
                 [(queue, _)] => link.queue = queue,
@@ -111,11 +115,6 @@ impl<B: Copy> Fabric<B> {
             self.update_sole_link(index);
         }
     }
-}
-
-/// Whether the delay of any of the links may change.
-fn changes_delay(config: &Config, links: &[u32]) -> bool {
-    config.changes.iter().any(|change| matches!(change, Change::Delay(link) if links.contains(link)))
 }
 
 fn kind(config: &Config, queue: &QueueConfig) -> Kind {
