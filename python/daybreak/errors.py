@@ -7,6 +7,12 @@ class DaybreakError(Exception):
     exit_code = 1
 
 
+class UsageError(DaybreakError):
+    """The words of a command do not fit together."""
+
+    exit_code = 2
+
+
 class ScenarioError(DaybreakError):
     """A scenario says something that is not possible.
 

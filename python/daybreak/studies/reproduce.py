@@ -7,13 +7,13 @@ from pathlib import Path
 
 import polars as pl
 
-from daybreak.errors import ScenarioError, UnknownName
+from daybreak.errors import UnknownName
 from daybreak.figures.style import save
 from daybreak.metrics import retransmissions
 from daybreak.studies import hangs, page
 from daybreak.studies.evidence import gather
 from daybreak.studies.protocol import AnyStudy
-from daybreak.studies.scales import varied
+from daybreak.studies.scales import scale_of
 from daybreak.studies.scoreboard import Claim, Scoreboard, markdown
 from daybreak.sweeps import Executor, Local, Report, claim
 
@@ -41,12 +41,7 @@ def reproduce(
     for figure in wanted:
         if figure not in study.figures:
             raise UnknownName(f'figure: "{figure}" is not one of {", ".join(study.figures)}')
-    if mode not in study.scales:
-        raise UnknownName(f'mode: "{mode}" is not one of {", ".join(study.scales)}')
-    if seeds is not None and seeds < 1:
-        raise ScenarioError(f"seeds: {seeds} is not above zero")
-    scale = varied(study.scales[mode], sizes or {})
-    scale = scale if seeds is None else scale.with_runs(seeds)
+    scale = scale_of(study, mode, seeds, sizes)
     out = Path(out or Path("results") / study.name)
     claim(out, f"study {study.name}", "scoreboard.json")
     (evidence,) = gather(
