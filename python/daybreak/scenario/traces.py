@@ -42,7 +42,7 @@ class LinkTrace(Tagged):
     were done at the time of each row."""
 
     kind: Literal["trace"] = "trace"
-    """Tells this kind of timeline."""
+    """The kind of timeline."""
     name: str | None = None
     """Unique name; "trace-0" ... without one."""
     links: Names = Field(min_length=1)

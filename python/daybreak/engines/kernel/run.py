@@ -238,7 +238,7 @@ class Watch:
             self.tail.append(line)
 
     def look(self) -> None:
-        """Tells the progress, and loses patience when nothing moves."""
+        """Reports the progress, and gives up when nothing moves."""
         if self.stands_still() and (self.spinning is not None or self._still_s() > PATIENCE_S + _ANSWER_S):
             at = "before it started" if self.now_ns < 0 else f"at {self.now_ns / 1e9:.6f} s"
             if self.spinning:
