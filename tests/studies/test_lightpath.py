@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import polars as pl
 import pytest
+from executors import Serial
 from ready_files import ROOT
 
 from daybreak import _native
@@ -18,6 +19,7 @@ from daybreak.studies.lightpath.claims import kernel as kernel_board
 from daybreak.studies.lightpath.settings import NS2, SCALES, STACKS, Managed, Setting
 from daybreak.studies.lightpath.settings import figure6 as figure6_of
 from daybreak.studies.lightpath.study import STUDY, job, of_run, of_runs
+from daybreak.studies.reproduce import reproduce
 from daybreak.studies.scoreboard import Scoreboard
 
 FULL, QUICK = SCALES["full"], SCALES["quick"]
@@ -170,6 +172,14 @@ def test_the_kernels_board_says_which_values_differ(monkeypatch):
     assert len(model) == 11 and kernel_board.differences(model, kernel) == []
     other = {**kernel, "segments": model["segments"] + 1, "dup_acks": 0}
     assert kernel_board.differences(model, other) == ["segments", "dup_acks"]
+
+
+def test_a_part_that_runs_nothing_is_reproduced(tmp_path):
+    found = reproduce(STUDY, figures=["kernel"], out=tmp_path, executor=Serial())
+    assert {claim.figure for claim in found.claims} == {"kernel"}
+    rows = (tmp_path / "tables" / "kernel.csv").read_text().splitlines()
+    assert rows[0].startswith("cell,engine,") and len(rows) == 9
+    assert not (tmp_path / "tables" / "flows.parquet").exists()
 
 
 def test_moves_at_other_times_are_judged_by_a_rank_test_and_count_falls_by_more_than_half():

@@ -73,7 +73,7 @@ def reproduce(
         (out / "figures" / hangs.FIGURE).write_bytes(figure_of_inferences.read_bytes())
     if mode == "full" and not sizes and wanted == study.figures:
         board.complete()
-    write_tables(out / "tables", pl.concat(flows).unique(maintain_order=True), board.claims)
+    write_tables(out / "tables", flows, board.claims)
     board.write(out / "scoreboard.json")
     (out / "results.md").write_text(page.write(study, board, sections, scale, sizes or {}), encoding="utf-8")
     return board
@@ -84,13 +84,18 @@ def table_of_flows(setting: str, flows: pl.DataFrame) -> pl.DataFrame:
     return flows.select(pl.lit(setting).alias("setting"), "run", pl.exclude("run", "end_s", "goodput_gbps"))
 
 
-def write_tables(directory: Path, flows: pl.DataFrame, claims: Sequence[Claim]) -> None:
-    """All flows (Parquet), FCTs and loss recovery by setting and group (CSV), and the claims (markdown)."""
+def write_tables(directory: Path, flows: Sequence[pl.DataFrame], claims: Sequence[Claim]) -> None:
+    """The claims (markdown), and where something was run all flows (Parquet), and FCTs and loss recovery by setting and
+    group (CSV)."""
     directory.mkdir(parents=True, exist_ok=True)
-    flows.write_parquet(directory / "flows.parquet")
+    (directory / "claims.md").write_text(markdown(claims), encoding="utf-8")
+    if not flows:
+        return
+    table = pl.concat(flows).unique(maintain_order=True)
+    table.write_parquet(directory / "flows.parquet")
     by = ["setting", "group", "variant"]
     (
-        flows.group_by(by, maintain_order=True)
+        table.group_by(by, maintain_order=True)
         .agg(
             pl.col("run").n_unique().alias("runs"),
             pl.len().alias("flows"),
@@ -103,4 +108,3 @@ def write_tables(directory: Path, flows: pl.DataFrame, claims: Sequence[Claim]) 
         .sort(by)
         .write_csv(directory / "fct.csv", float_precision=6)
     )
-    (directory / "claims.md").write_text(markdown(claims), encoding="utf-8")

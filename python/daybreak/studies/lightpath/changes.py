@@ -78,9 +78,14 @@ ROWS = {
         {"stack": {"tcp_comp_sack_nr": 0}},
         {"stack": {"tcp_comp_sack_nr": 44}},
     ),
-    "growth": Row("CUBIC 2.1", "CUBIC of Linux 6.1", (), {"flow": {"variant": CUBIC_2_1}}, {"flow": {"variant": "cubic"}}),
+    "growth": Row(
+        "CUBIC 2.1", "CUBIC of Linux 6.1", (), {"flow": {"variant": CUBIC_2_1}}, {"flow": {"variant": "cubic"}}
+    ),
     "start": Row(
-        "initial window of 2", "initial window of 10", (), {"stack": {"initial_window": 2}}, {"stack": {"initial_window": 10}}
+        "initial window of 2", "initial window of 10",
+        (),
+        {"stack": {"initial_window": 2}},
+        {"stack": {"initial_window": 10}},
     ),
     "host-queue": Row(
         "host queue that drops", "host queue that waits",
