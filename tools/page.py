@@ -47,7 +47,7 @@ def main() -> None:
     sections = _read(study, home)
     for part in arguments.take:
         sections |= {figure: one for figure, one in _read(study, part).items() if one.claims or one.images}
-        for place in (*part.glob("figures/*.png"), *part.glob("tables/*")):
+        for place in (*part.glob("figures/*"), *part.glob("tables/*")):
             if place.name not in OF_ALL:
                 shutil.copyfile(place, home / place.relative_to(part))
     _write(study, home, sections)
