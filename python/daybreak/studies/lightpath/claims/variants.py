@@ -70,10 +70,12 @@ def _recoveries(
     evidence: Evidence, settings: list[Setting], others: list[Setting]
 ) -> Mapping[str, tuple[float, float]]:
     """When a variant and another one are back, in seconds after the move: by cell, where either was below 95 %."""
+    # A cell that one of them takes too long to fill is not run.
+    same = {(other.scenario, other.rate_mbps, other.rtt_ms): other for other in others}
     found = {
-        one.cell: (_recovery(evidence[one]), _recovery(evidence[other]))
-        for one, other in zip(settings, others, strict=True)
-        if one.scenario in CUT
+        one.cell: (_recovery(evidence[one]), _recovery(evidence[same[place]]))
+        for one in settings
+        if one.scenario in CUT and (place := (one.scenario, one.rate_mbps, one.rtt_ms)) in same
     }
     return {cell: both for cell, both in found.items() if max(both) > 0}
 
