@@ -4,15 +4,15 @@
 use crate::analytic_link::{AnalyticLink, Setup};
 use crate::config::{Config, QueueConfig};
 use crate::control::Change;
-use crate::link::LinkConfig;
 use crate::path::{Code, Decoded};
 use crate::queue::{Kind, Limits};
 
 /// For each queue that can be served analytically, its link.
 ///
 /// Its packets leave in the order of arrival, one after the other, at times that follow from what arrived before: so
-/// one link serves it and nothing else, at one rate, with one delay and without impairment. The discipline settles on arrival, packets
-/// neither come back nor go elsewhere, nothing about it is ever changed, and nobody observes each packet.
+/// one link serves it and nothing else, at one rate, with one delay, and loses none of them; jitter is drawn for a packet
+/// when it arrives at the queue, in the order in which it would be drawn at the link. The discipline settles on arrival,
+/// packets neither come back nor go elsewhere, nothing about it is ever changed, and nobody observes each packet.
 pub(crate) fn links_of_queues(config: &Config) -> Vec<Option<u32>> {
     let mut possible: Vec<Option<u32>> =
         config.queues.iter().map(|queue| sole_link(queue.served_by.as_slice())).collect();
@@ -23,7 +23,7 @@ pub(crate) fn links_of_queues(config: &Config) -> Vec<Option<u32>> {
     for (queue, link) in config.queues.iter().zip(&mut possible) {
         *link = link.filter(|&link| {
             served[link as usize] == 1
-                && !is_impaired(&config.links[link as usize])
+                && config.links[link as usize].loss_ppb == 0
                 && queue.discipline.settles_on_arrival
                 && queue.returned_limit.is_none()
                 && !queue.observed
@@ -50,10 +50,6 @@ pub(crate) fn links_of_queues(config: &Config) -> Vec<Option<u32>> {
 
 fn sole_link(served_by: &[u32]) -> Option<u32> {
     if let [link] = served_by { Some(*link) } else { None }
-}
-
-fn is_impaired(link: &LinkConfig) -> bool {
-    link.loss_ppb > 0 || !link.jitter.is_zero()
 }
 
 /// An analytic link knows modulo 2^32 how many bytes wait: enough where never more do, or nobody asks.
@@ -104,8 +100,9 @@ pub(crate) fn join(links: &mut [AnalyticLink], steps: &[Code], largest_packet: u
         *feeder = if *feeder == Feeder::Nobody || *feeder == before { before } else { Feeder::Others };
         before = Feeder::Analytic(link);
     }
-    // A link passes packets on if each of them goes to an analytic link that it alone feeds.
-    let mut passes: Vec<bool> = links.iter().map(|link| link.exists).collect();
+    // A link passes packets on if each of them goes to an analytic link that it alone feeds. Late ones may come to that
+    // all at once.
+    let mut passes: Vec<bool> = links.iter().map(|link| link.exists && !link.is_late()).collect();
     for pair in steps.windows(2) {
         let Decoded::Analytic(link) = pair[0].decode() else { continue };
         passes[link as usize] &= match pair[1].decode() {

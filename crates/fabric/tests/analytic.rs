@@ -62,6 +62,27 @@ fn analytic_links_in_a_row_cost_one_event() {
     assert!(rig.fabric().link_totals(us(99)).all(|link| (link.packets, link.arrived) == (3, 3)));
 }
 
+/// What is late keeps its order, so when it arrives is known when it comes.
+#[test]
+fn jitter_costs_no_event() {
+    let run = |observed| {
+        let mut jittered = link(10, 5);
+        jittered.jitter = Duration::from_us(3);
+        let mut rig = Rig::new(&[jittered], &[QueueConfig { observed, ..of_packets(2, &[0]) }]);
+        rig.path(&[Step::Queue(0)]);
+        for _ in 0..4 {
+            rig.send(us(0), 0, 1250);
+        }
+        rig.run_to_end();
+        assert_eq!(rig.dropped, [(us(0), DropReason::QueueFull, 0, 3)]);
+        (rig.delivered, rig.wakes)
+    };
+    let ((delivered, wakes), (expected, more)) = (run(false), run(true));
+    assert_eq!(delivered, expected);
+    assert!(delivered.iter().zip([6, 7, 8]).all(|(&(at, _), least)| at > us(least) && at < us(least + 3)));
+    assert_eq!((wakes, more), (3, 5));
+}
+
 /// Whatever can be changed about a queue, or may happen to it, it is then not served analytically: a second event is
 /// needed for each packet that waits.
 #[test]
@@ -142,6 +163,7 @@ proptest! {
         limit_packets in prop::option::of(0u64..8),
         limit_bytes in prop::option::of(0u64..30_000),
         threshold in prop::option::of((any::<bool>(), 1u64..6, any::<bool>())),
+        jitters in prop::array::uniform5(prop_oneof![Just(0u64), 0u64..8_000]),
     ) {
         let limits = Limits { packets: limit_packets, bytes: limit_bytes };
         let run = |observed: [bool; 5]| {
@@ -157,7 +179,10 @@ proptest! {
             // The last two are fed by one queue each and drop nothing.
             let roomy = |queue: usize| QueueConfig { observed: observed[queue], ..of_kind(Limits::default(), queue as u32) };
             let queues = [config(0, 0), config(1, 1), config(2, 2), roomy(3), roomy(4)];
-            let links = [link(40, 2), link(40, 2), link(10, 7), link(10, 1), link(40, 3)];
+            let mut links = [link(40, 2), link(40, 2), link(10, 7), link(10, 1), link(40, 3)];
+            for (index, (link, jitter)) in links.iter_mut().zip(jitters).enumerate() {
+                (link.jitter, link.stream) = (Duration::from_ns(jitter), format!("link/{index}"));
+            }
             let mut rig = Rig::new(&links, &queues);
             rig.path(&[Step::Queue(0), Step::Queue(2), Step::Queue(3), Step::Queue(4)]);
             rig.path(&[Step::Queue(1), Step::Queue(2), Step::Queue(4)]);

@@ -193,8 +193,7 @@ impl<B: Copy> Fabric<B> {
         self.enter_analytic_links::<false, _, _>(ctx, Entering { link, at, id, cursor: cursor + 1, bytes });
     }
 
-    /// The same where queues have to be asked whether they accept the packet, or mark it.
-    #[cold]
+    /// The same where queues have to be asked whether they accept the packet, or mark it, or look at each packet.
     #[inline(never)]
     fn ask_analytic_links<S: Schedule, M: Monitor<B>>(&mut self, ctx: &mut Context<'_, S, M>, entering: Entering) {
         self.enter_analytic_links::<true, _, _>(ctx, entering);
@@ -208,14 +207,12 @@ impl<B: Copy> Fabric<B> {
         entering: Entering,
     ) {
         let Entering { mut link, mut at, id, mut cursor, bytes } = entering;
-        let mut has_to_ask = ASK;
         loop {
             let analytic = &mut self.analytic[link as usize];
-            if has_to_ask || !analytic.try_reserve() {
-                if !ASK {
-                    return self.ask_analytic_links(&mut ctx.again(), Entering { link, at, id, cursor, bytes });
-                }
-                has_to_ask = false;
+            if !ASK && !analytic.try_reserve() {
+                return self.ask_analytic_links(&mut ctx.again(), Entering { link, at, id, cursor, bytes });
+            }
+            if ASK && !analytic.try_reserve_singly() {
                 let queue = self.links[link as usize].queue;
                 match analytic.admit(at, bytes, || self.slab.get(id).header.ecn().is_ect()) {
                     Ok(false) => {}
@@ -226,7 +223,14 @@ impl<B: Copy> Fabric<B> {
                     Err(reason) => return self.lose(ctx, id, reason, queue),
                 }
             }
-            let arrival = analytic.accept(ctx.now, at, id, cursor, bytes);
+            let mut arrival = analytic.accept(ctx.now, at, id, cursor, bytes);
+            if ASK && analytic.is_late() {
+                let packet = self.slab.get(id);
+                let identity = (self.identify)(&packet.body);
+                let impairment = self.links[link as usize].impairment;
+                arrival = self.impairments[impairment as usize].delay(packet.endpoint, identity, arrival);
+                analytic.postpone(arrival);
+            }
             if !analytic.passes() {
                 if analytic.ring.len() == 1 {
                     ctx.schedule.at(arrival, Wake::Arrival { link, packet: PacketId::NEXT });
