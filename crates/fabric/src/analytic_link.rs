@@ -79,12 +79,14 @@ struct Singly {
     /// When the link will have sent each packet that has not arrived, and some before them: positions are those of the
     /// link's ring. None where no packet is late.
     sent: Option<Ring<Instant>>,
+    /// The monitor is told of each packet.
+    is_metered: bool,
 }
 
 impl Singly {
-    fn new(link: &LinkConfig) -> Option<Box<Self>> {
+    fn new(link: &LinkConfig, is_metered: bool) -> Option<Box<Self>> {
         let is_late = !link.jitter.is_zero();
-        is_late.then(|| Box::new(Self { room: 0, sent: is_late.then(Ring::new) }))
+        (is_late || is_metered).then(|| Box::new(Self { room: 0, sent: is_late.then(Ring::new), is_metered }))
     }
 }
 
@@ -111,11 +113,12 @@ pub(crate) struct Setup<'a> {
     pub capacity: Capacity,
     pub kind: Kind,
     pub largest_packet: u32,
+    pub is_metered: bool,
 }
 
 impl AnalyticLink {
     pub(crate) fn new(setup: Setup, exists: bool) -> Self {
-        let Setup { link, capacity, kind, largest_packet } = setup;
+        let Setup { link, capacity, kind, largest_packet, is_metered } = setup;
         Self {
             busy_until: Instant::ZERO,
             byte_time: ByteTime::new(link.rate),
@@ -131,7 +134,7 @@ impl AnalyticLink {
             counted: Counted::default(),
             capacity,
             kind,
-            singly: if exists { Singly::new(link) } else { None },
+            singly: if exists { Singly::new(link, is_metered) } else { None },
         }
     }
 
@@ -158,6 +161,12 @@ impl AnalyticLink {
         self.singly.is_some()
     }
 
+    /// When it begins to send a packet that comes now, if it accepts it.
+    #[inline]
+    pub(crate) fn begins(&self, now: Instant) -> Instant {
+        self.busy_until.max(now)
+    }
+
     /// Takes a packet in that was admitted and comes `at` some time from `now` on. Returns when it will
     /// arrive at the other end. If it is the only one here, the caller has to see to that; where packets
     /// are passed on, see [`AnalyticLink::passes`], nobody needs to.
@@ -177,6 +186,18 @@ impl AnalyticLink {
     #[inline]
     pub(crate) fn is_late(&self) -> bool {
         self.singly.as_ref().is_some_and(|singly| singly.sent.is_some())
+    }
+
+    /// The monitor is told of each packet.
+    #[inline]
+    pub(crate) fn is_metered(&self) -> bool {
+        self.singly.as_ref().is_some_and(|singly| singly.is_metered)
+    }
+
+    /// When it begins to send the packet at a position of the ring, and how many bytes that takes.
+    pub(crate) fn crossing(&self, position: u32) -> (Instant, u32) {
+        let wire_bytes = self.ring.get(position).bytes + self.framing_bytes;
+        (self.sent(position) - self.byte_time.of(wire_bytes), wire_bytes)
     }
 
     /// The packet that was accepted last arrives only then.
@@ -232,8 +253,8 @@ impl AnalyticLink {
                 continue;
             }
             here += 1;
-            let wire_bytes = transit.bytes + self.framing_bytes;
-            if self.sent(position) - self.byte_time.of(wire_bytes) > now {
+            let (begins, wire_bytes) = self.crossing(position);
+            if begins > now {
                 waiting += 1;
                 waiting_bytes += u64::from(wire_bytes);
             }
@@ -354,7 +375,8 @@ mod tests {
         let rate = Rate::from_bps(1_000_000_000_000);
         let (delay, jitter) = (Duration::ZERO, Duration::ZERO);
         let link = LinkConfig { rate, delay, framing_bytes: 38, loss_ppb: 0, jitter, stream: String::new() };
-        let setup = Setup { link: &link, capacity: Capacity::default(), kind: Kind::default(), largest_packet: 65_535 };
+        let (capacity, kind) = (Capacity::default(), Kind::default());
+        let setup = Setup { link: &link, capacity, kind, largest_packet: 65_535, is_metered: false };
         let mut analytic = AnalyticLink::new(setup, true);
         let mut now = Instant::ZERO;
         for _ in 0..200_000 {

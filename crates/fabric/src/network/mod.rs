@@ -46,7 +46,8 @@ impl<S, M> Context<'_, S, M> {
     }
 }
 
-/// A packet that was announced has left its first queue: it is on the wire, or lost.
+/// A packet that was announced has left its first queue: it is on the wire, or lost. Where [`Fabric::send`] says when it
+/// does, nothing more is said of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Departure {
     /// Where the packet is going.
@@ -107,17 +108,45 @@ impl<B: Copy> Fabric<B> {
         }
     }
 
-    /// Makes a packet and puts it on its path.
+    /// Makes a packet and puts it on its path. Of one that is announced, says when it leaves its first queue, if that is
+    /// settled.
     #[inline(always)]
-    pub fn send<S: Schedule, M: Monitor<B>>(&mut self, ctx: &mut Context<'_, S, M>, packet: NewPacket, body: &B) {
-        let NewPacket { endpoint, cursor, bytes, .. } = packet;
+    pub fn send<S: Schedule, M: Monitor<B>>(
+        &mut self,
+        ctx: &mut Context<'_, S, M>,
+        packet: NewPacket,
+        body: &B,
+    ) -> Option<Instant> {
+        let NewPacket { endpoint, cursor, bytes, announce, .. } = packet;
         let id = self.slab.insert(packet, body);
         ctx.monitor.created(ctx.now, id, endpoint, body);
-        if let Some(link) = self.steps[cursor as usize].analytic_link() {
-            return self.enter_analytic_link(ctx, link, id, cursor, bytes);
+        let Some(link) = self.steps[cursor as usize].analytic_link() else {
+            let delivered = self.forward_in_general(&mut ctx.again(), id, NO_LINK);
+            debug_assert!(delivered.is_none(), "a path without a queue was added");
+            return None;
+        };
+        if announce {
+            return Some(self.enter_announced(&mut ctx.again(), link, id, cursor, bytes));
         }
-        let delivered = self.forward_in_general(&mut ctx.again(), id, NO_LINK);
-        debug_assert!(delivered.is_none(), "a path without a queue was added");
+        self.enter_analytic_link(ctx, link, id, cursor, bytes);
+        None
+    }
+
+    /// As [`Fabric::enter_analytic_link`]. Returns when the packet leaves the queue: at once if it is lost.
+    #[inline(never)]
+    fn enter_announced<S: Schedule, M: Monitor<B>>(
+        &mut self,
+        ctx: &mut Context<'_, S, M>,
+        link: u32,
+        id: PacketId,
+        cursor: u32,
+        bytes: u32,
+    ) -> Instant {
+        self.slab.get_mut(id).announce = false;
+        let analytic = &self.analytic[link as usize];
+        let (begins, accepted) = (analytic.begins(ctx.now), analytic.ring.tail());
+        self.enter_analytic_link(ctx, link, id, cursor, bytes);
+        if self.analytic[link as usize].ring.tail() == accepted { ctx.now } else { begins }
     }
 
     /// [`Fabric::next_arrives`] or [`Fabric::packet_arrives`], as a [`Wake::Arrival`] says.
@@ -230,6 +259,10 @@ impl<B: Copy> Fabric<B> {
                 let impairment = self.links[link as usize].impairment;
                 arrival = self.impairments[impairment as usize].delay(packet.endpoint, identity, arrival);
                 analytic.postpone(arrival);
+            }
+            if ASK && analytic.is_metered() {
+                let (begins, wire_bytes) = analytic.crossing(analytic.ring.tail().wrapping_sub(1));
+                ctx.monitor.link_sent(begins, link, id, self.slab.get(id), wire_bytes);
             }
             if !analytic.passes() {
                 if analytic.ring.len() == 1 {

@@ -262,7 +262,8 @@ impl<P: Probe> Switch<P> {
     }
 
     /// The probe, at the end, when the capture is complete.
-    pub fn finish(self) -> Result<P, GuestError> {
+    pub fn finish(mut self) -> Result<P, GuestError> {
+        self.fabric.revoke_unsent(self.stopped.unwrap_or(Instant::ZERO), &mut self.watch);
         let finished = self.watch.capture.map_or(Ok(()), Capture::finish);
         finished.map_err(|error| GuestError::io("write the capture", error))?;
         Ok(self.watch.probe)
