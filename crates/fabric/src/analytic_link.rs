@@ -146,11 +146,11 @@ impl AnalyticLink {
         self.room >= 0
     }
 
-    /// The same of a link that may have to look at each packet.
+    /// The same of a link that has to look at each packet.
     #[inline(always)]
     pub(crate) fn try_reserve_singly(&mut self) -> bool {
-        let Some(singly) = &mut self.singly else { return self.try_reserve() };
         self.room = 0;
+        let Some(singly) = &mut self.singly else { return false };
         singly.room -= 1;
         singly.room >= 0
     }
@@ -182,14 +182,36 @@ impl AnalyticLink {
         sent + self.delay
     }
 
-    /// Packets may be late.
-    #[inline]
-    pub(crate) fn is_late(&self) -> bool {
-        self.singly.as_ref().is_some_and(|singly| singly.sent.is_some())
+    /// The same for a link that looks at each packet: `late` says when one arrives that would do so at a time, and
+    /// `meter` is told when it begins to be sent, and how many bytes that takes.
+    #[inline(always)]
+    pub(crate) fn accept_singly(
+        &mut self,
+        (now, at): (Instant, Instant),
+        (id, cursor, bytes): (PacketId, u32, u32),
+        late: impl FnOnce(Instant) -> Instant,
+        meter: impl FnOnce(Instant, u32),
+    ) -> Instant {
+        let arrival = self.accept(now, at, id, cursor, bytes);
+        let Some(singly) = &mut self.singly else { return arrival };
+        if singly.is_metered {
+            let wire_bytes = bytes + self.framing_bytes;
+            meter(self.busy_until - self.byte_time.of(wire_bytes), wire_bytes);
+        }
+        let Some(sent) = &mut singly.sent else { return arrival };
+        if sent.is_full() {
+            match self.ring.head().wrapping_sub(sent.head()) {
+                0 => sent.grow(),
+                arrived => sent.forget(arrived),
+            }
+        }
+        sent.push(self.busy_until);
+        let arrival = late(arrival);
+        self.ring.last_mut().due = arrival - self.delay;
+        arrival
     }
 
     /// The monitor is told of each packet.
-    #[inline]
     pub(crate) fn is_metered(&self) -> bool {
         self.singly.as_ref().is_some_and(|singly| singly.is_metered)
     }
@@ -198,20 +220,6 @@ impl AnalyticLink {
     pub(crate) fn crossing(&self, position: u32) -> (Instant, u32) {
         let wire_bytes = self.ring.get(position).bytes + self.framing_bytes;
         (self.sent(position) - self.byte_time.of(wire_bytes), wire_bytes)
-    }
-
-    /// The packet that was accepted last arrives only then.
-    #[inline]
-    pub(crate) fn postpone(&mut self, arrival: Instant) {
-        let Some(sent) = self.singly.as_mut().and_then(|singly| singly.sent.as_mut()) else { return };
-        if sent.is_full() {
-            match self.ring.head().wrapping_sub(sent.head()) {
-                0 => sent.grow(),
-                arrived => sent.forget(arrived),
-            }
-        }
-        sent.push(self.busy_until);
-        self.ring.last_mut().due = arrival - self.delay;
     }
 
     /// The first packet, which must be there, has arrived. Also tells when the next one will.
@@ -273,7 +281,7 @@ impl AnalyticLink {
 
     /// Asks limit and discipline about a packet that comes at `now`; `is_ect` tells whether it is ECN-capable. True if it
     /// is to be marked. Also finds out how many of the next packets are sure to be accepted unmarked.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn admit(&mut self, now: Instant, bytes: u32, is_ect: impl Fn() -> bool) -> Result<bool, DropReason> {
         self.counted = self.count();
         let mut occupancy = Occupancy::default();

@@ -52,7 +52,7 @@ pub struct QueueConfig {
     pub observed: bool,
     /// The monitor is told of each packet that its link sends, but perhaps in advance ([`crate::Monitor::link_sent`]).
     pub metered: bool,
-    /// Packets of which their sender wants to know when they leave come here first ([`crate::NewPacket::announce`]).
+    /// Packets of which their sender wants to know when they leave come here first ([`crate::Fabric::send_announced`]).
     pub announced: bool,
     /// Name of the queue; its random stream is called after it.
     pub stream: String,

@@ -143,7 +143,7 @@ impl Endpoint {
     }
 
     /// A packet has been sent. One that found its NIC idle is gone at once.
-    #[inline(never)]
+    #[inline(always)]
     fn note_departure(&mut self, now: Instant, leaves: Option<Instant>, bytes: u32, fabric: &mut Fabric<Segment>) {
         match leaves {
             Some(at) if at <= now => self.connection.on_nic_freed(self.clock(now), bytes),
@@ -152,7 +152,7 @@ impl Endpoint {
         }
     }
 
-    #[inline(never)]
+    #[cold]
     fn hear_departures(&mut self, now: Instant, fabric: &mut Fabric<Segment>) {
         while let Some(departure) = fabric.take_departure() {
             self.connection.on_nic_freed(self.clock(now), departure.bytes);
@@ -169,29 +169,42 @@ impl Endpoint {
         events: &mut EventQueue,
         wire: &mut Wire<P>,
     ) {
-        while let Some((segment, bytes)) = self.connection.next_segment() {
-            let packet = NewPacket {
-                endpoint: peer_of(index),
-                cursor: self.path,
-                bytes,
-                ecn: segment.ecn,
-                announce: self.announce,
-            };
-            let leaves = fabric.send(&mut Context { now, schedule: events, monitor: wire }, packet, segment);
-            self.sent += 1;
-            if self.announce {
-                self.note_departure(now, leaves, bytes, fabric);
+        if self.announce {
+            self.send_announced(index, now, fabric, events, wire);
+        } else {
+            while let Some((segment, bytes)) = self.connection.next_segment() {
+                let packet = NewPacket { endpoint: peer_of(index), cursor: self.path, bytes, ecn: segment.ecn };
+                fabric.send(&mut Context { now, schedule: events, monitor: wire }, packet, segment);
+                self.sent += 1;
             }
-        }
-        if self.announce
-            && let Some(at) = self.awaited_departure(index, &wire.probe)
-            && self.leaving.await_at(at)
-        {
-            events.push(Event::new(at, Rank::Departure, index, 0));
         }
         let deadline = self.deadline();
         if self.alarm.set(deadline) {
             events.push(Event::new(deadline, Rank::Timer, index, 0));
+        }
+    }
+
+    /// The same with TCP small queues, but for the alarm.
+    #[inline(never)]
+    fn send_announced<P: Probe>(
+        &mut self,
+        index: u32,
+        now: Instant,
+        fabric: &mut Fabric<Segment>,
+        events: &mut EventQueue,
+        wire: &mut Wire<P>,
+    ) {
+        while let Some((segment, bytes)) = self.connection.next_segment() {
+            let packet = NewPacket { endpoint: peer_of(index), cursor: self.path, bytes, ecn: segment.ecn };
+            let mut ctx = Context { now, schedule: &mut *events, monitor: &mut *wire };
+            let leaves = fabric.send_announced(&mut ctx, packet, segment);
+            self.sent += 1;
+            self.note_departure(now, leaves, bytes, fabric);
+        }
+        if let Some(at) = self.awaited_departure(index, &wire.probe)
+            && self.leaving.await_at(at)
+        {
+            events.push(Event::new(at, Rank::Departure, index, 0));
         }
     }
 }
@@ -228,7 +241,6 @@ impl Source {
                 cursor: self.path,
                 bytes: IP_HEADER + UDP_HEADER + self.payload_bytes,
                 ecn: segment.ecn,
-                announce: false,
             };
             fabric.send(ctx, packet, &segment);
         }

@@ -29,7 +29,8 @@ impl Leaving {
     /// Takes the next one, if it has left by `now`.
     #[inline]
     pub(super) fn take(&mut self, now: Instant) -> Option<(Instant, u32)> {
-        self.packets.pop_front_if(|(at, _)| *at <= now)
+        let has_left = self.packets.front().is_some_and(|(at, _)| *at <= now);
+        if has_left { self.packets.pop_front() } else { None }
     }
 
     /// When the first and the last one leave.

@@ -180,9 +180,13 @@ impl Rig {
         let (number, announce, ecn) = (self.sent, self.announce, self.ecn);
         self.sent += 1;
         self.watch.moves.push(Move::Comes(number, None));
-        let packet = NewPacket { endpoint: self.endpoint, cursor, bytes, ecn, announce };
-        let leaves = self.with(|fabric, ctx| fabric.send(ctx, packet, &number));
-        self.leaves.extend(leaves);
+        let packet = NewPacket { endpoint: self.endpoint, cursor, bytes, ecn };
+        if announce {
+            let leaves = self.with(|fabric, ctx| fabric.send_announced(ctx, packet, &number));
+            self.leaves.extend(leaves);
+        } else {
+            self.with(|fabric, ctx| fabric.send(ctx, packet, &number));
+        }
     }
 
     pub fn apply(&mut self, at: Instant, action: &Action) {

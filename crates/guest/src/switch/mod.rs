@@ -297,7 +297,7 @@ impl<P: Probe> Switch<P> {
                     Some(cursor) => {
                         let Entry { endpoint, bytes, ecn, number, .. } = entry;
                         ctx.monitor.entering = number;
-                        let packet = NewPacket { endpoint, cursor, bytes, ecn, announce: false };
+                        let packet = NewPacket { endpoint, cursor, bytes, ecn };
                         fabric.send(&mut ctx, packet, &entry.frame);
                     }
                     None => self.delivered(now, entry.endpoint, &entry.frame),
