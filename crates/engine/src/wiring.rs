@@ -15,10 +15,11 @@ use daybreak_units::{Duration, Instant, Rate};
 
 /// The fabric of a plan.
 pub fn fabric(plan: &Plan) -> FabricConfig {
-    let observed = observed_queues(plan);
+    let mut queues: Vec<QueueConfig> = plan.queues.iter().map(queue).collect();
+    look(plan, &mut queues);
     FabricConfig {
         links: plan.links.iter().map(link).collect(),
-        queues: plan.queues.iter().zip(observed).map(|(one, observed)| queue(one, observed)).collect(),
+        queues,
         route_switches: plan.route_switches.iter().map(route_switch).collect(),
         forks: plan
             .forks
@@ -50,7 +51,7 @@ pub fn link(link: &Link) -> LinkConfig {
     }
 }
 
-fn queue(queue: &Queue, observed: bool) -> QueueConfig {
+fn queue(queue: &Queue) -> QueueConfig {
     let discipline = queue::find(&queue.discipline.name).expect("the plan was validated");
     QueueConfig {
         discipline,
@@ -59,33 +60,40 @@ fn queue(queue: &Queue, observed: bool) -> QueueConfig {
         served_by: queue.served_by.clone(),
         priority: queue.priority,
         returned_limit: queue.returned_limit_packets,
-        observed,
+        observed: false,
+        metered: false,
+        announced: false,
         stream: format!("queue/{}", queue.name),
     }
 }
 
-/// Queues at which somebody has to look at packets one by one.
-fn observed_queues(plan: &Plan) -> Vec<bool> {
-    let mut links = vec![false; plan.links.len()];
+/// Says at which queues somebody looks at packets, and why.
+fn look(plan: &Plan, queues: &mut [QueueConfig]) {
     let records = &plan.records;
-    for &link in
-        [&records.tap_links, &records.bin_links, &records.packet_links, &records.capture_links].into_iter().flatten()
-    {
-        links[link as usize] = true;
+    let mut observed = vec![false; plan.links.len()];
+    for &link in records.packet_links.iter().chain(&records.capture_links) {
+        observed[link as usize] = true;
     }
-    // Senders with TCP small queues are told when a packet leaves their host's queue.
-    let mut nodes = vec![false; plan.nodes.len()];
+    let mut metered = vec![false; plan.links.len()];
+    for &link in records.tap_links.iter().chain(&records.bin_links) {
+        metered[link as usize] = true;
+    }
+    // Senders with TCP small queues want to know when a packet leaves their host's queue.
+    let mut announced = vec![false; plan.nodes.len()];
     for flow in &plan.flows {
         for (node, stack) in [(flow.src, flow.src_stack), (flow.dst, flow.dst_stack)] {
-            nodes[node as usize] |= plan.stacks[stack as usize].tcp_limit_output_bytes.is_some();
+            announced[node as usize] |= plan.stacks[stack as usize].tcp_limit_output_bytes.is_some();
         }
     }
-    let on = |queue: &Queue| nodes[queue.node as usize] || queue.served_by.iter().any(|&link| links[link as usize]);
-    let mut observed: Vec<bool> = plan.queues.iter().map(on).collect();
-    for &queue in records.queues.iter().chain(plan.controllers.iter().flat_map(Controller::queues)) {
-        observed[queue as usize] = true;
+    for (queue, of_plan) in queues.iter_mut().zip(&plan.queues) {
+        let serves = |links: &[bool]| of_plan.served_by.iter().any(|&link| links[link as usize]);
+        queue.observed = serves(&observed);
+        queue.metered = serves(&metered);
+        queue.announced = announced[of_plan.node as usize];
     }
-    observed
+    for &queue in records.queues.iter().chain(plan.controllers.iter().flat_map(Controller::queues)) {
+        queues[queue as usize].observed = true;
+    }
 }
 
 fn route_switch(switch: &RouteSwitch) -> RouteSwitchConfig {
