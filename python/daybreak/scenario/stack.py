@@ -13,6 +13,8 @@ Legacy = Literal[
     "no_echo_samples",
 ]  # fmt: skip
 """A mechanism of older stacks."""
+Linux = Literal["6.1", "6.12"]
+"""A version whose TCP is modelled whole."""
 Bytes = Annotated[int, Field(ge=0, le=2**40)]
 
 
@@ -66,6 +68,9 @@ class Stack(Model):
     preset: Literal["ns2-2009"] | None = None
     """Settings under one name, of which each may still be given: "ns2-2009" is the TCP of ns-2.35, with the sender of
     Linux 2.6.22. Its CUBIC is `{name = "cubic", beta = 0.8, hystart = false, max_increment = 16, ack_ratio = true}`."""
+    linux: Linux = "6.1"
+    """Version of Linux whose TCP it is: "6.1" (6.1.192) or "6.12" (6.12.117). The kernel engine takes an image of this
+    version, unless `--kernel` names another one; all its hosts have one kernel."""
     mtu: int = Field(default=1500, ge=576, le=65_535)
     """Largest IP packet, in bytes."""
     initial_window: int = Field(default=10, ge=1, le=10_000)
