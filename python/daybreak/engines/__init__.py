@@ -4,5 +4,6 @@ from .pool import run_many, side_by_side
 from .single import ENGINES, MODELLED, Progress, check, kind, lowered, modelled, program, run, with_kernel
 
 __all__ = [
-    "ENGINES", "MODELLED", "Progress", "check", "kind", "lowered", "modelled", "program", "run", "run_many", "side_by_side", "with_kernel",
+    "ENGINES", "MODELLED", "Progress", "check", "kind", "lowered", "modelled", "program", "run", "run_many",
+    "side_by_side", "with_kernel",
 ]  # fmt: skip

@@ -131,7 +131,9 @@ def _refuse_another(linux: str, asked: Sequence[str]) -> None:
     others = sorted(set(asked) - {MODELLED[0]})
     if len(set(asked)) > 1:
         found = ", ".join(sorted(set(asked)))
-        raise PlanError(f"the kernel engine cannot run this: linux of the stacks is {found}: all hosts are in one kernel")
+        raise PlanError(
+            f"the kernel engine cannot run this: linux of the stacks is {found}: all hosts are in one kernel"
+        )
     if others and others != [linux]:
         raise PlanError(
             f"the kernel engine cannot run this: linux of the stacks is {others[0]}, and the kernel is Linux {linux}: "
