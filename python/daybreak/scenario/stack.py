@@ -96,7 +96,7 @@ class Stack(Model):
     tcp_moderate_rcvbuf: bool = True
     """Let the receive buffer grow with the flow."""
     tcp_adv_win_scale: int = Field(default=1, ge=-31, le=31)
-    """Part of the receive buffer that is window; 1 is half. In Linux 6.12 it counts for nothing: there it is measured."""
+    """Part of the receive buffer that is window; 1 is half. Linux 6.12 measures it instead."""
     receive_buffers: ReceiveBuffers = ReceiveBuffers()
     """The receive buffers of the host's NIC."""
     tcp_window_scaling: bool = True
