@@ -349,4 +349,24 @@ mod tests {
             assert_eq!(receiver.window.rcv_rtt_us8(), rtt_us8, "Linux {version}");
         }
     }
+
+    /// As in Linux 6.1.192 and 6.12.117, where the ACK with the older blocks leaves before the window grows.
+    #[test]
+    fn growth_by_a_block_that_waits_for_an_ack_asks_for_the_next_one() {
+        let buffer = crate::config::BufferLimits { default: 1 << 20, ..Config::default().rmem };
+        let mut receiver = Receiver::new(&Config { rmem: buffer, ..Config::default() });
+        let syn = Segment::from(Header { flags: Flags::SYN, ..Header::default() });
+        let negotiated =
+            Negotiated { window_scaling: true, timestamps: true, sack: true, ecn: false, exact_echo: false };
+        receiver.on_syn(Instant::ZERO, &syn, negotiated);
+        receiver.established(Instant::ZERO);
+        receiver.policy.schedule();
+        receiver.has_blocks = true;
+        let growth = Growth { len: 1_448, counted: 2_304, taken: 0 };
+        receiver.joins_after_ack = Some((SackBlock { start: 1_449, end: 2_897 }, Some(growth)));
+        let mut ack = Segment::from(Header::default());
+        receiver.fill_ack(&mut ack);
+        assert_eq!(ack.sack_count, 0);
+        assert!(receiver.has_blocks && receiver.policy.is_urgent());
+    }
 }

@@ -37,7 +37,7 @@ impl Share {
         match self {
             Self::Part(n) => space >> n,
             Self::AllBut(n) => space - (space >> n),
-            Self::Measured(ratio) => space * u64::from(ratio) >> 8,
+            Self::Measured(ratio) => (space * u64::from(ratio)) >> 8,
         }
     }
 
