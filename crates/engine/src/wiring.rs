@@ -5,10 +5,9 @@ use daybreak_fabric::{
     queue,
 };
 use daybreak_plan::{
-    Choice, ControlledFlow, Controller, Controls, Legacy as LegacyMechanism, Link, Plan, Queue, RouteSwitch, Stack,
-    Timeline,
+    Choice, ControlledFlow, Controller, Controls, Legacy, Link, Plan, Queue, RouteSwitch, Stack, Timeline,
 };
-use daybreak_tcp::config::{BufferLimits, Config, EcnMode, Legacy, ReceiveBuffers};
+use daybreak_tcp::config::{BufferLimits, Config, EcnMode, Profile, ReceiveBuffers};
 use daybreak_tcp::congestion::{self, Congestion};
 use daybreak_units::parameters::Settings;
 use daybreak_units::{Duration, Instant, Rate};
@@ -174,26 +173,27 @@ fn timeline(timeline: &Timeline) -> control::Timeline {
     control::Timeline::new(Instant::from_ps(timeline.start_ps), period, steps.collect())
 }
 
-fn legacy(mechanisms: &[LegacyMechanism]) -> Legacy {
-    let mut legacy = Legacy::default();
-    for mechanism in mechanisms {
+/// What a stack does otherwise than the usual one: its Linux, and what it has of older ones.
+fn profile(stack: &Stack) -> Profile {
+    let mut profile = Profile::of_linux(stack.linux.version()).expect("a plan names only versions that are modelled");
+    for mechanism in &stack.legacy {
         match mechanism {
-            LegacyMechanism::Fack => legacy.fack = true,
-            LegacyMechanism::WindowAtOnce => legacy.window_at_once = true,
-            LegacyMechanism::NoUndo => legacy.no_undo = true,
-            LegacyMechanism::AckEveryPacket => legacy.ack_every_packet = true,
-            LegacyMechanism::RtoRestart => legacy.rto_restart = true,
-            LegacyMechanism::ForgetSacks => legacy.forget_sacks = true,
-            LegacyMechanism::WholeRanges => legacy.whole_ranges = true,
-            LegacyMechanism::CountAcks => legacy.count_acks = true,
-            LegacyMechanism::PrrByRetransmission => legacy.prr_by_retransmission = true,
-            LegacyMechanism::TwoTickSlack => legacy.two_tick_slack = true,
-            LegacyMechanism::NoPaws => legacy.no_paws = true,
-            LegacyMechanism::HalfThreshold => legacy.half_threshold = true,
-            LegacyMechanism::NoEchoSamples => legacy.no_echo_samples = true,
+            Legacy::Fack => profile.fack = true,
+            Legacy::WindowAtOnce => profile.window_at_once = true,
+            Legacy::NoUndo => profile.no_undo = true,
+            Legacy::AckEveryPacket => profile.ack_every_packet = true,
+            Legacy::RtoRestart => profile.rto_restart = true,
+            Legacy::ForgetSacks => profile.forget_sacks = true,
+            Legacy::WholeRanges => profile.whole_ranges = true,
+            Legacy::CountAcks => profile.count_acks = true,
+            Legacy::PrrByRetransmission => profile.prr_by_retransmission = true,
+            Legacy::TwoTickSlack => profile.two_tick_slack = true,
+            Legacy::NoPaws => profile.no_paws = true,
+            Legacy::HalfThreshold => profile.half_threshold = true,
+            Legacy::NoEchoSamples => profile.no_echo_samples = true,
         }
     }
-    legacy
+    profile
 }
 
 /// The settings of an endpoint; what the plan does not say is Linux's default.
@@ -235,7 +235,7 @@ pub(crate) fn stack(stack: &Stack) -> Config {
         comp_sack_nr: stack.tcp_comp_sack_nr,
         tso_max_bytes: stack.tso_max_bytes,
         limit_output_bytes: stack.tcp_limit_output_bytes,
-        legacy: legacy(&stack.legacy),
+        profile: profile(stack),
         max_pacing_rate: stack.max_pacing_rate_bps.map_or(Rate::ZERO, Rate::from_bps),
         ..Config::default()
     }

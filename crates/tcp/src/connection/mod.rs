@@ -244,6 +244,11 @@ impl Connection {
         self.delivered
     }
 
+    /// What the application has written into the socket.
+    pub fn written_bytes(&self) -> u64 {
+        self.sender.written_bytes()
+    }
+
     /// Our payload that the peer has acknowledged.
     #[inline]
     pub fn acked_bytes(&self) -> u64 {

@@ -197,6 +197,7 @@ def _stack(name: str, stack: Stack) -> plan.Stack:
         initial_window=stack.initial_window,
         cwnd_clamp=stack.cwnd_clamp,
         hz=stack.hz,
+        linux=stack.linux,
         timer_dilation=stack.timer_dilation,
         rto_min_ps=int(stack.rto_min),
         delayed_ack_min_ps=int(stack.delayed_ack_min),
