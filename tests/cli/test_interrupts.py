@@ -33,6 +33,32 @@ def test_ctrl_c_while_modules_are_loaded_is_one_sentence(command, imports):
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "daybreak: interrupted\n")
 
 
+# Is sent SIGINT, and SIGTERM while it removes what it has begun; then SIGINT much later.
+TWICE = """
+import importlib, os, signal, sys, time
+cli = importlib.import_module("daybreak.cli.main")
+cli._SAME_REQUEST_S = float(sys.argv[1])
+received = []
+cli._take_signals_as_ctrl_c(received)
+try:
+    try:
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(5)
+    finally:
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(0.2)
+        print("removed")
+except KeyboardInterrupt:
+    print("interrupted", received)
+"""
+
+
+@pytest.mark.parametrize(("same_s", "said"), [("60", ["removed", "interrupted [15]"]), ("0", ["interrupted [15]"])])
+def test_a_signal_soon_after_another_does_not_interrupt_the_removal(same_s, said):
+    done = subprocess.run([sys.executable, "-c", TWICE, same_s], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.splitlines() == said
+
+
 def test_without_ctrl_c_the_command_runs():
     done = after(100_000, "list", "variants")
     assert (done.returncode, done.stderr) == (0, "")

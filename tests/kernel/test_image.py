@@ -496,6 +496,26 @@ def test_an_interrupted_build_leaves_nothing(workshop, monkeypatch):
     assert list(image.cache_directory().iterdir()) == []
 
 
+def test_a_second_interrupt_leaves_nothing_either(workshop, monkeypatch):
+    remove, interrupts = shutil.rmtree, [True]
+
+    def interrupted(path, **options):
+        if Path(path, "objects").exists() and interrupts:
+            interrupts.pop()
+            raise KeyboardInterrupt
+        remove(path, **options)
+
+    def interrupt(now):
+        if now.done:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(shutil, "rmtree", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        image.build(workshop, interrupt)
+    assert interrupts == []
+    assert list(image.cache_directory().iterdir()) == []
+
+
 def test_a_tarball_of_another_version_inside_is_refused(workshop, tmp_path):
     tarball = tmp_path / "linux-6.12.tar"
     subprocess.run(["tar", "-c", "-f", tarball, "-C", workshop.parent, workshop.name], check=True)

@@ -181,6 +181,62 @@ def test_each_version_has_the_edits_and_options_that_are_for_it(tmp_path):
         recipes.load(home)
 
 
+@pytest.mark.parametrize("version", ["5.10", "6.1", "6.12", "7.3"])
+def test_every_tested_version_has_each_edit_once(version):
+    recipe = recipes.load(version=version)
+    assert version in recipe.tested_versions
+    # A place that reads otherwise in another version has an edit for each, and a version takes one of them.
+    places = [(edit.path, edit.find or edit.append) for edit in recipe.edits]
+    assert len(set(places)) == len(places)
+    whys = [edit.why for edit in recipe.edits if edit.name == "compressed-acks"]
+    assert len(whys) == 1
+    assert sum("#define FLAG_UNASKED_ECE" in (edit.replace or "") for edit in recipe.edits) == 1
+
+
+def test_a_version_has_the_edits_that_its_source_needs():
+    names = {version: set(recipes.load(version=version).names(True)) for version in ("5.10", "6.1", "6.12", "7.3")}
+    assert names["5.10"] - names["6.1"] == {"randomness-of-the-host", "window-of-later-versions"}
+    assert names["6.1"] - names["5.10"] == set()
+    assert names["6.1"] - names["6.12"] == {"no-getpid"}
+    assert names["6.12"] - names["7.3"] == {"large-cpu-state"}
+    assert names["7.3"] <= names["6.12"] <= names["6.1"]
+
+
+def test_the_flag_of_an_ack_takes_no_bit_of_the_versions_own():
+    for version, bit in (("5.10", "0x40000"), ("6.1", "0x40000"), ("6.12", "0x40000"), ("7.3", "0x80000")):
+        defined = [
+            edit.replace for edit in recipes.load(version=version).edits if "UNASKED_ECE\t" in (edit.replace or "")
+        ]
+        assert len(defined) == 1 and f"FLAG_UNASKED_ECE\t{bit} " in defined[0]
+
+
+def test_a_version_without_an_option_does_not_ask_for_it():
+    asked = {version: recipes.load(version=version).config(False).split() for version in ("5.10", "6.1", "7.3")}
+    assert "CONFIG_BLOCK=y" in asked["5.10"] and "CONFIG_BLOCK=y" not in asked["6.1"]
+    assert "CONFIG_DEBUG_INFO_NONE=y" not in asked["5.10"] and "CONFIG_DEBUG_INFO_NONE=y" in asked["6.1"]
+    assert "CONFIG_PROC_SYSCTL=y" in asked["6.1"] and "CONFIG_PROC_SYSCTL=y" not in asked["7.3"]
+    assert all("CONFIG_SYSCTL=y" in options for options in asked.values())
+
+
+def test_a_pure_image_leaves_headers_of_the_network_as_well(tmp_path):
+    usual, pure = recipes.load(version="5.10"), recipes.load(version="5.10", pure=True)
+    assert any(edit.path == "include/net/tcp.h" for edit in usual.edits)
+    tree = miniature(tmp_path / "source", usual)
+    header = (tree / "include/net/tcp.h").read_text()
+    pure.apply(tree, large_state=False)
+    assert (tree / "include/net/tcp.h").read_text() == header
+
+
+def test_the_edits_of_an_older_version_change_a_fitting_source(tmp_path):
+    recipe = recipes.load(version="5.10")
+    tree = miniature(tmp_path / "source", recipe)
+    recipe.apply(tree, large_state=False)
+    # What the version lacks is added first, and then edited as in later ones.
+    randomness = (tree / "arch/um/os-Linux/util.c").read_text()
+    assert "DAYBREAK_SEED" in randomness and "os_getrandom" in randomness
+    assert "daybreak_failed_call();" in (tree / "arch/um/kernel/skas/syscall.c").read_text()
+
+
 def test_a_pure_image_edits_nothing_of_the_network_and_has_no_retcp(tmp_path):
     usual, pure = recipes.load(), recipes.load(pure=True)
     tree = miniature(tmp_path / "source", usual)

@@ -24,9 +24,9 @@ VERSION = "6.12"
 SCENARIO = ROOT / "scenarios" / "01-one-flow.toml"
 
 
-def _lacking() -> str:
+def _lacking(version: str = VERSION) -> str:
     try:
-        image.find(Choice.parse(VERSION))
+        image.find(Choice.parse(version))
     except NoImage as error:
         return str(error)
     return LACKING
@@ -35,15 +35,24 @@ def _lacking() -> str:
 with_both = pytest.mark.skipif(bool(_lacking()), reason=f"left out without both kernels: {_lacking()}")
 
 
-@with_both
-def test_a_run_names_its_kernel_and_can_be_repeated(one_flow):
-    one, two = (daybreak.run(one_flow, engine=f"kernel:{VERSION}") for _ in range(2))
+@pytest.mark.parametrize("version", ["5.10", "6.12", "7.3"])
+def test_a_run_names_its_kernel_and_can_be_repeated(one_flow, version):
+    if lacking := _lacking(version):
+        pytest.skip(f"left out without Linux {version}: {lacking}")
+    one, two = (daybreak.run(one_flow, engine=f"kernel:{version}") for _ in range(2))
     for table in ("flows", "bins", "window", "queues"):
         assert one.table(table).equals(two.table(table))
-    built = image.find(Choice.parse(VERSION))
-    assert one.manifest["engine"] == "kernel:6.12"
+    built = image.find(Choice.parse(version))
+    assert one.manifest["engine"] == f"kernel:{version}"
     assert one.manifest["kernel"] == built.facts()
-    assert one.manifest["kernel"]["version"].startswith("6.12.") and "no-getpid" not in one.manifest["kernel"]["edits"]
+    assert one.manifest["kernel"]["version"].startswith(f"{version}.")
+    assert ("no-getpid" in one.manifest["kernel"]["edits"]) is (version == "5.10")
+    assert "retcp" in built.variants
+
+
+@with_both
+def test_the_program_of_a_choice_has_its_version():
+    built = image.find(Choice.parse(VERSION))
     assert program("kernel:6.12").startswith(f"Linux {built.source_version}, image {built.digest[:8]}")
     assert "6.12" not in program("kernel")
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import os
 import re
 import signal
 import sys
+import time
 from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import Annotated
@@ -23,6 +25,8 @@ INTERRUPTED = 130
 WRONG_USAGE = 2
 # As a shell says that a signal has ended a program.
 _SIGNALLED = 128
+# Two signals within this time are one request to end.
+_SAME_REQUEST_S = 2.0
 
 app = typer.Typer(
     name="daybreak",
@@ -86,15 +90,22 @@ def _prepare_streams() -> None:
 def _take_signals_as_ctrl_c(received: list[int]) -> None:
     """What is finished is kept, and what is not is removed, also when a job's time is over or its terminal is gone.
 
-    The numbers of such signals are added to `received`.
+    The numbers of the other signals are added to `received`. One that comes soon after another asks for the same, and
+    does not interrupt what removes the unfinished: a child that is about to be killed would go on.
     """
+    raised_at = -math.inf
 
     def interrupt(number: int, _frame: FrameType | None) -> None:
-        received.append(number)
-        raise KeyboardInterrupt
+        nonlocal raised_at
+        if number != signal.SIGINT:
+            received.append(number)
+        now = time.monotonic()
+        if now - raised_at > _SAME_REQUEST_S:
+            raised_at = now
+            raise KeyboardInterrupt
 
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGINT, interrupt)
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is signal.SIG_DFL:
             signal.signal(number, interrupt)

@@ -68,13 +68,22 @@ def remove_stale(base: Path, prefix: str = PREFIX) -> None:
                 shutil.rmtree(folder, ignore_errors=True)
 
 
+def remove_tree(path: Path) -> None:
+    """Removes a folder with all that is in it, however often it is interrupted meanwhile."""
+    interrupted: KeyboardInterrupt | None = None
+    while True:
+        try:
+            shutil.rmtree(path, ignore_errors=True)
+            break
+        except KeyboardInterrupt as signal:
+            interrupted = signal
+    if interrupted:
+        raise interrupted
+
+
 def _remove(path: Path, held: list[IO[str]]) -> None:
     try:
-        shutil.rmtree(path, ignore_errors=True)
-    except BaseException:
-        # Ctrl-C while it was being removed: it goes all the same.
-        shutil.rmtree(path, ignore_errors=True)
-        raise
+        remove_tree(path)
     finally:
         for lock in held:
             lock.close()

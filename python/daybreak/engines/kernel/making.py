@@ -13,11 +13,14 @@ import shutil
 import signal
 import subprocess
 import time
+import weakref
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
+
+from daybreak.runs.staging import remove_tree
 
 from . import kept
 from . import source as sources
@@ -74,13 +77,15 @@ class Making:
         """Make `target`. It appears by a rename at the very end; a failure leaves `<target>.failed.log`."""
         # Objects are good only where they were made.
         work = self.target.with_name(f".{(self.base or self.target).name}.building")
-        shutil.rmtree(work, ignore_errors=True)  # left by a build that was killed; the lock says it is not running
+        remove_tree(work)  # left by a build that was killed; the lock says it is not running
         tree, objects, result = work / "source", work / "objects", work / "result"
-        for path in (tree, objects, result):
-            path.mkdir(parents=True)
         failed_log = self.target.with_name(f"{self.target.name}.failed.log")
         started = time.monotonic()
+        # At the latest when the program ends, so that signals leave nothing behind whenever they come.
+        remove_work = weakref.finalize(self, remove_tree, work)
         try:
+            for path in (tree, objects, result):
+                path.mkdir(parents=True)
             self._unpack(work, tree)
             count = self._compile(tree, objects, result / LOG)
             shutil.copy2(objects / "linux", result / "linux")
@@ -100,7 +105,7 @@ class Making:
             shutil.copyfile(result / LOG, failed_log)
             raise BuildError(f"{error}; the whole output is in {failed_log}", str(failed_log)) from None
         finally:
-            shutil.rmtree(work, ignore_errors=True)
+            remove_work()
 
     @property
     def _expected_objects(self) -> int:

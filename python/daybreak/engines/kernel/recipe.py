@@ -28,7 +28,7 @@ MODULES = "congestion"
 DRIVER = "driver"
 DRIVER_HOME = "arch/um/drivers/daybreak"
 MODULE_HOME = f"{DRIVER_HOME}/congestion"
-NETWORK = "net/"
+NETWORK = ("net/", "include/net/")
 """What a pure image leaves as it is."""
 LARGE_STATE = "large_cpu_state"
 DEFAULT_HZ = 1000
