@@ -70,6 +70,7 @@ class Network:
 
     def days(self, timeline: str, flows: Sequence[int]) -> dict[str, Day]:
         """The days of a timeline of circuits; none of one that changes routes alone."""
+        # Of two programs of one name the second comes round.
         numbers = {} if self._plan is None else {line.name: at for at, line in enumerate(self._plan.timelines)}
         if self._plan is None or timeline not in numbers:
             return {}
