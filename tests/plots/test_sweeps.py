@@ -145,6 +145,11 @@ def test_a_sweep_that_is_not_finished_or_of_another_version_is_refused(place, tm
     pl.read_parquet(place / "flows").drop("ideal_fct_ns").write_parquet(other / "flows" / "part-00000.parquet")
     with pytest.raises(OutputError, match="earlier version"):
         read_results(other)
+    table = pl.read_parquet(place / "flows").with_columns(pl.format('"{}"', "rule").alias("rule"))
+    table.write_parquet(other / "flows" / "part-00000.parquet")
+    (other / "sweep.json").write_text(json.dumps({"grid": {"scenario": "-", "axes": AXES}}))
+    with pytest.raises(OutputError, match="earlier version"):
+        read_results(other)
 
 
 def test_measures_count_what_did_not_end_as_worst():

@@ -78,9 +78,7 @@ def sweep(
         if outcome.made and "flows" in points.grid.keep:
             _summarise(place)
         if outcome.wide:
-            which = "; ".join(_values(points.columns(point)) for point in outcome.wide[:_SHOWN])
-            more = f"; and {len(outcome.wide) - _SHOWN} more" if len(outcome.wide) > _SHOWN else ""
-            say(f"the intervals of {len(outcome.wide)} points are wider than {ci}: {which}{more}")
+            say(_wide([_values(points.columns(point)) for point in outcome.wide], ci or ""))
         if outcome.failures:
             say(f"{len(outcome.failures)} failures:")
             rows = [(_values(one.values), str(one.seed or "all"), one.error) for one in outcome.failures[:_SHOWN]]
@@ -102,6 +100,14 @@ def _summarise(place: Path) -> None:
     more = tables.rows(results) - _ROWS
     if more > 0:
         say(f"... and {more} more rows: daybreak report {place} shows all, daybreak plot {place} draws them")
+
+
+def _wide(points: list[str], ci: str) -> str:
+    """A sentence about the points whose intervals are too wide; of a grid without axes the only one has no name."""
+    which = ": " + "; ".join(points[:_SHOWN]) if any(points) else ""
+    more = f"; and {len(points) - _SHOWN} more" if len(points) > _SHOWN else ""
+    what = "the interval of 1 point is" if len(points) == 1 else f"the intervals of {len(points)} points are"
+    return f"{what} wider than {ci}{which}{more}"
 
 
 def _values(values: Mapping[str, Any]) -> str:

@@ -236,7 +236,7 @@ def _axis(axis: AxisOf) -> tuple[dict[Any, float], grids.Axis]:
         scale, unit = units.unit_of([number / base for number in axis.numbers], known)
         scale *= base
     else:
-        scale, unit = 1.0, "packets" if unit == "packets" else ""
+        scale, unit = {"packets": (1.0, "packets"), "share": (0.01, "%")}.get(unit, (1.0, ""))
     places = {value: number / scale for value, number in zip(axis.values, axis.numbers, strict=True)}
     return places, grids.Axis(f"{axis.name} [{unit}]" if unit else axis.name)
 

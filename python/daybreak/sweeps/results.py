@@ -15,6 +15,7 @@ from daybreak.metrics import confidence, measures
 
 from . import dataset, numbers
 from .folder import purpose_of
+from .labels import labels
 
 SUMMARY = ("fct.mean", "fct.p99", "slowdown.p99", "retransmits", "rtos")
 """The measures of `Results.summary`."""
@@ -90,7 +91,8 @@ def read_results(directory: str | Path) -> Results:
         axes = tuple(_axis(name, axis, flows) for name, axis in grid.get("axes", {}).items())
     except (OSError, ValueError, KeyError, pl.exceptions.PolarsError) as error:
         raise OutputError(f"{place} cannot be read as a sweep: {reason(error)}") from None
-    if "ideal_fct_ns" not in flows.columns:
+    is_known = all(set(flows[axis.name].unique()) <= set(axis.values) for axis in axes)
+    if "ideal_fct_ns" not in flows.columns or not is_known:
         raise OutputError(f"{place} is of an earlier version of Daybreak: run the sweep again")
     return Results(place, document, axes, flows)
 
@@ -99,7 +101,6 @@ def _axis(name: str, axis: dict[str, Any], flows: pl.DataFrame) -> AxisOf:
     given = list(axis["points"]) if axis.get("points") else list(axis["values"])
     column = numbers.column(name, given) if axis.get("values") else None
     if flows.schema[name] == pl.String:
-        there = set(flows[name].to_list())
-        texts = [value if value in there else json.dumps(value) for value in given]
-        return AxisOf(name, tuple(texts), column[0], tuple(column[1])) if column else AxisOf(name, tuple(texts))
+        texts = tuple(labels(given))
+        return AxisOf(name, texts, column[0], tuple(column[1])) if column else AxisOf(name, texts)
     return AxisOf(name, tuple(given), name, tuple(float(value) for value in given))
