@@ -108,7 +108,7 @@ def test_behind_a_fork_the_circuit_counts_and_a_way_back_does_not():
     # Without a schedule both links serve the queue.
     both = daybreak.run(scenario.with_({"schedule": None, "stack.initial_window": 700})).flows.to_dicts()[0]
     assert both["ideal_fct_ns"] / 1e6 == pytest.approx(10.62 * 8 / 30, rel=0.01)
-    assert 1 <= both["fct_ns"] / both["ideal_fct_ns"]
+    assert both["fct_ns"] / both["ideal_fct_ns"] >= 1
 
 
 BESIDE = {

@@ -170,6 +170,38 @@ def test_an_extended_sweep_runs_only_what_is_new(points, base, tmp_path):
     assert pl.read_parquet(tmp_path / "flows").height == 24
 
 
+@pytest.mark.parametrize(
+    ("other", "what"),
+    [
+        ({"axes": {"rule": VARIANTS}}, "over rule, size"), ({"axes": {}}, "over rule, size"),
+        ({"axes": {"rule": VARIANTS, "size": SIZES | {"values": ["100 kB"]}}}, 'whose axis "size" has "200 kB"'),
+        (
+            {"axes": {"rule": VARIANTS, "size": SIZES | {"field": "flows.0.start"}}},
+            'whose axis "size" is of flows.0.size',
+        ),
+        ({"seeds": 1}, "with seed 2"), ({"seeds": [1, 3]}, "with seed 2"), ({"sample": 2}, "of other points"),
+        ({"keep": ["links"]}, "with table flows"), ({"rate": "2 Gbit/s"}, 'of another scenario, "one flow"'),
+    ],
+)  # fmt: skip
+def test_the_dataset_of_another_grid_is_replaced_by_force_only(points, base, tmp_path, other, what):
+    sweep(points, tmp_path)
+    before = files(tmp_path)
+    grid = {"scenario": "-", "seeds": 2, "axes": {"rule": VARIANTS, "size": SIZES}} | other
+    changed = base.with_({"topology.rate": grid.pop("rate", "10 Gbit/s")})
+    another = Points(parse(grid), changed)
+    with pytest.raises(OutputError) as caught:
+        sweep(another, tmp_path)
+    assert f"{tmp_path} cannot be used: it holds a sweep {what}" in str(caught.value) and "--force" in str(caught.value)
+    assert files(tmp_path) == before
+    sweep(another, tmp_path, force=True)
+    assert files(tmp_path) != before
+    (kept,) = another.grid.keep
+    assert {place.name for place in tmp_path.iterdir() if place.is_dir()} == {kept, "runs"}
+    # The words of a scenario are of no consequence, and what was replaced is found again.
+    sweep(Points(another.grid, changed.with_({"name": "other"})), tmp_path)
+    assert sweep(points, tmp_path, force=True).new == 0 and files(tmp_path) == before
+
+
 def test_failures_are_collected_and_stop_nobody(base, tmp_path):
     axes = {"to": {"field": "flows.0.to", "values": ["receiver-0", "nobody"]}, "size": SIZES}
     bad = {"field": "flows.0.size", "values": ["100 kB", "much"]}
@@ -187,14 +219,15 @@ def test_columns_have_one_type_whatever_the_values(base, tmp_path):
     assert pl.read_parquet(tmp_path / "flows")["rule"].to_list() == texts
     results = read_results(tmp_path)
     assert results.axes[0].values == tuple(texts)
-    assert [text.get_text() for text in draw(results).axes[0].get_xticklabels()][0] == "cubic"
+    assert next(text.get_text() for text in draw(results).axes[0].get_xticklabels()) == "cubic"
     assert page.report(contents.gather([tmp_path]), explained=False).count("beta") > 1
 
 
 @pytest.mark.parametrize(
     ("values", "column"),
     [
-        (["0.1 %", 0.01, "2.5e0 %"], ["0.1 %", "0.01", "2.5e0 %"]), ([1, 2.5], [1.0, 2.5]), ([True, "on"], ["true", "on"]),
+        (["0.1 %", 0.01, "2.5e0 %"], ["0.1 %", "0.01", "2.5e0 %"]), ([1, 2.5], [1.0, 2.5]),
+        ([True, "on"], ["true", "on"]),
         # Where a number and a text would look alike, the text has quotes.
         ([1, "1"], ["1", '"1"']), ([[1], {"a": 2}], ["[1]", '{"a": 2}']),
     ],

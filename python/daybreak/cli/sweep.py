@@ -38,6 +38,9 @@ def sweep(
     ] = None,
     most_runs: Annotated[int, typer.Option(help="Runs of a point at most, with --ci.", min=1)] = 100,
     max_runs: Annotated[int, typer.Option(help="Runs of the whole sweep at most.", min=1)] = 1_000_000,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace the dataset of another grid in the folder; its runs stay.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Run a scenario at all points of a grid, and write one dataset.
@@ -60,7 +63,7 @@ def sweep(
         try:
             outcome = run(
                 points, place, executor=Dask(scheduler) if scheduler else Local(workers), width=width,
-                most_runs=most_runs, max_runs=max_runs, progress=progress,
+                most_runs=most_runs, max_runs=max_runs, force=force, progress=progress,
             )  # fmt: skip
         except (Interrupted, KeyboardInterrupt):
             raise Interrupted(

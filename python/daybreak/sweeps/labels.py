@@ -33,6 +33,11 @@ def twice(values: Sequence[Any]) -> tuple[Any, Any] | None:
     return None
 
 
+def is_among(value: Any, values: Sequence[Any]) -> bool:
+    """Whether one of the values is the same."""
+    return any(_key(value) == _key(other) for other in values)
+
+
 def _key(value: Any) -> object:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return value if is_number else json.dumps(value, sort_keys=True)
