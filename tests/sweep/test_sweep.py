@@ -219,7 +219,7 @@ def test_columns_have_one_type_whatever_the_values(base, tmp_path):
     assert pl.read_parquet(tmp_path / "flows")["rule"].to_list() == texts
     results = read_results(tmp_path)
     assert results.axes[0].values == tuple(texts)
-    assert next(text.get_text() for text in draw(results).axes[0].get_xticklabels()) == "cubic"
+    assert next(text.get_text() for text in draw(results).figure.axes[0].get_xticklabels()) == "cubic"
     assert page.report(contents.gather([tmp_path]), explained=False).count("beta") > 1
 
 

@@ -174,4 +174,5 @@ def _of_sweep(
         if not sign:
             raise PlotError(f'--only "{text}": expected AXIS=VALUE')
         chosen[name.strip()] = value.strip()
-    return sweeps.draw(read_results(folders[0]), facet=facet, only=chosen, **options), []
+    drawn = sweeps.draw(read_results(folders[0]), facet=facet, only=chosen, **options)
+    return drawn.figure, list(drawn.notes)

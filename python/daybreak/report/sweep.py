@@ -60,7 +60,7 @@ def section(results: Results) -> Markup:
 
 def _figure(results: Results) -> Markup:
     try:
-        figure = sweeps.draw(results)
+        figure = sweeps.draw(results).figure
     except PlotError as error:
         return element("p", f"There is no figure of all axes together: {error}.")
     image = base64.b64encode(rendered(figure, "png", dpi=130)).decode("ascii")
