@@ -172,11 +172,22 @@ def test_mistakes_are_one_sentence(place, options, sentence):
 def test_a_table_has_a_row_a_point_with_intervals(place):
     headings, cells, labels = tables.columns(read_results(place), 3)
     assert headings[:labels] == ("queue", "rule") and len(cells) == 3 and tables.rows(read_results(place)) == 4
-    assert cells[1][:3] == ("100 packets", "reno", "3")
+    assert cells[1][:4] == ("100 packets", "reno", "3", "9 of 9")
     found = interval(of_point(place, queue="100 packets", rule="reno"))
-    unit = 1e3 if "[ms]" in headings[3] else 1e6
-    mean, half = (float(part) for part in cells[1][3].split(" ± "))
+    unit = 1e3 if "[ms]" in headings[4] else 1e6
+    mean, half = (float(part) for part in cells[1][4].split(" ± "))
     assert (mean, half) == (pytest.approx(found.mean * unit, rel=1e-3), pytest.approx(found.margin * unit, rel=0.05))
+
+
+def test_a_row_has_all_runs_and_the_flows_of_them_that_ended(unfinished):
+    headings, cells, _ = tables.columns(unfinished, 4)
+    assert headings[2:4] == ("runs", "complete") and headings[4].startswith("FCT [")
+    wanted = {"100 packets": ("3", "9 of 9"), "20 packets": ("3", "8 of 9")}
+    assert [cell[2:4] for cell in cells] == [wanted[cell[0]] for cell in cells]
+    assert [cell[4] == "-" for cell in cells] == [cell[0] == "20 packets" for cell in cells]
+    endless = pl.lit(None, pl.UInt64)
+    unlimited = replace(unfinished, flows=unfinished.flows.with_columns(bytes=endless, fct_ns=endless))
+    assert {cell[3] for cell in tables.columns(unlimited, 4)[1]} == {"-"}
 
 
 def test_a_page_shows_a_sweep_and_the_commands_draw_it(place, tmp_path):

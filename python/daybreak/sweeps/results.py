@@ -47,15 +47,20 @@ class Results:
         return self.directory.resolve().name
 
     def summary(self) -> pl.DataFrame:
-        """A row a point and group of flows: the axes, ``group``, ``runs``, and of each of `SUMMARY` the mean over the
-        runs with its 95 % interval, as ``NAME``, ``NAME low`` and ``NAME high``."""
+        """A row a point and group of flows: the axes, ``group``, ``runs``, ``complete`` of ``limited`` flows of all
+        runs, and of each of `SUMMARY` the mean over the runs with its 95 % interval, as ``NAME``, ``NAME low`` and
+        ``NAME high``: null where it cannot be told of one of them."""
         keys = ["point", *(axis.name for axis in self.axes), "group"]
-        found = self.flows.select(keys).unique(maintain_order=True)
+        limited = pl.col("bytes").is_not_null()
+        found = self.flows.group_by(keys, maintain_order=True).agg(
+            pl.col("seed").n_unique().cast(pl.Int64).alias("runs"),
+            (limited & pl.col("fct_ns").is_not_null()).sum().cast(pl.Int64).alias("complete"),
+            limited.sum().cast(pl.Int64).alias("limited"),
+        )
         for name in SUMMARY:
             over_runs = self.over_runs(name, keys)
             renamed = over_runs.rename({"mean": name, "low": f"{name} low", "high": f"{name} high"})
-            more = renamed.drop("runs") if "runs" in found.columns else renamed
-            found = found.join(more, on=keys, how="left", maintain_order="left", nulls_equal=True)
+            found = found.join(renamed.drop("runs"), on=keys, how="left", maintain_order="left", nulls_equal=True)
         return found.drop("point")
 
     def over_runs(self, name: str, keys: Sequence[str], flows: pl.DataFrame | None = None) -> pl.DataFrame:
