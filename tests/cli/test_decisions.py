@@ -38,6 +38,17 @@ def test_explain_draws_a_figure_and_replaces_none(tmp_path):
     assert wrong.returncode == 1 and "ends with .png, .svg or .pdf" in wrong.stderr
 
 
+def test_compare_has_a_row_of_what_some_runs_do_not_know_and_draws_what_is_known(tmp_path, one_flow):
+    for name, duration in (("whole", "1 s"), ("cut", "200 us")):
+        (tmp_path / f"{name}.toml").write_text(one_flow.with_({"name": name, "duration": duration}).to_toml())
+    both = tmp_path / "whole.toml", tmp_path / "cut.toml"
+    done = daybreak("compare", *both, "--runs", 2, "-o", tmp_path / "f.png")
+    assert done.returncode == 1 and done.stderr.startswith("daybreak: there is no difference to draw"), done.stderr
+    rows = daybreak("compare", *both, "--runs", 2).stdout.splitlines()
+    assert re.fullmatch(r"flow-0 +mean FCT \[ms\] +2 +\d+\.?\d* +- +- \(2 of 2 runs unfinished\) *", rows[1]), rows
+    assert [row.split("  ")[1].strip() for row in rows[1:4]] == ["mean FCT [ms]", "p99 FCT [ms]", "slowdown"]
+
+
 def test_compare_shows_differences_of_scenarios_and_of_kept_runs(tmp_path):
     other = ROOT / "scenarios" / "03-migration.toml"
     for name, scenario in (("a", DOWNTIME), ("b", other)):
