@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,6 +11,7 @@ import typer
 from daybreak import engines
 from daybreak.errors import OutputError, PlotError, ScenarioError
 
+from .scenario import refuse
 from .tables import print_table
 from .terminal import Json, print_json, progress_bar, say
 
@@ -33,10 +34,12 @@ def compare(
         list[Path],
         typer.Argument(help="Scenario files or folders of runs; the first is the baseline.", metavar="A B..."),
     ],
-    runs: Annotated[int, typer.Option(help="Seeds of a scenario file: 1, 2, 3 ...", min=1)] = 10,
+    runs: Annotated[
+        int | None, typer.Option(help="Seeds of a scenario file: 1, 2, 3 ...; 10 of them if not given.", min=1)
+    ] = None,
     engine: Annotated[
-        str, typer.Option(help="An engine of 'daybreak list engines', for scenario files.")
-    ] = "simulated",
+        str | None, typer.Option(help="An engine of 'daybreak list engines', for scenario files; simulated.")
+    ] = None,
     kernel: Annotated[
         str | None,
         typer.Option(help="With engine kernel: the version of all, or one for each, such as 6.1,6.12."),
@@ -59,7 +62,8 @@ def compare(
         raise OutputError("there is nothing to compare: expected at least two scenario files or folders of runs")
     if out_:
         plots.check(out_, force=force)
-    runners = _engines(engine, kernel, len(places))
+    runners = _runners(places, {"runs": runs, "engine": engine, "kernel": kernel})
+    runs = 10 if runs is None else runs
     with progress_bar("comparing", shown=not as_json) as progress:
         found = [_flows(place, one, runs, workers, progress) for place, one in zip(places, runners, strict=True)]
     names = _names([name for name, _ in found], places)
@@ -93,8 +97,11 @@ def compare(
         say(f"the figure is in {out_}")
 
 
-def _engines(engine: str, kernel: str | None, count: int) -> list[str]:
+def _runners(places: Sequence[Path], options: Mapping[str, Any]) -> list[str]:
     """The engine of each place."""
+    if all(place.is_dir() for place in places):
+        refuse(options, "expected a scenario file, and all are folders of runs")
+    engine, kernel, count = options["engine"] or "simulated", options["kernel"], len(places)
     kernels = [None] if kernel is None else kernel.split(",")
     if len(kernels) not in (1, count):
         raise ScenarioError(

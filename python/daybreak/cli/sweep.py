@@ -11,7 +11,7 @@ import typer
 from daybreak import engines
 from daybreak.errors import Interrupted, ScenarioError
 
-from .scenario import Kernel
+from .scenario import Kernel, refuse
 from .tables import print_table
 from .terminal import Json, print_json, progress_bar, say
 
@@ -36,7 +36,9 @@ def sweep(
         str | None,
         typer.Option(help="Add seeds until the 95 % interval of each group's mean FCT is this narrow, e.g. 2%."),
     ] = None,
-    most_runs: Annotated[int, typer.Option(help="Runs of a point at most, with --ci.", min=1)] = 100,
+    most_runs: Annotated[
+        int | None, typer.Option(help="With --ci: runs of a point at most; 100 if not given.", min=1)
+    ] = None,
     max_runs: Annotated[int, typer.Option(help="Runs of the whole sweep at most.", min=1)] = 1_000_000,
     force: Annotated[
         bool, typer.Option("--force", help="Replace the dataset of another grid in the folder; its runs stay.")
@@ -54,6 +56,8 @@ def sweep(
 
     if scheduler and workers:
         raise ScenarioError("--workers: a cluster has its own; expected either --workers or --scheduler")
+    if ci is None:
+        refuse({"most-runs": most_runs}, "expected --ci, which adds runs")
     width = _part(ci) if ci else None
     points = read(grid)
     if kernel is not None:
@@ -63,7 +67,7 @@ def sweep(
         try:
             outcome = run(
                 points, place, executor=Dask(scheduler) if scheduler else Local(workers), width=width,
-                most_runs=most_runs, max_runs=max_runs, force=force, progress=progress,
+                most_runs=100 if most_runs is None else most_runs, max_runs=max_runs, force=force, progress=progress,
             )  # fmt: skip
         except (Interrupted, KeyboardInterrupt):
             raise Interrupted(
