@@ -4,6 +4,7 @@ import io
 import re
 
 import pytest
+from cli.program import daybreak as program
 from matplotlib import pyplot
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
@@ -317,6 +318,14 @@ def test_a_figure_is_the_same_bytes_and_replaces_only_figures(moved, tmp_path, n
 def test_other_kinds_of_files_are_refused(name, tmp_path, moved):
     with pytest.raises(OutputError, match=r"expected a name that ends in \.png, \.svg, \.pdf"):
         plots.write(moved[0].plot(what=["cwnd"]), tmp_path / name)
+
+
+def test_what_may_be_a_text_and_help_names_all_of_it(moved):
+    text, names = moved[0].plot(what="throughput, cwnd"), moved[0].plot(what=["throughput", "cwnd"])
+    assert titles(text) == titles(names) and len(titles(text)) == 2
+    assert len(moved[0].plot(what="fct").axes) == 1
+    shown = program("plot", "--help").stdout
+    assert [name for name in (*plots.QUANTITIES, *plots.DISTRIBUTIONS) if name not in shown] == []
 
 
 def test_a_notebook_shows_a_run(moved):

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 
+import numpy as np
 import polars as pl
 import pytest
 from ready_files import ROOT
@@ -79,6 +80,26 @@ def test_a_comparison_pairs_the_runs_of_each_seed(one_flow, tmp_path):
     assert fct["difference"] > 0 and fct["runs"] == 3
     with pytest.raises(OutputError, match=r"^the two cannot be compared: runs: the two have no group with a common"):
         daybreak.compare(runs[0][0], runs[1][1])
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda one: daybreak.compare(one, one, runs=0), "runs = 0: expected a whole number of at least 1"),
+        (lambda one: daybreak.compare(one, one, workers=0), "workers = 0: expected a whole number of at least 1"),
+        (lambda one: daybreak.run_many([one], workers=1.5), "workers = 1.5: expected a whole number of at least 1"),
+        (lambda one: daybreak.run(one, seed="1"), f"seed = '1': expected a whole number from 0 to {2**64 - 1}"),
+        (lambda one: daybreak.run(one, seed=-1), f"seed = -1: expected a whole number from 0 to {2**64 - 1}"),
+        (lambda one: daybreak.run(one, seed=True), "seed = True: expected a whole number"),
+        (lambda one: daybreak.sweep(daybreak.vary(one, {}), "x", width=2), "width = 2: expected a part of the mean"),
+        (lambda one: daybreak.sweep(daybreak.vary(one, {}), "x", max_runs=0), "max_runs = 0: expected a whole number"),
+    ],
+)  # fmt: skip
+def test_numbers_that_cannot_be_are_one_sentence(call, sentence, one_flow):
+    with pytest.raises(ScenarioError) as caught:
+        call(one_flow)
+    assert str(caught.value).startswith(sentence)
+    assert daybreak.run(one_flow, seed=np.int64(3)).seed == 3
 
 
 def test_the_functions_stay_functions_whatever_is_imported():

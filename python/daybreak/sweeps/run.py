@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 
 from daybreak.engines import program
-from daybreak.errors import DaybreakError, OutputError, ScenarioError
+from daybreak.errors import DaybreakError, OutputError, ScenarioError, whole
 from daybreak.runs import Run
 
 from . import dataset, replacing
@@ -114,6 +114,10 @@ def sweep(
     """
     if not isinstance(points, Points):
         points = read(points)
+    whole("most_runs", most_runs, 1)
+    whole("max_runs", max_runs, 1)
+    if width is not None and not (isinstance(width, int | float) and 0 < width < 1):
+        raise ScenarioError(f"width = {width!r}: expected a part of the mean between 0 and 1, such as 0.02")
     grid, place = points.grid, Path(directory)
     _check_size(points, most_runs if width else None, max_runs)
     _check_kept(points)
