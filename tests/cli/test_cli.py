@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -43,6 +44,12 @@ def test_help_has_an_example(command):
     done = daybreak(*command, "--help")
     assert done.returncode == 0
     assert " ".join(("Example: daybreak", *command)) in " ".join(done.stdout.split())
+
+
+def test_the_example_of_export_is_a_run_that_the_example_of_run_writes():
+    made, exported = (" ".join(daybreak(name, "--help").stdout.split()) for name in ("run", "export"))
+    folder, seed = re.search(r"--seed (\d+) --runs [2-9].* -o (\S+)", made).group(2, 1)
+    assert f"daybreak export {folder}/seed-{seed} " in exported
 
 
 def test_run_shows_the_flows():

@@ -61,7 +61,8 @@ class LinkTrace(Tagged):
     def _makes_sense(self) -> Self:
         if self.file is not None:
             raise reject(
-                f'has file = "{self.file}": expected rows; a file is read where the scenario is loaded from one'
+                f'has file = "{self.file}": expected rows; a file is read only where the scenario file names it, not '
+                "in a change such as --set or in Python"
             )
         if not self.rows:
             raise reject("expected rows, or a file with them")
