@@ -1,10 +1,19 @@
 """The errors that a user can cause. Each message is one sentence that names the field and the value."""
 
+import operator
+from typing import SupportsIndex, cast
+
 
 class DaybreakError(Exception):
     """Base of all of them; the command line prints the message and ends with `exit_code`."""
 
     exit_code = 1
+
+
+class UsageError(DaybreakError):
+    """The words of a command do not fit together."""
+
+    exit_code = 2
 
 
 class ScenarioError(DaybreakError):
@@ -47,6 +56,18 @@ class Interrupted(DaybreakError):
     def __init__(self, message: str = "interrupted", finished: tuple[object, ...] = ()):
         super().__init__(message)
         self.finished = finished
+
+
+def whole(name: str, value: object, least: int, most: int | None = None) -> int:
+    """A whole number that a caller has given. Raises ScenarioError."""
+    try:
+        number = None if isinstance(value, bool) else operator.index(cast(SupportsIndex, value))
+    except TypeError:
+        number = None
+    if number is None or number < least or (most is not None and number > most):
+        bound = f"of at least {least}" if most is None else f"from {least} to {most}"
+        raise ScenarioError(f"{name} = {value!r}: expected a whole number {bound}", name)
+    return number
 
 
 def reason(error: Exception) -> str:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -43,6 +44,12 @@ def test_help_has_an_example(command):
     done = daybreak(*command, "--help")
     assert done.returncode == 0
     assert " ".join(("Example: daybreak", *command)) in " ".join(done.stdout.split())
+
+
+def test_the_example_of_export_is_a_run_that_the_example_of_run_writes():
+    made, exported = (" ".join(daybreak(name, "--help").stdout.split()) for name in ("run", "export"))
+    folder, seed = re.search(r"--seed (\d+) --runs [2-9].* -o (\S+)", made).group(2, 1)
+    assert f"daybreak export {folder}/seed-{seed} " in exported
 
 
 def test_run_shows_the_flows():
@@ -227,6 +234,11 @@ def test_a_bad_scenario_is_one_sentence(tmp_path, case, command):
         (("reproduce", "migration", "--engine", "ns3"), 1, "known are simulated"),
         (("reproduce", "migration", "--figure", "99"), 1, "99"),
         (("reproduce", "migration", "-o", "/proc/daybreak"), 1, "/proc/daybreak"),
+        (("reproduce", "etalon", "--raks", "8"), 2, "no such option: --raks (sizes of this study are --weeks"),
+        (("reproduce", "etalon", "--racks"), 2, "option --racks needs a value"),
+        (("reproduce", "etalon", "--inference", "delay"), 2, "--inference belongs to --sensitivity"),
+        (("reproduce", "etalon", "--sensitivity", "--engine", "kernel"), 2, "--engine: --sensitivity takes no other"),
+        (("reproduce", "etalon", "--sensitivity", "--seeds", "1", "--inference", "x"), 1, 'inference: "x" is not one'),
         (("bench", "S9"), 1, 'benchmark "S9" is not known; known are S1'),
         (("fly",), 2, "no such command 'fly'"),
     ],

@@ -8,6 +8,8 @@ import sys
 import pytest
 from ready_files import ROOT
 
+from daybreak import run as daybreak_run
+
 DOWNTIME = ROOT / "scenarios" / "04-downtime.toml"
 KNOWN = ROOT / "scenarios" / "17-prolongation.toml"
 """What the model of prolongations was made for."""
@@ -26,16 +28,51 @@ def test_explain_takes_a_scenario_or_a_kept_run_and_says_the_same(tmp_path):
         assert sum(value for name, value in flow.items() if name.endswith("_ns") and name != "fct_ns") == flow["fct_ns"]
 
 
-def test_explain_draws_a_figure_and_replaces_none(tmp_path):
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("explain", "RUN", "--seed", 5), "--seed 5: expected a scenario file, and RUN is a run with seed 1"),
+        (("compare", "RUN", "RUN", "--runs", 3), "--runs 3: expected a scenario file, and all are folders of runs"),
+        (("learn", "networks", "--runs", 3), "--runs 3: expected data unseen or kernel, not networks"),
+        (("learn", "networks", "--model", "m"), "--model m: expected data unseen, kernel or advice"),
+        (("learn", "advice", "--seed", 0), "--seed 0: expected data unseen or kernel, not advice"),
+        (("learn", "advice", "--count", 3), "--count 3: expected data networks, unseen or kernel, not advice"),
+        (("sweep", "grid.toml", "--most-runs", 3), "--most-runs 3: expected --ci, which adds runs"),
+    ],
+)
+def test_options_that_would_change_nothing_are_refused(arguments, sentence, tmp_path, one_flow):
+    run = str(tmp_path / "run")
+    if "RUN" in arguments:
+        daybreak_run(one_flow).write(run)
+    done = daybreak(*(run if one == "RUN" else one for one in arguments))
+    assert done.returncode == 1 and done.stderr.startswith(f"daybreak: {sentence.replace('RUN', run)}"), done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_explain_draws_a_figure_and_replaces_its_own_alone(tmp_path):
     figure = tmp_path / "bars.png"
     done = daybreak("explain", DOWNTIME, "-o", figure)
     assert done.returncode == 0 and "night loss" in done.stdout
     before = figure.read_bytes()
     assert before.startswith(b"\x89PNG")
+    assert daybreak("explain", DOWNTIME, "-o", figure).returncode == 0 and figure.read_bytes() == before
+    figure.write_bytes(b"mine")
     again = daybreak("explain", DOWNTIME, "-o", figure)
-    assert again.returncode == 1 and "it exists" in again.stderr and figure.read_bytes() == before
+    assert again.returncode == 1 and "--force" in again.stderr and figure.read_bytes() == b"mine"
+    assert daybreak("explain", DOWNTIME, "-o", figure, "--force").returncode == 0 and figure.read_bytes() == before
     wrong = daybreak("explain", DOWNTIME, "-o", tmp_path / "bars.docx")
-    assert wrong.returncode == 1 and "ends with .png, .svg or .pdf" in wrong.stderr
+    assert wrong.returncode == 1 and "ends in .png, .svg, .pdf" in wrong.stderr
+
+
+def test_compare_has_a_row_of_what_some_runs_do_not_know_and_draws_what_is_known(tmp_path, one_flow):
+    for name, duration in (("whole", "1 s"), ("cut", "200 us")):
+        (tmp_path / f"{name}.toml").write_text(one_flow.with_({"name": name, "duration": duration}).to_toml())
+    both = tmp_path / "whole.toml", tmp_path / "cut.toml"
+    done = daybreak("compare", *both, "--runs", 2, "-o", tmp_path / "f.png")
+    assert done.returncode == 1 and done.stderr.startswith("daybreak: there is no difference to draw"), done.stderr
+    rows = daybreak("compare", *both, "--runs", 2).stdout.splitlines()
+    assert re.fullmatch(r"flow-0 +mean FCT \[ms\] +2 +\d+\.?\d* +- +- \(2 of 2 runs unfinished\) *", rows[1]), rows
+    assert [row.split("  ")[1].strip() for row in rows[1:4]] == ["mean FCT [ms]", "p99 FCT [ms]", "slowdown"]
 
 
 def test_compare_shows_differences_of_scenarios_and_of_kept_runs(tmp_path):

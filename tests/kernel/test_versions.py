@@ -8,11 +8,12 @@ from ready_files import ROOT
 from real_kernel import LACKING
 
 import daybreak
-from daybreak.engines import program
+from daybreak.agreement import kernels, segments
+from daybreak.engines import lowered, modelled, program
 from daybreak.engines.kernel import dialogues, image, matrix
 from daybreak.engines.kernel.choice import Choice
 from daybreak.engines.kernel.errors import NoImage
-from daybreak.errors import UnknownName
+from daybreak.errors import PlanError, UnknownName
 from daybreak.runs import read
 
 sys.path.insert(0, str(ROOT / "tests" / "cli"))
@@ -66,6 +67,57 @@ def test_a_matrix_has_what_the_kernels_play_otherwise(tmp_path):
     assert [row[:2] for row in found.rows()] == [("never", "No window is so small.")]
     assert all("win differs" in cell for cell in found.rows()[0][2:])
     assert found.document()["dialogues"][1]["verdicts"]["6.12"]["verdict"] in ("agrees", "differs")
+
+
+@with_both
+def test_the_model_of_each_version_stands_beside_its_kernel(tmp_path):
+    only = ["datacentre-reno-*"]
+    found = kernels.compare(["6.1", VERSION], only=only, out=tmp_path / "both")
+    assert found["modelled"] == {"kernel:6.1": "6.1", "kernel:6.12": "6.12"}
+    ends = [end["model"] for end in found["ends"]]
+    assert ends and all(one["is_identical"] for end in ends for one in end.values())
+    # Receivers of 6.12 do not do what the model of 6.1 does: without its profile this would not be so.
+    (case, *_) = segments.replayable(None, quick=False, only=only, hz=None)
+    run = daybreak.run(segments.captured(case), engine=f"kernel:{VERSION}")
+    plan = lowered(segments.captured(case), 1, f"kernel:{VERSION}").content
+    assert {stack.linux for stack in plan.stacks} == {VERSION}
+    run.manifest["engine"] = "kernel"
+    (replayed,) = segments.flows(case, run, "receiver")
+    assert replayed.same < replayed.segments
+
+
+@with_both
+def test_a_dialogue_of_another_version_does_not_apply(tmp_path):
+    opening = "0 accept rtt 10ms\n20ms < . 1:1449 ack 1\n20ms > . 1 ack 1449 win"
+    (tmp_path / "older.dialogue").write_text(f"config linux 6.1\n{opening} 64128")
+    (tmp_path / "newer.dialogue").write_text(f"config linux 6.12\n{opening} 67072")
+    files = sorted(tmp_path.iterdir())
+    for version, kinds in [("6.1", ["does not apply", "agrees"]), (VERSION, ["agrees", "does not apply"])]:
+        assert [one.kind for one in dialogues.play(files, choice=Choice.parse(version))] == kinds
+    assert len(matrix.play(files, ["6.1", VERSION]).differing()) == 2
+
+
+@with_both
+def test_linux_6_12_says_what_the_dialogues_of_its_model_say():
+    verdicts = dialogues.play(dialogues.find(), choice=Choice.parse(VERSION))
+    assert [verdict for verdict in verdicts if not verdict.is_good] == []
+    assert sum(verdict.kind == "agrees" for verdict in verdicts) > 200
+
+
+def test_stacks_of_another_version_are_refused(one_flow):
+    newer = one_flow.with_({"stack.linux": VERSION})
+    with pytest.raises(PlanError, match=r"linux of the stacks is 6\.12, and the kernel is Linux 6\.1: name the kernel"):
+        lowered(newer, 1, "kernel")
+    with pytest.raises(PlanError, match=r"and the kernel is Linux 6\.99"):
+        lowered(newer, 1, "kernel:6.99")
+    some = one_flow.with_({"stacks.newer": {"linux": VERSION}, "flows.0.stack": "newer"})
+    with pytest.raises(PlanError, match=r"linux of the stacks is 6\.1, 6\.12: all hosts are in one kernel"):
+        lowered(some, 1, f"kernel:{VERSION}")
+    assert [stack.linux for stack in lowered(newer, 1, f"kernel:{VERSION}").content.stacks] == [VERSION]
+    assert [stack.linux for stack in lowered(one_flow, 1, "kernel:6.99").content.stacks] == ["6.1"]
+    assert [modelled(engine) for engine in ("simulated", "kernel", "kernel:6.12@250", "kernel:6.99")] == [
+        "6.1", "6.1", VERSION, "6.1",
+    ]  # fmt: skip
 
 
 @with_both

@@ -28,13 +28,20 @@ def test_a_setting_is_what_the_scenario_says(migration):
         ({"flows.0.name": "other"}, 'one entry with group "main"'),
         ({"stack.mtu": 1500}, "stack.mtu = 1500"),
         ({"topology.queue": "1 MB"}, "a model needs packets"),
-        ({"timelines": []}, "exactly one, of kind"),
-        ({"flows.0.size": "unlimited"}, 'size of "main"'),
+        ({"timelines": []}, "timelines are none, and controllers 0: a model needs exactly one timeline, of kind"),
+        ({"flows.0.size": "unlimited"}, 'size of "main" = unlimited: a model needs one that'),
     ],
 )
 def test_a_scenario_of_another_kind_is_one_sentence(migration, change, sentence):
     with pytest.raises(ScenarioError, match=sentence):
         setting.describe(as_migrated(migration).with_(change))
+
+
+def test_another_topology_is_named_with_its_scenario(one_flow):
+    with pytest.raises(ScenarioError) as caught:
+        setting.describe(one_flow)
+    sentence = 'scenario "one flow": topology.kind = "dumbbell": a model needs the topology "migration_testbed"'
+    assert str(caught.value) == sentence
 
 
 @pytest.mark.parametrize("drawn", list(design.drawn(4, 8)), ids=lambda one: one["downtime"])

@@ -45,7 +45,19 @@ def test_differences_are_of_runs_with_one_seed():
 def test_one_pair_has_no_interval_and_an_unfinished_flow_no_time():
     one = paired(flows({1: 10}), flows({1: 30}))
     assert one.filter(value="fct_s").select("low", "is_different").row(0) == (None, None)
-    assert paired(flows({1: 10, 2: 10}), flows({1: 30, 2: None}))["value"].to_list() == ["retransmits", "rtos"]
+    some = paired(flows({1: 10, 2: 10}), flows({1: 30, 2: None}))
+    columns = ("value", "runs", "first", "second", "difference", "is_different", "unfinished")
+    assert some.select(columns).rows() == [
+        ("fct_s", 2, 1e-8, None, None, None, 1), ("fct_p99_s", 2, 1e-8, None, None, None, 1),
+        ("slowdown", 2, 2, None, None, None, 1), ("retransmits", 2, 0, 0, 0, False, 0), ("rtos", 2, 0, 0, 0, False, 0),
+    ]  # fmt: skip
+
+
+def test_flows_without_a_size_have_no_completion_time():
+    endless = flows({1: None, 2: None}).with_columns(
+        pl.lit(None, pl.UInt64).alias(name) for name in ("bytes", "ideal_fct_ns")
+    )
+    assert paired(endless, endless)["value"].to_list() == ["retransmits", "rtos"]
 
 
 def test_without_a_common_seed_there_is_nothing_to_compare():

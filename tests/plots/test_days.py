@@ -172,7 +172,7 @@ def test_the_figure_shades_the_nights_and_a_day_of_the_flow(case, fold):
     name = run.circuits["timeline_name"][-1]
     flow = packets["flow_name"].sort()[-1]
     figure = plots.draw([run], what=["throughput"], fold=fold, timeline=name, flows=flow).figure
-    steps = run.circuits.filter(pl.col("timeline_name") == name)
+    steps = run.circuits.filter(pl.col("timeline") == run.circuits["timeline"][-1])
     again = steps.filter(pl.col("step") == steps["step"][0])["time_ns"]
     start, end = (int(again[0]), int(again[1])) if fold else (0, END_NS)
     shown = {DAY: [], NIGHT: []}
@@ -189,6 +189,27 @@ def test_the_figure_shades_the_nights_and_a_day_of_the_flow(case, fold):
     assert merged(shown[NIGHT]) == merged([(low, high) for low, high, up in open_times if not up])
     days = [(low, high) for low, high, up in open_times if up & crossed == shaded]
     assert merged(shown[DAY]) == merged(days)
+
+
+def test_a_circuit_from_later_on_is_one_timeline_and_is_shaded_unasked():
+    topology, more = CASES["circuit from later on"]
+    document = {"name": "later", "duration": "3 ms", "stop": "duration", "topology": topology, "flows": flows(topology)}
+    run = daybreak.run(Scenario.parse(document | more | {"records": {"bins": "10 us"}}))
+    assert run.circuits["timeline_name"].unique().to_list() == ["circuit-0"]
+    drawn = plots.draw([run], what=["throughput"])
+    assert not any("days and nights" in note for note in drawn.notes)
+    nights = [
+        (round(patch.get_x() * 1e6), round((patch.get_x() + patch.get_width()) * 1e6))
+        for patch in drawn.figure.axes[0].patches
+        if matplotlib.colors.to_hex(patch.get_facecolor()) == NIGHT
+    ]
+    assert nights == [(0, 1000), (1300, 1400), (1700, 1800), (2100, 2200), (2500, 2600), (2900, 3000)]
+    # The week that is folded begins with the circuit's start.
+    folded = plots.draw([run], what=["throughput"], fold="week").figure
+    assert folded.axes[0].get_xlim() == pytest.approx((0, 8e-4))
+    # A run that ends before the circuit's second day does not know how long its first one is.
+    first = run.circuits.filter(pl.col("time_ns") <= 1_000_000)
+    assert phases.intervals(first, timeline="circuit-0").rows() == [("night", 0, 1_000_000), ("day 0", 1_000_000, None)]
 
 
 def test_packets_cross_a_controllers_circuit_by_day_and_never_by_night():

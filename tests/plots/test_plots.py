@@ -4,14 +4,17 @@ import io
 import re
 
 import pytest
+from cli.program import daybreak as program
 from matplotlib import pyplot
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 import daybreak
 from daybreak import plots
 from daybreak.errors import OutputError, PlotError
+from daybreak.plan import ways
 from daybreak.plots.view import Stretch, Weeks
 from daybreak.scenario import Scenario
+from daybreak.scenario.lowering import lower
 
 EVERYTHING = {"bins": "1 ms", "window": "200 us", "queues": "200 us"}
 
@@ -127,6 +130,41 @@ def test_throughput_is_what_arrives_and_goodput_says_where_it_exceeds_the_links(
     arrived, delivered = (run.bins.filter(scope=scope)["bytes"].sum() for scope in ("arrived", "delivered"))
     assert arrived >= delivered == run.flows["delivered_bytes"][0]
     assert "goodput" not in " ".join(axes.get_ylabel().lower() for axes in plots.draw([run]).figure.axes)
+
+
+def test_throughput_above_the_links_says_why_in_lines_that_are_not_cut(tmp_path):
+    falls = {"kind": "trace", "links": ["bottleneck"],
+             "rows": [{"time": "0 s", "delay": "5 ms"}, {"time": "20 ms", "delay": "100 us"}]}  # fmt: skip
+
+    def caption(scenario):
+        figure = plots.draw([daybreak.run(scenario)], what=["throughput"]).figure
+        figure.savefig(tmp_path / "f.png")
+        (text,) = (
+            text for text in figure.axes[0].get_children() if getattr(text, "get_text", str)() == titles(figure)[0]
+        )
+        assert text.get_window_extent().x1 <= figure.bbox.x1
+        return " ".join(titles(figure)[0].split())
+
+    usual = filled(**{"records": {"bins": "1 ms"}})
+    assert caption(usual).endswith("each 1 ms")
+    large = {"initial_window": 1500, "tcp_rmem": [4096, 2**26, 2**26], "tcp_wmem": [4096, 2**26, 2**26]}
+    changed = usual.with_({"timelines": [falls], "topology.queue": "2000 packets", "stack": large})
+    assert caption(changed).endswith("; above the links' 1 Gbit/s where a delay falls")
+    short = usual.with_({"records.bins": "13 us", "stack.mtu": 9000, "duration": "2 ms"})
+    assert caption(short).endswith(
+        "; above the links' 1 Gbit/s by less than a packet a step, as packets count where they end"
+    )
+    document = usual.document() | {
+        "topology": {"kind": "parallel_links", "access_rate": "40 Gbit/s", "between": [
+            {"name": "slow", "rate": "1 Gbit/s", "delay": "5 ms", "queue": "900 packets"},
+            {"name": "fast", "rate": "5 Gbit/s", "delay": "1 us", "queue": "900 packets"},
+        ]},
+        "timelines": [{"kind": "migrate", "flows": ["f"], "between": ["slow", "fast"], "period": "20 ms"}],
+        "flows": [{"name": "f", "from": "sender-0", "to": "receiver-0", "ack_via": "fast.back", "size": "unlimited"}],
+    }  # fmt: skip
+    content = lower(Scenario.parse(document), 1).content
+    assert ways.may_catch_up(content, [0]) == "a shorter way is taken"
+    assert ways.last_packets_bits(content, [0]) == 8 * 1538
 
 
 def test_intervals_of_rates_end_at_the_links_rate_and_at_zero():
@@ -280,6 +318,14 @@ def test_a_figure_is_the_same_bytes_and_replaces_only_figures(moved, tmp_path, n
 def test_other_kinds_of_files_are_refused(name, tmp_path, moved):
     with pytest.raises(OutputError, match=r"expected a name that ends in \.png, \.svg, \.pdf"):
         plots.write(moved[0].plot(what=["cwnd"]), tmp_path / name)
+
+
+def test_what_may_be_a_text_and_help_names_all_of_it(moved):
+    text, names = moved[0].plot(what="throughput, cwnd"), moved[0].plot(what=["throughput", "cwnd"])
+    assert titles(text) == titles(names) and len(titles(text)) == 2
+    assert len(moved[0].plot(what="fct").axes) == 1
+    shown = program("plot", "--help").stdout
+    assert [name for name in (*plots.QUANTITIES, *plots.DISTRIBUTIONS) if name not in shown] == []
 
 
 def test_a_notebook_shows_a_run(moved):

@@ -1,11 +1,14 @@
 """Figures and tables of a sweep, against what its runs show one by one."""
 
 import json
+import shutil
+from dataclasses import replace
 
 import polars as pl
 import pytest
 from cli.program import daybreak as program
 from cli.program import one_sentence
+from matplotlib.container import ErrorbarContainer
 
 from daybreak.errors import OutputError, PlotError, ScenarioError
 from daybreak.metrics import measures
@@ -66,30 +69,87 @@ def of_point(place, **values):
 
 
 def test_lines_have_the_means_over_the_seeds_in_the_order_of_the_numbers(place):
-    figure = sweeps.draw(read_results(place), x="queue", y="fct.mean", colour="rule")
+    figure = sweeps.draw(read_results(place), x="queue", y="fct.mean", colour="rule").figure
     lines = {line.get_label(): line for line in figure.axes[0].get_lines()}
     assert list(lines) == ["cubic", "reno"]
     assert list(lines["reno"].get_xdata()) == [20, 100]
     unit = 1e3 if "[ms]" in figure.axes[0].get_ylabel() else 1e6
     wanted = [interval(of_point(place, queue=f"{size} packets", rule="reno")).mean * unit for size in (20, 100)]
     assert list(lines["reno"].get_ydata()) == pytest.approx(wanted)
-    facets = sweeps.draw(read_results(place), x="queue", facet="rule")
+    facets = sweeps.draw(read_results(place), x="queue", facet="rule").figure
     assert [axes.get_title() for axes in facets.axes] == ["rule = cubic", "rule = reno"]
 
 
 def test_a_heat_map_has_the_mean_in_each_field(place):
-    figure = sweeps.draw(read_results(place), x="queue", y="rule", colour="slowdown.p50")
+    figure = sweeps.draw(read_results(place), x="queue", y="rule", colour="slowdown.p50").figure
     array = figure.axes[0].get_images()[0].get_array()
     assert array.shape == (2, 2)
     assert [label.get_text() for label in figure.axes[0].get_xticklabels()] == ["20 packets", "100 packets"]
-    only = sweeps.draw(read_results(place), x="queue", y="slowdown.p50", only={"rule": "reno"})
+    only = sweeps.draw(read_results(place), x="queue", y="slowdown.p50", only={"rule": "reno"}).figure
     assert list(only.axes[0].get_lines()[0].get_ydata()) == pytest.approx(list(array[1]))
 
 
 def test_a_distribution_is_over_all_flows(place):
-    figure = sweeps.draw(read_results(place), x="fct", colour="rule", only={"queue": "20 packets"})
+    figure = sweeps.draw(read_results(place), x="fct", colour="rule", only={"queue": "20 packets"}).figure
     curve = figure.axes[0].get_lines()[0]
     assert len(curve.get_ydata()) == 1 + 9 and curve.get_ydata()[-1] == 1
+
+
+@pytest.fixture
+def unfinished(place):
+    """The sweep with flows that did not end at two of the four points."""
+    results = read_results(place)
+    gone = ((pl.col("queue") == "20 packets") & (pl.col("flow_name") == "flow-0-1")) & (pl.col("seed") == 2)
+    ended = pl.when(~gone).then(pl.col("fct_ns"))
+    return replace(results, flows=results.flows.with_columns(ended.alias("fct_ns")))
+
+
+def test_points_without_a_value_keep_their_place_and_are_named(unfinished, tmp_path):
+    assert unfinished.flows["fct_ns"].null_count() == 2
+    drawn = sweeps.draw(unfinished, x="queue", colour="rule")
+    said = (
+        "2 of 4 points have no fct.mean, as not every flow ended there: rule = cubic, queue = 20 packets; rule = reno"
+    )
+    assert drawn.notes == (f"{said}, queue = 20 packets",)
+    axes = drawn.figure.axes[0]
+    low, high = axes.get_xlim()
+    assert low < 20 < 100 < high
+    legend = drawn.figure.legends[0].get_title().get_text()
+    assert " ".join(legend.split()).endswith(drawn.notes[0])
+    # A mark without neighbours has error bars, which end where its interval does.
+    bars = [one for one in axes.containers if isinstance(one, ErrorbarContainer)]
+    (segment,) = bars[0].lines[2][0].get_segments()
+    wanted = interval(of_point(unfinished.directory, queue="100 packets", rule="cubic"))
+    unit = 1e3 if "[ms]" in axes.get_ylabel() else 1e6
+    assert list(segment[:, 1]) == pytest.approx([max(0, wanted.low) * unit, wanted.high * unit])
+    whole = sweeps.draw(read_results(unfinished.directory), x="queue", colour="rule")
+    assert whole.notes == () and not whole.figure.axes[0].containers
+    heat = sweeps.draw(unfinished, x="queue", y="rule", colour="fct.mean")
+    assert (
+        heat.notes[0].startswith("2 of 4 points have no fct.mean")
+        and "queue = 20 packets, rule = reno" in heat.notes[0]
+    )
+    assert [text.get_text() for text in heat.figure.axes[0].texts].count("-") == 2
+    ecdf = sweeps.draw(unfinished, x="fct", colour="rule", only={"queue": "20 packets"})
+    assert ecdf.notes == ("2 of 18 flows have not ended: the curves end below 1",)
+    # The command says the same.
+    shutil.copytree(unfinished.directory, tmp_path / "s")
+    unfinished.flows.write_parquet(tmp_path / "s" / "flows" / "part-00000.parquet")
+    done = program("plot", tmp_path / "s", "--x", "queue", "--colour", "rule", "-o", tmp_path / "f.png")
+    assert done.stdout.startswith(said), done.stderr
+
+
+def test_intervals_end_at_the_greatest_value_of_a_measure(place):
+    results = read_results(place)
+    spread = results.flows.with_columns(
+        pl.when((pl.col("seed") == 1) & (pl.col("flow_name") == "flow-0-0"))
+        .then(pl.col("fct_ns") * 20)
+        .otherwise("fct_ns")
+    )
+    axes = sweeps.draw(replace(results, flows=spread), x="queue", y="jain", colour="rule").figure.axes[0]
+    tops = [path.vertices[:, 1].max() for one in axes.collections for path in one.get_paths()]
+    assert tops and max(tops) == 1
+    assert results.over_runs("jain", ["point"], spread)["high"].max() > 1
 
 
 @pytest.mark.parametrize(
@@ -112,11 +172,22 @@ def test_mistakes_are_one_sentence(place, options, sentence):
 def test_a_table_has_a_row_a_point_with_intervals(place):
     headings, cells, labels = tables.columns(read_results(place), 3)
     assert headings[:labels] == ("queue", "rule") and len(cells) == 3 and tables.rows(read_results(place)) == 4
-    assert cells[1][:3] == ("100 packets", "reno", "3")
+    assert cells[1][:4] == ("100 packets", "reno", "3", "9 of 9")
     found = interval(of_point(place, queue="100 packets", rule="reno"))
-    unit = 1e3 if "[ms]" in headings[3] else 1e6
-    mean, half = (float(part) for part in cells[1][3].split(" ± "))
+    unit = 1e3 if "[ms]" in headings[4] else 1e6
+    mean, half = (float(part) for part in cells[1][4].split(" ± "))
     assert (mean, half) == (pytest.approx(found.mean * unit, rel=1e-3), pytest.approx(found.margin * unit, rel=0.05))
+
+
+def test_a_row_has_all_runs_and_the_flows_of_them_that_ended(unfinished):
+    headings, cells, _ = tables.columns(unfinished, 4)
+    assert headings[2:4] == ("runs", "complete") and headings[4].startswith("FCT [")
+    wanted = {"100 packets": ("3", "9 of 9"), "20 packets": ("3", "8 of 9")}
+    assert [cell[2:4] for cell in cells] == [wanted[cell[0]] for cell in cells]
+    assert [cell[4] == "-" for cell in cells] == [cell[0] == "20 packets" for cell in cells]
+    endless = pl.lit(None, pl.UInt64)
+    unlimited = replace(unfinished, flows=unfinished.flows.with_columns(bytes=endless, fct_ns=endless))
+    assert {cell[3] for cell in tables.columns(unlimited, 4)[1]} == {"-"}
 
 
 def test_a_page_shows_a_sweep_and_the_commands_draw_it(place, tmp_path):
@@ -143,6 +214,11 @@ def test_a_sweep_that_is_not_finished_or_of_another_version_is_refused(place, tm
         read_results(other)
     (other / "flows").mkdir()
     pl.read_parquet(place / "flows").drop("ideal_fct_ns").write_parquet(other / "flows" / "part-00000.parquet")
+    with pytest.raises(OutputError, match="earlier version"):
+        read_results(other)
+    table = pl.read_parquet(place / "flows").with_columns(pl.format('"{}"', "rule").alias("rule"))
+    table.write_parquet(other / "flows" / "part-00000.parquet")
+    (other / "sweep.json").write_text(json.dumps({"grid": {"scenario": "-", "axes": AXES}}))
     with pytest.raises(OutputError, match="earlier version"):
         read_results(other)
 

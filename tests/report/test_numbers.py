@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import daybreak
-from daybreak.metrics.units import digits, rate, time
+from daybreak.metrics.units import RATES, SIZES, TIMES, digits, in_one_unit, rate, time
 from daybreak.report import runs as report
 from daybreak.report import study, summary
 from daybreak.report.summary import group_rows
@@ -22,6 +22,12 @@ def cells(markup, heading):
 
 def of(one_flow, *flows, **more):
     return one_flow.with_({"flows": [{"from": "sender-0", "to": "receiver-0"} | flow for flow in flows]} | more)
+
+
+def test_the_unit_of_nothing_is_that_of_the_numbers():
+    assert in_one_unit([0.0, None], RATES) == (["0", "-"], "Gbit/s")
+    assert (in_one_unit([0.0], TIMES)[1], in_one_unit([0.0], SIZES)[1]) == ("s", "B")
+    assert in_one_unit([0.0, 0.002], RATES) == (["0", "2.000"], "Mbit/s")
 
 
 def test_a_flow_that_goes_on_has_the_rate_of_its_own_time(one_flow):

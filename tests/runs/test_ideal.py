@@ -1,8 +1,10 @@
 """Ideal completion times, worked by hand, and against what the simulator takes."""
 
+import msgspec
 import pytest
 
 import daybreak
+from daybreak.plan import together, types
 from daybreak.scenario import Scenario
 
 CHAIN = {
@@ -82,9 +84,10 @@ def test_of_paths_that_change_it_is_the_fastest_at_its_greatest_rate():
     )  # fmt: skip
     shorter = milliseconds()
     assert shorter == pytest.approx(10.62 * 8 / 6, rel=0.01)
-    document["topology"]["between"][0]["delay"] = "1 ms"
+    for between in document["topology"]["between"]:
+        between["delay"] = "1 ms"
     longer = milliseconds()
-    # The ACKs take that link as well, in the other direction: the SYN, the SYN-ACK, the data and the last ACK.
+    # The ACKs take such a link as well, in the other direction: the SYN, the SYN-ACK, the data and the last ACK.
     assert longer - shorter == pytest.approx(4 * 0.999, abs=0.001)
     document["timelines"][1]["steps"][0]["do"].append({"kind": "set_delay", "link": "slow", "delay": "1 us"})
     assert longer - milliseconds() == pytest.approx(2 * 0.999, abs=0.001)
@@ -97,8 +100,82 @@ def test_behind_a_fork_the_circuit_counts_and_a_way_back_does_not():
         "voq": "900 packets",
     }  # fmt: skip
     flows = [{"from": "host-0-0", "to": "host-1-0", "size": "10 MB"}]
-    scenario = Scenario.parse({"name": "fork", "duration": "20 ms", "topology": network, "flows": flows})
+    week = {"kind": "strobe", "day": "180 us", "night": "20 us"}
+    scenario = Scenario.parse(
+        {"name": "fork", "duration": "20 ms", "topology": network, "flows": flows, "schedule": week}
+    )
     assert daybreak.run(scenario).flows["ideal_fct_ns"][0] / 1e6 == pytest.approx(10.62 * 8 / 20, rel=0.01)
+    # Without a schedule both links serve the queue.
+    both = daybreak.run(scenario.with_({"schedule": None, "stack.initial_window": 700})).flows.to_dicts()[0]
+    assert both["ideal_fct_ns"] / 1e6 == pytest.approx(10.62 * 8 / 30, rel=0.01)
+    assert both["fct_ns"] / both["ideal_fct_ns"] >= 1
+
+
+BESIDE = {
+    "name": "beside", "duration": "1 s",
+    "stack": {"mtu": 9000, "tcp_rmem": [4096, 67108864, 67108864], "tcp_wmem": [4096, 67108864, 67108864]},
+    "topology": {"kind": "parallel_links", "access_rate": "100 Gbit/s"},
+    "queues": [{"name": "voq", "served_by": ["circuit", "packet"], "limit": "1000 packets"}],
+    "flows": [{"from": "sender-0", "to": "receiver-0", "size": "20 MB"}],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("packet", "circuit", "more", "at_most"),
+    [
+        (("10 Gbit/s", "20 us"), ("10 Gbit/s", "20 us"), {}, 1.1),
+        (("10 Gbit/s", "20 us"), ("30 Gbit/s", "20 us"), {}, 1.1),
+        # With two links of different delays packets overtake each other.
+        (("400 Mbit/s", "1 us"), ("3.2 Gbit/s", "10 us"), {"flows.0.size": "30 kB", "stack.mtu": 1500}, 1.3),
+        (
+            ("400 Mbit/s", "1 us"), ("3.2 Gbit/s", "10 us"),
+            {"flows.0.size": "30 kB", "stack.mtu": 1500, "timelines": [
+                {"kind": "circuit", "matchings": ["circuit"], "day": "1 ms", "night": "20 us"}]}, 1.3,
+        ),
+    ],
+)  # fmt: skip
+def test_links_that_serve_a_queue_at_the_same_time_add_up(packet, circuit, more, at_most):
+    between = [
+        {"name": name, "rate": rate, "delay": delay, "queue": "900 packets"}
+        for name, (rate, delay) in (("packet", packet), ("circuit", circuit))
+    ]
+    scenario = Scenario.parse(BESIDE | {"topology": BESIDE["topology"] | {"between": between}})
+    row = daybreak.run(scenario.with_({"stack.initial_window": 3000} | more)).flows.to_dicts()[0]
+    assert 1 <= row["fct_ns"] / row["ideal_fct_ns"] <= at_most
+
+
+def test_links_whose_gates_are_never_open_together_do_not_add_up():
+    content = types.Plan(
+        **dict.fromkeys(types.Plan.__struct_fields__, ()) | {"queues": [queue(0, 1, 2), queue(0, 1, 2), queue(3)]}
+    )
+
+    def gate(kind, link):
+        return kind(queue=0, link=link, **({"downtime": "hold"} if kind is types.CloseGate else {}))
+
+    def serving(*steps, start=0):
+        line = types.Timeline(
+            name="t", start_ps=start, period_ps=100,
+            steps=[types.TimelineStep(offset_ps=10 * at, actions=actions) for at, actions in enumerate(steps)],
+        )  # fmt: skip
+        first, second, third = together.serving(msgspec.structs.replace(content, timelines=[line]))
+        assert (second, third) == ({frozenset({0, 1, 2})}, {frozenset({3})})
+        return set(map(tuple, map(sorted, first)))
+
+    opened, closed = types.OpenGate, types.CloseGate
+    night = [gate(closed, 0), gate(closed, 1), gate(closed, 2)]
+    assert serving(night, [gate(opened, 0)], [gate(closed, 0), gate(opened, 1)]) == {(0,), (1,), (2,)}
+    assert serving([gate(closed, 0)], [gate(opened, 0), gate(closed, 1)]) == {(0, 2), (1, 2)}
+    # Gates are open until a timeline closes them, and what drains goes on.
+    assert serving(night, [gate(opened, 0)], start=5) == {(0, 1, 2)}
+    drains = types.CloseGate(queue=0, link=0, downtime="drain")
+    assert serving(night, [gate(opened, 0)], [drains, gate(opened, 1)]) == {(0, 1), (2,)}
+
+
+def queue(*links):
+    return types.Queue(
+        name="q", node=0, discipline=types.Choice(name="fifo", parameters={}), limit_packets=None, limit_bytes=None,
+        served_by=list(links), priority=0, returned_limit_packets=None,
+    )  # fmt: skip
 
 
 def test_a_run_of_an_earlier_version_has_no_ideal(tmp_path, one_flow):

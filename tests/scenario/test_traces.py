@@ -107,7 +107,7 @@ def test_what_is_wrong_with_a_file_is_said(tmp_path, text, sentence):
         ({"links": ["bottle"]}, 'timelines[0].links = "bottle": there is no such link (did you mean "bottleneck"?)'),
         ({"links": []}, "timelines[0].links"),
         ({"period": "5 ms"}, "timelines[0] has a row at 5 ms: expected a time before the end of the period of 5 ms"),
-        ({"rows": None, "file": "pass.csv"}, 'has file = "pass.csv": expected rows; a file is read where the scenario'),
+        ({"rows": None, "file": "pass.csv"}, 'has file = "pass.csv": expected rows; a file is read only where'),
         ({"period": "6 ms", "rows": [{"time": "1 ns", "loss": 0}], "start": "1 s"}, None),
     ],
 )  # fmt: skip

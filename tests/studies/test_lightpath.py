@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import polars as pl
 import pytest
+from executors import Serial
 from ready_files import ROOT
 
 from daybreak import _native
@@ -13,11 +14,12 @@ from daybreak.scenario.lowering import lower
 from daybreak.studies import scoreboard
 from daybreak.studies.lightpath import management, measured, ns2, testbed
 from daybreak.studies.lightpath.changes import CHANGES, ROWS
-from daybreak.studies.lightpath.claims import cells, figure6, others, setup
+from daybreak.studies.lightpath.claims import cells, figure6, others, setup, shifts
 from daybreak.studies.lightpath.claims import kernel as kernel_board
 from daybreak.studies.lightpath.settings import NS2, SCALES, STACKS, Managed, Setting
 from daybreak.studies.lightpath.settings import figure6 as figure6_of
 from daybreak.studies.lightpath.study import STUDY, job, of_run, of_runs
+from daybreak.studies.reproduce import reproduce
 from daybreak.studies.scoreboard import Scoreboard
 
 FULL, QUICK = SCALES["full"], SCALES["quick"]
@@ -47,7 +49,8 @@ def test_every_setting_has_a_time_of_its_move_and_a_scenario(mode):
     assert len({setting.name for setting in settings}) == len(settings)
     for setting in settings:
         assert job(setting, 1, "simulated").scenario.name == setting.name
-        assert isinstance(setting, Managed) or setting.move == "3" or setting.move_s >= 10
+        # The rule moves flows from 10 s on, and some are moved up to half a second earlier than it.
+        assert isinstance(setting, Managed) or setting.move == "3" or setting.move_s >= 9.5
 
 
 @pytest.mark.parametrize("stack", STACKS)
@@ -166,10 +169,32 @@ def test_the_kernels_board_says_which_values_differ(monkeypatch):
     kernel_board.judge(found, {}, FULL)
     assert len(found.claims) == 4 and verdicts(found)["kernel.B-100M-100ms-cubic"] == "shape-pass"
     (model, kernel), *_ = kernel_board.cells().values()
-    assert kernel_board.differences(model, {**kernel, "segments": model["segments"] + 3}) == []
-    assert kernel_board.differences(model, {**kernel, "segments": model["segments"] + 4, "rtos": 9}) == [
-        "rtos", "segments",
-    ]  # fmt: skip
+    assert len(model) == 11 and kernel_board.differences(model, kernel) == []
+    other = {**kernel, "segments": model["segments"] + 1, "dup_acks": 0}
+    assert kernel_board.differences(model, other) == ["segments", "dup_acks"]
+
+
+def test_a_part_that_runs_nothing_is_reproduced(tmp_path):
+    found = reproduce(STUDY, figures=["kernel"], out=tmp_path, executor=Serial())
+    assert {claim.figure for claim in found.claims} == {"kernel"}
+    rows = (tmp_path / "tables" / "kernel.csv").read_text().splitlines()
+    assert rows[0].startswith("cell,engine,") and len(rows) == 9
+    assert not (tmp_path / "tables" / "flows.parquet").exists()
+
+
+def test_moves_at_other_times_are_judged_by_a_rank_test_and_count_falls_by_more_than_half():
+    cell = next(one for one in ns2.cells() if one.name == "D_100M_100ms_cubic")
+    parts = dict(enumerate((0.45, 0.46, 0.44, 0.57, 0.45, 0.47, 0.46, 0.45)))
+    alike = shifts.Moves(cell, parts, {shift: part + 0.001 for shift, part in parts.items()})
+    other = shifts.Moves(cell, parts, {shift: part + 0.2 for shift, part in parts.items()})
+    assert alike.falls == (7, 7) and alike.p_value > 0.05
+    assert other.falls == (0, 7) and other.p_value < 0.01
+
+
+def test_a_cell_is_moved_at_the_times_at_which_ns2_was():
+    moves = {one.move for one in shifts.settings(QUICK) if one.cell.startswith("D-100M-100ms")}
+    at_s = next(one for one in ns2.cells() if one.name == "D_100M_100ms_cubic").setting.move_s
+    assert moves == {f"{at_s + shift:g}" for shift in (0, -0.5, -0.3, -0.2, -0.1, 0.05, 0.1, 0.3)}
 
 
 def test_the_smallest_cell_of_ns2_is_met():

@@ -8,7 +8,7 @@ import pytest
 from daybreak.studies import scoreboard
 from daybreak.studies.lightpath.claims import figure4, figure5, figure6, grid, variants
 from daybreak.studies.lightpath.measured import Measured
-from daybreak.studies.lightpath.settings import AT_LIMIT, NS2, SCALES, STACKS, Setting
+from daybreak.studies.lightpath.settings import AT_LIMIT, NAMES, NS2, SCALES, STACKS, Setting
 from daybreak.studies.lightpath.settings import figure4 as of_figure4
 from daybreak.studies.lightpath.settings import figure5 as of_figure5
 from daybreak.studies.lightpath.settings import figure6 as of_figure6
@@ -288,4 +288,24 @@ def test_growth_is_that_of_congestion_avoidance_where_the_window_does_not_fall()
     ]  # fmt: skip
     # From 101 to 104 in two round trips, and from 60 to 62 in two.
     assert variants.packets_per_rtt(made(setting, lambda at: 1, windows=rows)) == pytest.approx(5 / 4)
-    assert variants.packets_per_rtt(made(setting, lambda at: 1, windows=rows[:3])) is None
+    assert variants.packets_per_rtt(made(setting, lambda at: 1, windows=rows[:3])) == 0.0
+
+
+@pytest.mark.parametrize(("seconds", "missing"), [
+    ({"cubic": 5, "reno": 9, "vegas": 20}, set()),
+    ({"cubic": 5, "reno": 5, "vegas": 20}, {"var.recovery.ns2-2009.reno"}),
+    ({"cubic": 9, "reno": 5, "vegas": 4}, {"var.recovery.ns2-2009.reno", "var.recovery.ns2-2009.vegas"}),
+    # Where nothing falls nothing recovers later.
+    ({"cubic": 0, "reno": 0, "vegas": 0}, {"var.recovery.ns2-2009.reno", "var.recovery.ns2-2009.vegas"}),
+])  # fmt: skip
+def test_reno_and_vegas_have_to_be_back_later_than_cubic_in_every_cell_that_falls(seconds, missing):
+    def of(one):
+        falls = seconds.get(one.variant, 1) if one.scenario == "D" else 0
+        return made(one, lambda at: one.rate_mbps * (0.1 if 0 <= at < falls else 1))
+
+    small = QUICK.of_variants()
+    evidence = {one: of(one) for stack in STACKS for one in of_grid(small, stack, NAMES)}
+    found = judged(variants.judge, evidence, QUICK)
+    ours = {name for name, claim in found.items() if name.startswith("var.recovery.ns2") and not holds(claim)}
+    assert ours == missing
+    assert {claim.statement for name, claim in found.items() if name.startswith("var.rec")} == {"var.reno_vegas"}

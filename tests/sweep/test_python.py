@@ -3,6 +3,7 @@
 import subprocess
 import sys
 
+import numpy as np
 import polars as pl
 import pytest
 from ready_files import ROOT
@@ -11,6 +12,9 @@ import daybreak
 from daybreak.errors import OutputError, ScenarioError
 from daybreak.metrics import confidence
 from daybreak.metrics.comparison import paired
+from daybreak.plots.sweeps import draw
+from daybreak.scenario import Dumbbell, Rate, Size
+from daybreak.sweeps import read_results
 
 SIZES = ["1 MB", "2 MB"]
 
@@ -41,12 +45,24 @@ def test_a_grid_that_is_made_in_python_is_that_of_a_file(one_flow, tmp_path):
     [
         ({"flows.0.size": []}, "^grid: axes.flows.0.size"),
         ({"seed": {"field": "flows.0.size", "values": SIZES}}, '^grid: axis "seed"'),
+        ({"flows.0.size": "1 MB"}, '^grid: axes.flows.0.size.values = "1 MB": expected a list$'),
+        ({"flows.0.count": 3}, "^grid: axes.flows.0.count.values = 3: expected a list$"),
         ({"a": {"field": "flows.0.size", "valus": SIZES}}, '^grid: axes.a has no key "valus"'),
     ],
 )
 def test_mistakes_in_a_grid_are_sentences(axes, sentence, one_flow):
     with pytest.raises(ScenarioError, match=sentence):
         daybreak.vary(one_flow, axes)
+
+
+def test_an_axis_may_have_objects_and_quantities(one_flow, tmp_path):
+    slow = Dumbbell(rate="1 Gbit/s", delay="20 us", queue="350 packets")
+    axes = {"topology": [slow, slow.model_copy(update={"rate": Rate.parse("2 Gbit/s")})], "flows.0.size": [Size(10**6)]}
+    points = daybreak.vary(one_flow, axes)
+    assert [int(points.scenario(at).topology.rate) for at in points] == [10**9, 2 * 10**9]
+    table = daybreak.sweep(points, tmp_path / "out").table()
+    assert table["flows.0.size"].unique().to_list() == ["1 MB"] and table["topology"].n_unique() == 2
+    draw(read_results(tmp_path / "out"), x="topology")
 
 
 def test_a_comparison_pairs_the_runs_of_each_seed(one_flow, tmp_path):
@@ -64,6 +80,26 @@ def test_a_comparison_pairs_the_runs_of_each_seed(one_flow, tmp_path):
     assert fct["difference"] > 0 and fct["runs"] == 3
     with pytest.raises(OutputError, match=r"^the two cannot be compared: runs: the two have no group with a common"):
         daybreak.compare(runs[0][0], runs[1][1])
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda one: daybreak.compare(one, one, runs=0), "runs = 0: expected a whole number of at least 1"),
+        (lambda one: daybreak.compare(one, one, workers=0), "workers = 0: expected a whole number of at least 1"),
+        (lambda one: daybreak.run_many([one], workers=1.5), "workers = 1.5: expected a whole number of at least 1"),
+        (lambda one: daybreak.run(one, seed="1"), f"seed = '1': expected a whole number from 0 to {2**64 - 1}"),
+        (lambda one: daybreak.run(one, seed=-1), f"seed = -1: expected a whole number from 0 to {2**64 - 1}"),
+        (lambda one: daybreak.run(one, seed=True), "seed = True: expected a whole number"),
+        (lambda one: daybreak.sweep(daybreak.vary(one, {}), "x", width=2), "width = 2: expected a part of the mean"),
+        (lambda one: daybreak.sweep(daybreak.vary(one, {}), "x", max_runs=0), "max_runs = 0: expected a whole number"),
+    ],
+)  # fmt: skip
+def test_numbers_that_cannot_be_are_one_sentence(call, sentence, one_flow):
+    with pytest.raises(ScenarioError) as caught:
+        call(one_flow)
+    assert str(caught.value).startswith(sentence)
+    assert daybreak.run(one_flow, seed=np.int64(3)).seed == 3
 
 
 def test_the_functions_stay_functions_whatever_is_imported():

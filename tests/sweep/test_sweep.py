@@ -18,8 +18,10 @@ import daybreak
 import daybreak.reference.tables
 from daybreak.errors import Interrupted, OutputError, ScenarioError
 from daybreak.metrics import confidence
+from daybreak.plots.sweeps import draw
+from daybreak.report import contents, page
 from daybreak.runs import schema
-from daybreak.sweeps import Local, Points, read, sweep
+from daybreak.sweeps import Local, Points, read, read_results, sweep
 from daybreak.sweeps.grid import parse
 from daybreak.sweeps.replication import Replication
 
@@ -87,7 +89,28 @@ def test_a_sample_is_drawn_without_replacement_and_is_the_same_again(base):
         ({"scenario": "a", "seeds": 0}, "seeds = 0: expected at least 1"),
         ({"scenario": "a", "seeds": True}, "seeds = true: expected a whole number"),
         ({"scenario": "a", "seeds": []}, "seeds = []: expected at least 1 entries"),
-        ({"scenario": "a", "seeds": [1, 1]}, "has seeds that are negative or occur twice"),
+        ({"scenario": "a", "seeds": [4, 1, 1]}, "seeds = [4, 1, 1]: expected each seed once, and 1 is there twice"),
+        ({"scenario": "a", "seeds": [2, -1]}, "seeds = [2, -1]: expected numbers from 0, not -1"),
+        ({"scenario": "a", "foo": 1}, 'grid: the grid has no key "foo"'),
+        ({"scenario": "a", "axes": {"x": {"points": {}}}}, "axes.x.points = {}: expected at least 1 entries"),
+        ({"scenario": "a", "axes": {"x": {"fields": []}}}, "axes.x.fields = []: expected at least 1 entries"),
+        ({"scenario": "a", "axes": {"x": SIZES | {"values": []}}}, "axes.x.values = []: expected at least 1 entries"),
+        (
+            {"scenario": "a", "axes": {"x": SIZES | {"values": ["1 MB", "1 MB"]}}},
+            'axis "x": expected each value once, and "1 MB" is there twice',
+        ),
+        (
+            {"scenario": "a", "axes": {"x": SIZES | {"values": ["1 MB", "2 MB", "1000 kB"]}}},
+            'axis "x": expected each value once, and "1 MB" and "1000 kB" are the same',
+        ),
+        (
+            {"scenario": "a", "axes": {"x": {"field": "topology.loss", "values": ["1 %", 0.01]}}},
+            'axis "x": expected each value once, and "1 %" and 0.01 are the same',
+        ),
+        (
+            {"scenario": "a", "axes": {"x": VARIANTS | {"values": [{"name": "a", "b": 1}, {"b": 1, "name": "a"}]}}},
+            'axis "x": expected each value once',
+        ),
     ],
 )
 def test_mistakes_are_one_sentence(grid, sentence):
@@ -147,6 +170,38 @@ def test_an_extended_sweep_runs_only_what_is_new(points, base, tmp_path):
     assert pl.read_parquet(tmp_path / "flows").height == 24
 
 
+@pytest.mark.parametrize(
+    ("other", "what"),
+    [
+        ({"axes": {"rule": VARIANTS}}, "over rule, size"), ({"axes": {}}, "over rule, size"),
+        ({"axes": {"rule": VARIANTS, "size": SIZES | {"values": ["100 kB"]}}}, 'whose axis "size" has "200 kB"'),
+        (
+            {"axes": {"rule": VARIANTS, "size": SIZES | {"field": "flows.0.start"}}},
+            'whose axis "size" is of flows.0.size',
+        ),
+        ({"seeds": 1}, "with seed 2"), ({"seeds": [1, 3]}, "with seed 2"), ({"sample": 2}, "of other points"),
+        ({"keep": ["links"]}, "with table flows"), ({"rate": "2 Gbit/s"}, 'of another scenario, "one flow"'),
+    ],
+)  # fmt: skip
+def test_the_dataset_of_another_grid_is_replaced_by_force_only(points, base, tmp_path, other, what):
+    sweep(points, tmp_path)
+    before = files(tmp_path)
+    grid = {"scenario": "-", "seeds": 2, "axes": {"rule": VARIANTS, "size": SIZES}} | other
+    changed = base.with_({"topology.rate": grid.pop("rate", "10 Gbit/s")})
+    another = Points(parse(grid), changed)
+    with pytest.raises(OutputError) as caught:
+        sweep(another, tmp_path)
+    assert f"{tmp_path} cannot be used: it holds a sweep {what}" in str(caught.value) and "--force" in str(caught.value)
+    assert files(tmp_path) == before
+    sweep(another, tmp_path, force=True)
+    assert files(tmp_path) != before
+    (kept,) = another.grid.keep
+    assert {place.name for place in tmp_path.iterdir() if place.is_dir()} == {kept, "runs"}
+    # The words of a scenario are of no consequence, and what was replaced is found again.
+    sweep(Points(another.grid, changed.with_({"name": "other"})), tmp_path)
+    assert sweep(points, tmp_path, force=True).new == 0 and files(tmp_path) == before
+
+
 def test_failures_are_collected_and_stop_nobody(base, tmp_path):
     axes = {"to": {"field": "flows.0.to", "values": ["receiver-0", "nobody"]}, "size": SIZES}
     bad = {"field": "flows.0.size", "values": ["100 kB", "much"]}
@@ -160,7 +215,28 @@ def test_failures_are_collected_and_stop_nobody(base, tmp_path):
 def test_columns_have_one_type_whatever_the_values(base, tmp_path):
     axes = {"rule": {"field": "flows.0.variant", "values": ["cubic", {"name": "cubic", "beta": 0.8}]}}
     sweep(Points(parse({"scenario": "-", "axes": axes}), base), tmp_path)
-    assert pl.read_parquet(tmp_path / "flows")["rule"].to_list() == ['"cubic"', '{"name": "cubic", "beta": 0.8}']
+    texts = ["cubic", '{"name": "cubic", "beta": 0.8}']
+    assert pl.read_parquet(tmp_path / "flows")["rule"].to_list() == texts
+    results = read_results(tmp_path)
+    assert results.axes[0].values == tuple(texts)
+    assert next(text.get_text() for text in draw(results).figure.axes[0].get_xticklabels()) == "cubic"
+    assert page.report(contents.gather([tmp_path]), explained=False).count("beta") > 1
+
+
+@pytest.mark.parametrize(
+    ("values", "column"),
+    [
+        (["0.1 %", 0.01, "2.5e0 %"], ["0.1 %", "0.01", "2.5e0 %"]), ([1, 2.5], [1.0, 2.5]),
+        ([True, "on"], ["true", "on"]),
+        # Where a number and a text would look alike, the text has quotes.
+        ([1, "1"], ["1", '"1"']), ([[1], {"a": 2}], ["[1]", '{"a": 2}']),
+    ],
+)  # fmt: skip
+def test_values_of_several_types_are_texts_and_shares_have_numbers(values, column):
+    points = Points(parse({"scenario": "-", "axes": {"loss": {"field": "topology.loss", "values": values}}}), None)
+    assert [points.columns(at)["loss"] for at in points] == column
+    shares = [points.row(at).get("loss_share") for at in points]
+    assert shares == ([0.001, 0.01, 0.025] if "0.1 %" in values else [None] * len(values))
 
 
 @pytest.mark.parametrize(

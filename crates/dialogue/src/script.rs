@@ -27,10 +27,12 @@ const NOT_MODELLED: [&str; 8] =
     ["user_timeout", "keepalive", "quickack", "maxseg", "linger", "defer_accept", "window_clamp", "notsent_lowat"];
 
 /// A parsed dialogue.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Script {
     /// Settings of the stack.
     pub config: Config,
+    /// The version of Linux that does so; `None` if all do that are modelled.
+    pub linux: Option<String>,
     /// Congestion rule, as the registry names it.
     pub variant: String,
     /// The host's NIC; `None` takes every packet at once.
@@ -46,7 +48,7 @@ pub struct Script {
 }
 
 /// One thing that happens.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Step {
     /// Line of the file, from 1.
     pub line: usize,
@@ -63,7 +65,7 @@ pub struct Step {
 }
 
 /// The kinds of steps.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum What {
     /// The peer's segment arrives.
     Arrives(Pattern),
@@ -147,6 +149,7 @@ impl Parser {
         Self {
             script: Script {
                 config: Config::default(),
+                linux: None,
                 variant: "reno".into(),
                 nic: None,
                 peer_window: 1 << 20,

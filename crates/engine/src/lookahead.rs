@@ -10,8 +10,8 @@ use crate::schedule::EventQueue;
 /// Events between the four steps of [`Fabric`]'s look-ahead.
 const DISTANCE: usize = 5;
 const WINDOW: usize = 32;
-/// How far ahead the look goes, in slots of the event queue; every second to fourth has an event.
-const AHEAD: u64 = 72;
+/// How far ahead the look goes, in slots of the event queue; every fourth to eighth has an event.
+const AHEAD: u64 = 144;
 
 /// How far the look has come.
 #[derive(Debug)]

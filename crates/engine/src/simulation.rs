@@ -3,6 +3,7 @@
 mod applications;
 mod conservation;
 mod endpoint;
+mod leaving;
 mod table;
 
 use std::io::Write;
@@ -328,6 +329,7 @@ impl<P: Probe + Tables + Send> Core<P> {
                 fabric.transmission_complete(&mut ctx, event.component());
                 self.tell_departures();
             }
+            Rank::Departure => self.departure(event.component()),
             Rank::Timer => self.timer(event.component()),
             Rank::Start => self.start(event.component()),
             Rank::Control => self.control(event.component()),
@@ -354,6 +356,7 @@ impl<P: Probe + Tables + Send> Core<P> {
         };
         endpoint.sample(index, now, &mut self.wire.probe);
         endpoint.received += 1;
+        endpoint.see_departures(now);
         let clock = endpoint.clock(now);
         if endpoint.connection.is_unsynchronised() {
             self.metrics.inherit(index, &mut endpoint.connection);
@@ -402,9 +405,19 @@ impl<P: Probe + Tables + Send> Core<P> {
             let index = peer_of(departure.endpoint);
             let Some(endpoint) = self.endpoints.stream(index) else { continue };
             endpoint.sample(index, self.now, &mut self.wire.probe);
+            endpoint.see_departures(self.now);
             endpoint.connection.on_nic_freed(endpoint.clock(self.now), departure.bytes);
             self.drive(index);
         }
+    }
+
+    /// A packet leaves the queue of its host, whose sender waits for that.
+    fn departure(&mut self, index: u32) {
+        let Some(endpoint) = self.endpoints.stream(index) else { return };
+        endpoint.leaving.fired(self.now);
+        endpoint.sample(index, self.now, &mut self.wire.probe);
+        endpoint.see_departures(self.now);
+        self.drive(index);
     }
 
     fn timer(&mut self, index: u32) {
@@ -414,6 +427,7 @@ impl<P: Probe + Tables + Send> Core<P> {
         if !endpoint.alarm.fired(self.now) {
             return;
         }
+        endpoint.see_departures(self.now);
         if endpoint.deadline() <= self.now {
             endpoint.sample(index, self.now, &mut self.wire.probe);
             endpoint.connection.on_timeout(endpoint.clock(self.now));
@@ -444,6 +458,7 @@ impl<P: Probe + Tables + Send> Run for Core<P> {
 
     fn finish(mut self: Box<Self>) -> Result<Records, EngineError> {
         self.check_conservation()?;
+        self.fabric.revoke_unsent(self.now, &mut self.wire);
         let left = self.events.drain();
         self.check_links(&left)?;
         if let Some(capture) = self.wire.capture.take() {

@@ -133,17 +133,17 @@ impl<P: Probe> Monitor<Segment> for Wire<P> {
     }
 
     #[inline]
-    fn link_sent(&mut self, now: Instant, link: u32, id: PacketId, packet: &Packet<Segment>, wire_bytes: u32) {
+    fn link_sent(&mut self, at: Instant, link: u32, id: PacketId, packet: &Packet<Segment>, wire_bytes: u32) {
         if !P::LOOKS {
             return;
         }
         let endpoint = packet.endpoint;
-        self.probe.link_sent(now, link, flow_of(endpoint), is_data(packet), wire_bytes);
+        self.probe.link_sent(at, link, flow_of(endpoint), is_data(packet), wire_bytes);
         if let Some(numbers) = &self.numbers
             && self.probe.wants_packets(link)
         {
             self.probe.packet(PacketRow {
-                time_ns: now.as_ns(),
+                time_ns: at.as_ns(),
                 link,
                 packet: numbers.of(id),
                 flow: flow_of(endpoint),
@@ -156,8 +156,12 @@ impl<P: Probe> Monitor<Segment> for Wire<P> {
         if let Some(capture) = &mut self.capture
             && capture.wants(link)
         {
-            capture.packet(now, link, endpoint, &self.shown.segment(packet));
+            capture.packet(at, link, endpoint, &self.shown.segment(packet));
         }
+    }
+
+    fn link_unsent(&mut self, at: Instant, link: u32, packet: &Packet<Segment>, wire_bytes: u32) {
+        self.probe.link_unsent(at, link, flow_of(packet.endpoint), is_data(packet), wire_bytes);
     }
 
     #[inline]

@@ -5,20 +5,20 @@ use daybreak_fabric::{
     queue,
 };
 use daybreak_plan::{
-    Choice, ControlledFlow, Controller, Controls, Legacy as LegacyMechanism, Link, Plan, Queue, RouteSwitch, Stack,
-    Timeline,
+    Choice, ControlledFlow, Controller, Controls, Legacy, Link, Plan, Queue, RouteSwitch, Stack, Timeline,
 };
-use daybreak_tcp::config::{BufferLimits, Config, EcnMode, Legacy, ReceiveBuffers};
+use daybreak_tcp::config::{BufferLimits, Config, EcnMode, Profile, ReceiveBuffers};
 use daybreak_tcp::congestion::{self, Congestion};
 use daybreak_units::parameters::Settings;
 use daybreak_units::{Duration, Instant, Rate};
 
 /// The fabric of a plan.
 pub fn fabric(plan: &Plan) -> FabricConfig {
-    let observed = observed_queues(plan);
+    let mut queues: Vec<QueueConfig> = plan.queues.iter().map(queue).collect();
+    look(plan, &mut queues);
     FabricConfig {
         links: plan.links.iter().map(link).collect(),
-        queues: plan.queues.iter().zip(observed).map(|(one, observed)| queue(one, observed)).collect(),
+        queues,
         route_switches: plan.route_switches.iter().map(route_switch).collect(),
         forks: plan
             .forks
@@ -50,7 +50,7 @@ pub fn link(link: &Link) -> LinkConfig {
     }
 }
 
-fn queue(queue: &Queue, observed: bool) -> QueueConfig {
+fn queue(queue: &Queue) -> QueueConfig {
     let discipline = queue::find(&queue.discipline.name).expect("the plan was validated");
     QueueConfig {
         discipline,
@@ -59,33 +59,40 @@ fn queue(queue: &Queue, observed: bool) -> QueueConfig {
         served_by: queue.served_by.clone(),
         priority: queue.priority,
         returned_limit: queue.returned_limit_packets,
-        observed,
+        observed: false,
+        metered: false,
+        announced: false,
         stream: format!("queue/{}", queue.name),
     }
 }
 
-/// Queues at which somebody has to look at packets one by one.
-fn observed_queues(plan: &Plan) -> Vec<bool> {
-    let mut links = vec![false; plan.links.len()];
+/// Says at which queues somebody looks at packets, and why.
+fn look(plan: &Plan, queues: &mut [QueueConfig]) {
     let records = &plan.records;
-    for &link in
-        [&records.tap_links, &records.bin_links, &records.packet_links, &records.capture_links].into_iter().flatten()
-    {
-        links[link as usize] = true;
+    let mut observed = vec![false; plan.links.len()];
+    for &link in records.packet_links.iter().chain(&records.capture_links) {
+        observed[link as usize] = true;
     }
-    // Senders with TCP small queues are told when a packet leaves their host's queue.
-    let mut nodes = vec![false; plan.nodes.len()];
+    let mut metered = vec![false; plan.links.len()];
+    for &link in records.tap_links.iter().chain(&records.bin_links) {
+        metered[link as usize] = true;
+    }
+    // Senders with TCP small queues want to know when a packet leaves their host's queue.
+    let mut announced = vec![false; plan.nodes.len()];
     for flow in &plan.flows {
         for (node, stack) in [(flow.src, flow.src_stack), (flow.dst, flow.dst_stack)] {
-            nodes[node as usize] |= plan.stacks[stack as usize].tcp_limit_output_bytes.is_some();
+            announced[node as usize] |= plan.stacks[stack as usize].tcp_limit_output_bytes.is_some();
         }
     }
-    let on = |queue: &Queue| nodes[queue.node as usize] || queue.served_by.iter().any(|&link| links[link as usize]);
-    let mut observed: Vec<bool> = plan.queues.iter().map(on).collect();
-    for &queue in records.queues.iter().chain(plan.controllers.iter().flat_map(Controller::queues)) {
-        observed[queue as usize] = true;
+    for (queue, of_plan) in queues.iter_mut().zip(&plan.queues) {
+        let serves = |links: &[bool]| of_plan.served_by.iter().any(|&link| links[link as usize]);
+        queue.observed = serves(&observed);
+        queue.metered = serves(&metered);
+        queue.announced = announced[of_plan.node as usize];
     }
-    observed
+    for &queue in records.queues.iter().chain(plan.controllers.iter().flat_map(Controller::queues)) {
+        queues[queue as usize].observed = true;
+    }
 }
 
 fn route_switch(switch: &RouteSwitch) -> RouteSwitchConfig {
@@ -166,26 +173,27 @@ fn timeline(timeline: &Timeline) -> control::Timeline {
     control::Timeline::new(Instant::from_ps(timeline.start_ps), period, steps.collect())
 }
 
-fn legacy(mechanisms: &[LegacyMechanism]) -> Legacy {
-    let mut legacy = Legacy::default();
-    for mechanism in mechanisms {
+/// What a stack does otherwise than the usual one: its Linux, and what it has of older ones.
+fn profile(stack: &Stack) -> Profile {
+    let mut profile = Profile::of_linux(stack.linux.version()).expect("a plan names only versions that are modelled");
+    for mechanism in &stack.legacy {
         match mechanism {
-            LegacyMechanism::Fack => legacy.fack = true,
-            LegacyMechanism::WindowAtOnce => legacy.window_at_once = true,
-            LegacyMechanism::NoUndo => legacy.no_undo = true,
-            LegacyMechanism::AckEveryPacket => legacy.ack_every_packet = true,
-            LegacyMechanism::RtoRestart => legacy.rto_restart = true,
-            LegacyMechanism::ForgetSacks => legacy.forget_sacks = true,
-            LegacyMechanism::WholeRanges => legacy.whole_ranges = true,
-            LegacyMechanism::CountAcks => legacy.count_acks = true,
-            LegacyMechanism::PrrByRetransmission => legacy.prr_by_retransmission = true,
-            LegacyMechanism::TwoTickSlack => legacy.two_tick_slack = true,
-            LegacyMechanism::NoPaws => legacy.no_paws = true,
-            LegacyMechanism::HalfThreshold => legacy.half_threshold = true,
-            LegacyMechanism::NoEchoSamples => legacy.no_echo_samples = true,
+            Legacy::Fack => profile.fack = true,
+            Legacy::WindowAtOnce => profile.window_at_once = true,
+            Legacy::NoUndo => profile.no_undo = true,
+            Legacy::AckEveryPacket => profile.ack_every_packet = true,
+            Legacy::RtoRestart => profile.rto_restart = true,
+            Legacy::ForgetSacks => profile.forget_sacks = true,
+            Legacy::WholeRanges => profile.whole_ranges = true,
+            Legacy::CountAcks => profile.count_acks = true,
+            Legacy::PrrByRetransmission => profile.prr_by_retransmission = true,
+            Legacy::TwoTickSlack => profile.two_tick_slack = true,
+            Legacy::NoPaws => profile.no_paws = true,
+            Legacy::HalfThreshold => profile.half_threshold = true,
+            Legacy::NoEchoSamples => profile.no_echo_samples = true,
         }
     }
-    legacy
+    profile
 }
 
 /// The settings of an endpoint; what the plan does not say is Linux's default.
@@ -227,7 +235,7 @@ pub(crate) fn stack(stack: &Stack) -> Config {
         comp_sack_nr: stack.tcp_comp_sack_nr,
         tso_max_bytes: stack.tso_max_bytes,
         limit_output_bytes: stack.tcp_limit_output_bytes,
-        legacy: legacy(&stack.legacy),
+        profile: profile(stack),
         max_pacing_rate: stack.max_pacing_rate_bps.map_or(Rate::ZERO, Rate::from_bps),
         ..Config::default()
     }

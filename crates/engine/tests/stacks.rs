@@ -393,6 +393,13 @@ fn cases() -> Vec<Case> {
             |a, b| a.round_trips() < b.round_trips(),
         ),
         case(
+            "linux",
+            [json!("6.1"), json!("6.12")],
+            with(slow_start(), "tcp_rmem", json!([4_096, 131_072, 131_072])),
+            "half of the buffer is window, or what is payload of it: 7 or 9 segments a round trip",
+            |a, b| a.round_trips() > b.round_trips(),
+        ),
+        case(
             "tcp_window_scaling",
             [json!(true), json!(false)],
             slow_start(),

@@ -4,15 +4,16 @@
 use crate::analytic_link::{AnalyticLink, Setup};
 use crate::config::{Config, QueueConfig};
 use crate::control::Change;
-use crate::link::LinkConfig;
-use crate::path::{Code, Decoded};
+use crate::path::{Code, Decoded, Step};
 use crate::queue::{Kind, Limits};
 
 /// For each queue that can be served analytically, its link.
 ///
 /// Its packets leave in the order of arrival, one after the other, at times that follow from what arrived before: so
-/// one link serves it and nothing else, at one rate, with one delay and without impairment. The discipline settles on arrival, packets
-/// neither come back nor go elsewhere, nothing about it is ever changed, and nobody observes each packet.
+/// one link serves it and nothing else, at one rate, with one delay, and loses none of them; jitter is drawn for a packet
+/// when it arrives at the queue, in the order in which it would be drawn at the link. The discipline settles on arrival,
+/// packets neither come back nor go elsewhere, nothing about it is ever changed, and nobody observes each packet. If
+/// packets are announced, their senders give them to the queue themselves.
 pub(crate) fn links_of_queues(config: &Config) -> Vec<Option<u32>> {
     let mut possible: Vec<Option<u32>> =
         config.queues.iter().map(|queue| sole_link(queue.served_by.as_slice())).collect();
@@ -23,7 +24,7 @@ pub(crate) fn links_of_queues(config: &Config) -> Vec<Option<u32>> {
     for (queue, link) in config.queues.iter().zip(&mut possible) {
         *link = link.filter(|&link| {
             served[link as usize] == 1
-                && !is_impaired(&config.links[link as usize])
+                && config.links[link as usize].loss_ppb == 0
                 && queue.discipline.settles_on_arrival
                 && queue.returned_limit.is_none()
                 && !queue.observed
@@ -32,6 +33,9 @@ pub(crate) fn links_of_queues(config: &Config) -> Vec<Option<u32>> {
     }
     for fork in &config.forks {
         possible[fork.queue as usize] = None;
+    }
+    for queue in not_entered_first(config) {
+        possible[queue as usize] = None;
     }
     for change in &config.changes {
         match *change {
@@ -48,12 +52,21 @@ pub(crate) fn links_of_queues(config: &Config) -> Vec<Option<u32>> {
     possible
 }
 
-fn sole_link(served_by: &[u32]) -> Option<u32> {
-    if let [link] = served_by { Some(*link) } else { None }
+/// Queues of announced packets to which packets come from elsewhere than their sender.
+fn not_entered_first(config: &Config) -> impl Iterator<Item = u32> {
+    let mut continues = vec![false; config.paths.len()];
+    let of_switches = config.route_switches.iter().flat_map(|switch| &switch.alternatives);
+    let of_forks = config.forks.iter().flat_map(|fork| fork.tails.iter().map(|(_, path)| path).chain(&fork.overflow));
+    of_switches.chain(of_forks).for_each(|&path| continues[path as usize] = true);
+    let later = |(path, continues): (&'_ Vec<Step>, bool)| path[usize::from(!continues).min(path.len())..].to_vec();
+    config.paths.iter().zip(continues).flat_map(later).filter_map(|step| match step {
+        Step::Queue(queue) if config.queues[queue as usize].announced => Some(queue),
+        _ => None,
+    })
 }
 
-fn is_impaired(link: &LinkConfig) -> bool {
-    link.loss_ppb > 0 || !link.jitter.is_zero()
+fn sole_link(served_by: &[u32]) -> Option<u32> {
+    if let [link] = served_by { Some(*link) } else { None }
 }
 
 /// An analytic link knows modulo 2^32 how many bytes wait: enough where never more do, or nobody asks.
@@ -73,13 +86,17 @@ pub(crate) fn make(
 ) -> Vec<AnalyticLink> {
     let largest_packet = config.largest_packet;
     let capacity = Default::default();
-    let none = |link| AnalyticLink::new(Setup { link, capacity, kind: Kind::default(), largest_packet }, false);
+    let none = |link| {
+        let setup = Setup { link, capacity, kind: Kind::default(), largest_packet, is_metered: false };
+        AnalyticLink::new(setup, false)
+    };
     let mut made: Vec<AnalyticLink> = config.links.iter().map(none).collect();
     for (queue, link) in link_of_queue.iter().enumerate() {
         if let Some(index) = *link {
             let link = &config.links[index as usize];
-            let capacity = config.queues[queue].limits.into();
-            made[index as usize] = AnalyticLink::new(Setup { link, capacity, kind: kind(queue), largest_packet }, true);
+            let (capacity, is_metered) = (config.queues[queue].limits.into(), config.queues[queue].metered);
+            let setup = Setup { link, capacity, kind: kind(queue), largest_packet, is_metered };
+            made[index as usize] = AnalyticLink::new(setup, true);
         }
     }
     made
@@ -104,8 +121,9 @@ pub(crate) fn join(links: &mut [AnalyticLink], steps: &[Code], largest_packet: u
         *feeder = if *feeder == Feeder::Nobody || *feeder == before { before } else { Feeder::Others };
         before = Feeder::Analytic(link);
     }
-    // A link passes packets on if each of them goes to an analytic link that it alone feeds.
-    let mut passes: Vec<bool> = links.iter().map(|link| link.exists).collect();
+    // A link passes packets on if each of them goes to an analytic link that it alone feeds. Late ones may come to that
+    // all at once, and what is metered is looked up where it is under way.
+    let mut passes: Vec<bool> = links.iter().map(|link| link.exists && !link.looks_singly()).collect();
     for pair in steps.windows(2) {
         let Decoded::Analytic(link) = pair[0].decode() else { continue };
         passes[link as usize] &= match pair[1].decode() {

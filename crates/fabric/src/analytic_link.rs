@@ -5,6 +5,9 @@
 //! becomes free: a hop costs one event however long the queue is. What a hop needs of a packet is
 //! kept in its ring, so that the packet itself is not touched between its first hop and its
 //! last. The outcome is the same as with a queue and a link of their own.
+//!
+//! Some links have to do something for each packet ([`Singly`]): it is late at random, or somebody is told of it. They
+//! have no room for packets that nobody looks at, so that others need not ask which kind they are.
 
 use daybreak_units::{ByteTime, Duration, Instant};
 
@@ -16,8 +19,9 @@ use crate::{DropReason, PacketId};
 /// A packet that waits, is being sent, or is in the pipe.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Transit {
-    /// When the link will have sent it; the next one begins then, if it is there by then.
-    sent: Instant,
+    /// When it will arrive, less the delay of the link: when the link will have sent it, and the next one begins, unless it
+    /// is late ([`Singly`]).
+    due: Instant,
     pub id: PacketId,
     /// Its next step behind this link.
     pub cursor: u32,
@@ -64,6 +68,26 @@ pub(crate) struct AnalyticLink {
     counted: Counted,
     capacity: Capacity,
     kind: Kind,
+    singly: Option<Box<Singly>>,
+}
+
+/// What more a link needs that does something for each packet.
+#[derive(Debug)]
+struct Singly {
+    /// As [`AnalyticLink::room`], which is 0 here.
+    room: i32,
+    /// When the link will have sent each packet that has not arrived, and some before them: positions are those of the
+    /// link's ring. None where no packet is late.
+    sent: Option<Ring<Instant>>,
+    /// The monitor is told of each packet.
+    is_metered: bool,
+}
+
+impl Singly {
+    fn new(link: &LinkConfig, is_metered: bool) -> Option<Box<Self>> {
+        let is_late = !link.jitter.is_zero();
+        (is_late || is_metered).then(|| Box::new(Self { room: 0, sent: is_late.then(Ring::new), is_metered }))
+    }
 }
 
 /// What an analytic link has done up to some time.
@@ -89,11 +113,12 @@ pub(crate) struct Setup<'a> {
     pub capacity: Capacity,
     pub kind: Kind,
     pub largest_packet: u32,
+    pub is_metered: bool,
 }
 
 impl AnalyticLink {
     pub(crate) fn new(setup: Setup, exists: bool) -> Self {
-        let Setup { link, capacity, kind, largest_packet } = setup;
+        let Setup { link, capacity, kind, largest_packet, is_metered } = setup;
         Self {
             busy_until: Instant::ZERO,
             byte_time: ByteTime::new(link.rate),
@@ -109,6 +134,7 @@ impl AnalyticLink {
             counted: Counted::default(),
             capacity,
             kind,
+            singly: if exists { Singly::new(link, is_metered) } else { None },
         }
     }
 
@@ -118,6 +144,27 @@ impl AnalyticLink {
     pub(crate) fn try_reserve(&mut self) -> bool {
         self.room -= 1;
         self.room >= 0
+    }
+
+    /// The same of a link that has to look at each packet.
+    #[inline(always)]
+    pub(crate) fn try_reserve_singly(&mut self) -> bool {
+        self.room = 0;
+        let Some(singly) = &mut self.singly else { return false };
+        singly.room -= 1;
+        singly.room >= 0
+    }
+
+    /// It has to look at each packet.
+    #[inline(always)]
+    pub(crate) fn looks_singly(&self) -> bool {
+        self.singly.is_some()
+    }
+
+    /// When it begins to send a packet that comes now, if it accepts it.
+    #[inline]
+    pub(crate) fn begins(&self, now: Instant) -> Instant {
+        self.busy_until.max(now)
     }
 
     /// Takes a packet in that was admitted and comes `at` some time from `now` on. Returns when it will
@@ -131,8 +178,48 @@ impl AnalyticLink {
         if self.ring.is_full() {
             self.make_room(now);
         }
-        self.ring.push(Transit { sent, id, cursor, bytes, through: self.through });
+        self.ring.push(Transit { due: sent, id, cursor, bytes, through: self.through });
         sent + self.delay
+    }
+
+    /// The same for a link that looks at each packet: `late` says when one arrives that would do so at a time, and
+    /// `meter` is told when it begins to be sent, and how many bytes that takes.
+    #[inline(always)]
+    pub(crate) fn accept_singly(
+        &mut self,
+        (now, at): (Instant, Instant),
+        (id, cursor, bytes): (PacketId, u32, u32),
+        late: impl FnOnce(Instant) -> Instant,
+        meter: impl FnOnce(Instant, u32),
+    ) -> Instant {
+        let arrival = self.accept(now, at, id, cursor, bytes);
+        let Some(singly) = &mut self.singly else { return arrival };
+        if singly.is_metered {
+            let wire_bytes = bytes + self.framing_bytes;
+            meter(self.busy_until - self.byte_time.of(wire_bytes), wire_bytes);
+        }
+        let Some(sent) = &mut singly.sent else { return arrival };
+        if sent.is_full() {
+            match self.ring.head().wrapping_sub(sent.head()) {
+                0 => sent.grow(),
+                arrived => sent.forget(arrived),
+            }
+        }
+        sent.push(self.busy_until);
+        let arrival = late(arrival);
+        self.ring.last_mut().due = arrival - self.delay;
+        arrival
+    }
+
+    /// The monitor is told of each packet.
+    pub(crate) fn is_metered(&self) -> bool {
+        self.singly.as_ref().is_some_and(|singly| singly.is_metered)
+    }
+
+    /// When it begins to send the packet at a position of the ring, and how many bytes that takes.
+    pub(crate) fn crossing(&self, position: u32) -> (Instant, u32) {
+        let wire_bytes = self.ring.get(position).bytes + self.framing_bytes;
+        (self.sent(position) - self.byte_time.of(wire_bytes), wire_bytes)
     }
 
     /// The first packet, which must be there, has arrived. Also tells when the next one will.
@@ -168,10 +255,14 @@ impl AnalyticLink {
     /// What it has done by `now`, which is not before any call.
     pub(crate) fn totals(&self, now: Instant) -> AnalyticTotals {
         let (mut here, mut waiting, mut waiting_bytes) = (0, 0, 0);
-        for transit in self.ring.iter().filter(|transit| !self.passes || self.arrival_of(transit) > now) {
+        for position in self.ring.positions() {
+            let transit = self.ring.get(position);
+            if self.passes && self.arrival_of(transit) <= now {
+                continue;
+            }
             here += 1;
-            let wire_bytes = transit.bytes + self.framing_bytes;
-            if transit.sent - self.byte_time.of(wire_bytes) > now {
+            let (begins, wire_bytes) = self.crossing(position);
+            if begins > now {
                 waiting += 1;
                 waiting_bytes += u64::from(wire_bytes);
             }
@@ -190,7 +281,7 @@ impl AnalyticLink {
 
     /// Asks limit and discipline about a packet that comes at `now`; `is_ect` tells whether it is ECN-capable. True if it
     /// is to be marked. Also finds out how many of the next packets are sure to be accepted unmarked.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn admit(&mut self, now: Instant, bytes: u32, is_ect: impl Fn() -> bool) -> Result<bool, DropReason> {
         self.counted = self.count();
         let mut occupancy = Occupancy::default();
@@ -200,7 +291,7 @@ impl AnalyticLink {
         } else {
             occupancy = self.occupancy(now);
             if !self.capacity.admits(occupancy, bytes) {
-                self.room = 0;
+                self.set_room(0);
                 return Err(DropReason::QueueFull);
             }
             // Only who marks needs the packet itself, which may not be in the cache.
@@ -212,8 +303,16 @@ impl AnalyticLink {
         }
         // This packet is one of them, unless it starts at once.
         let room = self.kind.room(occupancy, &self.capacity, self.largest_packet).saturating_sub(1);
-        self.room = room.min(MOST_UNCOUNTED) as i32;
+        self.set_room(room.min(MOST_UNCOUNTED) as i32);
         Ok(is_marked)
+    }
+
+    #[inline(always)]
+    fn set_room(&mut self, room: i32) {
+        match &mut self.singly {
+            None => self.room = room,
+            Some(singly) => (self.room, singly.room) = (0, room),
+        }
     }
 
     /// What it has accepted until now. Has to be asked before 2^32 bytes come to be uncounted.
@@ -230,7 +329,7 @@ impl AnalyticLink {
         let head = self.ring.head();
         let is_gone = self.ring.tail().wrapping_sub(self.sent_below) > self.ring.len();
         let mut in_service = if is_gone { head } else { self.sent_below };
-        while self.ring.get(in_service).sent <= now {
+        while self.sent(in_service) <= now {
             in_service = in_service.wrapping_add(1);
         }
         self.sent_below = in_service;
@@ -254,7 +353,16 @@ impl AnalyticLink {
 
     #[inline(always)]
     fn arrival_of(&self, transit: &Transit) -> Instant {
-        transit.sent + self.delay
+        transit.due + self.delay
+    }
+
+    /// When the link will have sent the packet at a position of the ring.
+    #[inline]
+    fn sent(&self, position: u32) -> Instant {
+        match self.singly.as_ref().and_then(|singly| singly.sent.as_ref()) {
+            None => self.ring.get(position).due,
+            Some(sent) => *sent.get(position),
+        }
     }
 }
 
@@ -275,7 +383,8 @@ mod tests {
         let rate = Rate::from_bps(1_000_000_000_000);
         let (delay, jitter) = (Duration::ZERO, Duration::ZERO);
         let link = LinkConfig { rate, delay, framing_bytes: 38, loss_ppb: 0, jitter, stream: String::new() };
-        let setup = Setup { link: &link, capacity: Capacity::default(), kind: Kind::default(), largest_packet: 65_535 };
+        let (capacity, kind) = (Capacity::default(), Kind::default());
+        let setup = Setup { link: &link, capacity, kind, largest_packet: 65_535, is_metered: false };
         let mut analytic = AnalyticLink::new(setup, true);
         let mut now = Instant::ZERO;
         for _ in 0..200_000 {

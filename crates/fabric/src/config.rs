@@ -48,8 +48,12 @@ pub struct QueueConfig {
     /// Room for packets that a queue further on returns; `None` if none can return.
     pub returned_limit: Option<u64>,
     /// Somebody looks at each packet here: the monitor is told of every packet that enters, leaves or crosses the
-    /// link at its time, and packets can be announced.
+    /// link at its time.
     pub observed: bool,
+    /// The monitor is told of each packet that its link sends, but perhaps in advance ([`crate::Monitor::link_sent`]).
+    pub metered: bool,
+    /// Packets of which their sender wants to know when they leave come here first ([`crate::Fabric::send_announced`]).
+    pub announced: bool,
     /// Name of the queue; its random stream is called after it.
     pub stream: String,
 }

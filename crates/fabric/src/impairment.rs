@@ -88,7 +88,19 @@ impl Impairment {
             }
             return Some(on_time);
         }
-        Some(self.in_order(on_time + late(self.delays.of(endpoint, identity, before), self.jitter)))
+        Some(self.late_arrival(endpoint, identity, before, on_time))
+    }
+
+    /// The same on a link that loses no packet and has no pipe.
+    #[inline]
+    pub(crate) fn delay(&mut self, endpoint: u32, identity: Identity, on_time: Instant) -> Instant {
+        let before = self.repeats.count(endpoint, identity);
+        self.late_arrival(endpoint, identity, before, on_time)
+    }
+
+    #[inline]
+    fn late_arrival(&mut self, endpoint: u32, identity: Identity, before: u32, on_time: Instant) -> Instant {
+        self.in_order(on_time + late(self.delays.of(endpoint, identity, before), self.jitter))
     }
 
     /// The packet that passed first of those that have not entered the pipe does it now: when it arrives at the other

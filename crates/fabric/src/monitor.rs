@@ -13,9 +13,13 @@ pub trait Monitor<B> {
     /// A packet to `endpoint` was made and is about to enter its first queue.
     #[inline]
     fn created(&mut self, _now: Instant, _id: PacketId, _endpoint: u32, _body: &B) {}
-    /// A link starts to send the packet, which takes `wire_bytes` with its framing.
+    /// A link starts to send the packet at a time, which takes `wire_bytes` with its framing. If its queue is only metered,
+    /// not observed, that time may be yet to come: then [`crate::Fabric::revoke_unsent`] is to be called at the end.
     #[inline]
-    fn link_sent(&mut self, _now: Instant, _link: u32, _id: PacketId, _packet: &Packet<B>, _wire_bytes: u32) {}
+    fn link_sent(&mut self, _at: Instant, _link: u32, _id: PacketId, _packet: &Packet<B>, _wire_bytes: u32) {}
+    /// The packet that was told to be sent at this time is not: the run ends before.
+    #[inline]
+    fn link_unsent(&mut self, _at: Instant, _link: u32, _packet: &Packet<B>, _wire_bytes: u32) {}
     /// The occupancy of the queue after an arrival or a departure.
     #[inline]
     fn queue_changed(&mut self, _now: Instant, _queue: u32, _packets: u32, _bytes: u64) {}

@@ -84,8 +84,6 @@ pub struct NewPacket {
     pub bytes: u32,
     /// What its IP header says of congestion.
     pub ecn: Ecn,
-    /// A [`crate::Departure`] shall tell when it leaves its first queue.
-    pub announce: bool,
 }
 
 /// All packets of a run. Slots are reused last in, first out, so that a new packet is written where
@@ -109,7 +107,7 @@ impl<B: Copy> Slab<B> {
     /// A new packet. The body is copied once, to where it stays; its `clone_from` may leave out what it does not use.
     #[inline(always)]
     pub(crate) fn insert(&mut self, packet: NewPacket, body: &B) -> PacketId {
-        let NewPacket { endpoint, cursor, bytes, ecn, announce } = packet;
+        let NewPacket { endpoint, cursor, bytes, ecn } = packet;
         // The end of the list lies beyond all slots.
         if self.free as usize >= self.slots.len() {
             self.add_slot(body);
@@ -121,7 +119,7 @@ impl<B: Copy> Slab<B> {
         slot.cursor = cursor;
         slot.bytes = bytes;
         slot.header = Header::new(ecn);
-        slot.announce = announce;
+        slot.announce = false;
         slot.alive = true;
         slot.body.clone_from(body);
         PacketId(index)
@@ -207,7 +205,7 @@ mod tests {
     #[test]
     fn the_last_slot_freed_is_used_first() {
         let mut slab = Slab::with_capacity(4);
-        let new = |endpoint| NewPacket { endpoint, cursor: 0, bytes: 100, ecn: Ecn::Ect0, announce: false };
+        let new = |endpoint| NewPacket { endpoint, cursor: 0, bytes: 100, ecn: Ecn::Ect0 };
         let [a, b, c] = [0, 1, 2].map(|endpoint| slab.insert(new(endpoint), &[0u8; 48]));
         slab.remove(a);
         slab.remove(c);

@@ -5,10 +5,15 @@ use std::collections::BTreeMap;
 /// What tells a packet from the others of its flow and direction. A copy of it has the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Identity {
-    /// Numbers of another class are others' numbers.
+    /// Numbers of another class are others' numbers. Below [`Identity::CLASSES`].
     pub class: u8,
-    /// Rises, as a rule, from packet to packet.
+    /// Rises, as a rule, from packet to packet. Below 2^64 - 1.
     pub number: u64,
+}
+
+impl Identity {
+    /// How many classes there are.
+    pub const CLASSES: u8 = 4;
 }
 
 /// Counts how often packets pass. Only of those that do not come in the order of their numbers an entry is kept, so memory
@@ -16,49 +21,143 @@ pub struct Identity {
 /// where its first copy was lost on the way here.
 #[derive(Debug, Default)]
 pub(crate) struct Repeats {
-    /// The highest number by endpoint and class.
-    highest: BTreeMap<(u32, u8), u64>,
+    ways: Ways,
     again: BTreeMap<(u32, Identity), u32>,
 }
 
 impl Repeats {
     /// A packet passes: how often did it before?
+    #[inline]
     pub(crate) fn count(&mut self, endpoint: u32, identity: Identity) -> u32 {
-        let Identity { class, number } = identity;
-        let highest = self.highest.get_mut(&(endpoint, class));
-        match highest {
-            Some(highest) if number <= *highest => {
-                let again = self.again.entry((endpoint, identity)).or_insert(0);
-                *again += 1;
-                *again
-            }
-            Some(highest) => {
-                *highest = number;
-                0
-            }
-            None => {
-                self.highest.insert((endpoint, class), number);
-                0
-            }
+        let next = &mut self.ways.get_mut(endpoint).next[usize::from(identity.class)];
+        if identity.number < *next {
+            return self.count_again(endpoint, identity);
         }
+        *next = identity.number + 1;
+        0
+    }
+
+    #[cold]
+    fn count_again(&mut self, endpoint: u32, identity: Identity) -> u32 {
+        let again = self.again.entry((endpoint, identity)).or_insert(0);
+        *again += 1;
+        *again
     }
 
     /// No packet to `endpoint` passes any more.
     pub(crate) fn forget(&mut self, endpoint: u32) {
+        self.ways.remove(endpoint);
         let first = Identity::default();
         let last = Identity { class: u8::MAX, number: u64::MAX };
-        while let Some((&way, _)) = self.highest.range((endpoint, first.class)..=(endpoint, last.class)).next() {
-            self.highest.remove(&way);
-        }
         while let Some((&packet, _)) = self.again.range((endpoint, first)..=(endpoint, last)).next() {
             self.again.remove(&packet);
         }
     }
 }
 
+/// What has passed on the way to an endpoint.
+#[derive(Clone, Copy, Debug)]
+struct Way {
+    /// [`FREE`] where there is none.
+    endpoint: u32,
+    /// By class: one more than the highest number.
+    next: [u64; Identity::CLASSES as usize],
+}
+
+const FREE: u32 = u32::MAX;
+
+impl Way {
+    const NONE: Self = Self { endpoint: FREE, next: [0; Identity::CLASSES as usize] };
+}
+
+/// The ways, found by a hash of the endpoint: in the slot that it says or behind it, without a free slot between.
+/// Memory grows with the endpoints whose packets pass, however many there are.
+#[derive(Debug)]
+struct Ways {
+    /// A power of two of them, a quarter free at least.
+    slots: Box<[Way]>,
+    used: usize,
+}
+
+impl Default for Ways {
+    fn default() -> Self {
+        Self::with_slots(8)
+    }
+}
+
+impl Ways {
+    fn with_slots(count: usize) -> Self {
+        Self { slots: vec![Way::NONE; count].into(), used: 0 }
+    }
+
+    /// Where the search for an endpoint begins (Fibonacci hashing).
+    #[inline]
+    fn home(&self, endpoint: u32) -> usize {
+        (u64::from(endpoint).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize & (self.slots.len() - 1)
+    }
+
+    /// The slot of an endpoint, or the free one where it belongs.
+    #[inline]
+    fn find(&self, endpoint: u32) -> usize {
+        let mut at = self.home(endpoint);
+        while self.slots[at].endpoint != endpoint && self.slots[at].endpoint != FREE {
+            at = self.behind(at);
+        }
+        at
+    }
+
+    #[inline]
+    fn behind(&self, at: usize) -> usize {
+        (at + 1) & (self.slots.len() - 1)
+    }
+
+    #[inline]
+    fn get_mut(&mut self, endpoint: u32) -> &mut Way {
+        let at = self.find(endpoint);
+        if self.slots[at].endpoint == FREE { self.insert(endpoint) } else { &mut self.slots[at] }
+    }
+
+    #[cold]
+    fn insert(&mut self, endpoint: u32) -> &mut Way {
+        if 4 * (self.used + 1) > 3 * self.slots.len() {
+            let larger = Self::with_slots(2 * self.slots.len());
+            for way in std::mem::replace(self, larger).slots {
+                if way.endpoint != FREE {
+                    *self.insert(way.endpoint) = way;
+                }
+            }
+        }
+        self.used += 1;
+        let at = self.find(endpoint);
+        self.slots[at] = Way { endpoint, ..Way::NONE };
+        &mut self.slots[at]
+    }
+
+    /// Frees the slot of an endpoint, if it has one, and fills it with what else would not be found.
+    fn remove(&mut self, endpoint: u32) {
+        let mut free = self.find(endpoint);
+        if self.slots[free].endpoint == FREE {
+            return;
+        }
+        self.used -= 1;
+        let mut at = self.behind(free);
+        while self.slots[at].endpoint != FREE {
+            let mask = self.slots.len() - 1;
+            let from = |slot: usize| at.wrapping_sub(slot) & mask;
+            if from(self.home(self.slots[at].endpoint)) >= from(free) {
+                self.slots[free] = self.slots[at];
+                free = at;
+            }
+            at = self.behind(at);
+        }
+        self.slots[free] = Way::NONE;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn each_copy_is_counted_by_way_and_class() {
@@ -85,14 +184,38 @@ mod tests {
     fn an_endpoint_is_forgotten_and_no_other() {
         let mut repeats = Repeats::default();
         for endpoint in 1..=3 {
-            for (class, number) in [(0, 10), (0, 10), (u8::MAX, u64::MAX), (u8::MAX, u64::MAX)] {
+            for (class, number) in [(0, 10), (0, 10), (Identity::CLASSES - 1, 10), (Identity::CLASSES - 1, 10)] {
                 repeats.count(endpoint, Identity { class, number });
             }
         }
         repeats.forget(2);
-        let left: Vec<u32> = repeats.highest.keys().map(|way| way.0).collect();
-        assert_eq!(left, [1, 1, 3, 3]);
+        assert_eq!([1, 2, 3].map(|endpoint| repeats.count(endpoint, Identity { class: 0, number: 10 })), [2, 0, 2]);
         let left: Vec<u32> = repeats.again.keys().map(|packet| packet.0).collect();
         assert_eq!(left, [1, 1, 3, 3]);
+    }
+
+    proptest! {
+        /// Endpoints that come, pass and are forgotten, as a tree keeps them.
+        #[test]
+        fn ways_are_those_of_a_tree(steps in prop::collection::vec((0u32..60, 0u8..5), 1..600)) {
+            let (mut ways, mut tree) = (Ways::default(), BTreeMap::new());
+            for (number, (endpoint, what)) in (1..).zip(steps) {
+                let endpoint = endpoint * 1_001;
+                if what == 0 {
+                    ways.remove(endpoint);
+                    tree.remove(&endpoint);
+                } else {
+                    ways.get_mut(endpoint).next[1] = number;
+                    tree.insert(endpoint, number);
+                }
+                prop_assert_eq!(ways.used, tree.len());
+                prop_assert!(4 * ways.used <= 3 * ways.slots.len());
+                for (&endpoint, number) in &tree {
+                    prop_assert_eq!(ways.slots[ways.find(endpoint)].next[1], *number, "endpoint {}", endpoint);
+                }
+            }
+            let left = ways.slots.iter().filter(|way| way.endpoint != FREE).count();
+            prop_assert_eq!(left, tree.len());
+        }
     }
 }

@@ -85,12 +85,16 @@ impl<T: Copy + Default> Ring<T> {
         &self.items[self.slot(position)]
     }
 
-    /// All items, oldest first.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
-        self.positions().map(|position| self.get(position))
+    /// The last item, which must be there.
+    #[inline(always)]
+    pub(crate) fn last_mut(&mut self) -> &mut T {
+        debug_assert!(!self.is_empty());
+        let last = self.slot(self.tail.wrapping_sub(1));
+        &mut self.items[last]
     }
 
-    fn positions(&self) -> impl Iterator<Item = u32> + use<T> {
+    /// The positions of all items, oldest first.
+    pub(crate) fn positions(&self) -> impl Iterator<Item = u32> + use<T> {
         let head = self.head;
         (0..self.len()).map(move |offset| head.wrapping_add(offset))
     }
@@ -156,9 +160,10 @@ mod tests {
                 }
                 prop_assert_eq!(ring.front(), reference.front());
                 prop_assert_eq!(ring.len() as usize, reference.len());
-                prop_assert!(ring.iter().eq(&reference));
+                prop_assert!(ring.positions().map(|position| ring.get(position)).eq(&reference));
                 if let Some(last) = reference.back() {
                     prop_assert_eq!(ring.get(ring.tail().wrapping_sub(1)), last);
+                    prop_assert_eq!(ring.last_mut(), last);
                 }
             }
         }

@@ -4,7 +4,7 @@ mod rig;
 
 use daybreak_fabric::control::Action;
 use daybreak_fabric::queue::Limits;
-use daybreak_fabric::{Config, Ecn, ForkConfig, QueueConfig, Step};
+use daybreak_fabric::{Config, Ecn, ForkConfig, QueueConfig, RouteSwitchConfig, Step};
 use daybreak_units::Duration;
 use daybreak_units::parameters::Value;
 use proptest::prelude::*;
@@ -60,6 +60,75 @@ fn analytic_links_in_a_row_cost_one_event() {
     assert_eq!(rig.delivered, [(first, 0), (first + Duration::from_us(1), 1), (first + Duration::from_us(2), 2)]);
     assert_eq!(rig.wakes, 3);
     assert!(rig.fabric().link_totals(us(99)).all(|link| (link.packets, link.arrived) == (3, 3)));
+}
+
+/// What is late keeps its order, so when it arrives is known when it comes.
+#[test]
+fn jitter_costs_no_event() {
+    let run = |observed| {
+        let mut jittered = link(10, 5);
+        jittered.jitter = Duration::from_us(3);
+        let mut rig = Rig::new(&[jittered], &[QueueConfig { observed, ..of_packets(2, &[0]) }]);
+        rig.path(&[Step::Queue(0)]);
+        for _ in 0..4 {
+            rig.send(us(0), 0, 1250);
+        }
+        rig.run_to_end();
+        assert_eq!(rig.dropped, [(us(0), DropReason::QueueFull, 0, 3)]);
+        (rig.delivered, rig.wakes)
+    };
+    let ((delivered, wakes), (expected, more)) = (run(false), run(true));
+    assert_eq!(delivered, expected);
+    assert!(delivered.iter().zip([6, 7, 8]).all(|(&(at, _), least)| at > us(least) && at < us(least + 3)));
+    assert_eq!((wakes, more), (3, 5));
+}
+
+/// Four packets at once, two of which can wait: when each leaves is said when it is sent.
+#[test]
+fn announced_packets_cost_no_event() {
+    let run = |observed| {
+        let mut rig = Rig::new(&[link(10, 5)], &[QueueConfig { observed, announced: true, ..of_packets(2, &[0]) }]);
+        rig.path(&[Step::Queue(0)]);
+        rig.announce = true;
+        for _ in 0..4 {
+            rig.send(us(0), 0, 1250);
+            rig.note_departures();
+        }
+        for at in 1..9 {
+            rig.run_until(us(at));
+            rig.note_departures();
+        }
+        rig.leaves.sort();
+        (rig.leaves, rig.wakes)
+    };
+    let left = vec![us(0), us(0), us(1), us(2)];
+    assert_eq!((run(false), run(true)), ((left.clone(), 3), (left, 5)));
+}
+
+/// A queue that other packets come to as well, behind a route switch or another queue, is not for announced ones.
+#[test]
+fn a_queue_of_announced_packets_is_entered_first() {
+    let wakes = |announced: bool, paths: Vec<Vec<Step>>| {
+        let queues = [0, 1].map(|link| QueueConfig { announced, ..unobserved(of_packets(9, &[link])) });
+        let route_switch = RouteSwitchConfig { alternatives: vec![1], initial: 0, hold_limit: None };
+        let mut rig = Rig::of(Config {
+            links: vec![link(10, 5), link(10, 5)],
+            queues: queues.into(),
+            route_switches: vec![route_switch],
+            paths,
+            ..Config::default()
+        });
+        (0..3).for_each(|_| rig.send(us(0), 0, 1250));
+        rig.run_to_end();
+        assert_eq!(rig.delivered.len(), 3);
+        rig.wakes
+    };
+    let direct = || vec![vec![Step::Queue(0)], vec![Step::Queue(1)]];
+    assert_eq!([wakes(false, direct()), wakes(true, direct())], [3, 3]);
+    let behind = || vec![vec![Step::RouteSwitch(0)], vec![Step::Queue(1)]];
+    assert_eq!([wakes(false, behind()), wakes(true, behind())], [3, 5]);
+    let second = || vec![vec![Step::Queue(0), Step::Queue(1)], vec![Step::Queue(0)]];
+    assert_eq!([wakes(false, second()), wakes(true, second())], [6, 8]);
 }
 
 /// Whatever can be changed about a queue, or may happen to it, it is then not served analytically: a second event is
@@ -142,9 +211,10 @@ proptest! {
         limit_packets in prop::option::of(0u64..8),
         limit_bytes in prop::option::of(0u64..30_000),
         threshold in prop::option::of((any::<bool>(), 1u64..6, any::<bool>())),
+        jitters in prop::array::uniform5(prop_oneof![Just(0u64), 0u64..8_000]),
     ) {
         let limits = Limits { packets: limit_packets, bytes: limit_bytes };
-        let run = |observed: [bool; 5]| {
+        let run = |observed: [bool; 5], metered: [bool; 5]| {
             let of_kind = |limits, link| match threshold {
                 None => rig::queue(limits, &[link]),
                 Some((in_bytes, most, count)) => {
@@ -153,15 +223,24 @@ proptest! {
                     with_discipline("ecn_threshold", &given, limits, &[link])
                 }
             };
-            let config = |queue: usize, link| QueueConfig { observed: observed[queue], ..of_kind(limits, link) };
+            let config = |queue: usize, limits| QueueConfig {
+                observed: observed[queue],
+                metered: metered[queue],
+                announced: queue < 2,
+                ..of_kind(limits, queue as u32)
+            };
             // The last two are fed by one queue each and drop nothing.
-            let roomy = |queue: usize| QueueConfig { observed: observed[queue], ..of_kind(Limits::default(), queue as u32) };
-            let queues = [config(0, 0), config(1, 1), config(2, 2), roomy(3), roomy(4)];
-            let links = [link(40, 2), link(40, 2), link(10, 7), link(10, 1), link(40, 3)];
+            let roomy = |queue: usize| config(queue, Limits::default());
+            let queues = [config(0, limits), config(1, limits), config(2, limits), roomy(3), roomy(4)];
+            let mut links = [link(40, 2), link(40, 2), link(10, 7), link(10, 1), link(40, 3)];
+            for (index, (link, jitter)) in links.iter_mut().zip(jitters).enumerate() {
+                (link.jitter, link.stream) = (Duration::from_ns(jitter), format!("link/{index}"));
+            }
             let mut rig = Rig::new(&links, &queues);
             rig.path(&[Step::Queue(0), Step::Queue(2), Step::Queue(3), Step::Queue(4)]);
             rig.path(&[Step::Queue(1), Step::Queue(2), Step::Queue(4)]);
             rig.path(&[Step::Queue(1), Step::Queue(2), Step::Queue(3)]);
+            rig.announce = true;
             let mut now = us(0);
             for &(gap, path, bytes, ecn) in &packets {
                 now += Duration::from_ns(gap);
@@ -171,12 +250,16 @@ proptest! {
             }
             let totals: Vec<_> =
                 rig.fabric().link_totals(now).map(|link| (link.packets, link.bytes, link.arrived)).collect();
+            let crossings = rig.crossings();
             rig.run_to_end();
             let queues: Vec<_> = rig.fabric().queue_totals().collect();
-            (rig.deliveries, rig.dropped, totals, queues)
+            (crossings, (rig.deliveries, rig.dropped, totals, queues))
         };
-        let observed = run([true; 5]);
-        prop_assert_eq!(&run([false; 5]), &observed);
-        prop_assert_eq!(&run([false, true, false, true, false]), &observed);
+        let (crossings, outcome) = run([true; 5], [false; 5]);
+        prop_assert_eq!(&run([false; 5], [false; 5]).1, &outcome);
+        prop_assert_eq!(&run([false, true, false, true, false], [false; 5]).1, &outcome);
+        prop_assert_eq!(run([false; 5], [true; 5]), (crossings.clone(), outcome.clone()));
+        let in_part = run([false, true, false, false, true], [true, false, true, true, false]);
+        prop_assert_eq!(in_part, (crossings, outcome));
     }
 }

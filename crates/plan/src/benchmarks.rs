@@ -7,8 +7,8 @@
 use daybreak_units::splitmix;
 
 use crate::{
-    Application, Choice, Flow, Link, Node, NodeKind, PLAN_VERSION, Plan, Queue, ReceiveBuffers, Records, Scheduler,
-    Stack, Step,
+    Application, Choice, Flow, Link, Linux, Node, NodeKind, PLAN_VERSION, Plan, Queue, ReceiveBuffers, Records,
+    Scheduler, Stack, Step,
 };
 
 /// One benchmark.
@@ -331,6 +331,7 @@ fn stack(packet_bytes: u32) -> Stack {
         initial_window: 10,
         cwnd_clamp: Some(MAX_WINDOW),
         hz: 1_000,
+        linux: Linux::default(),
         timer_dilation: 1,
         rto_min_ps: 200_000_000_000,
         delayed_ack_min_ps: 40_000_000_000,

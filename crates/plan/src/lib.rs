@@ -25,7 +25,7 @@ pub use network::{
     TimelineStep,
 };
 pub use records::Records;
-pub use stack::{Legacy, ReceiveBuffers, Stack};
+pub use stack::{Legacy, Linux, ReceiveBuffers, Stack};
 pub use traffic::{Application, Command, ExchangeRun, Flow};
 pub use validate::{MOST_COMPONENTS, PlanError};
 

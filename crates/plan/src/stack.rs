@@ -2,7 +2,30 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A mechanism of older stacks that Linux 6.1 does not have: see `daybreak_tcp::config::Legacy`.
+/// A version of Linux that is modelled whole: see `daybreak_tcp::profile`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum Linux {
+    /// The usual one.
+    #[default]
+    #[serde(rename = "6.1")]
+    V6_1,
+    /// What it does otherwise is a list of behaviours.
+    #[serde(rename = "6.12")]
+    V6_12,
+}
+
+impl Linux {
+    /// As scenarios and dialogues name it.
+    pub fn version(self) -> &'static str {
+        match self {
+            Self::V6_1 => "6.1",
+            Self::V6_12 => "6.12",
+        }
+    }
+}
+
+/// A mechanism of older stacks that Linux 6.1 does not have: see `daybreak_tcp::profile`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -59,6 +82,9 @@ impl Default for ReceiveBuffers {
 pub struct Stack {
     /// Unique name.
     pub name: String,
+    /// Version of Linux whose TCP it has.
+    #[serde(default)]
+    pub linux: Linux,
     /// IP packet size limit.
     pub mtu: u32,
     /// Initial window in segments.

@@ -2,7 +2,7 @@
 
 use daybreak_units::{Duration, Instant, Rate};
 
-pub use crate::profile::Legacy;
+pub use crate::profile::Profile;
 
 /// Limits of a socket buffer in bytes: minimum, default, maximum (`tcp_rmem`, `tcp_wmem`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,8 +118,8 @@ pub struct Config {
     pub pacing_ss_ratio: u32,
     /// `tcp_pacing_ca_ratio`.
     pub pacing_ca_ratio: u32,
-    /// What this stack does as older ones did, and not as Linux 6.1.
-    pub legacy: Legacy,
+    /// What this stack does otherwise than Linux 6.1.192.
+    pub profile: Profile,
 }
 
 impl Config {
@@ -188,7 +188,7 @@ impl Default for Config {
             max_pacing_rate: Rate::ZERO,
             pacing_ss_ratio: 200,
             pacing_ca_ratio: 120,
-            legacy: Legacy::default(),
+            profile: Profile::default(),
         }
     }
 }

@@ -1,8 +1,13 @@
 //! What differs between the stacks that are modelled.
 //!
 //! The rest of the crate is Linux 6.1.192. Another stack is that with some of the behaviours below, which are all that the
-//! code asks for: it never asks which stack it is. A behaviour that another version brings is a field of [`Legacy`], a line
+//! code asks for: it never asks which stack it is. A behaviour that another version brings is a field of [`Profile`], a line
 //! of [`BEHAVIOURS`], a dialogue that shows it, and the place in its mechanism that looks at the field.
+//!
+//! [`Profile::of_linux`] has what a later Linux does otherwise; behaviours of older stacks are switched on one by one.
+
+/// The versions of Linux that are modelled whole, as scenarios and dialogues name them; the first one is the usual one.
+pub const LINUX: [&str; 2] = ["6.1", "6.12"];
 
 /// ns-2.35, whose sender is in these points the one of Linux 2.6.22 (the preset `ns2-2009` of a scenario).
 const NS2: &str = "ns2-2009";
@@ -10,11 +15,13 @@ const NS2: &str = "ns2-2009";
 const LINUX_4_15: &str = "linux-4.15";
 /// Linux 2.6, with what ns-2.35 has of it.
 const LINUX_2_6: &str = "linux-2.6";
+/// Linux 6.12.117.
+const LINUX_6_12: &str = "linux-6.12";
 
-/// What this stack does as older ones did, each behaviour a switch of its own that is off in Linux 6.1.192. [`BEHAVIOURS`]
+/// What this stack does otherwise than Linux 6.1.192, each behaviour a switch of its own that is off there. [`BEHAVIOURS`]
 /// lists which stacks behave so.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Legacy {
+pub struct Profile {
     /// Forward acknowledgement (Mathis and Mahdavi, SIGCOMM 1996; `tcp_fack` up to Linux 4.14): with SACK and without
     /// RACK, whatever is not SACKed and lies more than `reordering` segments below the highest SACKed one is lost, and a
     /// retransmission when what was sent after it is SACKed, by order.
@@ -49,9 +56,37 @@ pub struct Legacy {
     /// Congestion control gets no RTT that only the echo of a timestamp gives, as where all that an ACK covers was sent
     /// twice (the estimator of the timer does).
     pub no_echo_samples: bool,
+    /// The part of the receive buffer that is window is measured: what payload was of the memory of a segment that showed
+    /// another size of full segments than those before. `tcp_adv_win_scale` counts for nothing.
+    pub measured_share: bool,
+    /// What has arrived and is not read is taken off what was read, when the receive buffer is sized for a round trip.
+    pub unread_apart: bool,
+    /// The first window may be larger than its field can say.
+    pub wide_first_window: bool,
+    /// The receiver takes no RTT from an echo that is less than a tick of the timestamps' clock old (it is a tick in 6.1).
+    pub whole_tick_rtts: bool,
+    /// Segments ahead of a hole show the size of full segments as well.
+    pub sizes_above_holes: bool,
+    /// No ACK is delayed for longer than a tick less than the least retransmission timeout, nor a longer time learnt than
+    /// the longest delay.
+    pub shorter_delays: bool,
+    /// An ACK of the same sequence number as the last one may close the peer's window, and one that was overtaken counts
+    /// for 1.2 timeouts.
+    pub same_segment_closes: bool,
+    /// What comes in order makes an overflowing receive buffer grow as well, or is acknowledged at once where that may not
+    /// grow. A FIN alone is taken though the window is closed.
+    pub answers_when_full: bool,
+    /// The first four waits of a SYN are as long as one (`tcp_syn_linear_timeouts`).
+    pub linear_syn_timeouts: bool,
+    /// A FIN waits for room in the congestion window.
+    pub fin_waits: bool,
+    /// A segment that was built smaller than it may be is filled from the next one before it leaves.
+    pub filled_segments: bool,
+    /// Small buffers of frames and of segments that are sent are all of one size, 256 bytes of room.
+    pub small_heads: bool,
 }
 
-/// One behaviour of [`Legacy`].
+/// One behaviour of [`Profile`].
 #[derive(Clone, Copy, Debug)]
 pub struct Behaviour {
     /// As plans and dialogues have it.
@@ -61,7 +96,7 @@ pub struct Behaviour {
     /// Files of `tests/dialogues` that show it, and fail without it. Those without one are shown by the unit tests of the
     /// congestion rules and of PRR.
     pub dialogues: &'static [&'static str],
-    switch: fn(&mut Legacy) -> &mut bool,
+    switch: fn(&mut Profile) -> &mut bool,
 }
 
 /// All of them.
@@ -70,72 +105,169 @@ pub const BEHAVIOURS: &[Behaviour] = &[
         name: "fack",
         stacks: &[NS2],
         dialogues: &["fack_marking", "fack_lost_retransmission", "fack_new_data_overtakes", "fack_reach"],
-        switch: |legacy| &mut legacy.fack,
+        switch: |profile| &mut profile.fack,
     },
     Behaviour {
         name: "window_at_once",
         stacks: &[NS2],
         dialogues: &["window_at_once"],
-        switch: |legacy| &mut legacy.window_at_once,
+        switch: |profile| &mut profile.window_at_once,
     },
-    Behaviour { name: "no_undo", stacks: &[NS2], dialogues: &["no_undo"], switch: |legacy| &mut legacy.no_undo },
+    Behaviour { name: "no_undo", stacks: &[NS2], dialogues: &["no_undo"], switch: |profile| &mut profile.no_undo },
     Behaviour {
         name: "ack_every_packet",
         stacks: &[NS2],
         dialogues: &["ack_every_packet"],
-        switch: |legacy| &mut legacy.ack_every_packet,
+        switch: |profile| &mut profile.ack_every_packet,
     },
     Behaviour {
         name: "whole_ranges",
         stacks: &[NS2],
         dialogues: &["whole_ranges"],
-        switch: |legacy| &mut legacy.whole_ranges,
+        switch: |profile| &mut profile.whole_ranges,
     },
     Behaviour {
         name: "rto_restart",
         stacks: &[NS2],
         dialogues: &["rto_restart"],
-        switch: |legacy| &mut legacy.rto_restart,
+        switch: |profile| &mut profile.rto_restart,
     },
     Behaviour {
         name: "forget_sacks",
         stacks: &[NS2],
         dialogues: &["forget_sacks"],
-        switch: |legacy| &mut legacy.forget_sacks,
+        switch: |profile| &mut profile.forget_sacks,
     },
-    Behaviour { name: "count_acks", stacks: &[LINUX_4_15], dialogues: &[], switch: |legacy| &mut legacy.count_acks },
+    Behaviour { name: "count_acks", stacks: &[LINUX_4_15], dialogues: &[], switch: |profile| &mut profile.count_acks },
     Behaviour {
         name: "prr_by_retransmission",
         stacks: &[LINUX_4_15],
         dialogues: &[],
-        switch: |legacy| &mut legacy.prr_by_retransmission,
+        switch: |profile| &mut profile.prr_by_retransmission,
     },
     Behaviour {
         name: "two_tick_slack",
         stacks: &[LINUX_4_15],
         dialogues: &["two_tick_slack", "two_tick_slack_probe"],
-        switch: |legacy| &mut legacy.two_tick_slack,
+        switch: |profile| &mut profile.two_tick_slack,
     },
-    Behaviour { name: "no_paws", stacks: &[NS2], dialogues: &["no_paws"], switch: |legacy| &mut legacy.no_paws },
+    Behaviour { name: "no_paws", stacks: &[NS2], dialogues: &["no_paws"], switch: |profile| &mut profile.no_paws },
     Behaviour {
         name: "half_threshold",
         stacks: &[LINUX_2_6],
         dialogues: &["half_threshold"],
-        switch: |legacy| &mut legacy.half_threshold,
+        switch: |profile| &mut profile.half_threshold,
     },
     Behaviour {
         name: "no_echo_samples",
         stacks: &[NS2],
         dialogues: &["no_echo_samples"],
-        switch: |legacy| &mut legacy.no_echo_samples,
+        switch: |profile| &mut profile.no_echo_samples,
+    },
+    Behaviour {
+        name: "measured_share",
+        stacks: &[LINUX_6_12],
+        dialogues: &["share_of_payload"],
+        switch: |profile| &mut profile.measured_share,
+    },
+    Behaviour {
+        name: "unread_apart",
+        stacks: &[LINUX_6_12],
+        dialogues: &[],
+        switch: |profile| &mut profile.unread_apart,
+    },
+    Behaviour {
+        name: "wide_first_window",
+        stacks: &[LINUX_6_12],
+        dialogues: &["first_window_wide"],
+        switch: |profile| &mut profile.wide_first_window,
+    },
+    Behaviour {
+        name: "whole_tick_rtts",
+        stacks: &[LINUX_6_12],
+        dialogues: &[],
+        switch: |profile| &mut profile.whole_tick_rtts,
+    },
+    Behaviour {
+        name: "sizes_above_holes",
+        stacks: &[LINUX_6_12],
+        dialogues: &["share_above_a_hole"],
+        switch: |profile| &mut profile.sizes_above_holes,
+    },
+    Behaviour {
+        name: "shorter_delays",
+        stacks: &[LINUX_6_12],
+        dialogues: &["delayed_ack_limit"],
+        switch: |profile| &mut profile.shorter_delays,
+    },
+    Behaviour {
+        name: "same_segment_closes",
+        stacks: &[LINUX_6_12],
+        dialogues: &["window_closes_while_quiet"],
+        switch: |profile| &mut profile.same_segment_closes,
+    },
+    Behaviour {
+        name: "answers_when_full",
+        stacks: &[LINUX_6_12],
+        dialogues: &["fin_when_full"],
+        switch: |profile| &mut profile.answers_when_full,
+    },
+    Behaviour {
+        name: "linear_syn_timeouts",
+        stacks: &[LINUX_6_12],
+        dialogues: &["syn_linear"],
+        switch: |profile| &mut profile.linear_syn_timeouts,
+    },
+    Behaviour {
+        name: "fin_waits",
+        stacks: &[LINUX_6_12],
+        dialogues: &["fin_waits"],
+        switch: |profile| &mut profile.fin_waits,
+    },
+    Behaviour {
+        name: "filled_segments",
+        stacks: &[LINUX_6_12],
+        dialogues: &["segments_filled", "segments_filled_by_a_window"],
+        switch: |profile| &mut profile.filled_segments,
+    },
+    Behaviour {
+        name: "small_heads",
+        stacks: &[LINUX_6_12],
+        dialogues: &["send_buffer_small_heads"],
+        switch: |profile| &mut profile.small_heads,
     },
 ];
 
-impl Legacy {
+impl Profile {
+    /// Linux of this version; `None` where it is not in [`LINUX`].
+    pub fn of_linux(version: &str) -> Option<Self> {
+        let mut profile = Self::default();
+        profile.add_linux(version)?;
+        Some(profile)
+    }
+
+    /// Switches on what Linux of this version does otherwise; `None` where it is not in [`LINUX`].
+    pub fn add_linux(&mut self, version: &str) -> Option<()> {
+        LINUX.contains(&version).then(|| {
+            for behaviour in BEHAVIOURS {
+                if behaviour.stacks.iter().any(|stack| stack.strip_prefix("linux-") == Some(version)) {
+                    behaviour.set(self, true);
+                }
+            }
+        })
+    }
+
     /// Switches the behaviour with this name on; `None` when there is none.
     pub fn switch_on(&mut self, name: &str) -> Option<()> {
         let behaviour = BEHAVIOURS.iter().find(|behaviour| behaviour.name == name)?;
-        *(behaviour.switch)(self) = true;
+        behaviour.set(self, true);
         Some(())
+    }
+}
+
+impl Behaviour {
+    /// Switches it on or off.
+    pub fn set(&self, profile: &mut Profile, is_on: bool) {
+        *(self.switch)(profile) = is_on;
     }
 }

@@ -9,9 +9,12 @@ use crate::{CircuitRow, ControlRow, DropRow, PacketRow, WindowRow};
 pub trait Probe {
     /// False for a probe that never looks: the caller may then skip what only it would need.
     const LOOKS: bool = true;
-    /// `wire_bytes` of a packet of `flow` have left on `link`; `data` tells the direction.
+    /// `wire_bytes` of a packet of `flow` leave on `link` at a time, perhaps one to come; `data` tells the direction.
     #[inline]
-    fn link_sent(&mut self, _now: Instant, _link: u32, _flow: u32, _data: bool, _wire_bytes: u32) {}
+    fn link_sent(&mut self, _at: Instant, _link: u32, _flow: u32, _data: bool, _wire_bytes: u32) {}
+    /// They do not: the run ends before.
+    #[inline]
+    fn link_unsent(&mut self, _at: Instant, _link: u32, _flow: u32, _data: bool, _wire_bytes: u32) {}
     /// Whether [`Probe::packet`] wants the packets of this link.
     #[inline]
     fn wants_packets(&self, _link: u32) -> bool {

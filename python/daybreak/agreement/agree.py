@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from daybreak.engines import check, lowered, program
+from daybreak.engines import MODELLED, check, lowered, modelled, program
 from daybreak.errors import PlanError, ScenarioError
 from daybreak.sweeps import Executor, Job, Local, Store, claim, execute
 
@@ -72,7 +72,8 @@ def agree(
     suites = _Suites(store, executor or Local(workers), progress, engines)
     # Where programs are replaced, so are the engines.
     able = engines[::-1] if programs is None else (MODEL,)
-    cases, refused = _possible(suite.chosen(suite.load(path), quick=quick, only=only), able)
+    chosen = suite.chosen(suite.load(path), quick=quick, only=only)
+    cases, refused = _possible(_beside(chosen, engines) if programs is None else chosen, able)
     found: dict[str, list[compare.Row]] = {}
     counts = dict.fromkeys((case.name for case in cases), first)
     undecided = cases
@@ -88,6 +89,15 @@ def agree(
     return suites.write(
         cases, refused, counts, out, compare.judged([row for case in cases for row in found[case.name]])
     )
+
+
+def _beside(cases: Sequence[Case], engines: Engines) -> list[Case]:
+    """The cases with the Linux that the kernel is, where the model stands beside one."""
+    versions = {modelled(engine) for engine in engines if engine != MODEL}
+    if MODEL not in engines or versions == {MODELLED[0]}:
+        return list(cases)
+    given = {"linux": versions.pop()}
+    return [case.model_copy(update={"stack": case.stack | given}) for case in cases]
 
 
 def _possible(cases: Sequence[Case], engines: Sequence[str]) -> tuple[list[Case], dict[str, str]]:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from daybreak.engines import program, run_many
+from daybreak.engines import modelled, program, run_many
 from daybreak.errors import ScenarioError
 from daybreak.runs import Run
 from daybreak.sweeps import claim
@@ -140,6 +140,7 @@ def _document(
     return {
         "programs": dict(programs),
         "kernels": list(found),
+        "modelled": {name: modelled(name) for name in found},
         "seeds": list(seeds),
         "ends": [_row([by.get(key) for by in found.values()], key, list(found)) for key in ends],
     }

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from daybreak import _native
-from daybreak.engines import kind, lowered, program, run_many
+from daybreak.engines import kind, lowered, modelled, program, run_many
 from daybreak.errors import ScenarioError
 from daybreak.runs import Run
 from daybreak.scenario import Scenario
@@ -112,7 +112,7 @@ def replay(
     found: dict[Side, Document] = {}
     for side in sides:
         ends = [end for run in done for end in run[side]]
-        found[side] = document(ends, programs=programs, seeds=seeds, quick=quick)
+        found[side] = document(ends, programs=programs, seeds=seeds, quick=quick) | {"linux": modelled(engine)}
         result.write(found[side], Path(out) / result_name(side))
     return found
 

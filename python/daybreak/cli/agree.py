@@ -175,7 +175,7 @@ def _segments(
                 say(f"{side}s:")
             print_table(segments.COLUMNS, segments.by_scenario(found), numeric=segments.COLUMNS[1:4])
             say(
-                f"{found['programs'][engine]}: {segments.sentence(found)}"
+                f"{found['programs'][engine]}, model of Linux {found['linux']}: {segments.sentence(found)}"
                 if ":" in engine
                 else segments.sentence(found)
             )

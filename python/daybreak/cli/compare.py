@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from daybreak import engines
-from daybreak.errors import OutputError, ScenarioError
+from daybreak.errors import OutputError, PlotError, ScenarioError
 
+from .scenario import refuse
 from .tables import print_table
 from .terminal import Json, print_json, progress_bar, say
 
@@ -33,10 +34,12 @@ def compare(
         list[Path],
         typer.Argument(help="Scenario files or folders of runs; the first is the baseline.", metavar="A B..."),
     ],
-    runs: Annotated[int, typer.Option(help="Seeds of a scenario file: 1, 2, 3 ...", min=1)] = 10,
+    runs: Annotated[
+        int | None, typer.Option(help="Seeds of a scenario file: 1, 2, 3 ...; 10 of them if not given.", min=1)
+    ] = None,
     engine: Annotated[
-        str, typer.Option(help="An engine of 'daybreak list engines', for scenario files.")
-    ] = "simulated",
+        str | None, typer.Option(help="An engine of 'daybreak list engines', for scenario files; simulated.")
+    ] = None,
     kernel: Annotated[
         str | None,
         typer.Option(help="With engine kernel: the version of all, or one for each, such as 6.1,6.12."),
@@ -59,7 +62,8 @@ def compare(
         raise OutputError("there is nothing to compare: expected at least two scenario files or folders of runs")
     if out_:
         plots.check(out_, force=force)
-    runners = _engines(engine, kernel, len(places))
+    runners = _runners(places, {"runs": runs, "engine": engine, "kernel": kernel})
+    runs = 10 if runs is None else runs
     with progress_bar("comparing", shown=not as_json) as progress:
         found = [_flows(place, one, runs, workers, progress) for place, one in zip(places, runners, strict=True)]
     names = _names([name for name, _ in found], places)
@@ -93,8 +97,11 @@ def compare(
         say(f"the figure is in {out_}")
 
 
-def _engines(engine: str, kernel: str | None, count: int) -> list[str]:
+def _runners(places: Sequence[Path], options: Mapping[str, Any]) -> list[str]:
     """The engine of each place."""
+    if all(place.is_dir() for place in places):
+        refuse(options, "expected a scenario file, and all are folders of runs")
+    engine, kernel, count = options["engine"] or "simulated", options["kernel"], len(places)
     kernels = [None] if kernel is None else kernel.split(",")
     if len(kernels) not in (1, count):
         raise ScenarioError(
@@ -131,7 +138,7 @@ def _names(names: Sequence[str], places: Sequence[Path]) -> list[str]:
     )
 
 
-def _units(value: str, numbers: Sequence[float]) -> tuple[float, str]:
+def _units(value: str, numbers: Sequence[float | None]) -> tuple[float, str]:
     """What a row's numbers are divided by, and what they are of."""
     from daybreak.metrics.units import TIMES, unit_of
 
@@ -142,7 +149,7 @@ def _units(value: str, numbers: Sequence[float]) -> tuple[float, str]:
 
 
 def _table(baseline: str, tables: Sequence[tuple[str, Any]]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    from daybreak.metrics.units import digits
+    from daybreak.metrics.units import digits, over
 
     first = _short(baseline)
     columns = ["group", "what", "runs", first]
@@ -156,10 +163,10 @@ def _table(baseline: str, tables: Sequence[tuple[str, Any]]) -> tuple[tuple[str,
     for (group, value), rows in by_row.items():
         scale, label = _units(value, [number for row in rows.values() for number in (row["first"], row["second"])])
         one = next(iter(rows.values()))
-        line = [group, label, str(one["runs"]), digits(one["first"] / scale)]
+        line = [group, label, str(one["runs"]), digits(over(one["first"], scale))]
         for name, _ in tables:
             row = rows.get(name)
-            line += [digits(row["second"] / scale), _difference(row, scale)] if row else ["-", "-"]
+            line += [digits(over(row["second"], scale)), _difference(row, scale)] if row else ["-", "-"]
         cells.append(tuple(line))
     return tuple(columns), cells
 
@@ -168,6 +175,8 @@ def _difference(row: dict[str, Any], scale: float) -> str:
     """A difference with the half width of its interval, and a star if that is without 0."""
     from daybreak.metrics.units import digits
 
+    if row["unfinished"]:
+        return f"- ({row['unfinished']} of {row['runs']} runs unfinished)"
     said = f"{'+' if row['difference'] > 0 else ''}{digits(row['difference'] / scale, 3)}"
     if row["low"] is None:
         return said
@@ -180,12 +189,15 @@ def _short(name: str) -> str:
 
 
 def _figure(baseline: str, tables: Sequence[tuple[str, Any]]) -> Any:
+    import polars as pl
+
     from daybreak.figures.forest import Difference, Panel, forest
     from daybreak.metrics.comparison import VALUES
 
     panels = []
     for value in VALUES:
-        rows = [(name, row) for name, table in tables for row in table.filter(value=value).iter_rows(named=True)]
+        known = [(name, table.filter(pl.col("difference").is_not_null(), value=value)) for name, table in tables]
+        rows = [(name, row) for name, table in known for row in table.iter_rows(named=True)]
         if not any(row["first"] or row["second"] for _, row in rows):
             continue
         scale, label = _units(value, [number for _, row in rows for number in (row["first"], row["second"])])
@@ -198,4 +210,6 @@ def _figure(baseline: str, tables: Sequence[tuple[str, Any]]) -> Any:
             for name, row in rows
         ]  # fmt: skip
         panels.append(Panel(label, parts))
+    if not panels:
+        raise PlotError("there is no difference to draw: none is known and above 0 in either")
     return forest(panels, title=f"Difference from {baseline}, with 95 % intervals")

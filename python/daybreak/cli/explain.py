@@ -7,8 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from daybreak.errors import OutputError, reason
+from daybreak.errors import PlotError
 
+from .scenario import refuse
 from .tables import print_table
 from .terminal import Json, print_json, progress_bar, say
 
@@ -22,8 +23,9 @@ def add_to(app: typer.Typer) -> None:
 
 def explain(
     run: Annotated[Path, typer.Argument(help="Folder of a run, or a scenario file.", metavar="RUN")],
-    seed: Annotated[int, typer.Option(help="Seed, for a scenario file.")] = 1,
+    seed: Annotated[int | None, typer.Option(help="Seed, for a scenario file; 1 if not given.")] = None,
     out_: Annotated[Path | None, typer.Option("-o", "--out", help="Figure to write: F.png, F.svg or F.pdf.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that is no figure of Daybreak's.")] = False,
     as_json: Json = False,
 ) -> None:
     """Split each flow's completion time into what it was spent on.
@@ -32,24 +34,26 @@ def explain(
     the fair share, in queues, and by night loss, fast recovery, timeouts and spurious recovery. The page
     docs/explain.md defines them. A run is repeated with the records that this needs.
     """
+    from daybreak import plots
     from daybreak.explain import explain as split
     from daybreak.metrics.explanation import COLUMNS, PARTS, rows
     from daybreak.metrics.units import TIMES, digits, unit_of
     from daybreak.runs import read
     from daybreak.scenario import load
 
-    if out_ is not None and (out_.exists() or out_.suffix not in (".png", ".svg", ".pdf")):
-        expected = "it exists" if out_.exists() else "expected a name that ends with .png, .svg or .pdf"
-        raise OutputError(f"{out_} cannot be written: {expected}")
+    if out_ is not None:
+        plots.check(out_, force=force)
     kept = read(run) if run.is_dir() else None
+    if kept:
+        refuse({"seed": seed}, f"expected a scenario file, and {run} is a run with seed {kept.seed}")
     with progress_bar("explaining", shown=not as_json) as progress:
         found = (
             split(kept.scenario, kept.seed, kept.manifest["engine"], kept, progress=progress)
             if kept
-            else split(load(run), seed, progress=progress)
+            else split(load(run), 1 if seed is None else seed, progress=progress)
         )
     if out_ is not None:
-        _draw(found, out_)
+        plots.write(_figure(found), out_, force=force)
     if as_json:
         groups, flows = found.groups.to_dicts(), found.flows.to_dicts()
         print_json({"flows": flows, "groups": groups, "unfinished": found.unfinished})
@@ -69,12 +73,9 @@ def explain(
         say(f"{found.unfinished} flows did not end, so that there is nothing to explain")
 
 
-def _draw(found: Any, place: Path) -> None:
+def _figure(found: Any) -> Any:
     from daybreak.figures.explanation import bars
 
     if not found.flows.height:
-        raise OutputError(f"{place} cannot be drawn: no flow has ended")
-    try:
-        bars(found.flows, found.groups).savefig(place, dpi=160)
-    except OSError as error:
-        raise OutputError(f"{place} cannot be written: {reason(error)}") from None
+        raise PlotError("there is nothing to draw: no flow has ended")
+    return bars(found.flows, found.groups)

@@ -13,7 +13,7 @@ from .terminal import Json, print_json, say
 
 def add_to(app: typer.Typer) -> None:
     """Adds the command."""
-    app.command(epilog="Example: daybreak export results/migration --format perfetto -o migration.json")(export)
+    app.command(epilog="Example: daybreak export results/migration/seed-7 --format perfetto -o migration.json")(export)
 
 
 def export(

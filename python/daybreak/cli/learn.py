@@ -11,9 +11,11 @@ import typer
 
 from daybreak.errors import EngineError, Interrupted, OutputError, reason
 
+from .scenario import refuse
 from .terminal import Json, print_json, progress_bar, say
 
 ModelFile = Annotated[Path | None, typer.Option(help="Model of 'daybreak learn networks'; ours if not given.")]
+_OF_DRAWN = ("unseen", "kernel")
 _DATA = ("networks", "unseen", "kernel", "advice")
 
 
@@ -25,9 +27,13 @@ def add_to(app: typer.Typer) -> None:
 def learn(
     data: Annotated[str, typer.Argument(help=f"{', '.join(_DATA)}: what is run.", metavar="DATA")],
     out_: Annotated[Path | None, typer.Option("-o", "--out", help="Folder for runs and results.")] = None,
-    count: Annotated[int | None, typer.Option(help="Settings; with networks the first of its design.", min=2)] = None,
+    count: Annotated[
+        int | None, typer.Option(help="But for advice: settings; with networks the first of its design.", min=2)
+    ] = None,
     runs: Annotated[int | None, typer.Option(help="With unseen and kernel: runs of each setting.", min=2)] = None,
-    seed: Annotated[int, typer.Option(help="With unseen and kernel: what the settings are drawn with.", min=0)] = 1,
+    seed: Annotated[
+        int | None, typer.Option(help="With unseen and kernel: what the settings are drawn with; 1.", min=0)
+    ] = None,
     workers: Annotated[int | None, typer.Option(help="Runs side by side; one a processor if not given.", min=1)] = None,
     model: ModelFile = None,
     as_json: Json = False,
@@ -42,6 +48,12 @@ def learn(
     """
     if data not in _DATA:
         raise OutputError(f'data "{data}": expected one of {", ".join(_DATA)}')
+    if data not in _OF_DRAWN:
+        refuse({"runs": runs, "seed": seed}, f"expected data {' or '.join(_OF_DRAWN)}, not {data}")
+    if data == "advice":
+        refuse({"count": count}, "expected data networks, unseen or kernel, not advice")
+    if data == "networks":
+        refuse({"model": model}, "expected data unseen, kernel or advice; networks makes a model")
     check_model(model)
     need_learn()
     from daybreak.sweeps import Local
@@ -52,7 +64,7 @@ def learn(
             found = (
                 _advice(place, Local(workers), model, progress)
                 if data == "advice"
-                else _drawn(data, place, Local(workers), model, count, runs, seed, progress)
+                else _drawn(data, place, Local(workers), model, count, runs, 1 if seed is None else seed, progress)
             )
     except (Interrupted, KeyboardInterrupt):
         raise Interrupted(

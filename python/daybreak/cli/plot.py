@@ -40,8 +40,9 @@ def plot(
         str | None,
         typer.Option(
             help="Some of throughput (payload as it arrives), goodput (payload delivered in order), cwnd, in_flight, "
-            "rtt, queues, drops, retransmissions, with commas; all that are recorded but goodput if not given. Or one "
-            "of slowdown (by size), fct, occupancy (of queues), utilisation (of links), which are of whole runs.",
+            "rtt, queues, drops, retransmissions, sequence (payload delivered so far), with commas; all that are "
+            "recorded but goodput and sequence if not given. Or one of slowdown (by size), fct, "
+            "occupancy (of queues), utilisation (of links), which are of whole runs.",
             autocompletion=_quantity,
         ),
     ] = None,
@@ -148,8 +149,6 @@ def _of_runs(
             raise PlotError(f"--{name} is of a sweep, and {folders[0]} is none")
     if facet not in (None, "run"):
         raise PlotError(f'--facet "{facet}": expected run')
-    what = options.pop("what")
-    options["what"] = [name.strip() for name in what.split(",")] if what is not None else None
     options["from_"] = options.pop("from")
     found = [(run, str(folder)) for folder in folders for run in read_all(folder)]
     drawn = plots.draw([run for run, _ in found], labels=[label for _, label in found], facet=facet == "run", **options)
@@ -174,4 +173,5 @@ def _of_sweep(
         if not sign:
             raise PlotError(f'--only "{text}": expected AXIS=VALUE')
         chosen[name.strip()] = value.strip()
-    return sweeps.draw(read_results(folders[0]), facet=facet, only=chosen, **options), []
+    drawn = sweeps.draw(read_results(folders[0]), facet=facet, only=chosen, **options)
+    return drawn.figure, list(drawn.notes)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from click import UsageError
 from rich.text import Text
 
 from daybreak.engines import single
-from daybreak.errors import Interrupted
+from daybreak.errors import Interrupted, UsageError
 
 from .scenario import Kernel
 from .tables import print_table
@@ -70,9 +69,9 @@ def reproduce(
     sizes = _sizes(context.args, [one.name for one in fields(chosen.scales["full"])])
     engine = single.with_kernel(engine, kernel)
     if sensitivity:
-        if sizes or engine != "simulated":
-            raise UsageError("--sensitivity takes neither sizes nor another engine")
-        _vary(chosen, inference or (), "full" if full else "quick", figure or (), seeds, out_, workers, as_json)
+        if engine != "simulated":
+            raise UsageError(f'--engine: --sensitivity takes no other engine than "simulated", not "{engine}"')
+        _vary(chosen, inference or (), "full" if full else "quick", figure or (), seeds, sizes, out_, workers, as_json)
         return
     if inference:
         raise UsageError("--inference belongs to --sensitivity")
@@ -124,8 +123,8 @@ def summary(claims: Sequence[Claim], place: Path) -> list[str]:
 
 
 def _vary(
-    study: AnyStudy, names: Sequence[str], mode: str, figures: Sequence[str], seeds: int | None, out: Path | None,
-    workers: int | None, as_json: bool,
+    study: AnyStudy, names: Sequence[str], mode: str, figures: Sequence[str], seeds: int | None,
+    sizes: Mapping[str, str], out: Path | None, workers: int | None, as_json: bool,
 ) -> None:  # fmt: skip
     from daybreak.studies import hangs
     from daybreak.studies.sensitivity import vary
@@ -134,7 +133,7 @@ def _vary(
     place = out or Path("results") / f"{study.name}-sensitivity"
     with progress_bar(f"varying {study.name}", shown=not as_json) as progress, _resumable(place):
         found = vary(
-            study, names=names, mode=mode, figures=tuple(figures), seeds=seeds, out=place,
+            study, names=names, mode=mode, figures=tuple(figures), seeds=seeds, sizes=sizes, out=place,
             executor=Local(workers), progress=progress,
         )  # fmt: skip
     changes = found.changes()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,6 +21,13 @@ Kernel = Annotated[
     ),
 ]
 Changes = Annotated[list[str] | None, typer.Option("--set", help="Change of the scenario, e.g. flows.0.variant=bbr.")]
+
+
+def refuse(options: Mapping[str, Any], sentence: str) -> None:
+    """Raises ScenarioError for the first of these options that was given: it would change nothing."""
+    for name, value in options.items():
+        if value is not None:
+            raise ScenarioError(f"--{name} {value}: {sentence}")
 
 
 def scenario_of(file: Path, changes: list[str] | None) -> Scenario:

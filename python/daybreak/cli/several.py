@@ -50,7 +50,7 @@ def _segments(
     columns = several.columns(found)
     print_table(columns, several.by_scenario(found), numeric=columns[1:])
     for name in found["kernels"]:
-        say(f"{name}: {found['programs'][name]}")
+        say(f"{name}: {found['programs'][name]}, beside the model of Linux {found['modelled'][name]}")
     say(f"scenarios in which all is identical are not shown; {out_ / result.KERNELS} has every end of a flow")
 
 

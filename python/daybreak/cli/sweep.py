@@ -11,7 +11,7 @@ import typer
 from daybreak import engines
 from daybreak.errors import Interrupted, ScenarioError
 
-from .scenario import Kernel
+from .scenario import Kernel, refuse
 from .tables import print_table
 from .terminal import Json, print_json, progress_bar, say
 
@@ -36,8 +36,13 @@ def sweep(
         str | None,
         typer.Option(help="Add seeds until the 95 % interval of each group's mean FCT is this narrow, e.g. 2%."),
     ] = None,
-    most_runs: Annotated[int, typer.Option(help="Runs of a point at most, with --ci.", min=1)] = 100,
+    most_runs: Annotated[
+        int | None, typer.Option(help="With --ci: runs of a point at most; 100 if not given.", min=1)
+    ] = None,
     max_runs: Annotated[int, typer.Option(help="Runs of the whole sweep at most.", min=1)] = 1_000_000,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace the dataset of another grid in the folder; its runs stay.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Run a scenario at all points of a grid, and write one dataset.
@@ -51,6 +56,8 @@ def sweep(
 
     if scheduler and workers:
         raise ScenarioError("--workers: a cluster has its own; expected either --workers or --scheduler")
+    if ci is None:
+        refuse({"most-runs": most_runs}, "expected --ci, which adds runs")
     width = _part(ci) if ci else None
     points = read(grid)
     if kernel is not None:
@@ -60,7 +67,7 @@ def sweep(
         try:
             outcome = run(
                 points, place, executor=Dask(scheduler) if scheduler else Local(workers), width=width,
-                most_runs=most_runs, max_runs=max_runs, progress=progress,
+                most_runs=100 if most_runs is None else most_runs, max_runs=max_runs, force=force, progress=progress,
             )  # fmt: skip
         except (Interrupted, KeyboardInterrupt):
             raise Interrupted(
@@ -78,9 +85,7 @@ def sweep(
         if outcome.made and "flows" in points.grid.keep:
             _summarise(place)
         if outcome.wide:
-            which = "; ".join(_values(points.columns(point)) for point in outcome.wide[:_SHOWN])
-            more = f"; and {len(outcome.wide) - _SHOWN} more" if len(outcome.wide) > _SHOWN else ""
-            say(f"the intervals of {len(outcome.wide)} points are wider than {ci}: {which}{more}")
+            say(_wide([_values(points.columns(point)) for point in outcome.wide], ci or ""))
         if outcome.failures:
             say(f"{len(outcome.failures)} failures:")
             rows = [(_values(one.values), str(one.seed or "all"), one.error) for one in outcome.failures[:_SHOWN]]
@@ -102,6 +107,14 @@ def _summarise(place: Path) -> None:
     more = tables.rows(results) - _ROWS
     if more > 0:
         say(f"... and {more} more rows: daybreak report {place} shows all, daybreak plot {place} draws them")
+
+
+def _wide(points: list[str], ci: str) -> str:
+    """A sentence about the points whose intervals are too wide; of a grid without axes the only one has no name."""
+    which = ": " + "; ".join(points[:_SHOWN]) if any(points) else ""
+    more = f"; and {len(points) - _SHOWN} more" if len(points) > _SHOWN else ""
+    what = "the interval of 1 point is" if len(points) == 1 else f"the intervals of {len(points)} points are"
+    return f"{what} wider than {ci}{which}{more}"
 
 
 def _values(values: Mapping[str, Any]) -> str:

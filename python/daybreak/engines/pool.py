@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TypeVar, overload
 
-from daybreak.errors import Interrupted
+from daybreak.errors import Interrupted, whole
 from daybreak.runs import Run
 from daybreak.scenario import Scenario
 
@@ -97,7 +97,7 @@ def side_by_side(
     The first exception, of `items` or of `work`, ends all and is raised; Ctrl-C ends all and raises Interrupted.
     """
     source, turn, stop = iter(items), threading.Lock(), threading.Event()
-    threads = workers or os.cpu_count() or 1
+    threads = (os.cpu_count() or 1) if workers is None else whole("workers", workers, 1)
     done = [0.0] * threads
     # A future would not do: its lock is taken in Python code, and an interrupt in there leaves it taken for ever.
     ended: queue.SimpleQueue[BaseException | None] = queue.SimpleQueue()

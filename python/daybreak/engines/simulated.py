@@ -24,6 +24,10 @@ def ticks() -> None:
     """The scenario says how often its hosts tick."""
 
 
+def linux() -> None:
+    """The scenario says which Linux its stacks are."""
+
+
 def check(plan: Plan) -> None:
     """Raises PlanError for a plan that it cannot run."""
     _native.check_plan(plan.json)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import NamedTuple, Protocol, cast
+from typing import Any, NamedTuple, Protocol, cast, get_args
 
 from msgspec.structs import replace
 
-from daybreak.errors import ScenarioError, UnknownName
+from daybreak.errors import PlanError, ScenarioError, UnknownName
+from daybreak.plan.types import Linux
 from daybreak.runs import Recorded, Run
 from daybreak.scenario import Scenario
 from daybreak.scenario.lowering import Plan, lower
@@ -24,6 +25,9 @@ ENGINES = {
 
 One of which there are several is named with the one that is meant: `kernel:6.12@250`.
 """
+
+MODELLED: tuple[Linux, ...] = get_args(Linux)
+"""The versions of Linux that are modelled; the first one is the usual one."""
 
 
 class Progress(NamedTuple):
@@ -58,6 +62,9 @@ class Engine(Protocol):
 
     def ticks(self) -> int | None:
         """Ticks a second that it gives all hosts, whatever the scenario says; `None` where the scenario says them."""
+
+    def linux(self) -> str | None:
+        """The series of Linux that all its hosts have, such as "6.12"; `None` where the scenario says it."""
 
     def check(self, plan: Plan) -> None:
         """Raises PlanError for a plan that it cannot run, EngineError where it cannot run any."""
@@ -98,14 +105,40 @@ def execute(
 
 
 def lowered(scenario: Scenario, seed: int, engine: str) -> Plan:
-    """The plan of `scenario` with `seed`, with the engine's congestion controls and ticks. Raises ScenarioError."""
+    """The plan of `scenario` with `seed`, with the engine's congestion controls, ticks and version of Linux.
+
+    Raises ScenarioError, PlanError where a stack has another version of Linux.
+    """
     runner = find(engine)
     plan = lower(scenario, seed, runner.variants())
-    ticks = runner.ticks()
-    if ticks is None:
-        return plan
-    stacks = [replace(stack, hz=ticks) for stack in plan.content.stacks]
-    return Plan(replace(plan.content, stacks=stacks))
+    ticks, linux = runner.ticks(), runner.linux()
+    given: dict[str, Any] = {} if ticks is None else {"hz": ticks}
+    if linux is not None:
+        _refuse_another(linux, [stack.linux for stack in plan.content.stacks])
+        given |= {"linux": modelled(engine)}
+    stacks = [replace(stack, **given) for stack in plan.content.stacks]
+    return plan if stacks == plan.content.stacks else Plan(replace(plan.content, stacks=stacks))
+
+
+def modelled(engine: str) -> Linux:
+    """The version of Linux whose model stands beside this engine: its own if it is modelled, else the usual one."""
+    linux = find(engine).linux()
+    return next((version for version in MODELLED if version == linux), MODELLED[0])
+
+
+def _refuse_another(linux: str, asked: Sequence[str]) -> None:
+    """All hosts of a kernel have its version. What a stack has without being told does not count."""
+    others = sorted(set(asked) - {MODELLED[0]})
+    if len(set(asked)) > 1:
+        found = ", ".join(sorted(set(asked)))
+        raise PlanError(
+            f"the kernel engine cannot run this: linux of the stacks is {found}: all hosts are in one kernel"
+        )
+    if others and others != [linux]:
+        raise PlanError(
+            f"the kernel engine cannot run this: linux of the stacks is {others[0]}, and the kernel is Linux {linux}: "
+            f"name the kernel with --kernel {others[0]}"
+        )
 
 
 def check(plan: Plan, engine: str) -> None:

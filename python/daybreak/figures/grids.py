@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -16,6 +17,7 @@ from daybreak.metrics.units import digits
 _MOST_FACETS_A_ROW = 3
 _LARGE_RATIO = 30
 _LABELS_LONG = 14
+_LONGEST_NOTE, _NOTE_WIDTH = 400, 105
 
 
 @dataclass(frozen=True)
@@ -28,15 +30,17 @@ class Lines:
 
 @dataclass(frozen=True)
 class Axis:
-    """What is on an axis; with ``places``, names that stand at 0, 1, 2 ... in place of numbers."""
+    """What is on an axis: ``numbers``, also where nothing is drawn; or ``places``, names that stand at 0, 1, 2 ..."""
 
     label: str
     places: Sequence[str] = field(default_factory=tuple)
+    numbers: Sequence[float] = field(default_factory=tuple)
 
 
-def lines(facets: Sequence[Lines], *, x: Axis, ylabel: str, title: str, legend: str = "") -> Figure:
-    """A line with marks and a band for each curve; the x axis is logarithmic where its numbers span more than a decade
-    and a half. The y axis starts at 0."""
+def lines(facets: Sequence[Lines], *, x: Axis, ylabel: str, title: str, legend: str = "", note: str = "") -> Figure:
+    """A line with marks and a band for each curve, error bars where a mark stands alone; the x axis is logarithmic
+    where its numbers span more than a decade and a half. The y axis starts at 0. ``note`` stands below the title.
+    """
     names = list(dict.fromkeys(name for facet in facets for name in facet.curves))
     if not names:
         raise ValueError("curves: none given")
@@ -47,16 +51,20 @@ def lines(facets: Sequence[Lines], *, x: Axis, ylabel: str, title: str, legend: 
             for name, table in facet.curves.items():
                 at, mean, low, high = (table[one].cast(pl.Float64).to_numpy() for one in ("x", "mean", "low", "high"))
                 tone = colour(name, names.index(name))
+                low = np.maximum(low, 0)
                 if table["low"].count():
-                    axes.fill_between(at, np.maximum(low, 0), high, color=tone, alpha=0.22, linewidth=0)
+                    axes.fill_between(at, low, high, color=tone, alpha=0.22, linewidth=0)
+                if (alone := _alone(mean) & np.isfinite(low)).any():
+                    bars = np.array([mean - low, high - mean])[:, alone]
+                    axes.errorbar(at[alone], mean[alone], yerr=bars, color=tone, fmt="none", capsize=3, elinewidth=1)
                 (entries[name],) = axes.plot(at, mean, color=tone, marker="o", markersize=3.5, label=words(name))
-            _x(axes, x, [value for table in facet.curves.values() for value in table["x"]])
+            _x(axes, x, x.numbers or [value for table in facet.curves.values() for value in table["x"]])
             axes.set_title(words(facet.title, 60))
         grid[0].set_ylim(bottom=0)
         for number, axes in enumerate(grid):
             if number % min(len(facets), _MOST_FACETS_A_ROW) == 0:
                 axes.set_ylabel(ylabel)
-        said = title + (f"\ncolour: {legend}" if legend else "")
+        said = _under(title + (f"\ncolour: {legend}" if legend else ""), note)
         shown = [entries[name] for name in names] if len(names) > 1 else []
         top = figure.legend(handles=shown, loc="outside upper center", ncols=4, title=said, title_fontsize=9.5)
         top.get_title().set_multialignment("center")
@@ -65,10 +73,10 @@ def lines(facets: Sequence[Lines], *, x: Axis, ylabel: str, title: str, legend: 
 
 def heat(
     facets: Sequence[tuple[str, np.ndarray[tuple[int, int], np.dtype[np.float64]]]], *, x: Axis, y: Axis, label: str,
-    title: str, unknown: str = "",
+    title: str, unknown: str = "", note: str = "",
 ) -> Figure:  # fmt: skip
     """A heat map a facet, with the number in each field: rows of an array go up, its columns to the right. All have one
-    scale; NaN is an empty field, which says ``unknown``."""
+    scale; NaN is an empty field, which says ``unknown``. ``note`` stands below the title."""
     values = np.concatenate([array.ravel() for _, array in facets])
     known = values[np.isfinite(values)]
     if not known.size:
@@ -89,8 +97,19 @@ def heat(
             axes.set_ylabel(y.label)
             axes.set_title(words(name, 60))
         figure.colorbar(image, ax=list(grid), label=label)
-        figure.suptitle(title, fontsize=9.5)
+        figure.suptitle(_under(title, note), fontsize=9.5)
     return figure
+
+
+def _alone(mean: np.ndarray[tuple[int], np.dtype[np.float64]]) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """Which means have no other one beside them, so that neither a line nor a band shows them."""
+    known = np.pad(np.isfinite(mean), 1)
+    found: np.ndarray[tuple[int], np.dtype[np.bool_]] = known[1:-1] & ~known[:-2] & ~known[2:]
+    return found
+
+
+def _under(title: str, note: str) -> str:
+    return "\n".join([title, *textwrap.wrap(words(note, _LONGEST_NOTE), _NOTE_WIDTH)])
 
 
 def _grid(count: int, row_inches: float = 2.5) -> tuple[Figure, list[Axes]]:
@@ -118,3 +137,7 @@ def _x(axes: Axes, x: Axis, numbers: Sequence[float]) -> None:
         axes.set_xscale("log")
         axes.set_xticks(sorted(set(numbers)), [f"{number:g}" for number in sorted(set(numbers))])
         axes.minorticks_off()
+    if x.numbers and len(set(numbers)) > 1:
+        # All numbers have room, also those at which there is nothing.
+        axes.update_datalim([(number, axes.dataLim.y0) for number in numbers], updatey=False)
+        axes.autoscale_view(scaley=False)

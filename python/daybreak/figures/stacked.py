@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -97,7 +98,8 @@ def _draw(axes: Axes, row: Row, *, is_only: bool) -> list[Line2D | Patch]:
     if named:
         _name(axes, named, row.panel.title if is_only else "x" * _LINE_LETTERS)
     if is_only:
-        axes.set_title(row.panel.title, loc="left", fontsize=8.5)
+        title = "\n".join(textwrap.wrap(row.panel.title, _LINE_LETTERS))
+        axes.set_title(title, loc="left", fontsize=8.5)
     return [entry for entry in drawn if entry not in named]
 
 

@@ -41,21 +41,35 @@ def describe(scenario: Scenario) -> dict[str, Any]:
     Each policy is told by the one of "none", "drop" and "hold" that does the same with these flows: `drain` is `hold`,
     and `make_before_break` is no night and moves that are later by its length.
     """
+    try:
+        return _described(scenario)
+    except ScenarioError as error:
+        raise ScenarioError(f'scenario "{scenario.name}": {error}', error.field) from None
+
+
+def _described(scenario: Scenario) -> dict[str, Any]:
     testbed = scenario.topology
     if not isinstance(testbed, MigrationTestbed):
-        raise ScenarioError('topology.kind: a model needs the topology "migration_testbed"', "topology.kind")
+        kind = "topology is missing" if testbed is None else f'topology.kind = "{testbed.kind}"'
+        raise ScenarioError(f'{kind}: a model needs the topology "migration_testbed"', "topology.kind")
     found: dict[str, Any] = {}
     for group in GROUPS:
         flow = scenario.flows[_number(scenario, group)]
         if not isinstance(flow.size, int):
+            size = flow.size if isinstance(flow.size, str) else "none" if flow.size is None else "drawn"
             raise ScenarioError(
-                f'flows: size of "{group}": a model needs a size that is not drawn or unlimited', "flows"
+                f'flows: size of "{group}" = {size}: a model needs one that is not drawn or unlimited', "flows"
             )
         found |= {f"{group}_variant": flow.variant.name, f"{group}_mib": flow.size / 2**20 * flow.count}
         found[f"{group}_flows"] = flow.count
     moves = [line for line in scenario.timelines if isinstance(line, Migrate)]
     if len(moves) != 1 or len(scenario.timelines) != 1 or scenario.controllers:
-        raise ScenarioError('timelines: a model needs exactly one, of kind "migrate", and no controllers', "timelines")
+        kinds = ", ".join(line.kind for line in scenario.timelines) or "none"
+        raise ScenarioError(
+            f"timelines are {kinds}, and controllers {len(scenario.controllers)}: a model needs exactly one timeline, "
+            'of kind "migrate", and no controllers',
+            "timelines",
+        )
     if scenario.stack.mtu != 9000:
         raise ScenarioError(f"stack.mtu = {scenario.stack.mtu}: the models know 9000 only", "stack.mtu")
     if not testbed.queue.in_packets:

@@ -11,7 +11,7 @@ import math
 import polars as pl
 
 from daybreak.metrics import measures
-from daybreak.metrics.confidence import Interval, interval
+from daybreak.metrics.confidence import interval
 from daybreak.metrics.errors import check_columns
 
 VALUES = {
@@ -19,15 +19,18 @@ VALUES = {
     "rtos": "rtos",
 }  # fmt: skip
 """What is compared of a group, and the measure of each run that it is: see `measures`."""
+_APPLIES = {"fct_s": "bytes", "fct_p99_s": "bytes", "slowdown": "ideal_fct_ns"}
+"""The column of table `flows` without which there is no such value, if not its own."""
 
 
 def paired(first: pl.DataFrame, second: pl.DataFrame) -> pl.DataFrame:
     """Table `flows` of two variants, each with a column ``run`` (the seed), of which the common seeds are compared.
 
     One row a group that both have and value of `VALUES`: ``group, value, runs, first, second`` (means), ``difference``
-    (second less first), ``low``, ``high`` (its 95 % interval; null with fewer than two runs) and ``is_different``
-    (whether that is without 0; null where it is unknown). A group with a flow that did not end in any common run has
-    no ``fct_s``; what cannot be told in each common run has no row. Raises ValueError where no seed is common.
+    (second less first), ``low``, ``high`` (its 95 % interval; null with fewer than two runs), ``is_different``
+    (whether that is without 0; null where it is unknown) and ``unfinished``: the runs in which it cannot be told of
+    one of the two, as the mean FCT where a flow did not end. Unless there are none, the difference is null. Flows
+    without a size have no FCT, and no row of it. Raises ValueError where no seed is common.
     """
     tables = [_by_run(flows) for flows in (first, second)]
     both = tables[0].join(tables[1], on=["run", "group"], suffix="_second", maintain_order="left")
@@ -36,17 +39,16 @@ def paired(first: pl.DataFrame, second: pl.DataFrame) -> pl.DataFrame:
     rows = []
     for (group,), some in both.partition_by("group", as_dict=True, maintain_order=True).items():
         for value in VALUES:
-            pair = some.select(value, f"{value}_second")
-            if pair.null_count().sum_horizontal().item():
-                continue
-            found = interval((pair[f"{value}_second"] - pair[value]).to_list())
-            rows.append(_row(str(group), value, pair[value].mean(), pair[f"{value}_second"].mean(), found))
+            of = _APPLIES.get(value, value)
+            if any(flows.filter(pl.col("group") == group)[of].count() for flows in (first, second)):
+                rows.append((str(group), value, *_compared(some[value], some[f"{value}_second"])))
     return pl.DataFrame(rows, schema=_SCHEMA, orient="row")
 
 
 _SCHEMA = {
     "group": pl.String, "value": pl.String, "runs": pl.Int64, "first": pl.Float64, "second": pl.Float64,
     "difference": pl.Float64, "low": pl.Float64, "high": pl.Float64, "is_different": pl.Boolean,
+    "unfinished": pl.Int64,
 }  # fmt: skip
 
 
@@ -60,7 +62,13 @@ def _by_run(flows: pl.DataFrame) -> pl.DataFrame:
     return found
 
 
-def _row(group: str, value: str, first: object, second: object, found: Interval) -> tuple[object, ...]:
+def _compared(first: pl.Series, second: pl.Series) -> tuple[object, ...]:
+    """The columns of a row behind its value, of which each run has one."""
+    means = [None if one.null_count() else one.mean() for one in (first, second)]
+    unfinished = int((first.is_null() | second.is_null()).sum())
+    if unfinished:
+        return first.len(), *means, None, None, None, None, unfinished
+    found = interval((second - first).to_list())
     if math.isnan(found.low):
-        return group, value, found.runs, first, second, found.mean, None, None, None
-    return group, value, found.runs, first, second, found.mean, found.low, found.high, not found.contains(0.0)
+        return found.runs, *means, found.mean, None, None, None, 0
+    return found.runs, *means, found.mean, found.low, found.high, not found.contains(0.0), 0

@@ -21,11 +21,13 @@ _PERCENTILE = re.compile(r"p(\d{1,2}(?:\.\d+)?|100)")
 
 @dataclass(frozen=True)
 class Measure:
-    """A measure: what makes it of a group of flows, what people call it, and its unit ("" without one)."""
+    """A measure: what makes it of a group of flows, what people call it, its unit ("" without one), and its greatest
+    value, which the interval of its mean cannot exceed."""
 
     expression: pl.Expr
     label: str
     unit: str
+    most: float | None = None
 
 
 @dataclass(frozen=True)
@@ -51,8 +53,9 @@ _SINGLE = {
         ),
         "Jain's index",
         "",
+        1.0,
     ),
-    "complete": Measure(pl.col("fct_s").filter(_LIMITED).is_not_null().mean(), "share of flows that ended", ""),
+    "complete": Measure(pl.col("fct_s").filter(_LIMITED).is_not_null().mean(), "share of flows that ended", "", 1.0),
 }
 KNOWN = "fct, slowdown or goodput with .mean, .max or a percentile such as .p99; or retransmits, rtos, jain, complete"
 """What a name may be."""

@@ -14,29 +14,38 @@ from daybreak.metrics.errors import check_columns
 def intervals(circuits: pl.DataFrame, *, timeline: str | None = None) -> pl.DataFrame:
     """One row a phase: ``phase``, ``start_ns``, ``end_ns``, in the order of time.
 
-    ``timeline`` is the name of one if there are several. The phase before the first step starts at 0. A run ends
-    within its last phase, which is taken to be as long as the one of the same step before it; its end is null if there
-    is none.
+    ``timeline`` is the name of one if there are several; programs of one name are one timeline. The phase before the
+    first step starts at 0. A run ends within its last phase, which is taken to be as long as the one of the same step
+    before it; its end is null if there is none.
     """
     check_columns("circuits", circuits, ("time_ns", "timeline_name", "step", "before", "phase"))
+    own = _of_timeline(circuits, timeline)
+    program = pl.col("timeline") if "timeline" in own.columns else pl.lit(0)
     steps = (
-        _with_run(_of_timeline(circuits, timeline))
-        .select("run", pl.col("time_ns").cast(pl.Int64), pl.col("step").cast(pl.Int64), "before", "phase")
+        _with_run(own)
+        .select(
+            "run",
+            pl.col("time_ns").cast(pl.Int64),
+            program.cast(pl.Int64).alias("program"),
+            pl.col("step").cast(pl.Int64),
+            "before",
+            "phase",
+        )
         .sort("run", "time_ns", maintain_order=True)
     )
     opening = steps.filter((pl.int_range(pl.len()).over("run") == 0) & (pl.col("time_ns") > 0)).with_columns(
         pl.lit(0, pl.Int64).alias("time_ns"), pl.lit(-1, pl.Int64).alias("step"), pl.col("before").alias("phase")
     )
-    lasted = (pl.col("end_ns") - pl.col("start_ns")).shift(1).over("run", "step")
+    lasted = (pl.col("end_ns") - pl.col("start_ns")).shift(1).over("run", "program", "step")
     found = (
         pl.concat([opening, steps])
         .sort("run", "time_ns", maintain_order=True)
-        .select("run", "step", "phase", start_ns="time_ns", end_ns=pl.col("time_ns").shift(-1).over("run"))
+        .select("run", "program", "step", "phase", start_ns="time_ns", end_ns=pl.col("time_ns").shift(-1).over("run"))
         .with_columns(pl.col("end_ns").fill_null(pl.col("start_ns") + lasted))
         # A step that changes something else, such as a limit, ends no phase.
         .group_by("run", pl.struct("run", "phase").rle_id().alias("_number"), maintain_order=True)
         .agg(pl.col("phase").first(), pl.col("start_ns").first(), pl.col("end_ns").last())
-    )
+    )  # fmt: skip
     return found.select(*(["run"] if "run" in circuits.columns else []), "phase", "start_ns", "end_ns")
 
 

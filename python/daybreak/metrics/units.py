@@ -44,9 +44,9 @@ def in_one_unit(values: Iterable[float | None], units: Units) -> tuple[list[str]
 
 
 def unit_of(values: Iterable[float | None], units: Units) -> tuple[float, str]:
-    """The unit for all of the values: that of their geometric mean."""
+    """The unit for all of the values: that of their geometric mean, or where all are 0 the one that they are in."""
     logarithms = [math.log(abs(value)) for value in values if value]
-    middle = math.exp(math.fsum(logarithms) / len(logarithms)) if logarithms else units[0][0]
+    middle = math.exp(math.fsum(logarithms) / len(logarithms)) if logarithms else 1.0
     return next(((size, unit) for size, unit in units if middle >= size * (1 - 1e-9)), units[-1])
 
 

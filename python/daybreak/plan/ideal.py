@@ -8,21 +8,23 @@ begins with the SYN and ends with the last ACK:
     SYN and SYN-ACK, then the payload in full packets back to back, stored and forwarded by each link of the path, then
     the ACK of the last one; each with its headers and the framing of the links.
 
-Where timelines, controllers or several links change the path, the ideal is that of the fastest of all ways that the
-packets may take, as if it were always open, and links have the greatest rate and the least delay that they ever get. So
-waiting for a circuit counts as slowdown. A queue that two links serve at once can be faster than the faster one of
-them: only there may a slowdown be below 1.
+Where timelines, controllers or several links change the path it is a lower bound: ways are taken as if they were always
+open, links have the greatest rate and the least delay that they ever get, links that may serve a queue at the same time
+carry the payload together, and of the ways that exclude each other the fastest carries all of it. A packet that goes
+alone, such as the SYN, takes the way that is the shortest for it, and so does the last one. So waiting for a circuit
+counts as slowdown. Only where a flow leaves a way on which its packets still wait, for another one, may these arrive
+beside those of the new way, and a slowdown be below 1.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import types, ways
+from . import together, types, ways
 
 Values = np.ndarray[Any, np.dtype[np.int64]]
 
@@ -44,7 +46,12 @@ class Hop(NamedTuple):
         return 8 * (ip_bytes + self.framing_bytes) * 10**12 // self.rate_bps
 
 
-Way = tuple[Hop, ...]
+Hops = Sequence[Hop]
+Numbered = Sequence[tuple[int, Hop]]
+Way = tuple[int, ...]
+"""Links, one after the other."""
+Group = frozenset[Way]
+"""Ways that packets may take at the same time."""
 
 
 def fct_ns(content: types.Plan) -> np.ndarray[Any, np.dtype[np.uint64]]:
@@ -58,7 +65,7 @@ def fct_ns(content: types.Plan) -> np.ndarray[Any, np.dtype[np.uint64]]:
     for (data, acks, src, dst), numbers in alike.items():
         sizes = np.array([_bytes(content.flows[number]) for number in numbers], dtype=np.int64)
         stacks = content.stacks[src], content.stacks[dst]
-        found[numbers] = _ideal_ps(known.of(data), known.of(acks), stacks, sizes) // 1000
+        found[numbers] = _ideal_ps(known, (data, acks), stacks, sizes) // 1000
     return found
 
 
@@ -67,14 +74,15 @@ def _bytes(flow: types.Flow) -> int:
     return flow.application.bytes or 0
 
 
-def _ideal_ps(data: Iterable[Way], acks: Iterable[Way], stacks: tuple[types.Stack, types.Stack], sizes: Values) -> Any:
+def _ideal_ps(known: _Ways, paths: tuple[int, int], stacks: tuple[types.Stack, types.Stack], sizes: Values) -> Any:
     src, dst = stacks
     timestamps = _TIMESTAMPS if src.tcp_timestamps and dst.tcp_timestamps else 0
     payload = max(1, min(src.mtu, dst.mtu) - _IP_AND_TCP - timestamps)
     bytes_of_ack = _IP_AND_TCP + timestamps
-    back = [_one_ps(way, _syn_bytes(*stacks)) + _one_ps(way, bytes_of_ack) for way in acks]
-    there = [_one_ps(way, _syn_bytes(src, src)) + _train_ps(way, sizes, payload, bytes_of_ack) for way in data]
-    return np.min(there, axis=0) + min(back)
+    data, acks = (known.of(path) for path in paths)
+    there, back = ([known.hops_of(way) for way in frozenset().union(*groups)] for groups in (data, acks))
+    alone = _least_ps(there, _syn_bytes(src, src)) + _least_ps(back, _syn_bytes(*stacks), bytes_of_ack)
+    return alone + _Train(sizes, payload, bytes_of_ack).over([list(map(known.with_links, group)) for group in data])
 
 
 def _syn_bytes(src: types.Stack, dst: types.Stack) -> int:
@@ -84,40 +92,96 @@ def _syn_bytes(src: types.Stack, dst: types.Stack) -> int:
     return _IP_AND_TCP + _MSS + _TIMESTAMPS * timestamps + _SACK_PERMITTED * sack + _WINDOW_SCALE * scaling
 
 
-def _one_ps(way: Way, ip_bytes: int) -> int:
-    """From the first bit at the sender to the last one at the receiver."""
-    return sum(hop.sending_ps(ip_bytes) + hop.delay_ps for hop in way)
+def _least_ps(ways: Iterable[Hops], *sizes: int) -> int:
+    """The least time of packets of these IP lengths, each alone."""
+    each = [[sum(hop.sending_ps(size) + hop.delay_ps for hop in way) for size in sizes] for way in ways]
+    return sum(map(min, zip(*each, strict=True)))
 
 
-def _train_ps(way: Way, sizes: Values, payload: int, headers: int) -> Values:
-    """The time of one packet, for packets back to back: all of them full but for the last one."""
-    before = (sizes - 1) // payload
-    last_bytes = sizes - before * payload + headers
-    first, slowest = 0, 0
-    arrived = np.zeros(len(sizes), dtype=np.int64)
-    for hop in way:
-        full = hop.sending_ps(payload + headers)
-        first, slowest = first + full, max(slowest, full)
-        # The last packet starts when it is there and all others have left.
-        left = np.where(before > 0, first + (before - 1) * slowest, 0)
-        sending = 8 * (last_bytes + hop.framing_bytes) * 10**12 // hop.rate_bps
-        first += hop.delay_ps
-        arrived = np.maximum(arrived, left) + sending + hop.delay_ps
-    return arrived
+class _Train:
+    """Packets back to back, all of them full but for the last one: one train for each size of a flow."""
+
+    def __init__(self, sizes: Values, payload: int, headers: int):
+        self._full = payload + headers
+        self._before = (sizes - 1) // payload
+        self._last = sizes - self._before * payload + headers
+
+    def over(self, groups: Sequence[Sequence[Numbered]]) -> Any:
+        """The least time on one of several groups of ways; the last packet may take the shortest way of all."""
+        found = []
+        shortest = [np.min([self._last_ps(way) for way in group], axis=0) for group in groups]
+        for group, short in zip(groups, shortest, strict=True):
+            (only, *others) = group
+            found.append((self._together_ps(group) if others else self._alone_ps(only)) - short)
+        return np.min(found, axis=0) + np.min(shortest, axis=0)
+
+    def _last_ps(self, way: Numbered) -> Values:
+        """Of the last packet, without any other."""
+        return sum((self._sending_last_ps(hop) + hop.delay_ps for _, hop in way), np.zeros_like(self._last))
+
+    def _sending_last_ps(self, hop: Hop) -> Values:
+        return 8 * (self._last + hop.framing_bytes) * 10**12 // hop.rate_bps
+
+    def _alone_ps(self, way: Numbered) -> Values:
+        """Of all packets on one way."""
+        first, slowest = 0, 0
+        arrived = np.zeros(len(self._last), dtype=np.int64)
+        for _, hop in way:
+            full = hop.sending_ps(self._full)
+            first, slowest = first + full, max(slowest, full)
+            # The last packet starts when it is there and all others have left.
+            left = np.where(self._before > 0, first + (self._before - 1) * slowest, 0)
+            first += hop.delay_ps
+            arrived = np.maximum(arrived, left) + self._sending_last_ps(hop) + hop.delay_ps
+        return arrived
+
+    def _together_ps(self, ways: Sequence[Numbered]) -> Values:
+        """No more than all packets on several ways at once: each way has brought its first packet after its own time,
+        and then another one every time that its slowest link takes for one. Links that all ways have carry all packets.
+        """
+        shared = set.intersection(*({link for link, _ in way} for way in ways))
+        every = [self._slowest_ps(hop for link, hop in way if link not in shared) or 1 for way in ways]
+        alone = np.array([self._last_ps(way) for way in ways])
+        order = np.argsort(alone, axis=0)
+        alone = np.take_along_axis(alone, order, axis=0)
+        rates = 1 / np.array(every, dtype=np.float64)[order]
+        # With the first of the ways, the first two ... until the packets are there.
+        packets = self._before + 1 - np.arange(1, len(ways) + 1)[:, None]
+        until = (packets + np.cumsum(alone * rates, axis=0)) / np.cumsum(rates, axis=0)
+        spread = np.min(np.maximum(until, alone), axis=0).astype(np.int64)
+        slowest = self._slowest_ps(hop for link, hop in ways[0] if link in shared)
+        bound: Values = np.maximum(spread, alone[0] + self._before * slowest)
+        return bound
+
+    def _slowest_ps(self, hops: Iterable[Hop]) -> int:
+        """The longest time that one of these links takes for a full packet."""
+        return max((hop.sending_ps(self._full) for hop in hops), default=0)
 
 
 class _Ways:
-    """All ways behind a path, each found once. Ways of links that are alike are one."""
+    """All ways behind a path, each found once, in groups that may be used at the same time. Links that are alike are
+    one where a group has no other way."""
 
     def __init__(self, content: types.Plan):
         self._content = content
+        self._serving = together.serving(content)
         rates, delays = ways.greatest_rates(content), ways.least_delays(content)
         self._hops = [
             Hop(rate, delay, link.framing_bytes) for rate, delay, link in zip(rates, delays, content.links, strict=True)
         ]
-        self._found: dict[int, frozenset[Way]] = {}
+        first: dict[Hop, int] = {}
+        self._alike = [first.setdefault(hop, link) for link, hop in enumerate(self._hops)]
+        self._found: dict[int, frozenset[Group]] = {}
 
-    def of(self, path: int) -> frozenset[Way]:
+    def hops_of(self, way: Way) -> Hops:
+        """The links of a way as packets see them."""
+        return [self._hops[link] for link in way]
+
+    def with_links(self, way: Way) -> Numbered:
+        """The same, each with its number."""
+        return [(link, self._hops[link]) for link in way]
+
+    def of(self, path: int) -> frozenset[Group]:
         """From the start of a path to the receiver."""
         if path not in self._found:
             # What leads back to where it began is never the fastest way.
@@ -125,25 +189,69 @@ class _Ways:
             self._found[path] = self._through(path)
         return self._found[path]
 
-    def _through(self, path: int) -> frozenset[Way]:
+    def _through(self, path: int) -> frozenset[Group]:
+        content = self._content
+        so_far: frozenset[Group] = frozenset({frozenset({()})})
+        for step in content.paths[path]:
+            match step.kind:
+                case "queue":
+                    links = self._serving[step.index]
+                    so_far = self._joined(so_far, {frozenset((link,) for link in some) for some in links})
+                case "fork":
+                    return self._joined(so_far, self._behind(content.forks[step.index]))
+                case "route_switch":
+                    ends = {group for one in content.route_switches[step.index].alternatives for group in self.of(one)}
+                    return self._joined(so_far, ends)
+                case "return":
+                    return frozenset()
+                case "marker":
+                    pass
+        return so_far
+
+    def _behind(self, fork: types.Fork) -> set[Group]:
+        """The groups of ways behind a fork."""
+        found = set[Group]()
+        overflow = set[Way]() if fork.overflow is None else self._every(fork.overflow, frozenset())
+        for some in self._serving[fork.queue]:
+            tails = [tail for tail in fork.tails if tail.link in some]
+            if len(tails) == 1 and not overflow:
+                (tail,) = tails
+                found |= self._joined(frozenset({frozenset({(tail.link,)})}), self.of(tail.path))
+            else:
+                ways = {(tail.link, *rest) for tail in tails for rest in self._every(tail.path, frozenset())}
+                found.add(frozenset(ways | overflow))
+        return found - {frozenset()}
+
+    def _every(self, path: int, above: frozenset[int]) -> set[Way]:
+        """Every way behind a path, as if all could be used at the same time."""
+        if path in above:
+            return set()
+        above |= {path}
         content = self._content
         so_far: set[Way] = {()}
         for step in content.paths[path]:
             match step.kind:
                 case "queue":
-                    hops = {self._hops[link] for link in content.queues[step.index].served_by}
-                    so_far = {(*way, hop) for way in so_far for hop in hops}
+                    so_far = {(*way, link) for way in so_far for link in content.queues[step.index].served_by}
                 case "fork":
-                    tails = content.forks[step.index].tails
-                    ends = {(self._hops[tail.link], *rest) for tail in tails for rest in self.of(tail.path)}
-                    overflow = content.forks[step.index].overflow
-                    ends |= set() if overflow is None else self.of(overflow)
-                    return frozenset((*way, *end) for way in so_far for end in ends)
+                    fork = content.forks[step.index]
+                    ends = {(tail.link, *rest) for tail in fork.tails for rest in self._every(tail.path, above)}
+                    ends |= set() if fork.overflow is None else self._every(fork.overflow, above)
+                    return {(*way, *end) for way in so_far for end in ends}
                 case "route_switch":
-                    ends = {way for one in content.route_switches[step.index].alternatives for way in self.of(one)}
-                    return frozenset((*way, *end) for way in so_far for end in ends)
+                    paths = content.route_switches[step.index].alternatives
+                    ends = {way for one in paths for way in self._every(one, above)}
+                    return {(*way, *end) for way in so_far for end in ends}
                 case "return":
-                    return frozenset()
+                    return set()
                 case "marker":
                     pass
-        return frozenset(so_far)
+        return so_far
+
+    def _joined(self, heads: Iterable[Group], tails: Iterable[Group]) -> frozenset[Group]:
+        joined = {frozenset((*way, *end) for way in head for end in tail) for head in heads for tail in tails}
+        return frozenset(self._one(group) for group in joined if group)
+
+    def _one(self, group: Group) -> Group:
+        """A group of one way, with the first link that is like each of its own."""
+        return frozenset({tuple(self._alike[link] for link in way) for way in group}) if len(group) == 1 else group

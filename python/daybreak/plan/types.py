@@ -27,6 +27,9 @@ ShownAs: TypeAlias = Literal["ece"]
 Downtime: TypeAlias = Literal["drop", "hold", "drain", "make_before_break"]
 """What becomes of packets while a route or a gate is dark."""
 
+Linux: TypeAlias = Literal["6.1", "6.12"]
+"""A version of Linux that is modelled whole: see `daybreak_tcp::profile`."""
+
 Legacy: TypeAlias = Literal[
     "fack",
     "window_at_once",
@@ -42,7 +45,7 @@ Legacy: TypeAlias = Literal[
     "half_threshold",
     "no_echo_samples",
 ]
-"""A mechanism of older stacks that Linux 6.1 does not have: see `daybreak_tcp::config::Legacy`."""
+"""A mechanism of older stacks that Linux 6.1 does not have: see `daybreak_tcp::profile`."""
 
 
 class Node(Part, frozen=True, kw_only=True):
@@ -288,6 +291,7 @@ class Stack(Part, frozen=True, kw_only=True):
     """A TCP stack: Linux's sysctls by their names, in integers."""
 
     name: str  # Unique name.
+    linux: Linux  # Version of Linux whose TCP it has.
     mtu: int  # IP packet size limit.
     initial_window: int  # Initial window in segments.
     cwnd_clamp: int | None  # Upper bound of the congestion window in segments; null for none.

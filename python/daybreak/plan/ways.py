@@ -79,6 +79,32 @@ def most_bps(content: types.Plan, flows: Iterable[int]) -> int:
     return int(maximum_flow(graph, start, end).flow_value) * unit
 
 
+def last_packets_bits(content: types.Plan, flows: Iterable[int]) -> int:
+    """One full packet of each of the receivers of these flows, on the wire: what may be counted in a bin in which it
+    has only ended."""
+    framing = max((link.framing_bytes for link in content.links), default=0)
+    longest: dict[int, int] = defaultdict(int)
+    for number in flows:
+        flow = content.flows[number]
+        longest[flow.dst] = max(
+            longest[flow.dst], content.stacks[flow.src_stack].mtu, content.stacks[flow.dst_stack].mtu
+        )
+    return sum(8 * (mtu + framing) for mtu in longest.values())
+
+
+def may_catch_up(content: types.Plan, flows: Iterable[int]) -> str:
+    """Why packets of these flows may arrive closer together than links send them, in words; empty if they do not."""
+    paths = {content.flows[number].data_path for number in flows}
+    taken = set[int]().union(*(links(content, path) for path in paths))
+    if any(isinstance(action, types.SetDelay) and action.link in taken for action in _actions(content)):
+        return "a delay falls"
+    queues = {queue for path in paths for queue, _ in arrivals(content, path)}
+    switches = any(step.kind == "route_switch" for path in paths for step in content.paths[path])
+    if switches or any(len(content.queues[queue].served_by) > 1 for queue in queues):
+        return "a shorter way is taken"
+    return "jitter brings packets together" if any(content.links[link].jitter_ps for link in taken) else ""
+
+
 def greatest_rates(content: types.Plan) -> list[int]:
     """The greatest rate in bit/s that each link ever has."""
     rates = [link.rate_bps for link in content.links]

@@ -64,9 +64,12 @@ class Phases:
 
 
 def draw(runs: Sequence[Run], **options: Any) -> Drawn:
-    """The figure of what `shown` finds; the options are its own. One of `DISTRIBUTIONS` may stand alone in ``what``: of
-    the other options it takes ``by``, ``flows`` and ``labels``. Raises PlotError.
+    """The figure of what `shown` finds; the options are its own. ``what`` may also be a text, with commas between
+    several. One of `DISTRIBUTIONS` may stand alone in it: of the other options it takes ``by``, ``flows`` and
+    ``labels``. Raises PlotError.
     """
+    if isinstance(what := options.get("what"), str):
+        options["what"] = [name.strip() for name in what.split(",")]
     names = [name for name in options.get("what") or () if name in DISTRIBUTIONS]
     if names:
         return _distribution(names[0], runs, **options)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 
 from matplotlib.figure import Figure
@@ -17,7 +18,7 @@ def write(figure: Figure, place: Path, *, force: bool = False) -> Path:
     A file that is there is replaced only if it is a figure of Daybreak's, or with ``force``. Raises OutputError.
     """
     check(place, force=force)
-    return put(rendered(figure, _kind(place)), place)
+    return put([rendered(figure, _kind(place))], place)
 
 
 def check(place: Path, *, force: bool = False) -> None:
@@ -39,14 +40,14 @@ def may_be_replaced(place: Path, mark: str, what: str, *, force: bool) -> None:
         raise OutputError(f"{place} cannot be written: {reason(error)}") from None
 
 
-def put(content: bytes, place: Path) -> Path:
-    """Writes a file, whole or not at all. Raises OutputError."""
+def put(pieces: Iterable[bytes], place: Path) -> Path:
+    """Writes the pieces of a file one after the other, whole or not at all. Raises OutputError."""
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(dir=place.parent, prefix=f".{place.name}.", delete=False) as file:
             draft = Path(file.name)
             try:
-                file.write(content)
+                file.writelines(pieces)
                 file.close()
                 draft.chmod(0o644)
                 draft.replace(place)

@@ -49,6 +49,14 @@ class Network:
         """The most that the links bring to the receivers of these flows together; None if it is not known."""
         return None if self._plan is None else ways.most_bps(self._plan, flows)
 
+    def why_more(self, flows: Sequence[int], bits: float) -> str:
+        """Why these flows may bring more in a step than their links carry in it, by so many bits; as the end of a
+        sentence."""
+        if self._plan is None or bits <= ways.last_packets_bits(self._plan, flows):
+            return "by less than a packet a step, as packets count where they end"
+        why = ways.may_catch_up(self._plan, flows)
+        return f"where {why}" if why else ""
+
     def capacity(self) -> pl.DataFrame | None:
         """What each link could have carried: see `metrics.utilisation.over_run`; None if it is not known."""
         if self._plan is None:
@@ -70,6 +78,7 @@ class Network:
 
     def days(self, timeline: str, flows: Sequence[int]) -> dict[str, Day]:
         """The days of a timeline of circuits; none of one that changes routes alone."""
+        # Of two programs of one name the second comes round.
         numbers = {} if self._plan is None else {line.name: at for at, line in enumerate(self._plan.timelines)}
         if self._plan is None or timeline not in numbers:
             return {}

@@ -59,15 +59,14 @@ class Quantity:
         """Whether it is carried by links, which have a rate."""
         return self.scope is not None
 
-    def why_more(self, source: Source) -> str:
-        """Where it exceeds the rate of the links."""
-        is_delivered = self.scope is not None and self.scope(source.run) == "delivered"
-        return "where a hole is filled" if is_delivered else "where a packet is as long as a step"
+    def is_in_order(self, source: Source) -> bool:
+        """Whether it is what applications are given, which stands still at a hole."""
+        return self.scope is not None and self.scope(source.run) == "delivered"
 
 
 def _binned(scope_of: Callable[[Run], str | None]) -> Callable[[Source], pl.DataFrame]:
     def values(source: Source) -> pl.DataFrame:
-        width = _bin_ns(source)
+        width = bin_ns(source)
         return over_time.throughput(
             source.run.bins,
             source.flows,
@@ -84,13 +83,14 @@ def _binned(scope_of: Callable[[Run], str | None]) -> Callable[[Source], pl.Data
 def _sequence(source: Source) -> pl.DataFrame:
     """What was delivered in order until the end of each slot."""
     rates = _binned(_goodput_scope)(source)
-    ends = pl.Series(source.view.edges(every_ns=_bin_ns(source))[1:] / 1e9)
+    ends = pl.Series(source.view.edges(every_ns=bin_ns(source))[1:] / 1e9)
     seconds = ends.gather(rates["slot"]) - rates["time_s"]
     in_slot = rates.with_columns((rates["value"] * seconds / 8).alias("value"))
     return in_slot.with_columns(pl.col("value").cum_sum().over(CURVE))
 
 
-def _bin_ns(source: Source) -> int:
+def bin_ns(source: Source) -> int:
+    """The length of the run's bins."""
     return _ns(source.scenario.records.bins) or 1
 
 
@@ -118,7 +118,7 @@ _BINNED = {
 
 def _binned_title(scope_of: Callable[[Run], str | None]) -> Callable[[Source], str]:
     def title(source: Source) -> str:
-        step = source.view.step_ns(every_ns=_bin_ns(source))
+        step = source.view.step_ns(every_ns=bin_ns(source))
         of_flows = _of_group(source, "sum") if source.by in ("variant", "run") else ""
         return f"{_BINNED[scope_of(source.run) or 'arrived']}, mean of each {text(step)}{of_flows}"
 

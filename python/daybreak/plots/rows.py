@@ -8,18 +8,17 @@ from dataclasses import dataclass
 import polars as pl
 
 from daybreak.errors import PlotError
-from daybreak.figures.curves import Panel
+from daybreak.figures.curves import Panel, largest
 from daybreak.figures.shading import Shading
 from daybreak.figures.stacked import Row
 from daybreak.figures.style import colour, words
-from daybreak.metrics import confidence, fct, over_time
+from daybreak.metrics import confidence, fct, over_time, units
 from daybreak.runs import Run
-from daybreak.scenario.quantities import Rate
 
 from .cases import CURVE, MOST_NAMES, Case
 from .distributions import DISTRIBUTIONS
 from .network import Network
-from .quantities import MOST_QUEUES, QUANTITIES, Quantity, Source, Units
+from .quantities import MOST_QUEUES, QUANTITIES, Quantity, Source, Units, bin_ns
 from .view import View, Weeks
 
 FAINT_WEEKS = 60
@@ -152,8 +151,8 @@ def _found(drawing: Drawing, name: str, notes: list[str], *, is_asked: bool, is_
         values = over_time.fold(values, CURVE, slots=_slots(values, view))
     curves, faint = _curves(values, drawing, quantity)
     if quantity.is_rate:
-        curves, more = _on_links(curves, faint, drawing)
-        title += f"; {more} {quantity.why_more(drawing.sources[0])}" if more else ""
+        curves, more = _on_links(curves, faint, drawing, quantity)
+        title += f"; {more}" if more else ""
     return _Found(curves, faint, title)
 
 
@@ -207,7 +206,7 @@ def _curves(values: pl.DataFrame, drawing: Drawing, quantity: Quantity) -> tuple
     return curves, faint
 
 
-def _on_links(curves: Curves, faint: Curves, drawing: Drawing) -> tuple[Curves, str]:
+def _on_links(curves: Curves, faint: Curves, drawing: Drawing, quantity: Quantity) -> tuple[Curves, str]:
     """The curves with intervals that end at the rate of the flows' links, and what is said where more is drawn."""
     source = drawing.sources[0]
     names = source.flows[CURVE].unique(maintain_order=True).to_list()
@@ -216,17 +215,25 @@ def _on_links(curves: Curves, faint: Curves, drawing: Drawing) -> tuple[Curves, 
         return curves, ""
     cut: Curves = {}
     exceeded: list[int] = []
+    reasons: dict[str, None] = {}
     for name, (label, table) in zip(names, curves.items(), strict=True):
-        most = drawing.network.most_bps(source.flows.filter(pl.col(CURVE) == name)["flow"].to_list())
+        flows = source.flows.filter(pl.col(CURVE) == name)["flow"].to_list()
+        most = drawing.network.most_bps(flows)
         if most is None:
             return curves, ""
         cut[label] = table.with_columns(pl.min_horizontal("high", pl.max_horizontal("mean", pl.lit(float(most)))))
         drawn = [table["mean"], *(one["value"] for one in faint.values())]
-        exceeded += [most] if any((values > most * _ROUNDING).any() for values in drawn) else []
+        highest = max(largest(values) for values in drawn)
+        if highest > most * _ROUNDING:
+            exceeded.append(most)
+            bits = (highest - most) * drawing.view.step_ns(every_ns=bin_ns(source)) / 1e9
+            why = "where a hole is filled" if quantity.is_in_order(source) else drawing.network.why_more(flows, bits)
+            reasons |= {why: None} if why else {}
     if not exceeded:
         return cut, ""
-    rates = sorted(set(exceeded))
-    return cut, f"above the links' {Rate(rates[0])}" + ("" if len(rates) == 1 else f" to {Rate(rates[-1])}")
+    rates = [units.rate(one / 1e9) for one in (min(exceeded), max(exceeded))]
+    upto = "" if rates[0] == rates[1] else f" to {rates[1]}"
+    return cut, " ".join([f"above the links' {rates[0]}{upto}", " and ".join(reasons)]).rstrip()
 
 
 def _with_state(name: str, sources: Sequence[Source]) -> str:

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from matplotlib.figure import Figure
 
 from daybreak.errors import PlotError
 from daybreak.figures import distributions, grids
 from daybreak.metrics import fct, measures, slowdown, units
 from daybreak.sweeps import AxisOf, Results
+
+from .draw import Drawn
 
 _OF_FLOWS = ("group", "variant")
 """What the flows of a run differ by, beside the axes."""
@@ -21,6 +22,7 @@ _EACH_FLOW = {"fct": ("fct_s", "Flow completion time"), "slowdown": ("slowdown",
 """What is drawn as a distribution over the flows."""
 _MOST_CURVES = 7
 _MOST_FACETS = 12
+_MOST_NAMED = 4
 
 
 def draw(
@@ -31,8 +33,8 @@ def draw(
     colour: str | None = None,
     facet: str | None = None,
     only: Mapping[str, str] | None = None,
-) -> Figure:
-    """A figure of a sweep. Raises PlotError.
+) -> Drawn:
+    """A figure of a sweep, and sentences about what it does not show. Raises PlotError.
 
     ``x``, ``colour`` and ``facet`` are axes, or "group" or "variant" of the flows; ``y`` is a measure such as
     "fct.p99" (see `metrics.measures`): lines with the 95 % intervals over the seeds. With an axis as ``y`` and a
@@ -132,12 +134,12 @@ class _Chosen:
         return [(name, part) for name, part in parts if part.height]
 
 
-def _lines(chosen: _Chosen, over: tuple[str, str], colour: str | None, facet: str | None) -> Figure:
+def _lines(chosen: _Chosen, over: tuple[str, str], colour: str | None, facet: str | None) -> Drawn:
     results, axes, (x, y) = chosen.results, chosen.axes, over
     measure = _measure(y)
     places, axis = _axis(axes[x])
     tables = [
-        (title, {name: results.over_runs(y, [x], part) for name, part in chosen.curves(some, colour)})
+        (title, {name: _cut(results.over_runs(y, [x], part), measure) for name, part in chosen.curves(some, colour)})
         for title, some in chosen.facets(facet)
     ]
     means = [value for _, curves in tables for table in curves.values() for value in table["mean"].drop_nulls()]
@@ -157,20 +159,59 @@ def _lines(chosen: _Chosen, over: tuple[str, str], colour: str | None, facet: st
         )
         for title, curves in tables
     ]
-    return grids.lines(
-        facets, x=axis, ylabel=ylabel, title=_title(results, ": bands are 95 % intervals"), legend=colour or ""
-    )
+    places_of = [
+        ({facet: title.removeprefix(f"{facet} = ")} if facet else {}) | ({colour: name} if colour else {})
+        for title, curves in tables
+        for name in curves
+    ]
+    empty = [
+        where | {x: value}
+        for where, table in zip(places_of, (table for _, curves in tables for table in curves.values()), strict=True)
+        for value in table.filter(pl.col("mean").is_null())[x]
+    ]
+    count = sum(table.height for _, curves in tables for table in curves.values())
+    notes = _notes(chosen, y, empty, count)
+    figure = grids.lines(
+        facets, x=axis, ylabel=ylabel, title=_title(results, ": bands and bars are 95 % intervals"),
+        legend=colour or "", note="; ".join(notes),
+    )  # fmt: skip
+    return Drawn(figure, notes)
 
 
-def _heat(chosen: _Chosen, over: tuple[str, str], name: str, facet: str | None) -> Figure:
+def _cut(table: pl.DataFrame, measure: measures.Measure) -> pl.DataFrame:
+    """Means whose intervals end at the greatest value of the measure."""
+    return table if measure.most is None else table.with_columns(pl.col("high").clip(upper_bound=measure.most))
+
+
+def _notes(chosen: _Chosen, name: str, empty: Sequence[Mapping[str, Any]], count: int) -> tuple[str, ...]:
+    """Sentences about what of a sweep a figure leaves out: points of which the measure is not known, and runs that
+    failed."""
+    notes = []
+    if empty:
+        which = "; ".join(", ".join(f"{axis} = {value}" for axis, value in one.items()) for one in empty[:_MOST_NAMED])
+        more = f"; and {len(empty) - _MOST_NAMED} more" if len(empty) > _MOST_NAMED else ""
+        limited = chosen.flows.filter(pl.col("bytes").is_not_null())
+        why = ", as not every flow ended there" if limited["fct_ns"].null_count() else ""
+        has = "has" if len(empty) == 1 else "have"
+        notes.append(f"{len(empty)} of {count} points {has} no {name}{why}: {which}{more}")
+    if failures := len(chosen.results.document.get("failures", [])):
+        notes.append(f"{failures} failures of the sweep are not drawn")
+    return tuple(notes)
+
+
+def _heat(chosen: _Chosen, over: tuple[str, str], name: str, facet: str | None) -> Drawn:
     results, axes, (x, y) = chosen.results, chosen.axes, over
     measure = _measure(name)
     order = {one: {value: at for at, value in enumerate(_sorted(axes[one]))} for one in (x, y)}
-    tables = []
+    tables, empty, count = [], [], 0
     for title, some in chosen.facets(facet):
+        of_facet = {facet: title.removeprefix(f"{facet} = ")} if facet else {}
         array = np.full((len(order[y]), len(order[x])), np.nan)
         for column, row, mean in results.over_runs(name, [x, y], some).select(x, y, "mean").iter_rows():
             array[order[y][row], order[x][column]] = np.nan if mean is None else mean
+            count += 1
+            if mean is None:
+                empty.append(of_facet | {x: column, y: row})
         tables.append((title, array))
     means = [float(value) for _, array in tables for value in array.ravel() if np.isfinite(value)]
     if not means:
@@ -178,10 +219,15 @@ def _heat(chosen: _Chosen, over: tuple[str, str], name: str, facet: str | None) 
     scale, label = _scaled(measure, means)
     shown = {one: grids.Axis(one, [str(value) for value in order[one]]) for one in (x, y)}
     fields = [(title, array / scale) for title, array in tables]
-    return grids.heat(fields, x=shown[x], y=shown[y], label=label, title=_title(results, ": means"))
+    notes = _notes(chosen, name, empty, count)
+    figure = grids.heat(
+        fields, x=shown[x], y=shown[y], label=label, title=_title(results, ": means"), unknown="-",
+        note="; ".join(notes),
+    )  # fmt: skip
+    return Drawn(figure, notes)
 
 
-def _distribution(chosen: _Chosen, x: str, colour: str | None, facet: str | None) -> Figure:
+def _distribution(chosen: _Chosen, x: str, colour: str | None, facet: str | None) -> Drawn:
     results, flows = chosen.results, chosen.flows
     if facet is not None:
         raise PlotError(f'facet = "{facet}": distributions have no facets: choose one value with only')
@@ -198,7 +244,11 @@ def _distribution(chosen: _Chosen, x: str, colour: str | None, facet: str | None
         curves[name] = pl.DataFrame({"value": values, "share": share})
     xlabel = f"{label} [{unit}]" if unit else label
     shown = {name: table for name, table in curves.items() if table.height}
-    return distributions.cumulative(shown, xlabel=xlabel, ylabel="Share of flows", title=_title(results), log=True)
+    figure = distributions.cumulative(shown, xlabel=xlabel, ylabel="Share of flows", title=_title(results), log=True)
+    notes = [f"no flow has ended with {colour} = {name}" for name, table in curves.items() if not table.height]
+    if unended := limited.height - known.len():
+        notes.append(f"{unended} of {limited.height} flows have not ended: the curves end below 1")
+    return Drawn(figure, (*notes, *_notes(chosen, x, [], 0)))
 
 
 def _measure(name: str) -> measures.Measure:
@@ -236,9 +286,9 @@ def _axis(axis: AxisOf) -> tuple[dict[Any, float], grids.Axis]:
         scale, unit = units.unit_of([number / base for number in axis.numbers], known)
         scale *= base
     else:
-        scale, unit = 1.0, "packets" if unit == "packets" else ""
+        scale, unit = {"packets": (1.0, "packets"), "share": (0.01, "%")}.get(unit, (1.0, ""))
     places = {value: number / scale for value, number in zip(axis.values, axis.numbers, strict=True)}
-    return places, grids.Axis(f"{axis.name} [{unit}]" if unit else axis.name)
+    return places, grids.Axis(f"{axis.name} [{unit}]" if unit else axis.name, numbers=list(places.values()))
 
 
 def _sorted(axis: AxisOf) -> list[Any]:

@@ -33,14 +33,20 @@ class Timeline:
 
     @property
     def first_ns(self) -> int:
-        """When it first changed something."""
-        return int(self.circuits["time_ns"][0])
+        """When what comes round first changed something."""
+        return int(self._periodic["time_ns"][0])
 
     @property
     def period_ns(self) -> int | None:
         """Time until its first step came again; None if it did not."""
-        again = self.circuits.filter(pl.col("step") == pl.col("step").first())["time_ns"]
+        again = self._periodic.filter(pl.col("step") == pl.col("step").first())["time_ns"]
         return int(again[1]) - int(again[0]) if len(again) > 1 else None
+
+    @property
+    def _periodic(self) -> pl.DataFrame:
+        """The steps of the program that comes round: links that are dark until a circuit starts are closed by another,
+        once."""
+        return self.circuits.filter(pl.col("timeline") == pl.col("timeline").max())
 
     @property
     def phases(self) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tempfile
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from importlib.metadata import version
@@ -12,8 +11,8 @@ from pathlib import Path
 import polars as pl
 
 from daybreak.engines import lowered
-from daybreak.errors import OutputError, reason
-from daybreak.plots.files import may_be_replaced
+from daybreak.errors import OutputError
+from daybreak.plots.files import may_be_replaced, put
 from daybreak.runs import Run
 
 from . import perfetto, qlog
@@ -42,21 +41,7 @@ def write(run: Run, place: Path, kind: str, *, flows: str | None = None, force: 
     chosen = _chosen(run, flows)
     _check_size(run, chosen)
     pieces = _perfetto(run, chosen) if kind == "perfetto" else _qlog(run, chosen)
-    try:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(
-            "w", dir=place.parent, prefix=f".{place.name}.", delete=False, encoding="utf-8"
-        ) as file:
-            draft = Path(file.name)
-            try:
-                file.writelines(pieces)
-                file.close()
-                draft.chmod(0o644)
-                draft.replace(place)
-            finally:
-                draft.unlink(missing_ok=True)
-    except OSError as error:
-        raise OutputError(f"{place} cannot be written: {reason(error)}") from None
+    put((piece.encode("utf-8") for piece in pieces), place)
     return chosen.height
 
 

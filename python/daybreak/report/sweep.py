@@ -22,10 +22,11 @@ def columns(results: Results, most: int) -> tuple[tuple[str, ...], list[tuple[st
     found = results.summary()
     labels = [axis.name for axis in results.axes] + (["group"] if found["group"].n_unique() > 1 else [])
     scale, unit = unit_of((value for name in ("fct.mean", "fct.p99") for value in found[name].drop_nulls()), TIMES)
-    headings = (*labels, "runs", f"FCT [{unit}]", f"FCT p99 [{unit}]", "slowdown p99", "resent", "RTOs")
+    headings = (*labels, "runs", "complete", f"FCT [{unit}]", f"FCT p99 [{unit}]", "slowdown p99", "resent", "RTOs")
     cells = [
         (
-            *(str(row[name]) for name in labels), str(row["runs"]), _mean(row, "fct.mean", scale),
+            *(str(row[name]) for name in labels), str(row["runs"]),
+            f"{row['complete']} of {row['limited']}" if row["limited"] else "-", _mean(row, "fct.mean", scale),
             _mean(row, "fct.p99", scale), _mean(row, "slowdown.p99", 1.0), _mean(row, "retransmits", 1.0),
             _mean(row, "rtos", 1.0),
         )
@@ -60,7 +61,7 @@ def section(results: Results) -> Markup:
 
 def _figure(results: Results) -> Markup:
     try:
-        figure = sweeps.draw(results)
+        figure = sweeps.draw(results).figure
     except PlotError as error:
         return element("p", f"There is no figure of all axes together: {error}.")
     image = base64.b64encode(rendered(figure, "png", dpi=130)).decode("ascii")

@@ -22,4 +22,4 @@ def check(place: Path, *, force: bool = False) -> None:
 def write(page: str, place: Path, *, force: bool = False) -> Path:
     """Writes the page. A file that is there is replaced only if it is a report, or with ``force``."""
     check(place, force=force)
-    return put(page.encode("utf-8"), place)
+    return put([page.encode("utf-8")], place)

@@ -17,7 +17,7 @@ class OpenGate(Tagged):
     """Lets a link serve a queue."""
 
     kind: Literal["open_gate"] = "open_gate"
-    """Tells this action."""
+    """The kind of action."""
     queue: str
     """Name of the queue, or of a link that has it for itself."""
     link: str
@@ -28,7 +28,7 @@ class CloseGate(Tagged):
     """Stops a link from serving a queue."""
 
     kind: Literal["close_gate"] = "close_gate"
-    """Tells this action."""
+    """The kind of action."""
     queue: str
     """Name of the queue, or of a link that has it for itself."""
     link: str
@@ -45,7 +45,7 @@ class SetLimit(Tagged):
     """Gives a queue another limit. The first packets that fit into it are kept, the others are lost at once."""
 
     kind: Literal["set_limit"] = "set_limit"
-    """Tells this action."""
+    """The kind of action."""
     queue: str
     """Name of the queue, or of a link that has it for itself."""
     limit: Annotated[QueueLimit | Literal["unlimited"], BeforeValidator(_limit)]
@@ -56,7 +56,7 @@ class SetRate(Tagged):
     """Gives a link another rate. A packet that is being sent finishes at the old one."""
 
     kind: Literal["set_rate"] = "set_rate"
-    """Tells this action."""
+    """The kind of action."""
     link: str
     """Name of the link (of one direction)."""
     rate: Rate
@@ -68,7 +68,7 @@ class SetDelay(Tagged):
     overtakes another one: where the delay falls, what would arrive too early arrives right behind the packet before."""
 
     kind: Literal["set_delay"] = "set_delay"
-    """Tells this action."""
+    """The kind of action."""
     link: str
     """Name of the link (of one direction)."""
     delay: Span
@@ -79,7 +79,7 @@ class SetLoss(Tagged):
     """Gives a link another probability of random loss, for packets whose first bit leaves from now on."""
 
     kind: Literal["set_loss"] = "set_loss"
-    """Tells this action."""
+    """The kind of action."""
     link: str
     """Name of the link (of one direction)."""
     loss: Loss
@@ -90,7 +90,7 @@ class SetParameter(Tagged):
     """Sets a parameter of a queue's discipline."""
 
     kind: Literal["set_parameter"] = "set_parameter"
-    """Tells this action."""
+    """The kind of action."""
     queue: str
     """Name of the queue, or of a link that has it for itself."""
     parameter: str
@@ -103,7 +103,7 @@ class SetMark(Tagged):
     """Switches a marker on or off."""
 
     kind: Literal["set_mark"] = "set_mark"
-    """Tells this action."""
+    """The kind of action."""
     marker: str
     """Name of the marker."""
     on: bool
@@ -114,7 +114,7 @@ class SetRoute(Tagged):
     """Moves flows to one of the paths of a route."""
 
     kind: Literal["set_route"] = "set_route"
-    """Tells this action."""
+    """The kind of action."""
     route: str
     """Name of the route."""
     path: int = Field(ge=0)
@@ -125,7 +125,7 @@ class Darken(Tagged):
     """Leaves the flows of a route without a path until the next `set_route`."""
 
     kind: Literal["darken"] = "darken"
-    """Tells this action."""
+    """The kind of action."""
     route: str
     """Name of the route."""
     downtime: Downtime = "hold"

@@ -16,7 +16,7 @@ class CircuitController(Tagged):
     """Opens links that are dark at the start when queues show that they are needed, and closes them again."""
 
     kind: Literal["circuit"] = "circuit"
-    """Tells this kind of controller."""
+    """The kind of controller."""
     name: str | None = None
     """Unique name; "controller-0" ... without one."""
     policy: CircuitPolicy
@@ -45,7 +45,7 @@ class FlowController(MovedFlows, Tagged):
     """
 
     kind: Literal["paths"] = "paths"
-    """Tells this kind of controller."""
+    """The kind of controller."""
     between: tuple[Via, ...] = Field(min_length=2)
     """The paths, each as the links that it takes."""
     name: str | None = None

@@ -97,7 +97,7 @@ def _shown(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, dict):
-        return "{...}"
+        return "{...}" if value else "{}"
     if isinstance(value, int) and value.bit_length() > _MAX_BITS:
         return "a number of hundreds of digits"
     shown = f'"{value}"' if isinstance(value, str) else str(value)

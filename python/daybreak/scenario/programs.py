@@ -65,7 +65,7 @@ class Programs(Tagged):
     """
 
     kind: Literal["program"] = "program"
-    """Tells this kind of application."""
+    """The kind of application."""
     client: Run | None = None
     """What is run at `from`."""
     server: Run | None = None

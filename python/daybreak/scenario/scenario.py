@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal, Self
 
 import tomli_w
@@ -13,7 +14,7 @@ from .controllers import Controller
 from .model import Model, check_texts
 from .network import Link, Mark, Marker, Node, Queue
 from .problems import scenario_error
-from .quantities import Span
+from .quantities import Quantity, Span
 from .records import Records
 from .schedules import Schedule
 from .stack import Stack
@@ -94,15 +95,20 @@ class Scenario(Model):
         """
         document = self.document()
         for path, value in ((changes or {}) | fields).items():
-            _set(document, path, _plain(value))
+            _set(document, path, plain(value))
         return self.parse(document, source=f'scenario "{self.name}", changed')
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """A value as a scenario file has it: the tables of objects, the texts of quantities."""
     if isinstance(value, Model):
         return value.model_dump(mode="json", by_alias=True, exclude_defaults=True, exclude_none=True)
+    if isinstance(value, Quantity):
+        return str(value)
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+        return [plain(item) for item in value]
+    if isinstance(value, Mapping):
+        return {key: plain(item) for key, item in value.items()}
     return value
 
 

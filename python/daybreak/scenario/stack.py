@@ -13,6 +13,8 @@ Legacy = Literal[
     "no_echo_samples",
 ]  # fmt: skip
 """A mechanism of older stacks."""
+Linux = Literal["6.1", "6.12"]
+"""A version whose TCP is modelled whole."""
 Bytes = Annotated[int, Field(ge=0, le=2**40)]
 
 
@@ -66,6 +68,9 @@ class Stack(Model):
     preset: Literal["ns2-2009"] | None = None
     """Settings under one name, of which each may still be given: "ns2-2009" is the TCP of ns-2.35, with the sender of
     Linux 2.6.22. Its CUBIC is `{name = "cubic", beta = 0.8, hystart = false, max_increment = 16, ack_ratio = true}`."""
+    linux: Linux = "6.1"
+    """Version of Linux whose TCP it is: "6.1" (6.1.192) or "6.12" (6.12.117). With `--kernel 6.12` all hosts have this
+    one; the kernel engine refuses a scenario that says another version than its kernel's, or several."""
     mtu: int = Field(default=1500, ge=576, le=65_535)
     """Largest IP packet, in bytes."""
     initial_window: int = Field(default=10, ge=1, le=10_000)
@@ -91,7 +96,7 @@ class Stack(Model):
     tcp_moderate_rcvbuf: bool = True
     """Let the receive buffer grow with the flow."""
     tcp_adv_win_scale: int = Field(default=1, ge=-31, le=31)
-    """Part of the receive buffer that is window; 1 is half."""
+    """Part of the receive buffer that is window; 1 is half. Linux 6.12 measures it instead."""
     receive_buffers: ReceiveBuffers = ReceiveBuffers()
     """The receive buffers of the host's NIC."""
     tcp_window_scaling: bool = True

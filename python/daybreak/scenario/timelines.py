@@ -60,7 +60,7 @@ class Migrate(MovedFlows, Tagged):
     """
 
     kind: Literal["migrate"] = "migrate"
-    """Tells this kind of timeline."""
+    """The kind of timeline."""
     name: str | None = None
     """Unique name; "migrate-0" ... without one."""
     period: Span = Field(gt=0)
@@ -87,7 +87,7 @@ class Circuit(Tagged):
     """
 
     kind: Literal["circuit"] = "circuit"
-    """Tells this kind of timeline."""
+    """The kind of timeline."""
     name: str | None = None
     """Unique name; "circuit-0" ... without one."""
     matchings: tuple[Via, ...] = Field(min_length=1)
@@ -135,7 +135,7 @@ class Program(Tagged):
     """Does what its steps say, period after period."""
 
     kind: Literal["program"] = "program"
-    """Tells this kind of timeline."""
+    """The kind of timeline."""
     name: str | None = None
     """Unique name; "program-0" ... without one."""
     period: Span = Field(gt=0)

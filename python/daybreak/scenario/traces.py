@@ -42,7 +42,7 @@ class LinkTrace(Tagged):
     were done at the time of each row."""
 
     kind: Literal["trace"] = "trace"
-    """Tells this kind of timeline."""
+    """The kind of timeline."""
     name: str | None = None
     """Unique name; "trace-0" ... without one."""
     links: Names = Field(min_length=1)
@@ -61,7 +61,8 @@ class LinkTrace(Tagged):
     def _makes_sense(self) -> Self:
         if self.file is not None:
             raise reject(
-                f'has file = "{self.file}": expected rows; a file is read where the scenario is loaded from one'
+                f'has file = "{self.file}": expected rows; a file is read only where the scenario file names it, not '
+                "in a change such as --set or in Python"
             )
         if not self.rows:
             raise reject("expected rows, or a file with them")

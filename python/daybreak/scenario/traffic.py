@@ -19,7 +19,7 @@ class RequestResponse(Tagged):
     """Requests and their responses, one after the other on one TCP connection, which the sender closes at the end."""
 
     kind: Literal["request_response"] = "request_response"
-    """Tells this kind of application."""
+    """The kind of application."""
     request: Size = Field(gt=0, le=MOST_MESSAGE)
     """Payload of each request."""
     response: Size | None = Field(default=None, gt=0, le=MOST_MESSAGE)
@@ -34,7 +34,7 @@ class ConstantRate(Tagged):
     """Datagrams of one size at even intervals, over UDP."""
 
     kind: Literal["constant_rate"] = "constant_rate"
-    """Tells this kind of application."""
+    """The kind of application."""
     rate: Rate = Field(gt=0)
     """Rate of the UDP payload."""
     payload: Size = Field(ge=16)

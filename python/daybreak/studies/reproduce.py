@@ -7,13 +7,13 @@ from pathlib import Path
 
 import polars as pl
 
-from daybreak.errors import ScenarioError, UnknownName
+from daybreak.errors import UnknownName
 from daybreak.figures.style import save
 from daybreak.metrics import retransmissions
 from daybreak.studies import hangs, page
 from daybreak.studies.evidence import gather
 from daybreak.studies.protocol import AnyStudy
-from daybreak.studies.scales import varied
+from daybreak.studies.scales import scale_of
 from daybreak.studies.scoreboard import Claim, Scoreboard, markdown
 from daybreak.sweeps import Executor, Local, Report, claim
 
@@ -41,12 +41,7 @@ def reproduce(
     for figure in wanted:
         if figure not in study.figures:
             raise UnknownName(f'figure: "{figure}" is not one of {", ".join(study.figures)}')
-    if mode not in study.scales:
-        raise UnknownName(f'mode: "{mode}" is not one of {", ".join(study.scales)}')
-    if seeds is not None and seeds < 1:
-        raise ScenarioError(f"seeds: {seeds} is not above zero")
-    scale = varied(study.scales[mode], sizes or {})
-    scale = scale if seeds is None else scale.with_runs(seeds)
+    scale = scale_of(study, mode, seeds, sizes)
     out = Path(out or Path("results") / study.name)
     claim(out, f"study {study.name}", "scoreboard.json")
     (evidence,) = gather(
@@ -78,7 +73,7 @@ def reproduce(
         (out / "figures" / hangs.FIGURE).write_bytes(figure_of_inferences.read_bytes())
     if mode == "full" and not sizes and wanted == study.figures:
         board.complete()
-    write_tables(out / "tables", pl.concat(flows).unique(maintain_order=True), board.claims)
+    write_tables(out / "tables", flows, board.claims)
     board.write(out / "scoreboard.json")
     (out / "results.md").write_text(page.write(study, board, sections, scale, sizes or {}), encoding="utf-8")
     return board
@@ -89,13 +84,18 @@ def table_of_flows(setting: str, flows: pl.DataFrame) -> pl.DataFrame:
     return flows.select(pl.lit(setting).alias("setting"), "run", pl.exclude("run", "end_s", "goodput_gbps"))
 
 
-def write_tables(directory: Path, flows: pl.DataFrame, claims: Sequence[Claim]) -> None:
-    """All flows (Parquet), FCTs and loss recovery by setting and group (CSV), and the claims (markdown)."""
+def write_tables(directory: Path, flows: Sequence[pl.DataFrame], claims: Sequence[Claim]) -> None:
+    """The claims (markdown), and where something was run all flows (Parquet), and FCTs and loss recovery by setting and
+    group (CSV)."""
     directory.mkdir(parents=True, exist_ok=True)
-    flows.write_parquet(directory / "flows.parquet")
+    (directory / "claims.md").write_text(markdown(claims), encoding="utf-8")
+    if not flows:
+        return
+    table = pl.concat(flows).unique(maintain_order=True)
+    table.write_parquet(directory / "flows.parquet")
     by = ["setting", "group", "variant"]
     (
-        flows.group_by(by, maintain_order=True)
+        table.group_by(by, maintain_order=True)
         .agg(
             pl.col("run").n_unique().alias("runs"),
             pl.len().alias("flows"),
@@ -108,4 +108,3 @@ def write_tables(directory: Path, flows: pl.DataFrame, claims: Sequence[Claim]) 
         .sort(by)
         .write_csv(directory / "fct.csv", float_precision=6)
     )
-    (directory / "claims.md").write_text(markdown(claims), encoding="utf-8")

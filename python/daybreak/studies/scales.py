@@ -4,11 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields, replace
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from daybreak.errors import ScenarioError, UnknownName
 
+if TYPE_CHECKING:
+    from daybreak.studies.protocol import AnyStudy
+
 Part = TypeVar("Part")
+
+
+def scale_of(study: AnyStudy, mode: str, seeds: int | None = None, sizes: Mapping[str, str] | None = None) -> Any:
+    """The study's scale of a mode, "quick" or "full", with other sizes and another number of runs of each setting.
+
+    Raises UnknownName, and ScenarioError where a number is not possible.
+    """
+    if mode not in study.scales:
+        raise UnknownName(f'mode: "{mode}" is not one of {", ".join(study.scales)}')
+    if seeds is not None and seeds < 1:
+        raise ScenarioError(f"seeds: {seeds} is not above zero")
+    scale = varied(study.scales[mode], sizes or {})
+    return scale if seeds is None else scale.with_runs(seeds)
 
 
 def varied(scale: Any, changes: Mapping[str, str]) -> Any:

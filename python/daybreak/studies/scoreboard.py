@@ -176,6 +176,13 @@ class Scoreboard:
                 else:
                     self._add(subject, None, LEFT_OUT, _join(entry, "printed, and not compared here"))
 
+    def take(self, claims: Iterable[Claim]) -> None:
+        """Adds claims that were made before. Raises ValueError where an id is used twice."""
+        for claim in claims:
+            if claim.id in self._claims:
+                raise ValueError(f"claim id: {claim.id!r} is used twice")
+            self._claims[claim.id] = claim
+
     def document(self) -> dict[str, Any]:
         """The content of `scoreboard.json`."""
         return {
@@ -206,13 +213,11 @@ class Scoreboard:
     def _add(self, subject: _Subject, measured: Interval | None, verdict: str, note: str) -> None:
         entry = subject.entry
         name = f"{entry.key}.{subject.suffix}" if subject.suffix else entry.key
-        if name in self._claims:
-            raise ValueError(f"claim id: {name!r} is used twice")
         ours, ci95 = None, None
         if measured is not None and not math.isnan(measured.mean):
             ours = _rounded(measured.mean)
             ci95 = None if math.isnan(measured.low) else (_rounded(measured.low), _rounded(measured.high))
-        self._claims[name] = Claim(
+        claim = Claim(
             id=name,
             figure=entry.figure,
             what=subject.what,
@@ -228,6 +233,7 @@ class Scoreboard:
             fitted=fitted_to(self.inferences, name),
             explanation=self.explanations.get(name, "") if verdict in MISSED else "",
         )
+        self.take([claim])
 
 
 @dataclass(frozen=True)

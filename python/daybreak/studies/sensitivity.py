@@ -14,7 +14,7 @@ from daybreak.studies.evidence import gather
 from daybreak.studies.hangs import Change
 from daybreak.studies.inferences import Inference
 from daybreak.studies.protocol import AnyStudy
-from daybreak.studies.scales import varied
+from daybreak.studies.scales import scale_of, varied
 from daybreak.studies.scoreboard import Claim, Scoreboard
 from daybreak.studies.tally import tally
 from daybreak.sweeps import Executor, Local, Report, claim
@@ -56,11 +56,13 @@ def vary(
     mode: str = "full",
     figures: Sequence[str] = (),
     seeds: int | None = None,
+    sizes: Mapping[str, str] | None = None,
     out: Path | None = None,
     executor: Executor | None = None,
     progress: Report | None = None,
 ) -> Varied:
-    """Varies each inference that has a field of the study's scale, or those in ``names``, over its values.
+    """Varies each inference that has a field of the study's scale, or those in ``names``, over its values. ``mode``,
+    ``seeds`` and ``sizes`` are as in `reproduce`; all else is judged at these.
 
     Writes ``sensitivity.csv`` (`hangs`) and a figure to ``out``, or ``results/NAME-sensitivity``; finished runs are
     kept there and found again. Raises UnknownName for an inference that is not there or that nothing varies.
@@ -71,7 +73,7 @@ def vary(
             raise UnknownName(f'figure: "{figure}" is not one of {", ".join(study.figures)}')
     place = out or Path("results") / f"{study.name}-sensitivity"
     claim(place, f"sensitivity of study {study.name}", hangs.FILE)
-    scale = study.scales[mode] if seeds is None else study.scales[mode].with_runs(seeds)
+    scale = scale_of(study, mode, seeds, sizes)
     points = [(one.name, value, varied(scale, {one.field: value})) for one in inferences for value in one.values]
     gathered = gather(
         study, [scale, *(changed for _, _, changed in points)], place / "runs", figures=figures,

@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 
 from daybreak.engines import run_many
-from daybreak.errors import OutputError
+from daybreak.errors import OutputError, whole
 from daybreak.metrics import confidence
 from daybreak.metrics.comparison import paired
 from daybreak.runs import Run, read_all
@@ -33,6 +33,9 @@ def compare(
     Only runs with a common seed are compared. The columns are those of `daybreak.metrics.comparison.paired`: FCT in
     seconds, retransmissions and timeouts, each as a mean over the flows of a group. Raises ScenarioError, OutputError.
     """
+    whole("runs", runs, 1)
+    if workers is not None:
+        whole("workers", workers, 1)
     tables = [_flows(one, runs, engine, workers, progress) for one in (first, second)]
     try:
         return paired(*tables)

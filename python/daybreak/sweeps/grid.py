@@ -17,7 +17,8 @@
 
 The points are the Cartesian product of the axes, the last one changing fastest; with `sample`, that number of them,
 drawn without replacement. The name of an axis is a column of each kept table; where its values are quantities, another
-column has their numbers (`period_ns`, `size_bytes`, `queue_packets`, `rate_bps`). Neither the product nor the seeds are
+column has their numbers (`period_ns`, `size_bytes`, `queue_packets`, `rate_bps`,
+`loss_share`). Neither the product nor the seeds are
 ever held in memory.
 """
 
@@ -30,7 +31,7 @@ import random
 import re
 import sys
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -44,8 +45,10 @@ from daybreak.scenario import Scenario, load
 from daybreak.scenario.model import Model
 from daybreak.scenario.problems import scenario_error
 from daybreak.scenario.quantities import reject
+from daybreak.scenario.scenario import plain
 
 from . import numbers
+from .labels import labels, twice
 
 OF_EVERY_RUN = ("point", "seed")
 """Columns of every table of a sweep beside those of the axes."""
@@ -58,21 +61,23 @@ def _sound_seeds(seeds: int | tuple[int, ...]) -> int | tuple[int, ...]:
             raise reject("expected at least 1")
     elif not seeds:
         raise reject("expected at least 1 entries")
-    elif len(set(seeds)) < len(seeds) or min(seeds) < 0:
-        raise reject("has seeds that are negative or occur twice")
+    elif negative := [seed for seed in seeds if seed < 0]:
+        raise reject(f"expected numbers from 0, not {negative[0]}")
+    elif same := twice(seeds):
+        raise reject(f"expected each seed once, and {same[1]} is there twice")
     return seeds
 
 
 class Axis(Model):
     """One thing that is varied."""
 
-    field: str | None = None
+    field: str | None = Field(default=None, min_length=1)
     """The dotted path of a field of the scenario file, as in `daybreak run --set`."""
-    fields: tuple[str, ...] = ()
+    fields: tuple[str, ...] = Field(default=(), min_length=1)
     """Several, which all get the same value."""
-    values: tuple[Any, ...] = ()
+    values: tuple[Any, ...] = Field(default=(), min_length=1)
     """What the field, or the fields, are set to."""
-    points: dict[str, dict[str, Any]] = {}
+    points: dict[str, dict[str, Any]] = Field(default={}, min_length=1)
     """In place of fields and values: by name, what is changed."""
 
     @model_validator(mode="after")
@@ -172,45 +177,35 @@ class Points:
         return any(field.split(".")[0] in parts for field in changed)
 
     def columns(self, number: int) -> dict[str, Any]:
-        """What each axis has at a point, of one type for all points: values of several types, and lists, as JSON."""
-        return {
-            name: json.dumps(value) if name in self._mixed else value
-            for name, (value, _) in self._chosen(number).items()
-        }
+        """What each axis has at a point, of one type for all points: see `labels`."""
+        return {name: self._labels[name][index] for name, index in self._chosen(number).items()}
 
     def row(self, number: int) -> dict[str, Any]:
         """`columns`, and beside quantities their numbers: see `numbers`."""
         chosen = self._chosen(number)
-        return self.columns(number) | {
-            column: of[json.dumps(chosen[name][0])] for name, (column, of) in self._numbers.items()
-        }
+        return self.columns(number) | {column: of[chosen[name]] for name, (column, of) in self._numbers.items()}
 
     @cached_property
-    def _numbers(self) -> dict[str, tuple[str, dict[str, float]]]:
-        """By axis the column of its numbers, and the number of each value."""
-        found = {}
-        for name, axis in self.grid.axes.items():
-            if axis.values and (column := numbers.column(name, axis.values)):
-                texts = map(json.dumps, axis.values)
-                found[name] = column[0], dict(zip(texts, column[1], strict=True))
-        return found
+    def _numbers(self) -> dict[str, tuple[str, list[float]]]:
+        """By axis the column of its numbers, and the numbers."""
+        found = {name: numbers.column(name, axis.values) for name, axis in self.grid.axes.items()}
+        return {name: column for name, column in found.items() if column}
 
     @cached_property
-    def _mixed(self) -> set[str]:
-        types = {name: {type(value) for value, _ in choices} for name, choices in self._choices.items()}
-        return {name for name, found in types.items() if len(found) > 1 or not found <= {str, bool, int, float}}
+    def _labels(self) -> dict[str, list[Any]]:
+        return {name: labels([value for value, _ in choices]) for name, choices in self._choices.items()}
 
     def scenario(self, number: int) -> Scenario:
         """The scenario of a point. Raises ScenarioError."""
-        chosen = self._chosen(number)
-        changes = {field: value for _, fields in chosen.values() for field, value in fields.items()}
+        chosen = [self._choices[name][index][1] for name, index in self._chosen(number).items()]
+        changes = {field: value for fields in chosen for field, value in fields.items()}
         return self.base.with_(changes) if changes else self.base
 
-    def _chosen(self, number: int) -> dict[str, tuple[Any, dict[str, Any]]]:
+    def _chosen(self, number: int) -> dict[str, int]:
+        """Which value each axis has at a point."""
         chosen = {}
         for name, choices in reversed(self._choices.items()):
-            number, index = divmod(number, len(choices))
-            chosen[name] = choices[index]
+            number, chosen[name] = divmod(number, len(choices))
         return dict(reversed(chosen.items()))
 
 
@@ -230,7 +225,7 @@ def vary(
     under a name of its own, a table as a grid file has it. The other arguments are the keys of a grid file.
     """
     tables = {
-        name: axis if isinstance(axis, Mapping) else {"field": name, "values": list(axis)}
+        name: plain(dict(axis) if isinstance(axis, Mapping) else {"field": name, "values": _listed(axis)})
         for name, axis in axes.items()
     }
     document = {
@@ -238,6 +233,11 @@ def vary(
         "sample_seed": sample_seed, "axes": tables,
     }  # fmt: skip
     return Points(parse(document), scenario)
+
+
+def _listed(values: Any) -> Any:
+    """A list of what can be listed; a text is one value, which the grid refuses."""
+    return list(values) if isinstance(values, Iterable) and not isinstance(values, str | bytes) else values
 
 
 def read(path: str | Path) -> Points:
@@ -258,7 +258,7 @@ def parse(document: dict[str, Any], source: str = "grid") -> Grid:
     try:
         grid = Grid.model_validate(document)
     except ValidationError as error:
-        raise scenario_error(error, document, source) from None
+        raise scenario_error(error, document, source, whole="the grid") from None
     problem = _problem(grid)
     if problem:
         raise ScenarioError(f"{source}: {problem}")
@@ -271,22 +271,26 @@ def _problem(grid: Grid) -> str | None:
     for table in grid.keep:
         if table not in tables:
             return f'keep = "{table}": no such table; expected some of {", ".join(tables)}'
-    if twice := _twice(list(grid.keep)):
-        return f'keep has "{twice}" twice'
+    if doubled := _twice(list(grid.keep)):
+        return f'keep has "{doubled}" twice'
     for name, axis in grid.axes.items():
         if not _AXIS_NAME.fullmatch(name):
             shown = json.dumps(name, ensure_ascii=False)
             return f"axis {shown}: expected the name of a column, of letters, digits, spaces and . - _"
         if name in OF_EVERY_RUN:
             return f'axis "{name}": every table of a sweep has a column of this name; expected another one'
+        if same := twice(axis.values):
+            one, other = (json.dumps(value, ensure_ascii=False) for value in same)
+            what = f"{one} is there twice" if one == other else f"{one} and {other} are the same"
+            return f'axis "{name}": expected each value once, and {what}'
         number = numbers.column(name, axis.values)
         if number and (number[0] in grid.axes or any(number[0] in tables[table] for table in grid.keep)):
             return f'axis "{name}": its numbers would be column {number[0]}, which there is; expected another name'
         owner = next((table for table in grid.keep if name in tables[table]), None)
         if owner:
             return f'axis "{name}": table {owner} has a column of this name; expected another one, such as "{name}_set"'
-    if twice := _twice([field for axis in grid.axes.values() for field in {f for _, c in axis.choices() for f in c}]):
-        return f'"{twice}" is varied by two axes'
+    if doubled := _twice([field for axis in grid.axes.values() for field in {f for _, c in axis.choices() for f in c}]):
+        return f'"{doubled}" is varied by two axes'
     return None
 
 

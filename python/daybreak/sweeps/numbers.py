@@ -4,50 +4,68 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from typing import Any
 
 from pydantic_core import PydanticCustomError
 
 from daybreak.scenario import Rate, Size, Span
 
+_PERCENT = re.compile(r"(\d+(?:\.\d+)?(?:[eE][+-]?\d{1,3})?)\s*%", re.ASCII)
 _PACKETS = re.compile(r"(\d+) ?packets?")
 
 
 def column(name: str, values: Sequence[Any]) -> tuple[str, list[float]] | None:
-    """The name of the column of numbers, and the number of each value; None unless all values have one unit."""
+    """The name of the column of numbers, and the number of each value; None unless all values have one unit, which at
+    least one of them names. Of a loss or a load others may be numbers: "0.1 %" and 0.01.
+    """
+    if not any(isinstance(value, str) for value in values):
+        return None
     for unit, read in _UNITS.items():
-        numbers = [read(value) if isinstance(value, str) else None for value in values]
-        known = [number for number in numbers if number is not None]
-        if known and len(known) == len(values):
+        found = [read(value) for value in values]
+        known = [number for number in found if number is not None]
+        if len(known) == len(values):
             return f"{name}_{unit}", known
     return None
 
 
-def _packets(text: str) -> float | None:
-    found = _PACKETS.fullmatch(text.strip())
+def _packets(value: Any) -> float | None:
+    found = _PACKETS.fullmatch(value.strip()) if isinstance(value, str) else None
     return float(found[1]) if found else None
 
 
-def _span(text: str) -> float | None:
-    picoseconds = _parsed(Span, text)
-    return None if picoseconds is None else picoseconds / 1000
-
-
-def _parsed(kind: type[Rate] | type[Size] | type[Span], text: str) -> float | None:
+def _parsed(kind: type[Rate] | type[Size] | type[Span], value: Any) -> float | None:
+    if not isinstance(value, str):
+        return None
     try:
-        value: int = kind.parse(text)
-        return float(value)
+        number: int = kind.parse(value)
+        return float(number)
     except PydanticCustomError:
         return None
 
 
-def _rate(text: str) -> float | None:
-    return _parsed(Rate, text)
+def _span(value: Any) -> float | None:
+    picoseconds = _parsed(Span, value)
+    return None if picoseconds is None else picoseconds / 1000
 
 
-def _size(text: str) -> float | None:
-    return _parsed(Size, text)
+def _rate(value: Any) -> float | None:
+    return _parsed(Rate, value)
 
 
-_UNITS: dict[str, Callable[[str], float | None]] = {"packets": _packets, "ns": _span, "bps": _rate, "bytes": _size}
-"""By the ending of a column's name, how a text is read; the units are those of the records."""
+def _size(value: Any) -> float | None:
+    return _parsed(Size, value)
+
+
+def _share(value: Any) -> float | None:
+    """Of a loss or a load, which may also be a number."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return float(value)
+    found = _PERCENT.fullmatch(value.strip()) if isinstance(value, str) else None
+    return float(Fraction(found[1]) / 100) if found else None
+
+
+_UNITS: dict[str, Callable[[Any], float | None]] = {
+    "packets": _packets, "ns": _span, "bps": _rate, "bytes": _size, "share": _share,
+}  # fmt: skip
+"""By the ending of a column's name, how a value is read; the units are those of the records."""

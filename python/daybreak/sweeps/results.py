@@ -15,6 +15,7 @@ from daybreak.metrics import confidence, measures
 
 from . import dataset, numbers
 from .folder import purpose_of
+from .labels import labels
 
 SUMMARY = ("fct.mean", "fct.p99", "slowdown.p99", "retransmits", "rtos")
 """The measures of `Results.summary`."""
@@ -46,15 +47,20 @@ class Results:
         return self.directory.resolve().name
 
     def summary(self) -> pl.DataFrame:
-        """A row a point and group of flows: the axes, ``group``, ``runs``, and of each of `SUMMARY` the mean over the
-        runs with its 95 % interval, as ``NAME``, ``NAME low`` and ``NAME high``."""
+        """A row a point and group of flows: the axes, ``group``, ``runs``, ``complete`` of ``limited`` flows of all
+        runs, and of each of `SUMMARY` the mean over the runs with its 95 % interval, as ``NAME``, ``NAME low`` and
+        ``NAME high``: null where it cannot be told of one of them."""
         keys = ["point", *(axis.name for axis in self.axes), "group"]
-        found = self.flows.select(keys).unique(maintain_order=True)
+        limited = pl.col("bytes").is_not_null()
+        found = self.flows.group_by(keys, maintain_order=True).agg(
+            pl.col("seed").n_unique().cast(pl.Int64).alias("runs"),
+            (limited & pl.col("fct_ns").is_not_null()).sum().cast(pl.Int64).alias("complete"),
+            limited.sum().cast(pl.Int64).alias("limited"),
+        )
         for name in SUMMARY:
             over_runs = self.over_runs(name, keys)
             renamed = over_runs.rename({"mean": name, "low": f"{name} low", "high": f"{name} high"})
-            more = renamed.drop("runs") if "runs" in found.columns else renamed
-            found = found.join(more, on=keys, how="left", maintain_order="left", nulls_equal=True)
+            found = found.join(renamed.drop("runs"), on=keys, how="left", maintain_order="left", nulls_equal=True)
         return found.drop("point")
 
     def over_runs(self, name: str, keys: Sequence[str], flows: pl.DataFrame | None = None) -> pl.DataFrame:
@@ -90,7 +96,8 @@ def read_results(directory: str | Path) -> Results:
         axes = tuple(_axis(name, axis, flows) for name, axis in grid.get("axes", {}).items())
     except (OSError, ValueError, KeyError, pl.exceptions.PolarsError) as error:
         raise OutputError(f"{place} cannot be read as a sweep: {reason(error)}") from None
-    if "ideal_fct_ns" not in flows.columns:
+    is_known = all(set(flows[axis.name].unique()) <= set(axis.values) for axis in axes)
+    if "ideal_fct_ns" not in flows.columns or not is_known:
         raise OutputError(f"{place} is of an earlier version of Daybreak: run the sweep again")
     return Results(place, document, axes, flows)
 
@@ -99,7 +106,6 @@ def _axis(name: str, axis: dict[str, Any], flows: pl.DataFrame) -> AxisOf:
     given = list(axis["points"]) if axis.get("points") else list(axis["values"])
     column = numbers.column(name, given) if axis.get("values") else None
     if flows.schema[name] == pl.String:
-        there = set(flows[name].to_list())
-        texts = [value if value in there else json.dumps(value) for value in given]
-        return AxisOf(name, tuple(texts), column[0], tuple(column[1])) if column else AxisOf(name, tuple(texts))
+        texts = tuple(labels(given))
+        return AxisOf(name, texts, column[0], tuple(column[1])) if column else AxisOf(name, texts)
     return AxisOf(name, tuple(given), name, tuple(float(value) for value in given))

@@ -14,10 +14,10 @@ from typing import Any
 import polars as pl
 
 from daybreak.engines import program
-from daybreak.errors import DaybreakError, OutputError, ScenarioError
+from daybreak.errors import DaybreakError, OutputError, ScenarioError, whole
 from daybreak.runs import Run
 
-from . import dataset
+from . import dataset, replacing
 from .execute import execute
 from .executor import Executor, Local
 from .folder import claim
@@ -100,26 +100,33 @@ def sweep(
     width: float | None = None,
     most_runs: int = 100,
     max_runs: int = MAX_RUNS,
+    force: bool = False,
     progress: Report | None = None,
 ) -> Outcome:
     """Runs every point with the grid's seeds, unless `directory` has it already, and writes the dataset there.
 
     ``points`` are those of `vary`, or the name of a grid file. `Outcome.table` reads the dataset.
     With `width` (0.02: 2 %) a point gets more seeds until the 95 % interval of each group's mean FCT is as narrow, or
-    it has `most_runs`. What fails is told in the outcome and stops nothing else. Raises ScenarioError where nothing
-    can be run or the sweep could become more than `max_runs` runs, OutputError, Interrupted; the same call goes on
-    from there.
+    it has `most_runs`. What fails is told in the outcome and stops nothing else. A directory with the dataset of
+    another grid is refused, unless `force`; a larger grid of the same axes is no other one, and runs are kept in either
+    case. Raises ScenarioError where nothing can be run or the sweep could become more than `max_runs` runs,
+    OutputError, Interrupted; the same call goes on from there.
     """
     if not isinstance(points, Points):
         points = read(points)
+    whole("most_runs", most_runs, 1)
+    whole("max_runs", max_runs, 1)
+    if width is not None and not (isinstance(width, int | float) and 0 < width < 1):
+        raise ScenarioError(f"width = {width!r}: expected a part of the mean between 0 and 1, such as 0.02")
     grid, place = points.grid, Path(directory)
     _check_size(points, most_runs if width else None, max_runs)
     _check_kept(points)
     if width and "flows" not in grid.keep:
         raise ScenarioError('keep: expected "flows" among the tables where runs are added until their mean is known')
     store = Store(place / dataset.RUNS, reduction(grid.keep), {grid.engine: program(grid.engine)})
-    facts = {"grid": grid.model_dump(mode="json", exclude_defaults=True), "programs": dict(store.programs)}
+    facts = replacing.facts(points) | {"programs": dict(store.programs)}
     claim(place, "sweep")
+    replacing.check(place, points, force)
     dataset.note(place, facts | {"complete": False})
     state = _State(points, store, executor or Local(), Outcome(place, points.count), progress)
     if width:

@@ -1,7 +1,8 @@
 //! What a dialogue says before its first step: settings of the stack, the peer's options, and for whom it is.
 
-use daybreak_tcp::config::{EcnMode, Legacy};
+use daybreak_tcp::config::{EcnMode, Profile};
 use daybreak_tcp::congestion::find;
+use daybreak_tcp::profile::LINUX;
 use daybreak_units::Duration;
 
 use super::segments::option;
@@ -101,7 +102,12 @@ impl Parser {
             "comp_sack_nr" => config.comp_sack_nr = words.within_u32("comp_sack_nr", 0, 255)?,
             "tso_max_bytes" => config.tso_max_bytes = words.number("tso_max_bytes")?,
             "limit_output_bytes" => config.limit_output_bytes = Some(words.number("limit_output_bytes")?),
-            "legacy" => legacy(&mut config.legacy, words.take("a mechanism")?)?,
+            "legacy" => legacy(&mut config.profile, words.take("a mechanism")?)?,
+            "linux" => {
+                let version = words.take("a version")?;
+                linux(&mut config.profile, version)?;
+                self.script.linux = Some(version.into());
+            }
             "max_pacing_rate" => config.max_pacing_rate = words.rate("max_pacing_rate")?,
             word => return Err(format!("unknown setting \"{word}\"")),
         }
@@ -109,6 +115,12 @@ impl Parser {
     }
 }
 
-fn legacy(legacy: &mut Legacy, word: &str) -> Result<(), String> {
-    legacy.switch_on(word).ok_or_else(|| format!("unknown mechanism of older stacks \"{word}\""))
+fn linux(profile: &mut Profile, word: &str) -> Result<(), String> {
+    profile
+        .add_linux(word)
+        .ok_or_else(|| format!("unknown version of Linux \"{word}\"; known are {}", LINUX.join(", ")))
+}
+
+fn legacy(profile: &mut Profile, word: &str) -> Result<(), String> {
+    profile.switch_on(word).ok_or_else(|| format!("unknown mechanism of older stacks \"{word}\""))
 }

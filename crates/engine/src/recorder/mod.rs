@@ -154,18 +154,28 @@ impl Recorder {
 
 impl Probe for Recorder {
     #[inline]
-    fn link_sent(&mut self, now: Instant, link: u32, flow: u32, data: bool, wire_bytes: u32) {
+    fn link_sent(&mut self, at: Instant, link: u32, flow: u32, data: bool, wire_bytes: u32) {
         let watch = self.links[link as usize];
         if watch.tap
             && data
             && let Some(taps) = &mut self.taps
         {
-            taps.add(now, flow, u64::from(wire_bytes));
+            taps.add(at, flow, u64::from(wire_bytes));
         }
         if watch.bins
             && let Some(bins) = &mut self.link_bins
         {
-            bins.add(now, link, u64::from(wire_bytes));
+            bins.add(at, link, u64::from(wire_bytes));
+        }
+    }
+
+    fn link_unsent(&mut self, at: Instant, link: u32, flow: u32, data: bool, wire_bytes: u32) {
+        let watch = self.links[link as usize];
+        if let Some(taps) = self.taps.as_mut().filter(|_| watch.tap && data) {
+            taps.take_back(at, flow, u64::from(wire_bytes));
+        }
+        if let Some(bins) = self.link_bins.as_mut().filter(|_| watch.bins) {
+            bins.take_back(at, link, u64::from(wire_bytes));
         }
     }
 

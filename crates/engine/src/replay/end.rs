@@ -20,6 +20,10 @@ use crate::wiring::{self, Rule};
 /// jiffy whose number is a multiple of 4,096.
 const GUEST_UPTIME_MS: u32 = 5_088;
 
+/// An application that had to wait for room in its socket writes so much later than the segment arrives that makes room: its
+/// process looks at the clock, which takes the guest this time.
+const WOKEN: Duration = Duration::from_ns(1);
+
 /// A connection with its application and its NIC, and what has left it.
 pub(super) struct End {
     connection: Connection,
@@ -27,6 +31,8 @@ pub(super) struct End {
     nic: Nic,
     config: Config,
     is_opener: bool,
+    /// Payload that the application has written before the present event.
+    written: u64,
     pub sent: Vec<Captured>,
     pub drawn: Vec<Drawn>,
 }
@@ -44,7 +50,7 @@ impl End {
             draws.follow(outcomes.to_vec());
         }
         let process = Process::new(Calls::new(&flow.application, is_opener));
-        Self { connection, process, nic, config, is_opener, sent: Vec::new(), drawn: Vec::new() }
+        Self { connection, process, nic, config, is_opener, written: 0, sent: Vec::new(), drawn: Vec::new() }
     }
 
     /// What its clock of timestamps shows.
@@ -108,7 +114,10 @@ impl End {
     fn transmit(&mut self, now: Instant) {
         loop {
             while let Some(segment) = self.connection.poll_transmit(now) {
-                let at = self.nic.send(now, IP_HEADER + segment.header_len() + segment.len);
+                let is_woken = self.written > 0 && segment.len > 0 && segment.seq > self.written;
+                let at = self
+                    .nic
+                    .send(if is_woken { now + WOKEN } else { now }, IP_HEADER + segment.header_len() + segment.len);
                 self.sent.push(Captured { at, segment });
                 // A packet that finds the NIC idle is gone at once: the next one has its room.
                 self.free(now);
@@ -117,6 +126,7 @@ impl End {
                 break;
             }
         }
+        self.written = self.connection.written_bytes();
     }
 
     /// Tells TCP of what has left the NIC; false when that is nothing.

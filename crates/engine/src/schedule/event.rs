@@ -6,17 +6,18 @@ use daybreak_fabric::{PacketId, tie_break};
 use daybreak_units::Instant;
 
 /// What happens, in the order in which simultaneous events happen: the fabric changes first, then
-/// links become free, then packets arrive, then flows start, then timers fire. So a packet that
-/// arrives as the day begins meets the day, a departure makes room for a simultaneous arrival, and
-/// an acknowledgement that arrives at a deadline is in time. The tie-break orders simultaneous arrivals.
+/// links become free, then senders see what has left their hosts' queues, then packets arrive, then flows start, then
+/// timers fire. So a packet that arrives as the day begins meets the day, a departure makes room for a simultaneous
+/// arrival, and an acknowledgement that arrives at a deadline is in time. The tie-break orders simultaneous arrivals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub(crate) enum Rank {
     Control = 0,
     TransmissionComplete = 1,
-    Arrival = 2,
-    Start = 3,
-    Timer = 4,
+    Departure = 2,
+    Arrival = 3,
+    Start = 4,
+    Timer = 5,
 }
 
 /// One event, totally ordered by time, rank, [`tie_break`] of an arrival, component and argument.
@@ -50,8 +51,9 @@ impl Event {
         match self.key >> 60 {
             0 => Rank::Control,
             1 => Rank::TransmissionComplete,
-            2 => Rank::Arrival,
-            3 => Rank::Start,
+            2 => Rank::Departure,
+            3 => Rank::Arrival,
+            4 => Rank::Start,
             _ => Rank::Timer,
         }
     }

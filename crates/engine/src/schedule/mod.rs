@@ -27,7 +27,7 @@ const WORDS: usize = SLOTS / 64;
 const NIL: u32 = u32::MAX;
 /// Slots for each time at which there are events, at least, once the width has adapted: most times then have
 /// a slot alone.
-const SLOTS_PER_TIME: u64 = 2;
+const SLOTS_PER_TIME: u64 = 4;
 /// Width at the start: 2^20 ps, about a microsecond.
 const FIRST_SHIFT: u32 = 20;
 const SHIFTS: std::ops::RangeInclusive<u32> = 6..=36;
@@ -355,17 +355,16 @@ impl EventQueue {
     fn drain_wheel(&mut self) -> Vec<Event> {
         let mut events: Vec<Event> = self.current.drain(..).map(Placed::event).collect();
         for (word, marks) in self.occupied.iter_mut().enumerate() {
-            for bit in (0..64).filter(|bit| *marks >> bit & 1 == 1) {
-                let Event { ps, key } = self.slots[word * 64 + bit];
+            while *marks != 0 {
+                let index = word * 64 + marks.trailing_zeros() as usize;
+                *marks &= *marks - 1;
+                let Event { ps, key } = self.slots[index];
                 events.push(Event { ps, key: key & !CROWDED });
-            }
-            *marks = 0;
-        }
-        for list in self.lists.iter_mut() {
-            let mut at = std::mem::replace(list, NIL);
-            while let Some(node) = self.nodes.get(at as usize) {
-                events.push(node.event);
-                at = node.next;
+                let mut at = std::mem::replace(&mut self.lists[index], NIL);
+                while let Some(node) = self.nodes.get(at as usize) {
+                    events.push(node.event);
+                    at = node.next;
+                }
             }
         }
         self.nodes.clear();
@@ -455,8 +454,8 @@ mod tests {
             }
             queue.shift
         };
-        // 2^19 ps is the largest power of two of which at least two fit between times.
-        assert_eq!([1, 8].map(shift_with), [19, 19]);
+        // 2^18 ps is the largest power of two of which at least four fit between times.
+        assert_eq!([1, 8].map(shift_with), [18, 18]);
     }
 
     #[test]

@@ -9,6 +9,7 @@ use daybreak_trace::Probe;
 use daybreak_units::{Instant, Stream};
 
 use super::endpoint::{End, Endpoint, Ends, Source};
+use super::leaving::Leaving;
 use super::{Core, FlowState, Tables};
 use crate::alarm::Alarm;
 use crate::flow_packets::{client_of, datagram_of, flow_of, server_of};
@@ -74,6 +75,7 @@ impl<P: Probe + Tables + Send> Core<P> {
             received: 0,
             goal: goal.unwrap_or(u64::MAX),
             told: 0,
+            leaving: Leaving::NONE,
             connection,
             process: Process::new(Calls::new(application, client)),
             exchanges,

@@ -7,6 +7,7 @@ use daybreak_tcp::connection::{Connection, State};
 use daybreak_trace::{Probe, WindowRow};
 use daybreak_units::Instant;
 
+use super::leaving::Leaving;
 use crate::alarm::Alarm;
 use crate::flow_packets::{IP_HEADER, client_of, flow_of, peer_of, segment_of, server_of};
 use crate::schedule::{Event, EventQueue, Rank};
@@ -36,6 +37,8 @@ pub(super) struct Endpoint {
     pub connection: Connection,
     /// Payload delivered to the application, as far as the probe has been told.
     pub told: u64,
+    /// What its host's queue will send.
+    pub leaving: Leaving,
     /// Its application.
     pub process: Process,
     /// Of a client that asks: when it is answered.
@@ -116,8 +119,40 @@ impl Endpoint {
         }
     }
 
-    /// A packet that found its NIC idle is gone at once.
-    #[inline(never)]
+    /// Before an event changes a connection: it sees what has left its host's queue.
+    #[inline(always)]
+    pub(super) fn see_departures(&mut self, now: Instant) {
+        if self.announce {
+            while let Some((at, bytes)) = self.leaving.take(now) {
+                self.connection.on_nic_freed(self.clock(at), bytes);
+            }
+        }
+    }
+
+    /// The next departure that needs an event: it may let the connection send, or a sample is due by then, which is
+    /// taken when the sender sees something for the first time after that.
+    #[inline]
+    fn awaited_departure<P: Probe>(&self, index: u32, probe: &P) -> Option<Instant> {
+        let (first, last) = self.leaving.span()?;
+        if self.connection.awaits_departure() {
+            return Some(first);
+        }
+        let samples = P::LOOKS && self.is_sampled;
+        let due = samples.then(|| probe.window_due(last, flow_of(index))).flatten()?;
+        self.leaving.first_from(due)
+    }
+
+    /// A packet has been sent. One that found its NIC idle is gone at once.
+    #[inline(always)]
+    fn note_departure(&mut self, now: Instant, leaves: Option<Instant>, bytes: u32, fabric: &mut Fabric<Segment>) {
+        match leaves {
+            Some(at) if at <= now => self.connection.on_nic_freed(self.clock(now), bytes),
+            Some(at) => self.leaving.push(at, bytes),
+            None => self.hear_departures(now, fabric),
+        }
+    }
+
+    #[cold]
     fn hear_departures(&mut self, now: Instant, fabric: &mut Fabric<Segment>) {
         while let Some(departure) = fabric.take_departure() {
             self.connection.on_nic_freed(self.clock(now), departure.bytes);
@@ -134,23 +169,42 @@ impl Endpoint {
         events: &mut EventQueue,
         wire: &mut Wire<P>,
     ) {
-        while let Some((segment, bytes)) = self.connection.next_segment() {
-            let packet = NewPacket {
-                endpoint: peer_of(index),
-                cursor: self.path,
-                bytes,
-                ecn: segment.ecn,
-                announce: self.announce,
-            };
-            fabric.send(&mut Context { now, schedule: events, monitor: wire }, packet, segment);
-            self.sent += 1;
-            if self.announce {
-                self.hear_departures(now, fabric);
+        if self.announce {
+            self.send_announced(index, now, fabric, events, wire);
+        } else {
+            while let Some((segment, bytes)) = self.connection.next_segment() {
+                let packet = NewPacket { endpoint: peer_of(index), cursor: self.path, bytes, ecn: segment.ecn };
+                fabric.send(&mut Context { now, schedule: events, monitor: wire }, packet, segment);
+                self.sent += 1;
             }
         }
         let deadline = self.deadline();
         if self.alarm.set(deadline) {
             events.push(Event::new(deadline, Rank::Timer, index, 0));
+        }
+    }
+
+    /// The same with TCP small queues, but for the alarm.
+    #[inline(never)]
+    fn send_announced<P: Probe>(
+        &mut self,
+        index: u32,
+        now: Instant,
+        fabric: &mut Fabric<Segment>,
+        events: &mut EventQueue,
+        wire: &mut Wire<P>,
+    ) {
+        while let Some((segment, bytes)) = self.connection.next_segment() {
+            let packet = NewPacket { endpoint: peer_of(index), cursor: self.path, bytes, ecn: segment.ecn };
+            let mut ctx = Context { now, schedule: &mut *events, monitor: &mut *wire };
+            let leaves = fabric.send_announced(&mut ctx, packet, segment);
+            self.sent += 1;
+            self.note_departure(now, leaves, bytes, fabric);
+        }
+        if let Some(at) = self.awaited_departure(index, &wire.probe)
+            && self.leaving.await_at(at)
+        {
+            events.push(Event::new(at, Rank::Departure, index, 0));
         }
     }
 }
@@ -187,7 +241,6 @@ impl Source {
                 cursor: self.path,
                 bytes: IP_HEADER + UDP_HEADER + self.payload_bytes,
                 ecn: segment.ecn,
-                announce: false,
             };
             fabric.send(ctx, packet, &segment);
         }

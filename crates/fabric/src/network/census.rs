@@ -3,12 +3,12 @@
 use daybreak_units::Instant;
 
 use super::Fabric;
-use crate::Packet;
 use crate::analytic_link::AnalyticTotals;
 use crate::control::{Counters, Passed};
 use crate::link::UNIMPAIRED;
 use crate::queue::Occupancy;
 use crate::totals::{Census, LinkTotals, QueueTotals};
+use crate::{Monitor, Packet};
 
 impl<B: Copy> Fabric<B> {
     /// What every link has done by `now`, the time of the last call or later.
@@ -32,6 +32,20 @@ impl<B: Copy> Fabric<B> {
             waiting: 0,
             handed_on: 0,
             wakes: link.packets - lost - link.arrived,
+        }
+    }
+
+    /// The run ends at `now`, the time of the last call or later: the monitor is told which of the packets that it was told
+    /// of in advance are not sent.
+    pub fn revoke_unsent<M: Monitor<B>>(&self, now: Instant, monitor: &mut M) {
+        for (link, analytic) in (0..).zip(&self.analytic).filter(|(_, analytic)| analytic.is_metered()) {
+            for position in analytic.ring.positions() {
+                let (begins, wire_bytes) = analytic.crossing(position);
+                if begins > now {
+                    let packet = self.slab.get(analytic.ring.get(position).id);
+                    monitor.link_unsent(begins, link, packet, wire_bytes);
+                }
+            }
         }
     }
 

@@ -46,7 +46,7 @@ impl<S, M> Context<'_, S, M> {
     }
 }
 
-/// A packet that was announced has left its first queue: it is on the wire, or lost.
+/// A packet of [`Fabric::send_announced`] has left its first queue: it is on the wire, or lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Departure {
     /// Where the packet is going.
@@ -110,14 +110,41 @@ impl<B: Copy> Fabric<B> {
     /// Makes a packet and puts it on its path.
     #[inline(always)]
     pub fn send<S: Schedule, M: Monitor<B>>(&mut self, ctx: &mut Context<'_, S, M>, packet: NewPacket, body: &B) {
-        let NewPacket { endpoint, cursor, bytes, .. } = packet;
-        let id = self.slab.insert(packet, body);
-        ctx.monitor.created(ctx.now, id, endpoint, body);
-        if let Some(link) = self.steps[cursor as usize].analytic_link() {
-            return self.enter_analytic_link(ctx, link, id, cursor, bytes);
+        let id = self.create(ctx, packet, body);
+        if let Some(link) = self.steps[packet.cursor as usize].analytic_link() {
+            return self.enter_analytic_link(ctx, link, id, packet.cursor, packet.bytes);
         }
         let delivered = self.forward_in_general(&mut ctx.again(), id, NO_LINK);
         debug_assert!(delivered.is_none(), "a path without a queue was added");
+    }
+
+    /// The same, for a sender that wants to know when the packet leaves its first queue: at the time that is returned, if
+    /// it is settled (at once if the packet is lost), or else a [`Departure`] will tell.
+    #[inline(always)]
+    pub fn send_announced<S: Schedule, M: Monitor<B>>(
+        &mut self,
+        ctx: &mut Context<'_, S, M>,
+        packet: NewPacket,
+        body: &B,
+    ) -> Option<Instant> {
+        let id = self.create(ctx, packet, body);
+        let Some(link) = self.steps[packet.cursor as usize].analytic_link() else {
+            self.slab.get_mut(id).announce = true;
+            self.forward_in_general(&mut ctx.again(), id, NO_LINK);
+            return None;
+        };
+        let analytic = &self.analytic[link as usize];
+        let (begins, accepted) = (analytic.begins(ctx.now), analytic.ring.tail());
+        self.enter_analytic_link(ctx, link, id, packet.cursor, packet.bytes);
+        let is_lost = self.analytic[link as usize].ring.tail() == accepted;
+        Some(if is_lost { ctx.now } else { begins })
+    }
+
+    #[inline(always)]
+    fn create<S, M: Monitor<B>>(&mut self, ctx: &mut Context<'_, S, M>, packet: NewPacket, body: &B) -> PacketId {
+        let id = self.slab.insert(packet, body);
+        ctx.monitor.created(ctx.now, id, packet.endpoint, body);
+        id
     }
 
     /// [`Fabric::next_arrives`] or [`Fabric::packet_arrives`], as a [`Wake::Arrival`] says.
@@ -188,16 +215,65 @@ impl<B: Copy> Fabric<B> {
         cursor: u32,
         bytes: u32,
     ) {
-        debug_assert!(!self.slab.get(id).announce, "nobody observes when packet {id:?} leaves its first queue");
+        debug_assert!(!self.slab.get(id).announce, "packet {id:?} leaves its first queue, and nothing tells of it");
         let at = ctx.now;
         self.enter_analytic_links::<false, _, _>(ctx, Entering { link, at, id, cursor: cursor + 1, bytes });
     }
 
-    /// The same where queues have to be asked whether they accept the packet, or mark it.
-    #[cold]
+    /// The same where a link looks at each packet, or its queue has to be asked whether it accepts this one, or marks it.
     #[inline(never)]
     fn ask_analytic_links<S: Schedule, M: Monitor<B>>(&mut self, ctx: &mut Context<'_, S, M>, entering: Entering) {
-        self.enter_analytic_links::<true, _, _>(ctx, entering);
+        if self.analytic[entering.link as usize].looks_singly() {
+            self.enter_singly(ctx, entering);
+        } else {
+            self.enter_analytic_links::<true, _, _>(ctx, entering);
+        }
+    }
+
+    /// Takes the packet to a link that looks at each. Such a link passes none on.
+    #[inline(always)]
+    fn enter_singly<S: Schedule, M: Monitor<B>>(&mut self, ctx: &mut Context<'_, S, M>, entering: Entering) {
+        let Entering { link, at, id, cursor, bytes } = entering;
+        let analytic = &mut self.analytic[link as usize];
+        if !analytic.try_reserve_singly() && !self.ask_queue(ctx, link, at, id, bytes) {
+            return;
+        }
+        let Self { analytic, slab, identify, impairments, links, .. } = self;
+        let (analytic, packet) = (&mut analytic[link as usize], slab.get(id));
+        let late = |on_time| {
+            let impairment = &mut impairments[links[link as usize].impairment as usize];
+            impairment.delay(packet.endpoint, identify(&packet.body), on_time)
+        };
+        let meter = |begins, wire_bytes| ctx.monitor.link_sent(begins, link, id, packet, wire_bytes);
+        let arrival = analytic.accept_singly((ctx.now, at), (id, cursor, bytes), late, meter);
+        if analytic.ring.len() == 1 {
+            ctx.schedule.at(arrival, Wake::Arrival { link, packet: PacketId::NEXT });
+        }
+    }
+
+    /// Asks the queue of an analytic link about a packet, which is marked or lost then if it says so. False if it is lost.
+    #[inline(never)]
+    fn ask_queue<S: Schedule, M: Monitor<B>>(
+        &mut self,
+        ctx: &mut Context<'_, S, M>,
+        link: u32,
+        at: Instant,
+        id: PacketId,
+        bytes: u32,
+    ) -> bool {
+        let queue = self.links[link as usize].queue;
+        match self.analytic[link as usize].admit(at, bytes, || self.slab.get(id).header.ecn().is_ect()) {
+            Ok(false) => {}
+            Ok(true) => {
+                self.slab.get_mut(id).header.set_ce();
+                self.totals[queue as usize].marked += 1;
+            }
+            Err(reason) => {
+                self.lose(ctx, id, reason, queue);
+                return false;
+            }
+        }
+        true
     }
 
     /// Takes the packet through links that pass it on, and on to the first that does not.
@@ -210,21 +286,19 @@ impl<B: Copy> Fabric<B> {
         let Entering { mut link, mut at, id, mut cursor, bytes } = entering;
         let mut has_to_ask = ASK;
         loop {
-            let analytic = &mut self.analytic[link as usize];
-            if has_to_ask || !analytic.try_reserve() {
-                if !ASK {
-                    return self.ask_analytic_links(&mut ctx.again(), Entering { link, at, id, cursor, bytes });
+            let mut analytic = &mut self.analytic[link as usize];
+            if !ASK && !analytic.try_reserve() {
+                return self.ask_analytic_links(&mut ctx.again(), Entering { link, at, id, cursor, bytes });
+            }
+            if ASK && (has_to_ask || !analytic.try_reserve()) {
+                if !has_to_ask && analytic.looks_singly() {
+                    return self.enter_singly(ctx, Entering { link, at, id, cursor, bytes });
                 }
                 has_to_ask = false;
-                let queue = self.links[link as usize].queue;
-                match analytic.admit(at, bytes, || self.slab.get(id).header.ecn().is_ect()) {
-                    Ok(false) => {}
-                    Ok(true) => {
-                        self.slab.get_mut(id).header.set_ce();
-                        self.totals[queue as usize].marked += 1;
-                    }
-                    Err(reason) => return self.lose(ctx, id, reason, queue),
+                if !self.ask_queue(ctx, link, at, id, bytes) {
+                    return;
                 }
+                analytic = &mut self.analytic[link as usize];
             }
             let arrival = analytic.accept(ctx.now, at, id, cursor, bytes);
             if !analytic.passes() {

@@ -16,10 +16,11 @@ use daybreak_units::parameters::{Kind, Parameter, Settings, Value};
 
 use super::{Arrival, Capacity, Discipline, Occupancy, Setup, Verdict};
 
-/// The threshold.
+/// The threshold, in 16 bytes: an analytic link has room for no more.
 #[derive(Debug)]
 pub(crate) struct EcnThreshold {
-    threshold: Value,
+    most: u64,
+    in_bytes: bool,
     count_arrival: bool,
 }
 
@@ -40,32 +41,34 @@ impl Discipline for EcnThreshold {
     const MARKS: bool = true;
 
     fn new(setup: &Setup) -> Self {
-        let mut made = Self { threshold: Value::Packets(0), count_arrival: false };
+        let mut made = Self { most: 0, in_bytes: false, count_arrival: false };
         made.configure(setup.settings);
         made
     }
 
     fn configure(&mut self, settings: &Settings) {
-        self.threshold = settings.value("threshold");
+        (self.most, self.in_bytes) = match settings.value("threshold") {
+            Value::Bytes(most) => (most, true),
+            Value::Packets(most) => (most, false),
+            other => unreachable!("a threshold of {other}"),
+        };
         self.count_arrival = settings.switch("count_arrival");
     }
 
     fn arrival(&mut self, arrival: &Arrival) -> Verdict {
         let Arrival { occupancy: Occupancy { packets, bytes }, is_ect, .. } = *arrival;
         let counted = u64::from(self.count_arrival);
-        let is_above = match self.threshold {
-            Value::Bytes(most) => bytes + counted * u64::from(arrival.bytes) > most,
-            Value::Packets(most) => u64::from(packets) + counted > most,
-            other => unreachable!("a threshold of {other}"),
+        let length = match self.in_bytes {
+            true => bytes + counted * u64::from(arrival.bytes),
+            false => u64::from(packets) + counted,
         };
-        if is_above && is_ect { Verdict::Mark } else { Verdict::Accept }
+        if length > self.most && is_ect { Verdict::Mark } else { Verdict::Accept }
     }
 
     fn room(&self, occupancy: Occupancy, capacity: &Capacity, largest_packet: u32) -> u32 {
-        let below = match self.threshold {
-            Value::Bytes(most) => most.checked_sub(occupancy.bytes).map(|left| left / u64::from(largest_packet.max(1))),
-            Value::Packets(most) => most.checked_sub(u64::from(occupancy.packets)),
-            other => unreachable!("a threshold of {other}"),
+        let below = match self.in_bytes {
+            true => self.most.checked_sub(occupancy.bytes).map(|left| left / u64::from(largest_packet.max(1))),
+            false => self.most.checked_sub(u64::from(occupancy.packets)),
         };
         // The packet that finds exactly K is not marked either, unless it counts itself.
         let unmarked = below.map_or(0, |below| below + u64::from(!self.count_arrival));

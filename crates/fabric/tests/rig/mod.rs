@@ -55,6 +55,8 @@ pub enum Move {
 #[derive(Default)]
 struct Watch {
     moves: Vec<Move>,
+    /// When packets began to cross links: the time, the link, which.
+    crossings: BTreeSet<(Instant, u32, u64)>,
     dropped: Vec<Drop>,
     busy_until: Vec<Instant>,
     links: Vec<LinkConfig>,
@@ -66,11 +68,15 @@ struct Watch {
 impl Monitor<Body> for Watch {
     fn link_sent(&mut self, now: Instant, link: u32, _id: PacketId, packet: &Packet<Body>, wire_bytes: u32) {
         self.moves.push(Move::Goes(packet.body, link));
+        self.crossings.insert((now, link, packet.body));
         let link = link as usize;
         assert!(self.busy_until[link] <= now, "link {link} sends two packets at a time");
         if self.checks_rates {
             self.busy_until[link] = now + self.links[link].rate.time_for(u64::from(wire_bytes));
         }
+    }
+    fn link_unsent(&mut self, at: Instant, link: u32, packet: &Packet<Body>, _wire_bytes: u32) {
+        assert!(self.crossings.remove(&(at, link, packet.body)), "what is not sent was not to be");
     }
     fn queue_changed(&mut self, _now: Instant, queue: u32, packets: u32, bytes: u64) {
         self.occupancy[queue as usize] = (packets, bytes);
@@ -92,6 +98,8 @@ pub struct Rig {
     pub now: Instant,
     sent: u64,
     pub announce: bool,
+    /// When announced packets left their first queue, where that was said when they were sent.
+    pub leaves: Vec<Instant>,
     /// Of the packets to come.
     pub ecn: Ecn,
     /// Where the packets to come are going.
@@ -122,6 +130,7 @@ impl Rig {
             links: config.links.clone(),
             dropped: Vec::new(),
             moves: Vec::new(),
+            crossings: BTreeSet::new(),
             checks_rates: true,
             occupancy: vec![(0, 0); config.queues.len()],
         };
@@ -135,6 +144,7 @@ impl Rig {
             now: Instant::ZERO,
             sent: 0,
             announce: false,
+            leaves: Vec::new(),
             ecn: Ecn::NotEct,
             endpoint: 0,
             delivered: Vec::new(),
@@ -170,8 +180,13 @@ impl Rig {
         let (number, announce, ecn) = (self.sent, self.announce, self.ecn);
         self.sent += 1;
         self.watch.moves.push(Move::Comes(number, None));
-        let packet = NewPacket { endpoint: self.endpoint, cursor, bytes, ecn, announce };
-        self.with(|fabric, ctx| fabric.send(ctx, packet, &number));
+        let packet = NewPacket { endpoint: self.endpoint, cursor, bytes, ecn };
+        if announce {
+            let leaves = self.with(|fabric, ctx| fabric.send_announced(ctx, packet, &number));
+            self.leaves.extend(leaves);
+        } else {
+            self.with(|fabric, ctx| fabric.send(ctx, packet, &number));
+        }
     }
 
     pub fn apply(&mut self, at: Instant, action: &Action) {
@@ -196,6 +211,20 @@ impl Rig {
     pub fn departures(&mut self) -> usize {
         let fabric = self.fabric();
         std::iter::from_fn(|| fabric.take_departure()).count()
+    }
+
+    /// Notes when the packets left whose departures have come to be known.
+    pub fn note_departures(&mut self) {
+        let (now, count) = (self.now, self.departures());
+        self.leaves.extend(std::iter::repeat_n(now, count));
+    }
+
+    /// The time, link and packet of each crossing that has begun, on links that are observed or metered.
+    pub fn crossings(&mut self) -> BTreeSet<(Instant, u32, u64)> {
+        let told = self.watch.crossings.clone();
+        let now = self.now;
+        self.with(|fabric, ctx| fabric.revoke_unsent(now, ctx.monitor));
+        std::mem::replace(&mut self.watch.crossings, told)
     }
 
     /// What waits in a queue that is observed.
@@ -298,6 +327,8 @@ pub fn with_discipline(name: &str, parameters: &[(&str, Value)], limits: Limits,
         priority: 0,
         returned_limit: None,
         observed: true,
+        metered: false,
+        announced: false,
         stream: "queue".to_owned(),
     }
 }

@@ -262,7 +262,8 @@ impl<P: Probe> Switch<P> {
     }
 
     /// The probe, at the end, when the capture is complete.
-    pub fn finish(self) -> Result<P, GuestError> {
+    pub fn finish(mut self) -> Result<P, GuestError> {
+        self.fabric.revoke_unsent(self.stopped.unwrap_or(Instant::ZERO), &mut self.watch);
         let finished = self.watch.capture.map_or(Ok(()), Capture::finish);
         finished.map_err(|error| GuestError::io("write the capture", error))?;
         Ok(self.watch.probe)
@@ -296,7 +297,7 @@ impl<P: Probe> Switch<P> {
                     Some(cursor) => {
                         let Entry { endpoint, bytes, ecn, number, .. } = entry;
                         ctx.monitor.entering = number;
-                        let packet = NewPacket { endpoint, cursor, bytes, ecn, announce: false };
+                        let packet = NewPacket { endpoint, cursor, bytes, ecn };
                         fabric.send(&mut ctx, packet, &entry.frame);
                     }
                     None => self.delivered(now, entry.endpoint, &entry.frame),

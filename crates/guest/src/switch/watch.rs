@@ -97,6 +97,10 @@ impl<P: Probe> Monitor<Frame> for Watch<P> {
         }
     }
 
+    fn link_unsent(&mut self, at: Instant, link: u32, packet: &Packet<Frame>, wire_bytes: u32) {
+        self.probe.link_unsent(at, link, packet.endpoint >> 1, is_data(packet), wire_bytes);
+    }
+
     fn queue_changed(&mut self, now: Instant, queue: u32, packets: u32, bytes: u64) {
         self.probe.queue_changed(now, queue, packets, bytes);
     }

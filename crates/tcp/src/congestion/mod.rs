@@ -99,7 +99,7 @@ pub struct Window {
     /// A rule sets this in [`Congestion::on_ack`] for a reduction without a loss: the sender enters CWR, once a
     /// window of data, and asks for [`Congestion::ssthresh`].
     pub backs_off: bool,
-    /// [`crate::config::Legacy::count_acks`].
+    /// [`crate::config::Profile::count_acks`].
     pub counts_acks: bool,
     /// It was the limit at some time of the present window of data; the sender keeps it up to date.
     pub was_full: bool,

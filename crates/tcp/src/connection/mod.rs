@@ -204,6 +204,13 @@ impl Connection {
         self.sender.on_nic_freed(now, bytes);
     }
 
+    /// Whether a packet that leaves the host's NIC queue may let a segment go. If not, [`Connection::on_nic_freed`] may come
+    /// later, but before the next input.
+    #[inline]
+    pub fn awaits_departure(&self) -> bool {
+        self.sender.awaits_departure()
+    }
+
     /// The next segment to send; poll until `None` after every input.
     #[inline]
     pub fn poll_transmit(&mut self, now: Instant) -> Option<crate::Segment> {
@@ -235,6 +242,11 @@ impl Connection {
     #[inline]
     pub fn delivered_bytes(&self) -> u64 {
         self.delivered
+    }
+
+    /// What the application has written into the socket.
+    pub fn written_bytes(&self) -> u64 {
+        self.sender.written_bytes()
     }
 
     /// Our payload that the peer has acknowledged.

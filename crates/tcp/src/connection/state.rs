@@ -125,7 +125,7 @@ impl Connection {
     /// No answer to our SYN or SYN-ACK: again, after twice the time.
     pub(super) fn on_handshake_timeout(&mut self) {
         if matches!(self.state, State::SynSent | State::SynReceived) {
-            self.sender.on_handshake_timeout();
+            self.sender.on_handshake_timeout(self.state == State::SynSent, self.handshake.timeouts);
             self.handshake.is_due = true;
             self.handshake.timeouts += 1;
             if self.state == State::SynSent {

@@ -11,6 +11,9 @@ use crate::{Flags, Segment};
 const INVALID_RATE_LIMIT: Duration = Duration::from_ms(500);
 /// How much older than the newest one a timestamp may be, in ticks.
 const PAWS_SLACK: i32 = 1;
+/// Ticks a second of the fastest timestamp clock that [`crate::config::Profile::same_segment_closes`] allows for.
+const FASTEST_TICKS: i64 = 1_200;
+
 impl Receiver {
     /// Whether the segment may be processed at all: PAWS (RFC 7323, section 5) and the window check.
     /// `false` means drop it whole; an ACK may have become pending. Also keeps `ts_recent`.
@@ -50,7 +53,10 @@ impl Receiver {
         let newer = segment.ts_val.wrapping_sub(self.ts_recent) as i32;
         let end = segment.seq + segment.sequence_len();
         let timestamps = self.negotiated.timestamps && segment.ts_val != 0;
-        let stale = timestamps && self.paws && newer < -PAWS_SLACK && !self.is_reordered_ack(segment, newer, sender);
+        let stale = timestamps
+            && !self.profile.no_paws
+            && newer < -PAWS_SLACK
+            && !self.is_reordered_ack(segment, newer, sender);
         if stale || !self.is_in_window(segment) {
             self.reject(now, segment, end);
             return false;
@@ -128,11 +134,18 @@ impl Receiver {
     /// timestamp is old. Linux refuses every other one, also those that say less than was known already.
     fn is_reordered_ack(&self, segment: &Segment, newer: i32, sender: &SenderProgress) -> bool {
         let late_us = -i64::from(newer) * self.timestamps.tick.as_us() as i64;
+        let rto_us = sender.rto.as_us() as i64;
+        let (closes, most_us) = if self.profile.same_segment_closes {
+            (segment.window == 0, rto_us * FASTEST_TICKS / 1_000)
+        } else {
+            (false, rto_us)
+        };
         segment.sequence_len() == 0
             && segment.seq == self.rcv_nxt
             && segment.ack == sender.una
             && segment.window <= sender.window
-            && late_us <= sender.rto.as_us() as i64
+            && !closes
+            && late_us <= most_us
     }
 
     /// Whether an ACK may answer a segment that makes no sense; takes note of it.

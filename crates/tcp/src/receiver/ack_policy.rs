@@ -11,6 +11,7 @@ use daybreak_units::{Duration, Instant};
 
 use crate::config::Config;
 use crate::jiffies::{Jiffies, JiffyClock};
+use crate::{Flags, Segment};
 
 /// Most ACKs in a row that quick-ACK mode sends after a start, a duplicate or a silence.
 pub(super) const MAX_QUICKACKS: u64 = 16;
@@ -47,6 +48,16 @@ pub(super) struct Arrival {
     pub(super) plain: bool,
 }
 
+impl Arrival {
+    pub(super) fn of(segment: &Segment) -> Self {
+        Self {
+            len: segment.len,
+            push: segment.flags.contains(Flags::PSH),
+            plain: segment.flags.0 & (Flags::PSH.0 | Flags::FIN.0) == 0,
+        }
+    }
+}
+
 /// State of the policy. Times in jiffies are marked so.
 #[derive(Clone, Debug)]
 // What a segment in order touches is the first two cache lines, and what every ACK of a sender touches the first.
@@ -77,11 +88,12 @@ pub(super) struct AckPolicy {
     interactive: bool,
     /// Duplicate ACKs sent at once for `duplicates_of`.
     duplicates: u8,
-    /// [`crate::config::Legacy::ack_every_packet`].
+    /// [`crate::config::Profile::ack_every_packet`].
     ack_every_packet: bool,
-    /// `TCP_ATO_MIN` and `TCP_DELACK_MAX` in jiffies.
+    /// `TCP_ATO_MIN` in jiffies.
     ato_min: u64,
-    ato_max: u64,
+    /// No ACK waits longer, in jiffies.
+    delay_max: u64,
     /// Half of `ato_min`: data this close to the last are a stream.
     stream_gap: Duration,
     clock: JiffyClock,
@@ -91,6 +103,10 @@ pub(super) struct AckPolicy {
     header: u32,
     duplicates_of: u64,
     half_second: u64,
+    /// `TCP_DELACK_MAX` in jiffies.
+    ato_max: u64,
+    /// No more than that is learnt.
+    bounds_ato: bool,
     compression_delay: Duration,
     compression_slack: Duration,
     compression_limit: u32,
@@ -122,11 +138,13 @@ impl AckPolicy {
             stream_gap: jiffies.span(jiffies.covering(config.delayed_ack_min) / 2),
             ato_min: jiffies.covering(config.delayed_ack_min),
             ato_max: jiffies.covering(config.delayed_ack_max),
+            delay_max: longest_delay(config, jiffies),
+            bounds_ato: config.profile.shorter_delays,
             half_second: jiffies.covering(Duration::from_ms(500)),
             compression_delay: config.comp_sack_delay,
             compression_slack: config.comp_sack_slack,
             compression_limit: config.comp_sack_nr,
-            ack_every_packet: config.legacy.ack_every_packet,
+            ack_every_packet: config.profile.ack_every_packet,
         }
     }
 
@@ -187,11 +205,17 @@ impl AckPolicy {
         self.interactive = true;
     }
 
-    /// Data arrived in order.
+    /// Data arrived in order. True where it shows another size of the peer's full segments than those before.
     #[inline(always)]
-    pub(super) fn on_in_order(&mut self, now: Instant, arrival: Arrival, rcv_wnd: u64, rto: impl FnOnce() -> Duration) {
+    pub(super) fn on_in_order(
+        &mut self,
+        now: Instant,
+        arrival: Arrival,
+        rcv_wnd: u64,
+        rto: impl FnOnce() -> Duration,
+    ) -> bool {
         self.scheduled = true;
-        self.measure_mss(arrival);
+        let is_other = self.measure_mss(arrival);
         let gap = now.saturating_since(self.last_data);
         if self.ato == 0 {
             self.add_quick_acks(rcv_wnd, MAX_QUICKACKS);
@@ -202,6 +226,7 @@ impl AckPolicy {
             self.adapt_to_gap(now, rcv_wnd, rto());
         }
         self.last_data = now;
+        is_other
     }
 
     /// Quick-ACK mode for up to `most` ACKs, as many as half the window has segments.
@@ -245,7 +270,7 @@ impl AckPolicy {
             }
             ato = ato.min(limit);
         }
-        let ato = ato.min(self.ato_max);
+        let ato = ato.min(self.delay_max);
         let jiffy = self.clock.at(now);
         let mut due = jiffy + ato;
         if self.is_delayed() {
@@ -312,7 +337,7 @@ impl AckPolicy {
                     self.interactive = false;
                     self.ato = self.ato_min;
                 } else {
-                    self.ato = (self.ato * 2).min(self.jiffies.covering(rto));
+                    self.ato = self.bounded(self.ato * 2, self.jiffies.covering(rto));
                 }
                 send = true;
             }
@@ -360,16 +385,18 @@ impl AckPolicy {
         }
     }
 
-    /// Learns the peer's full segment size, and where its writes end.
+    /// Learns the peer's full segment size, and where its writes end. True where the segment is full, and not of the size
+    /// that was known.
     #[inline]
-    fn measure_mss(&mut self, arrival: Arrival) {
+    pub(super) fn measure_mss(&mut self, arrival: Arrival) -> bool {
         let last_small = std::mem::take(&mut self.last_small);
         if arrival.len >= self.rcv_mss {
+            let is_other = arrival.len != self.rcv_mss;
             self.rcv_mss = arrival.len.min(self.advmss);
             if arrival.push {
                 self.pushed = self.pushed.max(1);
             }
-            return;
+            return is_other;
         }
         // A small segment that should be full, or is too large for the end of a small write, is one
         // when it comes twice.
@@ -378,10 +405,17 @@ impl AckPolicy {
             self.last_small = arrival.len;
             if arrival.len == last_small {
                 self.rcv_mss = arrival.len;
-                return;
+                return false;
             }
         }
         self.pushed = (self.pushed + 1).min(2);
+        false
+    }
+
+    /// A delayed-ACK time as it is learnt, in jiffies.
+    fn bounded(&self, ato: u64, rto: u64) -> u64 {
+        let ato = ato.min(rto);
+        if self.bounds_ato { ato.min(self.ato_max) } else { ato }
     }
 
     fn add_quick_acks(&mut self, rcv_wnd: u64, most: u64) {
@@ -397,11 +431,17 @@ impl AckPolicy {
         if gap <= self.ato_min / 2 {
             self.ato = self.ato / 2 + self.ato_min / 2;
         } else if gap < self.ato {
-            self.ato = (self.ato / 2 + gap).min(rto);
+            self.ato = self.bounded(self.ato / 2 + gap, rto);
         } else if gap > rto {
             self.add_quick_acks(rcv_wnd, MAX_QUICKACKS);
         }
     }
+}
+
+/// With [`crate::config::Profile::shorter_delays`] a tick less than the peer's least timeout is the longest.
+fn longest_delay(config: &Config, jiffies: Jiffies) -> u64 {
+    let longest = jiffies.covering(config.delayed_ack_max);
+    if config.profile.shorter_delays { longest.min(jiffies.covering(config.rto_min).max(2) - 1) } else { longest }
 }
 
 #[cfg(test)]

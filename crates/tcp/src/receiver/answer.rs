@@ -50,10 +50,14 @@ impl Receiver {
         if self.negotiated.timestamps {
             segment.ts_ecr = self.ts_recent;
         }
-        if self.has_blocks {
+        let has_blocks = self.has_blocks;
+        if has_blocks {
             self.report_blocks(segment);
         }
         self.policy.on_ack_sent();
+        if has_blocks {
+            self.enter_late_block();
+        }
         !before_read && segment.sack_count == 0 && self.fast_path.is_on()
     }
 
@@ -72,16 +76,22 @@ impl Receiver {
     fn report_blocks(&mut self, segment: &mut Segment) {
         self.sacks.write(self.dsack, SACK_BLOCKS[usize::from(self.negotiated.timestamps)], segment);
         self.dsack = Dsack::default();
-        if let Some((block, growth)) = self.joins_after_ack.take() {
-            self.sacks.report(block);
-            if let Some(growth) = growth {
-                self.grow(growth);
-            }
-        }
         if self.fin_seq < self.rcv_nxt {
             self.sacks = SackList::default();
         }
         self.has_blocks = !self.sacks.is_empty();
+    }
+
+    /// The block that waited for an ACK with the older ones, and the growth of the window by its segment, of which the next
+    /// ACK tells.
+    #[inline(never)]
+    fn enter_late_block(&mut self) {
+        let Some((block, growth)) = self.joins_after_ack.take() else { return };
+        self.has_blocks = true;
+        self.sacks.report(block);
+        if let Some(growth) = growth {
+            self.grow(growth);
+        }
     }
 
     /// Our side has closed: the peer's FIN is acknowledged at once.

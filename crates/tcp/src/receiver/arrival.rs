@@ -86,7 +86,15 @@ impl Receiver {
         let end = segment.seq + segment.sequence_len();
         let remaining = self.window.remaining(self.rcv_nxt);
         let (mut taken, mut first_end) = (self.memory(), end);
-        if segment.seq <= before && end > before && remaining > 0 {
+        let answers = self.profile.answers_when_full;
+        let closes = answers && segment.len == 0 && segment.flags.contains(Flags::FIN);
+        if segment.seq <= before && end > before && (remaining > 0 || (closes && segment.seq == before)) {
+            if answers && self.window.make_room(taken) {
+                self.policy.leave_quick_mode();
+                if self.window.overflows(taken) {
+                    self.policy.demand();
+                }
+            }
             taken += self.window.cost_of(segment.len);
             (taken, first_end) = self.take_in_order(now, segment, end, timing, taken);
         } else if end <= before {
@@ -192,12 +200,10 @@ impl Receiver {
     /// Payload came in order, up to `rcv_nxt`, while `taken` bytes of the buffer were in use.
     #[inline(always)]
     fn count_payload(&mut self, now: Instant, segment: &Segment, rto: impl FnOnce() -> Duration, taken: u64) {
-        let arrival = Arrival {
-            len: segment.len,
-            push: segment.flags.contains(Flags::PSH),
-            plain: segment.flags.0 & (Flags::PSH.0 | Flags::FIN.0) == 0,
-        };
-        self.policy.on_in_order(now, arrival, self.window.rcv_wnd(), rto);
+        let arrival = Arrival::of(segment);
+        if self.policy.on_in_order(now, arrival, self.window.rcv_wnd(), rto) {
+            self.window.measure_share(segment.len);
+        }
         self.window.rtt_by_window(now, self.rcv_nxt);
         let cost = self.window.cost_of(segment.len);
         self.check_ce(segment, taken + cost);
@@ -215,12 +221,18 @@ impl Receiver {
         if self.window.make_room(taken) {
             self.policy.leave_quick_mode();
         }
+        if self.profile.sizes_above_holes && self.policy.measure_mss(Arrival::of(segment)) {
+            self.window.measure_share(segment.len);
+        }
         self.policy.schedule();
         self.counters.reordered += 1;
         let mut dsack = self.dsack;
         let buffers = self.window.buffers();
         self.holds_data = true;
         let inserted = self.queue.insert((segment.seq, end), segment.len, buffers, &mut dsack);
+        let truesize = buffers.truesize(segment.len);
+        // A buffer of its own is charged last.
+        let taken = if inserted == Inserted::Alone { self.memory() - truesize } else { self.memory() };
         if segment.flags.contains(Flags::FIN) {
             self.fin_seq = end - 1;
         }
@@ -236,18 +248,18 @@ impl Receiver {
         if let Some(ranges) = &mut self.ranges {
             block = ranges.add(block);
         }
-        let truesize = buffers.truesize(segment.len);
         let growth = match inserted {
             Inserted::Known => None,
             Inserted::Alone => Some(Growth { len: segment.len, counted: truesize, taken }),
             Inserted::Joined => {
                 // The window grows with what is joined before it is reported, with other segments after.
                 let counted = buffers.counted(segment.len, truesize);
-                self.grow(Growth { len: segment.len, counted, taken: self.memory() });
+                self.grow(Growth { len: segment.len, counted, taken });
                 None
             }
         };
         if self.policy.compressed() > 0 && self.sacks.pushes_back(block) {
+            self.settle_before_read(taken);
             self.joins_after_ack = Some((block, growth));
             return;
         }
@@ -304,9 +316,57 @@ impl Receiver {
             return;
         }
         let ticks = self.timestamps.at(now).wrapping_sub(segment.ts_ecr);
-        if ticks < i32::MAX as u32 {
+        if ticks < i32::MAX as u32 && (ticks > 0 || !self.profile.whole_tick_rtts) {
             let tick_us = self.timestamps.tick.as_us();
             self.window.rtt_by_timestamp(u64::from(ticks.max(1)) * tick_us);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Header;
+    use crate::config::{Config, Profile};
+    use crate::receiver::Negotiated;
+
+    /// Linux 6.1.192 counts it as a tick, 1 ms, and Linux 6.12.117 not at all.
+    #[test]
+    fn an_echo_of_the_present_tick_says_nothing_where_the_profile_says_so() {
+        for (version, rtt_us8) in [("6.1", 8_000), ("6.12", 0)] {
+            let profile = Profile::of_linux(version).expect("it is modelled");
+            let config = Config { profile, ..Config::default() };
+            let now = Instant::ZERO + Duration::from_us(5_200);
+            let mut receiver = Receiver::new(&config);
+            let syn = Segment::from(Header { flags: Flags::SYN, ..Header::default() });
+            let negotiated =
+                Negotiated { window_scaling: true, timestamps: true, sack: true, ecn: false, exact_echo: false };
+            receiver.on_syn(now, &syn, negotiated);
+            receiver.established(now);
+            let ts_ecr = config.timestamp(now);
+            let data = Header { seq: 1, len: 1_448, flags: Flags::ACK, ts_ecr, ..Header::default() };
+            receiver.measure_rtt(now, &Segment::from(data));
+            assert_eq!(receiver.window.rcv_rtt_us8(), rtt_us8, "Linux {version}");
+        }
+    }
+
+    /// As in Linux 6.1.192 and 6.12.117, where the ACK with the older blocks leaves before the window grows.
+    #[test]
+    fn growth_by_a_block_that_waits_for_an_ack_asks_for_the_next_one() {
+        let buffer = crate::config::BufferLimits { default: 1 << 20, ..Config::default().rmem };
+        let mut receiver = Receiver::new(&Config { rmem: buffer, ..Config::default() });
+        let syn = Segment::from(Header { flags: Flags::SYN, ..Header::default() });
+        let negotiated =
+            Negotiated { window_scaling: true, timestamps: true, sack: true, ecn: false, exact_echo: false };
+        receiver.on_syn(Instant::ZERO, &syn, negotiated);
+        receiver.established(Instant::ZERO);
+        receiver.policy.schedule();
+        receiver.has_blocks = true;
+        let growth = Growth { len: 1_448, counted: 2_304, taken: 0 };
+        receiver.joins_after_ack = Some((SackBlock { start: 1_449, end: 2_897 }, Some(growth)));
+        let mut ack = Segment::from(Header::default());
+        receiver.fill_ack(&mut ack);
+        assert_eq!(ack.sack_count, 0);
+        assert!(receiver.has_blocks && receiver.policy.is_urgent());
     }
 }

@@ -29,7 +29,7 @@ use self::reading::Unread;
 use self::reassembly::OutOfOrder;
 use self::sack_list::{Dsack, Ranges, SackList};
 use self::window::ReceiveWindow;
-use crate::config::{Config, TimestampClock};
+use crate::config::{Config, Profile, TimestampClock};
 use crate::fast_path::FastPath;
 use crate::{Flags, SackBlock, Segment};
 
@@ -43,6 +43,7 @@ mod ecn;
 mod reading;
 mod reassembly;
 mod sack_list;
+mod share;
 mod tree;
 mod window;
 
@@ -138,11 +139,10 @@ pub struct Receiver {
     echo: Echo,
     dsack: Dsack,
     sacks: SackList,
-    /// With [`crate::config::Legacy::whole_ranges`].
+    /// With [`crate::config::Profile::whole_ranges`].
     ranges: Option<Box<Ranges>>,
     dsack_enabled: bool,
-    /// Without [`crate::config::Legacy::no_paws`].
-    paws: bool,
+    profile: Profile,
     /// Last answer to a segment without data from outside the window.
     last_invalid: Option<Instant>,
     timestamps: TimestampClock,
@@ -171,8 +171,7 @@ impl Receiver {
             holds_data: false,
             has_blocks: false,
             answers_fin: false,
-            paws: !config.legacy.no_paws,
-            ranges: config.legacy.whole_ranges.then(Box::default),
+            ranges: config.profile.whole_ranges.then(Box::default),
             negotiated: Negotiated {
                 window_scaling: config.window_scaling,
                 timestamps: config.timestamps,
@@ -182,6 +181,7 @@ impl Receiver {
             },
             echo: Echo::default(),
             dsack_enabled: config.dsack,
+            profile: config.profile,
             last_invalid: None,
             timestamps: TimestampClock::new(config),
             counters: ReceiverCounters::default(),

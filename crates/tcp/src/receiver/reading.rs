@@ -85,7 +85,7 @@ impl Receiver {
         while unread.next < until {
             let Some(&(piece_end, memory)) = unread.pieces.front() else { break };
             unread.next = piece_end.min(until);
-            self.window.adjust_space(now, unread.next);
+            self.window.adjust_space(now, unread.next, self.rcv_nxt);
             if unread.next == piece_end {
                 unread.pieces.pop_front();
                 unread.memory -= memory;
@@ -126,12 +126,12 @@ impl Receiver {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::ReceiveBuffers;
+    use crate::config::Config;
     use crate::receiver::buffers::Buffers;
 
     #[test]
     fn small_segments_share_what_room_there_is() {
-        let buffers = Buffers::new(ReceiveBuffers::default());
+        let buffers = Buffers::new(&Config::default());
         let mut unread = Unread::new(1);
         // 16 + 66 + 700 bytes with what is at the end take 2,304; 946 are left behind the payload.
         unread.push(701, buffers.of(700));

@@ -190,10 +190,10 @@ impl OutOfOrder {
 mod tests {
     use super::*;
     use crate::SackBlock;
-    use crate::config::ReceiveBuffers;
+    use crate::config::Config;
 
     fn buffers() -> Buffers {
-        Buffers::new(ReceiveBuffers::default())
+        Buffers::new(&Config::default())
     }
 
     fn queue(ranges: &[(u64, u64)]) -> OutOfOrder {

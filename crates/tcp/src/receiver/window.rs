@@ -1,7 +1,7 @@
 //! The receive window: how much is offered, and how buffer and offer grow with the flow.
 //!
-//! Follows Linux 6.1. A segment costs the memory of its NIC's [`Buffers`], and `tcp_adv_win_scale`
-//! says which part of the buffer is offered as window. Three limits
+//! Follows Linux 6.1. A segment costs the memory of its NIC's [`Buffers`], and a [`Share`] of the buffer is offered as
+//! window. Three limits
 //! stand above the offer: the free part of the buffer; `window_clamp`, the offer of an empty buffer;
 //! and `rcv_ssthresh`, which starts low and grows with what arrives. Dynamic right-sizing (Fisk and
 //! Feng, LANL 2001) grows the buffer to what the application reads in a round trip.
@@ -12,11 +12,10 @@
 
 use daybreak_units::{Duration, Instant};
 
-use super::buffers::{self, Buffers};
-use crate::config::Config;
+use super::buffers::Buffers;
+use super::share::Share;
+use crate::config::{Config, Profile};
 
-/// Overhead that right-sizing assumes for a segment: the largest TCP header with its headroom.
-const ESTIMATED_OVERHEAD: u64 = 192 + buffers::OVERHEAD;
 /// Segments in the initial window that right-sizing assumes (RFC 6928).
 const INITIAL_WINDOW_SEGMENTS: u32 = 10;
 /// Largest shift of RFC 7323, section 2.3.
@@ -47,10 +46,8 @@ pub(super) struct ReceiveWindow {
     advmss: u32,
     /// Shift of our window field.
     scale: u8,
-    adv_win_scale: i8,
+    share: Share,
     autotuning: bool,
-    /// The application has set the size of the buffer.
-    is_locked: bool,
     /// What a segment of `advmss` costs of the buffer.
     full_cost: u64,
     /// The part of what is free beside one segment of the usual size.
@@ -67,6 +64,9 @@ pub(super) struct ReceiveWindow {
     rcv_rtt_us8: u64,
     buffers: Buffers,
     rmem_max: u64,
+    /// The application has set the size of the buffer.
+    is_locked: bool,
+    profile: Profile,
     /// What the application read in the last round trip that had more than those before.
     space: u64,
     /// Where its count started.
@@ -87,12 +87,13 @@ impl ReceiveWindow {
             whole: 0,
             beside_one: 0,
             scale: 0,
-            adv_win_scale: config.adv_win_scale,
+            share: Share::new(config),
+            profile: config.profile,
             autotuning: config.receive_autotuning,
             is_locked: false,
             rmem_max: config.rmem.max,
             advmss: config.mtu.saturating_sub(40).max(1),
-            buffers: Buffers::new(config.receive_buffers),
+            buffers: Buffers::new(config),
             full_cost: 0,
             rcv_rtt_us8: 0,
             rtt_until: 0,
@@ -170,7 +171,7 @@ impl ReceiveWindow {
 
     /// Offer of the first segment, not scaled.
     pub(super) fn initial_offer(&self) -> u32 {
-        self.rcv_wnd as u32
+        self.rcv_wnd.min(MAX_FIELD) as u32
     }
 
     /// [`Buffers::truesize`], without arithmetic for segments of the usual size.
@@ -295,15 +296,33 @@ impl ReceiveWindow {
         true
     }
 
-    /// A segment arrives beyond a hole while `memory` bytes of the buffer are taken. If the buffer has less, it becomes as
+    /// A segment arrives while `memory` bytes of the buffer are taken, beyond a hole as a rule. If the buffer has less, it becomes as
     /// large, but not larger than the largest, unless the application has set its size. True when it had less.
     #[inline]
     pub(super) fn make_room(&mut self, memory: u64) -> bool {
-        let overflows = memory > self.rcvbuf;
+        let overflows = self.overflows(memory);
         if overflows && !self.is_locked {
             self.resize(memory.min(self.rmem_max.max(self.rcvbuf)));
         }
         overflows
+    }
+
+    /// The buffer has less than `memory` bytes.
+    pub(super) fn overflows(&self, memory: u64) -> bool {
+        memory > self.rcvbuf
+    }
+
+    /// A segment of `len` bytes has told how large the peer's full segments are: it may show as well which part of the
+    /// buffer is payload.
+    #[cold]
+    pub(super) fn measure_share(&mut self, len: u32) {
+        let share = self.share.after(len, self.buffers.truesize(len));
+        if share != self.share {
+            self.share = share;
+            self.resize(self.rcvbuf);
+            self.window_clamp = self.whole;
+            self.space = self.space.min(self.window_clamp);
+        }
     }
 
     /// Growth for a segment whose overhead exceeds its payload: allowed while the window is small
@@ -346,13 +365,15 @@ impl ReceiveWindow {
         self.rtt_from_us = now.as_us().max(1);
     }
 
-    /// The application has read everything up to `copied`: right-size the buffer once a round trip.
+    /// The application has read everything up to `copied` of what has arrived up to `rcv_nxt`: right-size the buffer once
+    /// a round trip.
     #[inline]
-    pub(super) fn adjust_space(&mut self, now: Instant, copied: u64) {
+    pub(super) fn adjust_space(&mut self, now: Instant, copied: u64, rcv_nxt: u64) {
         if now < self.space_due {
             return;
         }
-        let read = copied - self.space_from;
+        let unread = if self.profile.unread_apart { rcv_nxt.saturating_sub(copied) } else { 0 };
+        let read = (copied - self.space_from).saturating_sub(unread);
         if read > self.space {
             if self.autotuning {
                 self.right_size(read);
@@ -377,12 +398,7 @@ impl ReceiveWindow {
         let advmss = u64::from(self.advmss);
         let steady = 2 * read + 16 * advmss;
         let growth = u128::from(steady) * u128::from(read - self.space) / u128::from(self.space);
-        let segments = (u128::from(steady) + 2 * growth) / u128::from(advmss);
-        let mut segment_memory = advmss + ESTIMATED_OVERHEAD;
-        while self.offer_of(segment_memory) < advmss {
-            segment_memory += 128;
-        }
-        let rcvbuf = (segments * u128::from(segment_memory)).min(u128::from(self.rmem_max)) as u64;
+        let rcvbuf = self.share.buffer_for(u128::from(steady) + 2 * growth, advmss).min(self.rmem_max);
         if rcvbuf > self.rcvbuf {
             self.resize(rcvbuf);
             self.window_clamp = self.whole;
@@ -395,7 +411,7 @@ impl ReceiveWindow {
         self.resize(self.rcvbuf);
         let space = self.whole.min(self.window_clamp);
         let space = if space > mss { space - space % mss } else { space };
-        self.rcv_wnd = space.min(MAX_FIELD);
+        self.rcv_wnd = if self.profile.wide_first_window { space } else { space.min(MAX_FIELD) };
         self.scale = 0;
         if window_scaling {
             let largest = space.max(self.rmem_max).max(LARGEST_SET).min(self.window_clamp).max(1);
@@ -423,11 +439,7 @@ impl ReceiveWindow {
     /// The part of `space` bytes of buffer that is offered as window.
     #[inline]
     fn offer_of(&self, space: u64) -> u64 {
-        if self.adv_win_scale <= 0 {
-            space >> self.adv_win_scale.unsigned_abs()
-        } else {
-            space - (space >> self.adv_win_scale.unsigned_abs())
-        }
+        self.share.of(space)
     }
 }
 
@@ -468,15 +480,6 @@ mod tests {
         window.established(Instant::ZERO, 1);
         assert_eq!(window.rcv_ssthresh, 64_088);
         assert_eq!(window.space, 14_480);
-    }
-
-    #[test]
-    fn the_offer_is_the_part_of_the_buffer_that_the_setting_says() {
-        // tcp(7): bytes / 2^-n for n <= 0, bytes - bytes / 2^n above.
-        for (scale, offered) in [(-2, 25_000), (-1, 50_000), (0, 100_000), (1, 50_000), (2, 75_000), (3, 87_500)] {
-            let window = ReceiveWindow::new(&Config { adv_win_scale: scale, ..Config::default() });
-            assert_eq!(window.offer_of(100_000), offered, "tcp_adv_win_scale {scale}");
-        }
     }
 
     #[test]
@@ -538,13 +541,26 @@ mod tests {
         // steady = 2 * 28960 + 16 * 1448 = 81088; growth = 81088 * 14480 / 14480 = 81088;
         // (81088 + 2 * 81088) / 1448 = 168 segments; one costs 1448 + 768 = 2216, plus 128 until
         // half of it reaches 1448: 2984. 168 * 2984 = 501312.
-        window.adjust_space(Instant::ZERO + Duration::from_ms(1), 1 + 28_960);
+        window.adjust_space(Instant::ZERO + Duration::from_ms(1), 1 + 28_960, 1 + 28_960);
         assert_eq!(window.rcvbuf, 501_312);
         assert_eq!(window.window_clamp, 250_656);
         assert_eq!(window.space, 28_960);
         // Less in the next round trip: nothing changes but the start of the count.
-        window.adjust_space(Instant::ZERO + Duration::from_ms(2), 1 + 40_000);
+        window.adjust_space(Instant::ZERO + Duration::from_ms(2), 1 + 40_000, 1 + 40_000);
         assert_eq!((window.rcvbuf, window.space, window.space_from), (501_312, 28_960, 40_001));
+    }
+
+    /// Linux 6.12.117 takes what waits behind a filled hole off, and reckons with the measured share.
+    #[test]
+    fn what_is_not_read_yet_is_taken_off_where_the_profile_says_so() {
+        for (version, rcvbuf, space) in [("6.1", 501_312, 28_960), ("6.12", 131_072, 14_480)] {
+            let profile = Profile::of_linux(version).expect("it is modelled");
+            let mut window = established(&Config { profile, ..Config::default() });
+            window.rtt_by_timestamp(1_000);
+            // 28960 bytes were read, and ten segments more have come.
+            window.adjust_space(Instant::ZERO + Duration::from_ms(1), 1 + 28_960, 1 + 43_440);
+            assert_eq!((window.rcvbuf, window.space, window.space_from), (rcvbuf, space, 28_961), "Linux {version}");
+        }
     }
 
     #[test]

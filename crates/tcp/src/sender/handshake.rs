@@ -6,10 +6,12 @@ use super::Sender;
 use super::timer::{TIMEOUT_MIN, TimerKind};
 use crate::congestion::{CaState, Context};
 use crate::sender::measure::rtt::Rtt;
-use crate::sender::transmit::send_buffer::SEGMENT_OVERHEAD;
+use crate::sender::transmit::send_buffer::segment_overhead;
 
 /// The window before a route or a rule says another (RFC 6928).
 const UNTOLD_WINDOW: u32 = 10;
+/// Timeouts of a SYN after which the next wait is as long as the last one (`tcp_syn_linear_timeouts`).
+const LINEAR_TIMEOUTS: u32 = 4;
 
 /// What the handshake leaves to the sender.
 #[derive(Clone, Copy, Debug, Default)]
@@ -55,9 +57,13 @@ impl Sender {
         self.path.rtt = Rtt::new(&self.clock, self.settings.rto_initial, rto_max, rto_min_us);
     }
 
-    /// Nothing has answered it: the next wait is twice as long.
-    pub fn on_handshake_timeout(&mut self) {
-        self.path.rtt.back_off(&self.clock);
+    /// Nothing has answered it: the next wait is twice as long, but after the first `timeouts` of a SYN with
+    /// [`crate::config::Profile::linear_syn_timeouts`].
+    pub fn on_handshake_timeout(&mut self, is_syn: bool, timeouts: u32) {
+        let is_linear = is_syn && self.settings.profile.linear_syn_timeouts && timeouts < LINEAR_TIMEOUTS;
+        if !is_linear {
+            self.path.rtt.back_off(&self.clock);
+        }
         self.counters.rtos += 1;
     }
 
@@ -100,7 +106,7 @@ impl Sender {
         }
         self.transmit.start(self.clock.jiffies);
         self.nagle.on_small(self.snd_una);
-        self.sizes.overhead = SEGMENT_OVERHEAD / u64::from(self.sizes.segments_a_burst());
+        self.sizes.overhead = segment_overhead(self.settings.profile) / u64::from(self.sizes.segments_a_burst());
         // Linux tells the rule of an acknowledged SYN, but not of a SYN-ACK.
         let syn_rtt = rtt_us.filter(|_| is_client).map(|us| Duration::from_us(u64::from(us)));
         self.on_each_path(|sender| {

@@ -219,6 +219,10 @@ impl Sender {
     pub fn fin_acked(&self) -> bool {
         self.fin_sent && self.snd_una > self.buffer.write_seq
     }
+    /// Payload that is in the socket, or was.
+    pub fn written_bytes(&self) -> u64 {
+        self.buffer.write_seq - 1
+    }
     /// Payload that the peer has acknowledged.
     #[inline]
     pub fn acked_bytes(&self) -> u64 {

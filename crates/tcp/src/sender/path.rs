@@ -64,7 +64,7 @@ impl Path {
     pub fn new(config: &Config, rule: Box<dyn Congestion>, rtt: Rtt) -> Self {
         let mut window = Window::new(config.initial_window.max(1), config.initial_ssthresh);
         window.cwnd_clamp = config.cwnd_clamp.max(1);
-        window.counts_acks = config.legacy.count_acks;
+        window.counts_acks = config.profile.count_acks;
         if config.max_pacing_rate > Rate::ZERO {
             window.max_pacing_rate = config.max_pacing_rate;
         }

@@ -1,6 +1,7 @@
 //! The window that the peer offers (RFC 9293, section 3.10.7.4).
 
 use crate::Segment;
+use crate::config::Profile;
 
 /// What the peer has said of its window, in bytes.
 #[derive(Clone, Copy, Debug, Default)]
@@ -16,8 +17,10 @@ pub(super) struct PeerWindow {
 
 impl PeerWindow {
     /// The segment is newer than the one that said the present window, or offers more, its acknowledgement apart.
+    /// With [`Profile::same_segment_closes`] also that it is closed.
     #[inline]
-    pub fn is_updated_by(&self, segment: &Segment) -> bool {
-        segment.seq > self.window_seq || (segment.seq == self.window_seq && segment.window > self.window)
+    pub fn is_updated_by(&self, segment: &Segment, profile: Profile) -> bool {
+        let says_more = segment.window > self.window || (segment.window == 0 && profile.same_segment_closes);
+        segment.seq > self.window_seq || (segment.seq == self.window_seq && says_more)
     }
 }

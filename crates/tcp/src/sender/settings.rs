@@ -3,7 +3,7 @@
 use daybreak_units::{Duration, Rate};
 
 use super::clock::Clock;
-use crate::config::{Config, Legacy};
+use crate::config::{Config, Profile};
 
 /// The settings. They do not change.
 #[derive(Clone, Debug)]
@@ -26,7 +26,7 @@ pub(super) struct Settings {
     pub pacing_ca_ratio: u32,
     /// Largest pacing rate in bytes a second.
     pub max_pacing_bytes: u64,
-    pub legacy: Legacy,
+    pub profile: Profile,
 }
 
 impl Settings {
@@ -47,7 +47,7 @@ impl Settings {
             pacing_ss_ratio: config.pacing_ss_ratio,
             pacing_ca_ratio: config.pacing_ca_ratio,
             max_pacing_bytes,
-            legacy: config.legacy,
+            profile: config.profile,
         }
     }
 }

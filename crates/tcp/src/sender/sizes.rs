@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use super::Sender;
 use crate::config::Config;
-use crate::sender::transmit::send_buffer::SEGMENT_OVERHEAD;
+use crate::sender::transmit::send_buffer::segment_overhead;
 
 /// Windows up to this are filled by a single segment: the default MSS (RFC 9293, section 3.7.1).
 const SMALL_WINDOW: u32 = 536;
@@ -37,7 +37,7 @@ impl Sizes {
             mss: config.mtu.saturating_sub(40).max(1),
             option_len: 0,
             built_end: 0,
-            overhead: SEGMENT_OVERHEAD,
+            overhead: segment_overhead(config.profile),
             tso_max_bytes: config.tso_max_bytes,
             full_mss: 0,
             built: VecDeque::new(),
@@ -88,7 +88,7 @@ impl Sender {
     }
 }
 
-/// Linux 6.1 cuts what the application writes into segments when it is written, and does not join them when the window of
+/// Linux 6.1.192 cuts what the application writes into segments when it is written, and does not join them when the window of
 /// the peer, and with it the largest segment, grows. Nor does it join the rest of one that a window probe has split.
 impl Sender {
     /// What waits in whole segments of `mss` bytes stays so. The last one, if it is not full, may still grow.
@@ -115,6 +115,41 @@ impl Sender {
             self.sizes.built.pop_front();
         }
         self.sizes.built.front().map_or(u32::MAX, |&(end, mss)| mss.min((end - self.snd_nxt) as u32))
+    }
+
+    /// With [`crate::config::Profile::filled_segments`] one that is about to leave, and is shorter than `full`, takes in
+    /// what it has room for of the next one.
+    #[cold]
+    pub(super) fn fill_built(&mut self, full: u32) -> u32 {
+        let len = self.built_len();
+        if !self.settings.profile.filled_segments || len >= full {
+            return len;
+        }
+        let end = self.snd_nxt + u64::from(len);
+        let (next, is_last) = self.built_behind(end);
+        let taken = next.min(full - len);
+        if taken == 0 {
+            return len;
+        }
+        let (next_end, filled) = (end + u64::from(next), end + u64::from(taken));
+        while self.sizes.built.front().is_some_and(|&(run_end, _)| run_end <= next_end) {
+            self.sizes.built.pop_front();
+        }
+        if taken < next && !is_last {
+            self.keep_rest(next_end);
+        }
+        // What is left of the last one grows with what is written: it begins where this one ends.
+        self.sizes.built_end = self.sizes.built_end.max(filled);
+        self.sizes.built.push_front((filled, u32::MAX));
+        len + taken
+    }
+
+    /// The length of the segment that begins at `start`, and whether it is the last one that waits.
+    fn built_behind(&self, start: u64) -> (u32, bool) {
+        let run = self.sizes.built.iter().find(|&&(end, _)| end > start);
+        let (run_end, size) = run.copied().unwrap_or((self.buffer.write_seq, self.sizes.mss));
+        let len = u64::from(size).min(run_end.saturating_sub(start));
+        (len as u32, start + len >= self.buffer.write_seq)
     }
 
     /// How many of them wait.

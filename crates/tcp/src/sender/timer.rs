@@ -7,7 +7,7 @@ use super::Sender;
 /// What the probe and reordering timers wait beyond the time that was measured, in microseconds. Linux 6.1.192 adds it
 /// before it rounds up to jiffies.
 pub(crate) const TIMEOUT_MIN_US: u64 = 2_000;
-/// In jiffies: of the handshake, and of all with [`crate::config::Legacy::two_tick_slack`].
+/// In jiffies: of the handshake, and of all with [`crate::config::Profile::two_tick_slack`].
 pub(crate) const TIMEOUT_MIN: u64 = 2;
 
 /// What the timer is set for.

@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use daybreak_dialogue::{Model, Script};
-use daybreak_tcp::profile::BEHAVIOURS;
+use daybreak_tcp::config::Profile;
+use daybreak_tcp::profile::{BEHAVIOURS, LINUX};
 
-/// One test for each file of this directory.
+/// One test for each file of this directory. What is not of one version of Linux alone is played with the model of each.
 macro_rules! dialogues {
     ($($name:ident,)*) => {
         const LISTED: &[&str] = &[$(stringify!($name)),*];
@@ -59,6 +60,7 @@ dialogues! {
     delayed_ack_backoff,
     delayed_ack_backoff_limit,
     delayed_ack_interactive,
+    delayed_ack_limit,
     delayed_ack_timer_is_near,
     dsack,
     dsack_above_a_closed_hole,
@@ -99,6 +101,7 @@ dialogues! {
     fin_again_closing,
     fin_at_zero_window,
     fin_below_held_data,
+    fin_beyond_the_window,
     fin_forgets_dsack,
     fin_out_of_order_closing,
     fin_out_of_order_timewait_sack,
@@ -107,10 +110,14 @@ dialogues! {
     fin_then_overlap,
     fin_then_overlap_last_ack,
     fin_wait_not_measured,
+    fin_waits,
+    fin_when_full,
     first_pacing_rate,
     first_pacing_rate_passive,
     first_pacing_rate_syn_again,
     first_pacing_rate_threshold,
+    first_window,
+    first_window_wide,
     forget_sacks,
     frto_forgets_timeouts,
     frto_genuine,
@@ -197,6 +204,8 @@ dialogues! {
     sack_recovery,
     sack_without_timestamps,
     segmentation_bursts,
+    segments_filled,
+    segments_filled_by_a_window,
     segments_stay_as_built,
     send_buffer,
     send_buffer_above_a_hole,
@@ -207,7 +216,10 @@ dialogues! {
     send_buffer_merging_split,
     send_buffer_merging_within,
     send_buffer_set,
+    send_buffer_small_heads,
     send_buffer_whole_segments,
+    share_above_a_hole,
+    share_of_payload,
     shrunk_window_closed,
     shrunk_window_probe,
     shrunk_window_recovery,
@@ -227,7 +239,9 @@ dialogues! {
     syn_again_unmeasured,
     syn_again_without_sack,
     syn_counted,
+    syn_doubling,
     syn_in_established,
+    syn_linear,
     syn_needlessly_again,
     syn_received_again,
     syn_received_again_asked,
@@ -269,6 +283,7 @@ dialogues! {
     window_after_the_fin,
     window_at_once,
     window_at_once_above,
+    window_closes_while_quiet,
     window_of_each_segment,
     window_probe_of_a_part,
     window_probe_then_small_rest,
@@ -290,13 +305,22 @@ fn directory() -> PathBuf {
 
 fn check(name: &str) {
     let text = std::fs::read_to_string(directory().join(name).with_extension("dialogue")).expect("the file is there");
-    if let Err(error) = play(&text) {
-        panic!("{name}.dialogue, {error}");
+    let script = Script::parse(&text).unwrap_or_else(|error| panic!("{name}.dialogue, {error}"));
+    let versions = script.linux.as_deref().map_or(LINUX.to_vec(), |version| vec![version]);
+    for version in versions {
+        if let Err(error) = play_with(&script, |profile| profile.add_linux(version).expect("it is modelled")) {
+            panic!("{name}.dialogue, Linux {version}, {error}");
+        }
     }
 }
 
 fn play(text: &str) -> Result<(), String> {
-    let script = Script::parse(text).map_err(|error| error.to_string())?;
+    play_with(&Script::parse(text).map_err(|error| error.to_string())?, |_| ())
+}
+
+fn play_with(script: &Script, change: impl FnOnce(&mut Profile)) -> Result<(), String> {
+    let mut script = script.clone();
+    change(&mut script.config.profile);
     let mut model = Model::new(&script).map_err(|error| error.to_string())?;
     daybreak_dialogue::play(&script, &mut model).map_err(|error| error.to_string())
 }
@@ -316,15 +340,20 @@ fn every_dialogue_is_listed() {
 }
 
 #[test]
-fn the_dialogues_of_older_stacks_fail_without_their_behaviour() {
+fn the_dialogues_of_other_stacks_fail_without_their_behaviour() {
     let mut passing = Vec::new();
     for behaviour in BEHAVIOURS {
         for name in behaviour.dialogues {
             let file = directory().join(name).with_extension("dialogue");
             let text = std::fs::read_to_string(file).expect("the file is there");
-            let line = format!("config legacy {}\n", behaviour.name);
-            assert!(text.contains(&line), "{name}.dialogue switches {} on", behaviour.name);
-            if play(&text.replace(&line, "")).is_ok() {
+            let script = Script::parse(&text).expect("it is a dialogue");
+            let with = |is_on| {
+                let mut profile = script.config.profile;
+                behaviour.set(&mut profile, is_on);
+                profile
+            };
+            assert_eq!(script.config.profile, with(true), "{name}.dialogue switches {} on", behaviour.name);
+            if play_with(&script, |profile| *profile = with(false)).is_ok() {
                 passing.push((name, behaviour.name));
             }
         }

@@ -27,6 +27,10 @@ class ChosenKernel:
         """Ticks a second of all hosts; `None` where the scenario says them."""
         return run.ticks(self.choice)
 
+    def linux(self) -> str:
+        """The series of Linux that its image is made of."""
+        return run.linux(self.choice)
+
     def check(self, plan: Plan) -> None:
         """Raises PlanError for a plan that it cannot run, NoImage where the kernel is not there."""
         run.check(plan, self.choice)

@@ -20,12 +20,14 @@ from . import image, workplace
 from . import recipe as recipes
 from .choice import USUAL, Choice
 from .run import Watch, boot
+from .versions import series
 
 MEMORY = "256M"
 SUFFIX = ".dialogue"
 _IN_A_WORKING_COPY = Path("crates/tcp/tests/dialogues")
 # What the guest draws at random (initial sequence numbers, timestamps) is no part of a dialogue.
 _SEED = 1
+_LINUX = re.compile(r"^config linux (\d+\.\d+)\s*$", re.MULTILINE)
 _TICK = re.compile(r"^config jiffy (\d+)ms\s*$", re.MULTILINE)
 
 Kind = Literal["agrees", "differs", "does not apply", "unreadable"]
@@ -62,24 +64,34 @@ def find() -> list[Path]:
 
 
 def play(
-    files: Sequence[Path], progress: Callable[[int, int], None] | None = None, choice: Choice = USUAL
+    files: Sequence[Path],
+    progress: Callable[[int, int], None] | None = None,
+    choice: Choice = USUAL,
+    *,
+    all_versions: bool = False,
 ) -> list[Verdict]:
     """Plays each file from a fresh start; verdicts in the order of the names. Those with another tick than usual
-    (`config jiffy`) are played with the image of the choice that has it, if there is one. Raises GuestFailed for a
-    crash."""
+    (`config jiffy`) are played with the image of the choice that has it, if there is one. Those of another version of
+    Linux (`config linux`) do not apply, unless `all_versions` are asked for. Raises GuestFailed for a crash."""
     texts = {file.stem: _read(file) for file in files}
     if len(texts) < len(files):
         raise NoDialogue("two of the dialogues have the same name: play them one after the other")
-    built = {one.hz for one in image.fitting(choice)}
+    fitting = image.fitting(choice)
+    built = {one.hz for one in fitting}
+    verdicts: list[Verdict] = []
+    for name, text in [] if all_versions else list(texts.items()):
+        if (of := _LINUX.search(text)) and of[1] != series(fitting[0].source_version):
+            del texts[name]
+            verdicts.append(Verdict(name, "does not apply", None, f"it is for Linux {of[1]}"))
     by_hz: dict[int, dict[str, str]] = {}
     for name, text in texts.items():
         hz = choice.hz or _hz(text)
         by_hz.setdefault(hz if hz in built else recipes.DEFAULT_HZ, {})[name] = text
-    verdicts: list[Verdict] = []
+    others = len(verdicts)
 
     def played(done: int) -> None:
         if progress:
-            progress(len(verdicts) + done, len(texts))
+            progress(len(verdicts) - others + done, len(texts))
 
     for hz, group in by_hz.items():
         verdicts += _play(group, image.find(choice, hz=hz).program, played)

@@ -79,7 +79,7 @@ def play(files: Sequence[Path], kernels: Sequence[str], progress: Callable[[int,
             progress(len(found) * of + done, len(choices) * of)
 
     for choice in choices:
-        found.append({verdict.name: verdict for verdict in dialogues.play(files, played, choice)})
+        found.append({verdict.name: verdict for verdict in dialogues.play(files, played, choice, all_versions=True)})
     return Matrix(tuple(kernels), versions, tuple(found), {file.stem: mechanism(file.read_text()) for file in files})
 
 

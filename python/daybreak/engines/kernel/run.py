@@ -27,6 +27,7 @@ from . import recipe as recipes
 from .choice import USUAL, Choice
 from .errors import GuestFailed, KernelEngineError
 from .tables import read
+from .versions import series
 
 PATIENCE_S = 120.0
 """A guest whose virtual time stands still for so long (of real time) is ended."""
@@ -49,6 +50,13 @@ def variants(choice: Choice = USUAL) -> list[str]:
 def ticks(choice: Choice = USUAL) -> int | None:
     """Ticks a second that the choice gives all hosts; `None` where the scenario's stacks say them."""
     return image.find(choice).hz if choice.digest else choice.hz
+
+
+def linux(choice: Choice = USUAL) -> str:
+    """The series of Linux of the choice: "6.12"."""
+    if choice.digest:
+        return series(image.find(choice).source_version)
+    return series(choice.version or recipes.load().default_version)
 
 
 def check(plan: Plan, choice: Choice = USUAL) -> None:
@@ -238,7 +246,7 @@ class Watch:
             self.tail.append(line)
 
     def look(self) -> None:
-        """Tells the progress, and loses patience when nothing moves."""
+        """Reports the progress, and gives up when nothing moves."""
         if self.stands_still() and (self.spinning is not None or self._still_s() > PATIENCE_S + _ANSWER_S):
             at = "before it started" if self.now_ns < 0 else f"at {self.now_ns / 1e9:.6f} s"
             if self.spinning:

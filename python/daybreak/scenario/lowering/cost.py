@@ -20,6 +20,8 @@ MOST_FLOWS = 1_000_000
 """The most flows of one run: their plan takes some seconds and half a gigabyte, or minutes where each draws a path."""
 MOST_SAMPLES = 50_000_000
 """Rows of a sampled table; each takes about 50 bytes."""
+MOST_BINS = 2**32
+"""Bins of table `bins`, of which an empty one has no row."""
 MOST_STEPS = 20_000_000
 """Steps of all timelines together; each takes a row of table `circuits` and some events."""
 
@@ -46,13 +48,18 @@ def refuse_many_flows(flows: Sequence[Flow], pairs: Sequence[int]) -> None:
 def refuse_short_intervals(scenario: Scenario, flows: int, queues: int) -> None:
     """Raises ScenarioError for intervals with which a table would not fit into memory, or a run would never end."""
     records, duration = scenario.records, int(scenario.duration)
-    sampled = [("queues", records.queues, queues, f"samples of {queues} queues")]
+    # As the engine counts them: of payload there are two bins, of what arrives and of what is delivered.
+    binned = len(records.taps) + len(records.links) + 2 * records.delivered
+    sampled = [
+        ("queues", records.queues, queues, f"samples of {queues} queues", MOST_SAMPLES),
+        ("bins", records.bins, binned, "bins", MOST_BINS),
+    ]
     if isinstance(records.window, Span):
-        sampled.append(("window", records.window, flows, f"samples of {flows} flows"))
-    for name, interval, count, what in sampled:
-        if interval is not None and count * duration // int(interval) > MOST_SAMPLES:
+        sampled.append(("window", records.window, flows, f"samples of {flows} flows", MOST_SAMPLES))
+    for name, interval, count, what, most in sampled:
+        if interval is not None and count * duration // int(interval) > most:
             rows = count * duration // int(interval)
-            _refuse(f"records.{name}", interval, f"{rows:,} {what}", duration, count * duration / MOST_SAMPLES)
+            _refuse(f"records.{name}", interval, f"{rows:,} {what}", duration, count * duration / most)
     before = 0
     for i, timeline in enumerate(scenario.timelines):
         lasts = max(duration - int(timeline.start), 0)

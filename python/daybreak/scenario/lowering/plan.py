@@ -9,7 +9,7 @@ from functools import cached_property
 
 import msgspec
 
-from daybreak.errors import ScenarioError
+from daybreak.errors import ScenarioError, whole
 from daybreak.plan import types as plan
 from daybreak.plan.applications import is_limited
 
@@ -58,8 +58,7 @@ def lower(scenario: Scenario, seed: int, variants: Sequence[str] | None = None) 
     """
     if not isinstance(scenario, Scenario):
         raise ScenarioError(f"scenario = {scenario!r}: expected a Scenario, such as daybreak.load makes of a file")
-    if not 0 <= seed < 2**64:
-        raise ScenarioError(f"seed = {seed}: expected a number from 0 to 2^64 - 1", "seed")
+    seed = whole("seed", seed, 0, 2**64 - 1)
     try:
         return Plan(_plan(scenario, seed, variants))
     except ScenarioError as error:
@@ -197,6 +196,7 @@ def _stack(name: str, stack: Stack) -> plan.Stack:
         initial_window=stack.initial_window,
         cwnd_clamp=stack.cwnd_clamp,
         hz=stack.hz,
+        linux=stack.linux,
         timer_dilation=stack.timer_dilation,
         rto_min_ps=int(stack.rto_min),
         delayed_ack_min_ps=int(stack.delayed_ack_min),

@@ -77,8 +77,9 @@ def _circuit(index: int, program: Circuit, fabric: Fabric, end_ps: int) -> list[
     line = plan.Timeline(name=name, start_ps=int(program.start), period_ps=program.length, steps=steps)
     if program.start == 0:
         return [line]
+    # Two programs of one name, as the user has one timeline: what is done once, and what comes round.
     dark = [plan.TimelineStep(offset_ps=0, actions=closed(links))]
-    return [plan.Timeline(name=f"{name}/before", start_ps=0, period_ps=end_ps + 1, steps=dark), line]
+    return [plan.Timeline(name=name, start_ps=0, period_ps=end_ps + 1, steps=dark), line]
 
 
 def _states(program: Circuit, matchings: list[set[int]]) -> list[tuple[int, set[int]]]:

@@ -27,7 +27,7 @@ class DirectTurns(ReadySchedule):
 
     network: ClassVar[type[ReadyNetwork]] = LeafSpine
     kind: Literal["direct_turns"] = "direct_turns"
-    """Tells this schedule."""
+    """The kind of schedule."""
     turn: Span = Field(gt=0)
     """From one pair's turn to the next pair's, the night included."""
     groups: Names = ()

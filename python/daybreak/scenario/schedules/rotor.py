@@ -24,7 +24,7 @@ class Rotor(ReadySchedule):
 
     network: ClassVar[type[ReadyNetwork]] = Hybrid
     kind: Literal["rotor"] = "rotor"
-    """Tells this schedule."""
+    """The kind of schedule."""
     day: Span = Field(gt=0)
     """Length of a day, in which a switch keeps its circuits."""
     night: Span

@@ -56,7 +56,7 @@ class Strobe(ReadySchedule):
 
     network: ClassVar[type[ReadyNetwork]] = Hybrid
     kind: Literal["strobe"] = "strobe"
-    """Tells this schedule."""
+    """The kind of schedule."""
     day: Span = Field(gt=0)
     """Length of a day."""
     night: Span

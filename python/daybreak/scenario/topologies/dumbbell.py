@@ -15,7 +15,7 @@ class Dumbbell(ReadyNetwork):
     """sender-0, sender-1 ... - left - right - receiver-0, receiver-1 ...; the link in the middle is "bottleneck"."""
 
     kind: Literal["dumbbell"] = "dumbbell"
-    """Tells this topology."""
+    """The kind of topology."""
     pairs: int = Field(default=1, ge=1, le=10_000)
     """Number of senders, and of receivers."""
     rate: Rate

@@ -24,7 +24,7 @@ class Hybrid(ReadyNetwork):
     """
 
     kind: Literal["hybrid"] = "hybrid"
-    """Tells this topology."""
+    """The kind of topology."""
     racks: int = Field(ge=2, le=256)
     """Number of racks."""
     hosts: int = Field(ge=1, le=1_000)

@@ -28,7 +28,7 @@ class LeafSpine(ReadyNetwork):
     """
 
     kind: Literal["leaf_spine"] = "leaf_spine"
-    """Tells this topology."""
+    """The kind of topology."""
     leaves: int = Field(ge=1, le=1_000)
     """Number of leaf switches."""
     spines: int = Field(ge=1, le=1_000)

@@ -21,7 +21,7 @@ class LightPath(ReadyNetwork):
     """
 
     kind: Literal["light_path"] = "light_path"
-    """Tells this topology."""
+    """The kind of topology."""
     sender_rate: Rate
     """Rate of the sender's link."""
     ip_rate: Rate

@@ -19,7 +19,7 @@ class MigrationTestbed(ReadyNetwork):
     """
 
     kind: Literal["migration_testbed"] = "migration_testbed"
-    """Tells this topology."""
+    """The kind of topology."""
     rate: Rate = Rate.parse("10 Gbit/s")
     """Rate of the loopback links and of the servers' ports."""
     rtt: Span = Field(default=Span.parse("40 us"), ge=8)

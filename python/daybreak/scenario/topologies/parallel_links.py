@@ -31,7 +31,7 @@ class ParallelLinks(ReadyNetwork):
     """sender-0 ... - left = right - receiver-0 ...; the links between left and right have their own names."""
 
     kind: Literal["parallel_links"] = "parallel_links"
-    """Tells this topology."""
+    """The kind of topology."""
     pairs: int = Field(default=1, ge=1, le=10_000)
     """Number of senders, and of receivers."""
     between: tuple[ParallelLink, ...] = Field(min_length=2)

@@ -88,7 +88,7 @@ class OnePair(_Pairs):
     """All flows from one host to another."""
 
     kind: Literal["one"] = "one"
-    """Tells this choice of pairs, which `from` and `to` of the generator are short for."""
+    """How pairs are chosen; this one is what `from` and `to` of the generator are short for."""
     from_: str = Field(alias="from")
     """Sending host."""
     to: str
@@ -105,7 +105,7 @@ class PairList(_Pairs):
     """The pairs of a list."""
 
     kind: Literal["list"] = "list"
-    """Tells this choice of pairs."""
+    """How pairs are chosen."""
     pairs: tuple[tuple[str, str], ...] = Field(min_length=1, max_length=MOST_PAIRS)
     """Sending and receiving host of each pair."""
     order: Order = "in_turn"
@@ -121,15 +121,9 @@ class PairList(_Pairs):
         return _in_order([Pair(*pair) for pair in self.pairs], self.order, stream, field)
 
 
-class AllToAll(_Pairs):
-    """Every host to every other one.
+class _Among(_Pairs):
+    """Pairs of the same hosts on both sides."""
 
-    In turn, each host sends to the one after it first, then each to the second after it: as many flows as there are
-    hosts are a permutation.
-    """
-
-    kind: Literal["all_to_all"] = "all_to_all"
-    """Tells this choice of pairs."""
     hosts: Names = ()
     """The hosts; all without it."""
     order: Order = "in_turn"
@@ -140,6 +134,17 @@ class AllToAll(_Pairs):
 
     def ends(self, hosts: Sequence[str]) -> Ends:
         return Ends(frozenset(self.hosts or hosts), frozenset(self.hosts or hosts))
+
+
+class AllToAll(_Among):
+    """Every host to every other one.
+
+    In turn, each host sends to the one after it first, then each to the second after it: as many flows as there are
+    hosts are a permutation.
+    """
+
+    kind: Literal["all_to_all"] = "all_to_all"
+    """How pairs are chosen."""
 
     def of_flows(self, hosts: Sequence[str], stream: Stream, field: str) -> PairsOfFlows:
         among = self.hosts or hosts
@@ -154,21 +159,11 @@ class AllToAll(_Pairs):
         return _in_order(pairs, self.order, stream, field)
 
 
-class Permutation(_Pairs):
+class Permutation(_Among):
     """Every host sends to one other host and receives from one: a permutation without fixed points, drawn once."""
 
     kind: Literal["permutation"] = "permutation"
-    """Tells this choice of pairs."""
-    hosts: Names = ()
-    """The hosts; all without it."""
-    order: Order = "in_turn"
-    """Flows take the pairs one after the other and then again, or each draws one of them."""
-
-    def named(self) -> dict[str, Sequence[str]]:
-        return {"hosts": self.hosts}
-
-    def ends(self, hosts: Sequence[str]) -> Ends:
-        return Ends(frozenset(self.hosts or hosts), frozenset(self.hosts or hosts))
+    """How pairs are chosen."""
 
     def of_flows(self, hosts: Sequence[str], stream: Stream, field: str) -> PairsOfFlows:
         among = list(self.hosts or hosts)
@@ -191,7 +186,7 @@ class RandomPairs(_Pairs):
     """Each flow draws its sender evenly, then its receiver evenly among the others."""
 
     kind: Literal["random"] = "random"
-    """Tells this choice of pairs."""
+    """How pairs are chosen."""
     from_: Names = Field(default=(), alias="from")
     """Senders; all hosts without it."""
     to: Names = ()
@@ -229,7 +224,7 @@ class Incast(_Pairs):
     """Many hosts to one. With `at_once` as many as there are senders, all of them send at each arrival."""
 
     kind: Literal["incast"] = "incast"
-    """Tells this choice of pairs."""
+    """How pairs are chosen."""
     from_: Names = Field(default=(), alias="from")
     """Senders; all hosts but the receiver without it."""
     to: str
@@ -252,7 +247,7 @@ class FanOut(_Pairs):
     """One host to many. With an `application` it asks all of them, and their responses are an incast."""
 
     kind: Literal["fan_out"] = "fan_out"
-    """Tells this choice of pairs."""
+    """How pairs are chosen."""
     from_: str = Field(alias="from")
     """The sender."""
     to: Names = ()
@@ -277,7 +272,7 @@ class TrafficMatrix(FromRows, _Pairs):
     columns = {"from": "text", "to": "text", "weight": "number"}
     rows_key = "weights"
     kind: Literal["matrix"] = "matrix"
-    """Tells this choice of pairs."""
+    """How pairs are chosen."""
     weights: tuple[tuple[str, str, float], ...] = Field(default=(), max_length=MOST_PAIRS)
     """Sending host, receiving host and weight of each pair; pairs that are not there have no flows."""
     file: str | None = None

@@ -45,7 +45,7 @@ class Every(Tagged, _Process):
     """One arrival after the other."""
 
     kind: Literal["every"] = "every"
-    """Tells this process."""
+    """The kind of process."""
     gap: Time
     """Time between arrivals."""
 
@@ -65,7 +65,7 @@ class Poisson(Tagged, _Process):
     """
 
     kind: Literal["poisson"] = "poisson"
-    """Tells this process."""
+    """The kind of process."""
     load: Load
     """Share of that rate that all flows of the generator ask for together: "40 %", or 0.4."""
     link: str | None = None
@@ -93,7 +93,7 @@ class AllAtOnce(Tagged, _Process):
     """All flows at the start: `count` of them, or else one for each of the pairs."""
 
     kind: Literal["all_at_once"] = "all_at_once"
-    """Tells this process."""
+    """The kind of process."""
 
     def gaps(self, stream: Stream, mean_bytes: float, rates: Rates) -> Iterator[int]:
         return repeat(0)
@@ -105,7 +105,7 @@ class Trace(FromRows, _Process):
     columns = {"time": "s", "from": "text", "to": "text", "size": "B"}
     rows_key = "flows"
     kind: Literal["trace"] = "trace"
-    """Tells this process."""
+    """The kind of process."""
     flows: tuple[tuple[Span, str, str, FlowSize], ...] = ()
     """Time after the start, sending host, receiving host, and size of each flow."""
     file: str | None = None

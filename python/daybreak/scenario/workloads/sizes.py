@@ -59,7 +59,7 @@ class FixedSizes(Tagged, _Distribution):
     """All of one size."""
 
     kind: Literal["fixed"] = "fixed"
-    """Tells this distribution."""
+    """The kind of distribution."""
     size: FlowSize
     """The size."""
 
@@ -75,7 +75,7 @@ class ChoiceOfSizes(Model, _Distribution):
     """Random sizes that add up to a total: each is drawn evenly from those that still allow it."""
 
     kind: Literal["choice_with_total"] = "choice_with_total"
-    """Tells this distribution, which it is also without a kind."""
+    """The kind of distribution; this one where none is given."""
     choice: tuple[Size, ...] = Field(min_length=1, max_length=1_000)
     """Sizes to choose from."""
     total: Size = Field(gt=0)
@@ -135,7 +135,7 @@ class UniformSizes(Tagged, _Distribution):
     """Every size between two is equally likely."""
 
     kind: Literal["uniform"] = "uniform"
-    """Tells this distribution."""
+    """The kind of distribution."""
     least: FlowSize
     """The smallest size."""
     most: FlowSize
@@ -158,7 +158,7 @@ class ExponentialSizes(Tagged, _Distribution):
     """Exponentially distributed sizes."""
 
     kind: Literal["exponential"] = "exponential"
-    """Tells this distribution."""
+    """The kind of distribution."""
     mean_size: FlowSize
     """Mean."""
 
@@ -174,7 +174,7 @@ class LognormalSizes(Tagged, _Distribution):
     """Sizes whose logarithm is normally distributed."""
 
     kind: Literal["lognormal"] = "lognormal"
-    """Tells this distribution."""
+    """The kind of distribution."""
     median: FlowSize
     """The size that half of the flows do not exceed; the mean is the median times exp(`sigma`² / 2)."""
     sigma: float = Field(gt=0, le=5)
@@ -192,7 +192,7 @@ class BoundedPareto(Tagged, _Distribution):
     """Pareto distributed sizes, on the condition that they lie between two bounds."""
 
     kind: Literal["bounded_pareto"] = "bounded_pareto"
-    """Tells this distribution."""
+    """The kind of distribution."""
     shape: float = Field(ge=0.01, le=100)
     """Tail index: the share of flows above a size falls with its `shape`th power; the lower, the heavier the tail."""
     least: FlowSize
@@ -252,7 +252,7 @@ class EmpiricalSizes(FromRows, _Empirical):
     columns = {"size": "B", "probability": "number"}
     rows_key = "points"
     kind: Literal["empirical"] = "empirical"
-    """Tells this distribution."""
+    """The kind of distribution."""
     points: tuple[tuple[Size, float], ...] = ()
     """Sizes, and the share of flows that are not larger, up to 1. The share of the first point has exactly its size."""
     file: str | None = None
@@ -282,7 +282,7 @@ class WebSearch(Tagged, _Empirical):
     """
 
     kind: Literal["web_search"] = "web_search"
-    """Tells this distribution."""
+    """The kind of distribution."""
 
     @property
     def _cdf(self) -> Points:
@@ -298,7 +298,7 @@ class DataMining(Tagged, _Empirical):
     """
 
     kind: Literal["data_mining"] = "data_mining"
-    """Tells this distribution."""
+    """The kind of distribution."""
 
     @property
     def _cdf(self) -> Points:
@@ -314,7 +314,7 @@ class Hadoop(Tagged, _Empirical):
     """
 
     kind: Literal["hadoop"] = "hadoop"
-    """Tells this distribution."""
+    """The kind of distribution."""
 
     @property
     def _cdf(self) -> Points:

@@ -19,9 +19,13 @@ Document = dict[str, Any]
 
 @dataclass(frozen=True)
 class Row:
-    """A row of the comparison of both stacks. ``ns2`` and ``linux`` have the fields that differ, by table."""
+    """A row of the comparison of both stacks. ``ns2`` and ``linux`` have the fields that differ, by table.
+
+    ``title`` is what ns-2 does, ``linux_title`` what Linux 6.1 does instead.
+    """
 
     title: str
+    linux_title: str
     mechanisms: tuple[str, ...] = ()
     """Of `Stack.legacy`."""
     ns2: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -51,35 +55,40 @@ NS2_QUEUE = "499 packets"
 """What the sender's queue holds in ns-2."""
 ROWS = {
     "marking": Row(
-        "losses marked by sequence",
+        "losses marked by sequence", "losses marked by time (RACK)",
         ("fack",),
         {"stack": {"tcp_recovery": 0, "tcp_early_retrans": 0, "tcp_max_reordering": 3}},
         {"stack": {"tcp_recovery": 1, "tcp_early_retrans": 3, "tcp_max_reordering": 300}},
     ),
     "undo": Row(
-        "no reduction undone",
+        "no reduction undone", "spurious reductions undone",
         ("no_undo",),
         {"stack": {"tcp_dsack": False, "tcp_frto": 0}},
         {"stack": {"tcp_dsack": True, "tcp_frto": 2}},
     ),
-    "at-once": Row("window reduced at once", ("window_at_once",)),
-    "forgets": Row("SACKs forgotten", ("forget_sacks",)),
-    "ranges": Row("SACK blocks of whole ranges", ("whole_ranges",)),
-    "paws": Row("timestamps not checked", ("no_paws",)),
-    "echo": Row("no RTT from timestamps alone", ("no_echo_samples",)),
-    "timer": Row("timer restarted by duplicates", ("rto_restart",)),
+    "at-once": Row("window reduced at once", "window reduced step by step (PRR)", ("window_at_once",)),
+    "forgets": Row("SACKs forgotten", "SACKs kept after a recovery", ("forget_sacks",)),
+    "ranges": Row("SACK blocks of whole ranges", "SACK blocks of what the receiver holds", ("whole_ranges",)),
+    "paws": Row("timestamps not checked", "timestamps checked (PAWS)", ("no_paws",)),
+    "echo": Row("no RTT from timestamps alone", "RTT from timestamps too", ("no_echo_samples",)),
+    "timer": Row("timer restarted by duplicates", "timer not restarted by duplicates", ("rto_restart",)),
     "acks": Row(
-        "an ACK for every packet",
+        "an ACK for every packet", "delayed and compressed ACKs",
         ("ack_every_packet",),
         {"stack": {"tcp_comp_sack_nr": 0}},
         {"stack": {"tcp_comp_sack_nr": 44}},
     ),
-    "growth": Row("CUBIC 2.1", (), {"flow": {"variant": CUBIC_2_1}}, {"flow": {"variant": "cubic"}}),
+    "growth": Row(
+        "CUBIC 2.1", "CUBIC of Linux 6.1", (), {"flow": {"variant": CUBIC_2_1}}, {"flow": {"variant": "cubic"}}
+    ),
     "start": Row(
-        "initial window of 2", (), {"stack": {"initial_window": 2}}, {"stack": {"initial_window": 10}}
+        "initial window of 2", "initial window of 10",
+        (),
+        {"stack": {"initial_window": 2}},
+        {"stack": {"initial_window": 10}},
     ),
     "host-queue": Row(
-        "host queue that drops",
+        "host queue that drops", "host queue that waits",
         (),
         {"topology": {"nic_queue": NS2_QUEUE}, "stack": {"tcp_limit_output_bytes": "off"}},
         {"topology": {"nic_queue": None}, "stack": {"tcp_limit_output_bytes": 1_048_576}},

@@ -23,7 +23,7 @@ from daybreak.studies.scoreboard import Scoreboard
 APART_S = 0.5
 """Time between two moves."""
 OTHER = {NS2: "linux", "linux": "ns2"}
-"""Whose row a stack gets, as changes name it."""
+"""As whose mechanism a stack gets one, as changes name it."""
 PAIR_MOVES = 1
 XLABEL = "Sending lost in the 40 s after the move [s]"
 UNCHANGED = "unchanged"
@@ -37,10 +37,11 @@ def moves(scale: Scale, stack: str, *changes: str) -> list[Setting]:
 
 
 def of_rows(scale: Scale, stack: str) -> dict[str, list[Setting]]:
-    """The stack as it is, and with each row as the other one has it, by title."""
+    """The stack as it is, and with each mechanism as the other one has it, by the title of that."""
     found = {UNCHANGED: moves(scale, stack)}
     for name, row in ROWS.items():
-        found[row.title] = moves(scale, stack, f"{name}-of-{OTHER[stack]}")
+        title = row.title if stack != NS2 else row.linux_title
+        found[title] = moves(scale, stack, f"{name}-of-{OTHER[stack]}")
     return found
 
 
@@ -81,8 +82,8 @@ def nothing_published(board: Scoreboard, evidence: Evidence, scale: Scale) -> No
 
 
 def draw_causes(evidence: Evidence, scale: Scale, published: PublishedValues) -> dict[str, Figure]:
-    """Each row at a time, in both stacks."""
-    return {"causes": _figure(evidence, {stack: of_rows(scale, stack) for stack in STACKS})}
+    """Each mechanism at a time, a figure a stack: what one gets is not what the other one gets."""
+    return {f"causes-{stack}": _figure(evidence, {stack: of_rows(scale, stack)}) for stack in STACKS}
 
 
 def draw_remedies(evidence: Evidence, scale: Scale, published: PublishedValues) -> dict[str, Figure]:

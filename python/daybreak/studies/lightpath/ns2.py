@@ -7,7 +7,7 @@ follow each other, ns-2 itself gives other values when the move is shifted by up
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -94,18 +94,19 @@ def is_near(cell: Cell, name: str, ours: float | None) -> bool | None:
 def band(cell: Cell, name: str) -> tuple[float, float]:
     """What is near: what ns-2 itself gives, when the move is shifted too where that was tried, and the tolerance."""
     theirs = cell.move_s if name == "move" else cell.values[name]
-    known = [value for value in (theirs, *(run[name] for run in shifted().get(cell.name, ()))) if value is not None]
+    runs = shifted().get(cell.name, {}).values()
+    known = [value for value in (theirs, *(run[name] for run in runs)) if value is not None]
     low, high = min(known), max(known)
     part, least = TOLERANCES[name]
     return low - max(part * low, least), high + max(part * high, least)
 
 
 @cache
-def shifted() -> Mapping[str, Sequence[Mapping[str, float | None]]]:
-    """Runs of ns-2 with the move shifted, by cell."""
+def shifted() -> Mapping[str, Mapping[float, Mapping[str, float | None]]]:
+    """Runs of ns-2 with the move shifted, by cell and by the shift in seconds."""
     text = files(__package__).joinpath("ns2-shifted.csv").read_text(encoding="utf-8")
-    found: dict[str, list[Mapping[str, float | None]]] = {}
+    found: dict[str, dict[float, Mapping[str, float | None]]] = {}
     for row in csv.DictReader(line for line in text.splitlines() if not line.startswith("#")):
         values = {name: float(row[column]) if row[column] else None for name, column in COLUMNS.items()}
-        found.setdefault(row["cell"], []).append({"move": None, **values})
+        found.setdefault(row["cell"], {})[float(row["shift_s"])] = {"move": None, **values}
     return found

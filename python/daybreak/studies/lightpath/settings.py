@@ -193,10 +193,10 @@ class Scale:
         """The cells of the grid with one stack."""
         return self.cells if stack == NS2 else self.linux_cells
 
-    @property
-    def assumed(self) -> Assumed:
-        """What figures 3 to 7 assume."""
-        return Assumed(self.sender_queue, self.router_queues, self.start_ms)
+    def assumed(self, stack: str) -> Assumed:
+        """What figures 3 to 7 assume. The queue of Linux's sender waits, whatever that of ns-2 has room for."""
+        sender_queue = self.sender_queue if stack == NS2 else ASSUMED.sender_queue
+        return Assumed(sender_queue, self.router_queues, self.start_ms)
 
 
 SMALL_CELLS = ((100, 10), (100, 100), (1000, 10), (1000, 100))
@@ -234,7 +234,9 @@ and at 1 Gb/s and 1000 ms, and the other variants at 1 Gb/s and 100 ms, at 1000 
 def figure3(scale: Scale, stack: str) -> dict[int, Setting]:
     """Scenario A at 1 Gb/s, by base RTT."""
     rtts = [rtt for rate, rtt in scale.cells if rate == 1000]
-    every = {rtt: Setting("A", 1000, rtt, stack=stack, after_s=AFTER_S[rtt], assumed=scale.assumed) for rtt in rtts}
+    every = {
+        rtt: Setting("A", 1000, rtt, stack=stack, after_s=AFTER_S[rtt], assumed=scale.assumed(stack)) for rtt in rtts
+    }
     return {rtt: one for rtt, one in every.items() if one.packets <= scale.packets}
 
 
@@ -245,7 +247,7 @@ def figure4(scale: Scale, stack: str, scenario: str = "B") -> Setting:
     55 s in D. The TCP of ns-2 is moved at these times, Linux by the rule.
     """
     move = "100" if stack == NS2 else AT_LIMIT
-    return Setting(scenario, 1000, 100, stack=stack, move=move, after_s=AFTER_S[100], assumed=scale.assumed)
+    return Setting(scenario, 1000, 100, stack=stack, move=move, after_s=AFTER_S[100], assumed=scale.assumed(stack))
 
 
 def figure5(scale: Scale, stack: str) -> dict[int, Setting]:
@@ -253,7 +255,7 @@ def figure5(scale: Scale, stack: str) -> dict[int, Setting]:
     mbps = scale.figure5_mbps
     seconds = {10: 90.0 if mbps == 10_000 else AFTER_S[10], 100: AFTER_S[100]}
     return {
-        rtt: Setting("C2", mbps, rtt, stack=stack, after_s=after_s, assumed=scale.assumed)
+        rtt: Setting("C2", mbps, rtt, stack=stack, after_s=after_s, assumed=scale.assumed(stack))
         for rtt, after_s in seconds.items()
         if stack == NS2 or mbps < 10_000
     }
@@ -262,7 +264,7 @@ def figure5(scale: Scale, stack: str) -> dict[int, Setting]:
 def figure6(scale: Scale, stack: str) -> Setting:
     """Scenario D at 10 Gb/s and 10 ms; also figure 7."""
     move, after_s = ("55", scale.figure6_s) if stack == NS2 else (AT_LIMIT, min(scale.figure6_s, AFTER_S[10]))
-    return Setting("D", 10_000, 10, stack=stack, move=move, after_s=after_s, assumed=scale.assumed)
+    return Setting("D", 10_000, 10, stack=stack, move=move, after_s=after_s, assumed=scale.assumed(stack))
 
 
 def counted(setting: Setting) -> tuple[Setting, Setting]:

@@ -8,7 +8,18 @@ from importlib.resources import files
 from daybreak.runs import Run
 from daybreak.studies.lightpath import costs, management, measured, plots, testbed
 from daybreak.studies.lightpath import settings as grids
-from daybreak.studies.lightpath.claims import cells, figure3, figure4, figure5, figure6, grid, others, setup, variants
+from daybreak.studies.lightpath.claims import (
+    cells,
+    figure3,
+    figure4,
+    figure5,
+    figure6,
+    grid,
+    others,
+    setup,
+    shifts,
+    variants,
+)
 from daybreak.studies.lightpath.claims import kernel as kernel_board
 from daybreak.studies.lightpath.settings import RATES_MBPS, SCALES, STACKS, Managed, Setting
 from daybreak.studies.protocol import AnyStudy, Experiment, Study
@@ -79,7 +90,8 @@ STUDY: AnyStudy = Study(
         ),
         "others": Experiment(others.settings, others.judge, plots.nothing),
         "cells": Experiment(cells.settings, cells.judge, plots.nothing, cells.table),
-        "kernel": Experiment(lambda scale: [], kernel_board.judge, plots.nothing),
+        "shifts": Experiment(shifts.settings, shifts.judge, shifts.draw, shifts.table),
+        "kernel": Experiment(lambda scale: [], kernel_board.judge, plots.nothing, kernel_board.table),
         "management": Experiment(management.settings, management.judge, management.draw, management.tables),
         "causes": Experiment(costs.causes_settings, costs.nothing_published, costs.draw_causes, costs.causes_table),
         "remedies": Experiment(

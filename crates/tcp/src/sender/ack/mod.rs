@@ -51,7 +51,7 @@ impl Sender {
     /// window matters.
     #[inline]
     pub(crate) fn on_quiet_ack(&mut self, segment: &Segment) {
-        if self.peer.is_updated_by(segment) && segment.ack == self.snd_una {
+        if self.peer.is_updated_by(segment, self.settings.profile) && segment.ack == self.snd_una {
             self.peer.window_seq = segment.seq;
             self.peer.window = segment.window;
             self.on_window(segment.window);
@@ -161,7 +161,7 @@ impl Sender {
         if !ack.flags.any(AckFlags::NOT_DUP) || ack.flags.any(AckFlags::ALERT) || self.path.state != CaState::Open {
             let is_dupack = !ack.flags.any(AckFlags::UNA_ADVANCED | AckFlags::NOT_DUP | AckFlags::DSACKING);
             self.counters.dup_acks += u64::from(is_dupack && self.is_on_present_path());
-            if self.settings.legacy.rto_restart {
+            if self.settings.profile.rto_restart {
                 ack.flags.set(AckFlags::SET_TIMER);
             }
             self.run_state_machine(ack, is_dupack);
@@ -206,7 +206,7 @@ impl Sender {
             return;
         }
         if self.path.in_cwnd_reduction() {
-            let rebuilds = if self.settings.legacy.prr_by_retransmission {
+            let rebuilds = if self.settings.profile.prr_by_retransmission {
                 flags.any(AckFlags::RETRANS_DATA_ACKED) && !flags.any(AckFlags::LOST_RETRANS)
             } else {
                 flags.any(AckFlags::UNA_ADVANCED) && sample.newly_lost == 0
@@ -223,7 +223,7 @@ impl Sender {
     /// Takes the peer's window from the newest segment (RFC 9293, section 3.10.7.4).
     #[inline]
     fn update_window(&mut self, segment: &Segment, ack: &mut Ack) {
-        if segment.ack > ack.prior_una || self.peer.is_updated_by(segment) {
+        if segment.ack > ack.prior_una || self.peer.is_updated_by(segment, self.settings.profile) {
             ack.flags.set(AckFlags::WIN_UPDATE);
             self.peer.window_seq = segment.seq;
             if self.peer.window != segment.window {
@@ -404,7 +404,7 @@ impl Sender {
             let spurious = sent.has(Sent::RETRANS | Sent::EVER_RETRANS)
                 && self.echoed != 0
                 && (self.echoed.wrapping_sub(self.clock.timestamp_of(sent.sent_us)) as i32) < 0;
-            if self.settings.legacy.fack {
+            if self.settings.profile.fack {
                 path.fack.on_acknowledged(&sent);
             }
             if !spurious {
@@ -434,7 +434,7 @@ impl Sender {
             self.path.min_rtt.sample(self.clock.now_us, floor);
         }
         self.path.rtt.sample(&self.clock, seq_us, self.snd_una, self.snd_nxt);
-        if !is_measured && self.settings.legacy.no_echo_samples {
+        if !is_measured && self.settings.profile.no_echo_samples {
             rtt.ca_us = None;
         }
         true

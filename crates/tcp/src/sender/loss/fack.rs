@@ -1,4 +1,4 @@
-//! What older stacks did otherwise than Linux 6.1: see [`crate::config::Legacy`].
+//! What older stacks did otherwise than Linux 6.1: see [`crate::config::Profile`].
 
 use crate::sender::Sender;
 use crate::sender::flight::Sent;

@@ -43,7 +43,7 @@ impl Sender {
 
     /// Neither RACK nor forward acknowledgement finds losses.
     pub(in crate::sender) fn marks_by_count(&self) -> bool {
-        !self.settings.rack && !self.settings.legacy.fack
+        !self.settings.rack && !self.settings.profile.fack
     }
 
     /// More than `reordering` segments lie between the first hole and the highest SACKed segment.
@@ -60,7 +60,7 @@ impl Sender {
             if self.rack_mark_lost() {
                 ack.flags.unset(AckFlags::SET_TIMER);
             }
-        } else if self.settings.legacy.fack {
+        } else if self.settings.profile.fack {
             self.mark_lost_by_fack();
         }
         if retransmitted > self.path.tally.retrans_out() {

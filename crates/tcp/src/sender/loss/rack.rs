@@ -160,7 +160,7 @@ impl Sender {
     }
 
     pub(in crate::sender) fn set_reorder_timer(&mut self, wait_us: u64) {
-        let jiffies = if self.settings.legacy.two_tick_slack {
+        let jiffies = if self.settings.profile.two_tick_slack {
             self.clock.jiffies_in(wait_us) + TIMEOUT_MIN
         } else {
             self.clock.jiffies_in(wait_us + TIMEOUT_MIN_US)

@@ -248,7 +248,7 @@ impl Sender {
         let sent = *self.flight.get(at);
         let path = &mut self.path;
         path.rack.on_delivered(&sent, self.clock.now_us, path.min_rtt.get());
-        if self.settings.legacy.fack {
+        if self.settings.profile.fack {
             path.fack.on_sacked(&sent);
         }
         if !sent.has(Sent::RETRANS | Sent::EVER_RETRANS) {

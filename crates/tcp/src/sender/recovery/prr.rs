@@ -3,12 +3,12 @@
 //! While more is in flight than `ssthresh`, the sender sends `ssthresh / prior_cwnd` of what is
 //! delivered. Below, it may rebuild towards `ssthresh`: by one segment more than was delivered (the
 //! slow-start reduction bound) only on ACKs that advance `snd_una` and reveal no new loss, otherwise
-//! by what was delivered (the conservative bound). Older stacks differ: [`crate::config::Legacy::prr_by_retransmission`].
+//! by what was delivered (the conservative bound). Older stacks differ: [`crate::config::Profile::prr_by_retransmission`].
 
 use crate::congestion::{CaEvent, CaState};
 use crate::sender::Sender;
 
-/// By how many segments the window may exceed what is in flight after a fast recovery, with [`crate::config::Legacy::half_threshold`].
+/// By how many segments the window may exceed what is in flight after a fast recovery, with [`crate::config::Profile::half_threshold`].
 const MAX_BURST: u32 = 3;
 
 /// State of one reduction.
@@ -48,7 +48,7 @@ impl Sender {
     /// Sets the window for an ACK within a reduction. `rebuilds` when the ACK shows that recovery gets on: below the
     /// threshold one segment more may leave then.
     pub(crate) fn reduce_cwnd(&mut self, newly_delivered: u32, rebuilds: bool) {
-        if self.settings.legacy.window_at_once {
+        if self.settings.profile.window_at_once {
             self.reduce_at_once();
             return;
         }
@@ -66,7 +66,7 @@ impl Sender {
             budget = share.div_ceil(prior) as i64 - i64::from(path.prr.out);
         } else {
             budget = i64::from(newly_delivered);
-            if rebuilds || !self.settings.legacy.prr_by_retransmission {
+            if rebuilds || !self.settings.profile.prr_by_retransmission {
                 let behind = i64::from(path.prr.delivered) - i64::from(path.prr.out);
                 budget = budget.max(behind);
             }
@@ -84,7 +84,7 @@ impl Sender {
         let path = &mut self.path;
         let in_flight = path.in_flight();
         let may_send = path.prr.count_down(in_flight);
-        let least = if self.settings.legacy.half_threshold { path.window.ssthresh / 2 } else { path.window.ssthresh };
+        let least = if self.settings.profile.half_threshold { path.window.ssthresh / 2 } else { path.window.ssthresh };
         path.window.cwnd = if in_flight < least { least } else { in_flight + u32::from(may_send) };
     }
 
@@ -97,7 +97,7 @@ impl Sender {
         let undone = path.state != CaState::Cwr && path.undo.marker == 0;
         if path.window.ssthresh < u32::MAX && !undone {
             path.window.cwnd = path.window.ssthresh;
-            if self.settings.legacy.half_threshold {
+            if self.settings.profile.half_threshold {
                 path.window.cwnd = path.window.cwnd.min(path.in_flight() + MAX_BURST);
             }
             path.usage.stamp = self.clock.jiffies;
@@ -109,15 +109,15 @@ impl Sender {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{Config, Legacy};
+    use crate::config::{Config, Profile};
     use crate::congestion;
     use crate::sender::flight::Tally;
 
     /// Windows of the ACKs of a recovery from 10 to 5 of which 7 were lost: two SACKs, which let two retransmissions out; the
     /// first of them is acknowledged, then another SACK comes.
-    fn windows(legacy: Legacy) -> [u32; 4] {
+    fn windows(profile: Profile) -> [u32; 4] {
         let rule = congestion::find("reno").expect("a rule").rule(1);
-        let mut sender = Sender::new(&Config { legacy, ..Config::default() }, rule);
+        let mut sender = Sender::new(&Config { profile, ..Config::default() }, rule);
         sender.path.window.prior_cwnd = 10;
         sender.path.window.ssthresh = 5;
         let mut found = [0; 4];
@@ -137,8 +137,8 @@ mod tests {
     #[test]
     fn what_was_not_sent_is_made_up_for_only_in_newer_stacks() {
         // In flight 2, 1, 2 and 1. Delivered and not sent: 1, 2, 1 and 2; one more where recovery gets on.
-        assert_eq!(windows(Legacy::default()), [3, 3, 4, 3]);
+        assert_eq!(windows(Profile::default()), [3, 3, 4, 3]);
         // Without progress no more than the one segment that this ACK delivers.
-        assert_eq!(windows(Legacy { prr_by_retransmission: true, ..Legacy::default() }), [3, 2, 4, 2]);
+        assert_eq!(windows(Profile { prr_by_retransmission: true, ..Profile::default() }), [3, 2, 4, 2]);
     }
 }

@@ -71,7 +71,7 @@ impl Sender {
     }
 
     fn may_undo(&self) -> bool {
-        !self.settings.legacy.no_undo
+        !self.settings.profile.no_undo
             && self.path.undo.marker != 0
             && (self.path.undo.retrans == 0 || self.original_arrived())
     }
@@ -109,7 +109,7 @@ impl Sender {
         }
         self.set_state(CaState::Open);
         self.scoreboard.reneging = false;
-        if self.settings.legacy.forget_sacks {
+        if self.settings.profile.forget_sacks {
             self.forget_sacks();
         }
         false
@@ -127,7 +127,7 @@ impl Sender {
 
     /// Every retransmission was reported as a duplicate. True when the reduction was undone.
     pub(crate) fn undo_by_dsack(&mut self) -> bool {
-        if self.settings.legacy.no_undo || self.path.undo.marker == 0 || self.path.undo.retrans != 0 {
+        if self.settings.profile.no_undo || self.path.undo.marker == 0 || self.path.undo.retrans != 0 {
             return false;
         }
         let rack = &mut self.path.rack;
@@ -156,7 +156,7 @@ impl Sender {
 
     /// A partial ACK in Recovery: undoes the reduction if it came from the original and not from the retransmission.
     pub(crate) fn undo_partial(&mut self, prior_una: u64) -> Partial {
-        if self.settings.legacy.no_undo || self.path.undo.marker == 0 || !self.original_arrived() {
+        if self.settings.profile.no_undo || self.path.undo.marker == 0 || !self.original_arrived() {
             return Partial::Stands;
         }
         self.check_reordering(prior_una);

@@ -32,7 +32,7 @@ impl Sender {
         }
         let mut jiffies = if path.rtt.srtt_x8() == 0 {
             self.settings.rto_initial
-        } else if self.settings.legacy.two_tick_slack {
+        } else if self.settings.profile.two_tick_slack {
             let slack = if out == 1 { self.clock.jiffies_in(u64::from(path.rtt.rto_min_us())) } else { TIMEOUT_MIN };
             self.path.rtt.jiffies_of_two(0, &self.clock) + slack
         } else {

@@ -188,6 +188,18 @@ impl Sender {
         self.end_burst()
     }
 
+    /// A packet that leaves the host's queue may let a segment go: a transmission waits for room there, or for the segment
+    /// itself that lies there. Where time decides as well, by pacing or for a burst, each departure is a look.
+    #[inline]
+    pub(crate) fn awaits_departure(&self) -> bool {
+        self.small_queue.throttled
+            || self.has_to_resend()
+            || self.transmit.reason > Reason::Frto
+            || self.path.window.is_paced
+            || self.sizes.builds_bursts()
+            || self.has_paths()
+    }
+
     /// What a timer lets out.
     #[cold]
     fn answer_timer(&mut self) -> Option<Outgoing> {

@@ -37,7 +37,7 @@ impl Sender {
         let full = self.sizes.payload();
         let mut len = left.min(u64::from(full)) as u32;
         if self.sizes.built_end > self.snd_nxt {
-            len = len.min(self.built_len());
+            len = len.min(self.fill_built(full));
         }
         let last = u64::from(len) == left;
         let fin = last && self.buffer.close == Close::Made;
@@ -66,10 +66,10 @@ impl Sender {
         Some(outgoing)
     }
 
-    /// The next segment carries the FIN: Linux sends it whatever the congestion window says.
+    /// The next segment carries the FIN: Linux 6.1.192 sends it whatever the congestion window says.
     fn next_is_final(&self) -> bool {
         let left = self.buffer.write_seq - self.snd_nxt;
-        self.buffer.close == Close::Made && left <= u64::from(self.sizes.payload())
+        !self.settings.profile.fin_waits && self.buffer.close == Close::Made && left <= u64::from(self.sizes.payload())
     }
 
     /// Number of full segments that may be sent next without another look at the windows and the small queue. `on_way`

@@ -118,7 +118,7 @@ impl Sender {
             push: record.has(Sent::PUSH),
             is_new: false,
         };
-        if self.settings.legacy.fack {
+        if self.settings.profile.fack {
             self.path.fack.on_sent_again(self.snd_nxt, record.retransmission);
         }
         self.counters.retransmits += 1;

@@ -9,6 +9,7 @@ use std::collections::VecDeque;
 
 use daybreak_units::Instant;
 
+use crate::config::Profile;
 use crate::sender::Sender;
 
 /// Memory of a segment besides its payload: the socket buffer's descriptor (256 bytes) and its head
@@ -16,6 +17,8 @@ use crate::sender::Sender;
 /// and wireless filled its buffer (35 jumbo segments of 9,000 bytes in 332,800); with them the head
 /// takes 1,024 bytes.
 pub(crate) const SEGMENT_OVERHEAD: u64 = 768;
+/// The same with [`crate::config::Profile::small_heads`]: the head has room for 256 bytes.
+const SMALL_HEAD_OVERHEAD: u64 = 832;
 /// Header room that sizing allows for (320 with tunnels and wireless, where 1,460 bytes need 4,096 then
 /// instead of 2,048), and the shared page list, and the descriptor. A 6.1 kernel without them took 21
 /// segments of 1,448 bytes into its first buffer, which is 46,080 bytes.
@@ -25,6 +28,11 @@ const SIZING_DESCRIPTOR: u64 = 256;
 
 /// `SO_SNDBUF` makes no buffer smaller: twice 2,048 bytes and their descriptor.
 const SMALLEST: u64 = 2 * (2_048 + SIZING_DESCRIPTOR);
+
+/// Memory of a segment besides its payload.
+pub(crate) fn segment_overhead(profile: Profile) -> u64 {
+    if profile.small_heads { SMALL_HEAD_OVERHEAD } else { SEGMENT_OVERHEAD }
+}
 
 /// Whether the application has closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -36,7 +36,9 @@ def judge(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
         within = [name for name, verdict in verdicts.items() if verdict]
         off = [name for name, verdict in verdicts.items() if verdict is False]
         near, compared = near + len(within), compared + len(within) + len(off)
-        note = f"not within: {_beside(cell, off, ours(cell, evidence))}" if off else ""
+        note = f"of {len(within) + len(off)}"
+        if off:
+            note += f"; not within: {_beside(cell, off, ours(cell, evidence))}"
         board.shape("cells", not off, float(len(within)), suffix=cell.name, cell=cell.name, note=note)
     share = 100 * near / (compared + missing)
     note = f"{near} of {compared} that are compared"

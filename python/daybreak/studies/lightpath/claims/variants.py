@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import pairwise
 
 import polars as pl
@@ -14,6 +15,8 @@ OPEN = "Open"
 ORDER = ("compound", "cubic", "reno", "vegas")
 """The variants by the time in which they fill the path, the fastest first."""
 
+CUT = ("B", "C1", "D")
+"""Scenarios in which a move may cost a part of the rate."""
 FILLED = (1000, 100)
 """Mb/s and ms of the cell whose filling times are compared: they are those of `moves.csv`, nothing is run for them."""
 
@@ -36,9 +39,16 @@ def judge(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
         for variant in ("reno", "vegas"):
             one = cells[variant]
             growth = packets_per_rtt(evidence[one])
-            is_linear = growth is not None and (abs(growth - 1) <= 0.05 if variant == "reno" else growth <= 1.05)
+            is_linear = growth <= 1.05 and (growth >= 0.95 or variant != "reno")
             suffix, words = f"{stack}.{variant}", {"cell": f"{one.cell}, {name}", "variant": NAMES[variant]}
             board.shape("var.reno_vegas", is_linear, growth, suffix=suffix, **words)
+            slow = _recoveries(evidence, by_variant[variant], by_variant["cubic"])
+            later = [cell for cell, (mine, theirs) in slow.items() if mine > theirs]
+            both = [f"{cell}: {_shown(mine)}, CUBIC {_shown(theirs)}" for cell, (mine, theirs) in slow.items()]
+            board.shape(
+                "var.recovery", 0 < len(later) == len(slow), float(len(later)), suffix=suffix, cell=name,
+                variant=NAMES[variant], note="; ".join(both) or "no cell falls below 95 %",
+            )  # fmt: skip
         if stack != NS2:
             continue  # The times of Linux 6.1 to fill this path are not run: the page says so.
         filling = {variant: Setting("D", *FILLED, variant, stack) for variant in ORDER}
@@ -56,8 +66,23 @@ def filling_cell(settings: list[Setting]) -> Setting:
     return max((one for one in settings if (one.scenario, one.rtt_ms) == ("D", 100)), key=lambda one: one.rate_mbps)
 
 
-def packets_per_rtt(measured: Measured) -> float | None:
-    """Growth of the window in packets per RTT, over all the time in congestion avoidance in which it does not fall."""
+def _recoveries(
+    evidence: Evidence, settings: list[Setting], others: list[Setting]
+) -> Mapping[str, tuple[float, float]]:
+    """When a variant and another one are back, in seconds after the move: by cell, where either was below 95 %."""
+    # A cell that one of them takes too long to fill is not run.
+    same = {(other.scenario, other.rate_mbps, other.rtt_ms): other for other in others}
+    found = {
+        one.cell: (_recovery(evidence[one]), _recovery(evidence[same[place]]))
+        for one in settings
+        if one.scenario in CUT and (place := (one.scenario, one.rate_mbps, one.rtt_ms)) in same
+    }
+    return {cell: both for cell, both in found.items() if max(both) > 0}
+
+
+def packets_per_rtt(measured: Measured) -> float:
+    """Growth of the window in packets per RTT, over all the time in congestion avoidance in which it does not fall; 0
+    where there is no such time, since a window that stands still is sampled once."""
     avoiding = (pl.col("state") == OPEN) & (pl.col("cwnd") > pl.col("ssthresh"))
     spells = measured.windows.with_columns(
         pl.col("cwnd").cast(pl.Int64).diff().alias("more"),
@@ -65,7 +90,7 @@ def packets_per_rtt(measured: Measured) -> float | None:
         (avoiding & avoiding.shift(1)).alias("both"),
     ).filter(pl.col("both") & (pl.col("more") >= 0))
     rtts = float(spells["rtts"].sum())
-    return float(spells["more"].sum()) / rtts if rtts > 0 else None
+    return float(spells["more"].sum()) / rtts if rtts > 0 else 0.0
 
 
 def _recovery(measured: Measured) -> float:

@@ -1,0 +1,43 @@
+"""The values of an axis as a column of a sweep's tables has them, all of one type."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from . import numbers
+
+
+def labels(values: Sequence[Any]) -> list[Any]:
+    """Texts, whole numbers and switches as they are, numbers with fractions among them as such; of others the text, or
+    JSON, which is that of every value where two would have one text.
+    """
+    kinds = {type(value) for value in values}
+    if len(kinds) == 1 and kinds <= {str, bool, int, float}:
+        return list(values)
+    if kinds == {int, float}:
+        return [float(value) for value in values]
+    texts = [value if isinstance(value, str) else json.dumps(value) for value in values]
+    return texts if len(set(texts)) == len(texts) else [json.dumps(value) for value in values]
+
+
+def twice(values: Sequence[Any]) -> tuple[Any, Any] | None:
+    """Two of the values that are the same, as text, as a number or as a quantity: "1 MB" and "1000 kB"."""
+    column = numbers.column("", values)
+    seen: dict[object, Any] = {}
+    for value, key in zip(values, column[1] if column else map(_key, values), strict=True):
+        if key in seen:
+            return seen[key], value
+        seen[key] = value
+    return None
+
+
+def is_among(value: Any, values: Sequence[Any]) -> bool:
+    """Whether one of the values is the same."""
+    return any(_key(value) == _key(other) for other in values)
+
+
+def _key(value: Any) -> object:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return value if is_number else json.dumps(value, sort_keys=True)

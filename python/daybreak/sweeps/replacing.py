@@ -1,0 +1,103 @@
+"""Which sweep has written the dataset of a folder: one that goes on adds to it, another one would replace it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from daybreak.errors import OutputError, reason
+
+from . import dataset
+from .grid import Points
+from .labels import is_among
+
+# Words for people, of which nothing in a run depends.
+_WORDS = ("name", "description")
+
+
+def facts(points: Points) -> dict[str, Any]:
+    """What tells a sweep from others, for `sweep.json`."""
+    grid = points.grid.model_dump(mode="json", exclude_defaults=True)
+    return {"grid": grid, "scenario": points.base.document()}
+
+
+def check(directory: Path, points: Points, force: bool) -> None:
+    """Raises OutputError where a folder holds the dataset of a sweep whose points and seeds are not all among these;
+    with `force` removes the dataset. The runs stay."""
+    held = _held(directory)
+    what = "" if held is None else _lost(held, facts(points), list(points.seeds))
+    if held is None or not what:
+        return
+    if not force:
+        raise OutputError(
+            f"{directory} cannot be used: it holds a sweep {what}; choose another folder, or --force to replace its "
+            "dataset (in Python force=True)"
+        )
+    try:
+        for table in _keep(held["grid"]):
+            if (directory / table).is_dir():
+                shutil.rmtree(directory / table)
+    except OSError as error:
+        raise OutputError(f"{directory} cannot be written: {reason(error)}") from None
+
+
+def _held(directory: Path) -> dict[str, Any] | None:
+    """What a folder says of its dataset; None where there is none."""
+    try:
+        document = json.loads((directory / dataset.MANIFEST).read_text(encoding="utf-8"))
+        has_some = any(any((directory / table).glob("*.parquet")) for table in _keep(document["grid"]))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+    return document if has_some else None
+
+
+def _keep(grid: Mapping[str, Any]) -> list[str]:
+    return list(grid.get("keep", ["flows"]))
+
+
+def _lost(held: Mapping[str, Any], new: Mapping[str, Any], seeds: Sequence[int]) -> str:
+    """What a sweep has that another one would not have, in words."""
+    before, after = held["grid"], new["grid"]
+    if "scenario" in held and _document(held["scenario"]) != _document(new["scenario"]):
+        return f'of another scenario, "{held["scenario"].get("name")}"'
+    if before.get("engine") != after.get("engine"):
+        return f"on engine {before.get('engine', 'simulated')}"
+    old, axes = before.get("axes", {}), after.get("axes", {})
+    if set(old) != set(axes):
+        return f"over {', '.join(old)}" if old else "without axes"
+    for name, axis in old.items():
+        if _fields(axis) != _fields(axes[name]):
+            return f'whose axis "{name}" is of {", ".join(_fields(axis))}'
+        for value in _values(axis):
+            if not is_among(value, _values(axes[name])):
+                shown = next(iter(value)) if axis.get("points") else value
+                return f'whose axis "{name}" has {json.dumps(shown, ensure_ascii=False)}'
+    drawn = [(grid.get("sample"), grid.get("sample_seed", 1), grid.get("axes")) for grid in (before, after)]
+    if drawn[1][0] is not None and drawn[0] != drawn[1]:
+        return "of other points, which are drawn from the product of the axes"
+    missing = [seed for seed in _seeds(before) if seed not in seeds]
+    if missing:
+        return f"with seed {missing[0]}"
+    gone = [table for table in _keep(before) if table not in _keep(after)]
+    return f"with table {gone[0]}" if gone else ""
+
+
+def _document(scenario: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in scenario.items() if key not in _WORDS}
+
+
+def _fields(axis: Mapping[str, Any]) -> list[str]:
+    return ["several fields"] if axis.get("points") else list(axis.get("fields") or [axis.get("field")])
+
+
+def _values(axis: Mapping[str, Any]) -> list[Any]:
+    points = axis.get("points")
+    return [{name: changes} for name, changes in points.items()] if points else list(axis["values"])
+
+
+def _seeds(grid: Mapping[str, Any]) -> Sequence[int]:
+    seeds = grid.get("seeds", 1)
+    return range(1, seeds + 1) if isinstance(seeds, int) else list(seeds)

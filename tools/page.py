@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+"""Writes the page of a study again without running it: after its words were edited, or a part of it was run anew.
+
+    python tools/page.py lightpath                         the words of page.toml, published.csv and explanations.toml
+    python tools/page.py lightpath --take results/part     and the claims, figures and tables of a run with --figure
+
+The page is docs/results/STUDY/results.md, beside which scoreboard.json has its claims. Verdicts and numbers stay as
+they were made; a rule that has changed needs a run. The page of the real kernel is not of this kind.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import shlex
+import shutil
+from dataclasses import replace
+from itertools import islice, pairwise
+from pathlib import Path
+
+from daybreak import studies
+from daybreak.studies import page
+from daybreak.studies.protocol import AnyStudy
+from daybreak.studies.scales import scale_of
+from daybreak.studies.scoreboard import MISSED, Claim, Scoreboard, markdown
+
+RESULTS = Path(__file__).resolve().parents[1] / "docs" / "results"
+COMMAND = re.compile(r"Made by `(daybreak reproduce [^`]*)`")
+IMAGE = re.compile(r"^!\[.*\]\(figures/(.*)\.png\)$", re.MULTILINE)
+HEAD = "| claim | kind |"
+"""How a section's table of claims begins."""
+REST = ""
+"""In place of an experiment: what no section has."""
+OF_ALL = ("claims.md", "fct.csv", "flows.parquet", "recovery.csv")
+"""Tables that are of all sections: those of a part do not replace them."""
+
+
+def main() -> None:
+    """Writes the page."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("study")
+    parser.add_argument("--take", type=Path, action="append", default=[], metavar="FOLDER")
+    arguments = parser.parse_args()
+    study = studies.study(arguments.study)
+    home = RESULTS / study.name.replace("-", "_")
+    sections = _read(study, home)
+    for part in arguments.take:
+        sections |= {figure: one for figure, one in _read(study, part).items() if one.claims or one.images}
+        for place in (*part.glob("figures/*"), *part.glob("tables/*")):
+            if place.name not in OF_ALL:
+                shutil.copyfile(place, home / place.relative_to(part))
+    _write(study, home, sections)
+
+
+def _read(study: AnyStudy, folder: Path) -> dict[str, page.Section]:
+    """The sections of a result, by experiment; what is in none is under the name of `REST`."""
+    document = json.loads((folder / "scoreboard.json").read_text(encoding="utf-8"))
+    claims = iter([_worded(study, Claim.of_row(row)) for row in document["claims"]])
+    titles = {said["title"]: figure for figure, said in page.words(study)["figure"].items()}
+    found = {}
+    for part in (folder / "results.md").read_text(encoding="utf-8").split("\n## ")[1:]:
+        figure = titles.get(part.partition("\n")[0], "")
+        if figure:
+            rows = part.partition(HEAD)[2].partition("\n\n")[0].splitlines()[2:]
+            found[figure] = page.Section(figure, tuple(IMAGE.findall(part)), tuple(islice(claims, len(rows))))
+    return {**found, REST: page.Section(REST, (), tuple(claims))}
+
+
+def _worded(study: AnyStudy, claim: Claim) -> Claim:
+    """A claim with the explanation as it is written now."""
+    if claim.verdict not in MISSED:
+        return claim
+    explanations = study.explanations()
+    key = next((key for key in (claim.id, claim.statement) if key in explanations), None)
+    return claim if key is None else replace(claim, explanation=explanations[key])
+
+
+def _write(study: AnyStudy, home: Path, sections: dict[str, page.Section]) -> None:
+    document = json.loads((home / "scoreboard.json").read_text(encoding="utf-8"))
+    made = COMMAND.search((home / "results.md").read_text(encoding="utf-8"))
+    words = shlex.split(made[1] if made else "")[3:]
+    options = dict(pairwise(words))
+    sizes = {name: options[f"--{name}"] for name in vars(study.scales["full"]) if f"--{name}" in options}
+    board = Scoreboard(
+        study.name, engine=document["engine"], mode=document["mode"], seeds=document["seeds"],
+        published=study.published(), explanations=study.explanations(), inferences=study.inferences(),
+    )  # fmt: skip
+    ordered = [sections[figure] for figure in study.figures if figure in sections]
+    for section in (*ordered, sections[REST]):
+        board.take(section.claims)
+    seeds = int(options["--seeds"]) if "--seeds" in options else None
+    scale = scale_of(study, board.mode, seeds, sizes)
+    board.write(home / "scoreboard.json")
+    (home / "tables" / "claims.md").write_text(markdown(board.claims), encoding="utf-8")
+    (home / "results.md").write_text(page.write(study, board, ordered, scale, sizes), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
