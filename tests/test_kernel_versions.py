@@ -59,6 +59,12 @@ def test_a_dialogue_has_a_row_unless_it_applies_to_no_kernel():
     ]
 
 
+def test_a_dialogue_says_other_ticks_without_moving_a_line():
+    text = "# What it shows.\n\nconfig variant reno\n0 accept rtt 10ms\n\n# End.\n"
+    assert tables.with_ticks(text, 250) == text.replace("shows.\n\n", "shows.\nconfig jiffy 4ms\n")
+    assert tables.with_ticks(text.replace("\n\nconfig", "\n\nconfig jiffy 1ms\nconfig"), 250) is None
+
+
 def test_other_ticks_are_judged_by_the_dialogues_in_which_they_do_not_matter():
     usual = played(alike=["+", "7"], of_ticks=["+", "+"], of_one=["+", "+"])
     other = played(alike=["+", "7"], of_ticks=["3", "+"], of_one=["+", "9"])

@@ -18,7 +18,7 @@ import csv
 import json
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import sources
@@ -26,7 +26,7 @@ import tables
 
 from daybreak.agreement import segments
 from daybreak.engines import program
-from daybreak.engines.kernel import image
+from daybreak.engines.kernel import dialogues, image
 from daybreak.engines.kernel import recipe as recipes
 from daybreak.engines.kernel.choice import Choice
 
@@ -69,8 +69,15 @@ def _write_dialogues(out: Path) -> None:
 
 
 def _write_ticks(out: Path) -> None:
-    usual = _dialogues(_versions(), out / "dialogues.json")
-    other = _dialogues([f"{version}@{OTHER}" for version in _versions()], out / f"dialogues-{OTHER}.json")
+    """Each version with both ticks: most dialogues say nothing of them, and many do not depend on them."""
+    copies = out / f"dialogues-{OTHER}"
+    copies.mkdir(exist_ok=True)
+    files = [file for file in dialogues.find() if tables.with_ticks(file.read_text(encoding="utf-8"), OTHER)]
+    changed = [copies / file.name for file in files]
+    for file, copy in zip(files, changed, strict=True):
+        copy.write_text(tables.with_ticks(file.read_text(encoding="utf-8"), OTHER) or "", encoding="utf-8")
+    usual = _dialogues(_versions(), out / "dialogues-alike.json", files)
+    other = _dialogues([f"{version}@{OTHER}" for version in _versions()], out / f"dialogues-{OTHER}.json", changed)
     _write(f"dialogues-{OTHER}.csv", tables.ticks(usual, other))
 
 
@@ -110,8 +117,8 @@ def _versions() -> list[str]:
     return list(recipes.load().tested_versions)
 
 
-def _dialogues(kernels: list[str], file: Path) -> tables.Document:
-    said = _daybreak("kernel", "dialogues", "--kernels", ",".join(kernels), "--json", stdout=subprocess.PIPE)
+def _dialogues(kernels: list[str], file: Path, played: Sequence[Path] = ()) -> tables.Document:
+    said = _daybreak("kernel", "dialogues", *played, "--kernels", ",".join(kernels), "--json", stdout=subprocess.PIPE)
     file.write_text(said, encoding="utf-8")
     return json.loads(said)
 

@@ -35,6 +35,14 @@ def _cell(verdict: Document) -> str:
     return verdict["verdict"] if verdict["verdict"] != "differs" else f"differs at line {verdict['line']}"
 
 
+def with_ticks(text: str, hz: int) -> str | None:
+    """A dialogue that says no ticks, for a kernel with `hz` of them: in place of its first empty line, so that all
+    others keep their numbers. None for one that says its own."""
+    if "\nconfig jiffy " in text or "\n\n" not in text:
+        return None
+    return text.replace("\n\n", f"\nconfig jiffy {1000 // hz}ms\n", 1)
+
+
 def ticks(usual: Document, other: Document) -> Iterator[Row]:
     """A row a kernel: how many of the dialogues that 6.1 plays alike with both ticks it does.
 
