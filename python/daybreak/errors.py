@@ -65,7 +65,8 @@ def whole(name: str, value: object, least: int, most: int | None = None) -> int:
     except TypeError:
         number = None
     if number is None or number < least or (most is not None and number > most):
-        bound = f"of at least {least}" if most is None else f"from {least} to {most}"
+        upto = "2^64 - 1" if most == 2**64 - 1 else most
+        bound = f"of at least {least}" if most is None else f"from {least} to {upto}"
         raise ScenarioError(f"{name} = {value!r}: expected a whole number {bound}", name)
     return number
 

@@ -27,7 +27,7 @@ from daybreak.errors import (
 )  # fmt: skip
 from daybreak.runs import read
 from daybreak.runs.naming import frame_of
-from daybreak.scenario import load
+from daybreak.scenario import Scenario, load
 from daybreak.scenario.lowering import lower
 
 EVERYTHING = {
@@ -331,3 +331,16 @@ def test_the_engine_refuses_a_plan_that_makes_no_sense(one_flow):
     plan = lower(one_flow, 1).json.replace(b'"src":0', b'"src":99')
     with pytest.raises(PlanError, match=r"flows\[0\]"):
         _native.run(plan)
+
+
+def test_a_fin_that_is_outstanding_is_no_payload():
+    topology = {"kind": "dumbbell", "pairs": 2, "rate": "1 Gbit/s", "delay": "10 us", "queue": "100 packets"}
+    flow = {"from": "senders[*]", "to": "receivers[*]", "pairing": "one_to_one", "size": "1 kB"}
+    scenario = Scenario.parse({"name": "fin", "duration": "1 s", "topology": topology, "flows": [flow]})
+    # The run ends when the last ACK of payload is there, and the FIN's is not.
+    ended = daybreak.run(scenario).flows
+    assert ended["delivered_bytes"].to_list() == [1000, 1000] and ended["outstanding_bytes"].to_list() == [0, 0]
+    # At every time it is what was sent of the payload less what is acknowledged; before that the SYN alone is out.
+    for end in range(5, 95, 5):
+        cut = daybreak.run(scenario.with_({"duration": f"{end} us"})).flows
+        assert set(cut["outstanding_bytes"]) <= {0, 1000}, end

@@ -291,7 +291,7 @@ def test_a_host_cannot_switch_paths(migration):
 
 @pytest.mark.parametrize("seed", [-1, 2**64])
 def test_seeds_have_64_bits(one_flow, seed):
-    with pytest.raises(ScenarioError, match="expected a number from 0 to"):
+    with pytest.raises(ScenarioError, match="expected a whole number from 0 to 2"):
         lower(one_flow, seed)
 
 

@@ -51,7 +51,7 @@ def test_ten_lines_are_a_scenario():
         ({"topology.queue": "0 packets"}, 'topology.queue = "0 packets": expected a queue limit from 1 packets'),
         ({"flows.0.size": "3 Mb"}, 'flows[0].size = "3 Mb": expected a size'),
         ({"stack": {"preset": "ns2"}}, "stack.preset = \"ns2\": expected 'ns2-2009'"),
-        ({"stack": {"preset": {}}}, "stack.preset = {...}: expected 'ns2-2009'"),
+        ({"stack": {"preset": {}}}, "stack.preset = {}: expected 'ns2-2009'"),
         ({"flows.0.start": "soon"}, 'flows[0].start = "soon": expected a time'),
         ({"flows.0.start": {"uniform": ["2 ms", "1 ms"]}}, "expected the earlier time first"),
         ({"flows.0.start": {"uniform": ["2 ms"]}}, "flows[0].start.uniform[1] is missing"),

@@ -80,8 +80,8 @@ impl Layout {
         modules::parameters(plan)?;
         let mut layout = Self { nics: Vec::new(), ends: Vec::new(), flows: Vec::new() };
         for (i, flow) in plan.flows.iter().enumerate() {
-            for (side, stack) in [("src_stack", flow.src_stack), ("dst_stack", flow.dst_stack)] {
-                supported(&plan.stacks[stack as usize]).map_err(|error| with_flow(error, i, side))?;
+            for (side, stack) in [("sender", flow.src_stack), ("receiver", flow.dst_stack)] {
+                supported(&plan.stacks[stack as usize]).map_err(|error| with_flow(error, &flow.name, side))?;
             }
             let stack = |stack: u32| &plan.stacks[stack as usize];
             layout.nic(plan, &format!("flows[{i}].data_path"), flow.data_path, stack(flow.src_stack))?;
@@ -211,10 +211,10 @@ fn refuse<T>(
     Err(GuestError::Unsupported { field: field.into(), value: value.to_string(), problem: problem.into() })
 }
 
-fn with_flow(error: GuestError, flow: usize, side: &str) -> GuestError {
+fn with_flow(error: GuestError, flow: &str, side: &str) -> GuestError {
     match error {
         GuestError::Unsupported { field, value, problem } => {
-            GuestError::Unsupported { field, value, problem: format!("{problem} (flows[{flow}].{side})") }
+            GuestError::Unsupported { field, value, problem: format!("{problem} (the {side} of flow \"{flow}\")") }
         }
         other => other,
     }
@@ -491,6 +491,8 @@ pub(crate) mod tests {
         let mut plan = self::plan();
         plan.stacks[0].cwnd_clamp = Some(20);
         assert!(refusal(&plan).contains("cwnd_clamp is 20: Linux 6.1"), "{}", refusal(&plan));
+        let of_flow = format!("(the sender of flow \"{}\")", plan.flows[0].name);
+        assert!(refusal(&plan).ends_with(&of_flow), "{}", refusal(&plan));
 
         let mut plan = self::plan();
         plan.rules[0].parameters.insert("beta".into(), Value::Number(0.8));

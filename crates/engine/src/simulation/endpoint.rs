@@ -83,6 +83,15 @@ impl Endpoint {
         WindowRow { time_ns: at.as_ns(), srtt_ns: row.srtt_ns / dilation, pacing_bps: row.pacing_bps * dilation, ..row }
     }
 
+    /// Payload sent and not acknowledged: a SYN or a FIN that is outstanding has a sequence number and is none.
+    pub(super) fn outstanding_payload(&self) -> u64 {
+        let has_flag = matches!(
+            self.connection.state(),
+            State::SynSent | State::SynReceived | State::FinWait1 | State::Closing | State::LastAck
+        );
+        self.connection.window_row(0, Instant::ZERO).outstanding_bytes.saturating_sub(u64::from(has_flag))
+    }
+
     /// Tells the probe what a segment or a timer has changed: payload delivered, the window, or that the
     /// sender is connected (a client again at timers until the second segment: the samples begin with the last).
     #[inline(always)]
