@@ -27,7 +27,7 @@ from daybreak.studies.scoreboard import MISSED, Claim, Scoreboard, markdown
 
 RESULTS = Path(__file__).resolve().parents[1] / "docs" / "results"
 COMMAND = re.compile(r"Made by `(daybreak reproduce [^`]*)`")
-IMAGE = re.compile(r"^!\[.*\]\(figures/(.*)\.png\)$", re.MULTILINE)
+IMAGE = re.compile(rf"^(?:!\[.*\]\(figures/(.*)\.png\)|{re.escape(page.AT_THE_TOP)})$", re.MULTILINE)
 HEAD = "| claim | kind |"
 """How a section's table of claims begins."""
 REST = ""
@@ -57,13 +57,15 @@ def _read(study: AnyStudy, folder: Path) -> dict[str, page.Section]:
     """The sections of a result, by experiment; what is in none is under the name of `REST`."""
     document = json.loads((folder / "scoreboard.json").read_text(encoding="utf-8"))
     claims = iter([_worded(study, Claim.of_row(row)) for row in document["claims"]])
+    main = page.words(study)["main"]
     titles = {said["title"]: figure for figure, said in page.words(study)["figure"].items()}
     found = {}
     for part in (folder / "results.md").read_text(encoding="utf-8").split("\n## ")[1:]:
         figure = titles.get(part.partition("\n")[0], "")
         if figure:
             rows = part.partition(HEAD)[2].partition("\n\n")[0].splitlines()[2:]
-            found[figure] = page.Section(figure, tuple(IMAGE.findall(part)), tuple(islice(claims, len(rows))))
+            images = [one or main for one in IMAGE.findall(part)]
+            found[figure] = page.Section(figure, tuple(images), tuple(islice(claims, len(rows))))
     return {**found, REST: page.Section(REST, (), tuple(claims))}
 
 

@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from daybreak.figures import throughput
-from daybreak.figures.curves import Panel
+from daybreak.figures.curves import BAND, Panel
 
 
 def panel(*means, half=3.0):
@@ -27,7 +27,7 @@ def test_a_mean_above_the_rate_needs_a_word_and_has_it_in_the_legend():
         throughput.over_time([panel(9, 10.5)], rate_gbps=10)
     figure = throughput.over_time([panel(9, 10.5)], rate_gbps=10, above="two links carry the flow")
     texts = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert texts == ["flow", "rate of a link; above it, two links carry the flow"]
+    assert texts == ["flow", "rate of a link; above it, two links carry the flow", BAND]
     assert figure.axes[0].get_ylim()[1] > 10.5 and max(band(figure)) == 10.5
     below = throughput.over_time([panel(9, 10)], rate_gbps=10, above="two links carry the flow")
-    assert len(below.legends[0].get_texts()) == 1
+    assert [text.get_text() for text in below.legends[0].get_texts()] == ["flow", BAND]

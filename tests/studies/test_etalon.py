@@ -110,6 +110,16 @@ def test_values_as_published_pass_and_others_miss():
     assert (same["check.day"].verdict, other["check.day"].verdict) == ("shape-pass", "shape-miss")
 
 
+def test_what_the_talk_says_in_words_can_miss():
+    names = {f"headline.{name}" for name in ("dynamic", "mitigates", "together", "large")}
+    assert {judged(0.0)[name].verdict for name in names} == {"shape-pass"}
+    settings = claims.headline(QUICK)
+    alike = {one: made_up(static(QUICK, "cubic", 16)) for one in settings}
+    board = Scoreboard("etalon", engine="simulated", mode="quick", seeds=1, published=STUDY.published())
+    claims.judge_headline(board, {one: replace(alike[one], setting=one) for one in settings}, QUICK)
+    assert {claim.id for claim in board.claims if claim.verdict == "shape-miss"} >= names
+
+
 def test_every_published_entry_is_judged():
     assert set(judged(0.0)) == set(STUDY.published())
 

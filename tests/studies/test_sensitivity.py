@@ -9,7 +9,7 @@ import synthetic
 import daybreak
 from daybreak.errors import ScenarioError, UnknownName
 from daybreak.scenario.lowering import lower
-from daybreak.studies import STUDIES, hangs, sensitivity, study
+from daybreak.studies import STUDIES, sensitivity, study, variation
 from daybreak.studies.inferences import Inference
 from daybreak.studies.migration.settings import (
     KERNEL_TESTBED,
@@ -45,17 +45,17 @@ def test_changes_are_the_claims_whose_verdicts_differ(tmp_path):
     base, contrary = judged(synthetic.paper), judged(synthetic.contrary)
     found = sensitivity.Varied(base, {("buffer", "200"): base, ("buffer", "350"): contrary}).changes()
     # Nothing changes with 200 packets, and a row says so.
-    assert found[0] == hangs.Change("buffer", "200")
+    assert found[0] == variation.Change("buffer", "200")
     differ = [one.id for one, other in zip(base, contrary, strict=True) if one.verdict != other.verdict]
     assert differ and [change.claim for change in found[1:]] == differ
     assert {(change.verdict, change.other) for change in found[1:]} == {("shape-pass", "shape-miss")}
-    hangs.save(found, tmp_path / hangs.FILE)
-    assert hangs.load(tmp_path) == {"buffer": found}
+    variation.save(found, tmp_path / variation.FILE)
+    assert variation.load(tmp_path) == {"buffer": found}
     inference = Inference("b", "", "", "text", "", field="buffer", values=("1",))
-    assert hangs.text(inference, found).startswith("200: none; 350: `fig7")
-    many = [hangs.Change("buffer", "350", f"claim.{number}") for number in range(13)]
-    assert hangs.text(inference, many) == "350: 13 rows", "too many to name"
-    assert hangs.text(inference, many[:12]).endswith("`claim.11`")
+    assert variation.text(inference, found).startswith("200: none; 350: `fig7")
+    many = [variation.Change("buffer", "350", f"claim.{number}") for number in range(13)]
+    assert variation.text(inference, many) == "350: 13 rows", "too many to name"
+    assert variation.text(inference, many[:12]).endswith("`claim.11`")
 
 
 def test_each_field_of_the_testbed_reaches_the_scenario():
@@ -124,10 +124,19 @@ def test_an_inference_takes_each_of_its_values(tmp_path, monkeypatch):
     assert list(found.others) == [("phase", "0"), ("small_queues", "1")]
     assert [one.id for one in found.base] == [one.id for one in found.others["phase", "0"]]
     assert len(list((tmp_path / "runs").glob("??/*"))) == 3 * len(of_figure("7", tiny))
-    rows = list(csv.DictReader((tmp_path / hangs.FILE).open(encoding="utf-8")))
+    rows = list(csv.DictReader((tmp_path / variation.FILE).open(encoding="utf-8")))
     assert {(row["inference"], row["value"]) for row in rows} == set(found.others)
     assert (tmp_path / "figures" / "sensitivity.png").stat().st_size > 1000
-    assert [row.name for row in found.rows()] == ["as it is", "phase = 0", "small_queues = 1"]
+    counts = variation.load_counts(tmp_path)
+    assert counts == found.counts() and [(one.inference, one.value) for one in counts] == [
+        ("", ""), ("phase", "0"), ("small_queues", "1"),
+    ]  # fmt: skip
+    axes = variation.draw(counts, STUDY.inferences()).axes[0]
+    assert [label.get_text() for label in axes.get_yticklabels()] == [
+        "as it is", "beginning: with a tick", "TCP small queues: on",
+    ]  # fmt: skip
+    # No printed number is judged by figure 7.
+    assert len(axes.figure.legends[0].get_texts()) == 1
 
 
 def test_what_cannot_be_varied_is_named(tmp_path):
@@ -153,4 +162,4 @@ def test_every_value_of_every_inference_can_be_taken(name):
         for pattern in inference.fitted:
             stem = pattern.split("*")[0].rstrip(".")
             assert any(key.startswith(stem) or stem.startswith(f"{key}.") for key in one.published()), pattern
-    assert set(hangs.load(one.folder)) <= {inference.name for inference in inferences if inference.field}
+    assert set(variation.load(one.folder)) <= {inference.name for inference in inferences if inference.field}

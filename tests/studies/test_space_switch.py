@@ -80,14 +80,17 @@ def evidence(opposite=False):
 def judged(found, mode="full"):
     board = Scoreboard("space-switch", engine="synthetic", mode=mode, seeds=15, published=PUBLISHED)
     for figure, experiment in STUDY.experiments.items():
-        if figure not in ("ecmp", "policies", "gap", "causes", "delays", "instant"):
+        if figure not in ("ecmp", "policies", "gap", "causes", "delays"):
             experiment.judge(board, found, FULL)
     return board
 
 
 def test_every_claim_holds_on_what_the_paper_prints():
     board = judged(evidence())
-    assert [(claim.id, claim.ours, claim.note) for claim in board.claims if claim.verdict.endswith("miss")] == []
+    missed = {claim.id: (claim.ours, claim.note) for claim in board.claims if claim.verdict.endswith("miss")}
+    # The paper prints two values for this cell.
+    assert PUBLISHED["on_demand.gain.48"].value != PUBLISHED["on_demand.figure8b"].value
+    assert set(missed) == {"on_demand.figure8b"}, missed
     used = {key for claim in board.claims for key in PUBLISHED if claim.id == key or claim.id.startswith(f"{key}.")}
     assert used == set(PUBLISHED)
 
@@ -111,9 +114,24 @@ def swapped(first, second):
 def test_every_statement_can_miss():
     missed = swapped("no_direct_link", "ut") | swapped("no_direct_link", "dt") | swapped("no_direct_link", "on_demand")
     missed |= swapped("ut", "on_demand")
-    for claim in ("order", "ut.worse", "dt.gain", "on_demand.gain", "spread"):
+    assert {"abstract.detrimental", "abstract.half"} <= missed
+    for claim in ("order", "ut.worse", "dt.gain", "on_demand.gain", "spread", "effect1.ut", "effect2.dt"):
         assert {f"{claim}.{transfers}" for transfers in TRANSFERS} & missed, claim
     assert {f"order.{transfers}" for transfers in TRANSFERS} <= missed
+
+
+def test_a_mean_of_a_scheme_with_turns_holds_only_with_what_it_changes():
+    found = evidence()
+    for transfers in TRANSFERS:
+        # Without direct links all is 5 % slower than printed, which is within the tolerance.
+        cell = one(FULL, transfers, "no_direct_link")
+        slow = (pl.col("goodput_gbps") / 1.05, pl.col("fct_s") * 1.05)
+        found[cell] = Measured(cell, found[cell].flows.with_columns(*slow))
+    board = judged(found)
+    rows = {claim.id: claim for claim in board.claims}
+    assert rows["table1.ut.48.mean"].verdict == rows["table1.no_direct_link.48.mean"].verdict == "pass"
+    assert rows["effect1.ut.48"].verdict == "miss"
+    assert rows["effect1.ut.48"].statement == rows["table1.ut.48.mean"].statement
 
 
 def test_mice_that_take_much_longer_are_noticed():

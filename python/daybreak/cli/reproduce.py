@@ -126,7 +126,7 @@ def _vary(
     study: AnyStudy, names: Sequence[str], mode: str, figures: Sequence[str], seeds: int | None,
     sizes: Mapping[str, str], out: Path | None, workers: int | None, as_json: bool,
 ) -> None:  # fmt: skip
-    from daybreak.studies import hangs
+    from daybreak.studies import variation
     from daybreak.studies.sensitivity import vary
     from daybreak.sweeps import Local
 
@@ -147,7 +147,7 @@ def _vary(
         for one in changes
     ]  # fmt: skip
     print_table(columns, rows)
-    say(f"{place / hangs.FILE} has these rows, {place / 'figures'} a figure of them")
+    say(f"{place / variation.FILE} has these rows, {place / 'figures'} a figure of them")
 
 
 def _verdict(verdict: str, ours: str) -> str:

@@ -18,6 +18,7 @@ from daybreak.figures.shading import Shading
 from daybreak.figures.style import BLACK, WIDTH_INCHES, Picture, colour, style
 from daybreak.metrics.errors import check_columns
 
+BAND = "band: 95 % interval of the mean"
 _LONGEST_OF_FIVE = 40
 """Letters of a name with which five stand side by side."""
 
@@ -65,11 +66,13 @@ def small_multiples(
     panel_height: float = 1.75,
     xlabel: str = "Time [s]",
     level: tuple[float, str] | None = None,
+    band: str = "",
 ) -> Figure:
     """Panels on a common grid with common axes, and one legend above all of them.
 
     ``top`` ends the y axis, which starts at 0; ``labels`` gives curves another name in the legend. ``level`` is a value
-    at which a line is drawn in every panel, and what the legend says of it.
+    at which a line is drawn in every panel, and what the legend says of it; ``band`` is what it says of the bands, if
+    there are any.
     """
     if not panels:
         raise ValueError("panels: none given")
@@ -94,6 +97,8 @@ def small_multiples(
             if number + columns >= len(panels):
                 axes.set_xlabel(xlabel)
                 axes.xaxis.set_tick_params(labelbottom=True)
+        if band and any(table["low"].count() for panel in panels for table in panel.curves.values()):
+            entries[band] = Patch(color=BLACK, alpha=0.2, linewidth=0, label=band)
         columns = min(len(entries), 5) if max(map(len, entries), default=0) <= _LONGEST_OF_FIVE else 2
         figure.legend(handles=list(entries.values()), loc="outside upper center", ncols=columns, borderaxespad=0.2)
     return figure

@@ -12,6 +12,8 @@ from daybreak.metrics.confidence import Interval, interval
 
 _PLACES_THAT_FIT = 10
 """At the usual size of letters."""
+_LETTERS_THAT_FIT = 90
+"""Beside each other in the small size."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,7 @@ def bars(
                     markeredgecolor="black",
                     label=diamond if position == 0 else "_published",
                 )
-        axes.set_xticks(range(len(places)), places, fontsize=7 if len(places) > _PLACES_THAT_FIT else None)
+        axes.set_xticks(range(len(places)), places, fontsize=_size(places))
         axes.grid(visible=False, axis="x")
         axes.set_ylabel(ylabel)
         axes.set_xlabel(xlabel)
@@ -83,3 +85,11 @@ def bars(
         handles, texts = axes.get_legend_handles_labels()
         figure.legend(handles, texts, loc="outside upper center", ncols=5, borderaxespad=0.2)
     return figure
+
+
+def _size(places: Sequence[str]) -> float | None:
+    """The size of letters with which the places do not touch; None is the usual one."""
+    if len(places) <= _PLACES_THAT_FIT:
+        return None
+    longest = max(len(line) for place in places for line in place.split("\n"))
+    return 7 if longest * len(places) <= _LETTERS_THAT_FIT else 6

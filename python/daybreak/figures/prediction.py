@@ -26,7 +26,7 @@ def scatter(
         ):  # fmt: skip
             axes.scatter(at + offset + spread, values, 7, color=colour, marker=marker, linewidths=0.7, label=name)
         axes.set_xticks(range(len(names)), names)
-        axes.set_xlabel("day + night")
-        axes.set_ylabel("FCT prolongation (s)")
+        axes.set_xlabel("Day + night")
+        axes.set_ylabel("FCT prolongation [s]")
         axes.legend()
     return figure

@@ -23,7 +23,8 @@ class Row:
 
 
 def sensitivity(rows: Sequence[Row]) -> Figure:
-    """A dot for the numbers and one for the statements, in percent of those judged, a line a row.
+    """A dot for the numbers and one for the statements, in percent of those judged, a line a row. What has none judged
+    is left out.
 
     The first row is the study as it is: vertical lines show where its dots are.
     """
@@ -36,6 +37,8 @@ def sensitivity(rows: Sequence[Row]) -> Figure:
             ("printed numbers", BLUE, "o", [(row.numbers, row.numbers_judged) for row in rows]),
             ("printed statements", VERMILION, "D", [(row.statements, row.statements_judged) for row in rows]),
         ):
+            if not any(judged for _, judged in parts):
+                continue
             shares = [100 * hold / judged if judged else float("nan") for hold, judged in parts]
             axes.plot(shares, places, marker, color=colour, markersize=4, label=label)
             axes.axvline(shares[0], color=colour, linewidth=0.8, linestyle=":")

@@ -32,6 +32,7 @@ class Sweep:
     """Where the y axis ends, if not above the greatest value."""
     at: float | None = None
     """A place that a dotted vertical line marks."""
+    title: str = ""
 
 
 def sweeps(panels: Sequence[Sweep], *, xlabel: str, height: float = 2.4) -> Figure:
@@ -62,12 +63,13 @@ def sweeps(panels: Sequence[Sweep], *, xlabel: str, height: float = 2.4) -> Figu
             if panel.log:
                 axes.set_xscale("log", base=2)
                 places = sorted({at for line in panel.lines for at, _ in line.points})
-                axes.set_xticks(places, [f"{place:g}" for place in places])
+                axes.set_xticks(places, [f"{place:g}" for place in places], fontsize=7)
                 axes.minorticks_off()
             seen = [value.mean for line in panel.lines for _, value in line.points]
             seen += [value for line in panel.lines for _, value in line.published]
             axes.set_ylim(0, panel.top or 1.08 * max(seen, default=1.0))
             axes.set_ylabel(panel.ylabel)
+            axes.set_title(panel.title)
             axes.set_xlabel(xlabel)
         figure.legend(list(handles.values()), list(handles), loc="outside upper center", ncols=6, borderaxespad=0.2)
     plt.close(figure)

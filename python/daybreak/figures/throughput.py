@@ -8,7 +8,7 @@ from dataclasses import replace
 import polars as pl
 from matplotlib.figure import Figure
 
-from daybreak.figures.curves import Panel, largest, small_multiples
+from daybreak.figures.curves import BAND, Panel, largest, small_multiples
 
 _ROUNDING = 1 + 1e-9
 
@@ -36,6 +36,7 @@ def over_time(
         top=max(rate_gbps, highest) * 1.08,
         columns=columns,
         labels=labels,
+        band=BAND,
         level=(rate_gbps, f"rate of a link; above it, {above}") if exceeds else None,
     )
     for axes in figure.axes:

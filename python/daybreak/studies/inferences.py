@@ -40,6 +40,10 @@ class Inference:
     """The field of the study's scale that holds it; empty if nothing varies it."""
     values: tuple[str, ...] = ()
     """What the field is varied over."""
+    short: str = ""
+    """Two or three words for it, for figures; where nothing varies it none are needed."""
+    labels: tuple[str, ...] = ()
+    """The values as people read them, with units; the values themselves if empty."""
     fixed: str = ""
     """Why nothing varies it; empty if something does."""
     fitted: tuple[str, ...] = ()
@@ -50,10 +54,20 @@ class Inference:
             raise ValueError(f"{self.name}.source: {self.source!r} is not one of {', '.join(get_args(Source))}")
         if bool(self.field) != bool(self.values):
             raise ValueError(f"{self.name}: field and values belong together")
+        if self.labels and len(self.labels) != len(self.values):
+            raise ValueError(f"{self.name}: labels: expected one for each of the values")
         if bool(self.field) == bool(self.fixed):
             raise ValueError(f"{self.name}: expected either field and values, or why it is fixed")
         if self.fitted and self.source != "after":
             raise ValueError(f'{self.name}: what claims were fitted to has the source "after"')
+
+    def label(self, value: str) -> str:
+        """A value as people read it."""
+        return dict(zip(self.values, self.labels, strict=False)).get(value, value)
+
+    def point(self, value: str) -> str:
+        """The inference with a value, for figures."""
+        return f"{self.short or self.name}: {self.label(value)}"
 
 
 def load_inferences(path: Traversable) -> tuple[Inference, ...]:
@@ -63,7 +77,7 @@ def load_inferences(path: Traversable) -> tuple[Inference, ...]:
     found = []
     for name, table in tomllib.loads(path.read_text(encoding="utf-8")).items():
         try:
-            lists: dict[str, Any] = {key: tuple(table.pop(key, ())) for key in ("values", "fitted")}
+            lists: dict[str, Any] = {key: tuple(table.pop(key, ())) for key in ("values", "labels", "fitted")}
             found.append(Inference(name=name, **lists, **table))
         except (AttributeError, TypeError) as error:
             raise ValueError(f"{path.name}: {name}: {error}") from None

@@ -1,10 +1,11 @@
 """The page of a reproduction: what holds, section by section with its figures, what was inferred, what was changed.
 
 The words are the study's, in its ``page.toml``: ``title``, ``network`` (what was studied, with the words that the page
-needs), ``about``, ``sizes`` (where fields of the scale may stand in braces), ``main`` (the name of the main figure),
-``summary`` (what holds and what does not), ``changed`` (what was changed after results were seen), ``varied`` where
-`hangs` has a study's results (what was run for them), and for each experiment a table ``figure.NAME`` with ``title``
-and ``text``.
+needs), ``about``, ``sizes`` (where fields of the scale may stand in braces; ``sizes_full`` where those of ``--full``
+need other words), ``main`` (the name of the main figure), ``summary`` (what holds and what does not), ``changed`` (what
+was changed after results were seen), ``varied`` where `variation` has a study's results (what was run for them), and
+for each experiment a table ``figure.NAME`` with ``title`` and ``text``, and with several figures a table ``images`` of
+what each shows.
 """
 
 from __future__ import annotations
@@ -14,14 +15,23 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from daybreak.studies import hangs, tally
+from daybreak.studies import tally, variation
 from daybreak.studies.inferences import SOURCES, Inference
 from daybreak.studies.protocol import AnyStudy, Scale
-from daybreak.studies.scoreboard import Claim, Scoreboard, markdown
+from daybreak.studies.scoreboard import LEFT_OUT, NOT_EVALUATED, Claim, Scoreboard, markdown
 
 _AS_THE_MODE_SAYS: Mapping[str, str] = {}
 
+AT_THE_TOP = "The figure is the one at the top of this page."
+"""In place of the main figure, in its section."""
+
 _REST = "What is not compared"
+
+_OF_THE_FIGURE = """
+The figure has how many printed numbers and statements hold with each value, in percent of those that were judged in
+these runs; "as it is" is with the values of this page, and differs from the headline where these runs have other
+sizes, fewer runs or only some of the sections. `tables/sensitivity.csv` names every row that changes.
+""".strip()
 
 _LEGEND = """
 A printed number or statement counts once, however many rows it has, and holds if all of them do. A printed value that
@@ -33,9 +43,12 @@ no row compares counts as missed. Rows that an inference was fitted to are not c
 | ours | the mean over the runs, with the 95 % interval of that mean where there are several |
 | `pass`, `miss` | whether ours is within the tolerance, in percent of the published number or in the row's unit |
 | `shape-pass`, `shape-miss` | whether a statement holds, by the rule under "Rules and numbers behind the rows" |
-| `left-out` | printed, and not compared here |
-| `not-evaluated` | not comparable, for the reason given, or only at full size |
 """
+_LEGEND_OF = {
+    LEFT_OUT: "| `left-out` | printed, and not compared here |",
+    NOT_EVALUATED: "| `not-evaluated` | not comparable, for the reason given, or only at full size |",
+}
+"""Of verdicts that many pages do not have."""
 
 
 @dataclass(frozen=True)
@@ -88,23 +101,31 @@ def write(
         # What the summary says was written for this result alone.
         parts.append(f"{said['summary'].strip()}\n")
     parts += [
-        f"{said['about']}, engine `{board.engine}`, mode `{board.mode}`. {said['sizes'].format(**_sizes(scale))} "
+        f"{said['about']}, engine `{board.engine}`, mode `{board.mode}`. "
+        f"{_of(said, board.mode).format(**_sizes(scale))} "
         f"Made by `{command(study, board, [section.figure for section in sections], sizes)}`.\n",
-        f"{_LEGEND.strip()}\n",
+        _legend(board.claims),
         _counts([*((said["figure"][one.figure]["title"], one.claims) for one in sections), (_REST, left)]),
     ]
     for section in sections:
-        parts += _section(section, said["figure"][section.figure])
+        parts += _section(section, said["figure"][section.figure], said["main"])
     if left:
         parts += [f"## {_REST}\n", markdown(left), *_notes(left)]
     if inferences := study.inferences():
-        parts += ["## What was inferred\n", _inferred(inferences, hangs.load(study.folder))]
+        parts += ["## What was inferred\n", _inferred(inferences, variation.load(study.folder))]
         if varied := said.get("varied"):
             parts.append(f"{varied.strip()}\n")
-        if study.folder.joinpath(hangs.FIGURE).is_file():
-            parts.append(f"![What hangs on each inference](figures/{hangs.FIGURE})\n")
+        if variation.load_counts(study.folder):
+            parts.append(f"{_OF_THE_FIGURE}\n")
+            parts.append(f"![What depends on each inference](figures/{variation.FIGURE}.png)\n")
     parts += ["## What was changed after results were seen\n", f"{said['changed'].strip()}\n"]
     return "\n".join(parts)
+
+
+def _legend(claims: Sequence[Claim]) -> str:
+    verdicts = {claim.verdict for claim in claims}
+    lines = [_LEGEND.strip(), *(line for verdict, line in _LEGEND_OF.items() if verdict in verdicts)]
+    return "\n".join(lines) + "\n"
 
 
 def _counts(sections: Sequence[tuple[str, Sequence[Claim]]]) -> str:
@@ -115,6 +136,11 @@ def _counts(sections: Sequence[tuple[str, Sequence[Claim]]]) -> str:
         if any(cells):
             lines.append(f"| {title} | {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
+
+
+def _of(said: Mapping[str, str], mode: str) -> str:
+    """The sizes in the words of a mode."""
+    return said.get(f"sizes_{mode}", said["sizes"])
 
 
 def _sizes(scale: Scale) -> dict[str, str]:
@@ -128,9 +154,14 @@ def _text(value: Any) -> str:
     return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
-def _section(section: Section, said: Mapping[str, str]) -> list[str]:
+def _section(section: Section, said: Mapping[str, Any], main: str) -> list[str]:
     parts = [f"## {said['title']}\n", said["text"]]
-    parts += [f"![{said['title']}](figures/{name}.png)\n" for name in section.images]
+    for name in section.images:
+        if name == main:
+            parts.append(f"{AT_THE_TOP}\n")
+            continue
+        what = said.get("images", {}).get(name)
+        parts.append(f"![{said['title']}{f': {what}' if what else ''}](figures/{name}.png)\n")
     if section.claims:
         parts += [markdown(section.claims), *_notes(section.claims)]
     return parts
@@ -158,16 +189,17 @@ def _by_text(texts: Iterable[tuple[str, Claim]]) -> list[str]:
     return [f"- {', '.join(mine)}: {text}" for text, mine in ids.items()]
 
 
-def _inferred(inferences: Sequence[Inference], changes: Mapping[str, Sequence[hangs.Change]]) -> str:
+def _inferred(inferences: Sequence[Inference], changes: Mapping[str, Sequence[variation.Change]]) -> str:
     lines = [
         "| inference | value | from | why | varied over | verdicts that change |",
         "|---|---|---|---|---|---|",
     ]
     for one in inferences:
-        varied = ", ".join(one.values) if one.field else f"not varied: {one.fixed}"
+        varied = ", ".join(map(one.label, one.values)) if one.field else f"not varied: {one.fixed}"
         fitted = f"; fitted to {', '.join(f'`{claim}`' for claim in one.fitted)}" if one.fitted else ""
         cells = (
-            one.what, one.value, SOURCES[one.source] + fitted, one.why, varied, hangs.text(one, changes.get(one.name)),
+            one.what, one.value, SOURCES[one.source] + fitted, one.why, varied,
+            variation.text(one, changes.get(one.name)),
         )  # fmt: skip
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"

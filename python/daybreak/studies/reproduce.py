@@ -10,7 +10,7 @@ import polars as pl
 from daybreak.errors import UnknownName
 from daybreak.figures.style import save
 from daybreak.metrics import retransmissions
-from daybreak.studies import hangs, page
+from daybreak.studies import page, variation
 from daybreak.studies.evidence import gather
 from daybreak.studies.protocol import AnyStudy
 from daybreak.studies.scales import scale_of
@@ -68,12 +68,13 @@ def reproduce(
             table.write_csv(out / "tables" / f"{name}.csv", float_precision=6)
         sections.append(page.Section(figure, tuple(drawn), tuple(board.claims[before:])))
         flows += [table_of_flows(setting.name, one.flows) for setting, one in measured.items()]
-    if (figure_of_inferences := study.folder.joinpath(hangs.FIGURE)).is_file():
-        (out / "figures").mkdir(exist_ok=True)
-        (out / "figures" / hangs.FIGURE).write_bytes(figure_of_inferences.read_bytes())
+    if counts := variation.load_counts(study.folder):
+        save(variation.draw(counts, study.inferences()), out / "figures", variation.FIGURE)
     if mode == "full" and not sizes and wanted == study.figures:
         board.complete()
     write_tables(out / "tables", flows, board.claims)
+    if changes := variation.load(study.folder):
+        variation.save([one for found in changes.values() for one in found], out / "tables" / variation.FILE)
     board.write(out / "scoreboard.json")
     (out / "results.md").write_text(page.write(study, board, sections, scale, sizes or {}), encoding="utf-8")
     return board

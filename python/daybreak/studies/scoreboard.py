@@ -88,7 +88,7 @@ class Scoreboard:
     """Collects the claims of one reproduction.
 
     ``explanations`` have texts for claims that are known to miss; a claim that does has its own, and a verdict never
-    hangs on it.
+    depends on it.
     """
 
     def __init__(

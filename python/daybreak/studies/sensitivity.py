@@ -1,4 +1,4 @@
-"""How much do a study's verdicts hang on its inferences? Judges them with other values, one inference at a time."""
+"""How much do a study's verdicts depend on its inferences? Judges them with other values, one inference at a time."""
 
 from __future__ import annotations
 
@@ -7,16 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from daybreak.errors import UnknownName
-from daybreak.figures.sensitivity import Row, sensitivity
 from daybreak.figures.style import save
-from daybreak.studies import hangs
+from daybreak.studies import variation
 from daybreak.studies.evidence import gather
-from daybreak.studies.hangs import Change
 from daybreak.studies.inferences import Inference
 from daybreak.studies.protocol import AnyStudy
 from daybreak.studies.scales import scale_of, varied
 from daybreak.studies.scoreboard import Claim, Scoreboard
 from daybreak.studies.tally import tally
+from daybreak.studies.variation import Change, Count
 from daybreak.sweeps import Executor, Local, Report, claim
 
 
@@ -41,11 +40,11 @@ class Varied:
             found += changed or [Change(name, value)]
         return found
 
-    def rows(self) -> list[Row]:
-        """What the figure shows: how many printed numbers and statements hold."""
+    def counts(self) -> list[Count]:
+        """How many printed numbers and statements hold, first as it is."""
         return [
-            Row("as it is", *_holding(self.base)),
-            *(Row(f"{name} = {value}", *_holding(claims)) for (name, value), claims in self.others.items()),
+            Count("", "", *_holding(self.base)),
+            *(Count(name, value, *_holding(claims)) for (name, value), claims in self.others.items()),
         ]
 
 
@@ -64,15 +63,15 @@ def vary(
     """Varies each inference that has a field of the study's scale, or those in ``names``, over its values. ``mode``,
     ``seeds`` and ``sizes`` are as in `reproduce`; all else is judged at these.
 
-    Writes ``sensitivity.csv`` (`hangs`) and a figure to ``out``, or ``results/NAME-sensitivity``; finished runs are
-    kept there and found again. Raises UnknownName for an inference that is not there or that nothing varies.
+    Writes the two files of `variation` and a figure to ``out``, or ``results/NAME-sensitivity``; finished runs are kept
+    there and found again. Raises UnknownName for an inference that is not there or that nothing varies.
     """
     inferences = _chosen(study, names)
     for figure in figures:
         if figure not in study.figures:
             raise UnknownName(f'figure: "{figure}" is not one of {", ".join(study.figures)}')
     place = out or Path("results") / f"{study.name}-sensitivity"
-    claim(place, f"sensitivity of study {study.name}", hangs.FILE)
+    claim(place, f"sensitivity of study {study.name}", variation.FILE)
     scale = scale_of(study, mode, seeds, sizes)
     points = [(one.name, value, varied(scale, {one.field: value})) for one in inferences for value in one.values]
     gathered = gather(
@@ -91,8 +90,9 @@ def vary(
     found = Varied(
         judged[0], {(name, value): claims for (name, value, _), claims in zip(points, judged[1:], strict=True)}
     )
-    hangs.save(found.changes(), place / hangs.FILE)
-    save(sensitivity(found.rows()), place / "figures", "sensitivity")
+    variation.save(found.changes(), place / variation.FILE)
+    variation.save_counts(found.counts(), place / variation.COUNTS)
+    save(variation.draw(found.counts(), inferences), place / "figures", variation.FIGURE)
     return found
 
 

@@ -88,14 +88,18 @@ def headline(claims: Iterable[Claim]) -> str:
 
 def others(claims: Iterable[Claim]) -> str:
     """What is not in the headline, in one sentence; empty if there is nothing."""
-    counts = tally(claims)
+    every = list(claims)
+    counts, fitted = tally(every), sum(bool(claim.fitted) for claim in every)
     parts = [
         f"{counts[kind].hold} of {_of(counts[kind].judged, kind)}" for kind in ("set-up", "own") if counts[kind].judged
     ]
     printed = [counts[kind] for kind in ("number", "statement")]
     for words, number in (
         ("left out of the comparison, which count as missed", sum(one.left_out for one in printed)),
-        ("not counted, since an inference was fitted to them", sum(one.fitted for one in counts.values())),
+        (
+            f"not counted, since an inference was fitted to them ({_rows(fitted)})",
+            sum(one.fitted for one in counts.values()),
+        ),
         ("not evaluated", sum(one.not_evaluated for one in counts.values())),
     ):
         if number:
@@ -114,6 +118,10 @@ def largest_differences(claims: Iterable[Claim], count: int) -> list[Claim]:
             if distance > farthest.get(claim.statement, (0.0, claim))[0]:
                 farthest[claim.statement] = distance, claim
     return [claim for _, claim in sorted(farthest.values(), key=lambda one: -one[0])[:count]]
+
+
+def _rows(number: int) -> str:
+    return f"{number} row{'' if number == 1 else 's'}"
 
 
 def _of(number: int, kind: str) -> str:

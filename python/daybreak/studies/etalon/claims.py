@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 
 import numpy as np
 
 from daybreak.metrics import confidence
+from daybreak.metrics.confidence import Interval
 from daybreak.studies.etalon.measured import Evidence, Measured
 from daybreak.studies.etalon.settings import (
     BEFORE_CUBIC,
@@ -23,7 +25,7 @@ from daybreak.studies.etalon.settings import (
     switches,
 )
 from daybreak.studies.etalon.testbed import MTU, PACKET_GBPS
-from daybreak.studies.scoreboard import Scoreboard
+from daybreak.studies.scoreboard import Scoreboard, text
 
 LATENCIES = tuple(
     f"{percentile}_{network}" for percentile in ("p50", "p99") for network in ("all", "circuit", "packet")
@@ -101,7 +103,12 @@ def judge_switches(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
     settings = switches(scale)
     board.value("2.slow", shares_of_best(evidence[settings["slow"]]))
     used = {name: evidence[setting].mean("utilisation") for name, setting in settings.items()}
-    note = ", ".join(f"{name} {percent:.0f} %" for name, percent in used.items())
+    best = {name: confidence.of_all(shares_of_best(evidence[setting])) for name, setting in settings.items()}
+    note = "utilisation of the circuit in its day: " + ", ".join(
+        f"{name} {share:.0f} %" for name, share in used.items()
+    )
+    note += "; of what both networks can carry in a week: "
+    note += ", ".join(f"{name} {share.mean:.0f} %" for name, share in best.items() if share)
     board.shape("2.ramp", used["slow"] > 80 and used["modern"] < 60, note=note)
 
 
@@ -125,7 +132,8 @@ def optimal(setting: Setting) -> Mapping[float, float]:
 def headline(scale: Scale) -> list[Setting]:
     """The settings of the headline claims."""
     found = [static(scale, "cubic", packets) for packets in STATIC]
-    found += [dynamic(scale, "cubic", 1800), dynamic(scale, "retcp", 150)]
+    found += [dynamic(scale, "cubic", tau) for tau in (300, 1800)]
+    found += [static(scale, "retcp", scale.small), dynamic(scale, "retcp", 150)]
     return found + [setting for variant in VARIANTS for setting in of_variant(scale, variant)]
 
 
@@ -143,6 +151,7 @@ def judge_headline(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
     both = [[evidence[setting].mean("utilisation") for setting in of_variant(scale, variant)] for variant in VARIANTS]
     board.value("headline.static_mean", confidence.interval([math.fsum(low for low, _ in both) / len(both)]))
     board.value("headline.dynamic_gain", confidence.interval([math.fsum(b - a for a, b in both) / len(both)]))
+    _judge_words(board, evidence, scale)
     full = {packets: evidence[static(scale, "cubic", packets)] for packets in STATIC}
     largest = {packets: one.mean("max_packet") for packets, one in full.items()}
     expected = {packets: PACKET_TIME_US * packets + WITHOUT_QUEUE_US for packets in STATIC}
@@ -151,3 +160,56 @@ def judge_headline(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
     most = max(one.mean("utilisation") for one in evidence.values())
     bound = 100 * 201 * (MTU - 52) * 8 / (180e-6 * 80e9)
     board.shape("check.day", most <= bound, most, note=f"at most {bound:.2f} %")
+
+
+HIGH = 90.0
+"""Utilisation in percent that is high: what the talk sizes its buffers for."""
+FULL = 99.0
+
+
+def _judge_words(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
+    """What the talk says of both techniques and of large queues."""
+
+    def of(setting: Setting, name: str) -> Interval:
+        return confidence.interval(math.nan if one is None else one for one in evidence[setting].of(name))
+
+    small, grown, retcp = (
+        static(scale, "cubic", scale.small),
+        dynamic(scale, "cubic", 1800),
+        dynamic(scale, "retcp", 150),
+    )
+    used = {one: of(one, "utilisation") for one in (grown, retcp)}
+    tails = {one: of(one, "p99_all") for one in (small, grown, retcp)}
+    note = ", ".join(
+        f"{name} {text(tails[one])} us"
+        for name, one in (("VOQ of 16 packets", small), ("grown 1800 us before", grown), ("reTCP, 150 us", retcp))
+    )
+    costs = _above(tails[grown], tails[small])
+    board.shape(
+        "headline.dynamic", used[grown].mean >= HIGH and costs, tails[grown].mean / tails[small].mean,
+        note=f"utilisation {text(used[grown])} %; 99th percentiles: {note}",
+    )  # fmt: skip
+    board.shape(
+        "headline.mitigates", used[retcp].mean >= HIGH and _above(tails[grown], tails[retcp]),
+        tails[retcp].mean / tails[grown].mean, note=f"utilisation {text(used[retcp])} %; 99th percentiles: {note}",
+    )  # fmt: skip
+    alone = {
+        "reTCP with VOQs of 16 packets": of(static(scale, "retcp", scale.small), "utilisation"),
+        "CUBIC with VOQs that grow 300 us before": of(dynamic(scale, "cubic", 300), "utilisation"),
+    }
+    gains = [used[retcp].mean - one.mean for one in alone.values()]
+    board.shape(
+        "headline.together", all(_above(used[retcp], one) for one in alone.values()), min(gains),
+        note=f"both {text(used[retcp])} %; " + ", ".join(f"{name} {text(one)} %" for name, one in alone.items()),
+    )  # fmt: skip
+    sizes = [static(scale, "cubic", packets) for packets in STATIC]
+    shares = [of(one, "utilisation").mean for one in sizes]
+    waits = {name: [of(one, name).mean for one in sizes] for name in ("p50_all", "p99_all")}
+    fuller = all(b > a or a >= FULL for a, b in pairwise(shares))
+    longer = all(b > a for values in waits.values() for a, b in pairwise(values))
+    board.shape("headline.large", fuller and longer, waits["p99_all"][-1] / waits["p99_all"][0])
+
+
+def _above(one: Interval, other: Interval) -> bool:
+    """Whether a mean is above another one, with intervals that do not overlap where there are several runs."""
+    return one.mean > other.mean and not one.overlaps(other)

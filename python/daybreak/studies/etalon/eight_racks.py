@@ -47,21 +47,23 @@ def judge(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
 
 
 def draw(evidence: Evidence, scale: Scale, published: PublishedValues) -> plots.Figures:
-    """CUBIC and reTCP over the time at which VOQs grow, and the variants at 500 us."""
+    """CUBIC and reTCP over the time at which VOQs grow, and the variants at all times that the run has."""
     known = published if scale.is_published else {}
     chosen = points(scale)
     drawn = {
         f"{KEY}-{variant}": sweeps(
-            plots.panels(f"{KEY}.{figure}", chosen[figure], evidence, known), xlabel="Resized before the day [us]"
+            plots.panels(f"{KEY}.{figure}", chosen[figure], evidence, known), xlabel=plots.EARLIER
         )
         for figure, variant in (("6", "cubic"), ("9", "retcp"))
     }
-    bars = [
-        Bar.of(plots.NAMES[variant], series, evidence[setting].of("utilisation"), plots.value(known, key))
-        for variant in VARIANTS
-        for series in ("4", "7at500us")
-        for setting, key in [(chosen[series][variant], f"{KEY}.{series}.utilisation.{variant}")]
-    ]
-    labels = {"4": "VOQ of 16 packets", "7at500us": "64 packets from 500 us before the day"}
-    image = bar_figures.bars(bars, ylabel="Circuit utilisation [%]", labels=labels, height=3.2)
-    return drawn | {f"{KEY}-variants": plots.tilted(image)}
+    labels = {"4": "VOQ of 16 packets"} | {f"7at{tau}us": f"grown {tau} us before" for tau in BEFORE_VARIANTS_EIGHT}
+    for name, shown in (("variants", ("4", "7at500us")), ("variants-others", ("7at0us", "7at1000us", "7at1200us"))):
+        bars = [
+            Bar.of(plots.NAMES[variant], series, evidence[setting].of("utilisation"), plots.value(known, key))
+            for variant in VARIANTS
+            for series in shown
+            for setting, key in [(chosen[series][variant], f"{KEY}.{series}.utilisation.{variant}")]
+        ]
+        image = bar_figures.bars(bars, ylabel="Circuit utilisation [%]", labels=labels, height=3.2)
+        drawn[f"{KEY}-{name}"] = plots.tilted(image)
+    return drawn

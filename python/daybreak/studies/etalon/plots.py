@@ -30,6 +30,7 @@ NAMES = {
 SHOWN = {"5": ("4p", "8p", "16p", "32p", "64p", "128p"), "6": ("0us", "600us", "1800us", "2400us"),
          "8": ("4p", "8p", "16p", "32p", "64p", "128p"), "9": ("0us", "50us", "150us", "250us")}  # fmt: skip
 """Whose curves a figure shows: those of the published one."""
+EARLIER = "Grown before the day [us]"
 LONG_NIGHT_US = 100
 """Shorter ones are not left out of the VOQ's curve, as in the published figures."""
 
@@ -38,7 +39,7 @@ def sweep(figure: str, evidence: Evidence, scale: Scale, published: PublishedVal
     """Figures 5, 6, 8 and 9: curves; and utilisation, median and 99th percentile over what was varied."""
     settings = points(figure, scale)
     is_size = figure in "58"
-    xlabel = "VOQ [packets]" if is_size else "Resized before the day [us]"
+    xlabel = "VOQ [packets]" if is_size else EARLIER
     shown = {end: evidence[settings[end]] for end in SHOWN[figure]}
     week = _week(next(iter(shown.values())).setting)
     start = week - 2600 if figure == "6" and week > 2700 else max(0, week - 700)
@@ -60,7 +61,7 @@ def panels(
             label,
             [
                 Line(
-                    "measured",
+                    "ours",
                     [(_number(end), interval(_known(evidence[one].of(name)))) for end, one in settings.items()],
                     _printed(published, f"{prefix}.{name}", settings),
                 )
@@ -70,8 +71,8 @@ def panels(
         )
         for name, label in (
             ("utilisation", "Circuit utilisation [%]"),
-            ("p50_all", "Median latency [us]"),
-            ("p99_all", "99th percentile [us]"),
+            ("p50_all", "Median of latency [us]"),
+            ("p99_all", "99th percentile of\nlatency [us]"),
         )
     ]
 
@@ -114,19 +115,25 @@ def dilation(evidence: Evidence, scale: Scale, published: PublishedValues) -> Fi
                 name,
                 [(_number(end), interval(_known(evidence[of(one)].of("utilisation")))) for end, one in known.items()],
             )
-            for name, of in ((f"clocks x{scale.dilation}", lambda one: one), ("clocks agree", undilated))
+            for name, of in (
+                (f"hosts' clocks {scale.dilation} times as fast", lambda one: one),
+                ("clocks that agree", undilated),
+            )
         ]
         tails = [
             Line(
                 name, [(_number(end), interval(_known(evidence[of(one)].of("p99_all")))) for end, one in known.items()]
             )
-            for name, of in ((f"clocks x{scale.dilation}", lambda one: one), ("clocks agree", undilated))
+            for name, of in (
+                (f"hosts' clocks {scale.dilation} times as fast", lambda one: one),
+                ("clocks that agree", undilated),
+            )
         ]
         panels = [
             Sweep("Circuit utilisation [%]", lines, log=figure == "5", top=105),
-            Sweep("99th percentile [us]", tails, log=figure == "5"),
+            Sweep("99th percentile of\nlatency [us]", tails, log=figure == "5"),
         ]
-        xlabel = "VOQ [packets]" if figure == "5" else "Resized before the day [us]"
+        xlabel = "VOQ [packets]" if figure == "5" else EARLIER
         drawn[f"dilation-{figure}"] = sweeps(panels, xlabel=xlabel)
     bars = [
         Bar.of(NAMES[variant], series, evidence[of(setting)].of("utilisation"))
@@ -134,7 +141,7 @@ def dilation(evidence: Evidence, scale: Scale, published: PublishedValues) -> Fi
         for series, of in (("emulated", lambda one: one), ("honest", undilated))
         if of(setting) in evidence
     ]
-    labels = {"emulated": f"clocks x{scale.dilation}", "honest": "clocks agree"}
+    labels = {"emulated": f"hosts' clocks {scale.dilation} times as fast", "honest": "clocks that agree"}
     bars_figure = bar_figures.bars(bars, ylabel="Circuit utilisation [%]", labels=labels, height=3.2)
     return drawn | {"dilation-variants": tilted(bars_figure)}
 
@@ -203,7 +210,7 @@ def _number(end: str) -> float:
 
 def _name(end: str) -> str:
     if end.endswith("us"):
-        return f"{end[:-2]} us"
+        return f"grown {end[:-2]} us before"
     return f"{end[:-1]} packets" if end.endswith("p") else NAMES[end]
 
 

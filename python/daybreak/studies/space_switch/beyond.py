@@ -14,7 +14,7 @@ from daybreak.studies.scoreboard import Scoreboard
 from daybreak.studies.space_switch import settings as grids
 from daybreak.studies.space_switch.claims import MUCH, TABLES, ratio
 from daybreak.studies.space_switch.measured import CLASSES, Evidence, Measured, VmClass
-from daybreak.studies.space_switch.plots import Figures, Frames
+from daybreak.studies.space_switch.plots import ELEPHANTS, Figures, Frames
 from daybreak.studies.space_switch.settings import SCHEMES, UNEVEN, VARIANTS, Scale, Setting
 
 _COMPARED = ("no_direct_link", "ut", "on_demand")
@@ -29,12 +29,18 @@ def cause_settings(scale: Scale) -> list[Setting]:
 def causes(evidence: Evidence, scale: Scale, published: PublishedValues) -> Figures:
     """How unevenly mice and elephants share with each, and by the printed means."""
     bars = [
-        Bar(name, f"{CLASSES[of]}, {transfers}, {SCHEMES[scheme]}", interval([uneven(evidence[cell], of)]),
+        Bar(name, _series(transfers, scheme, of), interval([uneven(evidence[cell], of)]),
             printed_unevenness(published, transfers, scheme, of))
         for (transfers, scheme), of in _cells()
         for name, cell in grids.causes(scale, transfers, scheme).items()
     ]  # fmt: skip
-    return {"causes": fct_figures.bars(bars, ylabel="Unevenness", height=2.8)}
+    return {"causes": fct_figures.bars(bars, ylabel="Unevenness (1: all take\nthe same time)", height=2.8)}
+
+
+def _series(transfers: int, scheme: str, of: VmClass) -> str:
+    # On demand only the queues were varied: places without its bar were not run.
+    what = f"{CLASSES[of]}, {transfers}, {SCHEMES[scheme]}"
+    return f"{what} (only the queues varied)" if scheme == "on_demand" else what
 
 
 def cause_table(evidence: Evidence, scale: Scale) -> Frames:
@@ -87,7 +93,7 @@ def variants(evidence: Evidence, scale: Scale, published: PublishedValues) -> Fi
         for scheme in _COMPARED
         for name, cell in grids.variants(scale, scheme).items()
     ]
-    return {"variants": fct_figures.bars(bars, ylabel="Mean throughput of elephants [Mbit/s]")}
+    return {"variants": fct_figures.bars(bars, ylabel=ELEPHANTS)}
 
 
 def variant_table(evidence: Evidence, scale: Scale) -> Frames:

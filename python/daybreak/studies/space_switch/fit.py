@@ -13,7 +13,7 @@ from daybreak.metrics.confidence import interval
 from daybreak.studies.published import PublishedValues, load_published
 from daybreak.studies.space_switch import settings as grids
 from daybreak.studies.space_switch.measured import Evidence
-from daybreak.studies.space_switch.plots import Figures, Frames
+from daybreak.studies.space_switch.plots import ELEPHANTS, Figures, Frames
 from daybreak.studies.space_switch.settings import FITTED_CELL, FITTED_MS, GAPS_MS, SCHEMES, Scale, Setting
 
 WORDS = {3: "three shares an epoch", 1: "one share an epoch"}
@@ -43,10 +43,9 @@ def draw(evidence: Evidence, scale: Scale, published: PublishedValues) -> Figure
         for shares in WORDS
         for cell in grids.others(scale, shares)
     ]  # fmt: skip
-    label = "Mean throughput of elephants [Mbit/s]"
     return {
         "gap": sweeps(panels, xlabel="Gap at each move [s]"),
-        "gap-others": fct_figures.bars(bars, ylabel=label, xlabel="Transfers, scheme"),
+        "gap-others": fct_figures.bars(bars, ylabel=ELEPHANTS, xlabel="Transfers, scheme"),
     }
 
 

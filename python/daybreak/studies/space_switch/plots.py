@@ -19,9 +19,10 @@ from daybreak.studies.space_switch.measured import CLASSES, METRICS, Evidence, M
 from daybreak.studies.space_switch.settings import ECMP, SCHEMES, TRANSFERS, TURNS, Scale, one
 from daybreak.studies.space_switch.testbed import DEADLINE_FACTOR, ELEPHANT_GIB, MIXED, alone_s
 
+ELEPHANTS = "Elephants' mean\nthroughput [Mbit/s]"
 LABELS: dict[Metric, str] = {"throughput": "throughput [Mbit/s]", "completion": "completion time [s]"}
 MOVES = {
-    "make_before_break": "on the spine meanwhile",
+    "make_before_break": "stay on the spine meanwhile",
     "hold": "packets held meanwhile",
     "drop": "packets lost meanwhile",
 }
@@ -81,7 +82,7 @@ def tables(evidence: Evidence, scale: Scale, published: PublishedValues) -> Figu
         for transfers in TRANSFERS
         for scheme in SCHEMES
     ]  # fmt: skip
-    return {"table1": fct_figures.bars(bars, ylabel="Mean throughput of elephants [Mbit/s]")}
+    return {"table1": fct_figures.bars(bars, ylabel=ELEPHANTS)}
 
 
 def cells(evidence: Evidence, scale: Scale) -> Frames:
@@ -109,17 +110,16 @@ def _cell(measured: Measured) -> pl.DataFrame:
 
 def instant(evidence: Evidence, scale: Scale, published: PublishedValues) -> Figures:
     """Elephants' throughput under UT and DT with gaps, with moves that take no time, and the printed one."""
-    gap = f"gaps of {scale.gap_ms / 1000:g} s"
+    gap = f"a gap of {scale.gap_ms / 1000:g} s at each move"
     bars = [
         Bar(
             f"{cell.transfers}, {SCHEMES[cell.scheme]}", name, evidence[which].interval("elephant", "throughput"),
             published[f"table1.{cell.scheme}.{cell.transfers}.mean"].value,
         )
         for cell, at_once in grids.instant(scale).items()
-        for name, which in ((gap, cell), ("no time", at_once))
+        for name, which in ((gap, cell), ("moves that take no time", at_once))
     ]  # fmt: skip
-    label = "Mean throughput of elephants [Mbit/s]"
-    return {"instant": fct_figures.bars(bars, ylabel=label, xlabel="Transfers, scheme")}
+    return {"instant": fct_figures.bars(bars, ylabel=ELEPHANTS, xlabel="Transfers, scheme")}
 
 
 def instant_cells(evidence: Evidence, scale: Scale) -> Frames:
@@ -215,7 +215,7 @@ def broker_frame(evidence: Evidence, scale: Scale) -> pl.DataFrame:
 
 def delays(evidence: Evidence, scale: Scale, published: PublishedValues) -> Figures:
     """Elephants' throughput over the reconfiguration delay."""
-    panels = []
+    panels: list[Sweep] = []
     for downtime, words in MOVES.items():
         lines = [
             Line(
@@ -227,7 +227,7 @@ def delays(evidence: Evidence, scale: Scale, published: PublishedValues) -> Figu
             )
             for scheme in ("ut", "dt", "on_demand")
         ]  # fmt: skip
-        panels.append(Sweep(f"Elephants [Mbit/s],\n{words}", lines, log=True))
+        panels.append(Sweep("" if panels else ELEPHANTS, lines, log=True, title=words))
     return {"delays": sweeps(panels, xlabel="Reconfiguration delay [ms]", height=2.8)}
 
 
@@ -260,7 +260,7 @@ def delay_settings(scale: Scale) -> list[grids.Setting]:
 
 def place(cell: grids.Setting, vm_class: VmClass) -> str:
     """A cell and a class below a bar, narrow enough for twelve beside each other."""
-    scheme = SCHEMES[cell.scheme].replace("direct ", "").replace(" ", "\n")
+    scheme = SCHEMES[cell.scheme].replace(" link", "\nlink").replace("On ", "On\n")
     gap = ("gaps" if cell.night_us else "no gaps") if cell.scheme in TURNS else ""
     return "\n".join(word for word in (scheme, gap, vm_class) if word)
 
@@ -271,6 +271,6 @@ def kernel(evidence: Evidence, scale: Scale, published: PublishedValues) -> Figu
         Bar(place(cell, vm_class), name, evidence[which].interval(vm_class, "completion"))
         for cell, real in grids.kernel_cells(scale).items()
         for vm_class in get_args(VmClass)
-        for name, which in (("simulator", cell), ("Linux 6.1", real))
+        for name, which in (("simulator", cell), ("Linux 6.1.192", real))
     ]
     return {"kernel": fct_figures.bars(bars, ylabel="Completion time [s]", height=3.2)} if bars else {}

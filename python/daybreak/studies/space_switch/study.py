@@ -41,8 +41,8 @@ STUDY: Study[Setting, Scale, Measured] = Study(
             lambda scale: compared(scale, "on_demand"), claims.on_demand, partial(plots.of_scheme, "on_demand", 8)
         ),
         "instant": Experiment(
-            lambda scale: [one for pair in grids.instant(scale).items() for one in pair],
-            claims.nothing, plots.instant, plots.instant_cells,
+            lambda scale: [*(one for pair in grids.instant(scale).items() for one in pair), *compared(scale, "ut")],
+            claims.instant, plots.instant, plots.instant_cells,
         ),
         "100G": Experiment(
             lambda scale: [one for pair in grids.fast(scale).items() for one in pair],

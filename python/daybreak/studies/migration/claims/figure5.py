@@ -50,6 +50,10 @@ def judge(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
     board.shape("fig5.flatter", decreasing(heights.values()), heights[1], note=note)
     ratios = {period: ramp(measured) / sizes[period] for period, measured in runs.items()}
     note = ", ".join(f"{value:.2f} at {period} ms" for period, value in ratios.items())
+    peaks = {period: ramp(one) / interval(cycle_peaks(one, "kilobytes")).mean for period, one in runs.items()}
+    note += "; over the mean peak of its cycles before " + ", ".join(
+        f"{value:.2f} at {period} ms" for period, value in peaks.items()
+    )
     board.shape("fig5.rampup", all(value >= 1.5 for value in ratios.values()), min(ratios.values()), note=note)
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from daybreak.metrics import concurrency, phases
+from daybreak.metrics.confidence import interval
 from daybreak.metrics.fairness import jain
-from daybreak.studies.migration.measured import Evidence, Measured
+from daybreak.studies.migration.measured import GROUPS, Evidence, Measured
 from daybreak.studies.migration.settings import MIXED_MAINS, MIXED_PERIODS, Scale, pair
 from daybreak.studies.migration.testbed import SEPARATE
 from daybreak.studies.scoreboard import Scoreboard, text
@@ -44,8 +45,16 @@ def order(board: Scoreboard, runs: dict[str, Measured], part: str) -> None:
     is_above = cubic.mean > bbr.mean and not cubic.overlaps(bbr) and cubic.low == cubic.low
     board.shape("fig6.cubic_above_bbr", is_above, cubic, suffix=part, period=period, note=f"BBR {text(bbr)} Gb/s")
     fairness = {main: jain((migrated.mean, other.mean)) for main, (migrated, other) in rates.items()}
-    fairest = fairness["reno"] == max(fairness.values())
+    reno = by_run(runs["reno"])
+    leads = {
+        main: interval(a - b for a, b in zip(reno, by_run(one), strict=True))
+        for main, one in runs.items()
+        if main != "reno"
+    }
+    fairest = fairness["reno"] == max(fairness.values()) and not any(lead.low <= 0 for lead in leads.values())
     note = ", ".join(f"{main} {value:.4f}" for main, value in fairness.items())
+    note += "; Reno's lead, run by run: "
+    note += ", ".join(f"{lead.mean:+.4f} +- {lead.margin:.2g} over {main}" for main, lead in leads.items())
     board.shape("fig6.reno_fairest", fairest, fairness["reno"], suffix=part, period=period, note=note)
     shares = {main: other.mean / (migrated.mean + other.mean) for main, (migrated, other) in rates.items()}
     cubic, westwood = rates["westwood"]
@@ -53,3 +62,9 @@ def order(board: Scoreboard, runs: dict[str, Measured], part: str) -> None:
     note = f"CUBIC {text(cubic)} Gb/s; shares of the main flows: "
     note += ", ".join(f"{main} {value:.3f}" for main, value in shares.items())
     board.shape("fig6.westwood_dominates", dominates, westwood, suffix=part, period=period, note=note)
+
+
+def by_run(measured: Measured) -> list[float]:
+    """Jain's index of the mean throughputs while both flows run, one value a run."""
+    both = measured.while_both(measured.throughput)
+    return [jain(rates) for rates in zip(*(concurrency.means(both, group, "gbps") for group in GROUPS), strict=True)]

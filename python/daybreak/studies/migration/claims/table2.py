@@ -68,7 +68,8 @@ def _judge(
     note += f"; with the same draws of sizes {changes(evidence, 'main', reading)}"
     board.shape(f"{key}.constant", spread < 2, spread, note=note)
     gaps = [a - b for a, b in zip(migrated, main, strict=True)]
-    board.shape(f"{key}.above", all(gap > 0 for gap in gaps), min(gaps))
+    note = ", ".join(f"{gap:+.3f} Gb/s at {period} ms" for period, gap in zip(evidence, gaps, strict=True))
+    board.shape(f"{key}.above", all(gap > 0 for gap in gaps), min(gaps), note=note)
 
 
 def slower(measured: Measured, group: str) -> str:
