@@ -5,7 +5,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from daybreak.figures import style
-from daybreak.figures.curves import Panel, small_multiples
+from daybreak.figures.curves import BAND, Panel, small_multiples
 from daybreak.figures.fct import Bar, bars
 from daybreak.figures.shading import MOST_BANDS, Shading
 from daybreak.figures.throughput import over_time
@@ -37,7 +37,7 @@ def test_a_panel_has_its_curves_bands_labels_and_limits():
     assert drawn["main"].get_color() == style.COLOURS["main"]
     assert list(drawn["main"].get_ydata()) == [1, 10, 5]
     assert len(axes.collections) == 2
-    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["migrated", "main"]
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["migrated", "main", BAND]
 
 
 def test_one_run_has_no_band():
@@ -79,7 +79,7 @@ def test_shading_shows_the_shared_intervals_and_the_nights():
     )
     figure = over_time([panel(shading=shaded, end_s=0.45)], rate_gbps=10)
     assert len(figure.axes[0].patches) == 2 + 4
-    assert [text.get_text() for text in figure.legends[0].get_texts()][2:] == ["sharing one link", "night"]
+    assert [text.get_text() for text in figure.legends[0].get_texts()][2:] == ["sharing one link", "night", BAND]
 
 
 def test_a_phase_whose_end_is_not_known_goes_on():
