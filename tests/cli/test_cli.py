@@ -218,7 +218,7 @@ def test_a_bad_scenario_is_one_sentence(tmp_path, case, command):
         (("run", "missing.toml"), 1, "missing.toml cannot be read: no such file or directory"),
         (("run", "."), 1, ". cannot be read: is a directory"),
         (("run",), 2, "missing argument"),
-        (("run", ONE_FLOW, "--seed", "-1"), 1, "seed = -1: expected a number from 0"),
+        (("run", ONE_FLOW, "--seed", "-1"), 1, "seed = -1: expected a whole number from 0 to 2^64 - 1"),
         (("run", ONE_FLOW, "--seed", "x"), 2, '--seed = "x": expected a whole number'),
         (("run", ONE_FLOW, "--runs", "0"), 2, '--runs = "0": expected at least 1'),
         (("run", ONE_FLOW, "--engine", "ns3"), 1, 'engine = "ns3": there is no such engine; known are simulated'),
