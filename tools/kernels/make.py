@@ -35,7 +35,7 @@ TABLES = ROOT / "docs" / "kernels"
 USUAL, OTHER = 1000, 250
 """Ticks a second that every version is built with."""
 PIECES = 8
-"""The suite is run in so many pieces, each of which spans all of it."""
+"""Number of pieces in which the suite is run, each of which spans all of it."""
 
 
 def get_sources(arguments: argparse.Namespace) -> None:

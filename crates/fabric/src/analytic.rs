@@ -12,7 +12,7 @@ use crate::queue::{Kind, Limits};
 /// Its packets leave in the order of arrival, one after the other, at times that follow from what arrived before: so
 /// one link serves it and nothing else, at one rate, with one delay, and loses none of them; jitter is drawn for a packet
 /// when it arrives at the queue, in the order in which it would be drawn at the link. The discipline settles on arrival,
-/// packets neither come back nor go elsewhere, nothing about it is ever changed, and nobody observes each packet. If
+/// packets neither come back nor go elsewhere, nothing about it is ever changed, and no monitor asks for each packet. If
 /// packets are announced, their senders give them to the queue themselves.
 pub(crate) fn links_of_queues(config: &Config) -> Vec<Option<u32>> {
     let mut possible: Vec<Option<u32>> =

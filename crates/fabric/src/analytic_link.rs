@@ -6,8 +6,8 @@
 //! kept in its ring, so that the packet itself is not touched between its first hop and its
 //! last. The outcome is the same as with a queue and a link of their own.
 //!
-//! Some links have to do something for each packet ([`Singly`]): it is late at random, or somebody is told of it. They
-//! have no room for packets that nobody looks at, so that others need not ask which kind they are.
+//! Some links have to do something for each packet ([`Singly`]): draw how late it is, or report it. Their `room` is always 0, so
+//! that the others need not ask which kind they are.
 
 use daybreak_units::{ByteTime, Duration, Instant};
 
@@ -146,7 +146,7 @@ impl AnalyticLink {
         self.room >= 0
     }
 
-    /// The same of a link that has to look at each packet.
+    /// [`AnalyticLink::try_reserve`] of a link that has to look at each packet.
     #[inline(always)]
     pub(crate) fn try_reserve_singly(&mut self) -> bool {
         self.room = 0;
@@ -182,8 +182,8 @@ impl AnalyticLink {
         sent + self.delay
     }
 
-    /// The same for a link that looks at each packet: `late` says when one arrives that would do so at a time, and
-    /// `meter` is told when it begins to be sent, and how many bytes that takes.
+    /// [`AnalyticLink::accept`] of a link that looks at each packet: `late` delays its arrival, and `meter` takes when it
+    /// begins to be sent, and its bytes on the wire.
     #[inline(always)]
     pub(crate) fn accept_singly(
         &mut self,

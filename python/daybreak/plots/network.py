@@ -50,8 +50,7 @@ class Network:
         return None if self._plan is None else ways.most_bps(self._plan, flows)
 
     def why_more(self, flows: Sequence[int], bits: float) -> str:
-        """Why these flows may bring more in a step than their links carry in it, by so many bits; as the end of a
-        sentence."""
+        """Why these flows may bring `bits` more in a step than their links carry in it, as the end of a sentence."""
         if self._plan is None or bits <= ways.last_packets_bits(self._plan, flows):
             return "by less than a packet a step, as packets count where they end"
         why = ways.may_catch_up(self._plan, flows)

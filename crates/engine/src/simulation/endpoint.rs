@@ -193,7 +193,7 @@ impl Endpoint {
         }
     }
 
-    /// The same with TCP small queues, but for the alarm.
+    /// Sends what there is to send where TCP small queues count what the host's queue holds.
     #[inline(never)]
     fn send_announced<P: Probe>(
         &mut self,

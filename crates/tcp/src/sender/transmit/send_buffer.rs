@@ -17,7 +17,7 @@ use crate::sender::Sender;
 /// and wireless filled its buffer (35 jumbo segments of 9,000 bytes in 332,800); with them the head
 /// takes 1,024 bytes.
 pub(crate) const SEGMENT_OVERHEAD: u64 = 768;
-/// The same with [`crate::config::Profile::small_heads`]: the head has room for 256 bytes.
+/// That memory with [`crate::config::Profile::small_heads`], where the head has room for 256 bytes.
 const SMALL_HEAD_OVERHEAD: u64 = 832;
 /// Header room that sizing allows for (320 with tunnels and wireless, where 1,460 bytes need 4,096 then
 /// instead of 2,048), and the shared page list, and the descriptor. A 6.1 kernel without them took 21
