@@ -157,12 +157,12 @@ impl Endpoint {
         match leaves {
             Some(at) if at <= now => self.connection.on_nic_freed(self.clock(now), bytes),
             Some(at) => self.leaving.push(at, bytes),
-            None => self.hear_departures(now, fabric),
+            None => self.take_departures(now, fabric),
         }
     }
 
     #[cold]
-    fn hear_departures(&mut self, now: Instant, fabric: &mut Fabric<Segment>) {
+    fn take_departures(&mut self, now: Instant, fabric: &mut Fabric<Segment>) {
         while let Some(departure) = fabric.take_departure() {
             self.connection.on_nic_freed(self.clock(now), departure.bytes);
         }
