@@ -261,6 +261,10 @@ def test_ecmp_spreads_flows_over_equal_paths():
             {"timelines": [{"kind": "circuit", "matchings": ["bottleneck"], "day": "1 s", "night": "1 s"}] * 2},
             'link "bottleneck" is opened and closed by "circuit-0" already',
         ),
+        (
+            {"queues": [{"name": "q", "limit": "9 packets", "served_by": ["bottleneck", "bottleneck"]}]},
+            'queues[0].served_by[1] = "bottleneck": expected another link, it is there already',
+        ),
     ],
 )
 def test_what_cannot_be_resolved_is_named(one_flow, changes, sentence):
@@ -268,6 +272,35 @@ def test_what_cannot_be_resolved_is_named(one_flow, changes, sentence):
         lower(one_flow.with_(changes), 1)
     assert sentence in str(error.value)
     assert 'scenario "one flow": ' in str(error.value)
+
+
+@pytest.fixture
+def voq_for_one_host(one_flow):
+    """The bottleneck has a queue for receiver-1 alone, so that packets to receiver-0 need one of its own."""
+    return one_flow.with_(
+        {
+            "topology.pairs": 2,
+            "queues": [{"name": "voq", "limit": "9 packets", "served_by": "bottleneck", "to": "receiver-1"}],
+            "records": {"queues": "1 ms"},
+        }
+    )
+
+
+def test_the_queue_that_a_link_needs_besides_is_one_like_the_others(voq_for_one_host):
+    limit = {"kind": "set_limit", "queue": "bottleneck", "limit": "5 packets"}
+    timeline = {"kind": "program", "period": "2 s", "steps": [{"at": "1 ms", "do": [limit]}]}
+    plan = lowered(voq_for_one_host.with_({"timelines": [timeline]}))
+    index = plan.queues.index(named(plan.queues, "bottleneck"))
+    assert queues(plan, plan.flows[0].data_path).count("bottleneck") == 1
+    assert index in plan.records.queues, "it is sampled"
+    assert plan.timelines[0].steps[0].actions[0].queue == index, "an action finds it"
+
+
+def test_a_week_opens_all_queues_of_its_links(voq_for_one_host):
+    week = {"kind": "circuit", "matchings": ["bottleneck"], "day": "1 ms", "night": "1 ms"}
+    plan = lowered(voq_for_one_host.with_({"timelines": [week]}))
+    opened = [action.queue for action in plan.timelines[0].steps[0].actions if isinstance(action, OpenGate)]
+    assert sorted(plan.queues[index].name for index in opened) == ["bottleneck", "voq"]
 
 
 def test_an_unknown_variant_lists_the_known_ones(one_flow):

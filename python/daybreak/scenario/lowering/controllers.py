@@ -9,29 +9,30 @@ from daybreak.plan import types as plan
 
 from ..controllers import CircuitController, FlowController
 from ..quantities import Span
-from ..scenario import Scenario
 from .choices import entry_of, resolve
 from .cost import refuse_frequent_readings
-from .fabric import Fabric
-from .moves import Mover, Moves
+from .gates import controlled_links
 from .names import unknown
+from .network import Network
 from .planned import PlannedFlow
+from .queues import Queues
+from .resolved import Resolved
+from .routed import Routed
 
 _Value = TypeVar("_Value")
 
 
-def controllers(
-    scenario: Scenario, fabric: Fabric, moves: Moves, flows: Sequence[PlannedFlow]
-) -> list[plan.Controller]:
-    """All controllers, when the paths of all flows are made."""
+def controllers(resolved: Resolved, routed: Routed) -> list[plan.Controller]:
+    """All controllers. Raises ScenarioError."""
+    scenario = resolved.scenario
     made: list[plan.Controller] = []
     for i, controller in enumerate(scenario.controllers):
         name = controller.name or f"controller-{i}"
         match controller:
             case CircuitController():
-                controls: plan.Controls = _circuit(i, controller, name, fabric)
+                controls: plan.Controls = _circuit(i, controller, resolved.network, routed.queues)
             case FlowController():
-                controls = _flows(i, controller, moves.controllers[i], flows)
+                controls = _flows(i, controller, resolved.flows, routed.switches_of_flow[f"controllers[{i}]"])
             case other:
                 assert_never(other)
         policy = resolve(controller.policy, f"controllers[{i}].policy")
@@ -46,21 +47,21 @@ def controllers(
     return made
 
 
-def _circuit(index: int, controller: CircuitController, name: str, fabric: Fabric) -> plan.ControlledCircuit:
+def _circuit(index: int, controller: CircuitController, network: Network, queues: Queues) -> plan.ControlledCircuit:
     field = f"controllers[{index}]"
-    links = sorted({fabric.link(link, f"{field}.links[{k}]").index for k, link in enumerate(controller.links)})
-    for link in links:
-        fabric.gate(link, name, field)
-    gates = [(queue, link) for link in links for queue in fabric.served_by(link)]
+    links = controlled_links(controller, field, network)
+    gates = [(queue, link) for link in links for queue in queues.of_link[link]]
     return plan.ControlledCircuit(
-        queues=[fabric.queue(queue, f"{field}.queues[{k}]") for k, queue in enumerate(controller.queues)],
+        queues=[queues.named(queue, f"{field}.queues[{k}]") for k, queue in enumerate(controller.queues)],
         open=[plan.OpenGate(queue=queue, link=link) for queue, link in gates],
         close=[plan.CloseGate(queue=queue, link=link, downtime=controller.downtime) for queue, link in gates],
     )
 
 
-def _flows(index: int, controller: FlowController, mover: Mover, flows: Sequence[PlannedFlow]) -> plan.ControlledFlows:
-    moved = [(i, flow) for i, flow in enumerate(flows) if flow.name in mover.switches_of_flow]
+def _flows(
+    index: int, controller: FlowController, flows: Sequence[PlannedFlow], switches_of: Mapping[str, Sequence[int]]
+) -> plan.ControlledFlows:
+    moved = [(i, flow) for i, flow in enumerate(flows) if flow.name in switches_of]
     _check_names([flow for _, flow in moved], controller.priorities, f"controllers[{index}].priorities")
     _check_names([flow for _, flow in moved], controller.deadlines, f"controllers[{index}].deadlines")
     controlled = []
@@ -69,7 +70,7 @@ def _flows(index: int, controller: FlowController, mover: Mover, flows: Sequence
         controlled.append(
             plan.ControlledFlow(
                 flow=i,
-                route_switches=mover.switches_of_flow[flow.name],
+                route_switches=list(switches_of[flow.name]),
                 priority=_of_flow(flow, controller.priorities) or 0,
                 deadline_ps=None if deadline is None else int(deadline),
             )

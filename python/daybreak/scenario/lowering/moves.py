@@ -1,9 +1,9 @@
-"""The paths of all flows, with a route switch wherever a route, a `migrate` timeline or a controller moves one."""
+"""The path of each flow, with a route switch wherever a route, a `migrate` timeline or a controller moves one."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 from daybreak.errors import ScenarioError
@@ -12,23 +12,21 @@ from daybreak.plan import types as plan
 from ..controllers import FlowController
 from ..scenario import Scenario
 from ..timelines import Migrate, MovedFlows
-from .fabric import Fabric, OneWay
 from .names import unknown
+from .network import Network, OneWay
 from .paths import Paths
 from .planned import PlannedFlow
 from .routes import Router
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class Mover:
-    """What moves flows, and the route switches that it needs."""
+    """What moves flows."""
 
     entry: str
+    """Its field in the scenario, such as "routes[0]"."""
     name: str
     of: MovedFlows
-    route_switches: list[int] = field(default_factory=list)
-    switches_of_flow: dict[str, list[int]] = field(default_factory=dict)
-    """Where each flow is moved alone: its route switches, that of the data first."""
 
     @property
     def moves_each_alone(self) -> bool:
@@ -48,35 +46,46 @@ _DATA = _Way("via", "between")
 _ACKS = _Way("ack_via", "ack_between")
 
 
-class Moves:
-    """The path of each flow."""
-
-    def __init__(self, scenario: Scenario, fabric: Fabric, router: Router, paths: Paths, flows: Sequence[PlannedFlow]):
-        self._fabric = fabric
-        self._router = router
-        self._paths = paths
-        self._ecmp = scenario.routing == "ecmp"
-        self.routes = {route.name: Mover(f"routes[{i}]", route.name, route) for i, route in enumerate(scenario.routes)}
-        if len(self.routes) < len(scenario.routes):
-            raise ScenarioError("two routes have one name: expected unique names", "routes")
-        self.migrations = {
-            i: Mover(f"timelines[{i}]", line.name or f"migrate-{i}", line)
+def movers(scenario: Scenario) -> list[Mover]:
+    """Routes, `migrate` timelines, and controllers that move flows. Raises ScenarioError if two have one name."""
+    if len({route.name for route in scenario.routes}) < len(scenario.routes):
+        raise ScenarioError("two routes have one name: expected unique names", "routes")
+    names = [controller.name or f"controller-{i}" for i, controller in enumerate(scenario.controllers)]
+    if len(set(names)) < len(names):
+        raise ScenarioError("two controllers have one name: expected unique names", "controllers")
+    return [
+        *(Mover(f"routes[{i}]", route.name, route) for i, route in enumerate(scenario.routes)),
+        *(
+            Mover(f"timelines[{i}]", line.name or f"migrate-{i}", line)
             for i, line in enumerate(scenario.timelines)
             if isinstance(line, Migrate)
-        }
-        self.controllers = {
-            i: Mover(f"controllers[{i}]", controller.name or f"controller-{i}", controller)
+        ),
+        *(
+            Mover(f"controllers[{i}]", names[i], controller)
             for i, controller in enumerate(scenario.controllers)
             if isinstance(controller, FlowController)
-        }
-        names = {controller.name or f"controller-{i}" for i, controller in enumerate(scenario.controllers)}
-        if len(names) < len(scenario.controllers):
-            raise ScenarioError("two controllers have one name: expected unique names", "controllers")
-        self._mover_of_flow = self._movers(flows)
-        self.route_switches: list[plan.RouteSwitch] = []
-        self._switch_index: dict[tuple[str, int, tuple[int, ...], str], int] = {}
+        ),
+    ]
+
+
+class Moves:
+    """Makes the path of each flow, and the route switches on it."""
+
+    def __init__(
+        self, movers: Sequence[Mover], flows: Sequence[PlannedFlow], network: Network, router: Router, paths: Paths
+    ):
+        self._network = network
+        self._router = router
+        self._paths = paths
+        self._mover_of_flow = _mover_of_flow(movers, flows)
         self._path_index: dict[tuple[object, ...], int] = {}
         self._path_of_route: dict[tuple[int, ...], int] = {}
+        self._switch_index: dict[tuple[str, int, tuple[int, ...], str], int] = {}
+        self.route_switches: list[plan.RouteSwitch] = []
+        self.switches_of: dict[str, list[int]] = {mover.entry: [] for mover in movers}
+        """The route switches of each mover, by its entry."""
+        self.switches_of_flow: dict[str, dict[str, list[int]]] = {mover.entry: {} for mover in movers}
+        """Of each mover by its entry, and each flow that it moves alone: its route switches, that of the data first."""
 
     def data_path(self, flow: PlannedFlow, source: int, destination: int) -> int:
         """The path of the flow's data."""
@@ -86,23 +95,12 @@ class Moves:
         """The path of its ACKs."""
         return self._known_path(flow, (destination, source), _ACKS)
 
-    def _movers(self, flows: Sequence[PlannedFlow]) -> dict[str, Mover]:
-        movers: dict[str, Mover] = {}
-        for mover in [*self.routes.values(), *self.migrations.values(), *self.controllers.values()]:
-            for flow in _moved_flows(mover, flows):
-                if flow.name in movers:
-                    raise ScenarioError(
-                        f"{mover.entry}: flow {flow.name} is moved by {movers[flow.name].entry} already"
-                    )
-                movers[flow.name] = mover
-        return movers
-
     def _known_path(self, flow: PlannedFlow, ends: tuple[int, int], way: _Way) -> int:
         """Flows of a family take one path, unless each draws its own or is moved alone."""
         mover = self._mover_of_flow.get(flow.name)
-        if mover is None and self._ecmp:
+        if mover is None and self._router.draws:
             return self._drawn_path(flow, ends, way)
-        is_alone = self._ecmp or (mover is not None and mover.moves_each_alone)
+        is_alone = self._router.draws or (mover is not None and mover.moves_each_alone)
         key = (flow.of, way, mover.entry if mover else None, flow.name if is_alone else None)
         index = self._path_index.get(key)
         if index is None:
@@ -143,8 +141,8 @@ class Moves:
         if any(len(route) == shared for route in routes):
             raise ScenarioError(f"{field}: all paths of flow {flow.name} are the same: expected different ones", field)
         node = routes[0][shared].source
-        if self._fabric.nodes[node].kind == "host":
-            name = self._fabric.nodes[node].name
+        if self._network.nodes[node].kind == "host":
+            name = self._network.nodes[node].name
             raise ScenarioError(
                 f'{field}: the paths of flow {flow.name} part at host "{name}": expected a switch', field
             )
@@ -159,7 +157,7 @@ class Moves:
         return [*steps, self._paths.step("route_switch", self._route_switch(mover, flow.name, node, tuple(tails)))]
 
     def _route(self, flow: PlannedFlow, ends: tuple[int, int], via: tuple[str, ...], field: str) -> list[OneWay]:
-        links = tuple(self._fabric.link(name, field) for name in via)
+        links = tuple(self._network.link(name, field) for name in via)
         return self._router.path(flow.name, *ends, links, field)
 
     def _route_switch(self, mover: Mover, flow: str, node: int, tails: tuple[int, ...]) -> int:
@@ -169,14 +167,25 @@ class Moves:
             limit = mover.of.hold_limit
             self.route_switches.append(
                 plan.RouteSwitch(
-                    name=f"{mover.name}/{len(mover.route_switches)}", node=node, alternatives=list(tails), initial=0,
-                    hold_limit_packets=None if limit is None else int(limit),
+                    name=f"{mover.name}/{len(self.switches_of[mover.entry])}", node=node,
+                    alternatives=list(tails), initial=0, hold_limit_packets=None if limit is None else int(limit),
                 )
             )  # fmt: skip
-            mover.route_switches.append(self._switch_index[key])
+            self.switches_of[mover.entry].append(self._switch_index[key])
             if mover.moves_each_alone:
-                mover.switches_of_flow.setdefault(flow, []).append(self._switch_index[key])
+                self.switches_of_flow[mover.entry].setdefault(flow, []).append(self._switch_index[key])
         return self._switch_index[key]
+
+
+def _mover_of_flow(movers: Sequence[Mover], flows: Sequence[PlannedFlow]) -> Mapping[str, Mover]:
+    """The mover of each flow that one moves, by its name. Raises ScenarioError for a flow that two would move."""
+    mover_of: dict[str, Mover] = {}
+    for mover in movers:
+        for flow in _moved_flows(mover, flows):
+            if flow.name in mover_of:
+                raise ScenarioError(f"{mover.entry}: flow {flow.name} is moved by {mover_of[flow.name].entry} already")
+            mover_of[flow.name] = mover
+    return mover_of
 
 
 def _moved_flows(mover: Mover, flows: Sequence[PlannedFlow]) -> list[PlannedFlow]:

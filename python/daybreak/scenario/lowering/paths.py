@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from daybreak.errors import ScenarioError
 from daybreak.plan import types as plan
 
-from .fabric import Fabric, OneWay, Waiting
+from .network import MarkingPlace, Network, OneWay
+from .queues import Queues, Waiting, own_queue
 from .routes import Router
 
 
@@ -28,15 +29,24 @@ class Packets:
 class Paths:
     """Makes the paths of a plan."""
 
-    def __init__(self, fabric: Fabric, router: Router):
-        self._fabric = fabric
+    def __init__(self, network: Network, queues: Queues, marking: Sequence[MarkingPlace], router: Router):
+        self._network = network
+        self._queues = queues
+        self._marking = marking
         self._router = router
+        self._own: dict[int, Waiting] = {}
+        """Queues of links for packets that no queue of theirs takes, made when the first path needs them."""
         self.paths: list[list[plan.Step]] = []
         self._index: dict[tuple[plan.Step, ...], int] = {}
         self._forks: list[plan.Fork | None] = []
         self._fork_index: dict[tuple[int, Packets], int] = {}
         self._markers_between: dict[tuple[int, int], tuple[int, ...]] = {}
         self._steps: dict[tuple[str, int], plan.Step] = {}
+
+    @property
+    def queues(self) -> Queues:
+        """All queues, those that paths have needed besides included. Raises UnknownName."""
+        return self._queues.with_own(list(self._own.values()))
 
     @property
     def forks(self) -> list[plan.Fork]:
@@ -56,7 +66,7 @@ class Paths:
         """Packets from one host to another, at the start of their way."""
         ends = (source, destination)
         if ends not in self._markers_between:
-            self._markers_between[ends] = tuple(place.index for place in self._fabric.marking if place.sees(*ends))
+            self._markers_between[ends] = tuple(place.index for place in self._marking if place.sees(*ends))
         return Packets(destination, self._markers_between[ends], came_by=None, back=None)
 
     def steps(self, packets: Packets, route: Sequence[OneWay], field: str) -> list[plan.Step]:
@@ -75,7 +85,7 @@ class Paths:
         steps: list[plan.Step] = []
         for k, link in enumerate(route):
             steps += self._marked_at(link.source, packets)
-            queue = self._fabric.queue_for(link, packets.destination, packets.came_by)
+            queue = self._queue_for(link, packets)
             if self._is_fork(queue):
                 self._check_rest(queue, route[k:], packets, field)
                 return [*steps, self.step("fork", self._fork(queue, packets, field))], packets
@@ -90,14 +100,26 @@ class Paths:
             self._steps[key] = plan.Step(kind=kind, index=index)  # type: ignore[arg-type]
         return self._steps[key]
 
+    def _queue_for(self, link: OneWay, packets: Packets) -> Waiting:
+        """Where these packets wait that are to cross a link."""
+        for index in self._queues.of_link[link.index]:
+            queue = self._queues.all[index]
+            if queue.takes(packets.destination, packets.came_by):
+                return queue
+        own = self._own.get(link.index)
+        if own is None:
+            index = len(self._queues.all) + len(self._own)
+            own = self._own[link.index] = own_queue(link, index, self._network)
+        return own
+
     def _marked_at(self, node: int, packets: Packets) -> list[plan.Step]:
         if not packets.markers:
             return []
-        here = (index for index in packets.markers if self._fabric.marking[index].node == node)
+        here = (index for index in packets.markers if self._marking[index].node == node)
         return [self.step("marker", index) for index in here]
 
     def _is_fork(self, queue: Waiting) -> bool:
-        ends = {self._fabric.links[link].target for link in queue.served_by}
+        ends = {self._network.links[link].target for link in queue.served_by}
         return len(ends) > 1 or queue.returned_limit is not None or queue.returns_overflow
 
     def _check_rest(self, queue: Waiting, rest: Sequence[OneWay], packets: Packets, field: str) -> None:
@@ -131,7 +153,7 @@ class Paths:
         back = packets.back if queue.returned_limit is None else index
         tails = []
         for served_by in queue.served_by:
-            link = self._fabric.links[served_by]
+            link = self._network.links[served_by]
             route = self._router.from_link(link, packets.destination, field)
             behind = replace(packets, came_by=served_by, back=back)
             marked = [] if route else self._marked_at(link.target, behind)

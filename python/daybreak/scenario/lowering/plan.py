@@ -1,4 +1,4 @@
-"""Puts a plan together."""
+"""The last stage of lowering: the plan, made of what is resolved and routed."""
 
 from __future__ import annotations
 
@@ -13,25 +13,17 @@ from daybreak.errors import ScenarioError, whole
 from daybreak.plan import types as plan
 from daybreak.plan.applications import is_limited
 
-from ..choice import Variant
-from ..quantities import Size, Span
+from ..quantities import Span
 from ..scenario import Scenario
 from ..stack import Stack
-from .choices import resolve_variant
 from .controllers import controllers
-from .cost import refuse_short_intervals
-from .fabric import Fabric
-from .flows import planned_flows
-from .moves import Moves
-from .names import look_up
-from .paths import Paths
-from .planned import Family, PlannedFlow
-from .ready import with_schedule, with_topology
-from .routes import Router
+from .network import plan_links, plan_markers, plan_marks, plan_nodes
+from .queues import plan_queues
+from .resolved import Resolved, resolve_scenario
+from .routed import Routed, route
 from .timelines import timelines
 
 PLAN_VERSION = 2
-_IP_AND_UDP_HEADERS = 28
 
 
 @dataclass(frozen=True)
@@ -60,132 +52,58 @@ def lower(scenario: Scenario, seed: int, variants: Sequence[str] | None = None) 
         raise ScenarioError(f"scenario = {scenario!r}: expected a Scenario, such as daybreak.load makes of a file")
     seed = whole("seed", seed, 0, 2**64 - 1)
     try:
-        return Plan(_plan(scenario, seed, variants))
+        resolved = resolve_scenario(scenario, seed, variants)
+        return Plan(_plan(resolved, route(resolved)))
     except ScenarioError as error:
         raise type(error)(f'scenario "{scenario.name}": {error}', error.field) from None
 
 
-def _plan(scenario: Scenario, seed: int, variants: Sequence[str] | None) -> plan.Plan:
-    topology, scenario = scenario.topology, with_topology(scenario)
-    planned = planned_flows(scenario, seed, variants)
-    scenario = with_schedule(scenario, topology, planned)
-    fabric = Fabric.of(scenario)
-    router = Router(fabric, scenario.routing, seed)
-    records = _records(scenario, fabric)
-    refuse_short_intervals(scenario, len(planned), len(records.queues))
-    stacks = {"stack": scenario.stack} | scenario.stacks
-    if "stack" in scenario.stacks:
-        raise ScenarioError('stacks.stack: expected another name, "stack" is the scenario\'s own', "stacks.stack")
-    paths = Paths(fabric, router)
-    moves = Moves(scenario, fabric, router, paths, planned)
-    flows = Flows(fabric, moves, stacks, variants)
-    planned_in_full = [flows.flow(flow) for flow in planned]
+def _plan(resolved: Resolved, routed: Routed) -> plan.Plan:
+    scenario, network, families = resolved.scenario, resolved.network, resolved.families
     return plan.Plan(
         version=PLAN_VERSION,
-        seed=seed,
+        seed=resolved.seed,
         end_ps=int(scenario.duration),
         stop_when_flows_complete=scenario.stop == "flows_complete"
-        and any(is_limited(flow.application) for flow in planned),
-        nodes=fabric.plan_nodes(),
-        links=fabric.plan_links(),
-        paths=paths.paths,
-        route_switches=moves.route_switches,
-        forks=paths.forks,
-        marks=fabric.marks,
-        markers=fabric.markers,
-        timelines=timelines(scenario, fabric, moves),
-        controllers=controllers(scenario, fabric, moves, planned),
-        queues=fabric.plan_queues(),
-        stacks=[_stack(name, stack) for name, stack in stacks.items()],
-        rules=flows.rules,
-        groups=flows.groups,
-        flows=planned_in_full,
-        records=records,
+        and any(is_limited(flow.application) for flow in resolved.flows),
+        nodes=plan_nodes(network),
+        links=plan_links(network),
+        paths=list(routed.paths),
+        route_switches=list(routed.route_switches),
+        forks=list(routed.forks),
+        marks=plan_marks(scenario),
+        markers=plan_markers(scenario, resolved.marking),
+        timelines=timelines(resolved, routed),
+        controllers=controllers(resolved, routed),
+        queues=plan_queues(routed.queues),
+        stacks=[_stack(name, stack) for name, stack in resolved.stacks.items()],
+        rules=list(families.rules),
+        groups=list(families.groups),
+        flows=_flows(resolved, routed),
+        records=_records(resolved, routed),
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _OfFamily:
-    """What the flows of a family have in common in the plan."""
-
-    group: int
-    src: int
-    dst: int
-    src_stack: int
-    dst_stack: int
-    rule: int
-
-
-class Flows:
-    """Makes the flows of a plan, and the lists that they refer to."""
-
-    def __init__(self, fabric: Fabric, moves: Moves, stacks: dict[str, Stack], variants: Sequence[str] | None):
-        self._fabric = fabric
-        self._moves = moves
-        self._stacks = list(stacks)
-        self._mtus = [stack.mtu for stack in stacks.values()]
-        self._variants = variants
-        self.rules: list[plan.Choice] = []
-        self._rules: dict[Variant, int] = {}
-        self._groups: dict[str, int] = {}
-        self._families: dict[Family, _OfFamily] = {}
-
-    @property
-    def groups(self) -> list[str]:
-        """The groups of all flows."""
-        return list(self._groups)
-
-    def flow(self, flow: PlannedFlow) -> plan.Flow:
-        """One flow."""
-        family = self._families.get(flow.of)
-        if family is None:
-            family = self._families[flow.of] = self._family(flow.of)
-            self._fits(flow, self._mtus[family.src_stack])
-        return plan.Flow(
-            name=flow.name,
-            group=family.group,
-            src=family.src,
-            dst=family.dst,
-            src_stack=family.src_stack,
-            dst_stack=family.dst_stack,
-            rule=family.rule,
-            application=flow.application,
-            start_ps=flow.start_ps,
-            data_path=self._moves.data_path(flow, family.src, family.dst),
-            ack_path=self._moves.ack_path(flow, family.src, family.dst),
-        )
-
-    def _family(self, family: Family) -> _OfFamily:
-        source = self._fabric.host(family.source, f"{family.field}.from")
-        destination = self._fabric.host(family.destination, f"{family.field}.to")
-        if source == destination:
-            raise ScenarioError(f'{family.field}.to = "{family.destination}": expected another host than the sender')
-        stacks = self._stacks
-        src_stack = look_up(family.stack or "stack", stacks, f"{family.field}.stack", "stack")
-        own = family.receiver_stack or stacks[src_stack]
-        dst_stack = look_up(own, stacks, f"{family.field}.receiver_stack", "stack")
-        group = self._groups.setdefault(family.group, len(self._groups))
-        return _OfFamily(group, source, destination, src_stack, dst_stack, self._rule(family))
-
-    def _fits(self, flow: PlannedFlow, mtu: int) -> None:
-        """Sees that datagrams are not larger than packets: all of a family are alike."""
-        most = mtu - _IP_AND_UDP_HEADERS
-        if isinstance(flow.application, plan.ConstantRate) and flow.application.payload_bytes > most:
-            field = f"{flow.of.field}.application.payload"
-            raise ScenarioError(
-                f"{field} = {Size(flow.application.payload_bytes)}: expected at most {most} B, "
-                f"what the sender's mtu of {mtu} leaves behind the headers",
-                field,
+def _flows(resolved: Resolved, routed: Routed) -> list[plan.Flow]:
+    flows = []
+    for flow, data_path, ack_path in zip(resolved.flows, routed.data_paths, routed.ack_paths, strict=True):
+        family = resolved.families.resolved[flow.of]
+        flows.append(
+            plan.Flow(
+                name=flow.name,
+                group=family.group,
+                src=family.src,
+                dst=family.dst,
+                src_stack=family.src_stack,
+                dst_stack=family.dst_stack,
+                rule=family.rule,
+                application=flow.application,
+                start_ps=flow.start_ps,
+                data_path=data_path,
+                ack_path=ack_path,
             )
-
-    def _rule(self, family: Family) -> int:
-        """The place of a family's rule, which is appended if it is new."""
-        if family.variant not in self._rules:
-            rule = resolve_variant(family.variant, f"{family.field}.variant", self._variants)
-            if rule not in self.rules:
-                self.rules.append(rule)
-            self._rules[family.variant] = self.rules.index(rule)
-        return self._rules[family.variant]
+        )
+    return flows
 
 
 def _stack(name: str, stack: Stack) -> plan.Stack:
@@ -232,16 +150,16 @@ def _stack(name: str, stack: Stack) -> plan.Stack:
     )
 
 
-def _records(scenario: Scenario, fabric: Fabric) -> plan.Records:
-    records = scenario.records
+def _records(resolved: Resolved, routed: Routed) -> plan.Records:
+    records, queues = resolved.scenario.records, routed.queues
 
     def links(names: tuple[str, ...], field: str) -> list[int]:
-        return [fabric.link(name, f"records.{field}[{i}]").index for i, name in enumerate(names)]
+        return [resolved.network.link(name, f"records.{field}[{i}]").index for i, name in enumerate(names)]
 
     if records.sampled_queues:
-        queues = [fabric.queue(name, f"records.sampled_queues[{i}]") for i, name in enumerate(records.sampled_queues)]
+        sampled = [queues.named(name, f"records.sampled_queues[{i}]") for i, name in enumerate(records.sampled_queues)]
     else:
-        queues = fabric.switch_queues() if records.queues is not None else []
+        sampled = queues.at_switches() if records.queues is not None else []
     return plan.Records(
         bin_ps=_ps(records.bins),
         tap_links=links(records.taps, "taps"),
@@ -249,7 +167,7 @@ def _records(scenario: Scenario, fabric: Fabric) -> plan.Records:
         bin_delivered=records.delivered and records.bins is not None,
         window_ps=0 if records.window == "every ack" else _ps(records.window),
         queue_ps=_ps(records.queues),
-        queues=queues,
+        queues=sampled,
         drops=records.drops,
         loss_bin_ps=_ps(records.loss_bins),
         circuits=records.circuits,

@@ -7,19 +7,20 @@ from collections import deque
 from daybreak._native import Stream
 from daybreak.errors import ScenarioError
 
-from .fabric import Fabric, OneWay
+from .network import Network, OneWay
 
 
 class Router:
     """Finds paths. Hosts do not forward."""
 
-    def __init__(self, fabric: Fabric, routing: str, seed: int):
-        self._fabric = fabric
-        self._ecmp = routing == "ecmp"
+    def __init__(self, network: Network, routing: str, seed: int):
+        self._network = network
+        self.draws = routing == "ecmp"
+        """Whether a flow draws among equally short ways."""
         self._seed = seed
-        self._leaving: list[list[OneWay]] = [[] for _ in fabric.nodes]
-        self._entering: list[list[OneWay]] = [[] for _ in fabric.nodes]
-        for link in fabric.links:
+        self._leaving: list[list[OneWay]] = [[] for _ in network.nodes]
+        self._entering: list[list[OneWay]] = [[] for _ in network.nodes]
+        for link in network.links:
             self._leaving[link.source].append(link)
             self._entering[link.target].append(link)
         self._hops: dict[int, list[int]] = {}
@@ -35,7 +36,7 @@ class Router:
 
         Among equally short ways it takes the first, or with ECMP the one that the stream of `flow` draws.
         """
-        draw = Stream(self._seed, f"route/{flow}/{source}-{destination}") if self._ecmp else None
+        draw = Stream(self._seed, f"route/{flow}/{source}-{destination}") if self.draws else None
         if not via:
             # A shortest way crosses no link twice, and leads through no host.
             return self._shortest(source, destination, draw, field)
@@ -49,9 +50,9 @@ class Router:
         if len({link.index for link in path}) < len(path):
             names = ", ".join(link.name for link in path)
             raise ScenarioError(f"{field}: the path would cross a link twice: {names}", field)
-        through = [link.target for link in path[:-1] if self._fabric.nodes[link.target].kind == "host"]
+        through = [link.target for link in path[:-1] if self._network.nodes[link.target].kind == "host"]
         if through:
-            host = self._fabric.nodes[through[0]].name
+            host = self._network.nodes[through[0]].name
             raise ScenarioError(f'{field}: the path would lead through "{host}": hosts do not forward', field)
         return path
 
@@ -68,7 +69,7 @@ class Router:
             if ways is None:
                 ways = self._ways[here, end] = self._ways_to(here, end)
             if not ways:
-                names = [self._fabric.nodes[node].name for node in (source, target)]
+                names = [self._network.nodes[node].name for node in (source, target)]
                 raise ScenarioError(f'{field}: there is no path from "{names[0]}" to "{names[1]}"', field)
             link = ways[draw.below(len(ways)) if draw and len(ways) > 1 else 0]
             path.append(link)
@@ -79,7 +80,7 @@ class Router:
         """The links that shortest ways from one node to another one begin with; none where there is no way."""
         hops = self._hops_to(end)
         ways = [link for link in self._leaving[source] if hops[link.target] == hops[source] - 1 >= 0]
-        return [link for link in ways if link.target == end or self._fabric.nodes[link.target].kind != "host"]
+        return [link for link in ways if link.target == end or self._network.nodes[link.target].kind != "host"]
 
     def _before(self, target: int) -> tuple[int, list[OneWay]]:
         """The switch that a node hangs from and the link between, where there is one such link; else the node itself.
@@ -87,7 +88,7 @@ class Router:
         So that all hosts of a switch share the search for ways to it.
         """
         entering = self._entering[target]
-        if len(entering) == 1 and self._fabric.nodes[entering[0].source].kind == "switch":
+        if len(entering) == 1 and self._network.nodes[entering[0].source].kind == "switch":
             return entering[0].source, entering
         return target, []
 
@@ -99,7 +100,7 @@ class Router:
             waiting = deque([target])
             while waiting:
                 node = waiting.popleft()
-                if node != target and self._fabric.nodes[node].kind == "host":
+                if node != target and self._network.nodes[node].kind == "host":
                     continue
                 for link in self._entering[node]:
                     if hops[link.source] < 0:

@@ -2,39 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import assert_never
 
 from daybreak.errors import ScenarioError
 from daybreak.plan import types as plan
 
 from .. import actions
-from ..scenario import Scenario
 from ..timelines import Circuit, Migrate, Program
 from ..traces import LinkTrace
-from .fabric import Fabric, limits
-from .moves import Moves
+from .gates import matched_links
 from .names import look_up
+from .network import Network
+from .queues import limits
+from .resolved import Resolved
+from .routed import Routed
 
 
-def timelines(scenario: Scenario, fabric: Fabric, moves: Moves) -> list[plan.Timeline]:
+def timelines(resolved: Resolved, routed: Routed) -> list[plan.Timeline]:
     """All programs: those that move flows, then those that open and close links, then the others."""
     migrations, circuits, programs = [], [], []
-    for i, line in enumerate(scenario.timelines):
+    end_ps = int(resolved.scenario.duration)
+    for i, line in enumerate(resolved.scenario.timelines):
         match line:
             case Migrate():
-                migrations.append(_migration(line, moves.migrations[i].name, moves.migrations[i].route_switches))
+                migrations.append(_migration(i, line, routed.switches_of[f"timelines[{i}]"]))
             case Circuit():
-                circuits += _circuit(i, line, fabric, int(scenario.duration))
+                circuits += _circuit(i, line, resolved.network, routed, end_ps)
             case Program():
-                programs.append(_program(i, line, fabric, moves))
+                programs.append(_program(i, line, resolved, routed))
             case LinkTrace():
-                programs.append(_trace(i, line, fabric, int(scenario.duration)))
+                programs.append(_trace(i, line, resolved.network, end_ps))
             case other:
                 assert_never(other)
     return migrations + circuits + programs
 
 
-def _migration(program: Migrate, name: str, switches: list[int]) -> plan.Timeline:
+def _migration(index: int, program: Migrate, switches: Sequence[int]) -> plan.Timeline:
     period, night, paths = int(program.period), int(program.night), len(program.ways)
     steps = []
     for k in range(paths):
@@ -43,28 +47,23 @@ def _migration(program: Migrate, name: str, switches: list[int]) -> plan.Timelin
             steps.append(plan.TimelineStep(offset_ps=k * period, actions=dark))
         moved: list[plan.Action] = [plan.SetRoute(route_switch=s, alternative=(k + 1) % paths) for s in switches]
         steps.append(plan.TimelineStep(offset_ps=k * period + night, actions=moved))
+    name = program.name or f"migrate-{index}"
     return plan.Timeline(name=name, start_ps=int(program.start) + period, period_ps=paths * period, steps=steps)
 
 
-def _circuit(index: int, program: Circuit, fabric: Fabric, end_ps: int) -> list[plan.Timeline]:
+def _circuit(index: int, program: Circuit, network: Network, routed: Routed, end_ps: int) -> list[plan.Timeline]:
     name = program.name or f"circuit-{index}"
-    matchings: list[set[int]] = []
-    for k, names in enumerate(program.matchings):
-        field = f"timelines[{index}].matchings[{k}]"
-        matchings.append({fabric.link(link, field).index for link in names})
+    matchings = matched_links(program, f"timelines[{index}]", network)
     links = set().union(*matchings)
-    for link in sorted(links):
-        fabric.gate(link, name, f"timelines[{index}]")
+
+    def gates(links: set[int]) -> list[tuple[int, int]]:
+        return [(queue, link) for link in sorted(links) for queue in routed.queues.of_link[link]]
 
     def opened(links: set[int]) -> list[plan.Action]:
-        return [plan.OpenGate(queue=queue, link=link) for link in sorted(links) for queue in fabric.served_by(link)]
+        return [plan.OpenGate(queue=queue, link=link) for queue, link in gates(links)]
 
     def closed(links: set[int]) -> list[plan.Action]:
-        return [
-            plan.CloseGate(queue=queue, link=link, downtime=program.downtime)
-            for link in sorted(links)
-            for queue in fabric.served_by(link)
-        ]
+        return [plan.CloseGate(queue=queue, link=link, downtime=program.downtime) for queue, link in gates(links)]
 
     steps = []
     # The first step closes what the week does not begin with; gates are open when a run starts.
@@ -96,19 +95,19 @@ def _states(program: Circuit, matchings: list[set[int]]) -> list[tuple[int, set[
     return sorted(states.items())
 
 
-def _program(index: int, program: Program, fabric: Fabric, moves: Moves) -> plan.Timeline:
+def _program(index: int, program: Program, resolved: Resolved, routed: Routed) -> plan.Timeline:
     steps = []
     for i, step in enumerate(program.steps):
         done: list[plan.Action] = []
         for k, action in enumerate(step.do):
-            done += _actions(action, fabric, moves, f"timelines[{index}].steps[{i}].do[{k}]")
+            done += _actions(action, resolved, routed, f"timelines[{index}].steps[{i}].do[{k}]")
         steps.append(plan.TimelineStep(offset_ps=int(step.at), actions=done))
     name = program.name or f"program-{index}"
     return plan.Timeline(name=name, start_ps=int(program.start), period_ps=int(program.period), steps=steps)
 
 
-def _trace(index: int, trace: LinkTrace, fabric: Fabric, end_ps: int) -> plan.Timeline:
-    links = [fabric.link(name, f"timelines[{index}].links").index for name in trace.links]
+def _trace(index: int, trace: LinkTrace, network: Network, end_ps: int) -> plan.Timeline:
+    links = [network.link(name, f"timelines[{index}].links").index for name in trace.links]
     steps = []
     for row in trace.rows:
         done: list[plan.Action] = []
@@ -126,53 +125,64 @@ def _trace(index: int, trace: LinkTrace, fabric: Fabric, end_ps: int) -> plan.Ti
     return plan.Timeline(name=name, start_ps=int(trace.start), period_ps=period, steps=steps)
 
 
-def _actions(action: actions.Action, fabric: Fabric, moves: Moves, field: str) -> list[plan.Action]:
+def _actions(action: actions.Action, resolved: Resolved, routed: Routed, field: str) -> list[plan.Action]:
     """What one action of a scenario is in the plan: a route may have several route switches."""
     match action:
         case actions.OpenGate():
-            queue, link = _gate(action, fabric, field)
+            queue, link = _gate(action, resolved.network, routed, field)
             return [plan.OpenGate(queue=queue, link=link)]
         case actions.CloseGate():
-            queue, link = _gate(action, fabric, field)
+            queue, link = _gate(action, resolved.network, routed, field)
             return [plan.CloseGate(queue=queue, link=link, downtime=action.downtime)]
         case actions.SetLimit():
             packets, size = limits(None if action.limit == "unlimited" else action.limit)
-            return [plan.SetLimit(queue=fabric.queue(action.queue, f"{field}.queue"), packets=packets, bytes=size)]
+            return [
+                plan.SetLimit(queue=routed.queues.named(action.queue, f"{field}.queue"), packets=packets, bytes=size)
+            ]
         case actions.SetRate():
-            link = fabric.link(action.link, f"{field}.link").index
+            link = resolved.network.link(action.link, f"{field}.link").index
             return [plan.SetRate(link=link, rate_bps=int(action.rate))]
         case actions.SetDelay():
-            link = fabric.link(action.link, f"{field}.link").index
+            link = resolved.network.link(action.link, f"{field}.link").index
             return [plan.SetDelay(link=link, delay_ps=int(action.delay))]
         case actions.SetLoss():
-            link = fabric.link(action.link, f"{field}.link").index
+            link = resolved.network.link(action.link, f"{field}.link").index
             return [plan.SetLoss(link=link, loss_ppb=action.loss.ppb)]
         case actions.SetParameter():
-            queue = fabric.queue(action.queue, f"{field}.queue")
-            value = fabric.parameter(queue, action.parameter, action.value, f"{field}.{action.parameter}")
+            queue = routed.queues.named(action.queue, f"{field}.queue")
+            value = routed.queues.parameter(queue, action.parameter, action.value, f"{field}.{action.parameter}")
             return [plan.SetParameter(queue=queue, parameter=action.parameter, value=value)]
         case actions.SetMark():
-            return [plan.SetMark(marker=fabric.marker(action.marker, f"{field}.marker"), on=action.on)]
+            markers = [marker.name for marker in resolved.scenario.markers]
+            marker = look_up(action.marker, markers, f"{field}.marker", "marker")
+            return [plan.SetMark(marker=marker, on=action.on)]
         case actions.SetRoute():
-            paths = len(moves.routes[_route(action.route, moves, field)].of.ways)
+            route = _route(action.route, resolved, field)
+            paths = len(resolved.scenario.routes[route].ways)
             if action.path >= paths:
                 raise ScenarioError(f"{field}.path = {action.path}: expected one of the route's {paths} paths, from 0")
             return [
                 plan.SetRoute(route_switch=switch, alternative=action.path)
-                for switch in moves.routes[action.route].route_switches
+                for switch in routed.switches_of[f"routes[{route}]"]
             ]
         case actions.Darken():
-            switches = moves.routes[_route(action.route, moves, field)].route_switches
-            return [plan.Darken(route_switch=switch, downtime=action.downtime) for switch in switches]
+            route = _route(action.route, resolved, field)
+            return [
+                plan.Darken(route_switch=switch, downtime=action.downtime)
+                for switch in routed.switches_of[f"routes[{route}]"]
+            ]
         case other:
             assert_never(other)
 
 
-def _gate(action: actions.OpenGate | actions.CloseGate, fabric: Fabric, field: str) -> tuple[int, int]:
-    queue = fabric.queue(action.queue, f"{field}.queue")
-    link = fabric.link(action.link, f"{field}.link")
-    if link.index not in fabric.queues[queue].served_by:
-        links = ", ".join(fabric.links[index].name for index in fabric.queues[queue].served_by)
+def _gate(
+    action: actions.OpenGate | actions.CloseGate, network: Network, routed: Routed, field: str
+) -> tuple[int, int]:
+    queue = routed.queues.named(action.queue, f"{field}.queue")
+    link = network.link(action.link, f"{field}.link")
+    served_by = routed.queues.all[queue].served_by
+    if link.index not in served_by:
+        links = ", ".join(network.links[index].name for index in served_by)
         raise ScenarioError(
             f'{field}.link = "{link.name}": expected a link that serves queue "{action.queue}", {links}',
             f"{field}.link",
@@ -180,6 +190,5 @@ def _gate(action: actions.OpenGate | actions.CloseGate, fabric: Fabric, field: s
     return queue, link.index
 
 
-def _route(name: str, moves: Moves, field: str) -> str:
-    look_up(name, list(moves.routes), f"{field}.route", "route")
-    return name
+def _route(name: str, resolved: Resolved, field: str) -> int:
+    return look_up(name, [route.name for route in resolved.scenario.routes], f"{field}.route", "route")
