@@ -114,10 +114,15 @@ def test_stacks_of_another_version_are_refused(one_flow):
     with pytest.raises(PlanError, match=r"linux of the stacks is 6\.1, 6\.12: all hosts are in one kernel"):
         lowered(some, 1, f"kernel:{VERSION}")
     assert [stack.linux for stack in lowered(newer, 1, f"kernel:{VERSION}").content.stacks] == [VERSION]
-    assert [stack.linux for stack in lowered(one_flow, 1, "kernel:6.99").content.stacks] == ["6.1"]
-    assert [modelled(engine) for engine in ("simulated", "kernel", "kernel:6.12@250", "kernel:6.99")] == [
-        "6.1", "6.1", VERSION, "6.1",
-    ]  # fmt: skip
+    assert [stack.linux for stack in lowered(one_flow, 1, "kernel:6.99").content.stacks] == [VERSION]
+
+
+def test_a_version_without_a_model_stands_beside_the_last_one_before_it():
+    beside = {
+        "simulated": "6.1", "kernel": "6.1", "kernel:6.12@250": VERSION,
+        "kernel:5.10": "6.1", "kernel:6.6": "6.1", "kernel:6.99": VERSION, "kernel:7.3": VERSION,
+    }  # fmt: skip
+    assert {engine: modelled(engine) for engine in beside} == beside
 
 
 @with_both

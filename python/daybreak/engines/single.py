@@ -121,9 +121,17 @@ def lowered(scenario: Scenario, seed: int, engine: str) -> Plan:
 
 
 def modelled(engine: str) -> Linux:
-    """The version of Linux whose model stands beside this engine: its own if it is modelled, else the usual one."""
+    """The version of Linux whose model stands beside this engine: the newest that is not newer, else the oldest."""
     linux = find(engine).linux()
-    return next((version for version in MODELLED if version == linux), MODELLED[0])
+    if linux is None:
+        return MODELLED[0]
+    oldest_first = sorted(MODELLED, key=_in_order)
+    return next((one for one in reversed(oldest_first) if _in_order(one) <= _in_order(linux)), oldest_first[0])
+
+
+def _in_order(version: str) -> tuple[int, ...]:
+    """The numbers of a version, which sort as the versions do."""
+    return tuple(int(number) for number in version.split("."))
 
 
 def _refuse_another(linux: str, asked: Sequence[str]) -> None:
