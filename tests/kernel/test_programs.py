@@ -308,3 +308,32 @@ def test_a_program_that_runs_at_the_end_has_none():
 def test_the_python_that_runs_daybreak_can_be_named():
     program = {"client": ["{python}", "-c", "import sys, daybreak; print(sys.executable)"]}
     assert run(scenario(program)).files["programs/a-client/stdout"].decode().strip() == sys.executable
+
+
+def test_a_transfer_over_quic_is_seen_as_datagrams():
+    pytest.importorskip("aioquic")
+    ready = daybreak.load(ROOT / "scenarios" / "26-quic.toml")
+    one, other = (run(ready) for _ in range(2))
+    assert one.files == other.files
+    assert one.table("datagrams").equals(other.table("datagrams"))
+    assert one.files["programs/quic-client/stdout"].startswith(b"2000000 bytes in ")
+    there, back = one.table("datagrams").iter_rows(named=True)
+    assert there["sent"] == there["delivered"] + there["lost"]
+    assert there["lost"] == one.table("drops").filter(reason="night").height > 0
+    assert back["lost"] == 0, "the way back is not moved"
+    # No payload of QUIC's packets is larger than the 1200 bytes that every path carries (RFC 9000, section 14).
+    assert 2_000_000 <= there["delivered"] * 1_200
+
+
+@needs("redis-benchmark")
+def test_a_benchmark_of_redis_runs_as_it_is_installed():
+    found = run(daybreak.load(ROOT / "scenarios" / "22-redis.toml"))
+    lines = found.files["programs/redis-client/stdout"].decode().splitlines()
+    assert [line.split(",")[0] for line in lines[-2:]] == ['"SET"', '"GET"']
+
+
+@needs("curl")
+def test_curl_gets_a_file_of_a_web_server():
+    found = run(daybreak.load(ROOT / "scenarios" / "20-web-server.toml"))
+    assert found.files["programs/web-client/stdout"].endswith(b"5000000 bytes\n")
+    assert found.flows.row(0, named=True)["dst"] == "receiver-0"
