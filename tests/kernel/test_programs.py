@@ -322,7 +322,7 @@ def test_a_transfer_over_quic_is_seen_as_datagrams():
     assert there["lost"] == one.table("drops").filter(reason="night").height > 0
     assert back["lost"] == 0, "the way back is not moved"
     # No payload of QUIC's packets is larger than the 1200 bytes that every path carries (RFC 9000, section 14).
-    assert 2_000_000 <= there["delivered"] * 1_200
+    assert there["delivered"] * 1_200 >= 2_000_000
 
 
 @needs("redis-benchmark")
