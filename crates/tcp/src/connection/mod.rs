@@ -10,7 +10,7 @@ use daybreak_trace::WindowRow;
 use daybreak_units::{Duration, Instant, Rate};
 
 use crate::config::Config;
-use crate::congestion::{CaState, Congestion, Draws};
+use crate::congestion::{CaState, Draws, Rule};
 use crate::counters::Counters;
 use crate::receiver::{Receiver, SenderTiming};
 use crate::sender::{Metrics, Sender};
@@ -72,19 +72,19 @@ enum Mode {
 
 impl Connection {
     /// The active opener: sends a SYN after [`Connection::open`].
-    pub fn client(config: Config, rule: Box<dyn Congestion>) -> Self {
+    pub fn client(config: Config, rule: Rule) -> Self {
         Self::new(config, rule, State::Closed)
     }
 
     /// The passive opener: waits for a SYN.
-    pub fn server(config: Config, rule: Box<dyn Congestion>) -> Self {
+    pub fn server(config: Config, rule: Rule) -> Self {
         Self::new(config, rule, State::Listen)
     }
 
-    fn new(config: Config, rule: Box<dyn Congestion>, state: State) -> Self {
+    fn new(config: Config, rule: Rule, state: State) -> Self {
         Self {
             receiver: Receiver::new(&config),
-            handshake: Handshake::new(&config, rule.needs_ecn()),
+            handshake: Handshake::new(&config, rule.capabilities.needs_ecn),
             sender: Sender::new(&config, rule),
             state,
             timestamps: false,
@@ -107,7 +107,7 @@ impl Connection {
     ///
     /// # Panics
     /// When it has 16 paths already.
-    pub fn add_path(&mut self, config: &Config, rule: Box<dyn Congestion>) {
+    pub fn add_path(&mut self, config: &Config, rule: Rule) {
         self.sender.add_path(config, rule);
     }
 

@@ -22,7 +22,7 @@
 use daybreak_units::{Duration, Instant};
 
 use crate::config::Config;
-use crate::congestion::{Congestion, Draws};
+use crate::congestion::{Draws, Rule};
 use crate::counters::Counters;
 use crate::fast_path::FastPath;
 
@@ -108,7 +108,7 @@ pub(crate) struct Sender {
 }
 
 impl Sender {
-    pub fn new(config: &Config, rule: Box<dyn Congestion>) -> Self {
+    pub fn new(config: &Config, rule: Rule) -> Self {
         let clock = Clock::new(config.jiffy, config.timestamp_tick, config.timestamp_offset);
         let settings = Settings::new(config, &clock);
         let rto_min_us = config.rto_min.as_us().min(u64::from(u32::MAX)) as u32;
@@ -119,7 +119,7 @@ impl Sender {
             peer: PeerWindow::default(),
             transmit: Transmit::new(settings.tail_loss_probe),
             timer: Timer::UNSET,
-            ecn: EcnState::new(rule.needs_ecn()),
+            ecn: EcnState::new(rule.capabilities.needs_ecn),
             is_synchronised: false,
             sack_permitted: false,
             fin_sent: false,
@@ -353,7 +353,7 @@ impl Sender {
             && self.snd_nxt >= self.buffer.app_end()
             && !self.path.pacing.waiting
             && self.path.probe.high_seq == 0
-            && !self.path.rule_wants_idle_acks
+            && !self.path.capabilities.wants_idle_acks
             && (self.buffer.close == Close::No || self.fin_sent)
             && !self.has_paths()
     }

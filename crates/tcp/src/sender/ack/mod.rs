@@ -6,7 +6,7 @@
 mod of_paths;
 mod plain;
 
-use crate::congestion::{AckSample, CaState, RateSample, Timestamps};
+use crate::congestion::{AckArrival, AckSample, CaState, Timestamps};
 use crate::sender::Sender;
 use crate::sender::finding::{Ack, AckFlags};
 use crate::sender::flight::Sent;
@@ -79,7 +79,7 @@ impl Sender {
             flags: AckFlags::default(),
             prior_una,
             has_ece: segment.flags.contains(Flags::ECE) && !segment.flags.contains(Flags::SYN),
-            timestamps: self.timestamps_of(segment),
+            timestamps: Timestamps { value: segment.ts_val, echo: segment.ts_ecr, now: self.clock.timestamp },
             is_predicted: is_next
                 && segment.window == self.peer.window
                 && segment.sack_count == 0
@@ -151,9 +151,8 @@ impl Sender {
         if has_echo {
             self.path.delivery.delivered_ce += delivered_at_first - prior.delivered;
         }
-        let mut sample = self.sample(cleaned.segments, rtt_us, prior.in_flight, ack);
-        sample.newly_delivered = (delivered_at_first - prior.delivered) as u32;
-        self.path.rule.on_ack_sample(&mut self.path.window, &sample);
+        let arrival = self.arrival(ack, cleaned.segments, rtt_us);
+        self.path.rule.on_arrival(&mut self.path.window, &arrival);
         self.update_reo_wnd(ack.rate.taken.then_some(ack.rate.prior_delivered));
         if self.path.probe.high_seq != 0 {
             self.on_loss_probe_ack(self.snd_una, ack.flags);
@@ -177,31 +176,14 @@ impl Sender {
             self.transmit.arm_later(true);
         }
 
-        let delivery = &mut self.path.delivery;
-        let newly_lost = delivery.lost - prior.lost;
-        sample.newly_delivered = (delivery.delivered - prior.delivered) as u32;
-        sample.newly_lost = newly_lost as u32;
-        sample.rate = delivery.finish(&ack.rate, sample.newly_delivered, self.clock.now_us, self.path.min_rtt.get());
-        if self.scoreboard.reneging {
-            sample.rate.delivered = None;
-        }
-        sample.rate.is_ack_delayed = ack.flags.any(AckFlags::MAYBE_DELAYED);
-        sample.delivered = self.path.delivery.delivered;
-        sample.delivered_ce = self.path.delivery.delivered_ce;
-        sample.lost = self.path.delivery.lost;
-        sample.in_flight = self.path.in_flight();
-        sample.state = self.path.state;
-        // The window grows by what was delivered; what had been SACKed before counted then. Whether it was the limit
-        // is asked of the window that the state has left.
-        sample.acked = sample.newly_delivered;
-        sample.is_cwnd_limited = self.is_cwnd_limited();
+        let sample = self.sample(arrival, ack, prior);
         self.control_window(&sample, ack.flags);
     }
 
     /// The rule, or PRR, sets the window.
     #[inline(always)]
     fn control_window(&mut self, sample: &AckSample, flags: AckFlags) {
-        if self.path.rule_controls {
+        if self.path.capabilities.controls_window {
             self.control_by_rule(sample);
             return;
         }
@@ -260,9 +242,9 @@ impl Sender {
 
     /// Nothing was outstanding: a window update, or a late duplicate.
     pub(super) fn on_ack_without_queue(&mut self, ack: &mut Ack) {
-        if !std::mem::take(&mut self.handshake.is_ending) && self.path.rule_wants_idle_acks {
-            let sample = self.sample(0, None, 0, ack);
-            self.path.rule.on_ack_sample(&mut self.path.window, &sample);
+        if !std::mem::take(&mut self.handshake.is_ending) && self.path.capabilities.wants_idle_acks {
+            let arrival = self.arrival(ack, 0, None);
+            self.path.rule.on_arrival(&mut self.path.window, &arrival);
         }
         self.on_late_ack(ack);
         self.on_window_probe_ack();
@@ -440,39 +422,53 @@ impl Sender {
         true
     }
 
-    #[inline]
-    fn sample(&self, acked: u32, rtt_us: Option<u32>, prior_in_flight: u32, ack: &Ack) -> AckSample {
+    /// The ACK as it arrived: `acked` segments are acknowledged cumulatively.
+    #[inline(always)]
+    fn arrival(&self, ack: &Ack, acked: u32, rtt_us: Option<u32>) -> AckArrival {
         let path = &self.path;
-        AckSample {
+        AckArrival {
             now: self.clock.now,
             acked,
-            newly_delivered: 0,
-            newly_lost: 0,
-            rtt: rtt_us.map(|us| Duration::from_us(u64::from(us))),
-            srtt: self.exact_srtt(),
-            min_rtt: self.min_rtt(),
-            prior_in_flight,
-            in_flight: path.in_flight(),
             sacked_out: path.tally.sacked_out(),
+            rtt: rtt_us.map(|us| Duration::from_us(u64::from(us))),
             delivered: path.delivery.delivered,
             delivered_ce: path.delivery.delivered_ce,
-            lost: path.delivery.lost,
-            rate: RateSample { prior_delivered: ack.rate.prior_delivered, ..RateSample::default() },
+            prior_delivered: ack.rate.prior_delivered,
             state: path.state,
-            is_cwnd_limited: false,
             snd_una: self.snd_una,
             snd_nxt: self.snd_nxt,
             mss: self.sizes.mss,
-            ece: ack.has_ece,
             timestamps: ack.timestamps,
             is_fast_path: ack.is_predicted,
-            earliest_departure: path.pacing.departure,
         }
     }
 
-    /// The timestamps that an ACK brings, and the time.
-    #[inline]
-    pub(crate) fn timestamps_of(&self, segment: &Segment) -> Timestamps {
-        Timestamps { value: segment.ts_val, echo: segment.ts_ecr, now: self.clock.timestamp }
+    /// What the ACK has changed. Whether the window was the limit is asked of the one that the state has left.
+    #[inline(always)]
+    fn sample(&mut self, arrival: AckArrival, ack: &Ack, prior: &Prior) -> AckSample {
+        let path = &mut self.path;
+        let newly_delivered = (path.delivery.delivered - prior.delivered) as u32;
+        let mut rate = path.delivery.finish(&ack.rate, newly_delivered, self.clock.now_us, path.min_rtt.get());
+        if self.scoreboard.reneging {
+            rate.delivered = None;
+        }
+        rate.is_ack_delayed = ack.flags.any(AckFlags::MAYBE_DELAYED);
+        let path = &self.path;
+        AckSample {
+            arrival,
+            newly_delivered,
+            newly_lost: (path.delivery.lost - prior.lost) as u32,
+            srtt: self.exact_srtt(),
+            min_rtt: self.min_rtt(),
+            prior_in_flight: prior.in_flight,
+            in_flight: path.in_flight(),
+            delivered: path.delivery.delivered,
+            lost: path.delivery.lost,
+            rate,
+            state: path.state,
+            is_cwnd_limited: self.is_cwnd_limited(),
+            ece: ack.has_ece,
+            earliest_departure: path.pacing.departure,
+        }
     }
 }

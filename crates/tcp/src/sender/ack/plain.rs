@@ -5,7 +5,7 @@
 
 use daybreak_units::Duration;
 
-use crate::congestion::{AckSample, CaState};
+use crate::congestion::{AckArrival, AckSample, CaState, Timestamps};
 use crate::sender::Sender;
 use crate::sender::measure::rate_sample::Building;
 use crate::{Flags, Segment};
@@ -84,34 +84,39 @@ impl Sender {
         rate.is_ack_delayed = maybe_delayed;
         let path = &self.path;
         let mut sample = AckSample {
-            now: self.clock.now,
-            acked: segments,
+            arrival: AckArrival {
+                now: self.clock.now,
+                acked: segments,
+                sacked_out: 0,
+                rtt: Some(Duration::from_us(u64::from(ca_us))),
+                delivered: path.delivery.delivered,
+                delivered_ce: path.delivery.delivered_ce,
+                prior_delivered: building.prior_delivered,
+                state: CaState::Open,
+                snd_una: acked,
+                snd_nxt: self.snd_nxt,
+                mss: self.sizes.mss,
+                timestamps: Timestamps { value: segment.ts_val, echo: segment.ts_ecr, now: self.clock.timestamp },
+                is_fast_path: is_predicted,
+            },
             newly_delivered: segments,
             newly_lost: 0,
-            rtt: Some(Duration::from_us(u64::from(ca_us))),
             srtt: self.exact_srtt(),
             min_rtt: self.min_rtt(),
             prior_in_flight,
             in_flight: path.tally.packets_out(),
-            sacked_out: 0,
             delivered: path.delivery.delivered,
-            delivered_ce: path.delivery.delivered_ce,
             lost: path.delivery.lost,
             rate,
             state: CaState::Open,
             is_cwnd_limited: false,
-            snd_una: acked,
-            snd_nxt: self.snd_nxt,
-            mss: self.sizes.mss,
             ece: false,
-            timestamps: self.timestamps_of(segment),
-            is_fast_path: is_predicted,
             earliest_departure: path.pacing.departure,
         };
-        self.path.rule.on_ack_sample(&mut self.path.window, &sample);
+        self.path.rule.on_arrival(&mut self.path.window, &sample.arrival);
         // Asked of the window that the rule has left.
         sample.is_cwnd_limited = self.is_cwnd_limited();
-        if self.path.rule_controls {
+        if self.path.capabilities.controls_window {
             self.control_by_rule(&sample);
             return;
         }

@@ -32,7 +32,7 @@ use super::Sender;
 use super::flight::{Sent, Tally};
 use super::path::Path;
 use crate::config::Config;
-use crate::congestion::Congestion;
+use crate::congestion::Rule;
 
 /// The lowest bit of [`Sent::PATH`].
 const FIRST_BIT: u32 = Sent::PATH.trailing_zeros();
@@ -87,7 +87,7 @@ impl Paths {
 
 impl Sender {
     /// The connection has one path more. To be called before the handshake.
-    pub fn add_path(&mut self, config: &Config, rule: Box<dyn Congestion>) {
+    pub fn add_path(&mut self, config: &Config, rule: Rule) {
         let tag = (self.paths.others.len() as u16 + 1) << FIRST_BIT;
         assert!(tag != 0, "a connection has at most 16 paths");
         let path = Path::new(config, rule, self.path.rtt.clone());
