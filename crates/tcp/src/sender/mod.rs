@@ -42,6 +42,7 @@ mod peer;
 mod recovery;
 mod rule;
 mod settings;
+mod shortcuts;
 mod sizes;
 mod timer;
 mod transmit;
@@ -214,6 +215,11 @@ impl Sender {
     pub fn fin_sent(&self) -> bool {
         self.fin_sent
     }
+    /// The application has closed, and the FIN has not been sent.
+    #[inline]
+    fn is_closing(&self) -> bool {
+        self.buffer.close != Close::No && !self.fin_sent
+    }
     /// The FIN is acknowledged.
     #[inline]
     pub fn fin_acked(&self) -> bool {
@@ -341,21 +347,6 @@ impl Sender {
             }
             TimerKind::None => {}
         }
-    }
-
-    /// Nothing is out, nothing waits to be sent, no timer runs and no probe is to be judged: the half of a pure
-    /// receiver, which has no deadline.
-    #[inline]
-    pub fn is_quiet(&self) -> bool {
-        self.fast_path.is_on()
-            && self.timer.kind == TimerKind::None
-            && self.flight.is_empty()
-            && self.snd_nxt >= self.buffer.app_end()
-            && !self.path.pacing.waiting
-            && self.path.probe.high_seq == 0
-            && !self.path.capabilities.wants_idle_acks
-            && (self.buffer.close == Close::No || self.fin_sent)
-            && !self.has_paths()
     }
 
     /// When the sender wants to be called: its timer, or the next departure that pacing allows.
