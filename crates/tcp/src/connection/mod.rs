@@ -13,7 +13,7 @@ use crate::config::Config;
 use crate::congestion::{CaState, Draws, Rule};
 use crate::counters::Counters;
 use crate::receiver::{Receiver, SenderTiming};
-use crate::sender::{Metrics, Sender};
+use crate::sender::{Metrics, PathChoice, Sender};
 
 #[cfg(test)]
 mod fast_path_tests;
@@ -102,13 +102,18 @@ impl Connection {
         }
     }
 
-    /// Adds a path with its own congestion control. ACKs with ECE select the second path, ACKs without it the first
-    /// (time-division TCP). To be called before [`Connection::open`].
+    /// Adds a path with its own congestion control (time-division TCP). ACKs with ECE select the second path, ACKs without it
+    /// the first, unless [`Connection::choose_paths`] says otherwise. To be called before [`Connection::open`].
     ///
     /// # Panics
     /// When it has 16 paths already.
     pub fn add_path(&mut self, config: &Config, rule: Rule) {
         self.sender.add_path(config, rule);
+    }
+
+    /// Sets what chooses among several paths. To be called before [`Connection::open`].
+    pub fn choose_paths(&mut self, choice: Box<dyn PathChoice>) {
+        self.sender.choose_paths(choice);
     }
 
     /// Active open: the SYN goes out at the next poll.

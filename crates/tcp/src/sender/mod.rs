@@ -49,6 +49,7 @@ mod transmit;
 
 pub(crate) use handshake::Opening;
 pub use metrics::Metrics;
+pub use paths::{EchoMarks, PathChoice};
 pub(crate) use transmit::Outgoing;
 
 use clock::Clock;

@@ -11,7 +11,7 @@ impl Sender {
     /// Processes an ACK that is not old.
     #[cold]
     pub(super) fn on_ack_of_paths(&mut self, segment: &Segment, mut ack: Ack) {
-        self.switch_path(u16::from(ack.has_ece));
+        self.choose_path(segment);
         let had_queue = !self.flight.is_empty();
         self.advance_una::<false>(segment, &mut ack);
         let reported = (segment.sack_count > 0).then(|| self.take_sacks(segment, &mut ack));

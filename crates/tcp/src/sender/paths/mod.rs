@@ -12,9 +12,9 @@
 //! in the paper; we chose it. Whatever is lost is sent again on the present path, and from then on it is a segment of
 //! that one.
 //!
-//! The network's word is the ECE flag of ACKs, as with reTCP (`congestion/retcp.rs`): with it the second path is there,
-//! without it the first. The paper's switches send ICMP messages to hosts; here a sender learns of a change from the first
-//! ACK that passes the switch after it. The paper's option, by which segments and ACKs name their paths, is not modelled: an RTT
+//! Which path is there is asked of a [`PathChoice`] at each ACK. Unless another is set it is the ECE flag that decides, as
+//! with reTCP (`congestion/retcp.rs`): with it the second path is there, without it the first. The paper's switches send ICMP
+//! messages to hosts; here a sender learns of a change from the first ACK that passes the switch after it. The paper's option, by which segments and ACKs name their paths, is not modelled: an RTT
 //! or a rate is taken from a segment only if the present path has been there ever since it was sent, as far as the
 //! sender knows.
 //!
@@ -28,9 +28,14 @@
 //! (`connection/fast_path_tests.rs`, `tests/properties.rs`), and by what it gains where a circuit and a packet network take
 //! turns, which it does not without the marks. Linux 6.1 has no such TCP to compare with.
 
+mod choice;
+
+pub use choice::{EchoMarks, PathChoice};
+
 use super::Sender;
 use super::flight::{Sent, Tally};
 use super::path::Path;
+use crate::Segment;
 use crate::config::Config;
 use crate::congestion::Rule;
 
@@ -38,14 +43,22 @@ use crate::congestion::Rule;
 const FIRST_BIT: u32 = Sent::PATH.trailing_zeros();
 
 /// What a connection with several paths has besides the present one.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Paths {
+    /// Says which is there.
+    choice: Box<dyn PathChoice>,
     /// The others; empty with a single path.
     pub others: Vec<Path>,
     /// Tag of the present path.
     present: u16,
     /// Since when it is, in microseconds.
     pub since_us: u64,
+}
+
+impl Default for Paths {
+    fn default() -> Self {
+        Self { choice: Box::new(EchoMarks), others: Vec::new(), present: 0, since_us: 0 }
+    }
 }
 
 impl Paths {
@@ -98,6 +111,11 @@ impl Sender {
         self.flight.keep_time_order();
     }
 
+    /// Which path is there is asked of `choice` from now on.
+    pub fn choose_paths(&mut self, choice: Box<dyn PathChoice>) {
+        self.paths.choice = choice;
+    }
+
     /// There is more than one path.
     #[inline]
     pub(in crate::sender) fn has_paths(&self) -> bool {
@@ -113,8 +131,10 @@ impl Sender {
         }
     }
 
-    /// The network says which path is there now.
-    pub(in crate::sender) fn switch_path(&mut self, index: u16) {
+    /// An ACK has arrived: takes the path that is there now.
+    pub(in crate::sender) fn choose_path(&mut self, ack: &Segment) {
+        let index = self.paths.choice.choose(self.clock.now, ack);
+        assert!(usize::from(index) <= self.paths.others.len(), "path {index} was chosen, which was not added");
         let tag = index << FIRST_BIT;
         if tag == self.path.tally.tag() {
             return;
