@@ -82,7 +82,6 @@ impl Sender {
             flags: AckFlags::default(),
             prior_una,
             has_ece: !PLAIN && segment.flags.contains(Flags::ECE) && !segment.flags.contains(Flags::SYN),
-            timestamps: Timestamps { value: segment.ts_val, echo: segment.ts_ecr, now: self.clock.timestamp },
             is_predicted: is_next
                 && segment.window == self.peer.window
                 && (PLAIN || (segment.sack_count == 0 && segment.flags.0 & !Flags::PSH.0 == Flags::ACK.0)),
@@ -118,12 +117,12 @@ impl Sender {
             }
         }
         if !had_queue {
-            self.on_ack_without_queue(&mut ack);
+            self.on_ack_without_queue(segment, &mut ack);
             return;
         }
 
         let cleaned = self.clean_queue::<PLAIN>(&mut ack);
-        self.respond::<PLAIN>(&mut ack, &prior, cleaned);
+        self.respond::<PLAIN>(segment, &mut ack, &prior, cleaned);
     }
 
     /// What is acknowledged cumulatively, and the peer's window.
@@ -154,13 +153,19 @@ impl Sender {
 
     /// Updates RTT, loss detection, state and window after the delivered segments have been tagged.
     #[inline(always)]
-    pub(super) fn respond<const PLAIN: bool>(&mut self, ack: &mut Ack, prior: &Prior, cleaned: Cleaned) {
+    pub(super) fn respond<const PLAIN: bool>(
+        &mut self,
+        segment: &Segment,
+        ack: &mut Ack,
+        prior: &Prior,
+        cleaned: Cleaned,
+    ) {
         let rtt_us = self.measure_rtt::<PLAIN>(ack, prior, &cleaned);
         let delivered_at_first = self.path.delivery.delivered;
         if ack.flags.any(AckFlags::ECE) {
             self.path.delivery.delivered_ce += delivered_at_first - prior.delivered;
         }
-        let arrival = self.arrival::<PLAIN>(ack, cleaned.segments, rtt_us);
+        let arrival = self.arrival::<PLAIN>(segment, ack, cleaned.segments, rtt_us);
         if PLAIN {
             // Nothing but the window will be changed: the sample is complete.
             let mut sample = self.sample::<PLAIN>(arrival, ack, prior, cleaned.segments);
@@ -274,9 +279,9 @@ impl Sender {
     }
 
     /// Nothing was outstanding: a window update, or a late duplicate.
-    pub(super) fn on_ack_without_queue(&mut self, ack: &mut Ack) {
+    pub(super) fn on_ack_without_queue(&mut self, segment: &Segment, ack: &mut Ack) {
         if !std::mem::take(&mut self.handshake.is_ending) && self.path.capabilities.wants_idle_acks {
-            let arrival = self.arrival::<false>(ack, 0, None);
+            let arrival = self.arrival::<false>(segment, ack, 0, None);
             self.path.rule.on_arrival(&mut self.path.window, &arrival);
         }
         self.on_late_ack(ack);
@@ -476,7 +481,7 @@ impl Sender {
 
     /// The ACK as it arrived: `acked` segments are acknowledged cumulatively.
     #[inline(always)]
-    fn arrival<const PLAIN: bool>(&self, ack: &Ack, acked: u32, rtt_us: Option<u32>) -> AckArrival {
+    fn arrival<const PLAIN: bool>(&self, segment: &Segment, ack: &Ack, acked: u32, rtt_us: Option<u32>) -> AckArrival {
         let path = &self.path;
         AckArrival {
             now: self.clock.now,
@@ -490,7 +495,7 @@ impl Sender {
             snd_una: self.snd_una,
             snd_nxt: self.snd_nxt,
             mss: self.sizes.mss,
-            timestamps: ack.timestamps,
+            timestamps: Timestamps { value: segment.ts_val, echo: segment.ts_ecr, now: self.clock.timestamp },
             is_fast_path: ack.is_predicted,
         }
     }

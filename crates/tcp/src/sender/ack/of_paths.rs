@@ -16,7 +16,7 @@ impl Sender {
         self.advance_una::<false>(segment, &mut ack);
         let reported = (segment.sack_count > 0).then(|| self.take_sacks(segment, &mut ack));
         if !had_queue {
-            self.on_ack_without_queue(&mut ack);
+            self.on_ack_without_queue(segment, &mut ack);
             self.on_each_path(|sender| {
                 if !sender.is_on_present_path() {
                     sender.on_late_ack(&mut ack);
@@ -65,7 +65,7 @@ impl Sender {
                 cleaned.first_us = None;
             }
             let asked = ack.flags.any(AckFlags::SET_TIMER);
-            sender.respond::<false>(&mut ack, &prior, cleaned);
+            sender.respond::<false>(segment, &mut ack, &prior, cleaned);
             let asks = ack.flags.any(AckFlags::SET_TIMER);
             arms |= asks;
             // Loss detection has set the timer itself.
