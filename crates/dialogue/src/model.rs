@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use daybreak_tcp::config::Config;
-use daybreak_tcp::congestion::{Congestion, UnknownVariant, find};
+use daybreak_tcp::congestion::{Rule, UnknownVariant, find};
 use daybreak_tcp::{Connection, Segment};
 use daybreak_units::{Duration, Instant, Rate};
 
@@ -50,7 +50,7 @@ impl Model {
     }
 
     /// A new connection, with what the application has set.
-    fn begin(&mut self, make: fn(Config, Box<dyn Congestion>) -> Connection) {
+    fn begin(&mut self, make: fn(Config, Rule) -> Connection) {
         let rule = find(&self.variant).expect("it was found before").rule(1);
         self.connection = make(self.config.clone(), rule);
         self.fix_draws();

@@ -309,7 +309,7 @@ impl Parser {
             pattern.flags = pattern.flags.with(ecn);
             Pattern { syn: Some(self.peer), window: Some(self.script.peer_window.min(65_535)), ..pattern }
         };
-        let needs_ecn = find(&self.script.variant).is_ok_and(|entry| entry.rule(1).needs_ecn());
+        let needs_ecn = find(&self.script.variant).is_ok_and(|entry| entry.capabilities.needs_ecn);
         // RFC 3168, section 6.1.1: a SYN asks with ECE and CWR, a SYN-ACK grants with ECE alone.
         let [asks, grants] =
             if self.peer_ecn { [Flags::ECE.with(Flags::CWR), Flags::ECE] } else { [Flags::default(); 2] };

@@ -8,7 +8,7 @@ use daybreak_plan::{
     Choice, ControlledFlow, Controller, Controls, Legacy, Link, Plan, Queue, RouteSwitch, Stack, Timeline,
 };
 use daybreak_tcp::config::{BufferLimits, Config, EcnMode, Profile, ReceiveBuffers};
-use daybreak_tcp::congestion::{self, Congestion};
+use daybreak_tcp::congestion;
 use daybreak_units::parameters::Settings;
 use daybreak_units::{Duration, Instant, Rate};
 
@@ -117,8 +117,8 @@ impl Rule {
     }
 
     /// For one connection.
-    pub(crate) fn make(&self, seed: u64) -> Box<dyn Congestion> {
-        (self.entry.new)(&self.settings, seed)
+    pub(crate) fn make(&self, seed: u64) -> congestion::Rule {
+        self.entry.make(&self.settings, seed)
     }
 }
 

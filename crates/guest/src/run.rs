@@ -100,7 +100,7 @@ fn paces(plan: &Plan, flow: &Flow) -> bool {
     let by_response = matches!(flow.application, Application::RequestResponse { .. });
     let stack = if by_response { flow.dst_stack } else { flow.src_stack };
     let rule = find(&plan.rules[flow.rule as usize].name);
-    plan.stacks[stack as usize].max_pacing_rate_bps.is_some() || rule.is_ok_and(|entry| entry.rule(0).needs_pacing())
+    plan.stacks[stack as usize].max_pacing_rate_bps.is_some() || rule.is_ok_and(|entry| entry.capabilities.needs_pacing)
 }
 
 /// What sockets and counters say at the end.

@@ -16,4 +16,4 @@ pub use connection::Connection;
 pub use counters::Counters;
 pub use daybreak_units::Ecn;
 pub use segment::{Flags, Header, SackBlock, Segment, SynOptions};
-pub use sender::Metrics;
+pub use sender::{EchoMarks, Metrics, PathChoice};

@@ -3,7 +3,7 @@
 //! The logs in `tests/kernel` are of Linux 6.1 in virtual time (HZ 1000): when the sender got each ACK
 //! in microseconds, its acknowledgement number, and whether it carried SACK blocks.
 
-use daybreak_tcp::congestion::{AckSample, CaEvent, Context, Window, find};
+use daybreak_tcp::congestion::{AckArrival, CaEvent, Context, Window, find};
 use daybreak_units::{Duration, Instant};
 
 /// 1000 segments of 8948 bytes over 1 Gbit/s and 10 ms; the 201st is dropped once. The kernel leaves
@@ -12,7 +12,7 @@ use daybreak_units::{Duration, Instant};
 #[test]
 fn westwood_after_one_loss() {
     let log = include_str!("kernel/westwood_one_loss.csv");
-    let mut rule = find("westwood").expect("it is registered").rule(1);
+    let mut rule = find("westwood").expect("it is registered").rule(1).control;
     let mut window = Window::new(204, 102);
     let ctx = Context { mss: 8_948, jiffy: Duration::from_ms(1), ..Context::default() };
     let mut una = 1;
@@ -28,16 +28,16 @@ fn westwood_after_one_loss() {
         }
         let is_new = ack > una;
         una = una.max(ack);
-        rule.on_ack_sample(
+        rule.on_arrival(
             &mut window,
-            &AckSample {
+            &AckArrival {
                 now,
                 snd_una: una,
                 mss: ctx.mss,
                 // The path's own RTT, rounded up to 11 jiffies, is the smallest; longer ones do not count.
                 rtt: is_new.then_some(Duration::from_us(10_080)),
                 is_fast_path: is_new && sack == 0,
-                ..AckSample::default()
+                ..AckArrival::default()
             },
         );
     }

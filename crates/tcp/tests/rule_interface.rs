@@ -3,7 +3,7 @@
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use daybreak_tcp::config::{Config, EcnMode};
-use daybreak_tcp::congestion::{AckSample, CaState, Congestion, Context, Window};
+use daybreak_tcp::congestion::{AckArrival, AckSample, CaState, Capabilities, Congestion, Context, Rule, Window};
 use daybreak_tcp::{Connection, Flags, Header, SackBlock, Segment, SynOptions};
 use daybreak_units::{Duration, Instant};
 
@@ -11,23 +11,27 @@ use daybreak_units::{Duration, Instant};
 #[derive(Debug)]
 struct Listener {
     samples: Sender<AckSample>,
-    needs_ecn: bool,
+    arrival: AckArrival,
 }
 
 impl Congestion for Listener {
-    fn on_ack(&mut self, _window: &mut Window, _ack: &AckSample) {}
-    fn controls_window(&self) -> bool {
-        true
+    fn on_arrival(&mut self, _window: &mut Window, ack: &AckArrival) {
+        self.arrival = *ack;
     }
+    fn on_ack(&mut self, _window: &mut Window, _ack: &AckSample) {}
     fn control(&mut self, _window: &mut Window, ack: &AckSample) {
+        assert_eq!(ack.arrival, self.arrival, "it was shown on its arrival");
         self.samples.send(*ack).expect("somebody listens");
     }
     fn ssthresh(&mut self, window: &Window, _ctx: &Context) -> u32 {
         window.cwnd
     }
-    fn needs_ecn(&self) -> bool {
-        self.needs_ecn
-    }
+}
+
+/// The rule, and what it asks for.
+fn listener(samples: Sender<AckSample>, needs_ecn: bool) -> Rule {
+    let capabilities = Capabilities { controls_window: true, needs_ecn, ..Capabilities::NONE };
+    Rule { control: Box::new(Listener { samples, arrival: AckArrival::default() }), capabilities }
 }
 
 const MSS: u64 = 1_448;
@@ -50,7 +54,7 @@ struct Client {
 impl Client {
     fn new() -> Self {
         let (sender, samples) = channel();
-        let rule = Box::new(Listener { samples: sender, needs_ecn: false });
+        let rule = listener(sender, false);
         // Small queues are off: nobody here says what has left the NIC.
         // Nobody here says what has left the NIC; and F-RTO would find a timeout of reneging to be spurious.
         let config = Config { limit_output_bytes: None, frto: false, ..Config::default() };
@@ -98,26 +102,29 @@ impl Client {
 fn an_ack_says_what_it_delivered_how_fast_and_what_is_left() {
     let mut client = Client::new();
     let first = client.ack(20_000, 2, &[]);
-    assert_eq!((first.acked, first.newly_delivered, first.newly_lost), (2, 2, 0));
+    let arrival = first.arrival;
+    assert_eq!((arrival.acked, first.newly_delivered, first.newly_lost), (2, 2, 0));
     assert_eq!((first.prior_in_flight, first.in_flight, first.state), (10, 8, CaState::Open));
     // The SYN counts as delivered.
     assert_eq!((first.delivered, first.lost), (3, 0));
-    assert_eq!((first.snd_una, first.snd_nxt, first.mss), (start(2), start(10), MSS as u32));
-    assert_eq!((first.rtt, first.min_rtt), (Some(Duration::from_ms(10)), Duration::from_ms(10)));
-    assert!(first.is_fast_path && !first.ece);
+    assert_eq!((arrival.snd_una, arrival.snd_nxt, arrival.mss), (start(2), start(10), MSS as u32));
+    assert_eq!((arrival.rtt, first.min_rtt), (Some(Duration::from_ms(10)), Duration::from_ms(10)));
+    assert!(arrival.is_fast_path && !first.ece);
     // Two since the segments were sent; the ACK phase is the longer one.
     let rate = first.rate;
     assert_eq!((rate.delivered, rate.interval, rate.prior_delivered), (Some(2), Duration::from_ms(10), 1));
 
     // Segment 2 is missing, and four above it have arrived: it is lost.
     let second = client.ack(22_000, 2, &[(3, 7)]);
-    assert_eq!((second.acked, second.newly_delivered, second.newly_lost), (4, 4, 1));
+    let arrival = second.arrival;
+    assert_eq!((arrival.acked, arrival.sacked_out, arrival.state), (0, 4, CaState::Open));
+    assert_eq!((arrival.rtt, arrival.delivered, arrival.prior_delivered), (Some(Duration::from_ms(12)), 7, 1));
+    assert_eq!((second.newly_delivered, second.newly_lost), (4, 1));
     assert_eq!((second.prior_in_flight, second.in_flight, second.state), (8, 3, CaState::Recovery));
     assert_eq!((second.delivered, second.lost), (7, 1));
-    assert_eq!(second.rtt, Some(Duration::from_ms(12)));
     // All ten were sent when only the SYN had been delivered.
     assert_eq!((second.rate.delivered, second.rate.interval), (Some(6), Duration::from_ms(12)));
-    assert!(!second.is_fast_path);
+    assert!(!arrival.is_fast_path);
 
     // The retransmission of 22 ms arrives with all the rest. What was delivered before it was sent: 7.
     let third = client.ack(33_000, 10, &[]);
@@ -145,7 +152,7 @@ fn while_the_peer_is_thought_to_renege_there_are_no_rate_samples() {
 
 #[test]
 fn a_rule_may_need_ecn_whatever_the_setting_says() {
-    let rule = |needs_ecn| Box::new(Listener { samples: channel().0, needs_ecn });
+    let rule = |needs_ecn| listener(channel().0, needs_ecn);
     let asks = Flags::ECE.with(Flags::CWR);
     let config = Config { ecn: EcnMode::Off, ..Config::default() };
     for needs_ecn in [false, true] {

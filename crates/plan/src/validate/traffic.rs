@@ -79,7 +79,7 @@ pub(super) fn check(plan: &Plan, paths: &Paths) -> Check {
 
 /// Whether connections with this rule ask for ECN. A rule that is not modelled is left to the engine that has it.
 fn needs_ecn(rule: &Choice) -> bool {
-    congestion::find(&rule.name).is_ok_and(|entry| entry.rule(0).needs_ecn())
+    congestion::find(&rule.name).is_ok_and(|entry| entry.capabilities.needs_ecn)
 }
 
 /// Checks what a flow's application does; `field` names a field of the flow.

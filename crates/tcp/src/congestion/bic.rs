@@ -21,7 +21,7 @@
 
 use daybreak_units::parameters::{Parameter, Settings};
 
-use super::{AckSample, CaState, Congestion, Context, Entry, Window};
+use super::{AckArrival, AckSample, CaState, Capabilities, Congestion, Context, Entry, Window};
 use crate::jiffies::{Jiffies, JiffyClock};
 
 /// The rule in the registry.
@@ -29,6 +29,7 @@ pub(super) const ENTRY: Entry = Entry {
     name: "bic",
     summary: "BIC (Xu, Harfoush and Rhee, 2004)",
     parameters: PARAMETERS,
+    capabilities: Capabilities::NONE,
     new: |settings, _| Box::new(Bic { parameters: Parameters::of(settings), ..Bic::default() }),
 };
 
@@ -152,7 +153,7 @@ impl Congestion for Bic {
         }
     }
 
-    fn on_ack_sample(&mut self, _window: &mut Window, ack: &AckSample) {
+    fn on_arrival(&mut self, _window: &mut Window, ack: &AckArrival) {
         if ack.state == CaState::Open {
             self.ratio = self.ratio - (self.ratio >> RATIO_SHIFT) + ack.acked;
         }
@@ -160,7 +161,7 @@ impl Congestion for Bic {
 
     fn on_ack(&mut self, window: &mut Window, ack: &AckSample) {
         let Some(acked) = window.past_slow_start_by_acks(ack) else { return };
-        let now = self.clock.at(ack.now);
+        let now = self.clock.at(ack.arrival.now);
         if self.seen_cwnd != window.cwnd || now - self.seen_at > self.refresh {
             (self.seen_cwnd, self.seen_at) = (window.cwnd, now);
             self.per_segment = self.search(window.cwnd);
@@ -261,12 +262,12 @@ mod tests {
     fn delayed_acks_do_not_slow_it_down() {
         let (mut rule, mut window) = (Bic::default(), Window::new(10, 10));
         assert_eq!(rule.ratio, 32, "two segments an ACK at first");
-        rule.on_ack_sample(&mut window, &AckSample { acked: 1, ..AckSample::default() });
+        rule.on_arrival(&mut window, &AckArrival { acked: 1, ..AckArrival::default() });
         assert_eq!(rule.ratio, 31, "32 - 2 + 1");
-        (0..100).for_each(|_| rule.on_ack_sample(&mut window, &AckSample { acked: 1, ..AckSample::default() }));
+        (0..100).for_each(|_| rule.on_arrival(&mut window, &AckArrival { acked: 1, ..AckArrival::default() }));
         // The sixteenths are whole, so it rests where it loses one a step.
         assert_eq!(rule.ratio, 31);
-        rule.on_ack_sample(&mut window, &AckSample { acked: 9, state: CaState::Disorder, ..AckSample::default() });
+        rule.on_arrival(&mut window, &AckArrival { acked: 9, state: CaState::Disorder, ..AckArrival::default() });
         assert_eq!(rule.ratio, 31, "only in Open");
         assert_eq!(Bic { w_max: 1_000, ..rule }.search(800), (50 << 4) / 31);
     }
@@ -286,25 +287,24 @@ mod tests {
     #[test]
     fn the_rate_is_looked_at_again_when_the_window_moves_or_after_a_while() {
         let (mut rule, mut window) = (rule(1_000), Window::new(800, 100));
-        let at = |ms| AckSample {
+        let at = |ms| AckArrival {
             acked: 1,
-            is_cwnd_limited: true,
             state: CaState::Disorder,
             now: Instant::ZERO + Duration::from_ms(ms),
-            ..AckSample::default()
+            ..AckArrival::default()
         };
-        rule.on_ack(&mut window, &at(100));
+        rule.on_ack(&mut window, &at(100).sample());
         assert_eq!(rule.per_segment, 50);
         rule.w_max = 0;
-        rule.on_ack(&mut window, &at(131));
+        rule.on_ack(&mut window, &at(131).sample());
         assert_eq!(rule.per_segment, 50, "31 ms later");
-        rule.on_ack(&mut window, &at(132));
+        rule.on_ack(&mut window, &at(132).sample());
         assert_eq!(rule.per_segment, 20);
     }
 
     #[test]
     fn older_stacks_count_acks() {
-        let ack = AckSample { acked: 2, is_cwnd_limited: true, ..AckSample::default() };
+        let ack = AckSample { newly_delivered: 2, is_cwnd_limited: true, ..AckSample::default() };
         let acks = |counts_acks| {
             let mut window = Window { counts_acks, ..Window::new(8, 1) };
             let mut rule = Bic::default();

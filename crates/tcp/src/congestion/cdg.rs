@@ -19,13 +19,14 @@
 
 use daybreak_units::parameters::{Parameter, Settings};
 
-use super::{AckSample, CaEvent, Congestion, Context, Draws, Entry, Window, reno};
+use super::{AckArrival, AckSample, CaEvent, Capabilities, Congestion, Context, Draws, Entry, Window, reno};
 
 /// The rule in the registry.
 pub(super) const ENTRY: Entry = Entry {
     name: "cdg",
     summary: "CDG, delay gradients (Hayes and Armitage, 2011)",
     parameters: PARAMETERS,
+    capabilities: Capabilities::NONE,
     new: |settings, seed| Box::new(Cdg { parameters: Parameters::of(settings), ..Cdg::new(seed) }),
 };
 
@@ -201,7 +202,7 @@ impl Congestion for Cdg {
         self.state.now = ctx.syn_rtt.filter(|rtt| !rtt.is_zero()).map(|rtt| Extremes::one(rtt.as_us() as i32));
     }
 
-    fn on_ack_sample(&mut self, _window: &mut Window, ack: &AckSample) {
+    fn on_arrival(&mut self, _window: &mut Window, ack: &AckArrival) {
         let Some(rtt) = ack.rtt.filter(|rtt| !rtt.is_zero()) else { return };
         self.state.sample(rtt.as_us() as i32, ack);
     }
@@ -215,8 +216,8 @@ impl Congestion for Cdg {
                 is_limited = window.was_full;
             }
         }
-        if ack.snd_una > self.state.end && self.state.now.is_some() {
-            let gradient = self.state.end_trip(self.parameters.use_tolerance, ack.snd_nxt);
+        if ack.arrival.snd_una > self.state.end && self.state.now.is_some() {
+            let gradient = self.state.end_trip(self.parameters.use_tolerance, ack.arrival.snd_nxt);
             if gradient > 0 && self.backs_off(gradient, window) {
                 return;
             }
@@ -287,7 +288,7 @@ impl Cdg {
 }
 
 impl State {
-    fn sample(&mut self, rtt: i32, ack: &AckSample) {
+    fn sample(&mut self, rtt: i32, ack: &AckArrival) {
         if ack.sacked_out == 0 {
             if ack.acked == 1 && self.delayed > 0 {
                 if let Some(now) = &mut self.now {
@@ -330,7 +331,7 @@ impl State {
     }
 
     fn is_train_long(&mut self, ack: &AckSample) -> bool {
-        let now = ack.now.as_us();
+        let now = ack.arrival.now.as_us();
         match self.train {
             Some((last, first)) if ack.is_cwnd_limited => {
                 if now >= last + u64::from(TRAIN_GAP) {

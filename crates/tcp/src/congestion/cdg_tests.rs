@@ -10,23 +10,22 @@ fn rule(cwnd: u32, ssthresh: u32) -> (Cdg, Window) {
     (rule, window)
 }
 
-fn ack(una: u64, rtt_us: u64) -> AckSample {
-    AckSample {
+fn ack(una: u64, rtt_us: u64) -> AckArrival {
+    AckArrival {
         now: Instant::ZERO + Duration::from_us(100 * una),
         acked: 1,
         rtt: Some(Duration::from_us(rtt_us)),
-        is_cwnd_limited: true,
         snd_una: 1 + una * MSS,
         snd_nxt: 1 + una * MSS,
-        ..AckSample::default()
+        ..AckArrival::default()
     }
 }
 
 /// A round trip of one ACK; draws `backs_off`, if it draws.
 fn round_trip(rule: &mut Cdg, window: &mut Window, una: u64, rtt_us: u64, backs_off: u32) -> usize {
     rule.draws.follow(vec![backs_off]);
-    rule.on_ack_sample(window, &ack(una, rtt_us));
-    rule.on_ack(window, &ack(una, rtt_us));
+    rule.on_arrival(window, &ack(una, rtt_us));
+    rule.on_ack(window, &ack(una, rtt_us).sample());
     rule.draws.made().len()
 }
 
@@ -107,20 +106,20 @@ fn the_shadow_window_keeps_what_was_given_up() {
     assert_eq!(rule.ssthresh(&window, &Context::default()), 50);
     assert_eq!((rule.state.shadow, rule.ssthresh(&window, &Context::default())), (50, 35));
     rule.state.shadow = 100;
-    rule.on_ack(&mut window, &AckSample { is_cwnd_limited: false, ..ack(9, 10_000) });
+    rule.on_ack(&mut window, &AckSample { is_cwnd_limited: false, ..ack(9, 10_000).sample() });
     assert_eq!(rule.state.shadow, 70, "a window that is not the limit has nothing in its shadow");
 }
 
 #[test]
 fn a_lone_segment_after_several_is_a_delayed_ack() {
     let (mut rule, mut window) = rule(100, 50);
-    let several = AckSample { acked: 2, ..ack(2, 10_000) };
-    rule.on_ack_sample(&mut window, &several);
-    rule.on_ack_sample(&mut window, &ack(3, 50_000));
-    rule.on_ack_sample(&mut window, &ack(4, 12_000));
+    let several = AckArrival { acked: 2, ..ack(2, 10_000) };
+    rule.on_arrival(&mut window, &several);
+    rule.on_arrival(&mut window, &ack(3, 50_000));
+    rule.on_arrival(&mut window, &ack(4, 12_000));
     assert_eq!(rule.state.now, Some(Extremes { min: 10_000, max: 12_000 }), "one was expected");
-    rule.on_ack_sample(&mut window, &several);
-    rule.on_ack_sample(&mut window, &AckSample { sacked_out: 1, ..ack(5, 50_000) });
+    rule.on_arrival(&mut window, &several);
+    rule.on_arrival(&mut window, &AckArrival { sacked_out: 1, ..ack(5, 50_000) });
     assert_eq!(rule.state.now, Some(Extremes { min: 10_000, max: 50_000 }), "not while something is SACKed");
 }
 

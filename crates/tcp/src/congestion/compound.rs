@@ -14,7 +14,7 @@
 use daybreak_units::parameters::{Parameter, Settings};
 
 use super::vegas::{RoundTrip, RoundTrips};
-use super::{AckSample, CaEvent, CaState, Congestion, Context, Entry, Window};
+use super::{AckArrival, AckSample, CaEvent, CaState, Capabilities, Congestion, Context, Entry, Window};
 
 /// The paper's, with its defaults (section IV.B; zeta: section III.B).
 const PARAMETERS: &[Parameter] = &[
@@ -25,8 +25,13 @@ const PARAMETERS: &[Parameter] = &[
 ];
 
 /// The rule in the registry.
-pub(super) const ENTRY: Entry =
-    Entry { name: "compound", summary: "Compound TCP (INFOCOM 2006)", parameters: PARAMETERS, new };
+pub(super) const ENTRY: Entry = Entry {
+    name: "compound",
+    summary: "Compound TCP (INFOCOM 2006)",
+    parameters: PARAMETERS,
+    capabilities: Capabilities::NONE,
+    new,
+};
 
 fn new(settings: &Settings, _seed: u64) -> Box<dyn Congestion> {
     let [alpha, beta, gamma, zeta] = ["alpha", "beta", "gamma", "zeta"].map(|name| settings.number(name));
@@ -64,7 +69,7 @@ impl Congestion for Compound {
         self.trips.restart(ctx);
     }
 
-    fn on_ack_sample(&mut self, _window: &mut Window, ack: &AckSample) {
+    fn on_arrival(&mut self, _window: &mut Window, ack: &AckArrival) {
         self.trips.sample(ack);
     }
 
@@ -142,16 +147,15 @@ mod tests {
     fn round_trip(rule: &mut Compound, window: &mut Window, una: &mut u64, rtt_us: u64) {
         for _ in 0..window.cwnd {
             *una += MSS;
-            let sample = AckSample {
+            let sample = AckArrival {
                 acked: 1,
                 rtt: Some(Duration::from_us(rtt_us)),
-                is_cwnd_limited: true,
                 snd_una: *una,
                 snd_nxt: *una + u64::from(window.cwnd) * MSS,
-                ..AckSample::default()
+                ..AckArrival::default()
             };
-            rule.on_ack_sample(window, &sample);
-            rule.on_ack(window, &sample);
+            rule.on_arrival(window, &sample);
+            rule.on_ack(window, &sample.sample());
         }
     }
 

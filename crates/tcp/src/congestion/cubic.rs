@@ -34,7 +34,7 @@ use daybreak_units::parameters::{Parameter, Settings};
 use daybreak_units::{Duration, Instant};
 
 use super::slow_start::{Classic, HyStart, SlowStart};
-use super::{AckSample, CaEvent, CaState, Congestion, Context, Entry, Window};
+use super::{AckArrival, AckSample, CaEvent, CaState, Capabilities, Congestion, Context, Entry, Window};
 use crate::jiffies::{Jiffies, JiffyClock};
 
 /// What Linux 6.1 lets one set as parameters of its module `tcp_cubic`, by the same names.
@@ -58,8 +58,13 @@ const PARAMETERS: &[Parameter] = &[
 ];
 
 /// The rule in the registry.
-pub(super) const ENTRY: Entry =
-    Entry { name: "cubic", summary: "CUBIC with HyStart (RFC 9438)", parameters: PARAMETERS, new };
+pub(super) const ENTRY: Entry = Entry {
+    name: "cubic",
+    summary: "CUBIC with HyStart (RFC 9438)",
+    parameters: PARAMETERS,
+    capabilities: Capabilities::NONE,
+    new,
+};
 
 fn new(settings: &Settings, _seed: u64) -> Box<dyn Congestion> {
     let shape = Shape {
@@ -188,7 +193,7 @@ impl<S: SlowStart> Congestion for Cubic<S> {
         self.forget(ctx);
     }
 
-    fn on_ack_sample(&mut self, window: &mut Window, ack: &AckSample) {
+    fn on_arrival(&mut self, window: &mut Window, ack: &AckArrival) {
         if self.shape.ack_ratio && ack.acked > 0 && ack.state == CaState::Open {
             self.ack_sixteenths = self.ack_sixteenths - (self.ack_sixteenths >> 4) + ack.acked;
         }
@@ -209,7 +214,7 @@ impl<S: SlowStart> Congestion for Cubic<S> {
 
     fn on_ack(&mut self, window: &mut Window, ack: &AckSample) {
         let Some(acked) = window.past_slow_start(ack) else { return };
-        let now = self.clock.at(ack.now);
+        let now = self.clock.at(ack.arrival.now);
         self.follow_curve(window.cwnd, acked, now);
         let mut per_segment = self.per_segment;
         if self.shape.ack_ratio {

@@ -7,8 +7,8 @@ fn at(ms: u64) -> Instant {
     Instant::ZERO + Duration::from_ms(ms)
 }
 
-fn ack(now: Instant, acked: u32, rtt: Duration) -> AckSample {
-    AckSample { now, acked, rtt: Some(rtt), is_cwnd_limited: true, ..AckSample::default() }
+fn ack(now: Instant, acked: u32, rtt: Duration) -> AckArrival {
+    AckArrival { now, acked, rtt: Some(rtt), ..AckArrival::default() }
 }
 
 /// One window of ACKs, each for `per_ack` segments, spread evenly over an RTT that ends at `end`.
@@ -20,8 +20,8 @@ fn one_round(rule: &mut Cubic<Classic>, window: &mut Window, end: Instant, rtt: 
         done += acked;
         let now = end - rtt * u64::from(cwnd - done) / u64::from(cwnd);
         let sample = ack(now, acked, rtt);
-        rule.on_ack_sample(window, &sample);
-        rule.on_ack(window, &sample);
+        rule.on_arrival(window, &sample);
+        rule.on_ack(window, &sample.sample());
     }
 }
 
@@ -172,7 +172,7 @@ fn version_2_1_grows_by_310_segments_a_second_less_a_millisecond() {
     let mut window = Window::new(5_000, 4_000);
     for n in 0..500_000u64 {
         let now = at(20_000) + Duration::from_us(2 * n);
-        rule.on_ack(&mut window, &ack(now, 1, Duration::from_ms(10)));
+        rule.on_ack(&mut window, &ack(now, 1, Duration::from_ms(10)).sample());
     }
     // As many ACKs a second as the first window has, so that growth falls as the window grows: the root of
     // 5000^2 + 2 * 500000 * 2.79 is 5271.6.
@@ -185,10 +185,10 @@ fn an_ack_for_every_segment_is_counted_as_31_sixteenths() {
     let mut rule = Cubic::<Classic>::new(Shape { ack_ratio: true, ..Shape::new(0.8, true, true) });
     let mut window = Window::new(100, 50);
     for (acks, sixteenths) in [(1, 31), (1000, 31)] {
-        (0..acks).for_each(|_| rule.on_ack_sample(&mut window, &ack(at(1), 1, Duration::from_ms(10))));
+        (0..acks).for_each(|_| rule.on_arrival(&mut window, &ack(at(1), 1, Duration::from_ms(10))));
         assert_eq!(rule.ack_sixteenths, sixteenths);
     }
-    (0..100).for_each(|_| rule.on_ack_sample(&mut window, &ack(at(1), 4, Duration::from_ms(10))));
+    (0..100).for_each(|_| rule.on_arrival(&mut window, &ack(at(1), 4, Duration::from_ms(10))));
     assert!((60..=64).contains(&rule.ack_sixteenths), "4 segments an ACK, {}", rule.ack_sixteenths);
 }
 
@@ -225,9 +225,9 @@ fn samples_within_a_second_of_the_epoch_are_discarded() {
             rule.on_state(&mut window, CaState::Loss, &ctx);
         }
         one_round(&mut rule, &mut window, at(100), Duration::from_ms(100), 1000);
-        rule.on_ack_sample(&mut window, &ack(at(1_099), 1, Duration::from_ms(50)));
+        rule.on_arrival(&mut window, &ack(at(1_099), 1, Duration::from_ms(50)));
         assert_eq!(rule.min_delay, Duration::from_ms(100));
-        rule.on_ack_sample(&mut window, &ack(at(1_100), 1, Duration::from_ms(50)));
+        rule.on_arrival(&mut window, &ack(at(1_100), 1, Duration::from_ms(50)));
         assert_eq!(rule.min_delay, Duration::from_ms(50), "jiffies of {jiffy_ms} ms");
     }
 }
@@ -240,7 +240,7 @@ fn the_curve_counts_in_the_jiffies_of_the_host() {
         let ctx = Context { jiffy: MS * jiffy_ms, ..Context::default() };
         rule.init(&mut window, &ctx);
         rule.on_state(&mut window, CaState::Loss, &ctx);
-        rule.on_ack_sample(&mut window, &ack(at(1_000), 1, Duration::from_ms(95)));
+        rule.on_arrival(&mut window, &ack(at(1_000), 1, Duration::from_ms(95)));
         let want = (2_500 + ahead_ms) * 1_024 / 1_000;
         assert_eq!(rule.curve_time(2_500 / jiffy_ms), want, "jiffies of {jiffy_ms} ms");
     }
@@ -254,8 +254,8 @@ fn slow_start_begins_with_the_connection() {
     let mut window = Window::new(20, u32::MAX);
     rule.init(&mut window, &Context { now: at(1_000), snd_nxt: 30_000, jiffy: MS, ..Context::default() });
     let exit = (1..20).find(|ms| {
-        let sample = AckSample { snd_una: 1 + ms * 1_000, ..ack(at(1_000 + ms), 1, Duration::from_ms(10)) };
-        rule.on_ack_sample(&mut window, &sample);
+        let sample = AckArrival { snd_una: 1 + ms * 1_000, ..ack(at(1_000 + ms), 1, Duration::from_ms(10)) };
+        rule.on_arrival(&mut window, &sample);
         window.ssthresh < u32::MAX
     });
     assert_eq!(exit, Some(6));

@@ -15,7 +15,7 @@
 
 use daybreak_units::parameters::{Kind, Parameter, Settings, Value};
 
-use super::{AckSample, CaEvent, CaState, Congestion, Context, Entry, Window, reno};
+use super::{AckArrival, AckSample, CaEvent, CaState, Capabilities, Congestion, Context, Entry, Window, reno};
 
 /// `alpha` is counted in parts of 1,024.
 const WHOLE_SHIFT: u32 = 10;
@@ -37,7 +37,13 @@ const PARAMETERS: &[Parameter] = &[
 ];
 
 /// The rule in the registry.
-pub(super) const ENTRY: Entry = Entry { name: "dctcp", summary: "DCTCP (RFC 8257)", parameters: PARAMETERS, new };
+pub(super) const ENTRY: Entry = Entry {
+    name: "dctcp",
+    summary: "DCTCP (RFC 8257)",
+    parameters: PARAMETERS,
+    capabilities: Capabilities { needs_ecn: true, wants_idle_acks: true, ..Capabilities::NONE },
+    new,
+};
 
 fn new(settings: &Settings, _seed: u64) -> Box<dyn Congestion> {
     let shift_g = settings.whole("dctcp_shift_g") as u32;
@@ -97,16 +103,12 @@ impl Congestion for Dctcp {
     }
 
     #[inline]
-    fn on_ack_sample(&mut self, _window: &mut Window, ack: &AckSample) {
+    fn on_arrival(&mut self, _window: &mut Window, ack: &AckArrival) {
         if !self.is_active || ack.snd_una < self.window_end {
             return;
         }
         self.estimate(ack.delivered - self.delivered, ack.delivered_ce - self.delivered_ce);
         (self.delivered, self.delivered_ce, self.window_end) = (ack.delivered, ack.delivered_ce, ack.snd_nxt);
-    }
-
-    fn wants_idle_acks(&self) -> bool {
-        true
     }
 
     #[inline]
@@ -139,10 +141,6 @@ impl Congestion for Dctcp {
             self.halve(window);
         }
     }
-
-    fn needs_ecn(&self) -> bool {
-        true
-    }
 }
 
 #[cfg(test)]
@@ -160,8 +158,8 @@ mod tests {
     /// The end of the `n`th round trip of ten segments, of which `marked` were in all rounds so far.
     fn end(rule: &mut Box<dyn Congestion>, window: &mut Window, n: u64, marked: u64) {
         let [snd_una, snd_nxt] = [n, n + 1].map(|n| 1 + 10 * n);
-        let ack = AckSample { snd_una, snd_nxt, delivered: snd_una, delivered_ce: marked, ..AckSample::default() };
-        rule.on_ack_sample(window, &ack);
+        let ack = AckArrival { snd_una, snd_nxt, delivered: snd_una, delivered_ce: marked, ..AckArrival::default() };
+        rule.on_arrival(window, &ack);
     }
 
     fn reduced(rule: &mut Box<dyn Congestion>, cwnd: u32) -> u32 {
@@ -176,8 +174,8 @@ mod tests {
         end(&mut rule, &mut window, 0, 0);
         assert_eq!(reduced(&mut rule, 1_000), 1_000 - 1_000 * 960 / 2_048);
         // 5 of 10: 960 - 60 + 64 * 5 / 10 = 932. In between nothing changes.
-        let within = AckSample { snd_una: 10, delivered: 9, delivered_ce: 5, ..AckSample::default() };
-        rule.on_ack_sample(&mut window, &within);
+        let within = AckArrival { snd_una: 10, delivered: 9, delivered_ce: 5, ..AckArrival::default() };
+        rule.on_arrival(&mut window, &within);
         assert_eq!(reduced(&mut rule, 1_000), 1_000 - 1_000 * 960 / 2_048);
         end(&mut rule, &mut window, 1, 5);
         assert_eq!(reduced(&mut rule, 1_000), 1_000 - 1_000 * 932 / 2_048);
@@ -223,7 +221,7 @@ mod tests {
 
     #[test]
     fn without_ecn_it_is_reno() {
-        let (mut rule, mut window) = (ENTRY.rule(1), Window::new(21, 20));
+        let (mut rule, mut window) = (ENTRY.rule(1).control, Window::new(21, 20));
         rule.init(&mut window, &Context::default());
         for n in 0..100 {
             end(&mut rule, &mut window, n, 0);

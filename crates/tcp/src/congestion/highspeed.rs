@@ -15,13 +15,14 @@
 //! (`tests/curves`), and by the segments that Linux 6.1 sends on the same ACKs (`daybreak agree --segments`,
 //! docs/fidelity.md).
 
-use super::{AckSample, Congestion, Context, Entry, Window};
+use super::{AckSample, Capabilities, Congestion, Context, Entry, Window};
 
 /// The rule in the registry.
 pub(super) const ENTRY: Entry = Entry {
     name: "highspeed",
     summary: "HighSpeed TCP (RFC 3649)",
     parameters: &[],
+    capabilities: Capabilities::NONE,
     new: |_, _| Box::new(HighSpeed::default()),
 };
 
@@ -61,7 +62,7 @@ impl Congestion for HighSpeed {
             return;
         }
         if window.in_slow_start() {
-            window.slow_start(ack.acked);
+            window.slow_start(ack.newly_delivered);
             return;
         }
         self.look_up(window.cwnd);
@@ -99,7 +100,7 @@ mod tests {
     fn grown(cwnd: u32, acks: u32) -> (HighSpeed, Window) {
         let (mut rule, mut window) = (HighSpeed::default(), Window::new(cwnd, 2));
         for _ in 0..acks {
-            rule.on_ack(&mut window, &AckSample { acked: 1, is_cwnd_limited: true, ..AckSample::default() });
+            rule.on_ack(&mut window, &AckSample { newly_delivered: 1, is_cwnd_limited: true, ..AckSample::default() });
         }
         (rule, window)
     }
@@ -152,7 +153,7 @@ mod tests {
     #[test]
     fn slow_start_keeps_what_it_does_not_need() {
         let (mut rule, mut window) = (HighSpeed::default(), Window::new(98, 100));
-        rule.on_ack(&mut window, &AckSample { acked: 5, is_cwnd_limited: true, ..AckSample::default() });
+        rule.on_ack(&mut window, &AckSample { newly_delivered: 5, is_cwnd_limited: true, ..AckSample::default() });
         assert_eq!((window.cwnd, window.cwnd_cnt), (100, 0));
     }
 }

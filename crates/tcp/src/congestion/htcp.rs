@@ -22,7 +22,7 @@
 use daybreak_units::parameters::{Parameter, Settings};
 use daybreak_units::{Duration, Instant};
 
-use super::{AckSample, CaState, Congestion, Context, Entry, Window};
+use super::{AckArrival, AckSample, CaState, Capabilities, Congestion, Context, Entry, Window};
 use crate::jiffies::{Jiffies, JiffyClock};
 
 /// The rule in the registry.
@@ -30,6 +30,7 @@ pub(super) const ENTRY: Entry = Entry {
     name: "htcp",
     summary: "H-TCP (Leith and Shorten, 2004)",
     parameters: PARAMETERS,
+    capabilities: Capabilities::NONE,
     new: |settings, _| Box::new(HTcp { parameters: Parameters::of(settings), ..HTcp::default() }),
 };
 
@@ -148,7 +149,7 @@ impl Congestion for HTcp {
         *self = Self { jiffies, clock, last, parameters: self.parameters, ..Self::default() };
     }
 
-    fn on_ack_sample(&mut self, window: &mut Window, ack: &AckSample) {
+    fn on_arrival(&mut self, window: &mut Window, ack: &AckArrival) {
         if ack.state == CaState::Open {
             self.acked = ack.acked;
         }
@@ -165,13 +166,13 @@ impl Congestion for HTcp {
             return;
         }
         if window.in_slow_start() {
-            window.slow_start(ack.acked);
+            window.slow_start(ack.newly_delivered);
             return;
         }
         if window.cwnd_cnt.wrapping_mul(self.alpha) >> SHIFT >= window.cwnd {
             window.cwnd += u32::from(window.cwnd < window.cwnd_clamp);
             window.cwnd_cnt = 0;
-            self.update_alpha(ack.now);
+            self.update_alpha(ack.arrival.now);
         } else {
             window.cwnd_cnt += self.acked;
         }
@@ -225,7 +226,7 @@ impl HTcp {
     }
 
     /// Throughput over intervals of a window and a smallest RTT (draft, section 3, "adaptive backoff").
-    fn measure_rate(&mut self, cwnd: u32, ack: &AckSample) {
+    fn measure_rate(&mut self, cwnd: u32, ack: &AckArrival) {
         let now = self.clock.at(ack.now);
         if ack.state > CaState::Disorder {
             self.interval_acked = 0;

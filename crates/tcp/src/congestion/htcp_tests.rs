@@ -8,14 +8,8 @@ fn ctx(ms: u64) -> Context {
     Context { now: at(ms), jiffy: Duration::from_ms(1), ..Context::default() }
 }
 
-fn ack(ms: u64, acked: u32, rtt_ms: u64) -> AckSample {
-    AckSample {
-        now: at(ms),
-        acked,
-        rtt: Some(Duration::from_ms(rtt_ms)),
-        is_cwnd_limited: true,
-        ..AckSample::default()
-    }
+fn ack(ms: u64, acked: u32, rtt_ms: u64) -> AckArrival {
+    AckArrival { now: at(ms), acked, rtt: Some(Duration::from_ms(rtt_ms)), ..AckArrival::default() }
 }
 
 fn rule() -> (HTcp, Window) {
@@ -56,9 +50,9 @@ fn the_window_grows_by_alpha_a_round_trip() {
     rule.alpha = 4 << SHIFT;
     rule.parameters.use_rtt_scaling = false;
     // 25 acknowledged segments times 4 are a window; the next ACK then adds one.
-    (0..25).for_each(|_| rule.on_ack(&mut window, &ack(0, 1, 100)));
+    (0..25).for_each(|_| rule.on_ack(&mut window, &ack(0, 1, 100).sample()));
     assert_eq!((window.cwnd, window.cwnd_cnt), (100, 25));
-    rule.on_ack(&mut window, &ack(0, 1, 100));
+    rule.on_ack(&mut window, &ack(0, 1, 100).sample());
     assert_eq!((window.cwnd, window.cwnd_cnt, rule.alpha), (101, 0, UNIT), "and alpha is computed anew");
 }
 
@@ -90,26 +84,26 @@ fn throughput_counts_whole_windows_and_is_settled_after_three_rtts() {
     let (mut rule, mut window) = rule();
     window.cwnd = 10;
     // The first interval has no beginning: it measures nothing.
-    (0..9).for_each(|ms| rule.on_ack_sample(&mut window, &ack(1_000 + ms, 1, 20)));
+    (0..9).for_each(|ms| rule.on_arrival(&mut window, &ack(1_000 + ms, 1, 20)));
     assert_eq!((rule.max_rate, rule.interval_acked), (0, 0));
     // Then 10 segments, less alpha, in 30 ms.
-    (1..=9).for_each(|n| rule.on_ack_sample(&mut window, &ack(1_008 + 10 * n, 1, 20)));
+    (1..=9).for_each(|n| rule.on_arrival(&mut window, &ack(1_008 + 10 * n, 1, 20)));
     assert_eq!((rule.rate, rule.max_rate), (9 * 1_000 / 90 / 4, 25), "averaged, long after a loss");
     rule.last.at = 1_100;
-    (1..=9).for_each(|n| rule.on_ack_sample(&mut window, &ack(1_098 + 3 * n, 1, 20)));
+    (1..=9).for_each(|n| rule.on_arrival(&mut window, &ack(1_098 + 3 * n, 1, 20)));
     assert_eq!((rule.rate, rule.max_rate), (9_000 / 27, 333), "taken as it is, soon after one");
-    rule.on_ack_sample(&mut window, &AckSample { state: CaState::Recovery, ..ack(1_200, 5, 20) });
+    rule.on_arrival(&mut window, &AckArrival { state: CaState::Recovery, ..ack(1_200, 5, 20) });
     assert_eq!((rule.interval_acked, rule.interval_start), (0, Some(1_200)));
 }
 
 #[test]
 fn the_largest_rtt_rises_by_steps_and_in_open_only() {
     let (mut rule, mut window) = rule();
-    rule.on_ack_sample(&mut window, &ack(0, 1, 20));
-    rule.on_ack_sample(&mut window, &ack(0, 1, 41));
+    rule.on_arrival(&mut window, &ack(0, 1, 20));
+    rule.on_arrival(&mut window, &ack(0, 1, 41));
     assert_eq!((rule.min_rtt, rule.last.max_rtt), (20, 20), "21 ms at once");
-    rule.on_ack_sample(&mut window, &ack(0, 1, 40));
-    rule.on_ack_sample(&mut window, &AckSample { state: CaState::Disorder, ..ack(0, 1, 50) });
+    rule.on_arrival(&mut window, &ack(0, 1, 40));
+    rule.on_arrival(&mut window, &AckArrival { state: CaState::Disorder, ..ack(0, 1, 50) });
     assert_eq!(rule.last.max_rtt, 40);
 }
 

@@ -16,13 +16,14 @@
 use daybreak_units::Duration;
 use daybreak_units::parameters::{Kind, Parameter, Value};
 
-use super::{AckSample, CaState, Congestion, Context, Entry, Window, reno};
+use super::{AckSample, CaState, Capabilities, Congestion, Context, Entry, Window, reno};
 
 /// The rule in the registry.
 pub(super) const ENTRY: Entry = Entry {
     name: "hybla",
     summary: "Hybla (Caini and Firrincieli, 2004)",
     parameters: PARAMETERS,
+    capabilities: Capabilities::NONE,
     new: |settings, _| Box::new(Hybla { parameters: Parameters { rtt0: settings.time("rtt0") }, ..Hybla::default() }),
 };
 
@@ -158,7 +159,7 @@ mod tests {
     }
 
     fn ack(rule: &Hybla, acked: u32) -> AckSample {
-        AckSample { acked, srtt: rule.min_srtt, is_cwnd_limited: true, ..AckSample::default() }
+        AckSample { newly_delivered: acked, srtt: rule.min_srtt, is_cwnd_limited: true, ..AckSample::default() }
     }
 
     #[test]

@@ -16,13 +16,14 @@
 
 use daybreak_units::parameters::{Parameter, Settings};
 
-use super::{AckSample, CaState, Congestion, Context, Entry, Window};
+use super::{AckArrival, AckSample, CaState, Capabilities, Congestion, Context, Entry, Window};
 
 /// The rule in the registry.
 pub(super) const ENTRY: Entry = Entry {
     name: "illinois",
     summary: "Illinois (Liu, Basar and Srikant, 2008)",
     parameters: PARAMETERS,
+    capabilities: Capabilities::NONE,
     new: |settings, _| Box::new(Illinois { parameters: Parameters::of(settings), ..Illinois::default() }),
 };
 
@@ -126,7 +127,7 @@ impl Congestion for Illinois {
         self.begin_trip(ctx.snd_nxt);
     }
 
-    fn on_ack_sample(&mut self, _window: &mut Window, ack: &AckSample) {
+    fn on_arrival(&mut self, _window: &mut Window, ack: &AckArrival) {
         self.acked = ack.acked;
         let Some(rtt) = ack.rtt else { return };
         let rtt = rtt.as_us().min(u64::from(MAX_RTT)) as u32;
@@ -137,15 +138,15 @@ impl Congestion for Illinois {
     }
 
     fn on_ack(&mut self, window: &mut Window, ack: &AckSample) {
-        if ack.snd_una > self.end {
+        if ack.arrival.snd_una > self.end {
             self.adapt(window.cwnd);
-            self.begin_trip(ack.snd_nxt);
+            self.begin_trip(ack.arrival.snd_nxt);
         }
         if !ack.is_cwnd_limited {
             return;
         }
         if window.in_slow_start() {
-            window.slow_start(ack.acked);
+            window.slow_start(ack.newly_delivered);
             return;
         }
         window.cwnd_cnt += self.acked;
@@ -231,14 +232,13 @@ mod tests {
         Illinois { base_rtt: 10_000, max_rtt: 20_000, ..Illinois::default() }
     }
 
-    fn ack(una: u64, acked: u32, rtt_us: u64) -> AckSample {
-        AckSample {
+    fn ack(una: u64, acked: u32, rtt_us: u64) -> AckArrival {
+        AckArrival {
             acked,
             rtt: Some(Duration::from_us(rtt_us)),
-            is_cwnd_limited: true,
             snd_una: una * MSS,
             snd_nxt: (una + 100) * MSS,
-            ..AckSample::default()
+            ..AckArrival::default()
         }
     }
 
@@ -286,13 +286,13 @@ mod tests {
         rule.end = 2 * MSS;
         for (una, rtt) in [(1, 11_000), (2, 13_000), (3, 15_000)] {
             let ack = ack(una, 1, rtt);
-            rule.on_ack_sample(&mut window, &ack);
-            rule.on_ack(&mut window, &ack);
+            rule.on_arrival(&mut window, &ack);
+            rule.on_ack(&mut window, &ack.sample());
         }
         // 3 ms of 10 on average.
         assert_eq!((rule.alpha, rule.beta), (self::rule().increase(3_000, 10_000), decrease(3_000, 10_000)));
         assert_eq!((rule.samples, rule.end), (0, 103 * MSS));
-        rule.on_ack(&mut Window::new(14, 10), &ack(200, 1, 10_000));
+        rule.on_ack(&mut Window::new(14, 10), &ack(200, 1, 10_000).sample());
         assert_eq!((rule.alpha, rule.beta), (ALPHA_BASE, BETA_MAX), "below 15 segments as Reno");
     }
 
@@ -301,13 +301,13 @@ mod tests {
         let (mut rule, mut window) = (Illinois { end: u64::MAX, ..rule() }, Window::new(100, 50));
         for una in 1..=10 {
             let ack = ack(una, 1, 10_000);
-            rule.on_ack_sample(&mut window, &ack);
-            rule.on_ack(&mut window, &ack);
+            rule.on_arrival(&mut window, &ack);
+            rule.on_ack(&mut window, &ack.sample());
         }
         assert_eq!((window.cwnd, window.cwnd_cnt), (101, 0), "ten segments times ten are a window");
         let ack = ack(41, 31, 10_000);
-        rule.on_ack_sample(&mut window, &ack);
-        rule.on_ack(&mut window, &ack);
+        rule.on_arrival(&mut window, &ack);
+        rule.on_ack(&mut window, &ack.sample());
         assert_eq!(window.cwnd, 104, "310 of 101");
     }
 

@@ -22,13 +22,14 @@
 //! Validated by the worked numbers below, by its curve beside Reno's (`tests/curves`), and by the segments that Linux
 //! 6.1 sends on the same ACKs (`daybreak agree --segments`, docs/fidelity.md).
 
-use super::{AckSample, Congestion, Context, Entry, Timestamps, Window, reno};
+use super::{AckArrival, AckSample, Capabilities, Congestion, Context, Entry, Timestamps, Window, reno};
 
 /// The rule in the registry.
 pub(super) const ENTRY: Entry = Entry {
     name: "lp",
     summary: "TCP-LP, low priority (Kuzmanovic and Knightly, 2006)",
     parameters: &[],
+    capabilities: Capabilities::NONE,
     new: |_, _| Box::new(Lp::default()),
 };
 
@@ -77,7 +78,7 @@ impl Default for Lp {
 }
 
 impl Congestion for Lp {
-    fn on_ack_sample(&mut self, window: &mut Window, ack: &AckSample) {
+    fn on_arrival(&mut self, window: &mut Window, ack: &AckArrival) {
         let stamps = ack.timestamps;
         if ack.rtt.is_some_and(|rtt| !rtt.is_zero())
             && let Some(delay) = self.peer.delay(&stamps)

@@ -2,21 +2,25 @@ use daybreak_units::Duration;
 
 use super::*;
 
+/// One segment is delivered, and the window was full.
+fn growth() -> AckSample {
+    AckSample { newly_delivered: 1, is_cwnd_limited: true, ..AckSample::default() }
+}
+
 /// An ACK that left the peer at `at` by our clock and took `back`; it answers what left us `out` before that.
-fn ack(at: u32, out: u32, back: u32, ahead: u32) -> AckSample {
-    AckSample {
+fn ack(at: u32, out: u32, back: u32, ahead: u32) -> AckArrival {
+    AckArrival {
         acked: 1,
-        is_cwnd_limited: true,
         rtt: Some(Duration::from_ms(u64::from(out + back))),
         timestamps: Timestamps { value: at.wrapping_add(ahead), echo: at - out, now: at + back },
-        ..AckSample::default()
+        ..AckArrival::default()
     }
 }
 
 /// A rule that knows delays of 10 to 30 ms, of late 10 ms.
 fn rule(ahead: u32) -> (Lp, Window) {
     let (mut rule, mut window) = (Lp::default(), Window::new(100, 50));
-    (0..40).for_each(|n| rule.on_ack_sample(&mut window, &ack(1_000 + 10 * n, 10, 10, ahead)));
+    (0..40).for_each(|n| rule.on_arrival(&mut window, &ack(1_000 + 10 * n, 10, 10, ahead)));
     rule.min_delay = ahead.wrapping_add(10);
     (rule.max_delay, rule.reserve) = (ahead.wrapping_add(30), ahead.wrapping_add(30));
     (window.cwnd, rule.gave_way) = (100, None);
@@ -27,7 +31,7 @@ fn rule(ahead: u32) -> (Lp, Window) {
 fn the_first_delay_is_the_smallest_and_the_largest_so_it_gives_way() {
     let (mut rule, mut window) = (Lp::default(), Window::new(100, 50));
     let mut next = |n: u32| {
-        rule.on_ack_sample(&mut window, &ack(1_000 + 10 * n, 10, 10, 7_000));
+        rule.on_arrival(&mut window, &ack(1_000 + 10 * n, 10, 10, 7_000));
         window.cwnd
     };
     assert_eq!([next(0), next(1), next(2)], [100, 50, 50], "two ACKs make a clock");
@@ -39,10 +43,10 @@ fn gives_way_at_fifteen_percent_of_the_delays() {
     let (mut rule, mut window) = rule(0);
     assert_eq!((rule.peer.hz, rule.min_delay, rule.threshold(), window.cwnd), (1_000, 10, 13, 100));
     // Smoothed by an eighth: 10 + (34 - 10)/8 = 13.
-    rule.on_ack_sample(&mut window, &ack(1_400, 33, 10, 0));
+    rule.on_arrival(&mut window, &ack(1_400, 33, 10, 0));
     assert_eq!((rule.delay_x8 >> 3, window.cwnd), (12, 100));
     let (mut rule, mut window) = self::rule(0);
-    rule.on_ack_sample(&mut window, &ack(1_400, 34, 10, 0));
+    rule.on_arrival(&mut window, &ack(1_400, 34, 10, 0));
     assert_eq!((rule.delay_x8 >> 3, window.cwnd), (13, 50));
     assert_eq!((rule.min_delay, rule.max_delay, rule.gave_way), (13, 26, Some(1_410)));
 }
@@ -50,20 +54,20 @@ fn gives_way_at_fifteen_percent_of_the_delays() {
 #[test]
 fn does_not_grow_for_three_round_trips_and_falls_to_one_at_a_second_sign() {
     let (mut rule, mut window) = rule(0);
-    rule.on_ack_sample(&mut window, &ack(1_400, 34, 10, 0));
-    rule.on_ack(&mut window, &ack(1_400, 34, 10, 0));
+    rule.on_arrival(&mut window, &ack(1_400, 34, 10, 0));
+    rule.on_ack(&mut window, &growth());
     assert_eq!((window.cwnd, window.cwnd_cnt, rule.inference), (50, 1, 3 * 44), "this ACK still counts");
     let next = ack(1_500, 13, 10, 0);
-    rule.on_ack_sample(&mut window, &next);
-    rule.on_ack(&mut window, &next);
+    rule.on_arrival(&mut window, &next);
+    rule.on_ack(&mut window, &growth());
     assert!(!rule.is_inferring, "100 ms later: three round trips of 23 ms are over");
     assert_eq!(window.cwnd_cnt, 2);
     let (mut rule, mut window) = self::rule(0);
-    rule.on_ack_sample(&mut window, &ack(1_400, 34, 10, 0));
+    rule.on_arrival(&mut window, &ack(1_400, 34, 10, 0));
     let next = ack(1_430, 80, 10, 0);
-    rule.on_ack_sample(&mut window, &next);
+    rule.on_arrival(&mut window, &next);
     assert!(rule.is_inferring);
-    rule.on_ack(&mut window, &next);
+    rule.on_ack(&mut window, &growth());
     assert_eq!(window.cwnd_cnt, 0);
     // The threshold is 13 + 15 % of 13 now: a smoothed delay of 21 is a second sign.
     assert_eq!((rule.delay_x8 >> 3, window.cwnd), (21, 1));
@@ -73,7 +77,7 @@ fn does_not_grow_for_three_round_trips_and_falls_to_one_at_a_second_sign() {
 fn seven_of_eight_differences_of_the_clocks_keep_it_from_giving_way() {
     for (ahead, cwnd) in [(0, 50), (1 << 20, 50), ((1 << 29) - 100, 50), (1 << 29, 100), (3_000_000_000, 100)] {
         let (mut rule, mut window) = rule(ahead);
-        rule.on_ack_sample(&mut window, &ack(1_400, 34, 10, ahead));
+        rule.on_arrival(&mut window, &ack(1_400, 34, 10, ahead));
         assert_eq!(window.cwnd, cwnd, "the peer's clock is {ahead} ticks ahead");
     }
 }
@@ -109,10 +113,10 @@ fn the_largest_delay_is_the_largest_but_one() {
 #[test]
 fn without_timestamps_it_is_reno() {
     let (mut rule, mut window) = (Lp::default(), Window::new(100, 50));
-    let ack = AckSample { timestamps: Timestamps { now: 77, ..Timestamps::default() }, ..ack(100, 10, 10, 0) };
+    let ack = AckArrival { timestamps: Timestamps { now: 77, ..Timestamps::default() }, ..ack(100, 10, 10, 0) };
     for _ in 0..100 {
-        rule.on_ack_sample(&mut window, &ack);
-        rule.on_ack(&mut window, &ack);
+        rule.on_arrival(&mut window, &ack);
+        rule.on_ack(&mut window, &growth());
     }
     assert_eq!(window.cwnd, 101);
 }

@@ -1,6 +1,6 @@
 //! Congestion control: the rule trait, what a rule sees and may edit, and the registry.
 //!
-//! A rule is one file. It sees an [`AckSample`], edits a [`Window`], is asked for `ssthresh` when
+//! A rule is one file. It sees an [`AckArrival`] and an [`AckSample`] of each ACK, edits a [`Window`], is asked for `ssthresh` when
 //! the window must shrink, and is notified of [`CaEvent`]s and state changes. Loss detection (SACK,
 //! RACK-TLP), RTO, PRR, pacing, undo and F-RTO are shared machinery outside the rules.
 
@@ -25,6 +25,7 @@ mod nv;
 mod registry;
 mod reno;
 mod retcp;
+mod sample;
 mod scalable;
 pub mod slow_start;
 mod vegas;
@@ -39,7 +40,7 @@ pub use compound::Compound;
 pub use cubic::Cubic;
 pub use dctcp::Dctcp;
 pub use draws::{Draw, Draws};
-pub use entry::Entry;
+pub use entry::{Capabilities, Entry, Rule};
 pub use highspeed::HighSpeed;
 pub use htcp::HTcp;
 pub use hybla::Hybla;
@@ -49,6 +50,7 @@ pub use nv::Nv;
 pub use registry::{REGISTRY, UnknownVariant, find};
 pub use reno::Reno;
 pub use retcp::ReTcp;
+pub use sample::{AckArrival, AckSample, RateSample, Timestamps};
 pub use scalable::Scalable;
 pub use vegas::Vegas;
 pub use veno::Veno;
@@ -147,9 +149,9 @@ impl Window {
             return None;
         }
         if self.in_slow_start() {
-            return Some(self.slow_start(ack.acked)).filter(|&left| left > 0);
+            return Some(self.slow_start(ack.newly_delivered)).filter(|&left| left > 0);
         }
-        Some(ack.acked)
+        Some(ack.newly_delivered)
     }
 
     /// [`Window::past_slow_start`] of the rules that counted ACKs up to Linux 5.6: with [`Window::counts_acks`] an ACK
@@ -180,91 +182,6 @@ impl Window {
         }
         self.cwnd = self.cwnd.min(self.cwnd_clamp);
     }
-}
-
-/// The delivery rate over the ACK's sampling interval (draft-cheng-iccrg-delivery-rate-estimation).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct RateSample {
-    /// Segments delivered in the interval; `None` when the ACK gives no valid sample.
-    pub delivered: Option<u32>,
-    /// Length of the interval: the longer of the send and the ACK phase.
-    pub interval: Duration,
-    /// The connection's `delivered` count when the sampled segment was sent.
-    pub prior_delivered: u64,
-    /// The sampled segment was sent while the application, not the window, was the limit.
-    pub is_app_limited: bool,
-    /// The RTT of the sampled segment came from a segment that was retransmitted, so it is unusable.
-    pub is_retrans: bool,
-    /// The ACK was delayed by the receiver's timer, as far as the sender can tell.
-    pub is_ack_delayed: bool,
-}
-
-/// The timestamps of an ACK (RFC 7323, section 3) in ticks of their clocks, usually milliseconds. `value` and
-/// `echo` are zero without the option.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Timestamps {
-    /// The peer's clock when it sent the ACK (TSval).
-    pub value: u32,
-    /// Our clock when we sent what the ACK answers (TSecr).
-    pub echo: u32,
-    /// Our clock now.
-    pub now: u32,
-}
-
-/// Everything that a rule may know about one ACK. Counts are segments unless they say bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct AckSample {
-    /// Arrival of the ACK.
-    pub now: Instant,
-    /// What counts for growth: in [`Congestion::on_ack_sample`] what was newly acknowledged
-    /// cumulatively, afterwards the same as `newly_delivered`.
-    pub acked: u32,
-    /// Newly delivered: cumulatively acknowledged or SACKed for the first time (`acked_sacked`).
-    pub newly_delivered: u32,
-    /// Newly marked lost by this ACK.
-    pub newly_lost: u32,
-    /// RTT of the last-sent segment that this ACK newly acknowledges or SACKs; `None` when there is
-    /// none that was sent only once.
-    pub rtt: Option<Duration>,
-    /// Smoothed RTT (RFC 6298) in eighths of a microsecond, as Linux keeps it; zero before the first sample.
-    pub srtt: Duration,
-    /// Minimum RTT over the windowed filter of the connection (`tcp_min_rtt`).
-    pub min_rtt: Duration,
-    /// In flight before the ACK was processed.
-    pub prior_in_flight: u32,
-    /// In flight after.
-    pub in_flight: u32,
-    /// SACKed and not yet acknowledged cumulatively, after this ACK.
-    pub sacked_out: u32,
-    /// All segments delivered so far on this path.
-    pub delivered: u64,
-    /// Of these, by ACKs that echo congestion, where ECN was negotiated.
-    pub delivered_ce: u64,
-    /// All segments marked lost so far.
-    pub lost: u64,
-    /// Delivery rate sample. In [`Congestion::on_ack_sample`] only `prior_delivered` is known.
-    pub rate: RateSample,
-    /// Congestion state after this ACK was processed.
-    pub state: CaState,
-    /// The sender filled its window since the last ACKs: only then may the window grow (RFC 7661). Not yet known
-    /// in [`Congestion::on_ack_sample`].
-    pub is_cwnd_limited: bool,
-    /// First unacknowledged byte, after this ACK.
-    pub snd_una: u64,
-    /// Next byte to send.
-    pub snd_nxt: u64,
-    /// Sender maximum segment size in bytes.
-    pub mss: u32,
-    /// The ACK carries the ECE flag, whether ECN was negotiated or not.
-    pub ece: bool,
-    /// Timestamps of the ACK (RFC 7323).
-    pub timestamps: Timestamps,
-    /// The ACK took the receive fast path (header prediction): it has the window of the ACK before, no SACK, no
-    /// ECN echo. A duplicate without SACK does as well.
-    pub is_fast_path: bool,
-    /// Earliest time at which pacing lets the next segment leave (`tcp_wstamp_ns`); not after `now`
-    /// when pacing holds nothing back.
-    pub earliest_departure: Instant,
 }
 
 /// Events other than ACKs of which a rule is notified.
@@ -331,26 +248,16 @@ pub trait Congestion: std::fmt::Debug + Send {
     /// Called once the handshake is done, before the first data.
     fn init(&mut self, _window: &mut Window, _ctx: &Context) {}
 
-    /// Called on every ACK, before any other hook and before `cwnd` or the state changes, with the
-    /// RTT sample of the ACK (`pkts_acked` and then `in_ack_event` of Linux 6.1.192).
-    fn on_ack_sample(&mut self, _window: &mut Window, _ack: &AckSample) {}
-
-    /// [`Congestion::on_ack_sample`] is called as well for ACKs that arrive while nothing is outstanding.
-    fn wants_idle_acks(&self) -> bool {
-        false
-    }
+    /// An ACK has come. Called before any other hook and before `cwnd` or the state changes (`pkts_acked` and then
+    /// `in_ack_event` of Linux 6.1.192).
+    fn on_arrival(&mut self, _window: &mut Window, _ack: &AckArrival) {}
 
     /// Grow the window. Called for ACKs that advance `snd_una` outside a reduction (not in
     /// Recovery or CWR), also when the sender is not window-limited: the rule checks `is_cwnd_limited`.
-    /// Not called when [`Congestion::controls_window`] is true.
+    /// Not called when [`Capabilities::controls_window`] is set.
     fn on_ack(&mut self, window: &mut Window, ack: &AckSample);
 
-    /// True for a rule that sets the window and the pacing rate itself on every ACK, in every state
-    /// (BBR); PRR and the growth rule are then bypassed.
-    fn controls_window(&self) -> bool {
-        false
-    }
-    /// The whole control for a rule that [`Congestion::controls_window`]; called on every ACK.
+    /// The whole control of a rule with [`Capabilities::controls_window`]; called on every ACK.
     fn control(&mut self, _window: &mut Window, _ack: &AckSample) {}
 
     /// The new threshold on entering Recovery, CWR or Loss; at least 2.
@@ -367,15 +274,6 @@ pub trait Congestion: std::fmt::Debug + Send {
     /// The congestion state is about to become `state`.
     fn on_state(&mut self, _window: &mut Window, _state: CaState, _ctx: &Context) {}
 
-    /// The rule needs ECN (DCTCP): the handshake asks for it whatever the settings are, every segment is ECN-capable, and
-    /// the receiving half echoes each mark (RFC 8257, section 3.2).
-    fn needs_ecn(&self) -> bool {
-        false
-    }
-    /// The rule needs the sender to pace (BBR).
-    fn needs_pacing(&self) -> bool {
-        false
-    }
     /// Fewest segments in a TSO burst at the current pacing rate.
     fn min_tso_segments(&self) -> u32 {
         2
@@ -389,9 +287,5 @@ pub trait Congestion: std::fmt::Debug + Send {
     /// The rule's random numbers, so that a replay can choose them.
     fn draws(&mut self) -> Option<&mut Draws> {
         None
-    }
-    /// How many windows the send buffer should hold.
-    fn send_buffer_windows(&self) -> u32 {
-        2
     }
 }

@@ -24,7 +24,7 @@
 use daybreak_units::Instant;
 use daybreak_units::parameters::{Parameter, Settings};
 
-use super::{AckSample, CaState, Congestion, Context, Draws, Entry, Window};
+use super::{AckArrival, AckSample, CaState, Capabilities, Congestion, Context, Draws, Entry, Window};
 use crate::jiffies::{Jiffies, JiffyClock};
 
 /// The rule in the registry.
@@ -32,6 +32,7 @@ pub(super) const ENTRY: Entry = Entry {
     name: "nv",
     summary: "NV, New Vegas (Brakmo, 2010)",
     parameters: PARAMETERS,
+    capabilities: Capabilities::NONE,
     new: |settings, seed| Box::new(Nv { parameters: Parameters::of(settings), ..Nv::new(seed) }),
 };
 
@@ -184,14 +185,14 @@ impl Congestion for Nv {
         self.reset(ctx.snd_una);
     }
 
-    fn on_ack_sample(&mut self, window: &mut Window, ack: &AckSample) {
+    fn on_arrival(&mut self, window: &mut Window, ack: &AckArrival) {
         let Some(rtt) = ack.rtt else { return };
         if ack.state > CaState::Disorder {
             return;
         }
         let acked = ack.snd_una - self.trip.snd_una;
         self.trip.snd_una = ack.snd_una;
-        let delivered = ack.delivered.wrapping_sub(ack.rate.prior_delivered) as u32;
+        let delivered = ack.delivered.wrapping_sub(ack.prior_delivered) as u32;
         let in_flight = ack.mss.wrapping_mul(delivered);
         if in_flight == 0 {
             return;

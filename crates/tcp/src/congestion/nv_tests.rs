@@ -11,25 +11,29 @@ fn rule(cwnd: u32, ssthresh: u32) -> (Nv, Window) {
 }
 
 /// The `n`th ACK, each of one segment, of which `delivered` were delivered in the RTT.
-fn ack(n: u64, rtt_us: u64, delivered: u64) -> AckSample {
-    AckSample {
+fn ack(n: u64, rtt_us: u64, delivered: u64) -> AckArrival {
+    AckArrival {
         now: Instant::ZERO + Duration::from_us(100 * n),
         acked: 1,
         rtt: Some(Duration::from_us(rtt_us)),
-        is_cwnd_limited: true,
         delivered: 1_000 + n,
-        rate: super::super::RateSample { prior_delivered: 1_000 + n - delivered, ..Default::default() },
+        prior_delivered: 1_000 + n - delivered,
         snd_una: n * u64::from(MSS),
         snd_nxt: (n + 100) * u64::from(MSS),
         mss: MSS,
-        ..AckSample::default()
+        ..AckArrival::default()
     }
+}
+
+/// One segment is delivered, and the window was full.
+fn growth() -> AckSample {
+    AckSample { newly_delivered: 1, is_cwnd_limited: true, ..AckSample::default() }
 }
 
 /// ACKs `from` to `to`; the window after the last.
 fn run(rule: &mut Nv, window: &mut Window, acks: std::ops::RangeInclusive<u64>, rtt_us: u64, delivered: u64) {
     for n in acks {
-        rule.on_ack_sample(window, &ack(n, rtt_us, delivered));
+        rule.on_arrival(window, &ack(n, rtt_us, delivered));
     }
 }
 
@@ -42,7 +46,7 @@ fn the_window_is_what_the_rate_needs_and_ten_segments() {
     (rule.min_rtt, rule.trip.trips) = (10_000, 1);
     assert_eq!(rule.trip.max_rate, 640_000, "64 Mbit/s");
     rule.trip.end = 60 * u64::from(MSS);
-    rule.on_ack_sample(&mut window, &ack(61, 12_500, 100));
+    rule.on_arrival(&mut window, &ack(61, 12_500, 100));
     // 30 % of 110, as 38/128.
     assert_eq!((window.ssthresh, window.cwnd, rule.may_grow), (90, 200 - 32, false));
     assert_eq!((rule.trip.samples, rule.trip.trips, rule.trip.max_rate), (0, 0, 0));
@@ -79,10 +83,10 @@ fn a_decision_needs_samples_and_round_trips() {
 #[test]
 fn it_grows_only_where_it_may_and_at_most_by_one_for_four() {
     let (mut rule, mut window) = rule(2, 2);
-    (1..=4).for_each(|n| rule.on_ack(&mut window, &ack(n, 100, 2)));
+    (1..=4).for_each(|_| rule.on_ack(&mut window, &growth()));
     assert_eq!(window.cwnd, 3);
     rule.may_grow = false;
-    (1..=9).for_each(|n| rule.on_ack(&mut window, &ack(n, 100, 2)));
+    (1..=9).for_each(|_| rule.on_ack(&mut window, &growth()));
     assert_eq!((window.cwnd, window.cwnd_cnt), (3, 0));
 }
 
@@ -92,9 +96,9 @@ fn timeouts_slow_its_growth_down() {
     rule.on_state(&mut window, CaState::Loss, &Context::default());
     rule.on_state(&mut window, CaState::Loss, &Context::default());
     rule.may_grow = true;
-    (1..=39).for_each(|n| rule.on_ack(&mut window, &ack(n, 100, 2)));
+    (1..=39).for_each(|_| rule.on_ack(&mut window, &growth()));
     assert_eq!((window.cwnd, rule.slowness), (10, 2));
-    rule.on_ack(&mut window, &ack(40, 100, 2));
+    rule.on_ack(&mut window, &growth());
     assert_eq!(window.cwnd, 11, "one in four round trips");
     rule.trip.samples = 20;
     (0..9).for_each(|_| assert!(rule.allows_growth()));
@@ -126,8 +130,8 @@ fn the_smallest_rtt_is_of_the_last_seconds() {
 fn one_ack_a_round_trip_lets_the_window_grow() {
     let (mut rule, mut window) = rule(4, 2);
     rule.may_grow = false;
-    let alone = AckSample { acked: 3, ..ack(3, 100, 3) };
-    rule.on_ack_sample(&mut window, &alone);
+    let alone = AckArrival { acked: 3, ..ack(3, 100, 3) };
+    rule.on_arrival(&mut window, &alone);
     assert_eq!((rule.coalesced, rule.may_grow, rule.trip.samples), (6, true, 0));
     assert_eq!(rule.trip.end, (103 + 6) * u64::from(MSS));
 }
@@ -150,6 +154,6 @@ fn after_a_reset_in_mid_stream_acknowledged_bytes_count_from_there() {
     rule.reset(start);
     let coalesced = rule.coalesced;
     // The first ACK beyond it is of one segment and no burst, which would have made the rule expect longer ones.
-    rule.on_ack_sample(&mut window, &ack(1_001, 100, 50));
+    rule.on_arrival(&mut window, &ack(1_001, 100, 50));
     assert_eq!((rule.trip.snd_una, rule.coalesced), (start + u64::from(MSS), coalesced));
 }

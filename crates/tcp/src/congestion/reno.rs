@@ -14,11 +14,16 @@
 //! at 8.3 ms and to 194 at 14.5 ms, and the windows agree to the segment from 40 to 200 ms; over 1 Gbit/s,
 //! 10 ms and 830 packets both lose 1659 and are cut to 828.
 
-use super::{AckSample, Congestion, Context, Entry, Window};
+use super::{AckSample, Capabilities, Congestion, Context, Entry, Window};
 
 /// The rule in the registry.
-pub(super) const ENTRY: Entry =
-    Entry { name: "reno", summary: "Reno (RFC 5681)", parameters: &[], new: |_, _| Box::new(Reno) };
+pub(super) const ENTRY: Entry = Entry {
+    name: "reno",
+    summary: "Reno (RFC 5681)",
+    parameters: &[],
+    capabilities: Capabilities::NONE,
+    new: |_, _| Box::new(Reno),
+};
 
 /// The rule; it has no state of its own.
 #[derive(Clone, Copy, Debug, Default)]
@@ -54,7 +59,7 @@ mod tests {
     use super::*;
 
     fn ack(acked: u32) -> AckSample {
-        AckSample { acked, is_cwnd_limited: true, ..AckSample::default() }
+        AckSample { newly_delivered: acked, is_cwnd_limited: true, ..AckSample::default() }
     }
 
     #[test]
@@ -86,7 +91,7 @@ mod tests {
     #[test]
     fn grows_only_when_it_is_the_limit() {
         let mut window = Window::new(10, u32::MAX);
-        Reno.on_ack(&mut window, &AckSample { acked: 5, ..AckSample::default() });
+        Reno.on_ack(&mut window, &AckSample { newly_delivered: 5, ..AckSample::default() });
         assert_eq!(window.cwnd, 10);
     }
 

@@ -15,13 +15,14 @@
 
 use daybreak_units::parameters::Parameter;
 
-use super::{AckSample, Congestion, Context, Entry, Window, reno};
+use super::{AckSample, Capabilities, Congestion, Context, Entry, Window, reno};
 
 /// The rule in the registry.
 pub(super) const ENTRY: Entry = Entry {
     name: "retcp",
     summary: "reTCP, Reno with circuit marks (Mukerjee et al., 2020)",
     parameters: PARAMETERS,
+    capabilities: Capabilities::NONE,
     new: |settings, _| {
         let [alpha_up, alpha_down] = ["alpha_up", "alpha_down"].map(|name| settings.whole(name) as u32);
         Box::new(ReTcp { parameters: Parameters { alpha_up, alpha_down }, has_jumped: false })
@@ -84,7 +85,7 @@ mod tests {
     use crate::congestion::CaState;
 
     fn ack(ece: bool) -> AckSample {
-        AckSample { acked: 1, ece, is_cwnd_limited: true, ..AckSample::default() }
+        AckSample { newly_delivered: 1, ece, is_cwnd_limited: true, ..AckSample::default() }
     }
 
     #[test]
@@ -104,7 +105,7 @@ mod tests {
     #[test]
     fn the_increase_of_slow_start_is_doubled_too() {
         let (mut rule, mut window) = (ReTcp::default(), Window::new(10, u32::MAX));
-        rule.on_ack(&mut window, &AckSample { acked: 2, ..ack(true) });
+        rule.on_ack(&mut window, &AckSample { newly_delivered: 2, ..ack(true) });
         assert_eq!(window.cwnd, 24);
     }
 

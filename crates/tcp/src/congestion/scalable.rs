@@ -12,11 +12,16 @@
 //! Validated by the worked numbers below, by its curve against the equation above (`tests/curves`), and by
 //! the segments that Linux 6.1 sends on the same ACKs (`daybreak agree --segments`, docs/fidelity.md).
 
-use super::{AckSample, Congestion, Context, Entry, Window};
+use super::{AckSample, Capabilities, Congestion, Context, Entry, Window};
 
 /// The rule in the registry.
-pub(super) const ENTRY: Entry =
-    Entry { name: "scalable", summary: "Scalable TCP (Kelly, 2003)", parameters: &[], new: |_, _| Box::new(Scalable) };
+pub(super) const ENTRY: Entry = Entry {
+    name: "scalable",
+    summary: "Scalable TCP (Kelly, 2003)",
+    parameters: &[],
+    capabilities: Capabilities::NONE,
+    new: |_, _| Box::new(Scalable),
+};
 
 /// Acknowledged segments for one more: 1 / 0.01.
 pub(super) const PER_SEGMENT: u32 = 100;
@@ -48,7 +53,7 @@ mod tests {
 
     fn acknowledge(window: &mut Window, segments: u32) {
         for _ in 0..segments {
-            Scalable.on_ack(window, &AckSample { acked: 1, is_cwnd_limited: true, ..AckSample::default() });
+            Scalable.on_ack(window, &AckSample { newly_delivered: 1, is_cwnd_limited: true, ..AckSample::default() });
         }
     }
 
@@ -73,13 +78,13 @@ mod tests {
     #[test]
     fn grows_only_when_it_is_the_limit() {
         let mut window = Window::new(10, u32::MAX);
-        Scalable.on_ack(&mut window, &AckSample { acked: 5, ..AckSample::default() });
+        Scalable.on_ack(&mut window, &AckSample { newly_delivered: 5, ..AckSample::default() });
         assert_eq!((window.cwnd, window.cwnd_cnt), (10, 0));
     }
 
     #[test]
     fn older_stacks_count_acks_each_for_two_segments() {
-        let ack = AckSample { acked: 2, is_cwnd_limited: true, ..AckSample::default() };
+        let ack = AckSample { newly_delivered: 2, is_cwnd_limited: true, ..AckSample::default() };
         let mut window = Window { counts_acks: true, ..Window::new(80, 1) };
         (0..49).for_each(|_| Scalable.on_ack(&mut window, &ack));
         assert_eq!(window.cwnd, 80);

@@ -31,13 +31,14 @@ use std::cmp::Ordering;
 use daybreak_units::Duration;
 use daybreak_units::parameters::{Parameter, Settings};
 
-use super::{AckSample, CaEvent, CaState, Congestion, Context, Entry, Window, reno};
+use super::{AckArrival, AckSample, CaEvent, CaState, Capabilities, Congestion, Context, Entry, Window, reno};
 
 /// The rule in the registry.
 pub(super) const ENTRY: Entry = Entry {
     name: "vegas",
     summary: "Vegas (Brakmo and Peterson, 1995)",
     parameters: PARAMETERS,
+    capabilities: Capabilities::NONE,
     new: |settings, _| Box::new(Vegas { parameters: Parameters::of(settings), ..Vegas::default() }),
 };
 
@@ -123,7 +124,7 @@ impl Congestion for Vegas {
         self.past = PastWindow { start: ctx.snd_una, cwnd: window.cwnd };
     }
 
-    fn on_ack_sample(&mut self, _window: &mut Window, ack: &AckSample) {
+    fn on_arrival(&mut self, _window: &mut Window, ack: &AckArrival) {
         self.trips.sample(ack);
     }
 
@@ -137,10 +138,10 @@ impl Congestion for Vegas {
             } else if self.parameters.past_window {
                 self.compare_past(window, &trip, past, ack);
             } else {
-                self.compare(window, &trip, ack.acked);
+                self.compare(window, &trip, ack.newly_delivered);
             }
         } else if window.in_slow_start() {
-            window.slow_start(ack.acked);
+            window.slow_start(ack.newly_delivered);
         }
     }
 
@@ -187,7 +188,7 @@ impl Vegas {
     /// The decision of Linux 2.6.22, in halves of a segment.
     fn compare_past(&self, window: &mut Window, trip: &RoundTrip, past: PastWindow, ack: &AckSample) {
         let Parameters { alpha, beta, gamma, .. } = self.parameters;
-        let sent = 2 * (self.trips.start - past.start) / u64::from(ack.mss.max(1));
+        let sent = 2 * (self.trips.start - past.start) / u64::from(ack.arrival.mss.max(1));
         let held = sent * u64::from(trip.base_rtt) / u64::from(trip.rtt);
         let queued = sent - held;
         if window.in_slow_start() {
@@ -195,7 +196,7 @@ impl Vegas {
                 window.cwnd = window.cwnd.min((held / 2) as u32 + 1);
                 window.ssthresh = MIN_WINDOW;
             } else {
-                window.slow_start(ack.acked);
+                window.slow_start(ack.newly_delivered);
             }
         } else {
             let aim = if queued > 2 * u64::from(beta) {
@@ -256,7 +257,7 @@ impl RoundTrips {
     }
 
     /// Takes the RTT of an ACK.
-    pub fn sample(&mut self, ack: &AckSample) {
+    pub fn sample(&mut self, ack: &AckArrival) {
         let Some(rtt) = ack.rtt else { return };
         let rtt = in_us(rtt);
         self.now.base_rtt = self.now.base_rtt.min(rtt);
@@ -266,11 +267,11 @@ impl RoundTrips {
 
     /// The round trip that this ACK ends, if it does; the next one begins.
     pub fn end(&mut self, ack: &AckSample) -> Option<RoundTrip> {
-        if ack.snd_una <= self.end {
+        if ack.arrival.snd_una <= self.end {
             return None;
         }
         self.start = self.end;
-        self.end = ack.snd_nxt;
+        self.end = ack.arrival.snd_nxt;
         let trip = self.now;
         self.now = RoundTrip { rtt: UNKNOWN, samples: 0, ..trip };
         Some(trip)
@@ -308,17 +309,16 @@ mod tests {
 
     /// One ACK of one segment that `una` and `nxt` say in segments.
     fn ack(rule: &mut Vegas, window: &mut Window, una: u64, nxt: u64, rtt_us: u64) {
-        let sample = AckSample {
+        let sample = AckArrival {
             acked: 1,
             rtt: Some(Duration::from_us(rtt_us)),
-            is_cwnd_limited: true,
             mss: MSS as u32,
             snd_una: 1 + una * MSS,
             snd_nxt: 1 + nxt * MSS,
-            ..AckSample::default()
+            ..AckArrival::default()
         };
-        rule.on_ack_sample(window, &sample);
-        rule.on_ack(window, &sample);
+        rule.on_arrival(window, &sample);
+        rule.on_ack(window, &sample.sample());
     }
 
     /// A round trip of five ACKs, of which the last ends it.

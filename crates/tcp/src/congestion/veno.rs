@@ -16,11 +16,16 @@
 //! Validated by the worked numbers below, by its curve against the paper's growth (`tests/curves`), and by the
 //! segments that Linux 6.1 sends on the same ACKs (`daybreak agree --segments`, docs/fidelity.md).
 
-use super::{AckSample, CaEvent, CaState, Congestion, Context, Entry, Window, reno};
+use super::{AckArrival, AckSample, CaEvent, CaState, Capabilities, Congestion, Context, Entry, Window, reno};
 
 /// The rule in the registry.
-pub(super) const ENTRY: Entry =
-    Entry { name: "veno", summary: "Veno (Fu and Liew, 2003)", parameters: &[], new: |_, _| Box::new(Veno::default()) };
+pub(super) const ENTRY: Entry = Entry {
+    name: "veno",
+    summary: "Veno (Fu and Liew, 2003)",
+    parameters: &[],
+    capabilities: Capabilities::NONE,
+    new: |_, _| Box::new(Veno::default()),
+};
 
 /// An RTT that is not known, in microseconds.
 const UNKNOWN: u32 = 0x7fff_ffff;
@@ -61,7 +66,7 @@ impl Congestion for Veno {
         self.samples = u16::from(ctx.syn_rtt.is_some());
     }
 
-    fn on_ack_sample(&mut self, _window: &mut Window, ack: &AckSample) {
+    fn on_arrival(&mut self, _window: &mut Window, ack: &AckArrival) {
         let Some(rtt) = ack.rtt else { return };
         let rtt = rtt.as_us() as u32 + 1;
         self.base_rtt = self.base_rtt.min(rtt);
@@ -139,10 +144,9 @@ mod tests {
     use super::*;
 
     fn ack(rule: &mut Veno, window: &mut Window, rtt_us: u64) {
-        let sample =
-            AckSample { acked: 1, rtt: Some(Duration::from_us(rtt_us)), is_cwnd_limited: true, ..AckSample::default() };
-        rule.on_ack_sample(window, &sample);
-        rule.on_ack(window, &sample);
+        let sample = AckArrival { acked: 1, rtt: Some(Duration::from_us(rtt_us)), ..AckArrival::default() };
+        rule.on_arrival(window, &sample);
+        rule.on_ack(window, &sample.sample());
     }
 
     /// A rule that knows a base RTT of 10 ms.
@@ -206,7 +210,7 @@ mod tests {
 
     #[test]
     fn older_stacks_count_acks() {
-        let ack = AckSample { acked: 2, is_cwnd_limited: true, ..AckSample::default() };
+        let ack = AckSample { newly_delivered: 2, is_cwnd_limited: true, ..AckSample::default() };
         let acks = |counts_acks| {
             let mut window = Window { counts_acks, ..Window::new(8, 1) };
             // With three samples of one RTT nothing waits in queues.

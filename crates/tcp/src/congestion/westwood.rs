@@ -24,7 +24,7 @@
 
 use daybreak_units::Duration;
 
-use super::{AckSample, CaEvent, Congestion, Context, Entry, Window, reno};
+use super::{AckArrival, AckSample, CaEvent, Capabilities, Congestion, Context, Entry, Window, reno};
 use crate::jiffies::Jiffies;
 
 /// The rule in the registry.
@@ -32,6 +32,7 @@ pub(super) const ENTRY: Entry = Entry {
     name: "westwood",
     summary: "Westwood+ (Grieco and Mascolo, 2004)",
     parameters: &[],
+    capabilities: Capabilities { wants_idle_acks: true, ..Capabilities::NONE },
     new: |_, _| Box::new(Westwood::default()),
 };
 
@@ -77,7 +78,7 @@ impl Congestion for Westwood {
         self.interval_start = self.jiffies.at(ctx.now);
     }
 
-    fn on_ack_sample(&mut self, _window: &mut Window, ack: &AckSample) {
+    fn on_arrival(&mut self, _window: &mut Window, ack: &AckArrival) {
         if let Some(rtt) = ack.rtt.filter(|rtt| rtt.as_us() > 0) {
             self.rtt = self.jiffies.covering(rtt);
         }
@@ -92,10 +93,6 @@ impl Congestion for Westwood {
         self.snd_una = Some(ack.snd_una);
         self.last_min_rtt = self.min_rtt.map_or(self.rtt, |min| min.min(self.rtt));
         self.min_rtt = Some(self.last_min_rtt);
-    }
-
-    fn wants_idle_acks(&self) -> bool {
-        true
     }
 
     #[inline]
@@ -195,19 +192,19 @@ mod tests {
 
     const MSS: u64 = 1_000;
 
-    fn ack(ms: u64, una: u64, rtt_ms: u64) -> AckSample {
-        AckSample {
+    fn ack(ms: u64, una: u64, rtt_ms: u64) -> AckArrival {
+        AckArrival {
             now: Instant::ZERO + Duration::from_ms(ms),
             snd_una: una,
             mss: MSS as u32,
             rtt: Some(Duration::from_ms(rtt_ms)),
             is_fast_path: true,
-            ..AckSample::default()
+            ..AckArrival::default()
         }
     }
 
-    fn slow(ms: u64, una: u64) -> AckSample {
-        AckSample { is_fast_path: false, rtt: None, ..ack(ms, una, 0) }
+    fn slow(ms: u64, una: u64) -> AckArrival {
+        AckArrival { is_fast_path: false, rtt: None, ..ack(ms, una, 0) }
     }
 
     fn rule() -> (Westwood, Window) {
@@ -223,7 +220,7 @@ mod tests {
         let (mut rule, mut window) = rule();
         rule.init(&mut window, &Context { jiffy: Duration::from_ms(4), ..Context::default() });
         for (ticks, una) in [(1, 1_000), (12, 14_000), (13, 14_000)] {
-            rule.on_ack_sample(&mut window, &ack(4 * ticks, una, 4));
+            rule.on_arrival(&mut window, &ack(4 * ticks, una, 4));
         }
         assert_eq!((rule.bandwidth, rule.interval_start), (Some((1_000, 1_000)), 13));
     }
@@ -238,7 +235,7 @@ mod tests {
         // 1000 bytes a millisecond at 20 ms hold 20 segments. The first interval lacks its first ACK,
         // 50,000 / 51 = 980, and the filters' integers rest where 1/8 of what is missing is below 1.
         for ms in 0..=600 {
-            rule.on_ack_sample(&mut window, &ack(ms, 1_000 * ms, 20));
+            rule.on_arrival(&mut window, &ack(ms, 1_000 * ms, 20));
         }
         assert_eq!(rule.bandwidth, Some((993, 986)));
         window.ssthresh = rule.ssthresh(&window, &context());
@@ -254,7 +251,7 @@ mod tests {
         let mut run = |rule: &mut Westwood, from: u64, to: u64, per_ms: u64| {
             for ms in from..to {
                 una += per_ms;
-                rule.on_ack_sample(&mut window, &ack(ms, una, 20));
+                rule.on_arrival(&mut window, &ack(ms, una, 20));
             }
         };
         // The first ACK only says where to count from: 50 times 816 bytes in 51 ms are 800 a ms.
@@ -269,31 +266,31 @@ mod tests {
     #[test]
     fn the_interval_is_longer_than_fifty_ms_and_than_the_rtt() {
         let (mut rule, mut window) = rule();
-        rule.on_ack_sample(&mut window, &ack(1, 0, 80));
-        rule.on_ack_sample(&mut window, &ack(80, 8_000, 80));
+        rule.on_arrival(&mut window, &ack(1, 0, 80));
+        rule.on_arrival(&mut window, &ack(80, 8_000, 80));
         assert_eq!(rule.bandwidth, None);
-        rule.on_ack_sample(&mut window, &ack(81, 8_100, 80));
+        rule.on_arrival(&mut window, &ack(81, 8_100, 80));
         assert_eq!(rule.bandwidth, Some((8_000 / 81, 8_000 / 81)));
         let (mut rule, mut window) = self::rule();
-        rule.on_ack_sample(&mut window, &ack(1, 0, 1));
-        rule.on_ack_sample(&mut window, &ack(50, 5_000, 1));
+        rule.on_arrival(&mut window, &ack(1, 0, 1));
+        rule.on_arrival(&mut window, &ack(50, 5_000, 1));
         assert_eq!(rule.bandwidth, None);
-        rule.on_ack_sample(&mut window, &ack(51, 5_100, 1));
+        rule.on_arrival(&mut window, &ack(51, 5_100, 1));
         assert_eq!(rule.bandwidth, Some((98, 98)));
     }
 
     #[test]
     fn duplicate_acks_count_once() {
         let (mut rule, mut window) = rule();
-        rule.on_ack_sample(&mut window, &ack(1, 1_000, 1));
+        rule.on_arrival(&mut window, &ack(1, 1_000, 1));
         // Three duplicates, then a cumulative ACK for the hole and those three.
-        (2..5).for_each(|ms| rule.on_ack_sample(&mut window, &slow(ms, 1_000)));
+        (2..5).for_each(|ms| rule.on_arrival(&mut window, &slow(ms, 1_000)));
         assert_eq!((rule.confirmed, rule.accounted), (3_000, 3_000));
-        rule.on_ack_sample(&mut window, &slow(5, 5_000));
+        rule.on_arrival(&mut window, &slow(5, 5_000));
         assert_eq!((rule.confirmed, rule.accounted), (4_000, 0));
         // More duplicates than a partial ACK covers: it counts for one segment.
-        (6..10).for_each(|ms| rule.on_ack_sample(&mut window, &slow(ms, 5_000)));
-        rule.on_ack_sample(&mut window, &slow(10, 7_000));
+        (6..10).for_each(|ms| rule.on_arrival(&mut window, &slow(ms, 5_000)));
+        rule.on_arrival(&mut window, &slow(10, 7_000));
         assert_eq!((rule.confirmed, rule.accounted), (4_000 + 4_000 + 1_000, 2_000));
     }
 
@@ -301,8 +298,8 @@ mod tests {
     fn short_rtts_are_a_jiffy() {
         let (mut rule, mut window) = rule();
         for ms in 0..200 {
-            let sample = AckSample { rtt: Some(Duration::from_us(40)), ..ack(ms, 1_250_000 * ms, 0) };
-            rule.on_ack_sample(&mut window, &sample);
+            let sample = AckArrival { rtt: Some(Duration::from_us(40)), ..ack(ms, 1_250_000 * ms, 0) };
+            rule.on_arrival(&mut window, &sample);
         }
         rule.on_event(&mut window, CaEvent::CompleteCwr, &context());
         // 10 Gbit/s times 1 ms are 1250 segments, where the path of 40 us holds 50. Three intervals:
@@ -314,11 +311,11 @@ mod tests {
     fn a_timeout_measures_the_smallest_rtt_anew() {
         let (mut rule, mut window) = rule();
         for ms in 0..200 {
-            rule.on_ack_sample(&mut window, &ack(ms, 1_000 * ms, 20));
+            rule.on_arrival(&mut window, &ack(ms, 1_000 * ms, 20));
         }
         rule.on_event(&mut window, CaEvent::Loss, &context());
         assert_eq!((window.ssthresh, window.cwnd), (19, 10), "the window is the sender's");
-        rule.on_ack_sample(&mut window, &ack(200, 200_000, 40));
+        rule.on_arrival(&mut window, &ack(200, 200_000, 40));
         assert_eq!(rule.min_rtt, Some(40), "the ACK's own RTT counts, not the one before the timeout");
     }
 }

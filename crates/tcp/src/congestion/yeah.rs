@@ -17,13 +17,14 @@
 //! segments that Linux 6.1 sends on the same ACKs (`daybreak agree --segments`, docs/fidelity.md).
 
 use super::vegas::{RoundTrip, RoundTrips};
-use super::{AckSample, CaEvent, CaState, Congestion, Context, Entry, Window, scalable};
+use super::{AckArrival, AckSample, CaEvent, CaState, Capabilities, Congestion, Context, Entry, Window, scalable};
 
 /// The rule in the registry.
 pub(super) const ENTRY: Entry = Entry {
     name: "yeah",
     summary: "YeAH (Baiocchi et al., 2007)",
     parameters: &[],
+    capabilities: Capabilities::NONE,
     new: |_, _| Box::new(Yeah::default()),
 };
 
@@ -81,7 +82,7 @@ impl Congestion for Yeah {
         window.cwnd_clamp = window.cwnd_clamp.min(MAX_WINDOW);
     }
 
-    fn on_ack_sample(&mut self, _window: &mut Window, ack: &AckSample) {
+    fn on_arrival(&mut self, _window: &mut Window, ack: &AckArrival) {
         if ack.state == CaState::Open {
             self.last_acked = ack.acked;
         }
@@ -171,7 +172,7 @@ mod tests {
     }
 
     fn ack(acked: u32) -> AckSample {
-        AckSample { acked, is_cwnd_limited: true, ..AckSample::default() }
+        AckSample { newly_delivered: acked, is_cwnd_limited: true, ..AckSample::default() }
     }
 
     #[test]
@@ -236,7 +237,7 @@ mod tests {
     fn older_stacks_count_the_last_sample_in_fast_mode_and_acks_in_slow_mode() {
         let mut window = Window { counts_acks: true, ..Window::new(4, 1) };
         let mut rule = Yeah::default();
-        rule.on_ack_sample(&mut window, &ack(2));
+        rule.on_arrival(&mut window, &AckArrival { acked: 2, ..AckArrival::default() });
         // Two of the sample, then one an ACK; more than the window is needed.
         let grown: Vec<u32> = (0..4)
             .map(|_| {

@@ -10,10 +10,10 @@ use daybreak_trace::WindowRow;
 use daybreak_units::{Duration, Instant, Rate};
 
 use crate::config::Config;
-use crate::congestion::{CaState, Congestion, Draws};
+use crate::congestion::{CaState, Draws, Rule};
 use crate::counters::Counters;
 use crate::receiver::{Receiver, SenderTiming};
-use crate::sender::{Metrics, Sender};
+use crate::sender::{Metrics, PathChoice, Sender};
 
 #[cfg(test)]
 mod fast_path_tests;
@@ -72,19 +72,19 @@ enum Mode {
 
 impl Connection {
     /// The active opener: sends a SYN after [`Connection::open`].
-    pub fn client(config: Config, rule: Box<dyn Congestion>) -> Self {
+    pub fn client(config: Config, rule: Rule) -> Self {
         Self::new(config, rule, State::Closed)
     }
 
     /// The passive opener: waits for a SYN.
-    pub fn server(config: Config, rule: Box<dyn Congestion>) -> Self {
+    pub fn server(config: Config, rule: Rule) -> Self {
         Self::new(config, rule, State::Listen)
     }
 
-    fn new(config: Config, rule: Box<dyn Congestion>, state: State) -> Self {
+    fn new(config: Config, rule: Rule, state: State) -> Self {
         Self {
             receiver: Receiver::new(&config),
-            handshake: Handshake::new(&config, rule.needs_ecn()),
+            handshake: Handshake::new(&config, rule.capabilities.needs_ecn),
             sender: Sender::new(&config, rule),
             state,
             timestamps: false,
@@ -102,13 +102,18 @@ impl Connection {
         }
     }
 
-    /// Adds a path with its own congestion control. ACKs with ECE select the second path, ACKs without it the first
-    /// (time-division TCP). To be called before [`Connection::open`].
+    /// Adds a path with its own congestion control (time-division TCP). ACKs with ECE select the second path, ACKs without it
+    /// the first, unless [`Connection::choose_paths`] says otherwise. To be called before [`Connection::open`].
     ///
     /// # Panics
     /// When it has 16 paths already.
-    pub fn add_path(&mut self, config: &Config, rule: Box<dyn Congestion>) {
+    pub fn add_path(&mut self, config: &Config, rule: Rule) {
         self.sender.add_path(config, rule);
+    }
+
+    /// Sets what chooses among several paths. To be called before [`Connection::open`].
+    pub fn choose_paths(&mut self, choice: Box<dyn PathChoice>) {
+        self.sender.choose_paths(choice);
     }
 
     /// Active open: the SYN goes out at the next poll.

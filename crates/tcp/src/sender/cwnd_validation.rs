@@ -51,7 +51,7 @@ impl Sender {
         usage.cwnd_used = usage.cwnd_used.max(self.path.tally.packets_out());
         if self.settings.slow_start_after_idle
             && self.clock.jiffies - usage.stamp >= self.path.rtt.rto
-            && !self.path.rule_controls
+            && !self.path.capabilities.controls_window
         {
             self.decay_unused_window();
         }
@@ -74,7 +74,7 @@ impl Sender {
     /// Slow start after idle (RFC 5681, section 4.1): the window halves for every timeout that has
     /// passed since the last transmission, down to the restart window.
     pub(crate) fn restart_after_idle(&mut self) {
-        if !self.settings.slow_start_after_idle || !self.flight.is_empty() || self.path.rule_controls {
+        if !self.settings.slow_start_after_idle || !self.flight.is_empty() || self.path.capabilities.controls_window {
             return;
         }
         let rto = self.path.rtt.rto;

@@ -1,6 +1,5 @@
 //! What one ACK was found to do, gathered while it is processed.
 
-use crate::congestion::Timestamps;
 use crate::sender::measure::rate_sample::Building;
 
 /// What an ACK was found to do.
@@ -73,7 +72,6 @@ pub(crate) struct Ack {
     pub prior_una: u64,
     /// It carries the ECE flag, whether ECN was negotiated or not.
     pub has_ece: bool,
-    pub timestamps: Timestamps,
     /// It acknowledges and says nothing else: header prediction took it (Linux's receive fast path), also a duplicate.
     pub is_predicted: bool,
     /// Lowest segment that this ACK SACKs after data above it.

@@ -119,7 +119,7 @@ impl Sender {
     /// The window and the rule of a path start.
     fn start_path(&mut self, opening: &Opening, syn_rtt: Option<Duration>) {
         let &Opening { syn_retransmits, is_client, .. } = opening;
-        if is_client && !self.path.rule_controls {
+        if is_client && !self.path.capabilities.controls_window {
             self.first_pacing_rate();
         }
         self.path.rtt.respect(&self.clock, self.handshake.known_rtt_x8);
@@ -137,7 +137,7 @@ impl Sender {
         self.path.usage.stamp = self.clock.jiffies;
         let context = Context { syn_rtt, ..self.context() };
         self.path.rule.init(&mut self.path.window, &context);
-        if !is_client && !self.path.rule_controls {
+        if !is_client && !self.path.capabilities.controls_window {
             self.update_pacing_rate();
         }
     }

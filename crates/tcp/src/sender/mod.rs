@@ -22,7 +22,7 @@
 use daybreak_units::{Duration, Instant};
 
 use crate::config::Config;
-use crate::congestion::{Congestion, Draws};
+use crate::congestion::{Draws, Rule};
 use crate::counters::Counters;
 use crate::fast_path::FastPath;
 
@@ -42,12 +42,14 @@ mod peer;
 mod recovery;
 mod rule;
 mod settings;
+mod shortcuts;
 mod sizes;
 mod timer;
 mod transmit;
 
 pub(crate) use handshake::Opening;
 pub use metrics::Metrics;
+pub use paths::{EchoMarks, PathChoice};
 pub(crate) use transmit::Outgoing;
 
 use clock::Clock;
@@ -108,7 +110,7 @@ pub(crate) struct Sender {
 }
 
 impl Sender {
-    pub fn new(config: &Config, rule: Box<dyn Congestion>) -> Self {
+    pub fn new(config: &Config, rule: Rule) -> Self {
         let clock = Clock::new(config.jiffy, config.timestamp_tick, config.timestamp_offset);
         let settings = Settings::new(config, &clock);
         let rto_min_us = config.rto_min.as_us().min(u64::from(u32::MAX)) as u32;
@@ -119,7 +121,7 @@ impl Sender {
             peer: PeerWindow::default(),
             transmit: Transmit::new(settings.tail_loss_probe),
             timer: Timer::UNSET,
-            ecn: EcnState::new(rule.needs_ecn()),
+            ecn: EcnState::new(rule.capabilities.needs_ecn),
             is_synchronised: false,
             sack_permitted: false,
             fin_sent: false,
@@ -213,6 +215,11 @@ impl Sender {
     #[inline]
     pub fn fin_sent(&self) -> bool {
         self.fin_sent
+    }
+    /// The application has closed, and the FIN has not been sent.
+    #[inline]
+    fn is_closing(&self) -> bool {
+        self.buffer.close != Close::No && !self.fin_sent
     }
     /// The FIN is acknowledged.
     #[inline]
@@ -341,21 +348,6 @@ impl Sender {
             }
             TimerKind::None => {}
         }
-    }
-
-    /// Nothing is out, nothing waits to be sent, no timer runs and no probe is to be judged: the half of a pure
-    /// receiver, which has no deadline.
-    #[inline]
-    pub fn is_quiet(&self) -> bool {
-        self.fast_path.is_on()
-            && self.timer.kind == TimerKind::None
-            && self.flight.is_empty()
-            && self.snd_nxt >= self.buffer.app_end()
-            && !self.path.pacing.waiting
-            && self.path.probe.high_seq == 0
-            && !self.path.rule_wants_idle_acks
-            && (self.buffer.close == Close::No || self.fin_sent)
-            && !self.has_paths()
     }
 
     /// When the sender wants to be called: its timer, or the next departure that pacing allows.

@@ -9,7 +9,7 @@ use daybreak_units::{Instant, Rate};
 use super::cwnd_validation::Usage;
 use super::flight::Tally;
 use crate::config::Config;
-use crate::congestion::{CaState, Congestion, Window};
+use crate::congestion::{CaState, Capabilities, Congestion, Rule, Window};
 use crate::sender::loss::fack::Fack;
 use crate::sender::loss::rack::Rack;
 use crate::sender::loss::reordering::Reordering;
@@ -30,16 +30,12 @@ pub(crate) struct Path {
     /// What it has in flight.
     pub tally: Tally,
     pub state: CaState,
-    /// It sets window and pacing rate itself.
-    pub rule_controls: bool,
-    /// [`Congestion::wants_idle_acks`].
-    pub rule_wants_idle_acks: bool,
+    /// What its congestion control is to the sender.
+    pub capabilities: Capabilities,
     /// Whether each segment has to be looked at by itself before it leaves: it is paced, or the connection has several paths.
     pub one_by_one: bool,
     /// The connection has more of them.
     pub has_others: bool,
-    /// F-RTO is judging a timeout (RFC 5682).
-    pub frto: bool,
     pub pacing: Pacing,
     pub probe: LossProbe,
     /// `snd_nxt` when the present state was entered: it ends when this is acknowledged.
@@ -57,23 +53,25 @@ pub(crate) struct Path {
     pub fack: Fack,
     /// When data was last sent on it.
     pub last_sent: Instant,
+    /// F-RTO is judging a timeout (RFC 5682).
+    pub frto: bool,
 }
 
 impl Path {
     /// A path of which nothing is known but its first retransmission timeout.
-    pub fn new(config: &Config, rule: Box<dyn Congestion>, rtt: Rtt) -> Self {
+    pub fn new(config: &Config, rule: Rule, rtt: Rtt) -> Self {
         let mut window = Window::new(config.initial_window.max(1), config.initial_ssthresh);
         window.cwnd_clamp = config.cwnd_clamp.max(1);
         window.counts_acks = config.profile.count_acks;
         if config.max_pacing_rate > Rate::ZERO {
             window.max_pacing_rate = config.max_pacing_rate;
         }
-        window.is_paced = rule.needs_pacing() || config.max_pacing_rate > Rate::ZERO;
+        let Rule { control, capabilities } = rule;
+        window.is_paced = capabilities.needs_pacing || config.max_pacing_rate > Rate::ZERO;
         Self {
             one_by_one: window.is_paced,
-            rule_controls: rule.controls_window(),
-            rule_wants_idle_acks: rule.wants_idle_acks(),
-            rule,
+            capabilities,
+            rule: control,
             window,
             state: CaState::Open,
             has_others: false,

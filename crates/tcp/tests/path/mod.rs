@@ -5,7 +5,9 @@
 
 use std::collections::VecDeque;
 
-use daybreak_tcp::congestion::{AckSample, CaEvent, CaState, Congestion, Context, RateSample, Timestamps, Window};
+use daybreak_tcp::congestion::{
+    AckArrival, AckSample, CaEvent, CaState, Capabilities, Congestion, Context, RateSample, Rule, Timestamps, Window,
+};
 use daybreak_units::{Duration, Instant, Rate};
 
 /// How far the receiver's clock is ahead, in milliseconds. Where it is less than 2^29 (the eighth of all connections, as
@@ -59,6 +61,7 @@ struct Sent {
 pub struct Loop {
     path: Path,
     rule: Box<dyn Congestion>,
+    capabilities: Capabilities,
     pub window: Window,
     now: Instant,
     /// Departure times of what the queue holds.
@@ -95,7 +98,8 @@ pub struct Loop {
 
 impl Loop {
     /// A connection with 10 segments to send at once, after a handshake over the empty path.
-    pub fn new(path: Path, mut rule: Box<dyn Congestion>, every: Duration) -> Self {
+    pub fn new(path: Path, rule: Rule, every: Duration) -> Self {
+        let Rule { control: mut rule, capabilities } = rule;
         let mut window = Window::new(10, u32::MAX);
         let now = Instant::ZERO + path.delay;
         let ctx = Context {
@@ -104,14 +108,15 @@ impl Loop {
             min_rtt: path.delay,
             mss: path.mss,
             jiffy: Duration::from_ms(1),
-            ecn: rule.needs_ecn(),
+            ecn: capabilities.needs_ecn,
             ..Context::default()
         };
         rule.init(&mut window, &ctx);
-        window.is_paced = rule.needs_pacing();
+        window.is_paced = capabilities.needs_pacing;
         Self {
             path,
             rule,
+            capabilities,
             window,
             now,
             queue: VecDeque::new(),
@@ -190,7 +195,7 @@ impl Loop {
         while self.queue.front().is_some_and(|&leaves| leaves <= self.now) {
             self.queue.pop_front();
         }
-        let is_marked = self.rule.needs_ecn() && self.queue.len() >= self.path.marking;
+        let is_marked = self.capabilities.needs_ecn && self.queue.len() >= self.path.marking;
         let acked_at = if self.queue.len() < self.path.buffer {
             let starts = self.queue.back().map_or(self.now, |&leaves| leaves.max(self.now));
             let leaves = starts + self.path.rate.time_for(u64::from(self.path.frame));
@@ -240,16 +245,15 @@ impl Loop {
             self.srtt = Duration::from_ps(self.srtt.as_ps() - self.srtt.as_ps() / 8 + rtt.as_ps() / 8);
             self.min_rtt = self.min_rtt.min(rtt);
         }
-        let mut ack = self.ack_sample(&sent, rtt);
-        ack.acked = (self.una - before) as u32;
-        ack.newly_lost = newly_lost;
-        ack.prior_in_flight = prior_in_flight;
+        let acked = (self.una - before) as u32;
+        let arrival = self.ack_arrival(&sent, rtt, acked);
+        self.rule.on_arrival(&mut self.window, &arrival);
+        let mut ack = AckSample { newly_lost, prior_in_flight, ..self.ack_sample(&sent, arrival) };
         self.first_sent_at = sent.sent_at;
-        self.rule.on_ack_sample(&mut self.window, &ack);
         self.change_state(newly_lost, sent.is_marked);
         ack.state = self.state;
-        self.act(&ack);
-        if !self.rule.needs_pacing() {
+        self.act(&ack, acked);
+        if !self.capabilities.needs_pacing {
             let percent = if self.window.cwnd < self.window.ssthresh / 2 { 200 } else { 120 };
             let bytes = u64::from(self.window.cwnd) * u64::from(self.path.mss) * percent / 100;
             let ps = u128::from(bytes) * 8_000_000_000_000 / u128::from(self.srtt.as_ps());
@@ -276,22 +280,40 @@ impl Loop {
         older as u32
     }
 
-    fn ack_sample(&self, sent: &Sent, rtt: Duration) -> AckSample {
+    fn ack_arrival(&self, sent: &Sent, rtt: Duration, acked: u32) -> AckArrival {
+        AckArrival {
+            now: self.now,
+            acked,
+            sacked_out: self.beyond.len() as u32,
+            rtt: (!sent.is_retransmission).then_some(rtt),
+            delivered: self.delivered,
+            delivered_ce: self.delivered_ce,
+            prior_delivered: sent.delivered,
+            state: self.state,
+            snd_una: self.una * u64::from(self.path.mss),
+            snd_nxt: self.next * u64::from(self.path.mss),
+            mss: self.path.mss,
+            timestamps: Timestamps {
+                value: milliseconds(self.now - self.path.delay / 2).wrapping_add(PEER_CLOCK),
+                echo: milliseconds(sent.sent_at),
+                now: milliseconds(self.now),
+            },
+            is_fast_path: self.state == CaState::Open && self.beyond.is_empty(),
+        }
+    }
+
+    fn ack_sample(&self, sent: &Sent, arrival: AckArrival) -> AckSample {
         let interval = (sent.sent_at - sent.first_sent_at).max(self.now - sent.delivered_at);
         let is_valid = interval >= self.min_rtt;
         AckSample {
-            now: self.now,
-            acked: 0,
+            arrival,
             newly_delivered: 1,
             newly_lost: 0,
-            rtt: (!sent.is_retransmission).then_some(rtt),
             srtt: self.srtt,
             min_rtt: self.min_rtt,
             prior_in_flight: 0,
             in_flight: self.in_flight(),
-            sacked_out: self.beyond.len() as u32,
             delivered: self.delivered,
-            delivered_ce: self.delivered_ce,
             lost: self.lost_total,
             rate: RateSample {
                 delivered: is_valid.then_some((self.delivered - sent.delivered) as u32),
@@ -303,16 +325,7 @@ impl Loop {
             },
             state: self.state,
             is_cwnd_limited: self.is_cwnd_limited,
-            snd_una: self.una * u64::from(self.path.mss),
-            snd_nxt: self.next * u64::from(self.path.mss),
-            mss: self.path.mss,
             ece: sent.is_marked,
-            timestamps: Timestamps {
-                value: milliseconds(self.now - self.path.delay / 2).wrapping_add(PEER_CLOCK),
-                echo: milliseconds(sent.sent_at),
-                now: milliseconds(self.now),
-            },
-            is_fast_path: self.state == CaState::Open && self.beyond.is_empty(),
             earliest_departure: self.departure,
         }
     }
@@ -345,7 +358,7 @@ impl Loop {
             self.state = CaState::Recovery;
             self.recovery_end = self.next;
         } else if self.is_reducing() && self.una >= self.recovery_end {
-            if !self.rule.controls_window() {
+            if !self.capabilities.controls_window {
                 self.window.cwnd = self.window.ssthresh;
                 self.window.cwnd_cnt = 0;
                 self.rule.on_event(&mut self.window, CaEvent::CompleteCwr, &ctx);
@@ -370,16 +383,17 @@ impl Loop {
         self.prr = (0, 0);
     }
 
-    fn act(&mut self, ack: &AckSample) {
-        if self.rule.controls_window() {
+    /// `acked` segments are acknowledged cumulatively: the window grows by these, though some were SACKed before.
+    fn act(&mut self, ack: &AckSample, acked: u32) {
+        if self.capabilities.controls_window {
             self.rule.control(&mut self.window, ack);
             if self.rule.marks_app_limited() {
                 self.app_limited_until = (self.delivered + u64::from(self.in_flight())).max(1);
             }
         } else if self.is_reducing() {
             self.reduce();
-        } else if ack.acked > 0 {
-            self.rule.on_ack(&mut self.window, ack);
+        } else if acked > 0 {
+            self.rule.on_ack(&mut self.window, &AckSample { newly_delivered: acked, ..*ack });
             if std::mem::take(&mut self.window.backs_off) {
                 self.start_reduction(CaState::Cwr);
             }

@@ -25,7 +25,7 @@
 
 use daybreak_units::{Duration, Rate};
 
-use super::{AckSample, CaEvent, CaState, Congestion, Context, Draws, Entry, GSO_MAX_BYTES, Window};
+use super::{AckSample, CaEvent, CaState, Capabilities, Congestion, Context, Draws, Entry, GSO_MAX_BYTES, Window};
 use crate::jiffies::Jiffies;
 
 mod aggregation;
@@ -41,6 +41,12 @@ pub(super) const ENTRY: Entry = Entry {
     name: "bbr",
     summary: "BBR version 1 (Cardwell et al., 2017)",
     parameters: &[],
+    capabilities: Capabilities {
+        needs_pacing: true,
+        controls_window: true,
+        send_buffer_windows: 3,
+        ..Capabilities::NONE
+    },
     new: |_, seed| Box::new(Bbr::new(seed)),
 };
 
@@ -190,15 +196,11 @@ impl Congestion for Bbr {
 
     fn on_ack(&mut self, _window: &mut Window, _ack: &AckSample) {}
 
-    fn controls_window(&self) -> bool {
-        true
-    }
-
     fn control(&mut self, window: &mut Window, ack: &AckSample) {
         if ack.newly_delivered > 0 {
-            self.delivered_us = ack.now.as_us();
+            self.delivered_us = ack.arrival.now.as_us();
         }
-        self.mss = ack.mss;
+        self.mss = ack.arrival.mss;
         self.starts_round = false;
         if let Some(delivered) = ack.rate.delivered.filter(|_| ack.rate.interval.as_us() > 0) {
             self.learn_bandwidth(ack, u64::from(delivered), window.cwnd);
@@ -262,9 +264,6 @@ impl Congestion for Bbr {
         });
     }
 
-    fn needs_pacing(&self) -> bool {
-        true
-    }
     fn min_tso_segments(&self) -> u32 {
         if self.pacing_rate < SMALL_BURST_RATE { 1 } else { 2 }
     }
@@ -274,9 +273,6 @@ impl Congestion for Bbr {
 
     fn marks_app_limited(&self) -> bool {
         self.was_probing_rtt
-    }
-    fn send_buffer_windows(&self) -> u32 {
-        3
     }
 }
 
@@ -330,9 +326,9 @@ impl Bbr {
 
     /// The smallest RTT, and PROBE_RTT from its expiry on.
     fn learn_rtt(&mut self, window: &mut Window, ack: &AckSample) {
-        let now = self.jiffies.at(ack.now);
+        let now = self.jiffies.at(ack.arrival.now);
         let is_expired = now > self.min_rtt_at + self.jiffies.covering(MIN_RTT_LIFETIME);
-        if let Some(rtt_us) = ack.rtt.map(Duration::as_us)
+        if let Some(rtt_us) = ack.arrival.rtt.map(Duration::as_us)
             && (self.min_rtt_us.is_none_or(|min| rtt_us < min) || is_expired && !ack.rate.is_ack_delayed)
         {
             self.min_rtt_us = Some(rtt_us);
@@ -562,7 +558,7 @@ impl Bbr {
 
     /// Segments in the network when the next one may leave: what pacing holds back by then is gone.
     fn in_network(&self, ack: &AckSample, in_flight: u32) -> u32 {
-        let wait_us = ack.earliest_departure.saturating_since(ack.now).as_us();
+        let wait_us = ack.earliest_departure.saturating_since(ack.arrival.now).as_us();
         let gone = self.bandwidth().segments_in(wait_us);
         let leaving = if self.pacing_gain > UNIT_GAIN { self.burst() } else { 0 };
         u64::from(in_flight + leaving).saturating_sub(gone) as u32

@@ -1,4 +1,4 @@
-use super::super::RateSample;
+use super::super::{AckArrival, RateSample};
 use super::*;
 
 const MSS: u32 = 1_000;
@@ -20,7 +20,11 @@ impl Rounds {
         let mut rule = Bbr::new(1);
         let mut window = Window::new(10, u32::MAX);
         rule.init(&mut window, &Context { srtt: Duration::from_ms(10), mss: MSS, jiffy, ..Context::default() });
-        let ack = AckSample { mss: MSS, srtt: Duration::from_ms(10), ..AckSample::default() };
+        let ack = AckSample {
+            arrival: AckArrival { mss: MSS, ..AckArrival::default() },
+            srtt: Duration::from_ms(10),
+            ..AckSample::default()
+        };
         Self { rule, window, ack, rtt: Some(Duration::from_ms(10)) }
     }
 
@@ -33,11 +37,9 @@ impl Rounds {
     fn ack(&mut self, prior_delivered: u64, segments: u32, lost: u32, state: CaState, in_flight: u32) {
         let interval = Duration::from_ms(10);
         self.ack = AckSample {
-            now: self.ack.now + interval,
-            acked: segments,
+            arrival: AckArrival { now: self.ack.arrival.now + interval, rtt: self.rtt, ..self.ack.arrival },
             newly_delivered: segments,
             newly_lost: lost,
-            rtt: self.rtt,
             delivered: self.ack.delivered + u64::from(segments),
             lost: self.ack.lost + u64::from(lost),
             in_flight,
@@ -50,7 +52,7 @@ impl Rounds {
     }
 
     fn ms(&self) -> u64 {
-        self.ack.now.as_us() / 1_000
+        self.ack.arrival.now.as_us() / 1_000
     }
 }
 
@@ -177,7 +179,7 @@ fn only_a_restart_from_application_idle_time_may_end_probe_rtt() {
     let small = path.window.cwnd;
     let start = CaEvent::TxStart { idle: Duration::from_ms(300) };
     let restart = |path: &mut Rounds, after_ms, is_app_limited| {
-        let now = path.ack.now + Duration::from_ms(after_ms);
+        let now = path.ack.arrival.now + Duration::from_ms(after_ms);
         path.rule.on_event(&mut path.window, start, &Context { now, is_app_limited, ..Context::default() });
         (path.rule.mode, path.window.cwnd)
     };
@@ -198,7 +200,7 @@ fn probe_rtt_counts_in_the_jiffies_of_the_host() {
         path.round(10, 0, CaState::Open, 3);
     }
     for (after_ms, mode) in [(209, Mode::ProbeRtt), (210, Mode::Startup)] {
-        let now = path.ack.now + Duration::from_ms(after_ms);
+        let now = path.ack.arrival.now + Duration::from_ms(after_ms);
         let ctx = Context { now, is_app_limited: true, ..Context::default() };
         path.rule.is_full = false;
         path.rule.on_event(&mut path.window, CaEvent::TxStart { idle: Duration::from_ms(300) }, &ctx);

@@ -3,7 +3,7 @@
 use daybreak_units::{Duration, Instant};
 
 use super::SlowStart;
-use crate::congestion::{AckSample, Window};
+use crate::congestion::{AckArrival, Window};
 
 /// The rule without an early exit.
 #[derive(Clone, Copy, Debug, Default)]
@@ -12,7 +12,7 @@ pub struct Classic;
 impl SlowStart for Classic {
     fn restart(&mut self, _now: Instant, _snd_nxt: u64) {}
 
-    fn is_over(&mut self, _window: &Window, _ack: &AckSample, _rtt: Duration, _min_delay: Duration) -> bool {
+    fn is_over(&mut self, _window: &Window, _ack: &AckArrival, _rtt: Duration, _min_delay: Duration) -> bool {
         false
     }
 }

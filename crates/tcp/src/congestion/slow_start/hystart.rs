@@ -15,7 +15,7 @@
 use daybreak_units::{Duration, Instant};
 
 use super::SlowStart;
-use crate::congestion::{AckSample, GSO_MAX_BYTES, Window};
+use crate::congestion::{AckArrival, GSO_MAX_BYTES, Window};
 
 /// Smaller windows are never judged (`hystart_low_window`).
 const LOW_WINDOW: u32 = 16;
@@ -99,7 +99,7 @@ impl SlowStart for HyStart {
         self.start_round(now.as_us(), snd_nxt);
     }
 
-    fn is_over(&mut self, window: &Window, ack: &AckSample, rtt: Duration, min_delay: Duration) -> bool {
+    fn is_over(&mut self, window: &Window, ack: &AckArrival, rtt: Duration, min_delay: Duration) -> bool {
         if self.is_found {
             return false;
         }
@@ -130,12 +130,12 @@ mod tests {
     }
 
     /// An ACK at `now_us` for everything up to segment `una` while `nxt` segments were sent.
-    fn ack(now_us: u64, una: u64, nxt: u64) -> AckSample {
-        AckSample {
+    fn ack(now_us: u64, una: u64, nxt: u64) -> AckArrival {
+        AckArrival {
             now: Instant::ZERO + Duration::from_us(now_us),
             snd_una: una * MSS,
             snd_nxt: nxt * MSS,
-            ..AckSample::default()
+            ..AckArrival::default()
         }
     }
 

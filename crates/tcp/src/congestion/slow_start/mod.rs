@@ -6,7 +6,7 @@
 
 use daybreak_units::{Duration, Instant};
 
-use crate::congestion::{AckSample, Window};
+use crate::congestion::{AckArrival, Window};
 
 mod classic;
 mod hystart;
@@ -23,5 +23,5 @@ pub trait SlowStart: std::fmt::Debug + Send + Default {
     /// Looks at one ACK with an RTT sample that arrived in slow start. `min_delay` is the smallest
     /// RTT that the congestion rule has accepted, this one included. True: slow start is over, and
     /// the caller sets `ssthresh` to `cwnd`.
-    fn is_over(&mut self, window: &Window, ack: &AckSample, rtt: Duration, min_delay: Duration) -> bool;
+    fn is_over(&mut self, window: &Window, ack: &AckArrival, rtt: Duration, min_delay: Duration) -> bool;
 }

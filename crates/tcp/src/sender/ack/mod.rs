@@ -2,11 +2,13 @@
 //!
 //! The order is that of Linux, since the parts feed each other: SACKs, cumulative acknowledgement and
 //! RTT, the probe, the congestion state, the timer, and at last the window.
+//!
+//! There is one way, in two instances. A plain ACK ([`Sender::is_plain`]) finds the path in Open and marks nowhere, so that
+//! its instance (`PLAIN`) leaves out what only matters where something was SACKed, lost or sent again.
 
 mod of_paths;
-mod plain;
 
-use crate::congestion::{AckSample, CaState, RateSample, Timestamps};
+use crate::congestion::{AckArrival, AckSample, CaState, Timestamps};
 use crate::sender::Sender;
 use crate::sender::finding::{Ack, AckFlags};
 use crate::sender::flight::Sent;
@@ -58,85 +60,92 @@ impl Sender {
         }
     }
 
-    /// It acknowledges what was acknowledged before, with the same window, and reports nothing.
-    #[inline]
-    pub(crate) fn says_nothing_new(&self, segment: &Segment) -> bool {
-        segment.ack == self.snd_una && segment.window == self.peer.window && segment.sack_count == 0
-    }
-
     /// Processes the acknowledgement of an acceptable segment, which is what header prediction expects if `is_next`.
     #[inline(never)]
     pub(crate) fn on_ack(&mut self, segment: &Segment, is_next: bool) {
-        let acked = segment.ack;
-        if acked > self.snd_nxt {
-            return;
+        if segment.ack <= self.snd_nxt {
+            self.take_ack::<false>(segment, is_next);
         }
+    }
+
+    /// Processes a plain ACK.
+    #[inline]
+    pub(crate) fn on_plain_ack(&mut self, segment: &Segment) {
+        self.take_ack::<true>(segment, true);
+    }
+
+    #[inline(always)]
+    fn take_ack<const PLAIN: bool>(&mut self, segment: &Segment, is_next: bool) {
         self.transmit.on_ack();
-        self.echoed = segment.ts_ecr;
-        self.buffer.look_for_room();
         let prior_una = self.snd_una;
         let mut ack = Ack {
             flags: AckFlags::default(),
             prior_una,
-            has_ece: segment.flags.contains(Flags::ECE) && !segment.flags.contains(Flags::SYN),
-            timestamps: self.timestamps_of(segment),
+            has_ece: !PLAIN && segment.flags.contains(Flags::ECE) && !segment.flags.contains(Flags::SYN),
             is_predicted: is_next
                 && segment.window == self.peer.window
-                && segment.sack_count == 0
-                && segment.flags.0 & !Flags::PSH.0 == Flags::ACK.0,
+                && (PLAIN || (segment.sack_count == 0 && segment.flags.0 & !Flags::PSH.0 == Flags::ACK.0)),
             sack_reord: self.snd_nxt,
             first_sacked_us: None,
             last_sacked_us: 0,
             rate: Building::default(),
         };
-        if segment.len > 0 {
-            ack.flags.set(AckFlags::DATA);
+        if !PLAIN {
+            self.echoed = segment.ts_ecr;
+            self.buffer.look_for_room();
+            if segment.len > 0 {
+                ack.flags.set(AckFlags::DATA);
+            }
+            if segment.ack < prior_una {
+                self.on_old_ack(segment, ack);
+                return;
+            }
+            if self.has_paths() {
+                self.on_ack_of_paths(segment, ack);
+                return;
+            }
         }
-        if acked < prior_una {
-            self.on_old_ack(segment, ack);
-            return;
-        }
-        if self.has_paths() {
-            self.on_ack_of_paths(segment, ack);
-            return;
-        }
-        let prior = self.prior(prior_una);
-        let had_queue = !self.flight.is_empty();
-        self.advance_una(segment, &mut ack);
-        if segment.sack_count > 0 && self.sack_permitted {
-            self.tag_sacks(segment, &mut ack);
-        }
-        if ack.has_ece && self.ecn.active {
-            ack.flags.set(AckFlags::ECE);
+        let prior = self.prior::<PLAIN>(prior_una);
+        let had_queue = PLAIN || !self.flight.is_empty();
+        self.advance_una::<PLAIN>(segment, &mut ack);
+        if !PLAIN {
+            if segment.sack_count > 0 && self.sack_permitted {
+                self.tag_sacks(segment, &mut ack);
+            }
+            if ack.has_ece && self.ecn.active {
+                ack.flags.set(AckFlags::ECE);
+            }
         }
         if !had_queue {
-            self.on_ack_without_queue(&mut ack);
+            self.on_ack_without_queue(segment, &mut ack);
             return;
         }
 
-        let cleaned = self.clean_queue(&mut ack);
-        self.respond(&mut ack, &prior, cleaned);
+        let cleaned = self.clean_queue::<PLAIN>(&mut ack);
+        self.respond::<PLAIN>(segment, &mut ack, &prior, cleaned);
     }
 
     /// What is acknowledged cumulatively, and the peer's window.
-    #[inline]
-    pub(super) fn advance_una(&mut self, segment: &Segment, ack: &mut Ack) {
-        if segment.ack > ack.prior_una {
+    #[inline(always)]
+    pub(super) fn advance_una<const PLAIN: bool>(&mut self, segment: &Segment, ack: &mut Ack) {
+        if PLAIN || segment.ack > ack.prior_una {
             ack.flags.set(AckFlags::UNA_ADVANCED);
-            self.retransmits = 0;
+            if !PLAIN {
+                self.retransmits = 0;
+            }
         }
-        self.update_window(segment, ack);
+        self.update_window::<PLAIN>(segment, ack);
         self.snd_una = segment.ack;
     }
 
     /// The path before an ACK, when `una` was the first unacknowledged byte.
     #[inline(always)]
-    pub(super) fn prior(&self, una: u64) -> Prior {
+    pub(super) fn prior<const PLAIN: bool>(&self, una: u64) -> Prior {
         let path = &self.path;
         Prior {
             delivered: path.delivery.delivered,
             lost: path.delivery.lost,
-            in_flight: path.in_flight(),
+            in_flight: if PLAIN { path.tally.packets_out() } else { path.in_flight() },
             sacked_out: path.tally.sacked_out(),
             highest_sacked: path.tally.highest_sacked(una),
         }
@@ -144,21 +153,46 @@ impl Sender {
 
     /// Updates RTT, loss detection, state and window after the delivered segments have been tagged.
     #[inline(always)]
-    pub(super) fn respond(&mut self, ack: &mut Ack, prior: &Prior, cleaned: Cleaned) {
-        let rtt_us = self.measure_rtt(ack, prior, &cleaned);
+    pub(super) fn respond<const PLAIN: bool>(
+        &mut self,
+        segment: &Segment,
+        ack: &mut Ack,
+        prior: &Prior,
+        cleaned: Cleaned,
+    ) {
+        let rtt_us = self.measure_rtt::<PLAIN>(ack, prior, &cleaned);
         let delivered_at_first = self.path.delivery.delivered;
-        let has_echo = ack.flags.any(AckFlags::ECE);
-        if has_echo {
+        if ack.flags.any(AckFlags::ECE) {
             self.path.delivery.delivered_ce += delivered_at_first - prior.delivered;
         }
-        let mut sample = self.sample(cleaned.segments, rtt_us, prior.in_flight, ack);
-        sample.newly_delivered = (delivered_at_first - prior.delivered) as u32;
-        self.path.rule.on_ack_sample(&mut self.path.window, &sample);
-        self.update_reo_wnd(ack.rate.taken.then_some(ack.rate.prior_delivered));
+        let arrival = self.arrival::<PLAIN>(segment, ack, cleaned.segments, rtt_us);
+        if PLAIN {
+            // Nothing but the window will be changed: the sample is complete.
+            let mut sample = self.sample::<PLAIN>(arrival, ack, prior, cleaned.segments);
+            self.path.rule.on_arrival(&mut self.path.window, &sample.arrival);
+            self.update_reo_wnd(ack.rate.taken.then_some(ack.rate.prior_delivered));
+            // Once what it released has been sent: that would set the timer again.
+            self.transmit.arm_later(true);
+            self.control_window::<PLAIN>(&mut sample, ack.flags);
+        } else {
+            self.path.rule.on_arrival(&mut self.path.window, &arrival);
+            self.update_reo_wnd(ack.rate.taken.then_some(ack.rate.prior_delivered));
+            self.react(ack, delivered_at_first);
+            let newly_delivered = (self.path.delivery.delivered - prior.delivered) as u32;
+            let mut sample = self.sample::<PLAIN>(arrival, ack, prior, newly_delivered);
+            self.control_window::<PLAIN>(&mut sample, ack.flags);
+        }
+    }
+
+    /// What follows from an ACK for the probe, the congestion state and the timer. `delivered_before` counts what was
+    /// delivered before the state machine runs.
+    #[inline(always)]
+    fn react(&mut self, ack: &mut Ack, delivered_before: u64) {
         if self.path.probe.high_seq != 0 {
             self.on_loss_probe_ack(self.snd_una, ack.flags);
         }
         if !ack.flags.any(AckFlags::NOT_DUP) || ack.flags.any(AckFlags::ALERT) || self.path.state != CaState::Open {
+            let has_echo = ack.flags.any(AckFlags::ECE);
             let is_dupack = !ack.flags.any(AckFlags::UNA_ADVANCED | AckFlags::NOT_DUP | AckFlags::DSACKING);
             self.counters.dup_acks += u64::from(is_dupack && self.is_on_present_path());
             if self.settings.profile.rto_restart {
@@ -167,7 +201,7 @@ impl Sender {
             self.run_state_machine(ack, is_dupack);
             if has_echo {
                 // Without SACK a duplicate delivers as well.
-                self.path.delivery.delivered_ce += self.path.delivery.delivered - delivered_at_first;
+                self.path.delivery.delivered_ce += self.path.delivery.delivered - delivered_before;
             }
             if ack.flags.any(AckFlags::SET_TIMER) && !self.has_paths() {
                 self.arm_after_ack();
@@ -176,36 +210,18 @@ impl Sender {
             // Once what it released has been sent: that would set the timer again.
             self.transmit.arm_later(true);
         }
-
-        let delivery = &mut self.path.delivery;
-        let newly_lost = delivery.lost - prior.lost;
-        sample.newly_delivered = (delivery.delivered - prior.delivered) as u32;
-        sample.newly_lost = newly_lost as u32;
-        sample.rate = delivery.finish(&ack.rate, sample.newly_delivered, self.clock.now_us, self.path.min_rtt.get());
-        if self.scoreboard.reneging {
-            sample.rate.delivered = None;
-        }
-        sample.rate.is_ack_delayed = ack.flags.any(AckFlags::MAYBE_DELAYED);
-        sample.delivered = self.path.delivery.delivered;
-        sample.delivered_ce = self.path.delivery.delivered_ce;
-        sample.lost = self.path.delivery.lost;
-        sample.in_flight = self.path.in_flight();
-        sample.state = self.path.state;
-        // The window grows by what was delivered; what had been SACKed before counted then. Whether it was the limit
-        // is asked of the window that the state has left.
-        sample.acked = sample.newly_delivered;
-        sample.is_cwnd_limited = self.is_cwnd_limited();
-        self.control_window(&sample, ack.flags);
     }
 
     /// The rule, or PRR, sets the window.
     #[inline(always)]
-    fn control_window(&mut self, sample: &AckSample, flags: AckFlags) {
-        if self.path.rule_controls {
+    fn control_window<const PLAIN: bool>(&mut self, sample: &mut AckSample, flags: AckFlags) {
+        // Asked of the window that the rule and the state have left.
+        sample.is_cwnd_limited = self.is_cwnd_limited();
+        if self.path.capabilities.controls_window {
             self.control_by_rule(sample);
             return;
         }
-        if self.path.in_cwnd_reduction() {
+        if !PLAIN && self.path.in_cwnd_reduction() {
             let rebuilds = if self.settings.profile.prr_by_retransmission {
                 flags.any(AckFlags::RETRANS_DATA_ACKED) && !flags.any(AckFlags::LOST_RETRANS)
             } else {
@@ -218,18 +234,22 @@ impl Sender {
             self.grow(sample);
         }
         self.update_pacing_rate();
+        if PLAIN {
+            self.plan_burst();
+        }
     }
 
     /// Takes the peer's window from the newest segment (RFC 9293, section 3.10.7.4).
-    #[inline]
-    fn update_window(&mut self, segment: &Segment, ack: &mut Ack) {
-        if segment.ack > ack.prior_una || self.peer.is_updated_by(segment, self.settings.profile) {
+    #[inline(always)]
+    fn update_window<const PLAIN: bool>(&mut self, segment: &Segment, ack: &mut Ack) {
+        if PLAIN || segment.ack > ack.prior_una || self.peer.is_updated_by(segment, self.settings.profile) {
             ack.flags.set(AckFlags::WIN_UPDATE);
             self.peer.window_seq = segment.seq;
             if self.peer.window != segment.window {
                 self.peer.window = segment.window;
                 self.on_window(segment.window);
-                if self.has_unsent() {
+                // What is acknowledged is out still.
+                if !PLAIN && self.has_unsent() {
                     self.restart_after_idle();
                 }
             }
@@ -259,10 +279,10 @@ impl Sender {
     }
 
     /// Nothing was outstanding: a window update, or a late duplicate.
-    pub(super) fn on_ack_without_queue(&mut self, ack: &mut Ack) {
-        if !std::mem::take(&mut self.handshake.is_ending) && self.path.rule_wants_idle_acks {
-            let sample = self.sample(0, None, 0, ack);
-            self.path.rule.on_ack_sample(&mut self.path.window, &sample);
+    pub(super) fn on_ack_without_queue(&mut self, segment: &Segment, ack: &mut Ack) {
+        if !std::mem::take(&mut self.handshake.is_ending) && self.path.capabilities.wants_idle_acks {
+            let arrival = self.arrival::<false>(segment, ack, 0, None);
+            self.path.rule.on_arrival(&mut self.path.window, &arrival);
         }
         self.on_late_ack(ack);
         self.on_window_probe_ack();
@@ -279,21 +299,23 @@ impl Sender {
     }
 
     /// Removes what is acknowledged.
-    #[inline]
-    fn clean_queue(&mut self, ack: &mut Ack) -> Cleaned {
+    #[inline(always)]
+    fn clean_queue<const PLAIN: bool>(&mut self, ack: &mut Ack) -> Cleaned {
         let prior_sacked = self.path.tally.sacked_out();
+        let head = self.flight.head();
         let mut cleaned = Cleaned { reord: self.snd_nxt, ..Cleaned::default() };
         let mut last_plain: Option<u32> = None;
         let mut plain = 0;
-        let mut at = self.flight.head();
+        // The first one is acknowledged by a plain ACK.
+        let mut at = head.wrapping_add(u32::from(PLAIN));
         while at != self.flight.tail() {
             let record = self.flight.get(at);
             if record.end() > self.snd_una {
                 break;
             }
-            if record.has(Sent::UNUSUAL) {
+            if !PLAIN && record.has(Sent::UNUSUAL) {
                 self.clean_marked(at, ack, &mut cleaned);
-            } else {
+            } else if !PLAIN {
                 if cleaned.first_us.is_none() {
                     cleaned.first_us = Some(record.sent_us);
                     cleaned.reord = cleaned.reord.min(record.seq);
@@ -305,47 +327,61 @@ impl Sender {
                 last_plain = Some(at);
                 plain += 1;
             }
-            cleaned.segments += 1;
             at = at.wrapping_add(1);
         }
-        if let Some(at) = last_plain {
+        cleaned.segments = at.wrapping_sub(head);
+        if PLAIN {
+            let last = at.wrapping_sub(1);
+            (last_plain, plain) = (Some(last), cleaned.segments);
+            cleaned.first_us = Some(self.flight.get(head).sent_us);
+            cleaned.last_us = self.flight.get(last).sent_us;
+        }
+        if let Some(last) = last_plain {
             // Plain records were sent in this order: the last of them is the latest.
-            let sent = self.flight.get(at);
-            if self.sack_permitted {
-                self.path.delivery.delivered += plain;
-                self.path.rack.on_delivered(sent, self.clock.now_us, self.path.min_rtt.get());
+            let (path, sent) = (&mut self.path, self.flight.get(last));
+            if PLAIN || self.sack_permitted {
+                path.delivery.delivered += u64::from(plain);
+                path.rack.on_delivered(sent, self.clock.now_us, path.min_rtt.get());
             }
-            self.path.delivery.on_delivered(&mut ack.rate, sent);
+            path.delivery.on_delivered(&mut ack.rate, sent);
         }
-        if cleaned.segments > 0 {
-            self.flight.release(&mut self.path.tally, cleaned.segments);
-            self.flight.pop_to(at);
-            if !self.sack_permitted {
-                self.uncount_duplicates(cleaned.segments);
-                // Without SACK an original cannot be told from its retransmission.
-                if ack.flags.any(AckFlags::RETRANS_DATA_ACKED) {
-                    ack.flags.unset(AckFlags::ORIG_SACK_ACKED);
-                }
-            }
+        if PLAIN {
+            self.flight.release_plain(&mut self.path.tally, at);
             ack.flags.set(AckFlags::DATA_ACKED | AckFlags::SET_TIMER);
-            if self.flight.is_ordered_by_time()
-                && !self.path.tally.has_marks()
-                && self.flight.follows_retransmissions(self.snd_una)
-                && self.fast_path.is_on()
-            {
-                self.flight.drop_time_order();
+        } else {
+            self.release(ack, at, cleaned.segments);
+            if prior_sacked > 0 && self.flight.first().is_some_and(|first| first.has(Sent::SACKED)) {
+                ack.flags.set(AckFlags::SACK_RENEGING);
             }
-        }
-        if prior_sacked > 0 && self.flight.first().is_some_and(|first| first.has(Sent::SACKED)) {
-            ack.flags.set(AckFlags::SACK_RENEGING);
         }
         debug_assert_eq!(self.path.tally.packets_out(), self.flight.len(), "packets_out is not what is queued");
         cleaned
     }
 
+    /// Removes the records below position `at`: `segments`, whose marks are cleared.
+    #[inline(always)]
+    fn release(&mut self, ack: &mut Ack, at: u32, segments: u32) {
+        if segments == 0 {
+            return;
+        }
+        self.flight.release(&mut self.path.tally, segments);
+        self.flight.pop_to(at);
+        if !self.sack_permitted {
+            self.uncount_duplicates(segments);
+            // Without SACK an original cannot be told from its retransmission.
+            if ack.flags.any(AckFlags::RETRANS_DATA_ACKED) {
+                ack.flags.unset(AckFlags::ORIG_SACK_ACKED);
+            }
+        }
+        ack.flags.set(AckFlags::DATA_ACKED | AckFlags::SET_TIMER);
+        if self.is_in_order_again() {
+            self.flight.drop_time_order();
+        }
+    }
+
     /// Feeds the estimators, and looks for reordering. Returns the rule's sample.
     #[inline(always)]
-    fn measure_rtt(&mut self, ack: &mut Ack, prior: &Prior, cleaned: &Cleaned) -> Option<u32> {
+    fn measure_rtt<const PLAIN: bool>(&mut self, ack: &mut Ack, prior: &Prior, cleaned: &Cleaned) -> Option<u32> {
         let mut rtt = RttSamples::default();
         let now_us = self.clock.now_us;
         if let Some(first_us) = cleaned.first_us
@@ -356,7 +392,7 @@ impl Sender {
             // A lone segment, not full sized, and nothing else delivered while it was under way.
             if cleaned.segments == 1
                 && self.snd_una - ack.prior_una < u64::from(self.sizes.mss)
-                && prior.sacked_out == 0
+                && (PLAIN || prior.sacked_out == 0)
                 && ack.rate.prior_delivered + 1 == self.path.delivery.delivered
                 && !ack.flags.any(AckFlags::ALERT)
             {
@@ -367,7 +403,10 @@ impl Sender {
             rtt.sack_us = Some(now_us.saturating_sub(first_us) as u32);
             rtt.ca_us = Some(now_us.saturating_sub(ack.last_sacked_us) as u32);
         }
-        let updated = self.update_rtt(&mut rtt, ack.flags);
+        let updated = self.update_rtt::<PLAIN>(&mut rtt, ack.flags);
+        if PLAIN {
+            return rtt.ca_us;
+        }
         if cleaned.segments > 0 {
             if cleaned.reord < prior.highest_sacked {
                 self.check_reordering(cleaned.reord);
@@ -417,10 +456,10 @@ impl Sender {
     /// Feeds the estimator (RFC 6298; Karn's rule). Falls back to the timestamp echo when only data
     /// that was sent again is acknowledged (RFC 7323, section 4). True when there was a sample.
     #[inline(always)]
-    fn update_rtt(&mut self, rtt: &mut RttSamples, flags: AckFlags) -> bool {
+    fn update_rtt<const PLAIN: bool>(&mut self, rtt: &mut RttSamples, flags: AckFlags) -> bool {
         let mut seq_us = rtt.seq_us.or(rtt.sack_us);
         let is_measured = seq_us.is_some();
-        if !is_measured && self.echoed != 0 && flags.any(AckFlags::DATA_ACKED) && !self.has_paths() {
+        if !PLAIN && !is_measured && self.echoed != 0 && flags.any(AckFlags::DATA_ACKED) && !self.has_paths() {
             let ticks = self.clock.timestamp.wrapping_sub(self.echoed);
             let us = self.clock.timestamp_us(ticks.max(1));
             if let Ok(us) = u32::try_from(us) {
@@ -434,45 +473,64 @@ impl Sender {
             self.path.min_rtt.sample(self.clock.now_us, floor);
         }
         self.path.rtt.sample(&self.clock, seq_us, self.snd_una, self.snd_nxt);
-        if !is_measured && self.settings.profile.no_echo_samples {
+        if !PLAIN && !is_measured && self.settings.profile.no_echo_samples {
             rtt.ca_us = None;
         }
         true
     }
 
-    #[inline]
-    fn sample(&self, acked: u32, rtt_us: Option<u32>, prior_in_flight: u32, ack: &Ack) -> AckSample {
+    /// The ACK as it arrived: `acked` segments are acknowledged cumulatively.
+    #[inline(always)]
+    fn arrival<const PLAIN: bool>(&self, segment: &Segment, ack: &Ack, acked: u32, rtt_us: Option<u32>) -> AckArrival {
         let path = &self.path;
-        AckSample {
+        AckArrival {
             now: self.clock.now,
             acked,
-            newly_delivered: 0,
-            newly_lost: 0,
+            sacked_out: if PLAIN { 0 } else { path.tally.sacked_out() },
             rtt: rtt_us.map(|us| Duration::from_us(u64::from(us))),
-            srtt: self.exact_srtt(),
-            min_rtt: self.min_rtt(),
-            prior_in_flight,
-            in_flight: path.in_flight(),
-            sacked_out: path.tally.sacked_out(),
             delivered: path.delivery.delivered,
             delivered_ce: path.delivery.delivered_ce,
-            lost: path.delivery.lost,
-            rate: RateSample { prior_delivered: ack.rate.prior_delivered, ..RateSample::default() },
-            state: path.state,
-            is_cwnd_limited: false,
+            prior_delivered: ack.rate.prior_delivered,
+            state: if PLAIN { CaState::Open } else { path.state },
             snd_una: self.snd_una,
             snd_nxt: self.snd_nxt,
             mss: self.sizes.mss,
-            ece: ack.has_ece,
-            timestamps: ack.timestamps,
+            timestamps: Timestamps { value: segment.ts_val, echo: segment.ts_ecr, now: self.clock.timestamp },
             is_fast_path: ack.is_predicted,
-            earliest_departure: path.pacing.departure,
         }
     }
 
-    /// The timestamps that an ACK brings, and the time.
-    #[inline]
-    pub(crate) fn timestamps_of(&self, segment: &Segment) -> Timestamps {
-        Timestamps { value: segment.ts_val, echo: segment.ts_ecr, now: self.clock.timestamp }
+    /// What the ACK has changed, the window apart.
+    #[inline(always)]
+    fn sample<const PLAIN: bool>(
+        &mut self,
+        arrival: AckArrival,
+        ack: &Ack,
+        prior: &Prior,
+        newly_delivered: u32,
+    ) -> AckSample {
+        let (now_us, min_rtt_us) = (self.clock.now_us, self.path.min_rtt.get());
+        let mut rate = self.path.delivery.finish(&ack.rate, newly_delivered, now_us, min_rtt_us);
+        if !PLAIN && self.scoreboard.reneging {
+            rate.delivered = None;
+        }
+        rate.is_ack_delayed = ack.flags.any(AckFlags::MAYBE_DELAYED);
+        let path = &self.path;
+        AckSample {
+            arrival,
+            newly_delivered,
+            newly_lost: if PLAIN { 0 } else { (path.delivery.lost - prior.lost) as u32 },
+            srtt: self.exact_srtt(),
+            min_rtt: self.min_rtt(),
+            prior_in_flight: prior.in_flight,
+            in_flight: if PLAIN { path.tally.packets_out() } else { path.in_flight() },
+            delivered: path.delivery.delivered,
+            lost: path.delivery.lost,
+            rate,
+            state: if PLAIN { CaState::Open } else { path.state },
+            is_cwnd_limited: false,
+            ece: ack.has_ece,
+            earliest_departure: path.pacing.departure,
+        }
     }
 }

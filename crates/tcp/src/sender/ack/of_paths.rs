@@ -11,12 +11,12 @@ impl Sender {
     /// Processes an ACK that is not old.
     #[cold]
     pub(super) fn on_ack_of_paths(&mut self, segment: &Segment, mut ack: Ack) {
-        self.switch_path(u16::from(ack.has_ece));
+        self.choose_path(segment);
         let had_queue = !self.flight.is_empty();
-        self.advance_una(segment, &mut ack);
+        self.advance_una::<false>(segment, &mut ack);
         let reported = (segment.sack_count > 0).then(|| self.take_sacks(segment, &mut ack));
         if !had_queue {
-            self.on_ack_without_queue(&mut ack);
+            self.on_ack_without_queue(segment, &mut ack);
             self.on_each_path(|sender| {
                 if !sender.is_on_present_path() {
                     sender.on_late_ack(&mut ack);
@@ -27,7 +27,7 @@ impl Sender {
         }
         let mut heard = Vec::with_capacity(self.paths.others.len() + 1);
         self.on_each_path(|sender| {
-            let (mut ack, prior) = (ack, sender.prior(ack.prior_una));
+            let (mut ack, prior) = (ack, sender.prior::<false>(ack.prior_una));
             if let Some(reported) = &reported {
                 sender.tag_reported(reported, &mut ack);
             }
@@ -65,7 +65,7 @@ impl Sender {
                 cleaned.first_us = None;
             }
             let asked = ack.flags.any(AckFlags::SET_TIMER);
-            sender.respond(&mut ack, &prior, cleaned);
+            sender.respond::<false>(segment, &mut ack, &prior, cleaned);
             let asks = ack.flags.any(AckFlags::SET_TIMER);
             arms |= asks;
             // Loss detection has set the timer itself.

@@ -12,9 +12,9 @@
 //! in the paper; we chose it. Whatever is lost is sent again on the present path, and from then on it is a segment of
 //! that one.
 //!
-//! The network's word is the ECE flag of ACKs, as with reTCP (`congestion/retcp.rs`): with it the second path is there,
-//! without it the first. The paper's switches send ICMP messages to hosts; here a sender learns of a change from the first
-//! ACK that passes the switch after it. The paper's option, by which segments and ACKs name their paths, is not modelled: an RTT
+//! Which path is there is asked of a [`PathChoice`] at each ACK. Unless another is set it is the ECE flag that decides, as
+//! with reTCP (`congestion/retcp.rs`): with it the second path is there, without it the first. The paper's switches send ICMP
+//! messages to hosts; here a sender learns of a change from the first ACK that passes the switch after it. The paper's option, by which segments and ACKs name their paths, is not modelled: an RTT
 //! or a rate is taken from a segment only if the present path has been there ever since it was sent, as far as the
 //! sender knows.
 //!
@@ -28,24 +28,37 @@
 //! (`connection/fast_path_tests.rs`, `tests/properties.rs`), and by what it gains where a circuit and a packet network take
 //! turns, which it does not without the marks. Linux 6.1 has no such TCP to compare with.
 
+mod choice;
+
+pub use choice::{EchoMarks, PathChoice};
+
 use super::Sender;
 use super::flight::{Sent, Tally};
 use super::path::Path;
+use crate::Segment;
 use crate::config::Config;
-use crate::congestion::Congestion;
+use crate::congestion::Rule;
 
 /// The lowest bit of [`Sent::PATH`].
 const FIRST_BIT: u32 = Sent::PATH.trailing_zeros();
 
 /// What a connection with several paths has besides the present one.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Paths {
+    /// Says which is there.
+    choice: Box<dyn PathChoice>,
     /// The others; empty with a single path.
     pub others: Vec<Path>,
     /// Tag of the present path.
     present: u16,
     /// Since when it is, in microseconds.
     pub since_us: u64,
+}
+
+impl Default for Paths {
+    fn default() -> Self {
+        Self { choice: Box::new(EchoMarks), others: Vec::new(), present: 0, since_us: 0 }
+    }
 }
 
 impl Paths {
@@ -87,7 +100,7 @@ impl Paths {
 
 impl Sender {
     /// The connection has one path more. To be called before the handshake.
-    pub fn add_path(&mut self, config: &Config, rule: Box<dyn Congestion>) {
+    pub fn add_path(&mut self, config: &Config, rule: Rule) {
         let tag = (self.paths.others.len() as u16 + 1) << FIRST_BIT;
         assert!(tag != 0, "a connection has at most 16 paths");
         let path = Path::new(config, rule, self.path.rtt.clone());
@@ -96,6 +109,11 @@ impl Sender {
         (self.path.has_others, self.path.one_by_one) = (true, true);
         // Marks of one path may stand between those of another: no short way for what is sent in order.
         self.flight.keep_time_order();
+    }
+
+    /// Which path is there is asked of `choice` from now on.
+    pub fn choose_paths(&mut self, choice: Box<dyn PathChoice>) {
+        self.paths.choice = choice;
     }
 
     /// There is more than one path.
@@ -113,8 +131,10 @@ impl Sender {
         }
     }
 
-    /// The network says which path is there now.
-    pub(in crate::sender) fn switch_path(&mut self, index: u16) {
+    /// An ACK has arrived: takes the path that is there now.
+    pub(in crate::sender) fn choose_path(&mut self, ack: &Segment) {
+        let index = self.paths.choice.choose(self.clock.now, ack);
+        assert!(usize::from(index) <= self.paths.others.len(), "path {index} was chosen, which was not added");
         let tag = index << FIRST_BIT;
         if tag == self.path.tally.tag() {
             return;

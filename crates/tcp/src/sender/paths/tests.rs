@@ -13,12 +13,16 @@ const WINDOW: u32 = 1_000_000;
 
 /// A sender with two paths, ten segments a window on each.
 fn sender() -> Sender {
+    sender_with(2)
+}
+
+fn sender_with(paths: usize) -> Sender {
     // Without small queues no call has to report that segments have left the host.
     let wmem = BufferLimits { default: 1_000_000, ..Config::default().wmem };
     let config = Config { limit_output_bytes: None, wmem, ..Config::default() };
     let rule = || find("reno").expect("a rule").rule(1);
     let mut sender = Sender::new(&config, rule());
-    sender.add_path(&config, rule());
+    (1..paths).for_each(|_| sender.add_path(&config, rule()));
     sender.negotiate(LEN as u32, true, false);
     sender.begin(Instant::ZERO + Duration::from_ms(1));
     sender.start(Opening { syn_retransmits: 0, rtt_us: Some(1_000), is_client: true, window: WINDOW });
@@ -193,4 +197,30 @@ fn without_sack_or_with_ecn_one_path_is_left() {
         sender.negotiate(LEN as u32, sack, ecn);
         assert_eq!(sender.has_paths(), several, "SACK {sack}, ECN {ecn}");
     }
+}
+
+/// The first path for 2 ms, then the second and the third in turn, a millisecond each.
+#[derive(Debug)]
+struct Timetable;
+
+impl PathChoice for Timetable {
+    fn choose(&mut self, now: Instant, _ack: &Segment) -> u16 {
+        let ms = (now.as_us() / 1_000) as u16;
+        if ms < 2 { 0 } else { 1 + ms % 2 }
+    }
+}
+
+#[test]
+fn a_timetable_may_choose_among_three_paths_whatever_acks_say() {
+    let mut sender = sender_with(3);
+    sender.choose_paths(Box::new(Timetable));
+    assert_eq!(send(&mut sender, 1_000, 100), (0..10).collect::<Vec<_>>());
+    // Each path has a window of its own; the ECE flag of the ACKs says nothing.
+    assert_eq!(ack(&mut sender, 2_100, 0, 1, None), (10..20).collect::<Vec<_>>());
+    assert_eq!(ack(&mut sender, 3_100, 0, 2, None), (20..30).collect::<Vec<_>>());
+    assert_eq!([0, 1, 2].map(|index| counts(&mut sender, index)[0]), [8, 10, 10]);
+    // Everything arrives, while the second path is there.
+    ack(&mut sender, 4_100, 0, 30, None);
+    let delivered = [0, 1, 2].map(|index| path(&mut sender, index).delivery.delivered - 1);
+    assert_eq!((delivered, counts(&mut sender, 0), counts(&mut sender, 2)), ([10; 3], [0; 4], [0; 4]));
 }

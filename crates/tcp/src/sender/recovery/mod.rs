@@ -230,7 +230,7 @@ impl Sender {
         let wait = self.detect_loss();
         if (found || self.path.in_flight() != before) && self.path.state != CaState::Recovery {
             self.enter_recovery(false);
-            if !self.path.rule_controls {
+            if !self.path.capabilities.controls_window {
                 self.reduce_cwnd(1, false);
             }
         }

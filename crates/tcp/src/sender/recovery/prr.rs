@@ -90,7 +90,7 @@ impl Sender {
 
     /// Ends a reduction: the window becomes the threshold, unless the reduction was undone.
     pub(crate) fn end_cwnd_reduction(&mut self) {
-        if self.path.rule_controls {
+        if self.path.capabilities.controls_window {
             return;
         }
         let path = &mut self.path;

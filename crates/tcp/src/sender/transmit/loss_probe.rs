@@ -48,12 +48,7 @@ impl Sender {
                 jiffies = jiffies.min(self.clock.jiffies_in(left_us as u64));
             }
         }
-        if self.timer.kind == TimerKind::LossProbe
-            && self.timer.probe_set == (self.clock.jiffies, jiffies)
-            && !self.path.window.is_paced
-            && self.fast_path.is_on()
-        {
-            // The same tick as last time: the timer stands as it is.
+        if self.probe_timer_stands(jiffies) {
             return true;
         }
         self.timer.probe_set = (self.clock.jiffies, jiffies);

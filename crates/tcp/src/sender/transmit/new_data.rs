@@ -80,7 +80,7 @@ impl Sender {
     fn following(&self, on_way: u64) -> u32 {
         let path = &self.path;
         let mut segments = u64::from(path.window.cwnd.saturating_sub(path.in_flight()));
-        if segments == 0 || path.one_by_one || self.sizes.built_end > self.snd_nxt || !self.fast_path.is_on() {
+        if segments == 0 || !self.sends_at_once() {
             return 0;
         }
         let mss = u64::from(self.sizes.mss);

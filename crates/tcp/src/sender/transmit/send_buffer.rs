@@ -272,7 +272,7 @@ impl Sender {
         self.buffer.sized_for = segments;
         let per_segment =
             (u64::from(self.sizes.mss) + SIZING_HEADER + SIZING_SHARED).next_power_of_two() + SIZING_DESCRIPTOR;
-        let wanted = u64::from(self.path.rule.send_buffer_windows()) * u64::from(segments) * per_segment;
+        let wanted = u64::from(self.path.capabilities.send_buffer_windows) * u64::from(segments) * per_segment;
         if wanted > self.buffer.size {
             self.buffer.size = wanted.min(self.buffer.max).max(self.buffer.size);
             self.update_capacity();
