@@ -82,9 +82,13 @@ impl Event {
     }
 }
 
-/// An event of a slot as one number, by which they are sorted: its time since the slot began, its turn, its key.
-#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) struct Placed(u128);
+/// An event of a slot, as they are sorted there.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub(super) struct Placed {
+    /// Time since the slot began, and turn.
+    place: u64,
+    key: u64,
+}
 
 impl Placed {
     /// No slot is longer than 2 to this number of picoseconds.
@@ -96,19 +100,35 @@ impl Placed {
     pub(super) fn new(event: Event, start: u64) -> Self {
         let since = event.ps - start;
         debug_assert!(since < 1 << Self::TIME_BITS);
-        Self(u128::from(since << Self::TURN_BITS | event.turn()) << 64 | u128::from(event.key))
+        Self { place: since << Self::TURN_BITS | event.turn(), key: event.key }
     }
 
     /// The event that it was made of.
     #[inline(always)]
     pub(super) fn event(self, start: u64) -> Event {
-        Event { ps: start + self.since(), key: self.0 as u64 }
+        Event { ps: start + self.since(), key: self.key }
     }
 
     /// Time since the slot began.
     #[inline(always)]
     pub(super) fn since(self) -> u64 {
-        (self.0 >> (64 + Self::TURN_BITS)) as u64
+        self.place >> Self::TURN_BITS
+    }
+}
+
+impl Ord for Placed {
+    #[inline(always)]
+    fn cmp(&self, other: &Self) -> Ordering {
+        // One comparison of 128 bits takes no branch.
+        let number = |placed: &Self| u128::from(placed.place) << 64 | u128::from(placed.key);
+        number(self).cmp(&number(other))
+    }
+}
+
+impl PartialOrd for Placed {
+    #[inline(always)]
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
     }
 }
 
