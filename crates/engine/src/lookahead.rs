@@ -30,12 +30,15 @@ impl Lookahead {
         Self { slot: 0, links: [NOTHING; WINDOW], position: 0 }
     }
 
-    /// Looks further, if it is time to.
+    /// It is time to look further.
+    #[inline(always)]
+    pub(crate) fn is_due(&self, events: &EventQueue) -> bool {
+        self.slot < events.slot() + AHEAD
+    }
+
+    /// Looks further.
     #[inline(always)]
     pub(crate) fn advance<B: Copy>(&mut self, events: &EventQueue, fabric: &Fabric<B>) {
-        if self.slot >= events.slot() + AHEAD {
-            return;
-        }
         let Some((slot, event)) = events.peek_behind(self.slot) else { return };
         self.slot = slot;
         self.position += 1;

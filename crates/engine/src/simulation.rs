@@ -283,7 +283,7 @@ impl<P: Probe + Tables + Send> Core<P> {
             };
             left -= 1;
             self.now = event.at();
-            if LOOKS_AHEAD {
+            if LOOKS_AHEAD && self.lookahead.as_ref().is_some_and(|lookahead| lookahead.is_due(&self.events)) {
                 self.look_ahead();
             }
             self.handle(event);
@@ -295,8 +295,9 @@ impl<P: Probe + Tables + Send> Core<P> {
     fn look_ahead(&mut self) {
         let Some(lookahead) = &mut self.lookahead else { return };
         // Twice an event: it catches up when it starts, and where slots hold several events.
-        lookahead.advance(&self.events, &self.fabric);
-        lookahead.advance(&self.events, &self.fabric);
+        for _ in 0..2 {
+            lookahead.advance(&self.events, &self.fabric);
+        }
     }
 
     /// Handles one event. Forwarding, which is most of all, is kept small enough for the registers.

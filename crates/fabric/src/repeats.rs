@@ -22,36 +22,45 @@ impl Identity {
 #[derive(Debug, Default)]
 pub(crate) struct Repeats {
     ways: Ways,
-    again: BTreeMap<(u32, Identity), u32>,
+    /// By endpoint: those that have passed again, but for the highest of each class.
+    again: BTreeMap<u32, BTreeMap<Identity, u32>>,
 }
 
 impl Repeats {
     /// A packet passes: how often did it before?
     #[inline]
     pub(crate) fn count(&mut self, endpoint: u32, identity: Identity) -> u32 {
-        let next = &mut self.ways.get_mut(endpoint).next[usize::from(identity.class)];
-        if identity.number < *next {
+        let class = &mut self.ways.get_mut(endpoint).classes[usize::from(identity.class)];
+        if identity.number < class.next || class.highest_again > 0 {
             return self.count_again(endpoint, identity);
         }
-        *next = identity.number + 1;
+        class.next = identity.number + 1;
         0
     }
 
     #[cold]
     fn count_again(&mut self, endpoint: u32, identity: Identity) -> u32 {
-        let again = self.again.entry((endpoint, identity)).or_insert(0);
-        *again += 1;
-        *again
+        let Class { next, highest_again } = &mut self.ways.get_mut(endpoint).classes[usize::from(identity.class)];
+        if identity.number + 1 == *next {
+            // Mostly an ACK that says the same as the one before.
+            *highest_again += 1;
+            return *highest_again;
+        }
+        if identity.number < *next {
+            let again = self.again.entry(endpoint).or_default().entry(identity).or_insert(0);
+            *again += 1;
+            return *again;
+        }
+        let highest = Identity { number: *next - 1, ..identity };
+        self.again.entry(endpoint).or_default().insert(highest, *highest_again);
+        (*next, *highest_again) = (identity.number + 1, 0);
+        0
     }
 
     /// No packet to `endpoint` passes any more.
     pub(crate) fn forget(&mut self, endpoint: u32) {
         self.ways.remove(endpoint);
-        let first = Identity::default();
-        let last = Identity { class: u8::MAX, number: u64::MAX };
-        while let Some((&packet, _)) = self.again.range((endpoint, first)..=(endpoint, last)).next() {
-            self.again.remove(&packet);
-        }
+        self.again.remove(&endpoint);
     }
 }
 
@@ -60,14 +69,23 @@ impl Repeats {
 struct Way {
     /// [`FREE`] where there is none.
     endpoint: u32,
-    /// By class: one more than the highest number.
-    next: [u64; Identity::CLASSES as usize],
+    classes: [Class; Identity::CLASSES as usize],
+}
+
+/// What has passed of a class.
+#[derive(Clone, Copy, Debug)]
+struct Class {
+    /// One more than the highest number.
+    next: u64,
+    /// How often the highest has passed again.
+    highest_again: u32,
 }
 
 const FREE: u32 = u32::MAX;
 
 impl Way {
-    const NONE: Self = Self { endpoint: FREE, next: [0; Identity::CLASSES as usize] };
+    const NONE: Self =
+        Self { endpoint: FREE, classes: [Class { next: 0, highest_again: 0 }; Identity::CLASSES as usize] };
 }
 
 /// The ways, found by a hash of the endpoint: in the slot that it says or behind it, without a free slot between.
@@ -177,24 +195,41 @@ mod tests {
         .map(|(endpoint, class, number)| repeats.count(endpoint, Identity { class, number }))
         .into();
         assert_eq!(passed, [0, 0, 0, 1, 2, 0, 0, 1, 1, 0]);
-        assert_eq!(repeats.again.len(), 3, "what comes in order leaves no entry");
+        assert_eq!(repeats.again[&1].len(), 3, "what comes in order leaves no entry");
+        assert_eq!(repeats.again.len(), 1);
     }
 
     #[test]
     fn an_endpoint_is_forgotten_and_no_other() {
         let mut repeats = Repeats::default();
         for endpoint in 1..=3 {
-            for (class, number) in [(0, 10), (0, 10), (Identity::CLASSES - 1, 10), (Identity::CLASSES - 1, 10)] {
-                repeats.count(endpoint, Identity { class, number });
+            for class in [0, Identity::CLASSES - 1] {
+                for number in [10, 10, 20] {
+                    repeats.count(endpoint, Identity { class, number });
+                }
             }
         }
         repeats.forget(2);
         assert_eq!([1, 2, 3].map(|endpoint| repeats.count(endpoint, Identity { class: 0, number: 10 })), [2, 0, 2]);
-        let left: Vec<u32> = repeats.again.keys().map(|packet| packet.0).collect();
-        assert_eq!(left, [1, 1, 3, 3]);
+        let left: Vec<(u32, usize)> = repeats.again.iter().map(|(&endpoint, again)| (endpoint, again.len())).collect();
+        assert_eq!(left, [(1, 2), (3, 2)]);
     }
 
     proptest! {
+        /// As a tree of all packets counts them.
+        #[test]
+        fn every_packet_is_counted(numbers in prop::collection::vec((0u32..2, 0u8..2, 0u64..12), 1..200)) {
+            let (mut repeats, mut passed) = (Repeats::default(), BTreeMap::new());
+            for (endpoint, class, number) in numbers {
+                let of_class = (endpoint, Identity { class, number: 0 })..(endpoint, Identity { class: class + 1, number: 0 });
+                let is_new = passed.range(of_class).all(|(&(_, other), _): (&(u32, Identity), _)| other.number < number);
+                let identity = Identity { class, number };
+                let count = passed.entry((endpoint, identity)).or_insert(0u32);
+                *count += u32::from(!is_new);
+                prop_assert_eq!(repeats.count(endpoint, identity), *count);
+            }
+        }
+
         /// Endpoints that come, pass and are forgotten, as a tree keeps them.
         #[test]
         fn ways_are_those_of_a_tree(steps in prop::collection::vec((0u32..60, 0u8..5), 1..600)) {
@@ -205,13 +240,13 @@ mod tests {
                     ways.remove(endpoint);
                     tree.remove(&endpoint);
                 } else {
-                    ways.get_mut(endpoint).next[1] = number;
+                    ways.get_mut(endpoint).classes[1].next = number;
                     tree.insert(endpoint, number);
                 }
                 prop_assert_eq!(ways.used, tree.len());
                 prop_assert!(4 * ways.used <= 3 * ways.slots.len());
                 for (&endpoint, number) in &tree {
-                    prop_assert_eq!(ways.slots[ways.find(endpoint)].next[1], *number, "endpoint {}", endpoint);
+                    prop_assert_eq!(ways.slots[ways.find(endpoint)].classes[1].next, *number, "endpoint {}", endpoint);
                 }
             }
             let left = ways.slots.iter().filter(|way| way.endpoint != FREE).count();

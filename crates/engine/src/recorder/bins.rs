@@ -56,16 +56,24 @@ impl Series {
     fn turn(&mut self, start_ps: u64) {
         self.put_away();
         self.start_ps = start_ps;
-        self.bytes = match self.others.binary_search_by_key(&start_ps, |bin| bin.0) {
-            Ok(place) => self.others.remove(place).1,
-            Err(_) => 0,
+        self.bytes = match self.others.last() {
+            Some(last) if start_ps <= last.0 => self.take_back(start_ps),
+            _ => 0,
         };
+    }
+
+    /// The bytes of a bin that comes again, perhaps.
+    fn take_back(&mut self, start_ps: u64) -> u64 {
+        let place = self.others.binary_search_by_key(&start_ps, |bin| bin.0);
+        place.map_or(0, |place| self.others.remove(place).1)
     }
 
     /// The bin in hand goes to the others, mostly to their end.
     fn put_away(&mut self) {
         if self.bytes > 0 {
-            let place = self.others.partition_point(|bin| bin.0 < self.start_ps);
+            let is_last = self.others.last().is_none_or(|last| last.0 < self.start_ps);
+            let place =
+                if is_last { self.others.len() } else { self.others.partition_point(|bin| bin.0 < self.start_ps) };
             self.others.insert(place, (self.start_ps, self.bytes));
         }
     }

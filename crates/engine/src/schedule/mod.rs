@@ -1,7 +1,7 @@
 //! The event queue: a wheel of time slots.
 //!
 //! A slot is so short that it mostly holds one event; a bitmap finds the next one. Where there are
-//! more the first one is marked and the others hang in a list, which is sorted when its turn comes.
+//! more the first one is marked and the others are in a list, which is sorted when its turn comes.
 //! Events beyond the wheel wait in a binary heap. So inserting and taking cost a few instructions
 //! whatever the number of events. The slot width follows the density of events, from nothing but the
 //! events, so that a run stays reproducible.
@@ -30,24 +30,22 @@ const NIL: u32 = u32::MAX;
 const SLOTS_PER_TIME: u64 = 4;
 /// Width at the start: 2^20 ps, about a microsecond.
 const FIRST_SHIFT: u32 = 20;
-const SHIFTS: std::ops::RangeInclusive<u32> = 6..=36;
+const SHIFTS: std::ops::RangeInclusive<u32> = 6..=Placed::TIME_BITS;
 /// Times between two looks at the density; the first look comes early.
 const FIRST_LOOK: u64 = 1 << 10;
 const LOOK: u64 = 1 << 16;
-/// A slot with more events is sorted by more than insertion.
-const INSERTION_LIMIT: usize = 24;
 
 /// A further event of a slot.
 #[derive(Clone, Copy, Debug)]
 struct Node {
-    event: Event,
+    placed: Placed,
     next: u32,
 }
 
 /// Pending events.
 #[derive(Debug)]
 pub(crate) struct EventQueue {
-    /// The slot in hand, latest event first.
+    /// What is left of the slot in hand, latest event first. None of it is later than the end.
     current: Vec<Placed>,
     /// Number of the slot in hand: time >> shift.
     slot: u64,
@@ -56,7 +54,7 @@ pub(crate) struct EventQueue {
     occupied: [u64; WORDS],
     /// The first event of each slot.
     slots: Box<[Event; SLOTS]>,
-    /// Slots before this can be popped without checking `current`, `far` or the end.
+    /// Slots before this can be popped without checking `far` or the end.
     fast_until: u64,
     /// Slot of the first event in `far`.
     far_slot: u64,
@@ -67,6 +65,8 @@ pub(crate) struct EventQueue {
     nodes: Vec<Node>,
     free: u32,
     far: BinaryHeap<Reverse<Event>>,
+    /// Events later than the end, as far as that has been seen.
+    late: Vec<Event>,
     /// Times of events since the last look at the density, when that was, and how many make the next.
     times: u64,
     look_started: u64,
@@ -89,6 +89,7 @@ impl EventQueue {
             nodes: Vec::with_capacity(1024),
             free: NIL,
             far: BinaryHeap::new(),
+            late: Vec::new(),
             times: 0,
             look_started: 0,
             look_interval: FIRST_LOOK,
@@ -110,7 +111,7 @@ impl EventQueue {
         let word = self.occupied[index / 64];
         let with_it = word | 1 << (index % 64);
         if with_it == word {
-            return self.push_behind(event, index);
+            return self.push_behind(event, slot);
         }
         self.times += 1;
         self.occupied[index / 64] = with_it;
@@ -120,17 +121,16 @@ impl EventQueue {
     /// Takes the first event, unless it is later than the end.
     #[inline(always)]
     pub(crate) fn pop(&mut self) -> Option<Event> {
-        let from = self.slot + 1;
-        let start = from as usize % SLOTS;
-        let word = self.occupied[start / 64];
-        if let Some(here) = NonZeroU64::new(word >> (start % 64))
-            && let slot = from + u64::from(here.trailing_zeros())
+        if let Some(placed) = self.current.pop() {
+            return Some(placed.event(self.slot << self.shift));
+        }
+        if let Some(slot) = self.near_occupied(self.slot)
             && slot < self.fast_until
         {
             let index = slot as usize % SLOTS;
             let event = self.slots[index];
             if event.key & CROWDED == 0 {
-                self.occupied[start / 64] = word & !(1 << (index % 64));
+                self.occupied[index / 64] &= !(1 << (index % 64));
                 self.slot = slot;
                 return Some(event);
             }
@@ -138,9 +138,23 @@ impl EventQueue {
         self.advance()
     }
 
+    /// The first slot behind `slot` that has an event, if it is within the next 64.
+    #[inline(always)]
+    fn near_occupied(&self, slot: u64) -> Option<u64> {
+        let from = slot + 1;
+        let start = from as usize % SLOTS;
+        if let Some(here) = NonZeroU64::new(self.occupied[start / 64] >> (start % 64)) {
+            return Some(from + u64::from(here.trailing_zeros()));
+        }
+        let base = (from | 63) + 1;
+        let there = NonZeroU64::new(self.occupied[base as usize % SLOTS / 64])?;
+        Some(base + u64::from(there.trailing_zeros()))
+    }
+
     /// Nothing more is to be taken.
     pub(crate) fn close(&mut self) {
         self.end = 0;
+        self.part_with_late();
         self.update_fast_until();
     }
 
@@ -154,18 +168,7 @@ impl EventQueue {
     /// look no further than the next few slots.
     #[inline(always)]
     pub(crate) fn peek_behind(&self, slot: u64) -> Option<(u64, Event)> {
-        let from = slot.max(self.slot) + 1;
-        let start = from as usize % SLOTS;
-        let mut distance = self.occupied[start / 64] >> (start % 64);
-        let mut base = from;
-        if distance == 0 {
-            base = (from / 64 + 1) * 64;
-            distance = self.occupied[base as usize % SLOTS / 64];
-            if distance == 0 {
-                return None;
-            }
-        }
-        let slot = base + u64::from(distance.trailing_zeros());
+        let slot = self.near_occupied(slot.max(self.slot))?;
         let Event { ps, key } = self.slots[slot as usize % SLOTS];
         Some((slot, Event { ps, key: key & !CROWDED }))
     }
@@ -173,106 +176,110 @@ impl EventQueue {
     /// The slot has an event.
     #[cold]
     #[inline(never)]
-    fn push_behind(&mut self, event: Event, index: usize) {
-        self.slots[index].key |= CROWDED;
-        let next = self.lists[index];
-        let node = Node { event, next };
-        let free = self.free;
-        if let Some(place) = self.nodes.get_mut(free as usize) {
-            self.lists[index] = free;
-            self.free = std::mem::replace(place, node).next;
-        } else {
-            self.lists[index] = self.nodes.len() as u32;
-            self.nodes.push(node);
+    fn push_behind(&mut self, event: Event, slot: u64) {
+        let index = slot as usize % SLOTS;
+        if self.free == NIL {
+            self.add_node();
         }
+        let at = self.free;
+        let node = &mut self.nodes[at as usize];
+        node.placed = Placed::new(event, slot << self.shift);
+        self.free = std::mem::replace(&mut node.next, self.lists[index]);
+        self.lists[index] = at;
+        self.slots[index].key |= CROWDED;
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn add_node(&mut self) {
+        self.free = self.nodes.len() as u32;
+        self.nodes.push(Node { placed: Placed::default(), next: NIL });
     }
 
     /// In the slot in hand, or beyond the wheel.
     #[cold]
     #[inline(never)]
     fn push_elsewhere(&mut self, event: Event, slot: u64) {
-        if slot <= self.slot {
-            insert_latest_first(&mut self.current, event);
+        if event.ps > self.end {
+            self.late.push(event);
+        } else if slot <= self.slot {
+            let placed = Placed::new(event, self.slot << self.shift);
+            let place = self.current.partition_point(|other| *other > placed);
+            self.current.insert(place, placed);
         } else {
             self.far_slot = self.far_slot.min(slot);
             self.far.push(Reverse(event));
+            self.update_fast_until();
         }
-        self.update_fast_until();
     }
 
-    /// The rarer cases: the first event in hand, or else of the next slot that has any.
+    /// The rarer cases, with nothing in hand: the first event of the next slot that has any.
     #[cold]
     #[inline(never)]
     fn advance(&mut self) -> Option<Event> {
-        if self.current.is_empty() {
-            if self.times >= self.look_interval {
-                self.adapt_width();
-            }
-            let near = self.next_occupied();
-            if near < self.fast_until && self.slots[near as usize % SLOTS].key & CROWDED == 0 {
-                self.slot = near;
-                return Some(self.take_first(near as usize % SLOTS));
-            }
-            let slot = near.min(self.far_slot);
-            if slot > self.end >> self.shift {
-                return None;
-            }
-            self.slot = slot;
-            if near == slot {
-                self.take_slot(slot as usize % SLOTS);
-            }
-            if self.far_slot == slot {
-                self.take_far();
-            }
-            self.times += times_behind_first(&self.current);
-            self.fast_until = 0;
+        if self.times >= self.look_interval {
+            self.adapt_width();
         }
-        let first = self.current.pop_if(|first| first.ps <= self.end);
-        if self.current.is_empty() {
-            self.update_fast_until();
+        let near = self.next_occupied();
+        let slot = near.min(self.far_slot);
+        if slot > self.end >> self.shift {
+            return None;
         }
-        first.map(Placed::event)
+        self.slot = slot;
+        if near == slot {
+            let index = slot as usize % SLOTS;
+            self.occupied[index / 64] &= !(1 << (index % 64));
+            let first = self.slots[index];
+            if slot < self.fast_until && first.key & CROWDED == 0 {
+                return Some(first);
+            }
+            self.gather(first, index);
+        }
+        if slot >= self.fast_until {
+            self.take_far();
+            self.part_with_late();
+        }
+        self.current.sort_unstable_by(|one, other| other.cmp(one));
+        self.times += times_behind_first(&self.current);
+        self.current.pop().map(|first| first.event(slot << self.shift))
+    }
+
+    /// Takes the events of a slot in hand, unsorted.
+    #[inline(always)]
+    fn gather(&mut self, Event { ps, key }: Event, index: usize) {
+        self.current.push(Placed::new(Event { ps, key: key & !CROWDED }, self.slot << self.shift));
+        if key & CROWDED != 0 {
+            let first = std::mem::replace(&mut self.lists[index], NIL);
+            let mut at = first;
+            while at != NIL {
+                let node = &mut self.nodes[at as usize];
+                self.current.push(node.placed);
+                at = node.next;
+                if at == NIL {
+                    node.next = std::mem::replace(&mut self.free, first);
+                }
+            }
+        }
+    }
+
+    /// What is in hand and later than the end is not taken.
+    fn part_with_late(&mut self) {
+        let (start, end, late) = (self.slot << self.shift, self.end, &mut self.late);
+        self.current.retain(|placed| {
+            let event = placed.event(start);
+            let is_late = event.ps > end;
+            if is_late {
+                late.push(event);
+            }
+            !is_late
+        });
     }
 
     fn update_fast_until(&mut self) {
-        let fast = if self.current.is_empty() { self.far_slot } else { 0 };
-        self.fast_until = fast.min(self.end >> self.shift);
+        self.fast_until = self.far_slot.min(self.end >> self.shift);
     }
 
-    /// Takes the first event of a slot, with its mark.
-    #[inline(always)]
-    fn take_first(&mut self, index: usize) -> Event {
-        self.occupied[index / 64] &= !(1 << (index % 64));
-        self.slots[index]
-    }
-
-    /// Sorts the events of a slot into hand.
-    #[inline]
-    fn take_slot(&mut self, index: usize) {
-        let Event { ps, key } = self.take_first(index);
-        self.current.push(Placed::new(Event { ps, key: key & !CROWDED }));
-        if key & CROWDED == 0 {
-            return;
-        }
-        let mut at = std::mem::replace(&mut self.lists[index], NIL);
-        while at != NIL {
-            let node = &mut self.nodes[at as usize];
-            let event = node.event;
-            let next = std::mem::replace(&mut node.next, self.free);
-            self.free = at;
-            at = next;
-            if self.current.len() >= INSERTION_LIMIT {
-                self.current.push(Placed::new(event));
-            } else {
-                insert_latest_first(&mut self.current, event);
-            }
-        }
-        if self.current.len() > INSERTION_LIMIT {
-            self.current.sort_unstable_by_key(|placed| Reverse((placed.ps, placed.order, placed.key)));
-        }
-    }
-
-    /// Takes the far events of the slot in hand.
+    /// Takes the far events of the slot in hand, unsorted.
     #[cold]
     fn take_far(&mut self) {
         self.far_slot = u64::MAX;
@@ -283,8 +290,9 @@ impl EventQueue {
                 break;
             }
             self.far.pop();
-            insert_latest_first(&mut self.current, event);
+            self.current.push(Placed::new(event, self.slot << self.shift));
         }
+        self.update_fast_until();
     }
 
     /// The first slot after the one in hand that has an event, or `u64::MAX`.
@@ -346,6 +354,7 @@ impl EventQueue {
     pub(crate) fn drain(&mut self) -> Vec<Event> {
         let mut events = self.drain_wheel();
         events.extend(std::mem::take(&mut self.far).into_iter().map(|Reverse(event)| event));
+        events.append(&mut self.late);
         self.far_slot = u64::MAX;
         self.update_fast_until();
         events
@@ -353,7 +362,8 @@ impl EventQueue {
 
     /// Takes out what is in hand and on the wheel, unsorted: to sort it slot by slot would cost the square of the events.
     fn drain_wheel(&mut self) -> Vec<Event> {
-        let mut events: Vec<Event> = self.current.drain(..).map(Placed::event).collect();
+        let start = self.slot << self.shift;
+        let mut events: Vec<Event> = self.current.drain(..).map(|placed| placed.event(start)).collect();
         for (word, marks) in self.occupied.iter_mut().enumerate() {
             while *marks != 0 {
                 let index = word * 64 + marks.trailing_zeros() as usize;
@@ -362,7 +372,7 @@ impl EventQueue {
                 events.push(Event { ps, key: key & !CROWDED });
                 let mut at = std::mem::replace(&mut self.lists[index], NIL);
                 while let Some(node) = self.nodes.get(at as usize) {
-                    events.push(node.event);
+                    events.push(node.placed.event(ps >> self.shift << self.shift));
                     at = node.next;
                 }
             }
@@ -382,27 +392,8 @@ fn boxed<T: Clone>(value: T) -> Box<[T; SLOTS]> {
 /// is so short that it parts them. Where there are several times, each event counts for one.
 fn times_behind_first(events: &[Placed]) -> u64 {
     match events {
-        [latest, .., first] if latest.ps != first.ps => events.len() as u64 - 1,
+        [latest, .., first] if latest.since() != first.since() => events.len() as u64 - 1,
         _ => 0,
-    }
-}
-
-/// Inserts where the order is kept; lists hold the newest event first, which mostly is the latest
-/// one too, so that is mostly at the end.
-#[inline(always)]
-fn insert_latest_first(events: &mut Vec<Placed>, event: Event) {
-    let event = Placed::new(event);
-    match events.last() {
-        Some(&last) if last.is_before(event) => {
-            events.push(last);
-            let mut hole = events.len() - 2;
-            while hole > 0 && events[hole - 1].is_before(event) {
-                events[hole] = events[hole - 1];
-                hole -= 1;
-            }
-            events[hole] = event;
-        }
-        _ => events.push(event),
     }
 }
 
@@ -455,7 +446,32 @@ mod tests {
             queue.shift
         };
         // 2^18 ps is the largest power of two of which at least four fit between times.
-        assert_eq!([1, 8].map(shift_with), [18, 18]);
+        assert_eq!([2, 8].map(shift_with), [18, 18]);
+    }
+
+    #[test]
+    fn nothing_later_than_the_end_is_taken_or_lost() {
+        let event = |ps| Event::new(Instant::from_ps(ps), Rank::Timer, 0, 0);
+        let mut queue = EventQueue::new(Instant::from_ps(3_000_000));
+        let late = [3_000_001, 3_000_002, 5_000_000_000_000].map(event);
+        [event(2_999_999), event(3_000_000)].into_iter().chain(late).for_each(|event| queue.push(event));
+        assert_eq!(queue.pop(), Some(event(2_999_999)));
+        queue.push(event(3_000_003));
+        assert_eq!(queue.pop(), Some(event(3_000_000)));
+        assert_eq!(queue.pop(), None);
+        let mut left = queue.drain();
+        left.sort();
+        assert_eq!(left, [late[0], late[1], event(3_000_003), late[2]]);
+    }
+
+    #[test]
+    fn nothing_is_taken_once_it_is_closed() {
+        let events = [7, 7, 8].map(|ps| Event::new(Instant::from_ps(ps), Rank::Timer, ps as u32, 0));
+        let mut queue = EventQueue::new(Instant::NEVER);
+        events.into_iter().for_each(|event| queue.push(event));
+        assert_eq!(queue.pop(), Some(events[0]));
+        queue.close();
+        assert_eq!((queue.pop(), queue.drain().len()), (None, 2));
     }
 
     #[test]
