@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources.abc import Traversable
+from pathlib import Path
 from typing import Any, Generic, Protocol, Self, TypeVar
 
 import polars as pl
@@ -95,6 +96,9 @@ class Study(Generic[S, C, M]):
     """Puts together what was kept of the runs of a setting, by seed."""
     cost: Callable[[S], float] = lambda _: 0.0
     """How long a run of a setting takes, in any unit: the longest are run first."""
+    again: Callable[[S, Path], Mapping[int, Tables]] | None = None
+    """What the tables of a result in a folder have of the runs of a setting, by seed, for studies that can be judged
+    from these again."""
 
     @property
     def figures(self) -> tuple[str, ...]:
