@@ -8,7 +8,7 @@
 
 The page is docs/results/STUDY/results.md, beside which scoreboard.json has its claims. Without --take and --again
 verdicts and numbers stay as they were made. A rule that has changed is judged by --again in studies whose tables have
-enough (`protocol.Study.again`); in others it needs a run. The page of the real kernel is not of this kind.
+enough (`protocol.Study.again`); in others it needs a run. With --kernel it is the page of the real kernel.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from daybreak import studies
 from daybreak.figures.style import save
 from daybreak.studies import page, variation
 from daybreak.studies.protocol import AnyStudy
+from daybreak.studies.published import PublishedValues
 from daybreak.studies.scales import scale_of
 from daybreak.studies.scoreboard import MISSED, Claim, Scoreboard, markdown
 
@@ -89,7 +90,7 @@ def _result(study: AnyStudy, home: Path) -> Result:
     sizes = {name: options[f"--{name}"] for name in vars(study.scales["full"]) if f"--{name}" in options}
     board = Scoreboard(
         study.name, engine=document["engine"], mode=document["mode"], seeds=document["seeds"],
-        published=study.published(), explanations=study.explanations(),
+        published=study.published(), explanations=study.explanations(document["engine"]),
         inferences=study.inferences(),
     )  # fmt: skip
     seeds = int(options["--seeds"]) if "--seeds" in options else None
@@ -115,7 +116,8 @@ def _again(study: AnyStudy, home: Path, figure: str, result: Result) -> page.Sec
 def _read(study: AnyStudy, folder: Path) -> dict[str, page.Section]:
     """The sections of a result, by experiment; what is in none is under the name of `REST`."""
     document = json.loads((folder / "scoreboard.json").read_text(encoding="utf-8"))
-    claims = iter([_worded(study, Claim.of_row(row)) for row in document["claims"]])
+    published = study.published()
+    claims = iter([_worded(study, document["engine"], published, Claim.of_row(row)) for row in document["claims"]])
     main = page.words(study)["main"]
     titles = {said["title"]: figure for figure, said in page.words(study)["figure"].items()}
     found = {}
@@ -128,11 +130,15 @@ def _read(study: AnyStudy, folder: Path) -> dict[str, page.Section]:
     return {**found, REST: page.Section(REST, (), tuple(claims))}
 
 
-def _worded(study: AnyStudy, claim: Claim) -> Claim:
-    """A claim with the explanation as it is written now."""
+def _worded(study: AnyStudy, engine: str, published: PublishedValues, claim: Claim) -> Claim:
+    """A claim as what is published and the explanations are written now: it counts as they have it."""
+    key = max((key for key in published if f"{claim.id}.".startswith(f"{key}.")), key=len, default=None)
+    if key is not None:
+        entry, suffix = published[key], claim.id[len(key) + 1 :]
+        claim = replace(claim, kind=entry.kind_of(suffix), statement=entry.statement(suffix), source=entry.source)
     if claim.verdict not in MISSED:
         return claim
-    explanations = study.explanations()
+    explanations = study.explanations(engine)
     key = next((key for key in (claim.id, claim.statement) if key in explanations), None)
     return claim if key is None else replace(claim, explanation=explanations[key])
 
@@ -147,6 +153,8 @@ def _write(study: AnyStudy, home: Path, sections: dict[str, page.Section], resul
     board.write(home / "scoreboard.json")
     (home / "tables" / "claims.md").write_text(markdown(board.claims), encoding="utf-8")
     (home / "results.md").write_text(page.write(study, board, ordered, result.scale, result.sizes), encoding="utf-8")
+    if board.engine != "simulated":
+        return
     if counts := variation.load_counts(study.folder):
         save(variation.draw(counts, study.inferences()), home / "figures", variation.FIGURE)
     if changes := variation.load(study.folder):
