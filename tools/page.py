@@ -3,9 +3,12 @@
 
     python tools/page.py lightpath                         the words of page.toml, published.csv and explanations.toml
     python tools/page.py lightpath --take results/part     and the claims, figures and tables of a run with --figure
+    python tools/page.py space-switch --again              and those of all sections, from the tables of the result
+    python tools/page.py space-switch --again gap          and those of one section
 
-The page is docs/results/STUDY/results.md, beside which scoreboard.json has its claims. Verdicts and numbers stay as
-they were made; a rule that has changed needs a run. The page of the real kernel is not of this kind.
+The page is docs/results/STUDY/results.md, beside which scoreboard.json has its claims. Without --take and --again
+verdicts and numbers stay as they were made. A rule that has changed is judged by --again in studies whose tables have
+enough (`protocol.Study.again`); in others it needs a run. With --kernel it is the page of the real kernel.
 """
 
 from __future__ import annotations
@@ -15,13 +18,16 @@ import json
 import re
 import shlex
 import shutil
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import islice, pairwise
 from pathlib import Path
+from typing import Any
 
 from daybreak import studies
-from daybreak.studies import page
+from daybreak.figures.style import save
+from daybreak.studies import page, variation
 from daybreak.studies.protocol import AnyStudy
+from daybreak.studies.published import PublishedValues
 from daybreak.studies.scales import scale_of
 from daybreak.studies.scoreboard import MISSED, Claim, Scoreboard, markdown
 
@@ -41,22 +47,77 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("study")
     parser.add_argument("--take", type=Path, action="append", default=[], metavar="FOLDER")
+    parser.add_argument("--again", nargs="*", metavar="FIGURE", help="judge and draw from the tables of the result")
+    parser.add_argument("--kernel", action="store_true", help="the page of the real kernel")
     arguments = parser.parse_args()
     study = studies.study(arguments.study)
-    home = RESULTS / study.name.replace("-", "_")
+    home = RESULTS / (study.name.replace("-", "_") + ("-kernel" if arguments.kernel else ""))
+    result = _result(study, home)
     sections = _read(study, home)
     for part in arguments.take:
         sections |= {figure: one for figure, one in _read(study, part).items() if one.claims or one.images}
         for place in (*part.glob("figures/*"), *part.glob("tables/*")):
             if place.name not in OF_ALL:
                 shutil.copyfile(place, home / place.relative_to(part))
-    _write(study, home, sections)
+    if arguments.again is not None:
+        for figure in arguments.again or study.figures:
+            sections[figure] = _again(study, home, figure, result)
+    _write(study, home, sections, result)
+
+
+@dataclass(frozen=True)
+class Result:
+    """How a result was made."""
+
+    board: Scoreboard
+    scale: Any
+    sizes: dict[str, str]
+
+    def empty(self) -> Scoreboard:
+        """A scoreboard like its own, without claims."""
+        mine = self.board
+        return Scoreboard(
+            mine.study, engine=mine.engine, mode=mine.mode, seeds=mine.seeds, published=mine.published,
+            explanations=mine.explanations, inferences=mine.inferences,
+        )  # fmt: skip
+
+
+def _result(study: AnyStudy, home: Path) -> Result:
+    document = json.loads((home / "scoreboard.json").read_text(encoding="utf-8"))
+    made = COMMAND.search((home / "results.md").read_text(encoding="utf-8"))
+    words = shlex.split(made[1] if made else "")[3:]
+    options = dict(pairwise(words))
+    sizes = {name: options[f"--{name}"] for name in vars(study.scales["full"]) if f"--{name}" in options}
+    board = Scoreboard(
+        study.name, engine=document["engine"], mode=document["mode"], seeds=document["seeds"],
+        published=study.published(), explanations=study.explanations(document["engine"]),
+        inferences=study.inferences(),
+    )  # fmt: skip
+    seeds = int(options["--seeds"]) if "--seeds" in options else None
+    return Result(board, scale_of(study, board.mode, seeds, sizes), sizes)
+
+
+def _again(study: AnyStudy, home: Path, figure: str, result: Result) -> page.Section:
+    """A section judged and drawn from the result's tables."""
+    if study.again is None:
+        raise SystemExit(f"{study.name}: its tables do not have what its claims need")
+    experiment, board = study.experiments[figure], result.empty()
+    settings = experiment.settings(result.scale)
+    measured = {setting: study.measured(setting, study.again(setting, home / "tables")) for setting in settings}
+    experiment.judge(board, measured, result.scale)
+    drawn = experiment.draw(measured, result.scale, board.published)
+    for name, image in drawn.items():
+        save(image, home / "figures", name)
+    for name, table in experiment.tables(measured, result.scale).items():
+        table.write_csv(home / "tables" / f"{name}.csv", float_precision=6)
+    return page.Section(figure, tuple(drawn), tuple(board.claims))
 
 
 def _read(study: AnyStudy, folder: Path) -> dict[str, page.Section]:
     """The sections of a result, by experiment; what is in none is under the name of `REST`."""
     document = json.loads((folder / "scoreboard.json").read_text(encoding="utf-8"))
-    claims = iter([_worded(study, Claim.of_row(row)) for row in document["claims"]])
+    published = study.published()
+    claims = iter([_worded(study, document["engine"], published, Claim.of_row(row)) for row in document["claims"]])
     main = page.words(study)["main"]
     titles = {said["title"]: figure for figure, said in page.words(study)["figure"].items()}
     found = {}
@@ -69,33 +130,35 @@ def _read(study: AnyStudy, folder: Path) -> dict[str, page.Section]:
     return {**found, REST: page.Section(REST, (), tuple(claims))}
 
 
-def _worded(study: AnyStudy, claim: Claim) -> Claim:
-    """A claim with the explanation as it is written now."""
+def _worded(study: AnyStudy, engine: str, published: PublishedValues, claim: Claim) -> Claim:
+    """A claim as what is published and the explanations are written now: it counts as they have it."""
+    key = max((key for key in published if f"{claim.id}.".startswith(f"{key}.")), key=len, default=None)
+    if key is not None:
+        entry, suffix = published[key], claim.id[len(key) + 1 :]
+        claim = replace(claim, kind=entry.kind_of(suffix), statement=entry.statement(suffix), source=entry.source)
     if claim.verdict not in MISSED:
         return claim
-    explanations = study.explanations()
+    explanations = study.explanations(engine)
     key = next((key for key in (claim.id, claim.statement) if key in explanations), None)
     return claim if key is None else replace(claim, explanation=explanations[key])
 
 
-def _write(study: AnyStudy, home: Path, sections: dict[str, page.Section]) -> None:
-    document = json.loads((home / "scoreboard.json").read_text(encoding="utf-8"))
-    made = COMMAND.search((home / "results.md").read_text(encoding="utf-8"))
-    words = shlex.split(made[1] if made else "")[3:]
-    options = dict(pairwise(words))
-    sizes = {name: options[f"--{name}"] for name in vars(study.scales["full"]) if f"--{name}" in options}
-    board = Scoreboard(
-        study.name, engine=document["engine"], mode=document["mode"], seeds=document["seeds"],
-        published=study.published(), explanations=study.explanations(), inferences=study.inferences(),
-    )  # fmt: skip
+def _write(study: AnyStudy, home: Path, sections: dict[str, page.Section], result: Result) -> None:
+    board = result.board
     ordered = [sections[figure] for figure in study.figures if figure in sections]
     for section in (*ordered, sections[REST]):
         board.take(section.claims)
-    seeds = int(options["--seeds"]) if "--seeds" in options else None
-    scale = scale_of(study, board.mode, seeds, sizes)
+    if board.mode == "full" and not result.sizes and len(ordered) == len(study.figures):
+        board.complete()
     board.write(home / "scoreboard.json")
     (home / "tables" / "claims.md").write_text(markdown(board.claims), encoding="utf-8")
-    (home / "results.md").write_text(page.write(study, board, ordered, scale, sizes), encoding="utf-8")
+    (home / "results.md").write_text(page.write(study, board, ordered, result.scale, result.sizes), encoding="utf-8")
+    if board.engine != "simulated":
+        return
+    if counts := variation.load_counts(study.folder):
+        save(variation.draw(counts, study.inferences()), home / "figures", variation.FIGURE)
+    if changes := variation.load(study.folder):
+        variation.save([one for found in changes.values() for one in found], home / "tables" / variation.FILE)
 
 
 if __name__ == "__main__":

@@ -157,9 +157,16 @@ def test_every_value_of_every_inference_can_be_taken(name):
     assert inferences
     for inference in inferences:
         for value in inference.values:
-            changed = varied(one.scales["full"], {inference.field: value})
+            changed = varied(one.scales["full"], inference.changes(value))
             assert changed != one.scales["full"], (inference.name, value)
         for pattern in inference.fitted:
             stem = pattern.split("*")[0].rstrip(".")
             assert any(key.startswith(stem) or stem.startswith(f"{key}.") for key in one.published()), pattern
     assert set(variation.load(one.folder)) <= {inference.name for inference in inferences if inference.field}
+
+
+def test_a_value_may_take_another_field_with_it():
+    turns = next(one for one in study("space-switch").inferences() if one.name == "shares")
+    assert turns.changes("1") == {"shares": "1"}
+    assert turns.changes("1, gap_ms=1500") == {"shares": "1", "gap_ms": "1500"}
+    assert turns.label("1, gap_ms=1500") == "one an epoch, gap of 1.5 s"

@@ -88,6 +88,29 @@ def test_the_fit_stands_beside_the_printed_means():
     assert set(heights(figures["gap-others"])) >= {round(row["elephant_mbps"], 6) for row in rows if not row["fitted"]}
 
 
+def test_both_readings_of_the_turns_are_judged_by_what_the_schemes_change():
+    settings = grids.fits(FULL)
+    made = numbered(settings)
+    published = STUDY.published()
+    without = {cell.transfers: cell for cell in settings if cell.scheme == "no_direct_link"}
+    for cell in grids.others(FULL, 1):
+        # As printed with one turn an epoch; with three turns some other change.
+        base, key = made[without[cell.transfers]], f"{cell.scheme}.{cell.transfers}"
+        rate, time = (
+            base.mean("elephant", metric) * (1 + published[f"effect{number}.{key}"].value / 100)
+            for number, metric in enumerate(("throughput", "completion"), start=1)
+        )
+        made[cell] = measured(cell, {"elephant": ([rate], [time])})
+    table = fit.tables(made, FULL)["gap-effects"]
+    assert table.height == 2 * 2 * 5
+    assert table.filter(shares=1)["met"].all() and not table.filter(shares=3)["met"].any()
+    assert (
+        table.filter(shares=1).select((pl.col("change_percent") - pl.col("printed_percent")).abs().max()).item() < 1e-6
+    )
+    shown = set(heights(fit.draw(made, FULL, published)["gap-effects"]))
+    assert shown >= {round(abs(one), 6) for one in table.filter(shares=1, metric="throughput")["change_percent"]}
+
+
 def test_unevenness_is_one_where_all_take_the_same_time():
     size = 250 * 2**20 * 8 / 1e6
     cell = grids.one(FULL, 24, "no_direct_link")

@@ -39,7 +39,7 @@ class Inference:
     field: str = ""
     """The field of the study's scale that holds it; empty if nothing varies it."""
     values: tuple[str, ...] = ()
-    """What the field is varied over."""
+    """What the field is varied over. A value may be followed by that of a field that goes with it: "1, gap_ms=1500"."""
     short: str = ""
     """Two or three words for it, for figures; where nothing varies it none are needed."""
     labels: tuple[str, ...] = ()
@@ -64,6 +64,15 @@ class Inference:
     def label(self, value: str) -> str:
         """A value as people read it."""
         return dict(zip(self.values, self.labels, strict=False)).get(value, value)
+
+    def changes(self, value: str) -> dict[str, str]:
+        """The fields of the scale that a value sets."""
+        own, *others = (part.strip() for part in value.split(","))
+        found = {self.field: own}
+        for other in others:
+            name, _, text = other.partition("=")
+            found[name] = text
+        return found
 
     def point(self, value: str) -> str:
         """The inference with a value, for figures."""

@@ -5,7 +5,7 @@ needs), ``about``, ``sizes`` (where fields of the scale may stand in braces; ``s
 need other words), ``main`` (the name of the main figure), ``summary`` (what holds and what does not), ``changed`` (what
 was changed after results were seen), ``varied`` where `variation` has a study's results (what was run for them), and
 for each experiment a table ``figure.NAME`` with ``title`` and ``text``, and with several figures a table ``images`` of
-what each shows.
+what each shows. ``summary_kernel``, ``changed_kernel`` and ``text_kernel`` are those of a result of real Linux.
 """
 
 from __future__ import annotations
@@ -31,6 +31,10 @@ _OF_THE_FIGURE = """
 The figure has how many printed numbers and statements hold with each value, in percent of those that were judged in
 these runs; "as it is" is with the values of this page, and differs from the headline where these runs have other
 sizes, fewer runs or only some of the sections. `tables/sensitivity.csv` names every row that changes.
+""".strip()
+
+_OF_THE_SIMULATOR = """
+What follows is of the simulator's runs, and so are the verdicts that change: real hosts have what their kernel has.
 """.strip()
 
 _LEGEND = """
@@ -97,9 +101,10 @@ def write(
     ]
     if any(said["main"] in section.images for section in sections):
         parts.append(f"![{said['title']}](figures/{said['main']}.png)\n")
-    if board.engine == "simulated" and board.mode == "full":
-        # What the summary says was written for this result alone.
-        parts.append(f"{said['summary'].strip()}\n")
+    # What a summary says was written for one result alone.
+    summary = "summary_kernel" if board.engine != "simulated" else "summary" if board.mode == "full" else ""
+    if summary in said:
+        parts.append(f"{said[summary].strip()}\n")
     parts += [
         f"{said['about']}, engine `{board.engine}`, mode `{board.mode}`. "
         f"{_of(said, board.mode).format(**_sizes(scale))} "
@@ -108,17 +113,22 @@ def write(
         _counts([*((said["figure"][one.figure]["title"], one.claims) for one in sections), (_REST, left)]),
     ]
     for section in sections:
-        parts += _section(section, said["figure"][section.figure], said["main"])
+        parts += _section(section, said["figure"][section.figure], said["main"], board.engine)
     if left:
         parts += [f"## {_REST}\n", markdown(left), *_notes(left)]
     if inferences := study.inferences():
-        parts += ["## What was inferred\n", _inferred(inferences, variation.load(study.folder))]
+        parts.append("## What was inferred\n")
+        if board.engine != "simulated":
+            parts.append(f"{_OF_THE_SIMULATOR}\n")
+        parts.append(_inferred(inferences, variation.load(study.folder)))
+    if inferences and board.engine == "simulated":
         if varied := said.get("varied"):
             parts.append(f"{varied.strip()}\n")
         if variation.load_counts(study.folder):
             parts.append(f"{_OF_THE_FIGURE}\n")
             parts.append(f"![What depends on each inference](figures/{variation.FIGURE}.png)\n")
-    parts += ["## What was changed after results were seen\n", f"{said['changed'].strip()}\n"]
+    changed = _with_engine(said, "changed", board.engine)
+    parts += ["## What was changed after results were seen\n", f"{changed.strip()}\n"]
     return "\n".join(parts)
 
 
@@ -154,8 +164,13 @@ def _text(value: Any) -> str:
     return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
-def _section(section: Section, said: Mapping[str, Any], main: str) -> list[str]:
-    parts = [f"## {said['title']}\n", said["text"]]
+def _with_engine(said: Mapping[str, Any], what: str, engine: str) -> str:
+    """Words, or those for real Linux."""
+    return str(said[what] if engine == "simulated" else said.get(f"{what}_kernel", said[what]))
+
+
+def _section(section: Section, said: Mapping[str, Any], main: str, engine: str) -> list[str]:
+    parts = [f"## {said['title']}\n", _with_engine(said, "text", engine)]
     for name in section.images:
         if name == main:
             parts.append(f"{AT_THE_TOP}\n")

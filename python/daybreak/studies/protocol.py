@@ -5,7 +5,7 @@ A study is a folder with a module `study`, whose ``STUDY`` puts these together, 
 - ``published.toml`` or ``published.csv``: what was printed (`published`);
 - ``page.toml``: the words of its page (`page`);
 - ``inferences.toml``: what it needs and the publication does not give (`inferences`);
-- ``explanations.toml``, where claims miss: why, by claim id.
+- ``explanations.toml``, where claims miss: why, by claim id; ``explanations-kernel.toml`` on real Linux.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources.abc import Traversable
+from pathlib import Path
 from typing import Any, Generic, Protocol, Self, TypeVar
 
 import polars as pl
@@ -95,6 +96,9 @@ class Study(Generic[S, C, M]):
     """Puts together what was kept of the runs of a setting, by seed."""
     cost: Callable[[S], float] = lambda _: 0.0
     """How long a run of a setting takes, in any unit: the longest are run first."""
+    again: Callable[[S, Path], Mapping[int, Tables]] | None = None
+    """What the tables of a result in a folder have of the runs of a setting, by seed, for studies that can be judged
+    from these again."""
 
     @property
     def figures(self) -> tuple[str, ...]:
@@ -115,9 +119,12 @@ class Study(Generic[S, C, M]):
                 found |= load_published(path)
         return found
 
-    def explanations(self) -> dict[str, str]:
-        """Why claims miss, by claim id."""
-        return load_explanations(self.folder.joinpath("explanations.toml"))
+    def explanations(self, engine: str = "simulated") -> dict[str, str]:
+        """Why claims miss, by claim id; on real Linux with those that it has of its own."""
+        found = load_explanations(self.folder.joinpath("explanations.toml"))
+        if engine != "simulated":
+            found |= load_explanations(self.folder.joinpath("explanations-kernel.toml"))
+        return found
 
     def inferences(self) -> tuple[Inference, ...]:
         """What the publication does not give."""

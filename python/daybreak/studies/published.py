@@ -43,6 +43,8 @@ class Published:
     own: str = ""
     """Suffixes of the rows that are comparisons of our own, as a pattern: "linux*" where the publication had another
     TCP."""
+    source: str = ""
+    """Which of a study's sources has it, where there are several: "that the talk prints". Numbers are counted by it."""
     not_comparable: str = ""
     """Why nothing here is compared with it; without a reason an entry that is left out counts as missed."""
 

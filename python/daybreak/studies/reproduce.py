@@ -51,7 +51,7 @@ def reproduce(
     published = study.published()
     board = Scoreboard(
         study.name, engine=engine, mode=mode, seeds=scale.runs, published=published,
-        explanations=study.explanations(), inferences=study.inferences(),
+        explanations=study.explanations(engine), inferences=study.inferences(),
     )  # fmt: skip
     sections: list[page.Section] = []
     flows: list[pl.DataFrame] = []

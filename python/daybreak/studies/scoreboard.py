@@ -57,6 +57,8 @@ class Claim:
     """The inference that was fitted to it, so that it is not counted; empty if there is none."""
     explanation: str
     """Why it misses, as far as it was looked into."""
+    source: str = ""
+    """Which of the study's sources has it, where there are several."""
 
     def row(self) -> dict[str, Any]:
         """The claim as `scoreboard.json` has it."""
@@ -75,6 +77,7 @@ class Claim:
             "statement": self.statement,
             "fitted": self.fitted,
             "explanation": self.explanation,
+            **({"source": self.source} if self.source else {}),
         }
 
     @classmethod
@@ -232,6 +235,7 @@ class Scoreboard:
             statement=entry.statement(subject.suffix),
             fitted=fitted_to(self.inferences, name),
             explanation=self.explanations.get(name, "") if verdict in MISSED else "",
+            source=entry.source,
         )
         self.take([claim])
 

@@ -73,7 +73,7 @@ def vary(
     place = out or Path("results") / f"{study.name}-sensitivity"
     claim(place, f"sensitivity of study {study.name}", variation.FILE)
     scale = scale_of(study, mode, seeds, sizes)
-    points = [(one.name, value, varied(scale, {one.field: value})) for one in inferences for value in one.values]
+    points = [(one.name, value, varied(scale, one.changes(value))) for one in inferences for value in one.values]
     gathered = gather(
         study, [scale, *(changed for _, _, changed in points)], place / "runs", figures=figures,
         executor=executor or Local(), progress=progress,

@@ -78,12 +78,28 @@ def _count(groups: Iterable[list[Claim]]) -> Count:
 
 def headline(claims: Iterable[Claim]) -> str:
     """One sentence on what the publication prints: "7 of 9 printed numbers within the tolerance, 3 of 4 ..."."""
-    counts = tally(claims)
-    numbers, statements = counts["number"], counts["statement"]
-    return (
-        f"{numbers.hold} of {_of(numbers.judged, 'number')} within the tolerance and "
-        f"{statements.hold} of {_of(statements.judged, 'statement')} held"
-    )
+    every = list(claims)
+    statements = tally(every)["statement"]
+    held = f"{statements.hold} of {_of(statements.judged, 'statement')} held"
+    sources = by_source(every)
+    if len(sources) == 1:
+        (numbers,) = sources.values()
+        return f"{numbers.hold} of {_of(numbers.judged, 'number')} within the tolerance and {held}"
+    parts = [
+        f"{one.hold} of {one.judged} number{'' if one.judged == 1 else 's'} {source}" for source, one in sources.items()
+    ]
+    return f"{', '.join(parts)} are within the tolerance, and {held}"
+
+
+def by_source(claims: Iterable[Claim]) -> dict[str, Count]:
+    """The counts of printed numbers by the source that has them, those that fewest have first; one count where a study
+    has one source."""
+    groups: dict[str, list[list[Claim]]] = {}
+    for (kind, _), rows in _groups(claims).items():
+        if kind == "number":
+            groups.setdefault(next((row.source for row in rows if row.source), ""), []).append(rows)
+    found = {source: _count(rows) for source, rows in groups.items()}
+    return dict(sorted(found.items(), key=lambda one: one[1].judged)) if found else {"": Count()}
 
 
 def others(claims: Iterable[Claim]) -> str:

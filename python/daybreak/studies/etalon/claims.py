@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
+from typing import cast
 
 import numpy as np
+import polars as pl
 
 from daybreak.metrics import confidence
 from daybreak.metrics.confidence import Interval
@@ -131,9 +133,8 @@ def optimal(setting: Setting) -> Mapping[float, float]:
 
 def headline(scale: Scale) -> list[Setting]:
     """The settings of the headline claims."""
-    found = [static(scale, "cubic", packets) for packets in STATIC]
-    found += [dynamic(scale, "cubic", tau) for tau in (300, 1800)]
-    found += [static(scale, "retcp", scale.small), dynamic(scale, "retcp", 150)]
+    found = [static(scale, variant, packets) for variant in ("cubic", "retcp") for packets in STATIC]
+    found += [*(dynamic(scale, "cubic", tau) for tau in BEFORE_CUBIC), dynamic(scale, "retcp", 150)]
     return found + [setting for variant in VARIANTS for setting in of_variant(scale, variant)]
 
 
@@ -165,6 +166,10 @@ def judge_headline(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
 HIGH = 90.0
 """Utilisation in percent that is high: what the talk sizes its buffers for."""
 FULL = 99.0
+SHORT = 1.1
+"""Ratio of latencies up to which a latency is low: at most this times that of a small VOQ."""
+AFTER_US = 1000.0
+"""After a day a VOQ takes this long at most to be as it was."""
 
 
 def _judge_words(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
@@ -194,20 +199,60 @@ def _judge_words(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
         tails[retcp].mean / tails[grown].mean, note=f"utilisation {text(used[retcp])} %; 99th percentiles: {note}",
     )  # fmt: skip
     alone = {
-        "reTCP with VOQs of 16 packets": of(static(scale, "retcp", scale.small), "utilisation"),
-        "CUBIC with VOQs that grow 300 us before": of(dynamic(scale, "cubic", 300), "utilisation"),
+        "reTCP": [static(scale, "retcp", packets) for packets in STATIC],
+        "CUBIC": [dynamic(scale, "cubic", tau) for tau in BEFORE_CUBIC],
     }
-    gains = [used[retcp].mean - one.mean for one in alone.values()]
+    equal = {
+        name: next((one for one in settings if of(one, "utilisation").mean >= used[retcp].mean), None)
+        for name, settings in alone.items()
+    }
+    found = {name: (one, of(one, "utilisation"), of(one, "p99_all")) for name, one in equal.items() if one}
+    listed = (
+        f"{name} alone, {_lead(one)}, {text(share)} % and {text(tail)} us" for name, (one, share, tail) in found.items()
+    )
     board.shape(
-        "headline.together", all(_above(used[retcp], one) for one in alone.values()), min(gains),
-        note=f"both {text(used[retcp])} %; " + ", ".join(f"{name} {text(one)} %" for name, one in alone.items()),
+        "headline.together", all(_above(tail, tails[retcp]) for _, _, tail in found.values()),
+        max((tails[retcp].mean / tail.mean for _, _, tail in found.values()), default=0.0),
+        note=f"both {text(used[retcp])} % and {text(tails[retcp])} us; {', '.join(listed)}",
     )  # fmt: skip
+    longer = max(of(retcp, name).mean / of(small, name).mean for name in ("p50_all", "p99_all"))
+    board.shape("headline.short", longer <= SHORT, longer)
+    _judge_buffers(board, evidence, scale)
     sizes = [static(scale, "cubic", packets) for packets in STATIC]
     shares = [of(one, "utilisation").mean for one in sizes]
     waits = {name: [of(one, name).mean for one in sizes] for name in ("p50_all", "p99_all")}
     fuller = all(b > a or a >= FULL for a, b in pairwise(shares))
     longer = all(b > a for values in waits.values() for a, b in pairwise(values))
     board.shape("headline.large", fuller and longer, waits["p99_all"][-1] / waits["p99_all"][0])
+
+
+def _lead(setting: Setting) -> str:
+    return f"VOQs of {setting.small} packets" if setting.tau_us is None else f"grown {setting.tau_us} us before"
+
+
+def _judge_buffers(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
+    """What waits in a VOQ that grows 1800 us before its day, and when it does."""
+    used = {tau: evidence[dynamic(scale, "cubic", tau)].mean("utilisation") for tau in BEFORE_CUBIC}
+    enough = next((float(tau) for tau, share in used.items() if share >= HIGH), None)
+    board.value("headline.needs", [enough], note=", ".join(f"{tau} us: {share:.1f} %" for tau, share in used.items()))
+    grown, small = evidence[dynamic(scale, "cubic", 1800)], evidence[static(scale, "cubic", scale.small)]
+    if grown.occupancy.is_empty() or small.occupancy.is_empty():
+        for key in ("headline.buffers", "headline.ramp"):
+            board.not_evaluated(key, "the VOQ's curves of these runs were not kept")
+        return
+    setting = grown.setting
+    day = (setting.racks - 1) * (setting.day_us + setting.night_us) - setting.day_us
+    rooms = {"before": (AFTER_US, day - 1800), "in": (day - 1800, day)}
+    mean = {
+        name: [one.waiting.filter(pl.col("time_us").is_between(*room))["packets"].mean() for one in (grown, small)]
+        for name, room in rooms.items()
+    }
+    runs = grown.occupancy.filter(pl.col("time_us") <= day).group_by("run").agg(pl.col("packets").max()).sort("run")
+    board.value("headline.buffers", runs["packets"].to_list())
+    before, within = (cast("float", a) - cast("float", b) for a, b in mean.values())
+    board.shape(
+        "headline.ramp", before <= 1 < within, before, note=f"from then to the day {within:.1f} packets more",
+    )  # fmt: skip
 
 
 def _above(one: Interval, other: Interval) -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 
 import polars as pl
 
@@ -120,3 +122,36 @@ def of_runs(setting: Setting, runs: Mapping[int, Tables]) -> Measured:
         for name in ("flows", "values", "progress", "occupancy")
     )
     return Measured(setting, fct.table(flows), *others)
+
+
+def again(setting: Setting, folder: Path) -> Mapping[int, Tables]:
+    """What the tables of a result have of the runs of a setting, by seed: values and counts, and no curves."""
+    known = {
+        "variant": setting.variant, "small_packets": setting.small, "large_packets": setting.large,
+        "tau_us": setting.tau_us, "mark_us": setting.mark_us, "racks": setting.racks, "night_us": setting.night_us,
+        "day_us": setting.day_us, "timer_dilation": setting.dilation, "weeks": setting.weeks,
+    }  # fmt: skip
+    mine = _all_values(folder).filter(pl.col(name).eq_missing(pl.lit(value)) for name, value in known.items())
+    curves = {"progress": {"time_us": pl.Float64, "kilobytes": pl.Float64},
+              "occupancy": {"time_us": pl.Float64, "packets": pl.Float64}}  # fmt: skip
+    columns = dict.fromkeys(UNENDED_FLOW_COLUMNS, 0)
+    return {
+        row["run"]: {
+            "values": pl.DataFrame([{name: row[name] for name in _measured_names()}]),
+            "flows": pl.DataFrame([columns | {name: row[name] for name in row if name in columns}]),
+            **{name: pl.DataFrame(schema=schema) for name, schema in curves.items()},
+        }
+        for row in mine.drop("variant").to_dicts()
+    }
+
+
+def _measured_names() -> list[str]:
+    return ["utilisation", *(f"{what}_{of}" for of in NETWORKS for what in ("p50", "p99", "max"))]
+
+
+@cache
+def _all_values(folder: Path) -> pl.DataFrame:
+    empty = dict.fromkeys(("large_packets", "tau_us", "mark_us"), pl.Int64)
+    paths = sorted(folder.glob("values-*.csv"))
+    tables = [pl.read_csv(path, infer_schema_length=None, schema_overrides=empty) for path in paths]
+    return pl.concat(tables, how="vertical_relaxed").unique(maintain_order=True)

@@ -17,7 +17,7 @@ from daybreak.figures.sweeps import Line, Sweep, sweeps
 from daybreak.metrics.confidence import interval
 from daybreak.studies.etalon.claims import optimal, points
 from daybreak.studies.etalon.measured import Evidence, Measured
-from daybreak.studies.etalon.settings import VARIANTS, Scale, Setting, dilation_pairs, switches, undilated
+from daybreak.studies.etalon.settings import VARIANTS, Scale, Setting, delayed, dilation_pairs, switches, undilated
 from daybreak.studies.published import PublishedValues
 
 Figures = Mapping[str, Figure]
@@ -102,6 +102,22 @@ def variants(evidence: Evidence, scale: Scale, published: PublishedValues) -> Fi
         "dynamic": f"{scale.large} packets from 1200 us before the day",
     }
     return {"variants": tilted(bar_figures.bars(bars, ylabel="Circuit utilisation [%]", labels=labels, height=3.2))}
+
+
+def delays(evidence: Evidence, scale: Scale, published: PublishedValues) -> Figures:
+    """Medians of latency over the hosts' delay, with the published ones at the delay that the study has."""
+    known = published if scale.is_published else {}
+    panels: list[Sweep] = []
+    for key, settings in delayed(scale).items():
+        lines = []
+        for name, words in (("p50_packet", "packet network"), ("p50_circuit", "circuit")):
+            printed = value(known, key.format(name))
+            points = [(delay / 1000, interval(_known(evidence[one].of(name)))) for delay, one in settings.items()]
+            lines.append(Line(words, points, [] if printed is None else [(scale.delay_ns / 1000, printed)]))
+        setting = next(iter(settings.values()))
+        grown = f"\ngrown {setting.tau_us} us before" if setting.tau_us else f"\nVOQ of {setting.small} packets"
+        panels.append(Sweep("" if panels else "Median of latency [us]", lines, title=NAMES[setting.variant] + grown))
+    return {"delays": sweeps(panels, xlabel="Hosts' delay [us]")}
 
 
 def dilation(evidence: Evidence, scale: Scale, published: PublishedValues) -> Figures:

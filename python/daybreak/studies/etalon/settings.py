@@ -22,6 +22,8 @@ _ALL = (
     "bbr", "bic", "cdg", "cubic", "dctcp", "highspeed", "htcp", "hybla", "illinois", "lp", "nv", "reno", "scalable",
     "vegas", "veno", "westwood", "yeah",
 )  # fmt: skip
+DELAYS_NS = (500, 1000, 1500, 2050, 2500)
+"""Hosts' delays over which latencies are shown."""
 VARIANTS = tuple(name for name in _ALL if name in {entry.name for entry in variants()})
 """Those of the comparison that the simulator has; the comparison leaves reTCP out."""
 MARKED_BEFORE = 600
@@ -105,8 +107,8 @@ class Scale:
                 raise ValueError(f"{name}: {getattr(self, name)} is not above zero")
 
     def runs_of(self, setting: Setting) -> int:
-        """Runs of a setting: one where clocks agree, of which nothing is published."""
-        return self.runs if setting.dilation == self.dilation else 1
+        """Runs of a setting: one where clocks agree or hosts have another delay, of which nothing is published."""
+        return self.runs if (setting.dilation, setting.hosts.delay_ns) == (self.dilation, self.delay_ns) else 1
 
     def with_runs(self, runs: int) -> Scale:
         """The same with so many runs of every setting."""
@@ -168,6 +170,17 @@ def dilation_pairs(scale: Scale) -> list[Setting]:
     points += [dynamic(scale, "cubic", tau) for tau in (600, 1200, 1800, 2400)]
     points += [dynamic(scale, "retcp", tau) for tau in BEFORE_RETCP]
     return points + [point for variant in VARIANTS if variant != "cubic" for point in of_variant(scale, variant)]
+
+
+def delayed(scale: Scale) -> dict[str, dict[int, Setting]]:
+    """Settings with other hosts' delays, by the ends of their claims' keys and by nanoseconds."""
+    scales = {delay: replace(scale, delay_ns=delay) for delay in DELAYS_NS}
+    return {
+        "5.{}.4p": {delay: static(one, "cubic", 4) for delay, one in scales.items()},
+        "5.{}.16p": {delay: static(one, "cubic", 16) for delay, one in scales.items()},
+        "6.{}.1800us": {delay: dynamic(one, "cubic", 1800) for delay, one in scales.items()},
+        "9.{}.150us": {delay: dynamic(one, "retcp", 150) for delay, one in scales.items()},
+    }
 
 
 def of_variant(scale: Scale, variant: str) -> list[Setting]:

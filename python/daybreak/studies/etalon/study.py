@@ -8,12 +8,13 @@ from importlib.resources import files
 
 from daybreak.engines import kind
 from daybreak.studies.etalon import claims, eight_racks, plots, tables, testbed
-from daybreak.studies.etalon.measured import REDUCTION, Evidence, Measured, of_runs
+from daybreak.studies.etalon.measured import REDUCTION, Evidence, Measured, again, of_runs
 from daybreak.studies.etalon.settings import (
     SCALES,
     VARIANTS,
     Scale,
     Setting,
+    delayed,
     dilation_pairs,
     of_variant,
     switches,
@@ -50,6 +51,10 @@ def _dilation(scale: Scale) -> Sequence[Setting]:
     return [setting for pair in pairs for setting in pair]
 
 
+def _delays(scale: Scale) -> Sequence[Setting]:
+    return [one for settings in delayed(scale).values() for one in settings.values()]
+
+
 def _judge_variants(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
     for figure in ("4", "7"):
         claims.judge_points(figure, board, evidence, scale)
@@ -63,6 +68,7 @@ _PARTS: dict[str, tuple[Settings, Judge, Draw]] = {
     "9": (partial(_points, "9"), partial(claims.judge_points, "9"), partial(plots.sweep, "9")),
     "variants": (_variants, _judge_variants, plots.variants),
     eight_racks.KEY: (eight_racks.settings, eight_racks.judge, eight_racks.draw),
+    "delays": (_delays, _nothing, plots.delays),
     "headline": (claims.headline, claims.judge_headline, _no_figures),
     "dilation": (_dilation, _nothing, plots.dilation),
 }
@@ -78,12 +84,13 @@ STUDY: Study[Setting, Scale, Measured] = Study(
     folder=files(__package__),
     scales=SCALES,
     experiments={
-        name: Experiment(settings, judge, draw, partial(tables.values, name))
+        name: Experiment(settings, judge, draw, tables.delays if name == "delays" else partial(tables.values, name))
         for name, (settings, judge, draw) in _PARTS.items()
     },
     job=job,
     reduction=REDUCTION,
     measured=of_runs,
+    again=again,
     cost=lambda setting: setting.weeks * (setting.racks - 1) * (setting.day_us + setting.night_us),
 )
 """The study."""

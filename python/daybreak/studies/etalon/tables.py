@@ -15,6 +15,15 @@ def values(name: str, evidence: Evidence, scale: Scale) -> Mapping[str, pl.DataF
     return {f"values-{name}": pl.concat([_rows(one) for one in evidence.values()])}
 
 
+def delays(evidence: Evidence, scale: Scale) -> Mapping[str, pl.DataFrame]:
+    """The same with the hosts' delay."""
+    rows = [
+        _rows(one).select(pl.lit(setting.hosts.delay_ns, dtype=pl.Int64).alias("host_delay_ns"), pl.all())
+        for setting, one in evidence.items()
+    ]
+    return {"delays": pl.concat(rows)}
+
+
 def _rows(measured: Measured) -> pl.DataFrame:
     setting = measured.setting
     said = [

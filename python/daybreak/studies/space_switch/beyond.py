@@ -38,9 +38,9 @@ def causes(evidence: Evidence, scale: Scale, published: PublishedValues) -> Figu
 
 
 def _series(transfers: int, scheme: str, of: VmClass) -> str:
-    # On demand only the queues were varied: places without its bar were not run.
+    # On demand only short queues were tried: places without its bar were not run.
     what = f"{CLASSES[of]}, {transfers}, {SCHEMES[scheme]}"
-    return f"{what} (only the queues varied)" if scheme == "on_demand" else what
+    return f"{what} (queues up to 100 packets)" if scheme == "on_demand" else what
 
 
 def cause_table(evidence: Evidence, scale: Scale) -> Frames:

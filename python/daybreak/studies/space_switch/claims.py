@@ -28,6 +28,10 @@ MODEST = 10.0
 """Largest gain in percent that counts as modest."""
 HALF = 50.0
 """Gain in percent of the abstract's on-demand scheme."""
+SPREAD = 0.1
+"""Least range over the runs, by the mean, that is a large spread: the most of table 1 without direct links."""
+EARLIER = 0.75
+"""Largest ratio of completion times at which transfers are done much earlier."""
 TWICE_PRINTED = 48
 """Transfers of which the paper prints the gain on demand twice, with two values."""
 
@@ -76,10 +80,13 @@ def _cell(board: Scoreboard, key: str, measured: Measured, vm_class: VmClass, me
 
 
 def _effects(board: Scoreboard, cells: Mapping[str, Measured], transfers: int) -> None:
-    """What UT and DT change of elephants' means."""
-    for scheme in TURNS:
-        for number, metric in enumerate(get_args(Metric), start=1):
-            board.value(f"effect{number}.{scheme}.{transfers}", changes(cells[scheme], cells["no_direct_link"], metric))
+    """What the schemes change of the means: those with turns that of elephants, whose gain on demand is printed, and
+    all three that of mice."""
+    changed = [("elephant", scheme) for scheme in TURNS] + [("mouse", scheme) for scheme in (*TURNS, "on_demand")]
+    for number, (vm_class, metric) in enumerate(TABLES.values(), start=1):
+        for scheme in (scheme for of, scheme in changed if of == vm_class):
+            found = changes(cells[scheme], cells["no_direct_link"], metric, vm_class)
+            board.value(f"effect{number}.{scheme}.{transfers}", found)
 
 
 def single(value: float) -> list[float | None]:
@@ -99,6 +106,25 @@ def ut(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
             note=f"completion time {text(time)} of that without",
         )  # fmt: skip
         _mice(board, "ut.mice", measured, without)
+        _slow_start(board, measured, without)
+
+
+def _slow_start(board: Scoreboard, measured: Measured, without: Measured) -> None:
+    """Both classes start slowly again and again, and elephants suffer more from it."""
+    transfers = measured.setting.transfers
+    added = {of: 100 * (ratio(measured, without, of, "completion") - 1) for of in get_args(VmClass)}
+    more = added["elephant"] - added["mouse"]
+    board.shape(
+        "ut.severe", more > 0, more, suffix=f"{transfers}", transfers=transfers,
+        note=f"elephants {added['elephant']:.1f} %, mice {added['mouse']:.1f} %",
+    )  # fmt: skip
+    under, before = ({of: cell.count(of, "rtos") for of in get_args(VmClass)} for cell in (measured, without))
+    board.shape(
+        "ut.slow_start", min(under.values()) > 1 > max(before.values()), min(under.values()), suffix=f"{transfers}",
+        transfers=transfers,
+        note=f"elephants {under['elephant']:.3g}, without {before['elephant']:.2g}; "
+        f"mice {under['mouse']:.3g}, without {before['mouse']:.2g}",
+    )  # fmt: skip
 
 
 def dt(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
@@ -108,6 +134,8 @@ def dt(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
         gained = confidence.of_all(changes(measured, without, "throughput"))
         modest = gained is not None and 0 < gained.mean <= MODEST
         board.shape("dt.gain", modest, gained, suffix=f"{transfers}", transfers=transfers)
+        spread = relative_range(measured)
+        board.shape("dt.spread", spread >= SPREAD, 100 * spread, suffix=f"{transfers}", transfers=transfers)
         _mice(board, "dt.mice", measured, without, shorter=True)
 
 
@@ -119,11 +147,42 @@ def on_demand(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
         if transfers == TWICE_PRINTED:
             board.value("on_demand.figure8b", changes(measured, without, "throughput"))
         _mice(board, "on_demand.mice", measured, without)
+        _steady(board, {scheme: evidence[one(scale, transfers, scheme)] for scheme in SCHEMES}, transfers)
     gains = [
         gain(*(evidence[one(scale, transfers, scheme)] for scheme in ("on_demand", "no_direct_link")))
         for transfers in TRANSFERS
     ]
     board.shape("abstract.half", min(gains) > HALF, min(gains), note=", ".join(f"{value:.1f} %" for value in gains))
+
+
+def _steady(board: Scoreboard, cells: Mapping[str, Measured], transfers: int) -> None:
+    """On demand elephants are done much earlier than with the other schemes, and their TCP repairs less."""
+    repaired = {scheme: (cell.count("elephant", "retransmits"), cell.count("elephant", "rtos"))
+                for scheme, cell in cells.items()}  # fmt: skip
+    again, late = repaired["on_demand"]
+    others = [scheme for scheme in cells if scheme != "on_demand"]
+    steadier = all(again < repaired[other][0] and late <= repaired[other][1] for other in others)
+    longest = max(ratio(cells["on_demand"], cells[other], "elephant", "completion") for other in others)
+    listed = ", ".join(f"{SCHEMES[scheme]} {sent:.3g} and {waited:.2g}" for scheme, (sent, waited) in repaired.items())
+    board.shape(
+        "on_demand.stable", steadier and longest <= EARLIER, longest, suffix=f"{transfers}", transfers=transfers,
+        note=f"retransmissions and timeouts of an elephant: {listed}",
+    )  # fmt: skip
+
+
+def capacity(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
+    """What on demand gains over a network that uses as many links."""
+    for transfers in TRANSFERS:
+        measured, spread = (evidence[one(scale, transfers, scheme)] for scheme in ("on_demand", grids.ECMP))
+        gained = gain(measured, spread)
+        listed = (
+            f"{name} {cell.mean('elephant', 'throughput'):.1f}"
+            for name, cell in (("on demand", measured), ("ECMP", spread))
+        )
+        board.shape(
+            "capacity", gained >= 100 * MUCH, gained, suffix=f"{transfers}", transfers=transfers,
+            note=f"Mbit/s: {', '.join(listed)}",
+        )  # fmt: skip
 
 
 def instant(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
@@ -192,16 +251,18 @@ def counts(vm_class: VmClass, **measured: Measured) -> str:
     return ", ".join(parts)
 
 
-def ratios(measured: Measured, other: Measured, metric: Metric) -> list[float | None]:
-    """Elephants' mean over that of another setting, run by run: those of a seed start at the same times. None where a
+def ratios(measured: Measured, other: Measured, metric: Metric, vm_class: VmClass = "elephant") -> list[float | None]:
+    """A class's mean over that of another setting, run by run: those of a seed start at the same times. None where a
     transfer was not complete."""
-    pairs = zip(measured.of("elephant", metric), other.of("elephant", metric), strict=False)
+    pairs = zip(measured.of(vm_class, metric), other.of(vm_class, metric), strict=False)
     return [None if a is None or b is None else a / b for a, b in pairs]
 
 
-def changes(measured: Measured, without: Measured, metric: Metric) -> list[float | None]:
-    """What a scheme changes of elephants' mean, in percent, run by run."""
-    return [None if one is None else 100 * (one - 1) for one in ratios(measured, without, metric)]
+def changes(
+    measured: Measured, without: Measured, metric: Metric, vm_class: VmClass = "elephant"
+) -> list[float | None]:
+    """What a scheme changes of a class's mean, in percent, run by run."""
+    return [None if one is None else 100 * (one - 1) for one in ratios(measured, without, metric, vm_class)]
 
 
 def ratio(measured: Measured, other: Measured, vm_class: VmClass, metric: Metric) -> float:

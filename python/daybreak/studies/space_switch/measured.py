@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import Literal
 
 import polars as pl
@@ -92,3 +94,16 @@ def of_runs(setting: Setting, runs: Mapping[int, Tables]) -> Measured:
     if not runs:
         raise ValueError(f'setting "{setting.name}": no runs')
     return Measured(setting, fct.table(confidence.stack((seed, runs[seed]["flows"]) for seed in sorted(runs))))
+
+
+def again(setting: Setting, tables: Path) -> Mapping[int, Tables]:
+    """What table `flows` of a result has of the runs of a setting, by seed."""
+    mine = _flows(tables / "flows.parquet").filter(setting=setting.name)
+    return {
+        int(run): {"flows": flows.select(FLOW_COLUMNS)} for (run,), flows in mine.group_by("run", maintain_order=True)
+    }
+
+
+@cache
+def _flows(path: Path) -> pl.DataFrame:
+    return pl.read_parquet(path)

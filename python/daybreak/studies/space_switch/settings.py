@@ -266,8 +266,9 @@ def others(scale: Scale, shares: int) -> list[Setting]:
 
 
 def fits(scale: Scale) -> list[Setting]:
-    """All that the gap is fitted and tested with."""
-    return [cell for shares in GAPS_MS for cell in (*gaps(scale, shares).values(), *others(scale, shares))]
+    """All that the gap is fitted and tested with, and what the schemes with turns are compared with."""
+    cells = [cell for shares in GAPS_MS for cell in (*gaps(scale, shares).values(), *others(scale, shares))]
+    return [*cells, *printed(scale, ("no_direct_link",))]
 
 
 def causes(scale: Scale, transfers: int, scheme: str) -> dict[str, Setting]:

@@ -8,7 +8,7 @@ from importlib.resources import files
 from daybreak.studies.protocol import Experiment, Study
 from daybreak.studies.space_switch import beyond, claims, fit, plots, testbed
 from daybreak.studies.space_switch import settings as grids
-from daybreak.studies.space_switch.measured import REDUCTION, Measured, of_runs
+from daybreak.studies.space_switch.measured import REDUCTION, Measured, again, of_runs
 from daybreak.studies.space_switch.settings import SCALES, Scale, Setting
 from daybreak.sweeps import Job
 
@@ -37,9 +37,7 @@ STUDY: Study[Setting, Scale, Measured] = Study(
         "3": Experiment(grids.epochs, claims.figure3, plots.figure3),
         "4": Experiment(lambda scale: compared(scale, "ut"), claims.ut, partial(plots.of_scheme, "ut", 4)),
         "6": Experiment(lambda scale: compared(scale, "dt"), claims.dt, partial(plots.of_scheme, "dt", 6)),
-        "8": Experiment(
-            lambda scale: compared(scale, "on_demand"), claims.on_demand, partial(plots.of_scheme, "on_demand", 8)
-        ),
+        "8": Experiment(grids.printed, claims.on_demand, partial(plots.of_scheme, "on_demand", 8)),
         "instant": Experiment(
             lambda scale: [*(one for pair in grids.instant(scale).items() for one in pair), *compared(scale, "ut")],
             claims.instant, plots.instant, plots.instant_cells,
@@ -50,7 +48,7 @@ STUDY: Study[Setting, Scale, Measured] = Study(
         ),
         "ecmp": Experiment(
             lambda scale: grids.printed(scale, ("no_direct_link", grids.ECMP, "on_demand")),
-            claims.nothing, plots.spread, plots.spread_cells,
+            claims.capacity, plots.spread, plots.spread_cells,
         ),
         "policies": Experiment(
             lambda scale: list(grids.brokers(scale).values()), claims.nothing, plots.policies, plots.policy_table
@@ -70,5 +68,6 @@ STUDY: Study[Setting, Scale, Measured] = Study(
     reduction=REDUCTION,
     measured=of_runs,
     cost=cost,
+    again=again,
 )  # fmt: skip
 """The study."""
