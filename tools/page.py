@@ -3,9 +3,10 @@
 
     python tools/page.py lightpath                         the words of page.toml, published.csv and explanations.toml
     python tools/page.py lightpath --take results/part     and the claims, figures and tables of a run with --figure
+    python tools/page.py migration --page migration-kernel          another page of the study, such as the kernel's
 
 The page is docs/results/STUDY/results.md, beside which scoreboard.json has its claims. Verdicts and numbers stay as
-they were made; a rule that has changed needs a run. The page of the real kernel is not of this kind.
+they were made; a rule that has changed needs a run.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import json
 import re
 import shlex
 import shutil
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import islice, pairwise
 from pathlib import Path
@@ -40,10 +42,11 @@ def main() -> None:
     """Writes the page."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("study")
+    parser.add_argument("--page", metavar="FOLDER")
     parser.add_argument("--take", type=Path, action="append", default=[], metavar="FOLDER")
     arguments = parser.parse_args()
     study = studies.study(arguments.study)
-    home = RESULTS / study.name.replace("-", "_")
+    home = RESULTS / (arguments.page or study.name.replace("-", "_"))
     sections = _read(study, home)
     for part in arguments.take:
         sections |= {figure: one for figure, one in _read(study, part).items() if one.claims or one.images}
@@ -56,7 +59,8 @@ def main() -> None:
 def _read(study: AnyStudy, folder: Path) -> dict[str, page.Section]:
     """The sections of a result, by experiment; what is in none is under the name of `REST`."""
     document = json.loads((folder / "scoreboard.json").read_text(encoding="utf-8"))
-    claims = iter([_worded(study, Claim.of_row(row)) for row in document["claims"]])
+    explanations = study.explanations(document["engine"])
+    claims = iter([_worded(explanations, Claim.of_row(row)) for row in document["claims"]])
     main = page.words(study)["main"]
     titles = {said["title"]: figure for figure, said in page.words(study)["figure"].items()}
     found = {}
@@ -69,13 +73,12 @@ def _read(study: AnyStudy, folder: Path) -> dict[str, page.Section]:
     return {**found, REST: page.Section(REST, (), tuple(claims))}
 
 
-def _worded(study: AnyStudy, claim: Claim) -> Claim:
+def _worded(explanations: Mapping[str, str], claim: Claim) -> Claim:
     """A claim with the explanation as it is written now."""
     if claim.verdict not in MISSED:
         return claim
-    explanations = study.explanations()
     key = next((key for key in (claim.id, claim.statement) if key in explanations), None)
-    return claim if key is None else replace(claim, explanation=explanations[key])
+    return replace(claim, explanation="" if key is None else explanations[key])
 
 
 def _write(study: AnyStudy, home: Path, sections: dict[str, page.Section]) -> None:
@@ -86,7 +89,8 @@ def _write(study: AnyStudy, home: Path, sections: dict[str, page.Section]) -> No
     sizes = {name: options[f"--{name}"] for name in vars(study.scales["full"]) if f"--{name}" in options}
     board = Scoreboard(
         study.name, engine=document["engine"], mode=document["mode"], seeds=document["seeds"],
-        published=study.published(), explanations=study.explanations(), inferences=study.inferences(),
+        published=study.published(), explanations=study.explanations(document["engine"]), inferences=study.inferences(),
+        hosts=document.get("hosts", ""),
     )  # fmt: skip
     ordered = [sections[figure] for figure in study.figures if figure in sections]
     for section in (*ordered, sections[REST]):

@@ -4,8 +4,12 @@ The words are the study's, in its ``page.toml``: ``title``, ``network`` (what wa
 needs), ``about``, ``sizes`` (where fields of the scale may stand in braces; ``sizes_full`` where those of ``--full``
 need other words), ``main`` (the name of the main figure), ``summary`` (what holds and what does not), ``changed`` (what
 was changed after results were seen), ``varied`` where `variation` has a study's results (what was run for them), and
-for each experiment a table ``figure.NAME`` with ``title`` and ``text``, and with several figures a table ``images`` of
-what each shows.
+for each experiment a table ``figure.NAME`` with ``title``, ``text``, where there is more to say ``found`` and
+``sizes``, and with several figures a table ``images`` of what each shows.
+
+``summary`` and each ``found`` are of one result, the simulator's at full size, and stand on its page alone. Another
+engine's page has a summary of its rows instead (`held`), and no word on what was varied, which is the simulator.
+``changed_kernel``, if it is there, has the place of ``changed`` on a page of the kernel.
 """
 
 from __future__ import annotations
@@ -15,7 +19,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from daybreak.studies import tally, variation
+from daybreak.engines import kind
+from daybreak.studies import held, tally, variation
 from daybreak.studies.inferences import SOURCES, Inference
 from daybreak.studies.protocol import AnyStudy, Scale
 from daybreak.studies.scoreboard import LEFT_OUT, NOT_EVALUATED, Claim, Scoreboard, markdown
@@ -32,6 +37,14 @@ The figure has how many printed numbers and statements hold with each value, in 
 these runs; "as it is" is with the values of this page, and differs from the headline where these runs have other
 sizes, fewer runs or only some of the sections. `tables/sensitivity.csv` names every row that changes.
 """.strip()
+
+_WHERE_NONE = """
+A row that misses without a reason below was not looked into. It is the TCP of {hosts} itself that misses, so that no
+model of TCP is the cause: what is left is the age of this kernel, what is inferred of the network (last section but
+one), and the number of runs, where intervals are wide.
+""".strip()
+
+_NOT_VARIED = "None of these was varied on this engine; the simulator's page says what depends on them there."
 
 _LEGEND = """
 A printed number or statement counts once, however many rows it has, and holds if all of them do. A printed value that
@@ -71,11 +84,12 @@ def command(
     """The command that makes this result again."""
     parts = ["daybreak", "reproduce", study.name, f"--{board.mode}"]
     if board.engine != "simulated":
-        parts += ["--engine", board.engine]
+        engine, _, which = board.engine.partition(":")
+        parts += ["--engine", engine, *(("--kernel", which) if which else ())]
     if board.seeds != study.scales[board.mode].runs:
         parts += ["--seeds", str(board.seeds)]
     parts += [part for name, value in sizes.items() for part in (f"--{name}", value)]
-    if len(figures) < len(study.figures):
+    if len(figures) < len(study.figures_of(board.engine)):
         parts += [part for figure in figures for part in ("--figure", figure)]
     return " ".join(parts)
 
@@ -89,37 +103,53 @@ def write(
 ) -> str:
     """The page in markdown."""
     said = words(study)
+    simulated = kind(board.engine) == "simulated"
     left = [claim for claim in board.claims if not any(claim in section.claims for section in sections)]
     parts = [
-        f"# {said['title']}\n",
+        f"# {said['title']}{f': {board.hosts}' if board.hosts else ''}\n",
         f"{said['network'].strip()}\n",
         f"**{tally.headline(board.claims)}.** {_sentence(tally.others(board.claims))}\n",
     ]
     if any(said["main"] in section.images for section in sections):
         parts.append(f"![{said['title']}](figures/{said['main']}.png)\n")
-    if board.engine == "simulated" and board.mode == "full":
-        # What the summary says was written for this result alone.
+    is_written_for = simulated and board.mode == "full"
+    if is_written_for:
         parts.append(f"{said['summary'].strip()}\n")
+    if not simulated:
+        parts += [held.summary(board), f"{_WHERE_NONE.format(hosts=board.hosts or 'Linux')}\n"]
+    names = [section.figure for section in sections]
+    engine = f"engine `{kind(board.engine)}`{f' ({board.hosts})' if board.hosts else ''}"
     parts += [
-        f"{said['about']}, engine `{board.engine}`, mode `{board.mode}`. "
-        f"{_of(said, board.mode).format(**_sizes(scale))} "
-        f"Made by `{command(study, board, [section.figure for section in sections], sizes)}`.\n",
+        f"{said['about']}, {engine}, mode `{board.mode}`. "
+        f"{_of(said, board.mode, names).format(**_sizes(scale))} "
+        f"Made by `{command(study, board, names, sizes)}`.\n",
+        *_not_run(said, [name for name in study.figures_of(board.engine) if name not in names]),
         _legend(board.claims),
         _counts([*((said["figure"][one.figure]["title"], one.claims) for one in sections), (_REST, left)]),
     ]
     for section in sections:
-        parts += _section(section, said["figure"][section.figure], said["main"])
+        parts += _section(section, said["figure"][section.figure], said["main"], found=is_written_for)
     if left:
         parts += [f"## {_REST}\n", markdown(left), *_notes(left)]
-    if inferences := study.inferences():
+    inferences = study.inferences()
+    if inferences and simulated:
         parts += ["## What was inferred\n", _inferred(inferences, variation.load(study.folder))]
         if varied := said.get("varied"):
             parts.append(f"{varied.strip()}\n")
         if variation.load_counts(study.folder):
             parts.append(f"{_OF_THE_FIGURE}\n")
             parts.append(f"![What depends on each inference](figures/{variation.FIGURE}.png)\n")
-    parts += ["## What was changed after results were seen\n", f"{said['changed'].strip()}\n"]
+    elif inferences:
+        parts += ["## What was inferred\n", _inferred_of_kernel(inferences, board.hosts)]
+    changed = said["changed"] if simulated else said.get("changed_kernel", said["changed"])
+    parts += ["## What was changed after results were seen\n", f"{changed.strip()}\n"]
     return "\n".join(parts)
+
+
+def _not_run(said: Mapping[str, Any], figures: Sequence[str]) -> list[str]:
+    """What a page lacks that a run of all parts has."""
+    titles = ", ".join(f'"{said["figure"][figure]["title"]}"' for figure in figures)
+    return [f"Not run: {titles}. What these print is in no count.\n"] if titles else []
 
 
 def _legend(claims: Sequence[Claim]) -> str:
@@ -138,9 +168,10 @@ def _counts(sections: Sequence[tuple[str, Sequence[Claim]]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _of(said: Mapping[str, str], mode: str) -> str:
-    """The sizes in the words of a mode."""
-    return said.get(f"sizes_{mode}", said["sizes"])
+def _of(said: Mapping[str, Any], mode: str, figures: Sequence[str]) -> str:
+    """The sizes in the words of a mode, with those that some figures have of their own."""
+    own = (said["figure"][figure].get("sizes") for figure in figures)
+    return " ".join(dict.fromkeys(one for one in (said.get(f"sizes_{mode}", said.get("sizes")), *own) if one))
 
 
 def _sizes(scale: Scale) -> dict[str, str]:
@@ -154,8 +185,8 @@ def _text(value: Any) -> str:
     return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
-def _section(section: Section, said: Mapping[str, Any], main: str) -> list[str]:
-    parts = [f"## {said['title']}\n", said["text"]]
+def _section(section: Section, said: Mapping[str, Any], main: str, *, found: bool) -> list[str]:
+    parts = [f"## {said['title']}\n", said["text"], *((said["found"],) if found and "found" in said else ())]
     for name in section.images:
         if name == main:
             parts.append(f"{AT_THE_TOP}\n")
@@ -202,6 +233,16 @@ def _inferred(inferences: Sequence[Inference], changes: Mapping[str, Sequence[va
             variation.text(one, changes.get(one.name)),
         )  # fmt: skip
         lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _inferred_of_kernel(inferences: Sequence[Inference], hosts: str) -> str:
+    """What the runs of a kernel depend on as well. What the hosts are is no inference there, but the kernel's own."""
+    lines = [_NOT_VARIED, "", "| inference | value | from | why |", "|---|---|---|---|"]
+    for one in inferences:
+        fitted = f"; fitted to {', '.join(f'`{claim}`' for claim in one.fitted)}" if one.fitted else ""
+        cells = (one.value, SOURCES[one.source] + fitted, one.why) if not one.of_hosts else (hosts, "the engine", "")
+        lines.append(f"| {' | '.join((one.what, *cells))} |")
     return "\n".join(lines) + "\n"
 
 

@@ -101,7 +101,10 @@ class Scoreboard:
         published: PublishedValues,
         explanations: Mapping[str, str] | None = None,
         inferences: Sequence[Inference] = (),
+        hosts: str = "",
     ):
+        """``hosts`` is what the engine's hosts are where it is not the study that says it, such as a kernel."""
+        self.hosts = hosts
         self.study, self.engine, self.mode, self.seeds = study, engine, mode, seeds
         self.published, self.explanations, self.inferences = published, explanations or {}, inferences
         self._claims: dict[str, Claim] = {}
@@ -188,6 +191,7 @@ class Scoreboard:
         return {
             "study": self.study,
             "engine": self.engine,
+            **({"hosts": self.hosts} if self.hosts else {}),
             "mode": self.mode,
             "seeds": self.seeds,
             "claims": [claim.row() for claim in self.claims],
