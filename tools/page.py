@@ -6,7 +6,8 @@
     python tools/page.py migration --page migration-kernel          another page of the study, such as the kernel's
 
 The page is docs/results/STUDY/results.md, beside which scoreboard.json has its claims. Verdicts and numbers stay as
-they were made; a rule that has changed needs a run.
+they were made; a rule that has changed needs a run. What a claim counts as is taken from published.* and
+inferences.toml.
 """
 
 from __future__ import annotations
@@ -16,14 +17,16 @@ import json
 import re
 import shlex
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import islice, pairwise
 from pathlib import Path
 
 from daybreak import studies
 from daybreak.studies import page
+from daybreak.studies.inferences import Inference, fitted_to
 from daybreak.studies.protocol import AnyStudy
+from daybreak.studies.published import PublishedValues
 from daybreak.studies.scales import scale_of
 from daybreak.studies.scoreboard import MISSED, Claim, Scoreboard, markdown
 
@@ -60,7 +63,10 @@ def _read(study: AnyStudy, folder: Path) -> dict[str, page.Section]:
     """The sections of a result, by experiment; what is in none is under the name of `REST`."""
     document = json.loads((folder / "scoreboard.json").read_text(encoding="utf-8"))
     explanations = study.explanations(document["engine"])
-    claims = iter([_worded(explanations, Claim.of_row(row)) for row in document["claims"]])
+    published, inferences = study.published(), study.inferences()
+    claims = iter([
+        _counted(published, inferences, _worded(explanations, Claim.of_row(row))) for row in document["claims"]
+    ])  # fmt: skip
     main = page.words(study)["main"]
     titles = {said["title"]: figure for figure, said in page.words(study)["figure"].items()}
     found = {}
@@ -79,6 +85,18 @@ def _worded(explanations: Mapping[str, str], claim: Claim) -> Claim:
         return claim
     key = next((key for key in (claim.id, claim.statement) if key in explanations), None)
     return replace(claim, explanation="" if key is None else explanations[key])
+
+
+def _counted(published: PublishedValues, inferences: Sequence[Inference], claim: Claim) -> Claim:
+    """A claim with its kind, with what it counts as and with what was fitted to it as the data files have it now."""
+    parts = claim.id.split(".")
+    key = next((key for end in range(len(parts), 0, -1) if (key := ".".join(parts[:end])) in published), None)
+    if key is None:
+        return claim
+    entry, suffix = published[key], claim.id[len(key) + 1 :]
+    return replace(
+        claim, kind=entry.kind_of(suffix), statement=entry.statement(suffix), fitted=fitted_to(inferences, claim.id)
+    )
 
 
 def _write(study: AnyStudy, home: Path, sections: dict[str, page.Section]) -> None:

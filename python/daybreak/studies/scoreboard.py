@@ -165,6 +165,12 @@ class Scoreboard:
         entry = self.published[key]
         self._add(_Subject(entry, entry.what, "", _printed(entry), ""), None, NOT_EVALUATED, _join(entry, why))
 
+    def left_out(self, key: str, why: str, *, suffix: str = "", **words: object) -> None:
+        """A claim that is printed and that nothing here was run for: it counts as missed."""
+        entry = self.published[key]
+        subject = _Subject(entry, entry.what.format(**words), suffix, _printed(entry, suffix), entry.tolerance)
+        self._add(subject, None, LEFT_OUT, _join(entry, why))
+
     def complete(self) -> None:
         """Adds what is published and was not compared: missed, unless its entry says why it cannot be compared."""
         compared = {claim.id for claim in self.claims}
