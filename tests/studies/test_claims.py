@@ -146,8 +146,11 @@ def test_an_explanation_stands_beside_a_miss_and_changes_no_verdict():
 
 
 def test_explanations_belong_to_claims(as_printed):
-    assert STUDY.explanations()
-    assert set(STUDY.explanations()) <= {claim.id for claim in as_printed.claims}
+    for engine in ("simulated", "kernel:5.10@250"):
+        assert STUDY.explanations(engine)
+        assert set(STUDY.explanations(engine)) <= {claim.id for claim in as_printed.claims}
+    # Why the simulator misses is no reason of a kernel.
+    assert STUDY.explanations("kernel") != STUDY.explanations()
 
 
 def test_the_reference_result_has_todays_claims(as_printed):

@@ -52,7 +52,7 @@ no row compares counts as missed. Rows that an inference was fitted to are not c
 
 | in a row | means |
 |---|---|
-| kind | *number*, *statement*: printed in the paper; *set-up*: what was built, or its arithmetic; *own*: what no paper says |
+| kind | *number*, *statement*: printed; *set-up*: what was built, or its arithmetic; *own*: what no paper says |
 | ours | the mean over the runs, with the 95 % interval of that mean where there are several |
 | `pass`, `miss` | whether ours is within the tolerance, in percent of the published number or in the row's unit |
 | `shape-pass`, `shape-miss` | whether a statement holds, by the rule under "Rules and numbers behind the rows" |
