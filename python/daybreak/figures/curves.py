@@ -109,8 +109,7 @@ def small_multiples(
 def legend_columns(names: Sequence[str]) -> int:
     """The most columns, five or fewer, in which names fit into the width of a figure, as they fill column by column."""
     for columns in range(min(len(names), 5), 1, -1):
-        rows = -(-len(names) // columns)
-        widths = [max(map(len, names[first : first + rows])) for first in range(0, len(names), rows)]
+        widths = [max(map(len, part)) for part in np.array_split(np.array(names, dtype=object), columns)]
         if sum(widths) + _HANDLE * len(widths) <= _LETTERS:
             return columns
     return 1
