@@ -5,10 +5,12 @@
     python tools/page.py lightpath --take results/part     and the claims, figures and tables of a run with --figure
     python tools/page.py space-switch --again              and those of all sections, from the tables of the result
     python tools/page.py space-switch --again gap          and those of one section
+    python tools/page.py migration --page migration-kernel another page of the study, such as the kernel's
 
 The page is docs/results/STUDY/results.md, beside which scoreboard.json has its claims. Without --take and --again
 verdicts and numbers stay as they were made. A rule that has changed is judged by --again in studies whose tables have
-enough (`protocol.Study.again`); in others it needs a run. With --kernel it is the page of the real kernel.
+enough (`protocol.Study.again`); in others it needs a run. What a claim counts as is taken from published.* and
+inferences.toml.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ import json
 import re
 import shlex
 import shutil
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, pairwise
 from pathlib import Path
@@ -26,6 +29,7 @@ from typing import Any
 from daybreak import studies
 from daybreak.figures.style import save
 from daybreak.studies import page, variation
+from daybreak.studies.inferences import Inference, fitted_to
 from daybreak.studies.protocol import AnyStudy
 from daybreak.studies.published import PublishedValues
 from daybreak.studies.scales import scale_of
@@ -46,12 +50,12 @@ def main() -> None:
     """Writes the page."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("study")
+    parser.add_argument("--page", metavar="FOLDER", help="below docs/results; the study's own if not given")
     parser.add_argument("--take", type=Path, action="append", default=[], metavar="FOLDER")
     parser.add_argument("--again", nargs="*", metavar="FIGURE", help="judge and draw from the tables of the result")
-    parser.add_argument("--kernel", action="store_true", help="the page of the real kernel")
     arguments = parser.parse_args()
     study = studies.study(arguments.study)
-    home = RESULTS / (study.name.replace("-", "_") + ("-kernel" if arguments.kernel else ""))
+    home = RESULTS / (arguments.page or study.name.replace("-", "_"))
     result = _result(study, home)
     sections = _read(study, home)
     for part in arguments.take:
@@ -78,7 +82,7 @@ class Result:
         mine = self.board
         return Scoreboard(
             mine.study, engine=mine.engine, mode=mine.mode, seeds=mine.seeds, published=mine.published,
-            explanations=mine.explanations, inferences=mine.inferences,
+            explanations=mine.explanations, inferences=mine.inferences, hosts=mine.hosts,
         )  # fmt: skip
 
 
@@ -91,7 +95,7 @@ def _result(study: AnyStudy, home: Path) -> Result:
     board = Scoreboard(
         study.name, engine=document["engine"], mode=document["mode"], seeds=document["seeds"],
         published=study.published(), explanations=study.explanations(document["engine"]),
-        inferences=study.inferences(),
+        inferences=study.inferences(), hosts=document.get("hosts", ""),
     )  # fmt: skip
     seeds = int(options["--seeds"]) if "--seeds" in options else None
     return Result(board, scale_of(study, board.mode, seeds, sizes), sizes)
@@ -116,8 +120,11 @@ def _again(study: AnyStudy, home: Path, figure: str, result: Result) -> page.Sec
 def _read(study: AnyStudy, folder: Path) -> dict[str, page.Section]:
     """The sections of a result, by experiment; what is in none is under the name of `REST`."""
     document = json.loads((folder / "scoreboard.json").read_text(encoding="utf-8"))
-    published = study.published()
-    claims = iter([_worded(study, document["engine"], published, Claim.of_row(row)) for row in document["claims"]])
+    explanations = study.explanations(document["engine"])
+    published, inferences = study.published(), study.inferences()
+    claims = iter([
+        _counted(published, inferences, _worded(explanations, Claim.of_row(row))) for row in document["claims"]
+    ])  # fmt: skip
     main = page.words(study)["main"]
     titles = {said["title"]: figure for figure, said in page.words(study)["figure"].items()}
     found = {}
@@ -130,17 +137,24 @@ def _read(study: AnyStudy, folder: Path) -> dict[str, page.Section]:
     return {**found, REST: page.Section(REST, (), tuple(claims))}
 
 
-def _worded(study: AnyStudy, engine: str, published: PublishedValues, claim: Claim) -> Claim:
-    """A claim as what is published and the explanations are written now: it counts as they have it."""
-    key = max((key for key in published if f"{claim.id}.".startswith(f"{key}.")), key=len, default=None)
-    if key is not None:
-        entry, suffix = published[key], claim.id[len(key) + 1 :]
-        claim = replace(claim, kind=entry.kind_of(suffix), statement=entry.statement(suffix), source=entry.source)
+def _worded(explanations: Mapping[str, str], claim: Claim) -> Claim:
+    """A claim with the explanation as it is written now."""
     if claim.verdict not in MISSED:
         return claim
-    explanations = study.explanations(engine)
     key = next((key for key in (claim.id, claim.statement) if key in explanations), None)
-    return claim if key is None else replace(claim, explanation=explanations[key])
+    return replace(claim, explanation="" if key is None else explanations[key])
+
+
+def _counted(published: PublishedValues, inferences: Sequence[Inference], claim: Claim) -> Claim:
+    """A claim with its kind, source, what it counts as, and what was fitted to it, as the data files have them now."""
+    key = max((key for key in published if f"{claim.id}.".startswith(f"{key}.")), key=len, default=None)
+    if key is None:
+        return claim
+    entry, suffix = published[key], claim.id[len(key) + 1 :]
+    return replace(
+        claim, kind=entry.kind_of(suffix), statement=entry.statement(suffix), source=entry.source,
+        fitted=fitted_to(inferences, claim.id),
+    )  # fmt: skip
 
 
 def _write(study: AnyStudy, home: Path, sections: dict[str, page.Section], result: Result) -> None:
@@ -152,7 +166,9 @@ def _write(study: AnyStudy, home: Path, sections: dict[str, page.Section], resul
         board.complete()
     board.write(home / "scoreboard.json")
     (home / "tables" / "claims.md").write_text(markdown(board.claims), encoding="utf-8")
-    (home / "results.md").write_text(page.write(study, board, ordered, result.scale, result.sizes), encoding="utf-8")
+    (home / "results.md").write_text(
+        page.write(study, board, ordered, result.scale, result.sizes, of_record=True), encoding="utf-8"
+    )
     if board.engine != "simulated":
         return
     if counts := variation.load_counts(study.folder):

@@ -154,6 +154,7 @@ def paper(setting: Setting) -> dict[str, Course]:
     # The kernel that is compared at 1 GiB has a BBR that recovers the link, unlike the paper's.
     stuck = 5.0 if setting.mib > 1024 else 10.0
     known = {
+        ("cubic", "cubic", 100, 0): ((9.6, 4.9, 10), (9.9, 5.1, 10)),
         ("cubic", "cubic", 50, 0): ((9.6, 4.9, 10), (9.9, 5.1, 10)),
         ("cubic", "cubic", 25, 0): ((8.5, 3.5, 10), (9.9, 6.4, 10)),
         ("cubic", "cubic", 10, 0): ((7.0, 1.5, 10), (9.9, 8.5, 10)),
@@ -196,8 +197,8 @@ def contrary(setting: Setting) -> dict[str, Course]:
     if setting.kind in ("groups", "exchanges"):
         rates = {50: (1.0, 2.0), 25: (1.05, 1.9), 10: (1.1, 1.8)}[setting.period_ms]
         return {"migrated": Course((rates[0],) * 3), "main": Course((rates[1],) * 3)}
-    slow = {50: (4.0, 6.9), 25: (5.5, 4.0), 10: (5.6, 4.0), 1: (6.3, 4.0)}
-    windows = {50: (300.0, 200.0), 25: (900.0, 300.0), 10: (1500.0, 400.0), 1: (1600.0, 400.0)}
+    slow = {100: (4.0, 6.9), 50: (4.0, 6.9), 25: (5.5, 4.0), 10: (5.6, 4.0), 1: (6.3, 4.0)}
+    windows = {100: (300.0, 200.0), 50: (300.0, 200.0), 25: (900.0, 300.0), 10: (1500.0, 400.0), 1: (1600.0, 400.0)}
     if setting.migrated == setting.main == "cubic" and not setting.night_ms:
         first, second = slow[setting.period_ms]
         high, low = windows[setting.period_ms]
@@ -209,8 +210,10 @@ def contrary(setting: Setting) -> dict[str, Course]:
         return {"migrated": Course((9.5, 9.5, 10)), "main": Course((3.0, 3.0, 3.0))}
     if setting.migrated == setting.main:
         return {"migrated": Course((9.5, 9.5, 10)), "main": Course((3.0, 3.0, 3.0))}
+    level = 2.0 if setting.mib == 1024 else 9.91 if setting.period_ms == 50 else 9.89
     return {
-        "bbr": {"migrated": Course((2, 2, 2)), "main": Course((9.9, 9.9, 10))},
+        # Level, but at one period one ends first and at the other the other.
+        "bbr": {"migrated": Course((level, level, 10)), "main": Course((9.9, 9.9, 10))},
         "reno": {"migrated": Course((9, 9, 9)), "main": Course((1, 1, 1))},
         "westwood": {"migrated": Course((9.0, 9.0, 9)), "main": Course((2, 2, 2))},
         "cubic": {"migrated": Course((9.9, 9.9, 9.9)), "main": Course((2, 2, 2))},

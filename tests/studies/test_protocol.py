@@ -6,16 +6,17 @@ from dataclasses import dataclass, replace
 import matplotlib.pyplot as plt
 import polars as pl
 import pytest
-from executors import Serial
+from executors import Serial, simulated
 
 from daybreak.engines import kernel
+from daybreak.errors import ScenarioError
 from daybreak.metrics import confidence, fct
 from daybreak.scenario import Scenario
 from daybreak.studies import page
 from daybreak.studies.protocol import Experiment, Study
 from daybreak.studies.published import load_published
 from daybreak.studies.reproduce import reproduce
-from daybreak.sweeps import Job, Reduction
+from daybreak.sweeps import Job, Kept, Reduction
 
 CSV = """\
 key,figure,what,where,printed,unit,kind,value,tolerance,note,quick
@@ -172,9 +173,73 @@ def test_the_page_says_the_command_that_makes_it_again(study, tmp_path):
     board = reproduce(study, figures=["2"], seeds=5, out=tmp_path / "out", executor=Serial())
     assert page.command(study, board, ["2"]) == "daybreak reproduce little --quick --seeds 5 --figure 2"
     text = (tmp_path / "out" / "results.md").read_text()
-    assert "5 runs, up to 2 MB" in text and "Figure 1" not in text
+    assert "5 runs, up to 2 MB" in text and "## Figure 1" not in text
     # The summary is of the full reproduction.
     assert "All is well" not in text
+
+
+INFERENCES = """\
+[ticks]
+what = "Ticks"
+value = "250"
+source = "other"
+why = "a distribution"
+of_hosts = true
+field = "runs"
+values = ["2"]
+[delay]
+what = "Delay"
+value = "20 us"
+source = "text"
+why = "one rack"
+fixed = "arithmetic"
+"""
+
+
+def on_a_kernel(task):
+    kept = simulated(task)
+    return Kept({**kept.manifest, "kernel": {"version": "5.10.262", "ticks": 250}}, kept.tables)
+
+
+def test_a_page_of_a_kernel_has_no_words_of_the_simulators(study, tmp_path, monkeypatch):
+    monkeypatch.setattr(kernel, "chosen", lambda which: kernel, raising=False)
+    growth = replace(study.experiments["2"], of_model=True)
+    study = replace(study, experiments={"1": study.experiments["1"], "2": growth})
+    (study.folder / "page.toml").write_text(
+        PAGE.replace(
+            'text = "FCTs"', 'text = "FCTs"\nfound = "Ours are two thirds."\nsizes = "{runs} runs of figure 1."'
+        )
+    )
+    (study.folder / "inferences.toml").write_text(INFERENCES)
+    (study.folder / "explanations.toml").write_text('"fct.2MB.kernel:5.10" = "the model is wrong"')
+    (study.folder / "explanations-kernel.toml").write_text('"fct.2MB.kernel:5.10" = "an older kernel"')
+    (study.folder / "published.csv").write_text(CSV.replace("0.0021,50 %", "0.0021,1 %"))
+    (study.folder / "sensitivity-counts.csv").write_text(
+        "inference,value,numbers,numbers_judged,statements,statements_judged\n,,1,2,0,0\nticks,2,1,2,0,0\n"
+    )
+    out = tmp_path / "out"
+    board = reproduce(study, mode="full", engine="kernel:5.10", seeds=1, out=out, executor=Serial(on_a_kernel))
+    text = (out / "results.md").read_text()
+    assert text.startswith("# A little study: Linux 5.10.262 with 250 ticks a second\n")
+    assert board.document()["hosts"] == "Linux 5.10.262 with 250 ticks a second"
+    assert "engine `kernel` (Linux 5.10.262 with 250 ticks a second), mode `full`" in text
+    assert "Made by `daybreak reproduce little --full --engine kernel --kernel 5.10 --seeds 1`." in text
+    assert "1 runs, up to 4 MB. 1 runs of figure 1. Made" in text
+    # Neither the summary nor what was found by the simulator, nor its reasons, nor what was varied there.
+    assert not [word for word in ("All is well", "2/3", "the model is wrong", "sensitivity") if word in text]
+    assert "an older kernel" in text and not (out / "figures" / "sensitivity.png").exists()
+    assert "What holds of what is printed:\n\n- FCT of 1 MB, kernel:5.10 (and 1 more): printed 0.0013, ours" in text
+    assert "What does not:\n\n- FCT of 2 MB" in text
+    assert "| Ticks | Linux 5.10.262 with 250 ticks a second | the engine |  |" in text
+    assert "| Delay | 20 us | follows from the text | one rack |" in text
+    with pytest.raises(ScenarioError, match='figure: "2" is about the hosts of the simulator'):
+        reproduce(study, figures=["2"], engine="kernel:5.10", out=tmp_path / "other", executor=Serial(on_a_kernel))
+
+
+def test_a_page_says_what_was_not_run(study, tmp_path):
+    reproduce(study, figures=["2"], out=tmp_path / "out", executor=Serial())
+    text = (tmp_path / "out" / "results.md").read_text()
+    assert 'Not run: "Figure 1". What these print is in no count.' in text
 
 
 def test_quick_leaves_out_what_an_entry_says(study, tmp_path):

@@ -19,8 +19,10 @@ from daybreak.figures.style import BLACK, WIDTH_INCHES, Picture, colour, style
 from daybreak.metrics.errors import check_columns
 
 BAND = "band: 95 % interval of the mean"
-_LONGEST_OF_FIVE = 40
-"""Letters of a name with which five stand side by side."""
+_LETTERS = 118
+"""What fits beside each other in a figure's legend, in letters."""
+_HANDLE = 9
+"""What a line or patch and the room around it take, in letters."""
 
 
 @dataclass(frozen=True)
@@ -99,9 +101,18 @@ def small_multiples(
                 axes.xaxis.set_tick_params(labelbottom=True)
         if band and any(table["low"].count() for panel in panels for table in panel.curves.values()):
             entries[band] = Patch(color=BLACK, alpha=0.2, linewidth=0, label=band)
-        columns = min(len(entries), 5) if max(map(len, entries), default=0) <= _LONGEST_OF_FIVE else 2
+        columns = legend_columns(list(entries))
         figure.legend(handles=list(entries.values()), loc="outside upper center", ncols=columns, borderaxespad=0.2)
     return figure
+
+
+def legend_columns(names: Sequence[str]) -> int:
+    """The most columns, five or fewer, in which names fit into the width of a figure, as they fill column by column."""
+    for columns in range(min(len(names), 5), 1, -1):
+        widths = [max(map(len, part)) for part in np.array_split(np.array(names, dtype=object), columns)]
+        if sum(widths) + _HANDLE * len(widths) <= _LETTERS:
+            return columns
+    return 1
 
 
 def draw(axes: Axes, panel: Panel, labels: dict[str, str]) -> list[Line2D | Patch]:

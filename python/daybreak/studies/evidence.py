@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic
 
-from daybreak.engines import program
+from daybreak.engines import kind, program
 from daybreak.studies.protocol import C, M, S, Scale, Setting, Study
 from daybreak.sweeps import Executor, Job, Report, Store, execute
 
@@ -28,6 +28,18 @@ class Evidence(Generic[S, C, M]):
     def of_figure(self, figure: str) -> dict[S, M]:
         """Reads the runs of the settings of one experiment."""
         return self.of_settings(self.study.experiments[figure].settings(self.scale))
+
+    def hosts(self, figures: Sequence[str]) -> str:
+        """The kernels that the runs had, as their manifests name them; empty where the study says what hosts are."""
+        if kind(self.engine) == "simulated":
+            return ""
+        found: dict[str, None] = {}
+        for figure in figures:
+            for setting in self.study.experiments[figure].settings(self.scale)[:1]:
+                kernel = self.store.get(self.study.job(setting, 1, self.engine)).manifest.get("kernel")
+                if kernel:
+                    found[f"Linux {kernel['version']} with {kernel['ticks']} ticks a second"] = None
+        return " and ".join(found)
 
     def _of_setting(self, setting: S) -> M:
         jobs = {seed: self.study.job(setting, seed, self.engine) for seed in seeds(setting, self.scale)}

@@ -46,6 +46,8 @@ class Inference:
     """The values as people read them, with units; the values themselves if empty."""
     fixed: str = ""
     """Why nothing varies it; empty if something does."""
+    of_hosts: bool = False
+    """Whether it says what the hosts are, which the kernel engine has in its own way."""
     fitted: tuple[str, ...] = ()
     """Ids of the claims that the value was fitted to; ``*`` stands for any text."""
 

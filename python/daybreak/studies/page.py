@@ -4,8 +4,12 @@ The words are the study's, in its ``page.toml``: ``title``, ``network`` (what wa
 needs), ``about``, ``sizes`` (where fields of the scale may stand in braces; ``sizes_full`` where those of ``--full``
 need other words), ``main`` (the name of the main figure), ``summary`` (what holds and what does not), ``changed`` (what
 was changed after results were seen), ``varied`` where `variation` has a study's results (what was run for them), and
-for each experiment a table ``figure.NAME`` with ``title`` and ``text``, and with several figures a table ``images`` of
-what each shows. ``summary_kernel``, ``changed_kernel`` and ``text_kernel`` are those of a result of real Linux.
+for each experiment a table ``figure.NAME`` with ``title``, ``text``, where there is more to say ``found`` and
+``sizes``, and with several figures a table ``images`` of what each shows.
+
+``summary`` and each ``found`` are of one result, the simulator's at full size, and stand on its page alone. A page of
+real Linux has ``summary_kernel``, or a summary of its rows (`held`); ``changed_kernel`` and ``text_kernel``, if they
+are there, have the places of ``changed`` and ``text``; and it has no word on what was varied, which is the simulator.
 """
 
 from __future__ import annotations
@@ -15,7 +19,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from daybreak.studies import tally, variation
+from daybreak.engines import kind
+from daybreak.studies import held, tally, variation
 from daybreak.studies.inferences import SOURCES, Inference
 from daybreak.studies.protocol import AnyStudy, Scale
 from daybreak.studies.scoreboard import LEFT_OUT, NOT_EVALUATED, Claim, Scoreboard, markdown
@@ -33,9 +38,13 @@ these runs; "as it is" is with the values of this page, and differs from the hea
 sizes, fewer runs or only some of the sections. `tables/sensitivity.csv` names every row that changes.
 """.strip()
 
-_OF_THE_SIMULATOR = """
-What follows is of the simulator's runs, and so are the verdicts that change: real hosts have what their kernel has.
+_WHERE_NONE = """
+A row that misses without a reason below was not looked into. It is the TCP of {hosts} itself that misses, so that no
+model of TCP is the cause: what is left is the age of this kernel, what is inferred of the network (last section but
+one), and the number of runs, where intervals are wide.
 """.strip()
+
+_NOT_VARIED = "None of these was varied on this engine; the simulator's page says what depends on them there."
 
 _LEGEND = """
 A printed number or statement counts once, however many rows it has, and holds if all of them do. A printed value that
@@ -43,7 +52,7 @@ no row compares counts as missed. Rows that an inference was fitted to are not c
 
 | in a row | means |
 |---|---|
-| kind | *number*, *statement*: printed in the paper; *set-up*: what was built; *own*: what no paper says |
+| kind | *number*, *statement*: printed; *set-up*: what was built, or its arithmetic; *own*: what no paper says |
 | ours | the mean over the runs, with the 95 % interval of that mean where there are several |
 | `pass`, `miss` | whether ours is within the tolerance, in percent of the published number or in the row's unit |
 | `shape-pass`, `shape-miss` | whether a statement holds, by the rule under "Rules and numbers behind the rows" |
@@ -75,11 +84,12 @@ def command(
     """The command that makes this result again."""
     parts = ["daybreak", "reproduce", study.name, f"--{board.mode}"]
     if board.engine != "simulated":
-        parts += ["--engine", board.engine]
+        engine, _, which = board.engine.partition(":")
+        parts += ["--engine", engine, *(("--kernel", which) if which else ())]
     if board.seeds != study.scales[board.mode].runs:
         parts += ["--seeds", str(board.seeds)]
     parts += [part for name, value in sizes.items() for part in (f"--{name}", value)]
-    if len(figures) < len(study.figures):
+    if len(figures) < len(study.figures_of(board.engine)):
         parts += [part for figure in figures for part in ("--figure", figure)]
     return " ".join(parts)
 
@@ -90,46 +100,60 @@ def write(
     sections: Sequence[Section],
     scale: Scale,
     sizes: Mapping[str, str] = _AS_THE_MODE_SAYS,
+    *,
+    of_record: bool = False,
 ) -> str:
-    """The page in markdown."""
+    """The page in markdown; that of a result `of_record`, which docs/results has, may have a summary of its own."""
     said = words(study)
+    simulated = kind(board.engine) == "simulated"
     left = [claim for claim in board.claims if not any(claim in section.claims for section in sections)]
     parts = [
-        f"# {said['title']}\n",
+        f"# {said['title']}{f': {board.hosts}' if board.hosts else ''}\n",
         f"{said['network'].strip()}\n",
         f"**{tally.headline(board.claims)}.** {_sentence(tally.others(board.claims))}\n",
     ]
     if any(said["main"] in section.images for section in sections):
         parts.append(f"![{said['title']}](figures/{said['main']}.png)\n")
-    # What a summary says was written for one result alone.
-    summary = "summary_kernel" if board.engine != "simulated" else "summary" if board.mode == "full" else ""
-    if summary in said:
-        parts.append(f"{said[summary].strip()}\n")
+    is_written_for = simulated and board.mode == "full"
+    if is_written_for:
+        parts.append(f"{said['summary'].strip()}\n")
+    if not simulated:
+        own = said.get("summary_kernel") if of_record else None
+        none = f"{_WHERE_NONE.format(hosts=board.hosts or 'Linux')}\n"
+        parts += [f"{own.strip()}\n"] if own else [held.summary(board), none]
+    names = [section.figure for section in sections]
+    engine = f"engine `{kind(board.engine)}`{f' ({board.hosts})' if board.hosts else ''}"
     parts += [
-        f"{said['about']}, engine `{board.engine}`, mode `{board.mode}`. "
-        f"{_of(said, board.mode).format(**_sizes(scale))} "
-        f"Made by `{command(study, board, [section.figure for section in sections], sizes)}`.\n",
+        f"{said['about']}, {engine}, mode `{board.mode}`. "
+        f"{_of(said, board.mode, names).format(**_sizes(scale))} "
+        f"Made by `{command(study, board, names, sizes)}`.\n",
+        *_not_run(said, [name for name in study.figures_of(board.engine) if name not in names]),
         _legend(board.claims),
         _counts([*((said["figure"][one.figure]["title"], one.claims) for one in sections), (_REST, left)]),
     ]
     for section in sections:
-        parts += _section(section, said["figure"][section.figure], said["main"], board.engine)
+        parts += _section(section, said["figure"][section.figure], said["main"], board.engine, found=is_written_for)
     if left:
         parts += [f"## {_REST}\n", markdown(left), *_notes(left)]
-    if inferences := study.inferences():
-        parts.append("## What was inferred\n")
-        if board.engine != "simulated":
-            parts.append(f"{_OF_THE_SIMULATOR}\n")
-        parts.append(_inferred(inferences, variation.load(study.folder)))
-    if inferences and board.engine == "simulated":
+    inferences = study.inferences()
+    if inferences and simulated:
+        parts += ["## What was inferred\n", _inferred(inferences, variation.load(study.folder))]
         if varied := said.get("varied"):
             parts.append(f"{varied.strip()}\n")
         if variation.load_counts(study.folder):
             parts.append(f"{_OF_THE_FIGURE}\n")
             parts.append(f"![What depends on each inference](figures/{variation.FIGURE}.png)\n")
+    elif inferences:
+        parts += ["## What was inferred\n", _inferred_of_kernel(inferences, board.hosts)]
     changed = _with_engine(said, "changed", board.engine)
     parts += ["## What was changed after results were seen\n", f"{changed.strip()}\n"]
     return "\n".join(parts)
+
+
+def _not_run(said: Mapping[str, Any], figures: Sequence[str]) -> list[str]:
+    """What a page lacks that a run of all parts has."""
+    titles = ", ".join(f'"{said["figure"][figure]["title"]}"' for figure in figures)
+    return [f"Not run: {titles}. What these print is in no count.\n"] if titles else []
 
 
 def _legend(claims: Sequence[Claim]) -> str:
@@ -148,9 +172,10 @@ def _counts(sections: Sequence[tuple[str, Sequence[Claim]]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _of(said: Mapping[str, str], mode: str) -> str:
-    """The sizes in the words of a mode."""
-    return said.get(f"sizes_{mode}", said["sizes"])
+def _of(said: Mapping[str, Any], mode: str, figures: Sequence[str]) -> str:
+    """The sizes in the words of a mode, with those that some figures have of their own."""
+    own = (said["figure"][figure].get("sizes") for figure in figures)
+    return " ".join(dict.fromkeys(one for one in (said.get(f"sizes_{mode}", said.get("sizes")), *own) if one))
 
 
 def _sizes(scale: Scale) -> dict[str, str]:
@@ -166,11 +191,12 @@ def _text(value: Any) -> str:
 
 def _with_engine(said: Mapping[str, Any], what: str, engine: str) -> str:
     """Words, or those for real Linux."""
-    return str(said[what] if engine == "simulated" else said.get(f"{what}_kernel", said[what]))
+    return str(said[what] if kind(engine) == "simulated" else said.get(f"{what}_kernel", said[what]))
 
 
-def _section(section: Section, said: Mapping[str, Any], main: str, engine: str) -> list[str]:
+def _section(section: Section, said: Mapping[str, Any], main: str, engine: str, *, found: bool) -> list[str]:
     parts = [f"## {said['title']}\n", _with_engine(said, "text", engine)]
+    parts += (said["found"],) if found and "found" in said else ()
     for name in section.images:
         if name == main:
             parts.append(f"{AT_THE_TOP}\n")
@@ -217,6 +243,16 @@ def _inferred(inferences: Sequence[Inference], changes: Mapping[str, Sequence[va
             variation.text(one, changes.get(one.name)),
         )  # fmt: skip
         lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _inferred_of_kernel(inferences: Sequence[Inference], hosts: str) -> str:
+    """What the runs of a kernel depend on as well. What the hosts are is no inference there, but the kernel's own."""
+    lines = [_NOT_VARIED, "", "| inference | value | from | why |", "|---|---|---|---|"]
+    for one in inferences:
+        fitted = f"; fitted to {', '.join(f'`{claim}`' for claim in one.fitted)}" if one.fitted else ""
+        cells = (one.value, SOURCES[one.source] + fitted, one.why) if not one.of_hosts else (hosts, "the engine", "")
+        lines.append(f"| {' | '.join((one.what, *cells))} |")
     return "\n".join(lines) + "\n"
 
 

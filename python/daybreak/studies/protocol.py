@@ -5,7 +5,8 @@ A study is a folder with a module `study`, whose ``STUDY`` puts these together, 
 - ``published.toml`` or ``published.csv``: what was printed (`published`);
 - ``page.toml``: the words of its page (`page`);
 - ``inferences.toml``: what it needs and the publication does not give (`inferences`);
-- ``explanations.toml``, where claims miss: why, by claim id; ``explanations-kernel.toml`` on real Linux.
+- ``explanations.toml``, where claims miss: why, by claim id; ``explanations-kernel.toml`` where it is on the kernel
+  engine that they do.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import Any, Generic, Protocol, Self, TypeVar
 import polars as pl
 from matplotlib.figure import Figure
 
+from daybreak.engines import kind
 from daybreak.studies.inferences import Inference, load_inferences
 from daybreak.studies.published import PublishedValues, load_explanations, load_published
 from daybreak.studies.scoreboard import Scoreboard
@@ -75,6 +77,8 @@ class Experiment(Generic[S, C, M]):
     """Draws its figures, by file name."""
     tables: Callable[[Mapping[S, M], C], Mapping[str, pl.DataFrame]] = lambda measured, scale: {}
     """Its tables besides those that every study has, by file name."""
+    of_model: bool = False
+    """Whether it is about the simulator's own hosts, such as beside real ones: no other engine can run it instead."""
 
 
 @dataclass(frozen=True)
@@ -105,6 +109,11 @@ class Study(Generic[S, C, M]):
         """What `--figure` takes."""
         return tuple(self.experiments)
 
+    def figures_of(self, engine: str) -> tuple[str, ...]:
+        """Those that an engine can run."""
+        simulated = kind(engine) == "simulated"
+        return tuple(name for name, one in self.experiments.items() if simulated or not one.of_model)
+
     def settings(self, scale: C, figures: Sequence[str] = ()) -> list[S]:
         """The settings of all experiments, or of some, each once."""
         wanted = figures or self.figures
@@ -120,11 +129,9 @@ class Study(Generic[S, C, M]):
         return found
 
     def explanations(self, engine: str = "simulated") -> dict[str, str]:
-        """Why claims miss, by claim id; on real Linux with those that it has of its own."""
-        found = load_explanations(self.folder.joinpath("explanations.toml"))
-        if engine != "simulated":
-            found |= load_explanations(self.folder.joinpath("explanations-kernel.toml"))
-        return found
+        """Why claims miss that an engine's runs have made, by claim id."""
+        own = self.folder.joinpath(f"explanations-{kind(engine)}.toml")
+        return load_explanations(own if own.is_file() else self.folder.joinpath("explanations.toml"))
 
     def inferences(self) -> tuple[Inference, ...]:
         """What the publication does not give."""

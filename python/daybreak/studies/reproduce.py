@@ -7,7 +7,8 @@ from pathlib import Path
 
 import polars as pl
 
-from daybreak.errors import UnknownName
+from daybreak.engines import kind
+from daybreak.errors import ScenarioError, UnknownName
 from daybreak.figures.style import save
 from daybreak.metrics import retransmissions
 from daybreak.studies import page, variation
@@ -37,10 +38,13 @@ def reproduce(
     scale. ``executor`` replaces the
     ``workers`` threads. Returns the scoreboard. Finished runs are kept under ``out/runs`` and found again.
     """
-    wanted = tuple(figures) or study.figures
+    possible = study.figures_of(engine)
+    wanted = tuple(figures) or possible
     for figure in wanted:
         if figure not in study.figures:
             raise UnknownName(f'figure: "{figure}" is not one of {", ".join(study.figures)}')
+        if figure not in possible:
+            raise ScenarioError(f'figure: "{figure}" is about the hosts of the simulator, not of engine {engine}')
     scale = scale_of(study, mode, seeds, sizes)
     out = Path(out or Path("results") / study.name)
     claim(out, f"study {study.name}", "scoreboard.json")
@@ -51,7 +55,7 @@ def reproduce(
     published = study.published()
     board = Scoreboard(
         study.name, engine=engine, mode=mode, seeds=scale.runs, published=published,
-        explanations=study.explanations(engine), inferences=study.inferences(),
+        explanations=study.explanations(engine), inferences=study.inferences(), hosts=evidence.hosts(wanted),
     )  # fmt: skip
     sections: list[page.Section] = []
     flows: list[pl.DataFrame] = []
@@ -68,12 +72,13 @@ def reproduce(
             table.write_csv(out / "tables" / f"{name}.csv", float_precision=6)
         sections.append(page.Section(figure, tuple(drawn), tuple(board.claims[before:])))
         flows += [table_of_flows(setting.name, one.flows) for setting, one in measured.items()]
-    if counts := variation.load_counts(study.folder):
+    simulated = kind(engine) == "simulated"
+    if simulated and (counts := variation.load_counts(study.folder)):
         save(variation.draw(counts, study.inferences()), out / "figures", variation.FIGURE)
-    if mode == "full" and not sizes and wanted == study.figures:
+    if mode == "full" and not sizes and wanted == possible:
         board.complete()
     write_tables(out / "tables", flows, board.claims)
-    if changes := variation.load(study.folder):
+    if simulated and (changes := variation.load(study.folder)):
         variation.save([one for found in changes.values() for one in found], out / "tables" / variation.FILE)
     board.write(out / "scoreboard.json")
     (out / "results.md").write_text(page.write(study, board, sections, scale, sizes or {}), encoding="utf-8")

@@ -104,7 +104,10 @@ class Scoreboard:
         published: PublishedValues,
         explanations: Mapping[str, str] | None = None,
         inferences: Sequence[Inference] = (),
+        hosts: str = "",
     ):
+        """``hosts`` is what the engine's hosts are where it is not the study that says it, such as a kernel."""
+        self.hosts = hosts
         self.study, self.engine, self.mode, self.seeds = study, engine, mode, seeds
         self.published, self.explanations, self.inferences = published, explanations or {}, inferences
         self._claims: dict[str, Claim] = {}
@@ -165,6 +168,12 @@ class Scoreboard:
         entry = self.published[key]
         self._add(_Subject(entry, entry.what, "", _printed(entry), ""), None, NOT_EVALUATED, _join(entry, why))
 
+    def left_out(self, key: str, why: str, *, suffix: str = "", **words: object) -> None:
+        """A claim that is printed and that nothing here was run for: it counts as missed."""
+        entry = self.published[key]
+        subject = _Subject(entry, entry.what.format(**words), suffix, _printed(entry, suffix), entry.tolerance)
+        self._add(subject, None, LEFT_OUT, _join(entry, why))
+
     def complete(self) -> None:
         """Adds what is published and was not compared: missed, unless its entry says why it cannot be compared."""
         compared = {claim.id for claim in self.claims}
@@ -191,6 +200,7 @@ class Scoreboard:
         return {
             "study": self.study,
             "engine": self.engine,
+            **({"hosts": self.hosts} if self.hosts else {}),
             "mode": self.mode,
             "seeds": self.seeds,
             "claims": [claim.row() for claim in self.claims],

@@ -37,27 +37,27 @@ class Count:
 
 def tally(claims: Iterable[Claim]) -> dict[Kind, Count]:
     """Counts by kind, in the order of `Kind`."""
-    groups = _groups(claims)
-    return {kind: _count([rows for (of, _), rows in groups.items() if of == kind]) for kind in get_args(Kind)}
+    found = groups(claims)
+    return {kind: _count([rows for (of, _), rows in found.items() if of == kind]) for kind in get_args(Kind)}
 
 
 def by_section(sections: Iterable[Sequence[Claim]]) -> list[dict[Kind, Count]]:
     """Counts by kind of each section, which add up to those of `tally`: what has rows in several is of the first."""
     parts = [list(claims) for claims in sections]
-    groups = _groups(claim for claims in parts for claim in claims)
+    left = groups(claim for claims in parts for claim in claims)
     found = []
     for claims in parts:
-        mine = [groups.pop(group) for group in _groups(claims) if group in groups]
+        mine = [left.pop(group) for group in groups(claims) if group in left]
         found.append(tally(claim for rows in mine for claim in rows))
     return found
 
 
-def _groups(claims: Iterable[Claim]) -> dict[tuple[str, str], list[Claim]]:
+def groups(claims: Iterable[Claim]) -> dict[tuple[str, str], list[Claim]]:
     """The rows of each printed number and statement, by kind and statement."""
-    groups: dict[tuple[str, str], list[Claim]] = {}
+    found: dict[tuple[str, str], list[Claim]] = {}
     for claim in claims:
-        groups.setdefault((claim.kind, claim.statement), []).append(claim)
-    return groups
+        found.setdefault((claim.kind, claim.statement), []).append(claim)
+    return found
 
 
 def _count(groups: Iterable[list[Claim]]) -> Count:
@@ -94,11 +94,11 @@ def headline(claims: Iterable[Claim]) -> str:
 def by_source(claims: Iterable[Claim]) -> dict[str, Count]:
     """The counts of printed numbers by the source that has them, those that fewest have first; one count where a study
     has one source."""
-    groups: dict[str, list[list[Claim]]] = {}
-    for (kind, _), rows in _groups(claims).items():
+    of_source: dict[str, list[list[Claim]]] = {}
+    for (kind, _), rows in groups(claims).items():
         if kind == "number":
-            groups.setdefault(next((row.source for row in rows if row.source), ""), []).append(rows)
-    found = {source: _count(rows) for source, rows in groups.items()}
+            of_source.setdefault(next((row.source for row in rows if row.source), ""), []).append(rows)
+    found = {source: _count(rows) for source, rows in of_source.items()}
     return dict(sorted(found.items(), key=lambda one: one[1].judged)) if found else {"": Count()}
 
 

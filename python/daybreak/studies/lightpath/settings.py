@@ -173,6 +173,8 @@ class Scale:
     """Whether it also looks at every pair of rows."""
     runs: int = 1
     managed_runs: int = 5
+    figure4_move: str = "100"
+    """When the flow of figure 4 is moved with the TCP of ns-2: in seconds, or "limit" for the rule."""
     sender_queue: int = ASSUMED.sender_queue
     router_queues: int = ASSUMED.router_queues
     start_ms: int = ASSUMED.start_ms
@@ -246,7 +248,7 @@ def figure4(scale: Scale, stack: str, scenario: str = "B") -> Setting:
     The runs of figures 4, 6 and 7 were not moved by the rule: at 100 s in B, before the rate was reached, and at
     55 s in D. The TCP of ns-2 is moved at these times, Linux by the rule.
     """
-    move = "100" if stack == NS2 else AT_LIMIT
+    move = scale.figure4_move if stack == NS2 else AT_LIMIT
     return Setting(scenario, 1000, 100, stack=stack, move=move, after_s=AFTER_S[100], assumed=scale.assumed(stack))
 
 

@@ -91,7 +91,7 @@ STUDY: AnyStudy = Study(
         "others": Experiment(others.settings, others.judge, plots.nothing),
         "cells": Experiment(cells.settings, cells.judge, plots.nothing, cells.table),
         "shifts": Experiment(shifts.settings, shifts.judge, shifts.draw, shifts.table),
-        "kernel": Experiment(lambda scale: [], kernel_board.judge, plots.nothing, kernel_board.table),
+        "kernel": Experiment(lambda scale: [], kernel_board.judge, plots.nothing, kernel_board.table, of_model=True),
         "management": Experiment(management.settings, management.judge, management.draw, management.tables),
         "causes": Experiment(costs.causes_settings, costs.nothing_published, costs.draw_causes, costs.causes_table),
         "remedies": Experiment(

@@ -237,11 +237,12 @@ def of_figure(figure: str, scale: Scale) -> list[Setting]:
         case "5":
             return [single(scale, "cubic", 0), *of_figure("4", scale)]
         case "6a" | "6b":
-            # The two parts are compared with each other, so both need both.
-            return [pair(scale, "cubic", main, period) for period in MIXED_PERIODS for main in MIXED_MAINS]
+            # The two parts are compared with each other, so both need both, and with a pair of CUBIC flows.
+            mains = (*MIXED_MAINS, "cubic")
+            return [pair(scale, "cubic", main, period) for period in MIXED_PERIODS for main in mains]
         case "7":
             dark = [pair(scale, "cubic", "cubic", period, night) for period, night in CYCLES]
-            light = [pair(scale, "cubic", "cubic", period) for period in (50, 10)]
+            light = [pair(scale, "cubic", "cubic", period) for period in (100, 50, 10)]
             return dark + light
         case "table2":
             return [groups(scale, period) for period in GROUP_PERIODS]

@@ -38,8 +38,8 @@ EXPERIMENTS: dict[str, Experiment[Setting, Scale, Measured]] = {
         partial(of_figure, "table2-exchanges"), table2.judge_exchanges, plots.table2_exchanges
     ),
     "8": Experiment(partial(of_figure, "8"), figure8.judge, plots.figure8),
-    "8-ticks": Experiment(partial(of_figure, "8-ticks"), draw=ticks.draw, tables=ticks.tables),
-    "kernel": Experiment(partial(of_figure, "kernel"), kernel.judge, plots.kernel),
+    "8-ticks": Experiment(partial(of_figure, "8-ticks"), draw=ticks.draw, tables=ticks.tables, of_model=True),
+    "kernel": Experiment(partial(of_figure, "kernel"), kernel.judge, plots.kernel, of_model=True),
 }
 """What `--figure` takes, in the order of the page."""
 

@@ -61,7 +61,7 @@ STUDY: Study[Setting, Scale, Measured] = Study(
         "delays": Experiment(plots.delay_settings, claims.nothing, plots.delays, plots.delay_cells),
         "kernel": Experiment(
             lambda scale: [one for pair in grids.kernel_cells(scale).items() for one in pair],
-            claims.kernel, plots.kernel,
+            claims.kernel, plots.kernel, of_model=True,
         ),
     },
     job=job,

@@ -13,6 +13,8 @@ GROWTH = {10: 334.3, 100: 36.8}
 GROWTH_AFTER = 516.0
 STRAIGHT = 0.99
 PRINTED_MBPS = 10_000
+LONG_S = 60.0
+"""Seconds after the move without which the growth after it is not seen."""
 
 
 def judge(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
@@ -44,8 +46,12 @@ def judge(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
                 "C2.linear_before", abs(growth.slope / GROWTH[rtt] - 1) <= 0.05 and growth.r2 > STRAIGHT, growth.slope,
                 suffix=suffix, cell=cell, note=f"r^2 {growth.r2:.4f}",
             )  # fmt: skip
-            if rtt == 10:
+            if setting.after_s >= LONG_S:
                 _judge_after(board, measured, suffix, cell)
+            else:
+                for key in ("C2.linear_after", "C2.optical_full"):
+                    why = f"not compared: the run ends {setting.after_s:.0f} s after the move, long before that rate"
+                    board.left_out(key, why, suffix=suffix, cell=cell)
 
 
 def _miss_growth(board: Scoreboard, suffix: str, cell: str) -> None:

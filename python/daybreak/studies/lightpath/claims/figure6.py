@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import polars as pl
 
+from daybreak.studies.lightpath.claims.figure4 import seconds_below
 from daybreak.studies.lightpath.measured import Evidence, Measured
-from daybreak.studies.lightpath.settings import NS2, STACKS, Scale, Setting, counted, figure6
+from daybreak.studies.lightpath.settings import NS2, STACKS, Scale, Setting, counted, figure4, figure6
 from daybreak.studies.lightpath.testbed import QUEUE_PACKETS
 from daybreak.studies.scoreboard import Scoreboard
 
 COUNTED_FROM_S = 60.0
 """A reduced run does not count duplicate ACKs, which takes two runs more."""
+MUCH = 2.0
+"""How many times as long is much longer."""
 BEFORE_RETRANSMISSIONS = 0.65
 """Base RTTs after the move in which no retransmission can have come to r3: the first early packet's SACK is at the
 sender after 0.6, and what it sends then is at r3 a light-path delay of 0.1 later."""
@@ -18,8 +21,8 @@ sender after 0.6, and what it sends then is at r3 a light-path delay of 0.1 late
 
 def settings(scale: Scale, stack: str) -> list[Setting]:
     """What figure 6 needs of one stack."""
-    one = figure6(scale, stack)
-    return [one] if one.after_s < COUNTED_FROM_S else [one, *counted(one)]
+    one, of_b = figure6(scale, stack), figure4(scale, stack)
+    return [one, *(counted(one) if one.after_s >= COUNTED_FROM_S else ()), of_b, of_b.unmoved()]
 
 
 def judge(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
@@ -44,7 +47,13 @@ def judge(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
             board.shape("D.dupacks", later - at_move > 1e4, float(later - at_move), suffix=stack, cell=cell)
         back = measured.recovery_s(measured.before_mbps)
         rtts = None if back is None else back / (0.6e-3 * setting.rtt_ms)
-        board.shape("D.recovery", rtts is None or rtts >= 1000, rtts, suffix=stack, cell=cell)
+        board.shape("D.recovery", rtts is not None and rtts >= 1000, rtts, suffix=stack, cell=cell)
+        of_b = figure4(scale, stack)
+        brief = seconds_below(evidence[of_b], evidence[of_b.unmoved()])
+        times = f"{'not within the run' if back is None else f'{back:.0f} s'}, B {brief} s"
+        longer = back is not None and back >= MUCH * max(brief, 1)
+        ratio = None if back is None or not brief else back / brief
+        board.shape("D.longer", longer, ratio, suffix=stack, cell=cell, note=times)
 
 
 def judge_queue(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:

@@ -9,7 +9,6 @@ import polars as pl
 from daybreak.metrics import transient
 from daybreak.studies.lightpath.measured import Evidence, Measured
 from daybreak.studies.lightpath.settings import STACKS, Scale, grid
-from daybreak.studies.lightpath.testbed import QUEUE_PACKETS
 from daybreak.studies.scoreboard import Scoreboard
 
 RISE = 1.6
@@ -34,7 +33,7 @@ def judge(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
             "kinds", len(of_kind) == len(cells), float(len(of_kind)), suffix=stack, cell=name,
             note=_others(f"of {len(cells)}; not so", cells, of_kind),
         )  # fmt: skip
-        small = [one for one in cells if one.setting.scenario in ("B", "C1") and one.setting.rtt_ms <= 100]
+        small = [one for one in cells if one.setting.scenario in ("B", "C1")]
         worst = max(small, key=lambda one: one.reduction)
         note = f"in {worst.setting.cell}"
         board.shape("BC.small", worst.reduction < SMALL, 100 * worst.reduction, suffix=stack, cell=name, note=note)
@@ -43,18 +42,16 @@ def judge(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
         never = ", ".join(cell for cell, time in times.items() if time is None)
         is_short = not never and max(known) < 30
         note = f"not within the run: {never}" if never else ""
-        board.shape("BC.short", is_short, max(known, default=None), suffix=stack, cell=name, note=note)
+        board.shape("BC.short", is_short, None if never else max(known), suffix=stack, cell=name, note=note)
         of_d = [one for one in cells if one.setting.scenario == "D"]
         collapsed = [one for one in of_d if is_of_its_kind(one)]
         board.shape(
             "other_numbers", len(collapsed) == len(of_d), float(len(collapsed)), suffix=stack, cell=name,
             note=_others(f"of {len(of_d)}; not so", of_d, collapsed),
         )  # fmt: skip
-        large = [one for one in cells if one.setting.scenario == "D" and one.setting.overlap_packets > QUEUE_PACKETS]
-        if large:
-            least = min(large, key=lambda one: one.reduction)
-            note = "; ".join(f"{one.setting.cell}: {100 * one.reduction:.0f} %" for one in large)
-            board.shape("D.large", least.reduction > LARGE, 100 * least.reduction, suffix=stack, cell=name, note=note)
+        least = min(of_d, key=lambda one: one.reduction)
+        note = "; ".join(f"{one.setting.cell}: {100 * one.reduction:.0f} %" for one in of_d)
+        board.shape("D.large", least.reduction > LARGE, 100 * least.reduction, suffix=stack, cell=name, note=note)
 
 
 def _judge_set_up(board: Scoreboard, cells: list[Measured], stack: str, name: str) -> None:

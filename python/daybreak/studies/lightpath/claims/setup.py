@@ -89,7 +89,7 @@ def judge(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
         "setup.r3_buffer", is_printed, QUEUE_PACKETS + 1.0 if is_printed else None, note="one of them is being sent"
     )
     board.shape("setup.granularity", 1000 in WIDTHS_MS and 1000 % BIN_MS == 0, note="and 100 ms; bins end at the move")
-    board.not_evaluated("sctp_dccp", "the paper expects it and gives no number; neither is modelled")
+    board.left_out("sctp_dccp", "not compared")
 
 
 def _plan(setting: Setting) -> plan.Plan:

@@ -12,7 +12,7 @@ from daybreak.figures.points import beside
 from daybreak.studies.lightpath.claims.cells import asked
 from daybreak.studies.lightpath.measured import WITHIN_S, Evidence
 from daybreak.studies.lightpath.ns2 import Cell, shifted
-from daybreak.studies.lightpath.settings import Scale, Setting
+from daybreak.studies.lightpath.settings import AT_LIMIT, Scale, Setting
 from daybreak.studies.published import PublishedValues
 from daybreak.studies.scoreboard import Scoreboard
 
@@ -66,12 +66,24 @@ def judge(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
 def draw(evidence: Evidence, scale: Scale, published: PublishedValues) -> dict[str, Figure]:
     """The worst second by the time of the move."""
     panels = {
-        one.cell.name: {NS2_NAME: _percent(one.ns2), OUR_NAME: _percent(one.ours)} for one in _moves(evidence, scale)
+        title(one.cell): {NS2_NAME: _percent(one.ns2), OUR_NAME: _percent(one.ours)} for one in _moves(evidence, scale)
     }
     if not panels:
         return {}
     figure = beside(panels, xlabel="Move shifted by [s]", ylabel="Worst second [% of the rate before]", level=50.0)
     return {"shifts": figure}
+
+
+def title(cell: Cell) -> str:
+    """A cell as people read it, with what is not as in the grid."""
+    one = cell.setting
+    rate = f"{one.rate_mbps // 1000} Gb/s" if one.rate_mbps >= 1000 else f"{one.rate_mbps} Mb/s"
+    parts = [f"{one.scenario}, {rate}, {one.rtt_ms} ms"]
+    if one.move != AT_LIMIT:
+        parts.append(f"around {one.move} s")
+    if one.changes:
+        parts[-1] += ", no drop at the sender"
+    return "\n".join(parts)
 
 
 def table(evidence: Evidence, scale: Scale) -> Mapping[str, pl.DataFrame]:

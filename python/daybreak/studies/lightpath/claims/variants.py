@@ -35,6 +35,13 @@ def judge(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
             "var.compound", not later, float(len(later)), suffix=stack, cell=name,
             note=f"later in: {'; '.join(later)}" if later else "",
         )  # fmt: skip
+        compound = _recoveries(evidence, by_variant["compound"], by_variant["cubic"])
+        faster = [cell for cell, (mine, theirs) in compound.items() if 0 < mine < theirs]
+        both = [f"{cell}: {_shown(mine)}, CUBIC {_shown(theirs)}" for cell, (mine, theirs) in compound.items()]
+        board.shape(
+            "var.faster", bool(faster), float(len(faster)), suffix=stack, cell=name,
+            note="; ".join(both) or "no cell falls below 95 %",
+        )  # fmt: skip
         cells = {variant: filling_cell(settings) for variant, settings in by_variant.items()}
         for variant in ("reno", "vegas"):
             one = cells[variant]

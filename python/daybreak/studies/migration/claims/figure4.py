@@ -7,11 +7,14 @@ from itertools import pairwise
 import polars as pl
 
 from daybreak.metrics import concurrency, phases
-from daybreak.metrics.confidence import Interval
-from daybreak.studies.migration.measured import BIN_NS, Evidence, Measured
+from daybreak.metrics.confidence import Interval, interval
+from daybreak.studies.migration.measured import BIN_NS, GROUPS, Evidence, Measured
 from daybreak.studies.migration.settings import PAIR_PERIODS, Scale, pair
-from daybreak.studies.migration.testbed import SEPARATE, SHARED
+from daybreak.studies.migration.testbed import RATE_GBPS, SEPARATE, SHARED
 from daybreak.studies.scoreboard import Scoreboard, text
+
+FULL = 0.95
+"""Part of a link's rate with which it is full."""
 
 
 def judge(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
@@ -20,6 +23,7 @@ def judge(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
     longer = {period: measured.prolongation() for period, measured in runs.items()}
     equal(board, longer[50], runs[50].fct("main"))
     sawtooth(board, runs[50])
+    shared_fairly(board, runs[50])
 
     rates = {period: measured.rates() for period, measured in runs.items()}
     migrated, main = rates[25]
@@ -51,8 +55,26 @@ def equal(board: Scoreboard, longer: Interval | None, main: Interval | None) -> 
         board.shape("fig4.equal", False, note="a flow did not end")
         return
     mean, low, high = (100 * value / main.mean for value in (longer.mean, longer.low, longer.high))
-    is_equal = abs(mean) <= 10 or longer.contains(0)
-    board.shape("fig4.equal", is_equal, Interval(mean, low, high, longer.runs), note=f"main {text(main)} s")
+    percent = Interval(mean, low, high, longer.runs)
+    board.shape("fig4.equal", is_equal(longer, main), percent, note=f"main {text(main)} s")
+
+
+def is_equal(longer: Interval, main: Interval) -> bool:
+    """Whether two FCTs do not differ significantly, by what one is longer than the main flow's."""
+    return abs(longer.mean) <= 0.1 * main.mean or longer.contains(0)
+
+
+def shared_fairly(board: Scoreboard, measured: Measured) -> None:
+    """Equal parts of the shared link, and time enough to fill one's own."""
+    table = measured.while_both(measured.throughput)
+    shared = phases.during(table, measured.phases, SHARED)
+    migrated, main = (interval(concurrency.means(shared, group, "gbps")).mean for group in GROUPS)
+    part = migrated / (migrated + main)
+    note = f"migrated {migrated:.3f}, main {main:.3f} Gb/s"
+    board.shape("fig4.fair", 0.45 <= part <= 0.55, part, note=note)
+    later = phases.during(table, measured.phases, SEPARATE, last_part=0.5)
+    rates = interval(concurrency.means(later, "migrated", "gbps"))
+    board.shape("fig4.ramp_up", rates.mean >= FULL * RATE_GBPS, rates)
 
 
 def sawtooth(board: Scoreboard, measured: Measured) -> None:

@@ -36,6 +36,8 @@ def judge(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
     peak = max(before, at)
     note = "by phase of the cycle in tenths: " + ", ".join(f"{value:.0f}" for value in folded) + " KB"
     board.shape("fig5.valleys", peak == max(folded) and after < peak, peak - after, note=note)
+    part = before / max(folded)
+    board.shape("fig5.peaks_before", part >= 0.99 and at < before, part, note=note)
 
     means = {period: concurrency.means(migrated(one), "migrated", "kilobytes") for period, one in runs.items()}
     sizes = {period: interval(values).mean for period, values in means.items()}
@@ -48,12 +50,8 @@ def judge(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
     by_cycle = {period: folded_height(measured) for period, measured in runs.items()}
     note = f"{kilobytes(heights)}; of the mean over all cycles by phase {kilobytes(by_cycle)}"
     board.shape("fig5.flatter", decreasing(heights.values()), heights[1], note=note)
-    ratios = {period: ramp(measured) / sizes[period] for period, measured in runs.items()}
+    ratios = {period: ramp(one) / interval(cycle_peaks(one, "kilobytes")).mean for period, one in runs.items()}
     note = ", ".join(f"{value:.2f} at {period} ms" for period, value in ratios.items())
-    peaks = {period: ramp(one) / interval(cycle_peaks(one, "kilobytes")).mean for period, one in runs.items()}
-    note += "; over the mean peak of its cycles before " + ", ".join(
-        f"{value:.2f} at {period} ms" for period, value in peaks.items()
-    )
     board.shape("fig5.rampup", all(value >= 1.5 for value in ratios.values()), min(ratios.values()), note=note)
 
 

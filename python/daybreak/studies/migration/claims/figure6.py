@@ -22,6 +22,12 @@ def judge_a(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
     cubic, main = bbr.fct("migrated"), bbr.fct("main")
     ratio = main.mean / cubic.mean if cubic and main else 0.0
     board.shape("fig6.bbr_fct", ratio >= 1.2, ratio, note=f"BBR {text(main)} s, CUBIC {text(cubic)} s")
+    rates = {name: one.rates() for name, one in runs.items()}
+    rates["cubic"] = evidence[pair(scale, "cubic", "cubic", MIXED_PERIODS[0])].rates()
+    fairness = {name: jain((migrated.mean, other.mean)) for name, (migrated, other) in rates.items()}
+    lead = fairness["cubic"] - max(fairness["bbr"], fairness["westwood"])
+    note = ", ".join(f"{name} {value:.4f}" for name, value in fairness.items())
+    board.shape("fig6.unfair", lead > 0, lead, note=note)
 
 
 def judge_b(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
@@ -30,11 +36,23 @@ def judge_b(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
         {main: evidence[pair(scale, "cubic", main, period)] for main in MIXED_MAINS} for period in MIXED_PERIODS
     )
     order(board, short, "b")
+    similar(board, long, short)
     for main in MIXED_MAINS:
         before, after = long[main].prolongation(), short[main].prolongation()
         differs = before and after and not before.overlaps(after) and before.high == before.high
         note = f"{text(before)} s at {MIXED_PERIODS[0]} ms"
         board.shape("fig6.magnitude", bool(differs), after, suffix=main, main=main, period=MIXED_PERIODS[1], note=note)
+
+
+def similar(board: Scoreboard, long: dict[str, Measured], short: dict[str, Measured]) -> None:
+    """The same flow ends first."""
+    longer = {main: (long[main].prolongation(), short[main].prolongation()) for main in MIXED_MAINS}
+    same = [
+        main for main, (before, after) in longer.items() if before and after and (before.mean > 0) == (after.mean > 0)
+    ]
+    parts = (f"{main} {text(before)} s and {text(after)} s" for main, (before, after) in longer.items())
+    note = f"CUBIC's FCT less the main flow's at {MIXED_PERIODS[0]} and {MIXED_PERIODS[1]} ms: {', '.join(parts)}"
+    board.shape("fig6.similar", len(same) == len(MIXED_MAINS), len(same), period=MIXED_PERIODS[1], note=note)
 
 
 def order(board: Scoreboard, runs: dict[str, Measured], part: str) -> None:
