@@ -31,14 +31,14 @@ def test_every_input_changes_what_the_model_sees(change):
     assert row(**night) != row(**night | change)
 
 
-def test_nobody_moves_before_the_first_move():
+def test_no_flow_moves_before_the_first_move():
     """The first move is a period after the start of the first period."""
     ideal_ms = 64 * 2**20 * 8 / 1e7
     assert row(period_ms=ideal_ms - 9, start_ms=14.0)["is_unmoved"] == 1
     assert row(period_ms=ideal_ms - 9, start_ms=4.0)["is_unmoved"] == 0
 
 
-def simulated(setting, share, step=1e-3):
+def simulated(setting, share, step=4e-3):
     """Two fluids, step by step."""
     one = columns([setting])
     sent, ended, now = [0.0, 0.0], [None, None], 0.0

@@ -167,7 +167,7 @@ def of_inputs(array):
 
 
 def of_values(array):
-    return array.dtype == np.float32 and array.ndim == 1 and len(array) > 1000
+    return array.dtype == np.float32 and array.ndim == 1 and len(array) > 200
 
 
 def of_settings(array):
