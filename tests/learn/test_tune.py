@@ -10,6 +10,7 @@ from daybreak.learn import advice, design, model
 from daybreak.learn import tune as tune_
 from daybreak.learn.setting import testbed as the_testbed
 from daybreak.learn.tune import OBJECTIVES, Outcome, is_moved, periods, prolongation, tune, utilisation
+from daybreak.metrics.confidence import of_all
 from daybreak.sweeps import Local, Points
 from daybreak.sweeps.grid import parse
 
@@ -236,6 +237,20 @@ def test_advice_is_judged_by_the_same_seeds_with_and_without_it(small, tmp_path)
     assert often.default.mean == pytest.approx(sum(fct["migrated"] - fct["main"] for fct in fcts) / 2e9)
     assert often.row()["period_ms"] == 2
     assert never.default.mean == pytest.approx(never.advised.mean, abs=0.05)
+
+
+def test_advice_is_better_where_the_mean_is_less_and_all_flows_end():
+    def judged(default, advised):
+        both = [of_all(values) for values in (default, advised)]
+        return advice.Judged({"hz": 250}, {"timelines.0.period": "5 ms"}, *both, None)
+
+    assert judged([3.0, 5.0], [1.0, 2.0]).is_better and not judged([3.0, 5.0], [4.0, 4.0]).is_better
+    assert judged([3.0, None], [9.0, 9.0]).is_better and not judged([3.0, None], [None, 1.0]).is_better
+    row = judged([3.0, 5.0], [1.0, 2.0]).row()
+    assert row["advice"] == "timelines.0.period=5 ms" and row["hz"] == 250 and row["is_better"]
+    assert row["default_s"] == 4 and row["advised_s"] == 1.5 and row["difference_s"] is row["difference_low_s"] is None
+    assert row["default_low_s"] < 4 < row["default_high_s"]
+    assert advice.Judged({}, {}, None, None, None).row()["advice"] == "as it is"
 
 
 @pytest.mark.parametrize("name", advice.MIXES)
