@@ -24,6 +24,7 @@ from daybreak.learn.conformal import ConformalRegressor
 from daybreak.learn.dataset import Dataset
 from daybreak.learn.setting import GROUPS
 from daybreak.learn.setting import testbed as the_testbed
+from daybreak.metrics.confidence import interval, t_quantile
 from daybreak.sweeps import Local
 
 KNOWN = ROOT / "scenarios" / "17-prolongation.toml"
@@ -485,6 +486,16 @@ def test_the_margin_is_looked_at_within_bounds_and_at_both():
     assert simulated.looks(0, 256) == [16, 32, 64, 128, 256]
     assert simulated.looks(40, 100) == [40, 64, 100] and simulated.looks(0, 5) == [5]
     assert simulated.looks(300, 256) == [300] and simulated.looks(20, 20) == [20]
+
+
+def test_how_many_runs_it_will_take_is_told_from_how_margins_shrink():
+    """With the root of the number of runs: 1.9 times what is tolerated takes 3.6 times as many, and the next look."""
+    apart = 0.38 * 4 / t_quantile(16) / (16 / 15) ** 0.5
+    values = [1 + apart, 1 - apart] * 8
+    assert interval(values).margin == pytest.approx(0.38) and model.tolerated(1.0) == 0.2
+    assert simulated._expected(values, 32, 256) == 64 and simulated._expected(values, 32, 40) == 40
+    # Nothing is known of it before the first look.
+    assert simulated._expected([], 16, 256) == 16
 
 
 def test_a_setting_is_simulated_until_its_mean_is_known(monkeypatch):

@@ -5,7 +5,7 @@ import pytest
 from made_up import QUICK, made_up
 
 import daybreak
-from daybreak.errors import ScenarioError
+from daybreak.errors import OutputError, ScenarioError
 from daybreak.learn import advice, design, model
 from daybreak.learn import tune as tune_
 from daybreak.learn.setting import testbed as the_testbed
@@ -237,6 +237,15 @@ def test_advice_is_judged_by_the_same_seeds_with_and_without_it(small, tmp_path)
     assert often.default.mean == pytest.approx(sum(fct["migrated"] - fct["main"] for fct in fcts) / 2e9)
     assert often.row()["period_ms"] == 2
     assert never.default.mean == pytest.approx(never.advised.mean, abs=0.05)
+
+
+def test_advice_is_not_written_among_other_files(small, tmp_path):
+    (tmp_path / "mine.txt").write_text("mine")
+    axes = {"cycle": {"field": "timelines.0.period", "values": ["2 ms"]}}
+    points = Points(parse({"scenario": "-", "seeds": 2, "axes": axes}), base())
+    with pytest.raises(OutputError, match="holds files that are no results of this command"):
+        advice.judge(points, small, tmp_path, Local(1))
+    assert [one.name for one in tmp_path.iterdir()] == ["mine.txt"]
 
 
 def test_advice_is_better_where_the_mean_is_less_and_all_flows_end():
