@@ -4,12 +4,13 @@
     .venv/bin/python tools/mutants-python.py                 160 mutants; an hour or two
     .venv/bin/python tools/mutants-python.py --survivors     after tests were added: only what has survived
     .venv/bin/python tools/mutants-python.py --count 30 --seed 2 --out /tmp/unseen.toml
+    .venv/bin/python tools/mutants-python.py --packages learn --count 60 --out docs/mutants/python-learn.toml
 
 The packages are taken in turn, and so are mutmut's operators and those of tools/mutations.py, each of which is drawn as
 often as the others. The same seed draws the same mutants of the same sources. The result says how many were killed, and
 has every survivor. A survivor keeps the reason that the result gives for it; a new one has none, and
 tests/test_mutants_python.py fails until it has. `--only TEXT` judges those of the sample whose file or change has the
-text, and writes nothing.
+text, and writes nothing. With `--packages` all mutants are of these, and tests of other packages are not measured.
 
 All tests of these packages run once with coverage, in a copy of the working tree, to learn which run which lines; then
 a mutant is judged by the tests that run its lines, those of its own package first, and by all in the files of its
@@ -36,7 +37,7 @@ import sys
 import tempfile
 import tomllib
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from functools import cached_property
@@ -55,8 +56,7 @@ RESULT = ROOT / "docs" / "mutants" / "python.toml"
 WORK = ROOT / "target" / "mutants-python"
 PACKAGE = Path("python") / "daybreak"
 PACKAGES = ("scenario", "metrics", "runs", "learn", "sweeps", "studies", "explain", "report", "agreement")
-TESTS = tuple(f"tests/{package}" for package in sorted(PACKAGES))
-"""Those of the command line and of plots take minutes, and are about what is above these packages."""
+"""Without the command line and plots: tests of those take minutes, and are about what is above these packages."""
 MEMORY = 12 << 30
 """Address space of each process: a mutant that allocates for ever fails instead of the machine."""
 KILLED, SURVIVED = "killed", "survived"
@@ -93,11 +93,11 @@ class Mutant:
         return hashlib.sha256(f"{self.path}\n{self.source}".encode()).hexdigest()[:16]
 
 
-def drawn(size: int, seed: int) -> tuple[list[Mutant], int]:
+def drawn(size: int, seed: int, packages: Sequence[str] = PACKAGES) -> tuple[list[Mutant], int]:
     """A sample, and how many it is drawn from. What is drawn of a file changes only if the file does."""
     left: dict[tuple[str, bool], dict[str, list[tuple[bytes, str, cst.Module, Mutation]]]] = {}
     candidates = 0
-    for package in PACKAGES:
+    for package in packages:
         for path in sorted((ROOT / PACKAGE / package).rglob("*.py")):
             name = str(path.relative_to(ROOT))
             module, found = mutations(path.read_text(encoding="utf-8"))
@@ -116,7 +116,7 @@ def drawn(size: int, seed: int) -> tuple[list[Mutant], int]:
     for number in count():
         if len(sample) >= size:
             break
-        kinds = left[PACKAGES[number % len(PACKAGES)], number // len(PACKAGES) % 2 == 0]
+        kinds = left[packages[number % len(packages)], number // len(packages) % 2 == 0]
         some = kinds[generator.choice(sorted(kinds))]
         if some and (mutant := _mutant(*some.pop()[1:])) is not None:
             sample[mutant.key] = mutant
@@ -204,14 +204,15 @@ class Tree:
 class Record:
     """Which tests run which lines of the package, and how long they take."""
 
-    def __init__(self, tree: Tree) -> None:
+    def __init__(self, tree: Tree, packages: Sequence[str] = PACKAGES) -> None:
         self._tree, self._facts, self._lines = tree, WORK / "record.json", CoverageData(str(WORK / "coverage"))
         self._lines.read()
         known = json.loads(self._facts.read_text(encoding="utf-8")) if self._facts.exists() else {}
         self.files: dict[str, Any] = known.setdefault("files", {})
         """By test file its digest, and those of the files of the package that it has run."""
         self.seconds: dict[str, float] = known.setdefault("seconds", {})
-        for file in sorted(path for place in TESTS for path in (tree.directory / place).glob("test_*.py")):
+        places = [tree.directory / "tests" / package for package in sorted(packages)]
+        for file in sorted(path for place in places for path in place.glob("test_*.py")):
             name = str(file.relative_to(tree.directory))
             if self.files.get(name, {}).get("digest") != _digest(file):
                 self._measure(name)
@@ -282,11 +283,11 @@ def _digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
 
 
-def judge(sample: list[Mutant], workers: int) -> Iterator[tuple[Mutant, str]]:
+def judge(sample: list[Mutant], workers: int, packages: Sequence[str]) -> Iterator[tuple[Mutant, str]]:
     """Each mutant with what the tests say of it, as they end."""
     trees: SimpleQueue[Tree] = SimpleQueue()
     made = [Tree(WORK / f"tree-{number}") for number in range(workers)]
-    record = Record(made[0])
+    record = Record(made[0], packages)
     for tree in made:
         trees.put(tree)
 
@@ -310,13 +311,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--count", type=int, default=160, help="size of the sample (160)")
     parser.add_argument("--seed", type=int, default=1, help="seed of the sample (1)")
+    parser.add_argument("--packages", nargs="+", choices=PACKAGES, default=PACKAGES, help="draw from these (all)")
     parser.add_argument("--workers", type=int, default=1, help="mutants tested side by side (1)")
     parser.add_argument("--survivors", action="store_true", help="judge those again that are known to survive")
     parser.add_argument("--only", default="", help="only mutants of the sample with this text; writes nothing")
     parser.add_argument("--list", action="store_true", help="show the sample and test nothing")
     parser.add_argument("--out", type=Path, default=RESULT, help=f"the result ({RESULT.relative_to(ROOT)})")
     asked = parser.parse_args()
-    sample, candidates = drawn(asked.count, asked.seed)
+    sample, candidates = drawn(asked.count, asked.seed, asked.packages)
     sample = [mutant for mutant in sample if asked.only in f"{mutant.path}\n{mutant.change}"]
     if asked.list:
         for mutant in sample:
@@ -328,7 +330,7 @@ def main() -> None:
     known: dict[str, str] = json.loads(kept.read_text(encoding="utf-8")) if kept.exists() else {}
     open_ = (None, SURVIVED) if asked.survivors else (None,)
     left = [mutant for mutant in sample if known.get(mutant.key) in open_]
-    for number, (mutant, outcome) in enumerate(judge(left, asked.workers), start=1):
+    for number, (mutant, outcome) in enumerate(judge(left, asked.workers, asked.packages), start=1):
         known[mutant.key] = outcome
         kept.write_text(json.dumps(known, indent=1), encoding="utf-8")
         said = f"SURVIVED\n{mutant.change}" if outcome == SURVIVED else outcome
@@ -337,10 +339,14 @@ def main() -> None:
     print(f"{len(sample) - len(survivors)} of {len(sample)} killed")
     if not asked.only:
         command = f"python tools/mutants-python.py --count {asked.count} --seed {asked.seed}"
-        write(asked.out, command, candidates, len(sample), survivors)
+        if asked.packages != PACKAGES:
+            command += f" --packages {' '.join(asked.packages)}"
+        write(asked.out, command, asked.packages, candidates=candidates, tested=len(sample), survivors=survivors)
 
 
-def write(path: Path, command: str, candidates: int, tested: int, survivors: list[Mutant]) -> None:
+def write(
+    path: Path, command: str, packages: Sequence[str], *, candidates: int, tested: int, survivors: list[Mutant]
+) -> None:
     """Writes the result; survivors keep the reasons that the last one gave."""
     reasons: dict[tuple[str, str], str] = {}
     if path.exists():
@@ -348,7 +354,7 @@ def write(path: Path, command: str, candidates: int, tested: int, survivors: lis
         reasons = {(entry["file"], entry["change"]): entry["reason"] for entry in known}
     document = {
         "command": command,
-        "packages": list(PACKAGES),
+        "packages": list(packages),
         "candidates": candidates,
         "tested": tested,
         "killed": tested - len(survivors),

@@ -9,6 +9,7 @@ import pytest
 from ready_files import ROOT
 
 from daybreak import run as daybreak_run
+from daybreak.cli.main import _run
 
 DOWNTIME = ROOT / "scenarios" / "04-downtime.toml"
 KNOWN = ROOT / "scenarios" / "17-prolongation.toml"
@@ -132,16 +133,71 @@ def test_a_missing_file_is_told_before_anything_large_is_loaded(command, tmp_pat
         assert done.returncode == 1 and "no such file" in done.stderr and "Traceback" not in done.stderr
 
 
-def test_tune_says_what_its_advice_is(tmp_path):
+SMALL = ("--set", "flows.0.size=64 MiB", "--set", "flows.1.size=64 MiB", "--seeds", 4)
+"""Flows that take 54 ms."""
+
+
+@pytest.fixture
+def tune(capsys):
+    """The command in this process: the model's libraries are loaded once."""
     pytest.importorskip("skops")
-    small = ("--set", "flows.0.size=64 MiB", "--set", "flows.1.size=64 MiB", "--seeds", 2)
-    done = daybreak("tune", KNOWN, *small)
-    assert done.returncode == 0 and "advice: " in done.stdout
-    assert "only the longest period that was offered, 50 ms" in done.stdout
-    late = daybreak("tune", KNOWN, *small, "--set", "timelines.0.start=60 ms")
-    assert "ends before its first move: (as it is)" in late.stdout
-    refused = daybreak("tune", KNOWN, "--buffer", 0)
+
+    def run(*given):
+        code = _run(["tune", str(KNOWN), "--workers", "1", *map(str, given)])
+        shown = capsys.readouterr()
+        return subprocess.CompletedProcess(given, code, shown.out, shown.err)
+
+    return run
+
+
+def test_tune_says_what_its_advice_is(tune):
+    done = tune(*SMALL)
+    assert done.returncode == 0 and "advice: timelines.0.period=50 ms, with " in done.stdout
+    assert "only the longest period, 50 ms (up to 50 ms are offered" in done.stdout
+    # Half a period, and 1 ms of night.
+    assert "waits 26 ms for it on average, 6 ms as it is" in done.stdout
+    why = done.stdout.partition("simulated, not predicted, since of (as it is)\n")[2]
+    assert why.startswith("  the model is not sure: ")
+    # Each candidate has its own reason: half of a period of 2 ms is night, which was never measured.
+    shown = {line.split()[0]: line for line in done.stdout.splitlines() if line.startswith("timelines.0.period=")}
+    assert " outside " in shown["timelines.0.period=2"] and " not sure " in shown["timelines.0.period=20"]
+    refused = tune("--buffer", 0)
     assert refused.returncode == 1 and "buffer 0: expected at least 1 packet" in refused.stderr
+
+
+def test_tune_says_where_periods_make_no_difference(tune):
+    late = tune(*SMALL, "--set", "timelines.0.start=60 ms").stdout
+    assert "advice: leave it as it is, with " in late and "ends before its first move: every candidate" in late
+    others = "; ".join(f"timelines.0.period={period} ms" for period in (2, 5, 20, 50))
+    assert f"not told apart from it by these runs: {others}" in late
+    assert "of these the shortest wait has timelines.0.period=2 ms: 2 ms, not 6 ms" in late
+    assert "only the longest" not in late
+    some = tune(*SMALL, "--set", "timelines.0.period=54 ms", "--set", "timelines.0.start=3 ms")
+    assert re.search(r"ends before its first move in \d+ of \d+ runs: \(as it is\)", some.stdout)
+
+
+def test_tune_says_where_flows_do_not_end_and_shows_what_it_has_before_it_fails(tune, tmp_path):
+    cut = tune(*SMALL, "--set", "duration=80 ms").stdout
+    assert "advice: timelines.0.period=50 ms" in cut
+    assert re.search(r"^\(as it is\) .* a flow did not end  +4 ", cut, re.MULTILINE)
+    never = (*SMALL, "--set", "duration=40 ms")
+    none = tune(*never, "-o", tmp_path / "figure.svg")
+    assert none.returncode == 1 and "no figure: in every simulated candidate a flow did not end" in none.stderr
+    assert "no advice: in every simulated candidate a flow did not end" in none.stdout
+    assert "duration = 40 ms: flows may not end in it" in none.stdout
+    found = json.loads(tune(*never, "--json").stdout)
+    assert found["advice"] is None and [one["unended"] for one in found["candidates"]] == [4] * 5
+
+
+def test_tune_for_machines_has_the_advice_and_all_candidates(tune):
+    found = json.loads(tune(*SMALL, "--json", "--for", "utilisation").stdout)
+    assert found["objective"] == "utilisation" and found["advice"] == {"timelines.0.period": "50 ms"}
+    assert found["is_only_the_longest"] and found["longest_ms"] == 50 and found["not_told_apart"] == []
+    first, *others = found["candidates"]
+    assert first["changes"] == found["advice"] and first["wait_ms"] == 26 and first["predicted"]["reasons"]
+    assert all(first["utilisation"]["mean"] > one["utilisation"]["mean"] for one in others)
+    shown = tune(*SMALL, "--for", "utilisation").stdout
+    assert re.search(r"advice: timelines.0.period=50 ms, with a utilisation of \d+\.\d % and ", shown)
 
 
 def test_the_readme_names_files_that_are_there():

@@ -162,6 +162,28 @@ def test_networks_do_not_extrapolate_and_are_the_same_again():
     assert (NeuralMean(members=2, random_state=2).fit(x, x[:, 0] * 10).predict(x) != fitted.predict(x)).any()
 
 
+def test_networks_that_are_averaged_all_begin_elsewhere():
+    """Also those of other random states: averages of the same networks would not differ by chance."""
+    x = np.random.default_rng(3).uniform(-1, 1, (60, 2))
+    found = [
+        NeuralMean(members=3, width=4, layers=1, random_state=state).fit(x, x[:, 0] * x[:, 1]).of_members(x)[:, :, 0]
+        for state in range(8)
+    ]
+    assert len(np.unique(np.round(np.concatenate(found), 6), axis=0)) == 24
+
+
+def test_the_column_that_is_wanted_counts_more():
+    """A network of one unit can learn one of two columns."""
+    x = np.random.default_rng(4).uniform(-1, 1, (400, 2))
+
+    def correlation(**given):
+        fitted = NeuralMean(members=4, width=1, layers=1, alpha=0.0, **given).fit(x, x)
+        return np.corrcoef(fitted.predict(x)[:, 0], x[:, 0])[0, 1]
+
+    # Twice as much is the default.
+    assert correlation(lead=8.0) > correlation() + 0.05 > correlation(lead=0.5) + 0.1
+
+
 def test_networks_learn_several_columns_at_once():
     x = np.random.default_rng(2).uniform(-1, 1, (800, 2))
     both = NeuralMean(members=1, alpha=0.03).fit(x, np.column_stack([x[:, 0], 100 * x[:, 1]]))

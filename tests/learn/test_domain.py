@@ -60,6 +60,26 @@ def test_what_was_not_measured_is_named(known, change, sentence):
     assert any(sentence in one for one in known.reasons(SETTING | change))
 
 
+def test_one_of_a_hundred_measured_settings_is_as_far_from_the_others_as_the_limit(known):
+    some = list(design.learnt(400))
+    without = domain.of(some)
+    far = [np.sort(without._distances(one))[1 : domain.NEAREST + 1].mean() > without.limit for one in some]
+    assert np.mean(far) == pytest.approx(0.01, abs=0.005)
+    # A setting is the nearest to itself, and the next ones are in order.
+    rows = known.nearest(some[7], 4)
+    assert rows[0] == 7 and (np.diff(known._distances(some[7])[rows]) >= 0).all()
+    assert domain.of(some, 0.25).limit == 0.25
+
+
+def test_another_variant_is_as_far_as_a_fifth_of_a_range():
+    one = SETTING | {"downtime": "drop", "night_ms": 1.0}
+    others = [one | {"main_variant": "bbr"}, one | {"migrated_variant": "bbr", "downtime": "hold"}, one]
+    far = [domain.of([one | {"rtt_us": 20.0}, one | {"rtt_us": 320.0}, other], 1.0) for other in others]
+    assert [found._distances(one)[2] for found in far] == pytest.approx([0.2, 0.2 * 2**0.5, 0.0], abs=1e-6)
+    # On a logarithmic scale 80 us are in the middle.
+    assert far[2]._distances(one | {"rtt_us": 80.0})[:2] == pytest.approx([0.5, 0.5], abs=1e-6)
+
+
 def test_settings_of_the_law_are_inside(known):
     found = [bool(known.reasons(one)) for one in design.drawn(300, 5)]
     assert np.mean(found) < 0.02

@@ -1,5 +1,7 @@
 """Models: what they say, of what they say it, and what a broken file is told."""
 
+import copy
+import dataclasses
 import io
 import json
 import math
@@ -20,16 +22,21 @@ from daybreak.errors import OutputError
 from daybreak.learn import dataset, design, evaluate, features, files, measured, model, paper, simulated, trees, tune
 from daybreak.learn.conformal import ConformalRegressor
 from daybreak.learn.dataset import Dataset
+from daybreak.learn.setting import GROUPS
 from daybreak.learn.setting import testbed as the_testbed
+from daybreak.metrics.confidence import interval, t_quantile
 from daybreak.sweeps import Local
 
 KNOWN = ROOT / "scenarios" / "17-prolongation.toml"
 """What the model of prolongations was made for."""
 
+SETTINGS = 600
+"""Of the small model."""
+
 
 @pytest.fixture(scope="module")
 def small():
-    found = model.fit(made_up(600), **QUICK)
+    found = model.fit(made_up(SETTINGS), **QUICK)
     model.calibrate(found, [made_up(settings=list(design.drawn(100, seed)), runs=4, seed=seed) for seed in (8, 9)])
     return found
 
@@ -51,6 +58,44 @@ def test_a_model_finds_the_law_again_and_its_file_is_the_same_model(small, tmp_p
     assert np.corrcoef(found, truth)[0, 1] > 0.95
     for one in after:
         assert one.low_s <= one.prolongation_s <= one.high_s and len(one.similar) == 3
+    ends = np.array([(one.low_s, one.high_s) for one in after])
+    new = made_up(settings=settings, runs=20, seed=2).seconds().reshape(len(settings), 20).T
+    assert np.isfinite(ends).all() and np.mean((ends[:, 0] <= new) & (new <= ends[:, 1])) > 0.7
+
+
+def test_intervals_are_calibrated_on_settings_that_are_asked_for():
+    """Not on those of the margin around them, which are harder: nothing was learnt beyond them."""
+    inside = next(one for one in design.drawn(99, 1) if one["downtime"] == "drop" and one["migrated_flows"] == 2)
+    assert model._is_asked(list(design.drawn(200, 1))).all()
+    beyond = [
+        {name: (low if end else high) * (0.99 if end else 1.01)}
+        for name, (low, high) in design.RANGES.items()
+        for end in (True, False)
+        if name not in ("mib", "night_share")
+    ]
+    beyond += [{f"{group}_mib": size * 2.0 for group in GROUPS} for size in (63, 257)]
+    beyond += [{"night_ms": inside["period_ms"] * share} for share in (0.009, 0.201)]
+    beyond += [{"start_ms": inside["period_ms"] * 1.01}]
+    for change in beyond:
+        asked = inside | change
+        if "period_ms" in change:
+            asked |= {
+                name: inside[name] * change["period_ms"] / inside["period_ms"] for name in ("night_ms", "start_ms")
+            }
+        assert not model._is_asked([asked]).any(), change
+
+
+def test_the_shipped_model_is_as_good_as_was_published(shipped):
+    """On 200 settings that were drawn after it was made: `docs/learn/unseen-4.json` says what its data do."""
+    data = Dataset(pl.read_parquet(ROOT / "docs" / "learn" / "unseen-4.parquet"))
+    published = json.loads((ROOT / "docs" / "learn" / "unseen-4.json").read_text())
+    found = evaluate.judge(shipped, data)
+    assert shipped.fingerprint == published["model"]
+    for name in ("settings", "runs", "unended_runs", "outside", "unsure"):
+        assert found[name] == published[name]
+    for policy, of_policy in published["policies"].items():
+        for name in ("predicted", "held"):
+            assert found["policies"][policy][name] == pytest.approx(of_policy[name], rel=1e-6), (policy, name)
 
 
 def test_a_file_has_the_trees_and_the_settings_that_were_learnt_to_the_last_bit(small):
@@ -88,6 +133,24 @@ def test_what_a_run_shows_becomes_its_row(tmp_path):
     given = dataset.made(settings[1:2], tmp_path, Local(2), seeds=[(4, 9)])
     assert given.table["seed"].to_list() == [4, 9] and given.seconds()[0] == data.seconds()[3]
     assert row["migrated_rtos"] == run.flows.filter(pl.col("group") == "migrated")["rtos"].sum()
+
+
+def test_runs_that_were_made_elsewhere_are_data_without_those_that_did_not_end(migration):
+    scenarios = [
+        migration.with_({"flows.1.name": "migrated", "timelines.0.flows": ["migrated"], "timelines.0.period": period})
+        for period in ("10 ms", "20 ms")
+    ]
+    ends = {1: (5.0, 3.0), 2: (7.0, None), 3: (8.0, 4.0)}
+    flows = pl.DataFrame([
+        {"run": run, "group": group, "fct_ns": None if end is None else int(end * 1e9), "rtos": run, "tlps": 0}
+        for run, both in ends.items()
+        for group, end in zip(GROUPS, both, strict=True)
+    ])  # fmt: skip
+    data = dataset.of_runs([(scenarios[0], flows), (scenarios[1], flows.filter(pl.col("run") == 1))])
+    assert data.table["seed"].to_list() == [1, 3, 1] and data.seconds().tolist() == [2.0, 4.0, 2.0]
+    assert data.scenarios().tolist() == [1, 1, 2] and [one["period_ms"] for one in data.settings()] == [10, 10, 20]
+    assert data.table["migrated_rtos"].to_list() == [1, 3, 1] and data.table["main_retransmits"].to_list() == [0, 0, 0]
+    assert data.fingerprint == Dataset(data.table.clone()).fingerprint != Dataset(data.table[:2]).fingerprint
 
 
 def test_a_flow_that_does_not_end_takes_the_whole_run_at_least():
@@ -167,7 +230,11 @@ def of_inputs(array):
 
 
 def of_values(array):
-    return array.dtype == np.float32 and array.ndim == 1 and len(array) > 1000
+    return array.dtype == np.float32 and array.ndim == 1 and len(array) > 200
+
+
+def of_thresholds(array):
+    return array.dtype == np.uint8 and array.ndim == 1 and len(array) != SETTINGS
 
 
 def of_settings(array):
@@ -216,8 +283,7 @@ def of_an_unknown_input(members):
 
 
 def of_an_unknown_threshold(members):
-    flat = arrays(members, lambda array: array.dtype == np.uint8 and array.ndim == 1)
-    name, array = max(flat, key=lambda found: len(found[1]))
+    name, array = max(arrays(members, of_thresholds), key=lambda found: len(found[1]))
     put(members, name, np.full_like(array, 255))
 
 
@@ -235,6 +301,17 @@ def an_infinite_leaf(members):
 def too_few_settings(members):
     name, array = next(arrays(members, of_settings))
     put(members, name, array[:, :-1])
+
+
+def names_from_the_end(members):
+    """A variant or a policy would silently be another one."""
+    name, array = next(arrays(members, lambda array: array.dtype == np.uint8 and array.shape == (SETTINGS,)))
+    put(members, name, np.full_like(array, -1, dtype=np.int8))
+
+
+def thresholds_from_the_end(members):
+    name, array = max(arrays(members, of_thresholds), key=lambda found: len(found[1]))
+    put(members, name, np.full_like(array, -1, dtype=np.int8))
 
 
 def settings_of_three_bytes(members):
@@ -257,6 +334,8 @@ def settings_of_three_bytes(members):
         a_leaf_without_value,
         an_infinite_leaf,
         too_few_settings,
+        names_from_the_end,
+        thresholds_from_the_end,
         settings_of_three_bytes,
     ],
 )
@@ -267,6 +346,15 @@ def test_a_broken_part_is_one_sentence(small, tmp_path, change):
     with pytest.raises(OutputError, match=r"m\.skops is not a model: ") as error:
         files.load(place)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["classes_", "shares_", "widened_"])
+def test_a_file_whose_classes_do_not_fit_is_refused_before_it_predicts(small, tmp_path, name):
+    regressor = copy.copy(small.regressor)
+    setattr(regressor, name, getattr(regressor, name)[:-1])
+    files.save(dataclasses.replace(small, regressor=regressor), tmp_path / "m.skops")
+    with pytest.raises(OutputError, match="is not a model: "):
+        files.load(tmp_path / "m.skops")
 
 
 def test_a_cut_or_flipped_file_is_one_sentence(small, tmp_path):
@@ -329,6 +417,9 @@ def test_a_model_is_judged_by_means_and_intervals_within_each_policy(small, monk
     runs = model.target(data).reshape(90, 12)
     inside = (ends[:, :1] <= runs) & (runs <= ends[:, 1:])
     assert whole["coverage"] == pytest.approx(inside.mean())
+    assert whole["within"] == 1 and found["unended_runs"] == 0
+    unended = data.table.with_columns(migrated_fct_s=pl.Series([None, *data.table["migrated_fct_s"][1:]]))
+    assert evaluate.judge(small, Dataset(unended))["unended_runs"] == 1
     assert json.loads(json.dumps(found)) == found
 
 
@@ -346,6 +437,10 @@ def test_what_is_simulated_is_no_prediction_and_judged_by_other_runs(small, monk
     errors = (np.abs(np.mean(simulated_, axis=1) - late) / late)[late > 0.05]
     assert answers["relative_error"] == pytest.approx(np.median(errors)) and answers["within"] == 0
     assert answers["known"] == 0
+    # The same mean from four times as many runs of one setting.
+    simulated_[3] = np.tile(simulated_[3], 4)
+    longer = evaluate.judge(small, data, simulated_)["policies"]["all"]["answers"]
+    assert longer["runs"] == (39 * 16 + 64) / 40 and longer["r2"] == pytest.approx(answers["r2"])
     # Without runs that it may answer with, what it would simulate is not judged.
     assert evaluate.judge(small, data)["policies"]["all"]["answers"] == {"settings": 40}
 
@@ -391,6 +486,16 @@ def test_the_margin_is_looked_at_within_bounds_and_at_both():
     assert simulated.looks(0, 256) == [16, 32, 64, 128, 256]
     assert simulated.looks(40, 100) == [40, 64, 100] and simulated.looks(0, 5) == [5]
     assert simulated.looks(300, 256) == [300] and simulated.looks(20, 20) == [20]
+
+
+def test_how_many_runs_it_will_take_is_told_from_how_margins_shrink():
+    """With the root of the number of runs: 1.9 times what is tolerated takes 3.6 times as many, and the next look."""
+    apart = 0.38 * 4 / t_quantile(16) / (16 / 15) ** 0.5
+    values = [1 + apart, 1 - apart] * 8
+    assert interval(values).margin == pytest.approx(0.38) and model.tolerated(1.0) == 0.2
+    assert simulated._expected(values, 32, 256) == 64 and simulated._expected(values, 32, 40) == 40
+    # Nothing is known of it before the first look.
+    assert simulated._expected([], 16, 256) == 16
 
 
 def test_a_setting_is_simulated_until_its_mean_is_known(monkeypatch):
@@ -451,6 +556,16 @@ def test_the_papers_model_is_judged_by_its_own_protocol_and_by_settings(monkeypa
     assert math.prod(len(values) for values in paper.PARAMETERS.values()) == 288
     assert all(value in paper.PARAMETERS[name] for name, value in paper.PRINTED.items())
     assert sum(found["importances"].values()) == pytest.approx(1)
+    # The law knows periods and nights, and no variant.
+    of_day, of_night, *of_variants = (found["importances"][name] for name in reversed(paper.INPUTS))
+    assert min(of_day, of_night) > max(of_variants)
+    data = made_up(60, runs=3)
+    assert found["mse_s2"] == pytest.approx(np.mean((predicted - data.seconds()) ** 2)) and found["runs"] == 180
+    assert found["range_s"] == [data.seconds().min(), data.seconds().max()] and found["settings"] == 60
+    setting = data.settings()[3]
+    cycle = f"{setting['period_ms'] - setting['night_ms']:g}+{setting['night_ms']:g} ms"
+    assert found["prolongation_s_by_cycle"][cycle] == pytest.approx(data.seconds()[3:6].mean())
+    assert found["squared_error_by_cycle"][cycle] == pytest.approx(np.mean((predicted - data.seconds())[3:6] ** 2))
     assert found["printed_parameters"] == {"mse_s2": found["mse_s2"], "r2": found["r2"]}
     # Where other parameters are found, the printed ones have a forest of their own.
     monkeypatch.setattr(paper, "PARAMETERS", {name: [value] for name, value in paper.PRINTED.items()})

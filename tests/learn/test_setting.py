@@ -37,6 +37,15 @@ def test_a_scenario_of_another_kind_is_one_sentence(migration, change, sentence)
         setting.describe(as_migrated(migration).with_(change))
 
 
+def test_a_second_timeline_is_refused_though_only_one_moves_flows(migration):
+    whole = as_migrated(migration)
+    step = {"at": "0 s", "do": [{"kind": "set_rate", "link": "green", "rate": "1 Gbit/s"}]}
+    more = {"kind": "program", "period": "1 ms", "steps": [step]}
+    sentence = "timelines are migrate, program, and controllers 0: a model needs exactly one timeline"
+    with pytest.raises(ScenarioError, match=sentence):
+        setting.describe(whole.with_({"timelines": [*whole.document()["timelines"], more]}))
+
+
 def test_another_topology_is_named_with_its_scenario(one_flow):
     with pytest.raises(ScenarioError) as caught:
         setting.describe(one_flow)
@@ -95,7 +104,7 @@ def test_what_a_setting_does_not_say_is_named(change, sentence):
 
 def test_what_makes_no_difference_is_not_named():
     changes = {
-        "name": "mine", "duration": "1 s", "records.queues": "1 ms", "topology.jitter": "7.24 us",
+        "name": "mine", "duration": "1 s", "stop": "duration", "records.queues": "1 ms", "topology.jitter": "7.24 us",
         "flows.0.ack_via": [], "timelines.0.name": "mine", "flows.0.group": "migrated", "flows.0.name": "a",
         "timelines.0.flows": ["a"], "timelines.0.group": None,
     }  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -40,8 +40,10 @@ def tune(
         Path | None, typer.Option("-o", "--out", help="Draw the trade-off: PNG, SVG or PDF, by its name.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a file that is no figure of Daybreak's.")] = False,
-    verify: Annotated[int, typer.Option(help="Candidates that are simulated before one is advised.", min=1)] = 4,
-    seeds: Annotated[int, typer.Option(help="Runs of each of them.", min=2)] = 5,
+    verify: Annotated[
+        int, typer.Option(help="How many of the candidates that are predicted are simulated.", min=1)
+    ] = 4,
+    seeds: Annotated[int, typer.Option(help="Runs of each; 4 times as many where several may be best.", min=2)] = 16,
     workers: Annotated[int | None, typer.Option(help="Runs side by side; one a processor if not given.", min=1)] = None,
     model: ModelFile = None,
     as_json: Json = False,
@@ -50,9 +52,10 @@ def tune(
 
     Periods are offered up to the time that the transfer takes. The model ranks the candidates; the best ones, the
     scenario as it is, and what the model cannot predict are simulated with the same seeds, and the best of these is
-    advised. The table is the trade-off between prolongation, duty cycle, the mean wait for the other path (half a
-    period), and utilisation: the part of what both circuits can carry, from the first start to the last end, that was
-    delivered.
+    advised. Those that may be better are run up to 4 times as often, and those that are still not told apart from it
+    are named. The table is the trade-off between prolongation, duty cycle, the mean wait for the other path (half a
+    period and the night), and utilisation: the part of what both circuits can carry, from the first start to the last
+    end, that was delivered.
     """
     chosen = scenario_of(scenario, changes)
     check_model(model)
@@ -71,13 +74,20 @@ def tune(
             chosen, load(model), buffers=buffer or (), variants=variant or (),
             objective=cast("Objective", objective), verified=verify, seeds=seeds, workers=workers, progress=progress,
         )  # fmt: skip
+    if as_json:
+        print_json(_document(found))
+    else:
+        _print(found)
     if file:
         plots.write(_drawn(found), file, force=force)
-    if as_json:
-        print_json([asdict(one) for one in found.candidates])
-        return
+        if not as_json:
+            say(f"the trade-off is in {file}")
+
+
+def _print(found: Advice) -> None:
     columns = (
-        "change", "duty cycle", "wait [ms]", "predicted [s]", "90 % of runs [s]", "simulated [s]", "utilisation [%]",
+        "change", "duty cycle", "wait [ms]", "predicted [s]", "90 % of runs [s]", "simulated [s]", "runs",
+        "utilisation [%]",
     )  # fmt: skip
     rows = [
         (
@@ -85,44 +95,101 @@ def tune(
             *(
                 (f"{one.predicted.prolongation_s:.4g}", f"{one.predicted.low_s:.3g} to {one.predicted.high_s:.3g}")
                 if one.predicted.holds
-                else ("-", "-")
+                else ("not sure" if one.predicted.is_inside else "outside", "-")
             ),
-            one.simulated.text() if one.simulated else "-",
-            f"{100 * one.utilisation.mean:.1f}" if one.utilisation else "-",
+            _simulated(one), str(len(one.runs)), f"{100 * one.utilisation.mean:.1f}" if one.utilisation else "-",
         )
         for one in found.candidates
     ]  # fmt: skip
     print_table(columns, rows, numeric=columns[1:])
     for line in _said(found):
         say(line)
-    if file:
-        say(f"the trade-off is in {file}")
+
+
+def _document(found: Advice) -> dict[str, Any]:
+    """All that was found, for machines."""
+    return {
+        "objective": found.objective,
+        "advice": found.best.changes if found.best else None,
+        "not_told_apart": [one.changes for one in found.not_told_apart],
+        "longest_ms": found.longest_ms,
+        "is_only_the_longest": found.is_only_the_longest,
+        "candidates": [
+            {
+                "changes": one.changes, "period_ms": one.period_ms, "duty": one.duty, "wait_ms": one.wait_ms,
+                "predicted": asdict(one.predicted) if one.predicted.holds else {"reasons": one.predicted.reasons},
+                "runs": len(one.runs), "unended": one.unended, "unmoved": one.unmoved,
+                "simulated": asdict(one.simulated) if one.simulated else None,
+                "utilisation": asdict(one.utilisation) if one.utilisation else None,
+            }
+            for one in found.candidates
+        ],
+    }  # fmt: skip
 
 
 def _said(found: Advice) -> list[str]:
     """The advice, and what has to be known of it."""
     best, as_it_is = found.best, next(one for one in found.candidates if not one.changes)
-    if best is None:
-        lines = ["no advice: in every simulated candidate a flow did not end"]
-    elif not best.changes:
-        lines = ["advice: leave it as it is; no simulated candidate is better"]
-    else:
-        assert best.simulated
-        lines = [f"advice: {_name(best)}, with {best.simulated.text()} s simulated"]
+    lines = [] if best else ["no advice: in every simulated candidate a flow did not end"]
+    if best and best.simulated:
+        what = _name(best) if best.changes else "leave it as it is"
+        used = f"a utilisation of {100 * best.utilisation.mean:.1f} % and " if best.utilisation else ""
+        of_objective = used if found.objective == "utilisation" else ""
+        lines.append(f"advice: {what}, with {of_objective}{best.simulated.text()} s simulated in {len(best.runs)} runs")
+        lines += _compared(best, found)
         if best.wait_ms > as_it_is.wait_ms:
             lines.append(
                 f"its price: a flow that comes at any time and needs the other path waits {best.wait_ms:g} ms for it "
                 f"on average, {as_it_is.wait_ms:g} ms as it is; short flows may spend most of their time so"
             )
-    if found.is_only_the_longest:
-        lines.append(
-            f"that is only the longest period that was offered, {found.longest_ms:g} ms, of those shorter than the "
-            "transfer: moves cost these flows more than they bring"
-        )
-    lines += [f"ends before its first move: {_name(one)}" for one in found.candidates if one.is_unmoved]
-    if not as_it_is.predicted.holds:
-        lines += ["not predicted, since", *(f"  {reason}" for reason in as_it_is.predicted.reasons)]
+        if found.is_only_the_longest:
+            lines.append(
+                f"that is only the longest period, {best.period_ms:g} ms (up to {found.longest_ms:g} ms are offered, "
+                "no longer than the transfer): the fewer moves, the better for these flows"
+            )
+    lines += _unmoved(found)
+    for one in [as_it_is, *([best] if best and best is not as_it_is else [])]:
+        if not one.predicted.holds:
+            lines += [
+                f"simulated, not predicted, since of {_name(one)}",
+                *(f"  {why}" for why in one.predicted.reasons),
+            ]
     return lines
+
+
+def _compared(best: Candidate, found: Advice) -> list[str]:
+    """Which candidates may be as good, and which of these has the shortest wait."""
+    others = found.not_told_apart
+    if not others:
+        return []
+    quick = min(others, key=lambda one: one.wait_ms)
+    lines = [f"not told apart from it by these runs: {'; '.join(map(_name, others))}"]
+    if quick.wait_ms < best.wait_ms:
+        lines.append(f"of these the shortest wait has {_name(quick)}: {quick.wait_ms:g} ms, not {best.wait_ms:g} ms")
+    return lines
+
+
+def _simulated(one: Candidate) -> str:
+    if one.simulated:
+        return one.simulated.text()
+    return f"a flow did not end{_in_runs(one.unended, one)}" if one.runs else "-"
+
+
+def _unmoved(found: Advice) -> list[str]:
+    """Where flows end before their first move."""
+    names: dict[str, list[str]] = {}
+    for one in found.candidates:
+        if one.unmoved:
+            names.setdefault(_in_runs(one.unmoved, one), []).append(_name(one))
+    return [
+        f"ends before its first move{runs}: "
+        + ("every candidate" if len(some) == len(found.candidates) else "; ".join(some))
+        for runs, some in names.items()
+    ]
+
+
+def _in_runs(count: int, one: Candidate) -> str:
+    return "" if count == len(one.runs) else f" in {count} of {len(one.runs)} runs"
 
 
 def _name(one: Candidate) -> str:

@@ -74,7 +74,8 @@ def judge(
     """
     claim(directory, "advice")
     mixes = [points.scenario(point) for point in points]
-    advised = [tune(mix, model, verified=4).candidates[0].changes for mix in mixes]
+    found = [tune(mix, model, verified=4).best for mix in mixes]
+    advised = [best.changes if best else {} for best in found]
     engine, seeds = points.grid.engine, points.seeds
     store = Store(directory / RUNS, Reduction("prolongation", 1, _kept), {engine: program(engine)})
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -83,12 +84,16 @@ class Domain:
         return [int(row) for row in np.argsort(self._distances(setting), kind="stable")[:count]]
 
     def _distances(self, setting: Setting) -> Array:
-        low, span = self._scale()
-        known, asked = (_scaled(numbers, low, span) for numbers in (self.numbers, numbers_of([setting])))
-        return _apart(known, asked[0], self.names, _names_of([setting])[0])
+        asked = _scaled(numbers_of([setting]), *self._scale)
+        return _apart(self._points, asked[0], self.names, _names_of([setting])[0])
 
+    @cached_property
     def _scale(self) -> tuple[Array, Array]:
         return _scale(self.numbers)
+
+    @cached_property
+    def _points(self) -> Array:
+        return _scaled(self.numbers, *self._scale)
 
 
 def of(settings: Sequence[Setting] | pl.DataFrame, limit: float | None = None) -> Domain:

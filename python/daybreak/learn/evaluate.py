@@ -38,7 +38,7 @@ def judge(model: Model, data: Dataset, simulated: Sequence[Array] = ()) -> dict[
     first = np.unique(number, return_index=True)[1]
     settings = [setting for row, setting in enumerate(data.settings()) if row in set(first)]
     found = model.predict(settings)
-    outside = np.array([bool(model.domain.reasons(setting)) for setting in settings])
+    outside = np.array([not one.is_inside for one in found])
     holds = np.array([one.holds for one in found])
     x = features.matrix(settings)
     which = classes(settings)

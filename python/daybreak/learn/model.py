@@ -31,6 +31,7 @@ TOLERATED = 0.2
 """The part of a prolongation by which an answer may be wrong."""
 NOTABLE = 0.05
 """Prolongations below this part of the ideal time may be wrong by as much as this one."""
+_UNSURE = "the model is not sure"
 _CLASSES = ("none", "drop", "hold")
 """Policies, in each of which intervals are calibrated apart."""
 
@@ -53,6 +54,11 @@ class Prediction:
     def holds(self) -> bool:
         """Whether it may be relied on."""
         return not self.reasons
+
+    @property
+    def is_inside(self) -> bool:
+        """Whether the model knows such settings, sure of this one or not."""
+        return all(reason.startswith(_UNSURE) for reason in self.reasons)
 
 
 @dataclass(frozen=True)
@@ -94,7 +100,7 @@ class Model:
             error_s, least = errors[row] * ideal[row], tolerated(means[row] / ideal[row]) * ideal[row]
             if not reasons and error_s > least:
                 reasons = (
-                    f"the model is not sure: it says {means[row]:.3g} s with an error of about {error_s:.2g} s, and "
+                    f"{_UNSURE}: it says {means[row]:.3g} s with an error of about {error_s:.2g} s, and "
                     f"{least:.2g} s are tolerated",
                 )
             nearest = self.domain.nearest(setting, similar) if similar else []

@@ -6,10 +6,11 @@ What is advised was simulated.
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
+
+import polars as pl
 
 from daybreak.engines import run_many
 from daybreak.errors import ScenarioError
@@ -27,8 +28,32 @@ from .setting import GROUPS, VARIANTS
 Objective = Literal["prolongation", "utilisation"]
 """What is best: the least prolongation, or the most utilisation."""
 OBJECTIVES = get_args(Objective)
+SEEDS = 16
+"""Runs of each candidate. After fewer of them a margin of error is too small too often (see `simulated`)."""
+MORE = 4
+"""How many times as often those candidates are run that may be best."""
+MOST_RUNS = 1_000_000
+"""All candidates together, before any is run more often."""
 _SHORTEST_MS = 2
 _STEPS = (1, 2, 5)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of one run."""
+
+    prolongation_s: float | None
+    """None where a flow did not end."""
+    utilisation: float | None
+    """The same."""
+    is_moved: bool
+    """Whether one of the migrated flows was moved before it ended."""
+
+    def cost(self, objective: Objective) -> float | None:
+        """What is to be small."""
+        if objective == "prolongation" or self.utilisation is None:
+            return self.prolongation_s
+        return -self.utilisation
 
 
 @dataclass(frozen=True)
@@ -38,20 +63,50 @@ class Candidate:
     changes: dict[str, Any]
     """Of the scenario; none for the scenario as it is."""
     period_ms: float
-    duty: float
-    """Part of the time in which there is a path: a longer period has fewer nights."""
+    dark_ms: float
+    """In which no path is there after each move."""
     predicted: Prediction
-    simulated: Interval | None = None
-    """Mean prolongation in seconds over the seeds; none where it was not simulated, or a flow did not end."""
-    utilisation: Interval | None = None
-    """The same of `utilisation`."""
-    is_unmoved: bool = False
-    """Whether in every simulated run the migrated flows had ended before their first move."""
+    runs: tuple[Outcome, ...] = ()
+    """With the seeds from 1 on; none where it was not simulated."""
+
+    @property
+    def duty(self) -> float:
+        """Part of the time in which there is a path: a longer period has fewer nights."""
+        return 1 - self.dark_ms / self.period_ms
 
     @property
     def wait_ms(self) -> float:
-        """How long a flow that comes at any time waits for the other path, on average: half a period."""
-        return self.period_ms / 2
+        """How long a flow that comes at any time waits for the other path, on average.
+
+        The next move is half a period away, and the path is there after the night that follows it.
+        """
+        return self.period_ms / 2 + self.dark_ms
+
+    @property
+    def simulated(self) -> Interval | None:
+        """Mean prolongation in seconds; none where it was not simulated, or a flow did not end."""
+        return of_all(run.prolongation_s for run in self.runs)
+
+    @property
+    def utilisation(self) -> Interval | None:
+        """The same of `utilisation`."""
+        return of_all(run.utilisation for run in self.runs)
+
+    @property
+    def unended(self) -> int:
+        """Runs in which a flow did not end."""
+        return sum(run.prolongation_s is None for run in self.runs)
+
+    @property
+    def unmoved(self) -> int:
+        """Runs in which the migrated flows ended before they were moved."""
+        return sum(not run.is_moved for run in self.runs)
+
+    def worse_than(self, other: Candidate, objective: Objective) -> Interval | None:
+        """By how much it is worse, run by run of the same seeds; None where a flow did not end, or nothing was run."""
+        both = zip(self.runs, other.runs, strict=False)
+        costs = [(mine.cost(objective), its.cost(objective)) for mine, its in both]
+        return of_all(None if mine is None or its is None else mine - its for mine, its in costs)
 
 
 @dataclass(frozen=True)
@@ -59,20 +114,29 @@ class Advice:
     """What `tune` has found."""
 
     candidates: tuple[Candidate, ...]
-    """The best first: by simulation those that were simulated, then the others by predicted prolongation."""
+    """The best first: those that were run most often, then by simulation; those that were not simulated by predicted
+    prolongation; at last those in which a flow did not end."""
     longest_ms: float
     """The longest period that was offered."""
+    objective: Objective
 
     @property
     def best(self) -> Candidate | None:
         """What is advised; none where in every simulated candidate a flow did not end."""
-        first = self.candidates[0]
-        return None if first.simulated is None or math.isnan(first.simulated.mean) else first
+        return self.candidates[0] if self.candidates[0].simulated else None
+
+    @property
+    def not_told_apart(self) -> tuple[Candidate, ...]:
+        """Those that the runs do not show to be worse than the best one."""
+        if self.best is None:
+            return ()
+        return tuple(one for one in self.candidates[1:] if _may_be_best(one, self.best, self.objective))
 
     @property
     def is_only_the_longest(self) -> bool:
-        """Whether the advice is no more than the longest period that was offered: one that was not may be better."""
-        return self.best is not None and bool(self.best.changes) and self.best.period_ms >= self.longest_ms
+        """Whether the advice is no more than the longest period: one that was not offered may be better."""
+        as_good = [one for one in (self.best, *self.not_told_apart) if one]
+        return bool(as_good) and all(one.period_ms >= self.longest_ms for one in as_good)
 
 
 def periods(scenario: Scenario) -> list[float]:
@@ -95,16 +159,17 @@ def tune(
     variants: Sequence[str] = (),
     objective: Objective = "prolongation",
     verified: int = 4,
-    seeds: int = 5,
+    seeds: int = SEEDS,
     workers: int | None = None,
     progress: Callable[[float, int], object] | None = None,
 ) -> Advice:
     """Candidates, some of them simulated.
 
     The scenario as it is, the ``verified`` candidates that are predicted to prolong least, and those that the model
-    cannot predict are run with the same seeds. Who ends late leaves circuits idle, so that these are the candidates
-    for either objective. The night stays what it is: it is the switch's. Raises ScenarioError where the scenario is
-    not of the testbed's kind, or a buffer or a variant is none.
+    cannot predict are run with the same ``seeds``, and those that may still be best up to `MORE` times as often. Who
+    ends late leaves circuits idle, so that these are the candidates for either objective. The night stays what it is:
+    it is the switch's. Raises ScenarioError where the scenario is not of the testbed's kind, or a buffer or a variant
+    is none.
     """
     _check(buffers, variants)
     settings_.describe(scenario)
@@ -128,22 +193,55 @@ def tune(
     scenarios, found = [scenarios[place] for place in kept], [found[place] for place in kept]
     predictions = model.of_scenarios(scenarios)
     candidates = [
-        Candidate(changes, _moves(one).period / 1e9, 1 - _moves(one).night / _moves(one).period, prediction)
+        Candidate(changes, _moves(one).period / 1e9, _dark_ms(_moves(one)), prediction)
         for changes, one, prediction in zip(found, scenarios, predictions, strict=True)
     ]
     held = [place for place in range(1, len(found)) if predictions[place].holds]
     best = sorted(held, key=lambda place: predictions[place].prolongation_s)[:verified]
     chosen = [0, *best, *(place for place in range(1, len(found)) if not predictions[place].holds)]
-    jobs = [(scenarios[place], seed) for place in chosen for seed in range(1, seeds + 1)]
-    values = run_many(jobs, reduce=_outcome, workers=workers, progress=progress)
-    for at, place in enumerate(chosen):
-        mine = values[at * seeds : (at + 1) * seeds]
-        means = [of_all(outcome[which] for outcome in mine) for which in (0, 1)]
-        candidates[place] = replace(
-            candidates[place], simulated=means[0], utilisation=means[1], is_unmoved=all(one[2] for one in mine)
+    if len(chosen) * seeds > MOST_RUNS:
+        raise ScenarioError(f"{len(chosen)} candidates with {seeds} runs each: expected at most {MOST_RUNS} runs")
+    done = 0
+    for rounds in range(MORE.bit_length()):
+        before = {place: len(candidates[place].runs) for place in chosen}
+        jobs = [(place, seed) for place in chosen for seed in range(before[place] + 1, (seeds << rounds) + 1)]
+
+        def report(part: float, of: int, done: int = done) -> None:
+            if progress:
+                progress(done + part, done + of)
+
+        values = run_many(
+            [(scenarios[place], seed) for place, seed in jobs], reduce=_outcome, workers=workers, progress=report
         )
+        for (place, _), value in zip(jobs, values, strict=True):
+            candidates[place] = replace(candidates[place], runs=(*candidates[place].runs, value))
+        done += len(jobs)
+        chosen = _undecided(candidates, objective)
+        if not chosen:
+            break
     in_order = sorted(candidates, key=lambda one: _order(one, objective))
-    return Advice(tuple(in_order), offered[-1])
+    return Advice(tuple(in_order), offered[-1], objective)
+
+
+def _undecided(candidates: Sequence[Candidate], objective: Objective) -> list[int]:
+    """The places of the best candidate and of those that may be better; none where more runs would decide nothing."""
+    best = min(candidates, key=lambda one: _order(one, objective))
+    others = [
+        place
+        for place, one in enumerate(candidates)
+        if one is not best and _may_be_best(one, best, objective) and not _is_same(one, best)
+    ]
+    return [next(place for place, one in enumerate(candidates) if one is best), *others] if others else []
+
+
+def _may_be_best(one: Candidate, best: Candidate, objective: Objective) -> bool:
+    worse = one.worse_than(best, objective) if one.simulated and best.simulated else None
+    return worse is not None and not worse.low > 0
+
+
+def _is_same(one: Candidate, other: Candidate) -> bool:
+    """Whether no run differs, as where flows end before they are moved."""
+    return all(mine == its for mine, its in zip(one.runs, other.runs, strict=False))
 
 
 def _check(buffers: Sequence[int], variants: Sequence[str]) -> None:
@@ -165,8 +263,12 @@ def _moves(scenario: Scenario) -> Migrate:
     return line
 
 
-def _outcome(run: Run) -> tuple[float | None, float | None, bool]:
-    return prolongation(run), utilisation(run), _is_unmoved(run)
+def _dark_ms(moves: Migrate) -> float:
+    return 0.0 if moves.downtime == "make_before_break" else moves.night / 1e9
+
+
+def _outcome(run: Run) -> Outcome:
+    return Outcome(prolongation(run), utilisation(run), is_moved(run))
 
 
 def prolongation(run: Run) -> float | None:
@@ -189,13 +291,22 @@ def utilisation(run: Run) -> float | None:
     return float(sum(flows["bytes"].to_list()) * 8e9 / (2 * testbed.rate * span_ns))
 
 
-def _is_unmoved(run: Run) -> bool:
-    ends = [end for group, end in run.flows.select("group", "end_ns").iter_rows() if group == "migrated"]
+def is_moved(run: Run) -> bool:
+    """Whether one of the migrated flows was moved between its start and its end."""
     moves = _moves(run.scenario)
-    return all(end is not None and end * 1000 <= moves.start + moves.period for end in ends)
+    late = moves.night if moves.downtime == "make_before_break" else 0
+    first = moves.start + moves.period + late
+
+    def moved(until_ns: int) -> int:
+        """Moves before then."""
+        return max(0, -((first - until_ns * 1000) // moves.period))
+
+    flows = run.flows.filter(pl.col("group") == "migrated").select("start_ns", "end_ns")
+    return any(end is None or moved(end) > moved(start) for start, end in flows.iter_rows())
 
 
-def _order(one: Candidate, objective: Objective) -> tuple[int, float]:
-    if one.simulated is None or one.utilisation is None or math.isnan(one.simulated.mean):
-        return (1, one.predicted.prolongation_s) if one.predicted.holds else (2, 0.0)
-    return 0, one.simulated.mean if objective == "prolongation" else -one.utilisation.mean
+def _order(one: Candidate, objective: Objective) -> tuple[int, int, float]:
+    """What was run more often was not worse in the runs before; means over other runs say less than that."""
+    if one.simulated is None or one.utilisation is None:
+        return (2, 0, 0.0) if one.runs else (1, 0, one.predicted.prolongation_s)
+    return 0, -len(one.runs), one.simulated.mean if objective == "prolongation" else -one.utilisation.mean
