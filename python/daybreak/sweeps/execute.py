@@ -1,4 +1,4 @@
-"""Makes what a store lacks."""
+"""Runs the jobs whose results a store lacks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .job import Job, Kept, Task
 from .store import Store
 
 Report = Callable[[float, int | None], object]
-"""Told how many jobs are done (with fractions), and of how many, where that is known."""
+"""Called with the number of finished jobs (may be fractional) and the total, None where it is unknown."""
 
 
 def execute(
@@ -25,12 +25,12 @@ def execute(
     found: Callable[[Job, str], object] | None = None,
     kept: Callable[[Job, str], object] | None = None,
 ) -> None:
-    """Runs the jobs that the store does not hold, in their order. What is finished is kept whatever happens later.
+    """Runs the jobs that the store does not hold, in order. A finished job is stored whatever happens later.
 
-    Jobs are taken one by one as there is room for them, so that there may be any number of them, and their iterator may
-    decide by what is kept so far whether more are needed. With `failed`, which is told of them, jobs that end with an
-    error stop nobody else; without it the first error stops all and is raised. `found` is told of each job that the
-    store held already, `kept` of each that it holds now, with the name of the result. Raises Interrupted on Ctrl-C.
+    `jobs` is consumed lazily, one job as each slot becomes free, so it may be of any length and may decide from the
+    results stored so far whether more are needed. `failed(job, error)` is called for each job that ends with an error,
+    and the others go on; without it the first error stops all and is raised. `found(job, digest)` is called for each
+    job that the store held already, `kept(job, digest)` for each that it holds now. Raises Interrupted on Ctrl-C.
     """
     store.forget_unfinished()
     total = len(jobs) if isinstance(jobs, Sized) else None
