@@ -17,9 +17,9 @@ from daybreak.sweeps import AxisOf, Results
 from .draw import Drawn
 
 _OF_FLOWS = ("group", "variant")
-"""What the flows of a run differ by, beside the axes."""
+"""Properties by which the flows of a run differ, besides the axes."""
 _EACH_FLOW = {"fct": ("fct_s", "Flow completion time"), "slowdown": ("slowdown", "Slowdown")}
-"""What is drawn as a distribution over the flows."""
+"""Quantities that are drawn as a distribution over the flows."""
 _MOST_CURVES = 7
 _MOST_FACETS = 12
 _MOST_NAMED = 4
@@ -34,12 +34,12 @@ def draw(
     facet: str | None = None,
     only: Mapping[str, str] | None = None,
 ) -> Drawn:
-    """A figure of a sweep, and sentences about what it does not show. Raises PlotError.
+    """A figure of a sweep, and notes about what it leaves out. Raises PlotError.
 
     ``x``, ``colour`` and ``facet`` are axes, or "group" or "variant" of the flows; ``y`` is a measure such as
     "fct.p99" (see `metrics.measures`): lines with the 95 % intervals over the seeds. With an axis as ``y`` and a
-    measure as ``colour`` it is a heat map, with "fct" or "slowdown" as ``x`` the distribution over the flows. What is
-    not given is taken from the axes in their order. ``only`` has a value for each axis of which one is drawn.
+    measure as ``colour`` it is a heat map, with "fct" or "slowdown" as ``x`` the distribution over the flows. Options
+    that are not given take the remaining axes in order. ``only`` fixes axes to one value each.
     """
     flows = _chosen(results, only or {})
     axes = {axis.name: axis for axis in _dimensions(results, flows)}
@@ -65,7 +65,7 @@ def draw(
 
 
 def _rest(given: Sequence[str | None], free: list[str]) -> list[str | None]:
-    """What is given, or else what is left of the axes."""
+    """The given options, filled up with the remaining axes."""
     return [one or (free.pop(0) if free else None) for one in given]
 
 
@@ -96,7 +96,7 @@ def _chosen(results: Results, only: Mapping[str, str]) -> pl.DataFrame:
 
 
 def _dimensions(results: Results, flows: pl.DataFrame) -> list[AxisOf]:
-    """The axes and what the flows differ by, each with the values that there are."""
+    """The axes and the flows' other properties, each with its values."""
     found = []
     for axis in results.axes:
         there = set(flows[axis.name].to_list())
@@ -108,7 +108,7 @@ def _dimensions(results: Results, flows: pl.DataFrame) -> list[AxisOf]:
 
 @dataclass(frozen=True)
 class _Chosen:
-    """What of a sweep is drawn: the flows, and the axes with the values that these have."""
+    """The part of a sweep that is drawn: the flows, and the axes with the values that occur in them."""
 
     results: Results
     flows: pl.DataFrame
@@ -179,13 +179,12 @@ def _lines(chosen: _Chosen, over: tuple[str, str], colour: str | None, facet: st
 
 
 def _cut(table: pl.DataFrame, measure: measures.Measure) -> pl.DataFrame:
-    """Means whose intervals end at the greatest value of the measure."""
+    """The means with their intervals cut at the greatest possible value of the measure."""
     return table if measure.most is None else table.with_columns(pl.col("high").clip(upper_bound=measure.most))
 
 
 def _notes(chosen: _Chosen, name: str, empty: Sequence[Mapping[str, Any]], count: int) -> tuple[str, ...]:
-    """Sentences about what of a sweep a figure leaves out: points of which the measure is not known, and runs that
-    failed."""
+    """Notes about what a figure leaves out: points where the measure is unknown, and failed runs."""
     notes = []
     if empty:
         which = "; ".join(", ".join(f"{axis} = {value}" for axis, value in one.items()) for one in empty[:_MOST_NAMED])
@@ -259,7 +258,7 @@ def _measure(name: str) -> measures.Measure:
 
 
 def _scaled(measure: measures.Measure, means: Sequence[float]) -> tuple[float, str]:
-    """What values are divided by, and the label of their axis."""
+    """The divisor of the values, and the label of their axis."""
     label = measure.label[0].upper() + measure.label[1:]
     if measure.unit == "s":
         scale, unit = units.unit_of(means, units.TIMES)
@@ -271,11 +270,11 @@ def _scaled(measure: measures.Measure, means: Sequence[float]) -> tuple[float, s
 
 
 _SCALES = {"ns": (1e9, units.TIMES), "bps": (1e9, units.RATES), "bytes": (1.0, units.SIZES)}
-"""By the unit of an axis: how many of it are one of the base of its units."""
+"""The factor from an axis's unit to the base of its display units."""
 
 
 def _axis(axis: AxisOf) -> tuple[dict[Any, float], grids.Axis]:
-    """Where each value of an axis stands, and what the axis shows."""
+    """The position of each value on an axis, and the axis."""
     if not axis.numbers:
         return {value: float(at) for at, value in enumerate(axis.values)}, grids.Axis(
             axis.name, list(map(str, axis.values))
@@ -292,7 +291,7 @@ def _axis(axis: AxisOf) -> tuple[dict[Any, float], grids.Axis]:
 
 
 def _sorted(axis: AxisOf) -> list[Any]:
-    """The values in the order of their numbers, if they have some."""
+    """The values, sorted by their numbers if they have any."""
     if not axis.numbers:
         return list(axis.values)
     return [value for _, value in sorted(zip(axis.numbers, axis.values, strict=True), key=lambda pair: pair[0])]
