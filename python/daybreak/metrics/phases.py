@@ -1,7 +1,7 @@
-"""Phases of a timeline: which path or matching there was when, from table `circuits`.
+"""Phases of a timeline: which path or matching was in force when, from table `circuits`.
 
-A phase is called as that table calls it: "path 0", "path 1" ... (of a `migrate`), "day 0", "day 1" ... (of a
-`circuit`), "night". Tables of several runs have a column ``run``, and so has what comes of them.
+Phases have the names of that table: "path 0", "path 1" ... (of a `migrate`), "day 0", "day 1" ... (of a `circuit`),
+"night". Tables of several runs have a column ``run``, and so have the results.
 """
 
 from __future__ import annotations
