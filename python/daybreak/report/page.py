@@ -1,4 +1,4 @@
-"""Puts the page together. It may load nothing, and runs no script but its own: its policy says so to the browser."""
+"""Assembles the page. Its content security policy lets it load nothing and run no script but its own."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .html import Markup, element, text
 from .writing import GENERATOR
 
 MOST_BESIDE = 4
-"""Scenarios at most whose figures stand beside each other."""
+"""Largest number of scenarios whose figures are shown side by side."""
 Report = Callable[[float, int], object]
 
 
@@ -37,7 +37,7 @@ Part = runs.Together | study.Reproduction | Swept
 
 
 def report(contents: Contents, *, title: str = "", explained: bool = True, progress: Report | None = None) -> str:
-    """The page about what was found. Runs of one scenario are shown together, and what is left out is named.
+    """The page about the contents. Runs of one scenario are shown together, and what is left out is listed.
 
     With ``explained`` the first run of each scenario is repeated with the records that an explanation needs. Raises
     OutputError.

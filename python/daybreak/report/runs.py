@@ -21,7 +21,7 @@ from .html import Markup, data, element, table, text
 _MOST_FLOWS = 200
 _MOST_BARS = 24
 _MOST_EXPLAINED = 5000
-"""An explanation looks at each ACK of each flow."""
+"""Limit for explanations, which process each ACK of each flow."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Together:
 
 
 def together(runs: Sequence[Run]) -> list[Together]:
-    """The runs by scenario and engine, in their order."""
+    """Groups runs by scenario and engine, in order."""
     found: dict[str, list[Run]] = {}
     for run in runs:
         key = repr((run.manifest["scenario"], run.manifest["engine"], run.manifest["versions"]))
@@ -47,7 +47,7 @@ def together(runs: Sequence[Run]) -> list[Together]:
 
 
 def section(some: Together, *, explained: bool) -> Markup:
-    """The part of the page; ``explained`` repeats one run to say where the time of its flows went."""
+    """The section of a group of runs; ``explained`` repeats one run to show where the time of its flows went."""
     manifest = some.runs[0].manifest
     description = manifest["scenario"].get("description", "")
     flows = [summary.flow_table(run) for run in some.runs]
@@ -104,7 +104,7 @@ def _figure(runs: Sequence[Run]) -> Markup:
 
 
 def side_by_side(some: Sequence[Together]) -> Markup:
-    """The figures of some scenarios beside each other, with common axes: what is zoomed in one is in all."""
+    """The figures of several scenarios side by side with common axes, which zoom together."""
     runs = [run for one in some for run in one.runs]
     try:
         shown = plots.shown(runs, facet=True, besides=["sequence"])
