@@ -16,16 +16,16 @@ from .single import Progress, Report
 
 
 def variants() -> list[str]:
-    """The rules that it models."""
+    """The congestion controls that it models."""
     return [entry.name for entry in _native.variants()]
 
 
 def ticks() -> None:
-    """The scenario says how often its hosts tick."""
+    """None: the scenario states how often its hosts tick."""
 
 
 def linux() -> None:
-    """The scenario says which Linux its stacks are."""
+    """None: the scenario states which Linux its stacks are."""
 
 
 def check(plan: Plan) -> None:
@@ -34,7 +34,7 @@ def check(plan: Plan) -> None:
 
 
 def execute(plan: Plan, progress: Report | None, staging: Path) -> Recorded:
-    """Runs a plan; other Python threads go on meanwhile."""
+    """Runs a plan without holding the interpreter's lock."""
     report = (lambda *numbers: progress(Progress(*numbers))) if progress else None
     if not plan.content.records.capture_links:
         return Recorded(*_native.run(plan.json, None, report))

@@ -1,4 +1,4 @@
-"""The engine with a kernel that the user has named: its functions, bound to the choice."""
+"""The kernel engine bound to a kernel that the user named."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from .choice import Choice
 
 @dataclass(frozen=True)
 class ChosenKernel:
-    """The kernel engine as `kernel:6.12@250` names it."""
+    """The kernel engine for a name such as `kernel:6.12@250`."""
 
     choice: Choice
 
     def variants(self) -> list[str]:
-        """The congestion controls that it has here."""
+        """The congestion controls that are available here."""
         return run.variants(self.choice)
 
     def ticks(self) -> int | None:
-        """Ticks a second of all hosts; `None` where the scenario says them."""
+        """Ticks per second of all hosts; `None` if the scenario sets them."""
         return run.ticks(self.choice)
 
     def linux(self) -> str:
-        """The series of Linux that its image is made of."""
+        """The series of Linux of its image."""
         return run.linux(self.choice)
 
     def check(self, plan: Plan) -> None:
-        """Raises PlanError for a plan that it cannot run, NoImage where the kernel is not there."""
+        """Raises PlanError for a plan that it cannot run, NoImage if there is no such kernel."""
         run.check(plan, self.choice)
 
     def execute(self, plan: Plan, progress: Report | None, staging: Path) -> Recorded:
@@ -40,7 +40,7 @@ class ChosenKernel:
         return run.execute(plan, progress, staging, self.choice)
 
     def program(self) -> str:
-        """What identifies the kernel and the guest's program."""
+        """Identifies the kernel and the guest's program."""
         return run.program(self.choice)
 
 
