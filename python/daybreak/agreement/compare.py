@@ -1,7 +1,7 @@
-"""Compares what two engines showed of one scenario: one row a metric, with a verdict.
+"""Compares the results of two engines on one scenario: one row per metric, with a verdict.
 
-Metrics of a group of flows: FCT (mean of the flows), share of what all delivered until the first flow was complete,
-goodput and window over time. Of the scenario: retransmissions, timeouts, queue over time.
+Metrics of a group of flows: FCT (mean of the flows), share of all bytes delivered until the first flow was complete,
+goodput and window over time. Metrics of the scenario: retransmissions, timeouts, queue over time.
 """
 
 from __future__ import annotations
@@ -39,21 +39,21 @@ class Row:
     kernel: Interval
     model: Interval
     difference: float
-    """Model less kernel in the unit; for curves the area between them over their length, which has no sign."""
+    """Model minus kernel in the unit; for curves the area between them over their length, which has no sign."""
     relative: float
     """The difference over the kernel's mean; NaN where that is zero."""
     verdict: str
     note: str = ""
     permutation_p: float = math.nan
-    """Of "the engines do not differ", over the runs in pairs of one seed; NaN for curves."""
+    """p-value of "the engines do not differ", over pairs of runs with the same seed; NaN for curves."""
     equivalence_p: float = math.nan
-    """Of "the mean difference is beyond the tolerance"; NaN for curves."""
+    """p-value of "the mean difference is beyond the tolerance"; NaN for curves."""
     judgement: Judgement | None = None
-    """What both say, with false discoveries held over the suite; `None` for curves."""
+    """The verdict of both tests, with the false discovery rate controlled over the suite; `None` for curves."""
 
     @property
     def within_noise(self) -> bool:
-        """Whether the confidence intervals overlap, so that more runs could still tell otherwise."""
+        """Whether the confidence intervals overlap, so that more runs could still change the verdict."""
         return self.kernel.overlaps(self.model)
 
 
@@ -77,7 +77,7 @@ def compare(case: Case, kernel: Sequence[Observed], model: Sequence[Observed], t
         rows.append(judge.means("fct", group, "ms", *(_completion_ms(runs, group) for runs in (kernel, model))))
     if len(case.variants()) > 1:
         theirs, ours = (_shares(runs) for runs in (kernel, model))
-        # Of two groups one's share says the other's.
+        # With two groups one share determines the other.
         of = [group for group in theirs if group != list(theirs)[-1]] or list(theirs)
         rows += [judge.means("share", group, "%", theirs[group], ours.get(group, [])) for group in of]
     for metric, column, unit in (("retransmissions", "retransmits", "segments"), ("timeouts", "rtos", "timeouts")):
@@ -102,7 +102,7 @@ class _Judge:
     tolerances: Tolerances
 
     def means(self, metric: str, of: str, unit: str, kernel: Sequence[float], model: Sequence[float]) -> Row:
-        """A row of one number a run."""
+        """A row from one number per run."""
         theirs, ours = confidence.interval(kernel), confidence.interval(model)
         difference = ours.mean - theirs.mean
         if math.isnan(theirs.mean) and math.isnan(ours.mean):
@@ -126,7 +126,7 @@ class _Judge:
         self, metric: str, of: str, unit: str, scale: float, *,
         kernel: list[dict[int, float]], model: list[dict[int, float]],
     ) -> Row:  # fmt: skip
-        """A row of one curve a run: the area between the mean curves over their length."""
+        """A row from one curve per run: the area between the mean curves over their length."""
         slots = sorted({slot for run in (*kernel, *model) for slot in run})
         theirs, ours = ([_mean(run, slots) * scale for run in runs] for runs in (kernel, model))
         between = [abs(_at(model, slot) - _at(kernel, slot)) for slot in slots]
@@ -151,7 +151,7 @@ class _Judge:
 
 
 def _completed(runs: Sequence[Observed]) -> list[float]:
-    """How many flows of limited size each run has completed."""
+    """Number of complete flows of limited size in each run."""
     complete = pl.col("end_ns").is_not_null() & (pl.col("group") != scenarios.REVERSE)
     return [float(run.flows.filter(complete).height) for run in runs]
 
@@ -166,7 +166,7 @@ def _completion_ms(runs: Sequence[Observed], group: str) -> list[float]:
 
 
 def _shares(runs: Sequence[Observed]) -> Values:
-    """Percent of what was delivered until the first flow was complete: of each group, or of the luckiest flow."""
+    """Percent of the bytes delivered until the first flow was complete: by each group, or by the luckiest flow."""
     found: Values = {}
     for run in runs:
         flows = list(run.flows.iter_rows(named=True))

@@ -1,8 +1,9 @@
-"""Several kernels on one suite: each against the model, segment by segment, and each two of them against each other.
+"""Compares several kernels on one suite, segment by segment: each with the model, and each pair with each other.
 
-Against the model an end of a flow is replayed (`segments`): the model hears what that kernel's end has heard. Two
-kernels have a run each: up to the first segment that differs both have heard the same, so this is where they part, and
-what comes later follows from it. What a congestion rule draws (BBR's first phase) each kernel draws for itself.
+For the model, each end of a flow is replayed (`segments`): the model receives what that kernel's end received. For two
+kernels the runs are compared: up to the first segment that differs both have received the same, so this is where they
+diverge, and later differences follow from it. Random draws of a congestion rule (BBR's first phase) are each kernel's
+own.
 """
 
 from __future__ import annotations
@@ -29,15 +30,15 @@ from .segments import LeftOut, Replayed, Side
 from .suite import Case
 
 PUSH = 8
-"""The flag of TCP that is counted apart, as in a replay."""
+"""The TCP flag that is counted separately, as in a replay."""
 TOLERANCE_NS = 2_000
-"""Segments that left within this left at the same time, as in a replay."""
+"""Tolerance within which segments count as sent at the same time, as in a replay."""
 _APART = ("time_ns", "ts_val", "flags", "ts_ecr")
 
 
 @dataclass(frozen=True)
 class End:
-    """One end of a flow of a run with one kernel."""
+    """One end of a flow in a run with one kernel."""
 
     scenario: str
     seed: int
@@ -47,17 +48,17 @@ class End:
     fct_ns: int | None
     """`None` for a flow that did not end."""
     said: np.ndarray[Any, np.dtype[np.uint64]]
-    """A number a segment that it sent, equal for equal segments."""
+    """One number per sent segment, equal for equal segments."""
     times_ns: np.ndarray[Any, np.dtype[np.int64]]
 
     @property
     def key(self) -> tuple[str, int, str, Side]:
-        """What is the same with every kernel."""
+        """Identifies the end across kernels."""
         return self.scenario, self.seed, self.flow, self.side
 
 
 def engine_of(kernel: str) -> str:
-    """The engine's name with a kernel of `--kernels`."""
+    """The engine's name for a kernel of `--kernels`."""
     return f"{KERNEL}:{kernel}"
 
 
@@ -77,7 +78,7 @@ def compare(
 ) -> Document:
     """Runs the suite with each of the `kernels` ("6.1", "6.12@250"); writes kernels.json.
 
-    The other arguments are those of `segments.replay`; `engines` replace the kernels', for tests. Raises
+    The other arguments are those of `segments.replay`; `engines` replaces the kernels' engines, for tests. Raises
     ScenarioError, UnknownName, EngineError, OutputError, Interrupted.
     """
     check(kernels)
@@ -100,13 +101,13 @@ def compare(
 
 
 def check(kernels: Sequence[str]) -> None:
-    """Raises ScenarioError unless these are several kernels."""
+    """Raises ScenarioError unless these are at least two distinct kernels."""
     if len(set(kernels)) < max(2, len(kernels)):
         raise ScenarioError(f"kernels: {','.join(kernels)}: expected two different ones or more, such as 6.1,6.12")
 
 
 def _ends(case: Case, run: Run, sides: Sequence[Side]) -> Iterator[End]:
-    """The ends of a run's flows, replayed and as numbers."""
+    """The ends of a run's flows, with their replay and their segments as numbers."""
     fcts = dict(run.flows.select("flow_name", "fct_ns").iter_rows())
     for side in sides:
         for one, talk in segments.replays(case, run, side):
@@ -166,7 +167,8 @@ def _is_the_models(end: End) -> bool:
 
 
 def between(one: End | None, two: End | None) -> Document:
-    """How far two kernels send the same segments: those before the first difference, and whether there is none."""
+    """How far two kernels send the same segments: the number before the first difference, and whether they are
+    identical."""
     if one is None or two is None:
         return {"same": 0, "other_time": 0, "is_identical": False}
     least = min(len(one.said), len(two.said))
@@ -187,7 +189,7 @@ def columns(found: Document) -> tuple[str, ...]:
 
 
 def by_scenario(found: Document, *, all_: bool = False) -> list[tuple[str, ...]]:
-    """A line a scenario in which not all is identical, or every scenario; the last line is of all together."""
+    """One line per scenario with differences, or per scenario with `all_`; the last line sums up all scenarios."""
     scenarios: dict[str, list[Document]] = {}
     for end in found["ends"]:
         scenarios.setdefault(end["scenario"], []).append(end)
@@ -210,7 +212,7 @@ def _line(found: Document, name: str, ends: Sequence[Document]) -> tuple[str, ..
 
 
 def _cost(ends: Sequence[Document], first: str, other: str) -> str:
-    """The mean ratio of the flows' completion times; of those that end with both kernels."""
+    """The mean ratio of completion times, over flows that end with both kernels."""
     flows = {(end["scenario"], end["seed"], end["flow"]): end["fct_ns"] for end in ends}
     ratios = [fct[other] / fct[first] for fct in flows.values() if fct[first] and fct[other]]
     return f"{sum(ratios) / len(ratios):.4f}" if ratios else "-"

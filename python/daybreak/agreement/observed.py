@@ -1,4 +1,4 @@
-"""What is kept of a run: its flows, and three curves in bins of one width."""
+"""What is stored of a run: its flows, and three curves in bins of one width."""
 
 from __future__ import annotations
 
@@ -59,11 +59,11 @@ def _tables(run: Run) -> Tables:
 
 
 REDUCTION = Reduction("agreement", 2, _tables)
-"""What is kept of each run."""
+"""The reduction of each run."""
 
 
 def grouped(runs: Sequence[Observed], curve: str) -> dict[str, list[dict[int, float]]]:
-    """A curve of each run as slot -> value: by the flows' group, or all queues together."""
+    """A curve of each run as slot -> value, summed by the flows' group, or over all queues."""
     found: dict[str, list[dict[int, float]]] = {}
     for number, run in enumerate(runs):
         table = run.curves.filter(pl.col("curve") == curve)
