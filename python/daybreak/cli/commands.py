@@ -1,4 +1,4 @@
-"""The sub-commands, each imported when it is called: what one needs, another need not wait for."""
+"""The sub-commands, each imported only when called, so that none waits for another's dependencies."""
 
 from __future__ import annotations
 

@@ -131,7 +131,7 @@ def _flows(place: Path, engine: str, runs: int, workers: int | None, progress: A
 
 
 def _names(names: Sequence[str], places: Sequence[Path]) -> list[str]:
-    """The scenarios' names where they tell all apart, or else the files' and folders'."""
+    """The scenarios' names if they are distinct, or else those of the files and folders."""
     ways = [list(names), [place.stem for place in places], [str(place) for place in places]]
     return next(
         (way for way in ways if len(set(way)) == len(way)), [f"{place} {at}" for at, place in enumerate(places)]
@@ -139,7 +139,7 @@ def _names(names: Sequence[str], places: Sequence[Path]) -> list[str]:
 
 
 def _units(value: str, numbers: Sequence[float | None]) -> tuple[float, str]:
-    """What a row's numbers are divided by, and what they are of."""
+    """The divisor of a row's numbers, and their unit."""
     from daybreak.metrics.units import TIMES, unit_of
 
     if not value.endswith("_s"):
@@ -172,7 +172,7 @@ def _table(baseline: str, tables: Sequence[tuple[str, Any]]) -> tuple[tuple[str,
 
 
 def _difference(row: dict[str, Any], scale: float) -> str:
-    """A difference with the half width of its interval, and a star if that is without 0."""
+    """A difference with the half width of its interval, and a star if the interval excludes 0."""
     from daybreak.metrics.units import digits
 
     if row["unfinished"]:

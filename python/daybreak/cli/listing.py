@@ -140,7 +140,7 @@ _PARAMETRISED: dict[What, Callable[[], tuple[Entries, list[_native.Entry]]]] = {
     What.queues: lambda: ([], _native.queues()),
     What.schedules: _schedules,
 }
-"""Entries without parameters, and those that may have some."""
+"""Entries without parameters, and entries with optional parameters."""
 
 
 _REGISTRIES: dict[What, Callable[[], Entries]] = {

@@ -94,7 +94,7 @@ def reproduce(
 
 @contextmanager
 def _resumable(place: Path) -> Iterator[None]:
-    """Says where an interrupted study goes on."""
+    """Prints how to resume an interrupted study."""
     try:
         yield
     except (Interrupted, KeyboardInterrupt):
@@ -104,7 +104,7 @@ def _resumable(place: Path) -> Iterator[None]:
 
 
 def summary(claims: Sequence[Claim], place: Path) -> list[str]:
-    """What a reader has to know of a reproduction, in at most ten lines."""
+    """Summarises a reproduction in at most ten lines."""
     from daybreak.studies import tally
 
     drawn = sorted(path.stem for path in (place / "figures").glob("*.png"))

@@ -97,7 +97,7 @@ def sweep(
 
 
 def _summarise(place: Path) -> None:
-    """A row a point: means over its runs with intervals."""
+    """Prints one row per point: means over its runs with intervals."""
     from daybreak.report import sweep as tables
     from daybreak.sweeps import read_results
 
@@ -110,7 +110,7 @@ def _summarise(place: Path) -> None:
 
 
 def _wide(points: list[str], ci: str) -> str:
-    """A sentence about the points whose intervals are too wide; of a grid without axes the only one has no name."""
+    """A sentence about the points whose intervals are too wide; the only point of a grid without axes has no name."""
     which = ": " + "; ".join(points[:_SHOWN]) if any(points) else ""
     more = f"; and {len(points) - _SHOWN} more" if len(points) > _SHOWN else ""
     what = "the interval of 1 point is" if len(points) == 1 else f"the intervals of {len(points)} points are"

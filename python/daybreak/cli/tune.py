@@ -100,7 +100,7 @@ def tune(
 
 
 def _said(found: Advice) -> list[str]:
-    """The advice, and what has to be known of it."""
+    """The lines of the advice and its caveats."""
     best, as_it_is = found.best, next(one for one in found.candidates if not one.changes)
     if best is None:
         lines = ["no advice: in every simulated candidate a flow did not end"]
@@ -130,7 +130,7 @@ def _name(one: Candidate) -> str:
 
 
 def _drawn(found: Advice) -> Figure:
-    """What was simulated. Raises OutputError if no candidate ended."""
+    """The figure of the simulated candidates. Raises OutputError if no candidate ended."""
     from daybreak.figures.tradeoff import Point, tradeoff
 
     points = [
