@@ -5,7 +5,7 @@ import pytest
 
 from daybreak.agreement import kernels
 from daybreak.agreement.conversations import NAMES
-from daybreak.agreement.segments import Replayed
+from daybreak.agreement.segments import ReplayResult
 from daybreak.engines.kernel.errors import NoImage
 from daybreak.errors import ScenarioError, UnknownName
 
@@ -20,7 +20,7 @@ def talk(*segments, first=1_000):
 
 def end(flow, said, times_ns, identical=True, fct_ns=1_000):
     same = len(said) if identical else 1
-    replayed = Replayed("tiny", 1, flow, "reno", len(said), 0, same, 0, 0, len(said))
+    replayed = ReplayResult("tiny", 1, flow, "reno", len(said), 0, same, 0, 0, len(said))
     numbers = np.array(said, np.uint64)
     return kernels.End("tiny", 1, flow, "sender", replayed, fct_ns, numbers, np.array(times_ns, np.int64))
 

@@ -123,7 +123,7 @@ def test_a_flow_whose_syn_never_arrives_is_a_row(tmp_path: Path) -> None:
     document["duration"] = "100 ms"
     run = daybreak.run(Scenario.parse(document))
     ends = list(segments.flows(case, run, "receiver"))
-    assert [type(end) for end in ends] == [segments.Replayed, segments.LeftOut]
+    assert [type(end) for end in ends] == [segments.ReplayResult, segments.LeftOut]
     assert ends[1].why == "no SYN of it arrived before the run ended"
     found = segments.document(ends, programs={}, seeds=[1], quick=True)
     assert len(found["flows"]) == len(found["left_out"]) == 1
@@ -180,9 +180,9 @@ def test_the_result_says_what_is_identical(tmp_path: Path) -> None:
 
 
 def test_a_flow_that_parts_is_a_miss() -> None:
-    flow = segments.Replayed("a", 1, "cubic-0", "cubic", 100, 3, same=40, other_push=0, other_time=0, model=101)
-    same = segments.Replayed("b", 1, "cubic-0", "cubic", 100, 3, same=100, other_push=0, other_time=0, model=100)
-    late = segments.Replayed("b", 1, "cubic-1", "cubic", 100, 3, same=100, other_push=0, other_time=7, model=101)
+    flow = segments.ReplayResult("a", 1, "cubic-0", "cubic", 100, 3, same=40, other_push=0, other_time=0, model=101)
+    same = segments.ReplayResult("b", 1, "cubic-0", "cubic", 100, 3, same=100, other_push=0, other_time=0, model=100)
+    late = segments.ReplayResult("b", 1, "cubic-1", "cubic", 100, 3, same=100, other_push=0, other_time=7, model=101)
     found = segments.document([flow, same, late], programs={}, seeds=[1], quick=True)
     assert (found["identical"], found["verdict"], found["same"], found["other_time"]) == (1, MISS, 240, 7)
     assert [line[-1] for line in segments.by_scenario(found)] == [

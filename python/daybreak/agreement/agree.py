@@ -11,7 +11,7 @@ from daybreak.errors import PlanError, ScenarioError
 from daybreak.sweeps import Executor, Job, Local, Store, claim, execute
 
 from . import causes, compare, page, result, scenarios, suite, tolerances
-from .observed import REDUCTION, Observed
+from .observed import REDUCTION, Observation
 from .suite import Case
 
 KERNEL, MODEL = "kernel", "simulated"
@@ -134,12 +134,12 @@ class _Suites:
             report = _from(self._progress, number * each, 2 * each, engine)
             execute(jobs, self._store, executor=self._executor, progress=report)
 
-    def observed(self, case: Case, runs: int) -> tuple[list[Observed], list[Observed]]:
+    def observed(self, case: Case, runs: int) -> tuple[list[Observation], list[Observation]]:
         """The runs of a case on both engines, read case by case since all runs together would not be small."""
         scenario = scenarios.scenario(case)
 
-        def of(engine: str) -> list[Observed]:
-            return [Observed(**self._store.get(Job(scenario, seed, engine)).tables) for seed in range(1, runs + 1)]
+        def of(engine: str) -> list[Observation]:
+            return [Observation(**self._store.get(Job(scenario, seed, engine)).tables) for seed in range(1, runs + 1)]
 
         first, second = self._engines
         return of(first), of(second)

@@ -17,7 +17,7 @@ from daybreak.metrics.confidence import Interval
 from daybreak.metrics.equivalence import Judgement
 
 from . import scenarios
-from .observed import Observed, grouped
+from .observed import Observation, grouped
 from .suite import Case
 from .tolerances import Tolerances
 
@@ -69,7 +69,9 @@ def judged(rows: Sequence[Row]) -> list[Row]:
     ]
 
 
-def compare(case: Case, kernel: Sequence[Observed], model: Sequence[Observed], tolerances: Tolerances) -> list[Row]:
+def compare(
+    case: Case, kernel: Sequence[Observation], model: Sequence[Observation], tolerances: Tolerances
+) -> list[Row]:
     """All rows of a scenario. ``kernel`` and ``model`` are the runs of the same seeds."""
     judge = _Judge(case, tolerances)
     rows = [judge.means("completed", "", "flows", *(_completed(runs) for runs in (kernel, model)))]
@@ -150,13 +152,13 @@ class _Judge:
         return Row(self.case.name, metric, of, unit, kernel, model, difference, relative, verdict, note)
 
 
-def _completed(runs: Sequence[Observed]) -> list[float]:
+def _completed(runs: Sequence[Observation]) -> list[float]:
     """Number of complete flows of limited size in each run."""
     complete = pl.col("end_ns").is_not_null() & (pl.col("group") != scenarios.REVERSE)
     return [float(run.flows.filter(complete).height) for run in runs]
 
 
-def _completion_ms(runs: Sequence[Observed], group: str) -> list[float]:
+def _completion_ms(runs: Sequence[Observation], group: str) -> list[float]:
     """Mean FCT of the group's flows in each run; NaN if one of them did not end."""
     found: list[float] = []
     for run in runs:
@@ -165,7 +167,7 @@ def _completion_ms(runs: Sequence[Observed], group: str) -> list[float]:
     return found
 
 
-def _shares(runs: Sequence[Observed]) -> Values:
+def _shares(runs: Sequence[Observation]) -> Values:
     """Percent of the bytes delivered until the first flow was complete: by each group, or by the luckiest flow."""
     found: Values = {}
     for run in runs:
@@ -184,7 +186,7 @@ def _shares(runs: Sequence[Observed]) -> Values:
     return found
 
 
-def _until_first_end(run: Observed) -> list[tuple[str, float]]:
+def _until_first_end(run: Observation) -> list[tuple[str, float]]:
     """Bytes that each flow delivered in each bin up to that in which the first flow delivered its last byte."""
     rows = [(of, slot, value) for curve, of, slot, value in run.curves.iter_rows() if curve == "delivered"]
     sizes = dict(run.flows.select("flow_name", "bytes").iter_rows())
@@ -196,7 +198,7 @@ def _until_first_end(run: Observed) -> list[tuple[str, float]]:
     return [(of, value) for of, slot, value in rows if slot <= end]
 
 
-def _sums(runs: Sequence[Observed], column: str) -> list[float]:
+def _sums(runs: Sequence[Observation], column: str) -> list[float]:
     return [float(run.flows[column].sum()) for run in runs]
 
 

@@ -26,7 +26,7 @@ from .agree import KERNEL, MODEL, Progress
 from .conversations import Columns
 from .page import label
 from .result import Document
-from .segments import LeftOut, Replayed, Side
+from .segments import LeftOut, ReplayResult, Side
 from .suite import Case
 
 PUSH = 8
@@ -44,7 +44,7 @@ class End:
     seed: int
     flow: str
     side: Side
-    replayed: Replayed | LeftOut
+    replayed: ReplayResult | LeftOut
     fct_ns: int | None
     """`None` for a flow that did not end."""
     said: np.ndarray[Any, np.dtype[np.uint64]]
@@ -91,7 +91,7 @@ def compare(
     found: dict[str, dict[tuple[str, int, str, Side], End]] = {}
     for number, name in enumerate(names):
         done = run_many(
-            jobs, engine=name, workers=workers, progress=_told(progress, name, number, len(names)),
+            jobs, engine=name, workers=workers, progress=_progress_of(progress, name, number, len(names)),
             reduce=lambda run: list(_ends(by_name[run.manifest["name"]], run, sides)),
         )  # fmt: skip
         found[name] = {end.key: end for ends in done for end in ends}
@@ -163,7 +163,7 @@ def _row(ends: Sequence[End | None], key: tuple[str, int, str, Side], names: Seq
 
 
 def _is_the_models(end: End) -> bool:
-    return isinstance(end.replayed, Replayed) and end.replayed.is_identical
+    return isinstance(end.replayed, ReplayResult) and end.replayed.is_identical
 
 
 def between(one: End | None, two: End | None) -> Document:
@@ -218,7 +218,7 @@ def _cost(ends: Sequence[Document], first: str, other: str) -> str:
     return f"{sum(ratios) / len(ratios):.4f}" if ratios else "-"
 
 
-def _told(progress: Progress | None, name: str, number: int, of: int) -> Any:
+def _progress_of(progress: Progress | None, name: str, number: int, of: int) -> Any:
     def report(now: float, total: int) -> None:
         if progress:
             progress(number * total + now, of * total, f"{label(name)}, {int(now)} of {total}")

@@ -11,7 +11,7 @@ from typing import Any
 
 from . import plots
 from .compare import CURVES, METRICS, MISS, PASS, Row
-from .observed import Observed
+from .observed import Observation
 from .result import Document
 from .suite import Case
 
@@ -41,7 +41,7 @@ class Section:
     image: bytes
 
 
-def section(case: Case, kernel: Sequence[Observed], model: Sequence[Observed], rows: Sequence[Row]) -> Section:
+def section(case: Case, kernel: Sequence[Observation], model: Sequence[Observation], rows: Sequence[Row]) -> Section:
     """The section of a scenario, with its curves drawn."""
     return Section(case, tuple(rows), plots.png(plots.overlay(case, kernel, model)))
 

@@ -14,14 +14,14 @@ from daybreak.figures import style
 from daybreak.metrics import confidence
 
 from . import scenarios
-from .observed import Observed, grouped
+from .observed import Observation, grouped
 from .suite import Case
 
 PANELS = (("delivered", "Goodput [Gb/s]"), ("in_flight", "In flight [kB]"), ("queue", "Queue [packets]"))
 KERNEL_LINE, MODEL_LINE = "-", (0, (2.5, 1.2))
 
 
-def overlay(case: Case, kernel: Sequence[Observed], model: Sequence[Observed]) -> Figure:
+def overlay(case: Case, kernel: Sequence[Observation], model: Sequence[Observation]) -> Figure:
     """Means over the runs with 95 % intervals: the kernel solid, the model dashed, one colour per group of flows."""
     seconds = scenarios.bin_width(case).seconds
     scales = {"delivered": 8e-9 / seconds, "in_flight": 1e-3, "queue": 1.0}

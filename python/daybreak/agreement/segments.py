@@ -40,7 +40,7 @@ FIRST_PORT = {MODEL: 10_000, KERNEL: 5_000}
 
 
 @dataclass(frozen=True)
-class Replayed:
+class ReplayResult:
     """The replay of one end of a flow."""
 
     scenario: str
@@ -104,7 +104,7 @@ def replay(
         [(captured(case), seed) for case in cases for seed in seeds],
         engine=engine,
         workers=workers,
-        progress=_told(progress, engine),
+        progress=_progress_of(progress, engine),
         reduce=lambda run: {side: list(flows(by_name[run.manifest["name"]], run, side)) for side in sides},
     )
     programs = {name: program(name) for name in dict.fromkeys((MODEL, engine))}
@@ -160,12 +160,12 @@ def captured(case: Case) -> Scenario:
     return Scenario.parse(document, source=f'suite, scenario "{case.name}", captured')
 
 
-def flows(case: Case, run: Run, side: Side) -> Iterator[Replayed | LeftOut]:
+def flows(case: Case, run: Run, side: Side) -> Iterator[ReplayResult | LeftOut]:
     """Replays one end of every flow of a run of the captured scenario. Raises EngineError, OutputError."""
     return (replayed for replayed, _ in replays(case, run, side))
 
 
-def replays(case: Case, run: Run, side: Side) -> Iterator[tuple[Replayed | LeftOut, Conversation | None]]:
+def replays(case: Case, run: Run, side: Side) -> Iterator[tuple[ReplayResult | LeftOut, Conversation | None]]:
     """As `flows`, with the captured conversation of each."""
     seed = run.manifest["seed"]
     plan = lowered(captured(case), seed, run.manifest["engine"])
@@ -182,14 +182,14 @@ def replays(case: Case, run: Run, side: Side) -> Iterator[tuple[Replayed | LeftO
         ours, summary = _native.replay(plan.json, index, is_client, sent, heard)
         counts = {name: summary[name] for name in ("segments", "retransmissions", "same", "other_push", "other_time")}
         variant = plan.content.rules[flow.rule].name
-        yield Replayed(case.name, seed, flow.name, variant, **counts, model=len(ours["seq"])), talk
+        yield ReplayResult(case.name, seed, flow.name, variant, **counts, model=len(ours["seq"])), talk
 
 
 def document(
-    ends: Sequence[Replayed | LeftOut], *, programs: dict[str, str], seeds: Sequence[int], quick: bool
+    ends: Sequence[ReplayResult | LeftOut], *, programs: dict[str, str], seeds: Sequence[int], quick: bool
 ) -> Document:
     """The complete result for one side, for machines."""
-    found = [end for end in ends if isinstance(end, Replayed)]
+    found = [end for end in ends if isinstance(end, ReplayResult)]
     identical = sum(flow.is_identical for flow in found)
     limit = 1.0 if quick else LEAST_IDENTICAL
     return {
@@ -257,7 +257,7 @@ def _parting(flows: Sequence[Document]) -> str:
     )
 
 
-def _told(progress: Progress | None, engine: str) -> Callable[[float, int], object]:
+def _progress_of(progress: Progress | None, engine: str) -> Callable[[float, int], object]:
     def report(now: float, total: int) -> None:
         if progress:
             progress(now, total, engine)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
-Report = Callable[..., None]
+Update = Callable[..., None]
 """Called with the amount done (may be fractional), the total, and optionally a short description."""
 
 # A bar for a very short task would only flicker.
@@ -86,7 +86,7 @@ def errors() -> Console:
 
 
 @contextmanager
-def progress_bar(title: str, shown: bool = True, stages: bool = False) -> Iterator[Report]:
+def progress_bar(title: str, shown: bool = True, stages: bool = False) -> Iterator[Update]:
     """A progress bar for tasks longer than a moment, or lines if standard error is no terminal.
 
     With `stages`, the description distinguishes stages, and each has its own line.
@@ -101,7 +101,7 @@ def progress_bar(title: str, shown: bool = True, stages: bool = False) -> Iterat
 
 
 @contextmanager
-def _bar(title: str) -> Iterator[Report]:
+def _bar(title: str) -> Iterator[Update]:
     from rich.progress import (
         BarColumn,
         Progress,
@@ -135,7 +135,7 @@ def _bar(title: str) -> Iterator[Report]:
         bar.stop()
 
 
-def _lines(title: str, stages: bool) -> Report:
+def _lines(title: str, stages: bool) -> Update:
     start, said, stage = time.monotonic(), "", ""
     due = start + _FIRST_LINE_AFTER_S
     pace = _Pace(start)

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from daybreak.errors import PlanError, ScenarioError, UnknownName
 from daybreak.plan.types import Linux
-from daybreak.runs import Recorded, Run
+from daybreak.runs import EngineOutput, Run
 from daybreak.scenario import Scenario
 from daybreak.scenario.lowering import Plan, lower
 from daybreak.scenario.lowering.names import look_up
@@ -51,7 +51,7 @@ class Progress(NamedTuple):
         return max(self.now_ps / self.end_ps, flows)
 
 
-Report = Callable[[Progress], object]
+OnProgress = Callable[[Progress], object]
 
 
 class Engine(Protocol):
@@ -69,7 +69,7 @@ class Engine(Protocol):
     def check(self, plan: Plan) -> None:
         """Raises PlanError for a plan that it cannot run, EngineError where it cannot run any."""
 
-    def execute(self, plan: Plan, progress: Report | None, staging: Path) -> Recorded:
+    def execute(self, plan: Plan, progress: OnProgress | None, staging: Path) -> EngineOutput:
         """Runs a plan; an exception raised by `progress` stops it. A capture is written to a folder in `staging`."""
 
     def program(self) -> str:
@@ -80,7 +80,7 @@ def run(
     scenario: Scenario,
     engine: str = "simulated",
     seed: int = 1,
-    progress: Report | None = None,
+    progress: OnProgress | None = None,
     staging: str | Path | None = None,
 ) -> Run:
     """Runs `scenario` with `seed`. Raises ScenarioError, PlanError or EngineError.
@@ -95,7 +95,7 @@ def execute(
     scenario: Scenario,
     plan: Plan,
     engine: str,
-    progress: Report | None = None,
+    progress: OnProgress | None = None,
     staging: str | Path | None = None,
 ) -> Run:
     """Runs an already lowered plan of `scenario`. Arguments and errors as in `run`."""

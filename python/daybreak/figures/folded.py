@@ -18,7 +18,7 @@ from daybreak.metrics.errors import check_columns
 
 
 @dataclass(frozen=True)
-class Folded:
+class FoldedCurves:
     """The curves of one setting: tables with `time_us` and `kilobytes`, and `time_us` and `packets`; those of the
     publication may be None."""
 
@@ -29,7 +29,7 @@ class Folded:
 
 
 def folded(
-    curves: Mapping[str, Folded],
+    curves: Mapping[str, FoldedCurves],
     *,
     window_us: tuple[float, float],
     days_us: Sequence[tuple[float, float]],

@@ -8,16 +8,19 @@ from matplotlib.figure import Figure
 from daybreak.runs import Run
 
 from .distributions import DISTRIBUTIONS
-from .draw import Drawn, Shown, draw, shown
+from .draw import AnnotatedFigure, FigureContent, draw, figure_content
 from .files import check, write
 from .notebook import as_html
 from .quantities import QUANTITIES
 
-__all__ = ["DISTRIBUTIONS", "QUANTITIES", "Drawn", "Shown", "as_html", "check", "draw", "plot", "shown", "write"]
+__all__ = [
+    "DISTRIBUTIONS", "QUANTITIES", "AnnotatedFigure", "FigureContent", "as_html", "check", "draw", "figure_content",
+    "plot", "write",
+]  # fmt: skip
 
 
 def plot(runs: Iterable[Run], **options: Any) -> Figure:
-    """A figure of runs over time, or of one of `DISTRIBUTIONS`; the options are those of `shown`. Raises PlotError.
+    """A figure of runs over time, or of one of `DISTRIBUTIONS`; options as in `figure_content`. Raises PlotError.
 
     A notebook displays the figure as the result of a cell; in a script call its method `show`;
     ``savefig("name.png")`` saves it.

@@ -30,7 +30,7 @@ WEEK = "week"
 
 
 @dataclass(frozen=True)
-class Drawn:
+class AnnotatedFigure:
     """A figure, and notes about what it leaves out."""
 
     figure: Figure
@@ -38,7 +38,7 @@ class Drawn:
 
 
 @dataclass(frozen=True)
-class Shown:
+class FigureContent:
     """The content of a figure: its rows in one or several facets, its title and labels, and notes about what it leaves
     out."""
 
@@ -63,8 +63,8 @@ class Phases:
     label: str
 
 
-def draw(runs: Sequence[Run], **options: Any) -> Drawn:
-    """Draws the content that `shown` selects, with the same options. ``what`` may also be a comma-separated string, or
+def draw(runs: Sequence[Run], **options: Any) -> AnnotatedFigure:
+    """Draws what `figure_content` selects, with the same options. ``what`` may also be a comma-separated string, or
     name one of `DISTRIBUTIONS` alone, which takes only the options ``by``, ``flows`` and ``labels``. Raises PlotError.
     """
     if isinstance(what := options.get("what"), str):
@@ -72,23 +72,24 @@ def draw(runs: Sequence[Run], **options: Any) -> Drawn:
     names = [name for name in options.get("what") or () if name in DISTRIBUTIONS]
     if names:
         return _distribution(names[0], runs, **options)
-    found = shown(runs, **options)
-    return Drawn(stacked(found.facets, title=found.title, subtitle=found.subtitle, xlabel=found.xlabel), found.notes)
+    content = figure_content(runs, **options)
+    figure = stacked(content.facets, title=content.title, subtitle=content.subtitle, xlabel=content.xlabel)
+    return AnnotatedFigure(figure, content.notes)
 
 
 def _distribution(
     name: str, runs: Sequence[Run], *, what: Sequence[str], by: str | None = None, flows: str | None = None,
     labels: Sequence[str] | None = None, **others: Any,
-) -> Drawn:  # fmt: skip
+) -> AnnotatedFigure:  # fmt: skip
     given = [option.rstrip("_") for option, value in others.items() if value]
     if len(what) > 1 or given:
         besides = " and ".join([*(one for one in what if one != name), *given])
         raise PlotError(f"{name} is of whole runs and a figure of its own: expected nothing besides, not {besides}")
     notes: list[str] = []
-    return Drawn(distributions.draw(name, cases(runs, labels), by=by, flows=flows, notes=notes), tuple(notes))
+    return AnnotatedFigure(distributions.draw(name, cases(runs, labels), by=by, flows=flows, notes=notes), tuple(notes))
 
 
-def shown(
+def figure_content(
     runs: Sequence[Run],
     *,
     what: Sequence[str] | None = None,
@@ -102,7 +103,7 @@ def shown(
     facet: bool = False,
     labels: Sequence[str] | None = None,
     besides: Sequence[str] = (),
-) -> Shown:
+) -> FigureContent:
     """Selects quantities of `QUANTITIES` over time, drawn one below the other with days and nights shaded.
 
     Several runs of one scenario on one engine are drawn as their mean with its 95 % interval. Runs of several scenarios
@@ -145,7 +146,7 @@ def shown(
     ]
     if not any(one.rows for one in facets):
         raise PlotError(f"there is nothing to draw: {'; '.join(notes)}")
-    return Shown(tuple(facets), _title(found), _subtitle(drawings), _xlabel(drawings[0].view), tuple(notes))
+    return FigureContent(tuple(facets), _title(found), _subtitle(drawings), _xlabel(drawings[0].view), tuple(notes))
 
 
 def _check_axes(drawings: Sequence[Drawing]) -> None:

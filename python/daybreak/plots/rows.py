@@ -47,7 +47,7 @@ class Drawing:
 
 
 @dataclass(frozen=True)
-class _Found:
+class _QuantityCurves:
     """The curves of one quantity of a case by name, the weeks behind them, and the title."""
 
     curves: Curves
@@ -117,7 +117,7 @@ def _quantities(runs: Sequence[Run], what: Sequence[str] | None, notes: list[str
     return recorded
 
 
-def _found(drawing: Drawing, name: str, notes: list[str], *, is_asked: bool, is_one: bool) -> _Found | None:
+def _found(drawing: Drawing, name: str, notes: list[str], *, is_asked: bool, is_one: bool) -> _QuantityCurves | None:
     """The curves of a quantity; without any, adds a note, or raises PlotError if they were requested."""
     quantity, view = QUANTITIES[name], drawing.view
 
@@ -153,11 +153,11 @@ def _found(drawing: Drawing, name: str, notes: list[str], *, is_asked: bool, is_
     if quantity.is_rate:
         curves, more = _on_links(curves, faint, drawing, quantity)
         title += f"; {more}" if more else ""
-    return _Found(curves, faint, title)
+    return _QuantityCurves(curves, faint, title)
 
 
 def _row(
-    quantity: Quantity, parts: Sequence[_Found], drawings: Sequence[Drawing], unit: tuple[str, float],
+    quantity: Quantity, parts: Sequence[_QuantityCurves], drawings: Sequence[Drawing], unit: tuple[str, float],
     tones: Mapping[str, str],
 ) -> Row:  # fmt: skip
     name, scale = unit

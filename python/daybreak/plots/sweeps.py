@@ -14,7 +14,7 @@ from daybreak.figures import distributions, grids
 from daybreak.metrics import fct, measures, slowdown, units
 from daybreak.sweeps import AxisOf, Results
 
-from .draw import Drawn
+from .draw import AnnotatedFigure
 
 _OF_FLOWS = ("group", "variant")
 """Properties by which the flows of a run differ, besides the axes."""
@@ -33,7 +33,7 @@ def draw(
     colour: str | None = None,
     facet: str | None = None,
     only: Mapping[str, str] | None = None,
-) -> Drawn:
+) -> AnnotatedFigure:
     """A figure of a sweep, and notes about what it leaves out. Raises PlotError.
 
     ``x``, ``colour`` and ``facet`` are axes, or "group" or "variant" of the flows; ``y`` is a measure such as
@@ -43,7 +43,7 @@ def draw(
     """
     flows = _chosen(results, only or {})
     axes = {axis.name: axis for axis in _dimensions(results, flows)}
-    chosen = _Chosen(results, flows, axes)
+    chosen = _Selection(results, flows, axes)
     free = [name for name, axis in axes.items() if len(axis.values) > 1 and name not in _OF_FLOWS]
     if x in _EACH_FLOW:
         colour, facet = _rest((colour, facet), [name for name in free if name not in (colour, facet)])
@@ -107,7 +107,7 @@ def _dimensions(results: Results, flows: pl.DataFrame) -> list[AxisOf]:
 
 
 @dataclass(frozen=True)
-class _Chosen:
+class _Selection:
     """The part of a sweep that is drawn: the flows, and the axes with the values that occur in them."""
 
     results: Results
@@ -134,7 +134,7 @@ class _Chosen:
         return [(name, part) for name, part in parts if part.height]
 
 
-def _lines(chosen: _Chosen, over: tuple[str, str], colour: str | None, facet: str | None) -> Drawn:
+def _lines(chosen: _Selection, over: tuple[str, str], colour: str | None, facet: str | None) -> AnnotatedFigure:
     results, axes, (x, y) = chosen.results, chosen.axes, over
     measure = _measure(y)
     places, axis = _axis(axes[x])
@@ -175,7 +175,7 @@ def _lines(chosen: _Chosen, over: tuple[str, str], colour: str | None, facet: st
         facets, x=axis, ylabel=ylabel, title=_title(results, ": bands and bars are 95 % intervals"),
         legend=colour or "", note="; ".join(notes),
     )  # fmt: skip
-    return Drawn(figure, notes)
+    return AnnotatedFigure(figure, notes)
 
 
 def _cut(table: pl.DataFrame, measure: measures.Measure) -> pl.DataFrame:
@@ -183,7 +183,7 @@ def _cut(table: pl.DataFrame, measure: measures.Measure) -> pl.DataFrame:
     return table if measure.most is None else table.with_columns(pl.col("high").clip(upper_bound=measure.most))
 
 
-def _notes(chosen: _Chosen, name: str, empty: Sequence[Mapping[str, Any]], count: int) -> tuple[str, ...]:
+def _notes(chosen: _Selection, name: str, empty: Sequence[Mapping[str, Any]], count: int) -> tuple[str, ...]:
     """Notes about what a figure leaves out: points where the measure is unknown, and failed runs."""
     notes = []
     if empty:
@@ -198,7 +198,7 @@ def _notes(chosen: _Chosen, name: str, empty: Sequence[Mapping[str, Any]], count
     return tuple(notes)
 
 
-def _heat(chosen: _Chosen, over: tuple[str, str], name: str, facet: str | None) -> Drawn:
+def _heat(chosen: _Selection, over: tuple[str, str], name: str, facet: str | None) -> AnnotatedFigure:
     results, axes, (x, y) = chosen.results, chosen.axes, over
     measure = _measure(name)
     order = {one: {value: at for at, value in enumerate(_sorted(axes[one]))} for one in (x, y)}
@@ -223,10 +223,10 @@ def _heat(chosen: _Chosen, over: tuple[str, str], name: str, facet: str | None) 
         fields, x=shown[x], y=shown[y], label=label, title=_title(results, ": means"), unknown="-",
         note="; ".join(notes),
     )  # fmt: skip
-    return Drawn(figure, notes)
+    return AnnotatedFigure(figure, notes)
 
 
-def _distribution(chosen: _Chosen, x: str, colour: str | None, facet: str | None) -> Drawn:
+def _distribution(chosen: _Selection, x: str, colour: str | None, facet: str | None) -> AnnotatedFigure:
     results, flows = chosen.results, chosen.flows
     if facet is not None:
         raise PlotError(f'facet = "{facet}": distributions have no facets: choose one value with only')
@@ -247,7 +247,7 @@ def _distribution(chosen: _Chosen, x: str, colour: str | None, facet: str | None
     notes = [f"no flow has ended with {colour} = {name}" for name, table in curves.items() if not table.height]
     if unended := limited.height - known.len():
         notes.append(f"{unended} of {limited.height} flows have not ended: the curves end below 1")
-    return Drawn(figure, (*notes, *_notes(chosen, x, [], 0)))
+    return AnnotatedFigure(figure, (*notes, *_notes(chosen, x, [], 0)))
 
 
 def _measure(name: str) -> measures.Measure:

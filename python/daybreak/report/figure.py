@@ -11,7 +11,7 @@ from daybreak.figures.curves import Panel
 from daybreak.figures.shading import Shading
 from daybreak.figures.stacked import Facet, Row
 from daybreak.figures.style import colour
-from daybreak.plots import Shown
+from daybreak.plots import FigureContent
 
 _DIGITS = 5
 """Significant digits of a value: more than a screen can show."""
@@ -19,7 +19,7 @@ _MOST_SPANS = 4000
 """With more days or nights than this none are shaded."""
 
 
-def documents(shown: Shown) -> list[dict[str, Any]]:
+def documents(shown: FigureContent) -> list[dict[str, Any]]:
     """The script's input for each facet that has rows: times in seconds, values in the unit of their row."""
     return [_document(facet, shown.xlabel) for facet in shown.facets if facet.rows]
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.resources import files
 
-from daybreak.sweeps import Results
+from daybreak.sweeps import Report, Results
 
 from . import runs, study, sweep
 from .contents import Contents
@@ -18,11 +18,10 @@ from .writing import GENERATOR
 
 MOST_BESIDE = 4
 """Largest number of scenarios whose figures are shown side by side."""
-Report = Callable[[float, int], object]
 
 
 @dataclass(frozen=True)
-class Swept:
+class SweepPart:
     """A sweep."""
 
     results: Results
@@ -33,7 +32,7 @@ class Swept:
         return f"{self.results.name} (sweep)"
 
 
-Part = runs.Together | study.Reproduction | Swept
+Part = runs.RunGroup | study.Reproduction | SweepPart
 
 
 def report(contents: Contents, *, title: str = "", explained: bool = True, progress: Report | None = None) -> str:
@@ -42,7 +41,7 @@ def report(contents: Contents, *, title: str = "", explained: bool = True, progr
     With ``explained`` the first run of each scenario is repeated with the records that an explanation needs. Raises
     OutputError.
     """
-    parts: list[Part] = [*contents.studies, *map(Swept, contents.sweeps), *runs.together(contents.runs)]
+    parts: list[Part] = [*contents.studies, *map(SweepPart, contents.sweeps), *runs.grouped(contents.runs)]
     tell = progress or (lambda done, total: None)
     sections = []
     for number, part in enumerate(parts):
@@ -50,12 +49,12 @@ def report(contents: Contents, *, title: str = "", explained: bool = True, progr
         match part:
             case study.Reproduction():
                 content = study.section(part)
-            case Swept():
+            case SweepPart():
                 content = sweep.section(part.results)
-            case runs.Together():
+            case runs.RunGroup():
                 content = runs.section(part, explained=explained)
         sections.append(element("section", element("h2", part.title), content, id=f"part-{number + 1}"))
-    several = [part for part in parts if isinstance(part, runs.Together)]
+    several = [part for part in parts if isinstance(part, runs.RunGroup)]
     if 1 < len(several) <= MOST_BESIDE:
         beside = runs.side_by_side(several)
         sections.insert(0, element("section", element("h2", "Side by side"), beside, id="side-by-side"))

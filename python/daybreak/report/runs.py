@@ -25,7 +25,7 @@ _MOST_EXPLAINED = 5000
 
 
 @dataclass(frozen=True)
-class Together:
+class RunGroup:
     """Runs of one scenario on one engine."""
 
     runs: tuple[Run, ...]
@@ -37,16 +37,16 @@ class Together:
         return f"{manifest['name']} ({manifest['engine']})"
 
 
-def together(runs: Sequence[Run]) -> list[Together]:
+def grouped(runs: Sequence[Run]) -> list[RunGroup]:
     """Groups runs by scenario and engine, in order."""
     found: dict[str, list[Run]] = {}
     for run in runs:
         key = repr((run.manifest["scenario"], run.manifest["engine"], run.manifest["versions"]))
         found.setdefault(key, []).append(run)
-    return [Together(tuple(some)) for some in found.values()]
+    return [RunGroup(tuple(some)) for some in found.values()]
 
 
-def section(some: Together, *, explained: bool) -> Markup:
+def section(some: RunGroup, *, explained: bool) -> Markup:
     """The section of a group of runs; ``explained`` repeats one run to show where the time of its flows went."""
     manifest = some.runs[0].manifest
     description = manifest["scenario"].get("description", "")
@@ -93,7 +93,7 @@ def _groups(flows: Sequence[pl.DataFrame]) -> Markup:
 
 def _figure(runs: Sequence[Run]) -> Markup:
     try:
-        shown = plots.shown(runs, besides=["sequence"])
+        shown = plots.figure_content(runs, besides=["sequence"])
     except PlotError as error:
         return element("p", str(error))
     said = [shown.subtitle, *shown.notes]
@@ -103,11 +103,11 @@ def _figure(runs: Sequence[Run]) -> Markup:
     )
 
 
-def side_by_side(some: Sequence[Together]) -> Markup:
+def side_by_side(some: Sequence[RunGroup]) -> Markup:
     """The figures of several scenarios side by side with common axes, which zoom together."""
     runs = [run for one in some for run in one.runs]
     try:
-        shown = plots.shown(runs, facet=True, besides=["sequence"])
+        shown = plots.figure_content(runs, facet=True, besides=["sequence"])
     except PlotError as error:
         return element("p", f"They cannot be shown side by side: {error}.")
     parts = [

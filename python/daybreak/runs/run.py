@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Recorded:
+class EngineOutput:
     """What an engine returns."""
 
     tables: Mapping[str, Columns]
@@ -73,7 +73,7 @@ class Run:
         self._tables: dict[str, pl.DataFrame] = {}
 
     @classmethod
-    def of(cls, scenario: Scenario, plan: Plan, engine: str, program: str, recorded: Recorded) -> Run:
+    def of(cls, scenario: Scenario, plan: Plan, engine: str, program: str, recorded: EngineOutput) -> Run:
         """The run of a scenario whose `plan` was executed by an engine's `program`, which returned `recorded`."""
         manifest = {
             "name": scenario.name,

@@ -12,13 +12,13 @@ from .execute import Report, execute
 from .executor import Ended, Executor, Local
 from .folder import claim
 from .grid import Grid, Points, read, vary
-from .job import Job, Kept, Reduction, Tables, Task
+from .job import Job, Reduction, StoredRun, Tables, Task
 from .results import AxisOf, Results, is_sweep, read_results
 from .run import Outcome, sweep
 from .store import Store
 
 __all__ = [
-    "AxisOf", "Dask", "Ended", "Executor", "Grid", "Job", "Kept", "Local", "Outcome", "Points", "Reduction", "Report",
-    "Results", "Store", "Tables", "Task", "claim", "compare", "execute", "is_sweep", "read", "read_results", "sweep",
-    "vary",
+    "AxisOf", "Dask", "Ended", "Executor", "Grid", "Job", "Local", "Outcome", "Points", "Reduction", "Report",
+    "Results", "Store", "StoredRun", "Tables", "Task", "claim", "compare", "execute", "is_sweep", "read",
+    "read_results", "sweep", "vary",
 ]  # fmt: skip

@@ -9,7 +9,7 @@ from typing import Any
 from daybreak.errors import EngineError, Interrupted, reason
 
 from .executor import Ended
-from .job import Kept, Task
+from .job import StoredRun, Task
 
 _CONNECT_S = 10
 _AHEAD = 2
@@ -78,5 +78,5 @@ def _as_exception(error: BaseException) -> Exception:
     return error if isinstance(error, Exception) else EngineError(f"{type(error).__name__}: {error}")
 
 
-def _perform(task: Task) -> Kept:
+def _perform(task: Task) -> StoredRun:
     return task()

@@ -26,7 +26,7 @@ _RUNS_A_FILE = 2000
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class SweepRun:
     """A run of a sweep whose result is stored."""
 
     point: int
@@ -46,7 +46,7 @@ Columns = Callable[[int], Mapping[str, Any]]
 """The values of the axes at a point."""
 
 
-def write(directory: Path, store: Store, made: Sequence[Made], columns: Columns, tables: Sequence[str]) -> None:
+def write(directory: Path, store: Store, made: Sequence[SweepRun], columns: Columns, tables: Sequence[str]) -> None:
     """Writes the tables of the runs in the order of points and seeds, replacing those of an earlier call.
 
     Only the runs of one file are in memory at a time. Raises OutputError.
@@ -59,7 +59,7 @@ def write(directory: Path, store: Store, made: Sequence[Made], columns: Columns,
                 (draft / table).mkdir()
             for number, start in enumerate(range(0, len(ordered), _RUNS_A_FILE)):
                 some = ordered[start : start + _RUNS_A_FILE]
-                for table, frame in _together(store, some, columns, tables).items():
+                for table, frame in _tables_of(store, some, columns, tables).items():
                     frame.write_parquet(draft / table / f"part-{number:05d}.parquet", compression="zstd")
             for table in tables:
                 _put(draft / table, directory / table)
@@ -67,7 +67,9 @@ def write(directory: Path, store: Store, made: Sequence[Made], columns: Columns,
         raise OutputError(f"{directory} cannot be written: {reason(error)}") from None
 
 
-def _together(store: Store, some: Iterable[Made], columns: Columns, tables: Sequence[str]) -> dict[str, pl.DataFrame]:
+def _tables_of(
+    store: Store, some: Iterable[SweepRun], columns: Columns, tables: Sequence[str]
+) -> dict[str, pl.DataFrame]:
     frames: dict[str, list[pl.DataFrame]] = {table: [] for table in tables}
     keys: list[dict[str, Any]] = []
     for one in some:

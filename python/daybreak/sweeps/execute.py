@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sized
 from daybreak.errors import DaybreakError
 
 from .executor import Executor, Local
-from .job import Job, Kept, Task
+from .job import Job, StoredRun, Task
 from .store import Store
 
 Report = Callable[[float, int | None], object]
@@ -64,7 +64,7 @@ def execute(
             else:
                 yield Task(job, store.reduction, store.programs[job.engine], digest, plan)
 
-    def ended(task: Task, outcome: Kept | Exception) -> None:
+    def ended(task: Task, outcome: StoredRun | Exception) -> None:
         if isinstance(outcome, Exception):
             fail(task.job, outcome)
         else:

@@ -9,9 +9,9 @@ from typing import Protocol
 from daybreak.engines import Progress, side_by_side
 from daybreak.errors import Interrupted
 
-from .job import Kept, Task
+from .job import StoredRun, Task
 
-Ended = Callable[[Task, Kept | Exception], object]
+Ended = Callable[[Task, StoredRun | Exception], object]
 """Called with each task that has ended, and its result or the error that ended it."""
 
 
@@ -37,7 +37,7 @@ class Local:
     def run(self, tasks: Iterable[Task], ended: Ended, progress: Callable[[float], object]) -> None:
         def work(task: Task, watch: Callable[[Progress], object]) -> None:
             try:
-                outcome: Kept | Exception = task(watch)
+                outcome: StoredRun | Exception = task(watch)
             except Interrupted:
                 raise
             except Exception as error:

@@ -48,7 +48,7 @@ class Reduction:
 
 
 @dataclass(frozen=True)
-class Kept:
+class StoredRun:
     """What is stored of a run."""
 
     manifest: Mapping[str, Any]
@@ -71,13 +71,13 @@ class Task:
     plan: Plan | None = None
     """The job's plan, which a worker lowers again rather than receives."""
 
-    def __call__(self, watch: Callable[[Progress], object] | None = None) -> Kept:
+    def __call__(self, watch: Callable[[Progress], object] | None = None) -> StoredRun:
         plan = self.plan
         if plan is None:
             self._check_program()
             plan = self.job.plan()
         run = single.execute(self.job.scenario, plan, self.job.engine, watch)
-        return Kept(run.manifest, dict(self.reduction.function(run)))
+        return StoredRun(run.manifest, dict(self.reduction.function(run)))
 
     def __reduce__(self) -> tuple[type[Task], tuple[object, ...]]:
         return Task, (self.job, self.reduction, self.program, self.digest)

@@ -30,7 +30,7 @@ APPLICATION_OF = {"exchanges": "request_response", "datagrams": "constant_rate"}
 """Tables that a run has only if one of its flows has an application of this kind."""
 MAX_RUNS = 1_000_000
 """Default limit on the runs of a sweep: each takes a file, and some hundred bytes of memory."""
-Report = Callable[[float, int, str], object]
+OnSweepProgress = Callable[[float, int, str], object]
 """Called with the number of finished runs (may be fractional), the total so far, and a short description."""
 
 
@@ -58,7 +58,7 @@ class Outcome:
 
     directory: Path
     points: int
-    made: list[dataset.Made] = field(default_factory=list)
+    made: list[dataset.SweepRun] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
     new: int = 0
     """Runs executed now, rather than found in the store."""
@@ -101,7 +101,7 @@ def sweep(
     most_runs: int = 100,
     max_runs: int = MAX_RUNS,
     force: bool = False,
-    progress: Report | None = None,
+    progress: OnSweepProgress | None = None,
 ) -> Outcome:
     """Runs every point with the grid's seeds, except runs that `directory` holds already, and writes the dataset there.
 
@@ -179,20 +179,20 @@ class _State:
     store: Store
     executor: Executor
     outcome: Outcome
-    progress: Report | None
+    progress: OnSweepProgress | None
     start: float = field(default_factory=time.monotonic)
     before: int = 0
     """Runs of earlier batches."""
     unsound: int = 0
     """Runs left out because their point is no valid scenario."""
 
-    def run(self, wanted: Iterable[tuple[int, Sequence[int]]], count: int) -> list[dataset.Made]:
+    def run(self, wanted: Iterable[tuple[int, Sequence[int]]], count: int) -> list[dataset.SweepRun]:
         """Runs points with their seeds, `count` runs in all; returns those that are stored."""
         first = len(self.outcome.made)
 
         def found(job: Job, digest: str) -> None:
             assert isinstance(job, PointJob)
-            self.outcome.made.append(dataset.Made(job.point, job.seed, bytes.fromhex(digest)))
+            self.outcome.made.append(dataset.SweepRun(job.point, job.seed, bytes.fromhex(digest)))
 
         def kept(job: Job, digest: str) -> None:
             found(job, digest)

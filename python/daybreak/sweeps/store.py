@@ -24,7 +24,7 @@ import polars as pl
 from daybreak.errors import OutputError, reason
 from daybreak.scenario.lowering import Plan
 
-from .job import Job, Kept, Reduction
+from .job import Job, Reduction, StoredRun
 
 SUFFIX = ".zip"
 _MANIFEST = "manifest.json"
@@ -62,7 +62,7 @@ class Store:
         """Whether a run is stored under this name."""
         return self.place(digest).is_file()
 
-    def put(self, digest: str, kept: Kept) -> None:
+    def put(self, digest: str, kept: StoredRun) -> None:
         """Stores a run atomically. Raises OutputError."""
         place = self.place(digest)
         draft = self.directory / _UNFINISHED / f"{_MACHINE}-{os.getpid()}-{uuid.uuid4().hex[:8]}{SUFFIX}"
@@ -77,11 +77,11 @@ class Store:
         except OSError as error:
             raise OutputError(f"{place} cannot be written: {reason(error)}") from None
 
-    def get(self, job: Job) -> Kept:
+    def get(self, job: Job) -> StoredRun:
         """Reads what is stored of a job's run. Raises OutputError if it is not there."""
         return self.read(self.digest(job.plan(), job.engine))
 
-    def read(self, digest: str) -> Kept:
+    def read(self, digest: str) -> StoredRun:
         """Reads what is stored under a name. Raises OutputError if nothing is."""
         place = self.place(digest)
         try:
@@ -108,7 +108,7 @@ def _write(content: bytes, draft: Path, place: Path) -> None:
         raise
 
 
-def _packed(kept: Kept) -> bytes:
+def _packed(kept: StoredRun) -> bytes:
     content = io.BytesIO()
     with ZipFile(content, "w") as archive:
         # A ZipInfo carries no time of its own, so the same run gives the same bytes.
@@ -120,13 +120,13 @@ def _packed(kept: Kept) -> bytes:
     return content.getvalue()
 
 
-def _unpacked(content: bytes) -> Kept:
+def _unpacked(content: bytes) -> StoredRun:
     with ZipFile(io.BytesIO(content)) as archive:
         if _MANIFEST not in archive.namelist():
             raise BadZipFile(f"it has no {_MANIFEST}")
         names = [name.removesuffix(_TABLE) for name in archive.namelist() if name.endswith(_TABLE)]
         tables = {name: pl.read_ipc_stream(archive.read(f"{name}{_TABLE}")) for name in names}
-        return Kept(json.loads(archive.read(_MANIFEST)), tables)
+        return StoredRun(json.loads(archive.read(_MANIFEST)), tables)
 
 
 def _is_running(process: int) -> bool:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from daybreak.runs import Recorded
+from daybreak.runs import EngineOutput
 from daybreak.scenario.lowering import Plan
 
-from ..single import Report
+from ..single import OnProgress
 from . import run
 from .choice import Choice
 
@@ -35,7 +35,7 @@ class ChosenKernel:
         """Raises PlanError for a plan that it cannot run, NoImage if there is no such kernel."""
         run.check(plan, self.choice)
 
-    def execute(self, plan: Plan, progress: Report | None, staging: Path) -> Recorded:
+    def execute(self, plan: Plan, progress: OnProgress | None, staging: Path) -> EngineOutput:
         """Runs a plan in a guest of its own."""
         return run.execute(plan, progress, staging, self.choice)
 

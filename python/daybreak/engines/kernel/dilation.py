@@ -16,7 +16,7 @@ import numpy as np
 from daybreak.errors import PlanError
 from daybreak.plan import types
 from daybreak.plan.applications import runs_programs
-from daybreak.runs import Recorded
+from daybreak.runs import EngineOutput
 
 Columns = Mapping[str, np.ndarray[Any, Any]]
 
@@ -55,7 +55,7 @@ def slowed(plan: types.Plan, dilation: int) -> types.Plan:
     return msgspec.convert(stretched, types.Plan)
 
 
-def in_network_time(recorded: Recorded, dilation: int) -> Recorded:
+def in_network_time(recorded: EngineOutput, dilation: int) -> EngineOutput:
     """The guest's records, converted back to the time of the original network."""
     if dilation == 1:
         return recorded
@@ -64,7 +64,7 @@ def in_network_time(recorded: Recorded, dilation: int) -> Recorded:
         for name, columns in recorded.tables.items()
     }
     totals = {name: value // dilation if name.endswith("_ns") else value for name, value in recorded.totals.items()}
-    return Recorded(tables, totals, recorded.capture, recorded.keep, recorded.files, recorded.facts)
+    return EngineOutput(tables, totals, recorded.capture, recorded.keep, recorded.files, recorded.facts)
 
 
 def _stretched(part: Any, dilation: int, name: str) -> Any:

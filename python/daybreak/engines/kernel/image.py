@@ -30,7 +30,7 @@ from . import source as sources
 from .choice import USUAL, Choice
 from .errors import KernelEngineError, MissingTool, NoImage
 from .kept import ARCHIVE
-from .making import META, Making, Progress, Report
+from .making import META, Making, OnBuildProgress, Progress
 from .recipe import Recipe
 from .source import Source
 from .versions import is_of, numbers
@@ -101,7 +101,7 @@ class Image:
 
 def build(
     source: str | os.PathLike[str] | None = None,
-    progress: Report | None = None,
+    progress: OnBuildProgress | None = None,
     *,
     linux: str | None = None,
     congestion: Sequence[str | os.PathLike[str]] = (),
@@ -300,7 +300,7 @@ def _load(directory: Path) -> Image:
 
 
 @contextlib.contextmanager
-def _locked(target: Path, report: Report) -> Iterator[None]:
+def _locked(target: Path, report: OnBuildProgress) -> Iterator[None]:
     """Locks the image against other builds and removals; the lock file is removed afterwards."""
     target.parent.mkdir(parents=True, exist_ok=True)
     path = target.with_name(f".{target.name}.lock")
@@ -316,7 +316,7 @@ def _locked(target: Path, report: Report) -> Iterator[None]:
             return
 
 
-def _lock(file: IO[str], report: Report) -> None:
+def _lock(file: IO[str], report: OnBuildProgress) -> None:
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -53,7 +53,7 @@ class Progress:
     total: int
 
 
-Report = Callable[[Progress], None]
+OnBuildProgress = Callable[[Progress], None]
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Making:
     source: Source
     large_cpu_state: bool
     target: Path
-    report: Report
+    report: OnBuildProgress
     jobs: int
     base: Path | None = None
     trial: tuple[Path, ...] = ()

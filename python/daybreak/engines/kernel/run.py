@@ -17,11 +17,11 @@ from daybreak import _native
 from daybreak.errors import EngineError, PlanError, reason
 from daybreak.plan import types
 from daybreak.plan.applications import is_limited
-from daybreak.runs import Recorded
+from daybreak.runs import EngineOutput
 from daybreak.runs.staging import Staging
 from daybreak.scenario.lowering import Plan
 
-from ..single import Progress, Report
+from ..single import OnProgress, Progress
 from . import dilation, image, programs, workplace
 from . import recipe as recipes
 from .choice import USUAL, Choice
@@ -70,7 +70,7 @@ def check(plan: Plan, choice: Choice = USUAL) -> None:
         refuse_unsupported(program, file)
 
 
-def execute(plan: Plan, progress: Report | None, staging: Path, choice: Choice = USUAL) -> Recorded:
+def execute(plan: Plan, progress: OnProgress | None, staging: Path, choice: Choice = USUAL) -> EngineOutput:
     """Runs a plan in a guest of its own. Raises PlanError for what the engine cannot do, GuestFailed for a crash."""
     program = workplace.guest_program()
     kernel = _image(plan, choice)
@@ -93,7 +93,7 @@ def execute(plan: Plan, progress: Report | None, staging: Path, choice: Choice =
                 captured.remove()
             raise
     capture = captured.path / CAPTURE if captured else None
-    recorded = Recorded(tables, totals, capture, captured, files, {"kernel": kernel.facts()})
+    recorded = EngineOutput(tables, totals, capture, captured, files, {"kernel": kernel.facts()})
     return dilation.in_network_time(recorded, slower)
 
 
@@ -219,7 +219,7 @@ class Watch:
     """The guest's console output so far."""
 
     plan: Plan | None
-    progress: Report | None
+    progress: OnProgress | None
     dilation: int = 1
     finished: bool = False
     error: str | None = None

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from daybreak.figures import fct as bar_figures
 from daybreak.figures.fct import Bar
-from daybreak.figures.folded import Folded, folded
+from daybreak.figures.folded import FoldedCurves, folded
 from daybreak.figures.sweeps import Line, Sweep, sweeps
 from daybreak.metrics.confidence import interval
 from daybreak.studies.etalon.claims import optimal, points
@@ -153,7 +153,7 @@ def _curves(
     setting = next(iter(shown.values())).setting
     week = _week(setting)
     curves = {
-        _name(end): Folded(
+        _name(end): FoldedCurves(
             one.curve, _seen(one), printed.get((figure, end, "kilobytes")), printed.get((figure, end, "packets"))
         )
         for end, one in shown.items()
