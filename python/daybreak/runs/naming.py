@@ -236,7 +236,7 @@ def _circuits(frame: pl.DataFrame, plan: Plan) -> pl.DataFrame:
         (timeline, step, is_first, *change)
         for timeline in range(len(plan.timelines))
         if timeline not in together
-        for is_first, changes in zip((True, False), phases.rounds(plan, timeline), strict=True)
+        for is_first, changes in zip((True, False), phases.periods(plan, timeline), strict=True)
         for step, change in enumerate(changes)
     ]
     schema = {"timeline": pl.UInt32, "step": pl.UInt32, "first": pl.Boolean, "before": pl.String, "phase": pl.String}

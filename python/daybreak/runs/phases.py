@@ -40,29 +40,29 @@ def controlled_phase(controls: plan.Controls, event: str, path: int) -> str | No
             assert_never(controls)
 
 
-class Rounds(NamedTuple):
+class Periods(NamedTuple):
     """What each step of a program does in its first period, and in every later one."""
 
     first: Sequence[Change]
     later: Sequence[Change]
 
 
-def rounds(content: plan.Plan, timeline: int) -> Rounds:
+def periods(content: plan.Plan, timeline: int) -> Periods:
     """The changes of a timeline, if no other one changes the same gates or routes. The phase that a step at time 0 ends
     is taken to be the one that it ends in the next period."""
     line, state = content.timelines[timeline], _State(content, timeline)
     # Before a step at time 0 there is nothing to name.
     before = "" if _starts_at_once(line) else state.phase()
     found: list[list[Change]] = [[], []]
-    for round_ in found:
+    for period_ in found:
         for step in line.steps:
             for action in step.actions:
                 state.do(action)
-            round_.append((before, before := state.phase()))
+            period_.append((before, before := state.phase()))
     first, later = found
     if first and _starts_at_once(line):
         first[0] = (later[0][0], first[0][1])
-    return Rounds(first, later)
+    return Periods(first, later)
 
 
 def sharing(content: plan.Plan) -> set[int]:
@@ -83,7 +83,7 @@ def walked(content: plan.Plan, taken: Iterable[tuple[int, int]]) -> list[Change]
     for timeline, step in taken:
         line = content.timelines[timeline]
         is_start = not done[timeline] and _starts_at_once(line)
-        before = rounds(content, timeline).later[step][0] if is_start else states[timeline].phase()
+        before = periods(content, timeline).later[step][0] if is_start else states[timeline].phase()
         for action in line.steps[step].actions:
             for state in states.values():
                 state.do(action)

@@ -1,4 +1,4 @@
-"""Controllers as the plan has them."""
+"""Lowers controllers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _Value = TypeVar("_Value")
 def controllers(
     scenario: Scenario, fabric: Fabric, moves: Moves, flows: Sequence[PlannedFlow]
 ) -> list[plan.Controller]:
-    """All controllers, when the paths of all flows are made."""
+    """All controllers; called when the paths of all flows exist."""
     made: list[plan.Controller] = []
     for i, controller in enumerate(scenario.controllers):
         name = controller.name or f"controller-{i}"
@@ -78,7 +78,7 @@ def _flows(index: int, controller: FlowController, mover: Mover, flows: Sequence
 
 
 def _names(flow: PlannedFlow) -> tuple[str, str, str]:
-    """What a flow may be called, the name that is its alone first."""
+    """The names that refer to a flow, its unique name first."""
     return flow.name, flow.of.name, flow.of.group
 
 

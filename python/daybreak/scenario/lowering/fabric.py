@@ -1,4 +1,4 @@
-"""The network of a scenario with its names resolved: nodes, one-way links, and queues."""
+"""The network of a scenario with names resolved: nodes, one-way links, and queues."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class OneWay:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """A queue, and which packets wait in it."""
+    """A queue, and the packets that wait in it."""
 
     index: int
     name: str
@@ -43,19 +43,19 @@ class Waiting:
     returned_limit: int | None = None
     returns_overflow: bool = False
     to: frozenset[int] | None = None
-    """Hosts that its packets go to; None for all."""
+    """Destinations of its packets; None for all hosts."""
     arriving_by: frozenset[int] | None = None
-    """Links that its packets come over; None for all."""
+    """Links over which its packets arrive; None for all."""
 
     def takes(self, destination: int, came_by: int | None) -> bool:
-        """Whether a packet to this host that came over this link waits here."""
+        """Whether a packet to this host that arrived over this link waits here."""
         is_expected = self.arriving_by is None or came_by in self.arriving_by
         return is_expected and (self.to is None or destination in self.to)
 
 
 @dataclass(frozen=True, slots=True)
 class MarkingPlace:
-    """A marker, and which packets it is for."""
+    """A marker, and the packets that it applies to."""
 
     index: int
     node: int
@@ -63,13 +63,13 @@ class MarkingPlace:
     destinations: frozenset[int] | None
 
     def sees(self, source: int, destination: int) -> bool:
-        """Whether packets between these hosts are marked if they pass."""
+        """Whether packets between these hosts are marked when they pass."""
         is_from = self.sources is None or source in self.sources
         return is_from and (self.destinations is None or destination in self.destinations)
 
 
 class Fabric:
-    """Everything that packets cross."""
+    """The fabric: everything that packets cross."""
 
     def __init__(self, nodes: list[Node], links: list[Link], scenario: Scenario):
         self.nodes = nodes
@@ -153,14 +153,14 @@ class Fabric:
         return self._queues_of_link[link] + ([] if own is None else [own])
 
     def queue_for(self, link: OneWay, destination: int, came_by: int | None) -> Waiting:
-        """Where a packet waits that is to cross a link."""
+        """The queue in which a packet waits for a link."""
         for index in self._queues_of_link[link.index]:
             if self.queues[index].takes(destination, came_by):
                 return self.queues[index]
         return self.queues[self.own_queue(link)]
 
     def own_queue(self, link: OneWay) -> int:
-        """The queue that a link has for itself; where others are named for it, made when a packet needs it."""
+        """The link's own queue; if other queues serve the link, it is created when a packet needs it."""
         own = self._own_queue[link.index]
         if own is None:
             own = len(self.queues)
@@ -172,15 +172,15 @@ class Fabric:
         return own
 
     def switch_queues(self) -> list[int]:
-        """The queues that stand at switches."""
+        """The queues at switches."""
         return [queue.index for queue in self.queues if self.nodes[queue.node].kind == "switch"]
 
     def plan_nodes(self) -> list[plan.Node]:
-        """The nodes as the plan has them."""
+        """The nodes of the plan."""
         return [plan.Node(name=node.name, kind=node.kind) for node in self.nodes]
 
     def plan_links(self) -> list[plan.Link]:
-        """The links as the plan has them."""
+        """The links of the plan."""
         return [
             plan.Link(
                 name=link.name, from_=link.source, to=link.target, rate_bps=int(link.of.rate),
@@ -191,7 +191,7 @@ class Fabric:
         ]  # fmt: skip
 
     def plan_queues(self) -> list[plan.Queue]:
-        """The queues as the plan has them; complete once all paths are made."""
+        """The queues of the plan; complete once all paths are made."""
         _unique([queue.name for queue in self.queues], "queue")
         return [
             plan.Queue(
@@ -230,7 +230,7 @@ class Fabric:
         return hosts
 
     def _hosts(self, names: Sequence[str], field: str) -> frozenset[int] | None:
-        """The hosts of these names, and those at switches of these names; None for no names."""
+        """The named hosts, and the hosts at named switches; None if there are no names."""
         if not names:
             return None
         hosts: set[int] = set()
@@ -288,7 +288,7 @@ class Fabric:
                 )
 
     def _check_others(self, queue: Waiting, field: str) -> None:
-        """A queue that takes every packet leaves none for those behind it."""
+        """Raises ScenarioError for a queue listed after one that already takes all of its packets."""
         for link in queue.served_by:
             for index in self._queues_of_link[link]:
                 other = self.queues[index]
@@ -310,7 +310,7 @@ class Fabric:
 
 
 def limits(limit: QueueLimit | None) -> tuple[int | None, int | None]:
-    """A limit as packets and as bytes, of which one is None at least."""
+    """A limit in packets and in bytes, of which at least one is None."""
     if limit is None:
         return None, None
     return (int(limit), None) if limit.in_packets else (None, int(limit))

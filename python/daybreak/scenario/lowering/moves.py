@@ -1,4 +1,5 @@
-"""The paths of all flows, with a route switch wherever a route, a `migrate` timeline or a controller moves one."""
+"""Makes the paths of all flows, with a route switch wherever a route, a `migrate` timeline or a controller moves
+one."""
 
 from __future__ import annotations
 
@@ -21,24 +22,24 @@ from .routes import Router
 
 @dataclass(slots=True, eq=False)
 class Mover:
-    """What moves flows, and the route switches that it needs."""
+    """A route, timeline or controller that moves flows, and its route switches."""
 
     entry: str
     name: str
     of: MovedFlows
     route_switches: list[int] = field(default_factory=list)
     switches_of_flow: dict[str, list[int]] = field(default_factory=dict)
-    """Where each flow is moved alone: its route switches, that of the data first."""
+    """If each flow is moved individually: its route switches, that of the data first."""
 
     @property
     def moves_each_alone(self) -> bool:
-        """Flows have route switches of their own."""
+        """Whether each flow has route switches of its own."""
         return isinstance(self.of, FlowController)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Way:
-    """The way of the data or of the ACKs: the names of the fields that say where it leads."""
+    """The direction of the data or of the ACKs: the names of the fields that determine its path."""
 
     via: Literal["via", "ack_via"]
     between: Literal["between", "ack_between"]
@@ -49,7 +50,7 @@ _ACKS = _Way("ack_via", "ack_between")
 
 
 class Moves:
-    """The path of each flow."""
+    """The paths of flows."""
 
     def __init__(self, scenario: Scenario, fabric: Fabric, router: Router, paths: Paths, flows: Sequence[PlannedFlow]):
         self._fabric = fabric
@@ -98,7 +99,7 @@ class Moves:
         return movers
 
     def _known_path(self, flow: PlannedFlow, ends: tuple[int, int], way: _Way) -> int:
-        """Flows of a family take one path, unless each draws its own or is moved alone."""
+        """The path of a flow; the flows of a family share one, unless each draws its own or is moved individually."""
         mover = self._mover_of_flow.get(flow.name)
         if mover is None and self._ecmp:
             return self._drawn_path(flow, ends, way)
@@ -110,7 +111,7 @@ class Moves:
         return index
 
     def _drawn_path(self, flow: PlannedFlow, ends: tuple[int, int], way: _Way) -> int:
-        """A path that the flow draws, which others may have drawn before."""
+        """A path that the flow draws; equal paths are shared."""
         via: tuple[str, ...] = getattr(flow.of, way.via)
         field = f"{flow.of.field}.{way.via}" if via else flow.of.field
         route = self._route(flow, ends, via, field)

@@ -1,4 +1,4 @@
-"""Puts a plan together."""
+"""Assembles a plan."""
 
 from __future__ import annotations
 
@@ -36,25 +36,25 @@ _IP_AND_UDP_HEADERS = 28
 
 @dataclass(frozen=True)
 class Plan:
-    """A scenario in its resolved machine form, as engines take it."""
+    """A scenario in its resolved form for engines."""
 
     content: plan.Plan
 
     @cached_property
     def json(self) -> bytes:
-        """The text that an engine reads."""
+        """The JSON text that an engine reads."""
         return msgspec.json.encode(self.content)
 
     @cached_property
     def hash(self) -> str:
-        """SHA-256 of the text: runs of equal plans on one engine have equal records."""
+        """SHA-256 of the text: equal plans on one engine give equal records."""
         return hashlib.sha256(self.json).hexdigest()
 
 
 def lower(scenario: Scenario, seed: int, variants: Sequence[str] | None = None) -> Plan:
     """The plan of `scenario` with this `seed` (0 to 2^64 - 1). Raises ScenarioError.
 
-    `variants` are the congestion controls that the engine has, those of the simulator if not given.
+    `variants` are the engine's congestion controls, by default the simulator's.
     """
     if not isinstance(scenario, Scenario):
         raise ScenarioError(f"scenario = {scenario!r}: expected a Scenario, such as daybreak.load makes of a file")
@@ -106,7 +106,7 @@ def _plan(scenario: Scenario, seed: int, variants: Sequence[str] | None) -> plan
 
 @dataclass(frozen=True, slots=True)
 class _OfFamily:
-    """What the flows of a family have in common in the plan."""
+    """What the flows of a family share in the plan."""
 
     group: int
     src: int
@@ -168,7 +168,7 @@ class Flows:
         return _OfFamily(group, source, destination, src_stack, dst_stack, self._rule(family))
 
     def _fits(self, flow: PlannedFlow, mtu: int) -> None:
-        """Sees that datagrams are not larger than packets: all of a family are alike."""
+        """Raises ScenarioError for datagrams larger than a packet; checked once per family."""
         most = mtu - _IP_AND_UDP_HEADERS
         if isinstance(flow.application, plan.ConstantRate) and flow.application.payload_bytes > most:
             field = f"{flow.of.field}.application.payload"
@@ -179,7 +179,7 @@ class Flows:
             )
 
     def _rule(self, family: Family) -> int:
-        """The place of a family's rule, which is appended if it is new."""
+        """The index of a family's rule, which is appended if it is new."""
         if family.variant not in self._rules:
             rule = resolve_variant(family.variant, f"{family.field}.variant", self._variants)
             if rule not in self.rules:
