@@ -39,13 +39,13 @@ def test_timestamps_of_other_connections_are_the_same_segment():
 )
 def test_every_field_makes_another_segment(other):
     plain = {"seq": 1, "ts_ecr": 1_007}
-    heard = talk({}, first=995)
-    assert kernels.numbers(talk(plain), heard) != kernels.numbers(talk(plain | other), heard)
+    received = talk({}, first=995)
+    assert kernels.numbers(talk(plain), received) != kernels.numbers(talk(plain | other), received)
 
 
 def test_without_a_timestamp_it_is_another_segment():
-    heard = talk({}, first=995)
-    assert kernels.numbers(talk({"seq": 1, "ts_val": 0}), heard) != kernels.numbers(talk({"seq": 1}), heard)
+    received = talk({}, first=995)
+    assert kernels.numbers(talk({"seq": 1, "ts_val": 0}), received) != kernels.numbers(talk({"seq": 1}), received)
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ class Conversation:
     """What a connection's opener has sent and received, in the order of the capture."""
 
     sent: Columns
-    heard: Columns
+    received: Columns
 
 
 def read(path: Path, where: str = "") -> dict[int, Conversation]:
@@ -41,8 +41,8 @@ def read(path: Path, where: str = "") -> dict[int, Conversation]:
     openers = np.unique(segments.source[segments.flags & (SYN | ACK) == SYN])
     found: dict[int, Conversation] = {}
     for opener in sorted(openers.tolist(), key=lambda opener: opener & 0xFFFF):
-        sent, heard = (segments.where(end == opener) for end in (segments.source, segments.destination))
-        found[opener & 0xFFFF] = Conversation(_columns(sent, heard), _columns(heard, sent))
+        sent, received = (segments.where(end == opener) for end in (segments.source, segments.destination))
+        found[opener & 0xFFFF] = Conversation(_columns(sent, received), _columns(received, sent))
     return found
 
 

@@ -112,18 +112,18 @@ def _ends(case: Case, run: Run, sides: Sequence[Side]) -> Iterator[End]:
     for side in sides:
         for one, talk in segments.replays(case, run, side):
             empty: Columns = {name: np.zeros(0, np.uint64) for name in conversations.NAMES}
-            sent, heard = (empty, empty) if talk is None else (talk.sent, talk.heard)
+            sent, received = (empty, empty) if talk is None else (talk.sent, talk.received)
             if side == "receiver":
-                sent, heard = heard, sent
+                sent, received = received, sent
             times_ns = sent["time_ns"].astype(np.int64)
-            yield End(one.scenario, one.seed, one.flow, side, one, fcts[one.flow], numbers(sent, heard), times_ns)
+            yield End(one.scenario, one.seed, one.flow, side, one, fcts[one.flow], numbers(sent, received), times_ns)
 
 
-def numbers(sent: Columns, heard: Columns) -> np.ndarray[Any, np.dtype[np.uint64]]:
+def numbers(sent: Columns, received: Columns) -> np.ndarray[Any, np.dtype[np.uint64]]:
     """A number a sent segment, of all that a replay compares: equal for equal segments, whatever either kernel has
     drawn for the timestamps of a connection."""
-    # An echo counts from the first timestamp that was heard.
-    first = heard["ts_val"][0] if len(heard["ts_val"]) else np.uint64(0)
+    # An echo counts from the first timestamp that was received.
+    first = received["ts_val"][0] if len(received["ts_val"]) else np.uint64(0)
     echo = np.where(sent["ts_ecr"] == 0, 0, (sent["ts_ecr"] - first) & np.uint64(0xFFFF_FFFF)).astype(np.uint64)
     columns = [sent[name] for name in conversations.NAMES if name not in _APART]
     columns += [sent["flags"] & np.uint64(0xFF ^ PUSH), echo, (sent["ts_val"] != 0).astype(np.uint64)]

@@ -29,7 +29,7 @@ def main(arguments: Sequence[str]) -> None:
     assert run.capture is not None
     talk = conversations.read(run.capture, side)[segments.FIRST_PORT["kernel"] + int(flow)]
     lines: list[tuple[int, str]] = []
-    ends = (talk.sent, talk.heard) if side == "sender" else (talk.heard, talk.sent)
+    ends = (talk.sent, talk.received) if side == "sender" else (talk.received, talk.sent)
     for direction, columns in zip(("sent", "heard"), ends, strict=True):
         for row in zip(*(columns[column].tolist() for column in conversations.NAMES), strict=True):
             if row[0] <= int(until_ns):

@@ -178,8 +178,8 @@ def replays(case: Case, run: Run, side: Side) -> Iterator[tuple[ReplayResult | L
             yield LeftOut(case.name, seed, flow.name, f"{what} before the run ended"), None
             continue
         is_client = side == "sender"
-        sent, heard = (talk.sent, talk.heard) if is_client else (talk.heard, talk.sent)
-        ours, summary = _native.replay(plan.json, index, is_client, sent, heard)
+        sent, received = (talk.sent, talk.received) if is_client else (talk.received, talk.sent)
+        ours, summary = _native.replay(plan.json, index, is_client, sent, received)
         counts = {name: summary[name] for name in ("segments", "retransmissions", "same", "other_push", "other_time")}
         variant = plan.content.rules[flow.rule].name
         yield ReplayResult(case.name, seed, flow.name, variant, **counts, model=len(ours["seq"])), talk

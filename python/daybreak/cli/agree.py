@@ -44,13 +44,13 @@ def agree(
     segments: Annotated[
         bool,
         typer.Option(
-            "--segments", help="Compare every segment of senders: the model hears what the kernel's sender heard."
+            "--segments", help="Compare every segment of senders: the model gets what the kernel's sender got."
         ),
     ] = False,
     receivers: Annotated[
         bool,
         typer.Option(
-            "--receivers", help="Compare every segment of receivers: the model hears what the kernel's receiver heard."
+            "--receivers", help="Compare every segment of receivers: the model gets what the kernel's receiver got."
         ),
     ] = False,
     hz: Annotated[
