@@ -17,7 +17,7 @@ from ..traffic import RequestResponse
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Family:
-    """What the flows of one entry of the scenario between two hosts share; names of the network are not resolved yet."""
+    """What the flows of one entry between two hosts share; names of the network are not resolved yet."""
 
     field: str
     entry: str

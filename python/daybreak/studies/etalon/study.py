@@ -1,4 +1,4 @@
-"""The Etalon study: its parts put together."""
+"""The Etalon study: combines its parts."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Settings = Callable[[Scale], Sequence[Setting]]
 
 
 def _nothing(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
-    """Nothing of it is published."""
+    """No claims: nothing about it is published."""
 
 
 def _no_figures(evidence: Evidence, scale: Scale, published: PublishedValues) -> plots.Figures:
@@ -69,7 +69,7 @@ _PARTS: dict[str, tuple[Settings, Judge, Draw]] = {
 
 
 def job(setting: Setting, seed: int, engine: str) -> Job:
-    """A run of a setting. On the kernel engine hosts are as its Linux 6.1 has them."""
+    """The job of a setting. On the kernel engine hosts are those of its Linux 6.1."""
     return Job(testbed.scenario(setting, real_hosts=kind(engine) == "kernel"), seed, engine)
 
 

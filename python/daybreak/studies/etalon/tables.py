@@ -11,7 +11,7 @@ from daybreak.studies.etalon.settings import Scale
 
 
 def values(name: str, evidence: Evidence, scale: Scale) -> Mapping[str, pl.DataFrame]:
-    """Utilisation, latencies and TCP's counts of every run, a row each."""
+    """Utilisation, latencies and TCP counters, one row per run."""
     return {f"values-{name}": pl.concat([_rows(one) for one in evidence.values()])}
 
 

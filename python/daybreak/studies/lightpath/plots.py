@@ -1,4 +1,4 @@
-"""The study's figures, each from the measured settings."""
+"""The study's figures, drawn from measurements."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def of_grid(evidence: Evidence, scale: Scale, published: PublishedValues) -> Fig
 
 
 def of_variants(evidence: Evidence, scale: Scale, published: PublishedValues) -> Figures:
-    """The same by variant, a figure for each stack."""
+    """Change of the rate in the worst second by variant, one figure per stack."""
     small = scale.of_variants()
     return {
         f"variants-{stack}": changes(
@@ -113,7 +113,7 @@ def _cell(mbps: int, rtt_ms: int) -> str:
 
 
 def rate_name(mbps: int) -> str:
-    """A rate as people write it."""
+    """A rate in the unit that reads best."""
     return f"{mbps // 1000} Gb/s" if mbps >= 1000 else f"{mbps} Mb/s"
 
 

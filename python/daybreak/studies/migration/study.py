@@ -1,4 +1,4 @@
-"""The migration study: its parts put together."""
+"""The migration study: combines its parts."""
 
 from __future__ import annotations
 
@@ -41,15 +41,16 @@ EXPERIMENTS: dict[str, Experiment[Setting, Scale, Measured]] = {
     "8-ticks": Experiment(partial(of_figure, "8-ticks"), draw=ticks.draw, tables=ticks.tables),
     "kernel": Experiment(partial(of_figure, "kernel"), kernel.judge, plots.kernel),
 }
-"""What `--figure` takes, in the order of the page."""
+"""The values of `--figure`, in the order of the page."""
 
 
 LATEST_BEGIN_NS = 1_000_000_000
-"""Flows and switch begin within this: it has many ticks, and some rounds of the timer wheel's second level."""
+"""Flows and switch begin within this time, which spans many ticks and several turns of the timer wheel's second
+level."""
 
 
 def job(setting: Setting, seed: int, engine: str) -> Job:
-    """A run of a setting. When it begins against the hosts' ticks is drawn for each seed, alike for all settings. On
+    """The job of a setting. Its phase relative to the hosts' ticks is drawn for each seed, equal for all settings. On
     the kernel engine the hosts are Linux 6.1.192 with the ticks that the study infers."""
     if kind(engine) == "kernel":
         setting = replace(setting, testbed=replace(setting.testbed, older=0))

@@ -1,4 +1,4 @@
-"""What might make transfers share a link unevenly, and other variants and parameters of TCP."""
+"""Possible causes of uneven sharing of a link, and other variants and parameters of TCP."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from daybreak.studies.space_switch.plots import ELEPHANTS, Figures, Frames
 from daybreak.studies.space_switch.settings import SCHEMES, UNEVEN, VARIANTS, Scale, Setting
 
 _COMPARED = ("no_direct_link", "ut", "on_demand")
-"""Schemes of which variants and parameters are compared."""
+"""Schemes for which variants and parameters are compared."""
 
 
 def cause_settings(scale: Scale) -> list[Setting]:
-    """What the comparison of causes needs."""
+    """The settings of the comparison of causes."""
     return [cell for transfers, scheme in UNEVEN for cell in grids.causes(scale, transfers, scheme).values()]
 
 
 def causes(evidence: Evidence, scale: Scale, published: PublishedValues) -> Figures:
-    """How unevenly mice and elephants share with each, and by the printed means."""
+    """How unevenly mice and elephants share with each cause, and according to the printed means."""
     bars = [
         Bar(name, _series(transfers, scheme, of), interval([uneven(evidence[cell], of)]),
             printed_unevenness(published, transfers, scheme, of))
@@ -38,7 +38,7 @@ def causes(evidence: Evidence, scale: Scale, published: PublishedValues) -> Figu
 
 
 def _series(transfers: int, scheme: str, of: VmClass) -> str:
-    # On demand only the queues were varied: places without its bar were not run.
+    # On demand only the queues were varied: places without a bar were not run.
     what = f"{CLASSES[of]}, {transfers}, {SCHEMES[scheme]}"
     return f"{what} (only the queues varied)" if scheme == "on_demand" else what
 
@@ -64,7 +64,7 @@ def uneven(measured: Measured, vm_class: VmClass) -> float:
 
 
 def printed_unevenness(published: PublishedValues, transfers: int, scheme: str, vm_class: VmClass) -> float:
-    """`uneven` of the printed means."""
+    """`uneven` for the printed means."""
     of = {about: table for table, about in TABLES.items()}
     rate, time = (
         float(published[f"{of[vm_class, metric]}.{scheme}.{transfers}.mean"].printed)
@@ -82,12 +82,12 @@ def _cells() -> list[tuple[tuple[int, str], VmClass]]:
 
 
 def variant_settings(scale: Scale) -> list[Setting]:
-    """What the comparison of variants needs."""
+    """The settings of the comparison of variants."""
     return [cell for scheme in _COMPARED for cell in grids.variants(scale, scheme).values()]
 
 
 def variants(evidence: Evidence, scale: Scale, published: PublishedValues) -> Figures:
-    """Elephants' mean throughput with each."""
+    """Elephants' mean throughput with each variant."""
     bars = [
         Bar(name, SCHEMES[scheme], evidence[cell].interval("elephant", "throughput"))
         for scheme in _COMPARED
@@ -113,7 +113,7 @@ def variant_table(evidence: Evidence, scale: Scale) -> Frames:
 
 
 def judge_variants(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
-    """Whether the order of the schemes is that of CUBIC."""
+    """Judges whether the order of the schemes is that of CUBIC."""
     cells = {scheme: grids.variants(scale, scheme) for scheme in _COMPARED}
     for name in VARIANTS:
         without = evidence[cells["no_direct_link"][name]]

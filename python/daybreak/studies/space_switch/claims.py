@@ -1,4 +1,4 @@
-"""What the paper says, and whether it is so here."""
+"""Judges the paper's statements."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ TABLES: dict[str, tuple[VmClass, Metric]] = {
     "table4": ("mouse", "completion"),
 }
 ALIKE = 0.1
-"""Most that means differ that are almost the same."""
+"""Largest difference of means that counts as almost equal."""
 MUCH = 0.05
-"""Least part by which elephants have to be worse under UT."""
+"""Least relative difference by which elephants have to be worse under UT."""
 MODEST = 10.0
 """Largest gain in percent that counts as modest."""
 HALF = 50.0
 """Gain in percent of the abstract's on-demand scheme."""
 TWICE_PRINTED = 48
-"""Transfers of which the paper prints the gain on demand twice, with two values."""
+"""Number of transfers for which the paper prints two values of the gain on demand."""
 
 
 def figure3(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
@@ -41,7 +41,7 @@ def figure3(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
 
 
 def tables(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
-    """Tables 1 to 4, and what they show of order and spread."""
+    """Tables 1 to 4, and their order and spread."""
     for table, (vm_class, metric) in TABLES.items():
         for transfers in TRANSFERS:
             for scheme in SCHEMES:
@@ -76,14 +76,14 @@ def _cell(board: Scoreboard, key: str, measured: Measured, vm_class: VmClass, me
 
 
 def _effects(board: Scoreboard, cells: Mapping[str, Measured], transfers: int) -> None:
-    """What UT and DT change of elephants' means."""
+    """The effect of UT and DT on elephants' means."""
     for scheme in TURNS:
         for number, metric in enumerate(get_args(Metric), start=1):
             board.value(f"effect{number}.{scheme}.{transfers}", changes(cells[scheme], cells["no_direct_link"], metric))
 
 
 def single(value: float) -> list[float | None]:
-    """A value of which there is one; None if it is missing."""
+    """A single value as a list; None if it is missing."""
     return [None if math.isnan(value) else value]
 
 
@@ -127,7 +127,7 @@ def on_demand(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
 
 
 def instant(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
-    """Whether reconfiguration alone degrades performance, as the abstract has it."""
+    """Judges whether reconfiguration alone degrades performance, as the abstract states."""
     rates, listed = [], []
     for cell, at_once in grids.instant(scale).items():
         if cell.scheme == "ut":
@@ -142,7 +142,7 @@ def instant(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
 
 
 def _mice(board: Scoreboard, key: str, measured: Measured, without: Measured, *, shorter: bool = False) -> None:
-    """Mice are almost as before, or a little faster."""
+    """Mice are almost unchanged, or a little faster."""
     transfers = measured.setting.transfers
     time = ratio(measured, without, "mouse", "completion")
     (low, _, high), (other_low, _, other_high) = (cell.extremes("mouse", "completion") for cell in (measured, without))
@@ -155,7 +155,7 @@ def _mice(board: Scoreboard, key: str, measured: Measured, without: Measured, *,
 
 
 def scaling(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
-    """Whether times at 100 Gb/s are a hundredth of those at 1 Gb/s."""
+    """Judges whether times at 100 Gb/s are a hundredth of those at 1 Gb/s."""
     for cell, fast in grids.fast(scale).items():
         for vm_class in get_args(VmClass):
             times = ratio(evidence[fast], evidence[cell], vm_class, "completion")
@@ -167,7 +167,7 @@ def scaling(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
 
 
 def kernel(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
-    """Whether the simulator's cell is that of real Linux."""
+    """Judges whether the simulator agrees with real Linux on these cells."""
     for cell, real in grids.kernel_cells(scale).items():
         for vm_class in get_args(VmClass):
             board.value(
@@ -179,11 +179,11 @@ def kernel(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
 
 
 def nothing(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
-    """What the paper does not ask."""
+    """No claims: the paper does not ask this."""
 
 
 def counts(vm_class: VmClass, **measured: Measured) -> str:
-    """Timeouts and retransmissions of a transfer, in the mean, on each side."""
+    """Mean timeouts and retransmissions per transfer, on each side, as text."""
     parts = (
         f"{name.replace('_', ' ')} {one.count(vm_class, 'rtos'):.3g} timeouts and "
         f"{one.count(vm_class, 'retransmits'):.3g} retransmissions of a transfer"
@@ -193,14 +193,14 @@ def counts(vm_class: VmClass, **measured: Measured) -> str:
 
 
 def ratios(measured: Measured, other: Measured, metric: Metric) -> list[float | None]:
-    """Elephants' mean over that of another setting, run by run: those of a seed start at the same times. None where a
+    """Elephants' mean relative to that of another setting, run by run: equal seeds start at equal times. None if a
     transfer was not complete."""
     pairs = zip(measured.of("elephant", metric), other.of("elephant", metric), strict=False)
     return [None if a is None or b is None else a / b for a, b in pairs]
 
 
 def changes(measured: Measured, without: Measured, metric: Metric) -> list[float | None]:
-    """What a scheme changes of elephants' mean, in percent, run by run."""
+    """The effect of a scheme on elephants' mean in percent, run by run."""
     return [None if one is None else 100 * (one - 1) for one in ratios(measured, without, metric)]
 
 

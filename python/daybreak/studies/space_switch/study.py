@@ -1,4 +1,4 @@
-"""The space-switch study: its parts put together."""
+"""The space-switch study: combines its parts."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from daybreak.sweeps import Job
 
 
 def job(setting: Setting, seed: int, engine: str) -> Job:
-    """A run of a setting."""
+    """The job of a setting."""
     return Job(testbed.scenario(setting, seed), seed, setting.engine or engine)
 
 
 def cost(setting: Setting) -> float:
-    """Bytes that it sends, roughly; the kernel takes its time."""
+    """Approximate number of bytes sent; the kernel is slower."""
     return setting.transfers / setting.divisor * (20 if setting.engine else 1)
 
 

@@ -10,11 +10,11 @@ from daybreak.studies.scoreboard import Scoreboard
 
 ROUTERS = ("ip-1", "ip-2", "optical", "receiver")
 DIP = 0.99
-"""Part of the rate without a move below which a second counts as below it."""
+"""Relative rate, compared to no move, below which a second counts as below it."""
 
 
 def settings(scale: Scale, stack: str) -> list[Setting]:
-    """What the figure needs of one stack."""
+    """The settings of the figure for one stack."""
     b, c1 = figure4(scale, stack), figure4(scale, stack, "C1")
     return [b, b.unmoved(), c1, *counted(b)]
 

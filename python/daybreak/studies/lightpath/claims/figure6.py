@@ -10,20 +10,20 @@ from daybreak.studies.lightpath.testbed import QUEUE_PACKETS
 from daybreak.studies.scoreboard import Scoreboard
 
 COUNTED_FROM_S = 60.0
-"""A reduced run does not count duplicate ACKs, which takes two runs more."""
+"""A reduced run does not count duplicate ACKs, which needs two more runs."""
 BEFORE_RETRANSMISSIONS = 0.65
-"""Base RTTs after the move in which no retransmission can have come to r3: the first early packet's SACK is at the
-sender after 0.6, and what it sends then is at r3 a light-path delay of 0.1 later."""
+"""Base RTTs after the move in which no retransmission can have reached r3: the first early packet's SACK reaches the
+sender after 0.6, and a retransmission reaches r3 a light-path delay of 0.1 later."""
 
 
 def settings(scale: Scale, stack: str) -> list[Setting]:
-    """What figure 6 needs of one stack."""
+    """The settings of figure 6 for one stack."""
     one = figure6(scale, stack)
     return [one] if one.after_s < COUNTED_FROM_S else [one, *counted(one)]
 
 
 def judge(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
-    """Figure 6: the loss and what it does to the rate."""
+    """Figure 6: the loss and its effect on the rate."""
     for stack, name in STACKS.items():
         setting = figure6(scale, stack)
         measured, cell = evidence[setting], f"10 Gb/s, 10 ms, {name}"
@@ -53,7 +53,7 @@ def judge_queue(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
         measured, cell = evidence[figure6(scale, stack)], f"10 Gb/s, 10 ms, {name}"
         back = measured.recovery_s(measured.before_mbps) or 0.0
         if stack != NS2:
-            continue  # It is moved by the rule, and not when the paper's flow was.
+            continue  # It is moved by the rule, not at the time of the paper's flow.
         count = fillings(measured, back, back + 60)
         board.shape("D.probing", count >= 2, float(count), suffix=stack, cell=cell)
         moved_s = measured.setting.move_s
@@ -76,13 +76,13 @@ def first_loss(measured: Measured) -> int:
 
 
 def expected_loss(measured: Measured) -> float:
-    """What the overlap brings beyond r3's free buffer, of a flow that fills its link: 0.4 base RTTs of the rate."""
+    """Packets of the overlap beyond r3's free buffer, for a flow that fills its link: 0.4 base RTTs of the rate."""
     free = QUEUE_PACKETS - measured.queue_at_move("receiver")
     return max(measured.setting.overlap_packets - free, 0.0)
 
 
 def fillings(measured: Measured, from_s: float, to_s: float) -> int:
-    """Times that r3's queue fills: spells of samples at its limit."""
+    """Number of times that r3's queue fills: runs of samples at its limit."""
     samples = measured.queues.filter(
         (pl.col("queue") == "receiver") & (pl.col("time_s") >= from_s) & (pl.col("time_s") < to_s)
     )

@@ -13,9 +13,9 @@ from daybreak.studies.lightpath.testbed import QUEUE_PACKETS
 from daybreak.studies.scoreboard import Scoreboard
 
 RISE = 1.6
-"""After over before in scenario A: 1.667 less what serialisation takes."""
+"""Ratio of the rate after to before the move in scenario A: 1.667, less the effect of serialisation."""
 SMALL, LARGE = 0.2, 0.8
-"""Reductions of section 4: of B and C below, of D above."""
+"""Reductions of section 4: B and C are below, D above."""
 
 
 def judge(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
@@ -68,7 +68,7 @@ def _judge_set_up(board: Scoreboard, cells: list[Measured], stack: str, name: st
         # After the move the last seconds of the run, when queues of the move are gone.
         ratios = [least_rtt_ms(one, *span, at_end=path < 1) / (path * one.setting.rtt_ms) for one in cells]
         known = [ratio for ratio in ratios if ratio > 0]
-        # No RTT is below that of its path, and some flow that stands in no queue has it but for serialisation.
+        # No RTT is below that of its path, and a flow without queueing has it except for serialisation.
         board.shape(key, min(known) >= 0.999 and min(known) < 1.02, min(known), suffix=stack, cell=name)
 
 
@@ -80,7 +80,7 @@ def least_rtt_ms(measured: Measured, from_s: float, to_s: float, *, at_end: bool
 
 
 def rises(measured: Measured) -> bool:
-    """Scenario A's kind: means of ten seconds rise by the ratio of the RTTs, and nothing is lost."""
+    """Whether it behaves like scenario A: means of ten seconds rise by the ratio of the RTTs, and nothing is lost."""
     seconds = measured.bins(1000)
     before = transient.mean_between(seconds, "mbps", -2.0, 0.0)
     after = transient.mean_between(seconds, "mbps", 10.0, 20.0)

@@ -15,7 +15,7 @@ from daybreak.studies.scoreboard import Scoreboard, text
 
 
 def judge(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
-    """Nearly equal FCTs at 50 ms, and a migrated flow that suffers the more the shorter the period is."""
+    """Nearly equal FCTs at 50 ms, and a migrated flow that suffers more the shorter the period is."""
     runs = {period: evidence[pair(scale, "cubic", "cubic", period)] for period in PAIR_PERIODS}
     longer = {period: measured.prolongation() for period, measured in runs.items()}
     equal(board, longer[50], runs[50].fct("main"))
@@ -46,7 +46,7 @@ def judge(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
 
 
 def equal(board: Scoreboard, longer: Interval | None, main: Interval | None) -> None:
-    """FCTs that do not differ significantly."""
+    """The FCTs do not differ significantly."""
     if longer is None or main is None:
         board.shape("fig4.equal", False, note="a flow did not end")
         return
@@ -56,7 +56,7 @@ def equal(board: Scoreboard, longer: Interval | None, main: Interval | None) -> 
 
 
 def sawtooth(board: Scoreboard, measured: Measured) -> None:
-    """Between the link's rate and half of it."""
+    """The throughput alternates between the link's rate and half of it."""
     table = measured.while_both(measured.throughput)
     for group in ("main", "migrated"):
         for name, phase in (("high", SEPARATE), ("low", SHARED)):

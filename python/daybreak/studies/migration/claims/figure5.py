@@ -40,7 +40,7 @@ def judge(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
     means = {period: concurrency.means(migrated(one), "migrated", "kilobytes") for period, one in runs.items()}
     sizes = {period: interval(values).mean for period, values in means.items()}
     board.shape("fig5.smaller", decreasing(sizes.values()), means[1], note=kilobytes(sizes))
-    # Windows of one length make the periods comparable.
+    # Windows of equal length make the periods comparable.
     heights = {
         period: mean_height(migrated(one), "kilobytes", bin_ns=BIN_NS, window_ns=100 * BIN_NS)
         for period, one in runs.items()
@@ -68,7 +68,7 @@ def cycles(measured: Measured) -> pl.DataFrame:
 
 
 def cycle_peaks(measured: Measured, column: str) -> list[float]:
-    """Mean of the peaks of the whole cycles in KB, one value a run; ``column`` is one of the windows'."""
+    """Mean of the peaks of complete cycles in KB, one value per run; ``column`` is a column of ``windows``."""
     return phases.peaks(migrated(measured), cycles(measured), column, bin_ns=BIN_NS)
 
 
@@ -78,7 +78,8 @@ def by_phase(measured: Measured, *, parts: int) -> list[float]:
 
 
 def folded_height(measured: Measured) -> float:
-    """From valley to peak of the mean window by phase of the cycle, in KB: what repeats with the reconfigurations."""
+    """Valley-to-peak height in KB of the mean window by phase of the cycle: the part that repeats with
+    reconfigurations."""
     folded = by_phase(measured, parts=2 * measured.setting.period_ms)
     return max(folded) - min(folded) if folded else 0.0
 
@@ -92,10 +93,10 @@ def ramp(measured: Measured) -> float:
 
 
 def decreasing(values: Iterable[float]) -> bool:
-    """Whether each value is below the one before."""
+    """Whether each value is below the previous one."""
     return all(a > b for a, b in pairwise(values))
 
 
 def kilobytes(values: Mapping[int, float]) -> str:
-    """Values by period, as notes have them."""
+    """Values by period, as text for notes."""
     return ", ".join(f"{value:.0f} KB at {period} ms" for period, value in values.items())

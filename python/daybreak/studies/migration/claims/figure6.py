@@ -38,7 +38,7 @@ def judge_b(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
 
 
 def order(board: Scoreboard, runs: dict[str, Measured], part: str) -> None:
-    """Who gets how much."""
+    """The order of the variants' throughputs."""
     rates = {main: measured.rates() for main, measured in runs.items()}
     period = runs["bbr"].setting.period_ms
     cubic, bbr = rates["bbr"]
@@ -65,6 +65,6 @@ def order(board: Scoreboard, runs: dict[str, Measured], part: str) -> None:
 
 
 def by_run(measured: Measured) -> list[float]:
-    """Jain's index of the mean throughputs while both flows run, one value a run."""
+    """Jain's index of the mean throughputs while both flows run, one value per run."""
     both = measured.while_both(measured.throughput)
     return [jain(rates) for rates in zip(*(concurrency.means(both, group, "gbps") for group in GROUPS), strict=True)]

@@ -38,5 +38,5 @@ def judge(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
 
 
 def above(one: Interval | None, other: Interval | None) -> bool:
-    """Whether one mean is above the other with intervals that do not overlap."""
+    """Whether one mean is above the other with disjoint intervals."""
     return one is not None and other is not None and one.low > other.high

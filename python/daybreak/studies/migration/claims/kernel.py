@@ -1,4 +1,4 @@
-"""The model beside real Linux TCP: the scenarios of kernel.toml, at 1 GiB a flow."""
+"""Compares the model with real Linux TCP: the scenarios of kernel.toml, with 1 GiB per flow."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from daybreak.studies.published import Published
 from daybreak.studies.scoreboard import Scoreboard
 
 PROLONGED = "20 %"
-"""Tolerance of what the moves prolong: the larger one of the two that were fixed for FCTs before the first run."""
+"""Tolerance of the prolongation: the larger of the two that were fixed for FCTs before the first run."""
 
 
 def judge(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
-    """Both FCTs of every row, and what the moves prolong, which is small beside them."""
+    """Both FCTs of every row, and the prolongation, which is small beside them."""
     for row in kernel_rows():
         setting = kernel_setting(scale, row)
         night = f"-night{row['night_ms']}ms" if row["night_ms"] else ""
