@@ -1,10 +1,10 @@
-//! Parameters of congestion controls, where Linux offers them: as parameters of a module, one for the whole kernel.
+//! Parameters of congestion controls in Linux: module parameters, shared by the whole kernel.
 
 use daybreak_plan::{Plan, Value};
 
 use crate::error::GuestError;
 
-/// How a module has one of its parameters.
+/// The representation of a module's parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kept {
     /// 0 or 1.
@@ -88,7 +88,7 @@ pub fn parameters(plan: &Plan) -> Result<Vec<ModuleParameter>, GuestError> {
 }
 
 impl Kept {
-    /// A value as the module takes it; `None` if it cannot have it.
+    /// A value in the module's representation; `None` if it has none.
     fn written(self, value: Value) -> Option<String> {
         match (self, value) {
             (Switch, Value::Switch(on)) => Some(u8::from(on).to_string()),

@@ -1,4 +1,4 @@
-//! Seeded random streams, one for each component that draws.
+//! Seeded random streams, one for each component that draws random numbers.
 //!
 //! A stream is named by its component's path ("flow/3/start") and the run's seed, so adding a
 //! component does not shift the numbers of another. The generator is xoshiro256++ (Blackman and

@@ -24,11 +24,11 @@ const COUNTERS: [(&str, &[&str]); 9] = [
     ("dsacks", &["TCPDSACKRecvSegs"]),
     ("reordering_seen", &["TCPSACKReorder", "TCPRenoReorder", "TCPTSReorder"]),
 ];
-/// What the model counts and a kernel does not.
+/// Values that the model counts and a kernel does not.
 const WITHHELD: [&str; 4] = ["ecn_reductions", "dup_acks", "reordered", "duplicates"];
 
-/// What the socket, or its namespace, in which the calling thread must be, tells under this name. Its
-/// application has written so many bytes, and it has sent the SYN and not the SYN-ACK if it `opened`.
+/// The value that the socket, or its namespace, reports under `name`. The calling thread must be in the namespace. The
+/// application has `written` this number of bytes; with `opened` the socket sent the SYN, otherwise the SYN-ACK.
 pub fn of(socket: RawFd, name: &str, written: u64, opened: bool) -> Result<Answer, GuestError> {
     if WITHHELD.contains(&name) {
         return Ok(Answer::Withheld);
