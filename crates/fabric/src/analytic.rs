@@ -69,7 +69,7 @@ fn sole_link(served_by: &[u32]) -> Option<u32> {
     if let [link] = served_by { Some(*link) } else { None }
 }
 
-/// An analytic link knows modulo 2^32 how many bytes wait: enough where never more do, or nobody asks.
+/// An analytic link counts its waiting bytes modulo 2^32: enough if there are never more, or the count is never read.
 fn counts_modulo(queue: &QueueConfig, largest_packet: u32) -> bool {
     let modulus = 1 << 32;
     let Limits { packets, bytes } = queue.limits;

@@ -1,10 +1,10 @@
 //! An analytic link: one FIFO queue and the one link that serves it, for good.
 //!
 //! When a packet arrives there, the time at which it will be sent is already settled: it is when the
-//! packet before it has been sent (Lindley's recursion). So nobody has to be woken when the link
-//! becomes free: a hop costs one event however long the queue is. What a hop needs of a packet is
-//! kept in its ring, so that the packet itself is not touched between its first hop and its
-//! last. The outcome is the same as with a queue and a link of their own.
+//! packet before it has been sent (Lindley's recursion). So no wake-up is needed when the link becomes free: a hop
+//! costs one event however long the queue is. What a hop needs of a packet is kept in its ring, so that the packet
+//! itself is not touched between its first hop and its last. The outcome is the same as with a queue and a link of
+//! their own.
 //!
 //! Some links have to do something for each packet ([`Singly`]): draw how late it is, or report it. Their `room` is always 0, so
 //! that the others need not ask which kind they are.
@@ -52,8 +52,8 @@ pub(crate) struct AnalyticLink {
     /// In the order of arrival. Where packets are passed on, some of them may have arrived already.
     pub ring: Ring<Transit>,
     framing_bytes: u32,
-    /// Packets that are sure to fit, whoever still waits: nobody has to look. Negative only while
-    /// [`AnalyticLink::admit`] looks.
+    /// Number of packets that certainly fit, whatever still waits, so that no check is needed. Negative only during
+    /// [`AnalyticLink::admit`].
     room: i32,
     /// IP bytes of all packets accepted, modulo 2^32.
     through: u32,
@@ -79,7 +79,7 @@ struct Singly {
     /// When the link will have sent each packet that has not arrived, and some before them: positions are those of the
     /// link's ring. None where no packet is late.
     sent: Option<Ring<Instant>>,
-    /// The monitor is told of each packet.
+    /// The monitor is notified of each packet.
     is_metered: bool,
 }
 
@@ -168,8 +168,8 @@ impl AnalyticLink {
     }
 
     /// Takes a packet in that was admitted and comes `at` some time from `now` on. Returns when it will
-    /// arrive at the other end. If it is the only one here, the caller has to see to that; where packets
-    /// are passed on, see [`AnalyticLink::passes`], nobody needs to.
+    /// arrive at the other end. If it is the only one here, the caller has to schedule that, unless packets are passed
+    /// on, see [`AnalyticLink::passes`].
     #[inline(always)]
     pub(crate) fn accept(&mut self, now: Instant, at: Instant, id: PacketId, cursor: u32, bytes: u32) -> Instant {
         let sent = self.busy_until.max(at) + self.byte_time.of(bytes + self.framing_bytes);
@@ -211,7 +211,7 @@ impl AnalyticLink {
         arrival
     }
 
-    /// The monitor is told of each packet.
+    /// The monitor is notified of each packet.
     pub(crate) fn is_metered(&self) -> bool {
         self.singly.as_ref().is_some_and(|singly| singly.is_metered)
     }
@@ -222,7 +222,7 @@ impl AnalyticLink {
         (self.sent(position) - self.byte_time.of(wire_bytes), wire_bytes)
     }
 
-    /// The first packet, which must be there, has arrived. Also tells when the next one will.
+    /// Removes the first packet, which must exist and has arrived. Also returns when the next one will arrive.
     #[inline(always)]
     pub(crate) fn arrival(&mut self) -> (Transit, Option<Instant>) {
         let first = self.ring.pop();
@@ -279,8 +279,8 @@ impl AnalyticLink {
         }
     }
 
-    /// Asks limit and discipline about a packet that comes at `now`; `is_ect` tells whether it is ECN-capable. True if it
-    /// is to be marked. Also finds out how many of the next packets are sure to be accepted unmarked.
+    /// Applies limit and discipline to a packet that arrives at `now`; `is_ect` is whether it is ECN-capable. True if
+    /// it is to be marked. Also determines how many of the next packets are certain to be accepted unmarked.
     #[inline]
     pub(crate) fn admit(&mut self, now: Instant, bytes: u32, is_ect: impl Fn() -> bool) -> Result<bool, DropReason> {
         self.counted = self.count();
@@ -339,7 +339,7 @@ impl AnalyticLink {
         }
     }
 
-    /// Makes room in the ring. Where packets are passed on, nobody is woken for those that arrive.
+    /// Makes room in the ring. Where packets are passed on, there is no event for those that arrive.
     #[cold]
     #[inline(never)]
     fn make_room(&mut self, now: Instant) {

@@ -47,10 +47,10 @@ pub struct QueueConfig {
     pub priority: u8,
     /// Room for packets that a queue further on returns; `None` if none can return.
     pub returned_limit: Option<u64>,
-    /// Somebody looks at each packet here: the monitor is told of every packet that enters, leaves or crosses the
-    /// link at its time.
+    /// Each packet is observed: the monitor is notified of every packet that enters, leaves or crosses the link, at
+    /// that time.
     pub observed: bool,
-    /// The monitor is told of each packet that its link sends, but perhaps in advance ([`crate::Monitor::link_sent`]).
+    /// The monitor is notified of each packet that its link sends, possibly in advance ([`crate::Monitor::link_sent`]).
     pub metered: bool,
     /// Packets of which their sender wants to know when they leave come here first ([`crate::Fabric::send_announced`]).
     pub announced: bool,

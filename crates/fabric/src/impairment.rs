@@ -1,7 +1,7 @@
 //! What happens to packets on a link at random.
 //!
-//! A draw belongs to the packet and not to its turn: it is a hash of the link, the packet's flow and direction, what tells
-//! it from the others there ([`Identity`]), and how often it has passed. So two runs lose the same packets as far as they
+//! A draw belongs to the packet and not to its turn: it is a hash of the link, the packet's flow and direction, its
+//! identity among them ([`Identity`]), and how often it has passed. So two runs lose the same packets as long as they
 //! send the same, however their hosts' clocks or the other flows differ. Each retransmission draws anew.
 
 use std::collections::VecDeque;

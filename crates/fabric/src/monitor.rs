@@ -1,4 +1,4 @@
-//! What the fabric tells while it works.
+//! The events that the fabric reports while it runs.
 
 use daybreak_units::Instant;
 
@@ -17,7 +17,7 @@ pub trait Monitor<B> {
     /// not observed, that time may be yet to come: then [`crate::Fabric::revoke_unsent`] is to be called at the end.
     #[inline]
     fn link_sent(&mut self, _at: Instant, _link: u32, _id: PacketId, _packet: &Packet<B>, _wire_bytes: u32) {}
-    /// The packet that was told to be sent at this time is not: the run ends before.
+    /// The packet announced for this time is not sent: the run ends before.
     #[inline]
     fn link_unsent(&mut self, _at: Instant, _link: u32, _packet: &Packet<B>, _wire_bytes: u32) {}
     /// The occupancy of the queue after an arrival or a departure.

@@ -65,7 +65,7 @@ pub struct Packet<B> {
     pub bytes: u32,
     /// What it shows of congestion, and its marks.
     pub header: Header,
-    /// Tell the sender when the packet leaves its first queue ([`crate::Departure`]).
+    /// Notify the sender when the packet leaves its first queue ([`crate::Departure`]).
     pub(crate) announce: bool,
     /// False for a slot of the slab that waits for reuse.
     pub(crate) alive: bool,

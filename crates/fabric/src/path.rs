@@ -111,7 +111,7 @@ pub(crate) enum Decoded {
     Queue(u32),
     RouteSwitch(u32),
     Fork(u32),
-    /// The packet comes from the queue of this fork: the link tells where it goes on.
+    /// The packet comes from the queue of this fork: the link determines where it continues.
     Tails(u32),
     Return(u32),
     Marker(u32),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// What tells a packet from the others of its flow and direction. A copy of it has the same.
+/// Identifies a packet within its flow and direction. Copies of it share it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Identity {
     /// Numbers of another class are others' numbers. Below [`Identity::CLASSES`].

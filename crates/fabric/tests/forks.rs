@@ -202,7 +202,7 @@ fn a_marker_marks_while_it_is_on() {
     assert_eq!(rig.deliveries.iter().map(|packet| packet.marks).collect::<Vec<_>>(), [128, 1, 0]);
 }
 
-/// RED sees packets that do not wait, and hears when the queue becomes empty: it is idle from then on.
+/// RED sees packets that do not wait, and is notified when the queue becomes empty: it is idle from then on.
 #[test]
 fn red_sees_idle_links_and_empty_queues() {
     let dropped = |pause_us: u64| {

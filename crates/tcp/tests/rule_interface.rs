@@ -1,4 +1,4 @@
-//! What a congestion rule is told of each ACK, and what it may ask for.
+//! The sample that a congestion rule gets with each ACK, and what it may request.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 
@@ -7,7 +7,7 @@ use daybreak_tcp::congestion::{AckSample, CaState, Congestion, Context, Window};
 use daybreak_tcp::{Connection, Flags, Header, SackBlock, Segment, SynOptions};
 use daybreak_units::{Duration, Instant};
 
-/// Keeps a window of ten segments and passes on what it is told.
+/// Keeps a window of ten segments and passes on its samples.
 #[derive(Debug)]
 struct Listener {
     samples: Sender<AckSample>,
@@ -51,8 +51,8 @@ impl Client {
     fn new() -> Self {
         let (sender, samples) = channel();
         let rule = Box::new(Listener { samples: sender, needs_ecn: false });
-        // Small queues are off: nobody here says what has left the NIC.
-        // Nobody here says what has left the NIC; and F-RTO would find a timeout of reneging to be spurious.
+        // Small queues are off, since nothing here reports what has left the NIC; and F-RTO would find a timeout of
+        // reneging to be spurious.
         let config = Config { limit_output_bytes: None, frto: false, ..Config::default() };
         let mut client = Self { connection: Connection::client(config, rule), samples };
         client.connection.open(Instant::ZERO);
@@ -71,7 +71,7 @@ impl Client {
         std::iter::from_fn(|| self.connection.poll_transmit(at_us(us))).count()
     }
 
-    /// The ACK of all segments before `next` arrives, with these segments SACKed; what the rule hears of it.
+    /// The ACK of all segments before `next` arrives, with these segments SACKed; the rule's sample of it.
     fn ack(&mut self, us: u64, next: u64, sacked: &[(u64, u64)]) -> AckSample {
         // It echoes the present: no retransmission seems needless.
         let stamp = 1 + (us / 1_000) as u32;

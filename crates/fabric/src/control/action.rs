@@ -94,7 +94,7 @@ pub enum Action {
     },
 }
 
-/// What an action changes. The fabric is told at its construction what may ever be changed.
+/// What an action changes. Everything that may ever be changed is declared when the fabric is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Change {
     /// The route of a route switch.

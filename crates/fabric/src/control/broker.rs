@@ -2,8 +2,8 @@
 //!
 //! **Models** the agent between applications and the network's controller in on-demand light-path services: a flow asks
 //! when it starts, uses its first path while it waits and while its other path is set up, and gives the path back when it
-//! is complete. The policies differ in who is next; a higher priority always goes first. Except under `fair_share`
-//! nobody has to give back a path. **Does not model** the time that requests and answers take: add it to the set-up time.
+//! is complete. The policies differ in who is next; a higher priority always goes first. Except under `fair_share` no
+//! flow has to give back a path. **Does not model** the time that requests and answers take: add it to the set-up time.
 
 use std::cmp::Reverse;
 
@@ -253,7 +253,7 @@ mod tests {
             found.into_iter().filter(|one| one.0 == InForce).map(|(_, flow, path)| (flow.unwrap(), path)).collect()
         };
         assert_eq!(in_force(decisions(&mut orders)), [(10, 1), (11, 2)]);
-        // One that waits gives up: nobody gets anything.
+        // One that waits gives up: no flow gets anything.
         broker.flow_ended(at(1), 2, &mut orders);
         assert_eq!(in_force(decisions(&mut orders)), []);
         broker.flow_ended(at(2), 1, &mut orders);
@@ -307,7 +307,8 @@ mod tests {
         let mut broker = broker("fair_share", &[("turn", Value::Ps(10_000_000_000))], of_three);
         let mut orders = Orders::default();
         (0..3).for_each(|flow| broker.flow_started(at([0, 5, 6][flow as usize]), flow, &mut orders));
-        // The third waits for ever. The first, whose turn began at 0, has the next at 10; the second's of 5 goes on to 15.
+        // The third waits forever. The first, whose turn began at 0, has the next at 10; the second's of 5 goes on to
+        // 15.
         for turn in [10, 15, 20, 25, 30] {
             assert_eq!(broker.next_at(), at(turn));
             broker.advance(at(turn), &NoCounters, &mut orders);

@@ -1,4 +1,4 @@
-//! What a controller is: it sees what switches count, hears of its flows, and gives orders.
+//! The interface of controllers: they read the switches' counters, are notified of their flows, and give orders.
 
 use std::fmt;
 
@@ -9,8 +9,8 @@ use super::Action;
 use crate::queue::Occupancy;
 use crate::totals::LinkTotals;
 
-/// Changes the fabric while it runs: a timeline by the clock alone, others by what they see. A state machine: it is told
-/// the time, and says when it wants to be called again.
+/// Changes the fabric while it runs: a timeline by the clock alone, others by what they see. A state machine: it is
+/// given the time, and states when it wants to be called again.
 pub trait Controller: fmt::Debug + Send {
     /// When [`Controller::advance`] is to be called; [`Instant::NEVER`] if nothing is planned. It may change with every
     /// call of any method.

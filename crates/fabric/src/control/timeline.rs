@@ -13,7 +13,7 @@ pub struct TimelineStep {
     pub actions: Vec<Action>,
 }
 
-/// A program that repeats for ever.
+/// A program that repeats forever.
 #[derive(Clone, Debug)]
 pub struct Timeline {
     period_start: Instant,

@@ -35,8 +35,8 @@ impl<B: Copy> Fabric<B> {
         }
     }
 
-    /// The run ends at `now`, the time of the last call or later: the monitor is told which of the packets that it was told
-    /// of in advance are not sent.
+    /// The run ends at `now`, the time of the last call or later: reports to the monitor which of the packets announced
+    /// to it in advance are not sent.
     pub fn revoke_unsent<M: Monitor<B>>(&self, now: Instant, monitor: &mut M) {
         for (link, analytic) in (0..).zip(&self.analytic).filter(|(_, analytic)| analytic.is_metered()) {
             for position in analytic.ring.positions() {

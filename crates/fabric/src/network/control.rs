@@ -52,7 +52,7 @@ impl Control {
         self.wakes.push(Instant::NEVER);
     }
 
-    /// Flows whose starts and ends have to be told.
+    /// Flows whose starts and ends have to be reported.
     pub fn flows(&self) -> impl Iterator<Item = u32> {
         self.flows.keys().copied()
     }

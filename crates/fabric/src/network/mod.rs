@@ -28,7 +28,7 @@ use crate::{DropReason, Monitor, NewPacket, Packet, PacketId, Schedule, Slab, Wa
 
 pub use control::Control;
 
-/// What every call is told: the time, where to ask for further calls, and who watches.
+/// The context of every call: the time, the scheduler of further calls, and the monitor.
 pub struct Context<'a, S, M> {
     /// Now.
     pub now: Instant,
@@ -118,8 +118,8 @@ impl<B: Copy> Fabric<B> {
         debug_assert!(delivered.is_none(), "a path without a queue was added");
     }
 
-    /// The same, for a sender that wants to know when the packet leaves its first queue: at the time that is returned, if
-    /// it is settled (at once if the packet is lost), or else a [`Departure`] will tell.
+    /// Like [`Fabric::send`], for a sender that needs the time at which the packet leaves its first queue: it is
+    /// returned if settled (now if the packet is lost), or else a [`Departure`] will report it.
     #[inline(always)]
     pub fn send_announced<S: Schedule, M: Monitor<B>>(
         &mut self,
@@ -355,7 +355,7 @@ impl<B: Copy> Fabric<B> {
         self.slab.get(id)
     }
 
-    /// What the packet `id`, which has been delivered, carries, for whoever shows its marks there.
+    /// The body of packet `id`, which has been delivered, for the caller that writes its marks there.
     #[inline]
     pub fn body_mut(&mut self, id: PacketId) -> &mut B {
         &mut self.slab.get_mut(id).body
@@ -367,7 +367,7 @@ impl<B: Copy> Fabric<B> {
         self.slab.remove(id);
     }
 
-    /// Whether [`Fabric::take_departure`] has something to tell.
+    /// Whether [`Fabric::take_departure`] has something to report.
     #[inline(always)]
     pub fn has_departures(&self) -> bool {
         !self.departures.is_empty()

@@ -260,7 +260,7 @@ impl<B: Copy> Fabric<B> {
         }
     }
 
-    /// Tells the links that serve other queues as well whether this one has a packet for them.
+    /// Notes, at links that serve other queues as well, whether this one has a packet for them.
     pub(crate) fn update_ready(&mut self, index: u32) {
         let queue = &self.queues[index as usize];
         for gate in &self.gates[queue.gates_start as usize..queue.gates_end as usize] {

@@ -155,7 +155,7 @@ trait Discipline: Sized {
     const SUMMARY: &'static str;
     /// What can be set about it.
     const PARAMETERS: &'static [Parameter];
-    /// It must see packets that find a link idle and do not wait, and hear when the queue becomes empty.
+    /// It must see packets that find a link idle and do not wait, and be notified when the queue becomes empty.
     const SEES_EVERY_ARRIVAL: bool;
     /// It is asked about every packet that a link takes, also one that has not waited. The times at which packets came are
     /// kept for it.

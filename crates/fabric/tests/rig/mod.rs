@@ -61,7 +61,7 @@ struct Watch {
     busy_until: Vec<Instant>,
     links: Vec<LinkConfig>,
     checks_rates: bool,
-    /// Occupancy of each queue as told.
+    /// Occupancy of each queue as reported.
     occupancy: Vec<(u32, u64)>,
 }
 
@@ -160,7 +160,7 @@ impl Rig {
         self.config.paths.len() as u32 - 1
     }
 
-    /// Tells that actions like these will be applied.
+    /// Declares that actions like these will be applied.
     pub fn declare(&mut self, actions: &[Action]) {
         self.config.changes.extend(actions.iter().map(Action::change));
         self.pipes.extend(actions.iter().filter_map(|action| match action.change() {

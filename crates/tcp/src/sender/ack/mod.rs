@@ -322,7 +322,7 @@ impl Sender {
             self.flight.pop_to(at);
             if !self.sack_permitted {
                 self.uncount_duplicates(cleaned.segments);
-                // Without SACK an original cannot be told from its retransmission.
+                // Without SACK an original cannot be distinguished from its retransmission.
                 if ack.flags.any(AckFlags::RETRANS_DATA_ACKED) {
                     ack.flags.unset(AckFlags::ORIG_SACK_ACKED);
                 }
