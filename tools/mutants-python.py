@@ -58,7 +58,7 @@ PACKAGES = ("scenario", "metrics", "runs", "learn", "sweeps", "studies", "explai
 TESTS = tuple(f"tests/{package}" for package in sorted(PACKAGES))
 """Those of the command line and of plots take minutes, and are about what is above these packages."""
 MEMORY = 12 << 30
-"""Address space of each process: a mutant that allocates for ever fails instead of the machine."""
+"""Address space of each process: a mutant that allocates without end fails instead of the machine."""
 KILLED, SURVIVED = "killed", "survived"
 COVERAGE = """
 [run]

@@ -65,7 +65,7 @@ class Scale:
 
 
 @dataclass(frozen=True)
-class Measured:
+class Measurements:
     flows: pl.DataFrame
 
 
@@ -136,7 +136,7 @@ def study(tmp_path, monkeypatch):
         },
         job=job,
         reduction=Reduction("little", 1, flows),
-        measured=lambda _, runs: Measured(fct.table(confidence.stack((s, runs[s]["flows"]) for s in sorted(runs)))),
+        measured=lambda _, runs: Measurements(fct.table(confidence.stack((s, runs[s]["flows"]) for s in sorted(runs)))),
         cost=lambda setting: setting.megabytes,
     )
 

@@ -48,7 +48,7 @@ def run(scenario, seed):
         flow.alias("flow"),
         time.alias("time_ns"),
         (pl.col("kilobytes") * 1e3).round(0).cast(pl.UInt64).alias("bytes_in_flight"),
-        # What is outstanding besides tells nothing of the window.
+        # Other outstanding data shows nothing about the window.
         pl.lit(3_000_000, pl.UInt64).alias("outstanding_bytes"),
     )
     return SimpleNamespace(

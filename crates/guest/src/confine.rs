@@ -142,7 +142,7 @@ pub enum Ending {
 
 /// The result of [`reap`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reaped {
+pub enum ReapResult {
     /// A child has ended.
     Child(u32, Ending),
     /// There are children, and none has ended.
@@ -152,7 +152,7 @@ pub enum Reaped {
 }
 
 /// Reaps a child that has ended; with `waits` it blocks until one does.
-pub fn reap(waits: bool) -> Reaped {
+pub fn reap(waits: bool) -> ReapResult {
     let mut status = 0;
     loop {
         // SAFETY: the number lives through the call.
@@ -162,10 +162,10 @@ pub fn reap(waits: bool) -> Reaped {
             status => Ending::Signal(libc::WTERMSIG(status) as u32),
         };
         match child {
-            0 => return Reaped::Waiting,
-            1.. => return Reaped::Child(child as u32, ending),
+            0 => return ReapResult::Waiting,
+            1.. => return ReapResult::Child(child as u32, ending),
             _ if io::Error::last_os_error().kind() == io::ErrorKind::Interrupted => {}
-            _ => return Reaped::NoChild,
+            _ => return ReapResult::NoChild,
         }
     }
 }

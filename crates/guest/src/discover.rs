@@ -40,7 +40,7 @@ struct Entry {
 
 /// The owner of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Seen {
+pub enum PacketOwner {
     /// A known flow; true if the packet is from its source.
     Known(u32, bool),
     /// A new flow; the packet is from its source.
@@ -94,11 +94,11 @@ impl Discovery {
 
     /// The owner of a packet; `None` if no program's flow connects its hosts. `is_closed(flow)` is whether the flow's
     /// connection has ended, so that a SYN begins another one.
-    pub fn see(&mut self, headers: &Headers, owner: u32, is_closed: impl Fn(u32) -> bool) -> Option<Seen> {
+    pub fn see(&mut self, headers: &Headers, owner: u32, is_closed: impl Fn(u32) -> bool) -> Option<PacketOwner> {
         let [from, to] = headers.addresses;
         if headers.is_later_fragment {
             let flow = self.fragments.get(&[from, to]).filter(|(id, _)| *id == headers.identification)?.1;
-            return Some(Seen::Known(flow, true));
+            return Some(PacketOwner::Known(flow, true));
         }
         let protocol = headers.protocol.number();
         let tuple = Tuple { protocol, addresses: [from, to], ports: [headers.source, headers.destination] };
@@ -114,7 +114,7 @@ impl Discovery {
                 if !is_stream {
                     self.fragments.insert([from, to], (headers.identification, flow));
                 }
-                return Some(Seen::Known(flow, is_from_source));
+                return Some(PacketOwner::Known(flow, is_from_source));
             }
         }
         let joins = |entry: &&Entry| entry.addresses == [from, to] || entry.addresses == [to, from];
@@ -128,7 +128,7 @@ impl Discovery {
         let is_reversed = addresses == [to, from];
         let row = ConnectionRow { flow, of_flow, is_reversed: u8::from(is_reversed), protocol, src_port, dst_port };
         self.connections.push(row);
-        Some(Seen::New { of_flow, is_reversed })
+        Some(PacketOwner::New { of_flow, is_reversed })
     }
 }
 
@@ -176,12 +176,15 @@ mod tests {
         let open = |_| false;
         let there = segment([client, server], [40_000, 80], flags::SYN);
         let back = segment([server, client], [80, 40_000], flags::SYN | flags::ACK);
-        assert_eq!(discovery.see(&there, NO_OWNER, open), Some(Seen::New { of_flow: 0, is_reversed: false }));
-        assert_eq!(discovery.see(&there, NO_OWNER, open), Some(Seen::Known(2, true)), "sent again");
-        assert_eq!(discovery.see(&back, NO_OWNER, open), Some(Seen::Known(2, false)));
-        assert_eq!(discovery.see(&back, NO_OWNER, |_| true), Some(Seen::Known(2, false)), "it opens nothing");
-        assert_eq!(discovery.see(&there, NO_OWNER, |_| true), Some(Seen::New { of_flow: 0, is_reversed: false }));
-        assert_eq!(discovery.see(&back, NO_OWNER, open), Some(Seen::Known(3, false)));
+        assert_eq!(discovery.see(&there, NO_OWNER, open), Some(PacketOwner::New { of_flow: 0, is_reversed: false }));
+        assert_eq!(discovery.see(&there, NO_OWNER, open), Some(PacketOwner::Known(2, true)), "sent again");
+        assert_eq!(discovery.see(&back, NO_OWNER, open), Some(PacketOwner::Known(2, false)));
+        assert_eq!(discovery.see(&back, NO_OWNER, |_| true), Some(PacketOwner::Known(2, false)), "it opens nothing");
+        assert_eq!(
+            discovery.see(&there, NO_OWNER, |_| true),
+            Some(PacketOwner::New { of_flow: 0, is_reversed: false })
+        );
+        assert_eq!(discovery.see(&back, NO_OWNER, open), Some(PacketOwner::Known(3, false)));
         let ports = |row: &ConnectionRow| (row.flow, row.protocol, row.src_port, row.dst_port);
         assert_eq!(
             discovery.connections.iter().map(ports).collect::<Vec<_>>(),
@@ -195,7 +198,7 @@ mod tests {
         let mut of =
             |port, owner, addresses| match discovery.see(&segment(addresses, [port, 80], flags::SYN), owner, |_| false)
             {
-                Some(Seen::New { of_flow, is_reversed }) => (of_flow, is_reversed),
+                Some(PacketOwner::New { of_flow, is_reversed }) => (of_flow, is_reversed),
                 other => panic!("{other:?}"),
             };
         assert_eq!(of(1, user(0, false), [client, server]), (0, false));
@@ -212,12 +215,12 @@ mod tests {
         let mut see = |headers: &Headers| discovery.see(headers, NO_OWNER, |_| false);
         let there = datagram([client, server], [1, 2], 7);
         let back = datagram([server, client], [2, 1], 7);
-        assert!(matches!(see(&there), Some(Seen::New { is_reversed: false, .. })));
-        assert!(matches!(see(&back), Some(Seen::New { is_reversed: true, .. })));
-        assert_eq!(see(&there), Some(Seen::Known(2, true)));
+        assert!(matches!(see(&there), Some(PacketOwner::New { is_reversed: false, .. })));
+        assert!(matches!(see(&back), Some(PacketOwner::New { is_reversed: true, .. })));
+        assert_eq!(see(&there), Some(PacketOwner::Known(2, true)));
         let later =
             |identification| Headers { is_later_fragment: true, ..datagram([client, server], [0, 0], identification) };
-        assert_eq!(see(&later(7)), Some(Seen::Known(2, true)));
+        assert_eq!(see(&later(7)), Some(PacketOwner::Known(2, true)));
         assert_eq!(see(&later(8)), None, "its first fragment never came");
     }
 }

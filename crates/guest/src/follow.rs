@@ -10,7 +10,7 @@ use crate::track::{Place, Track};
 
 /// The tracked state of a flow.
 #[derive(Clone, Debug)]
-pub enum Followed {
+pub enum TrackedFlow {
     /// A transfer in one direction, complete when this number of bytes is acknowledged.
     Bulk(Box<Track>, Option<u64>),
     /// Two directions of one connection: the requests, the responses.
@@ -64,7 +64,7 @@ pub struct Arrival {
     pub is_complete: bool,
 }
 
-impl Followed {
+impl TrackedFlow {
     /// A flow before its first packet.
     pub fn new(index: u32, flow: &Flow) -> Self {
         match &flow.application {
@@ -243,7 +243,7 @@ mod tests {
     use crate::headers::tests::headers;
 
     /// Sends a segment of a connection and lets it arrive a microsecond later.
-    fn pass(flow: &mut Followed, us: u64, segment: &Headers, from_source: bool) -> Arrival {
+    fn pass(flow: &mut TrackedFlow, us: u64, segment: &Headers, from_source: bool) -> Arrival {
         let at = |us| Instant::ZERO + Duration::from_us(us);
         let place = flow.sent(at(us), segment, from_source).unwrap();
         flow.arrived(at(us + 1), &place, from_source)
@@ -252,7 +252,7 @@ mod tests {
     #[test]
     fn a_found_connection_ends_when_its_last_payload_was_acknowledged_once_it_is_closed() {
         let syn = headers(100, 0, flags::SYN, 0);
-        let mut flow = Followed::found(&syn, Instant::ZERO + Duration::from_us(10));
+        let mut flow = TrackedFlow::found(&syn, Instant::ZERO + Duration::from_us(10));
         pass(&mut flow, 10, &syn, true);
         pass(&mut flow, 20, &syn, true);
         pass(&mut flow, 30, &headers(500, 101, flags::SYN | flags::ACK, 0), false);
@@ -260,7 +260,7 @@ mod tests {
         assert_eq!(pass(&mut flow, 50, &headers(101, 501, flags::ACK, 70), true).delivered, 0, "sent again");
         assert_eq!(pass(&mut flow, 60, &headers(501, 171, flags::ACK, 30), false).delivered, 30);
         pass(&mut flow, 70, &headers(171, 531, flags::ACK | flags::FIN, 0), true);
-        let row = |flow: &Followed| {
+        let row = |flow: &TrackedFlow| {
             let mut row = FlowRow::default();
             flow.fill(&mut row);
             row
@@ -277,7 +277,7 @@ mod tests {
     #[test]
     fn a_reset_closes_a_connection() {
         let syn = headers(100, 0, flags::SYN, 0);
-        let mut flow = Followed::found(&syn, Instant::ZERO);
+        let mut flow = TrackedFlow::found(&syn, Instant::ZERO);
         pass(&mut flow, 0, &syn, true);
         pass(&mut flow, 5, &headers(0, 101, flags::RST | flags::ACK, 0), false);
         let mut row = FlowRow::default();
@@ -289,7 +289,7 @@ mod tests {
     #[test]
     fn found_datagrams_are_numbered_as_they_leave() {
         let datagram = Headers { protocol: Protocol::Udp(None), ..headers(0, 0, 0, 40) };
-        let mut flow = Followed::found(&datagram, Instant::ZERO);
+        let mut flow = TrackedFlow::found(&datagram, Instant::ZERO);
         let at = |us| Instant::ZERO + Duration::from_us(us);
         let places: Vec<Place> = (0..3).map(|us| flow.sent(at(us), &datagram, true).unwrap()).collect();
         let late = flow.arrived(at(9), &places[2], true);

@@ -6,7 +6,7 @@ use crate::error::GuestError;
 
 /// The representation of a module's parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kept {
+enum Representation {
     /// 0 or 1.
     Switch,
     /// The number itself.
@@ -17,11 +17,11 @@ enum Kept {
     Milliseconds,
 }
 
-use Kept::{Fraction, Milliseconds, Switch, Whole};
+use Representation::{Fraction, Milliseconds, Switch, Whole};
 
 /// Parameters of modules that take effect whenever they are written, by the name of the rule. Others are read when the
 /// module is loaded (from cubic's `beta` its slope in the TCP-friendly region is computed then), or are not there.
-const KNOWN: [(&str, &[(&str, Kept)]); 7] = [
+const KNOWN: [(&str, &[(&str, Representation)]); 7] = [
     ("cubic", &[("hystart", Switch), ("fast_convergence", Switch), ("tcp_friendliness", Switch)]),
     (
         "bic",
@@ -87,7 +87,7 @@ pub fn parameters(plan: &Plan) -> Result<Vec<ModuleParameter>, GuestError> {
     Ok(all)
 }
 
-impl Kept {
+impl Representation {
     /// A value in the module's representation; `None` if it has none.
     fn written(self, value: Value) -> Option<String> {
         match (self, value) {

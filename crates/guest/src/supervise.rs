@@ -14,7 +14,7 @@ use std::time::Duration;
 use daybreak_plan::{Command, Plan};
 use daybreak_trace::{NEVER_NS, NO_STATUS, ProgramRow};
 
-use crate::confine::{self, Ending, MOST_FILE_BYTES, Reaped};
+use crate::confine::{self, Ending, MOST_FILE_BYTES, ReapResult};
 use crate::discover;
 use crate::error::GuestError;
 use crate::layout::{End, Layout, runs_programs};
@@ -387,9 +387,9 @@ impl Supervisor<'_> {
         let mut ending = None;
         while ending.is_none() {
             match confine::reap(true) {
-                Reaped::Child(child, how) if child == process => ending = Some(how),
-                Reaped::Child(..) => {}
-                Reaped::Waiting | Reaped::NoChild => {
+                ReapResult::Child(child, how) if child == process => ending = Some(how),
+                ReapResult::Child(..) => {}
+                ReapResult::Waiting | ReapResult::NoChild => {
                     return Err(GuestError::Broken("a program is gone without an end".into()));
                 }
             }
@@ -457,10 +457,10 @@ impl Supervisor<'_> {
         let mut left = LINGER;
         loop {
             match confine::reap(false) {
-                Reaped::NoChild => return Vec::new(),
-                Reaped::Child(..) => {}
-                Reaped::Waiting if left.is_zero() => break,
-                Reaped::Waiting => {
+                ReapResult::NoChild => return Vec::new(),
+                ReapResult::Child(..) => {}
+                ReapResult::Waiting if left.is_zero() => break,
+                ReapResult::Waiting => {
                     wait(LOOK);
                     left = left.saturating_sub(LOOK);
                 }
@@ -472,7 +472,7 @@ impl Supervisor<'_> {
                 names.push(name);
                 confine::signal(process, libc::SIGKILL);
             }
-            if confine::reap(true) == Reaped::NoChild {
+            if confine::reap(true) == ReapResult::NoChild {
                 return names;
             }
         }

@@ -73,8 +73,8 @@ def agree(
 
     Writes agreement.json and index.html. Finished runs are kept, so the command goes on where it was stopped. With
     --segments, each scenario runs on the kernel with seeds 1 to RUNS (1 if not given), and segments.json says how far
-    the model sends the same segments. With --receivers, receivers.json says the same of the other ends, with both,
-    both do: of requests and responses these are who asks and who answers.
+    the model sends the same segments. With --receivers, receivers.json does so for the other ends; with both options,
+    both files are written. For requests and responses the ends are the requesting and the responding one.
 
     With --kernels, one table has each kernel against the model and the kernels against each other: with --segments or
     --receivers segment by segment (kernels.json), else by the suite's targets, with a folder a pair.

@@ -144,7 +144,7 @@ def side_by_side(
                 one.join()
 
 
-def _wait(ended: queue.SimpleQueue[BaseException | None], threads: int, tell: Callable[[], object]) -> None:
+def _wait(ended: queue.SimpleQueue[BaseException | None], threads: int, report: Callable[[], object]) -> None:
     """Waits until all threads have ended, reports progress, and raises the first error. Ctrl-C is raised here."""
     while threads:
         try:
@@ -155,4 +155,4 @@ def _wait(ended: queue.SimpleQueue[BaseException | None], threads: int, tell: Ca
             threads -= 1
             if error:
                 raise error
-        tell()
+        report()

@@ -42,10 +42,10 @@ def report(contents: Contents, *, title: str = "", explained: bool = True, progr
     OutputError.
     """
     parts: list[Part] = [*contents.studies, *map(SweepPart, contents.sweeps), *runs.grouped(contents.runs)]
-    tell = progress or (lambda done, total: None)
+    report_progress = progress or (lambda done, total: None)
     sections = []
     for number, part in enumerate(parts):
-        tell(number, len(parts))
+        report_progress(number, len(parts))
         match part:
             case study.Reproduction():
                 content = study.section(part)
@@ -58,7 +58,7 @@ def report(contents: Contents, *, title: str = "", explained: bool = True, progr
     if 1 < len(several) <= MOST_BESIDE:
         beside = runs.side_by_side(several)
         sections.insert(0, element("section", element("h2", "Side by side"), beside, id="side-by-side"))
-    tell(len(parts), len(parts))
+    report_progress(len(parts), len(parts))
     if contents.left_out:
         left_out = element("ul", [element("li", sentence) for sentence in contents.left_out])
         sections.append(element("section", element("h2", "Left out"), left_out))

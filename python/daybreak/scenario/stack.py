@@ -180,7 +180,7 @@ class Stack(Model):
         if self.tdtcp and not self.tcp_sack:
             raise reject("has tdtcp = true with tcp_sack = false: expected tcp_sack = true")
         if self.tdtcp and self.tcp_ecn == 1:
-            raise reject("has tdtcp = true with tcp_ecn = 1: expected 0 or 2, since ECN's echo tells the network")
+            raise reject("has tdtcp = true with tcp_ecn = 1: expected 0 or 2, since ECN's echo selects the network")
         if self.delayed_ack_min > self.delayed_ack_max:
             raise reject(
                 f"has delayed_ack_min = {self.delayed_ack_min}: "

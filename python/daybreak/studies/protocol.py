@@ -49,7 +49,7 @@ class Scale(Protocol):
         """A copy with ``runs`` runs of every setting."""
 
 
-class Measured(Protocol):
+class Measurements(Protocol):
     """The measurements from the runs of one setting."""
 
     @property
@@ -59,7 +59,7 @@ class Measured(Protocol):
 
 S = TypeVar("S", bound=Setting)
 C = TypeVar("C", bound=Scale)
-M = TypeVar("M", bound=Measured)
+M = TypeVar("M", bound=Measurements)
 
 
 @dataclass(frozen=True)

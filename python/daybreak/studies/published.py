@@ -20,7 +20,7 @@ _AS = re.compile(r"as (?P<id>[\w-]+(?:\.[\w-]+)+)(?:[;,] (?P<more>.*))?")
 
 
 @dataclass(frozen=True)
-class Published:
+class PublishedEntry:
     """One entry of a file of published values: a claim, or a family of claims whose members the study's code names."""
 
     key: str
@@ -60,7 +60,7 @@ class Published:
         return f"{name}.{suffix}" if suffix in self.values else name
 
 
-PublishedValues = dict[str, Published]
+PublishedValues = dict[str, PublishedEntry]
 """Entries by key."""
 
 
@@ -97,22 +97,22 @@ def _resolved(text: str, texts: dict[str, str], name: str) -> str:
     return f"{same}; {found['more']}" if found["more"] else same
 
 
-def _of_toml(prefix: str, table: dict[str, Any]) -> Iterable[Published]:
+def _of_toml(prefix: str, table: dict[str, Any]) -> Iterable[PublishedEntry]:
     if "figure" in table:
-        yield Published(key=prefix, **table)
+        yield PublishedEntry(key=prefix, **table)
         return
     for name, value in table.items():
         if isinstance(value, dict):
             yield from _of_toml(f"{prefix}.{name}" if prefix else name, value)
 
 
-def _of_csv(text: str, name: str) -> Iterable[Published]:
+def _of_csv(text: str, name: str) -> Iterable[PublishedEntry]:
     """Columns are the fields without ``values``; one row per claim, for tables of hundreds of numbers."""
     for line, row in enumerate(csv.DictReader(io.StringIO(text)), start=2):
         fields: dict[str, Any] = dict(row)
         try:
             fields["value"] = float(fields["value"]) if fields.get("value") else None
             fields["quick"] = {"": True, "true": True, "false": False}[fields.get("quick") or ""]
-            yield Published(**fields)
+            yield PublishedEntry(**fields)
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"{name}, line {line}: {error}") from None

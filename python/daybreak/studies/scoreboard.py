@@ -18,7 +18,7 @@ from typing import Any
 
 from daybreak.metrics.confidence import Interval, interval, of_all
 from daybreak.studies.inferences import Inference, fitted_to
-from daybreak.studies.published import Kind, Published, PublishedValues
+from daybreak.studies.published import Kind, PublishedEntry, PublishedValues
 
 PASS, MISS, SHAPE_PASS, SHAPE_MISS, NOT_EVALUATED = "pass", "miss", "shape-pass", "shape-miss", "not-evaluated"
 LEFT_OUT = "left-out"
@@ -240,7 +240,7 @@ class Scoreboard:
 class _Subject:
     """The subject of a claim before it is judged."""
 
-    entry: Published
+    entry: PublishedEntry
     what: str
     suffix: str
     published: float | str
@@ -269,7 +269,7 @@ def markdown(claims: Iterable[Claim]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _printed(entry: Published, suffix: str = "") -> float | str:
+def _printed(entry: PublishedEntry, suffix: str = "") -> float | str:
     number = entry.values.get(suffix, entry.value)
     return entry.printed if number is None else number
 
@@ -287,5 +287,5 @@ def _rounded(value: float) -> float:
     return float(f"{value:.6g}")
 
 
-def _join(entry: Published, *notes: str) -> str:
+def _join(entry: PublishedEntry, *notes: str) -> str:
     return "; ".join(note for note in (*notes, entry.note) if note)

@@ -21,7 +21,7 @@ from daybreak.sweeps import Executor, Local, Report, claim
 
 
 @dataclass(frozen=True)
-class Varied:
+class SensitivityResult:
     """A study's claims as it is, and with each value of each inference."""
 
     base: Sequence[Claim]
@@ -60,7 +60,7 @@ def vary(
     out: Path | None = None,
     executor: Executor | None = None,
     progress: Report | None = None,
-) -> Varied:
+) -> SensitivityResult:
     """Varies each inference with a field in the study's scale, or those in ``names``, over its values. ``mode``,
     ``seeds`` and ``sizes`` are as in `reproduce` and hold for all runs.
 
@@ -88,7 +88,7 @@ def vary(
         for figure in figures or study.figures:
             study.experiments[figure].judge(board, evidence.of_figure(figure), evidence.scale)
         judged.append(board.claims)
-    found = Varied(
+    found = SensitivityResult(
         judged[0], {(name, value): claims for (name, value, _), claims in zip(points, judged[1:], strict=True)}
     )
     variation.save(found.changes(), place / variation.FILE)

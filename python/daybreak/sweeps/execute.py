@@ -43,7 +43,7 @@ def execute(
         with one_at_a_time:
             failed(job, error)
 
-    def tell(listener: Callable[[Job, str], object] | None, job: Job, digest: str) -> None:
+    def notify(listener: Callable[[Job, str], object] | None, job: Job, digest: str) -> None:
         if listener:
             with one_at_a_time:
                 listener(job, digest)
@@ -59,7 +59,7 @@ def execute(
                 continue
             digest = store.digest(plan, job.engine)
             if store.holds(digest):
-                tell(found, job, digest)
+                notify(found, job, digest)
                 settled += 1
             else:
                 yield Task(job, store.reduction, store.programs[job.engine], digest, plan)
@@ -69,7 +69,7 @@ def execute(
             fail(task.job, outcome)
         else:
             store.put(task.digest, outcome)
-            tell(kept, task.job, task.digest)
+            notify(kept, task.job, task.digest)
 
     def report(done: float) -> None:
         if progress:

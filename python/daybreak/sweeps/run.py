@@ -204,7 +204,7 @@ class _State:
 
         def report(done: float, _: int | None) -> None:
             if self.progress:
-                self._tell(self.before + self.unsound + done, self.before + count)
+                self._report(self.before + self.unsound + done, self.before + count)
 
         execute(
             self._jobs(wanted), self.store,
@@ -230,7 +230,7 @@ class _State:
         text = str(error) if isinstance(error, DaybreakError) else f"{type(error).__name__}: {error}"
         self.outcome.failures.append(Failure(point, seed, self.points.columns(point), text))
 
-    def _tell(self, done: float, total: int) -> None:
+    def _report(self, done: float, total: int) -> None:
         assert self.progress
         failed = len(self.outcome.failures)
         self.progress(done, total, f"{failed} failed" if failed else "")

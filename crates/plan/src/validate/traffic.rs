@@ -61,7 +61,7 @@ pub(super) fn check(plan: &Plan, paths: &Paths) -> Check {
         is_within("rule", flow.rule, plan.rules.len(), "rules")?;
         let rule = &plan.rules[flow.rule as usize];
         if plan.stacks[flow.src_stack as usize].tdtcp && needs_ecn(rule) {
-            let problem = "it needs ECN, whose echo is the flag that tells the path to its stack's tdtcp";
+            let problem = "it needs ECN, whose echo is the flag that selects the path of its stack's tdtcp";
             return refuse(field("rule"), format!("{} (\"{}\")", flow.rule, rule.name), problem);
         }
         application(plan, flow, &field)?;

@@ -184,7 +184,7 @@ def _listen(console: Any, questions: Any, watched: Watch) -> None:
                     return
                 *lines, rest = (rest + (read_now or b"")).split(b"\n")
                 for line in lines:
-                    watched.hear(line.decode(errors="replace").rstrip())
+                    watched.on_line(line.decode(errors="replace").rstrip())
             if watched.stands_still() and not watched.asked:
                 watched.asked = True
                 questions.write(b"?")
@@ -231,7 +231,7 @@ class Watch:
     moved: float = field(default_factory=time.monotonic)
     tail: deque[str] = field(default_factory=lambda: deque(maxlen=_KEPT_LINES))
 
-    def hear(self, line: str) -> None:
+    def on_line(self, line: str) -> None:
         """Processes a line of the console: "@" is progress, "!" an error, "?" the running program, "." the end."""
         if line.startswith("@ "):
             now_ns, self.packets, self.complete = (int(word) for word in line.split()[1:])

@@ -182,7 +182,7 @@ def _most_flows(arrivals: Arrivals, round_of_pairs: int | None, field: str) -> i
     if isinstance(arrivals.process, AllAtOnce):
         if round_of_pairs is None:
             raise ScenarioError(
-                f"{field}: expected a count: neither its sizes nor its pairs tell a number of flows", field
+                f"{field}: expected a count: neither its sizes nor its pairs limit the number of flows", field
             )
         return round_of_pairs
     if arrivals.lasts is None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from daybreak.metrics import confidence
 from daybreak.metrics.confidence import Interval
-from daybreak.studies.etalon.measured import Evidence, Measured
+from daybreak.studies.etalon.measured import Evidence, Measurements
 from daybreak.studies.etalon.settings import (
     BEFORE_CUBIC,
     BEFORE_RETCP,
@@ -82,14 +82,14 @@ def judge_values(prefix: str, board: Scoreboard, evidence: Evidence, settings: M
         board.value(f"{prefix}.rank", [float(spearmanr(printed, ours).statistic)])
 
 
-def advances(measured: Measured) -> list[float | None]:
+def advances(measured: Measurements) -> list[float | None]:
     """Kilobytes that a flow advances in the circuit's day, one value per run."""
     setting = measured.setting
     end = (setting.racks - 1) * (setting.day_us + setting.night_us)
     return [float(at[1] - at[0]) for at in _progress(measured, (end - setting.day_us, end))]
 
 
-def _progress(measured: Measured, times_us: Sequence[float]) -> Iterator[np.ndarray]:
+def _progress(measured: Measurements, times_us: Sequence[float]) -> Iterator[np.ndarray]:
     """The progress in kilobytes at the given times, run by run."""
     for run in sorted(measured.progress["run"].unique()):
         curve = measured.progress.filter(run=run).sort("time_us")
@@ -112,7 +112,7 @@ def judge_switches(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
     board.shape("2.ramp", used["slow"] > 80 and used["modern"] < 60, note=note)
 
 
-def shares_of_best(measured: Measured) -> list[float | None]:
+def shares_of_best(measured: Measurements) -> list[float | None]:
     """Progress of a flow by the end of a week, in percent of the optimum that the links allow, one value per run."""
     best = optimal(measured.setting)
     week = max(best)

@@ -25,7 +25,7 @@ NETWORKS = ("all", "circuit", "packet")
 
 
 @dataclass(frozen=True)
-class Measured:
+class Measurements:
     """The runs of one setting.
 
     ``values`` has one row per run: `utilisation` (percent) and, for each of `NETWORKS`, `p50_...` and `p99_...` (us).
@@ -59,7 +59,7 @@ class Measured:
         return self.occupancy.group_by("time_us").agg(pl.col("packets").mean()).sort("time_us")
 
 
-Evidence = Mapping[Setting, Measured]
+Evidence = Mapping[Setting, Measurements]
 """The settings of a figure."""
 
 
@@ -111,7 +111,7 @@ def values(crossed: pl.DataFrame, circuit: str, *, open_share: float) -> pl.Data
     return pl.DataFrame([row], schema=dict.fromkeys(row, pl.Float64))
 
 
-def of_runs(setting: Setting, runs: Mapping[int, Tables]) -> Measured:
+def of_runs(setting: Setting, runs: Mapping[int, Tables]) -> Measurements:
     """Combines the tables of a setting's runs; ``runs`` maps seeds to tables."""
     if not runs:
         raise ValueError(f'setting "{setting.name}": no runs')
@@ -119,4 +119,4 @@ def of_runs(setting: Setting, runs: Mapping[int, Tables]) -> Measured:
         confidence.stack((seed, runs[seed][name]) for seed in sorted(runs))
         for name in ("flows", "values", "progress", "occupancy")
     )
-    return Measured(setting, fct.table(flows), *others)
+    return Measurements(setting, fct.table(flows), *others)

@@ -16,7 +16,7 @@ from daybreak.figures.folded import FoldedCurves, folded
 from daybreak.figures.sweeps import Line, Sweep, sweeps
 from daybreak.metrics.confidence import interval
 from daybreak.studies.etalon.claims import optimal, points
-from daybreak.studies.etalon.measured import Evidence, Measured
+from daybreak.studies.etalon.measured import Evidence, Measurements
 from daybreak.studies.etalon.settings import VARIANTS, Scale, Setting, dilation_pairs, switches, undilated
 from daybreak.studies.published import PublishedValues
 
@@ -147,7 +147,7 @@ def dilation(evidence: Evidence, scale: Scale, published: PublishedValues) -> Fi
 
 
 def _curves(
-    figure: str, shown: Mapping[str, Measured], scale: Scale, window: tuple[float, float], height: float = 4.4
+    figure: str, shown: Mapping[str, Measurements], scale: Scale, window: tuple[float, float], height: float = 4.4
 ) -> Figure:
     printed = _printed_curves() if scale.is_published else {}
     setting = next(iter(shown.values())).setting
@@ -169,7 +169,7 @@ def _curves(
     return folded(curves, window_us=window, days_us=days, bounds=bounds, height=height)
 
 
-def _seen(measured: Measured) -> pl.DataFrame:
+def _seen(measured: Measurements) -> pl.DataFrame:
     """Occupancy of the VOQ without long nights: it is sampled when packets leave, and none does then."""
     setting = measured.setting
     if setting.night_us < LONG_NIGHT_US:

@@ -8,7 +8,7 @@ from importlib.resources import files
 
 from daybreak.engines import kind
 from daybreak.studies.etalon import claims, eight_racks, plots, tables, testbed
-from daybreak.studies.etalon.measured import REDUCTION, Evidence, Measured, of_runs
+from daybreak.studies.etalon.measured import REDUCTION, Evidence, Measurements, of_runs
 from daybreak.studies.etalon.settings import (
     SCALES,
     VARIANTS,
@@ -73,7 +73,7 @@ def job(setting: Setting, seed: int, engine: str) -> Job:
     return Job(testbed.scenario(setting, real_hosts=kind(engine) == "kernel"), seed, engine)
 
 
-STUDY: Study[Setting, Scale, Measured] = Study(
+STUDY: Study[Setting, Scale, Measurements] = Study(
     name="etalon",
     folder=files(__package__),
     scales=SCALES,

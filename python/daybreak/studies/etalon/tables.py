@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from daybreak.studies.etalon.measured import Evidence, Measured
+from daybreak.studies.etalon.measured import Evidence, Measurements
 from daybreak.studies.etalon.settings import Scale
 
 
@@ -15,7 +15,7 @@ def values(name: str, evidence: Evidence, scale: Scale) -> Mapping[str, pl.DataF
     return {f"values-{name}": pl.concat([_rows(one) for one in evidence.values()])}
 
 
-def _rows(measured: Measured) -> pl.DataFrame:
+def _rows(measured: Measurements) -> pl.DataFrame:
     setting = measured.setting
     said = [
         pl.lit(value, dtype=kind).alias(name)

@@ -20,7 +20,7 @@ from daybreak.runs import Run
 from daybreak.scenario import Scenario
 from daybreak.studies.kept import UNENDED_FLOW_COLUMNS
 from daybreak.studies.lightpath import testbed
-from daybreak.studies.lightpath.settings import NS2, STACKS, Managed, Scale, Setting
+from daybreak.studies.lightpath.settings import NS2, STACKS, ManagedSetting, Scale, Setting
 from daybreak.studies.published import PublishedValues
 from daybreak.studies.scoreboard import Scoreboard
 from daybreak.sweeps import Tables
@@ -79,22 +79,22 @@ class Outcome:
         return [float(mean) for mean in found.agg(pl.col("fct_s").mean()).sort("run")["fct_s"]]
 
 
-Evidence = Mapping[Managed, Outcome]
+Evidence = Mapping[ManagedSetting, Outcome]
 
 
-def settings(scale: Scale) -> list[Managed]:
+def settings(scale: Scale) -> list[ManagedSetting]:
     """Every case with every stack."""
-    return [Managed(case, stack) for stack in STACKS for case in (ONE_FLOW, *CASES)]
+    return [ManagedSetting(case, stack) for stack in STACKS for case in (ONE_FLOW, *CASES)]
 
 
-def scenario(setting: Managed) -> Scenario:
+def scenario(setting: ManagedSetting) -> Scenario:
     """The scenario of a setting."""
     if setting.case == ONE_FLOW:
         return _one_flow(setting)
     return Scenario.parse(_many_flows(setting), source=f'study lightpath, setting "{setting.name}"')
 
 
-def _one_flow(setting: Managed) -> Scenario:
+def _one_flow(setting: ManagedSetting) -> Scenario:
     """The study's flow in scenario B at 100 Mb/s, with the manager instead of the timeline."""
     timed = testbed.scenario(Setting("B", 100, 100, stack=setting.stack, move="30", after_s=10.0))
     policy = MANAGER | {"interval": "1 s", "threshold": "99 Mbit/s", "duration": "2 s"}
@@ -103,7 +103,7 @@ def _one_flow(setting: Managed) -> Scenario:
     return timed.with_({"routes": [], "timelines": [], "controllers": [manager]}, name=setting.name)
 
 
-def _many_flows(setting: Managed) -> dict[str, Any]:
+def _many_flows(setting: ManagedSetting) -> dict[str, Any]:
     optical_ms = RTT_MS / 2 if setting.case == "same-delay" else RTT_MS / 10
     lights = [f"light-{number}" for number in range(1, ONE_LIGHT_PATH.get(setting.case, LIGHT_PATHS) + 1)]
     flows = [
@@ -158,7 +158,9 @@ def draw(evidence: Evidence, scale: Scale, published: PublishedValues) -> dict[s
     """Completion times of each size of flow, relative to those without light-paths."""
     rows = {
         f"{called}, {title}": {
-            STACKS[stack]: _ratios(evidence[Managed(case, stack)], evidence[Managed(UNMANAGED, stack)], group)
+            STACKS[stack]: _ratios(
+                evidence[ManagedSetting(case, stack)], evidence[ManagedSetting(UNMANAGED, stack)], group
+            )
             for stack in STACKS
         }
         for group, (_, _, called) in GROUPS.items()
@@ -184,7 +186,7 @@ def tables(evidence: Evidence, scale: Scale) -> Mapping[str, pl.DataFrame]:
     return {"management": pl.concat(rows)}
 
 
-def _rows(setting: Managed, outcome: Outcome, group: str) -> list[pl.DataFrame]:
+def _rows(setting: ManagedSetting, outcome: Outcome, group: str) -> list[pl.DataFrame]:
     of_group = outcome.flows.filter(pl.col("group") == group)
     runs = of_group["run"].n_unique()
     parts = {"all": of_group, "moved": of_group.join(outcome.moves, on=["run", "flow"], how="semi")}

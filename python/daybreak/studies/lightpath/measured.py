@@ -26,7 +26,7 @@ ENOUGH = 0.95
 
 
 @dataclass(frozen=True)
-class Measured:
+class Measurements:
     """The run of one setting. Times are in seconds after the move.
 
     ``rates`` has ``width_ms, time_s`` (start of the bin) and Mb/s of packets on the wire: ``mbps`` that left r3 for the
@@ -99,7 +99,7 @@ class Measured:
         return int(self.flows[name].sum())
 
 
-Evidence = Mapping[Setting, Measured]
+Evidence = Mapping[Setting, Measurements]
 """The settings of a figure."""
 
 
@@ -157,10 +157,12 @@ def _rates(bins: pl.DataFrame, move_ns: int, width_ms: int, from_s: float, to_s:
     return joined.select(width, (pl.col("slot") * width_ns / 1e9).alias("time_s"), *columns)
 
 
-def of_runs(setting: Setting, runs: Mapping[int, Tables]) -> Measured:
+def of_runs(setting: Setting, runs: Mapping[int, Tables]) -> Measurements:
     """Combines the tables of a setting's runs; all runs are equal, since nothing is random."""
     if not runs:
         raise ValueError(f'setting "{setting.name}": no runs')
     tables = runs[min(runs)]
     flows = confidence.stack((seed, runs[seed]["flows"]) for seed in sorted(runs))
-    return Measured(setting, fct.table(flows), tables["rates"], tables["windows"], tables["queues"], tables["losses"])
+    return Measurements(
+        setting, fct.table(flows), tables["rates"], tables["windows"], tables["queues"], tables["losses"]
+    )

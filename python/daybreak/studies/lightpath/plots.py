@@ -6,7 +6,7 @@ import polars as pl
 from matplotlib.figure import Figure
 
 from daybreak.figures.transient import EventPanel, around_event, heat
-from daybreak.studies.lightpath.measured import Evidence, Measured
+from daybreak.studies.lightpath.measured import Evidence, Measurements
 from daybreak.studies.lightpath.settings import NAMES, STACKS, Scale, Setting, figure3, figure4, figure5, figure6, grid
 from daybreak.studies.published import PublishedValues
 
@@ -117,7 +117,7 @@ def rate_name(mbps: int) -> str:
     return f"{mbps // 1000} Gb/s" if mbps >= 1000 else f"{mbps} Mb/s"
 
 
-def gbps(measured: Measured, width_ms: int, rate: str = "mbps") -> pl.DataFrame:
+def gbps(measured: Measurements, width_ms: int, rate: str = "mbps") -> pl.DataFrame:
     """Throughput, or another rate, in bins of one width, each drawn at its end."""
     return measured.bins(width_ms).select(
         (pl.col("time_s") + width_ms / 1e3).alias("time_s"), (pl.col(rate) / 1e3).alias("value")

@@ -27,7 +27,7 @@ AT_LIMIT = "limit"
 
 
 @dataclass(frozen=True)
-class Assumed:
+class Assumptions:
     """Values that the paper does not print, which may be varied. Queues are given as ns-2's limits, which include the
     packet that is being sent."""
 
@@ -46,7 +46,7 @@ class Assumed:
         return "-".join(f"{name}-{value}" for name, value in mine.items() if value != usual[name])
 
 
-ASSUMED = Assumed()
+ASSUMED = Assumptions()
 """The study's assumptions."""
 
 
@@ -67,7 +67,7 @@ class Setting:
     moved: bool = True
     changes: tuple[str, ...] = ()
     """Changes to the study: names of `CHANGES`."""
-    assumed: Assumed = ASSUMED
+    assumed: Assumptions = ASSUMED
 
     @property
     def name(self) -> str:
@@ -118,7 +118,7 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class Managed:
+class ManagedSetting:
     """A setting with a manager that moves flows, or its baseline without one."""
 
     case: str
@@ -177,9 +177,9 @@ class Scale:
     router_queues: int = ASSUMED.router_queues
     start_ms: int = ASSUMED.start_ms
 
-    def runs_of(self, setting: Setting | Managed) -> int:
+    def runs_of(self, setting: Setting | ManagedSetting) -> int:
         """Number of runs of a setting."""
-        return self.managed_runs if isinstance(setting, Managed) else self.runs
+        return self.managed_runs if isinstance(setting, ManagedSetting) else self.runs
 
     def with_runs(self, runs: int) -> Scale:
         """A copy with ``runs`` runs of every setting."""
@@ -193,10 +193,10 @@ class Scale:
         """The cells of the grid with one stack."""
         return self.cells if stack == NS2 else self.linux_cells
 
-    def assumed(self, stack: str) -> Assumed:
+    def assumed(self, stack: str) -> Assumptions:
         """The assumptions of figures 3 to 7. Linux's sender never drops, whatever the limit of ns-2's queue."""
         sender_queue = self.sender_queue if stack == NS2 else ASSUMED.sender_queue
-        return Assumed(sender_queue, self.router_queues, self.start_ms)
+        return Assumptions(sender_queue, self.router_queues, self.start_ms)
 
 
 SMALL_CELLS = ((100, 10), (100, 100), (1000, 10), (1000, 100))

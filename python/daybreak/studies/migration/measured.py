@@ -21,7 +21,7 @@ GROUPS = ("migrated", "main")
 
 
 @dataclass(frozen=True)
-class Measured:
+class Measurements:
     """The runs of one setting.
 
     ``flows`` has one row per flow with ``fct_s`` and ``end_s``; ``throughput`` (``group, time_s, gbps``, wire bytes at
@@ -64,7 +64,7 @@ class Measured:
         return concurrency.means(later, group, "gbps")
 
 
-Evidence = Mapping[Setting, Measured]
+Evidence = Mapping[Setting, Measurements]
 """The settings of a figure."""
 
 
@@ -123,7 +123,7 @@ def windows(samples: pl.DataFrame, flows: pl.DataFrame, end_ns: int) -> pl.DataF
     return both[0].with_columns(both[1]["kilobytes"].alias("outstanding"))
 
 
-def of_runs(setting: Setting, runs: Mapping[int, Tables]) -> Measured:
+def of_runs(setting: Setting, runs: Mapping[int, Tables]) -> Measurements:
     """Combines the tables of a setting's runs; ``runs`` maps seeds to tables."""
     if not runs:
         raise ValueError(f'setting "{setting.name}": no runs')
@@ -133,6 +133,6 @@ def of_runs(setting: Setting, runs: Mapping[int, Tables]) -> Measured:
 
     flows = stacked("flows")
     if setting.kind in ("forest", "exchanges"):
-        return Measured(setting, fct.table(flows), *(pl.DataFrame() for _ in range(3)))
+        return Measurements(setting, fct.table(flows), *(pl.DataFrame() for _ in range(3)))
     rates, held, circuits = map(stacked, ("throughput", "windows", "circuits"))
-    return Measured(setting, fct.table(flows), rates, held, phases.intervals(circuits))
+    return Measurements(setting, fct.table(flows), rates, held, phases.intervals(circuits))

@@ -20,7 +20,7 @@ from daybreak.metrics.series import mean_curve
 from daybreak.studies.migration.claims import figure8 as forest
 from daybreak.studies.migration.claims.table2 import averages
 from daybreak.studies.migration.claims.variants import OTHERS
-from daybreak.studies.migration.measured import BIN_NS, GROUPS, Evidence, Measured
+from daybreak.studies.migration.measured import BIN_NS, GROUPS, Evidence, Measurements
 from daybreak.studies.migration.settings import (
     CYCLES,
     GROUP_PERIODS,
@@ -173,7 +173,7 @@ def kernel(evidence: Evidence, scale: Scale, published: PublishedValues) -> Figu
     }
 
 
-def multiples(runs: dict[str, Measured], columns: int = 2, *, whole_cycles: bool = False) -> Figure:
+def multiples(runs: dict[str, Measurements], columns: int = 2, *, whole_cycles: bool = False) -> Figure:
     """Throughput of the migrated and the main flow, one panel per setting, by its title; with ``whole_cycles`` in bins
     of two periods, which average over the states."""
     end = end_of(runs.values())
@@ -185,7 +185,7 @@ def multiples(runs: dict[str, Measured], columns: int = 2, *, whole_cycles: bool
     return throughput_figures.over_time(panels, rate_gbps=RATE_GBPS, columns=columns, labels=LABELS, above=MOVING)
 
 
-def first_cycles(runs: dict[str, Measured], periods: int = 6) -> Figure:
+def first_cycles(runs: dict[str, Measurements], periods: int = 6) -> Figure:
     """The first periods of each setting, with the states and the nights."""
     panels = []
     for title, measured in runs.items():
@@ -197,7 +197,7 @@ def first_cycles(runs: dict[str, Measured], periods: int = 6) -> Figure:
     return throughput_figures.over_time(panels, rate_gbps=RATE_GBPS, labels=LABELS, above=MOVING)
 
 
-def pair_fcts(runs: dict[str, Measured], xlabel: str) -> Figure:
+def pair_fcts(runs: dict[str, Measurements], xlabel: str) -> Figure:
     """FCTs of the migrated and the main flow, two bars per setting."""
     bars = [Bar.of(name, group, measured.fcts(group)) for name, measured in runs.items() for group in GROUPS]
     return fct_figures.bars(bars, ylabel="FCT [s]", xlabel=xlabel, labels=LABELS)
@@ -208,7 +208,7 @@ def curve(table: pl.DataFrame, group: str, value: str, bin_ms: int, end_s: float
     return mean_curve(table, group, value, bin_ns=bin_ms * 1_000_000, recorded_ns=BIN_NS, end_s=end_s)
 
 
-def shading(measured: Measured) -> Shading:
+def shading(measured: Measurements) -> Shading:
     """Shading of the times in which the flows shared a link, and of the nights."""
     return Shading(phases.of_longest_run(measured.phases), SHARED, "sharing one link")
 
@@ -218,7 +218,7 @@ def bin_ms(setting: Setting) -> int:
     return 10 if setting.period_ms >= 25 else max(20, 2 * setting.period_ms)
 
 
-def end_of(runs: Iterable[Measured]) -> float:
+def end_of(runs: Iterable[Measurements]) -> float:
     """End of the time axis in seconds: shortly after nine tenths of the runs of every setting have ended."""
     return 1.03 * max(fct.ended_by(measured.flows, part=0.9) or 1.0 for measured in runs)
 

@@ -20,12 +20,12 @@ from daybreak.studies.migration.claims import (
     table2,
     variants,
 )
-from daybreak.studies.migration.measured import REDUCTION, Measured, of_runs
+from daybreak.studies.migration.measured import REDUCTION, Measurements, of_runs
 from daybreak.studies.migration.settings import MIXED_PERIODS, SCALES, Scale, Setting, of_figure
 from daybreak.studies.protocol import Experiment, Study
 from daybreak.sweeps import Job
 
-EXPERIMENTS: dict[str, Experiment[Setting, Scale, Measured]] = {
+EXPERIMENTS: dict[str, Experiment[Setting, Scale, Measurements]] = {
     "3": Experiment(partial(of_figure, "3"), figure3.judge, plots.figure3),
     "4": Experiment(partial(of_figure, "4"), figure4.judge, plots.figure4),
     "4-variants": Experiment(partial(of_figure, "4-variants"), variants.judge, plots.figure4_variants),
@@ -58,7 +58,7 @@ def job(setting: Setting, seed: int, engine: str) -> Job:
     return Job(testbed.scenario(setting, begin_ns), seed, engine)
 
 
-STUDY: Study[Setting, Scale, Measured] = Study(
+STUDY: Study[Setting, Scale, Measurements] = Study(
     name="migration",
     folder=files(__package__),
     scales=SCALES,

@@ -13,7 +13,7 @@ from daybreak.studies.published import PublishedValues
 from daybreak.studies.scoreboard import Scoreboard
 from daybreak.studies.space_switch import settings as grids
 from daybreak.studies.space_switch.claims import MUCH, TABLES, ratio
-from daybreak.studies.space_switch.measured import CLASSES, Evidence, Measured, VmClass
+from daybreak.studies.space_switch.measured import CLASSES, Evidence, Measurements, VmClass
 from daybreak.studies.space_switch.plots import ELEPHANTS, Figures, Frames
 from daybreak.studies.space_switch.settings import SCHEMES, UNEVEN, VARIANTS, Scale, Setting
 
@@ -57,7 +57,7 @@ def cause_table(evidence: Evidence, scale: Scale) -> Frames:
     return {"causes": pl.DataFrame(rows)}
 
 
-def uneven(measured: Measured, vm_class: VmClass) -> float:
+def uneven(measured: Measurements, vm_class: VmClass) -> float:
     """Mean throughput times mean completion time over the size: 1 if all transfers of a class take the same time."""
     rate, time = (measured.mean(vm_class, metric) for metric in ("throughput", "completion"))
     return rate * 1e6 * time / _bits(vm_class)

@@ -11,7 +11,7 @@ from daybreak.metrics import confidence
 from daybreak.metrics.confidence import interval
 from daybreak.studies.scoreboard import Scoreboard, text
 from daybreak.studies.space_switch import settings as grids
-from daybreak.studies.space_switch.measured import CLASSES, Evidence, Measured, Metric, VmClass
+from daybreak.studies.space_switch.measured import CLASSES, Evidence, Measurements, Metric, VmClass
 from daybreak.studies.space_switch.settings import SCHEMES, TRANSFERS, TURNS, Scale, one
 
 TABLES: dict[str, tuple[VmClass, Metric]] = {
@@ -67,7 +67,7 @@ def tables(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
         )  # fmt: skip
 
 
-def _cell(board: Scoreboard, key: str, measured: Measured, vm_class: VmClass, metric: Metric) -> None:
+def _cell(board: Scoreboard, key: str, measured: Measurements, vm_class: VmClass, metric: Metric) -> None:
     values = measured.of(vm_class, metric)
     least, _, largest = measured.extremes(vm_class, metric)
     board.value(f"{key}.min", single(least))
@@ -75,7 +75,7 @@ def _cell(board: Scoreboard, key: str, measured: Measured, vm_class: VmClass, me
     board.value(f"{key}.max", single(largest))
 
 
-def _effects(board: Scoreboard, cells: Mapping[str, Measured], transfers: int) -> None:
+def _effects(board: Scoreboard, cells: Mapping[str, Measurements], transfers: int) -> None:
     """The effect of UT and DT on elephants' means."""
     for scheme in TURNS:
         for number, metric in enumerate(get_args(Metric), start=1):
@@ -141,7 +141,7 @@ def instant(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
     board.shape("abstract.detrimental", min(rates) <= 1 - MUCH, min(rates), note="; ".join(listed))
 
 
-def _mice(board: Scoreboard, key: str, measured: Measured, without: Measured, *, shorter: bool = False) -> None:
+def _mice(board: Scoreboard, key: str, measured: Measurements, without: Measurements, *, shorter: bool = False) -> None:
     """Mice are almost unchanged, or a little faster."""
     transfers = measured.setting.transfers
     time = ratio(measured, without, "mouse", "completion")
@@ -182,7 +182,7 @@ def nothing(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
     """No claims: the paper does not ask this."""
 
 
-def counts(vm_class: VmClass, **measured: Measured) -> str:
+def counts(vm_class: VmClass, **measured: Measurements) -> str:
     """Mean timeouts and retransmissions per transfer, on each side, as text."""
     parts = (
         f"{name.replace('_', ' ')} {one.count(vm_class, 'rtos'):.3g} timeouts and "
@@ -192,29 +192,29 @@ def counts(vm_class: VmClass, **measured: Measured) -> str:
     return ", ".join(parts)
 
 
-def ratios(measured: Measured, other: Measured, metric: Metric) -> list[float | None]:
+def ratios(measured: Measurements, other: Measurements, metric: Metric) -> list[float | None]:
     """Elephants' mean relative to that of another setting, run by run: equal seeds start at equal times. None if a
     transfer was not complete."""
     pairs = zip(measured.of("elephant", metric), other.of("elephant", metric), strict=False)
     return [None if a is None or b is None else a / b for a, b in pairs]
 
 
-def changes(measured: Measured, without: Measured, metric: Metric) -> list[float | None]:
+def changes(measured: Measurements, without: Measurements, metric: Metric) -> list[float | None]:
     """The effect of a scheme on elephants' mean in percent, run by run."""
     return [None if one is None else 100 * (one - 1) for one in ratios(measured, without, metric)]
 
 
-def ratio(measured: Measured, other: Measured, vm_class: VmClass, metric: Metric) -> float:
+def ratio(measured: Measurements, other: Measurements, vm_class: VmClass, metric: Metric) -> float:
     """The mean over that of another setting."""
     return measured.mean(vm_class, metric) / other.mean(vm_class, metric)
 
 
-def gain(measured: Measured, without: Measured) -> float:
+def gain(measured: Measurements, without: Measurements) -> float:
     """Gain of elephants in mean throughput, in percent."""
     return 100 * (ratio(measured, without, "elephant", "throughput") - 1)
 
 
-def relative_range(measured: Measured) -> float:
+def relative_range(measured: Measurements) -> float:
     """The range of elephants' throughput over the runs, relative to its mean."""
     least, mean, largest = measured.extremes("elephant", "throughput")
     return (largest - least) / mean

@@ -22,7 +22,7 @@ METRICS: Mapping[Metric, str] = {"throughput": "Mbit/s", "completion": "s"}
 
 
 @dataclass(frozen=True)
-class Measured:
+class Measurements:
     """The runs of one setting."""
 
     setting: Setting
@@ -74,7 +74,7 @@ class Measured:
         )
 
 
-Evidence = Mapping[Setting, Measured]
+Evidence = Mapping[Setting, Measurements]
 """The settings of a figure."""
 
 
@@ -87,8 +87,8 @@ REDUCTION = Reduction("space-switch", 1, of_run)
 """The reduction of each run."""
 
 
-def of_runs(setting: Setting, runs: Mapping[int, Tables]) -> Measured:
+def of_runs(setting: Setting, runs: Mapping[int, Tables]) -> Measurements:
     """Combines the tables of a setting's runs; ``runs`` maps seeds to tables."""
     if not runs:
         raise ValueError(f'setting "{setting.name}": no runs')
-    return Measured(setting, fct.table(confidence.stack((seed, runs[seed]["flows"]) for seed in sorted(runs))))
+    return Measurements(setting, fct.table(confidence.stack((seed, runs[seed]["flows"]) for seed in sorted(runs))))

@@ -15,7 +15,7 @@ from daybreak.metrics.confidence import interval
 from daybreak.studies.published import PublishedValues
 from daybreak.studies.space_switch import settings as grids
 from daybreak.studies.space_switch.claims import TABLES
-from daybreak.studies.space_switch.measured import CLASSES, METRICS, Evidence, Measured, Metric, VmClass
+from daybreak.studies.space_switch.measured import CLASSES, METRICS, Evidence, Measurements, Metric, VmClass
 from daybreak.studies.space_switch.settings import ECMP, SCHEMES, TRANSFERS, TURNS, Scale, one
 from daybreak.studies.space_switch.testbed import DEADLINE_FACTOR, ELEPHANT_GIB, MIXED, alone_s
 
@@ -63,7 +63,7 @@ def of_scheme(scheme: str, number: int, evidence: Evidence, scale: Scale, publis
     return found
 
 
-def _box(measured: Measured, vm_class: VmClass, metric: Metric, published: PublishedValues) -> Box:
+def _box(measured: Measurements, vm_class: VmClass, metric: Metric, published: PublishedValues) -> Box:
     table = next(name for name, about in TABLES.items() if about == (vm_class, metric))
     key = f"{table}.{measured.setting.scheme}.{measured.setting.transfers}"
     least, mean, largest = (float(published[f"{key}.{end}"].printed) for end in ("min", "mean", "max"))
@@ -90,7 +90,7 @@ def cells(evidence: Evidence, scale: Scale) -> Frames:
     return {"cells": pl.concat(_cell(evidence[cell]) for cell in grids.printed(scale))}
 
 
-def _cell(measured: Measured) -> pl.DataFrame:
+def _cell(measured: Measurements) -> pl.DataFrame:
     rows = []
     for vm_class in get_args(VmClass):
         for metric, unit in METRICS.items():

@@ -8,7 +8,7 @@ from importlib.resources import files
 from daybreak.studies.protocol import Experiment, Study
 from daybreak.studies.space_switch import beyond, claims, fit, plots, testbed
 from daybreak.studies.space_switch import settings as grids
-from daybreak.studies.space_switch.measured import REDUCTION, Measured, of_runs
+from daybreak.studies.space_switch.measured import REDUCTION, Measurements, of_runs
 from daybreak.studies.space_switch.settings import SCALES, Scale, Setting
 from daybreak.sweeps import Job
 
@@ -28,7 +28,7 @@ def compared(scale: Scale, scheme: str) -> list[Setting]:
     return grids.printed(scale, ("no_direct_link", scheme))
 
 
-STUDY: Study[Setting, Scale, Measured] = Study(
+STUDY: Study[Setting, Scale, Measurements] = Study(
     name="space-switch",
     folder=files(__package__),
     scales=SCALES,

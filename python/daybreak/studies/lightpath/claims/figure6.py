@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from daybreak.studies.lightpath.measured import Evidence, Measured
+from daybreak.studies.lightpath.measured import Evidence, Measurements
 from daybreak.studies.lightpath.settings import NS2, STACKS, Scale, Setting, counted, figure6
 from daybreak.studies.lightpath.testbed import QUEUE_PACKETS
 from daybreak.studies.scoreboard import Scoreboard
@@ -63,25 +63,25 @@ def judge_queue(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
         board.value("D.t_switch", [moved_s], suffix=stack, cell=cell)
 
 
-def arriving_gbps(measured: Measured) -> float:
+def arriving_gbps(measured: Measurements) -> float:
     """Largest rate at which packets arrive at r3 in a millisecond of the first half RTT."""
     span = 0.5e-3 * measured.setting.rtt_ms
     part = measured.bins(1).filter((pl.col("time_s") >= 0) & (pl.col("time_s") < span))
     return float(part["arriving_mbps"].cast(pl.Float64).max() or 0.0) / 1e3  # type: ignore[arg-type]
 
 
-def first_loss(measured: Measured) -> int:
+def first_loss(measured: Measurements) -> int:
     """Packets lost at r3 by the overlap itself."""
     return measured.lost("receiver", 0, BEFORE_RETRANSMISSIONS * 1e-3 * measured.setting.rtt_ms)
 
 
-def expected_loss(measured: Measured) -> float:
+def expected_loss(measured: Measurements) -> float:
     """Packets of the overlap beyond r3's free buffer, for a flow that fills its link: 0.4 base RTTs of the rate."""
     free = QUEUE_PACKETS - measured.queue_at_move("receiver")
     return max(measured.setting.overlap_packets - free, 0.0)
 
 
-def fillings(measured: Measured, from_s: float, to_s: float) -> int:
+def fillings(measured: Measurements, from_s: float, to_s: float) -> int:
     """Number of times that r3's queue fills: runs of samples at its limit."""
     samples = measured.queues.filter(
         (pl.col("queue") == "receiver") & (pl.col("time_s") >= from_s) & (pl.col("time_s") < to_s)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import polars as pl
 
 from daybreak.metrics import transient
-from daybreak.studies.lightpath.measured import Evidence, Measured
+from daybreak.studies.lightpath.measured import Evidence, Measurements
 from daybreak.studies.lightpath.settings import STACKS, Scale, grid
 from daybreak.studies.lightpath.testbed import QUEUE_PACKETS
 from daybreak.studies.scoreboard import Scoreboard
@@ -57,7 +57,7 @@ def judge(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
             board.shape("D.large", least.reduction > LARGE, 100 * least.reduction, suffix=stack, cell=name, note=note)
 
 
-def _judge_set_up(board: Scoreboard, cells: list[Measured], stack: str, name: str) -> None:
+def _judge_set_up(board: Scoreboard, cells: list[Measurements], stack: str, name: str) -> None:
     reached = [one for one in cells if one.setting.reaches_limit]
     met = [one for one in reached if one.before_mbps >= 0.97 * one.setting.rate_mbps]
     board.shape(
@@ -72,14 +72,14 @@ def _judge_set_up(board: Scoreboard, cells: list[Measured], stack: str, name: st
         board.shape(key, min(known) >= 0.999 and min(known) < 1.02, min(known), suffix=stack, cell=name)
 
 
-def least_rtt_ms(measured: Measured, from_s: float, to_s: float, *, at_end: bool) -> float:
+def least_rtt_ms(measured: Measurements, from_s: float, to_s: float, *, at_end: bool) -> float:
     """Least smoothed RTT in a span before the move or before the end of the run."""
     end = float(measured.windows["time_s"].max() or 0.0) if at_end else 0.0  # type: ignore[arg-type]
     part = measured.windows.filter((pl.col("time_s") >= end + from_s) & (pl.col("time_s") <= end + to_s))
     return float(part["srtt_ms"].min() or 0.0)  # type: ignore[arg-type]
 
 
-def rises(measured: Measured) -> bool:
+def rises(measured: Measurements) -> bool:
     """Whether it behaves like scenario A: means of ten seconds rise by the ratio of the RTTs, and nothing is lost."""
     seconds = measured.bins(1000)
     before = transient.mean_between(seconds, "mbps", -2.0, 0.0)
@@ -87,7 +87,7 @@ def rises(measured: Measured) -> bool:
     return after / before >= RISE and measured.lost_anywhere() == 0
 
 
-def is_of_its_kind(measured: Measured) -> bool:
+def is_of_its_kind(measured: Measurements) -> bool:
     """Sections 4 and 5: A rises; C2 rises; B and C1 dip slightly or not; D collapses with loss."""
     match measured.setting.scenario:
         case "A":
@@ -100,6 +100,6 @@ def is_of_its_kind(measured: Measured) -> bool:
             return measured.reduction > LARGE and measured.lost("receiver", 0, 1) > 0
 
 
-def _others(said: str, cells: Iterable[Measured], found: list[Measured]) -> str:
+def _others(said: str, cells: Iterable[Measurements], found: list[Measurements]) -> str:
     names = [one.setting.cell for one in cells if one not in found]
     return f"{said}: {', '.join(names)}" if names else ""

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import polars as pl
 
-from daybreak.studies.lightpath.measured import Evidence, Measured
+from daybreak.studies.lightpath.measured import Evidence, Measurements
 from daybreak.studies.lightpath.settings import NAMES, NS2, STACKS, Scale, Setting, grid
 from daybreak.studies.scoreboard import Scoreboard
 
@@ -80,7 +80,7 @@ def _recoveries(
     return {cell: both for cell, both in found.items() if max(both) > 0}
 
 
-def packets_per_rtt(measured: Measured) -> float:
+def packets_per_rtt(measured: Measurements) -> float:
     """Growth of the window in packets per RTT, over the time in congestion avoidance in which it does not fall; 0 if
     there is no such time, since a constant window is sampled once."""
     avoiding = (pl.col("state") == OPEN) & (pl.col("cwnd") > pl.col("ssthresh"))
@@ -93,7 +93,7 @@ def packets_per_rtt(measured: Measured) -> float:
     return float(spells["more"].sum()) / rtts if rtts > 0 else 0.0
 
 
-def _recovery(measured: Measured) -> float:
+def _recovery(measured: Measurements) -> float:
     found = measured.recovery_s(measured.before_mbps)
     return float("inf") if found is None else found
 

@@ -8,7 +8,7 @@ import polars as pl
 
 from daybreak.metrics import concurrency, phases
 from daybreak.metrics.confidence import Interval
-from daybreak.studies.migration.measured import BIN_NS, Evidence, Measured
+from daybreak.studies.migration.measured import BIN_NS, Evidence, Measurements
 from daybreak.studies.migration.settings import PAIR_PERIODS, Scale, pair
 from daybreak.studies.migration.testbed import SEPARATE, SHARED
 from daybreak.studies.scoreboard import Scoreboard, text
@@ -55,7 +55,7 @@ def equal(board: Scoreboard, longer: Interval | None, main: Interval | None) -> 
     board.shape("fig4.equal", is_equal, Interval(mean, low, high, longer.runs), note=f"main {text(main)} s")
 
 
-def sawtooth(board: Scoreboard, measured: Measured) -> None:
+def sawtooth(board: Scoreboard, measured: Measurements) -> None:
     """The throughput alternates between the link's rate and half of it."""
     table = measured.while_both(measured.throughput)
     for group in ("main", "migrated"):

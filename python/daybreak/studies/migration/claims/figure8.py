@@ -30,7 +30,7 @@ _WORST = "9+1 ms"
 
 
 @dataclass(frozen=True)
-class Fitted:
+class ForestFit:
     """The forest's results, and its out-of-fold predictions of each run."""
 
     data: Dataset
@@ -45,14 +45,14 @@ def is_possible(scale: Scale) -> bool:
     return bool(scale.forest_runs) and find_spec("sklearn") is not None
 
 
-def fitted(evidence: Evidence, scale: Scale, *, search: bool = False) -> Fitted:
+def fitted(evidence: Evidence, scale: Scale, *, search: bool = False) -> ForestFit:
     """Fits the forest with the printed parameters, or the best ones of a ``search``."""
     # The packages of models are optional.
     from daybreak.learn import dataset, paper  # noqa: PLC0415
 
     data = dataset.of_runs((scenario(setting), evidence[setting].flows) for setting in of_figure("8", scale))
     results, predicted = paper.evaluate(data, search=search)
-    return Fitted(data, results, predicted, [cycle(row) for row in data.table.iter_rows(named=True)])
+    return ForestFit(data, results, predicted, [cycle(row) for row in data.table.iter_rows(named=True)])
 
 
 def cycle(row: dict[str, Any]) -> str:
@@ -94,11 +94,11 @@ def judge(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
     ))  # fmt: skip
 
 
-def _rows(found: Fitted) -> list[tuple[float, dict[str, Any]]]:
+def _rows(found: ForestFit) -> list[tuple[float, dict[str, Any]]]:
     return list(zip(found.data.seconds(), found.data.table.iter_rows(named=True), strict=True))
 
 
-def _by_cycle(found: Fitted) -> dict[str, list[float]]:
+def _by_cycle(found: ForestFit) -> dict[str, list[float]]:
     """Prolongations of the runs at the cycles with a downtime."""
     names = [f"{period - night}+{night} ms" for period, night in CYCLES]
     values = pl.DataFrame({"cycle": found.cycles, "s": found.data.seconds()})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from daybreak.metrics import fct
 from daybreak.studies.migration.measured import GROUPS, Evidence
 from daybreak.studies.migration.settings import Scale, kernel_rows, kernel_setting
-from daybreak.studies.published import Published
+from daybreak.studies.published import PublishedEntry
 from daybreak.studies.scoreboard import Scoreboard
 
 PROLONGED = "20 %"
@@ -20,7 +20,7 @@ def judge(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
         cycle = f"{row['period_ms']} ms" + (f" with {row['night_ms']} ms dropped" if night else "")
         name = f"kernel.{setting.migrated}-{setting.main}.{row['period_ms']}ms{night}"
         for group in reversed(GROUPS):
-            entry = Published(
+            entry = PublishedEntry(
                 key=f"{name}.{group}",
                 figure="kernel",
                 what=f"FCT of the {group} flow, migrated {setting.migrated} against {setting.main}, {cycle}, 1 GiB",
@@ -34,7 +34,7 @@ def judge(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
             )
             board.published.setdefault(entry.key, entry)
             board.value(entry.key, evidence[setting].fcts(group))
-        entry = Published(
+        entry = PublishedEntry(
             key=f"{name}.prolongation",
             figure="kernel",
             what=f"FCT prolongation, migrated {setting.migrated} against {setting.main}, {cycle}, 1 GiB",
