@@ -5,10 +5,10 @@ use std::fmt;
 /// A relation between two values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Relation {
-    /// The same.
+    /// Equal.
     #[default]
     Is,
-    /// Another.
+    /// Not equal.
     IsNot,
     /// Less.
     Below,

@@ -28,7 +28,8 @@ pub struct Headers {
     pub flags: u8,
     /// Window field, unscaled.
     pub window: u16,
-    /// Its first SACK block reports a duplicate (RFC 2883): it begins below the acknowledgement or lies within the second.
+    /// Its first SACK block reports a duplicate (RFC 2883): it begins below the acknowledgement or lies within the
+    /// second.
     pub dsack: bool,
     /// Length of all headers and of the head of a datagram.
     pub length: usize,

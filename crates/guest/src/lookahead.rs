@@ -38,8 +38,8 @@ pub fn propagation(plan: &Plan, steps: &[Step]) -> Duration {
     Duration::from_ps(ps.sum())
 }
 
-/// Least time that the smallest packet takes on an idle link, whatever rates timelines set. Where they change the delay,
-/// that a packet has left the link is an event, and only the least delay lies behind it.
+/// Least time that the smallest packet takes on an idle link, whatever rates timelines set. Where they change the
+/// delay, that a packet has left the link is an event, and only the least delay lies behind it.
 fn crossing(plan: &Plan, index: u32) -> Duration {
     let link = &plan.links[index as usize];
     let delays = plan.actions().filter_map(|action| match *action {

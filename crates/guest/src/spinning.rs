@@ -1,7 +1,7 @@
 //! Outside the guest: finds the program that keeps its time from passing.
 //!
-//! Virtual time stands still while a program runs, so one that never waits ends the run. The guest cannot see it, since it
-//! gets no turn; the machine can. Every process of the guest is a process there, with the program's memory, in which
+//! Virtual time stands still while a program runs, so one that never waits ends the run. The guest cannot see it, since
+//! it gets no turn; the machine can. Every process of the guest is a process there, with the program's memory, in which
 //! the name stands that its supervisor has put into the environment.
 
 use std::fs::{self, File};

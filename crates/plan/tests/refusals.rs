@@ -6,8 +6,8 @@ use daybreak_plan::{
     Timeline, TimelineStep, Value, benchmarks,
 };
 
-/// a - tor1 = tor2 - b. The VOQ at tor1 is served by a circuit to tor2 and by a link to a packet switch, whose queue sends
-/// packets back to it when it is full.
+/// a - tor1 = tor2 - b. The VOQ at tor1 is served by a circuit to tor2 and by a link to a packet switch, whose queue
+/// sends packets back to it when it is full.
 fn hybrid() -> Plan {
     let mut plan = benchmarks::find("S2").unwrap().plan();
     let node = |name: &str, kind| Node { name: name.to_owned(), kind };

@@ -37,9 +37,9 @@ table! {
         fast_recoveries: u32,
         /// Recoveries and timeouts found to be spurious and undone.
         spurious: u32,
-        /// ACKs that reached a sender with data outstanding, acknowledged none of it, had no payload, did not widen or renew
-        /// the window and reported no duplicate: what Linux 6.1 takes for a duplicate ACK (RFC 5681, section 2, where a
-        /// smaller window makes no difference, and RFC 2883).
+        /// ACKs that reached a sender with data outstanding, acknowledged none of it, had no payload, did not widen or
+        /// renew the window and reported no duplicate: what Linux 6.1 takes for a duplicate ACK (RFC 5681, section 2,
+        /// where a smaller window makes no difference, and RFC 2883).
         dup_acks: u64,
         /// Segments that arrived at the receiver out of order.
         reordered: u64,

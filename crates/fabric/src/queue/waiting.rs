@@ -215,7 +215,8 @@ impl Queue {
         self.bytes -= packets.iter().map(|kept| u64::from(kept.bytes)).sum::<u64>();
     }
 
-    /// The packet that a link takes next of those that the discipline keeps with lower numbers, and what is done with it.
+    /// The packet that a link takes next of those that the discipline keeps with lower numbers, and what is done with
+    /// it.
     pub(crate) fn next(&mut self, now: Instant, before: u64) -> Option<(PacketId, Verdict)> {
         let (kept, verdict) = self.kind.next(now, before)?;
         self.have_left(&[kept]);

@@ -105,7 +105,7 @@ pub struct Rig {
     /// Where the packets to come are going.
     pub endpoint: u32,
     pub delivered: Vec<(Instant, u64)>,
-    /// The same with what the headers say.
+    /// Deliveries with the packets' headers.
     pub deliveries: Vec<Delivery>,
     pub dropped: Vec<Drop>,
     pub wakes: u64,
@@ -203,7 +203,8 @@ impl Rig {
         self.dropped.append(&mut self.watch.dropped);
     }
 
-    /// What has come and gone since this was last asked, in order; not what comes by links that are served analytically.
+    /// What has come and gone since this was last asked, in order; not what comes by links that are served
+    /// analytically.
     pub fn moves(&mut self) -> Vec<Move> {
         std::mem::take(&mut self.watch.moves)
     }
