@@ -35,7 +35,7 @@ def compare(
         typer.Argument(help="Scenario files or folders of runs; the first is the baseline.", metavar="A B..."),
     ],
     runs: Annotated[
-        int | None, typer.Option(help="Seeds of a scenario file: 1, 2, 3 ...; 10 of them if not given.", min=1)
+        int | None, typer.Option(help="Number of seeds of a scenario file: 1, 2, 3 ...; by default 10.", min=1)
     ] = None,
     engine: Annotated[
         str | None, typer.Option(help="An engine of 'daybreak list engines', for scenario files; simulated.")
@@ -44,16 +44,16 @@ def compare(
         str | None,
         typer.Option(help="With engine kernel: the version of all, or one for each, such as 6.1,6.12."),
     ] = None,
-    workers: Annotated[int | None, typer.Option(help="Runs side by side; one a processor if not given.", min=1)] = None,
+    workers: Annotated[int | None, typer.Option(help="Parallel runs; by default one per processor.", min=1)] = None,
     out_: Annotated[
         Path | None, typer.Option("-o", "--out", help="Figure of the differences: F.png, F.svg or F.pdf.")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that is no figure of Daybreak's.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that Daybreak did not make.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Put scenarios, or runs of them, side by side: differences from the first with 95 % confidence intervals.
+    """Compare scenarios, or runs of them: differences from the first with 95 % confidence intervals.
 
-    Runs with the same seed are compared with each other, group by group. A folder is one that 'daybreak run -o' wrote.
+    Runs with the same seed are compared, group by group. A folder is one that 'daybreak run -o' wrote.
     """
     from daybreak import plots
     from daybreak.metrics.comparison import paired

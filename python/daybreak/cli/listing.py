@@ -44,7 +44,7 @@ def add_to(app: typer.Typer) -> None:
 
 def list_(
     what: Annotated[
-        What | None, typer.Argument(help="What to list; if not given, what there is to list.", show_default=False)
+        What | None, typer.Argument(help="What to list; by default the available lists.", show_default=False)
     ] = None,
     as_json: Json = False,
 ) -> None:
