@@ -8,10 +8,10 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from dataclasses import dataclass, field, replace
 
 from daybreak.errors import Interrupted
-from daybreak.sweeps import Ended, Kept, Task
+from daybreak.sweeps import Ended, StoredRun, Task
 
 
-def simulated(task: Task) -> Kept:
+def simulated(task: Task) -> StoredRun:
     """The task on the simulator, whichever engine it asks for."""
     return replace(task, job=replace(task.job, engine="simulated"))()
 
@@ -20,7 +20,7 @@ def simulated(task: Task) -> Kept:
 class Serial:
     """Runs tasks in this thread; `interrupt_at` of them are run before Ctrl-C is pressed."""
 
-    perform: Callable[[Task], Kept] = simulated
+    perform: Callable[[Task], StoredRun] = simulated
     interrupt_at: int | None = None
     ran: list[tuple[str, str, int]] = field(default_factory=list)
     """Engine, scenario and seed of each."""
@@ -48,7 +48,7 @@ class Processes:
                     running[pool.submit(task)] = task
                 if not running:
                     return
-                over: set[Future[Kept]] = wait(running, return_when=FIRST_COMPLETED).done
+                over: set[Future[StoredRun]] = wait(running, return_when=FIRST_COMPLETED).done
                 for future in over:
                     error = future.exception()
                     ended(running.pop(future), error if isinstance(error, Exception) else future.result())

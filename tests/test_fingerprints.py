@@ -10,8 +10,8 @@ TABLES = {"flows": pl.DataFrame({"flow": [0, 1], "name": ["a", "b"]}), "drops": 
 
 def test_no_result_has_changed():
     expected = fingerprints.parse(fingerprints.FILE.read_text(encoding="utf-8"))
-    told = fingerprints.differences(expected, fingerprints.fingerprints(fingerprints.runs()))
-    assert not told, "\n".join(["", *told, ADVICE])
+    differences = fingerprints.differences(expected, fingerprints.fingerprints(fingerprints.runs()))
+    assert not differences, "\n".join(["", *differences, ADVICE])
 
 
 def test_the_engine_s_own_test_has_the_plans_of_today():

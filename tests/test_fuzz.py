@@ -1,4 +1,4 @@
-"""Scenarios that nobody would write end in a result or in one sentence."""
+"""Random scenarios end in a result or in one sentence."""
 
 import subprocess
 import sys

@@ -56,7 +56,7 @@ def test_a_mutation_says_which_lines_can_notice_it():
     source = "\n".join([*lines, "        return y", "    return x", ""])
     _, found = mutations(source)
     by_value = {one.old.value: one for one in found if one.kind == "operator_number"}
-    # What is done on import is noticed by whoever uses the module, or the function whose default it is.
+    # Code that runs on import is noticed by the users of the module, or of the function whose default it is.
     assert by_value["1"].is_imported and by_value["1"].judged_by[0] == 1 and by_value["1"].judged_by[1] > 10
     assert by_value["2"].is_imported and by_value["2"].judged_by == (5, 10)
     assert not by_value["3"].is_imported and by_value["3"].judged_by == (6, 8)

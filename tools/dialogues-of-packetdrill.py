@@ -73,7 +73,7 @@ HARMLESS = (
 )
 """Commands that leave everything as a dialogue has it."""
 
-TOLD = {
+REPORTED = {
     "tcpi_snd_cwnd": "cwnd",
     "tcpi_snd_ssthresh": "ssthresh",
     "tcpi_ca_state": "state",
@@ -366,9 +366,9 @@ class Translation:
                 self.variables[assigned[1]] = assigned[2]
                 continue
             found = re.fullmatch(r"assert\s+(\w+)\s*(==|!=|<=|>=|<|>)\s*(\w+)\s*(?:,.*)?", statement)
-            if not found or found[1] not in TOLD:
+            if not found or found[1] not in REPORTED:
                 raise Refused(f"the claim {statement!r} cannot be said")
-            name, sign, value = TOLD[found[1]], found[2], self.variables.get(found[3], found[3])
+            name, sign, value = REPORTED[found[1]], found[2], self.variables.get(found[3], found[3])
             if name == "state":
                 value = STATES.get(value, value)
             elif not re.fullmatch(r"\d+|0x[0-9a-fA-F]+", value):

@@ -278,15 +278,15 @@ def parse(content: str) -> dict[str, str]:
 
 def differences(expected: Mapping[str, str], found: Mapping[str, str]) -> list[str]:
     """What a reviewer reads: for each run that differs, the fields that do."""
-    told = [f"{name}: missing from {FILE.name}" for name in found if name not in expected]
-    told += [f"{name}: no longer run" for name in expected if name not in found]
+    lines = [f"{name}: missing from {FILE.name}" for name in found if name not in expected]
+    lines += [f"{name}: no longer run" for name in expected if name not in found]
     for name in expected.keys() & found.keys():
         before, after = (dict(field.split("=", 1) for field in side[name].split()) for side in (expected, found))
         changed = [field for field in (before | after) if before.get(field) != after.get(field)]
         if changed:
             shown = [f"    {field}: {before.get(field)} -> {after.get(field)}" for field in changed]
-            told.append("\n".join([f"{name}:", *shown]))
-    return sorted(told)
+            lines.append("\n".join([f"{name}:", *shown]))
+    return sorted(lines)
 
 
 def stale_plans(wanted: Mapping[Path, str]) -> list[str]:
@@ -315,10 +315,10 @@ def main() -> int:
     if asked.write:
         write(found, wanted)
         return 0
-    told = differences(parse(FILE.read_text(encoding="utf-8")), found)
-    told += [f"{PLANS.name}/{name}: another plan" for name in stale_plans(wanted)]
-    print("\n".join(told) if told else f"{len(found)} runs are as they were")
-    return 1 if told else 0
+    lines = differences(parse(FILE.read_text(encoding="utf-8")), found)
+    lines += [f"{PLANS.name}/{name}: another plan" for name in stale_plans(wanted)]
+    print("\n".join(lines) if lines else f"{len(found)} runs are as they were")
+    return 1 if lines else 0
 
 
 if __name__ == "__main__":

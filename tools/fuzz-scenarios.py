@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs scenarios that nobody would write: each must end in a result, or in one sentence, in bounded time and memory.
+"""Runs random scenarios: each must end in a result, or in a one-sentence error, in bounded time and memory.
 
     .venv/bin/python tools/fuzz-scenarios.py --count 10000
 
@@ -227,7 +227,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 def main() -> None:
     """Tries them and says what became of them; ends with 1 at the first failure."""
-    parser = argparse.ArgumentParser(description="Runs scenarios that nobody would write.")
+    parser = argparse.ArgumentParser(description="Runs random scenarios.")
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--seed", type=int, default=1)

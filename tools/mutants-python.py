@@ -58,7 +58,7 @@ PACKAGE = Path("python") / "daybreak"
 PACKAGES = ("scenario", "metrics", "runs", "learn", "sweeps", "studies", "explain", "report", "agreement")
 """Without the command line and plots: tests of those take minutes, and are about what is above these packages."""
 MEMORY = 12 << 30
-"""Address space of each process: a mutant that allocates for ever fails instead of the machine."""
+"""Address space of each process: a mutant that allocates without end fails instead of the machine."""
 KILLED, SURVIVED = "killed", "survived"
 COVERAGE = """
 [run]

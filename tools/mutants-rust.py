@@ -45,9 +45,9 @@ TEST_SECONDS = 240
 TEST_TIMES = 20
 """Tests that take longer than this, and than this multiple of their time without a mutant, count as endless."""
 JUDGED = (0, 2, 3)
-"""Exit codes of `cargo mutants` that tell of mutants: all killed, some survived, some timed out."""
+"""Exit codes of `cargo mutants` after a complete run: all killed, some survived, some timed out."""
 MEMORY = 6 << 30
-"""Address space of a process: a mutant that allocates for ever fails instead of the machine."""
+"""Address space of a process: a mutant that allocates without end fails instead of the machine."""
 ENVIRONMENT = {
     # A failing test must leave nothing for the next mutant in the same copy, nor draw its cases anew.
     "INSTA_UPDATE": "no",
@@ -203,7 +203,7 @@ def write(path: Path, asked: argparse.Namespace, sample: list[Mutant], known: di
     viable = len(of[KILLED]) + len(of[SURVIVED])
     lines = [
         f"# Made by tools/mutants-rust.py --packages {asked.packages} --mutants {asked.mutants} --seed {asked.seed}",
-        "# A killed mutant makes a test fail, or run for ever; an unviable one does not compile and does not count.",
+        "# A killed mutant makes a test fail, or run without end; an unviable one does not compile and does not count.",
         f"killed = {len(of[KILLED])}",
         f"survived = {len(of[SURVIVED])}",
         f"unviable = {len(of[UNVIABLE])}",

@@ -128,7 +128,7 @@ def _type(schema: Schema) -> str:
 
 
 def _tag(variant: Schema) -> tuple[str, str]:
-    """The field that tells a variant from the others, and its value."""
+    """The tag field of a variant, and its value."""
     ((field, of_field),) = ((field, of) for field, of in variant["properties"].items() if "const" in of)
     return field, of_field["const"]
 

@@ -4,8 +4,8 @@
     python tools/sweep-cost.py scaling [--runs 60]         two threads beside one, two Dask workers beside one
     python tools/sweep-cost.py small [--runs 100000]       many small runs: peak memory, and overhead of a run
 
-Scaling is told as ratios of wall times, the best of three turns, in which one and two workers take turns. The overhead
-is processor time: that of the whole sweep, less what the simulator takes for the same plans.
+Scaling is reported as ratios of wall times, the best of three rounds, in which one and two workers alternate. The
+overhead is processor time: that of the whole sweep, less what the simulator takes for the same plans.
 """
 
 import argparse

@@ -52,6 +52,6 @@ def plain(text: str) -> str:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Tells Sphinx."""
+    """Registers the extension."""
     app.add_directive("commands", CommandPages)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -245,7 +245,7 @@ def is_of_a_notebook(block: nodes.Node) -> bool:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Tells Sphinx."""
+    """Registers the extension."""
     app.add_directive("command", Command)
     app.add_directive("file", File)
     app.add_directive("python", Python)

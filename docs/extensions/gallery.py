@@ -63,6 +63,6 @@ def put(place: Path, text: str) -> None:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Tells Sphinx."""
+    """Registers the extension."""
     app.connect("builder-inited", write_pages)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

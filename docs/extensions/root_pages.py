@@ -28,6 +28,6 @@ def moved(target: str) -> str:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Tells Sphinx."""
+    """Registers the extension."""
     app.connect("source-read", read)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

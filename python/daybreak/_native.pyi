@@ -117,12 +117,12 @@ def replay(
     flow: int,
     client: bool,
     sent: dict[str, np.ndarray[Any, Any]],
-    heard: dict[str, np.ndarray[Any, Any]],
+    received: dict[str, np.ndarray[Any, Any]],
 ) -> tuple[dict[str, np.ndarray[Any, Any]], dict[str, int]]:
-    """Feeds what one end of a flow has heard into the model's, and compares what both have said.
+    """Feeds the segments that one end of a flow received to the model's end, and compares what both sent.
 
-    `client` is true for the end that opens the connection. `sent` and `heard` are columns by name, each of one array of
-    64-bit numbers. Returns the columns of what the model has sent, and how far it is the same.
+    `client` is true for the end that opens the connection. `sent` and `received` map a column's name to an array of
+    64-bit numbers, one per segment. Returns the columns of what the model sent, and a summary of the comparison.
     """
 
 def benchmarks() -> list[tuple[str, str]]:

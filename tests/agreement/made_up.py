@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from daybreak.agreement import scenarios
-from daybreak.agreement.observed import SCHEMA, Observed
+from daybreak.agreement.observed import SCHEMA, Observation
 from daybreak.agreement.suite import Case
 
 
@@ -26,7 +26,7 @@ def observed(
     rtos: int = 0,
     window: float = 1e5,
     queue: int = 10,
-) -> Observed:
+) -> Observation:
     """A run in which each flow ends after a number of bins, or never; its bytes come evenly in 100 bins if never."""
     groups = dict(zip(bins, scenarios.groups(case), strict=True))
     size, bin_ns = case.packets * (case.mtu - 52), int(scenarios.bin_width(case)) // 1000
@@ -45,4 +45,4 @@ def observed(
     longest = max(length or 50 for length in bins.values())
     curves += [("queue", "bottleneck", slot, float(queue)) for slot in range(longest)]
     schema = {"start_ns": pl.UInt64, "end_ns": pl.UInt64, "fct_ns": pl.UInt64}
-    return Observed(pl.DataFrame(flows, schema_overrides=schema), pl.DataFrame(curves, schema=SCHEMA, orient="row"))
+    return Observation(pl.DataFrame(flows, schema_overrides=schema), pl.DataFrame(curves, schema=SCHEMA, orient="row"))

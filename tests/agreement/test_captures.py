@@ -78,21 +78,21 @@ def rows(columns: conversations.Columns, *names: str) -> list[tuple[int, ...]]:
 def test_numbers_count_from_the_syn_and_windows_are_bytes(tmp_path: Path) -> None:
     found = talk(tmp_path / "two.pcapng")
     assert list(found) == [5000]
-    sent, heard = found[5000].sent, found[5000].heard
+    sent, received = found[5000].sent, found[5000].received
     assert rows(sent, "time_ns", "seq", "ack", "len", "window", "flags", "ecn") == [
         (2**33, 0, 0, 0, 64240, SYN, 0),
         (2**33 + 2, 1, 1, 1448, 500 << 9, ACK, 2),
         (2**33 + 3, 1449, 1, 100, 500 << 9, ACK, 0),
     ]
-    assert rows(heard, "seq", "ack", "window") == [(0, 1, 65535), (1, 1449, 3 << 7)]
+    assert rows(received, "seq", "ack", "window") == [(0, 1, 65535), (1, 1449, 3 << 7)]
     assert rows(sent, "mss", "window_scale_plus_one", "sack_permitted", "ts_val")[0] == (1460, 10, 1, 7)
-    assert rows(heard, "mss", "window_scale_plus_one", "sack_permitted", "ts_val") == [(8960, 8, 0, 0), (0, 0, 0, 5)]
+    assert rows(received, "mss", "window_scale_plus_one", "sack_permitted", "ts_val") == [(8960, 8, 0, 0), (0, 0, 0, 5)]
 
 
 def test_blocks_are_near_the_ack_beside_them(tmp_path: Path) -> None:
-    heard = talk(tmp_path / "two.pcapng")[5000].heard
+    received = talk(tmp_path / "two.pcapng")[5000].received
     edges = ("sack_start_0", "sack_end_0", "sack_start_1", "sack_end_1", "sack_start_2")
-    assert rows(heard, *edges) == [(0, 0, 0, 0, 0), (2500, 4000, 1400, 1600, 0)]
+    assert rows(received, *edges) == [(0, 0, 0, 0, 0), (2500, 4000, 1400, 1600, 0)]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from agreement.made_up import case, observed
 import daybreak
 from daybreak.agreement import result, scenarios, tolerances
 from daybreak.agreement.compare import MISS, NOT_EVALUATED, PASS, Row, compare
-from daybreak.agreement.observed import Observed, grouped, of_run
+from daybreak.agreement.observed import Observation, grouped, of_run
 from daybreak.agreement.tolerances import Target, Tolerance, Tolerances
 from daybreak.metrics.confidence import interval
 
@@ -124,7 +124,7 @@ def test_shares_do_not_depend_on_the_order_of_the_rows():
     curves = one.curves.with_columns(value=pl.coalesce(early, late, "value"))
     shares = []
     for table in (curves, curves.reverse()):
-        runs = [Observed(one.flows, table)]
+        runs = [Observation(one.flows, table)]
         found = {(row.metric, row.of): row for row in compare(mixed, runs, runs, LIMITS)}
         shares.append(found["share", "cubic"].kernel.mean)
     assert shares == [pytest.approx(100 * (4 / 6) / (4 / 6 + 1))] * 2
@@ -165,7 +165,7 @@ def test_curves_of_a_group_add_up_its_flows_run_by_run():
     curves = grouped(runs, "in_flight")
     assert curves == {"cubic": [{0: 20.0, 1: 20.0, 2: 10.0, 3: 10.0}, {0: 40.0, 1: 40.0, 2: 20.0, 3: 20.0}]}
     queues = pl.concat([runs[0].curves, runs[0].curves.filter(curve="queue").with_columns(of=pl.lit("other"))])
-    both = Observed(runs[0].flows, queues)
+    both = Observation(runs[0].flows, queues)
     assert grouped([both, runs[1]], "queue")[""][0] == dict.fromkeys(range(4), 20.0)
     assert grouped([both, runs[1]], "queue")[""][1] == dict.fromkeys(range(4), 10.0)
 

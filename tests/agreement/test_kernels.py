@@ -5,7 +5,7 @@ import pytest
 
 from daybreak.agreement import kernels
 from daybreak.agreement.conversations import NAMES
-from daybreak.agreement.segments import Replayed
+from daybreak.agreement.segments import ReplayResult
 from daybreak.engines.kernel.errors import NoImage
 from daybreak.errors import ScenarioError, UnknownName
 
@@ -20,7 +20,7 @@ def talk(*segments, first=1_000):
 
 def end(flow, said, times_ns, identical=True, fct_ns=1_000):
     same = len(said) if identical else 1
-    replayed = Replayed("tiny", 1, flow, "reno", len(said), 0, same, 0, 0, len(said))
+    replayed = ReplayResult("tiny", 1, flow, "reno", len(said), 0, same, 0, 0, len(said))
     numbers = np.array(said, np.uint64)
     return kernels.End("tiny", 1, flow, "sender", replayed, fct_ns, numbers, np.array(times_ns, np.int64))
 
@@ -39,13 +39,13 @@ def test_timestamps_of_other_connections_are_the_same_segment():
 )
 def test_every_field_makes_another_segment(other):
     plain = {"seq": 1, "ts_ecr": 1_007}
-    heard = talk({}, first=995)
-    assert kernels.numbers(talk(plain), heard) != kernels.numbers(talk(plain | other), heard)
+    received = talk({}, first=995)
+    assert kernels.numbers(talk(plain), received) != kernels.numbers(talk(plain | other), received)
 
 
 def test_without_a_timestamp_it_is_another_segment():
-    heard = talk({}, first=995)
-    assert kernels.numbers(talk({"seq": 1, "ts_val": 0}), heard) != kernels.numbers(talk({"seq": 1}), heard)
+    received = talk({}, first=995)
+    assert kernels.numbers(talk({"seq": 1, "ts_val": 0}), received) != kernels.numbers(talk({"seq": 1}), received)
 
 
 @pytest.mark.parametrize(

@@ -37,20 +37,20 @@ def test_a_capture_is_read_as_it_was_sent(two_flows: suite.Case, run: daybreak.R
     talks = conversations.read(run.capture, "sender")
     assert list(talks) == [10_000, 10_001]
     for talk, flow in zip(talks.values(), run.flows.iter_rows(named=True), strict=True):
-        sent, heard = talk.sent, talk.heard
+        sent, received = talk.sent, talk.received
         assert [int(sent[name][0]) for name in ("seq", "flags", "mss", "ts_ecr")] == [0, 2, two_flows.mtu - 40, 0]
         assert int(sent["time_ns"][0]) == flow["start_ns"]
-        assert (heard["flags"][0], heard["ack"][0], heard["len"].sum()) == (0x12, 1, 0)
+        assert (received["flags"][0], received["ack"][0], received["len"].sum()) == (0x12, 1, 0)
         # Segments with payload, as the run's own table counts them.
         assert (sent["len"] > 0).sum() == flow["segments"]
         ends = np.unique((sent["seq"] + sent["len"])[sent["len"] > 0])
         assert ends[-1] == flow["bytes"] + 1
-        assert heard["ack"].max() >= flow["bytes"] + 1
-        assert (np.diff(heard["ack"].astype(np.int64)) >= 0).all()
+        assert received["ack"].max() >= flow["bytes"] + 1
+        assert (np.diff(received["ack"].astype(np.int64)) >= 0).all()
         # A SACK block lies above what is acknowledged and ends where a segment ends.
-        block = heard["sack_end_0"] > heard["ack"]
-        assert (heard["sack_start_0"][block] > heard["ack"][block]).all()
-        assert set(heard["sack_end_0"][block].tolist()) <= set(ends.tolist())
+        block = received["sack_end_0"] > received["ack"]
+        assert (received["sack_start_0"][block] > received["ack"][block]).all()
+        assert set(received["sack_end_0"][block].tolist()) <= set(ends.tolist())
 
 
 def test_the_model_replays_itself(two_flows: suite.Case, run: daybreak.Run) -> None:
@@ -72,7 +72,7 @@ def test_the_model_answers_itself(two_flows: suite.Case, run: daybreak.Run) -> N
     # A quarter of the buffer is another window.
     plan, talk = lower(segments.captured(two_flows), 1).content, conversations.read(run.capture, "receiver")[10_000]
     stacks = [replace(plan.stacks[0], tcp_adv_win_scale=-2), *plan.stacks[1:]]
-    _, found = _native.replay(encode(replace(plan, stacks=stacks)), 0, False, talk.heard, talk.sent)
+    _, found = _native.replay(encode(replace(plan, stacks=stacks)), 0, False, talk.received, talk.sent)
     assert found["same"] < 10
 
 
@@ -102,13 +102,13 @@ def test_the_model_replays_both_ends_of_its_exchanges(tmp_path: Path) -> None:
         assert [(end.is_identical, end.other_time) for end in ends] == [(True, 0)] * 2, case.name
         assert sum(end.retransmissions for end in ends) == row["retransmits"] > 0
         talk = conversations.read(run.capture, "receiver")[10_000]
-        assert bool(talk.heard["ts_val"].any()) == (not case.receiver)
-        assert talk.sent["len"].sum() > 0 and talk.heard["len"].sum() > 0
+        assert bool(talk.received["ts_val"].any()) == (not case.receiver)
+        assert talk.sent["len"].sum() > 0 and talk.received["len"].sum() > 0
         # What the queue has marked is echoed; without the marks the receiver says something else.
-        assert (talk.sent["ecn"] == 3).any() and (talk.heard["flags"] & 0x40).any()
+        assert (talk.sent["ecn"] == 3).any() and (talk.received["flags"] & 0x40).any()
         unmarked = talk.sent | {"ecn": np.where(talk.sent["ecn"] == 3, 2, talk.sent["ecn"]).astype(np.uint64)}
         plan = lower(segments.captured(case), 1).json
-        _, found = _native.replay(plan, 0, False, talk.heard, unmarked)
+        _, found = _native.replay(plan, 0, False, talk.received, unmarked)
         assert found["same"] < found["segments"]
 
 
@@ -123,7 +123,7 @@ def test_a_flow_whose_syn_never_arrives_is_a_row(tmp_path: Path) -> None:
     document["duration"] = "100 ms"
     run = daybreak.run(Scenario.parse(document))
     ends = list(segments.flows(case, run, "receiver"))
-    assert [type(end) for end in ends] == [segments.Replayed, segments.LeftOut]
+    assert [type(end) for end in ends] == [segments.ReplayResult, segments.LeftOut]
     assert ends[1].why == "no SYN of it arrived before the run ended"
     found = segments.document(ends, programs={}, seeds=[1], quick=True)
     assert len(found["flows"]) == len(found["left_out"]) == 1
@@ -137,7 +137,7 @@ def test_a_flow_whose_syn_never_arrives_is_a_row(tmp_path: Path) -> None:
 def test_another_rule_parts(two_flows: suite.Case, talk: conversations.Conversation) -> None:
     plan = lower(segments.captured(two_flows), 1).content
     stacks = [replace(plan.stacks[0], initial_window=4), *plan.stacks[1:]]
-    sent, found = _native.replay(encode(replace(plan, stacks=stacks)), 0, True, talk.sent, talk.heard)
+    sent, found = _native.replay(encode(replace(plan, stacks=stacks)), 0, True, talk.sent, talk.received)
     assert not found["is_identical"]
     assert 4 <= found["same"] < found["segments"]
     assert len(sent["seq"]) == len(sent["time_ns"])
@@ -146,12 +146,12 @@ def test_another_rule_parts(two_flows: suite.Case, talk: conversations.Conversat
 def test_columns_that_do_not_fit_are_refused(two_flows: suite.Case, talk: conversations.Conversation) -> None:
     plan = lower(segments.captured(two_flows), 1).json
     for change, message in (
-        ({"ack": np.zeros(3, np.uint64)}, r'heard\["ack"\] has 3 numbers'),
-        ({"ack": np.zeros(len(talk.heard["ack"]))}, r'heard\["ack"\] is not an array of uint64'),
+        ({"ack": np.zeros(3, np.uint64)}, r'received\["ack"\] has 3 numbers'),
+        ({"ack": np.zeros(len(talk.received["ack"]))}, r'received\["ack"\] is not an array of uint64'),
     ):
         with pytest.raises(PlanError, match=message):
-            _native.replay(plan, 0, True, talk.sent, talk.heard | change)
-    with pytest.raises(PlanError, match='heard has no column "time_ns"'):
+            _native.replay(plan, 0, True, talk.sent, talk.received | change)
+    with pytest.raises(PlanError, match='received has no column "time_ns"'):
         _native.replay(plan, 0, True, talk.sent, {})
 
 
@@ -180,9 +180,9 @@ def test_the_result_says_what_is_identical(tmp_path: Path) -> None:
 
 
 def test_a_flow_that_parts_is_a_miss() -> None:
-    flow = segments.Replayed("a", 1, "cubic-0", "cubic", 100, 3, same=40, other_push=0, other_time=0, model=101)
-    same = segments.Replayed("b", 1, "cubic-0", "cubic", 100, 3, same=100, other_push=0, other_time=0, model=100)
-    late = segments.Replayed("b", 1, "cubic-1", "cubic", 100, 3, same=100, other_push=0, other_time=7, model=101)
+    flow = segments.ReplayResult("a", 1, "cubic-0", "cubic", 100, 3, same=40, other_push=0, other_time=0, model=101)
+    same = segments.ReplayResult("b", 1, "cubic-0", "cubic", 100, 3, same=100, other_push=0, other_time=0, model=100)
+    late = segments.ReplayResult("b", 1, "cubic-1", "cubic", 100, 3, same=100, other_push=0, other_time=7, model=101)
     found = segments.document([flow, same, late], programs={}, seeds=[1], quick=True)
     assert (found["identical"], found["verdict"], found["same"], found["other_time"]) == (1, MISS, 240, 7)
     assert [line[-1] for line in segments.by_scenario(found)] == [

@@ -220,7 +220,7 @@ def test_runs_are_summed_up_by_group():
     assert "all 3 runs are the same" not in shown
 
 
-def test_runs_that_cannot_differ_are_told():
+def test_runs_that_cannot_differ_are_reported():
     assert (
         "all 2 runs are the same: nothing in this scenario is random" in daybreak("run", ONE_FLOW, "--runs", 2).stdout
     )

@@ -78,7 +78,7 @@ def test_a_server_starts_with_what_the_one_before_has_learnt_of_the_client():
 @pytest.mark.parametrize(
     ("variant", "limit", "paces"), [("cubic", None, False), ("cubic", "1 Gbit/s", True), ("bbr", None, True)]
 )
-def test_a_pacing_rate_is_told_where_the_sender_waits_for_it(variant, limit, paces):
+def test_a_pacing_rate_is_reported_where_the_sender_waits_for_it(variant, limit, paces):
     stack = {"max_pacing_rate": limit} if limit else {}
     scenario = dumbbell({"size": "2 MB", "variant": variant}, stack=stack, records={"window": "1 ms"})
     for engine in ("simulated", "kernel"):

@@ -31,7 +31,7 @@ def test_a_dialogue_that_expects_something_else_differs(tmp_path):
         "missing": opening + "20ms > . 1 ack 1449\n+0 > . 1 ack 1449",
         "more": opening + "25ms < . 1449:2897 ack 1",
         "foreign": "config variant compound\n0 open",
-        "told": opening + "20ms > . 1 ack 1449\n+0 expect delivered 1449",
+        "reported": opening + "20ms > . 1 ack 1449\n+0 expect delivered 1449",
         "unknown": opening + "20ms > . 1 ack 1449\n+0 expect mood good",
         "unreadable": "0 jump",
         "unsaid": "model only: for a reason\n0 open",
@@ -46,14 +46,14 @@ def test_a_dialogue_that_expects_something_else_differs(tmp_path):
         "late": ("differs", 3),
         "missing": ("differs", 4),
         "more": ("differs", 3),
-        "told": ("differs", 4),
+        "reported": ("differs", 4),
         "unknown": ("differs", 4),
         "unreadable": ("unreadable", 1),
         "unsaid": ("does not apply", None),
         "well": ("agrees", None),
     }
     assert "win differs" in said["field"].problem
-    assert said["told"].problem == "delivered is 1448, expected 1449"
+    assert said["reported"].problem == "delivered is 1448, expected 1449"
     assert said["foreign"].problem == "compound, which the kernel has not"
     assert said["unreadable"].problem.startswith('column 3: unknown step "jump"')
     assert said["unsaid"].problem == "for a reason"

@@ -10,7 +10,7 @@ from real_kernel import with_kernel
 import daybreak
 from daybreak.engines.kernel import dilation
 from daybreak.errors import PlanError
-from daybreak.runs import Recorded
+from daybreak.runs import EngineOutput
 from daybreak.scenario import Scenario, load
 from daybreak.scenario.lowering import lower
 
@@ -59,7 +59,7 @@ def test_times_come_back_and_what_does_not_exist_stays_so():
         "pacing_bps": np.array([5, never], np.uint64),
         "bytes": np.array([7, 8], np.uint64),
     }
-    recorded = dilation.in_network_time(Recorded({"flows": columns}, {"ended_ns": 60, "events": 60}), 20)
+    recorded = dilation.in_network_time(EngineOutput({"flows": columns}, {"ended_ns": 60, "events": 60}), 20)
     flows = recorded.tables["flows"]
     assert flows["end_ns"].tolist() == [2, never]
     assert flows["pacing_bps"].tolist() == [100, never]

@@ -59,55 +59,56 @@ def test_no_file_is_an_error(tmp_path):
 
 @pytest.fixture
 def watch(one_flow):
-    heard = []
-    watch = Watch(lower(one_flow, 1), heard.append)
-    watch.heard = heard
+    reports = []
+    watch = Watch(lower(one_flow, 1), reports.append)
+    watch.reports = reports
     return watch
 
 
-def test_progress_is_told(watch):
-    watch.hear("@ 500000000 1234 0")
+def test_progress_is_reported(watch):
+    watch.on_line("@ 500000000 1234 0")
     watch.look()
-    assert (watch.heard[-1].fraction, watch.heard[-1].events, watch.heard[-1].flows_limited) == (0.5, 1234, 1)
+    assert (watch.reports[-1].fraction, watch.reports[-1].events, watch.reports[-1].flows_limited) == (0.5, 1234, 1)
 
 
 def test_the_guests_sentence_is_the_error(watch):
-    watch.hear("! find the device nic: No such device")
+    watch.on_line("! find the device nic: No such device")
     assert "find the device nic" in str(watch.failure("", 0))
     watch.error = None
-    watch.hear("! the kernel engine cannot run this: stacks[0].hz is 250: the kernel image was built with 1000")
+    watch.on_line("! the kernel engine cannot run this: stacks[0].hz is 250: the kernel image was built with 1000")
     assert isinstance(watch.failure("", 0), PlanError)
 
 
 def test_a_crash_shows_the_consoles_last_lines(watch):
     for line in ["Kernel panic - not syncing: Attempted to kill init!", "", "reboot: System halted"]:
-        watch.hear(line)
-    told = str(watch.failure("Segmentation fault", 139))
-    assert "status 139" in told and "Attempted to kill init! | reboot: System halted | Segmentation fault" in told
+        watch.on_line(line)
+    sentence = str(watch.failure("Segmentation fault", 139))
+    assert "status 139" in sentence
+    assert "Attempted to kill init! | reboot: System halted | Segmentation fault" in sentence
 
 
 def test_patience_ends_when_virtual_time_stands_still(watch, monkeypatch):
     monkeypatch.setattr(kernel_run, "PATIENCE_S", 0.05)
-    watch.hear("@ 1500000000 10 0")
+    watch.on_line("@ 1500000000 10 0")
     watch.look()
     time.sleep(0.1)
-    watch.hear("@ 1500000000 20 0")
+    watch.on_line("@ 1500000000 20 0")
     assert watch.stands_still()
     watch.look()  # It has been asked which program keeps time from passing, and has not answered yet.
-    watch.hear("? ")
+    watch.on_line("? ")
     with pytest.raises(GuestFailed, match=r"stood still for 0 s, at 1\.500000 s"):
         watch.look()
-    watch.hear('? the client of flow "web"')
+    watch.on_line('? the client of flow "web"')
     with pytest.raises(GuestFailed, match=r'the client of flow "web" ran for 0 s and let no time pass, at 1\.5'):
         watch.look()
-    watch.hear("@ 1500000001 20 0")
+    watch.on_line("@ 1500000001 20 0")
     assert not watch.stands_still()
 
 
 def test_patience_ends_too_where_the_guest_does_not_answer(watch, monkeypatch):
     monkeypatch.setattr(kernel_run, "PATIENCE_S", 0.0)
     monkeypatch.setattr(kernel_run, "_ANSWER_S", 0.0)
-    watch.hear("@ 1500000000 10 0")
+    watch.on_line("@ 1500000000 10 0")
     time.sleep(0.01)
     with pytest.raises(GuestFailed, match=r"stood still for 0 s, at 1\.500000 s"):
         watch.look()

@@ -209,12 +209,12 @@ def test_a_program_without_its_switch_is_none(tmp_path):
     assert done.stderr.startswith(f"load the switch {tmp_path}/libdaybreak_switch.so: ")
 
 
-def test_what_is_no_switch_is_told(one_flow, tmp_path):
+def test_what_is_no_switch_is_reported(one_flow, tmp_path):
     program = Path(shutil.copy(workplace.guest_program(), tmp_path))
     (tmp_path / workplace.SWITCH).write_bytes(b"no library")
     (tmp_path / "plan.json").write_bytes(lower(one_flow, 1).json)
     command = [program, "host", image.find().program, "1024M"]
-    # Its input stays open as long as it runs: whoever holds it keeps the guest alive.
+    # Its input stays open as long as it runs: the holder keeps the guest alive.
     with subprocess.Popen(command, cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as guest:
         assert guest.stdout is not None
         said = guest.stdout.readline()

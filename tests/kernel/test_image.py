@@ -179,7 +179,7 @@ def test_what_a_users_module_may_change_identifies_the_engine(workshop, mine, mo
     assert engines.program("kernel") == f"{before}, with modules {with_mine.directory.name[:8]}"
 
 
-def test_a_module_that_does_not_compile_is_told_by_the_compilers_first_error(workshop, mine, monkeypatch):
+def test_a_module_that_does_not_compile_is_reported_by_the_compilers_first_error(workshop, mine, monkeypatch):
     monkeypatch.setenv("MODULE_ERROR", "expected ';' before '}' token")
     with pytest.raises(
         BuildError, match=r"failed: mine.c:7:2: error: expected ';' before '}' token; the whole output is in"

@@ -114,9 +114,9 @@ def test_a_transfer_of_iperf3_is_one_of_ours():
     assert 2_800 < len(theirs) <= len(ours)
     assert [segment[1:] for segment in theirs] == [segment[1:] for segment in ours[: len(theirs)]]
     (end,) = (i for i in range(1, len(theirs)) if gap(theirs, i) != gap(ours, i))
-    told = program.filter((pl.col("flow_name") == "a-0") & (pl.col("payload_bytes") > 0))
-    told = told.filter(pl.col("time_ns") > program.filter(flow_name="a-1", seq=cookie + 1)["time_ns"][0])
-    assert gap(theirs, end) - gap(ours, end) == (told["bytes"][0] + 38) * to_wire_ns
+    tail = program.filter((pl.col("flow_name") == "a-0") & (pl.col("payload_bytes") > 0))
+    tail = tail.filter(pl.col("time_ns") > program.filter(flow_name="a-1", seq=cookie + 1)["time_ns"][0])
+    assert gap(theirs, end) - gap(ours, end) == (tail["bytes"][0] + 38) * to_wire_ns
     assert end > 2_600
 
 
@@ -266,7 +266,7 @@ def test_a_program_that_fails_fails_the_run_in_one_sentence(client, expected):
     assert "\n" not in sentence and "\0" not in sentence
 
 
-def test_the_last_line_of_a_failure_is_told():
+def test_the_last_line_of_a_failure_is_quoted():
     assert failure({"client": ["/bin/sh", "-c", "echo no such luck >&2; exit 3"]}).endswith(": no such luck")
     assert failure({"client": ["/bin/sleep", "9"], "server": ["/bin/false"]}).startswith('the server of flow "a" (')
 

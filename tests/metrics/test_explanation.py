@@ -77,7 +77,7 @@ def test_a_loss_of_a_night_makes_the_episode_the_nights():
 
 def test_time_before_state_loss_was_spent_waiting_for_the_timeout():
     found = parts(TIMEOUT, lost=[(2500, 501, "queue_full")], delivered=[(1000, 500), (6000, 100)])
-    # From 2.5 us to the ACK at 3 us nobody waits for a timer yet.
+    # From 2.5 us to the ACK at 3 us no timer is awaited yet.
     assert found == START | {"queueing": 1500 + 3000, "fast_recovery": 500, "timeout": 2000 + 2000}
     mixed = [(1000, OPEN), (3000, RECOVERY), (5000, RECOVERY), (7000, LOSS), (8000, OPEN)]
     found = parts(mixed, lost=[(2500, 501, "queue_full")], delivered=[(1000, 500), (7000, 100)])

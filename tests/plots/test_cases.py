@@ -41,22 +41,22 @@ def test_runs_of_one_scenario_are_a_case_and_names_tell_cases_apart(one_flow):
 
 
 def test_variants_are_overlaid_with_one_colour_in_every_row(three):
-    shown = plots.shown(three, what=["throughput", "cwnd", "queues"])
+    shown = plots.figure_content(three, what=["throughput", "cwnd", "queues"])
     (facet,) = shown.facets
     assert [list(row.panel.curves) for row in facet.rows] == [["cubic", "reno", "dctcp"]] * 3
     assert len({tuple(row.panel.colours) for row in facet.rows}) == 1
     # The curves are those of the runs alone.
-    alone = plots.shown(three[1:2], what=["cwnd"]).rows[0].panel.curves["flow-0"]
+    alone = plots.figure_content(three[1:2], what=["cwnd"]).rows[0].panel.curves["flow-0"]
     assert facet.rows[1].panel.curves["reno"].equals(alone)
 
 
 def test_by_run_adds_up_the_flows_of_a_case_and_by_flow_names_both(three, one_flow):
     two = run(one_flow, **{"flows.0.count": 2, "name": "pair"})
-    shown = plots.shown([three[0], two], what=["cwnd"], by="run")
+    shown = plots.figure_content([three[0], two], what=["cwnd"], by="run")
     assert list(shown.rows[0].panel.curves) == ["one flow", "pair"]
-    flows = plots.shown([three[0], two], what=["cwnd"], by="flow").rows[0].panel.curves
+    flows = plots.figure_content([three[0], two], what=["cwnd"], by="flow").rows[0].panel.curves
     assert list(flows) == ["flow-0", "flow-0-0", "flow-0-1"]
-    same = plots.shown(three[:2], what=["cwnd"], by="group", labels=["x", "y"]).rows[0].panel.curves
+    same = plots.figure_content(three[:2], what=["cwnd"], by="group", labels=["x", "y"]).rows[0].panel.curves
     assert list(same) == ["x", "y"]
     together = shown.rows[0].panel.curves["pair"]["mean"]
     each = [flows[name]["mean"].fill_null(0) for name in ("flow-0-0", "flow-0-1")]
@@ -75,13 +75,13 @@ def test_shading_that_differs_is_left_out_and_weeks_that_differ_are_refused(migr
     def moved(period):
         return daybreak.run(migration.with_({"timelines.0.period": period, "records": RECORDS, "duration": "50 ms"}))
 
-    shown = plots.shown([moved("4 ms"), moved("5 ms")], what=["throughput"])
+    shown = plots.figure_content([moved("4 ms"), moved("5 ms")], what=["throughput"])
     assert shown.rows[0].panel.shading is None
     assert any("differ between the runs" in note for note in shown.notes)
     with pytest.raises(PlotError, match="expected one length with fold"):
-        plots.shown([moved("4 ms"), moved("5 ms")], fold="week")
+        plots.figure_content([moved("4 ms"), moved("5 ms")], fold="week")
     renamed = migration.with_({"timelines.0.period": "4 ms", "records": RECORDS, "duration": "50 ms", "name": "other"})
-    alike = plots.shown([moved("4 ms"), daybreak.run(renamed)], what=["throughput"])
+    alike = plots.figure_content([moved("4 ms"), daybreak.run(renamed)], what=["throughput"])
     assert alike.rows[0].panel.shading is not None
 
 
@@ -134,12 +134,12 @@ def test_what_a_circuit_could_have_carried_is_that_of_its_days():
 
 def test_a_sequence_goes_up_to_what_was_delivered_and_a_short_run_has_no_phase_later(one_flow, migration):
     both = [run(one_flow), run(one_flow, "reno", **{"flows.0.size": "300 kB", "name": "short"})]
-    curves = plots.shown(both, what=["sequence"]).rows[0].panel.curves
-    unit = 1e6 if "MB" in plots.shown(both, what=["sequence"]).rows[0].ylabel else 1e3
+    curves = plots.figure_content(both, what=["sequence"]).rows[0].panel.curves
+    unit = 1e6 if "MB" in plots.figure_content(both, what=["sequence"]).rows[0].ylabel else 1e3
     assert [table["mean"].max() * unit for table in curves.values()] == pytest.approx([1e6, 3e5])
     moved = migration.with_({"records": RECORDS, "flows.0.size": "1 MiB", "flows.1.size": "20 MiB"})
     early = daybreak.run(moved.with_({"name": "early", "flows.1.size": "16 MiB"}))
-    facets = plots.shown([daybreak.run(moved), early], facet=True, what=["throughput"]).facets
+    facets = plots.figure_content([daybreak.run(moved), early], facet=True, what=["throughput"]).facets
     ended = early.manifest["totals"]["ended_ns"]
     assert facets[1].rows[0].panel.shading.intervals["end_ns"].to_list()[-1] == ended
     assert facets[0].rows[0].panel.shading.intervals["end_ns"].to_list()[-1] is None

@@ -174,7 +174,7 @@ def test_intervals_of_rates_end_at_the_links_rate_and_at_zero():
             "0 ms", "12 ms"]}}], records={"bins": "1 ms"}), seed=seed)
         for seed in (1, 2, 3)
     ]  # fmt: skip
-    shown = plots.shown(runs, what=["throughput"])
+    shown = plots.figure_content(runs, what=["throughput"])
     (row,) = shown.rows
     for table in row.panel.curves.values():
         unit = 1.0 if "Gbit/s" in row.ylabel else 1000.0

@@ -46,7 +46,7 @@ def test_a_group_has_the_mean_of_its_flows_in_each_part(one_flow):
         {"name": "c", "group": "h", "size": "1 MB", "start": "200 ms"},
     )  # fmt: skip
     run = daybreak.run(scenario)
-    page = report.section(report.Together((run,)), explained=True)
+    page = report.section(report.RunGroup((run,)), explained=True)
     rows = {row[0]: [float(cell) for cell in row[1:]] for row in cells(page, "<summary>The numbers</summary>")}
     assert list(rows) == ["mean of g", "a", "b", "c"]
     # A group of one flow is that flow.
@@ -119,10 +119,10 @@ def test_a_table_has_one_unit_for_a_quantity_and_no_exponents():
 def test_no_more_than_200_flows_are_listed_of_all_runs_together(one_flow):
     small = of(one_flow, {"size": "1 kB", "count": 120})
     runs = tuple(daybreak.run(small, seed=seed) for seed in (1, 2))
-    listed = cells(report.section(report.Together(runs), explained=False), "<summary>Flows</summary>")
+    listed = cells(report.section(report.RunGroup(runs), explained=False), "<summary>Flows</summary>")
     assert [row[0] for row in listed] == ["1"] * 120 + ["2"] * 80
-    assert "The first 200 of 240 flows." in str(report.section(report.Together(runs), explained=False))
-    assert "120 flows." in str(report.section(report.Together(runs[:1]), explained=False))
+    assert "The first 200 of 240 flows." in str(report.section(report.RunGroup(runs), explained=False))
+    assert "120 flows." in str(report.section(report.RunGroup(runs[:1]), explained=False))
 
 
 def test_only_judged_claims_count_and_those_that_hold_hold(tmp_path):

@@ -12,7 +12,7 @@ from daybreak.figures.curves import Panel
 from daybreak.figures.explanation import COLOURS
 from daybreak.figures.stacked import Facet, Row
 from daybreak.metrics.explanation import PARTS
-from daybreak.plots import Shown
+from daybreak.plots import FigureContent
 from daybreak.report import figure, page, study
 from daybreak.report.contents import gather
 from daybreak.sweeps.folder import claim
@@ -96,7 +96,9 @@ def test_a_figure_has_numbers_or_null_with_as_many_digits_as_show():
     curves = {"a": table.with_columns(low=pl.lit(None, pl.Float64), high=pl.lit(None, pl.Float64))}
     curves["b"] = table.with_columns(low=pl.lit(1.0), high=pl.lit(2.0))
     panel = Panel(title="", curves=curves)
-    (row,) = figure.documents(Shown((Facet("", (Row(panel, "Rate\n[Gbit/s]"),)),), "", "", "Time", ()))[0]["rows"]
+    (row,) = figure.documents(FigureContent((Facet("", (Row(panel, "Rate\n[Gbit/s]"),)),), "", "", "Time", ()))[0][
+        "rows"
+    ]
     plain, ranged = row["curves"]
     assert plain["value"] == [1.2346, None, None, None, None, 0.0] and plain["time"][0] == 0.123456789
     assert "low" not in plain and (ranged["low"][0], ranged["high"][0]) == (1.0, 2.0)

@@ -14,7 +14,7 @@ MANIFEST = "manifest.json"
 
 
 def of(scenario, engine="simulated"):
-    """What tells the runs of a scenario from others, by seed."""
+    """The identity of a scenario's runs, by seed."""
     return lambda seed: identity(lowered(scenario, seed, engine), engine, program(engine))
 
 

@@ -179,12 +179,12 @@ def test_the_number_of_workers_changes_nothing(migration, tmp_path):
 
 
 def test_many_runs_keep_their_order_and_tell_their_progress(one_flow):
-    told = []
+    calls = []
     runs = run_many(
-        [one_flow, (one_flow, 5)], workers=2, reduce=lambda run: run.seed, progress=lambda *now: told.append(now)
+        [one_flow, (one_flow, 5)], workers=2, reduce=lambda run: run.seed, progress=lambda *now: calls.append(now)
     )
     assert runs == [1, 5]
-    assert told[-1] == (2.0, 2)
+    assert calls[-1] == (2.0, 2)
 
 
 def test_an_error_in_one_run_is_the_error_of_all(one_flow):

@@ -85,6 +85,6 @@ def test_validate_says_it_and_succeeds():
     scenario = ROOT / "scenarios" / "12-on-demand.toml"
     done = program("validate", scenario)
     assert done.returncode == 0 and "warning: queue" in done.stdout
-    told = json.loads(program("validate", scenario, "--json").stdout)
-    assert told["valid"] and any("in step" in warning for warning in told["warnings"])
+    report = json.loads(program("validate", scenario, "--json").stdout)
+    assert report["valid"] and any("in step" in warning for warning in report["warnings"])
     assert json.loads(program("validate", ROOT / "scenarios" / "01-one-flow.toml", "--json").stdout)["warnings"] == []

@@ -107,9 +107,9 @@ def test_every_mistake_is_a_sentence_that_names_field_and_value(golden):
         if changes.startswith("# "):
             with pytest.raises(ScenarioError) as error:
                 lower(base.with_(json.loads(changes[2:])), 1)
-            told = [f"[{error.value.field}] {error.value}", *error.value.problems[1:]]
-            assert all(len(line) < 500 and "\n" not in line for line in told)
-            lines += [changes, *map(without_registries, told)]
+            messages = [f"[{error.value.field}] {error.value}", *error.value.problems[1:]]
+            assert all(len(line) < 500 and "\n" not in line for line in messages)
+            lines += [changes, *map(without_registries, messages)]
     golden("sentences.txt", "\n".join(lines) + "\n")
 
 

@@ -13,7 +13,7 @@ from daybreak.scenario import Scenario, load
 from daybreak.scenario.lowering import lower
 
 HYBRID = load(ROOT / "scenarios" / "09-hybrid.toml")
-# The same with the links' own queues alone.
+# With the links' own queues only.
 PLAIN = HYBRID.with_({"queues": [], "timelines": [], "records.sampled_queues": []})
 
 

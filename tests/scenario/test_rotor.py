@@ -30,7 +30,7 @@ def scenario(schedule=None, **more):
 def test_every_pair_has_a_day_a_round_and_no_rack_more_circuits_than_switches(racks, switches, staggered):
     network = hybrid(racks=racks)
     rotor = Rotor.model_validate(ROTOR | {"switches": switches, "staggered": staggered})
-    days, period = rotor.days(network), rotor.round(network)
+    days, period = rotor.days(network), rotor.week(network)
     assert set(days) == set(network.pairs())
     assert period == 100 * US * -(-(racks - 1) // switches)
     for time in range(0, period, 5 * US):

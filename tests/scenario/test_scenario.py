@@ -100,7 +100,7 @@ def test_a_circuit_needs_a_week_for_its_days(one_flow):
         one_flow.with_({"timelines": [circuit]})
 
 
-def test_every_problem_is_told(one_flow):
+def test_every_problem_is_reported(one_flow):
     with pytest.raises(ScenarioError) as error:
         one_flow.with_({"duration": "x", "flows.0.size": "y"})
     assert len(error.value.problems) == 2

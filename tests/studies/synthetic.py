@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from daybreak.metrics import fct, phases
-from daybreak.studies.migration.measured import Evidence, Measured
+from daybreak.studies.migration.measured import Evidence, Measurements
 from daybreak.studies.migration.settings import FIGURES, Scale, Setting, of_figure
 
 MIB = 2**20
@@ -44,11 +44,11 @@ def evidence(profile: Profile, scale: Scale, runs: int = 5) -> Evidence:
     }
 
 
-def measured(setting: Setting, profile: Profile, runs: int) -> Measured:
+def measured(setting: Setting, profile: Profile, runs: int) -> Measurements:
     """Measurements of one setting; each run's rates differ by up to 0.1 %."""
     parts = [one_run(setting, profile(setting), run) for run in range(1, runs + 1)]
     flows, throughput, windows, circuits = (pl.concat(tables) for tables in zip(*parts, strict=True))
-    return Measured(setting, fct.table(flows), throughput, windows, phases.intervals(circuits))
+    return Measurements(setting, fct.table(flows), throughput, windows, phases.intervals(circuits))
 
 
 def one_run(setting: Setting, courses: dict[str, Course], run: int) -> tuple[pl.DataFrame, ...]:
@@ -91,8 +91,8 @@ def one_run(setting: Setting, courses: dict[str, Course], run: int) -> tuple[pl.
     return flows, table.drop("kilobytes"), windows, circuits(setting, max(ends.values()), run)
 
 
-def of_forest(setting: Setting, prolonged: Callable[[Setting, random.Random], float], runs: int) -> Measured:
-    """Completion times of two flows, of which the migrated one is prolonged by so many seconds."""
+def of_forest(setting: Setting, prolonged: Callable[[Setting, random.Random], float], runs: int) -> Measurements:
+    """Completion times of two flows, the migrated one of which is prolonged by the given number of seconds."""
     flows = pl.concat(
         pl.DataFrame(
             {"group": ["migrated", "main"], "bytes": [setting.mib * MIB] * 2, "start_ns": [0, 0], "run": [run] * 2}
@@ -101,7 +101,7 @@ def of_forest(setting: Setting, prolonged: Callable[[Setting, random.Random], fl
         for run in range(1, runs + 1)
         for longer in [prolonged(setting, random.Random(f"{setting.name} {run}"))]
     )
-    return Measured(setting, fct.table(flows), *(pl.DataFrame() for _ in range(3)))
+    return Measurements(setting, fct.table(flows), *(pl.DataFrame() for _ in range(3)))
 
 
 def as_the_forest_needs(setting: Setting, drawn: random.Random) -> float:

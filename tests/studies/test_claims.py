@@ -32,7 +32,7 @@ def judged(profile, mode="full"):
 
 @pytest.fixture(scope="module", autouse=True)
 def small_forest():
-    """A hundred trees tell these two worlds apart as well as the paper's five hundred."""
+    """A hundred trees distinguish these two worlds as well as the paper's five hundred."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(paper.PRINTED, "n_estimators", 100)
         yield

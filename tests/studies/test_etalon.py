@@ -1,4 +1,4 @@
-"""The Etalon study: its settings are scenarios, its claims hear what was measured, and a small run of it."""
+"""The Etalon study: its settings are scenarios, its claims get the measurements, and a small run of it."""
 
 import csv
 import json
@@ -85,7 +85,7 @@ def made_up(setting, seed=1, better=0.0):
     week = (setting.racks - 1) * (setting.day_us + setting.night_us)
     best = claims.optimal(setting)
     curve = {"time_us": [0.0, week - 180.0, float(week)], "kilobytes": [0.0, 0.0, 0.9 * best[week]]}
-    return measured.Measured(
+    return measured.Measurements(
         setting,
         pl.DataFrame({"run": [seed]}),
         pl.DataFrame([row | {"run": seed}]),
@@ -249,7 +249,7 @@ def test_what_a_flow_can_carry_at_best():
 
 @pytest.mark.parametrize("packets", [4, 16, 64])
 def test_the_latency_of_a_full_voq_is_what_arithmetic_says(packets):
-    """Not a published value but what must hold of any run: nobody waits longer than behind a full VOQ."""
+    """Not a published value but what must hold for any run: no packet waits longer than behind a full VOQ."""
     run = daybreak.run(testbed.scenario(static(SMALL, "cubic", packets)), seed=3)
     (row,) = measured.of_run(run)["values"].iter_rows(named=True)
     expected = claims.PACKET_TIME_US * packets + claims.WITHOUT_QUEUE_US

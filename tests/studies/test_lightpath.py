@@ -16,7 +16,7 @@ from daybreak.studies.lightpath import management, measured, ns2, testbed
 from daybreak.studies.lightpath.changes import CHANGES, ROWS
 from daybreak.studies.lightpath.claims import cells, figure6, others, setup, shifts
 from daybreak.studies.lightpath.claims import kernel as kernel_board
-from daybreak.studies.lightpath.settings import NS2, SCALES, STACKS, Managed, Setting
+from daybreak.studies.lightpath.settings import NS2, SCALES, STACKS, ManagedSetting, Setting
 from daybreak.studies.lightpath.settings import figure6 as figure6_of
 from daybreak.studies.lightpath.study import STUDY, job, of_run, of_runs
 from daybreak.studies.reproduce import reproduce
@@ -26,12 +26,12 @@ FULL, QUICK = SCALES["full"], SCALES["quick"]
 SMALL = Setting("D", 100, 100, move="5", after_s=1.0)
 
 
-def of(setting: Setting) -> measured.Measured:
+def of(setting: Setting) -> measured.Measurements:
     return measured.of_runs(setting, {1: measured.of_run(run(testbed.scenario(setting)))})
 
 
 def managed(case: str, stack: str = "linux") -> management.Outcome:
-    setting = Managed(case, stack)
+    setting = ManagedSetting(case, stack)
     return of_runs(setting, {1: of_run(run(management.scenario(setting)))})
 
 
@@ -50,7 +50,7 @@ def test_every_setting_has_a_time_of_its_move_and_a_scenario(mode):
     for setting in settings:
         assert job(setting, 1, "simulated").scenario.name == setting.name
         # The rule moves flows from 10 s on, and some are moved up to half a second earlier than it.
-        assert isinstance(setting, Managed) or setting.move == "3" or setting.move_s >= 9.5
+        assert isinstance(setting, ManagedSetting) or setting.move == "3" or setting.move_s >= 9.5
 
 
 @pytest.mark.parametrize("stack", STACKS)

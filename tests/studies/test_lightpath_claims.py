@@ -7,7 +7,7 @@ import pytest
 
 from daybreak.studies import scoreboard
 from daybreak.studies.lightpath.claims import figure3, figure4, figure5, figure6, grid, variants
-from daybreak.studies.lightpath.measured import Measured
+from daybreak.studies.lightpath.measured import Measurements
 from daybreak.studies.lightpath.settings import AT_LIMIT, NAMES, NS2, SCALES, STACKS, Setting
 from daybreak.studies.lightpath.settings import figure3 as of_figure3
 from daybreak.studies.lightpath.settings import figure4 as of_figure4
@@ -29,7 +29,7 @@ def made(setting, mbps, *, tenth=None, ms=None, lost=(), rtts=(1.005, 0.603), wi
     seen = windows or [(time, 10, 5, rtts[time > 0] * setting.rtt_ms, "Open") for time in (-0.5, 29.0)]
     losses = pl.DataFrame(list(lost), schema={"place": pl.String, "time_s": pl.Float64, "lost": pl.Int64}, orient="row")
     kinds = {"queue": pl.String, "time_s": pl.Float64, "packets": pl.Int64, "max_packets": pl.Int64}
-    return Measured(
+    return Measurements(
         setting, pl.DataFrame(flows or {"dup_acks": [0]}), pl.DataFrame(rows, schema=names, orient="row"),
         pl.DataFrame(seen, schema=("time_s", "cwnd", "ssthresh", "srtt_ms", "state"), orient="row"),
         pl.DataFrame(list(queues), schema=kinds, orient="row"), losses,

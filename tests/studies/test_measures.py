@@ -10,7 +10,7 @@ from daybreak.studies import page, scoreboard, sensitivity, variation
 from daybreak.studies.evidence import gather, seeds
 from daybreak.studies.lightpath import costs, testbed
 from daybreak.studies.lightpath.changes import buffer_for_overlap, optical_delay, paced
-from daybreak.studies.lightpath.measured import Measured
+from daybreak.studies.lightpath.measured import Measurements
 from daybreak.studies.lightpath.settings import SCALES, Setting, counted
 from daybreak.studies.migration.study import STUDY
 from daybreak.studies.scales import varied
@@ -30,7 +30,7 @@ def moved(mbps, *, goodput=None, tenths=(), losses=(), queues=()):
     kinds = {"queue": pl.String, "time_s": pl.Float64, "packets": pl.Int64}
     waiting = pl.DataFrame(list(queues), schema=kinds, orient="row")
     rates = pl.DataFrame(rows, schema=names, orient="row")
-    return Measured(SETTING, pl.DataFrame(), rates, pl.DataFrame(), waiting, lost)
+    return Measurements(SETTING, pl.DataFrame(), rates, pl.DataFrame(), waiting, lost)
 
 
 def test_a_move_costs_what_the_ten_seconds_after_it_lack():
@@ -125,12 +125,12 @@ def test_a_changed_verdict_is_a_row_with_both_measurements():
         judged(*verdicts).claims
         for verdicts in ((scoreboard.SHAPE_PASS, scoreboard.SHAPE_MISS), (scoreboard.SHAPE_PASS, scoreboard.SHAPE_PASS))
     )
-    found = sensitivity.Varied(base, {("buffer", "100"): other, ("buffer", "200"): base})
+    found = sensitivity.SensitivityResult(base, {("buffer", "100"): other, ("buffer", "200"): base})
     assert found.changes() == [
         variation.Change("buffer", "100", "fig5.flatter.1", scoreboard.SHAPE_MISS, scoreboard.SHAPE_PASS, "2", "2"),
         variation.Change("buffer", "200"),
     ]
-    # The rows tell one statement: it holds if all of them do.
+    # The rows form one statement: it holds if all of them do.
     assert found.counts() == [
         variation.Count("", "", 0, 0, 0, 1),
         variation.Count("buffer", "100", 0, 0, 1, 1),

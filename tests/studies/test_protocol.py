@@ -66,7 +66,7 @@ class Scale:
 
 
 @dataclass(frozen=True)
-class Measured:
+class Measurements:
     flows: pl.DataFrame
 
 
@@ -137,7 +137,7 @@ def study(tmp_path, monkeypatch):
         },
         job=job,
         reduction=Reduction("little", 1, flows),
-        measured=lambda _, runs: Measured(fct.table(confidence.stack((s, runs[s]["flows"]) for s in sorted(runs)))),
+        measured=lambda _, runs: Measurements(fct.table(confidence.stack((s, runs[s]["flows"]) for s in sorted(runs)))),
         cost=lambda setting: setting.megabytes,
     )
 

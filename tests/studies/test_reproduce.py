@@ -15,7 +15,7 @@ from daybreak.studies.migration import settings, testbed
 from daybreak.studies.migration.settings import FIGURES, SCALES, of_figure
 from daybreak.studies.migration.study import STUDY
 from daybreak.studies.reproduce import reproduce
-from daybreak.sweeps import Kept
+from daybreak.sweeps import StoredRun
 
 QUICK = SCALES["quick"]
 ALL = {setting for figure in FIGURES for scale in SCALES.values() for setting in of_figure(figure, scale)}
@@ -48,7 +48,7 @@ def run(scenario, seed):
         flow.alias("flow"),
         time.alias("time_ns"),
         (pl.col("kilobytes") * 1e3).round(0).cast(pl.UInt64).alias("bytes_in_flight"),
-        # What is outstanding besides tells nothing of the window.
+        # Other outstanding data shows nothing about the window.
         pl.lit(3_000_000, pl.UInt64).alias("outstanding_bytes"),
     )
     return SimpleNamespace(
@@ -58,7 +58,7 @@ def run(scenario, seed):
 
 def made_up(task):
     """A task's result, from a run that is made up."""
-    return Kept({}, task.reduction.function(run(task.job.scenario, task.job.seed)))
+    return StoredRun({}, task.reduction.function(run(task.job.scenario, task.job.seed)))
 
 
 @pytest.mark.parametrize("setting", sorted(ALL, key=lambda setting: setting.name), ids=lambda setting: setting.name)

@@ -43,7 +43,7 @@ def loopback_packets(setting):
 
 def test_changes_are_the_claims_whose_verdicts_differ(tmp_path):
     base, contrary = judged(synthetic.paper), judged(synthetic.contrary)
-    found = sensitivity.Varied(base, {("buffer", "200"): base, ("buffer", "350"): contrary}).changes()
+    found = sensitivity.SensitivityResult(base, {("buffer", "200"): base, ("buffer", "350"): contrary}).changes()
     # Nothing changes with 200 packets, and a row says so.
     assert found[0] == variation.Change("buffer", "200")
     differ = [one.id for one, other in zip(base, contrary, strict=True) if one.verdict != other.verdict]

@@ -14,7 +14,7 @@ from daybreak.studies.kept import FLOW_COLUMNS
 from daybreak.studies.scoreboard import LEFT_OUT, NOT_EVALUATED, Scoreboard
 from daybreak.studies.space_switch import settings as grids
 from daybreak.studies.space_switch import testbed
-from daybreak.studies.space_switch.measured import Measured, of_run, of_runs
+from daybreak.studies.space_switch.measured import Measurements, of_run, of_runs
 from daybreak.studies.space_switch.settings import SCALES, SCHEMES, TRANSFERS, Setting, one
 from daybreak.studies.space_switch.study import STUDY
 
@@ -37,7 +37,7 @@ def measured(setting, values):
             ]
     columns = dict.fromkeys(FLOW_COLUMNS, 0) | {"group": "", "bytes": 1, "end_ns": 1, "fct_ns": 1}
     frame = pl.DataFrame([columns | row for row in rows])
-    return Measured(setting, frame)
+    return Measurements(setting, frame)
 
 
 def printed(setting, opposite=False):
@@ -56,7 +56,7 @@ def printed(setting, opposite=False):
     # Transfers time out where they move, and send nothing again where elephants are alone.
     counts = {"rtos": 5 if setting.scheme in grids.TURNS else 0, "retransmits": int(setting.scheme != "on_demand")}
     flows = measured(setting, found).flows
-    return Measured(setting, flows.with_columns(**{name: pl.lit(count) for name, count in counts.items()}))
+    return Measurements(setting, flows.with_columns(**{name: pl.lit(count) for name, count in counts.items()}))
 
 
 def evidence(opposite=False):
@@ -64,12 +64,12 @@ def evidence(opposite=False):
     for cell in grids.spread(FULL):
         # A second uplink gives nothing, or all that elephants have on demand.
         like = one(FULL, cell.transfers, "on_demand" if opposite else "no_direct_link")
-        found[cell] = Measured(cell, found[like].flows)
+        found[cell] = Measurements(cell, found[like].flows)
     for cell in grids.epochs(FULL):
         rate = 1e6 if opposite else 1
         found.setdefault(cell, measured(cell, {"elephant": ([rate], [1]), "mouse": ([rate], [1])}))
     for cell, at_once in grids.instant(FULL).items():
-        found[at_once] = Measured(at_once, found[cell].flows)
+        found[at_once] = Measurements(at_once, found[cell].flows)
     for cell, fast in grids.fast(FULL).items():
         found[fast] = measured(
             fast, {g: ([1], [found[cell].mean(g, "completion") / 100 * (1 + opposite)]) for g in SIZES}
@@ -119,7 +119,7 @@ def swapped(first, second):
     found = evidence()
     for transfers in TRANSFERS:
         a, b = one(FULL, transfers, first), one(FULL, transfers, second)
-        found[a], found[b] = Measured(a, found[b].flows), Measured(b, found[a].flows)
+        found[a], found[b] = Measurements(a, found[b].flows), Measurements(b, found[a].flows)
     return {claim.id for claim in judged(found).claims if claim.verdict.endswith("miss")}
 
 
@@ -149,7 +149,7 @@ def test_a_mean_of_a_scheme_with_turns_holds_only_with_what_it_changes():
         # Without direct links all is 5 % slower than printed, which is within the tolerance.
         cell = one(FULL, transfers, "no_direct_link")
         slow = (pl.col("goodput_gbps") / 1.05, pl.col("fct_s") * 1.05)
-        found[cell] = Measured(cell, found[cell].flows.with_columns(*slow))
+        found[cell] = Measurements(cell, found[cell].flows.with_columns(*slow))
     board = judged(found)
     rows = {claim.id: claim for claim in board.claims}
     assert rows["table1.ut.48.mean"].verdict == rows["table1.no_direct_link.48.mean"].verdict == "pass"
@@ -161,7 +161,7 @@ def test_a_mean_of_mice_holds_only_with_what_the_scheme_changes():
     found = evidence()
     cell = one(FULL, 72, "ut")
     slow = pl.when(pl.col("group") == "mouse").then(1.1 * pl.col("fct_s")).otherwise(pl.col("fct_s")).alias("fct_s")
-    found[cell] = Measured(cell, found[cell].flows.with_columns(slow))
+    found[cell] = Measurements(cell, found[cell].flows.with_columns(slow))
     rows = {claim.id: claim for claim in judged(found).claims}
     assert (rows["table4.ut.72.mean"].verdict, rows["effect4.ut.72"].verdict) == ("pass", "miss")
     assert rows["effect4.ut.72"].statement == rows["table4.ut.72.mean"].statement
@@ -189,7 +189,7 @@ def test_mice_that_take_much_longer_are_noticed():
     for scheme in ("ut", "dt", "on_demand"):
         for transfers in TRANSFERS:
             cell = one(FULL, transfers, scheme)
-            found[cell] = Measured(cell, found[cell].flows.with_columns(slow))
+            found[cell] = Measurements(cell, found[cell].flows.with_columns(slow))
     missed = {claim.id for claim in judged(found).claims if claim.verdict.endswith("miss")}
     names = ("ut.mice", "dt.mice", "on_demand.mice")
     assert {f"{name}.{transfers}" for name in names for transfers in TRANSFERS} <= missed

@@ -9,7 +9,7 @@ from test_space_switch import measured
 from daybreak.studies.space_switch import beyond, fit, plots
 from daybreak.studies.space_switch import settings as grids
 from daybreak.studies.space_switch.claims import TABLES
-from daybreak.studies.space_switch.measured import Measured
+from daybreak.studies.space_switch.measured import Measurements
 from daybreak.studies.space_switch.settings import SCALES
 from daybreak.studies.space_switch.study import STUDY
 from daybreak.studies.space_switch.testbed import DEADLINE_FACTOR, ELEPHANT_GIB, MIXED, alone_s
@@ -24,7 +24,9 @@ def numbered(settings):
     for number, setting in enumerate(dict.fromkeys(settings), start=10):
         values = {"elephant": ([number], [10 * number]), "mouse": ([2 * number], [20 * number])}
         one = measured(setting, values)
-        found[setting] = Measured(setting, one.flows.with_columns(**{name: pl.lit(n) for name, n in COUNTS.items()}))
+        found[setting] = Measurements(
+            setting, one.flows.with_columns(**{name: pl.lit(n) for name, n in COUNTS.items()})
+        )
     return found
 
 
@@ -176,7 +178,7 @@ def test_the_brokers_table_counts_by_deadlines_and_by_what_each_elephant_needs_a
                 rows.append(
                     {"group": "elephant", "run": run, "bytes": size, "fct_s": slow * alone, "goodput_gbps": 1.0}
                 )
-        evidence[setting] = Measured(setting, pl.DataFrame(rows))
+        evidence[setting] = Measurements(setting, pl.DataFrame(rows))
     assert 2.0 <= DEADLINE_FACTOR < 4.0
     table = plots.policy_table(evidence, scale)["policies"]
     assert table["policy"].to_list() == list(grids.brokers(scale))

@@ -4,13 +4,14 @@ import pytest
 
 from daybreak.studies import STUDIES, study, tally
 from daybreak.studies.inferences import Inference, fitted_to, load_inferences
-from daybreak.studies.published import Published, load_explanations
+from daybreak.studies.published import PublishedEntry, load_explanations
 from daybreak.studies.scoreboard import LEFT_OUT, NOT_EVALUATED, Claim, Scoreboard
 
 
 def entry(key, kind, **fields):
-    return Published(key=key, figure="1", what=f"{key} {{cell}}", where="1", printed="it is so", unit="s", kind=kind,
-                     **fields)  # fmt: skip
+    return PublishedEntry(
+        key=key, figure="1", what=f"{key} {{cell}}", where="1", printed="it is so", unit="s", kind=kind, **fields
+    )
 
 
 def board(entries, inferences=()):
@@ -67,7 +68,7 @@ def test_what_is_left_out_counts_as_missed_until_it_cannot_be_compared():
     assert verdicts == {"a": "pass", "d.x": "pass", "b": LEFT_OUT, "c": NOT_EVALUATED, "d.y": LEFT_OUT}
     assert tally.tally(one.claims)["number"] == tally.Count(hold=2, judged=4, left_out=2, not_evaluated=1)
     assert "2 left out of the comparison, which count as missed" in tally.others(one.claims)
-    # The words that nobody has filled in are not shown.
+    # Unfilled words are not shown.
     assert all("{" not in claim.what for claim in one.claims)
 
 

@@ -40,22 +40,22 @@ def contents(store):
 
 def test_a_sweep_keeps_what_runs_show(store, small):
     jobs = [Job(small, seed) for seed in range(1, 6)]
-    told = []
-    execute(jobs, store, executor=Local(2), progress=lambda *now: told.append(now))
+    calls = []
+    execute(jobs, store, executor=Local(2), progress=lambda *now: calls.append(now))
     for job in jobs:
         run = daybreak.run(small, seed=job.seed)
         assert store.get(job).tables["flows"].equals(run.flows)
         assert store.get(job).manifest == run.manifest
-    assert told[0] == (0, 5) and told[-1] == (5, 5)
+    assert calls[0] == (0, 5) and calls[-1] == (5, 5)
 
 
 def test_only_what_is_new_is_run(store, small):
     first, second = Serial(), Serial()
-    told = []
+    calls = []
     execute([Job(small, seed) for seed in (1, 2)], store, executor=first)
-    execute([Job(small, seed) for seed in (1, 2, 3)], store, executor=second, progress=lambda *now: told.append(now))
+    execute([Job(small, seed) for seed in (1, 2, 3)], store, executor=second, progress=lambda *now: calls.append(now))
     assert [seed for _, _, seed in first.ran] == [1, 2] and [seed for _, _, seed in second.ran] == [3]
-    assert told[-1] == (3, 3)
+    assert calls[-1] == (3, 3)
 
 
 def test_processes_make_the_same_bytes_as_threads(tmp_path, small):
@@ -88,15 +88,15 @@ def test_failures_are_told_with_their_job_and_stop_nobody(tmp_path, small, execu
     jobs = [Job(small, seed) for seed in range(1, 7)]
     jobs.insert(1, Job(small.with_({"flows.0.to": "nobody"}), 9))
     failures = {}
-    told = []
+    calls = []
     execute(
         jobs, store, executor=executor, failed=lambda job, error: failures.update({job.seed: error}),
-        progress=lambda *now: told.append(now),
+        progress=lambda *now: calls.append(now),
     )  # fmt: skip
     assert {seed: type(error).__base__ for seed, error in failures.items()} == {9: ScenarioError, 3: Exception}
     assert "nobody" in str(failures[9]) and "seed 3 is not liked" in str(failures[3])
     assert [job.seed for job in jobs if job.seed != 9 and store.has(job)] == [1, 2, 4, 5, 6]
-    assert told[-1] == (7, 7)
+    assert calls[-1] == (7, 7)
 
 
 def test_without_a_listener_the_first_failure_stops_all(tmp_path, small):

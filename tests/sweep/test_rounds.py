@@ -30,18 +30,18 @@ def flows(*fcts):
 
 def test_the_progress_of_all_rounds_is_one(random, tmp_path):
     """It never goes back, ends at the number of runs, and counts those of a point that is no scenario."""
-    told = []
+    calls = []
     points = Points(parse({"scenario": "-", "axes": {"size": SIZES}}), random)
     outcome = sweep(
         points, tmp_path, width=1e-6, most_runs=12, executor=Local(1),
-        progress=lambda done, total, text: told.append((done, total)),
+        progress=lambda done, total, text: calls.append((done, total)),
     )  # fmt: skip
     assert len(outcome.made) == 24 and [(one.point, one.seed) for one in outcome.failures] == [(1, None)]
-    done, total = zip(*told, strict=True)
+    done, total = zip(*calls, strict=True)
     assert list(done) == sorted(done) and list(total) == sorted(total)
     # The runs that were made, and the one seed that was first asked for of the point that is no scenario.
-    assert told[-1] == (25, 25)
-    assert all(now <= of for now, of in told)
+    assert calls[-1] == (25, 25)
+    assert all(now <= of for now, of in calls)
 
 
 def test_no_more_than_the_most_runs_are_made_of_what_the_grid_asks_for(random, tmp_path):

@@ -11,7 +11,7 @@ from ready_files import ROOT
 from sweep.reductions import FLOWS
 
 from daybreak.errors import OutputError
-from daybreak.sweeps import Job, Kept, Store
+from daybreak.sweeps import Job, Store, StoredRun
 
 TABLES = {"flows": pl.DataFrame({"flow": [0]})}
 DIGEST = "ab" * 16
@@ -32,7 +32,7 @@ def test_what_is_put_is_found_and_comes_back(store, one_flow):
     with pytest.raises(OutputError, match=r"\.zip cannot be read: no such file"):
         store.get(job)
     more = TABLES | {"curves": pl.DataFrame({"x": [0.5, None]}), "none": TABLES["flows"].clear()}
-    store.put(store.digest(job.plan(), "simulated"), Kept({"seed": 5}, more))
+    store.put(store.digest(job.plan(), "simulated"), StoredRun({"seed": 5}, more))
     assert store.has(job)
     found = store.get(job)
     assert found.manifest == {"seed": 5}
@@ -42,9 +42,9 @@ def test_what_is_put_is_found_and_comes_back(store, one_flow):
 
 
 def test_the_second_to_finish_writes_the_same_bytes(store):
-    store.put(DIGEST, Kept({"a": 1}, TABLES))
+    store.put(DIGEST, StoredRun({"a": 1}, TABLES))
     before = store.place(DIGEST).read_bytes()
-    store.put(DIGEST, Kept({"a": 1}, TABLES))
+    store.put(DIGEST, StoredRun({"a": 1}, TABLES))
     assert store.place(DIGEST).read_bytes() == before
     assert files(store) == [f"ab/{DIGEST}.zip"]
 
@@ -52,14 +52,14 @@ def test_the_second_to_finish_writes_the_same_bytes(store):
 def test_what_cannot_be_put_in_place_is_an_error_and_leaves_nothing(store):
     store.place(DIGEST).mkdir(parents=True)
     with pytest.raises(OutputError, match=f"{DIGEST}.zip cannot be written: is a directory"):
-        store.put(DIGEST, Kept({}, TABLES))
+        store.put(DIGEST, StoredRun({}, TABLES))
     assert files(store) == [] and not store.holds(DIGEST)
 
 
 def test_what_is_damaged_is_named(store, one_flow):
     job = Job(one_flow)
     digest = store.digest(job.plan(), "simulated")
-    store.put(digest, Kept({}, TABLES))
+    store.put(digest, StoredRun({}, TABLES))
     whole = store.place(digest).read_bytes()
     for content in (b"", whole[:200], whole[:-30], b"no archive", whole.replace(b"manifest", b"manifost")):
         store.place(digest).write_bytes(content)
@@ -93,10 +93,10 @@ import os
 from pathlib import Path
 import polars as pl
 from sweep.reductions import FLOWS
-from daybreak.sweeps import Kept, Store
+from daybreak.sweeps import StoredRun, Store
 Path.replace = lambda *_: os.kill(os.getpid(), 9)
 tables = {{"flows": pl.DataFrame({{"flow": [0]}})}}
-Store(Path({str(store.directory)!r}), FLOWS, {{}}).put({DIGEST!r}, Kept({{}}, tables))
+Store(Path({str(store.directory)!r}), FLOWS, {{}}).put({DIGEST!r}, StoredRun({{}}, tables))
 """
     killed = subprocess.run([sys.executable, "-c", program], check=False, cwd=ROOT / "tests")
     assert killed.returncode == -9

@@ -280,15 +280,15 @@ class _Few:
 
 @pytest.fixture
 def peak():
-    """Tells the most bytes that were in use since it was last asked, of what Python has made."""
+    """Returns the peak of bytes allocated by Python since its last call."""
 
-    def told():
+    def measure():
         most = tracemalloc.get_traced_memory()[1]
         tracemalloc.reset_peak()
         return most
 
     tracemalloc.start()
-    yield told
+    yield measure
     tracemalloc.stop()
 
 

@@ -7,7 +7,7 @@
 //!
 //! Whatever the kernel says differently is a difference of the two stacks, or of the model with itself if the
 //! tests do not play the file. The peer is the model as well; what matters is that its segments are what a stack
-//! may hear.
+//! may receive.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

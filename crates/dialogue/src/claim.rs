@@ -1,14 +1,14 @@
-//! What a line claims of a number: that it is this, or more, or less.
+//! What a line claims about a value: that it equals another, or is greater or less.
 
 use std::fmt;
 
-/// How a number is to stand to another.
+/// A relation between two values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Relation {
-    /// The same.
+    /// Equal.
     #[default]
     Is,
-    /// Another.
+    /// Not equal.
     IsNot,
     /// Less.
     Below,
@@ -21,7 +21,7 @@ pub enum Relation {
 }
 
 impl Relation {
-    /// Each with its sign.
+    /// The relations with their signs.
     pub const SIGNS: [(Self, &str); 6] = [
         (Self::Is, "="),
         (Self::IsNot, "!="),
@@ -36,7 +36,7 @@ impl Relation {
         Self::SIGNS.iter().find(|(_, known)| *known == sign).map(|(relation, _)| *relation)
     }
 
-    /// It needs numbers that are more or less.
+    /// Whether it is an order, which needs numbers.
     pub fn is_order(self) -> bool {
         !matches!(self, Self::Is | Self::IsNot)
     }
@@ -61,31 +61,31 @@ impl fmt::Display for Relation {
     }
 }
 
-/// What a stack is to tell under a name.
+/// The value that a stack has to report under a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claim {
     /// The name.
     pub name: String,
-    /// How what it tells is to stand to the value.
+    /// The relation of the reported value to `value`.
     pub relation: Relation,
-    /// The value, in the words in which it tells.
+    /// The expected value, in the notation of reports.
     pub value: String,
 }
 
 impl Claim {
-    /// Whether what was told is so; an order asks for numbers.
-    pub fn holds(&self, told: &str) -> Result<bool, String> {
+    /// Whether the reported value satisfies the claim; an order needs numbers.
+    pub fn holds(&self, reported: &str) -> Result<bool, String> {
         if !self.relation.is_order() {
-            return Ok(self.relation.holds(told, self.value.as_str()));
+            return Ok(self.relation.holds(reported, self.value.as_str()));
         }
-        match (number(told), number(&self.value)) {
-            (Some(told), Some(value)) => Ok(self.relation.holds(told, value)),
-            _ => Err(format!("{} is {told}, which is neither more nor less than {}", self.name, self.value)),
+        match (number(reported), number(&self.value)) {
+            (Some(reported), Some(value)) => Ok(self.relation.holds(reported, value)),
+            _ => Err(format!("{} is {reported}, which is neither more nor less than {}", self.name, self.value)),
         }
     }
 }
 
-/// A number as a stack tells it: plain, in microseconds, or infinite.
+/// A number in the notation of reports: plain, in microseconds, or infinite.
 pub(crate) fn number(word: &str) -> Option<u64> {
     match word {
         "infinite" => Some(u64::MAX),
@@ -99,9 +99,9 @@ mod tests {
 
     #[test]
     fn claims_hold_or_not() {
-        let holds = |sign: &str, told: &str, value: &str| {
+        let holds = |sign: &str, reported: &str, value: &str| {
             let relation = Relation::of(sign).expect("a sign");
-            Claim { name: "it".into(), relation, value: value.into() }.holds(told)
+            Claim { name: "it".into(), relation, value: value.into() }.holds(reported)
         };
         assert_eq!(
             [holds("<", "9", "10"), holds("<", "10", "10"), holds("<=", "10", "10")].map(Result::unwrap),

@@ -1,11 +1,11 @@
-//! An observed segment beside the line that expects it.
+//! Compares an observed segment with the line that expects it.
 
 use daybreak_tcp::config::Config;
 use daybreak_tcp::{Ecn, Flags, Segment};
 
 use crate::pattern::{Options, Pattern};
 
-/// What the line says and the segment does not do. PSH counts only where the line asks for it or forbids it.
+/// The differences between the line and the segment. PSH counts only if the line requires or forbids it.
 pub(crate) fn differences(pattern: &Pattern, segment: &Segment, config: &Config) -> Vec<String> {
     let mut list = Vec::new();
     let mut check = |differs: bool, name: &str| {
@@ -29,7 +29,7 @@ pub(crate) fn differences(pattern: &Pattern, segment: &Segment, config: &Config)
     list
 }
 
-/// A segment in the words of a dialogue, so that it can be compared by eye; timestamps as numbers.
+/// A segment in the notation of a dialogue, for comparison by eye; timestamps as numbers.
 pub fn text(segment: &Segment) -> String {
     let pattern = Pattern::from(segment);
     let ecn = pattern.ecn.filter(|ecn| *ecn != Ecn::NotEct);

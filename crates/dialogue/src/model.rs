@@ -10,7 +10,7 @@ use daybreak_units::{Duration, Instant, Rate};
 use crate::play::{Answer, Host};
 use crate::script::{Reading, Script, SocketOption};
 
-/// One end of a connection. It listens until the application opens: the two ends differ by that alone.
+/// One end of a connection. It listens until the application opens it; the two ends differ only in that.
 #[derive(Debug)]
 pub struct Model {
     config: Config,
@@ -18,7 +18,7 @@ pub struct Model {
     connection: Connection,
     nic: Option<Rate>,
     draws: Vec<u32>,
-    /// What was set before the connection opens.
+    /// Options set before the connection opens.
     options: Vec<SocketOption>,
     /// The application reads everything at once.
     reads: bool,
@@ -31,7 +31,7 @@ impl Model {
     /// A stack at the start of the dialogue.
     ///
     /// # Errors
-    /// When it has no such congestion rule.
+    /// If it has no such congestion rule.
     pub fn new(script: &Script) -> Result<Self, UnknownVariant> {
         let rule = find(&script.variant)?.rule(1);
         let mut model = Self {
@@ -81,7 +81,7 @@ impl Model {
         self.queued.front().map_or(Instant::NEVER, |(at, _)| *at)
     }
 
-    /// Takes what the connection has to send into the NIC.
+    /// Moves the segments that the connection has to send into the NIC.
     fn collect(&mut self) {
         while let Some(segment) = self.connection.poll_transmit(self.now) {
             let departure = match self.nic {

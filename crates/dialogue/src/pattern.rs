@@ -1,4 +1,4 @@
-//! The words of a dialogue for one segment, as they are read, written and compared.
+//! The notation of one segment: parsed, written and compared.
 
 use std::fmt;
 
@@ -22,12 +22,12 @@ pub(crate) const FLAGS: [(Flags, char); 7] = [
 pub(crate) const ECN: [(Ecn, &str); 4] =
     [(Ecn::NotEct, "not-ect"), (Ecn::Ect0, "ect0"), (Ecn::Ect1, "ect1"), (Ecn::Ce, "ce")];
 
-/// A segment, as far as the line says.
+/// A segment, as far as the line specifies it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pattern {
     /// Control bits.
     pub flags: Flags,
-    /// On an expected segment: it has no PSH.
+    /// On an expected segment: it must not have PSH.
     pub is_unpushed: bool,
     /// First byte, from the sender's initial sequence number.
     pub seq: u64,
@@ -37,7 +37,7 @@ pub struct Pattern {
     pub ack: Option<u64>,
     /// Window in bytes, after scaling.
     pub window: Option<u32>,
-    /// How an expected segment's window is to stand to that.
+    /// The relation of an expected segment's window to `window`.
     pub window_is: Relation,
     /// It has no timestamp, though both SYNs had one.
     pub without_timestamp: bool,
@@ -53,7 +53,7 @@ pub struct Pattern {
     pub syn: Option<Options>,
 }
 
-/// What a SYN offers.
+/// The options of a SYN.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
     /// Maximum segment size; 0 without the option.
@@ -67,7 +67,7 @@ pub struct Options {
 }
 
 impl From<&Segment> for Pattern {
-    /// Everything that a segment says, but for its timestamps: these name times, and it has numbers.
+    /// Everything in a segment except its timestamps, which are instants here and numbers there.
     fn from(segment: &Segment) -> Self {
         Self {
             flags: segment.flags,

@@ -1,4 +1,4 @@
-//! The other end of the connection: makes whole segments of the lines with `<`.
+//! The other end of the connection: makes complete segments from the lines with `<`.
 
 use daybreak_tcp::config::Config;
 use daybreak_tcp::{Flags, Header, Segment, SynOptions};
@@ -7,7 +7,7 @@ use daybreak_units::Instant;
 use crate::pattern::Pattern;
 use crate::script::Script;
 
-/// What a line leaves out, a well-behaved peer fills in.
+/// A well-behaved peer, which fills in what a line leaves out.
 #[derive(Clone, Debug)]
 pub struct Peer {
     config: Config,
@@ -33,16 +33,16 @@ impl Peer {
         }
     }
 
-    /// Takes note of a segment that has left the stack.
-    pub fn heard(&mut self, segment: &Segment) {
+    /// Notes a segment that has left the stack.
+    pub fn on_segment(&mut self, segment: &Segment) {
         if segment.flags.contains(Flags::SYN) {
             self.own_timestamps = segment.syn.timestamps;
         }
         self.last_ts_val = segment.ts_val;
     }
 
-    /// The segment that a line says; the error is a window that cannot be expressed.
-    pub fn says(&mut self, pattern: &Pattern, now: Instant) -> Result<Segment, String> {
+    /// The segment of a line; the error is a window that cannot be encoded.
+    pub fn segment(&mut self, pattern: &Pattern, now: Instant) -> Result<Segment, String> {
         let mut segment = Segment::from(Header {
             seq: pattern.seq,
             ack: pattern.ack.unwrap_or_default(),

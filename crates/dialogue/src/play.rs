@@ -1,4 +1,4 @@
-//! Says a script to a stack and holds its answers against the lines.
+//! Plays a script with a stack and compares its answers with the lines.
 
 use std::collections::VecDeque;
 
@@ -19,35 +19,35 @@ pub enum Answer {
     Is(String),
     /// The stack has no such value: the line is an error.
     Unknown,
-    /// The stack cannot show this value: the line is no claim about it.
+    /// The stack cannot report this value: the claim is skipped.
     Withheld,
 }
 
 /// The host under test: its stack, its application, its clock. An error of a method ends the dialogue.
 pub trait Host {
-    /// How exactly the host's times are known; lines without a tolerance have this one.
+    /// Resolution of the host's times; the tolerance of lines without one.
     const GRAIN: Duration;
 
-    /// The next segment that leaves at or before `until`, with its time; none if nothing more does, and then
-    /// it is `until`.
+    /// The next segment that leaves at or before `until`, with its time; `None` if there is none, and the time is then
+    /// `until`.
     fn next_segment(&mut self, until: Instant) -> Result<Option<(Instant, Segment)>, String>;
     /// The application connects.
     fn open(&mut self, now: Instant) -> Result<(), String>;
-    /// The application writes this number of bytes, `u64::MAX` for an endless stream.
+    /// The application writes this number of bytes, `u64::MAX` for an unlimited stream.
     fn write(&mut self, now: Instant, bytes: u64) -> Result<(), String>;
     /// The application closes its side.
     fn close(&mut self, now: Instant) -> Result<(), String>;
-    /// The application reads, or changes how it does.
+    /// The application reads, or changes how it reads.
     fn read(&mut self, now: Instant, reading: Reading) -> Result<(), String>;
     /// The application sets an option of its socket.
     fn set(&mut self, now: Instant, option: SocketOption) -> Result<(), String>;
-    /// A segment of the peer's arrives; the application reads if it reads everything at once.
+    /// A segment of the peer arrives; the application reads it if it reads everything at once.
     fn on_segment(&mut self, now: Instant, segment: &Segment) -> Result<(), String>;
-    /// What the stack tells of itself under this name.
+    /// The value that the stack reports under this name.
     fn observe(&mut self, name: &str) -> Result<Answer, String>;
 }
 
-/// Plays all steps; the error names the line, what was expected and what came.
+/// Plays all steps; the error names the line, what was expected and what was observed.
 pub fn play<H: Host>(script: &Script, host: &mut H) -> Result<(), DialogueError> {
     let peer = Peer::new(script);
     let mut player = Player { host, script, peer, left: VecDeque::new(), now: Instant::ZERO, expects: true };
@@ -65,9 +65,9 @@ struct Player<'a, H> {
     host: &'a mut H,
     script: &'a Script,
     peer: Peer,
-    /// Has left and was not yet expected.
+    /// Segments that have left and were not yet expected.
     left: VecDeque<(Instant, Segment)>,
-    /// Of the last segment or step.
+    /// Time of the last segment or step.
     now: Instant,
     /// Every segment that leaves must be expected.
     expects: bool,
@@ -78,10 +78,10 @@ impl<H: Host> Player<'_, H> {
         if let What::Leaves(pattern) = &step.what {
             return self.expect_segment(step, pattern);
         }
-        // What is due before this step, and at its very time, comes first. A segment that was late within its
-        // tolerance makes the step late as well.
+        // Segments due before this step, or at its time, come first. A segment that was late within its // tolerance
+        // delays the step as well.
         let at = step.at.max(self.now);
-        while self.listen(at)? {}
+        while self.take_segment(at)? {}
         self.now = at;
         match &step.what {
             What::Expect(claims) => return self.expect(claims),
@@ -90,7 +90,7 @@ impl<H: Host> Player<'_, H> {
         }
         match &step.what {
             What::Arrives(pattern) => {
-                let segment = self.peer.says(pattern, at)?;
+                let segment = self.peer.segment(pattern, at)?;
                 self.host.on_segment(at, &segment)?;
             }
             What::Open => self.host.open(at)?,
@@ -101,17 +101,17 @@ impl<H: Host> Player<'_, H> {
             What::Rest => self.expects = false,
             What::Expect(_) | What::Leaves(_) => {}
         }
-        // The peer's next segment, even of the same time, echoes what leaves now.
-        while self.listen(at)? {}
+        // The peer's next segment, even at the same time, echoes what leaves now.
+        while self.take_segment(at)? {}
         Ok(())
     }
 
-    /// Takes one more segment that leaves by `until`; false if none does.
-    fn listen(&mut self, until: Instant) -> Result<bool, String> {
+    /// Takes the next segment that leaves by `until`; false if there is none.
+    fn take_segment(&mut self, until: Instant) -> Result<bool, String> {
         let next = self.host.next_segment(until)?;
         if let Some((at, segment)) = &next {
             self.now = self.now.max(*at);
-            self.peer.heard(segment);
+            self.peer.on_segment(segment);
         }
         if self.expects {
             self.left.extend(next);
@@ -123,10 +123,10 @@ impl<H: Host> Player<'_, H> {
         for claim in claims {
             let Claim { name, relation, value } = claim;
             match self.host.observe(name)? {
-                Answer::Unknown => return Err(format!("the stack does not tell \"{name}\"")),
-                Answer::Is(told) if !claim.holds(&told)? => {
+                Answer::Unknown => return Err(format!("the stack does not report \"{name}\"")),
+                Answer::Is(reported) if !claim.holds(&reported)? => {
                     let sign = if *relation == Relation::Is { String::new() } else { format!("{relation} ") };
-                    return Err(format!("{name} is {told}, expected {sign}{value}"));
+                    return Err(format!("{name} is {reported}, expected {sign}{value}"));
                 }
                 Answer::Is(_) | Answer::Withheld => {}
             }
@@ -146,7 +146,7 @@ impl<H: Host> Player<'_, H> {
         let (early, late) = (step.early.max(H::GRAIN), step.late.max(H::GRAIN));
         let latest = step.at.saturating_add(late);
         if self.left.is_empty() {
-            self.listen(latest)?;
+            self.take_segment(latest)?;
         }
         let when = || {
             if early == late {

@@ -20,9 +20,9 @@ use crate::words::{LONGEST, Words, duration};
 const LAST_SEQ: u64 = 1 << 62;
 /// Largest window: 16 bits, shifted by 14 (RFC 7323, section 2.3).
 const WIDEST: u32 = 65_535 << 14;
-/// `SO_RCVBUF` and `SO_SNDBUF` take no more (`net.core.rmem_max`, `wmem_max`).
+/// Largest value of `SO_RCVBUF` and `SO_SNDBUF` (`net.core.rmem_max`, `wmem_max`).
 const LARGEST_BUFFER: u64 = 212_992;
-/// Sockets' options that Linux 6.1 has and the model has not.
+/// Socket options that Linux 6.1 has and the model lacks.
 const NOT_MODELLED: [&str; 8] =
     ["user_timeout", "keepalive", "quickack", "maxseg", "linger", "defer_accept", "window_clamp", "notsent_lowat"];
 
@@ -31,36 +31,37 @@ const NOT_MODELLED: [&str; 8] =
 pub struct Script {
     /// Settings of the stack.
     pub config: Config,
-    /// The version of Linux that does so; `None` if all do that are modelled.
+    /// The version of Linux that behaves like this; `None` for all modelled versions.
     pub linux: Option<String>,
-    /// Congestion rule, as the registry names it.
+    /// Name of the congestion rule in the registry.
     pub variant: String,
-    /// The host's NIC; `None` takes every packet at once.
+    /// Rate of the host's NIC; `None` for an infinite rate.
     pub nic: Option<Rate>,
-    /// Window of the peer's segments until a line says another.
+    /// Window of the peer's segments until a line sets another.
     pub peer_window: u32,
-    /// Why this cannot be said to a kernel.
+    /// Why this cannot be played with a kernel.
     pub model_only: Option<String>,
-    /// What the congestion rule draws, in order; a kernel is asked until it has drawn this.
+    /// Random numbers of the congestion rule, in order; with a kernel the dialogue is repeated until it has drawn
+    /// these.
     pub draws: Vec<u32>,
-    /// What happens, in order.
+    /// The steps, in order.
     pub steps: Vec<Step>,
 }
 
-/// One thing that happens.
+/// One step.
 #[derive(Clone, Debug)]
 pub struct Step {
     /// Line of the file, from 1.
     pub line: usize,
-    /// When, since the start; of a range of times the end.
+    /// Time since the start; for a range of times its end.
     pub at: Instant,
     /// How much earlier an expected segment may leave.
     pub early: Duration,
     /// How much later it may leave.
     pub late: Duration,
-    /// Belongs to the burst of the step before: nothing is checked between the two.
+    /// Whether it continues the burst of the previous step: nothing is checked between the two.
     pub continues: bool,
-    /// What.
+    /// Its content.
     pub what: What,
 }
 
@@ -71,28 +72,28 @@ pub enum What {
     Arrives(Pattern),
     /// Our segment must leave.
     Leaves(Pattern),
-    /// From now on any segment may leave: nothing more is expected of them.
+    /// From now on any segment may leave without a check.
     Rest,
     /// The application connects.
     Open,
-    /// Queue this many bytes; `u64::MAX` for an endless stream.
+    /// The application writes this number of bytes; `u64::MAX` for an unlimited stream.
     Write(u64),
     /// The application closes its side.
     Close,
-    /// The application reads, or changes how it does.
+    /// The application reads, or changes how it reads.
     Read(Reading),
     /// The application sets an option of its socket.
     Set(SocketOption),
-    /// What the stack is to tell of itself.
+    /// Values that the stack has to report.
     Expect(Vec<Claim>),
 }
 
-/// What the application reads.
+/// How the application reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reading {
-    /// Everything at once, from now on; so it begins.
+    /// Everything at once, from now on; this is the initial state.
     All,
-    /// Nothing from now on, unless it is told to.
+    /// Nothing from now on.
     Nothing,
     /// Reads up to this number of bytes now, and nothing more from now on.
     Bytes(u64),
@@ -140,7 +141,7 @@ struct Parser {
     peer_ecn: bool,
     line: usize,
     now: Instant,
-    /// No more segments are expected.
+    /// Whether further segments are no longer checked.
     rests: bool,
 }
 

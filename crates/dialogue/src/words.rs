@@ -6,14 +6,14 @@ use daybreak_units::{Duration, Instant, Rate};
 
 use crate::claim::Relation;
 
-/// Longest time of a dialogue, so that no sum of times overflows.
+/// Longest time in a dialogue, so that no sum of times overflows.
 pub(crate) const LONGEST: Duration = Duration::from_secs(4_000_000);
 
-/// The words that are left of a line.
+/// The remaining words of a line.
 pub(crate) struct Words<'a> {
     line: &'a str,
     rest: &'a str,
-    /// Where the word starts that was taken last.
+    /// Start of the word that was taken last.
     last: usize,
 }
 
@@ -33,7 +33,7 @@ impl<'a> Words<'a> {
         self.line[..self.last].chars().count() + 1
     }
 
-    /// The next word, which stays.
+    /// The next word, without taking it.
     pub fn peek(&self) -> Option<&'a str> {
         self.rest.split_whitespace().next()
     }
@@ -45,7 +45,7 @@ impl<'a> Words<'a> {
         Some(word)
     }
 
-    /// All that is left, as it stands there.
+    /// The rest of the line verbatim.
     pub fn all(&mut self) -> &'a str {
         std::mem::take(&mut self.rest).trim_end()
     }
@@ -57,7 +57,7 @@ impl<'a> Words<'a> {
         })
     }
 
-    /// The next word if it is this one.
+    /// Takes the next word if it is this one.
     pub fn takes(&mut self, word: &str) -> bool {
         let is_next = self.peek() == Some(word);
         if is_next {
@@ -71,7 +71,7 @@ impl<'a> Words<'a> {
         word.parse().map_err(|_| format!("{what} must be a whole number, not \"{word}\""))
     }
 
-    /// A whole number of a range.
+    /// A whole number within a range.
     pub fn within(&mut self, what: &str, least: u64, most: u64) -> Result<u64, String> {
         let number = self.number(what)?;
         if (least..=most).contains(&number) {

@@ -2,8 +2,8 @@
 //!
 //! [`run`] runs a plan to its end. [`Simulation`] does the same in steps, so that a caller can show
 //! progress or give up, and can capture packets. The same plan gives byte-identical records on every
-//! machine and from any number of threads, one run a thread. [`replay`] feeds what one end of a
-//! captured conversation has heard to ours.
+//! machine and from any number of threads, one run per thread. [`replay`] feeds the segments that one end of a captured
+//! conversation received to ours.
 
 mod alarm;
 mod capture;

@@ -1,9 +1,9 @@
-//! Feeds what one end of a connection has heard into ours, and compares what both have said.
+//! Feeds the segments that one end of a connection received to ours, and compares what both sent.
 //!
-//! In a run of a whole scenario two ends part at the first difference, and the network enlarges it.
-//! Here ours hears exactly what the other heard, at the same times, and its application makes the same
-//! calls, so every segment that differs is a decision of TCP that differs. What was heard is captured at
-//! the start of the last link on its way; that link has no jitter and no loss, so the time of arrival is known.
+//! In a run of a whole scenario two ends diverge at the first difference, and the network amplifies it. Here our end
+//! receives exactly what the other one received, at the same times, and its application makes the same calls, so every
+//! segment that differs is a different decision of TCP. Received segments are captured at the start of the last link on
+//! their path; that link has no jitter and no loss, so the time of arrival is known.
 //!
 //! The end must have its NIC for itself: when a packet leaves it is what TCP small queues wait for.
 
@@ -46,7 +46,7 @@ pub struct Captured {
     pub segment: Segment,
 }
 
-/// What an end has said and heard, each in the order of time.
+/// The segments that an end sent and received, each in the order of time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Dialogue {
     /// Captured at the start of the first link of its way; a SYN is the first, if there is any.
@@ -55,7 +55,7 @@ pub struct Dialogue {
     pub heard: Vec<Captured>,
 }
 
-/// What our end has made of what the other has heard.
+/// The result of a replay.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Replayed {
     /// Its segments, in the order in which they were sent.
@@ -79,7 +79,8 @@ impl Replayed {
     }
 }
 
-/// Replays one end of a flow of the plan: with the plan's stack, rule and application, it hears what `dialogue` says.
+/// Replays one end of a flow of the plan: with the plan's stack, rule and application, it receives the segments of
+/// `dialogue`.
 ///
 /// # Errors
 /// When the plan is not sound or has no such flow, when one of its two links is not what the module
@@ -97,7 +98,7 @@ pub fn replay(plan: &Plan, flow: usize, side: Side, dialogue: &Dialogue) -> Resu
     // What is captured later would have been captured of ours as well. A capture has cut off fractions of nanoseconds.
     let end = last + Duration::from_ns(1);
     let theirs = &dialogue.sent[..];
-    // Ours hears it all, or as long as it sends what the other has sent.
+    // Ours receives all of it, or as long as it sends what the other has sent.
     let attempt = |outcomes: &[u32], measure: draws::Measure, to_the_end: bool| {
         let mut ours = End::new(plan, entry, side, outcomes, nic.clone());
         // The other's timestamps start anywhere: both clocks show the same when its first SYN is sent.

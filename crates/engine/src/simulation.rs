@@ -399,7 +399,7 @@ impl<P: Probe + Tables + Send> Core<P> {
         endpoint.transmit(index, self.now, &mut self.fabric, &mut self.events, &mut self.wire);
     }
 
-    /// Tells senders that packets have left their NIC, which may let them send more.
+    /// Notifies senders of packets that have left their NIC, which may let them send more.
     #[inline(never)]
     fn tell_departures(&mut self) {
         while let Some(departure) = self.fabric.take_departure() {

@@ -100,7 +100,7 @@ impl<P: Probe> Wire<P> {
         Self { born: delays.then(Vec::new), numbers: packets.then(PacketNumbers::default), probe, capture, shown }
     }
 
-    /// Tells of a packet at its receiver.
+    /// Reports a packet at its receiver.
     #[inline]
     pub(crate) fn received(&mut self, now: Instant, id: PacketId, packet: &Packet<Segment>) {
         if !P::LOOKS || packet.body.len == 0 {

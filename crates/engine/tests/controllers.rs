@@ -91,7 +91,7 @@ fn a_long_queue_opens_the_circuit_and_an_empty_one_closes_it() {
     assert!(slow_fct > 16_000_000 && fct < slow_fct * 9 / 10, "{fct} ns with the circuit, {slow_fct} ns without");
 }
 
-/// Nobody looks at packets for a controller: what is recorded and what not makes no difference.
+/// Controllers do not need packets to be observed: what is recorded makes no difference.
 #[test]
 fn a_controlled_run_is_the_same_whatever_is_recorded() {
     let plan = hybrid(30, 2_000_000);

@@ -1,8 +1,7 @@
-//! Our sender, which hears what a Linux 6.1 sender heard, sends what that one sent; our receiver answers what that one
-//! answered.
+//! Our sender, given what a Linux 6.1 sender received, sends what that one sent; our receiver answers as that one did.
 //!
-//! `tests/replay` has the plan of a run and what one of its ends said and heard, as
-//! `python -m daybreak.agreement.segment_log` has written them.
+//! `tests/replay` has the plan of a run and what one of its ends sent and received, written by `python -m
+//! daybreak.agreement.segment_log`.
 
 use daybreak_engine::EngineError;
 use daybreak_engine::replay::{Captured, Dialogue, Replayed, Side, replay};
@@ -55,8 +54,8 @@ fn departures_are_whole_nanoseconds() {
     let dialogue = logged(include_str!("replay/many-4cubic+4bbr.csv"));
     let found = replay(&plan, PACED, Side::Client, &dialogue).unwrap();
     assert_eq!((found.same, found.theirs, found.their_retransmissions), (409, 409, 87));
-    // The capture has cut off fractions, of what was heard and of what was sent, and the kernel's NIC has
-    // rounded a packet's time.
+    // The capture has cut off fractions, of received and sent segments, and the kernel's NIC has // rounded a packet's
+    // time.
     let apart_ns = apart_ns(&found, &dialogue);
     assert!(apart_ns <= Some(3), "two departures are {apart_ns:?} ns apart");
 }
@@ -140,7 +139,7 @@ fn both_ends_of_an_exchange_say_what_the_kernels_said() {
         assert!(found.is_identical());
         let with_payload = dialogue.sent.iter().filter(|sent| sent.segment.len > 0).count();
         assert!((3..found.theirs - 1).contains(&with_payload), "data and ACKs of {side:?}: {with_payload}");
-        // An application that thinks for longer asks later, and hears nothing in between.
+        // An application that thinks for longer requests later, and receives nothing in between.
         let mut slower = plan;
         let Application::RequestResponse { exchanges } = &mut slower.flows[0].application else { panic!("it asks") };
         exchanges[0].think_ps += 1_000_000_000;

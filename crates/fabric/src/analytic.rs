@@ -9,11 +9,11 @@ use crate::queue::{Kind, Limits};
 
 /// For each queue that can be served analytically, its link.
 ///
-/// Its packets leave in the order of arrival, one after the other, at times that follow from what arrived before: so
-/// one link serves it and nothing else, at one rate, with one delay, and loses none of them; jitter is drawn for a packet
-/// when it arrives at the queue, in the order in which it would be drawn at the link. The discipline settles on arrival,
-/// packets neither come back nor go elsewhere, nothing about it is ever changed, and no monitor asks for each packet. If
-/// packets are announced, their senders give them to the queue themselves.
+/// Its packets leave in the order of arrival, at times that follow from earlier arrivals: so one link serves it and
+/// nothing else, at one rate, with one delay, and without loss; jitter is drawn when a packet arrives at the queue, in
+/// the order in which it would be drawn at the link. The discipline decides on arrival, packets neither come back nor
+/// branch, nothing about it ever changes, and no monitor observes each packet. If packets are announced, their senders
+/// put them into the queue themselves.
 pub(crate) fn links_of_queues(config: &Config) -> Vec<Option<u32>> {
     let mut possible: Vec<Option<u32>> =
         config.queues.iter().map(|queue| sole_link(queue.served_by.as_slice())).collect();
@@ -39,7 +39,7 @@ pub(crate) fn links_of_queues(config: &Config) -> Vec<Option<u32>> {
     }
     for change in &config.changes {
         match *change {
-            // What passes a route switch or a marker has arrived before the queue, and is all the same to it.
+            // Route switches and markers are passed before the queue, so they do not affect it.
             Change::Route(_) | Change::Mark(_) => {}
             Change::Gate { queue, .. } | Change::Limit(queue) | Change::Parameters(queue) => {
                 possible[queue as usize] = None;
@@ -52,7 +52,7 @@ pub(crate) fn links_of_queues(config: &Config) -> Vec<Option<u32>> {
     possible
 }
 
-/// Queues of announced packets to which packets come from elsewhere than their sender.
+/// Queues of announced packets that packets also enter from elsewhere than their sender.
 fn not_entered_first(config: &Config) -> impl Iterator<Item = u32> {
     let mut continues = vec![false; config.paths.len()];
     let of_switches = config.route_switches.iter().flat_map(|switch| &switch.alternatives);
@@ -69,7 +69,7 @@ fn sole_link(served_by: &[u32]) -> Option<u32> {
     if let [link] = served_by { Some(*link) } else { None }
 }
 
-/// An analytic link knows modulo 2^32 how many bytes wait: enough where never more do, or nobody asks.
+/// An analytic link counts its waiting bytes modulo 2^32: enough if there are never more, or the count is never read.
 fn counts_modulo(queue: &QueueConfig, largest_packet: u32) -> bool {
     let modulus = 1 << 32;
     let Limits { packets, bytes } = queue.limits;
@@ -78,7 +78,7 @@ fn counts_modulo(queue: &QueueConfig, largest_packet: u32) -> bool {
     nobody_asks || of_packets.min(bytes.unwrap_or(u64::MAX)) < modulus
 }
 
-/// The analytic links, by link; for a link that is none there is one that does not exist.
+/// The analytic links, by link; placeholders with `exists = false` for the others.
 pub(crate) fn make(
     config: &Config,
     link_of_queue: &[Option<u32>],
@@ -102,7 +102,7 @@ pub(crate) fn make(
     made
 }
 
-/// Finds analytic links that only one other one feeds, so that packets need no event in between.
+/// Finds analytic links that are fed by only one other, so that packets need no event in between.
 pub(crate) fn join(links: &mut [AnalyticLink], steps: &[Code], largest_packet: u32) {
     #[derive(Clone, Copy, PartialEq)]
     enum Feeder {

@@ -1,13 +1,12 @@
-//! An analytic link: one FIFO queue and the one link that serves it, for good.
+//! An analytic link: one FIFO queue and the one link that permanently serves it.
 //!
-//! When a packet arrives there, the time at which it will be sent is already settled: it is when the
-//! packet before it has been sent (Lindley's recursion). So nobody has to be woken when the link
-//! becomes free: a hop costs one event however long the queue is. What a hop needs of a packet is
-//! kept in its ring, so that the packet itself is not touched between its first hop and its
-//! last. The outcome is the same as with a queue and a link of their own.
+//! When a packet arrives there, the time at which it will be sent is already known: it is when the previous packet has
+//! been sent (Lindley's recursion). So no wake-up is needed when the link becomes free: a hop costs one event however
+//! long the queue is. The fields that a hop needs are stored in the link's ring, so the packet itself is not touched
+//! between its first and last hop. The outcome equals that of a separate queue and link.
 //!
-//! Some links have to do something for each packet ([`Singly`]): draw how late it is, or report it. Their `room` is always 0, so
-//! that the others need not ask which kind they are.
+//! Some links have work for each packet ([`Singly`]): to draw its jitter, or report it. Their `room` is always 0, so
+//! that the others need not check their kind.
 
 use daybreak_units::{ByteTime, Duration, Instant};
 
@@ -19,8 +18,8 @@ use crate::{DropReason, PacketId};
 /// A packet that waits, is being sent, or is in the pipe.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Transit {
-    /// When it will arrive, less the delay of the link: when the link will have sent it, and the next one begins, unless it
-    /// is late ([`Singly`]).
+    /// When it will arrive, less the delay of the link: when the link will have sent it, and the next one begins,
+    /// unless it is late ([`Singly`]).
     due: Instant,
     pub id: PacketId,
     /// Its next step behind this link.
@@ -31,17 +30,17 @@ pub(crate) struct Transit {
     through: u32,
 }
 
-/// This number of packets of 64 KiB is just below 2^32 bytes.
+/// Packets of 64 KiB that add up to just below 2^32 bytes.
 const MOST_UNCOUNTED: u32 = 1 << 16;
 
-/// What a link had accepted when it was last counted: the link itself counts modulo 2^32.
+/// The link's totals when last counted: the link itself counts modulo 2^32.
 #[derive(Clone, Copy, Debug, Default)]
 struct Counted {
     packets: u64,
     bytes: u64,
 }
 
-/// The state of an analytic link. What every packet needs fills its first cache line.
+/// The state of an analytic link. The fields that every packet needs fill its first cache line.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct AnalyticLink {
@@ -52,8 +51,8 @@ pub(crate) struct AnalyticLink {
     /// In the order of arrival. Where packets are passed on, some of them may have arrived already.
     pub ring: Ring<Transit>,
     framing_bytes: u32,
-    /// Packets that are sure to fit, whoever still waits: nobody has to look. Negative only while
-    /// [`AnalyticLink::admit`] looks.
+    /// Number of packets that certainly fit, whatever still waits, so that no check is needed. Negative only during
+    /// [`AnalyticLink::admit`].
     room: i32,
     /// IP bytes of all packets accepted, modulo 2^32.
     through: u32,
@@ -63,7 +62,7 @@ pub(crate) struct AnalyticLink {
     pub exists: bool,
     /// No packet has more bytes than this (IP length).
     largest_packet: u32,
-    /// Position in the ring below which all had been sent when this was last looked at.
+    /// Position in the ring below which all had been sent at the last check.
     sent_below: u32,
     counted: Counted,
     capacity: Capacity,
@@ -71,7 +70,7 @@ pub(crate) struct AnalyticLink {
     singly: Option<Box<Singly>>,
 }
 
-/// What more a link needs that does something for each packet.
+/// Further state of a link that has work for each packet.
 #[derive(Debug)]
 struct Singly {
     /// As [`AnalyticLink::room`], which is 0 here.
@@ -79,7 +78,7 @@ struct Singly {
     /// When the link will have sent each packet that has not arrived, and some before them: positions are those of the
     /// link's ring. None where no packet is late.
     sent: Option<Ring<Instant>>,
-    /// The monitor is told of each packet.
+    /// The monitor is notified of each packet.
     is_metered: bool,
 }
 
@@ -90,7 +89,7 @@ impl Singly {
     }
 }
 
-/// What an analytic link has done up to some time.
+/// Totals of an analytic link up to some time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AnalyticTotals {
     /// Packets that began to be sent.
@@ -99,11 +98,11 @@ pub(crate) struct AnalyticTotals {
     pub bytes: u64,
     /// Packets that arrived at the other end.
     pub arrived: u64,
-    /// Packets that wait, or are on the link before and will come.
+    /// Packets that wait, or are on the preceding link and will arrive.
     pub waiting: u64,
-    /// Packets that are here and were already handed on.
+    /// Packets that are here but were already passed on.
     pub handed_on: u64,
-    /// Arrivals that somebody is to be woken for.
+    /// Arrivals that need a wake-up.
     pub wakes: u64,
 }
 
@@ -146,7 +145,7 @@ impl AnalyticLink {
         self.room >= 0
     }
 
-    /// [`AnalyticLink::try_reserve`] of a link that has to look at each packet.
+    /// [`AnalyticLink::try_reserve`] for a link that processes each packet.
     #[inline(always)]
     pub(crate) fn try_reserve_singly(&mut self) -> bool {
         self.room = 0;
@@ -155,21 +154,21 @@ impl AnalyticLink {
         singly.room >= 0
     }
 
-    /// It has to look at each packet.
+    /// Whether it processes each packet.
     #[inline(always)]
     pub(crate) fn looks_singly(&self) -> bool {
         self.singly.is_some()
     }
 
-    /// When it begins to send a packet that comes now, if it accepts it.
+    /// When it would begin to send a packet that arrives now.
     #[inline]
     pub(crate) fn begins(&self, now: Instant) -> Instant {
         self.busy_until.max(now)
     }
 
-    /// Takes a packet in that was admitted and comes `at` some time from `now` on. Returns when it will
-    /// arrive at the other end. If it is the only one here, the caller has to see to that; where packets
-    /// are passed on, see [`AnalyticLink::passes`], nobody needs to.
+    /// Takes an admitted packet that arrives at time `at`, not before `now`. Returns its arrival time at the other end.
+    /// If it is the only one here, the caller has to schedule that, unless packets are passed on, see
+    /// [`AnalyticLink::passes`].
     #[inline(always)]
     pub(crate) fn accept(&mut self, now: Instant, at: Instant, id: PacketId, cursor: u32, bytes: u32) -> Instant {
         let sent = self.busy_until.max(at) + self.byte_time.of(bytes + self.framing_bytes);
@@ -182,8 +181,8 @@ impl AnalyticLink {
         sent + self.delay
     }
 
-    /// [`AnalyticLink::accept`] of a link that looks at each packet: `late` delays its arrival, and `meter` takes when it
-    /// begins to be sent, and its bytes on the wire.
+    /// [`AnalyticLink::accept`] for a link that processes each packet: `late` delays its arrival, and `meter` gets the
+    /// start of its transmission and its bytes on the wire.
     #[inline(always)]
     pub(crate) fn accept_singly(
         &mut self,
@@ -211,38 +210,38 @@ impl AnalyticLink {
         arrival
     }
 
-    /// The monitor is told of each packet.
+    /// The monitor is notified of each packet.
     pub(crate) fn is_metered(&self) -> bool {
         self.singly.as_ref().is_some_and(|singly| singly.is_metered)
     }
 
-    /// When it begins to send the packet at a position of the ring, and how many bytes that takes.
+    /// When it begins to send the packet at a position of the ring, and the packet's bytes on the wire.
     pub(crate) fn crossing(&self, position: u32) -> (Instant, u32) {
         let wire_bytes = self.ring.get(position).bytes + self.framing_bytes;
         (self.sent(position) - self.byte_time.of(wire_bytes), wire_bytes)
     }
 
-    /// The first packet, which must be there, has arrived. Also tells when the next one will.
+    /// Removes the first packet, which must exist and has arrived. Also returns when the next one will arrive.
     #[inline(always)]
     pub(crate) fn arrival(&mut self) -> (Transit, Option<Instant>) {
         let first = self.ring.pop();
         (first, self.ring.front().map(|next| self.arrival_of(next)))
     }
 
-    /// Whether each packet goes on to an analytic link that this one alone feeds: whatever comes later comes
-    /// later there too, so it can go on at once.
+    /// Whether each packet continues to an analytic link that only this one feeds: later packets arrive later there
+    /// too, so packets can continue at once.
     #[inline(always)]
     pub(crate) fn passes(&self) -> bool {
         self.passes
     }
 
-    /// From now on [`AnalyticLink::passes`].
+    /// Makes [`AnalyticLink::passes`] true.
     pub(crate) fn make_pass(&mut self) {
         self.passes = true;
     }
 
-    /// Whether this link, fed by `feeder` only, has room for whatever comes. It is at least as fast,
-    /// so what waits here is no more than what arrived while one packet was sent.
+    /// Whether this link, fed only by `feeder`, always has room. It is at least as fast, so no more waits here than
+    /// arrived while one packet was sent.
     pub(crate) fn keeps_up_with(&self, feeder: &Self, largest_packet: u32) -> bool {
         let small = 40;
         let occupancy = Occupancy { packets: largest_packet / small + 1, bytes: 2 * u64::from(largest_packet) };
@@ -252,7 +251,7 @@ impl AnalyticLink {
             && self.kind.room(occupancy, &self.capacity, largest_packet) > 0
     }
 
-    /// What it has done by `now`, which is not before any call.
+    /// Its totals by `now`, which is not before any call.
     pub(crate) fn totals(&self, now: Instant) -> AnalyticTotals {
         let (mut here, mut waiting, mut waiting_bytes) = (0, 0, 0);
         for position in self.ring.positions() {
@@ -279,8 +278,8 @@ impl AnalyticLink {
         }
     }
 
-    /// Asks limit and discipline about a packet that comes at `now`; `is_ect` tells whether it is ECN-capable. True if it
-    /// is to be marked. Also finds out how many of the next packets are sure to be accepted unmarked.
+    /// Applies limit and discipline to a packet that arrives at `now`; `is_ect` is whether it is ECN-capable. True if
+    /// it is to be marked. Also determines how many of the next packets are certain to be accepted unmarked.
     #[inline]
     pub(crate) fn admit(&mut self, now: Instant, bytes: u32, is_ect: impl Fn() -> bool) -> Result<bool, DropReason> {
         self.counted = self.count();
@@ -294,9 +293,9 @@ impl AnalyticLink {
                 self.set_room(0);
                 return Err(DropReason::QueueFull);
             }
-            // Only who marks needs the packet itself, which may not be in the cache.
+            // Only marking needs the packet itself, which may not be in the cache.
             let is_ect = self.kind.marks() && is_ect();
-            // A discipline that asks for the flow does not settle on arrival.
+            // A discipline that needs the flow does not decide on arrival.
             let verdict = self.kind.arrival(&Arrival { now, occupancy, bytes, is_ect, fits: true, flow: u32::MAX });
             debug_assert_ne!(verdict, Verdict::Drop, "an analytic queue drops a packet that fits");
             is_marked = verdict == Verdict::Mark;
@@ -315,14 +314,14 @@ impl AnalyticLink {
         }
     }
 
-    /// What it has accepted until now. Has to be asked before 2^32 bytes come to be uncounted.
+    /// Totals accepted so far. Must be called before 2^32 bytes are uncounted.
     fn count(&self) -> Counted {
         let Counted { packets, bytes } = self.counted;
         let since = |now: u32, then: u64| u64::from(now.wrapping_sub(then as u32));
         Counted { packets: packets + since(self.ring.tail(), packets), bytes: bytes + since(self.through, bytes) }
     }
 
-    /// What waits at `now`, when the link is busy. Less than 2^32 bytes do, or it does not matter how many: see
+    /// The occupancy at `now`, while the link is busy. Less than 2^32 bytes wait, or the number does not matter: see
     /// `analytic`.
     #[inline(never)]
     fn occupancy(&mut self, now: Instant) -> Occupancy {
@@ -339,7 +338,7 @@ impl AnalyticLink {
         }
     }
 
-    /// Makes room in the ring. Where packets are passed on, nobody is woken for those that arrive.
+    /// Makes room in the ring. Where packets are passed on, there is no event for those that arrive.
     #[cold]
     #[inline(never)]
     fn make_room(&mut self, now: Instant) {

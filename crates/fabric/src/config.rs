@@ -1,4 +1,4 @@
-//! What a fabric is made from.
+//! The configuration of a fabric.
 
 use daybreak_units::parameters::Settings;
 
@@ -7,7 +7,7 @@ use crate::link::LinkConfig;
 use crate::path::{ForkConfig, MarkerConfig, RouteSwitchConfig, Step};
 use crate::queue::{Entry, Limits};
 
-/// Everything that a fabric is. Things refer to each other by their index in these lists.
+/// The complete configuration. Things refer to each other by their index in these lists.
 #[derive(Clone, Debug, Default)]
 pub struct Config {
     /// Links.
@@ -16,19 +16,19 @@ pub struct Config {
     pub queues: Vec<QueueConfig>,
     /// Places where the path can be switched.
     pub route_switches: Vec<RouteSwitchConfig>,
-    /// Queues behind which the path depends on the link.
+    /// Queues after which the path depends on the link.
     pub forks: Vec<ForkConfig>,
     /// Places where packets are marked.
     pub markers: Vec<MarkerConfig>,
-    /// Paths and parts of paths. A packet that has done the last step is delivered.
+    /// Paths and parts of paths. A packet that has completed the last step is delivered.
     pub paths: Vec<Vec<Step>>,
-    /// All that will ever be changed; no other action can be applied.
+    /// Everything that may ever change; no other action can be applied.
     pub changes: Vec<Change>,
-    /// Seed of the run, for what links and disciplines draw.
+    /// Seed of the run, for the draws of links and disciplines.
     pub seed: u64,
     /// No packet has more bytes than this (IP length).
     pub largest_packet: u32,
-    /// Packets for which there is room before they have to be moved.
+    /// Initial capacity of the packet slab.
     pub packets: usize,
 }
 
@@ -39,21 +39,21 @@ pub struct QueueConfig {
     pub discipline: &'static Entry,
     /// The settings of the discipline.
     pub settings: Settings,
-    /// What it may hold.
+    /// Its limits.
     pub limits: Limits,
     /// Links that may serve it, in the order in which they are tried.
     pub served_by: Vec<u32>,
-    /// Of the queues of a link those with the highest priority are served first, in turn.
+    /// A link serves its queues with the highest priority first, in turn.
     pub priority: u8,
-    /// Room for packets that a queue further on returns; `None` if none can return.
+    /// Capacity for packets returned by a queue further on; `None` if none can return.
     pub returned_limit: Option<u64>,
-    /// Somebody looks at each packet here: the monitor is told of every packet that enters, leaves or crosses the
-    /// link at its time.
+    /// Each packet is observed: the monitor is notified of every packet that enters, leaves or crosses the link, at
+    /// that time.
     pub observed: bool,
-    /// The monitor is told of each packet that its link sends, but perhaps in advance ([`crate::Monitor::link_sent`]).
+    /// The monitor is notified of each packet that its link sends, possibly in advance ([`crate::Monitor::link_sent`]).
     pub metered: bool,
-    /// Packets of which their sender wants to know when they leave come here first ([`crate::Fabric::send_announced`]).
+    /// Announced packets enter the fabric here ([`crate::Fabric::send_announced`]).
     pub announced: bool,
-    /// Name of the queue; its random stream is called after it.
+    /// Name of the queue, after which its random stream is named.
     pub stream: String,
 }

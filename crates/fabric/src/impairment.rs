@@ -1,7 +1,7 @@
-//! What happens to packets on a link at random.
+//! Random loss and jitter of links.
 //!
-//! A draw belongs to the packet and not to its turn: it is a hash of the link, the packet's flow and direction, what tells
-//! it from the others there ([`Identity`]), and how often it has passed. So two runs lose the same packets as far as they
+//! A draw depends on the packet and not on its turn: it is a hash of the link, the packet's flow and direction, its
+//! identity among them ([`Identity`]), and how often it has passed. So two runs lose the same packets as long as they
 //! send the same, however their hosts' clocks or the other flows differ. Each retransmission draws anew.
 
 use std::collections::VecDeque;
@@ -24,17 +24,17 @@ pub struct Impairment {
     jitter: Duration,
     /// Arrival of the last packet: none overtakes it.
     latest: Instant,
-    /// Of a link whose delay may change.
+    /// Present if the link's delay may change.
     pipe: Option<Pipe>,
 }
 
-/// What a packet enters when its last bit has left the link.
+/// The pipe that a packet enters when its last bit has left the link.
 #[derive(Debug)]
 struct Pipe {
     delay: Duration,
     /// The jitter of the link: `Impairment::jitter` is 0, as nothing is late before it is in the pipe.
     jitter: Duration,
-    /// How late the packets that are being sent will be. The next one may start before the first has entered.
+    /// The jitter of packets that are being sent. The next one may start before the first has entered.
     late: VecDeque<Duration>,
 }
 
@@ -44,7 +44,7 @@ impl Impairment {
         (config.loss_ppb > 0 || !config.jitter.is_zero()).then(|| Self::always(config, seed))
     }
 
-    /// The impairments of a link that has none yet, and may come to have some.
+    /// The impairments of a link that has none yet, but may get some.
     pub(crate) fn always(config: &LinkConfig, seed: u64) -> Self {
         Self {
             repeats: Repeats::default(),
@@ -75,7 +75,7 @@ impl Impairment {
         self.threshold = threshold(loss_ppb);
     }
 
-    /// A packet to `endpoint` passes that would arrive at `on_time`: when it does, or `None` if it is lost.
+    /// Passes a packet to `endpoint` that would arrive at `on_time`; returns its arrival time, or `None` if it is lost.
     pub fn pass(&mut self, endpoint: u32, identity: Identity, on_time: Instant) -> Option<Instant> {
         let before = self.repeats.count(endpoint, identity);
         if self.threshold > 0 && self.losses.of(endpoint, identity, before) < self.threshold {
@@ -91,7 +91,7 @@ impl Impairment {
         Some(self.late_arrival(endpoint, identity, before, on_time))
     }
 
-    /// The same on a link that loses no packet and has no pipe.
+    /// Like [`Impairment::pass`], on a link that loses no packet and has no pipe.
     #[inline]
     pub(crate) fn delay(&mut self, endpoint: u32, identity: Identity, on_time: Instant) -> Instant {
         let before = self.repeats.count(endpoint, identity);
@@ -103,8 +103,8 @@ impl Impairment {
         self.in_order(on_time + late(self.delays.of(endpoint, identity, before), self.jitter))
     }
 
-    /// The packet that passed first of those that have not entered the pipe does it now: when it arrives at the other
-    /// end. `None` for a link without a pipe.
+    /// The oldest passed packet that is not in the pipe enters it now; returns its arrival time at the other end.
+    /// `None` for a link without a pipe.
     pub(crate) fn enter_pipe(&mut self, now: Instant) -> Option<Instant> {
         let pipe = self.pipe.as_mut()?;
         let Some(late) = pipe.late.pop_front() else { unreachable!("a packet enters a pipe that has not passed") };
@@ -112,13 +112,13 @@ impl Impairment {
         Some(self.in_order(arrival))
     }
 
-    /// When a packet arrives that would at this time if it were alone.
+    /// The arrival time of a packet that would arrive at this time if it were alone.
     fn in_order(&mut self, arrival: Instant) -> Instant {
         self.latest = arrival.max(self.latest + Duration::from_ps(1));
         self.latest
     }
 
-    /// No packet to `endpoint` passes any more.
+    /// Discards the state of `endpoint`, to which no more packets pass.
     pub(crate) fn forget(&mut self, endpoint: u32) {
         self.repeats.forget(endpoint);
     }
@@ -129,8 +129,8 @@ fn threshold(loss_ppb: u32) -> u64 {
     u64::try_from((u128::from(loss_ppb) << 64) / 1_000_000_000).unwrap_or(u64::MAX)
 }
 
-/// A time up to the jitter. Of 2^64 draws each has the same number, but for one: a picosecond is drawn too often by less
-/// than 10^-6.
+/// A time up to the jitter. Of 2^64 draws each has the same number, but for one: a picosecond is drawn too often by
+/// less than 10^-6.
 fn late(draw: u64, jitter: Duration) -> Duration {
     Duration::from_ps(((u128::from(draw) * u128::from(jitter.as_ps() + 1)) >> 64) as u64)
 }

@@ -1,5 +1,5 @@
 //! The network between the hosts: packets, queues, links, routes, gates and the timelines that
-//! change them. Sans-IO: it is told the time, and asks through [`Schedule`] to be called again.
+//! change them. Sans-IO: it is given the time, and requests its next call through [`Schedule`].
 //!
 //! **Models** unidirectional links (a serialiser of a fixed rate, then a pipe of a fixed delay, with
 //! optional independent random loss), FIFO queues that one or more links pull from through gates,

@@ -13,9 +13,9 @@ pub struct LinkConfig {
     pub framing_bytes: u32,
     /// Probability of losing a packet, in parts per 10^9.
     pub loss_ppb: u32,
-    /// Most that a packet's arrival is late, drawn evenly from zero to this; packets keep their order.
+    /// Largest jitter of an arrival, drawn uniformly from zero to this; packets keep their order.
     pub jitter: Duration,
-    /// Name of the link; its random streams are called after it.
+    /// Name of the link, after which its random streams are named.
     pub stream: String,
 }
 
@@ -27,7 +27,7 @@ pub(crate) struct Link {
     pub busy_until: Instant,
     pub byte_time: ByteTime,
     pub delay: Duration,
-    /// Packets that began to be sent, lost ones included.
+    /// Packets that began to be sent, including lost ones.
     pub packets: u64,
     /// Their bytes on the wire.
     pub bytes: u64,
@@ -38,7 +38,7 @@ pub(crate) struct Link {
     pub impairment: u32,
     /// The queue it serves, or [`SEVERAL`].
     pub queue: u32,
-    /// A [`crate::Wake::TransmissionComplete`] is under way: somebody waits.
+    /// A [`crate::Wake::TransmissionComplete`] is pending, since packets wait.
     pub awaited: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Packets, and the slab that all packets of a run live in.
+//! Packets, and the slab that stores all packets of a run.
 
 use daybreak_units::Ecn;
 
@@ -9,11 +9,11 @@ use crate::prefetch::prefetch;
 pub struct PacketId(pub u32);
 
 impl PacketId {
-    /// The packet that comes next at the end of a link which knows the order itself.
+    /// The next packet at the end of a link that knows the order itself.
     pub const NEXT: Self = Self(u32::MAX);
 }
 
-/// What a packet's header says besides where it goes: the ECN field, and a bit for each mark.
+/// A packet's ECN field, and a bit for each mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header(u16);
 
@@ -29,13 +29,13 @@ impl Header {
         Ecn::from_bits(self.0 as u8)
     }
 
-    /// A bit for each mark that the packet has got on the way.
+    /// A bit for each mark that the packet got on its path.
     #[inline]
     pub fn marks(self) -> u8 {
         (self.0 >> 8) as u8
     }
 
-    /// There is a mark or CE.
+    /// Whether it has a mark or CE.
     #[inline(always)]
     pub fn is_marked(self) -> bool {
         self.0 >= Ecn::Ce as u16
@@ -52,8 +52,8 @@ impl Header {
     }
 }
 
-/// A packet on its way. What the fabric needs comes first, and with the first 48 bytes of the body it
-/// fills one cache line: forwarding touches no other.
+/// A packet in flight. The fields that the fabric needs come first, and with the first 48 bytes of the body they fill
+/// one cache line: forwarding touches no other.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 pub struct Packet<B> {
@@ -63,13 +63,13 @@ pub struct Packet<B> {
     pub(crate) cursor: u32,
     /// IP length in bytes, without framing.
     pub bytes: u32,
-    /// What it shows of congestion, and its marks.
+    /// Its ECN field and marks.
     pub header: Header,
-    /// Tell the sender when the packet leaves its first queue ([`crate::Departure`]).
+    /// Notify the sender when the packet leaves its first queue ([`crate::Departure`]).
     pub(crate) announce: bool,
     /// False for a slot of the slab that waits for reuse.
     pub(crate) alive: bool,
-    /// What it carries.
+    /// Its content.
     pub body: B,
 }
 
@@ -82,7 +82,7 @@ pub struct NewPacket {
     pub cursor: u32,
     /// IP length.
     pub bytes: u32,
-    /// What its IP header says of congestion.
+    /// The ECN field of its IP header.
     pub ecn: Ecn,
 }
 
@@ -99,7 +99,7 @@ pub struct Slab<B> {
 const NO_SLOT: u32 = u32::MAX;
 
 impl<B: Copy> Slab<B> {
-    /// An empty slab that takes `packets` before it has to move its contents.
+    /// An empty slab with capacity for `packets` packets.
     pub fn with_capacity(packets: usize) -> Self {
         Self { slots: Vec::with_capacity(packets), free: NO_SLOT }
     }

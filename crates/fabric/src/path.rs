@@ -6,8 +6,8 @@ use crate::PacketId;
 use crate::circuit::Downtime;
 use crate::control::Passed;
 
-/// One step of a path. A list of steps ends with a fork, a return or a route switch, which go on elsewhere, or else
-/// with the delivery of the packet. All that a step names is named by its index in the list of its kind.
+/// One step of a path. A list of steps ends with a fork, a return or a route switch, which continue elsewhere, or else
+/// with the delivery of the packet. A step refers to things by their index in the list of their kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[cfg_attr(
     feature = "serde",
@@ -18,11 +18,11 @@ use crate::control::Passed;
 pub enum Step {
     /// Wait in this queue, then cross the link that serves it.
     Queue(u32),
-    /// Wait in the queue of this fork and cross the link that serves it; that link decides where to go on.
+    /// Wait in the queue of this fork and cross the link that serves it; that link determines where to continue.
     Fork(u32),
     /// Come back to the queue of this fork, to wait among the returned packets, which are served first.
     Return(u32),
-    /// Go on with the alternative that is in force in this route switch.
+    /// Continue with the alternative that is in force in this route switch.
     RouteSwitch(u32),
     /// Get the mark of this marker if it is on.
     Marker(u32),
@@ -35,19 +35,19 @@ pub struct RouteSwitchConfig {
     pub alternatives: Vec<u32>,
     /// Index of the alternative in force at the start.
     pub initial: u32,
-    /// Most packets that wait here while the route is dark.
+    /// Limit on the packets that wait here while the route is dark.
     pub hold_limit: Option<u64>,
 }
 
-/// A queue behind which the path depends on the link that has served the packet.
+/// A queue after which the path depends on the link that has served the packet.
 #[derive(Clone, Debug)]
 pub struct ForkConfig {
     /// The queue.
     pub queue: u32,
     /// For each link that may serve it, the path from the link's end on.
     pub tails: Vec<(u32, u32)>,
-    /// The path of a packet that finds the queue full; without one it is lost. It begins at once, and has to
-    /// wait somewhere.
+    /// The path of a packet that finds the queue full; `None` if it is lost. It begins at once, and must include a
+    /// queue.
     pub overflow: Option<u32>,
 }
 
@@ -71,7 +71,7 @@ pub(crate) struct RouteSwitch {
     pub dark: Option<Downtime>,
     pub held: VecDeque<PacketId>,
     pub hold_limit: u64,
-    /// Packets that have gone on from here.
+    /// Packets that have passed here.
     pub passed: Passed,
 }
 
@@ -111,7 +111,7 @@ pub(crate) enum Decoded {
     Queue(u32),
     RouteSwitch(u32),
     Fork(u32),
-    /// The packet comes from the queue of this fork: the link tells where it goes on.
+    /// The packet comes from the queue of this fork: the link determines where it continues.
     Tails(u32),
     Return(u32),
     Marker(u32),
@@ -157,7 +157,7 @@ impl Code {
     }
 }
 
-/// How queues are served, as far as it changes the steps of paths.
+/// Properties of the service of queues that affect the steps of paths.
 pub(crate) struct Served<'a> {
     /// The link of every queue that is served analytically.
     pub analytic: &'a [Option<u32>],

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// What tells a packet from the others of its flow and direction. A copy of it has the same.
+/// Identifies a packet within its flow and direction. Copies of it share it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Identity {
     /// Numbers of another class are others' numbers. Below [`Identity::CLASSES`].
@@ -16,9 +16,9 @@ impl Identity {
     pub const CLASSES: u8 = 4;
 }
 
-/// Counts how often packets pass. Only of those that do not come in the order of their numbers an entry is kept, so memory
-/// grows with retransmissions and not with packets: what is not above everything before it counts as having passed, also
-/// where its first copy was lost on the way here.
+/// Counts how often packets pass. Only of those that do not come in the order of their numbers an entry is kept, so
+/// memory grows with retransmissions and not with packets: what is not above everything before it counts as having
+/// passed, also where its first copy was lost on the way here.
 #[derive(Debug, Default)]
 pub(crate) struct Repeats {
     ways: Ways,

@@ -1,7 +1,7 @@
 //! Which of several queues a link serves next.
 //!
-//! Strict priority, and round robin among queues of the same priority, packet by packet. A bit for each queue tells
-//! whether it has a packet for the link, so that finding the next one looks at no queue: 63 queues are one word.
+//! Strict priority, and round robin among queues of the same priority, packet by packet. A bit for each queue is set if
+//! it has a packet for the link, so that finding the next one reads no queue: 63 queues are one word.
 
 /// The queues of one link.
 #[derive(Debug, Default)]

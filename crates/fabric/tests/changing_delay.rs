@@ -62,7 +62,8 @@ fn fabric(delay_ps: u64, calls: &[(u64, Call)]) -> Vec<(Instant, u64)> {
     rig.delivered.clone()
 }
 
-/// Times are multiples of 50 ns and sizes of 50 bytes, so that a delay often changes just when a packet leaves or comes.
+/// Times are multiples of 50 ns and sizes of 50 bytes, so that a delay often changes just when a packet leaves or
+/// comes.
 fn calls() -> impl Strategy<Value = Vec<(u64, Call)>> {
     let send = (1u32..20).prop_map(|sizes| Call::Send { bytes: 50 * sizes });
     let set = (0u64..60).prop_map(|delays| Call::SetDelay { delay_ps: 37_013 * delays });

@@ -48,7 +48,8 @@ fn run(config: &Config, observed: bool, calls: &[(u64, Call)], daylight: &[Actio
     for action in daylight {
         rig.apply(now, action);
     }
-    // Returned packets go round until they fit: that ends, since nothing more is sent. All of it takes 15 ms at 1 Gbit/s.
+    // Returned packets go round until they fit: that ends, since nothing more is sent. All of it takes 15 ms at 1
+    // Gbit/s.
     let end = now + Duration::from_us(100_000);
     rig.run_until(end);
     rig.check_conservation();

@@ -100,8 +100,8 @@ fn packet_switch(returned: u64, declared: &[Action]) -> Rig {
 }
 
 /// Packets 0 to 4 to the first FIFO. They leave the uplink at 1, 2, 3, 4, 5 us and reach the FIFO 1 us later: 0 is sent
-/// on until 12 us, 1 waits, 2 finds it full at 4 us and comes back. At 4 us the uplink has just begun to send 4 (3 at 3 us);
-/// 2 is served next, at 5 us, before anything else, and so on round and round until 12 us.
+/// on until 12 us, 1 waits, 2 finds it full at 4 us and comes back. At 4 us the uplink has just begun to send 4 (3 at 3
+/// us); 2 is served next, at 5 us, before anything else, and so on round and round until 12 us.
 #[test]
 fn a_packet_that_finds_a_full_queue_comes_back_and_goes_first() {
     let mut rig = packet_switch(5, &[]);
@@ -202,7 +202,7 @@ fn a_marker_marks_while_it_is_on() {
     assert_eq!(rig.deliveries.iter().map(|packet| packet.marks).collect::<Vec<_>>(), [128, 1, 0]);
 }
 
-/// RED sees packets that do not wait, and hears when the queue becomes empty: it is idle from then on.
+/// RED sees packets that do not wait, and is notified when the queue becomes empty: it is idle from then on.
 #[test]
 fn red_sees_idle_links_and_empty_queues() {
     let dropped = |pause_us: u64| {

@@ -77,7 +77,8 @@ fn a_gate_that_is_closed_again_while_it_drains_lets_no_later_packet_through() {
 
 #[test]
 fn a_packet_that_comes_back_at_night_waits_and_those_that_were_there_pass() {
-    // The packet switch's own queue, behind 1 us of link, is full from the third packet on; what finds it so comes back.
+    // The packet switch's own queue, behind 1 us of link, is full from the third packet on; what finds it so comes
+    // back.
     let voq = QueueConfig { returned_limit: Some(8), ..of_packets(10, &[CIRCUIT, PACKETS]) };
     let mut rig = Rig::of(Config {
         links: vec![link(1, 0), link(10, 1), link(1, 0)],

@@ -220,8 +220,8 @@ fn a_route_switch_counts_what_passes_it() {
     }
 }
 
-/// The number lost of n is binomial, so its relative standard deviation is sqrt((1 - p) / np). With at least 20,000 losses
-/// expected it is at most 0.7 %: four of them are allowed, and an error of 5 % is seven.
+/// The number lost of n is binomial, so its relative standard deviation is sqrt((1 - p) / np). With at least 20,000
+/// losses expected it is at most 0.7 %: four of them are allowed, and an error of 5 % is seven.
 #[test]
 fn random_loss_has_its_rate() {
     for (loss_ppb, packets) in [(1_000_000, 20_000_000u64), (10_000_000, 4_000_000), (300_000_000, 200_000)] {

@@ -1,8 +1,8 @@
 //! `libdaybreak_switch.so`: the switch of a run on real Linux, as the guest's kernel loads it into its own process.
 //!
-//! Only the border: C on one side, [`Session`] on the other. The kernel's half is `kernel-image/driver/switch.h`. The
-//! kernel calls from one thread, never while a call is under way, on a stack of the library's own. A panic
-//! is told on the console and ends the kernel.
+//! Only the boundary: C on one side, [`Session`] on the other. The kernel's half is `kernel-image/driver/switch.h`. The
+//! kernel calls from one thread, never during another call, on a stack of the library's own. A panic is reported on the
+//! console and ends the kernel.
 #![allow(unsafe_code)]
 
 use std::cell::UnsafeCell;
@@ -13,7 +13,7 @@ use daybreak_guest::session::{Progress, Session};
 use daybreak_guest::skb::Skb;
 use daybreak_guest::switch::{Order, Origin};
 
-/// Changes with everything in here, as in `switch.h`.
+/// Version of this interface, as in `switch.h`.
 const ABI: u32 = 2;
 /// Calls between two reports of progress.
 const REPORT: u64 = 1 << 14;
@@ -50,24 +50,24 @@ struct Library {
 
 struct Only(UnsafeCell<Library>);
 
-// SAFETY: the kernel's process has one thread that calls, and never while a call is under way.
+// SAFETY: one thread of the kernel's process makes all calls, never during another call.
 unsafe impl Sync for Only {}
 
 static LIBRARY: Only = Only(UnsafeCell::new(Library { session: None, message: String::new(), calls: 0 }));
 
-/// The library's state, for the length of one call from outside.
+/// The library's state, for the duration of one external call.
 fn library() -> &'static mut Library {
     // SAFETY: every exported function takes it once, and they do not call each other.
     unsafe { &mut *LIBRARY.0.get() }
 }
 
-/// The version of this border.
+/// The version of this interface.
 #[unsafe(no_mangle)]
 pub extern "C" fn daybreak_switch_abi() -> u32 {
     ABI
 }
 
-/// Reads the plan. The number of NICs, or -1.
+/// Reads the plan. Returns the number of NICs, or -1.
 #[unsafe(no_mangle)]
 pub extern "C" fn daybreak_switch_open() -> i64 {
     std::panic::set_hook(Box::new(|panic| {
@@ -92,10 +92,10 @@ pub extern "C" fn daybreak_switch_start(zero_ns: u64) {
     }
 }
 
-/// Takes a packet. When the switch wants to be called, or 0 if the packet is lost.
+/// Takes a packet. Returns the time at which the switch has to be called next, or 0 if the packet is lost.
 ///
 /// # Safety
-/// The packet is one, its headers are as many bytes as it says, and they stay until an order names its handle.
+/// `packet` must be valid, with headers of the stated length that stay valid until an order names its handle.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn daybreak_switch_send(packet: *const RawPacket, now_ns: u64) -> u64 {
     let Some(session) = &mut library().session else { return 0 };
@@ -111,7 +111,7 @@ pub unsafe extern "C" fn daybreak_switch_send(packet: *const RawPacket, now_ns: 
 /// Does what is due.
 ///
 /// # Safety
-/// There is room for the answer, whose list is read before the next call of this function.
+/// `orders` must be writable; its list must be read before the next call of this function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn daybreak_switch_advance(now_ns: u64, orders: *mut RawOrders) {
     let library = library();
@@ -128,16 +128,16 @@ pub unsafe extern "C" fn daybreak_switch_advance(now_ns: u64, orders: *mut RawOr
     unsafe { orders.write(RawOrders { list, count, next_ns: session.next_ns(), over }) };
 }
 
-/// Takes a report of the init program. 0, or -1.
+/// Takes a report of the init program. Returns 0, or -1.
 ///
 /// # Safety
-/// The report has as many bytes.
+/// `report` must point to `bytes` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn daybreak_switch_tell(report: *const u8, bytes: u64) -> i64 {
     let library = library();
     let Some(session) = &mut library.session else { return -1 };
     // SAFETY: see above.
-    match session.tell(unsafe { slice::from_raw_parts(report, bytes as usize) }) {
+    match session.report(unsafe { slice::from_raw_parts(report, bytes as usize) }) {
         Ok(()) => 0,
         Err(error) => {
             library.message = error.to_string();
@@ -146,7 +146,7 @@ pub unsafe extern "C" fn daybreak_switch_tell(report: *const u8, bytes: u64) -> 
     }
 }
 
-/// When the run was over, in nanoseconds of the plan's clock; 0 if it failed before.
+/// End of the run in nanoseconds of the plan's clock; 0 if it failed before.
 #[unsafe(no_mangle)]
 pub extern "C" fn daybreak_switch_stopped() -> u64 {
     library().session.as_ref().and_then(Session::stopped).map_or(0, |at| at.as_ns())
@@ -155,7 +155,7 @@ pub extern "C" fn daybreak_switch_stopped() -> u64 {
 /// Why the last call failed: copies at most `bytes` of its text and returns their number.
 ///
 /// # Safety
-/// `text` has room for `bytes`.
+/// `text` must have room for `bytes` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn daybreak_switch_message(text: *mut u8, bytes: u64) -> i64 {
     let message = library().message.as_bytes();

@@ -1,5 +1,5 @@
-//! What the kernel alone costs: the first flow of a plan between two hosts on one cable, with `netem` as the
-//! whole network. The time that it takes outside is what the switch's is compared with.
+//! The cost of the kernel alone: the first flow of a plan between two hosts on one cable, with `netem` as the whole
+//! network. The cost of the switch is compared with its real time.
 
 use daybreak_plan::Plan;
 
@@ -10,7 +10,7 @@ use crate::layout::Layout;
 use crate::system;
 use crate::tcp_info::TcpInfo;
 
-/// Virtual time between two looks at the flow.
+/// Virtual time between two checks of the flow.
 const LOOK_NS: u64 = 20_000_000;
 
 /// Runs the first flow to its end; returns the packets that both ends sent.

@@ -1,5 +1,5 @@
-//! Captures real packets on chosen links as pcapng. The payload, which is zeros, is written as far as the plan
-//! wants it; checksums that a host left to its NIC are completed.
+//! Captures real packets on chosen links as pcapng. The payload, which is zeros, is written up to the plan's snap
+//! length; checksums that a host left to its NIC are completed.
 
 use std::fs::File;
 use std::io;
@@ -12,7 +12,7 @@ use daybreak_units::Instant;
 use crate::marks::Marks;
 use crate::skb::Skb;
 
-/// A capture under way.
+/// An open capture.
 pub struct Capture {
     writer: PcapngWriter<File>,
     /// Interface of each link.
@@ -24,7 +24,7 @@ pub struct Capture {
 }
 
 impl Capture {
-    /// The capture that a plan wants, if it wants one, to a file at `path`.
+    /// The capture that a plan asks for, if any, to a file at `path`.
     pub fn new(plan: &Plan, path: &Path) -> io::Result<Option<Self>> {
         if plan.records.capture_links.is_empty() {
             return Ok(None);
@@ -39,7 +39,7 @@ impl Capture {
         Ok(Some(Self { writer, interfaces, snaplen, frame: Vec::new(), failed: None }))
     }
 
-    /// A link starts to send the packet, which has met some `marks` on its way.
+    /// A link starts to send the packet, which carries `marks`.
     pub fn packet(&mut self, now: Instant, link: u32, packet: &Skb, marks: Option<Marks>) {
         let Some(interface) = self.interfaces[link as usize].filter(|_| self.failed.is_none()) else { return };
         self.frame.clear();
@@ -58,7 +58,7 @@ impl Capture {
         }
     }
 
-    /// Writes what is still buffered and tells whether all went well.
+    /// Writes what is still buffered and returns the first failure.
     pub fn finish(self) -> io::Result<()> {
         match self.failed {
             Some(error) => Err(error),
@@ -67,8 +67,8 @@ impl Capture {
     }
 }
 
-/// The field holds the sum of the pseudo header; adds that of the header of TCP, or of UDP with what a datagram says of
-/// itself. A payload of zeros adds nothing.
+/// The field holds the sum of the pseudo header; adds that of the TCP header, or of the UDP header with the head of a
+/// datagram. A payload of zeros adds nothing.
 fn complete_checksum(frame: &mut [u8]) {
     const PROTOCOL: usize = 14 + 9;
     const UDP: u8 = 17;
@@ -80,7 +80,7 @@ fn complete_checksum(frame: &mut [u8]) {
     while sum > 0xffff {
         sum = (sum & 0xffff) + (sum >> 16);
     }
-    // RFC 768: a sum of zero is sent as all ones, since zero says that there is none.
+    // RFC 768: a sum of zero is sent as all ones, since zero means that there is none.
     let sum = if is_udp && sum == 0xffff { 0xffff } else { !sum as u16 };
     frame[field..field + 2].copy_from_slice(&sum.to_be_bytes());
 }

@@ -1,5 +1,4 @@
-//! The system calls that give a program a world of its own: mounts that others do not see, a user without power over
-//! the machine, limits, an address space that is laid out the same each time.
+//! The system calls that isolate a program: private mounts, an unprivileged user, limits, a reproducible address space.
 #![allow(unsafe_code)]
 
 use std::ffi::CString;
@@ -10,23 +9,23 @@ use std::process::Command;
 
 use crate::error::GuestError;
 
-/// Most bytes of one file that a program writes, its standard output among them.
+/// Limit on the size of a file that a program writes, including its standard output.
 pub const MOST_FILE_BYTES: u64 = 64 << 20;
 /// Timers of an ordinary program may be late by this much.
 const TIMER_SLACK_NS: libc::c_ulong = 50_000;
-/// What a program may do in spite of its user, of linux/capability.h: read and run what the machine's user may, bind
-/// ports below 1024, send pings.
+/// Capabilities of a program, from linux/capability.h: read and run what the machine's user may, bind ports below 1024,
+/// send pings.
 const CAPABILITIES: [u32; 4] = [1, 2, 10, 13];
 const LAST_CAPABILITY: u32 = 40;
 
-/// Mounts, host names and System V objects that are made from now on are this process's and its children's.
+/// Makes later mounts, host names and System V objects private to this process and its children.
 pub fn apart() -> Result<(), GuestError> {
     let spaces = libc::CLONE_NEWNS | libc::CLONE_NEWUTS | libc::CLONE_NEWIPC;
     // SAFETY: no pointers.
     if unsafe { libc::unshare(spaces) } == 0 { Ok(()) } else { Err(GuestError::last("make namespaces of a program")) }
 }
 
-/// What is left behind by a process below this one becomes this one's child.
+/// Makes orphaned descendants children of this process.
 pub fn adopt_orphans() {
     // SAFETY: no pointers.
     unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1) };
@@ -39,7 +38,7 @@ pub fn name_host(name: &str) -> Result<(), GuestError> {
     if answer == 0 { Ok(()) } else { Err(GuestError::last(format!("name a host {name}"))) }
 }
 
-/// Shows a file or a folder in the place of another one, or in its own, where it cannot be written.
+/// Mounts a file or folder read-only over another one, or over itself.
 pub fn show(file: &str, place: &str) -> Result<(), GuestError> {
     mount(Some(file), place, None, libc::MS_BIND, "")?;
     mount(None, place, None, libc::MS_REMOUNT | libc::MS_BIND | libc::MS_RDONLY, "")
@@ -58,7 +57,7 @@ fn mount(from: Option<&str>, to: &str, kind: Option<&str>, flags: u64, options: 
     if answer == 0 { Ok(()) } else { Err(GuestError::last(format!("mount on {to}"))) }
 }
 
-/// Makes a device that is characters.
+/// Makes a character device.
 pub fn device(path: &str, major: u32, minor: u32) -> Result<(), GuestError> {
     let name = text(path);
     // SAFETY: the path is a string with its final zero.
@@ -141,9 +140,9 @@ pub enum Ending {
     Signal(u32),
 }
 
-/// What [`reap`] has found.
+/// The result of [`reap`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reaped {
+pub enum ReapResult {
     /// A child has ended.
     Child(u32, Ending),
     /// There are children, and none has ended.
@@ -152,8 +151,8 @@ pub enum Reaped {
     NoChild,
 }
 
-/// Takes leave of a child that has ended; waits for one unless told not to.
-pub fn reap(waits: bool) -> Reaped {
+/// Reaps a child that has ended; with `waits` it blocks until one does.
+pub fn reap(waits: bool) -> ReapResult {
     let mut status = 0;
     loop {
         // SAFETY: the number lives through the call.
@@ -163,10 +162,10 @@ pub fn reap(waits: bool) -> Reaped {
             status => Ending::Signal(libc::WTERMSIG(status) as u32),
         };
         match child {
-            0 => return Reaped::Waiting,
-            1.. => return Reaped::Child(child as u32, ending),
+            0 => return ReapResult::Waiting,
+            1.. => return ReapResult::Child(child as u32, ending),
             _ if io::Error::last_os_error().kind() == io::ErrorKind::Interrupted => {}
-            _ => return Reaped::NoChild,
+            _ => return ReapResult::NoChild,
         }
     }
 }
@@ -178,6 +177,6 @@ pub fn signal(process: i32, signal: i32) {
 }
 
 fn text(string: &str) -> CString {
-    // A zero byte cannot be in what this module is called with; an empty text makes the call fail.
+    // Callers pass no zero byte; an empty text makes the call fail.
     CString::new(string).unwrap_or_default()
 }

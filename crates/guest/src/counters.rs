@@ -1,5 +1,5 @@
-//! What the kernel counts of a namespace's connections (`/proc/net/netstat`). Every sender that shares a NIC
-//! has a namespace of its own, so these are the counts of one flow, unless flows learn from each other.
+//! The kernel's counters of a namespace's connections (`/proc/net/netstat`). Every sender that shares a NIC has a
+//! namespace of its own, so these count one flow, unless flows share cached metrics.
 
 use crate::error::GuestError;
 use crate::system::{self, Fd};
@@ -17,15 +17,15 @@ pub struct Counters {
     pub spurious: u32,
 }
 
-/// Which of the kernel's counters make up each of ours. (`TCPSackFailures` and its like count timeouts by the state that
-/// they end, beside this one, not instead of it.)
+/// The kernel's counters that add up to each of ours. (`TCPSackFailures` and the like count timeouts by the state that
+/// they end, in addition to this one.)
 const RTOS: [&str; 1] = ["TCPTimeouts"];
 const TLPS: [&str; 1] = ["TCPLossProbes"];
 const FAST_RECOVERIES: [&str; 2] = ["TCPSackRecovery", "TCPRenoRecovery"];
 const SPURIOUS: [&str; 4] = ["TCPFullUndo", "TCPPartialUndo", "TCPDSACKUndo", "TCPLossUndo"];
 
 impl Counters {
-    /// Those of a namespace, which the calling thread is left in.
+    /// The counters of a namespace, in which the calling thread remains.
     pub fn of(namespace: &Fd) -> Result<Self, GuestError> {
         system::enter_network(namespace)?;
         let path = "/proc/net/netstat";

@@ -27,7 +27,7 @@ struct NicRequest {
     name: [u8; 16],
 }
 
-/// The switch, as the init program sees it.
+/// The init program's interface to the switch.
 #[derive(Debug)]
 pub struct Device(File);
 
@@ -62,9 +62,9 @@ impl Device {
         Ok(at_ns != u64::MAX)
     }
 
-    /// Tells the switch something.
-    pub fn tell(&self, report: &Report) -> Result<(), GuestError> {
-        // The driver takes a report whole or not at all.
+    /// Sends a report to the switch.
+    pub fn report(&self, report: &Report) -> Result<(), GuestError> {
+        // The driver takes a report completely or not at all.
         (&self.0).write_all(&report.encode()).map_err(|error| self.failure(error, "report to the switch"))
     }
 
@@ -72,7 +72,7 @@ impl Device {
         system::control(self.0.as_raw_fd(), request, argument).map_err(|error| self.failure(error, what))
     }
 
-    /// What the switch says of its own failure, else what the kernel says.
+    /// The switch's own error message if there is one, else the kernel's.
     fn failure(&self, error: std::io::Error, what: &str) -> GuestError {
         if error.raw_os_error() != Some(libc::EPROTO) {
             return GuestError::io(what, error);

@@ -1,8 +1,8 @@
 //! Finds the connections of programs by the five-tuples of their packets.
 //!
-//! What a program opens is not in the plan. Its first packet makes a flow of it, with the paths of the plan's flow that
-//! joins the two hosts: that of the program that owns the socket, or else the first one. A connection of TCP is one flow,
-//! whose source is who opened it. Datagrams are a flow in each direction, as their five-tuple is.
+//! Connections of programs are not in the plan. The first packet of one creates a flow, with the paths of the plan's
+//! flow between the two hosts: that of the program that owns the socket, or else the first one. A TCP connection is one
+//! flow, whose source is the end that opened it. Datagrams are one flow per direction and five-tuple.
 
 use std::collections::BTreeMap;
 
@@ -12,17 +12,17 @@ use daybreak_trace::ConnectionRow;
 use crate::headers::{Headers, Protocol, flags};
 use crate::layout::{End, Layout, runs_programs};
 
-/// The owner of a packet that no program has sent.
+/// The owner of packets that no program sent.
 pub const NO_OWNER: u32 = u32::MAX;
-/// Users that programs are: the client of flow 0, its server, the client of flow 1, and so on.
+/// User ids of programs: the client of flow 0, its server, the client of flow 1, and so on.
 const FIRST_USER: u32 = 100_000;
 
-/// The user whose number a program runs under: what it sends can be told from what others send.
+/// The user id of a program, which identifies its packets.
 pub fn user(flow: u32, is_server: bool) -> u32 {
     FIRST_USER + 2 * flow + u32::from(is_server)
 }
 
-/// What a five-tuple is without the order of its ends.
+/// A five-tuple without the order of its ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Tuple {
     protocol: u8,
@@ -38,12 +38,12 @@ struct Entry {
     addresses: [u32; 2],
 }
 
-/// Whose a packet is.
+/// The owner of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Seen {
-    /// A known flow's, from its source or not.
+pub enum PacketOwner {
+    /// A known flow; true if the packet is from its source.
     Known(u32, bool),
-    /// A new flow's, from its source.
+    /// A new flow; the packet is from its source.
     New {
         /// Flow of the plan whose paths it takes.
         of_flow: u32,
@@ -59,14 +59,14 @@ pub struct Discovery {
     planned: u32,
     entries: Vec<Entry>,
     known: BTreeMap<Tuple, u32>,
-    /// The last datagram of two hosts that came in fragments, and its flow: only the first fragment has ports.
+    /// The last fragmented datagram between two hosts, and its flow: only the first fragment has ports.
     fragments: BTreeMap<[u32; 2], (u16, u32)>,
-    /// What was found, in the order of the first packets.
+    /// The connections found, in the order of their first packets.
     pub connections: Vec<ConnectionRow>,
 }
 
 impl Discovery {
-    /// Nothing found yet. The addresses are those of the layout's ends.
+    /// Starts without any; addresses are those of the layout's ends.
     pub fn new(plan: &Plan, layout: &Layout) -> Self {
         let with_programs = (0..).zip(&plan.flows).filter(|(_, flow)| runs_programs(flow));
         let entry = |flow: u32| {
@@ -92,13 +92,13 @@ impl Discovery {
         self.entries.binary_search_by_key(&flow, |entry| entry.flow).is_ok()
     }
 
-    /// Whose packet this is; `None` where no program's flow joins its hosts. `is_closed` tells of a flow that its
+    /// The owner of a packet; `None` if no program's flow connects its hosts. `is_closed(flow)` is whether the flow's
     /// connection has ended, so that a SYN begins another one.
-    pub fn see(&mut self, headers: &Headers, owner: u32, is_closed: impl Fn(u32) -> bool) -> Option<Seen> {
+    pub fn see(&mut self, headers: &Headers, owner: u32, is_closed: impl Fn(u32) -> bool) -> Option<PacketOwner> {
         let [from, to] = headers.addresses;
         if headers.is_later_fragment {
             let flow = self.fragments.get(&[from, to]).filter(|(id, _)| *id == headers.identification)?.1;
-            return Some(Seen::Known(flow, true));
+            return Some(PacketOwner::Known(flow, true));
         }
         let protocol = headers.protocol.number();
         let tuple = Tuple { protocol, addresses: [from, to], ports: [headers.source, headers.destination] };
@@ -114,7 +114,7 @@ impl Discovery {
                 if !is_stream {
                     self.fragments.insert([from, to], (headers.identification, flow));
                 }
-                return Some(Seen::Known(flow, is_from_source));
+                return Some(PacketOwner::Known(flow, is_from_source));
             }
         }
         let joins = |entry: &&Entry| entry.addresses == [from, to] || entry.addresses == [to, from];
@@ -128,7 +128,7 @@ impl Discovery {
         let is_reversed = addresses == [to, from];
         let row = ConnectionRow { flow, of_flow, is_reversed: u8::from(is_reversed), protocol, src_port, dst_port };
         self.connections.push(row);
-        Some(Seen::New { of_flow, is_reversed })
+        Some(PacketOwner::New { of_flow, is_reversed })
     }
 }
 
@@ -176,12 +176,15 @@ mod tests {
         let open = |_| false;
         let there = segment([client, server], [40_000, 80], flags::SYN);
         let back = segment([server, client], [80, 40_000], flags::SYN | flags::ACK);
-        assert_eq!(discovery.see(&there, NO_OWNER, open), Some(Seen::New { of_flow: 0, is_reversed: false }));
-        assert_eq!(discovery.see(&there, NO_OWNER, open), Some(Seen::Known(2, true)), "sent again");
-        assert_eq!(discovery.see(&back, NO_OWNER, open), Some(Seen::Known(2, false)));
-        assert_eq!(discovery.see(&back, NO_OWNER, |_| true), Some(Seen::Known(2, false)), "it opens nothing");
-        assert_eq!(discovery.see(&there, NO_OWNER, |_| true), Some(Seen::New { of_flow: 0, is_reversed: false }));
-        assert_eq!(discovery.see(&back, NO_OWNER, open), Some(Seen::Known(3, false)));
+        assert_eq!(discovery.see(&there, NO_OWNER, open), Some(PacketOwner::New { of_flow: 0, is_reversed: false }));
+        assert_eq!(discovery.see(&there, NO_OWNER, open), Some(PacketOwner::Known(2, true)), "sent again");
+        assert_eq!(discovery.see(&back, NO_OWNER, open), Some(PacketOwner::Known(2, false)));
+        assert_eq!(discovery.see(&back, NO_OWNER, |_| true), Some(PacketOwner::Known(2, false)), "it opens nothing");
+        assert_eq!(
+            discovery.see(&there, NO_OWNER, |_| true),
+            Some(PacketOwner::New { of_flow: 0, is_reversed: false })
+        );
+        assert_eq!(discovery.see(&back, NO_OWNER, open), Some(PacketOwner::Known(3, false)));
         let ports = |row: &ConnectionRow| (row.flow, row.protocol, row.src_port, row.dst_port);
         assert_eq!(
             discovery.connections.iter().map(ports).collect::<Vec<_>>(),
@@ -195,7 +198,7 @@ mod tests {
         let mut of =
             |port, owner, addresses| match discovery.see(&segment(addresses, [port, 80], flags::SYN), owner, |_| false)
             {
-                Some(Seen::New { of_flow, is_reversed }) => (of_flow, is_reversed),
+                Some(PacketOwner::New { of_flow, is_reversed }) => (of_flow, is_reversed),
                 other => panic!("{other:?}"),
             };
         assert_eq!(of(1, user(0, false), [client, server]), (0, false));
@@ -212,12 +215,12 @@ mod tests {
         let mut see = |headers: &Headers| discovery.see(headers, NO_OWNER, |_| false);
         let there = datagram([client, server], [1, 2], 7);
         let back = datagram([server, client], [2, 1], 7);
-        assert!(matches!(see(&there), Some(Seen::New { is_reversed: false, .. })));
-        assert!(matches!(see(&back), Some(Seen::New { is_reversed: true, .. })));
-        assert_eq!(see(&there), Some(Seen::Known(2, true)));
+        assert!(matches!(see(&there), Some(PacketOwner::New { is_reversed: false, .. })));
+        assert!(matches!(see(&back), Some(PacketOwner::New { is_reversed: true, .. })));
+        assert_eq!(see(&there), Some(PacketOwner::Known(2, true)));
         let later =
             |identification| Headers { is_later_fragment: true, ..datagram([client, server], [0, 0], identification) };
-        assert_eq!(see(&later(7)), Some(Seen::Known(2, true)));
+        assert_eq!(see(&later(7)), Some(PacketOwner::Known(2, true)));
         assert_eq!(see(&later(8)), None, "its first fragment never came");
     }
 }

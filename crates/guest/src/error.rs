@@ -1,4 +1,4 @@
-//! What can go wrong, one sentence each.
+//! The errors, one sentence each.
 
 /// Why the guest does not run a plan, or could not finish it.
 #[derive(Debug, thiserror::Error)]
@@ -43,7 +43,7 @@ pub enum GuestError {
     /// A program of the plan failed; the sentence names it.
     #[error("{0}")]
     Program(String),
-    /// A packet came that belongs to no flow, or one was forged or forgotten: a fault of the engine.
+    /// A packet belongs to no flow, or was forged or lost track of: a fault of the engine.
     #[error("the engine is broken: {0}")]
     Broken(String),
 }

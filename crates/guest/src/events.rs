@@ -1,4 +1,4 @@
-//! What is to happen in the fabric, in the total order of time, kind, tie-break of an arrival, component and number.
+//! The fabric's pending events, in the total order of time, kind, tie-break of an arrival, component and number.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -32,7 +32,7 @@ pub enum Event {
         /// Which flow.
         flow: u32,
     },
-    /// The client of a flow has ended, or with no flow all programs that are waited for.
+    /// The client of a flow has ended; without a flow, all programs that the run waits for.
     End {
         /// Which flow.
         flow: Option<u32>,
@@ -41,13 +41,13 @@ pub enum Event {
     Entry {
         /// Which link.
         link: u32,
-        /// Its place among the packets that wait to enter.
+        /// Its index among the packets that wait to enter.
         frame: u32,
     },
 }
 
 impl Event {
-    /// Its place among the events of one instant, before kind and component decide.
+    /// Its rank among the events of one instant, before kind and component.
     #[inline]
     fn tie_break(self, at: Instant) -> u64 {
         match self {
@@ -76,7 +76,7 @@ pub struct Events {
 }
 
 impl Events {
-    /// No events. `delivers` tells the links that end at hosts; `least` is that of [`crate::lookahead`].
+    /// No events. `delivers` marks, by link, those that end at hosts; `least` is the result of [`crate::lookahead`].
     pub fn new(delivers: Vec<bool>, least: Duration) -> Self {
         Self { open: Heap::new(), last: Heap::new(), least, added: 0, delivers }
     }
@@ -104,7 +104,7 @@ impl Events {
         Some((at, event))
     }
 
-    /// Nothing is delivered before.
+    /// Lower bound on the time of the next delivery.
     #[inline]
     pub fn next_delivery(&self) -> Instant {
         let certain = self.last.peek().map_or(Instant::NEVER, |event| event.0.0);

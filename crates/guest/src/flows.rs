@@ -20,9 +20,9 @@ use crate::system::{self, Address, Fd, Zeros};
 /// The sockets of all flows.
 #[derive(Debug)]
 pub struct Flows {
-    /// By flow; none for one of programs.
+    /// By flow; `None` for one that runs programs.
     sockets: Vec<Option<Sockets>>,
-    /// The first thing that went wrong in an application.
+    /// The first error in an application.
     trouble: Trouble,
 }
 
@@ -39,7 +39,7 @@ type Trouble = Arc<Mutex<Option<String>>>;
 const STACK: usize = 64 << 10;
 const SOL_TCP: i32 = libc::IPPROTO_TCP;
 
-/// What the applications of all flows share.
+/// State shared by the applications of all flows.
 struct Common {
     zeros: Arc<Zeros>,
     trouble: Trouble,
@@ -78,7 +78,7 @@ impl Flows {
         self.sockets[flow].as_ref()?.server.get().map(AsRawFd::as_raw_fd)
     }
 
-    /// The first thing that went wrong in an application, if any did.
+    /// The first error in an application, if any did.
     pub fn trouble(&self) -> Option<String> {
         self.trouble.lock().ok().and_then(|trouble| trouble.clone())
     }
@@ -195,7 +195,7 @@ fn tcp_socket(variant: &str) -> Result<Fd, GuestError> {
     Ok(socket)
 }
 
-/// A socket for datagrams that are not lost for want of memory: what waits in the NIC's queue is the plan's business.
+/// A socket whose datagrams are never dropped for lack of memory: the plan limits the NIC's queue.
 fn udp_socket(at: Address) -> Result<Fd, GuestError> {
     const MOST: i32 = 1 << 30;
     let socket = system::socket(libc::AF_INET, libc::SOCK_DGRAM, 0, "open a UDP socket")?;
@@ -207,7 +207,7 @@ fn udp_socket(at: Address) -> Result<Fd, GuestError> {
     Ok(socket)
 }
 
-/// Makes the calls of an application on a connection. It stays open: the guest asks it for its state at the end.
+/// Makes the calls of an application on a connection. It stays open: the guest reads its state at the end.
 fn make(calls: Calls, socket: RawFd, zeros: &Zeros) -> std::io::Result<()> {
     for call in calls {
         match call {

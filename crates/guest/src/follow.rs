@@ -1,4 +1,4 @@
-//! Follows a flow by the packets that cross the fabric, whatever carries it.
+//! Tracks a flow by the packets that cross the fabric, for any transport.
 
 use daybreak_host::{Datagram, Exchanges, Received};
 use daybreak_plan::{Application, Flow};
@@ -8,27 +8,27 @@ use daybreak_units::{Duration, Instant};
 use crate::headers::{Headers, Protocol, flags};
 use crate::track::{Place, Track};
 
-/// What is known of a flow.
+/// The tracked state of a flow.
 #[derive(Clone, Debug)]
-pub enum Followed {
+pub enum TrackedFlow {
     /// A transfer in one direction, complete when this number of bytes is acknowledged.
     Bulk(Box<Track>, Option<u64>),
     /// Two directions of one connection: the requests, the responses.
     Exchanges(Box<[Track; 2]>, Box<Exchanges>),
-    /// Datagrams: sent, lost at the sender's own NIC, and what the receiver has got.
+    /// Datagrams: sent, lost at the sender's own NIC, and received.
     Datagrams(Box<Datagrams>),
     /// A flow that runs programs has no packets: their connections have.
     Programs,
     /// A program's connection, found by its first packet.
     Connection(Box<Connection>),
-    /// A program's datagrams in one direction, and when the first was sent: they do not say what they are.
+    /// A program's datagrams in one direction, which carry no head of ours, and when the first was sent.
     Packets(Box<Datagrams>, Instant),
 }
 
-/// A connection that a program has made.
+/// A connection of a program.
 #[derive(Clone, Debug)]
 pub struct Connection {
-    /// The payload of who opened it, and the answers.
+    /// The payload of the end that opened it, and of the other end.
     ways: [Track; 2],
     opened: Instant,
     /// SYNs and SYN-ACKs sent.
@@ -51,20 +51,20 @@ pub struct Datagrams {
     received: Received,
 }
 
-/// What the arrival of a packet has brought.
+/// The effects of a packet's arrival.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Arrival {
     /// Payload handed to the application.
     pub delivered: u64,
     /// One-way delay of a datagram.
     pub delay: Option<Duration>,
-    /// The exchange that is complete with it.
+    /// The exchange that it completes.
     pub answered: Option<ExchangeRow>,
-    /// The flow is complete with it.
+    /// Whether it completes the flow.
     pub is_complete: bool,
 }
 
-impl Followed {
+impl TrackedFlow {
     /// A flow before its first packet.
     pub fn new(index: u32, flow: &Flow) -> Self {
         match &flow.application {
@@ -93,7 +93,7 @@ impl Followed {
         }
     }
 
-    /// It is a connection that has ended.
+    /// Whether it is a connection that has ended.
     pub fn is_closed(&self) -> bool {
         matches!(self, Self::Connection(connection) if connection.closed.is_some())
     }
@@ -165,7 +165,7 @@ impl Followed {
         }
     }
 
-    /// Fills in what the packets have shown.
+    /// Fills in the row from the packets.
     pub fn fill(&self, row: &mut FlowRow) {
         match self {
             Self::Bulk(track, _) => add(row, track),
@@ -180,7 +180,7 @@ impl Followed {
         }
     }
 
-    /// What became of the datagrams of `flow`, of which the fabric has lost some; `None` if it has none.
+    /// The datagram row of `flow`, `lost_in_fabric` of which were lost there; `None` if it has no datagrams.
     pub fn datagrams(&self, flow: u32, lost_in_fabric: u64) -> Option<DatagramRow> {
         let (Self::Datagrams(datagrams) | Self::Packets(datagrams, _)) = self else { return None };
         let Datagrams { sent, lost_at_nic, received, .. } = &**datagrams;
@@ -212,7 +212,7 @@ impl Connection {
         delivered
     }
 
-    /// It ends when the last payload was acknowledged that it has carried, which is known when it is closed.
+    /// It ends with the acknowledgement of its last payload, which is known once it is closed.
     fn fill(&self, row: &mut FlowRow) {
         self.ways.iter().for_each(|way| add(row, way));
         let end = self.closed.map(|closed| self.acknowledged.unwrap_or(closed));
@@ -243,7 +243,7 @@ mod tests {
     use crate::headers::tests::headers;
 
     /// Sends a segment of a connection and lets it arrive a microsecond later.
-    fn pass(flow: &mut Followed, us: u64, segment: &Headers, from_source: bool) -> Arrival {
+    fn pass(flow: &mut TrackedFlow, us: u64, segment: &Headers, from_source: bool) -> Arrival {
         let at = |us| Instant::ZERO + Duration::from_us(us);
         let place = flow.sent(at(us), segment, from_source).unwrap();
         flow.arrived(at(us + 1), &place, from_source)
@@ -252,7 +252,7 @@ mod tests {
     #[test]
     fn a_found_connection_ends_when_its_last_payload_was_acknowledged_once_it_is_closed() {
         let syn = headers(100, 0, flags::SYN, 0);
-        let mut flow = Followed::found(&syn, Instant::ZERO + Duration::from_us(10));
+        let mut flow = TrackedFlow::found(&syn, Instant::ZERO + Duration::from_us(10));
         pass(&mut flow, 10, &syn, true);
         pass(&mut flow, 20, &syn, true);
         pass(&mut flow, 30, &headers(500, 101, flags::SYN | flags::ACK, 0), false);
@@ -260,7 +260,7 @@ mod tests {
         assert_eq!(pass(&mut flow, 50, &headers(101, 501, flags::ACK, 70), true).delivered, 0, "sent again");
         assert_eq!(pass(&mut flow, 60, &headers(501, 171, flags::ACK, 30), false).delivered, 30);
         pass(&mut flow, 70, &headers(171, 531, flags::ACK | flags::FIN, 0), true);
-        let row = |flow: &Followed| {
+        let row = |flow: &TrackedFlow| {
             let mut row = FlowRow::default();
             flow.fill(&mut row);
             row
@@ -277,7 +277,7 @@ mod tests {
     #[test]
     fn a_reset_closes_a_connection() {
         let syn = headers(100, 0, flags::SYN, 0);
-        let mut flow = Followed::found(&syn, Instant::ZERO);
+        let mut flow = TrackedFlow::found(&syn, Instant::ZERO);
         pass(&mut flow, 0, &syn, true);
         pass(&mut flow, 5, &headers(0, 101, flags::RST | flags::ACK, 0), false);
         let mut row = FlowRow::default();
@@ -289,7 +289,7 @@ mod tests {
     #[test]
     fn found_datagrams_are_numbered_as_they_leave() {
         let datagram = Headers { protocol: Protocol::Udp(None), ..headers(0, 0, 0, 40) };
-        let mut flow = Followed::found(&datagram, Instant::ZERO);
+        let mut flow = TrackedFlow::found(&datagram, Instant::ZERO);
         let at = |us| Instant::ZERO + Duration::from_us(us);
         let places: Vec<Place> = (0..3).map(|us| flow.sent(at(us), &datagram, true).unwrap()).collect();
         let late = flow.arrived(at(9), &places[2], true);

@@ -3,7 +3,7 @@
 use daybreak_fabric::Ecn;
 use daybreak_host::{Datagram, UDP_HEADER};
 
-/// What the engine needs to know of a packet. Of UDP, TCP's numbers, bits and window are 0.
+/// The fields of a packet that the engine needs. For UDP, TCP's numbers, flags and window are 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Headers {
     /// What carries the payload.
@@ -16,9 +16,9 @@ pub struct Headers {
     pub destination: u16,
     /// Sender's and receiver's IP address.
     pub addresses: [u32; 2],
-    /// Tells the fragments of one datagram from those of others.
+    /// Identifies the fragments of one datagram.
     pub identification: u16,
-    /// It is a fragment of a datagram, and not the first: it has no header but that of IP.
+    /// Whether it is a later fragment of a datagram, with no header but that of IP.
     pub is_later_fragment: bool,
     /// Sequence number.
     pub seq: u32,
@@ -28,9 +28,10 @@ pub struct Headers {
     pub flags: u8,
     /// Window field, unscaled.
     pub window: u16,
-    /// Its first SACK block reports a duplicate (RFC 2883): it begins below the acknowledgement or lies within the second.
+    /// Its first SACK block reports a duplicate (RFC 2883): it begins below the acknowledgement or lies within the
+    /// second.
     pub dsack: bool,
-    /// Length of all headers, and of what a datagram says of itself.
+    /// Length of all headers and of the head of a datagram.
     pub length: usize,
     /// IP length.
     pub ip_bytes: u32,
@@ -43,7 +44,7 @@ pub struct Headers {
 pub enum Protocol {
     /// TCP.
     Tcp,
-    /// UDP, with what our sources write at the start of the payload, if there is room for it.
+    /// UDP, with the head that our sources write at the start of the payload, if it fits.
     Udp(Option<Datagram>),
     /// Something else, which has no ports.
     Other(u8),
@@ -140,12 +141,12 @@ impl Headers {
                 let header = UDP_HEADER as usize;
                 let (source, destination) = (u16_at(above)?, u16_at(above + 2)?);
                 let datagram = Datagram::decode(bytes.get(above + header..)?);
-                let told = if datagram.is_some() { Datagram::BYTES } else { 0 };
+                let head = if datagram.is_some() { Datagram::BYTES } else { 0 };
                 Some(Self {
                     protocol: Protocol::Udp(datagram),
                     source,
                     destination,
-                    length: above + header + told,
+                    length: above + header + head,
                     payload: payload(header)?,
                     ..plain
                 })
@@ -155,9 +156,9 @@ impl Headers {
     }
 }
 
-/// Writes into the headers of a packet what it has met on its way: CE if it is `congested`, and control bits of TCP.
-/// The checksums stay right, by the difference (RFC 1624, equation 3). One that is `partial`, the sum of the pseudo
-/// header alone, does not depend on what changes.
+/// Writes a packet's marks into its headers: CE if it is `congested`, and TCP flags. Updates the checksums
+/// incrementally (RFC 1624, equation 3). A `partial` checksum, the sum of the pseudo header alone, does not depend on
+/// the changes.
 pub fn mark(bytes: &mut [u8], congested: bool, tcp_bits: u8, partial: bool) {
     const TYPE_OF_SERVICE: usize = ETHERNET + 1;
     const IP_CHECKSUM: usize = ETHERNET + 10;

@@ -1,8 +1,7 @@
-//! Outside the guest: boots a kernel in the current directory, and sees to it that nothing outlives the run.
+//! Outside the guest: boots a kernel in the current directory, and ensures that nothing outlives the run.
 //!
-//! The process that starts this one holds the other end of its standard input. When that closes, because
-//! the run was given up or the process is gone, whatever the reason, the kernel and its processes are
-//! ended, and everything in the directory is removed but the console's log.
+//! The parent process holds the other end of this one's standard input. When that closes, for whatever reason, the
+//! kernel and its processes are killed, and everything in the directory is removed except the console's log.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -16,12 +15,12 @@ use crate::error::GuestError;
 use crate::supervise::FOLDERS;
 use crate::{spinning, system};
 
-/// The console's log, the only thing that stays of a run that was given up.
+/// The console's log, all that remains of an aborted run.
 const LOG: &str = "console.log";
 
 /// The switch, which the kernel loads into its own process; it lies beside this program.
 const SWITCH: &str = "libdaybreak_switch.so";
-/// The environment's name for it.
+/// The environment variable that names it.
 const SWITCH_VARIABLE: &str = "DAYBREAK_SWITCH";
 
 /// What programs want and the flows of a plan do without: random numbers before any time has passed, which else the
@@ -38,7 +37,7 @@ pub fn boot(kernel: &str, memory: &str) -> Result<u8, GuestError> {
         return Err(GuestError::io(format!("load the switch {}", switch.display()), missing));
     }
     let mut command = Command::new(kernel);
-    // The same words for every run: the kernel mixes them into its random numbers.
+    // Identical for every run: the kernel mixes its command line into its random numbers.
     command
         .arg(format!("mem={memory}"))
         .args(["root=/dev/root", "rootfstype=hostfs", "rootflags=/", "ro", "init=/proc/self/cwd/daybreak-guest"])
@@ -58,7 +57,7 @@ pub fn boot(kernel: &str, memory: &str) -> Result<u8, GuestError> {
     let noted = Arc::clone(&given_up);
     let watch = std::thread::Builder::new().spawn(move || {
         let mut input = std::io::stdin();
-        // Any byte asks which program keeps the guest's time from passing.
+        // Any byte requests the name of the program that keeps the guest's time from passing.
         while matches!(input.read(&mut [0; 64]), Ok(1..)) {
             let name = spinning::busiest(group).unwrap_or_default();
             let _ = writeln!(std::io::stdout(), "? {name}");

@@ -112,7 +112,7 @@ pub fn up(device: u32, mtu: u32) -> Request {
     request
 }
 
-/// The same for a host's NIC, every packet of which is one segment.
+/// Sets up a host's NIC, every packet of which is one segment.
 pub fn nic_up(device: u32, mac: [u8; 6], mtu: u32) -> Request {
     let mut request = up(device, mtu);
     request.put(IFLA_ADDRESS, &mac).put_u32(IFLA_GSO_MAX_SEGS, 1);

@@ -33,7 +33,7 @@ pub fn next_aligned(settle_ns: u64) -> Result<u64, GuestError> {
 fn count_at(start_ns: u64) -> Result<u64, GuestError> {
     system::sleep_until(start_ns);
     let text = std::fs::read_to_string(TIMER_LIST).map_err(|error| GuestError::io(TIMER_LIST, error))?;
-    parse(&text).ok_or_else(|| GuestError::Broken(format!("{TIMER_LIST} does not tell the jiffies")))
+    parse(&text).ok_or_else(|| GuestError::Broken(format!("{TIMER_LIST} does not show the jiffies")))
 }
 
 fn parse(text: &str) -> Option<u64> {

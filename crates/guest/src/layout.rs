@@ -1,4 +1,4 @@
-//! Who is who: the ends of the flows and their NICs. Refuses by name what real hosts cannot do here.
+//! Assigns ends and NICs to flows. Refuses by name what real hosts cannot do here.
 
 use daybreak_plan::{Action, Application, Flow, NodeKind, Plan, ReceiveBuffers, Stack, Step};
 
@@ -21,24 +21,24 @@ pub struct Nic {
     pub queue: u32,
     /// Link of the plan that the queue feeds.
     pub link: u32,
-    /// Several ends share it.
+    /// Whether several ends share it.
     pub shared: bool,
     /// Largest packet of the ends behind it.
     pub mtu: u32,
-    /// How it lays received frames into memory.
+    /// How it stores received frames in memory.
     pub buffers: ReceiveBuffers,
 }
 
-/// A TCP stack behind a NIC: one network namespace. A sender that shares its NIC has one of its own, so
-/// that the kernel counts for it alone; receivers share one, and so do senders that learn from each other
-/// (`tcp_no_metrics_save` off), since what a host remembers belongs to its namespace and address.
+/// A TCP stack behind a NIC: one network namespace. A sender that shares its NIC has one of its own, so that the kernel
+/// counts it separately; receivers share one, and so do senders that share cached metrics (`tcp_no_metrics_save` off),
+/// since the cache belongs to a namespace and address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct End {
     /// Its NIC.
     pub nic: u32,
     /// Stack of the plan.
     pub stack: u32,
-    /// The flow that has it for itself, if any.
+    /// The flow that it belongs to exclusively, if any.
     sender_of: Option<u32>,
     /// Ends that it exchanges packets with, in rising order.
     pub peers: Vec<u32>,
@@ -71,7 +71,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Lays a plan out, or says by name why real hosts cannot run it here.
+    /// Lays out a plan, or names what real hosts cannot run.
     pub fn of(plan: &Plan) -> Result<Self, GuestError> {
         if plan.flows.len() > MOST_FLOWS {
             return refuse("flows", plan.flows.len(), format!("there are ports for {MOST_FLOWS} flows"));
@@ -188,7 +188,7 @@ impl Layout {
     }
 }
 
-/// Whether a flow is that of programs, whose connections are flows of their own.
+/// Whether a flow runs programs, whose connections are flows of their own.
 pub fn runs_programs(flow: &Flow) -> bool {
     flow.application.commands() != [None, None]
 }
@@ -198,7 +198,7 @@ pub fn senders(application: &Application) -> [bool; 2] {
     match application {
         Application::Bulk { .. } => [true, false],
         Application::RequestResponse { .. } => [true, true],
-        // What programs send is not the plan's.
+        // The plan does not know what programs send.
         Application::ConstantRate { .. } | Application::Program { .. } => [false, false],
     }
 }
@@ -340,13 +340,13 @@ fn supported(stack: &Stack) -> Result<(), GuestError> {
     Ok(())
 }
 
-/// A stack's setting as scenarios name it: their own stack is the table "stack", the others are in "stacks".
+/// A stack's setting in the notation of scenarios: the default stack is the table "stack", the others are in "stacks".
 pub fn setting(stack: &Stack, name: &str) -> String {
     let table = if stack.name == "stack" { "" } else { "stacks." };
     format!("{table}{}.{name}", stack.name)
 }
 
-/// A time as scenarios say it.
+/// A time in the notation of scenarios.
 fn span(ps: u64) -> String {
     let units = [(1_000_000_000_000, "s"), (1_000_000_000, "ms"), (1_000_000, "us"), (1_000, "ns")];
     let (size, unit) = units.into_iter().find(|&(size, _)| ps >= size && ps.is_multiple_of(size)).unwrap_or((1, "ps"));

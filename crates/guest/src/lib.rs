@@ -6,8 +6,8 @@
 //! hosts' NICs, and fills the same tables.
 //!
 //! **What is real:** TCP, the sockets, the qdisc of the NIC, timers. **What is the fabric's:** every link
-//! and queue behind the NICs, timelines, losses. **What is not there:** segmentation offload, and the
-//! cost of processing: the guest's computer is infinitely fast.
+//! and queue behind the NICs, timelines, losses. **What is missing:** segmentation offload, and the cost of processing:
+//! the guest's computer is infinitely fast.
 
 pub mod baseline;
 pub mod capture;

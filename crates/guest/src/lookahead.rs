@@ -1,4 +1,4 @@
-//! How far ahead a delivery lies, from the delays of the plan alone.
+//! Lower bound on the time to the next delivery, from the delays of the plan alone.
 //!
 //! The switch does not have to be called for every event: only in time for every delivery. What follows from
 //! an event takes a while to reach a host, so events may be handled late by that much, several at one call (as
@@ -23,7 +23,7 @@ pub fn least(plan: &Plan, layout: &Layout) -> Duration {
     last_links.filter(behind_nics).map(|link| crossing(plan, link)).min().unwrap_or(Duration::ZERO)
 }
 
-/// Propagation delay of a path, by the first way where it has several.
+/// Propagation delay of a path, along the first branch at each fork.
 pub fn propagation(plan: &Plan, steps: &[Step]) -> Duration {
     let of_path = |path: u32| propagation(plan, &plan.paths[path as usize]).as_ps();
     let ps = steps.iter().map(|&step| match step {
@@ -38,8 +38,8 @@ pub fn propagation(plan: &Plan, steps: &[Step]) -> Duration {
     Duration::from_ps(ps.sum())
 }
 
-/// Least time that the smallest packet takes on an idle link, whatever rates timelines set. Where they change the delay,
-/// that a packet has left the link is an event, and only the least delay lies behind it.
+/// Least time that the smallest packet takes on an idle link, whatever rates timelines set. Where they change the
+/// delay, that a packet has left the link is an event, and only the least delay lies behind it.
 fn crossing(plan: &Plan, index: u32) -> Duration {
     let link = &plan.links[index as usize];
     let delays = plan.actions().filter_map(|action| match *action {

@@ -1,6 +1,6 @@
 //! `daybreak-guest` is the init of the guest. Outside it has two commands: `check PLAN` says whether a plan can
-//! run, `host KERNEL MEMORY` boots a guest in the current directory and ends it with whoever holds its input. In the
-//! guest init starts it anew to look after a program (`program FLOW SIDE ZERO`).
+//! run, `host KERNEL MEMORY` boots a guest in the current directory and ends it when its input closes. In the guest,
+//! init starts it again to supervise a program (`program FLOW SIDE ZERO`).
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -11,7 +11,7 @@ use daybreak_guest::{baseline, dialogues, host, layout::Layout, run, session, su
 /// Where the directory in which the kernel was started is mounted.
 const STARTED_IN: &str = "/tmp/run";
 
-/// A file of this name there asks for the kernel alone, without the switch.
+/// A file of this name there selects a run of the kernel alone, without the switch.
 const BASELINE: &str = "baseline";
 
 /// A directory of this name holds dialogues to play, and their verdicts go to the file of the next name.
@@ -55,7 +55,7 @@ fn program(flow: &str, side: &str, zero_ns: &str) -> Result<(), GuestError> {
     Ok(())
 }
 
-#[expect(clippy::disallowed_macros, reason = "the console is how the host hears of progress")]
+#[expect(clippy::disallowed_macros, reason = "progress is reported on the console")]
 fn as_init() -> ! {
     let outcome = prepare().and_then(|()| {
         let texts = Path::new(STARTED_IN).join(DIALOGUES);

@@ -1,8 +1,8 @@
-//! What the network has to say to a packet's receiver, and how it is written into real headers.
+//! The network's marks on a packet, and how they are written into real headers.
 
 use crate::headers;
 
-/// What a packet has met on its way.
+/// The marks that a packet got on its path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Marks {
     /// A queue has marked it: CE.

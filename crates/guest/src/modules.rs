@@ -1,12 +1,12 @@
-//! Parameters of congestion controls, where Linux offers them: as parameters of a module, one for the whole kernel.
+//! Parameters of congestion controls in Linux: module parameters, shared by the whole kernel.
 
 use daybreak_plan::{Plan, Value};
 
 use crate::error::GuestError;
 
-/// How a module has one of its parameters.
+/// The representation of a module's parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kept {
+enum Representation {
     /// 0 or 1.
     Switch,
     /// The number itself.
@@ -17,11 +17,11 @@ enum Kept {
     Milliseconds,
 }
 
-use Kept::{Fraction, Milliseconds, Switch, Whole};
+use Representation::{Fraction, Milliseconds, Switch, Whole};
 
 /// Parameters of modules that take effect whenever they are written, by the name of the rule. Others are read when the
 /// module is loaded (from cubic's `beta` its slope in the TCP-friendly region is computed then), or are not there.
-const KNOWN: [(&str, &[(&str, Kept)]); 7] = [
+const KNOWN: [(&str, &[(&str, Representation)]); 7] = [
     ("cubic", &[("hystart", Switch), ("fast_convergence", Switch), ("tcp_friendliness", Switch)]),
     (
         "bic",
@@ -87,8 +87,8 @@ pub fn parameters(plan: &Plan) -> Result<Vec<ModuleParameter>, GuestError> {
     Ok(all)
 }
 
-impl Kept {
-    /// A value as the module takes it; `None` if it cannot have it.
+impl Representation {
+    /// A value in the module's representation; `None` if it has none.
     fn written(self, value: Value) -> Option<String> {
         match (self, value) {
             (Switch, Value::Switch(on)) => Some(u8::from(on).to_string()),

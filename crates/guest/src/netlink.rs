@@ -59,7 +59,7 @@ impl Request {
         self.put(kind, &bytes)
     }
 
-    /// Adds an attribute that holds what `fill` adds.
+    /// Adds an attribute with the content that `fill` adds.
     pub fn nest(&mut self, kind: u16, fill: impl FnOnce(&mut Self)) -> &mut Self {
         let start = self.bytes.len();
         self.put(kind, &[]);

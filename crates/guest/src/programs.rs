@@ -1,6 +1,5 @@
-//! The programs of a run, as the init program sees them: one supervisor each, which is a process of its own
-//! ([`crate::supervise`]). Servers are there before the run begins; when all clients have ended they get a while to end
-//! by themselves, and are asked to then.
+//! The programs of a run, managed by the init program: one supervisor process each ([`crate::supervise`]). Servers are
+//! started before the run begins; when all clients have ended they get some time to end by themselves, then SIGTERM.
 
 use std::io::{Read, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -44,7 +43,7 @@ struct Running {
     ended: bool,
 }
 
-/// Looks after all programs in a thread of its own.
+/// Manages all programs in a thread of its own.
 struct Coordinator {
     running: Vec<Running>,
     events: Receiver<Event>,
@@ -65,7 +64,7 @@ impl Programs {
         let mut running = Vec::new();
         for (index, (flow, &(src, dst))) in plan.flows.iter().zip(&layout.flows).enumerate() {
             let [client, server] = flow.application.commands();
-            // A server is there before the clients of its host are.
+            // Servers are started before the clients of their host.
             for (is_server, end) in [(true, server.map(|_| dst)), (false, client.map(|_| src))] {
                 let Some(end) = end else { continue };
                 system::enter_network(&hosts.ends[end as usize])?;
@@ -89,7 +88,7 @@ impl Programs {
         Ok(Self { events: sender, coordinator })
     }
 
-    /// The run is over: ends what still runs, and says what became of all programs.
+    /// Ends the programs that still run when the run is over, and returns the outcome of all programs.
     pub fn finish(self) -> Result<Vec<ProgramRow>, GuestError> {
         // Where the receiver is gone all programs have ended.
         let _ = self.events.send(Event::Over);
@@ -99,7 +98,7 @@ impl Programs {
     }
 }
 
-/// Waits for a supervisor, and reads what it says.
+/// Waits for a supervisor, and reads its report.
 fn outcome(mut supervisor: Child) -> Outcome {
     let mut said = String::new();
     if let Some(output) = &mut supervisor.stdout {
@@ -149,7 +148,7 @@ impl Coordinator {
             }
         }
         if let Some(sentence) = trouble {
-            self.device.tell(&Report::GivenUp).map_err(|error| error.to_string())?;
+            self.device.report(&Report::GivenUp).map_err(|error| error.to_string())?;
             return Err(sentence);
         }
         if has_clients && !is_over {
@@ -159,7 +158,7 @@ impl Coordinator {
         Ok(rows)
     }
 
-    /// Asks all programs that run to end.
+    /// Sends an order to all running programs.
     fn order(&mut self, order: Order) {
         for program in self.running.iter_mut().filter(|program| !program.ended) {
             if let Some(orders) = &mut program.orders {
@@ -171,6 +170,6 @@ impl Coordinator {
 
     fn ended(&self, flow: Option<u32>) -> Result<(), String> {
         let at_ns = system::clock_ns(libc::CLOCK_MONOTONIC);
-        self.device.tell(&Report::Ended { at_ns, flow }).map_err(|error| error.to_string())
+        self.device.report(&Report::Ended { at_ns, flow }).map_err(|error| error.to_string())
     }
 }

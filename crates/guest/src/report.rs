@@ -1,5 +1,5 @@
-//! What the init program tells the switch's side of a run: the windows at a time, and at the end what only
-//! sockets and counters know. Numbers of 64 bits, little endian: first the kind, then rows of a fixed length.
+//! Reports of the init program to the switch: sampled windows, and at the end the state of sockets and counters. 64-bit
+//! little-endian numbers: first the kind, then rows of a fixed length.
 
 use daybreak_trace::{ProgramRow, WindowRow};
 
@@ -10,9 +10,9 @@ use crate::error::GuestError;
 pub enum Report {
     /// Windows of some flows.
     Windows(Vec<WindowRow>),
-    /// The end of some flows.
+    /// The final state of some flows.
     Outcomes(Vec<Outcome>),
-    /// The client of a flow has ended when the clock shows this, or with no flow all programs that are waited for.
+    /// The client of a flow has ended at this time; without a flow, all programs that the run waits for.
     Ended {
         /// The monotonic clock.
         at_ns: u64,
@@ -21,20 +21,20 @@ pub enum Report {
     },
     /// The run has failed.
     GivenUp,
-    /// What became of the programs.
+    /// The outcomes of the programs.
     Programs(Vec<ProgramRow>),
-    /// No more comes: the tables can be written.
+    /// The last report: the tables can be written.
     End,
 }
 
-/// What the kernel says of a flow at the end of a run.
+/// The kernel's state of a flow at the end of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
     /// Which one.
     pub flow: u32,
-    /// Segments with payload sent, retransmissions included.
+    /// Segments with payload sent, including retransmissions.
     pub segments: u32,
-    /// Segments sent again.
+    /// Retransmitted segments.
     pub retransmits: u32,
     /// Retransmission timeouts.
     pub rtos: u32,
@@ -58,7 +58,7 @@ const NO_FLOW: u64 = u64::MAX;
 pub const MOST_ROWS: usize = 10_000;
 
 impl Report {
-    /// As bytes.
+    /// Encodes the report.
     pub fn encode(&self) -> Vec<u8> {
         let numbers: Vec<u64> = match self {
             Self::Windows(rows) => std::iter::once(WINDOWS).chain(rows.iter().flat_map(window_numbers)).collect(),
@@ -71,7 +71,7 @@ impl Report {
         numbers.into_iter().flat_map(u64::to_le_bytes).collect()
     }
 
-    /// From bytes.
+    /// Decodes a report.
     pub fn decode(bytes: &[u8]) -> Result<Self, GuestError> {
         let number = |bytes: &[u8]| bytes.try_into().map_or(0, u64::from_le_bytes);
         let numbers: Vec<u64> = bytes.chunks(8).map(number).collect();

@@ -1,5 +1,5 @@
-//! The file in which the tables go to the host: one line of JSON that says what follows, then the columns
-//! one after the other as little-endian numbers.
+//! The file that passes the tables to the host: one line of JSON that describes the columns, then the columns in order
+//! as little-endian numbers.
 
 use std::io::{self, Write};
 
@@ -43,7 +43,7 @@ pub fn write(output: &mut impl Write, tables: &[Table], totals: Totals) -> io::R
     output.flush()
 }
 
-/// The type of a column, as numpy calls it.
+/// The numpy type of a column.
 fn kind(column: &Column) -> &'static str {
     match column {
         Column::U8(_) => "u1",

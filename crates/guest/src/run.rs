@@ -1,4 +1,4 @@
-//! One run, as the init program of the guest sees it: hosts, flows, samples, and at the end the counters.
+//! One run in the guest's init program: hosts, flows, samples, and at the end the counters.
 
 use std::sync::Arc;
 
@@ -41,13 +41,13 @@ pub fn run(plan: &Plan) -> Result<(), GuestError> {
     }
     let outcomes = outcomes(plan, &layout, &hosts, &flows)?;
     for rows in outcomes.chunks(MOST_ROWS) {
-        device.tell(&Report::Outcomes(rows.to_vec()))?;
+        device.report(&Report::Outcomes(rows.to_vec()))?;
     }
-    device.tell(&Report::Programs(rows))?;
-    device.tell(&Report::End)
+    device.report(&Report::Programs(rows))?;
+    device.report(&Report::End)
 }
 
-/// The image's tick is that of the plan's stacks.
+/// Checks that the image's tick is that of the plan's stacks.
 fn ticks(plan: &Plan) -> Result<(), GuestError> {
     let hz = 1_000_000_000 / system::clock_resolution_ns(libc::CLOCK_MONOTONIC_COARSE).max(1);
     match plan.stacks.iter().find(|stack| u64::from(stack.hz) != hz) {
@@ -88,14 +88,14 @@ fn follow(plan: &Plan, flows: &Flows, device: &Device, zero_ns: u64) -> Result<(
             }
         }
         for rows in rows.chunks(MOST_ROWS) {
-            device.tell(&Report::Windows(rows.to_vec()))?;
+            device.report(&Report::Windows(rows.to_vec()))?;
         }
         due_ps += interval_ps;
     }
     Ok(())
 }
 
-/// Whether the sender of a flow waits for its pacing rate, which Linux computes and tells in any case.
+/// Whether the sender of a flow is paced; Linux computes and reports a pacing rate in any case.
 fn paces(plan: &Plan, flow: &Flow) -> bool {
     let by_response = matches!(flow.application, Application::RequestResponse { .. });
     let stack = if by_response { flow.dst_stack } else { flow.src_stack };
@@ -103,7 +103,7 @@ fn paces(plan: &Plan, flow: &Flow) -> bool {
     plan.stacks[stack as usize].max_pacing_rate_bps.is_some() || rule.is_ok_and(|entry| entry.capabilities.needs_pacing)
 }
 
-/// What sockets and counters say at the end.
+/// The final state of sockets and counters.
 fn outcomes(plan: &Plan, layout: &Layout, hosts: &Hosts, flows: &Flows) -> Result<Vec<Outcome>, GuestError> {
     let mut counted = vec![false; layout.ends.len()];
     let mut outcomes = Vec::new();

@@ -1,4 +1,4 @@
-//! A run as the kernel's process sees it: the switch with the plan that it came from, and the tables at the end.
+//! A run in the kernel's process: the switch with its plan, and the tables at the end.
 
 use std::fs::File;
 use std::io::BufWriter;
@@ -53,7 +53,7 @@ pub struct Progress {
     pub complete: usize,
 }
 
-/// Reads a plan and sees that it is sound.
+/// Reads and validates a plan.
 pub fn load(path: &Path) -> Result<Plan, GuestError> {
     let text = std::fs::read_to_string(path).map_err(|error| GuestError::io(path.display().to_string(), error))?;
     let plan: Plan = serde_json::from_str(&text)?;
@@ -99,7 +99,7 @@ impl Session {
         }
     }
 
-    /// Does what is due, and says what is to happen with the kernel's packets.
+    /// Processes due events, and returns the orders for the kernel's packets.
     pub fn advance(&mut self, now_ns: u64) -> &[Order] {
         let now = self.time(now_ns);
         self.switch.as_mut().map_or(&[], |switch| switch.advance(now))
@@ -113,7 +113,7 @@ impl Session {
         }
     }
 
-    /// The run is over, or has failed.
+    /// Whether the run is over, or has failed.
     pub fn is_over(&self) -> bool {
         self.failure.is_some() || self.stopped().is_some()
     }
@@ -136,7 +136,7 @@ impl Session {
     }
 
     /// Takes a report of the init program; the last one writes the tables.
-    pub fn tell(&mut self, report: &[u8]) -> Result<(), GuestError> {
+    pub fn report(&mut self, report: &[u8]) -> Result<(), GuestError> {
         match Report::decode(report)? {
             Report::Windows(rows) => rows.into_iter().for_each(|row| self.window(row)),
             Report::Outcomes(rows) => {
@@ -231,7 +231,7 @@ fn flow_table<P: Probe>(plan: &Plan, switch: &Switch<P>, outcomes: &[Outcome]) -
             spurious: outcome.spurious,
             ..FlowRow::default()
         };
-        // Of datagrams the packets tell, of segments the sockets.
+        // Datagrams are counted by their packets, segments by the sockets.
         switch.flows[index].fill(&mut row);
         columns.push(row);
     }
@@ -243,7 +243,7 @@ fn flow_table<P: Probe>(plan: &Plan, switch: &Switch<P>, outcomes: &[Outcome]) -
     columns.into_table()
 }
 
-/// The tables that are there because some flow has such an application.
+/// The tables that exist only if a flow has such an application.
 fn application_tables<P: Probe>(plan: &Plan, switch: &mut Switch<P>) -> Vec<Table> {
     let mut tables = Vec::new();
     if plan.flows.iter().any(|flow| matches!(flow.application, Application::RequestResponse { .. })) {

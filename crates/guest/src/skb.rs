@@ -1,9 +1,9 @@
-//! A packet of the kernel's, in the switch's hands.
+//! A packet of the kernel, held by the switch.
 #![allow(unsafe_code)]
 
 use std::ptr::NonNull;
 
-/// Where the kernel keeps a packet, and what the switch needs of it.
+/// The location of a packet in the kernel, and the fields that the switch needs.
 #[derive(Clone, Copy, Debug)]
 pub struct Skb {
     /// The kernel's name for it.
@@ -20,20 +20,20 @@ impl Skb {
     /// A packet of `length` bytes whose first bytes are `bytes`.
     ///
     /// # Safety
-    /// The bytes stay where and what they are, and nothing else changes them, until the packet is given back: until
+    /// The bytes must stay valid, and nothing else may change them, until the packet is returned, that is until a
     /// [`crate::switch::Order`] names its handle.
     pub unsafe fn new(handle: u64, bytes: &mut [u8], length: u32, checksum_is_partial: bool) -> Self {
         let header_length = bytes.len().min(usize::from(u16::MAX)) as u16;
         Self { handle, first: NonNull::from(bytes).cast(), length, header_length, checksum_is_partial }
     }
 
-    /// The bytes that it was made with; later all headers and no more.
+    /// The bytes that it was made with; after [`Skb::cut`] only the headers.
     pub fn headers(&self) -> &[u8] {
         // SAFETY: `new` was promised that they stay as long as the packet is on its way, and `cut` only shortens.
         unsafe { std::slice::from_raw_parts(self.first.as_ptr(), usize::from(self.header_length)) }
     }
 
-    /// The same, to be changed: what the receiver sees.
+    /// The headers, mutable: the receiver sees the changes.
     pub fn headers_mut(&mut self) -> &mut [u8] {
         // SAFETY: as above, and nothing else reads or writes them meanwhile: a segment that is sent again is copied.
         unsafe { std::slice::from_raw_parts_mut(self.first.as_ptr(), usize::from(self.header_length)) }

@@ -1,7 +1,7 @@
-//! Outside the guest: which program keeps its time from passing.
+//! Outside the guest: finds the program that keeps its time from passing.
 //!
-//! Virtual time stands still while a program runs, so one that never waits ends the run. The guest cannot see it, since it
-//! gets no turn; the machine can. Every process of the guest is a process there, with the program's memory, in which
+//! Virtual time stands still while a program runs, so one that never waits ends the run. The guest cannot see it, since
+//! it gets no turn; the machine can. Every process of the guest is a process there, with the program's memory, in which
 //! the name stands that its supervisor has put into the environment.
 
 use std::fs::{self, File};
@@ -16,7 +16,7 @@ const LOOK: Duration = Duration::from_millis(500);
 const MOST_REGIONS: usize = 256;
 const MOST_BYTES: u64 = 1 << 18;
 
-/// The program in the process group of a guest's kernel that has run most in a while, in words.
+/// Describes the program in the process group of a guest's kernel that used most processor time in a while.
 #[expect(clippy::disallowed_methods, reason = "outside of the guest real time passes")]
 pub fn busiest(group: u32) -> Option<String> {
     let before = times(group);

@@ -1,4 +1,4 @@
-//! One program of a run: gives it a world of its own, starts it, waits for its end, and keeps what it has written.
+//! Supervises one program of a run: isolates it, starts it, waits for its end, and stores what it wrote.
 //!
 //! **What it sees:** the machine's files, which it cannot change; a private folder, where it starts; the network of its
 //! host; the names of the other hosts in /etc/hosts; clocks and random numbers of the guest. **What it does not see:**
@@ -14,7 +14,7 @@ use std::time::Duration;
 use daybreak_plan::{Command, Plan};
 use daybreak_trace::{NEVER_NS, NO_STATUS, ProgramRow};
 
-use crate::confine::{self, Ending, MOST_FILE_BYTES, Reaped};
+use crate::confine::{self, Ending, MOST_FILE_BYTES, ReapResult};
 use crate::discover;
 use crate::error::GuestError;
 use crate::layout::{End, Layout, runs_programs};
@@ -24,27 +24,27 @@ use crate::{spinning, system};
 pub const FOLDERS: &str = "programs";
 /// Private folder of every program.
 const HOME: &str = "/tmp/home";
-/// What a program may write to its private folder and to /tmp, in MiB.
+/// Limit on what a program writes to its private folder and to /tmp, in MiB.
 const MOST_MIB: u32 = 256;
 /// Folders of the machine's programs.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-/// Virtual time that a program has to end when it is asked to, and that its processes have when it has ended.
+/// Virtual time that a program has to end after SIGTERM, and that its processes have after its end.
 const LINGER: Duration = Duration::from_secs(1);
-/// A line of a program in a sentence.
+/// Longest line of a program quoted in an error.
 const LONGEST_LINE: usize = 300;
 const PREFIX: &str = "!";
 
-/// What a supervisor is asked for.
+/// An order to a supervisor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// All clients have ended: the program is to end.
     End,
-    /// The run is over: the program is to end, and is one that has not ended in the run.
+    /// The run is over: the program is to end, and counts as not having ended during the run.
     Over,
 }
 
 impl Order {
-    /// As it is told.
+    /// Its encoding.
     pub fn byte(self) -> u8 {
         match self {
             Self::End => b'e',
@@ -53,17 +53,17 @@ impl Order {
     }
 }
 
-/// What became of a program.
+/// The outcome of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// What is told of it in the table; whose it is stands elsewhere.
+    /// Its row of the table, without flow and end.
     Row(ProgramRow),
     /// Why it has failed.
     Failed(String),
 }
 
 impl Outcome {
-    /// As a supervisor says it: a line.
+    /// Its encoding as a line.
     fn line(&self) -> String {
         match self {
             Self::Failed(sentence) => format!("{PREFIX}{}", sentence.replace('\n', " ")),
@@ -74,7 +74,7 @@ impl Outcome {
         }
     }
 
-    /// From that line.
+    /// Decodes that line.
     pub fn parse(line: &str) -> Self {
         let line = line.trim_end();
         if let Some(sentence) = line.strip_prefix(PREFIX) {
@@ -106,7 +106,7 @@ fn side(is_server: bool) -> &'static str {
     if is_server { "server" } else { "client" }
 }
 
-/// Runs one program of the plan to its end, and says what became of it. The calling process is in the host's network.
+/// Runs one program of the plan to its end, and reports its outcome. The calling process is in the host's network.
 pub fn supervise(plan: &Plan, index: usize, is_server: bool, zero_ns: u64, started_in: &Path) -> Outcome {
     let flow = &plan.flows[index];
     let Some(command) = flow.application.commands()[usize::from(is_server)] else {
@@ -141,7 +141,7 @@ pub fn supervise(plan: &Plan, index: usize, is_server: bool, zero_ns: u64, start
     supervised().unwrap_or_else(|error| Outcome::Failed(format!("{name} cannot be run: {error}")))
 }
 
-/// Makes the surroundings of a program; its standard output and error are files that it cannot name.
+/// Makes the environment of a program; its standard output and error are files that it cannot name.
 fn world(plan: &Plan, host: &str, user: u32, place: &Path) -> Result<Output, GuestError> {
     let failed = |error| GuestError::io("make a program's surroundings", error);
     confine::apart()?;
@@ -189,7 +189,7 @@ fn hosts(plan: &Plan) -> Result<String, GuestError> {
     Ok(text)
 }
 
-/// The devices that every Linux has, and no other.
+/// Makes the devices that every Linux has, and no others.
 fn devices() -> Result<(), GuestError> {
     let failed = |error| GuestError::io("make a program's devices", error);
     confine::memory("/dev", "size=64m,mode=755")?;
@@ -243,7 +243,7 @@ impl Output {
         [&self.stdout, &self.stderr].map(|file| file.metadata().map_or(0, |data| data.len()))
     }
 
-    /// The last line that it has written, of its standard error before its standard output.
+    /// The last line that it wrote, preferring standard error.
     fn last_line(&self) -> Option<String> {
         const TAIL: u64 = 4_096;
         let last = |file: &File| {
@@ -252,14 +252,14 @@ impl Output {
             let mut tail = vec![0; size.min(TAIL) as usize];
             file.read_exact_at(&mut tail, size.saturating_sub(TAIL)).ok()?;
             let text = String::from_utf8_lossy(&tail);
-            // What has zero bytes is data, not words.
+            // A line with zero bytes is data, not text.
             let line = text.lines().rev().find(|line| !line.trim().is_empty() && !line.contains('\0'))?;
             Some(line.trim().chars().take(LONGEST_LINE).collect())
         };
         last(&self.stderr).or_else(|| last(&self.stdout))
     }
 
-    /// Puts everything where the machine finds it: the output, and what is new or other in the private folder.
+    /// Copies the output, and the new or changed files of the private folder, to the machine.
     fn keep(&self, place: &Path, command: &Command) -> io::Result<()> {
         use std::io::Seek;
         let out = place.join("out");
@@ -278,7 +278,7 @@ impl Output {
     }
 }
 
-/// What is known of the end of a program, by those that may ask it to end.
+/// The state of a program's termination, shared by the threads that may end it.
 #[derive(Default)]
 struct State {
     process: Option<u32>,
@@ -289,7 +289,7 @@ struct State {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reason {
     Order(Order),
-    /// Its time to stop has come.
+    /// Its stop time has come.
     Stop,
 }
 
@@ -327,7 +327,7 @@ impl Stopping {
     }
 }
 
-/// Asks a program to end, and ends it if it does not.
+/// Sends SIGTERM to a program, and kills it if it does not end.
 fn end(state: &Mutex<State>, reason: Reason) {
     let process = match state.lock() {
         Ok(mut state) => {
@@ -357,14 +357,14 @@ fn wait(time: Duration) {
     system::sleep_until(system::clock_ns(libc::CLOCK_MONOTONIC) + time.as_nanos() as u64);
 }
 
-/// Tells the init program what became of the program.
+/// Reports the outcome of the program to the init program.
 pub fn say(outcome: &Outcome) {
     // If the other end is closed the run has failed already.
     let _ = writeln!(io::stdout(), "{}", outcome.line());
 }
 
 struct Supervisor<'a> {
-    /// The program in sentences.
+    /// The program's name in messages.
     name: &'a str,
     command: &'a Command,
     user: u32,
@@ -387,9 +387,9 @@ impl Supervisor<'_> {
         let mut ending = None;
         while ending.is_none() {
             match confine::reap(true) {
-                Reaped::Child(child, how) if child == process => ending = Some(how),
-                Reaped::Child(..) => {}
-                Reaped::Waiting | Reaped::NoChild => {
+                ReapResult::Child(child, how) if child == process => ending = Some(how),
+                ReapResult::Child(..) => {}
+                ReapResult::Waiting | ReapResult::NoChild => {
                     return Err(GuestError::Broken("a program is gone without an end".into()));
                 }
             }
@@ -451,16 +451,16 @@ impl Supervisor<'_> {
         Ok(process)
     }
 
-    /// The names of processes that the program has left behind, which end now.
+    /// Waits for the processes that the program left behind, then kills them; returns the names of those killed.
     fn left_behind(&self) -> Vec<String> {
         const LOOK: Duration = Duration::from_millis(10);
         let mut left = LINGER;
         loop {
             match confine::reap(false) {
-                Reaped::NoChild => return Vec::new(),
-                Reaped::Child(..) => {}
-                Reaped::Waiting if left.is_zero() => break,
-                Reaped::Waiting => {
+                ReapResult::NoChild => return Vec::new(),
+                ReapResult::Child(..) => {}
+                ReapResult::Waiting if left.is_zero() => break,
+                ReapResult::Waiting => {
                     wait(LOOK);
                     left = left.saturating_sub(LOOK);
                 }
@@ -472,13 +472,13 @@ impl Supervisor<'_> {
                 names.push(name);
                 confine::signal(process, libc::SIGKILL);
             }
-            if confine::reap(true) == Reaped::NoChild {
+            if confine::reap(true) == ReapResult::NoChild {
                 return names;
             }
         }
     }
 
-    /// What is wrong with the end of a program that was not asked to end.
+    /// The problem with the end of a program that ended by itself.
     fn problem(&self, ending: Ending, left: &[String]) -> Option<String> {
         let most = MOST_FILE_BYTES >> 20;
         let too_long = |what| format!("wrote more than {most} MiB to its standard {what} and was ended");

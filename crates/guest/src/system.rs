@@ -87,12 +87,12 @@ pub fn receive_all_and_exit(connection: Fd) -> ! {
     }
 }
 
-/// What one call sends at most: Linux takes no more vectors.
+/// Limit of one call, from Linux's limit on vectors.
 const MOST_A_CALL: u64 = (ZEROS * VECTORS) as u64;
 const ZEROS: usize = 1 << 20;
 const VECTORS: usize = 1024;
 
-/// Zeros to send: one block of memory that a call sends as often as it takes.
+/// Zeros to send: one block of memory, which a call sends repeatedly.
 pub struct Zeros {
     block: Box<[u8]>,
 }
@@ -105,8 +105,8 @@ impl Default for Zeros {
 }
 
 impl Zeros {
-    /// Sends `bytes` zeros and waits while the socket's buffer is full. Where a call ends, Linux is told that more
-    /// comes, so that no segment is cut short there.
+    /// Sends `bytes` zeros and waits while the socket's buffer is full. Each call but the last sets MSG_MORE, so that
+    /// no segment is cut short at its end.
     pub fn send(&self, socket: RawFd, bytes: u64) -> io::Result<()> {
         let mut left = bytes;
         while left > 0 {
@@ -232,7 +232,7 @@ pub fn accept(fd: RawFd) -> io::Result<Fd> {
     }
 }
 
-/// Writes a sysctl, which is named by its path, as the calling thread's namespace has it.
+/// Writes a sysctl, given by its path, in the calling thread's namespace.
 pub fn set_sysctl(name: &str, value: &str) -> Outcome<()> {
     let path = format!("/proc/sys/{name}");
     std::fs::write(&path, value).map_err(|error| GuestError::io(format!("set {name} to {value}"), error))
@@ -400,7 +400,7 @@ pub fn is_ready(fd: RawFd, events: i16) -> bool {
     unsafe { libc::poll(&mut wanted, 1, 0) > 0 }
 }
 
-/// Sends what the socket takes; returns how much that was.
+/// Sends as much as the socket takes; returns the number of bytes.
 pub fn send_some(fd: RawFd, bytes: &[u8]) -> io::Result<usize> {
     // SAFETY: the pointer and the length are those of a slice.
     let length = unsafe { libc::send(fd, bytes.as_ptr().cast(), bytes.len(), libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL) };

@@ -1,4 +1,4 @@
-//! What a socket says of itself: TCP_INFO, as `struct tcp_info` of Linux 6.1's user API lays it out.
+//! Reads TCP_INFO of a socket, in the layout of `struct tcp_info` of Linux 6.1's user API.
 
 use std::os::fd::RawFd;
 
@@ -23,9 +23,9 @@ pub struct TcpInfo {
     pub unacked: u32,
     /// Of these: reported by SACK.
     pub sacked: u32,
-    /// Of these: taken for lost.
+    /// Of these: marked as lost.
     pub lost: u32,
-    /// Of these: sent again.
+    /// Of these: retransmitted.
     pub retrans: u32,
     /// Smoothed round-trip time in microseconds.
     pub rtt_us: u32,
@@ -33,19 +33,19 @@ pub struct TcpInfo {
     pub ssthresh: u32,
     /// Window in segments.
     pub cwnd: u32,
-    /// Segments sent again in all.
+    /// Segments retransmitted in total.
     pub total_retrans: u32,
-    /// Pacing rate in bytes a second; all ones for no pacing.
+    /// Pacing rate in bytes per second; all ones for no pacing.
     pub pacing_rate: u64,
     /// Segments sent.
     pub segs_out: u32,
     /// Segments received.
     pub segs_in: u32,
-    /// Segments with payload sent, retransmissions included.
+    /// Segments with payload sent, including retransmissions.
     pub data_segs_out: u32,
-    /// Payload sent, retransmissions included.
+    /// Payload sent, including retransmissions.
     pub bytes_sent: u64,
-    /// Payload sent again.
+    /// Payload retransmitted.
     pub bytes_retrans: u64,
     /// Payload acknowledged.
     pub bytes_acked: u64,
@@ -56,7 +56,7 @@ const LENGTH: usize = 232;
 const TCP_INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
 
 impl TcpInfo {
-    /// Asks a socket.
+    /// Reads the state of a socket.
     pub fn of(socket: RawFd) -> Result<Self, GuestError> {
         let mut bytes = [0; 512];
         let length = system::option(socket, libc::IPPROTO_TCP, libc::TCP_INFO, &mut bytes, "read TCP_INFO")?;
@@ -97,7 +97,7 @@ impl TcpInfo {
         })
     }
 
-    /// True between the handshake and the end.
+    /// Whether the connection is between handshake and close.
     pub fn is_open(&self) -> bool {
         const ESTABLISHED: u8 = 1;
         const FIN_WAIT1: u8 = 4;

@@ -1,5 +1,4 @@
-//! Follows one connection by the packets that cross the fabric: what the sender has sent, what the
-//! receiver has got in order, what is acknowledged.
+//! Tracks one connection by the packets that cross the fabric: what was sent, received in order, and acknowledged.
 //!
 //! A connection that carries payload both ways has two tracks, one for each direction.
 //! The receiving application reads at once, so what is in order is delivered. Sequence numbers are
@@ -13,7 +12,7 @@ use daybreak_host::Datagram;
 
 use crate::headers::{Headers, flags};
 
-/// One flow as its packets show it.
+/// The state of one flow, derived from its packets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Track {
     /// Payload of the sender, payload of the receiver.
@@ -29,13 +28,13 @@ pub struct Track {
     pub segments: u64,
     /// Of these: those that began with payload that had been sent before.
     pub retransmits: u64,
-    /// Data packets that reached the receiver behind a gap.
+    /// Data packets that reached the receiver after a gap.
     pub reordered: u64,
-    /// Data packets that brought the receiver nothing new.
+    /// Data packets that brought nothing new to the receiver.
     pub duplicates: u64,
     /// Duplicate ACKs that have reached the sender: see the column of table `flows`.
     pub dup_acks: u64,
-    /// The sender's window, once it has one that is scaled, and the sequence number of the segment that it is from.
+    /// The sender's window, once it is scaled, and the sequence number of its segment.
     window: Option<u16>,
     window_seq: u64,
     /// Ranges beyond `delivered`, start to end.
@@ -66,7 +65,7 @@ impl Numbers {
     }
 }
 
-/// A packet's place in its flow.
+/// A packet's position in its flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     /// First byte of its payload, or the number of a datagram.
@@ -79,7 +78,7 @@ pub struct Place {
     pub window: u16,
     /// Control bits; a segment has some, a datagram none.
     pub flags: u8,
-    /// It reports a duplicate by SACK.
+    /// Whether it reports a duplicate by SACK.
     pub dsack: bool,
 }
 
@@ -90,19 +89,19 @@ impl Place {
         Self { seq: number, ack: sent_at.as_ps(), payload, window: 0, flags: 0, dsack: false }
     }
 
-    /// What impairments draw by, as in the simulator.
+    /// The identity by which impairments draw, as in the simulator.
     pub fn identity(&self) -> Identity {
-        let told = match self.payload {
+        let key = match self.payload {
             _ if self.is_datagram() => PacketKey::Payload(self.seq),
             _ if self.flags & flags::SYN != 0 => PacketKey::Opening,
             0 if self.flags & flags::FIN != 0 => PacketKey::Closing,
             0 => PacketKey::Acknowledgement(self.ack),
             _ => PacketKey::Payload(self.seq),
         };
-        told.identity()
+        key.identity()
     }
 
-    /// It is a datagram's.
+    /// Whether it belongs to a datagram.
     pub fn is_datagram(&self) -> bool {
         self.flags == 0
     }

@@ -1,9 +1,9 @@
-//! Applications on a stream as the socket calls that they make, one after the other.
+//! Applications on a stream as sequences of socket calls.
 
 use daybreak_plan::{Application, ExchangeRun};
 use daybreak_units::Duration;
 
-/// A call that waits until it is done.
+/// A blocking call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Call {
     /// Writes this number of bytes; `u64::MAX` for an unlimited stream.
@@ -12,32 +12,31 @@ pub enum Call {
     Read(u64),
     /// Reads until the peer has closed.
     ReadToEnd,
-    /// Does nothing for a while.
+    /// Sleeps.
     Sleep(Duration),
-    /// Writes no more. The peer may still.
+    /// Closes the sending side. The peer may still write.
     Close,
 }
 
-/// The calls of one end of a flow, after the connection was asked for or accepted. Empty for an application that has
-/// no stream.
+/// The calls of one end of a flow after `connect` or `accept`. Empty for an application without a stream.
 #[derive(Clone, Debug)]
 pub struct Calls {
     application: Application,
     client: bool,
-    /// Calls made, of those of one exchange if there are exchanges.
+    /// Number of calls made, within the current exchange if there are exchanges.
     step: u32,
-    /// Place among the runs of exchanges, and in that run.
+    /// Position among the runs of exchanges, and within that run.
     run: usize,
     exchange: u32,
 }
 
 impl Calls {
-    /// Those of the client or the server of a flow.
+    /// The calls of the client or the server of a flow.
     pub fn new(application: &Application, client: bool) -> Self {
         Self { application: application.clone(), client, step: 0, run: 0, exchange: 0 }
     }
 
-    /// Of a bulk transfer: the client writes and closes, the server reads to the end and closes.
+    /// A bulk transfer: the client writes and closes, the server reads to the end and closes.
     fn bulk(&mut self, bytes: Option<u64>) -> Option<Call> {
         self.step += 1;
         match (self.client, self.step) {
@@ -49,7 +48,7 @@ impl Calls {
         }
     }
 
-    /// The next call of the exchange that goes on: think, send, receive; or receive, send. `None` behind the last.
+    /// The next call of the current exchange: think, send, receive; or receive, send. `None` after the last.
     fn exchange(&mut self) -> Option<Call> {
         const SILENT: Duration = Duration::from_ps(0);
         let Application::RequestResponse { exchanges } = &self.application else { return None };
@@ -74,7 +73,7 @@ impl Calls {
         }
     }
 
-    /// Behind the last exchange the client closes, and the server when it has seen that.
+    /// After the last exchange the client closes, and the server closes when it has seen that.
     fn end(&mut self) -> Option<Call> {
         self.step += 1;
         match (self.client, self.step) {

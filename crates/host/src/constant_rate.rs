@@ -1,4 +1,4 @@
-//! UDP at a constant rate: when datagrams are sent, what they carry, and what their receiver counts.
+//! UDP at a constant rate: sending times, the head of datagrams, and the receiver's counters.
 
 use daybreak_trace::{DatagramRow, NEVER_NS};
 use daybreak_units::{Duration, Instant};
@@ -6,7 +6,7 @@ use daybreak_units::{Duration, Instant};
 /// UDP header (RFC 768), in bytes.
 pub const UDP_HEADER: u32 = 8;
 
-/// The times at which a source sends: evenly spaced, and exact however long it goes on.
+/// The sending times of a source: evenly spaced, without accumulating errors.
 #[derive(Clone, Copy, Debug)]
 pub struct ConstantRate {
     start: Instant,
@@ -22,7 +22,7 @@ impl ConstantRate {
         Self { start, stop: stop.unwrap_or(Instant::NEVER), rate_bps, payload_bytes, sent: 0 }
     }
 
-    /// When the next datagram leaves; [`Instant::NEVER`] when none does.
+    /// When the next datagram leaves; [`Instant::NEVER`] if none does.
     pub fn next_at(&self) -> Instant {
         const PS_PER_SEC: u128 = 1_000_000_000_000;
         let bits = u128::from(self.sent) * u128::from(self.payload_bytes) * 8;
@@ -43,20 +43,20 @@ impl ConstantRate {
     }
 }
 
-/// What the source writes at the start of each payload: two numbers of 64 bits in network byte order.
+/// The head of each payload: two 64-bit numbers in network byte order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Datagram {
     /// Its number; the first is 0.
     pub number: u64,
-    /// When it was sent. On the wire in nanoseconds of the run.
+    /// Sending time; on the wire in nanoseconds of the run.
     pub sent_at: Instant,
 }
 
 impl Datagram {
-    /// Bytes of it in the payload.
+    /// Its length in bytes.
     pub const BYTES: usize = 16;
 
-    /// As bytes.
+    /// Encodes it.
     pub fn encode(&self) -> [u8; Self::BYTES] {
         let mut bytes = [0; Self::BYTES];
         bytes[..8].copy_from_slice(&self.number.to_be_bytes());
@@ -64,7 +64,7 @@ impl Datagram {
         bytes
     }
 
-    /// From the start of a payload; `None` if that is cut off.
+    /// Decodes it from the start of a payload; `None` if the payload is too short.
     pub fn decode(payload: &[u8]) -> Option<Self> {
         let (number, rest) = payload.split_first_chunk()?;
         let sent_ns = u64::from_be_bytes(*rest.first_chunk()?);
@@ -72,12 +72,12 @@ impl Datagram {
     }
 }
 
-/// What a receiver has got.
+/// The counters of a receiver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Received {
     /// Datagrams.
     pub datagrams: u64,
-    /// Those that came after one with a higher number.
+    /// Datagrams that arrived after one with a higher number.
     pub reordered: u64,
     /// One-way delays: least, most, sum.
     pub delay_min: Duration,
@@ -89,7 +89,7 @@ pub struct Received {
 }
 
 impl Received {
-    /// One more; returns its delay.
+    /// Counts a datagram; returns its delay.
     pub fn count(&mut self, now: Instant, datagram: Datagram) -> Duration {
         let delay = now.saturating_since(datagram.sent_at);
         self.delay_min = if self.datagrams == 0 { delay } else { self.delay_min.min(delay) };
@@ -101,7 +101,7 @@ impl Received {
         delay
     }
 
-    /// The row of a flow that has `sent` datagrams, some of them `lost`.
+    /// The row of a flow with `sent` datagrams, `lost` of which were lost.
     pub fn row(&self, flow: u32, sent: u64, lost: u64) -> DatagramRow {
         let known = |delay: Duration| if self.datagrams == 0 { NEVER_NS } else { delay.as_ps() / 1_000 };
         DatagramRow {

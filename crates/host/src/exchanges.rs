@@ -1,34 +1,34 @@
-//! When requests are answered, as the delivery of their responses tells.
+//! Derives the completion of requests from the delivery of their responses.
 
 use daybreak_plan::ExchangeRun;
 use daybreak_trace::ExchangeRow;
 use daybreak_units::{Duration, Instant};
 
-/// The exchanges of one flow, in their order.
+/// The exchanges of one flow, in order.
 #[derive(Clone, Debug)]
 pub struct Exchanges {
     flow: u32,
     runs: Vec<ExchangeRun>,
-    /// Place among the runs, and in that run.
+    /// Position among the runs, and within that run.
     run: usize,
     place: u32,
     /// Exchanges that are complete.
     complete: u32,
-    /// When the one that goes on began.
+    /// When the current exchange began.
     began: Instant,
-    /// The client has the response when this number of bytes has been delivered in all.
+    /// Total number of delivered bytes at which the client has the current response.
     goal: u64,
 }
 
 impl Exchanges {
-    /// Those of `flow`, whose client opens its connection at `start`.
+    /// The exchanges of `flow`, whose client opens its connection at `start`.
     pub fn new(flow: u32, runs: &[ExchangeRun], start: Instant) -> Self {
         let goal = runs.first().map_or(u64::MAX, |run| run.response_bytes);
         Self { flow, runs: runs.to_vec(), run: 0, place: 0, complete: 0, began: start, goal }
     }
 
-    /// The client has got `delivered` bytes in order. The exchange that this completes, if any does: since the next one
-    /// begins after it, there is never more than one.
+    /// Notes that the client has received `delivered` bytes in order. Returns the exchange that this completes, if any:
+    /// since the next one begins after it, there is at most one.
     pub fn delivered(&mut self, now: Instant, delivered: u64) -> Option<ExchangeRow> {
         let &ExchangeRun { count, request_bytes, response_bytes, .. } = self.runs.get(self.run)?;
         if delivered < self.goal {
@@ -55,7 +55,7 @@ impl Exchanges {
         Some(row)
     }
 
-    /// Every response is there.
+    /// Whether every response has been delivered.
     pub fn are_complete(&self) -> bool {
         self.run == self.runs.len()
     }

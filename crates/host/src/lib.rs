@@ -1,13 +1,13 @@
-//! What hosts do, whatever carries it: the applications of a plan's flows.
+//! The applications of a plan's flows, independent of the transport.
 //!
-//! An application on a stream is a sequence of socket calls ([`Calls`]). The guest makes them one after the other, in a
-//! thread with a real socket; the simulator's [`Process`] makes those that need not wait, and says what it waits for.
-//! [`Exchanges`] tells when requests are answered from how much has been delivered, on both engines alike.
+//! An application on a stream is a sequence of socket calls ([`Calls`]). The guest makes them in a thread with a real
+//! socket; the simulator's [`Process`] makes those that need not block, and exposes what it waits for. [`Exchanges`]
+//! derives the completion of requests from the delivered bytes, identically on both engines.
 //!
-//! An application of datagrams has times at which it sends ([`ConstantRate`]), a head that each [`Datagram`] carries,
-//! and what its receiver counts ([`Received`]).
+//! An application of datagrams has sending times ([`ConstantRate`]), a head in each [`Datagram`], and counters at its
+//! receiver ([`Received`]).
 //!
-//! Nothing here has a clock, a socket or a random number.
+//! Nothing here uses a clock, a socket or random numbers.
 
 mod calls;
 mod constant_rate;

@@ -1,35 +1,35 @@
-//! An application of the simulator: it makes the calls that need not wait.
+//! An application of the simulator: it makes the calls that need not block.
 
 use daybreak_units::Instant;
 
 use crate::{Call, Calls};
 
-/// One end of a flow that makes its calls one after the other.
+/// One end of a flow, which makes its calls in order.
 #[derive(Clone, Debug)]
 pub struct Process {
     calls: Calls,
     waits: Waits,
-    /// Bytes that it has read and asked for.
+    /// Bytes read and requested so far.
     asked: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Waits {
     Nothing,
-    /// Until it has read all that it asked for.
+    /// Until all requested bytes have been read.
     Data,
     End,
     Until(Instant),
 }
 
 impl Process {
-    /// One that has made none of its calls.
+    /// A process that has made none of its calls.
     pub fn new(calls: Calls) -> Self {
         Self { calls, waits: Waits::Nothing, asked: 0 }
     }
 
-    /// The next write or close, if there is one before the process has to wait. `delivered` bytes have come in order
-    /// since the connection began, and the peer has closed behind them if they are at their `end`. Ask until `None`.
+    /// The next write or close before the process blocks, if there is one. `delivered` is the number of bytes delivered
+    /// in order since the connection began; with `end` the peer has closed after them. Call until it returns `None`.
     pub fn poll(&mut self, now: Instant, delivered: u64, end: bool) -> Option<Call> {
         loop {
             let goes_on = match self.waits {
@@ -51,12 +51,12 @@ impl Process {
         }
     }
 
-    /// It waits for data, so [`Process::poll`] is worth a try when some has come.
+    /// Whether it waits for data, so that [`Process::poll`] must be called when some arrives.
     pub fn waits_for_data(&self) -> bool {
         self.waits == Waits::Data
     }
 
-    /// When [`Process::poll`] wants to be asked again at the latest; [`Instant::NEVER`] for never.
+    /// Latest time of the next call of [`Process::poll`]; [`Instant::NEVER`] if none is needed.
     pub fn poll_timeout(&self) -> Instant {
         match self.waits {
             Waits::Until(at) => at,

@@ -1,6 +1,6 @@
-//! The benchmark scenarios S1 to S4, which are the same for every simulator that is compared.
+//! The benchmark scenarios S1 to S4, which are identical for every simulator that is compared.
 //!
-//! Each is a topology of full-duplex links with one drop-tail queue a direction, limited in full-size
+//! Each is a topology of full-duplex links with one drop-tail queue per direction, limited in full-size
 //! packets (a host's NIC never drops), fixed paths, and bulk flows of CUBIC with SACK, timestamps, an
 //! initial window of 10 and at most 1000 packets in flight. Nothing is framed, paced or recorded.
 
@@ -16,7 +16,7 @@ use crate::{
 pub struct Benchmark {
     /// Its name.
     pub name: &'static str,
-    /// One line for people.
+    /// A one-line description.
     pub summary: &'static str,
     build: fn() -> Topology,
     end_us: u64,
@@ -26,8 +26,7 @@ const DUMBBELL: &str = "16 endless flows over a 10 Gbit/s dumbbell";
 const LEAF_SPINE: &str = "72 flows of 250 MB over 6 leaves and 2 spines of 1 Gbit/s";
 const SCALE: &str = "1024 hosts, a permutation over 32 leaves and 16 spines of 10 Gbit/s";
 
-/// All benchmarks. Those with a time in their name are the same, cut short: the difference of two is
-/// free of set-up and start.
+/// All benchmarks. Those with a time in their name are cut short: the difference of two excludes set-up and start.
 pub const BENCHMARKS: &[Benchmark] = &[
     Benchmark { name: "S1", summary: DUMBBELL, build: dumbbell_16, end_us: 2_000_000 },
     Benchmark { name: "S2", summary: "2 flows of 2 GiB in jumbo frames", build: two_flows, end_us: 60_000_000 },
@@ -90,7 +89,7 @@ fn seconds(us: u64) -> String {
     if text.ends_with('.') { format!("{text}0") } else { text.to_owned() }
 }
 
-/// Most packets of a flow in flight.
+/// Limit on the packets of a flow in flight.
 const MAX_WINDOW: u32 = 1_000;
 /// A host's NIC queue, in packets: it never drops.
 const NIC_QUEUE: u64 = 100_000;
@@ -223,7 +222,7 @@ impl LeafSpine {
     }
 }
 
-/// Fisher and Yates's shuffle of `0..n`; hosts that would send to themselves exchange their targets.
+/// A Fisher-Yates shuffle of `0..n`; hosts that would send to themselves exchange their targets.
 fn permutation(n: u32, seed: u64) -> Vec<u32> {
     let mut order: Vec<u32> = (0..n).collect();
     for i in (1..n).rev() {
@@ -321,8 +320,8 @@ impl Topology {
     }
 }
 
-/// Linux's defaults, but: the window is limited to [`MAX_WINDOW`] packets and by nothing else, ACKs
-/// are delayed by 40 ms, and neither segmentation offload nor TCP small queues are modelled.
+/// Linux's defaults, except that the window is limited only by [`MAX_WINDOW`] packets, ACKs are delayed by 40 ms, and
+/// segmentation offload and TCP small queues are off.
 fn stack(packet_bytes: u32) -> Stack {
     let buffer = 4 * u64::from(MAX_WINDOW) * u64::from(packet_bytes);
     Stack {
@@ -369,7 +368,7 @@ fn stack(packet_bytes: u32) -> Stack {
 mod tests {
     use super::*;
 
-    /// FNV-1a of the files that the reference generator, which all peers share, writes.
+    /// FNV-1a of the files written by the reference generator, which all compared simulators share.
     #[test]
     fn scenarios_are_those_of_the_peers() {
         let digest = |text: &str| {

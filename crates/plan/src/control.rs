@@ -1,4 +1,4 @@
-//! Controllers of a plan: what changes the network by what it sees.
+//! Controllers of a plan, which change the network in response to its state.
 
 use daybreak_fabric::circuit::Downtime;
 use daybreak_fabric::control::{Action, Change};
@@ -6,42 +6,42 @@ use serde::{Deserialize, Serialize};
 
 use crate::Choice;
 
-/// A controller: a policy, and what it decides about.
+/// A controller: a policy, and what it controls.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Controller {
     /// Unique name.
     pub name: String,
-    /// What decides.
+    /// The policy.
     pub policy: Choice,
-    /// Time from a decision to its being in force.
+    /// Time from a decision until it is in force.
     pub setup_ps: u64,
-    /// What it decides about.
+    /// What it controls.
     pub controls: Controls,
 }
 
-/// What a controller decides about.
+/// What a controller controls.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Controls {
     /// Whether a circuit is open.
     ControlledCircuit {
-        /// Queues whose length shows the demand.
+        /// Queues whose length indicates the demand.
         queues: Vec<u32>,
-        /// What opens it, in this order.
+        /// Actions that open it, in order.
         open: Vec<Action>,
-        /// What closes it; done at the start of the run as well.
+        /// Actions that close it; also applied at the start of the run.
         close: Vec<Action>,
     },
-    /// Which flows take which of their paths. Each path but the first is for one flow at a time.
+    /// Which flows take which of their paths. Each path except the first serves one flow at a time.
     ControlledFlows {
         /// The flows.
         flows: Vec<ControlledFlow>,
         /// Paths of each flow: alternatives of its route switches.
         paths: u32,
-        /// What becomes of a flow's packets while another path is set up for it.
+        /// What happens to a flow's packets while another path is set up for it.
         downtime: Downtime,
     },
 }
@@ -57,12 +57,12 @@ pub struct ControlledFlow {
     pub route_switches: Vec<u32>,
     /// Flows of a higher priority go first.
     pub priority: u32,
-    /// By when it should be complete, counted from its start; null for any time.
+    /// Deadline for its completion, relative to its start; null for none.
     pub deadline_ps: Option<u64>,
 }
 
 impl Controller {
-    /// All that it may ever change.
+    /// Everything that it may ever change.
     pub fn changes(&self) -> Vec<Change> {
         match &self.controls {
             Controls::ControlledCircuit { open, close, .. } => open.iter().chain(close).map(Action::change).collect(),
@@ -72,7 +72,7 @@ impl Controller {
         }
     }
 
-    /// The actions that the plan gives it. It makes others itself, which only set routes.
+    /// The actions that the plan gives it. Actions that it creates itself only set routes.
     pub fn actions(&self) -> impl Iterator<Item = &Action> {
         let (open, close) = match &self.controls {
             Controls::ControlledCircuit { open, close, .. } => (open.as_slice(), close.as_slice()),
@@ -81,7 +81,7 @@ impl Controller {
         open.iter().chain(close)
     }
 
-    /// Queues that it looks at.
+    /// Queues that it watches.
     pub fn queues(&self) -> &[u32] {
         match &self.controls {
             Controls::ControlledCircuit { queues, .. } => queues,

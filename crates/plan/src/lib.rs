@@ -1,8 +1,8 @@
-//! The Plan: a scenario in its resolved machine form, which any engine runs.
+//! The Plan: a scenario in its resolved form, which any engine can run.
 //!
-//! Integers only (picoseconds, bytes, bit/s), but for parameters that are numbers without a unit; things refer to
-//! each other by their index in the Plan's lists. The scenario layer makes it. Unknown fields are errors. Steps, actions
-//! and downtime policies are the fabric's own.
+//! It has only integers (picoseconds, bytes, bit/s), except for parameters without a unit; things refer to each other
+//! by their index in the Plan's lists. The scenario layer makes it. Unknown fields are errors. Steps, actions and
+//! downtime policies are the fabric's own types.
 
 pub mod benchmarks;
 mod control;
@@ -32,7 +32,7 @@ pub use validate::{MOST_COMPONENTS, PlanError};
 /// Version of the format; a Plan of another version is refused.
 pub const PLAN_VERSION: u32 = 2;
 
-/// Everything that one run needs, and nothing that depends on the machine.
+/// Everything that one run needs, independent of the machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -41,7 +41,7 @@ pub struct Plan {
     pub version: u32,
     /// Seed of every random stream that the engine draws from (random loss, rules, queues).
     pub seed: u64,
-    /// End of the run at the latest.
+    /// Latest end of the run.
     pub end_ps: u64,
     /// Stop as soon as every flow of limited size is complete.
     pub stop_when_flows_complete: bool,
@@ -51,25 +51,25 @@ pub struct Plan {
     pub links: Vec<Link>,
     /// Queues, each served by one or more links that start at its node.
     pub queues: Vec<Queue>,
-    /// Paths and parts of paths. Each is here once, however many flows take it.
+    /// Paths and parts of paths, each stored once, however many flows take it.
     pub paths: Vec<Vec<Step>>,
     /// Places where a timeline chooses the path.
     pub route_switches: Vec<RouteSwitch>,
     /// Queues behind which the path depends on the link that serves a packet.
     pub forks: Vec<Fork>,
-    /// What packets can be marked with, at most eight.
+    /// Marks that packets can get, at most eight.
     pub marks: Vec<Mark>,
     /// Places where packets are marked.
     pub markers: Vec<Marker>,
     /// Periodic programs that change the fabric.
     pub timelines: Vec<Timeline>,
-    /// What changes the fabric by what it sees.
+    /// Controllers, which change the fabric in response to its state.
     pub controllers: Vec<Controller>,
     /// TCP stacks.
     pub stacks: Vec<Stack>,
     /// Congestion controls with their parameters.
     pub rules: Vec<Choice>,
-    /// Names of what figures and metrics add up.
+    /// Names of the groups that figures and metrics aggregate.
     pub groups: Vec<String>,
     /// Flows.
     pub flows: Vec<Flow>,
@@ -81,14 +81,14 @@ impl Plan {
     /// Checks the whole plan.
     ///
     /// # Errors
-    /// When no simulation can be made of it; the error names the field and the value.
+    /// If it cannot be simulated; the error names the field and the value.
     pub fn validate(&self) -> Result<(), PlanError> {
         self.validate_for_other_rules()?;
         validate::check_simulated(self)?;
         validate::check_rules(self)
     }
 
-    /// Checks all but what only a kernel may have: congestion controls that are not modelled, and programs.
+    /// Checks everything except what only a kernel may have: congestion controls that are not modelled, and programs.
     ///
     /// # Errors
     /// As [`Plan::validate`].
@@ -102,7 +102,7 @@ impl Plan {
         of_timelines.chain(self.controllers.iter().flat_map(Controller::actions))
     }
 
-    /// All that timelines and controllers may ever change.
+    /// Everything that timelines and controllers may ever change.
     pub fn changes(&self) -> impl Iterator<Item = Change> {
         let of_timelines = self.timelines.iter().flat_map(|timeline| &timeline.steps).flat_map(|step| &step.actions);
         of_timelines.map(Action::change).chain(self.controllers.iter().flat_map(Controller::changes))
@@ -117,7 +117,7 @@ mod tests {
         serde_json::from_str(text).map_err(|error| error.to_string())
     }
 
-    /// Fields that are not known are errors in the parts of a plan that are told by their kind, too.
+    /// Unknown fields are errors in tagged parts of a plan as well.
     #[test]
     fn unknown_fields_are_errors_everywhere() {
         assert_eq!(

@@ -43,13 +43,13 @@ pub struct Link {
     pub rate_bps: u64,
     /// Propagation delay.
     pub delay_ps: u64,
-    /// Bytes that every packet takes on the wire beyond its IP length (preamble, header, FCS, gap).
+    /// Bytes on the wire of every packet beyond its IP length (preamble, header, FCS, gap).
     pub framing_bytes: u32,
     /// Probability that a packet is lost on the link, in parts per 10^9.
     pub loss_ppb: u32,
-    /// Most that a packet is late beyond `delay_ps`, drawn evenly from zero to this; packets keep their order.
+    /// Largest delay beyond `delay_ps`, drawn uniformly from zero to this; packets keep their order.
     pub jitter_ps: u64,
-    /// Which of several queues it serves next.
+    /// How it chooses among several queues.
     pub scheduler: Scheduler,
 }
 
@@ -60,11 +60,11 @@ pub struct Link {
 pub enum Scheduler {
     /// One packet of each in turn.
     RoundRobin,
-    /// The queue of the highest priority; one packet of each in turn where several have that.
+    /// The queue of the highest priority; one packet of each in turn if several have it.
     StrictPriority,
 }
 
-/// An entry of a registry, with the parameters that are not its defaults.
+/// An entry of a registry, with its non-default parameters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -81,7 +81,7 @@ impl Choice {
         Self { name: name.to_owned(), parameters: BTreeMap::new() }
     }
 
-    /// The parameters as registries take them.
+    /// The parameters in the form that registries take.
     pub fn given(&self) -> impl Iterator<Item = (&str, Value)> {
         self.parameters.iter().map(|(name, &value)| (name.as_str(), value))
     }
@@ -94,19 +94,19 @@ impl Choice {
 pub struct Queue {
     /// Unique name.
     pub name: String,
-    /// Node that it stands at.
+    /// Its node.
     pub node: u32,
     /// Queue discipline.
     pub discipline: Choice,
-    /// Most packets that may wait; null for no limit.
+    /// Limit in packets; null for no limit.
     pub limit_packets: Option<u64>,
-    /// Most bytes (IP length) that may wait; null for no limit.
+    /// Limit in bytes (IP length); null for no limit.
     pub limit_bytes: Option<u64>,
     /// Links that may serve it, in the order in which they are tried; all start at `node`.
     pub served_by: Vec<u32>,
-    /// Of the queues of a link with strict priority the one with the greatest is served first; 0 elsewhere.
+    /// A link with strict priority serves the queue with the greatest value first; 0 elsewhere.
     pub priority: u8,
-    /// Room for packets that come back from a full queue further on. They do not count against the limits and are
+    /// Capacity for packets that come back from a full queue further on. They do not count against the limits and are
     /// served before the others. Null if none can come back.
     pub returned_limit_packets: Option<u64>,
 }
@@ -124,42 +124,42 @@ pub struct RouteSwitch {
     pub alternatives: Vec<u32>,
     /// Alternative in force at the start.
     pub initial: u32,
-    /// Most packets that are held while dark; null for no limit.
+    /// Limit on packets held while dark; null for no limit.
     pub hold_limit_packets: Option<u64>,
 }
 
-/// A queue from which packets go different ways: as the link decides that serves them, or a full queue.
+/// A queue after which paths differ, depending on the link that serves a packet, or on overflow.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Fork {
     /// The queue.
     pub queue: u32,
-    /// Where packets go behind each link that may serve the queue.
+    /// The rest of the path for each link that may serve the queue.
     pub tails: Vec<Tail>,
-    /// Path of a packet that finds the queue full, which starts at once; null if it is lost.
+    /// Path of a packet that finds the queue full, taken at once; null if it is lost.
     pub overflow: Option<u32>,
 }
 
-/// The way behind one link of a fork.
+/// The rest of the path after one link of a fork.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Tail {
     /// The link.
     pub link: u32,
-    /// Path from the end of the link to the destination; an empty one if that is there.
+    /// Path from the end of the link to the destination; an empty one if the link ends there.
     pub path: u32,
 }
 
-/// Something that can be written on packets on their way.
+/// A mark that can be written on packets.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Mark {
     /// Unique name.
     pub name: String,
-    /// How the receiving host sees it.
+    /// How the receiving host perceives it.
     pub shown_as: ShownAs,
 }
 
@@ -172,14 +172,14 @@ pub enum ShownAs {
     Ece,
 }
 
-/// A place that writes a mark on the packets that pass, while it is on.
+/// A place that marks the packets that pass while it is on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Marker {
     /// Unique name.
     pub name: String,
-    /// Node that it stands at.
+    /// Its node.
     pub node: u32,
     /// The mark.
     pub mark: u32,
@@ -209,6 +209,6 @@ pub struct Timeline {
 pub struct TimelineStep {
     /// Time after the start of the period.
     pub offset_ps: u64,
-    /// What is done, in this order.
+    /// Actions, in order.
     pub actions: Vec<Action>,
 }

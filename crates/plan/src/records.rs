@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What is recorded. Everything that is off costs nothing.
+/// Selects what is recorded. Records that are off cost nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -13,7 +13,7 @@ pub struct Records {
     pub tap_links: Vec<u32>,
     /// Links whose total bytes are binned.
     pub bin_links: Vec<u32>,
-    /// Bin the payload that reaches each receiver, and that which it delivers.
+    /// Bin the payload that reaches each receiver, and the payload that it delivers.
     pub bin_delivered: bool,
     /// Interval of the window samples of every sender; 0 samples on every ACK; null for none.
     pub window_ps: Option<u64>,

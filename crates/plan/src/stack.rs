@@ -2,21 +2,21 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A version of Linux that is modelled whole: see `daybreak_tcp::profile`.
+/// A version of Linux that is modelled completely: see `daybreak_tcp::profile`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Linux {
-    /// The usual one.
+    /// The default.
     #[default]
     #[serde(rename = "6.1")]
     V6_1,
-    /// What it does otherwise is a list of behaviours.
+    /// Its differences are a list of behaviours.
     #[serde(rename = "6.12")]
     V6_12,
 }
 
 impl Linux {
-    /// As scenarios and dialogues name it.
+    /// Its name in scenarios and dialogues.
     pub fn version(self) -> &'static str {
         match self {
             Self::V6_1 => "6.1",
@@ -30,17 +30,17 @@ impl Linux {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Legacy {
-    /// Forward acknowledgement in place of RACK.
+    /// Forward acknowledgement instead of RACK.
     Fack,
     /// No proportional rate reduction.
     WindowAtOnce,
-    /// No reduction is taken back.
+    /// No reduction is undone.
     NoUndo,
     /// An ACK for every packet.
     AckEveryPacket,
-    /// Duplicate ACKs start the retransmission timer anew.
+    /// Duplicate ACKs restart the retransmission timer.
     RtoRestart,
-    /// What was SACKed is forgotten when fast recovery ends.
+    /// SACK information is discarded when fast recovery ends.
     ForgetSacks,
     /// SACK blocks are whole ranges.
     WholeRanges,
@@ -48,7 +48,7 @@ pub enum Legacy {
     CountAcks,
     /// Proportional rate reduction rebuilds the window only after retransmissions that arrive.
     PrrByRetransmission,
-    /// The probe and reordering timers wait two ticks beyond what was measured, not 2 ms.
+    /// The probe and reordering timers add two ticks to the measured time, not 2 ms.
     TwoTickSlack,
     /// The receiver checks no timestamps.
     NoPaws,
@@ -58,12 +58,12 @@ pub enum Legacy {
     NoEchoSamples,
 }
 
-/// How a host's NIC lays received frames into memory: see `daybreak_tcp::config::ReceiveBuffers`.
+/// How a host's NIC stores received frames in memory: see `daybreak_tcp::config::ReceiveBuffers`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ReceiveBuffers {
-    /// A frame below this size, with its headroom, lies in one buffer; a larger one in pages behind its headers.
+    /// A frame below this size, with its headroom, is stored in one buffer; the payload of a larger one in pages.
     pub linear_bytes: u32,
     /// Size of a page.
     pub page_bytes: u32,
@@ -82,7 +82,7 @@ impl Default for ReceiveBuffers {
 pub struct Stack {
     /// Unique name.
     pub name: String,
-    /// Version of Linux whose TCP it has.
+    /// Version of Linux whose TCP it models.
     #[serde(default)]
     pub linux: Linux,
     /// IP packet size limit.
@@ -91,10 +91,10 @@ pub struct Stack {
     pub initial_window: u32,
     /// Upper bound of the congestion window in segments; null for none.
     pub cwnd_clamp: Option<u32>,
-    /// Timer ticks a second (CONFIG_HZ).
+    /// Timer ticks per second (CONFIG_HZ).
     pub hz: u32,
-    /// How much faster the hosts' clocks run than the network's time: all timers and measured times of the stack are in
-    /// the hosts' time. 1 for clocks that agree.
+    /// Factor by which the hosts' clocks run faster than the network's time: all timers and measured times of the stack
+    /// are in the hosts' time. 1 for undilated clocks.
     #[serde(default = "one")]
     pub timer_dilation: u32,
     /// Minimum RTO.
@@ -142,20 +142,20 @@ pub struct Stack {
     pub tcp_comp_sack_slack_ns: u64,
     /// `tcp_comp_sack_nr`.
     pub tcp_comp_sack_nr: u32,
-    /// Largest burst handed to the NIC at once (TSO), bytes; 0 is off.
+    /// Largest burst handed to the NIC at once (TSO) in bytes; 0 disables TSO.
     pub tso_max_bytes: u32,
-    /// `tcp_limit_output_bytes`; null switches TCP small queues off.
+    /// `tcp_limit_output_bytes`; null disables TCP small queues.
     pub tcp_limit_output_bytes: Option<u64>,
-    /// `tcp_no_metrics_save`: a flow starts without what an earlier one has learnt of the destination.
+    /// `tcp_no_metrics_save`: a flow starts without cached metrics of the destination.
     pub tcp_no_metrics_save: bool,
-    /// `tcp_no_ssthresh_metrics_save`: the same for the slow-start threshold alone.
+    /// `tcp_no_ssthresh_metrics_save`: a flow starts without a cached slow-start threshold.
     pub tcp_no_ssthresh_metrics_save: bool,
-    /// Time-division TCP: a congestion state for the packet network and one for the circuit.
+    /// Time-division TCP: separate congestion states for the packet network and the circuit.
     #[serde(default)]
     pub tdtcp: bool,
     /// Mechanisms of older stacks that this one has.
     pub legacy: Vec<Legacy>,
-    /// `SO_MAX_PACING_RATE` in bit/s; null for no limit. A rule that needs pacing paces either way.
+    /// `SO_MAX_PACING_RATE` in bit/s; null for no limit. A rule that needs pacing paces in any case.
     pub max_pacing_rate_bps: Option<u64>,
 }
 

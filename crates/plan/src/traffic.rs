@@ -1,23 +1,23 @@
-//! What hosts send.
+//! Traffic: flows and their applications.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// What a flow's application does.
+/// A flow's application.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Application {
     /// Transfers data in one direction, over TCP.
     Bulk {
-        /// Payload; null for a transfer without end.
+        /// Payload; null for an unlimited transfer.
         bytes: Option<u64>,
     },
-    /// The sender asks and the receiver answers, over TCP: several exchanges in a row on one connection, which the
-    /// sender closes at the end.
+    /// Requests from the sender and responses from the receiver over TCP: successive exchanges on one connection, which
+    /// the sender closes at the end.
     RequestResponse {
-        /// The exchanges in their order.
+        /// The exchanges, in order.
         exchanges: Vec<ExchangeRun>,
     },
     /// Sends datagrams of one size at even intervals, over UDP.
@@ -26,53 +26,53 @@ pub enum Application {
         rate_bps: u64,
         /// Payload of each datagram.
         payload_bytes: u32,
-        /// From then on nothing is sent; null for a source that goes on to the end of the run.
+        /// Time at which the source stops; null for the end of the run.
         stop_ps: Option<u64>,
     },
-    /// Runs programs of the machine at one or both hosts, on the kernel engine alone. The connections that they make
-    /// are found by their packets, and take the flow's paths.
+    /// Runs programs of the machine at one or both hosts; kernel engine only. Their connections are discovered by their
+    /// packets, and take the flow's paths.
     Program {
         /// At `src`, from the flow's start on.
         client: Option<Command>,
-        /// At `dst`, from before the run's first instant on; it is ended when all clients of the run have ended.
+        /// At `dst`, started before the run begins, and terminated when all clients of the run have ended.
         server: Option<Command>,
     },
 }
 
-/// A program with its arguments and surroundings.
+/// A program with its arguments and environment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Command {
     /// The program, as a path or the name of one in the standard folders, and its arguments.
     pub arguments: Vec<String>,
-    /// When it is asked to end; null for a program that ends by itself, or with the run.
+    /// Time of SIGTERM; null for a program that ends by itself, or with the run.
     pub stop_ps: Option<u64>,
-    /// Where it is started: in its private folder, or at an absolute path of the machine.
+    /// Working directory: its private folder, or an absolute path of the machine.
     pub folder: String,
-    /// What its environment has besides the usual.
+    /// Variables of its environment besides the standard ones.
     pub environment: BTreeMap<String, String>,
     /// Files of its private folder: the content of each in Base64 (RFC 4648).
     pub files: BTreeMap<String, String>,
 }
 
-/// Exchanges in a row that are alike.
+/// A run of identical exchanges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ExchangeRun {
-    /// How many there are.
+    /// Their number.
     pub count: u32,
     /// Payload of each request.
     pub request_bytes: u64,
     /// Payload of each response.
     pub response_bytes: u64,
-    /// Time from the end of the response before to each request; the first request of the flow does not wait.
+    /// Time from the end of the previous response to each request; the first request of the flow does not wait.
     pub think_ps: u64,
 }
 
 impl Application {
-    /// Payload that it has transferred when it is complete, requests and responses together; `None` if it never is.
+    /// Total payload of requests and responses when it is complete; `None` if it never is.
     pub fn limited_bytes(&self) -> Option<u64> {
         match self {
             Self::Bulk { bytes } => *bytes,
@@ -92,7 +92,7 @@ impl Application {
         }
     }
 
-    /// Whether its packets are UDP's.
+    /// Whether its packets are UDP.
     pub fn is_udp(&self) -> bool {
         match self {
             Self::Bulk { .. } | Self::RequestResponse { .. } | Self::Program { .. } => false,
@@ -101,14 +101,14 @@ impl Application {
     }
 }
 
-/// An application at `src` and its peer at `dst`, and what carries their data: one TCP connection, or datagrams.
+/// An application at `src` with its peer at `dst`, and the transport between them: one TCP connection, or datagrams.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Flow {
     /// Unique name.
     pub name: String,
-    /// Group that figures and metrics add up.
+    /// Group in which figures and metrics aggregate it.
     pub group: u32,
     /// Sending host.
     pub src: u32,
@@ -120,7 +120,7 @@ pub struct Flow {
     pub dst_stack: u32,
     /// Congestion control of the sender.
     pub rule: u32,
-    /// What it does.
+    /// Its application.
     pub application: Application,
     /// When the sender opens the connection, or sends its first datagram.
     pub start_ps: u64,

@@ -6,8 +6,8 @@ use daybreak_plan::{
     Timeline, TimelineStep, Value, benchmarks,
 };
 
-/// a - tor1 = tor2 - b. The VOQ at tor1 is served by a circuit to tor2 and by a link to a packet switch, whose queue sends
-/// packets back to it when it is full.
+/// a - tor1 = tor2 - b. The VOQ at tor1 is served by a circuit to tor2 and by a link to a packet switch, whose queue
+/// sends packets back to it when it is full.
 fn hybrid() -> Plan {
     let mut plan = benchmarks::find("S2").unwrap().plan();
     let node = |name: &str, kind| Node { name: name.to_owned(), kind };
@@ -157,11 +157,11 @@ refused! {
     two_networks_without_sack: |plan| (plan.stacks[0].tdtcp, plan.stacks[0].tcp_sack) = (true, false)
         => "stacks[0].tdtcp is true: it needs tcp_sack";
     two_networks_with_ecn: |plan| (plan.stacks[0].tdtcp, plan.stacks[0].tcp_ecn) = (true, 1)
-        => "stacks[0].tdtcp is true: the flag that tells the path is ECN's echo, and tcp_ecn is 1";
+        => "stacks[0].tdtcp is true: the flag that selects the path is ECN's echo, and tcp_ecn is 1";
     two_networks_with_a_rule_that_needs_ecn: |plan| {
             plan.stacks[0].tdtcp = true;
             plan.rules[0].name = "dctcp".into();
-        } => "flows[0].rule is 0 (\"dctcp\"): it needs ECN, whose echo is the flag that tells the path to its stack's tdtcp";
+        } => "flows[0].rule is 0 (\"dctcp\"): it needs ECN, whose echo is the flag that selects the path of its stack's tdtcp";
     thresholds_that_do_not_go_together: |plan| {
             plan.queues[4].discipline.name = "red".into();
             plan.queues[4].discipline.parameters.insert("min_threshold".into(), Value::Packets(15));

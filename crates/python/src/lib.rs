@@ -1,5 +1,5 @@
 //! `daybreak._native`: the engine, its registries and its random streams, as Python sees them.
-//! Python is thin over Rust: nothing is decided here.
+//! A thin layer: no decisions are made here.
 
 mod errors;
 mod plan;

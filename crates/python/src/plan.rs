@@ -1,4 +1,4 @@
-//! Reads the text of a plan, and describes it.
+//! Parses the text of a plan, and describes its format.
 
 use daybreak_engine::Simulation;
 use daybreak_plan::Plan;
@@ -6,12 +6,12 @@ use pyo3::prelude::*;
 
 use crate::errors::{PlanError, engine_error};
 
-/// Reads a plan's text. Raises PlanError when it is not of this engine's format.
+/// Parses a plan's text. Raises PlanError if it is not in this engine's format.
 pub fn parse(plan: &[u8]) -> PyResult<Plan> {
     serde_json::from_slice(plan).map_err(|error| PlanError::new_err(format!("the plan cannot be read: {error}")))
 }
 
-/// Raises PlanError unless a run can be made of the plan.
+/// Raises PlanError unless the plan can be run.
 #[pyfunction]
 pub fn check_plan(plan: &[u8]) -> PyResult<()> {
     let plan = parse(plan)?;

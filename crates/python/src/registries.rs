@@ -13,7 +13,7 @@ pub struct Entry {
     name: &'static str,
     /// One line about it.
     summary: &'static str,
-    /// What can be set about it.
+    /// Its parameters.
     parameters: Vec<Parameter>,
 }
 
@@ -25,7 +25,7 @@ pub struct Parameter {
     name: &'static str,
     /// "switch", "number", "count", "packets", "bytes", "time", "rate" or "length".
     kind: &'static str,
-    /// Unit and value where none is given; None where one must be.
+    /// Unit and default value; None if a value is required.
     default: Option<(&'static str, Number)>,
     /// Least and greatest value; None for a switch.
     range: Option<(Number, Number)>,
@@ -99,13 +99,13 @@ fn policies(are_wanted: impl Fn(&control::Controls) -> bool) -> Vec<Entry> {
     wanted.map(|policy| entry(policy.name, policy.summary, policy.parameters)).collect()
 }
 
-/// What controllers do, in the order of the numbers in table `control`.
+/// The decisions of controllers, in the order of the numbers in table `control`.
 #[pyfunction]
 pub fn control_events() -> Vec<&'static str> {
     ControlEvent::ALL.iter().map(|event| event.name()).collect()
 }
 
-/// Why packets are lost, in the order of the numbers in table `drops`: a name, and what the place is an index of
+/// The reasons for losses, in the order of the numbers in table `drops`: a name, and what the place is an index of
 /// ("queue", "link" or "route_switch").
 #[pyfunction]
 pub fn drop_reasons() -> Vec<(&'static str, &'static str)> {

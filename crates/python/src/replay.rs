@@ -1,4 +1,4 @@
-//! Replays what one end of a captured conversation has heard, given as columns.
+//! Replays the segments that one end of a captured conversation received, given as columns.
 
 use std::array::from_fn;
 
@@ -10,10 +10,10 @@ use pyo3::types::PyDict;
 use crate::errors::{PlanError, engine_error};
 use crate::plan::parse;
 
-/// Feeds what one end of a flow has heard into the model's, and compares what both have said.
+/// Feeds the segments that one end of a flow received to the model's end, and compares what both sent.
 ///
-/// `client` is true for the end that opens the connection. `sent` and `heard` are columns by name, each of one array of
-/// 64-bit numbers. Returns the columns of what the model has sent, and how far it is the same.
+/// `client` is true for the end that opens the connection. `sent` and `received` map a column's name to an array of
+/// 64-bit numbers, one per segment. Returns the columns of what the model sent, and a summary of the comparison.
 #[pyfunction]
 pub fn replay<'py>(
     py: Python<'py>,
@@ -21,11 +21,11 @@ pub fn replay<'py>(
     flow: usize,
     client: bool,
     sent: &Bound<'py, PyDict>,
-    heard: &Bound<'py, PyDict>,
+    received: &Bound<'py, PyDict>,
 ) -> PyResult<(Bound<'py, PyDict>, Bound<'py, PyDict>)> {
     let plan = parse(plan)?;
     let side = if client { Side::Client } else { Side::Server };
-    let dialogue = Dialogue { sent: segments("sent", sent)?, heard: segments("heard", heard)? };
+    let dialogue = Dialogue { sent: segments("sent", sent)?, heard: segments("received", received)? };
     let found = py.detach(|| replay_flow(&plan, flow, side, &dialogue)).map_err(engine_error)?;
     Ok((columns(py, &found.sent)?, summary(py, &found)?))
 }

@@ -13,14 +13,14 @@ use crate::errors::{engine_error, output_error, unknown_name};
 use crate::plan::parse;
 use crate::tables;
 
-/// Events between two looks at the progress and at Ctrl-C: some tens of milliseconds.
+/// Events between two checks of progress and Ctrl-C: some tens of milliseconds.
 const CHUNK: u64 = 1 << 19;
 
 /// Runs a plan to its end.
 ///
-/// `capture` is the file for the packets of the plan's captured links. `progress` is called now and then with the
-/// simulated time, its end (both in ps), the events so far, the complete flows and all flows of limited size; an
-/// exception that it raises ends the run. Ctrl-C in the main thread does as well.
+/// `capture` is the file for the packets of the plan's captured links. `progress` is called periodically with the
+/// simulated time, its end (both in ps), the number of events so far, of complete flows and of flows of limited size;
+/// an exception that it raises ends the run, as does Ctrl-C in the main thread.
 ///
 /// Returns the columns by table, and the totals of the run.
 #[pyfunction]
@@ -38,7 +38,7 @@ pub fn run<'py>(
     Ok((tables::columns(py, records.tables)?, totals))
 }
 
-/// Every benchmark: its name and a line about it.
+/// Every benchmark: its name and a one-line description.
 #[pyfunction]
 pub fn benchmarks() -> Vec<(&'static str, &'static str)> {
     BENCHMARKS.iter().map(|benchmark| (benchmark.name, benchmark.summary)).collect()
@@ -73,7 +73,7 @@ fn known(name: &str) -> PyResult<&'static Benchmark> {
 }
 
 fn to_the_end(py: Python<'_>, mut simulation: Simulation, progress: Option<&Bound<'_, PyAny>>) -> PyResult<Records> {
-    // No event yet: whoever measures time starts here.
+    // No event yet: callers that measure time start here.
     let mut now = simulation.step(0);
     loop {
         py.check_signals()?;

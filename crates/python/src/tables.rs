@@ -5,7 +5,7 @@ use numpy::IntoPyArray;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// The columns of each table, by its name.
+/// The columns of each table, by name.
 pub fn columns(py: Python<'_>, tables: Vec<Table>) -> PyResult<Bound<'_, PyDict>> {
     let by_table = PyDict::new(py);
     for table in tables {

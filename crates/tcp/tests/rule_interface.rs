@@ -1,4 +1,4 @@
-//! What a congestion rule is told of each ACK, and what it may ask for.
+//! The sample that a congestion rule gets with each ACK, and what it may request.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 
@@ -7,7 +7,7 @@ use daybreak_tcp::congestion::{AckArrival, AckSample, CaState, Capabilities, Con
 use daybreak_tcp::{Connection, Flags, Header, SackBlock, Segment, SynOptions};
 use daybreak_units::{Duration, Instant};
 
-/// Keeps a window of ten segments and passes on what it is told.
+/// Keeps a window of ten segments and passes on its samples.
 #[derive(Debug)]
 struct Listener {
     samples: Sender<AckSample>,
@@ -75,7 +75,7 @@ impl Client {
         std::iter::from_fn(|| self.connection.poll_transmit(at_us(us))).count()
     }
 
-    /// The ACK of all segments before `next` arrives, with these segments SACKed; what the rule hears of it.
+    /// The ACK of all segments before `next` arrives, with these segments SACKed; the rule's sample of it.
     fn ack(&mut self, us: u64, next: u64, sacked: &[(u64, u64)]) -> AckSample {
         // It echoes the present: no retransmission seems needless.
         let stamp = 1 + (us / 1_000) as u32;

@@ -1,7 +1,7 @@
-//! The record vocabulary of Daybreak: one plain struct a table, and the tables as columns.
+//! The record tables of Daybreak: one plain struct per table, and the tables as columns.
 //!
-//! All engines fill the same tables. This is the second public API after the Plan: a column that is
-//! renamed here is renamed for every user.
+//! All engines fill the same tables. After the Plan this is the second public API: renaming a column here renames it
+//! for every user.
 
 mod probe;
 mod rows;

@@ -1,18 +1,18 @@
-//! What the fabric and the hosts tell while a run goes on.
+//! The events that the fabric and the hosts report during a run.
 
 use daybreak_units::Instant;
 
 use crate::{CircuitRow, ControlRow, DropRow, PacketRow, WindowRow};
 
-/// Receives the events of a run. Every method does nothing unless it is overridden, and the probe is
-/// a type parameter of the run, so recording that is off costs no instruction.
+/// Receives the events of a run. Every method does nothing by default, and the probe is a type parameter of the run, so
+/// disabled recording costs no instruction.
 pub trait Probe {
-    /// False for a probe that never looks: the caller may then skip what only it would need.
+    /// False for a probe that ignores everything: the caller may then skip work that only the probe needs.
     const LOOKS: bool = true;
-    /// `wire_bytes` of a packet of `flow` leave on `link` at a time, perhaps one to come; `data` tells the direction.
+    /// `wire_bytes` of a packet of `flow` leave on `link` at a time that may be in the future; `data` is the direction.
     #[inline]
     fn link_sent(&mut self, _at: Instant, _link: u32, _flow: u32, _data: bool, _wire_bytes: u32) {}
-    /// They do not: the run ends before.
+    /// The packet announced by `link_sent` does not leave after all: the run ends before.
     #[inline]
     fn link_unsent(&mut self, _at: Instant, _link: u32, _flow: u32, _data: bool, _wire_bytes: u32) {}
     /// Whether [`Probe::packet`] wants the packets of this link.
@@ -23,7 +23,7 @@ pub trait Probe {
     /// A link starts to send a packet.
     #[inline]
     fn packet(&mut self, _row: PacketRow) {}
-    /// A queue now holds this much, after an arrival or a departure.
+    /// The occupancy of a queue after an arrival or a departure.
     #[inline]
     fn queue_changed(&mut self, _now: Instant, _queue: u32, _packets: u32, _bytes: u64) {}
     /// A packet was lost.
@@ -35,16 +35,16 @@ pub trait Probe {
     /// The receiver of `flow` handed `bytes` to its application, in order.
     #[inline]
     fn delivered(&mut self, _now: Instant, _flow: u32, _bytes: u64) {}
-    /// One more flow than those known so far: it is counted from now on under the next number.
+    /// A new flow was discovered; it gets the next index.
     fn flow_found(&mut self) {}
-    /// The sender of `flow` is connected: from now on it is sampled.
+    /// The sender of `flow` is connected, and is sampled from now on.
     #[inline]
     fn flow_began(&mut self, _now: Instant, _flow: u32) {}
-    /// `flow` is complete: it is not sampled any more.
+    /// `flow` is complete, and no longer sampled.
     #[inline]
     fn flow_ended(&mut self, _flow: u32) {}
-    /// The time, up to now, for which [`Probe::window`] wants the state that the sender of `flow` has had since its
-    /// last event; asked before every event until there is none.
+    /// The time, up to now, of a due sample by [`Probe::window`], with the state of the sender of `flow` since its last
+    /// event; called before every event until it returns `None`.
     #[inline]
     fn window_due(&self, _now: Instant, _flow: u32) -> Option<Instant> {
         None
@@ -60,7 +60,7 @@ pub trait Probe {
     /// A timeline took a step.
     #[inline]
     fn circuit(&mut self, _row: CircuitRow) {}
-    /// A controller decided something.
+    /// A controller made a decision.
     #[inline]
     fn control(&mut self, _row: ControlRow) {}
     /// A data packet of `flow` reached its receiver `delay_ps` after it entered the sender's NIC queue.

@@ -1,32 +1,33 @@
-//! The record vocabulary: one struct a table. Columns carry their unit in their name.
+//! The record tables: one struct per table. Column names carry their unit.
 //! Identifiers (`flow`, `link`, `queue` ...) are indices into the Plan's lists, which hold the names.
 
 use crate::table::{Description, table};
 
-/// The value of a time column for something that has not happened by the end of the run.
+/// The value of a time column for an event that did not happen by the end of the run.
 pub const NEVER_NS: u64 = u64::MAX;
-/// A count that no one has kept.
+/// An unknown count.
 pub const UNKNOWN: u32 = u32::MAX;
 
 table! {
-    /// One flow, from its start to its end. Of requests and responses the columns count both directions together; of
-    /// a flow over UDP, `segments` are its datagrams, and what is TCP's is 0.
+    /// One flow, from its start to its end. For requests and responses the columns count both directions together; for
+    /// a flow over UDP `segments` counts its datagrams, and columns about TCP are 0.
     "flows" FlowRow => FlowColumns {
         /// Index of the flow.
         flow: u32,
-        /// Size asked for, of requests and responses together; 0 for an unlimited flow and for UDP.
+        /// Requested size, of requests and responses together; 0 for an unlimited flow and for UDP.
         bytes: u64,
         /// When the application opened the connection, or sent its first datagram.
         start_ns: u64,
-        /// When the sender had everything acknowledged, or the last response; [`NEVER_NS`] if neither was, and for UDP.
+        /// When everything was acknowledged at the sender, or it had the last response; [`NEVER_NS`] if not, and for
+        /// UDP.
         end_ns: u64,
         /// `end_ns - start_ns`, or [`NEVER_NS`].
         fct_ns: u64,
-        /// Payload handed to the receiving application, in order but for UDP.
+        /// Payload handed to the receiving application, in order except for UDP.
         delivered_bytes: u64,
-        /// Data segments sent, retransmissions included.
+        /// Data segments sent, including retransmissions.
         segments: u64,
-        /// Segments sent again, SYNs and SYN-ACKs included.
+        /// Retransmitted segments, including SYNs and SYN-ACKs.
         retransmits: u64,
         /// Retransmission timeouts that fired; [`UNKNOWN`] for a program's connection, like the next three.
         rtos: u32,
@@ -36,13 +37,13 @@ table! {
         fast_recoveries: u32,
         /// Recoveries and timeouts found to be spurious and undone.
         spurious: u32,
-        /// ACKs that reached a sender with data outstanding, acknowledged none of it, had no payload, did not widen or renew
-        /// the window and reported no duplicate: what Linux 6.1 takes for a duplicate ACK (RFC 5681, section 2, where a
-        /// smaller window makes no difference, and RFC 2883).
+        /// ACKs that reached a sender with data outstanding, acknowledged none of it, had no payload, did not widen or
+        /// renew the window and reported no duplicate: what Linux 6.1 takes for a duplicate ACK (RFC 5681, section 2,
+        /// where a smaller window makes no difference, and RFC 2883).
         dup_acks: u64,
-        /// Segments that the receiver got out of order.
+        /// Segments that arrived at the receiver out of order.
         reordered: u64,
-        /// Segments that the receiver got twice.
+        /// Segments that arrived at the receiver twice.
         duplicates: u64,
         /// Bytes of payload sent minus payload acknowledged at the end of the run.
         outstanding_bytes: u64,
@@ -50,7 +51,7 @@ table! {
 }
 
 table! {
-    /// A request and its response. The table is there if a flow has such an application.
+    /// A request and its response. The table exists if a flow has such an application.
     "exchanges" ExchangeRow => ExchangeColumns {
         /// Index of the flow.
         flow: u32,
@@ -60,7 +61,8 @@ table! {
         request_bytes: u64,
         /// Payload of the response.
         response_bytes: u64,
-        /// When the client asked: the first time when it opened the connection, then when its think time was over.
+        /// When the client sent the request: for the first one when it opened the connection, later when its think time
+        /// was over.
         start_ns: u64,
         /// When the client had the last byte of the response.
         end_ns: u64,
@@ -70,7 +72,7 @@ table! {
 }
 
 table! {
-    /// What became of the datagrams of a flow over UDP. The table is there if there is such a flow.
+    /// The fate of the datagrams of a flow over UDP. The table exists if there is such a flow.
     "datagrams" DatagramRow => DatagramColumns {
         /// Index of the flow.
         flow: u32,
@@ -78,17 +80,17 @@ table! {
         sent: u64,
         /// Datagrams that reached the receiver.
         delivered: u64,
-        /// Datagrams lost on the way.
+        /// Datagrams lost.
         lost: u64,
-        /// Datagrams on their way at the end of the run.
+        /// Datagrams in flight at the end of the run.
         in_flight: u64,
         /// Datagrams that reached the receiver after one that was sent later.
         reordered: u64,
-        /// Least time from sending a datagram to its arrival; [`NEVER_NS`] when none has arrived.
+        /// Shortest time from sending a datagram to its arrival; [`NEVER_NS`] if none arrived.
         delay_min_ns: u64,
-        /// Mean of these times; [`NEVER_NS`] when none has arrived.
+        /// Mean of these times; [`NEVER_NS`] if none arrived.
         delay_mean_ns: u64,
-        /// Longest of these times; [`NEVER_NS`] when none has arrived.
+        /// Longest of these times; [`NEVER_NS`] if none arrived.
         delay_max_ns: u64,
     }
 }
@@ -97,10 +99,10 @@ table! {
 pub const NO_STATUS: u32 = u32::MAX;
 
 table! {
-    /// A connection that a program has made, or datagrams that one has sent in one direction: a flow that the plan does
-    /// not have. It was found by its first packet. The table is there if some flow runs programs.
+    /// A connection of a program, or its datagrams in one direction: a flow that is not in the plan, discovered by its
+    /// first packet. The table exists if a flow runs programs.
     "connections" ConnectionRow => ConnectionColumns {
-        /// Index of the flow: behind those of the plan.
+        /// Index of the flow, following those of the plan.
         flow: u32,
         /// Index of the plan's flow whose paths it takes.
         of_flow: u32,
@@ -108,7 +110,7 @@ table! {
         is_reversed: u8,
         /// Protocol above IP: 6 TCP, 17 UDP, 1 ICMP.
         protocol: u8,
-        /// Port of who opened it, or sends; 0 where the protocol has none.
+        /// Port of the end that opened it, or sends; 0 if the protocol has no ports.
         src_port: u32,
         /// The other port.
         dst_port: u32,
@@ -116,28 +118,28 @@ table! {
 }
 
 table! {
-    /// A program that was run. The table is there if some flow runs programs.
+    /// A program that was run. The table exists if a flow runs programs.
     "programs" ProgramRow => ProgramColumns {
         /// Index of the plan's flow.
         flow: u32,
-        /// 0 for its client, 1 for its server.
+        /// 0 for the client, 1 for the server.
         end: u8,
-        /// When it was started; 0 for a server that was there before.
+        /// When it was started; 0 for a server that was started before the run.
         start_ns: u64,
-        /// When it ended; [`NEVER_NS`] if it was ended with the run.
+        /// When it ended; [`NEVER_NS`] if it was terminated at the end of the run.
         end_ns: u64,
-        /// Exit code; [`NO_STATUS`] for a program that a signal has ended.
+        /// Exit code; [`NO_STATUS`] for a program that a signal ended.
         exit_code: u32,
-        /// The signal that has ended it; [`NO_STATUS`] for none.
+        /// The signal that ended it; [`NO_STATUS`] for none.
         signal: u32,
-        /// Bytes that it has written to its standard output.
+        /// Bytes written to its standard output.
         stdout_bytes: u64,
-        /// Bytes that it has written to its standard error.
+        /// Bytes written to its standard error.
         stderr_bytes: u64,
     }
 }
 
-/// What a row of `bins` counts.
+/// The kinds of rows in table `bins`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum BinScope {
@@ -148,8 +150,8 @@ pub enum BinScope {
     Tap = 1,
     /// All bytes on a link, with framing; `id` is the link.
     Link = 2,
-    /// Payload of the flow's packets as they reach its receiver, whatever their order, what came before among it; `id`
-    /// is the flow.
+    /// Payload of the flow's packets as they reach its receiver, in any order and including duplicates; `id` is the
+    /// flow.
     Arrived = 3,
 }
 
@@ -168,7 +170,7 @@ table! {
 }
 
 table! {
-    /// A sender's window at one instant. Of requests and responses it is the window of who answers.
+    /// A sender's window at one instant. For requests and responses it is the window of the responding end.
     "window" WindowRow => WindowColumns {
         /// Index of the flow.
         flow: u32,
@@ -179,17 +181,17 @@ table! {
         /// Slow-start threshold in segments; `u32::MAX` while unlimited.
         ssthresh: u32,
         /// Segments in flight as the sender counts them (RFC 6675 "pipe"): sent, and neither acknowledged, SACKed nor
-        /// taken for lost, and those sent again (`packets_out - sacked_out - lost_out + retrans_out`).
+        /// marked as lost, plus retransmissions (`packets_out - sacked_out - lost_out + retrans_out`).
         in_flight: u32,
         /// `in_flight` times the MSS, in bytes.
         bytes_in_flight: u64,
-        /// Bytes sent and not acknowledged, among them those SACKed or taken for lost: `snd_nxt - snd_una`.
+        /// Bytes sent and not acknowledged, including those SACKed or marked as lost: `snd_nxt - snd_una`.
         outstanding_bytes: u64,
         /// Smoothed round-trip time; 0 before the first sample.
         srtt_ns: u64,
         /// Pacing rate in bit/s; 0 when not paced.
         pacing_bps: u64,
-        /// Segments sent again so far, SYNs and SYN-ACKs included.
+        /// Segments retransmitted so far, including SYNs and SYN-ACKs.
         retransmits: u64,
         /// Congestion state: 0 Open, 1 Disorder, 2 CWR, 3 Recovery, 4 Loss.
         state: u8,
@@ -207,12 +209,12 @@ table! {
         packets: u32,
         /// Bytes waiting at the end of the interval.
         bytes: u64,
-        /// Most packets that waited at once within the interval.
+        /// Largest number of packets waiting at once within the interval.
         max_packets: u32,
     }
 }
 
-/// What of the plan the `place` of a lost packet is an index of.
+/// What the `place` of a lost packet is an index of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// A queue.
@@ -237,16 +239,16 @@ pub enum DropReason {
     GateClosed = 3,
     /// The buffer that holds packets during a night was full; `place` is a route switch.
     HoldFull = 4,
-    /// The queue's discipline dropped it though it would have fitted; `place` is a queue.
+    /// The queue's discipline dropped it although there was room; `place` is a queue.
     EarlyDrop = 5,
     /// It waited at the tail when the queue's limit was lowered; `place` is a queue.
     LimitLowered = 6,
-    /// It came back to a queue whose room for returned packets was full; `place` is that queue.
+    /// It came back to a queue whose capacity for returned packets was exhausted; `place` is that queue.
     ReturnFull = 7,
 }
 
 impl DropReason {
-    /// All of them, in the order of their numbers.
+    /// All values, in the order of their numbers.
     pub const ALL: [Self; 8] = [
         Self::QueueFull,
         Self::Night,
@@ -258,7 +260,7 @@ impl DropReason {
         Self::ReturnFull,
     ];
 
-    /// Its name in tables for people.
+    /// Its name in tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::QueueFull => "queue_full",
@@ -272,7 +274,7 @@ impl DropReason {
         }
     }
 
-    /// What `place` means.
+    /// The meaning of `place`.
     pub const fn place(self) -> Place {
         match self {
             Self::QueueFull | Self::GateClosed | Self::EarlyDrop | Self::LimitLowered | Self::ReturnFull => {
@@ -291,7 +293,7 @@ table! {
         time_ns: u64,
         /// Why: see [`DropReason`].
         reason: u8,
-        /// Queue, link or route switch, as the reason says.
+        /// Index of a queue, link or route switch, depending on the reason.
         place: u32,
         /// Flow of the packet.
         flow: u32,
@@ -311,7 +313,7 @@ table! {
         start_ns: u64,
         /// Why: see [`DropReason`].
         reason: u8,
-        /// Queue, link or route switch, as the reason says.
+        /// Index of a queue, link or route switch, depending on the reason.
         place: u32,
         /// Flow of the packets.
         flow: u32,
@@ -319,7 +321,7 @@ table! {
         data: u8,
         /// Packets.
         packets: u64,
-        /// Their IP lengths together.
+        /// Sum of their IP lengths.
         bytes: u64,
     }
 }
@@ -336,25 +338,25 @@ table! {
     }
 }
 
-/// What a controller did.
+/// The kinds of a controller's decisions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum ControlEvent {
-    /// A flow asks for another path than its first one.
+    /// A flow requests another path than its first one.
     Requested = 0,
-    /// A path or circuit is being set up for a flow, or for all.
+    /// A path is being set up for a flow, or a circuit for all flows.
     SettingUp = 1,
-    /// It is in force: the flow takes the path, the circuit is open.
+    /// The flow takes the path, or the circuit is open.
     InForce = 2,
-    /// The flow is on its first path again, or the circuit is closed.
+    /// The flow is back on its first path, or the circuit is closed.
     Released = 3,
 }
 
 impl ControlEvent {
-    /// All of them, in the order of their numbers.
+    /// All values, in the order of their numbers.
     pub const ALL: [Self; 4] = [Self::Requested, Self::SettingUp, Self::InForce, Self::Released];
 
-    /// Its name in tables for people.
+    /// Its name in tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Requested => "requested",
@@ -365,7 +367,7 @@ impl ControlEvent {
     }
 }
 
-/// The value of `flow` in table `control` where a circuit is meant.
+/// The value of `flow` in table `control` for decisions about a circuit.
 pub const NO_FLOW: u32 = u32::MAX;
 
 table! {
@@ -377,15 +379,15 @@ table! {
         controller: u32,
         /// What it did: see [`ControlEvent`].
         event: u8,
-        /// Flow that it is about, or [`NO_FLOW`].
+        /// Flow that it concerns, or [`NO_FLOW`].
         flow: u32,
-        /// Path of the flow that it is about, from 0; 0 for a circuit.
+        /// Path of the flow that it concerns, from 0; 0 for a circuit.
         path: u32,
     }
 }
 
 table! {
-    /// What crossed one link in the whole run.
+    /// Packets that crossed one link in the whole run.
     "links" LinkRow => LinkColumns {
         /// Index of the link.
         link: u32,
@@ -409,7 +411,7 @@ table! {
         marked_packets: u64,
         /// Packets that were lost here.
         dropped_packets: u64,
-        /// Packets that found it full and went on elsewhere.
+        /// Packets that found it full and took the overflow path.
         overflowed_packets: u64,
         /// Packets that came back to it from a full queue further on.
         returned_packets: u64,
@@ -438,7 +440,7 @@ table! {
         time_ns: u64,
         /// Index of the link.
         link: u32,
-        /// Number of the packet in the run, the same on all its way; a retransmission is another packet.
+        /// Number of the packet in the run, constant on its whole path; a retransmission is another packet.
         packet: u64,
         /// Flow of the packet.
         flow: u32,
@@ -453,7 +455,7 @@ table! {
     }
 }
 
-/// What all tables mean, in the order in which a run has them.
+/// Descriptions of all tables, in the order in which a run has them.
 pub const TABLES: [Description; 16] = [
     FlowColumns::DESCRIPTION,
     BinColumns::DESCRIPTION,

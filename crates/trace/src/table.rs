@@ -1,6 +1,6 @@
-//! What a table is: a plain row struct, and the same fields as columns.
+//! Defines tables: a plain row struct, and its fields as columns.
 
-/// One column with its values, ready to be handed over without a copy.
+/// One column with its values, ready to be passed on without a copy.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Column {
     /// Small codes and flags.
@@ -27,23 +27,23 @@ impl From<Vec<u64>> for Column {
     }
 }
 
-/// A filled table: its name and its columns in their order.
+/// A filled table: its name and its columns in order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
-    /// Name of the table, as users see it.
+    /// Name of the table for users.
     pub name: &'static str,
-    /// Column names with their values; all of one length.
+    /// Column names with their values, all of equal length.
     pub columns: Vec<(&'static str, Column)>,
 }
 
-/// What a table is for, and what its columns mean: the comments of its row.
+/// Description of a table and its columns, from the comments of its row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Description {
     /// Name of the table.
     pub name: &'static str,
-    /// What a row is. Lines are as the source has them.
+    /// What a row is; lines as in the source.
     pub meaning: &'static [&'static str],
-    /// The columns in their order: name, type, meaning.
+    /// The columns in order: name, type, meaning.
     pub columns: &'static [(&'static str, &'static str, &'static [&'static str])],
 }
 
@@ -61,7 +61,7 @@ macro_rules! table {
         pub struct $columns { $($(#[doc = $field_doc])* pub $field: Vec<$ty>,)* }
 
         impl $columns {
-            /// What the table and its columns mean.
+            /// The description of the table and its columns.
             pub const DESCRIPTION: $crate::Description = $crate::Description {
                 name: $name,
                 meaning: &[$($doc),*],

@@ -1,8 +1,8 @@
-//! The dimensions of Daybreak: time in integer picoseconds, link rates, seeded random streams, parameters with units, and
-//! the ECN field, which TCP and the fabric both speak of.
+//! The basic types of Daybreak: time in integer picoseconds, link rates, seeded random streams, parameters with units,
+//! and the ECN field, which both TCP and the fabric use.
 //!
-//! One type a dimension; arithmetic that makes no physical sense (adding two instants) does not compile.
-//! Text such as "10 Gbit/s" is known only to the scenario parser, never here.
+//! One type per dimension; arithmetic that makes no physical sense (adding two instants) does not compile.
+//! Only the scenario parser knows text such as "10 Gbit/s".
 
 mod ecn;
 pub mod parameters;

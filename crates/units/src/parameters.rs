@@ -1,26 +1,26 @@
-//! Parameters: what a congestion rule or a queue discipline lets the user set, and what it was set to.
+//! Parameters: what users can set of a congestion rule or a queue discipline, and the values they set.
 //!
-//! Whoever has parameters declares them in one list ([`Parameter`]); from it follow the names that a scenario
-//! may use, their units and ranges, the pages that list them, and [`Settings`], the values of one use.
+//! Each rule or discipline declares its parameters in one list of [`Parameter`]s. The names that a scenario may use,
+//! their units and ranges, the reference pages, and [`Settings`], the values of one use, all follow from that list.
 
 use std::fmt;
 
 use crate::Duration;
 
-/// One thing that can be set.
+/// A declared parameter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Parameter {
     /// Its name.
     pub name: &'static str,
-    /// What it is, and its range.
+    /// Its kind and range.
     pub kind: Kind,
-    /// Its value where none is given; `None` where one must be.
+    /// Its default value; `None` if a value is required.
     pub default: Option<Value>,
-    /// One line for people.
+    /// A one-line description.
     pub summary: &'static str,
 }
 
-/// What a parameter is; ranges include their ends.
+/// Kind of a parameter; ranges include their ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
     /// On or off.
@@ -67,7 +67,7 @@ pub enum Kind {
         /// Greatest value in bit/s.
         most: u64,
     },
-    /// The length of a queue, in packets or in bytes as the user likes.
+    /// The length of a queue, in either packets or bytes.
     Length {
         /// Least value.
         least: u64,
@@ -108,23 +108,23 @@ pub enum ParameterError {
     Unknown {
         /// The name that was given.
         name: String,
-        /// Those that there are.
+        /// The known names.
         known: Vec<&'static str>,
     },
-    /// The value has another unit, or lies beyond the range.
+    /// The value has another unit, or is out of range.
     Misfit {
         /// The parameter.
         name: &'static str,
         /// The value that was given.
         value: Value,
-        /// What it can be.
+        /// The expected kind and range.
         expected: Kind,
     },
-    /// A value must be given and is not.
+    /// A required value is missing.
     Missing {
         /// The parameter.
         name: &'static str,
-        /// What it can be.
+        /// The expected kind and range.
         expected: Kind,
     },
 }
@@ -146,7 +146,7 @@ impl Parameter {
         Self { name, kind: Kind::Count { least, most }, default: Some(Value::Count(default)), summary }
     }
 
-    /// A time, with its default and its range in picoseconds.
+    /// A time in picoseconds, from `least` to `most`.
     pub const fn time(name: &'static str, default: u64, (least, most): (u64, u64), summary: &'static str) -> Self {
         Self { name, kind: Kind::Time { least, most }, default: Some(Value::Ps(default)), summary }
     }
@@ -175,10 +175,10 @@ impl Parameter {
 }
 
 impl Settings {
-    /// The settings of one use: what is `given`, and the defaults of the rest.
+    /// The settings of one use: the `given` values, and defaults for the rest.
     ///
     /// # Errors
-    /// When a name is unknown, a value does not fit, or one is missing.
+    /// If a name is unknown, a value does not fit, or a required one is missing.
     pub fn new<'a>(
         declared: &[Parameter],
         given: impl IntoIterator<Item = (&'a str, Value)>,
@@ -198,7 +198,7 @@ impl Settings {
     /// Changes one value.
     ///
     /// # Errors
-    /// When the name is unknown or the value does not fit; nothing is changed then.
+    /// If the name is unknown or the value does not fit; nothing is changed then.
     pub fn set(&mut self, name: &str, value: Value) -> Result<(), ParameterError> {
         let index = find(self.values.iter().map(|(parameter, _)| parameter), name)?;
         let (parameter, current) = &mut self.values[index];
@@ -234,7 +234,7 @@ impl Settings {
         }
     }
 
-    /// A whole number, of packets, bytes, bits a second or nothing.
+    /// A whole number of packets, bytes or bits per second, or without a unit.
     pub fn whole(&self, name: &str) -> u64 {
         match self.value(name) {
             Value::Count(value) | Value::Packets(value) | Value::Bytes(value) | Value::Bps(value) => value,

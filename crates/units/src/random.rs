@@ -1,4 +1,4 @@
-//! Seeded random streams, one for each component that draws.
+//! Seeded random streams, one for each component that draws random numbers.
 //!
 //! A stream is named by its component's path ("flow/3/start") and the run's seed, so adding a
 //! component does not shift the numbers of another. The generator is xoshiro256++ (Blackman and
@@ -86,8 +86,8 @@ mod tests {
         assert_ne!(draw(1, "flow/0"), draw(2, "flow/0"));
     }
 
-    /// Three quarters of all 64-bit values: scaling alone would give each third number twice as often as the others. The
-    /// deviation of a third of 30,000 is 82.
+    /// Three quarters of all 64-bit values: scaling alone would give each third number twice as often as the others.
+    /// The deviation of a third of 30,000 is 82.
     #[test]
     fn below_has_no_bias() {
         let mut stream = Stream::new(7, "test");

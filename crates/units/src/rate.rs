@@ -29,7 +29,7 @@ impl Rate {
     /// The time that `bytes` take at this rate, rounded down to a picosecond.
     ///
     /// # Panics
-    /// If the rate is zero: nothing is ever sent then, and the caller must not ask.
+    /// If the rate is zero, for which the time is undefined.
     pub fn time_for(self, bytes: u64) -> Duration {
         assert!(self.0 > 0, "the time to send {bytes} bytes at 0 bit/s is not defined");
         Duration::from_ps((u128::from(bytes) * 8_000_000_000_000 / u128::from(self.0)) as u64)
@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn a_jumbo_frame_at_ten_gigabit() {
-        // 9038 bytes on the wire at 800 ps a byte.
+        // 9038 bytes on the wire at 800 ps per byte.
         let rate = Rate::from_bps(10_000_000_000);
         assert_eq!(rate.time_for(9038), Duration::from_ns(7_230) + Duration::from_ps(400));
         assert_eq!(ByteTime::new(rate).of(9038), rate.time_for(9038));

@@ -1,4 +1,4 @@
-//! Simulated time: unsigned 64-bit picoseconds, which last for 213 days.
+//! Simulated time: unsigned 64-bit picoseconds, which cover 213 days.
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Div, Mul, Sub, SubAssign};
@@ -33,7 +33,7 @@ impl Instant {
     pub const fn as_us(self) -> u64 {
         self.0 / 1_000_000
     }
-    /// Seconds since the start; for people and figures, never for decisions.
+    /// Seconds since the start; for output only, never for decisions.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 * 1e-12
     }
@@ -48,7 +48,7 @@ impl Instant {
 }
 
 impl Duration {
-    /// No time at all.
+    /// The empty span.
     pub const ZERO: Self = Self(0);
     /// The longest span.
     pub const MAX: Self = Self(u64::MAX);
@@ -89,7 +89,7 @@ impl Duration {
     pub const fn as_ms(self) -> u64 {
         self.0 / 1_000_000_000
     }
-    /// Seconds; for people and figures, never for decisions.
+    /// Seconds; for output only, never for decisions.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 * 1e-12
     }
@@ -124,7 +124,7 @@ impl Sub<Duration> for Instant {
         Self(self.0 - span.0)
     }
 }
-/// The span between two instants; the earlier one is subtracted.
+/// The span from the right-hand instant to the left-hand one.
 impl Sub for Instant {
     type Output = Duration;
     fn sub(self, earlier: Self) -> Duration {

@@ -1,4 +1,4 @@
-"""Runs a suite on the real kernel and on the simulator, compares them, and writes what was found."""
+"""Runs a suite on the real kernel and on the simulator, compares them, and writes the result."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from daybreak.errors import PlanError, ScenarioError
 from daybreak.sweeps import Executor, Job, Local, Store, claim, execute
 
 from . import causes, compare, page, result, scenarios, suite, tolerances
-from .observed import REDUCTION, Observed
+from .observed import REDUCTION, Observation
 from .suite import Case
 
 KERNEL, MODEL = "kernel", "simulated"
 Engines = tuple[str, str]
-"""What is compared: the kernel, as a rule, and what is held against it, from which differences are taken."""
+"""The engines that are compared: the reference, usually the kernel, and the one whose differences from it are taken."""
 QUICK_RUNS, FULL_RUNS, MOST_RUNS = 3, 8, 100
 
 Progress = Callable[..., object]
-"""Told how many runs are done (with fractions), of how many, and on which engine."""
+"""Called with the number of finished runs (may be fractional), the total, and the engine."""
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """What a comparison found."""
+    """The result of a comparison."""
 
     result: result.Document
     """The content of agreement.json."""
     directory: Path
-    """Where agreement.json, index.html and the kept runs are."""
+    """The folder of agreement.json, index.html and the stored runs."""
 
     @property
     def is_reached(self) -> bool:
@@ -55,12 +55,12 @@ def agree(
 ) -> Agreement:
     """Compares both engines on the suite in `path`, a file or a list of cases, or on the one that comes with Daybreak.
 
-    `quick` takes the quick subset, `only` the scenarios whose name fits one of these patterns, as in a shell; `runs` is
-    the number of seeds at first. Scenarios with a row that is neither equivalent nor different are run with more
-    seeds, up to `most`: 100 if neither is given and not `quick`. A scenario that an engine refuses is listed as such.
-    `executor` and `programs` replace the `workers` threads and the engines' programs. `engines` are others to compare,
-    such as two kernels. Finished runs are kept under ``kept``, or ``out/runs``, and found again. Raises ScenarioError,
-    EngineError, Interrupted.
+    `quick` selects the quick subset, `only` the scenarios whose name matches one of these shell patterns; `runs` is the
+    initial number of seeds. Scenarios with a row that is neither equivalent nor different are run with more seeds, up
+    to `most`: 100 if neither is given and not `quick`. A scenario that an engine refuses is listed as such. `executor`
+    and `programs` replace the `workers` threads and the engines' programs. `engines` replaces the pair of engines, for
+    example by two kernels. Finished runs are stored in ``kept``, by default ``out/runs``, and reused. Raises
+    ScenarioError, EngineError, Interrupted.
     """
     if runs is not None and runs < 1:
         raise ScenarioError(f"runs: {runs} is not above zero")
@@ -92,7 +92,7 @@ def agree(
 
 
 def _beside(cases: Sequence[Case], engines: Engines) -> list[Case]:
-    """The cases with the Linux that the kernel is, where the model stands beside one."""
+    """The cases with the kernel's version of Linux, if the model is compared with a kernel."""
     versions = {modelled(engine) for engine in engines if engine != MODEL}
     if MODEL not in engines or versions == {MODELLED[0]}:
         return list(cases)
@@ -101,7 +101,7 @@ def _beside(cases: Sequence[Case], engines: Engines) -> list[Case]:
 
 
 def _possible(cases: Sequence[Case], engines: Sequence[str]) -> tuple[list[Case], dict[str, str]]:
-    """The cases that the engines can run, and why others cannot be."""
+    """The cases that both engines can run, and the reasons why others cannot be run."""
     possible, refused = list[Case](), dict[str, str]()
     for case in cases:
         try:
@@ -116,14 +116,14 @@ def _possible(cases: Sequence[Case], engines: Sequence[str]) -> tuple[list[Case]
 
 
 class _Suites:
-    """Runs cases on both engines, and reads what is kept of them."""
+    """Runs cases on both engines, and reads what is stored of them."""
 
     def __init__(self, store: Store, executor: Executor, progress: Progress | None, engines: Engines):
         self._store, self._executor, self._progress, self._engines = store, executor, progress, engines
         self.limits = tolerances.load()
 
     def run(self, cases: Sequence[Case], counts: Mapping[str, int]) -> None:
-        """Runs the cases as often as `counts` says; what is kept is found again."""
+        """Runs each case with the number of seeds in `counts`; stored runs are reused."""
         each = sum(counts[case.name] for case in cases)
         for number, engine in enumerate(self._engines[::-1]):
             jobs = [
@@ -134,12 +134,12 @@ class _Suites:
             report = _from(self._progress, number * each, 2 * each, engine)
             execute(jobs, self._store, executor=self._executor, progress=report)
 
-    def observed(self, case: Case, runs: int) -> tuple[list[Observed], list[Observed]]:
-        """The runs of a case on both engines. All cases' runs together would not be small."""
+    def observed(self, case: Case, runs: int) -> tuple[list[Observation], list[Observation]]:
+        """The runs of a case on both engines, read case by case since all runs together would not be small."""
         scenario = scenarios.scenario(case)
 
-        def of(engine: str) -> list[Observed]:
-            return [Observed(**self._store.get(Job(scenario, seed, engine)).tables) for seed in range(1, runs + 1)]
+        def of(engine: str) -> list[Observation]:
+            return [Observation(**self._store.get(Job(scenario, seed, engine)).tables) for seed in range(1, runs + 1)]
 
         first, second = self._engines
         return of(first), of(second)

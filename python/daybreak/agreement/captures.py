@@ -1,4 +1,4 @@
-"""Reads the TCP segments of a capture as columns: pcapng as both engines write it, Ethernet, IPv4, TCP.
+"""Reads the TCP segments of a capture as columns: pcapng as written by both engines, Ethernet, IPv4, TCP.
 
 Whole columns are computed at once, since a suite has millions of segments.
 """
@@ -24,7 +24,7 @@ _SECTION, _INTERFACE, _PACKET = 0x0A0D0D0A, 1, 6
 """Kinds of blocks (draft-ietf-opsawg-pcapng)."""
 _MAGIC = 0x1A2B3C4D
 _NAME = 2
-"""The option of an interface that both engines write first."""
+"""The interface option that both engines write first."""
 _ETHERNET, _IPV4, _TCP = 14, 0x0800, 6
 """Bytes of an Ethernet header, the EtherType of IPv4, the protocol of TCP."""
 _END, _NOP, _MSS, _WINDOW_SCALE, _SACK_PERMITTED, _SACK, _TIMESTAMPS = 0, 1, 2, 3, 4, 5, 8
@@ -33,8 +33,8 @@ _END, _NOP, _MSS, _WINDOW_SCALE, _SACK_PERMITTED, _SACK, _TIMESTAMPS = 0, 1, 2, 
 
 @dataclass(frozen=True)
 class Segments:
-    """The TCP segments of a capture in its order, an array a field, as they stand in the headers: of all that follows
-    one number a segment, but `sack`."""
+    """The TCP segments of a capture in order, one array per header field, with one number per segment except in
+    `sack`."""
 
     time_ns: Ints
     source: Ints
@@ -48,16 +48,16 @@ class Segments:
     flags: Ints
     window: Ints
     mss: Ints
-    """0 without the option, as are all that follow but `window_scale`."""
+    """0 without the option, like all following fields except `window_scale`."""
     window_scale: Ints
     """-1 without the option."""
     sack_permitted: Ints
     ts_val: Ints
     ts_ecr: Ints
     sack: Ints
-    """Edges of blocks, (segments, 2 x `BLOCKS`)."""
+    """Edges of SACK blocks, shape (segments, 2 x `BLOCKS`)."""
     sack_edges: Ints
-    """How many edges there are."""
+    """Number of edges of each segment."""
 
     def where(self, chosen: Any) -> Segments:
         """The chosen segments, by a mask or by their numbers."""
@@ -98,7 +98,7 @@ def _segments(data: Bytes, where: str) -> Segments:
 
 
 def _frames(data: Bytes, where: str) -> tuple[Ints, Ints]:
-    """Times and places of the frames that crossed the links: one section, little-endian."""
+    """Times and file offsets of the frames that crossed the links: one section, little-endian."""
     names: list[str] = []
     wanted: list[bool] = []
     found: list[tuple[int, int]] = []
@@ -125,7 +125,7 @@ def _frames(data: Bytes, where: str) -> tuple[Ints, Ints]:
 
 
 def _options(data: Bytes, at: Ints, end: Ints) -> dict[str, Ints]:
-    """The options between two places, of all segments at once: each step takes one option of each."""
+    """The options between two offsets, of all segments at once: each step takes one option of each."""
     size, at = len(at), at.copy()
     found = {name: np.zeros(size, np.int64) for name in ("mss", "sack_permitted", "ts_val", "ts_ecr", "sack_edges")} | {
         "window_scale": np.full(size, -1, np.int64),
@@ -183,7 +183,7 @@ _READ = {
     _SACK: _sack,
     _TIMESTAMPS: _timestamps,
 }
-"""What takes an option of each kind into the columns of `rows`."""
+"""By kind, the function that reads an option into the columns of `rows`."""
 
 
 def _u16(data: Bytes, at: Ints) -> Ints:

@@ -1,4 +1,4 @@
-"""Why the engines differ where they do, as far as it is known: read from `causes.toml`."""
+"""Known causes of differences between the engines, read from `causes.toml`."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from daybreak.scenario.model import Model
 BUILT_IN = files(__package__).joinpath("causes.toml")
 UNKNOWN = "not known yet"
 REPLAYS = ("segments", "receivers")
-"""What is compared segment by segment has causes of its own."""
+"""Comparisons segment by segment have causes of their own."""
 
 
 class Cause(Model):
     """One cause."""
 
     scenario: str
-    """Pattern of the scenarios' names, as in a shell."""
+    """Shell pattern for names of scenarios."""
     metric: str = "*"
-    """Pattern of the metrics, or one of `REPLAYS`, which no pattern includes."""
+    """Shell pattern for metrics, or one of `REPLAYS`, which no pattern matches."""
     cause: str
     """A sentence."""
 
@@ -33,7 +33,7 @@ def load() -> list[Cause]:
 
 
 def cause_of(causes: Sequence[Cause], scenario: str, metric: str) -> str:
-    """The first cause that fits."""
+    """The first cause that matches."""
 
     def fits(known: Cause) -> bool:
         is_of_metric = known.metric == metric if metric in REPLAYS else fnmatchcase(metric, known.metric)

@@ -1,7 +1,7 @@
-"""Compares what two engines showed of one scenario: one row a metric, with a verdict.
+"""Compares the results of two engines on one scenario: one row per metric, with a verdict.
 
-Metrics of a group of flows: FCT (mean of the flows), share of what all delivered until the first flow was complete,
-goodput and window over time. Of the scenario: retransmissions, timeouts, queue over time.
+Metrics of a group of flows: FCT (mean of the flows), share of all bytes delivered until the first flow was complete,
+goodput and window over time. Metrics of the scenario: retransmissions, timeouts, queue over time.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from daybreak.metrics.confidence import Interval
 from daybreak.metrics.equivalence import Judgement
 
 from . import scenarios
-from .observed import Observed, grouped
+from .observed import Observation, grouped
 from .suite import Case
 from .tolerances import Tolerances
 
@@ -39,21 +39,21 @@ class Row:
     kernel: Interval
     model: Interval
     difference: float
-    """Model less kernel in the unit; for curves the area between them over their length, which has no sign."""
+    """Model minus kernel in the unit; for curves the area between them over their length, which has no sign."""
     relative: float
     """The difference over the kernel's mean; NaN where that is zero."""
     verdict: str
     note: str = ""
     permutation_p: float = math.nan
-    """Of "the engines do not differ", over the runs in pairs of one seed; NaN for curves."""
+    """p-value of "the engines do not differ", over pairs of runs with the same seed; NaN for curves."""
     equivalence_p: float = math.nan
-    """Of "the mean difference is beyond the tolerance"; NaN for curves."""
+    """p-value of "the mean difference is beyond the tolerance"; NaN for curves."""
     judgement: Judgement | None = None
-    """What both say, with false discoveries held over the suite; `None` for curves."""
+    """The verdict of both tests, with the false discovery rate controlled over the suite; `None` for curves."""
 
     @property
     def within_noise(self) -> bool:
-        """Whether the confidence intervals overlap, so that more runs could still tell otherwise."""
+        """Whether the confidence intervals overlap, so that more runs could still change the verdict."""
         return self.kernel.overlaps(self.model)
 
 
@@ -69,7 +69,9 @@ def judged(rows: Sequence[Row]) -> list[Row]:
     ]
 
 
-def compare(case: Case, kernel: Sequence[Observed], model: Sequence[Observed], tolerances: Tolerances) -> list[Row]:
+def compare(
+    case: Case, kernel: Sequence[Observation], model: Sequence[Observation], tolerances: Tolerances
+) -> list[Row]:
     """All rows of a scenario. ``kernel`` and ``model`` are the runs of the same seeds."""
     judge = _Judge(case, tolerances)
     rows = [judge.means("completed", "", "flows", *(_completed(runs) for runs in (kernel, model)))]
@@ -77,7 +79,7 @@ def compare(case: Case, kernel: Sequence[Observed], model: Sequence[Observed], t
         rows.append(judge.means("fct", group, "ms", *(_completion_ms(runs, group) for runs in (kernel, model))))
     if len(case.variants()) > 1:
         theirs, ours = (_shares(runs) for runs in (kernel, model))
-        # Of two groups one's share says the other's.
+        # With two groups one share determines the other.
         of = [group for group in theirs if group != list(theirs)[-1]] or list(theirs)
         rows += [judge.means("share", group, "%", theirs[group], ours.get(group, [])) for group in of]
     for metric, column, unit in (("retransmissions", "retransmits", "segments"), ("timeouts", "rtos", "timeouts")):
@@ -102,7 +104,7 @@ class _Judge:
     tolerances: Tolerances
 
     def means(self, metric: str, of: str, unit: str, kernel: Sequence[float], model: Sequence[float]) -> Row:
-        """A row of one number a run."""
+        """A row from one number per run."""
         theirs, ours = confidence.interval(kernel), confidence.interval(model)
         difference = ours.mean - theirs.mean
         if math.isnan(theirs.mean) and math.isnan(ours.mean):
@@ -126,7 +128,7 @@ class _Judge:
         self, metric: str, of: str, unit: str, scale: float, *,
         kernel: list[dict[int, float]], model: list[dict[int, float]],
     ) -> Row:  # fmt: skip
-        """A row of one curve a run: the area between the mean curves over their length."""
+        """A row from one curve per run: the area between the mean curves over their length."""
         slots = sorted({slot for run in (*kernel, *model) for slot in run})
         theirs, ours = ([_mean(run, slots) * scale for run in runs] for runs in (kernel, model))
         between = [abs(_at(model, slot) - _at(kernel, slot)) for slot in slots]
@@ -150,13 +152,13 @@ class _Judge:
         return Row(self.case.name, metric, of, unit, kernel, model, difference, relative, verdict, note)
 
 
-def _completed(runs: Sequence[Observed]) -> list[float]:
-    """How many flows of limited size each run has completed."""
+def _completed(runs: Sequence[Observation]) -> list[float]:
+    """Number of complete flows of limited size in each run."""
     complete = pl.col("end_ns").is_not_null() & (pl.col("group") != scenarios.REVERSE)
     return [float(run.flows.filter(complete).height) for run in runs]
 
 
-def _completion_ms(runs: Sequence[Observed], group: str) -> list[float]:
+def _completion_ms(runs: Sequence[Observation], group: str) -> list[float]:
     """Mean FCT of the group's flows in each run; NaN if one of them did not end."""
     found: list[float] = []
     for run in runs:
@@ -165,8 +167,8 @@ def _completion_ms(runs: Sequence[Observed], group: str) -> list[float]:
     return found
 
 
-def _shares(runs: Sequence[Observed]) -> Values:
-    """Percent of what was delivered until the first flow was complete: of each group, or of the luckiest flow."""
+def _shares(runs: Sequence[Observation]) -> Values:
+    """Percent of the bytes delivered until the first flow was complete: by each group, or by the luckiest flow."""
     found: Values = {}
     for run in runs:
         flows = list(run.flows.iter_rows(named=True))
@@ -184,7 +186,7 @@ def _shares(runs: Sequence[Observed]) -> Values:
     return found
 
 
-def _until_first_end(run: Observed) -> list[tuple[str, float]]:
+def _until_first_end(run: Observation) -> list[tuple[str, float]]:
     """Bytes that each flow delivered in each bin up to that in which the first flow delivered its last byte."""
     rows = [(of, slot, value) for curve, of, slot, value in run.curves.iter_rows() if curve == "delivered"]
     sizes = dict(run.flows.select("flow_name", "bytes").iter_rows())
@@ -196,7 +198,7 @@ def _until_first_end(run: Observed) -> list[tuple[str, float]]:
     return [(of, value) for of, slot, value in rows if slot <= end]
 
 
-def _sums(runs: Sequence[Observed], column: str) -> list[float]:
+def _sums(runs: Sequence[Observation], column: str) -> list[float]:
     return [float(run.flows[column].sum()) for run in runs]
 
 

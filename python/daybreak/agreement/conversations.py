@@ -21,7 +21,7 @@ NAMES = (
     "time_ns", "seq", "ack", "len", "window", "ts_val", "ts_ecr", "flags", "ecn", "mss",
     "window_scale_plus_one", "sack_permitted", *(f"sack_{end}_{i}" for i in range(BLOCKS) for end in ("start", "end")),
 )  # fmt: skip
-"""The columns. What a segment does not carry is zero."""
+"""The columns. Fields that a segment does not carry are zero."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Conversation:
     """What a connection's opener has sent and received, in the order of the capture."""
 
     sent: Columns
-    heard: Columns
+    received: Columns
 
 
 def read(path: Path, where: str = "") -> dict[int, Conversation]:
@@ -41,8 +41,8 @@ def read(path: Path, where: str = "") -> dict[int, Conversation]:
     openers = np.unique(segments.source[segments.flags & (SYN | ACK) == SYN])
     found: dict[int, Conversation] = {}
     for opener in sorted(openers.tolist(), key=lambda opener: opener & 0xFFFF):
-        sent, heard = (segments.where(end == opener) for end in (segments.source, segments.destination))
-        found[opener & 0xFFFF] = Conversation(_columns(sent, heard), _columns(heard, sent))
+        sent, received = (segments.where(end == opener) for end in (segments.source, segments.destination))
+        found[opener & 0xFFFF] = Conversation(_columns(sent, received), _columns(received, sent))
     return found
 
 
@@ -53,7 +53,7 @@ def _columns(own: Segments, other: Segments) -> Columns:
     has_ack = (own.flags & ACK) != 0
     ack = np.zeros(len(own.seq), np.int64)
     ack[has_ack] = _unwrapped(own.ack[has_ack], _first(other))
-    # Edges are near the ACK beside them.
+    # Edges are close to the ACK of the same segment.
     edges = ack[:, None] + _signed(own.sack - own.ack[:, None])
     edges[np.arange(2 * BLOCKS) >= own.sack_edges[:, None]] = 0
     columns = {

@@ -1,7 +1,7 @@
-"""Draws a suite: scenarios that nobody has chosen, to see whether the model agrees where it was not looked at.
+"""Draws a random suite, to test the model on scenarios that it was not developed with.
 
-What is drawn depends on the seed alone. Each scenario has a stream of random numbers of its own, so the first ones of
-a longer suite are those of a shorter one.
+The suite depends on the seed alone. Each scenario has a random stream of its own, so a longer suite begins with the
+scenarios of a shorter one.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from daybreak.errors import ScenarioError
 from .suite import Case
 
 MOST = 10_000
-# They need a switch of their own, or are not in Linux.
+# Excluded: they need a switch of their own, or are not in Linux.
 WITHOUT = {"retcp", "compound"}
-# Half of all flows, since most flows are of one of them and they have the most to get wrong.
+# Half of all flows: most real flows use one of these, and they are the most complex.
 COMMON = ("cubic", "bbr", "reno")
 SHAPES = ("alone", "alone", "beside", "moved", "moved", "circuit")
 MTUS = (1500, 2000, 4000, 9000)
@@ -53,7 +53,7 @@ T = TypeVar("T")
 
 
 def cases(count: int, seed: int) -> list[Case]:
-    """`count` scenarios that fit the model of a case. Raises ScenarioError."""
+    """`count` random cases. Raises ScenarioError."""
     if not 1 <= count <= MOST:
         raise ScenarioError(f"random: {count} is not a number of scenarios from 1 to {MOST}")
     if seed < 0:
@@ -106,7 +106,7 @@ def _case(seed: int, number: int) -> Case:
 
 
 class _Draw:
-    """What is drawn from one stream."""
+    """Draws from one stream."""
 
     def __init__(self, stream: Stream):
         self._stream = stream
@@ -115,11 +115,11 @@ class _Draw:
         return values[self._stream.below(len(values))]
 
     def chance(self, of: int) -> bool:
-        """True once in `of`."""
+        """True with probability 1/`of`."""
         return self._stream.below(of) == 0
 
     def between(self, least: float, most: float) -> float:
-        """As often in each octave."""
+        """A log-uniform number."""
         return least * math.exp(self._stream.unit() * math.log(most / least))
 
     def variant(self, *, marks: bool) -> str:

@@ -2,8 +2,8 @@
 
     python -m daybreak.agreement.fidelity docs/fidelity/agreement.json docs/fidelity.md
 
-What stands between the marks "<!-- agreement: NAME -->" and "<!-- end -->" is replaced; marks "segments: NAME" and
-"receivers: NAME" take the numbers of segments.json and receivers.json beside the result. The figure is drawn anew.
+Text between the marks "<!-- agreement: NAME -->" and "<!-- end -->" is replaced; marks "segments: NAME" and "receivers:
+NAME" take their numbers from segments.json and receivers.json beside the result. The figure is redrawn.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FIGURE = "fct.svg"
 
 
 def fill(text: str, found: Document, source: str = "agreement") -> str:
-    """The page with the tables of a source made of `found`. Raises OutputError if it marks an unknown table."""
+    """The page `text` with the tables of `source` filled in from `found`. Raises OutputError for an unknown table."""
     tables = SOURCES[source]
 
     def replace(match: re.Match[str]) -> str:
@@ -36,7 +36,7 @@ def fill(text: str, found: Document, source: str = "agreement") -> str:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Fills a page and draws its figure."""
+    """Fills in a page and draws its figure."""
     source, target = map(Path, arguments)
     found = result.read(source)
     text = fill(target.read_text(encoding="utf-8"), found)
@@ -144,13 +144,13 @@ TABLES: dict[str, Callable[[Document], str]] = {
     "about": _about, "targets": _targets, "metrics": _metrics, "worst": _worst, "families": _families,
     "different": _different, "refused": _refused,
 }  # fmt: skip
-"""Every table that a page may make of agreement.json."""
+"""The tables that a page may contain from agreement.json."""
 SOURCES: dict[str, dict[str, Callable[[Document], str]]] = {
     "agreement": TABLES,
     "segments": {"about": _senders, "variants": _variants, "parted": partial(_parted, "segments")},
     "receivers": {"about": _receivers, "parted": partial(_parted, "receivers")},
 }
-"""The same by the result that a table is made of."""
+"""The tables by source."""
 
 if __name__ == "__main__":
     main(sys.argv[1:])

@@ -1,8 +1,9 @@
-"""Several kernels on one suite: each against the model, segment by segment, and each two of them against each other.
+"""Compares several kernels on one suite, segment by segment: each with the model, and each pair with each other.
 
-Against the model an end of a flow is replayed (`segments`): the model hears what that kernel's end has heard. Two
-kernels have a run each: up to the first segment that differs both have heard the same, so this is where they part, and
-what comes later follows from it. What a congestion rule draws (BBR's first phase) each kernel draws for itself.
+For the model, each end of a flow is replayed (`segments`): the model receives what that kernel's end received. For two
+kernels the runs are compared: up to the first segment that differs both have received the same, so this is where they
+diverge, and later differences follow from it. Random draws of a congestion rule (BBR's first phase) are each kernel's
+own.
 """
 
 from __future__ import annotations
@@ -25,39 +26,39 @@ from .agree import KERNEL, MODEL, Progress
 from .conversations import Columns
 from .page import label
 from .result import Document
-from .segments import LeftOut, Replayed, Side
+from .segments import LeftOut, ReplayResult, Side
 from .suite import Case
 
 PUSH = 8
-"""The flag of TCP that is counted apart, as in a replay."""
+"""The TCP flag that is counted separately, as in a replay."""
 TOLERANCE_NS = 2_000
-"""Segments that left within this left at the same time, as in a replay."""
+"""Tolerance within which segments count as sent at the same time, as in a replay."""
 _APART = ("time_ns", "ts_val", "flags", "ts_ecr")
 
 
 @dataclass(frozen=True)
 class End:
-    """One end of a flow of a run with one kernel."""
+    """One end of a flow in a run with one kernel."""
 
     scenario: str
     seed: int
     flow: str
     side: Side
-    replayed: Replayed | LeftOut
+    replayed: ReplayResult | LeftOut
     fct_ns: int | None
     """`None` for a flow that did not end."""
     said: np.ndarray[Any, np.dtype[np.uint64]]
-    """A number a segment that it sent, equal for equal segments."""
+    """One number per sent segment, equal for equal segments."""
     times_ns: np.ndarray[Any, np.dtype[np.int64]]
 
     @property
     def key(self) -> tuple[str, int, str, Side]:
-        """What is the same with every kernel."""
+        """Identifies the end across kernels."""
         return self.scenario, self.seed, self.flow, self.side
 
 
 def engine_of(kernel: str) -> str:
-    """The engine's name with a kernel of `--kernels`."""
+    """The engine's name for a kernel of `--kernels`."""
     return f"{KERNEL}:{kernel}"
 
 
@@ -77,7 +78,7 @@ def compare(
 ) -> Document:
     """Runs the suite with each of the `kernels` ("6.1", "6.12@250"); writes kernels.json.
 
-    The other arguments are those of `segments.replay`; `engines` replace the kernels', for tests. Raises
+    The other arguments are those of `segments.replay`; `engines` replaces the kernels' engines, for tests. Raises
     ScenarioError, UnknownName, EngineError, OutputError, Interrupted.
     """
     check(kernels)
@@ -90,7 +91,7 @@ def compare(
     found: dict[str, dict[tuple[str, int, str, Side], End]] = {}
     for number, name in enumerate(names):
         done = run_many(
-            jobs, engine=name, workers=workers, progress=_told(progress, name, number, len(names)),
+            jobs, engine=name, workers=workers, progress=_progress_of(progress, name, number, len(names)),
             reduce=lambda run: list(_ends(by_name[run.manifest["name"]], run, sides)),
         )  # fmt: skip
         found[name] = {end.key: end for ends in done for end in ends}
@@ -100,29 +101,29 @@ def compare(
 
 
 def check(kernels: Sequence[str]) -> None:
-    """Raises ScenarioError unless these are several kernels."""
+    """Raises ScenarioError unless these are at least two distinct kernels."""
     if len(set(kernels)) < max(2, len(kernels)):
         raise ScenarioError(f"kernels: {','.join(kernels)}: expected two different ones or more, such as 6.1,6.12")
 
 
 def _ends(case: Case, run: Run, sides: Sequence[Side]) -> Iterator[End]:
-    """The ends of a run's flows, replayed and as numbers."""
+    """The ends of a run's flows, with their replay and their segments as numbers."""
     fcts = dict(run.flows.select("flow_name", "fct_ns").iter_rows())
     for side in sides:
         for one, talk in segments.replays(case, run, side):
             empty: Columns = {name: np.zeros(0, np.uint64) for name in conversations.NAMES}
-            sent, heard = (empty, empty) if talk is None else (talk.sent, talk.heard)
+            sent, received = (empty, empty) if talk is None else (talk.sent, talk.received)
             if side == "receiver":
-                sent, heard = heard, sent
+                sent, received = received, sent
             times_ns = sent["time_ns"].astype(np.int64)
-            yield End(one.scenario, one.seed, one.flow, side, one, fcts[one.flow], numbers(sent, heard), times_ns)
+            yield End(one.scenario, one.seed, one.flow, side, one, fcts[one.flow], numbers(sent, received), times_ns)
 
 
-def numbers(sent: Columns, heard: Columns) -> np.ndarray[Any, np.dtype[np.uint64]]:
+def numbers(sent: Columns, received: Columns) -> np.ndarray[Any, np.dtype[np.uint64]]:
     """A number a sent segment, of all that a replay compares: equal for equal segments, whatever either kernel has
     drawn for the timestamps of a connection."""
-    # An echo counts from the first timestamp that was heard.
-    first = heard["ts_val"][0] if len(heard["ts_val"]) else np.uint64(0)
+    # An echo counts from the first timestamp that was received.
+    first = received["ts_val"][0] if len(received["ts_val"]) else np.uint64(0)
     echo = np.where(sent["ts_ecr"] == 0, 0, (sent["ts_ecr"] - first) & np.uint64(0xFFFF_FFFF)).astype(np.uint64)
     columns = [sent[name] for name in conversations.NAMES if name not in _APART]
     columns += [sent["flags"] & np.uint64(0xFF ^ PUSH), echo, (sent["ts_val"] != 0).astype(np.uint64)]
@@ -162,11 +163,12 @@ def _row(ends: Sequence[End | None], key: tuple[str, int, str, Side], names: Seq
 
 
 def _is_the_models(end: End) -> bool:
-    return isinstance(end.replayed, Replayed) and end.replayed.is_identical
+    return isinstance(end.replayed, ReplayResult) and end.replayed.is_identical
 
 
 def between(one: End | None, two: End | None) -> Document:
-    """How far two kernels send the same segments: those before the first difference, and whether there is none."""
+    """How far two kernels send the same segments: the number before the first difference, and whether they are
+    identical."""
     if one is None or two is None:
         return {"same": 0, "other_time": 0, "is_identical": False}
     least = min(len(one.said), len(two.said))
@@ -187,7 +189,7 @@ def columns(found: Document) -> tuple[str, ...]:
 
 
 def by_scenario(found: Document, *, all_: bool = False) -> list[tuple[str, ...]]:
-    """A line a scenario in which not all is identical, or every scenario; the last line is of all together."""
+    """One line per scenario with differences, or per scenario with `all_`; the last line sums up all scenarios."""
     scenarios: dict[str, list[Document]] = {}
     for end in found["ends"]:
         scenarios.setdefault(end["scenario"], []).append(end)
@@ -210,13 +212,13 @@ def _line(found: Document, name: str, ends: Sequence[Document]) -> tuple[str, ..
 
 
 def _cost(ends: Sequence[Document], first: str, other: str) -> str:
-    """The mean ratio of the flows' completion times; of those that end with both kernels."""
+    """The mean ratio of completion times, over flows that end with both kernels."""
     flows = {(end["scenario"], end["seed"], end["flow"]): end["fct_ns"] for end in ends}
     ratios = [fct[other] / fct[first] for fct in flows.values() if fct[first] and fct[other]]
     return f"{sum(ratios) / len(ratios):.4f}" if ratios else "-"
 
 
-def _told(progress: Progress | None, name: str, number: int, of: int) -> Any:
+def _progress_of(progress: Progress | None, name: str, number: int, of: int) -> Any:
     def report(now: float, total: int) -> None:
         if progress:
             progress(number * total + now, of * total, f"{label(name)}, {int(now)} of {total}")

@@ -1,4 +1,4 @@
-"""What is kept of a run: its flows, and three curves in bins of one width."""
+"""What is stored of a run: its flows, and three curves in bins of one width."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ SCHEMA = {"curve": pl.String, "of": pl.String, "slot": pl.Int64, "value": pl.Flo
 
 
 @dataclass(frozen=True)
-class Observed:
+class Observation:
     """One run: ``flows`` has `FLOW_COLUMNS`, ``curves`` has ``curve, of, slot, value``; empty bins are left out."""
 
     flows: pl.DataFrame
     curves: pl.DataFrame
 
 
-def of_run(run: Run) -> Observed:
+def of_run(run: Run) -> Observation:
     """Reduces a run to what is compared, in bins of the width that its scenario records."""
     bins = run.scenario.records.bins
     assert bins is not None
@@ -42,7 +42,7 @@ def of_run(run: Run) -> Observed:
         _last(in_flight, "flow_name"),
         _last(queue, "queue_name"),
     ]
-    return Observed(
+    return Observation(
         run.flows.select(FLOW_COLUMNS),
         pl.concat(
             table.select(
@@ -59,11 +59,11 @@ def _tables(run: Run) -> Tables:
 
 
 REDUCTION = Reduction("agreement", 2, _tables)
-"""What is kept of each run."""
+"""The reduction of each run."""
 
 
-def grouped(runs: Sequence[Observed], curve: str) -> dict[str, list[dict[int, float]]]:
-    """A curve of each run as slot -> value: by the flows' group, or all queues together."""
+def grouped(runs: Sequence[Observation], curve: str) -> dict[str, list[dict[int, float]]]:
+    """A curve of each run as slot -> value, summed by the flows' group, or over all queues."""
     found: dict[str, list[dict[int, float]]] = {}
     for number, run in enumerate(runs):
         table = run.curves.filter(pl.col("curve") == curve)

@@ -1,4 +1,4 @@
-"""The page of a comparison: one HTML file that needs nothing else."""
+"""The page of a comparison: one self-contained HTML file."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 from . import plots
 from .compare import CURVES, METRICS, MISS, PASS, Row
-from .observed import Observed
+from .observed import Observation
 from .result import Document
 from .suite import Case
 
@@ -26,10 +26,10 @@ h2 { margin-top: 2.2rem } h3 { margin-bottom: .2rem } summary { cursor: pointer 
 
 JUDGEMENTS = ("equivalent", "undecided", "different")
 METRIC_COLUMNS = ("metric", "tolerance", "rows", "agree", *JUDGEMENTS)
-"""Of the table of metrics."""
+"""Columns of the table of metrics."""
 
 Cell = str | tuple[str, str]
-"""The content of a table's cell, perhaps with its class."""
+"""The content of a table's cell, optionally with its class."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Section:
     image: bytes
 
 
-def section(case: Case, kernel: Sequence[Observed], model: Sequence[Observed], rows: Sequence[Row]) -> Section:
+def section(case: Case, kernel: Sequence[Observation], model: Sequence[Observation], rows: Sequence[Row]) -> Section:
     """The section of a scenario, with its curves drawn."""
     return Section(case, tuple(rows), plots.png(plots.overlay(case, kernel, model)))
 
@@ -80,13 +80,13 @@ def target_table(targets: Sequence[Document]) -> str:
 
 
 def run_counts(found: Document) -> str:
-    """How often scenarios were run."""
+    """States how often scenarios were run."""
     fewest, most = found["runs"]
     return f"{fewest} runs" if fewest == most else f"{fewest} to {most} runs"
 
 
 def sentence(target: Document) -> str:
-    """What a target is about."""
+    """Describes a target."""
     what = {
         "median": "median absolute difference",
         "p90": "90th percentile of it",
@@ -102,12 +102,12 @@ def limit(target: Document) -> str:
 
 
 def value(target: Document) -> str:
-    """What was found."""
+    """The value that was found."""
     return "-" if target["value"] is None else f"{target['value'] * 100:.1f} %"
 
 
 def metric_table(found: Document) -> str:
-    """How many rows of every metric agree."""
+    """The table of agreeing rows per metric."""
     return _table(
         METRIC_COLUMNS,
         [[(cell, "n") if i > 1 else escape(cell) for i, cell in enumerate(line)] for line in metric_lines(found)],
@@ -127,13 +127,13 @@ def metric_lines(found: Document) -> list[tuple[str, ...]]:
 
 
 def labels(found: Document) -> tuple[str, str]:
-    """What the two engines are called in tables; results from before there were several kernels have no names."""
+    """The labels of the two engines in tables; results from earlier versions have no names."""
     first, second = (label(name) for name in found.get("engines", ("kernel", "simulated")))
     return first, second
 
 
 def label(engine: str) -> str:
-    """What an engine is called in tables: model, kernel, or Linux with its version."""
+    """The label of an engine in tables: model, kernel, or Linux with its version."""
     kind, colon, which = engine.partition(":")
     return f"Linux {which}" if colon else {"simulated": "model"}.get(kind, kind)
 
@@ -153,7 +153,7 @@ def worst_line(row: Document) -> tuple[str, ...]:
 
 
 def verdict(name: str) -> str:
-    """A verdict in its colour."""
+    """A verdict as coloured markup."""
     return f'<span class="{name}">{name}</span>'
 
 

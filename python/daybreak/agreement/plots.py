@@ -1,4 +1,4 @@
-"""The curves of a scenario on both engines above each other, and the differences of the whole suite."""
+"""Figures: the curves of a scenario on both engines, overlaid, and the differences over the whole suite."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from daybreak.figures import style
 from daybreak.metrics import confidence
 
 from . import scenarios
-from .observed import Observed, grouped
+from .observed import Observation, grouped
 from .suite import Case
 
 PANELS = (("delivered", "Goodput [Gb/s]"), ("in_flight", "In flight [kB]"), ("queue", "Queue [packets]"))
 KERNEL_LINE, MODEL_LINE = "-", (0, (2.5, 1.2))
 
 
-def overlay(case: Case, kernel: Sequence[Observed], model: Sequence[Observed]) -> Figure:
-    """Means over the runs with 95 % intervals: the kernel solid, the model dashed, one colour a group of flows."""
+def overlay(case: Case, kernel: Sequence[Observation], model: Sequence[Observation]) -> Figure:
+    """Means over the runs with 95 % intervals: the kernel solid, the model dashed, one colour per group of flows."""
     seconds = scenarios.bin_width(case).seconds
     scales = {"delivered": 8e-9 / seconds, "in_flight": 1e-3, "queue": 1.0}
     groups = list(dict.fromkeys(scenarios.groups(case)))

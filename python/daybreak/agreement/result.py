@@ -20,9 +20,9 @@ from .tolerances import Target, Tolerances
 
 KERNELS = "kernels.json"
 RESULTS = ("agreement.json", "segments.json", "receivers.json", KERNELS)
-"""The files by which a folder of results is known."""
+"""The files that identify a folder of results."""
 WORST = 10
-"""Rows that are listed with their cause."""
+"""Number of rows that are listed with their cause."""
 
 Document = dict[str, Any]
 
@@ -32,7 +32,7 @@ def document(
     tolerances: Tolerances, causes: Sequence[Cause], refused: Mapping[str, str],
     engines: tuple[str, str] = ("kernel", "simulated"),
 ) -> Document:  # fmt: skip
-    """Everything that a comparison found, for machines. In its rows "kernel" is the first of the engines."""
+    """The complete result of a comparison, for machines. In its rows "kernel" is the first of the engines."""
     return {
         "engines": list(engines),
         "runs": list(runs),
@@ -47,7 +47,7 @@ def document(
 
 
 def worst(rows: Sequence[Row], tolerances: Tolerances) -> list[Row]:
-    """The rows with a target that differ most, measured by how often the tolerance would fit into the difference."""
+    """The rows with a target that differ most, by the ratio of difference to tolerance."""
 
     def excess(row: Row) -> float:
         tolerance = tolerances.metric[row.metric]
@@ -74,7 +74,7 @@ def read(path: Path) -> Document:
 
 
 def read_document(path: Path, what: str, *, parts: Sequence[str]) -> Document:
-    """Reads a JSON file that has these parts. Raises OutputError, which says that the file is not `what`."""
+    """Reads a JSON file that has these parts. Raises OutputError, which states that the file is not `what`."""
     try:
         found: Document = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -88,7 +88,7 @@ def read_document(path: Path, what: str, *, parts: Sequence[str]) -> Document:
 
 
 def _text(result: Document) -> str:
-    """JSON with one item of a list on a line, so that a difference of two results can be read."""
+    """JSON with one list item per line, so that results can be compared with diff."""
 
     def dump(value: Any) -> str:
         return json.dumps(value, ensure_ascii=False, allow_nan=False)
@@ -120,7 +120,7 @@ def _statistic(statistic: str, rows: Sequence[Row]) -> float:
         return sum(row.judgement == "different" for row in rows) / len(rows)
     if statistic == "agreeing":
         return sum(row.verdict == PASS for row in rows) / len(rows)
-    # A flow that ends on one engine only is as far off as can be.
+    # A flow that ends on only one engine is infinitely far off.
     sizes = [math.inf if math.isnan(row.relative) else abs(row.relative) for row in rows]
     return float(np.quantile(sizes, {"median": 0.5, "p90": 0.9}[statistic], method="higher"))
 

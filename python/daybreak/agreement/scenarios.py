@@ -1,10 +1,10 @@
-"""Makes scenarios of cases.
+"""Makes scenarios from cases.
 
-    sender-i - left = bottleneck = right - receiver-i          the ACKs return over "back", which never is a bottleneck
+    sender-i - left = bottleneck = right - receiver-i          ACKs return over "back", which is never a bottleneck
 
-Two senders of one rate that feed a full queue keep in step for ever, and one gets everything: a property of clocks
-without any noise, not of TCP. So packets leave a sender's link late by up to the time that one takes on the bottleneck,
-and starts are drawn. Both engines draw from the same streams.
+Two senders of equal rate that feed a full queue stay in phase, and one gets everything: a property of noiseless clocks,
+not of TCP. So packets leave a sender's link with a jitter of up to the time of one packet on the bottleneck, and start
+times are random. Both engines draw from the same streams.
 """
 
 from __future__ import annotations
@@ -17,17 +17,18 @@ from daybreak.scenario import Rate, Scenario, Span
 from .suite import HEADERS, Case
 
 ACCESS_FACTOR = 4
-"""Rate of the hosts' links over that of the bottleneck: queues stand at the bottleneck, not in the hosts."""
+"""Ratio of the rates of the hosts' links and the bottleneck, so that queues form at the bottleneck, not in the
+hosts."""
 FRAMING = 38
 LONGEST = "60 s"
 REVERSE = "reverse"
-"""Group of the flows from receivers to senders; it is not compared."""
+"""Group of the flows from receivers to senders, which is not compared."""
 BINS = 80
-"""About how many bins the transfer takes if nothing is lost."""
+"""Approximate number of bins of a transfer without losses."""
 
 
 def scenario(case: Case) -> Scenario:
-    """The scenario of a case; a seed makes a run of it. Raises ScenarioError."""
+    """The scenario of a case. Raises ScenarioError."""
     return Scenario.parse(_document(case), source=f'suite, scenario "{case.name}"')
 
 
@@ -37,7 +38,7 @@ def bottlenecks(case: Case) -> tuple[str, ...]:
 
 
 def bin_width(case: Case) -> Span:
-    """Width of bins and samples: 1, 2 or 5 times a power of ten."""
+    """Width of bins and sampling intervals: 1, 2 or 5 times a power of ten."""
     packets = case.payload_bytes() // (case.mtu - HEADERS) + 1
     whole = sum(_packet_time(case) * packets for _ in case.variants()) + 10 * int(case.rtt)
     whole = max(whole, case.repeat * int(case.gap))
@@ -47,7 +48,7 @@ def bin_width(case: Case) -> Span:
 
 
 def groups(case: Case) -> list[str]:
-    """The group of each flow: its variant, or its part where one is moved."""
+    """The group of each flow: its variant, or its role where one flow is moved."""
     variants = case.variants()
     if case.period is None:
         return variants
@@ -173,12 +174,12 @@ def _stack(case: Case) -> dict[str, Any]:
 
 
 def _latest_start(case: Case) -> Span:
-    # A round-trip time tells flows apart; a timer tick of the kernel, which is a millisecond, tells runs apart.
+    # A round-trip time separates flows; a timer tick of the kernel, which is a millisecond, separates runs.
     return Span(max(int(case.rtt), 10**9))
 
 
 def _packet_time(case: Case) -> int:
-    """Picoseconds that a full packet takes on the bottleneck."""
+    """Serialisation time of a full packet on the bottleneck in ps."""
     return (case.mtu + FRAMING) * 8 * 10**12 // int(case.rate)
 
 

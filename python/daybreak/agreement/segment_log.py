@@ -1,10 +1,10 @@
-"""Writes the plan of a scenario and what one of its flows said and heard on the kernel, for the engine's own tests.
+"""Writes the plan of a scenario and the segments that one of its flows sent and received on the kernel, for Rust tests.
 
 python -m daybreak.agreement.segment_log migration-cubic+cubic-night0 1 12000000 crates/engine/tests/replay
 
-The arguments are a scenario of the suite, the number of a flow, the nanoseconds after which nothing is kept, a folder,
-and which end it is, the sender if nothing is said. The segments are a CSV file: the direction of each, sent or heard,
-and the columns of a conversation.
+The arguments are a scenario of the suite, the number of a flow, the time in ns at which the log ends, a folder, and the
+end of the flow, by default the sender. The segments are a CSV file: the direction of each, "sent" or "heard"
+(received), and the columns of a conversation.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from . import conversations, segments, suite
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Runs the scenario with seed 1 and writes NAME.json and NAME.csv; of a receiver NAME-receiver.csv."""
+    """Runs the scenario with seed 1 and writes NAME.json and NAME.csv, for a receiver NAME-receiver.csv."""
     name, flow, until_ns, directory, *rest = arguments
     (case,) = suite.chosen(suite.load(), quick=False, only=[name])
     side: segments.Side = "receiver" if rest == ["receiver"] else "sender"
@@ -29,7 +29,7 @@ def main(arguments: Sequence[str]) -> None:
     assert run.capture is not None
     talk = conversations.read(run.capture, side)[segments.FIRST_PORT["kernel"] + int(flow)]
     lines: list[tuple[int, str]] = []
-    ends = (talk.sent, talk.heard) if side == "sender" else (talk.heard, talk.sent)
+    ends = (talk.sent, talk.received) if side == "sender" else (talk.received, talk.sent)
     for direction, columns in zip(("sent", "heard"), ends, strict=True):
         for row in zip(*(columns[column].tolist() for column in conversations.NAMES), strict=True):
             if row[0] <= int(until_ns):

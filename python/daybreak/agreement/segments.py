@@ -1,8 +1,8 @@
-"""Segment by segment: feeds one end of the model what that end on the real kernel has heard.
+"""Compares segment by segment: feeds one end of the model the segments that the real kernel's end received.
 
-In a comparison of whole runs the engines part at the first difference, and the network makes it larger. Here the model
-hears exactly what the kernel heard, at the same nanoseconds, and its application makes the same calls, so what differs
-is a decision of its TCP: each end has to send the kernel's segments, in the kernel's order, and no other.
+In a comparison of whole runs the engines diverge at the first difference, and the network amplifies it. Here the model
+receives exactly what the kernel received, at the same nanosecond, and its application makes the same calls, so any
+difference is a decision of its TCP: each end has to send the kernel's segments, in the kernel's order, and no others.
 """
 
 from __future__ import annotations
@@ -27,49 +27,49 @@ from .result import Document
 from .suite import Case
 
 Side = Literal["sender", "receiver"]
-"""The end of a flow that is replayed: the one that opens the connection and sends, or asks; or the other one."""
+"""The end of a flow that is replayed: the one that opens the connection and sends, or requests; or the other one."""
 SIDES: tuple[Side, ...] = ("sender", "receiver")
 RESULT = "segments.json"
 RECEIVERS = "receivers.json"
 COLUMNS = ("scenario", "identical flows", "segments", "retransmissions", "verdict")
 """Of `by_scenario`."""
 LEAST_IDENTICAL = 0.997
-"""Part of the flows of the whole suite that must be identical. Every flow of the quick subset must be."""
+"""Share of the suite's flows that must be identical. In the quick subset every flow must be."""
 FIRST_PORT = {MODEL: 10_000, KERNEL: 5_000}
-"""Port of the first flow's opener, from which each engine counts up."""
+"""Port of the first flow's opener; later flows count up from it on both engines."""
 
 
 @dataclass(frozen=True)
-class Replayed:
-    """One end of a flow of a scenario."""
+class ReplayResult:
+    """The replay of one end of a flow."""
 
     scenario: str
     seed: int
     flow: str
     variant: str
     segments: int
-    """Segments that the kernel's end has sent."""
+    """Number of segments that the kernel's end sent."""
     retransmissions: int
-    """Those of them with payload that it had sent before."""
+    """Number of those with retransmitted payload."""
     same: int
-    """Segments up to the first that the model has not sent, or not in this place, or that says something else: of its
-    sequence number, payload, acknowledgement, window, echoed timestamp, SACK blocks, flags, options or ECN field."""
+    """Number of segments before the first that the model did not send at this position, or sent with another sequence
+    number, payload, acknowledgement, window, echoed timestamp, SACK blocks, flags, options or ECN field."""
     other_push: int
-    """Those of them whose PSH flag differs."""
+    """Number of those whose PSH flag differs."""
     other_time: int
-    """Those of them that left at another time, 2 us before or after the kernel's."""
+    """Number of those sent at another time, 2 us or more before or after the kernel's."""
     model: int
-    """Segments that the model has sent."""
+    """Number of segments that the model sent."""
 
     @property
     def is_identical(self) -> bool:
-        """Whether both have sent the same segments and no other."""
+        """Whether both sent the same segments and no others."""
         return self.same == self.segments == self.model
 
 
 @dataclass(frozen=True)
 class LeftOut:
-    """An end that neither heard nor said anything."""
+    """An end that neither received nor sent anything."""
 
     scenario: str
     seed: int
@@ -93,10 +93,9 @@ def replay(
     """Replays the scenarios of the suite in `path`, or of the one that comes with Daybreak; writes segments.json of
     senders, receivers.json of receivers.
 
-    `quick` takes the quick subset, `only` the scenarios whose name fits a pattern; each is run with every seed. A
-    scenario in which a host has more than one flow is left out. `engine` replaces the kernel, for tests; `hz` are the
-    hosts' ticks a second in place of the suite's.
-    Raises ScenarioError, EngineError, OutputError, Interrupted.
+    `quick` selects the quick subset, `only` the scenarios whose name matches a pattern; each is run with every seed. A
+    scenario in which a host has more than one flow is left out. `engine` replaces the kernel, for tests; `hz` overrides
+    the hosts' ticks per second. Raises ScenarioError, EngineError, OutputError, Interrupted.
     """
     cases = replayable(path, quick=quick, only=only, hz=hz)
     by_name = {case.name: case for case in cases}
@@ -105,7 +104,7 @@ def replay(
         [(captured(case), seed) for case in cases for seed in seeds],
         engine=engine,
         workers=workers,
-        progress=_told(progress, engine),
+        progress=_progress_of(progress, engine),
         reduce=lambda run: {side: list(flows(by_name[run.manifest["name"]], run, side)) for side in sides},
     )
     programs = {name: program(name) for name in dict.fromkeys((MODEL, engine))}
@@ -132,15 +131,15 @@ def _has_a_flow_a_host(case: Case) -> bool:
 
 
 def result_name(side: Side) -> str:
-    """The file of the result."""
+    """Name of the result's file."""
     return RESULT if side == "sender" else RECEIVERS
 
 
 def captured(case: Case) -> Scenario:
     """The scenario with both directions of every host's link captured.
 
-    The jitter, which keeps senders apart, is left on the way out only: so what is captured on the way to a host tells
-    when it arrives.
+    The jitter, which desynchronises senders, stays on the outgoing links only, so a packet captured on the way to a
+    host arrives at a known time.
     """
     document = scenarios.scenario(case).document()
     links: list[dict[str, Any]] = []
@@ -161,13 +160,13 @@ def captured(case: Case) -> Scenario:
     return Scenario.parse(document, source=f'suite, scenario "{case.name}", captured')
 
 
-def flows(case: Case, run: Run, side: Side) -> Iterator[Replayed | LeftOut]:
+def flows(case: Case, run: Run, side: Side) -> Iterator[ReplayResult | LeftOut]:
     """Replays one end of every flow of a run of the captured scenario. Raises EngineError, OutputError."""
     return (replayed for replayed, _ in replays(case, run, side))
 
 
-def replays(case: Case, run: Run, side: Side) -> Iterator[tuple[Replayed | LeftOut, Conversation | None]]:
-    """As `flows`, with what was said by the opener of each."""
+def replays(case: Case, run: Run, side: Side) -> Iterator[tuple[ReplayResult | LeftOut, Conversation | None]]:
+    """As `flows`, with the captured conversation of each."""
     seed = run.manifest["seed"]
     plan = lowered(captured(case), seed, run.manifest["engine"])
     assert run.capture is not None
@@ -179,18 +178,18 @@ def replays(case: Case, run: Run, side: Side) -> Iterator[tuple[Replayed | LeftO
             yield LeftOut(case.name, seed, flow.name, f"{what} before the run ended"), None
             continue
         is_client = side == "sender"
-        sent, heard = (talk.sent, talk.heard) if is_client else (talk.heard, talk.sent)
-        ours, summary = _native.replay(plan.json, index, is_client, sent, heard)
+        sent, received = (talk.sent, talk.received) if is_client else (talk.received, talk.sent)
+        ours, summary = _native.replay(plan.json, index, is_client, sent, received)
         counts = {name: summary[name] for name in ("segments", "retransmissions", "same", "other_push", "other_time")}
         variant = plan.content.rules[flow.rule].name
-        yield Replayed(case.name, seed, flow.name, variant, **counts, model=len(ours["seq"])), talk
+        yield ReplayResult(case.name, seed, flow.name, variant, **counts, model=len(ours["seq"])), talk
 
 
 def document(
-    ends: Sequence[Replayed | LeftOut], *, programs: dict[str, str], seeds: Sequence[int], quick: bool
+    ends: Sequence[ReplayResult | LeftOut], *, programs: dict[str, str], seeds: Sequence[int], quick: bool
 ) -> Document:
-    """Everything that was found of one side, for machines."""
-    found = [end for end in ends if isinstance(end, Replayed)]
+    """The complete result for one side, for machines."""
+    found = [end for end in ends if isinstance(end, ReplayResult)]
     identical = sum(flow.is_identical for flow in found)
     limit = 1.0 if quick else LEAST_IDENTICAL
     return {
@@ -209,7 +208,7 @@ def document(
 
 
 def by_scenario(found: Document) -> list[tuple[str, ...]]:
-    """A line a scenario; where a flow is not identical, the verdict is where it parts."""
+    """One line per scenario; if a flow is not identical, the verdict states where it diverges."""
     flows: dict[str, list[Document]] = {}
     for flow in found["flows"]:
         flows.setdefault(flow["scenario"], []).append(flow)
@@ -231,7 +230,7 @@ def by_scenario(found: Document) -> list[tuple[str, ...]]:
 
 
 def sentence(found: Document) -> str:
-    """What was found, in one sentence."""
+    """The result in one sentence."""
     return (
         f"{found['identical']} of {len(found['flows'])} flows are identical over the whole transfer, "
         f"{found['same']} of {found['segments']} segments in all before the first difference, "
@@ -258,7 +257,7 @@ def _parting(flows: Sequence[Document]) -> str:
     )
 
 
-def _told(progress: Progress | None, engine: str) -> Callable[[float, int], object]:
+def _progress_of(progress: Progress | None, engine: str) -> Callable[[float, int], object]:
     def report(now: float, total: int) -> None:
         if progress:
             progress(now, total, engine)

@@ -1,6 +1,6 @@
-"""The suite as data: a table of families, each of which multiplies into cases.
+"""The suite as data: a table of families, each of which expands into cases.
 
-A case is one scenario with everything that its name says; `scenarios.scenario` makes it runnable.
+A case describes one scenario, which `scenarios.scenario` makes.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def _short(value: object) -> str:
 
 
 _GROUP = re.compile(r"(?:(\d+) )?(\w+)")
-# The fields of which a family may have several values, with how a name shows them.
+# The fields that may have several values in a family, and how a case's name shows them.
 _LABELS: dict[str, Callable[[Any], str]] = {
     "flows": lambda value: value.replace(" ", ""),
     "rate": lambda value: _short(value).replace("bit/s", "").lower(),
@@ -82,9 +82,9 @@ class Case(Model):
     """One scenario of the suite."""
 
     name: str
-    """Unique name: the family's, and the values that tell it from the family's others."""
+    """Unique name: the family's, and the values by which it differs from the family's other cases."""
     what: str
-    """What the family is about."""
+    """Description of the family."""
     flows: str
     """Variants, as in "cubic", "cubic+reno", "8 cubic"."""
     rate: Rate
@@ -112,9 +112,9 @@ class Case(Model):
     stack: dict[str, Any] = {}
     """Settings of the hosts' stacks, as a scenario has them."""
     receiver: dict[str, Any] = {}
-    """Settings of the receivers' stacks that differ."""
+    """Settings in which the receivers' stacks differ."""
     repeat: int = Field(default=1, ge=1, le=100)
-    """How many times each flow is run, one after the other, with what the host has kept of the one before."""
+    """Number of successive connections of each flow, which share the host's metrics cache."""
     gap: Span = Span(0)
     """Time between the starts of repeated flows."""
     rmem: int | None = Field(default=None, ge=4096)
@@ -124,11 +124,11 @@ class Case(Model):
     period: Span | None = Field(default=None, gt=0)
     """Time between two moves of the last flow."""
     day: Span | None = Field(default=None, gt=0)
-    """The bottleneck is a circuit: it is there for so long, and then for a night it is not."""
+    """If given, the bottleneck is a circuit that is up for this long, followed by a night."""
     night: Span = Span(0)
     """Time without a path at every move, or after every day."""
     downtime: Downtime = "drop"
-    """What becomes of packets in a night."""
+    """The downtime policy: what happens to packets in a night."""
     far: float = Field(default=1.0, ge=1)
     """Round-trip time of the second path over that of the first."""
     is_quick: bool = False
@@ -180,7 +180,7 @@ class Case(Model):
         return self.exchange.exchanges * (int(self.exchange.request) + int(self.exchange.response))
 
     def queue_packets(self) -> int:
-        """Limit of the bottleneck in packets; at least two, since one lets no window grow."""
+        """Limit of the bottleneck in packets; at least two, since with one no window grows."""
         if self.queue is not None:
             return int(self.queue)
         assert self.buffer is not None
@@ -189,12 +189,12 @@ class Case(Model):
 
 
 class Family(Model):
-    """One experiment: a case for every combination of its values."""
+    """One experiment: one case for every combination of its values."""
 
     name: str = Field(pattern=r"^[a-z]+$")
     """Unique name."""
     what: str
-    """What it is about."""
+    """Description."""
     flows: Annotated[tuple[str, ...], BeforeValidator(_listed)]
     """As in a case, like all that follow."""
     rate: Annotated[tuple[Rate, ...], BeforeValidator(_listed)]
@@ -248,7 +248,7 @@ class Family(Model):
         """All combinations, the last field changing fastest. Raises ScenarioError."""
         names = list(_LABELS)
         varied = {name for name in names if len(getattr(self, name)) > 1}
-        # The variants are always in the name: they are what a reader looks for.
+        # The variants are always in the name, since readers look for them.
         varied.add("flows")
         for values in itertools.product(*(getattr(self, name) for name in names)):
             chosen = dict(zip(names, values, strict=True))
@@ -258,7 +258,7 @@ class Family(Model):
 
 
 Source = str | Path | Sequence[Case] | None
-"""Where the cases of a suite are: in a file, in a list, or in the file that comes with Daybreak."""
+"""Source of a suite: a file, a list of cases, or None for the suite that comes with Daybreak."""
 
 
 def load(path: Source = None) -> list[Case]:
@@ -294,7 +294,7 @@ def load(path: Source = None) -> list[Case]:
 
 
 def chosen(cases: list[Case], *, quick: bool, only: Sequence[str] = ()) -> list[Case]:
-    """The cases of the quick subset, or those whose name fits one of the patterns `only`. Raises UnknownName."""
+    """The cases of the quick subset, or those whose name matches one of the patterns `only`. Raises UnknownName."""
     for pattern in only:
         if not any(fnmatchcase(case.name, pattern) for case in cases):
             known = ", ".join(case.name for case in cases[:8])

@@ -1,4 +1,4 @@
-"""When a metric agrees, and what the suite must reach: read from `tolerances.toml`."""
+"""Tolerances of the metrics and targets of the suite, read from `tolerances.toml`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BUILT_IN = files(__package__).joinpath("tolerances.toml")
 
 
 class Tolerance(Model):
-    """A difference is tolerated if it is small beside the kernel's value, or small in itself."""
+    """A difference is tolerated if it is small relative to the kernel's value, or small in absolute terms."""
 
     relative: float | None = None
     """Part of the kernel's value."""
@@ -41,18 +41,18 @@ class Tolerance(Model):
         return max(self.absolute or 0.0, (self.relative or 0.0) * abs(kernel))
 
     def text(self) -> str:
-        """As people write it."""
+        """The tolerance as text."""
         parts = [] if self.relative is None else [f"{self.relative * 100:g} %"]
         return " or ".join(parts if self.absolute is None else [*parts, f"{self.absolute:g}"])
 
 
 class Target(Model):
-    """What the rows of one metric must reach together."""
+    """A target that the rows of one metric must reach together."""
 
     metric: str
     """Whose rows."""
     statistic: Literal["median", "p90", "agreeing", "different"]
-    """Of the absolute relative difference, or the part of the rows that agree, or that are judged different."""
+    """A statistic of the absolute relative difference, or the share of rows that agree or are judged different."""
     limit: float
     """At most this, or for "agreeing" at least."""
 

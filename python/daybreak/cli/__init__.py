@@ -1,4 +1,4 @@
-"""The command line: one file a sub-command, no logic."""
+"""The command line: one file per sub-command, no logic."""
 
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         program(arguments)
     finally:
-        # What is left is the end of Python itself.
+        # Only the interpreter's shutdown follows.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def _end(_number: int, _frame: FrameType | None) -> None:
-    """Ctrl-C while modules are loaded: there is nothing to keep, and loading can make another error of an exception."""
+    """Handles Ctrl-C while modules are loaded: there is nothing to keep, and an import may turn the exception into
+    another."""
     os.write(2, b"daybreak: interrupted\n")
     os._exit(INTERRUPTED)
 

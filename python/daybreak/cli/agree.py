@@ -26,55 +26,57 @@ def add_to(app: typer.Typer) -> None:
 
 def agree(
     suite: Annotated[
-        Path | None, typer.Argument(help="A suite file; the suite that comes with Daybreak if not given.")
+        Path | None, typer.Argument(help="A suite file; by default the suite that comes with Daybreak.")
     ] = None,
     random: Annotated[
-        int | None, typer.Option(help="Number of scenarios that --seed draws, in place of a suite file.", min=1)
+        int | None, typer.Option(help="Number of random scenarios, drawn with --seed, instead of a suite file.", min=1)
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Which scenarios --random draws; 1 if not given.", min=0)] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of --random; by default 1.", min=0)] = None,
     quick: Annotated[bool, typer.Option("--quick/--full", help="The quick subset, or all scenarios.")] = False,
-    runs: Annotated[int | None, typer.Option(help="Runs of each scenario; 3 or 8 if not given.", min=1)] = None,
+    runs: Annotated[int | None, typer.Option(help="Runs of each scenario; by default 3 or 8.", min=1)] = None,
     most: Annotated[
         int | None,
-        typer.Option(help="Runs of a scenario at most, until each of its rows is decided; 100 if not given.", min=1),
+        typer.Option(
+            help="Largest number of runs of a scenario until each of its rows is decided; by default 100.", min=1
+        ),
     ] = None,
     only: Annotated[
-        list[str] | None, typer.Option(help="Only scenarios whose name fits this pattern; may be given several times.")
+        list[str] | None, typer.Option(help="Only scenarios whose name matches this pattern; repeatable.")
     ] = None,
     segments: Annotated[
         bool,
         typer.Option(
-            "--segments", help="Compare every segment of senders: the model hears what the kernel's sender heard."
+            "--segments", help="Compare every segment of senders: the model gets what the kernel's sender got."
         ),
     ] = False,
     receivers: Annotated[
         bool,
         typer.Option(
-            "--receivers", help="Compare every segment of receivers: the model hears what the kernel's receiver heard."
+            "--receivers", help="Compare every segment of receivers: the model gets what the kernel's receiver got."
         ),
     ] = False,
     hz: Annotated[
         int | None,
-        typer.Option(help="With --segments or --receivers: ticks a second of the hosts; 1000 if not given.", min=1),
+        typer.Option(help="With --segments or --receivers: ticks per second of the hosts; by default 1000.", min=1),
     ] = None,
     kernel: Annotated[
-        str | None, typer.Option(help="The kernel: its version, such as 6.12 or 6.12@250, or digest; 6.1 if not given.")
+        str | None, typer.Option(help="The kernel: its version, such as 6.12 or 6.12@250, or digest; by default 6.1.")
     ] = None,
     kernels: Annotated[
         str | None,
-        typer.Option(help="Several kernels, such as 6.1,6.12: each against the model, and two and two of them."),
+        typer.Option(help="Several kernels, such as 6.1,6.12: each against the model, and each pair."),
     ] = None,
-    strict: Annotated[bool, typer.Option("--strict", help="End with 1 if a target is missed.")] = False,
-    workers: Annotated[int | None, typer.Option(help="Runs side by side; one a processor if not given.", min=1)] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit with code 1 if a target is missed.")] = False,
+    workers: Annotated[int | None, typer.Option(help="Parallel runs; by default one per processor.", min=1)] = None,
     out_: Annotated[Path, typer.Option("-o", "--out", help="Folder for the results.")] = Path("results/agreement"),
     as_json: Json = False,
 ) -> None:
-    """Run a suite on the real kernel and on the simulator, and say how far they are apart.
+    """Run a suite on the real kernel and on the simulator, and report how far they are apart.
 
-    Writes agreement.json and index.html. Finished runs are kept, so the command goes on where it was stopped. With
-    --segments, each scenario runs on the kernel with seeds 1 to RUNS (1 if not given), and segments.json says how far
-    the model sends the same segments. With --receivers, receivers.json says the same of the other ends, with both,
-    both do: of requests and responses these are who asks and who answers.
+    Writes agreement.json and index.html. Finished runs are stored, so the command resumes where it was stopped. With
+    --segments, each scenario runs on the kernel with seeds 1 to RUNS (1 if not given), and segments.json shows how far
+    the model sends the same segments. With --receivers, receivers.json does so for the other ends; with both options,
+    both files are written. For requests and responses the ends are the requesting and the responding one.
 
     With --kernels, one table has each kernel against the model and the kernels against each other: with --segments or
     --receivers segment by segment (kernels.json), else by the suite's targets, with a folder a pair.

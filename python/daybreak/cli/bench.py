@@ -21,9 +21,9 @@ def add_to(app: typer.Typer) -> None:
 
 def bench(
     names: Annotated[
-        list[str] | None, typer.Argument(help="Benchmarks such as S1; S1 to S7 if not given.", metavar="[NAME]...")
+        list[str] | None, typer.Argument(help="Benchmarks such as S1; by default S1 to S7.", metavar="[NAME]...")
     ] = None,
-    repeat: Annotated[int, typer.Option(help="Measurements of each; the median counts.", min=1)] = 1,
+    repeat: Annotated[int, typer.Option(help="Measurements of each; the median is reported.", min=1)] = 1,
     as_json: Json = False,
 ) -> None:
     """Measure the simulator: packet-hops per wall second and peak memory."""

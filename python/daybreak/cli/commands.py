@@ -1,4 +1,4 @@
-"""The sub-commands, each imported when it is called: what one needs, another need not wait for."""
+"""The sub-commands, each imported only when called, so that none waits for another's dependencies."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ HELP_NAMES = {"help_option_names": ["-h", "--help"]}
 COMMANDS = {
     "run": (
         "run",
-        "Run a scenario and show what became of its flows. Runs that the folder has already are not run again.",
+        "Run a scenario and summarise its flows. Runs that exist in the folder are not repeated.",
     ),
     "plot": ("plot", "Draw what runs show over time: throughput, windows, RTTs, queues, drops and retransmissions."),
     "report": ("report", "Write one page about runs and studies that any browser shows, without a network."),
@@ -21,13 +21,14 @@ COMMANDS = {
     "sweep": ("sweep", "Run a scenario at all points of a grid, and write one dataset."),
     "compare": (
         "compare",
-        "Put scenarios, or runs of them, side by side: differences from the first with 95 % confidence intervals.",
+        "Compare scenarios, or runs of them: differences from the first with 95 % confidence intervals.",
     ),
-    "explain": ("explain", "Split each flow's completion time into what it was spent on."),
+    "explain": ("explain", "Split each flow's completion time into its causes."),
     "learn": ("learn", "Make the data of a model of FCT prolongation, fit it, and judge it."),
     "predict": (
         "predict",
-        "Say how much longer the migrated flow takes than the main one: predicted if a model is sure, else simulated.",
+        "Estimate how much longer the migrated flow takes than the main one: "
+        "predicted if a model is sure, else simulated.",
     ),
     "tune": (
         "tune",
@@ -38,12 +39,12 @@ COMMANDS = {
     "list": ("listing", "List the names that a scenario or a command may use."),
     "schema": ("schema", "Print the JSON Schema of scenario files, for editors."),
     "reproduce": ("reproduce", "Run a published study and put its numbers beside ours."),
-    "agree": ("agree", "Run a suite on the real kernel and on the simulator, and say how far they are apart."),
+    "agree": ("agree", "Run a suite on the real kernel and on the simulator, and report how far they are apart."),
     "bench": ("bench", "Measure the simulator: packet-hops per wall second and peak memory."),
     "help": ("help_", "Print a reference page; as Markdown, if it does not go to a terminal."),
     "kernel": ("kernel", "The real-kernel engine: build its images, see what is missing, run dialogues with them."),
 }
-"""For each name the module that has the command, and the first paragraph of its docstring, for the list of commands."""
+"""By name the module of each command, and the first paragraph of its docstring for the list of commands."""
 
 
 class Commands(TyperGroup):
@@ -52,11 +53,11 @@ class Commands(TyperGroup):
     _lists = False
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """All names, in the order in which the help shows them."""
+        """All names, in the order of the help."""
         return list(COMMANDS)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """The command of this name; where commands are only listed, its name and summary."""
+        """The command of this name; only its name and summary while commands are listed."""
         if cmd_name not in COMMANDS:
             return None
         module, summary = COMMANDS[cmd_name]
@@ -65,7 +66,7 @@ class Commands(TyperGroup):
         return loaded(cmd_name, module)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The command and its arguments; when it is imported, the object of the context is called if there is one."""
+        """The command and its arguments; after the import, calls the context's object if there is one."""
         resolved = super().resolve_command(ctx, args)
         if ctx.obj is not None:
             ctx.obj()

@@ -35,7 +35,7 @@ def compare(
         typer.Argument(help="Scenario files or folders of runs; the first is the baseline.", metavar="A B..."),
     ],
     runs: Annotated[
-        int | None, typer.Option(help="Seeds of a scenario file: 1, 2, 3 ...; 10 of them if not given.", min=1)
+        int | None, typer.Option(help="Number of seeds of a scenario file: 1, 2, 3 ...; by default 10.", min=1)
     ] = None,
     engine: Annotated[
         str | None, typer.Option(help="An engine of 'daybreak list engines', for scenario files; simulated.")
@@ -44,16 +44,16 @@ def compare(
         str | None,
         typer.Option(help="With engine kernel: the version of all, or one for each, such as 6.1,6.12."),
     ] = None,
-    workers: Annotated[int | None, typer.Option(help="Runs side by side; one a processor if not given.", min=1)] = None,
+    workers: Annotated[int | None, typer.Option(help="Parallel runs; by default one per processor.", min=1)] = None,
     out_: Annotated[
         Path | None, typer.Option("-o", "--out", help="Figure of the differences: F.png, F.svg or F.pdf.")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that is no figure of Daybreak's.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that Daybreak did not make.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Put scenarios, or runs of them, side by side: differences from the first with 95 % confidence intervals.
+    """Compare scenarios, or runs of them: differences from the first with 95 % confidence intervals.
 
-    Runs with the same seed are compared with each other, group by group. A folder is one that 'daybreak run -o' wrote.
+    Runs with the same seed are compared, group by group. A folder is one that 'daybreak run -o' wrote.
     """
     from daybreak import plots
     from daybreak.metrics.comparison import paired
@@ -131,7 +131,7 @@ def _flows(place: Path, engine: str, runs: int, workers: int | None, progress: A
 
 
 def _names(names: Sequence[str], places: Sequence[Path]) -> list[str]:
-    """The scenarios' names where they tell all apart, or else the files' and folders'."""
+    """The scenarios' names if they are distinct, or else those of the files and folders."""
     ways = [list(names), [place.stem for place in places], [str(place) for place in places]]
     return next(
         (way for way in ways if len(set(way)) == len(way)), [f"{place} {at}" for at, place in enumerate(places)]
@@ -139,7 +139,7 @@ def _names(names: Sequence[str], places: Sequence[Path]) -> list[str]:
 
 
 def _units(value: str, numbers: Sequence[float | None]) -> tuple[float, str]:
-    """What a row's numbers are divided by, and what they are of."""
+    """The divisor of a row's numbers, and their unit."""
     from daybreak.metrics.units import TIMES, unit_of
 
     if not value.endswith("_s"):
@@ -172,7 +172,7 @@ def _table(baseline: str, tables: Sequence[tuple[str, Any]]) -> tuple[tuple[str,
 
 
 def _difference(row: dict[str, Any], scale: float) -> str:
-    """A difference with the half width of its interval, and a star if that is without 0."""
+    """A difference with the half width of its interval, and a star if the interval excludes 0."""
     from daybreak.metrics.units import digits
 
     if row["unfinished"]:

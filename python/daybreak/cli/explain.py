@@ -23,12 +23,12 @@ def add_to(app: typer.Typer) -> None:
 
 def explain(
     run: Annotated[Path, typer.Argument(help="Folder of a run, or a scenario file.", metavar="RUN")],
-    seed: Annotated[int | None, typer.Option(help="Seed, for a scenario file; 1 if not given.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed, for a scenario file; by default 1.")] = None,
     out_: Annotated[Path | None, typer.Option("-o", "--out", help="Figure to write: F.png, F.svg or F.pdf.")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that is no figure of Daybreak's.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that Daybreak did not make.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Split each flow's completion time into what it was spent on.
+    """Split each flow's completion time into its causes.
 
     The parts add up exactly: transfer at the fair share, and the time lost waiting for the circuit, in ramp-up below
     the fair share, in queues, and by night loss, fast recovery, timeouts and spurious recovery. The page

@@ -21,20 +21,20 @@ def export(
     kind: Annotated[
         str,
         typer.Option(
-            "--format", help="perfetto: a trace for ui.perfetto.dev. qlog: a trace a flow, for qvis and others."
+            "--format", help="perfetto: a trace for ui.perfetto.dev. qlog: one trace per flow, for qvis and others."
         ),
     ] = "perfetto",
     out: Annotated[
         Path | None,
-        typer.Option("-o", "--out", help="File to write; RUN's name with the format's ending if not given."),
+        typer.Option("-o", "--out", help="File to write; by default RUN's name with the format's suffix."),
     ] = None,
-    flows: Annotated[str | None, typer.Option(help="Only flows whose name fits this pattern.")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that is no export of Daybreak's.")] = False,
+    flows: Annotated[str | None, typer.Option(help="Only flows whose name matches this pattern.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that Daybreak did not make.")] = False,
     as_json: Json = False,
 ) -> None:
     """Write a run in the format of another viewer: Perfetto's trace events, or qlog.
 
-    It has what is recorded: circuits, flows, windows, queues and losses.
+    It contains what is recorded: circuits, flows, windows, queues and losses.
     """
     from daybreak.report import export as exports
     from daybreak.runs import read

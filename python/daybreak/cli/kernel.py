@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 Source = Annotated[
     str | None,
-    typer.Option(help="Kernel source: a tarball or a directory; the distribution's newest tested one if not given."),
+    typer.Option(help="Kernel source: a tarball or a directory; by default the distribution's newest tested one."),
 ]
 
 
@@ -36,25 +36,23 @@ def kernel() -> None:
 def build(
     linux: Annotated[
         str | None,
-        typer.Option(help="Version of the distribution's source in /usr/src; 6.1, which is modelled, if not given."),
+        typer.Option(help="Version of the distribution's source in /usr/src; by default 6.1, which is modelled."),
     ] = None,
     source: Source = None,
     congestion: Annotated[
         list[Path] | None,
         typer.Option(help="C file with a Linux congestion control, which flows may then name as their variant."),
     ] = None,
-    hz: Annotated[int, typer.Option(help="Ticks a second: 100, 250, 300 or 1000, as a stack's hz.")] = 1000,
-    config: Annotated[
-        Path | None, typer.Option(help="File with further options of the kernel, such as CONFIG_TUN=y.")
-    ] = None,
+    hz: Annotated[int, typer.Option(help="Ticks per second: 100, 250, 300 or 1000, like a stack's hz.")] = 1000,
+    config: Annotated[Path | None, typer.Option(help="File with further kernel options, such as CONFIG_TUN=y.")] = None,
     pure: Annotated[
-        bool, typer.Option("--pure", help="Edit nothing under net/: TCP as it is in the source, without reTCP.")
+        bool, typer.Option("--pure", help="Edit nothing under net/: TCP as in the source, without reTCP.")
     ] = False,
     as_json: Json = False,
 ) -> None:
     """Build a kernel image, once for this machine, version, hz and so on. Takes some minutes.
 
-    A congestion control of one's own takes seconds where the image without it is there.
+    Adding your own congestion control takes seconds if the image without it exists.
     """
     from daybreak.engines.kernel import image
 
@@ -70,7 +68,7 @@ def build(
 
 
 def list_(as_json: Json = False) -> None:
-    """Show the kernel images of this machine, and what each was made of."""
+    """Show the kernel images of this machine, and what each was made from."""
     from daybreak.engines.kernel import image
 
     found = image.in_order()
@@ -127,7 +125,7 @@ def _row(one: Image) -> tuple[str, ...]:
 
 
 def doctor(source: Source = None, as_json: Json = False) -> None:
-    """Say what this machine has for the real-kernel engine, what is missing, and how to get it."""
+    """Report what this machine has for the real-kernel engine, what is missing, and how to get it."""
     from daybreak.engines.kernel.doctor import doctor as diagnose
 
     found = diagnose(source)
@@ -145,17 +143,17 @@ def doctor(source: Source = None, as_json: Json = False) -> None:
 def dialogues(
     files: Annotated[
         list[Path] | None,
-        typer.Argument(help="Dialogues; all of the working copy if none is given.", metavar="[FILE]..."),
+        typer.Argument(help="Dialogues; by default all of the working copy.", metavar="[FILE]..."),
     ] = None,
-    kernel: Annotated[str, typer.Option(help="Version of the kernel, such as 6.12; 6.1 if not given.")] = "",
+    kernel: Annotated[str, typer.Option(help="Version of the kernel, such as 6.12; by default 6.1.")] = "",
     kernels: Annotated[
         str | None, typer.Option(help="Several, such as 6.1,6.12: a table of the dialogues in which they differ.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Play TCP dialogues with the real kernel: one line each, exit code 1 if it says anything else.
+    """Play TCP dialogues with the real kernel: one line each, exit code 1 if any differs.
 
-    With --kernels the exit code is 0 whatever they say: what differs is the result.
+    With --kernels the exit code is 0 in any case: the differences are the result.
     """
     from daybreak.engines.kernel.choice import Choice
     from daybreak.engines.kernel.dialogues import find, play

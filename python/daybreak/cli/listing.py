@@ -44,7 +44,7 @@ def add_to(app: typer.Typer) -> None:
 
 def list_(
     what: Annotated[
-        What | None, typer.Argument(help="What to list; if not given, what there is to list.", show_default=False)
+        What | None, typer.Argument(help="What to list; by default the available lists.", show_default=False)
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -140,7 +140,7 @@ _PARAMETRISED: dict[What, Callable[[], tuple[Entries, list[_native.Entry]]]] = {
     What.queues: lambda: ([], _native.queues()),
     What.schedules: _schedules,
 }
-"""Entries without parameters, and those that may have some."""
+"""Entries without parameters, and entries with optional parameters."""
 
 
 _REGISTRIES: dict[What, Callable[[], Entries]] = {

@@ -1,4 +1,4 @@
-"""Puts the sub-commands together and turns every error of a user into one sentence and an exit code."""
+"""Assembles the sub-commands and turns every user error into one sentence and an exit code."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .terminal import complain
 
 INTERRUPTED = 130
 WRONG_USAGE = 2
-# As a shell says that a signal has ended a program.
+# A shell's exit code for a program that a signal ended.
 _SIGNALLED = 128
 # Two signals within this time are one request to end.
 _SAME_REQUEST_S = 2.0
@@ -68,7 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         sys.stdout.flush()
     except BrokenPipeError:
-        # Whoever read our output has seen enough; nothing is left to say, not even at exit.
+        # The reader of our output has closed it; nothing may be printed any more, not even at exit.
         _discard_output()
     except OSError as error:
         _discard_output()
@@ -77,7 +77,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _prepare_streams() -> None:
-    """Makes every text printable; what is closed takes nothing, which is said where it is standard output."""
+    """Makes every text printable; replaces a closed standard error, and exits if standard output is closed."""
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115
     if sys.stdout is None:
@@ -88,10 +88,11 @@ def _prepare_streams() -> None:
 
 
 def _take_signals_as_ctrl_c(received: list[int]) -> None:
-    """What is finished is kept, and what is not is removed, also when a job's time is over or its terminal is gone.
+    """Treats signals like Ctrl-C, so that finished work is kept and unfinished work removed when a job times out or its
+    terminal closes.
 
-    The numbers of the other signals are added to `received`. One that comes soon after another asks for the same, and
-    does not interrupt what removes the unfinished: a child that is about to be killed would go on.
+    The numbers of signals other than SIGINT are added to `received`. A signal soon after another one is ignored, since
+    it would interrupt the removal of unfinished work and leave a child running.
     """
     raised_at = -math.inf
 
@@ -136,7 +137,7 @@ def _run(arguments: list[str], when_loaded: Callable[[], None] | None = None) ->
 
 
 def _usage_sentence(error: typer.TyperException) -> str:
-    """What is wrong with the words of the command; empty when the help has been shown instead."""
+    """The sentence about a usage error; empty if the help has been shown instead."""
     context, parameter = getattr(error, "ctx", None), getattr(error, "param", None)
     if isinstance(error.__cause__, ValueError) and parameter is not None:
         # Imported late: the help needs neither.
@@ -148,7 +149,7 @@ def _usage_sentence(error: typer.TyperException) -> str:
             name = max(parameter.opts, key=len) if parameter.opts else parameter.name
             return sentence(name, error.__cause__.errors()[0])
     message = error.format_message() if hasattr(error, "format_message") else str(error)
-    # Choices are listed one a line there.
+    # Choices are listed one per line there.
     message = re.sub(r"\n\s*", " ", message).replace(". Choose from: ", ": choose from ")
     if not message:
         return ""

@@ -34,7 +34,7 @@ def plot(
     ],
     file: Annotated[
         Path | None,
-        typer.Option("-o", "--out", help="PNG, SVG or PDF, by its name; RUN's name with .png if not given."),
+        typer.Option("-o", "--out", help="PNG, SVG or PDF, by its suffix; by default RUN's name with .png."),
     ] = None,
     what: Annotated[
         str | None,
@@ -76,7 +76,7 @@ def plot(
     only: Annotated[
         list[str] | None, typer.Option(help="Of a sweep: AXIS=VALUE, draw only this value. Several times.")
     ] = None,
-    flows: Annotated[str | None, typer.Option(help="Only flows whose name fits this pattern.")] = None,
+    flows: Annotated[str | None, typer.Option(help="Only flows whose name matches this pattern.")] = None,
     from_: Annotated[str | None, typer.Option("--from", help="Start, such as '5 ms'.")] = None,
     to: Annotated[str | None, typer.Option(help="End, such as '20 ms'.")] = None,
     fold: Annotated[
@@ -95,14 +95,14 @@ def plot(
             "flows have a circuit if not given."
         ),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that is no figure of Daybreak's.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that Daybreak did not make.")] = False,
     as_json: Json = False,
 ) -> None:
     """Draw what runs show over time: throughput, windows, RTTs, queues, drops and retransmissions.
 
-    Days and nights are shaded. Several runs of one scenario give their mean with its 95 % interval, which ends at the
-    rate of the links; runs of several scenarios are laid over each other. Goodput stands still at a hole and
-    exceeds that rate when it is filled, which the figure says. Of a sweep a measure is drawn over its axes.
+    Days and nights are shaded. Several runs of one scenario are drawn as their mean with its 95 % interval, cut at the
+    rate of the links; runs of several scenarios are overlaid. Goodput stalls at a hole and exceeds that rate when the
+    hole is filled, which the figure notes. For a sweep a measure is drawn over its axes.
     """
     from daybreak import plots
     from daybreak.figures.style import unknown_letters

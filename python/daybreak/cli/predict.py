@@ -27,17 +27,17 @@ def predict(
     check: Annotated[int, typer.Option(help="Simulate the setting as well, with at least this many seeds.", min=0)] = 0,
     most: Annotated[
         int | None,
-        typer.Option("--runs", help="If it is simulated, no more runs than this; 256 if not given.", min=2),
+        typer.Option("--runs", help="Largest number of runs if it is simulated; by default 256.", min=2),
     ] = None,
-    workers: Annotated[int | None, typer.Option(help="Runs side by side; one a processor if not given.", min=1)] = None,
+    workers: Annotated[int | None, typer.Option(help="Parallel runs; by default one per processor.", min=1)] = None,
     model: ModelFile = None,
     as_json: Json = False,
 ) -> None:
-    """Say how much longer the migrated flow takes than the main one: predicted if a model is sure, else simulated.
+    """Estimate how much longer the migrated flow takes than the main one: predicted if a model is sure, else simulated.
 
-    Of a prediction it shows what error is expected, the 90 % interval of a run, and the most similar settings that were
-    measured. Where the setting is outside of what was measured, or that error is more than 20 % of the prolongation, it
-    is simulated until the 95 % margin of its mean is within 20 %; the reasons are said.
+    A prediction is shown with its expected error, the 90 % interval of a run, and the most similar measured settings.
+    If the setting is outside of the measured ones, or the error is more than 20 % of the prolongation, it is simulated
+    until the 95 % margin of its mean is within 20 %, and the reasons are shown.
     """
     chosen = scenario_of(scenario, changes)
     check_model(model)

@@ -24,18 +24,18 @@ def report(
         ),
     ],
     out: Annotated[Path, typer.Option("-o", "--out", help="The page to write.")] = Path("report.html"),
-    title: Annotated[str, typer.Option(help="Its title; the names of what it shows if not given.")] = "",
+    title: Annotated[str, typer.Option(help="Its title; by default the names of its contents.")] = "",
     explained: Annotated[
-        bool, typer.Option("--explain/--no-explain", help="Repeat a run of each scenario to say where its time went.")
+        bool, typer.Option("--explain/--no-explain", help="Repeat a run of each scenario to show where its time went.")
     ] = True,
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that is no report of Daybreak's.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that Daybreak did not make.")] = False,
     as_json: Json = False,
 ) -> None:
     """Write one page about runs and studies that any browser shows, without a network.
 
     It has each scenario with its seeds and versions, figures to zoom into, where the completion times went, and the
-    claims of a study with their verdicts; of a sweep a figure over its axes and a row a point. Runs of one scenario are
-    shown together. What the folders hold besides is named as left out.
+    claims of a study with their verdicts; for a sweep a figure over its axes and one row per point. Runs of one
+    scenario are shown together. Other content of the folders is listed as left out.
     """
     from daybreak.report import contents, page, writing
 

@@ -34,30 +34,28 @@ def add_to(app: typer.Typer) -> None:
 def reproduce(
     context: typer.Context,
     study: Annotated[str, typer.Argument(help="A study of 'daybreak list studies'.")],
-    figure: Annotated[list[str] | None, typer.Option(help="Only this figure; may be given several times.")] = None,
+    figure: Annotated[list[str] | None, typer.Option(help="Only this figure; repeatable.")] = None,
     full: Annotated[
         bool, typer.Option("--full/--quick", help="Published sizes and numbers of runs, or reduced ones.")
     ] = False,
     engine: Annotated[str, typer.Option(help="An engine of 'daybreak list engines'.")] = "simulated",
     kernel: Kernel = None,
     seeds: Annotated[
-        int | None, typer.Option(help="Runs of each setting; as the mode says if not given.", min=1)
+        int | None, typer.Option(help="Runs of each setting; by default those of the mode.", min=1)
     ] = None,
-    workers: Annotated[int | None, typer.Option(help="Runs side by side; one a processor if not given.", min=1)] = None,
+    workers: Annotated[int | None, typer.Option(help="Parallel runs; by default one per processor.", min=1)] = None,
     out_: Annotated[Path | None, typer.Option("-o", "--out", help="Folder for the results.")] = None,
     claims: Annotated[bool, typer.Option("--claims", help="Print every row of the scoreboard.")] = False,
     sensitivity: Annotated[
         bool, typer.Option("--sensitivity", help="Vary each inference instead: which verdicts change?")
     ] = False,
-    inference: Annotated[
-        list[str] | None, typer.Option(help="With --sensitivity: only this one; may be given several times.")
-    ] = None,
+    inference: Annotated[list[str] | None, typer.Option(help="With --sensitivity: only this one; repeatable.")] = None,
     as_json: Json = False,
 ) -> None:
     """Run a published study and put its numbers beside ours.
 
     Writes figures, tables and scoreboard.json. A published number that is missed is a result, not a failure. The sizes
-    of a study are options too, by the names that its page has: --weeks 1000.
+    of a study are options as well, with the names on its page: --weeks 1000.
 
     With --sensitivity each inference, a number or choice that the publication does not give, takes the values that the
     study states for it, one at a time; sensitivity.csv has the verdicts that change.
@@ -94,7 +92,7 @@ def reproduce(
 
 @contextmanager
 def _resumable(place: Path) -> Iterator[None]:
-    """Says where an interrupted study goes on."""
+    """Prints how to resume an interrupted study."""
     try:
         yield
     except (Interrupted, KeyboardInterrupt):
@@ -104,7 +102,7 @@ def _resumable(place: Path) -> Iterator[None]:
 
 
 def summary(claims: Sequence[Claim], place: Path) -> list[str]:
-    """What a reader has to know of a reproduction, in at most ten lines."""
+    """Summarises a reproduction in at most ten lines."""
     from daybreak.studies import tally
 
     drawn = sorted(path.stem for path in (place / "figures").glob("*.png"))

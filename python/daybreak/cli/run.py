@@ -35,19 +35,20 @@ def run(
     kernel: Kernel = None,
     seed: Annotated[int, typer.Option(help="Seed of the first run.")] = 1,
     runs: Annotated[
-        int, typer.Option(help="Number of runs, with the seeds from --seed on.", min=1, max=_MOST_RUNS)
+        int, typer.Option(help="Number of runs, with consecutive seeds from --seed.", min=1, max=_MOST_RUNS)
     ] = 1,
-    workers: Annotated[int | None, typer.Option(help="Runs side by side; one a processor if not given.", min=1)] = None,
+    workers: Annotated[int | None, typer.Option(help="Parallel runs; by default one per processor.", min=1)] = None,
     out: Annotated[
-        Path | None, typer.Option("-o", "--out", help="Folder for the records; with several runs one a seed in it.")
+        Path | None,
+        typer.Option("-o", "--out", help="Folder for the records; with several runs one subfolder per seed."),
     ] = None,
     force: Annotated[
-        bool, typer.Option("--force", help="Replace other runs in the folder; files that are no run's stay.")
+        bool, typer.Option("--force", help="Replace other runs in the folder; files that belong to no run stay.")
     ] = False,
     changes: Changes = None,
     as_json: Json = False,
 ) -> None:
-    """Run a scenario and show what became of its flows. Runs that the folder has already are not run again."""
+    """Run a scenario and summarise its flows. Runs that exist in the folder are not repeated."""
     engine = engines.with_kernel(engine, kernel)
     model = scenario_of(scenario, changes)
     seeds = range(seed, seed + runs)

@@ -24,7 +24,7 @@ Changes = Annotated[list[str] | None, typer.Option("--set", help="Change of the 
 
 
 def refuse(options: Mapping[str, Any], sentence: str) -> None:
-    """Raises ScenarioError for the first of these options that was given: it would change nothing."""
+    """Raises ScenarioError for the first of these options that was given, since it would have no effect."""
     for name, value in options.items():
         if value is not None:
             raise ScenarioError(f"--{name} {value}: {sentence}")

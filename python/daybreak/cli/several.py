@@ -1,4 +1,4 @@
-"""What `daybreak agree --kernels` shows: several kernels, the model, and each two of them in one table."""
+"""The tables of `daybreak agree --kernels`: several kernels, the model, and each pair of them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def compare(
     kernels: Sequence[str], source: Source, *, quick: bool, only: Sequence[str], runs: int | None, most: int | None,
     hz: int | None, sides: Sequence[Side], workers: int | None, out_: Path, as_json: bool,
 ) -> None:  # fmt: skip
-    """Runs what is asked for and prints it."""
+    """Runs the requested comparison and prints it."""
     if sides:
         if most is not None:
             raise ScenarioError(f"most: {most} runs are for comparisons of whole runs: expected no --segments")

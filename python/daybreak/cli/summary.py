@@ -1,4 +1,4 @@
-"""What `daybreak run` shows of the flows."""
+"""The summary of flows that `daybreak run` prints."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from daybreak.report import summary
 from .tables import print_table
 from .terminal import say
 
-# Up to this number of flows in one run each has its row; beyond it each group has one.
+# Up to this number of flows in one run each gets a row; beyond it each group.
 _SHOWN = 40
 
 
 def print_runs(runs: Sequence[dict[str, Any]]) -> None:
-    """A row a flow of one run, or a row a group of many flows or runs; then where the records are."""
+    """Prints one row per flow for a single run, or per group for many flows or runs; then the place of the records."""
     if len(runs) == 1 and runs[0]["flows"].height <= _SHOWN:
         columns, cells = summary.flow_columns(runs[0]["flows"], is_one_run=True)
         print_table(columns, cells, numeric=columns[columns.index("size") :])

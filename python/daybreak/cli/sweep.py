@@ -27,19 +27,21 @@ def add_to(app: typer.Typer) -> None:
 def sweep(
     grid: Annotated[Path, typer.Argument(help="Grid file (TOML).", metavar="GRID.toml")],
     out_: Annotated[
-        Path | None, typer.Option("-o", "--out", help="Folder for the results; results/GRID if not given.")
+        Path | None, typer.Option("-o", "--out", help="Folder for the results; by default results/GRID.")
     ] = None,
-    workers: Annotated[int | None, typer.Option(help="Runs side by side; one a processor if not given.", min=1)] = None,
+    workers: Annotated[int | None, typer.Option(help="Parallel runs; by default one per processor.", min=1)] = None,
     kernel: Kernel = None,
-    scheduler: Annotated[str | None, typer.Option(help="Address of a Dask scheduler, whose workers run all.")] = None,
+    scheduler: Annotated[
+        str | None, typer.Option(help="Address of a Dask scheduler whose workers execute the runs.")
+    ] = None,
     ci: Annotated[
         str | None,
         typer.Option(help="Add seeds until the 95 % interval of each group's mean FCT is this narrow, e.g. 2%."),
     ] = None,
     most_runs: Annotated[
-        int | None, typer.Option(help="With --ci: runs of a point at most; 100 if not given.", min=1)
+        int | None, typer.Option(help="With --ci: largest number of runs of a point; by default 100.", min=1)
     ] = None,
-    max_runs: Annotated[int, typer.Option(help="Runs of the whole sweep at most.", min=1)] = 1_000_000,
+    max_runs: Annotated[int, typer.Option(help="Largest number of runs of the whole sweep.", min=1)] = 1_000_000,
     force: Annotated[
         bool, typer.Option("--force", help="Replace the dataset of another grid in the folder; its runs stay.")
     ] = False,
@@ -47,8 +49,8 @@ def sweep(
 ) -> None:
     """Run a scenario at all points of a grid, and write one dataset.
 
-    Prints a row a point with the means over its seeds and their 95 % intervals. 'daybreak plot DIR' draws them.
-    What is finished is kept: the same command, also with a larger grid, runs only what is missing. Read the dataset
+    Prints one row per point with the means over its seeds and their 95 % intervals. 'daybreak plot DIR' draws them.
+    Finished runs are stored: the same command, also with a larger grid, runs only what is missing. Read the dataset
     with polars.read_parquet("DIR/flows").
     """
     from daybreak.sweeps import Dask, Local, read
@@ -97,7 +99,7 @@ def sweep(
 
 
 def _summarise(place: Path) -> None:
-    """A row a point: means over its runs with intervals."""
+    """Prints one row per point: means over its runs with intervals."""
     from daybreak.report import sweep as tables
     from daybreak.sweeps import read_results
 
@@ -110,7 +112,7 @@ def _summarise(place: Path) -> None:
 
 
 def _wide(points: list[str], ci: str) -> str:
-    """A sentence about the points whose intervals are too wide; of a grid without axes the only one has no name."""
+    """A sentence about the points whose intervals are too wide; the only point of a grid without axes has no name."""
     which = ": " + "; ".join(points[:_SHOWN]) if any(points) else ""
     more = f"; and {len(points) - _SHOWN} more" if len(points) > _SHOWN else ""
     what = "the interval of 1 point is" if len(points) == 1 else f"the intervals of {len(points)} points are"

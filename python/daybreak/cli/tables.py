@@ -1,7 +1,7 @@
-"""Tables for people, which fit their terminal.
+"""Prints tables that fit the terminal.
 
-Where a table is too wide, its columns go below each other in blocks, each with the labels of its rows: no column and no
-label is left out. Only a label that would take half of the width by itself is cut, in its middle.
+The columns of a table that is too wide are split into blocks, each with the labels of its rows: no column and no label
+is left out. Only labels that would take half of the width are cut, in the middle.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Cells = Sequence[Text]
 
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[str | Text]], numeric: Sequence[str] = ()) -> None:
-    """Prints a table; ``numeric`` columns stand to the right. Columns of words before the first of these are labels."""
+    """Prints a table; ``numeric`` columns are right-aligned. Text columns before the first of these are labels."""
     cells = [[cell if isinstance(cell, Text) else Text(plain(cell)) for cell in row] for row in rows]
     out = console()
     labels = next((at for at, column in enumerate(columns) if column in numeric), 0)
@@ -47,7 +47,7 @@ def _print(columns: Sequence[str], cells: Sequence[Cells], shown: Sequence[int],
 
 
 def _blocks(columns: Sequence[str], cells: Sequence[Cells], labels: int, width: int) -> list[list[int]]:
-    """The other columns, as many in each block as fit beside the labels."""
+    """Splits the other columns into blocks that fit beside the labels."""
     blocks: list[list[int]] = [[]]
     for at in range(labels, len(columns)):
         together = [*range(labels), *blocks[-1], at]
@@ -66,7 +66,7 @@ def _widest(columns: Sequence[str], cells: Sequence[Cells], at: int) -> int:
 
 
 def _shorten(columns: Sequence[str], cells: Sequence[list[Text]], labels: int, room: int) -> None:
-    """Cuts the longest labels until all of them together take no more than `room`."""
+    """Cuts the longest labels until all of them fit into `room` letters."""
     widths = [_widest(columns, cells, at) for at in range(labels)]
     while sum(widths) + _GAP * labels > room and max(widths) > _LEAST_LABEL:
         longest = widths.index(max(widths))
@@ -78,6 +78,6 @@ def _shorten(columns: Sequence[str], cells: Sequence[list[Text]], labels: int, r
 
 
 def _cut(text: str, width: int) -> Text:
-    """The beginning and the end of a text, so that names that differ at either stay apart."""
+    """The beginning and the end of a text, so that names that differ at either end stay distinct."""
     before = (width - 1) // 2
     return Text(f"{text[:before]}\N{HORIZONTAL ELLIPSIS}{text[len(text) - (width - 1 - before) :]}")

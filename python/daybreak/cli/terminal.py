@@ -1,7 +1,7 @@
-"""What commands share in talking to people and machines: progress, lines, JSON.
+"""Output of commands, shared by all: progress, lines, JSON.
 
-Names come from files that others may have written: nothing of them is markup, and no control character of theirs
-reaches the terminal.
+Names come from files of any origin: they are never read as markup, and no control character of theirs reaches the
+terminal.
 """
 
 from __future__ import annotations
@@ -16,40 +16,40 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-# Slow to import, and what answers at once needs none of it.
+# Slow to import, and quick commands do not need it.
 if TYPE_CHECKING:
     from rich.console import Console
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
-Report = Callable[..., None]
-"""Called with what is done (fractions count), of how much, and perhaps a few words about it."""
+Update = Callable[..., None]
+"""Called with the amount done (may be fractional), the total, and optionally a short description."""
 
-# A bar that is gone at once only flickers.
+# A bar for a very short task would only flicker.
 _BAR_AFTER_S = 1.0
-# Where there is no terminal, lines further and further apart; none for what is soon done.
+# Without a terminal, progress lines at growing intervals; none for short tasks.
 _FIRST_LINE_AFTER_S = 2.0
 _LINE_AFTER_S, _LINE_EVERY_S = 2.0, 30.0
 
-# What is not a terminal has no width to wrap at.
+# Output that is not a terminal has no width to wrap at.
 _is_terminal = sys.stdout is not None and sys.stdout.isatty()
 
 
 def plain(text: str) -> str:
-    """The text with every character that a terminal would obey written as an escape."""
+    """The text with every control character escaped."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def say(text: str) -> None:
-    """A line on standard output, as it is: it is not broken where a terminal ends."""
+    """Prints a line to standard output without wrapping it."""
     from rich.text import Text
 
     console().print(Text(plain(text)), soft_wrap=True)
 
 
 def print_page(markdown: str) -> None:
-    """A page of ours, as it is if it does not go to a terminal."""
+    """Prints a Markdown page, rendered on a terminal and verbatim elsewhere."""
     if not _is_terminal:
         print(markdown, end="")
         return
@@ -59,7 +59,7 @@ def print_page(markdown: str) -> None:
 
 
 def complain(sentence: str) -> None:
-    """A line of the program's on standard error."""
+    """Prints a line to standard error, prefixed with the program's name."""
     print(f"daybreak: {plain(sentence)}", file=sys.stderr)
 
 
@@ -86,10 +86,10 @@ def errors() -> Console:
 
 
 @contextmanager
-def progress_bar(title: str, shown: bool = True, stages: bool = False) -> Iterator[Report]:
-    """A bar on the terminal for what takes longer than a moment, or lines where standard error is none.
+def progress_bar(title: str, shown: bool = True, stages: bool = False) -> Iterator[Update]:
+    """A progress bar for tasks longer than a moment, or lines if standard error is no terminal.
 
-    With `stages`, the words tell one stage from the next, and each has its line.
+    With `stages`, the description distinguishes stages, and each has its own line.
     """
     if not shown:
         yield lambda *_: None
@@ -101,7 +101,7 @@ def progress_bar(title: str, shown: bool = True, stages: bool = False) -> Iterat
 
 
 @contextmanager
-def _bar(title: str) -> Iterator[Report]:
+def _bar(title: str) -> Iterator[Update]:
     from rich.progress import (
         BarColumn,
         Progress,
@@ -135,7 +135,7 @@ def _bar(title: str) -> Iterator[Report]:
         bar.stop()
 
 
-def _lines(title: str, stages: bool) -> Report:
+def _lines(title: str, stages: bool) -> Update:
     start, said, stage = time.monotonic(), "", ""
     due = start + _FIRST_LINE_AFTER_S
     pace = _Pace(start)
@@ -149,7 +149,7 @@ def _lines(title: str, stages: bool) -> Report:
         line = ", ".join(part for part in parts if part)
         if not is_new_stage and (now < due or line == said):
             return
-        # Often enough at the start, seldom enough for a log.
+        # Frequent at the start, rare enough for a log.
         said, stage, due = line, words, now + min(_LINE_EVERY_S, max(_LINE_AFTER_S, now - start))
         print(f"{title}: {line} ({_duration(now - start)})", file=sys.stderr, flush=True)
 
@@ -157,19 +157,19 @@ def _lines(title: str, stages: bool) -> Report:
 
 
 class _Pace:
-    """How fast something goes, from its first report on: what was done before does not count."""
+    """The pace of a task from its first report on: what was done before does not count."""
 
     def __init__(self, start: float):
         self._start, self._first = start, 0.0
         self._is_new = True
 
     def rate(self, done: float, total: float | None) -> str:
-        """Such as "10.4/s"; nothing for what is a single thing, or has not begun."""
+        """Text such as "10.4/s"; empty for a single item, or before the start."""
         speed = self._speed(done)
         return f"{speed:.3g}/s" if speed and (total is None or total > 1) else ""
 
     def left(self, done: float, total: float | None) -> str:
-        """The time that the rest takes at this pace."""
+        """The remaining time at this pace."""
         speed = self._speed(done)
         return f"{_duration((total - done) / speed)} left" if speed and total and total > done else ""
 

@@ -128,7 +128,7 @@ def _document(found: Advice) -> dict[str, Any]:
 
 
 def _said(found: Advice) -> list[str]:
-    """The advice, and what has to be known of it."""
+    """The lines of the advice and its caveats."""
     best, as_it_is = found.best, next(one for one in found.candidates if not one.changes)
     lines = [] if best else ["no advice: in every simulated candidate a flow did not end"]
     if best and best.simulated:
@@ -197,7 +197,7 @@ def _name(one: Candidate) -> str:
 
 
 def _drawn(found: Advice) -> Figure:
-    """What was simulated. Raises OutputError if no candidate ended."""
+    """The figure of the simulated candidates. Raises OutputError if no candidate ended."""
     from daybreak.figures.tradeoff import Point, tradeoff
 
     points = [

@@ -21,15 +21,15 @@ def add_to(app: typer.Typer) -> None:
 
 def validate(
     scenario: File,
-    engine: Annotated[str, typer.Option(help="The engine that is to run it.")] = "simulated",
+    engine: Annotated[str, typer.Option(help="The engine to run it.")] = "simulated",
     kernel: Kernel = None,
     changes: Changes = None,
     as_json: Json = False,
 ) -> None:
     """Check a scenario without running it.
 
-    It warns of what is sound and surprising: nights that timeouts meet again and again, and flows whose packets come to
-    a queue in step, so that nanoseconds decide, since no link has jitter.
+    It warns of valid but surprising scenarios: nights that coincide with timeouts again and again, and flows whose
+    packets reach a queue in phase, so that nanoseconds decide, since no link has jitter.
     """
     engine = engines.with_kernel(engine, kernel)
     model = scenario_of(scenario, changes)

@@ -1,4 +1,4 @@
-"""Engines: each runs a plan and fills the same tables. One that cannot do what a scenario asks refuses by name."""
+"""Engines: each runs a plan and fills the same tables. An engine that lacks what a scenario needs refuses by name."""
 
 from .pool import run_many, side_by_side
 from .single import ENGINES, MODELLED, Progress, check, kind, lowered, modelled, program, run, with_kernel

@@ -1,4 +1,4 @@
-"""Runs many scenarios side by side in threads: an engine lets the others run while it works."""
+"""Runs many scenarios in parallel threads: engines release the interpreter's lock while they work."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ T = TypeVar("T")
 Job = Scenario | tuple[Scenario, int]
 Watch = Callable[[Progress], object]
 
-# How often the progress is told, in seconds.
+# Interval of progress reports, in seconds.
 _INTERVAL = 0.1
 _END = object()
 
@@ -54,12 +54,11 @@ def run_many(
 ) -> list[Any]:
     """Runs scenarios (with seed 1) or pairs of a scenario and a seed, and returns their runs in the same order.
 
-    The runs do not depend on `workers`, which is the number of processors without one. `reduce` makes of each run,
-    as soon as it is finished, what is kept of it: use it when all tables of all runs would not fit into memory.
-    `progress` is called from this thread with the number of finished runs (with fractions) and of all. `staging` is
-    as in `run`.
+    The runs do not depend on `workers`, by default the number of processors. `reduce` maps each run, as soon as it is
+    finished, to what is kept of it: use it when all tables of all runs would not fit into memory. `progress` is called
+    from this thread with the number of finished runs (may be fractional) and the total. `staging` is as in `run`.
 
-    Ctrl-C stops the runs that are not finished and raises Interrupted, whose `finished` holds the others' results.
+    Ctrl-C stops the unfinished runs and raises Interrupted, whose `finished` holds the results of the others.
     """
     pairs = [job if isinstance(job, tuple) else (job, 1) for job in jobs]
     find(engine)
@@ -88,18 +87,20 @@ def side_by_side(
     workers: int | None = None,
     progress: Callable[[float], object] | None = None,
 ) -> None:
-    """Calls `work` with each item in one of `workers` threads, as many as there are processors without a number.
+    """Calls `work` with each item in one of `workers` threads, by default as many as there are processors.
 
-    A thread takes an item when it is free, so that no more items are in memory than threads work on; one thread at a
-    time takes one. `work` hands its second argument to the engine, which tells its progress there and ends when all
-    are to end. `progress` is called from this thread, now and then, with the number of items done (with fractions).
+    A thread takes an item when it is free, so only as many items are in memory as there are threads; one thread at a
+    time takes one. `work` passes its second argument to the engine, which reports its progress there and stops when all
+    threads are to stop. `progress` is called periodically from this thread with the number of items done (may be
+    fractional).
 
-    The first exception, of `items` or of `work`, ends all and is raised; Ctrl-C ends all and raises Interrupted.
+    The first exception of `items` or `work` stops everything and is raised; Ctrl-C stops everything and raises
+    Interrupted.
     """
     source, turn, stop = iter(items), threading.Lock(), threading.Event()
     threads = (os.cpu_count() or 1) if workers is None else whole("workers", workers, 1)
     done = [0.0] * threads
-    # A future would not do: its lock is taken in Python code, and an interrupt in there leaves it taken for ever.
+    # Not a future: its lock is taken in Python code, where an interrupt would leave it locked.
     ended: queue.SimpleQueue[BaseException | None] = queue.SimpleQueue()
 
     def take_turns(number: int) -> None:
@@ -143,7 +144,7 @@ def side_by_side(
                 one.join()
 
 
-def _wait(ended: queue.SimpleQueue[BaseException | None], threads: int, tell: Callable[[], object]) -> None:
+def _wait(ended: queue.SimpleQueue[BaseException | None], threads: int, report: Callable[[], object]) -> None:
     """Waits until all threads have ended, reports progress, and raises the first error. Ctrl-C is raised here."""
     while threads:
         try:
@@ -154,4 +155,4 @@ def _wait(ended: queue.SimpleQueue[BaseException | None], threads: int, tell: Ca
             threads -= 1
             if error:
                 raise error
-        tell()
+        report()

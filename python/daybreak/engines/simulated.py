@@ -8,24 +8,24 @@ from pathlib import Path
 
 from daybreak import _native
 from daybreak.errors import EngineError, reason
-from daybreak.runs import Recorded
+from daybreak.runs import EngineOutput
 from daybreak.runs.staging import Staging
 from daybreak.scenario.lowering import Plan
 
-from .single import Progress, Report
+from .single import OnProgress, Progress
 
 
 def variants() -> list[str]:
-    """The rules that it models."""
+    """The congestion controls that it models."""
     return [entry.name for entry in _native.variants()]
 
 
 def ticks() -> None:
-    """The scenario says how often its hosts tick."""
+    """None: the scenario states how often its hosts tick."""
 
 
 def linux() -> None:
-    """The scenario says which Linux its stacks are."""
+    """None: the scenario states which Linux its stacks are."""
 
 
 def check(plan: Plan) -> None:
@@ -33,11 +33,11 @@ def check(plan: Plan) -> None:
     _native.check_plan(plan.json)
 
 
-def execute(plan: Plan, progress: Report | None, staging: Path) -> Recorded:
-    """Runs a plan; other Python threads go on meanwhile."""
+def execute(plan: Plan, progress: OnProgress | None, staging: Path) -> EngineOutput:
+    """Runs a plan without holding the interpreter's lock."""
     report = (lambda *numbers: progress(Progress(*numbers))) if progress else None
     if not plan.content.records.capture_links:
-        return Recorded(*_native.run(plan.json, None, report))
+        return EngineOutput(*_native.run(plan.json, None, report))
     try:
         staged = Staging(staging)
     except OSError as error:
@@ -48,7 +48,7 @@ def execute(plan: Plan, progress: Report | None, staging: Path) -> Recorded:
     except BaseException:
         staged.remove()
         raise
-    return Recorded(tables, totals, capture, keep=staged)
+    return EngineOutput(tables, totals, capture, keep=staged)
 
 
 @cache

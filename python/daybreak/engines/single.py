@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from daybreak.errors import PlanError, ScenarioError, UnknownName
 from daybreak.plan.types import Linux
-from daybreak.runs import Recorded, Run
+from daybreak.runs import EngineOutput, Run
 from daybreak.scenario import Scenario
 from daybreak.scenario.lowering import Plan, lower
 from daybreak.scenario.lowering.names import look_up
@@ -21,72 +21,72 @@ ENGINES = {
     "simulated": "Daybreak's packet-level simulator",
     "kernel": "real Linux TCP in virtual time",
 }
-"""Every engine that runs scenarios, with a line about it; each is a module here: an `Engine`.
+"""The engines, each with a one-line description; each is a module of this package that implements `Engine`.
 
-One of which there are several is named with the one that is meant: `kernel:6.12@250`.
+A variant of an engine is named after it: `kernel:6.12@250`.
 """
 
 MODELLED: tuple[Linux, ...] = get_args(Linux)
-"""The versions of Linux that are modelled; the first one is the usual one."""
+"""The versions of Linux that are modelled; the first is the default."""
 
 
 class Progress(NamedTuple):
-    """How far a run has come."""
+    """The progress of a run."""
 
     now_ps: int
     """Simulated time."""
     end_ps: int
-    """Its end at the latest."""
+    """Latest end of the run."""
     events: int
     """Events processed."""
     flows_complete: int
-    """Flows of limited size that are complete."""
+    """Number of complete flows of limited size."""
     flows_limited: int
-    """Flows of limited size."""
+    """Number of flows of limited size."""
 
     @property
     def fraction(self) -> float:
-        """The part that is done, from 0 to 1: by time, or by complete flows where these are further."""
+        """The part that is done (0 to 1): by time or by complete flows, whichever is further."""
         flows = self.flows_complete / self.flows_limited if self.flows_limited else 0.0
         return max(self.now_ps / self.end_ps, flows)
 
 
-Report = Callable[[Progress], object]
+OnProgress = Callable[[Progress], object]
 
 
 class Engine(Protocol):
-    """What an engine's module offers."""
+    """The interface of an engine's module."""
 
     def variants(self) -> list[str]:
-        """The congestion controls that it has here."""
+        """The congestion controls that are available here."""
 
     def ticks(self) -> int | None:
-        """Ticks a second that it gives all hosts, whatever the scenario says; `None` where the scenario says them."""
+        """Ticks per second of all hosts, if the engine fixes them; `None` if the scenario sets them."""
 
     def linux(self) -> str | None:
-        """The series of Linux that all its hosts have, such as "6.12"; `None` where the scenario says it."""
+        """The series of Linux of all hosts, such as "6.12", if the engine fixes it; `None` if the scenario sets it."""
 
     def check(self, plan: Plan) -> None:
         """Raises PlanError for a plan that it cannot run, EngineError where it cannot run any."""
 
-    def execute(self, plan: Plan, progress: Report | None, staging: Path) -> Recorded:
-        """Runs a plan; an exception that `progress` raises ends it. A capture is written to a folder in `staging`."""
+    def execute(self, plan: Plan, progress: OnProgress | None, staging: Path) -> EngineOutput:
+        """Runs a plan; an exception raised by `progress` stops it. A capture is written to a folder in `staging`."""
 
     def program(self) -> str:
-        """What identifies the program that runs plans. Raises EngineError where it is not there."""
+        """Identifies the program that runs plans. Raises EngineError if it is missing."""
 
 
 def run(
     scenario: Scenario,
     engine: str = "simulated",
     seed: int = 1,
-    progress: Report | None = None,
+    progress: OnProgress | None = None,
     staging: str | Path | None = None,
 ) -> Run:
     """Runs `scenario` with `seed`. Raises ScenarioError, PlanError or EngineError.
 
-    The packets of a capture are kept in `staging`, which is the system's temporary folder without one, as long as the
-    run lives; `Run.write` keeps them for good, and costs nothing where `staging` is on the same file system.
+    The packets of a capture are kept in `staging`, by default the system's temporary folder, as long as the run lives;
+    `Run.write` saves them, at no cost if `staging` is on the same file system.
     """
     return execute(scenario, lowered(scenario, seed, engine), engine, progress, staging)
 
@@ -95,7 +95,7 @@ def execute(
     scenario: Scenario,
     plan: Plan,
     engine: str,
-    progress: Report | None = None,
+    progress: OnProgress | None = None,
     staging: str | Path | None = None,
 ) -> Run:
     """Runs an already lowered plan of `scenario`. Arguments and errors as in `run`."""
@@ -135,7 +135,8 @@ def _in_order(version: str) -> tuple[int, ...]:
 
 
 def _refuse_another(linux: str, asked: Sequence[str]) -> None:
-    """All hosts of a kernel have its version. What a stack has without being told does not count."""
+    """Raises PlanError if stacks ask for different versions, or for one that is not the kernel's; the default counts as
+    none."""
     others = sorted(set(asked) - {MODELLED[0]})
     if len(set(asked)) > 1:
         found = ", ".join(sorted(set(asked)))
@@ -155,7 +156,7 @@ def check(plan: Plan, engine: str) -> None:
 
 
 def program(engine: str) -> str:
-    """What identifies an engine's program: another program may run the same plan differently. Raises EngineError."""
+    """Identifies an engine's program: another program may run the same plan differently. Raises EngineError."""
     return find(engine).program()
 
 
@@ -171,14 +172,14 @@ def find(name: str) -> Engine:
 
 
 def kind(name: str) -> str:
-    """The engine without which of its several it is: "kernel" of "kernel:6.12". Raises UnknownName."""
+    """The engine's name without its variant: "kernel" of "kernel:6.12". Raises UnknownName."""
     of, _, _ = name.partition(":")
     look_up(of, list(ENGINES), "engine", "engine")
     return of
 
 
 def with_kernel(engine: str, kernel: str | None) -> str:
-    """The engine's name with the kernel that `--kernel` asks for. Raises UnknownName, ScenarioError."""
+    """The engine's name with the variant given by `--kernel`. Raises UnknownName, ScenarioError."""
     if kernel is None:
         find(engine)
         return engine

@@ -1,4 +1,4 @@
-"""Explanations: where the time of each flow has gone. `metrics.explanation` defines the parts."""
+"""Explanations: where the time of each flow went. `metrics.explanation` defines the parts."""
 
 from .explain import Explanation, explain
 

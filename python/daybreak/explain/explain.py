@@ -1,4 +1,4 @@
-"""Explains a run: repeats it with every record that this needs, and splits the completion times."""
+"""Explains a run: repeats it with the records that this needs, and splits the completion times."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from daybreak.scenario import Scenario
 from .shares import round_trip_ps, shares, taps
 
 _PACKETS = 16
-"""A bin is a round trip and the time of this number of packets: a shorter one would show single packets."""
+"""A bin is one round trip plus the time of this number of packets: shorter bins would show single packets."""
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """Where the time of the flows of a run has gone."""
+    """Where the time of a run's flows went."""
 
     run: Run
     """The run, with all records."""
     flows: pl.DataFrame
-    """One row a flow that ended: see `metrics.explanation.table`."""
+    """One row per flow that ended: see `metrics.explanation.table`."""
     groups: pl.DataFrame
-    """One row a group: the sums over its flows."""
+    """One row per group: the sums over its flows."""
     unfinished: int
-    """Flows that did not end, which have no explanation."""
+    """Number of flows that did not end, which have no explanation."""
 
 
 def explain(
@@ -41,12 +41,12 @@ def explain(
     kept: Run | None = None,
     progress: Callable[[float, float], object] | None = None,
 ) -> Explanation:
-    """Runs `scenario` with what an explanation needs. Records do not change what happens.
+    """Runs `scenario` with the records that an explanation needs. Records do not change what happens.
 
-    `progress` is called with the part of the run that is done, and 1.
+    `progress(done, 1)` is called with the part of the run that is done.
 
-    With the `kept` run of before, its completion times must come again: else OutputError, since another version of
-    the engine made it. Raises ScenarioError where controllers choose the paths, or a flow is no bulk transfer.
+    If an earlier run is given as `kept`, its completion times must recur; otherwise OutputError, since another version
+    of the engine made it. Raises ScenarioError where controllers choose the paths, or a flow is no bulk transfer.
     """
     content = lowered(scenario, seed, engine).content
     if content.controllers:
@@ -74,6 +74,6 @@ def explain(
 
 
 def _packets(run: Run) -> dict[int, int]:
-    """Bytes of a full packet of each flow."""
+    """Size in bytes of a full packet of each flow."""
     content = lowered(run.scenario, run.seed, run.manifest["engine"]).content
     return {number: content.stacks[flow.src_stack].mtu for number, flow in enumerate(content.flows)}

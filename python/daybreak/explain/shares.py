@@ -1,4 +1,4 @@
-"""When each flow had a path, and its fair share of it: from the plan, the steps of the timelines and the flows' lives.
+"""When each flow had a path, and its fair share: from the plan, the steps of the timelines and the flows' lifetimes.
 
 A flow's fair share is the least, over the links of its path, of the link's rate over the number of flows that run and
 have the link on their path. (Max-min fairness would give more where others cannot use their share.) Of several links
@@ -20,11 +20,10 @@ SCHEMA = {"flow": pl.UInt32, "start_ns": pl.Int64, "end_ns": pl.Int64, "share_bp
 
 
 def shares(content: plan.Plan, flows: pl.DataFrame, circuits: pl.DataFrame) -> pl.DataFrame:
-    """One row for each interval of a flow's life in which nothing changes.
+    """One row per interval of a flow's life in which nothing changes.
 
-    Columns ``flow``, ``start_ns``, ``end_ns``, ``share_bps`` (bits on the wire; 0 without a path) and ``fills_bytes``:
-    the bytes in flight that the share fills without a queue, which is the share times the base round-trip time.
-    Flows that did not end have no rows.
+    Columns ``flow``, ``start_ns``, ``end_ns``, ``share_bps`` (bits on the wire; 0 without a path) and ``fills_bytes``,
+    the bandwidth-delay product: the share times the base round-trip time. Flows that did not end have no rows.
     """
     lives = {
         flow: (start, end)
@@ -62,7 +61,7 @@ def shares(content: plan.Plan, flows: pl.DataFrame, circuits: pl.DataFrame) -> p
 
 
 def taps(content: plan.Plan) -> list[str]:
-    """The links into the hosts that receive: each data packet that arrives crosses one of them."""
+    """The links into the receiving hosts: each data packet that arrives crosses one of them."""
     receivers = {flow.dst for flow in content.flows}
     return [link.name for link in content.links if link.to in receivers]
 
@@ -93,7 +92,7 @@ class _Network:
         self.closed: set[tuple[int, int]] = set()
 
     def apply(self, action: plan.Action) -> None:
-        """Changes what an action changes of paths, rates and delays."""
+        """Applies an action's changes of paths, rates and delays."""
         match action:
             case plan.SetRoute():
                 self.routes[action.route_switch] = action.alternative
@@ -114,7 +113,7 @@ class _Network:
                 assert_never(action)
 
     def now(self) -> Iterator[tuple[int, int, int]]:
-        """Each running flow with its share and what that fills."""
+        """Each running flow with its share (bit/s) and the bytes that this share fills."""
         paths = {flow: self.links(self.content.flows[flow].data_path) for flow in sorted(self.running)}
         users = Counter(link for links in paths.values() if links for link in links)
         for flow, links in paths.items():
@@ -125,7 +124,7 @@ class _Network:
             yield flow, share, share * self.round_trip_ps(flow) // (8 * 10**12)
 
     def links(self, path: int) -> list[int] | None:
-        """The links of a path as they are now; none if a packet would have to wait for a gate or a route."""
+        """The current links of a path; None if a packet would have to wait for a gate or a route."""
         found: list[int] = []
         for step in self.content.paths[path]:
             match step.kind:
@@ -159,7 +158,7 @@ class _Network:
         return [link for link in self.content.queues[queue].served_by if (queue, link) not in self.closed]
 
     def round_trip_ps(self, flow: int) -> int:
-        """Propagation both ways and the serialisation of one full packet; ACKs have no length here."""
+        """Base RTT in ps: propagation both ways and the serialisation of one full packet; ACKs count as empty."""
         content = self.content
         data = self.links(content.flows[flow].data_path) or []
         acks = self.links(content.flows[flow].ack_path) or []

@@ -1,4 +1,4 @@
-"""Figures: functions from metrics to matplotlib figures, one file a family. Nothing is shown or read here.
+"""Figures: functions from metrics to matplotlib figures, one file per family. Nothing is shown or read here.
 
 Figures need no display, and are saved by `style.save` or written by `style.rendered`.
 """
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 __all__ = ["curves", "fct", "folded", "shading", "stacked", "style", "sweeps", "throughput", "window"]
 
 
-# Imported when they are first used: most import matplotlib, which those who want `units` alone need not wait for.
+# Imported on first use: most import matplotlib, which is slow and which `units` does not need.
 def __getattr__(name: str) -> Any:
     if name in __all__:
         return import_module(f"daybreak.figures.{name}")

@@ -15,12 +15,12 @@ from matplotlib.patches import Patch
 from daybreak.figures.style import WIDTH_INCHES, Picture, colour, style
 
 ENOUGH = 10
-"""With fewer values quartiles and percentiles say nothing."""
+"""With fewer values quartiles and percentiles mean nothing."""
 
 
 @dataclass(frozen=True)
 class Box:
-    """One value a run, and what was printed of them, if anything: least, mean, largest."""
+    """One value per run, and the published minimum, mean and maximum, if any."""
 
     values: Sequence[float]
     printed: tuple[float, float, float] | None = None
@@ -35,12 +35,12 @@ class BoxPanel:
 
 
 def boxes(panels: Sequence[BoxPanel], *, ylabel: str, height: float = 4.4) -> Figure:
-    """Panels side by side; each row of each has its own y axis, which need not start at zero, so that boxes of little
-    height are seen.
+    """Draws panels side by side; each row has its own y axis, which need not start at zero, so that flat boxes are
+    visible.
 
-    A box has least value, quartiles, median and largest value. To its right stand the mean and, above it, the 95th and
-    99th percentiles; then, in grey, what was printed: a diamond at the mean, and a line from the least to the largest.
-    Where all have fewer than `ENOUGH` values, each of them is a line of its own instead, with the mean alone beside it.
+    A box shows minimum, quartiles, median and maximum. To its right are the mean and, above it, the 95th and 99th
+    percentiles; then, in grey, the published values: a diamond at the mean, and a line from minimum to maximum. If all
+    boxes have fewer than `ENOUGH` values, each value is a line of its own instead, with only the mean beside it.
     """
     if not panels or not all(series for panel in panels for series in panel.rows.values()):
         raise ValueError("panels: no boxes given")

@@ -29,12 +29,11 @@ _HANDLE = 9
 class Panel:
     """One pair of axes.
 
-    ``curves`` maps a curve's name to a table ``time_s, mean, low, high`` as `metrics.confidence.over_runs`
-    makes it (``low`` and ``high`` may be null). The time axis goes from ``start_s`` to ``end_s``; 0 takes the last
-    time. ``layered`` draws the first curves thick and later ones thin, for curves that lie on each other.
-    With ``steps`` a value holds from its time to that of the next one, the last to the end of the axis.
-    ``faint`` has more curves of each name, as tables ``curve, time_s, value``, which are drawn thin behind it.
-    ``colours`` are those of the curves in their order, instead of the names' own.
+    ``curves`` maps a curve's name to a table ``time_s, mean, low, high`` as made by `metrics.confidence.over_runs`
+    (``low`` and ``high`` may be null). The time axis goes from ``start_s`` to ``end_s``; 0 stands for the last time.
+    ``layered`` draws the first curves thick and later ones thin, for curves that coincide. With ``steps`` a value holds
+    from its time to the next one, the last to the end of the axis. ``faint`` has further curves of each name, as tables
+    ``curve, time_s, value``, drawn thin in the background. ``colours`` replaces the colours that the names have.
     """
 
     title: str
@@ -70,11 +69,10 @@ def small_multiples(
     level: tuple[float, str] | None = None,
     band: str = "",
 ) -> Figure:
-    """Panels on a common grid with common axes, and one legend above all of them.
+    """Draws panels on a grid with common axes, and one legend above all of them.
 
-    ``top`` ends the y axis, which starts at 0; ``labels`` gives curves another name in the legend. ``level`` is a value
-    at which a line is drawn in every panel, and what the legend says of it; ``band`` is what it says of the bands, if
-    there are any.
+    The y axis goes from 0 to ``top``; ``labels`` renames curves in the legend. ``level`` is a value at which a line is
+    drawn in every panel, with its legend entry; ``band`` is the legend entry of the bands, if there are any.
     """
     if not panels:
         raise ValueError("panels: none given")
@@ -143,7 +141,7 @@ Values = np.ndarray[Any, np.dtype[np.float64]]
 
 
 def _xy(table: pl.DataFrame, column: str, panel: Panel) -> tuple[Values, Values]:
-    """The points of a line; those of steps are said twice. What is null becomes a gap."""
+    """The points of a line; steps need each point twice. Null becomes a gap."""
     times, values = (table[name].cast(pl.Float64).to_numpy() for name in ("time_s", column))
     if not panel.steps or not len(times):
         return times, values

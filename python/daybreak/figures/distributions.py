@@ -22,10 +22,9 @@ _HEIGHT = 3.1
 def cumulative(
     curves: Mapping[str, pl.DataFrame], *, xlabel: str, ylabel: str, title: str, log: bool = False
 ) -> Figure:
-    """Steps of a cumulative share from 0 to 1: tables ``value, share``, the values in rising order.
+    """Draws cumulative distributions as steps: tables ``value, share`` (0 to 1), the values in rising order.
 
-    A curve that ends below 1 is of something that has not come to its end everywhere. Long curves are thinned out to
-    some thousand points.
+    A curve ends below 1 if some flows did not end. Long curves are thinned out to some thousand points.
     """
     if not curves:
         raise ValueError("curves: none given")
@@ -55,10 +54,10 @@ def by_bins(
     bins: Sequence[str], curves: Mapping[str, Mapping[str, Sequence[float | None]]], *, xlabel: str, ylabel: str,
     title: str, level: float | None = None,
 ) -> Figure:  # fmt: skip
-    """A line for each curve and percentile over bins; the y axis is logarithmic.
+    """Draws a line for each curve and percentile over bins; the y axis is logarithmic.
 
-    ``curves`` has for each name, which has a colour, by percentile, which has a dash, a value for each bin. What is
-    None is a gap. ``level`` is a value at which a thin line is drawn.
+    ``curves`` maps a name (a colour) and a percentile (a dash pattern) to one value per bin. None is a gap. ``level``
+    is a value at which a thin line is drawn.
     """
     if not curves:
         raise ValueError("curves: none given")
@@ -90,7 +89,7 @@ def by_bins(
 def bars(
     places: Sequence[str], series: Mapping[str, Sequence[tuple[float | None, str]]], *, xlabel: str, title: str
 ) -> Figure:
-    """Horizontal bars of shares from 0 to 1: for each place one of each series, with a word beside it."""
+    """Draws horizontal bars of shares (0 to 1): at each place one per series, with a label beside it."""
     if not places:
         raise ValueError("places: none given")
     width = 0.8 / len(series)

@@ -1,4 +1,4 @@
-"""Where the completion times have gone: one stacked bar a flow, one a group."""
+"""Where completion times went: one stacked bar per flow and per group."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ COLOURS = dict(
 def bars(flows: pl.DataFrame, groups: pl.DataFrame, *, most_flows: int = 24) -> Figure:
     """Stacked bars of the parts: for each group of several flows the mean of these, then the first flows.
 
-    ``flows`` and ``groups`` are what `metrics.explanation` makes. Raises ValueError without any flow.
+    ``flows`` and ``groups`` are results of `metrics.explanation`. Raises ValueError if there is no flow.
     """
     if not flows.height:
         raise ValueError("flows: none has ended")

@@ -11,14 +11,14 @@ from daybreak.figures.style import WIDTH_INCHES, Picture, colour, style
 from daybreak.metrics.confidence import Interval, interval
 
 _PLACES_THAT_FIT = 10
-"""At the usual size of letters."""
+"""Places that fit at the usual font size."""
 _LETTERS_THAT_FIT = 90
-"""Beside each other in the small size."""
+"""Letters that fit side by side at the small font size."""
 
 
 @dataclass(frozen=True)
 class Bar:
-    """One bar: its place on the x axis, its series, its mean with interval, and the printed value if any."""
+    """One bar: its place on the x axis, its series, its mean with interval, and the published value if any."""
 
     place: str
     series: str
@@ -27,7 +27,7 @@ class Bar:
 
     @classmethod
     def of(cls, place: str, series: str, values: Iterable[float | None], published: float | None = None) -> Bar:
-        """A bar of one value a run; missing ones, of flows that did not end, are left out."""
+        """A bar of one value per run; None, of flows that did not end, is left out."""
         return cls(place, series, interval(value for value in values if value is not None), published)
 
 
@@ -88,7 +88,7 @@ def bars(
 
 
 def _size(places: Sequence[str]) -> float | None:
-    """The size of letters with which the places do not touch; None is the usual one."""
+    """The font size at which the labels of the places do not touch; None for the usual one."""
     if len(places) <= _PLACES_THAT_FIT:
         return None
     longest = max(len(line) for place in places for line in place.split("\n"))

@@ -1,4 +1,4 @@
-"""Curves over the period of a schedule: how far flows get, and what waits for them, beside printed curves."""
+"""Curves over the period of a schedule: progress of flows and queue occupancy, beside published curves."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from daybreak.metrics.errors import check_columns
 
 
 @dataclass(frozen=True)
-class Folded:
+class FoldedCurves:
     """The curves of one setting: tables with `time_us` and `kilobytes`, and `time_us` and `packets`; those of the
     publication may be None."""
 
@@ -29,17 +29,17 @@ class Folded:
 
 
 def folded(
-    curves: Mapping[str, Folded],
+    curves: Mapping[str, FoldedCurves],
     *,
     window_us: tuple[float, float],
     days_us: Sequence[tuple[float, float]],
     bounds: Mapping[str, pl.DataFrame] | None = None,
     height: float = 4.4,
 ) -> Figure:
-    """Progress above, occupancy below, in a window of the period with its days shaded.
+    """Draws progress above and occupancy below, in a window of the period with its days shaded.
 
-    Printed curves are dotted. ``bounds`` are further curves of progress, such as what the links would carry at best,
-    drawn thin and black.
+    Published curves are dotted. ``bounds`` are further curves of progress, such as an upper bound from the links'
+    rates, drawn thin and black.
     """
     if not curves:
         raise ValueError("curves: none given")
@@ -81,7 +81,7 @@ def _draw(axes: Axes, table: pl.DataFrame, value: str, **look: object) -> list[L
 
 
 def _fit(axes: Axes, window: tuple[float, float]) -> None:
-    """Ends the y axis at what the window shows."""
+    """Limits the y axis to the values in the window."""
     points = np.concatenate([np.asarray(line.get_xydata(), dtype=np.float64) for line in axes.get_lines()])
     seen = points[(points[:, 0] >= window[0]) & (points[:, 0] <= window[1]), 1]
     if seen.size:

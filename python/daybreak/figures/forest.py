@@ -14,7 +14,8 @@ _ACROSS = 3
 
 @dataclass(frozen=True)
 class Difference:
-    """A row: what differs from the baseline, its group, the difference and its interval (None where unknown)."""
+    """A row: the case that is compared with the baseline, its group, the difference and its interval (None if
+    unknown)."""
 
     name: str
     group: str
@@ -32,7 +33,7 @@ class Panel:
 
 
 def forest(panels: Sequence[Panel], *, title: str) -> Figure:
-    """A panel a quantity with a line at 0; intervals that hold 0 have open marks."""
+    """Draws one panel per quantity with a line at 0; intervals that contain 0 have open marks."""
     if not any(panel.rows for panel in panels):
         raise ValueError("panels: no difference given")
     across = min(len(panels), _ACROSS)

@@ -30,7 +30,8 @@ class Lines:
 
 @dataclass(frozen=True)
 class Axis:
-    """What is on an axis: ``numbers``, also where nothing is drawn; or ``places``, names that stand at 0, 1, 2 ..."""
+    """The content of an axis: ``numbers``, including those where nothing is drawn; or ``places``, names at 0, 1, 2
+    ..."""
 
     label: str
     places: Sequence[str] = field(default_factory=tuple)
@@ -38,8 +39,8 @@ class Axis:
 
 
 def lines(facets: Sequence[Lines], *, x: Axis, ylabel: str, title: str, legend: str = "", note: str = "") -> Figure:
-    """A line with marks and a band for each curve, error bars where a mark stands alone; the x axis is logarithmic
-    where its numbers span more than a decade and a half. The y axis starts at 0. ``note`` stands below the title.
+    """Draws a line with marks and a band for each curve, error bars for isolated marks; the x axis is logarithmic if
+    its numbers span more than a decade and a half. The y axis starts at 0. ``note`` is placed below the title.
     """
     names = list(dict.fromkeys(name for facet in facets for name in facet.curves))
     if not names:
@@ -75,8 +76,8 @@ def heat(
     facets: Sequence[tuple[str, np.ndarray[tuple[int, int], np.dtype[np.float64]]]], *, x: Axis, y: Axis, label: str,
     title: str, unknown: str = "", note: str = "",
 ) -> Figure:  # fmt: skip
-    """A heat map a facet, with the number in each field: rows of an array go up, its columns to the right. All have one
-    scale; NaN is an empty field, which says ``unknown``. ``note`` stands below the title."""
+    """Draws one heat map per facet with the number in each field: rows of an array go up, columns to the right. All
+    share one scale; NaN is an empty field with the text ``unknown``. ``note`` is placed below the title."""
     values = np.concatenate([array.ravel() for _, array in facets])
     known = values[np.isfinite(values)]
     if not known.size:
@@ -102,7 +103,7 @@ def heat(
 
 
 def _alone(mean: np.ndarray[tuple[int], np.dtype[np.float64]]) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Which means have no other one beside them, so that neither a line nor a band shows them."""
+    """Which means have no neighbour, so that neither a line nor a band shows them."""
     known = np.pad(np.isfinite(mean), 1)
     found: np.ndarray[tuple[int], np.dtype[np.bool_]] = known[1:-1] & ~known[:-2] & ~known[2:]
     return found
@@ -138,6 +139,6 @@ def _x(axes: Axes, x: Axis, numbers: Sequence[float]) -> None:
         axes.set_xticks(sorted(set(numbers)), [f"{number:g}" for number in sorted(set(numbers))])
         axes.minorticks_off()
     if x.numbers and len(set(numbers)) > 1:
-        # All numbers have room, also those at which there is nothing.
+        # The axis spans all numbers, including those without data.
         axes.update_datalim([(number, axes.dataLim.y0) for number in numbers], updatey=False)
         axes.autoscale_view(scaley=False)

@@ -1,4 +1,4 @@
-"""Points of several series side by side, a panel a case."""
+"""Points of several series side by side, one panel per case."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def beside(
             axes.remove()
         for axes, (title, series) in zip(grid.flat, panels.items(), strict=False):
             for position, (name, points) in enumerate(series.items()):
-                # Rings get smaller from series to series, so that points in one place are all seen.
+                # Rings get smaller from series to series, so that coinciding points stay visible.
                 axes.plot(
                     list(points), list(points.values()), "o", color=colour(name, position), fillstyle="none",
                     markersize=9 - 3 * position, markeredgewidth=1.6, label=name,

@@ -1,4 +1,4 @@
-"""Predictions beside what was measured: the publication's figure 8."""
+"""Predicted beside measured values: the publication's figure 8."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from daybreak.figures.style import BLUE, VERMILION, WIDTH_INCHES, style
 def scatter(
     actual: np.ndarray[Any, Any], predicted: np.ndarray[Any, Any], places: Sequence[str], *, seed: int = 1
 ) -> Figure:
-    """Actual and predicted prolongations in seconds of each run, side by side at the cycle of the run (``places``)."""
+    """Draws actual and predicted prolongations (s), one of each per run, side by side at the run's cycle
+    (``places``)."""
     names = list(dict.fromkeys(places))
     at = np.array([names.index(place) for place in places])
     spread = np.random.default_rng(seed).uniform(-0.14, 0.14, len(at))

@@ -1,4 +1,4 @@
-"""Medians with their ranges, a row a case: what several runs of each have shown."""
+"""Medians with ranges over several runs, one row per case."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many printed numbers and statements of a study hold, as one inference at a time takes other values."""
+"""How many published numbers and statements of a study hold as one inference at a time is varied."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from daybreak.figures.style import BLUE, VERMILION, WIDTH_INCHES, style, words
 
 @dataclass(frozen=True)
 class Row:
-    """One value of one inference: how many hold, of how many that are judged."""
+    """One value of one inference: the number of claims that hold, of those judged."""
 
     name: str
     numbers: int
@@ -23,10 +23,10 @@ class Row:
 
 
 def sensitivity(rows: Sequence[Row]) -> Figure:
-    """A dot for the numbers and one for the statements, in percent of those judged, a line a row. What has none judged
-    is left out.
+    """Draws one line per row, with a dot for the numbers and one for the statements, in percent of those judged; a kind
+    without any judged is left out.
 
-    The first row is the study as it is: vertical lines show where its dots are.
+    The first row is the unchanged study: vertical lines mark its dots.
     """
     if not rows:
         raise ValueError("rows: none given")

@@ -1,4 +1,4 @@
-"""Shading of what the network did: one phase of a timeline, as when flows share a link, and the nights."""
+"""Shading of the network's phases: one phase of a timeline, such as when flows share a link, and the nights."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from matplotlib.patches import Patch
 from daybreak.figures.style import DAY, NIGHT
 
 MOST_BANDS = 80
-"""With more bands than this on an axis they blur into one tone, and are left out."""
+"""With more bands than this on an axis they blur, and are left out."""
 DARK = "night"
-"""What table `circuits` calls the phase without a path."""
+"""The name of the phase without a path in table `circuits`."""
 
 
 @dataclass(frozen=True)
 class Shading:
-    """The phases of one run (see `metrics.phases.intervals`), of which one is shaded; ``label`` says what it is."""
+    """The phases of one run (see `metrics.phases.intervals`), of which one is shaded; ``label`` is its legend entry."""
 
     intervals: pl.DataFrame
     phase: str
     label: str
 
     def until(self, end_ns: int) -> Shading:
-        """The same phases, of which the last one ends at a time."""
+        """A copy whose last phase ends at ``end_ns``."""
         ends = pl.col("end_ns").fill_null(end_ns)
         return Shading(self.intervals.with_columns(ends), self.phase, self.label)
 
@@ -40,7 +40,7 @@ class Shading:
 
     def too_narrow(self, end_s: float, start_s: float = 0.0) -> bool:
         """Whether the bands between two times are too many to be seen apart."""
-        # The first one may have begun before the axis.
+        # The first band may have begun before the axis.
         apart = (
             spans[2][0] - spans[1][0]
             for spans in (self.bands(end_s, start_s), self.nights(end_s, start_s))

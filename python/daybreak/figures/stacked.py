@@ -19,13 +19,13 @@ from daybreak.figures.style import WIDTH_INCHES, Picture, style
 _UNITS = (("s", 1.0), ("ms", 1e3), ("us", 1e6), ("ns", 1e9))
 _LEGEND_COLUMNS = 4
 _LINE_LETTERS = 105
-"""About how many letters of a row's title and legend fit side by side."""
+"""Approximate number of letters of a row's title and legend that fit side by side."""
 _ROW_INCHES, _HEAD_INCHES, _FACET_INCHES = 1.35, 1.0, 3.0
 
 
 @dataclass(frozen=True)
 class Row:
-    """A panel with its y axis; ``has_names`` says that its curves have names of their own, and so a legend."""
+    """A panel with its y axis; with ``has_names`` its curves have names of their own, and so a legend."""
 
     panel: Panel
     ylabel: str
@@ -34,17 +34,18 @@ class Row:
 
 @dataclass(frozen=True)
 class Facet:
-    """Rows that stand below each other, and what they are of."""
+    """Rows one below the other, and their common heading."""
 
     title: str
     rows: Sequence[Row]
 
 
 def stacked(facets: Sequence[Facet], *, title: str, subtitle: str = "", xlabel: str = "Time") -> Figure:
-    """The rows of each facet below each other with one time axis, the facets beside each other; title and legend above
-    all of them, each row's own title to the left.
+    """Draws the rows of each facet one below the other with a common time axis, the facets side by side; title and
+    legend above all of them, each row's own title to the left.
 
-    All panels have the same start and end. The y axes start at 0; rows of one label have one y axis in all facets.
+    All panels have the same start and end. The y axes start at 0; rows with the same label share a y axis in all
+    facets.
     """
     labels = list(dict.fromkeys(row.ylabel for facet in facets for row in facet.rows))
     if not labels:
@@ -110,7 +111,7 @@ def _top(row: Row) -> float:
 
 
 def _name(axes: Axes, curves: Sequence[Line2D], title: str) -> None:
-    """The names of a row's own curves: beside its title, where they hide nothing, if there is room."""
+    """Adds the legend of a row's own curves: beside its title, where it hides nothing, if there is room."""
     if len(title) + sum(len(str(curve.get_label())) + 8 for curve in curves) <= _LINE_LETTERS:
         axes.legend(
             handles=curves, loc="lower right", bbox_to_anchor=(1.0, 1.02), ncols=len(curves), borderaxespad=0.0,
@@ -121,19 +122,19 @@ def _name(axes: Axes, curves: Sequence[Line2D], title: str) -> None:
 
 
 def _columns(names: Sequence[str]) -> int:
-    """How many columns of a legend have room for these names."""
+    """Number of legend columns that fit these names."""
     room = _LINE_LETTERS // (max(map(len, names), default=0) + 8)
     return max(1, min(len(names), _LEGEND_COLUMNS, room))
 
 
 def _are_whole(panel: Panel) -> bool:
-    """Whether all values are whole numbers, as counts of a single run are."""
+    """Whether all values are integers, such as counts of a single run."""
     means = pl.concat([table["mean"].cast(pl.Float64) for table in panel.curves.values()]).drop_nulls()
     return bool((means == means.round()).all())
 
 
 def _unit(length_s: float, end_s: float) -> tuple[str, float]:
-    """The unit of a time axis, and how many of it are a second."""
+    """The unit of a time axis, and the number of units in a second."""
     for unit, scale in _UNITS:
         # A zoom far from 0 takes the unit that keeps the numbers short.
         if length_s * scale >= 2 or (end_s * scale >= 2000 and length_s * scale >= 0.01):

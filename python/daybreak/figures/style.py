@@ -1,7 +1,7 @@
-"""One look for all figures: fonts, colours that colour-blind readers can tell apart, and saving.
+"""The common style of all figures: fonts, colours that colour-blind readers can distinguish, and saving.
 
-Figures are made without pyplot, so that they need no display and leave the backend of a notebook alone. Saved files
-are the same bytes for the same figure: no dates, no random ids, no software version.
+Figures are made without pyplot, so they need no display and leave a notebook's backend alone. Saving a figure twice
+gives the same bytes: no dates, no random ids, no software version.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from matplotlib.text import Text
 
 from daybreak.errors import PlotError
 
-# Okabe and Ito's palette, the colours that stay apart under all common colour vision deficiencies.
+# Okabe and Ito's palette, which stays distinguishable under all common colour vision deficiencies.
 BLUE, VERMILION, GREEN, ORANGE, SKY, PURPLE, BLACK = (
     "#0072B2",
     "#D55E00",
@@ -33,7 +33,7 @@ BLUE, VERMILION, GREEN, ORANGE, SKY, PURPLE, BLACK = (
 )
 CYCLE = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK)
 COLOURS = {"main": BLUE, "migrated": VERMILION, "baseline": GREEN}
-"""Colours that a name keeps in every figure; other names take those of `CYCLE` in their order."""
+"""Names with a fixed colour in every figure; others take those of `CYCLE` in order."""
 
 DAY, NIGHT = "#fbedc8", "#d0d0d0"
 
@@ -42,7 +42,7 @@ _OTHER_SCRIPTS = (
     "Noto Sans CJK SC", "Noto Sans CJK JP", "Source Han Sans SC", "WenQuanYi Zen Hei", "WenQuanYi Micro Hei",
     "IPAexGothic", "PingFang SC", "Hiragino Sans", "Microsoft YaHei", "Noto Sans Devanagari",
 )  # fmt: skip
-"""Fonts with letters that the first one has not: where one is installed, names in these scripts are shown."""
+"""Fallback fonts for other scripts: names in these are shown where one is installed."""
 
 RC: Any = {
     "axes.axisbelow": True,
@@ -80,15 +80,15 @@ FORMATS = tuple(_METADATA)
 
 
 class Picture(Figure):
-    """A figure that a notebook shows where it is a cell's result, and a script in a window of its own."""
+    """A figure that a notebook displays as a cell's result, and a script in a window of its own."""
 
     def show(self, warn: bool = True) -> None:
         """Opens a window and waits until it is closed. Raises PlotError where no window can be opened."""
-        # Imported when a window is wanted: it looks for a display and for a toolkit that draws there.
+        # Imported only when a window is needed: it looks for a display and a toolkit.
         from matplotlib import pyplot  # noqa: PLC0415
 
         pyplot.figure(self)
-        # A notebook's backend has no window, and shows figures in the page.
+        # A notebook's backend has no window and displays figures in the page.
         if self.canvas.required_interactive_framework is None and "inline" not in pyplot.get_backend():
             pyplot.close(self)
             raise PlotError('there is no display to show the figure on: write it with savefig("NAME.png")')
@@ -100,7 +100,7 @@ class Picture(Figure):
 
 @contextmanager
 def style() -> Iterator[None]:
-    """The look, for the time of a ``with`` block."""
+    """Applies the style within a ``with`` block."""
     with matplotlib.rc_context(RC | {"font.family": list(_families())}):
         yield
 
@@ -111,7 +111,7 @@ def colour(name: str, position: int) -> str:
 
 
 def words(text: str, most: int = 40) -> str:
-    """A name as figures show it: neither as a formula nor hidden, and cut if it is longer than ``most`` letters."""
+    """A name escaped for figures, so that it is neither read as a formula nor hidden, and cut to ``most`` letters."""
     short = text if len(text) <= most else text[: most - 1] + "\N{HORIZONTAL ELLIPSIS}"
     # matplotlib leaves labels that begin with an underscore out of legends, and reads formulas between dollar signs.
     return ("\N{ZERO WIDTH SPACE}" if short.startswith("_") else "") + short.replace("$", r"\$")
@@ -130,14 +130,14 @@ def save(figure: Figure, directory: Path, name: str, *, dpi: int = 160) -> list[
 def rendered(figure: Figure, kind: str, *, dpi: int = 160) -> bytes:
     """The figure as the bytes of a file of one of `FORMATS`, which names `MADE_BY`."""
     with style(), io.BytesIO() as file, warnings.catch_warnings():
-        # `unknown_letters` tells of them.
+        # `unknown_letters` reports them.
         warnings.filterwarnings("ignore", message=r"Glyph \d+")
         figure.savefig(file, format=kind, dpi=dpi, metadata=_METADATA[kind])
         return file.getvalue()
 
 
 def unknown_letters(figure: Figure) -> str:
-    """The letters of a figure that none of its fonts has: it shows boxes in their place."""
+    """The letters of a figure that none of its fonts has, and that appear as boxes."""
     letters = {letter for text in figure.findobj(Text) for letter in text.get_text() if letter.isprintable()}
     for family in _families():
         letters -= set(map(chr, get_font(findfont(family)).get_charmap()))
@@ -146,6 +146,6 @@ def unknown_letters(figure: Figure) -> str:
 
 @cache
 def _families() -> tuple[str, ...]:
-    """The font of all figures, then those for other scripts that are installed."""
+    """The main font, then the installed ones for other scripts."""
     installed = set(fontManager.get_font_names())
     return (_FAMILY, *(family for family in _OTHER_SCRIPTS if family in installed))

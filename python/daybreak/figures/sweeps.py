@@ -1,4 +1,4 @@
-"""What was measured over what was varied, as lines with marks, beside printed values."""
+"""Measured values over a varied parameter, as lines with marks, beside published values."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from daybreak.metrics.confidence import Interval
 
 @dataclass(frozen=True)
 class Line:
-    """One line: a mean with its interval at each place, and printed values at some of the places."""
+    """One line: a mean with its interval at each place, and published values at some of them."""
 
     name: str
     points: Sequence[tuple[float, Interval]]
@@ -23,20 +23,20 @@ class Line:
 
 @dataclass(frozen=True)
 class Sweep:
-    """One pair of axes; ``log`` has the places at equal ratios rather than equal distances."""
+    """One pair of axes; ``log`` spaces the places logarithmically."""
 
     ylabel: str
     lines: Sequence[Line] = field(default_factory=list)
     log: bool = False
     top: float | None = None
-    """Where the y axis ends, if not above the greatest value."""
+    """End of the y axis, if not just above the greatest value."""
     at: float | None = None
     """A place that a dotted vertical line marks."""
     title: str = ""
 
 
 def sweeps(panels: Sequence[Sweep], *, xlabel: str, height: float = 2.4) -> Figure:
-    """Panels beside each other; printed values are white diamonds in the line's colour."""
+    """Draws panels side by side; published values are white diamonds in the line's colour."""
     if not panels:
         raise ValueError("panels: none given")
     with style():

@@ -21,10 +21,10 @@ def over_time(
     labels: dict[str, str] | None = None,
     above: str = "",
 ) -> Figure:
-    """Mean throughput with confidence bands in Gb/s; the y axis ends a little above the link's rate.
+    """Draws mean throughput with confidence bands in Gb/s; the y axis ends a little above the link's rate.
 
-    Bands end at the rate. Where a mean exceeds it, a line is drawn there, and the legend says why with the words of
-    ``above``. Raises ValueError for a mean above the rate without them.
+    Bands are cut at the rate. If a mean exceeds it, a line marks the rate, with the reason ``above`` in the legend.
+    Raises ValueError for a mean above the rate without a reason.
     """
     highest = max(largest(table["mean"]) for panel in panels for table in panel.curves.values())
     exceeds = highest > rate_gbps * _ROUNDING

@@ -22,7 +22,7 @@ class Point:
 
 
 def tradeoff(points: Sequence[Point], *, xlabel: str, ylabel: str) -> Figure:
-    """A mark for each candidate with the 95 % intervals of both measures; its name stands in the legend."""
+    """Draws a mark for each candidate with the 95 % intervals of both measures; the legend has its name."""
     if not points:
         raise ValueError("points: none given")
     with style():

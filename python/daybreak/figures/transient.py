@@ -19,8 +19,8 @@ from daybreak.metrics.errors import check_columns
 class EventPanel:
     """One pair of axes.
 
-    ``curves`` maps a curve's name to a table with ``time_s`` (0 at the event) and ``value``; ``span_s`` is the part of
-    the time that is drawn; a curve whose name is in ``dashed`` is drawn so; ``level`` is a horizontal line.
+    ``curves`` maps a curve's name to a table with ``time_s`` (0 at the event) and ``value``; ``span_s`` is the time
+    span that is drawn; ``dashed`` names curves with dashed lines; ``level`` is a horizontal line.
     """
 
     title: str
@@ -38,7 +38,7 @@ def around_event(
     xlabel: str = "Time after the move [s]",
     panel_height: float = 2.1,
 ) -> Figure:
-    """Panels on a grid, each with its own axes from 0, and one legend above all of them."""
+    """Draws panels on a grid, each with its own axes from 0, and one legend above all of them."""
     if not panels:
         raise ValueError("panels: none given")
     columns = min(columns, len(panels))
@@ -83,7 +83,7 @@ def around_event(
 def heat(
     values: Mapping[tuple[str, str], float], *, label: str, low: float, high: float, text: str = "{:.0f}"
 ) -> Figure:
-    """A table of numbers with colours: ``values`` by row and column, in the order in which they come."""
+    """Draws a table of numbers with colours: ``values`` by row and column, in the order of first occurrence."""
     rows, columns = (list(dict.fromkeys(key[axis] for key in values)) for axis in (0, 1))
     with style():
         figure, axes = plt.subplots(figsize=(WIDTH_INCHES, 0.38 * len(rows) + 1.2), layout="constrained")
@@ -94,7 +94,7 @@ def heat(
                 if not math.isnan(number):
                     dark = abs(number - (low + high) / 2) > 0.3 * (high - low)
                     shown = text.format(number)
-                    # What rounds to nothing has no sign.
+                    # A value that rounds to 0 has no sign.
                     shown = "0" if shown in ("+0", "-0") else shown
                     axes.text(x, y, shown, ha="center", va="center", color="white" if dark else "black")
         axes.set_xticks(range(len(columns)), columns)

@@ -1,4 +1,4 @@
-"""Metrics: pure functions from record tables to tables, one file a family.
+"""Metrics: pure functions from record tables to tables, one file per family.
 
 A metric takes the tables of a run (``run.flows``, ``run.bins`` ...) and returns a polars table with the
 unit in each column's name. Tables of several runs carry a column ``run`` (see `confidence.stack`).

@@ -1,4 +1,4 @@
-"""Two variants side by side: differences of what their runs with one seed show (paired), with confidence intervals.
+"""Compares two variants: paired differences between their runs with the same seed, with confidence intervals.
 
 Runs with one seed draw the same start times and sizes (common random numbers), so that the mean of their differences is
 known better than the difference of two means.
@@ -18,19 +18,19 @@ VALUES = {
     "fct_s": "fct.mean", "fct_p99_s": "fct.p99", "slowdown": "slowdown.mean", "retransmits": "retransmits",
     "rtos": "rtos",
 }  # fmt: skip
-"""What is compared of a group, and the measure of each run that it is: see `measures`."""
+"""The quantities compared for each group, with the measure of each: see `measures`."""
 _APPLIES = {"fct_s": "bytes", "fct_p99_s": "bytes", "slowdown": "ideal_fct_ns"}
-"""The column of table `flows` without which there is no such value, if not its own."""
+"""The column of table `flows` that each needs, if other than its own."""
 
 
 def paired(first: pl.DataFrame, second: pl.DataFrame) -> pl.DataFrame:
-    """Table `flows` of two variants, each with a column ``run`` (the seed), of which the common seeds are compared.
+    """Compares table `flows` of two variants, each with a column ``run`` (the seed), over their common seeds.
 
-    One row a group that both have and value of `VALUES`: ``group, value, runs, first, second`` (means), ``difference``
-    (second less first), ``low``, ``high`` (its 95 % interval; null with fewer than two runs), ``is_different``
-    (whether that is without 0; null where it is unknown) and ``unfinished``: the runs in which it cannot be told of
-    one of the two, as the mean FCT where a flow did not end. Unless there are none, the difference is null. Flows
-    without a size have no FCT, and no row of it. Raises ValueError where no seed is common.
+    One row per common group and value of `VALUES`: ``group, value, runs, first, second`` (means), ``difference``
+    (second minus first), ``low``, ``high`` (its 95 % interval; null with fewer than two runs), ``is_different``
+    (whether the interval excludes 0; null if unknown) and ``unfinished``: the number of runs in which the value is
+    unknown for either variant, such as the mean FCT where a flow did not end. If there are any, the difference is null.
+    Flows without a size have no FCT, hence no such row. Raises ValueError if there is no common seed.
     """
     tables = [_by_run(flows) for flows in (first, second)]
     both = tables[0].join(tables[1], on=["run", "group"], suffix="_second", maintain_order="left")
@@ -63,7 +63,7 @@ def _by_run(flows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _compared(first: pl.Series, second: pl.Series) -> tuple[object, ...]:
-    """The columns of a row behind its value, of which each run has one."""
+    """The columns of a row after its value, from one value per run of each variant."""
     means = [None if one.null_count() else one.mean() for one in (first, second)]
     unfinished = int((first.is_null() | second.is_null()).sum())
     if unfinished:

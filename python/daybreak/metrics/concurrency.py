@@ -1,7 +1,7 @@
-"""Parts of curves by which flows run: while all of them do, and after the others have ended.
+"""Selects parts of curves by the flows that run: while all of them do, and after the others have ended.
 
-``series`` has a row for each bin of a group's curve in a run (``run, group, time_s``, the start of the bin, and what is
-drawn), ``flows`` is what `fct.table` makes, with ``run``. A bin counts if all of it lies in the span.
+``series`` has one row per run, group and bin (``run, group, time_s``, the start of the bin, and a value); ``flows`` is
+the result of `fct.table` with ``run``. A bin counts if all of it lies in the span.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _FLOWS = ("run", "group", "start_ns", "end_s")
 
 
 def while_all_run(series: pl.DataFrame, flows: pl.DataFrame, *, bin_ns: int) -> pl.DataFrame:
-    """The bins between the last start and the first end of the flows of a run."""
+    """The bins (of width ``bin_ns``) between the last start and the first end of the flows of a run."""
     check_columns("series", series, ("run", "time_s"))
     check_columns("flows", flows, _FLOWS)
     positive("bin_ns", bin_ns)
@@ -28,7 +28,7 @@ def while_all_run(series: pl.DataFrame, flows: pl.DataFrame, *, bin_ns: int) -> 
 def after_others(
     series: pl.DataFrame, flows: pl.DataFrame, group: str, *, bin_ns: int, delay_s: float = 0.0
 ) -> pl.DataFrame:
-    """A group's bins from the last end of the other groups (and ``delay_s``) to its own last end."""
+    """A group's bins from the last end of the other groups (plus ``delay_s``) to its own last end."""
     check_columns("series", series, ("run", "group", "time_s"))
     check_columns("flows", flows, _FLOWS)
     positive("bin_ns", bin_ns)
@@ -41,14 +41,15 @@ def after_others(
 
 
 def means(series: pl.DataFrame, group: str, value: str) -> list[float]:
-    """Mean of the column ``value`` over a group's bins: one number a run that has any, in the order of the runs."""
+    """Mean of the column ``value`` over a group's bins: one number per run that has any, in the order of the runs."""
     check_columns("series", series, ("run", "group", value))
     mine = series.filter(pl.col("group") == group)
     return mine.group_by("run").agg(pl.col(value).mean()).sort("run")[value].to_list()
 
 
 def part_below(series: pl.DataFrame, group: str, other: str, value: str, *, bin_ns: int) -> float:
-    """Part of the bins of ``bin_ns``, all runs together, in which a group's mean is below another one's."""
+    """Share of the bins of width ``bin_ns``, over all runs, in which the mean ``value`` of a group is below another
+    one's."""
     check_columns("series", series, ("run", "group", "time_s", value))
     positive("bin_ns", bin_ns)
     slot = ((pl.col("time_s") * 1e9).round().cast(pl.Int64) // bin_ns).alias("slot")

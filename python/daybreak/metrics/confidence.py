@@ -73,7 +73,7 @@ def of_all(values: Iterable[float | None]) -> Interval | None:
 
 
 def over_runs(table: pl.DataFrame, by: Sequence[str], value: str, level: float = 0.95) -> pl.DataFrame:
-    """Mean of the column ``value`` over the rows of each group of ``by`` (one row a run).
+    """Mean of the column ``value`` over the rows of each group of ``by`` (one row per run).
 
     Returns the columns ``by``, ``mean``, ``low``, ``high`` and ``runs``; ``low`` and ``high`` are null
     where there are fewer than two runs.
@@ -97,7 +97,7 @@ def over_runs(table: pl.DataFrame, by: Sequence[str], value: str, level: float =
 
 
 def stack(tables: Iterable[tuple[int, pl.DataFrame]]) -> pl.DataFrame:
-    """One table of several runs: the column ``run`` says which run (its seed) a row is from."""
+    """One table of several runs: the column ``run`` has the seed of the run that a row is from."""
     return pl.concat(
         [table.with_columns(pl.lit(run, dtype=pl.Int64).alias("run")) for run, table in tables],
         how="vertical",

@@ -1,7 +1,7 @@
-"""Packets that have crossed a part of the network: how long it took them, and what they carried.
+"""Packets that crossed a part of the network: their delays and payload.
 
-The part is named by links: packets come to it over some and leave it over others. All of these have to be listed in
-table ``packets`` (`Records.packets`).
+The part is given by the links into it and out of it, all of which must be recorded in table ``packets``
+(`Records.packets`).
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from daybreak.metrics.errors import check_columns, positive
 
 
 def crossings(packets: pl.DataFrame, *, entries: Collection[str], exits: Collection[str]) -> pl.DataFrame:
-    """Packets that have left a part of the network, in the order in which they did.
+    """Packets that left a part of the network, in the order of leaving.
 
-    They come to it at the ends of links ``entries`` and leave it at the ends of links ``exits``. Columns ``packet``,
+    They enter at the ends of links ``entries`` and leave at the ends of links ``exits``. Columns ``packet``,
     ``flow``, ``data``, ``seq``, ``payload_bytes``, ``exit`` (name of the link), ``entered_ns``, ``left_ns``, and
     ``delay_us`` between the two.
     """
@@ -46,11 +46,11 @@ def percentiles(crossed: pl.DataFrame, *, at: Sequence[float] = (50.0, 99.0)) ->
 
 
 def utilisation(crossed: pl.DataFrame, *, link: str, rate_bps: float, open_share: float) -> float:
-    """Payload that has left over a link that is open for a part of the time, against what the link can carry then.
+    """Payload that left over a link that is open part of the time, relative to what the link can carry while open.
 
-    The time is that from the first to the last packet in ``crossed``, whichever way it left. 1 is full; 0 without
-    packets. Headers and framing are no payload, so even a full link has less than 1, but the packet that a link is
-    sending when it closes still leaves.
+    ``rate_bps`` is the link's rate, ``open_share`` the part of the time in which it is open (0 to 1). The time runs
+    from the first to the last packet in ``crossed`` over any exit. Returns 0 without packets. Headers and framing do
+    not count, so a full link stays below 1, but the packet that a link is sending when it closes still leaves.
     """
     check_columns("crossed", crossed, ("exit", "left_ns", "payload_bytes"))
     positive("rate_bps", rate_bps)

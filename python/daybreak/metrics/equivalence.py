@@ -1,4 +1,4 @@
-"""Whether two systems that ran the same seeds differ, are the same within a margin, or cannot be told apart yet.
+"""Whether two systems that ran the same seeds differ, are equivalent within a margin, or are not yet distinguishable.
 
 A pair is the two values of one seed. If the systems behave alike, the sign of each pair's difference is chance: a
 permutation test that flips signs (Fisher, "The Design of Experiments", 1935, section 21). They are equivalent where
@@ -18,7 +18,7 @@ import numpy as np
 Judgement = Literal["equivalent", "different", "undecided"]
 
 LEVEL = 0.05
-"""Of every test, and the part of false ones among all that are found different."""
+"""Level of every test, and the rate of false discoveries."""
 _EXACT = 14
 _DRAWN = 20_000
 
@@ -26,7 +26,7 @@ _DRAWN = 20_000
 def permutation_p(differences: Sequence[float]) -> float:
     """The p-value of "no difference" over the pairs' differences, two-sided; NaN without any.
 
-    All 2^n choices of signs up to n = 14, beyond that 20,000 that are drawn from a fixed seed.
+    Uses all 2^n choices of signs up to n = 14, beyond that 20,000 drawn from a fixed seed.
     """
     values = np.asarray(differences, dtype=float)
     count = len(values)
@@ -58,7 +58,7 @@ def equivalence_p(differences: Sequence[float], margin: float) -> float:
 
 
 def rejected(p_values: Sequence[float], level: float = LEVEL) -> list[bool]:
-    """Which hypotheses are rejected, so that the expected part of false ones among them is at most `level`.
+    """Which hypotheses are rejected, with an expected share of false rejections of at most `level`.
 
     NaN is never rejected, and does not count.
     """

@@ -1,4 +1,4 @@
-"""Checks of what a metric is given, each with one sentence that names the field and the value."""
+"""Checks of a metric's arguments, each with an error of one sentence that names the field and the value."""
 
 from __future__ import annotations
 

@@ -1,25 +1,25 @@
-"""Where the completion time of a flow has gone, in parts that add up to it exactly.
+"""Splits the completion time of a flow into parts that add up to it exactly.
 
-The life of a flow is cut at every sample of its window (one an ACK), at every loss and repair, at every change of its
-path or fair share, and into bins. In a bin the flow receives the part p of what its fair share would carry, at
-most all of them. Of each piece of the bin the part p is ``transfer``; the rest is time lost, and its cause is the first
-of these that holds:
+The life of a flow is cut at every sample of its window (one per ACK), at every loss and repair, at every change of its
+path or fair share, and at the edges of bins. In a bin the flow receives a share p of what its fair share would carry,
+at most 1. The share p of each piece of the bin is ``transfer``; the rest is lost time, and its cause is the first of
+these that holds:
 
 ``circuit_wait``       the flow has no path: night, or its gates are closed
 ``spurious_recovery``  the sender is in an episode of recovery in which nothing that was lost is missing
 ``night_loss``         something that a night has taken is missing (it was lost in it, as a gate closed, or because the
                        buffer that holds packets was full), or the episode of recovery is one in which it was
-``timeout``            the same of other losses, while the sender is in state Loss or waits for the timeout
-``fast_recovery``      the same of other losses otherwise: their detection and state Recovery (RFC 6675)
+``timeout``            something lost otherwise is missing, while the sender is in state Loss or waits for the timeout
+``fast_recovery``      something lost otherwise is missing, in all other states: detection and Recovery (RFC 6675)
 ``ramp_up``            less is in flight than the share fills without a queue: share times base round-trip time. That is
                        the growth of the window, and also set-up, tail, and limits of the sender or receiver
-``queueing``           enough is in flight, but it waits in queues behind what others have sent
+``queueing``           enough is in flight, but it waits in queues behind the packets of others
 
-An episode is a time without interruption in Recovery or Loss. What was lost is missing from its loss until the receiver
-has everything up to it in order, to the end of the bin.
+An episode is an uninterrupted time in Recovery or Loss. A lost packet is missing from its loss until the end of the bin
+in which the receiver has everything up to it in order.
 
-Bytes are those that reach the receiver's last link, with retransmissions. The definitions are ours; the causes of time
-lost follow the reading of the figures in the migration study (section V).
+Bytes are counted at the receiver's last link, with retransmissions. The definitions are ours; the causes of lost time
+follow the migration study's reading of its figures (section V).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from daybreak.metrics.errors import check_columns, positive
 PARTS = (
     "transfer", "circuit_wait", "ramp_up", "queueing", "night_loss", "fast_recovery", "timeout", "spurious_recovery",
 )  # fmt: skip
-"""The parts, each a column ``<part>_ns``."""
+"""Names of the parts, each a column ``<part>_ns``."""
 COLUMNS = tuple(f"{part}_ns" for part in PARTS)
 _NUMBER = {part: number for number, part in enumerate(PARTS)}
 _NIGHT = ("night", "gate_closed", "hold_full")
@@ -54,11 +54,11 @@ def table(
     bin_ns: int,
     packet_bytes: Mapping[int, int],
 ) -> pl.DataFrame:
-    """One row a flow that ended: ``flow, flow_name, group, variant, fct_ns`` and the parts ``transfer_ns`` ...
+    """One row per flow that ended: ``flow, flow_name, group, variant, fct_ns`` and the parts ``transfer_ns`` ...
 
-    ``window`` has a sample an ACK, ``bins`` (width ``bin_ns``) with scope tap each data packet once and with scope
-    delivered what the receiver has in order, ``shares`` (``flow,
-    start_ns, end_ns, share_bps, fills_bytes``) covers the flows' lives; ``packet_bytes`` is the size of a full packet.
+    ``window`` has one sample per ACK; ``bins`` (width ``bin_ns``) count with scope tap each data packet once and with
+    scope delivered what the receiver has in order; ``drops`` has every loss; ``shares`` (``flow, start_ns, end_ns,
+    share_bps, fills_bytes``) covers the flows' lives; ``packet_bytes`` is the size of a full packet of each flow.
     """
     positive("bin_ns", bin_ns)
     check_columns("window", window, ("flow", "time_ns", "in_flight", "state"))
@@ -94,9 +94,9 @@ def by_group(parts: pl.DataFrame) -> pl.DataFrame:
 
 
 def rows(flows: pl.DataFrame, groups: pl.DataFrame, *, most_flows: int) -> list[tuple[str, float, list[float]]]:
-    """What tables and figures show: for each group of several flows the mean of these, then the first flows.
+    """The rows of tables and figures: for each group of several flows their mean, then the first ``most_flows`` flows.
 
-    Each with its name, its completion time and the parts in seconds.
+    Each is a name, the completion time in seconds and the parts in seconds.
     """
     numbers = ("fct_ns", *COLUMNS)
     found = [
@@ -168,20 +168,21 @@ def _parts(start: int, end: int, mine: Mapping[str, pl.DataFrame], bin_ns: int, 
 
 
 def _missing(drops: pl.DataFrame, delivered: pl.DataFrame, bin_ns: int) -> tuple[Array, Array, Array]:
-    """Of each lost packet when it was lost, when the receiver had all up to it, and whether a night took it."""
+    """For each lost packet the time of the loss, the time when the receiver had everything up to it, and whether it was
+    lost to a night."""
     lost = drops["time_ns"].to_numpy().astype(np.int64)
     ends = delivered["start_ns"].to_numpy().astype(np.int64) + bin_ns
     in_order = np.cumsum(delivered["bytes"].to_numpy().astype(np.int64))
     # The first byte of the payload has the sequence number 1.
     at = np.searchsorted(in_order, drops["seq"].to_numpy().astype(np.int64), side="left")
     repaired = np.concatenate((ends, [np.iinfo(np.int64).max]))[at]
-    # Of what was lost once more the receiver may have had a copy.
+    # The receiver may have had a copy of a packet that was lost again.
     ever = repaired > lost
     return lost[ever], repaired[ever], drops["reason"].is_in(_NIGHT).to_numpy()[ever]
 
 
 def _episodes(end: int, samples: pl.DataFrame, times: Array, missing: tuple[Array, Array, Array]) -> Array:
-    """For the time from each sample to the next the cause that an episode is, -1 outside of episodes."""
+    """The cause of the episode between each sample and the next, -1 outside of episodes."""
     state = samples["state"].to_numpy()
     is_loss = state == _LOSS
     # The time before a sample in state Loss was spent waiting for the timeout.

@@ -1,7 +1,7 @@
 """Flow completion times.
 
 The FCT of a flow runs from the opening of its connection to the acknowledgement of its last payload
-byte at the sender. A flow that did not end within the run has no FCT (null), never a made-up one.
+byte at the sender. A flow that did not end within the run has no FCT (null).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def table(flows: pl.DataFrame) -> pl.DataFrame:
 def by_run(flows: pl.DataFrame, *, by: str = "group") -> pl.DataFrame:
     """Mean FCT of each group in each run: columns ``run``, ``by`` and ``fct_s``.
 
-    A group with a flow that did not end has a null, since its mean would be too good.
+    Null for a group with a flow that did not end, since its mean would be too low.
     """
     check_columns("flows", flows, ("run", by))
     return (
@@ -40,8 +40,8 @@ def percentiles(flows: pl.DataFrame, *, by: Sequence[str], at: Sequence[float]) 
     """Percentiles of the FCT over all flows of limited size of each group of ``by``: ``by``, then ``p50_s`` and so on.
 
     The p-th percentile is the smallest FCT that at least p percent of the flows do not exceed. A flow that did not end
-    counts as longer than every other one: a percentile that falls on such flows is null. ``flows`` is what `table`
-    makes.
+    counts as longer than every other one: a percentile that falls on such a flow is null. ``flows`` is the result of
+    `table`.
     """
     check_columns("flows", flows, (*by, "bytes", "fct_s"))
     for percent in at:
@@ -55,9 +55,10 @@ def percentiles(flows: pl.DataFrame, *, by: Sequence[str], at: Sequence[float]) 
 
 
 def ended_by(flows: pl.DataFrame, *, part: float) -> float | None:
-    """The time in seconds by which this part of the runs has ended, each with its last flow; None if none has.
+    """The time in seconds by which the share ``part`` of the runs has ended, each with its last flow; None if they have
+    not.
 
-    ``flows`` is what `table` makes, of several runs.
+    ``flows`` is the result of `table` for several runs.
     """
     check_columns("flows", flows, ("run", "end_s"))
     ends = flows.group_by("run").agg(pl.col("end_s").max())
@@ -66,7 +67,7 @@ def ended_by(flows: pl.DataFrame, *, part: float) -> float | None:
 
 
 def prolongation(flows: pl.DataFrame, *, migrated: str = "migrated", main: str = "main") -> pl.DataFrame:
-    """FCT of the migrated group less that of the main group in each run: ``run``, ``prolongation_s``."""
+    """FCT of the migrated group minus that of the main group in each run: ``run``, ``prolongation_s``."""
     means = by_run(flows)
     groups = set(means["group"].to_list())
     for name in (migrated, main):
@@ -83,7 +84,7 @@ def group_throughput(flows: pl.DataFrame, *, by: str = "group") -> pl.DataFrame:
     """Three readings of "average throughput" of a group in each run, in Gb/s.
 
     ``mean_goodput``: size over FCT of each flow, averaged over the flows (what one flow sees).
-    ``pooled_goodput``: all bytes over the sum of the FCTs (the same, weighted by time).
+    ``pooled_goodput``: all bytes over the sum of the FCTs (the mean goodput weighted by time).
     ``group_goodput``: all bytes over the time from the first start to the last end (what the group sees).
     """
     check_columns("flows", flows, ("run", by))

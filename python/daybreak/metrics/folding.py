@@ -1,6 +1,6 @@
-"""Curves over a period that repeats, as the week of a schedule does: the mean of all periods.
+"""Curves folded over a repeating period, such as the week of a schedule: the mean over all periods.
 
-Periods are cut into chunks of several, and each chunk is followed as one, so that a curve may go on beyond a period.
+Several successive periods may form one window, so that a curve may extend beyond a period.
 """
 
 from __future__ import annotations
@@ -14,15 +14,14 @@ from daybreak.metrics.errors import check_columns, positive
 def progress(
     crossed: pl.DataFrame, *, period_ns: int, origin_ns: int, until_us: int, periods: int = 1, shift_ns: int = 0
 ) -> pl.DataFrame:
-    """How far flows have got in order since a chunk began: ``time_us`` from 0 to ``until_us`` and ``kilobytes``, the
-    mean of all chunks and flows.
+    """In-order progress of flows since the start of a window: ``time_us`` from 0 to ``until_us`` and ``kilobytes``, the
+    mean over all windows and flows.
 
-    ``crossed`` is that of `crossings.crossings`. A byte has got there when it and all before it have; what came out of
-    order counts when the gap is filled, what came again does not count. Between these points the curve of a flow in a
-    chunk is a straight line, also up to the end of what waited behind a gap; it is flat before the first and after the
-    last. A flow that does not move in a chunk
-    counts as zeros. Chunks are ``periods`` periods long, the first begins at ``origin_ns``, and times are shifted by
-    ``shift_ns``. Only whole chunks count.
+    ``crossed`` is the result of `crossings.crossings`. A byte counts when it and all before it have crossed: data out
+    of order when the gap is filled, duplicates not at all. Between these points the curve of a flow in a window is
+    interpolated linearly, also up to the end of data that waited behind a gap; it is flat before the first and after
+    the last. A flow without progress in a window counts as zeros. A window is ``periods`` periods of ``period_ns``
+    long, the first begins at ``origin_ns``, and times are shifted by ``shift_ns``. Only whole windows count.
     """
     check_columns("crossed", crossed, ("flow", "seq", "payload_bytes", "left_ns"))
     positive("period_ns", period_ns)
@@ -64,11 +63,12 @@ def occupancy(
     until_us: int,
     seen_at_ns: pl.Series | None = None,
 ) -> pl.DataFrame:
-    """What waits in a queue on average at each time of a period: ``time_us`` up to ``until_us``, ``packets``.
+    """Mean occupancy of a queue at each time of a period: ``time_us`` up to ``until_us``, ``packets``.
 
-    ``samples`` is table `queues`. The sampling interval has to divide the period. Times beyond the period are those of
-    the next one. With ``seen_at_ns``, rising times such as those at which packets leave, the queue is known only then
-    (by the nearest sample), and taken to change evenly in between, as where it is logged with each packet.
+    ``samples`` is table `queues`. The sampling interval has to divide ``period_ns``; the first period begins at
+    ``origin_ns``. Times beyond the period belong to the next one. With ``seen_at_ns``, rising times such as those at
+    which packets leave, the queue is read only then (from the nearest sample) and interpolated in between, as if it
+    were logged with each packet.
     """
     check_columns("queues", samples, ("queue_name", "time_ns", "packets"))
     positive("period_ns", period_ns)
@@ -86,7 +86,7 @@ def occupancy(
 
 
 def _seen(samples: pl.DataFrame, at_ns: pl.Series) -> pl.DataFrame:
-    """The samples as a reading of the queue at these times alone would have them, interpolated between."""
+    """The samples reduced to readings at these times and interpolated in between."""
     times = samples["time_ns"].to_numpy().astype(np.float64)
     at = at_ns.to_numpy().astype(np.float64)
     nearest = np.clip(np.searchsorted(times, at), 1, max(1, times.size - 1))

@@ -1,6 +1,6 @@
-"""One number of each run: what sweeps and comparisons tabulate and draw.
+"""Measures: one number per run, which sweeps and comparisons tabulate and draw.
 
-A measure is named by what it is of and how that is put together: ``fct.mean``, ``fct.p99``, ``slowdown.p50``,
+A measure is named by its quantity and how that is aggregated: ``fct.mean``, ``fct.p99``, ``slowdown.p50``,
 ``goodput.mean``; or ``retransmits``, ``rtos`` (means over the flows), ``jain`` (Jain's index of the goodputs) and
 ``complete`` (the share of the flows of limited size that ended).
 """
@@ -21,8 +21,8 @@ _PERCENTILE = re.compile(r"p(\d{1,2}(?:\.\d+)?|100)")
 
 @dataclass(frozen=True)
 class Measure:
-    """A measure: what makes it of a group of flows, what people call it, its unit ("" without one), and its greatest
-    value, which the interval of its mean cannot exceed."""
+    """A measure: the expression that aggregates a group of flows, its title, its unit ("" if it has none), and its
+    greatest possible value, at which intervals are cut."""
 
     expression: pl.Expr
     label: str
@@ -42,7 +42,7 @@ _OF = {
     "slowdown": _Of("slowdown", "slowdown", ""),
     "goodput": _Of("goodput_gbps", "goodput", "Gbit/s"),
 }
-"""What a mean or a percentile is of."""
+"""The quantities with means and percentiles."""
 _LIMITED = pl.col("bytes").is_not_null()
 _SINGLE = {
     "retransmits": Measure(pl.col("retransmits").mean(), "segments resent a flow", ""),
@@ -58,7 +58,7 @@ _SINGLE = {
     "complete": Measure(pl.col("fct_s").filter(_LIMITED).is_not_null().mean(), "share of flows that ended", "", 1.0),
 }
 KNOWN = "fct, slowdown or goodput with .mean, .max or a percentile such as .p99; or retransmits, rtos, jain, complete"
-"""What a name may be."""
+"""Names that are accepted, for error messages."""
 
 
 def measure(name: str) -> Measure:
@@ -70,7 +70,7 @@ def measure(name: str) -> Measure:
         raise ValueError(f'"{name}" is no measure: expected {KNOWN}')
     found = _OF[of]
     how = how or "mean"
-    # What did not end is worse than everything else.
+    # A flow that did not end is worse than every other.
     known = pl.col(found.column).filter(_LIMITED if of != "slowdown" else pl.col("ideal_fct_ns").is_not_null())
     if how == "mean":
         return Measure(pl.when(known.is_not_null().all()).then(known.mean()), f"mean {found.label}", found.unit)
@@ -86,9 +86,9 @@ def measure(name: str) -> Measure:
 
 
 def of_runs(flows: pl.DataFrame, name: str, *, by: Sequence[str]) -> pl.DataFrame:
-    """The measure of each group of ``by``, which tells the runs apart: ``by`` and ``value``.
+    """The measure ``name`` for each group of ``by``, which must distinguish the runs: columns ``by`` and ``value``.
 
-    ``flows`` is the table of runs. A value is null where it cannot be told, as a mean is when a flow did not end.
+    ``flows`` is table `flows` of all runs. A value is null where it is unknown, such as a mean when a flow did not end.
     """
     check_columns("flows", flows, (*by, "bytes", "fct_ns", "ideal_fct_ns"))
     ended = slowdown.table(fct.table(flows))

@@ -1,4 +1,4 @@
-"""How full queues are: the distribution of what waits in them over time."""
+"""Queue occupancy: its distribution over time."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from daybreak.metrics.errors import check_columns
 
 
 def distribution(queues: pl.DataFrame) -> pl.DataFrame:
-    """The part of the samples in which at most that many packets wait: ``queue_name``, ``packets``, ``share`` (to 1).
+    """Cumulative distribution: the share of samples with at most ``packets`` waiting: ``queue_name, packets, share``.
 
-    ``queues`` is the table of a run: samples at even intervals, so a share of them is one of the time. One row a number
-    of packets that there was, in the order of queues and numbers.
+    ``queues`` is the table of a run: samples at even intervals, so a share of samples is a share of time. One row per
+    occupancy that occurred, ordered by queue and occupancy.
     """
     check_columns("queues", queues, ("queue_name", "packets"))
     counted = queues.group_by("queue_name", "packets").agg(pl.len().alias("samples")).sort("queue_name", "packets")
@@ -22,8 +22,8 @@ def distribution(queues: pl.DataFrame) -> pl.DataFrame:
 
 
 def summary(queues: pl.DataFrame) -> pl.DataFrame:
-    """Of each queue: ``queue_name``, ``mean_packets`` and the percentiles of time ``p50_packets``, ``p99_packets`` at
-    the samples, and ``max_packets``, the most at any time."""
+    """One row per queue: ``queue_name``, ``mean_packets``, the percentiles ``p50_packets`` and ``p99_packets`` over the
+    samples, and ``max_packets``, the maximum at any time."""
     check_columns("queues", queues, ("queue_name", "packets", "max_packets"))
     ordered = pl.col("packets").sort()
     return queues.group_by("queue_name", maintain_order=True).agg(

@@ -1,8 +1,8 @@
-"""What happened between given times, flow by flow or group by group: the curves of a figure.
+"""Curves over time by flow or group, aggregated between given times.
 
 ``edges_ns`` are times in nanoseconds in rising order; slot i goes from edge i to the next one. Every function returns
-a table with a row for every name and every slot: the name, ``slot``, ``time_s`` (the slot's start) and ``value``. Names
-are those of the column ``by`` of ``flows``, in their order.
+a table with one row per name and slot: the name, ``slot``, ``time_s`` (the slot's start) and ``value``. Names are the
+values of the column ``by`` of ``flows``, in their order.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ def throughput(
     by: str = "group",
     scope: str = "arrived",
 ) -> pl.DataFrame:
-    """Bits a second. Where an edge cuts a bin of width ``bin_ns``, its bytes are taken to be spread evenly over it; the
-    last bin ends with the run, at ``end_ns``."""
+    """Throughput in bit/s. Where an edge cuts a bin of width ``bin_ns``, its bytes are spread evenly over it; the last
+    bin ends with the run, at ``end_ns``."""
     positive("bin_ns", bin_ns)
     counted = binned.of_flows(bins, flows, by=by, scope=scope).group_by(by, "start_ns").agg(pl.col("bytes").sum())
     named = {str(key[0]): table.sort("start_ns") for key, table in counted.group_by(by)}
@@ -55,9 +55,9 @@ def throughput(
 def sampled(
     window: pl.DataFrame, flows: pl.DataFrame, edges_ns: Edges, column: str, *, by: str = "group", mean: bool = False
 ) -> pl.DataFrame:
-    """A column of table ``window`` at the end of each slot: the last sample until then.
+    """A ``column`` of table ``window`` at the end of each slot: the last sample until then.
 
-    The flows of a group are added up, or their ``mean`` is taken. The value is null before a flow's first sample, and
+    The flows of a group are summed, or averaged with ``mean``. The value is null before a flow's first sample, and
     from the slot after that of its last one on.
     """
     held = _held(window, flows, edges_ns, column, by=by)
@@ -77,7 +77,7 @@ def retransmissions(window: pl.DataFrame, flows: pl.DataFrame, edges_ns: Edges, 
         times, counts = (samples[name].cast(pl.Int64).to_numpy() for name in ("time_ns", "retransmits"))
         if flow not in names:
             continue
-        # What a sample says that lies on an edge belongs to the slot before it.
+        # A sample on an edge belongs to the slot before it.
         until = np.searchsorted(times, edges_ns, side="right")
         counted[names[flow]] += np.diff(np.append(0, counts)[until])
     return _table(counted, by, edges_ns)
@@ -98,9 +98,9 @@ def losses(drops: pl.DataFrame, flows: pl.DataFrame, edges_ns: Edges, *, by: str
 
 
 def queues(queues: pl.DataFrame, edges_ns: Edges, *, interval_ns: int) -> pl.DataFrame:
-    """Most packets that waited at once in each queue (``queue_name``), in the sampling intervals that the slot meets.
+    """Largest occupancy in packets of each queue (``queue_name``), over the sampling intervals that the slot overlaps.
 
-    ``interval_ns`` is the length of a sampling interval. The value is null in a slot without one.
+    ``interval_ns`` is the length of a sampling interval. Null in a slot without samples.
     """
     check_columns("queues", queues, ("queue_name", "time_ns", "max_packets"))
     positive("interval_ns", interval_ns)
@@ -116,8 +116,8 @@ def queues(queues: pl.DataFrame, edges_ns: Edges, *, interval_ns: int) -> pl.Dat
 
 
 def spread(table: pl.DataFrame) -> pl.DataFrame:
-    """The rows of each time put together: ``time_s``, their ``mean``, and ``low`` and ``high``, the quantiles of 10 and
-    90 % (null of a single value)."""
+    """Aggregates the rows of each time: ``time_s``, ``mean``, and ``low`` and ``high``, the 10 % and 90 % quantiles
+    (null for a single value)."""
     several = pl.col("value").count() > 1
     low, high = (
         pl.when(several).then(pl.col("value").quantile(part, interpolation="linear")).alias(name)
@@ -127,7 +127,7 @@ def spread(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def fold(table: pl.DataFrame, by: str, *, slots: int) -> pl.DataFrame:
-    """A table whose slots are those of successive weeks, ``slots`` a week, as one of one week.
+    """Folds a table over successive weeks of ``slots`` slots each into one week.
 
     It gets the column ``week``, and ``slot`` and ``time_s`` count from the start of the week.
     """

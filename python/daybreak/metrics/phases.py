@@ -1,7 +1,7 @@
-"""Phases of a timeline: which path or matching there was when, from table `circuits`.
+"""Phases of a timeline: which path or matching was in force when, from table `circuits`.
 
-A phase is called as that table calls it: "path 0", "path 1" ... (of a `migrate`), "day 0", "day 1" ... (of a
-`circuit`), "night". Tables of several runs have a column ``run``, and so has what comes of them.
+Phases have the names of that table: "path 0", "path 1" ... (of a `migrate`), "day 0", "day 1" ... (of a `circuit`),
+"night". Tables of several runs have a column ``run``, and so have the results.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from daybreak.metrics.errors import check_columns
 def intervals(circuits: pl.DataFrame, *, timeline: str | None = None) -> pl.DataFrame:
     """One row a phase: ``phase``, ``start_ns``, ``end_ns``, in the order of time.
 
-    ``timeline`` is the name of one if there are several; programs of one name are one timeline. The phase before the
-    first step starts at 0. A run ends within its last phase, which is taken to be as long as the one of the same step
-    before it; its end is null if there is none.
+    ``timeline`` names one if there are several; programs with the same name form one timeline. The phase before the
+    first step starts at 0. A run ends within its last phase, which is taken to be as long as the previous phase of the
+    same step; its end is null if there is none.
     """
     check_columns("circuits", circuits, ("time_ns", "timeline_name", "step", "before", "phase"))
     own = _of_timeline(circuits, timeline)
@@ -42,7 +42,7 @@ def intervals(circuits: pl.DataFrame, *, timeline: str | None = None) -> pl.Data
         .sort("run", "time_ns", maintain_order=True)
         .select("run", "program", "step", "phase", start_ns="time_ns", end_ns=pl.col("time_ns").shift(-1).over("run"))
         .with_columns(pl.col("end_ns").fill_null(pl.col("start_ns") + lasted))
-        # A step that changes something else, such as a limit, ends no phase.
+        # A step that only changes something else, such as a limit, ends no phase.
         .group_by("run", pl.struct("run", "phase").rle_id().alias("_number"), maintain_order=True)
         .agg(pl.col("phase").first(), pl.col("start_ns").first(), pl.col("end_ns").last())
     )  # fmt: skip
@@ -50,11 +50,11 @@ def intervals(circuits: pl.DataFrame, *, timeline: str | None = None) -> pl.Data
 
 
 def of_controller(control: pl.DataFrame, *, controller: str | None = None, flow: str | None = None) -> pl.DataFrame:
-    """Phases that a controller made, from table `control`: of its circuit, or of the paths of one of its flows.
+    """Phases set by a controller, from table `control`: of its circuit, or of one of its flows.
 
-    One row a phase: ``phase``, ``start_ns``, ``end_ns``, in the order of time. ``controller`` is the name of one if
-    there are several, ``flow`` that of a flow if it controls flows. A flow is on "path 0" from time 0 on. The end of
-    the last phase is null.
+    One row per phase: ``phase``, ``start_ns``, ``end_ns``, in the order of time. ``controller`` names one if there are
+    several, ``flow`` a flow if it controls flows. A flow is on "path 0" from time 0 on. The end of the last phase is
+    null.
     """
     check_columns("control", control, ("time_ns", "controller_name", "flow_name", "phase"))
     names = control["controller_name"].unique(maintain_order=True).to_list()
@@ -74,7 +74,7 @@ def of_controller(control: pl.DataFrame, *, controller: str | None = None, flow:
         changes = pl.concat([first, changes])
     found = (
         changes.sort("run", "start_ns", maintain_order=True)
-        # Of several at one time the last one counts; what goes on does not begin anew.
+        # Of several decisions at one time the last one counts; a phase that continues is not split.
         .filter((pl.col("start_ns") != pl.col("start_ns").shift(-1).over("run")).fill_null(True))
         .filter((pl.col("phase") != pl.col("phase").shift(1).over("run")).fill_null(True))
         .with_columns(end_ns=pl.col("start_ns").shift(-1).over("run"))
@@ -83,7 +83,7 @@ def of_controller(control: pl.DataFrame, *, controller: str | None = None, flow:
 
 
 def cycles(intervals: pl.DataFrame, *, phase: str) -> pl.DataFrame:
-    """One row a cycle: ``cycle`` (from 0), ``start_ns``, ``end_ns``. It goes from the start of a ``phase`` to the next.
+    """One row per cycle, from the start of a ``phase`` to its next start: ``cycle`` (from 0), ``start_ns``, ``end_ns``.
 
     The last cycle is taken to be as long as the one before it.
     """
@@ -100,7 +100,7 @@ def cycles(intervals: pl.DataFrame, *, phase: str) -> pl.DataFrame:
 
 
 def of_longest_run(intervals: pl.DataFrame) -> pl.DataFrame:
-    """The intervals of the run that has the most of them: runs of one scenario differ in how long they went on."""
+    """The intervals of the run that has the most of them, since runs of one scenario differ in length."""
     check_columns("intervals", intervals, ("run", "start_ns"))
     if not intervals.height:
         return intervals
@@ -109,7 +109,7 @@ def of_longest_run(intervals: pl.DataFrame) -> pl.DataFrame:
 
 
 def label(series: pl.DataFrame, intervals: pl.DataFrame) -> pl.DataFrame:
-    """A curve with the interval, or cycle, in which each of its bins starts.
+    """Adds to a curve the interval, or cycle, in which each of its bins starts.
 
     ``series`` has ``time_s``, the starts of bins, to whole nanoseconds. It gets the columns of ``intervals`` and
     ``at_ns``, the time since the interval's start. Bins in no interval are left out.
@@ -155,7 +155,8 @@ def _of_timeline(circuits: pl.DataFrame, timeline: str | None) -> pl.DataFrame:
 
 
 def folded(series: pl.DataFrame, cycles: pl.DataFrame, value: str, *, parts: int, skip: int = 1) -> list[float]:
-    """Mean of a curve in each part of the cycle, over all runs and all cycles but the first ``skip``."""
+    """Mean of the column ``value`` in each of ``parts`` equal parts of the cycle, over all runs and all cycles after
+    the first ``skip``."""
     check_columns("series", series, ("time_s", value))
     check_columns("cycles", cycles, ("cycle", "start_ns", "end_ns"))
     inside = label(series, cycles).filter(pl.col("cycle") >= skip)
@@ -164,8 +165,8 @@ def folded(series: pl.DataFrame, cycles: pl.DataFrame, value: str, *, parts: int
 
 
 def peaks(series: pl.DataFrame, cycles: pl.DataFrame, value: str, *, bin_ns: int, skip: int = 1) -> list[float]:
-    """Mean of a curve's largest values in the cycles of which it has every bin, without the first ``skip``: one number
-    a run, in the order of the runs."""
+    """Mean over complete cycles of the largest ``value`` in each, without the first ``skip``: one number per run, in
+    the order of the runs. ``bin_ns`` is the width of the curve's bins."""
     check_columns("series", series, ("run", "time_s", value))
     check_columns("cycles", cycles, ("cycle", "start_ns", "end_ns"))
     bins = label(series, cycles).filter(pl.col("cycle") >= skip)

@@ -1,4 +1,4 @@
-"""The time axis that curves over time share."""
+"""The common time axis of curves over time."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from daybreak.metrics.errors import check_columns, positive
 def on_time_axis(
     summed: pl.DataFrame, flows: pl.DataFrame, *, by: str, bin_ns: int, end_ns: int, value: pl.Expr
 ) -> pl.DataFrame:
-    """``summed`` (``by``, ``slot``, quantities) as curves: a row for every name of ``flows`` and every bin up to
-    ``end_ns``, with the columns ``by``, ``time_s`` (start of the bin) and ``value``. Quantities are null in bins that
-    ``summed`` lacks; ``value`` says what that means.
+    """Spreads ``summed`` (``by``, ``slot``, quantities) over the time axis: one row for every name of ``flows`` and
+    every bin of ``bin_ns`` up to ``end_ns``, with the columns ``by``, ``time_s`` (start of the bin) and the expression
+    ``value``, which sees null in bins that ``summed`` lacks.
     """
     slots = pl.DataFrame({"slot": pl.Series(range(-(-end_ns // bin_ns)), dtype=pl.Int64)})
     names = flows.select(by).unique(maintain_order=True)
@@ -27,10 +27,10 @@ def on_time_axis(
 def mean_curve(
     series: pl.DataFrame, group: str, value: str, *, bin_ns: int, recorded_ns: int, end_s: float
 ) -> pl.DataFrame:
-    """Mean over the runs with its 95 % interval of a group's curve in wider bins: ``time_s, mean, low, high, runs``.
+    """A group's mean curve over the runs in wider bins, with its 95 % interval: ``time_s, mean, low, high, runs``.
 
-    ``series`` has a row for each bin of ``recorded_ns`` of a run; ``bin_ns`` is a multiple of that. ``time_s`` is the
-    middle of a bin. A run that has ended counts as 0, so that the curve falls as flows end.
+    ``series`` has one row per bin of ``recorded_ns`` and run; ``bin_ns`` is a multiple of that, ``end_s`` the end of
+    the curve. ``time_s`` is the middle of a bin. A run that has ended counts as 0, so the curve falls as flows end.
     """
     check_columns("series", series, ("run", "group", "time_s", value))
     positive("bin_ns", bin_ns)
@@ -54,8 +54,8 @@ def mean_curve(
 def mean_height(series: pl.DataFrame, value: str, *, bin_ns: int, window_ns: int) -> float:
     """Mean distance from valley to peak of the mean curve over the runs in windows of ``window_ns``.
 
-    The mean over the runs is taken first, up to the end of the shortest, as a figure shows it. The first window is left
-    out, and those of which less than nine tenths are there.
+    The mean over the runs is taken first, up to the end of the shortest, as in a figure. Left out are the first window
+    and windows of which less than nine tenths is covered.
     """
     check_columns("series", series, ("run", "time_s", value))
     positive("window_ns", window_ns)

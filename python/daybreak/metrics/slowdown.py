@@ -1,4 +1,4 @@
-"""Slowdown of flows: completion time over the ideal one, that of the flow alone on its path.
+"""Slowdown of flows: completion time over the ideal one, which the flow would have alone on its path.
 
 `plan.ideal` defines the ideal; table ``flows`` has it as ``ideal_fct_ns``. A flow that did not end has no slowdown and
 counts as slower than every other one in percentiles, as in `fct.percentiles`.
@@ -14,7 +14,7 @@ import polars as pl
 from daybreak.metrics.errors import check_columns
 
 EDGES = (10_000, 100_000, 1_000_000, 10_000_000)
-"""Sizes in bytes that part the bins: up to 10 kB, up to 100 kB ... (pFabric's small flows are those up to 100 kB, its
+"""Edges of the bins in bytes: up to 10 kB, up to 100 kB ... (pFabric's small flows are those up to 100 kB, its
 large ones those above 10 MB)."""
 
 
@@ -25,8 +25,8 @@ def table(flows: pl.DataFrame) -> pl.DataFrame:
 
 
 def summary(flows: pl.DataFrame, *, by: Sequence[str], at: Sequence[float] = (50, 99)) -> pl.DataFrame:
-    """Of the flows that have an ideal, for each group of ``by``: ``flows``, ``complete``, ``mean_slowdown`` (null where
-    a flow did not end) and the percentiles ``p50_slowdown`` and so on. ``flows`` is what `table` makes.
+    """One row per group of ``by``, of the flows that have an ideal: ``flows``, ``complete``, ``mean_slowdown`` (null
+    where a flow did not end) and the percentiles ``p50_slowdown`` and so on. ``flows`` is the result of `table`.
     """
     check_columns("flows", flows, (*by, "ideal_fct_ns", "slowdown"))
     for percent in at:

@@ -1,9 +1,8 @@
 """Throughput from byte bins.
 
-Throughput is what the bins count: with scope ``tap`` the bytes on the wire with framing, as a tap on a
-link sees them, with scope ``arrived`` the payload as it reaches the receiver, with scope ``delivered``
-that handed to the receiving application in order, with scope ``link`` everything on a link. Bins that
-the engine left out are empty, so they count as zero here.
+What a bin counts depends on its scope: ``tap`` is the bytes on the wire with framing, as a tap on a link sees them,
+``arrived`` the payload as it reaches the receiver, ``delivered`` the payload handed to the receiving application in
+order, ``link`` everything on a link. Bins that the engine left out are empty and count as zero.
 """
 
 from __future__ import annotations
@@ -78,9 +77,9 @@ def time_to_reach(table: pl.DataFrame, *, gbps: float) -> float | None:
 
 
 def ramps_s(table: pl.DataFrame, flows: pl.DataFrame, *, gbps: float, bin_ns: int) -> list[float | None]:
-    """Seconds from a run's first start of a flow to the end of the first bin with at least ``gbps``.
+    """Seconds from the start of a run's first flow to the end of the first bin with at least ``gbps``.
 
-    ``table`` and ``flows`` are of several runs. One number a run, in their order; None for one without such a bin.
+    ``table`` and ``flows`` are of several runs. One number per run, in order; None for a run without such a bin.
     """
     check_columns("series", table, ("run", "time_s", "gbps"))
     check_columns("flows", flows, ("run", "start_ns"))
@@ -93,7 +92,7 @@ def ramps_s(table: pl.DataFrame, flows: pl.DataFrame, *, gbps: float, bin_ns: in
 
 
 def of_flows(bins: pl.DataFrame, flows: pl.DataFrame, *, by: str, scope: str) -> pl.DataFrame:
-    """The bins of one scope with the column ``by`` of the flow that each counts."""
+    """The bins of one ``scope``, with the column ``by`` of each bin's flow."""
     check_columns("bins", bins, ("scope", "id", "start_ns", "bytes"))
     check_columns("flows", flows, ("flow", by))
     if scope not in OF_FLOWS:

@@ -17,5 +17,5 @@ def sums(flows: pl.DataFrame, counts: Sequence[str], *, by: str) -> pl.DataFrame
 
 
 def ratio(part: str, whole: str) -> pl.Expr:
-    """A column over another, 0 where there is nothing to be a part of."""
+    """Column ``part`` over column ``whole``, 0 where ``whole`` is 0."""
     return pl.when(pl.col(whole) > 0).then(pl.col(part) / pl.col(whole)).otherwise(0.0)

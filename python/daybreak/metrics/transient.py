@@ -1,4 +1,4 @@
-"""What an event does to a rate: the rate before it, the worst second after it, how long until it is back, and growth.
+"""The response of a rate to an event: the rate before it, the worst bin after it, the recovery time, and the growth.
 
 ``series`` is a table with ``time_s`` (start of the bin, 0 at the event, negative before) and a column of rates, in bins
 of one width in the order of time.
@@ -20,7 +20,7 @@ class Trough:
 
     rate: float
     end_s: float
-    """When it ends, after the event."""
+    """End of the bin, in seconds after the event."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Line:
     slope: float
     """Growth of the rate per second."""
     r2: float
-    """Share of the variance that it explains; 1 for a rate that does not vary."""
+    """Coefficient of determination (explained share of the variance); 1 for a constant rate."""
 
 
 def before(series: pl.DataFrame, rate: str) -> float:
@@ -50,7 +50,7 @@ def mean_between(series: pl.DataFrame, rate: str, from_s: float, to_s: float) ->
 
 
 def trough(series: pl.DataFrame, rate: str, *, width_s: float, within_s: float) -> Trough:
-    """The lowest bin, and of several the first, that starts less than ``within_s`` after the event.
+    """The first of the lowest bins that start less than ``within_s`` after the event; ``width_s`` is their width.
 
     Raises ValueError if there is no bin after it.
     """
@@ -70,9 +70,9 @@ def reached_s(series: pl.DataFrame, rate: str, *, width_s: float, level: float) 
 
 
 def recovery_s(series: pl.DataFrame, rate: str, *, width_s: float, level: float, within_s: float) -> float | None:
-    """Seconds after the event until the end of the first bin, from the trough on, that has ``level`` again.
+    """Seconds from the event to the end of the first bin after the trough that is back at ``level``.
 
-    0 if the trough is not below it; None if the series ends before.
+    0 if the trough is not below ``level``; None if the series ends before. Arguments as in `trough`.
     """
     lowest = trough(series, rate, width_s=width_s, within_s=within_s)
     if lowest.rate >= level:

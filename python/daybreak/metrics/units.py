@@ -1,4 +1,4 @@
-"""Numbers as people read them: significant digits, and one unit for each quantity of a table or a figure."""
+"""Formats numbers for people: significant digits, and one unit for each quantity of a table or a figure."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ def in_one_unit(values: Iterable[float | None], units: Units) -> tuple[list[str]
 
 
 def unit_of(values: Iterable[float | None], units: Units) -> tuple[float, str]:
-    """The unit for all of the values: that of their geometric mean, or where all are 0 the one that they are in."""
+    """The unit for all values: that of their geometric mean, or the one they are given in if all are 0."""
     logarithms = [math.log(abs(value)) for value in values if value]
     middle = math.exp(math.fsum(logarithms) / len(logarithms)) if logarithms else 1.0
     return next(((size, unit) for size, unit in units if middle >= size * (1 - 1e-9)), units[-1])
 
 
 def digits(value: float | None, count: int = 4) -> str:
-    """A number with some significant digits, without an exponent; a dash where there is none."""
+    """A number with ``count`` significant digits and without an exponent; a dash for None."""
     if value is None or math.isnan(value):
         return "-"
     if value == 0 or math.isinf(value):

@@ -1,4 +1,4 @@
-"""How full links are: bytes carried with framing against what the rate allows."""
+"""Link utilisation: bytes carried, with framing, relative to the rate."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from daybreak.metrics.errors import check_columns, positive
 def of_links(bins: pl.DataFrame, *, rate_bps: int, from_ns: int, to_ns: int) -> pl.DataFrame:
     """Utilisation of each binned link over ``[from_ns, to_ns)``: columns ``link`` and ``utilisation`` (0 to 1).
 
-    All links are taken to have the rate ``rate_bps``; bins of scope ``link`` are used. A bin counts where it starts, so
+    All links are assumed to have the rate ``rate_bps``; bins of scope ``link`` are used. A bin counts by its start, so
     the ends of the interval should be edges of bins.
     """
     check_columns("bins", bins, ("scope", "id", "start_ns", "bytes"))
@@ -31,9 +31,9 @@ def over_run(links: pl.DataFrame, capacity: pl.DataFrame) -> pl.DataFrame:
     """Utilisation of each link over a whole run: ``link_name``, ``open_share`` and ``utilisation``, in their order.
 
     ``links`` is the table of a run, ``capacity`` has ``link``, ``open_share`` (the part of the run in which the link
-    had a queue to serve, below 1 of a circuit) and ``capacity_bytes``, what it could have carried meanwhile. A link
-    that was never open has no utilisation. A packet that was being sent when the run ended, or a gate closed, counts
-    whole.
+    had a queue to serve, below 1 for a circuit) and ``capacity_bytes``, what it could have carried in that time. The
+    utilisation of a link that was never open is null. A packet that was being sent when the run ended, or a gate
+    closed, counts in full.
     """
     check_columns("links", links, ("link", "link_name", "bytes"))
     check_columns("capacity", capacity, ("link", "open_share", "capacity_bytes"))

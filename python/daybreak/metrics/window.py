@@ -1,5 +1,5 @@
-"""The sender's window over time. "Window" is what is in flight as the sender counts it: without what is SACKed or taken
-for lost."""
+"""The sender's window over time: the data in flight as the sender counts it, without SACKed segments and those marked
+as lost."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from daybreak.metrics.series import on_time_axis
 def series(window: pl.DataFrame, flows: pl.DataFrame, *, bin_ns: int, end_ns: int, by: str = "group") -> pl.DataFrame:
     """Largest window of each bin over time: columns ``by``, ``time_s`` (start of the bin), ``kilobytes``.
 
-    A bin without a sample has what the sample before it says, since a sender that sends nothing and hears nothing, as
-    one that waits for a timeout, keeps its window. Before a flow's first and after its last sample there is 0. The
-    windows of several flows of one group are added up.
+    A bin without a sample repeats the sample before it, since a sender that neither sends nor receives anything, such
+    as one that waits for a timeout, keeps its window. Before a flow's first and after its last sample the window is 0.
+    The windows of the flows of a group are summed.
     """
     positive("bin_ns", bin_ns)
     positive("end_ns", end_ns)
@@ -74,7 +74,7 @@ def largest(window: pl.DataFrame, flows: pl.DataFrame, *, by: str = "group") -> 
 
 
 def named(window: pl.DataFrame, flows: pl.DataFrame, *, by: str) -> pl.DataFrame:
-    """The samples with the column ``by`` of their flow."""
+    """The samples, with the column ``by`` of their flow."""
     check_columns("window", window, ("flow", "time_ns", "bytes_in_flight"))
     check_columns("flows", flows, ("flow", by))
     names = flows.select(pl.col("flow").cast(pl.Int64), by)

@@ -1,4 +1,4 @@
-"""What the applications of a plan have in common."""
+"""Properties common to all applications of a plan."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from . import types
 
 
 def is_limited(application: types.Application) -> bool:
-    """Whether it is ever complete."""
+    """Whether the application ends by itself."""
     match application:
         case types.Bulk():
             return application.bytes is not None
@@ -19,5 +19,5 @@ def is_limited(application: types.Application) -> bool:
 
 
 def runs_programs(plan: types.Plan) -> bool:
-    """Whether some flow is that of programs, which only real hosts can run."""
+    """Whether any flow belongs to programs, which only real hosts can run."""
     return any(isinstance(flow.application, types.Program) for flow in plan.flows)

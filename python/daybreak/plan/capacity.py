@@ -14,21 +14,21 @@ from heapq import merge
 from . import types
 
 Decision = tuple[int, int, bool]
-"""When a controller of a circuit has opened (true) or closed it: picoseconds, its index, and which of both."""
+"""A controller's decision about its circuit: time in ps, index of the controller, and whether it opens."""
 
 
 @dataclass(frozen=True)
 class Capacity:
-    """What a link could have carried."""
+    """The capacity of a link over a run."""
 
     open_ps: int
-    """How long it had a queue to serve."""
+    """Time in ps during which it had a queue to serve."""
     byte_count: float
-    """How many bytes, with framing, it could have carried meanwhile."""
+    """Bytes, with framing, that it could have carried in that time."""
 
 
 def of_links(content: types.Plan, end_ps: int, decisions: Iterable[Decision] = ()) -> list[Capacity]:
-    """The capacity of each link until ``end_ps``; ``decisions`` are in the order of their times."""
+    """The capacity of each link until ``end_ps``; ``decisions`` are in chronological order."""
     network = _Network(content)
     for time, actions in merge(_steps(content, end_ps), _decided(content, decisions), key=lambda step: step[0]):
         for action in actions:
@@ -48,7 +48,7 @@ class _Network:
         self._bits = [0.0] * len(content.links)
 
     def apply(self, action: types.Action, time_ps: int) -> None:
-        """What an action changes of a link, at a time that is not before that of the action before."""
+        """Applies an action's changes to links; calls are in chronological order."""
         match action:
             case types.OpenGate():
                 self._settle(action.link, time_ps)
@@ -63,7 +63,7 @@ class _Network:
                 pass
 
     def until(self, end_ps: int) -> list[Capacity]:
-        """The capacities, with the time that is left."""
+        """The capacities up to ``end_ps``."""
         for link in range(len(self._rates)):
             self._settle(link, end_ps)
         return [Capacity(time, bits / 8) for time, bits in zip(self._open, self._bits, strict=True)]
@@ -76,7 +76,7 @@ class _Network:
 
 
 def _steps(content: types.Plan, end_ps: int) -> Iterator[tuple[int, list[types.Action]]]:
-    """All steps of all timelines in the order of their times."""
+    """All steps of all timelines in chronological order."""
 
     def of(line: types.Timeline) -> Iterator[tuple[int, list[types.Action]]]:
         start = line.start_ps

@@ -1,4 +1,4 @@
-"""How long each flow would take at best: alone on its path, at full rate, without slow start.
+"""The ideal completion time of each flow: alone on its path, at full rate, without slow start.
 
 The slowdown of a flow is its completion time over this one. It is what the slowdown of pFabric ("normalized to the best
 possible completion time for that flow", Alizadeh et al., SIGCOMM 2013, section 5) and of the scripts of HPCC and htsim
@@ -8,12 +8,11 @@ begins with the SYN and ends with the last ACK:
     SYN and SYN-ACK, then the payload in full packets back to back, stored and forwarded by each link of the path, then
     the ACK of the last one; each with its headers and the framing of the links.
 
-Where timelines, controllers or several links change the path it is a lower bound: ways are taken as if they were always
-open, links have the greatest rate and the least delay that they ever get, links that may serve a queue at the same time
-carry the payload together, and of the ways that exclude each other the fastest carries all of it. A packet that goes
-alone, such as the SYN, takes the way that is the shortest for it, and so does the last one. So waiting for a circuit
-counts as slowdown. Only where a flow leaves a way on which its packets still wait, for another one, may these arrive
-beside those of the new way, and a slowdown be below 1.
+Where timelines, controllers or several links change the path it is a lower bound: ways count as always open, links have
+the greatest rate and the least delay that they ever get, links that may serve a queue at the same time carry the
+payload together, and of mutually exclusive ways the fastest carries all of it. A packet that travels alone, such as the
+SYN, takes its shortest way, and so does the last one. So waiting for a circuit counts as slowdown. A slowdown can be
+below 1 only if a flow moves to another way while packets still wait on the old one: these may arrive in parallel.
 """
 
 from __future__ import annotations
@@ -29,33 +28,33 @@ from . import together, types, ways
 Values = np.ndarray[Any, np.dtype[np.int64]]
 
 NONE = 2**64 - 1
-"""Of a flow without a size, or one that is no bulk transfer: it has no ideal."""
+"""Mark of a flow without an ideal: it has no size or is no bulk transfer."""
 _IP_AND_TCP = 40
 _TIMESTAMPS, _MSS, _SACK_PERMITTED, _WINDOW_SCALE = 12, 4, 4, 4
 
 
 class Hop(NamedTuple):
-    """A link as packets see it."""
+    """A link's properties for one packet."""
 
     rate_bps: int
     delay_ps: int
     framing_bytes: int
 
     def sending_ps(self, ip_bytes: int) -> int:
-        """Time to serialise a packet of this IP length."""
+        """Time in ps to serialise a packet of this IP length."""
         return 8 * (ip_bytes + self.framing_bytes) * 10**12 // self.rate_bps
 
 
 Hops = Sequence[Hop]
 Numbered = Sequence[tuple[int, Hop]]
 Way = tuple[int, ...]
-"""Links, one after the other."""
+"""Successive links."""
 Group = frozenset[Way]
-"""Ways that packets may take at the same time."""
+"""Ways that packets may take in parallel."""
 
 
 def fct_ns(content: types.Plan) -> np.ndarray[Any, np.dtype[np.uint64]]:
-    """The ideal completion time of each flow in nanoseconds, rounded down; `NONE` where there is none."""
+    """The ideal completion time of each flow in ns, rounded down; `NONE` if it has none. Shape (flows,)."""
     found = np.full(len(content.flows), NONE, dtype=np.uint64)
     alike: dict[tuple[int, int, int, int], list[int]] = defaultdict(list)
     for number, flow in enumerate(content.flows):
@@ -93,13 +92,13 @@ def _syn_bytes(src: types.Stack, dst: types.Stack) -> int:
 
 
 def _least_ps(ways: Iterable[Hops], *sizes: int) -> int:
-    """The least time of packets of these IP lengths, each alone."""
+    """The least total time in ps of packets of these IP lengths, each travelling alone."""
     each = [[sum(hop.sending_ps(size) + hop.delay_ps for hop in way) for size in sizes] for way in ways]
     return sum(map(min, zip(*each, strict=True)))
 
 
 class _Train:
-    """Packets back to back, all of them full but for the last one: one train for each size of a flow."""
+    """Back-to-back packets, all full except the last: one train per flow size."""
 
     def __init__(self, sizes: Values, payload: int, headers: int):
         self._full = payload + headers
@@ -107,7 +106,7 @@ class _Train:
         self._last = sizes - self._before * payload + headers
 
     def over(self, groups: Sequence[Sequence[Numbered]]) -> Any:
-        """The least time on one of several groups of ways; the last packet may take the shortest way of all."""
+        """The least time over several groups of ways; the last packet may take the shortest way of all."""
         found = []
         shortest = [np.min([self._last_ps(way) for way in group], axis=0) for group in groups]
         for group, short in zip(groups, shortest, strict=True):
@@ -116,28 +115,28 @@ class _Train:
         return np.min(found, axis=0) + np.min(shortest, axis=0)
 
     def _last_ps(self, way: Numbered) -> Values:
-        """Of the last packet, without any other."""
+        """Time of the last packet alone."""
         return sum((self._sending_last_ps(hop) + hop.delay_ps for _, hop in way), np.zeros_like(self._last))
 
     def _sending_last_ps(self, hop: Hop) -> Values:
         return 8 * (self._last + hop.framing_bytes) * 10**12 // hop.rate_bps
 
     def _alone_ps(self, way: Numbered) -> Values:
-        """Of all packets on one way."""
+        """Time of all packets on one way."""
         first, slowest = 0, 0
         arrived = np.zeros(len(self._last), dtype=np.int64)
         for _, hop in way:
             full = hop.sending_ps(self._full)
             first, slowest = first + full, max(slowest, full)
-            # The last packet starts when it is there and all others have left.
+            # The last packet starts when it has arrived and all others have left.
             left = np.where(self._before > 0, first + (self._before - 1) * slowest, 0)
             first += hop.delay_ps
             arrived = np.maximum(arrived, left) + self._sending_last_ps(hop) + hop.delay_ps
         return arrived
 
     def _together_ps(self, ways: Sequence[Numbered]) -> Values:
-        """No more than all packets on several ways at once: each way has brought its first packet after its own time,
-        and then another one every time that its slowest link takes for one. Links that all ways have carry all packets.
+        """A lower bound for all packets on several ways in parallel: each way delivers its first packet after its own
+        latency, and further ones at the rate of its slowest link. Links common to all ways carry all packets.
         """
         shared = set.intersection(*({link for link, _ in way} for way in ways))
         every = [self._slowest_ps(hop for link, hop in way if link not in shared) or 1 for way in ways]
@@ -145,7 +144,7 @@ class _Train:
         order = np.argsort(alone, axis=0)
         alone = np.take_along_axis(alone, order, axis=0)
         rates = 1 / np.array(every, dtype=np.float64)[order]
-        # With the first of the ways, the first two ... until the packets are there.
+        # With the first way, the first two ways ... until all packets are delivered.
         packets = self._before + 1 - np.arange(1, len(ways) + 1)[:, None]
         until = (packets + np.cumsum(alone * rates, axis=0)) / np.cumsum(rates, axis=0)
         spread = np.min(np.maximum(until, alone), axis=0).astype(np.int64)
@@ -154,13 +153,13 @@ class _Train:
         return bound
 
     def _slowest_ps(self, hops: Iterable[Hop]) -> int:
-        """The longest time that one of these links takes for a full packet."""
+        """The longest serialisation time in ps of a full packet on these links."""
         return max((hop.sending_ps(self._full) for hop in hops), default=0)
 
 
 class _Ways:
-    """All ways behind a path, each found once, in groups that may be used at the same time. Links that are alike are
-    one where a group has no other way."""
+    """All ways from a path to the receiver, each computed once, in groups that may be used in parallel. Identical links
+    are merged in groups of a single way."""
 
     def __init__(self, content: types.Plan):
         self._content = content
@@ -174,17 +173,17 @@ class _Ways:
         self._found: dict[int, frozenset[Group]] = {}
 
     def hops_of(self, way: Way) -> Hops:
-        """The links of a way as packets see them."""
+        """The properties of a way's links."""
         return [self._hops[link] for link in way]
 
     def with_links(self, way: Way) -> Numbered:
-        """The same, each with its number."""
+        """The properties of a way's links, each with the link's number."""
         return [(link, self._hops[link]) for link in way]
 
     def of(self, path: int) -> frozenset[Group]:
-        """From the start of a path to the receiver."""
+        """The groups of ways from the start of a path to the receiver."""
         if path not in self._found:
-            # What leads back to where it began is never the fastest way.
+            # A loop is never the fastest way.
             self._found[path] = frozenset()
             self._found[path] = self._through(path)
         return self._found[path]
@@ -223,7 +222,7 @@ class _Ways:
         return found - {frozenset()}
 
     def _every(self, path: int, above: frozenset[int]) -> set[Way]:
-        """Every way behind a path, as if all could be used at the same time."""
+        """Every way from a path to the receiver, as if all could be used in parallel."""
         if path in above:
             return set()
         above |= {path}
@@ -253,5 +252,5 @@ class _Ways:
         return frozenset(self._one(group) for group in joined if group)
 
     def _one(self, group: Group) -> Group:
-        """A group of one way, with the first link that is like each of its own."""
+        """A group of one way, with each link replaced by the first identical one."""
         return frozenset({tuple(self._alike[link] for link in way) for way in group}) if len(group) == 1 else group

@@ -1,4 +1,4 @@
-"""Which links may serve a queue at the same time: what gates leave open, by timelines and controllers."""
+"""Which links may serve a queue at the same time, given the gates that timelines and controllers open and close."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from . import types
 Links = frozenset[int]
 _Gate = types.OpenGate | types.CloseGate
 _Program = list[list[_Gate]]
-"""What is done together, in its order."""
+"""Actions that take effect at the same time, in order."""
 
 
 def serving(content: types.Plan) -> list[frozenset[Links]]:
-    """Of each queue the sets of links that may serve it at once, none of them part of another. Where several timelines
-    or controllers open its gates any of its links may; a link that never serves it stands alone.
+    """For each queue the maximal sets of links that may serve it at the same time. If several timelines or controllers
+    change its gates, all of its links form one set; a link that never serves it forms a set of its own.
     """
     programs: dict[int, list[_Program]] = defaultdict(list)
     at_start: dict[int, list[_Gate]] = defaultdict(list)
@@ -69,13 +69,14 @@ def _after(now: Links, action: _Gate) -> Links:
 
 
 def _walked(program: _Program, start: Links) -> Iterator[Links]:
-    """What is open after each step, in two rounds: what the first one ends with the second begins with."""
+    """The open links after each step, over two periods, since the second starts with the state at the end of the
+    first."""
     now = start
     for actions in program * 2:
         before = now
         for action in actions:
             now = _after(now, action)
-        # A link that drains goes on beside those that are opened.
+        # A draining link continues beside those that are opened.
         drained = {one.link for one in actions if isinstance(one, types.CloseGate) and one.downtime == "drain"}
         yield now | (before & drained)
 

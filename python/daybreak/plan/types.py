@@ -25,10 +25,10 @@ ShownAs: TypeAlias = Literal["ece"]
 """How a mark is shown to the host that receives the packet."""
 
 Downtime: TypeAlias = Literal["drop", "hold", "drain", "make_before_break"]
-"""What becomes of packets while a route or a gate is dark."""
+"""What happens to packets while a route or a gate is dark."""
 
 Linux: TypeAlias = Literal["6.1", "6.12"]
-"""A version of Linux that is modelled whole: see `daybreak_tcp::profile`."""
+"""A version of Linux that is modelled completely: see `daybreak_tcp::profile`."""
 
 Legacy: TypeAlias = Literal[
     "fack",
@@ -63,32 +63,30 @@ class Link(Part, frozen=True, kw_only=True):
     to: int  # Node at its end.
     rate_bps: int  # Rate, at least 1 Mbit/s.
     delay_ps: int  # Propagation delay.
-    framing_bytes: int  # Bytes that every packet takes on the wire beyond its IP length (preamble, header, FCS, gap).
+    framing_bytes: int  # Bytes on the wire of every packet beyond its IP length (preamble, header, FCS, gap).
     loss_ppb: int  # Probability that a packet is lost on the link, in parts per 10^9.
-    jitter_ps: int
-    """Most that a packet is late beyond `delay_ps`, drawn evenly from zero to this; packets keep their order."""
-    scheduler: Scheduler  # Which of several queues it serves next.
+    jitter_ps: int  # Largest delay beyond `delay_ps`, drawn uniformly from zero to this; packets keep their order.
+    scheduler: Scheduler  # How it chooses among several queues.
 
 
 class Queue(Part, frozen=True, kw_only=True):
     """A queue. A packet that a link is sending has left it."""
 
     name: str  # Unique name.
-    node: int  # Node that it stands at.
+    node: int  # Its node.
     discipline: Choice  # Queue discipline.
-    limit_packets: int | None  # Most packets that may wait; null for no limit.
-    limit_bytes: int | None  # Most bytes (IP length) that may wait; null for no limit.
+    limit_packets: int | None  # Limit in packets; null for no limit.
+    limit_bytes: int | None  # Limit in bytes (IP length); null for no limit.
     served_by: list[int]  # Links that may serve it, in the order in which they are tried; all start at `node`.
-    priority: int
-    """Of the queues of a link with strict priority the one with the greatest is served first; 0 elsewhere."""
+    priority: int  # A link with strict priority serves the queue with the greatest value first; 0 elsewhere.
     returned_limit_packets: int | None
-    """Room for packets that come back from a full queue further on. They do not count against the limits and are
+    """Capacity for packets that come back from a full queue further on. They do not count against the limits and are
     served before the others. Null if none can come back.
     """
 
 
 class Choice(Part, frozen=True, kw_only=True):
-    """An entry of a registry, with the parameters that are not its defaults."""
+    """An entry of a registry, with its non-default parameters."""
 
     name: str  # Name in the registry.
     parameters: dict[str, Value]  # Parameters by name.
@@ -105,15 +103,15 @@ class Value(Part, frozen=True, kw_only=True):
 
 
 class Step(Part, frozen=True, kw_only=True):
-    """One step of a path. A list of steps ends with a fork, a return or a route switch, which go on elsewhere, or
-    else with the delivery of the packet. All that a step names is named by its index in the list of its kind.
+    """One step of a path. A list of steps ends with a fork, a return or a route switch, which continue elsewhere, or
+    else with the delivery of the packet. A step refers to things by their index in the list of their kind.
     """
 
     kind: Literal["queue", "fork", "return", "route_switch", "marker"]
     """"queue": Wait in this queue, then cross the link that serves it; "fork": Wait in the queue of this fork and
-    cross the link that serves it; that link decides where to go on; "return": Come back to the queue of this fork, to
-    wait among the returned packets, which are served first; "route_switch": Go on with the alternative that is in
-    force in this route switch; "marker": Get the mark of this marker if it is on
+    cross the link that serves it; that link determines where to continue; "return": Come back to the queue of this
+    fork, to wait among the returned packets, which are served first; "route_switch": Continue with the alternative
+    that is in force in this route switch; "marker": Get the mark of this marker if it is on
     """
     index: int
 
@@ -125,36 +123,36 @@ class RouteSwitch(Part, frozen=True, kw_only=True):
     node: int  # Node that decides.
     alternatives: list[int]  # Paths from here to the destination.
     initial: int  # Alternative in force at the start.
-    hold_limit_packets: int | None  # Most packets that are held while dark; null for no limit.
+    hold_limit_packets: int | None  # Limit on packets held while dark; null for no limit.
 
 
 class Fork(Part, frozen=True, kw_only=True):
-    """A queue from which packets go different ways: as the link decides that serves them, or a full queue."""
+    """A queue after which paths differ, depending on the link that serves a packet, or on overflow."""
 
     queue: int  # The queue.
-    tails: list[Tail]  # Where packets go behind each link that may serve the queue.
-    overflow: int | None  # Path of a packet that finds the queue full, which starts at once; null if it is lost.
+    tails: list[Tail]  # The rest of the path for each link that may serve the queue.
+    overflow: int | None  # Path of a packet that finds the queue full, taken at once; null if it is lost.
 
 
 class Tail(Part, frozen=True, kw_only=True):
-    """The way behind one link of a fork."""
+    """The rest of the path after one link of a fork."""
 
     link: int  # The link.
-    path: int  # Path from the end of the link to the destination; an empty one if that is there.
+    path: int  # Path from the end of the link to the destination; an empty one if the link ends there.
 
 
 class Mark(Part, frozen=True, kw_only=True):
-    """Something that can be written on packets on their way."""
+    """A mark that can be written on packets."""
 
     name: str  # Unique name.
-    shown_as: ShownAs  # How the receiving host sees it.
+    shown_as: ShownAs  # How the receiving host perceives it.
 
 
 class Marker(Part, frozen=True, kw_only=True):
-    """A place that writes a mark on the packets that pass, while it is on."""
+    """A place that marks the packets that pass while it is on."""
 
     name: str  # Unique name.
-    node: int  # Node that it stands at.
+    node: int  # Its node.
     mark: int  # The mark.
     on: bool  # Whether it is on at the start.
 
@@ -172,7 +170,7 @@ class TimelineStep(Part, frozen=True, kw_only=True):
     """One step of a timeline."""
 
     offset_ps: int  # Time after the start of the period.
-    actions: list[Action]  # What is done, in this order.
+    actions: list[Action]  # Actions, in order.
 
 
 class SetRoute(Part, frozen=True, kw_only=True, tag_field="kind", tag="set_route"):
@@ -186,7 +184,7 @@ class Darken(Part, frozen=True, kw_only=True, tag_field="kind", tag="darken"):
     """Make a route switch dark until the next `SetRoute`."""
 
     route_switch: int  # Index of the route switch.
-    downtime: Downtime  # What becomes of packets that arrive meanwhile.
+    downtime: Downtime  # What happens to packets that arrive meanwhile.
 
 
 class OpenGate(Part, frozen=True, kw_only=True, tag_field="kind", tag="open_gate"):
@@ -201,30 +199,30 @@ class CloseGate(Part, frozen=True, kw_only=True, tag_field="kind", tag="close_ga
 
     queue: int  # Index of the queue.
     link: int  # One of the links that may serve it.
-    downtime: Downtime  # What becomes of the queue's packets.
+    downtime: Downtime  # What happens to the queue's packets.
 
 
 class SetLimit(Part, frozen=True, kw_only=True, tag_field="kind", tag="set_limit"):
-    """Give a queue other limits. Of what waits, the first packets that fit are kept; the others are lost at once, the
-    last one first.
+    """Change a queue's limits. The first waiting packets that fit are kept; the others are lost at once, the last one
+    first.
     """
 
     queue: int  # Index of the queue.
-    packets: int | None  # Most packets that may wait; `None` for no limit.
-    bytes: int | None  # Most bytes that may wait; `None` for no limit.
+    packets: int | None  # Limit in packets; `None` for no limit.
+    bytes: int | None  # Limit in bytes; `None` for no limit.
 
 
 class SetRate(Part, frozen=True, kw_only=True, tag_field="kind", tag="set_rate"):
-    """Give a link another rate. A packet that is being sent finishes at the old one."""
+    """Change a link's rate. A packet that is being sent finishes at the old rate."""
 
     link: int  # Index of the link.
     rate_bps: int  # The rate, at least 1 Mbit/s.
 
 
 class SetDelay(Part, frozen=True, kw_only=True, tag_field="kind", tag="set_delay"):
-    """Give a link another propagation delay. It holds for packets whose last bit leaves from now on; those that are
-    under way arrive as they would have. No packet overtakes another one: where the delay falls, what would arrive too
-    early arrives a picosecond behind the packet before it.
+    """Change a link's propagation delay, for packets whose last bit leaves from now on; those already under way are
+    not affected. No packet overtakes another: if the delay falls, a packet that would arrive too early arrives a
+    picosecond behind the one before it.
     """
 
     link: int  # Index of the link.
@@ -232,7 +230,7 @@ class SetDelay(Part, frozen=True, kw_only=True, tag_field="kind", tag="set_delay
 
 
 class SetLoss(Part, frozen=True, kw_only=True, tag_field="kind", tag="set_loss"):
-    """Give a link another probability of random loss. It holds for packets whose first bit leaves from now on."""
+    """Change a link's probability of random loss, for packets whose first bit leaves from now on."""
 
     link: int  # Index of the link.
     loss_ppb: int  # Probability of losing a packet, in parts per 10^9.
@@ -254,28 +252,28 @@ class SetMark(Part, frozen=True, kw_only=True, tag_field="kind", tag="set_mark")
 
 
 class Controller(Part, frozen=True, kw_only=True):
-    """A controller: a policy, and what it decides about."""
+    """A controller: a policy, and what it controls."""
 
     name: str  # Unique name.
-    policy: Choice  # What decides.
-    setup_ps: int  # Time from a decision to its being in force.
-    controls: Controls  # What it decides about.
+    policy: Choice  # The policy.
+    setup_ps: int  # Time from a decision until it is in force.
+    controls: Controls  # What it controls.
 
 
 class ControlledCircuit(Part, frozen=True, kw_only=True, tag_field="kind", tag="controlled_circuit"):
     """Whether a circuit is open."""
 
-    queues: list[int]  # Queues whose length shows the demand.
-    open: list[Action]  # What opens it, in this order.
-    close: list[Action]  # What closes it; done at the start of the run as well.
+    queues: list[int]  # Queues whose length indicates the demand.
+    open: list[Action]  # Actions that open it, in order.
+    close: list[Action]  # Actions that close it; also applied at the start of the run.
 
 
 class ControlledFlows(Part, frozen=True, kw_only=True, tag_field="kind", tag="controlled_flows"):
-    """Which flows take which of their paths. Each path but the first is for one flow at a time."""
+    """Which flows take which of their paths. Each path except the first serves one flow at a time."""
 
     flows: list[ControlledFlow]  # The flows.
     paths: int  # Paths of each flow: alternatives of its route switches.
-    downtime: Downtime  # What becomes of a flow's packets while another path is set up for it.
+    downtime: Downtime  # What happens to a flow's packets while another path is set up for it.
 
 
 class ControlledFlow(Part, frozen=True, kw_only=True):
@@ -284,21 +282,21 @@ class ControlledFlow(Part, frozen=True, kw_only=True):
     flow: int  # The flow.
     route_switches: list[int]  # Its route switches, which no other flow has; the first one counts its data.
     priority: int  # Flows of a higher priority go first.
-    deadline_ps: int | None  # By when it should be complete, counted from its start; null for any time.
+    deadline_ps: int | None  # Deadline for its completion, relative to its start; null for none.
 
 
 class Stack(Part, frozen=True, kw_only=True):
     """A TCP stack: Linux's sysctls by their names, in integers."""
 
     name: str  # Unique name.
-    linux: Linux  # Version of Linux whose TCP it has.
+    linux: Linux  # Version of Linux whose TCP it models.
     mtu: int  # IP packet size limit.
     initial_window: int  # Initial window in segments.
     cwnd_clamp: int | None  # Upper bound of the congestion window in segments; null for none.
-    hz: int  # Timer ticks a second (CONFIG_HZ).
+    hz: int  # Timer ticks per second (CONFIG_HZ).
     timer_dilation: int
-    """How much faster the hosts' clocks run than the network's time: all timers and measured times of the stack are
-    in the hosts' time. 1 for clocks that agree.
+    """Factor by which the hosts' clocks run faster than the network's time: all timers and measured times of the
+    stack are in the hosts' time. 1 for undilated clocks.
     """
     rto_min_ps: int  # Minimum RTO.
     delayed_ack_min_ps: int  # Shortest delayed-ACK time.
@@ -322,36 +320,38 @@ class Stack(Part, frozen=True, kw_only=True):
     tcp_comp_sack_delay_ns: int  # `tcp_comp_sack_delay_ns`.
     tcp_comp_sack_slack_ns: int  # `tcp_comp_sack_slack_ns`.
     tcp_comp_sack_nr: int  # `tcp_comp_sack_nr`.
-    tso_max_bytes: int  # Largest burst handed to the NIC at once (TSO), bytes; 0 is off.
-    tcp_limit_output_bytes: int | None  # `tcp_limit_output_bytes`; null switches TCP small queues off.
-    tcp_no_metrics_save: bool
-    """`tcp_no_metrics_save`: a flow starts without what an earlier one has learnt of the destination."""
-    tcp_no_ssthresh_metrics_save: bool  # `tcp_no_ssthresh_metrics_save`: the same for the slow-start threshold alone.
-    tdtcp: bool  # Time-division TCP: a congestion state for the packet network and one for the circuit.
+    tso_max_bytes: int  # Largest burst handed to the NIC at once (TSO) in bytes; 0 disables TSO.
+    tcp_limit_output_bytes: int | None  # `tcp_limit_output_bytes`; null disables TCP small queues.
+    tcp_no_metrics_save: bool  # `tcp_no_metrics_save`: a flow starts without cached metrics of the destination.
+    tcp_no_ssthresh_metrics_save: bool
+    """`tcp_no_ssthresh_metrics_save`: a flow starts without a cached slow-start threshold."""
+    tdtcp: bool  # Time-division TCP: separate congestion states for the packet network and the circuit.
     legacy: list[Legacy]  # Mechanisms of older stacks that this one has.
     max_pacing_rate_bps: int | None
-    """`SO_MAX_PACING_RATE` in bit/s; null for no limit. A rule that needs pacing paces either way."""
+    """`SO_MAX_PACING_RATE` in bit/s; null for no limit. A rule that needs pacing paces in any case."""
 
 
 class ReceiveBuffers(Part, frozen=True, kw_only=True):
-    """How a host's NIC lays received frames into memory: see `daybreak_tcp::config::ReceiveBuffers`."""
+    """How a host's NIC stores received frames in memory: see `daybreak_tcp::config::ReceiveBuffers`."""
 
     linear_bytes: int
-    """A frame below this size, with its headroom, lies in one buffer; a larger one in pages behind its headers."""
+    """A frame below this size, with its headroom, is stored in one buffer; the payload of a larger one in pages."""
     page_bytes: int  # Size of a page.
 
 
 class Flow(Part, frozen=True, kw_only=True):
-    """An application at `src` and its peer at `dst`, and what carries their data: one TCP connection, or datagrams."""
+    """An application at `src` with its peer at `dst`, and the transport between them: one TCP connection, or
+    datagrams.
+    """
 
     name: str  # Unique name.
-    group: int  # Group that figures and metrics add up.
+    group: int  # Group in which figures and metrics aggregate it.
     src: int  # Sending host.
     dst: int  # Receiving host.
     src_stack: int  # Stack of the sender.
     dst_stack: int  # Stack of the receiver.
     rule: int  # Congestion control of the sender.
-    application: Application  # What it does.
+    application: Application  # Its application.
     start_ps: int  # When the sender opens the connection, or sends its first datagram.
     data_path: int  # Path from the sender's NIC queue to the receiver.
     ack_path: int  # Path from the receiver's NIC queue to the sender.
@@ -360,15 +360,15 @@ class Flow(Part, frozen=True, kw_only=True):
 class Bulk(Part, frozen=True, kw_only=True, tag_field="kind", tag="bulk"):
     """Transfers data in one direction, over TCP."""
 
-    bytes: int | None  # Payload; null for a transfer without end.
+    bytes: int | None  # Payload; null for an unlimited transfer.
 
 
 class RequestResponse(Part, frozen=True, kw_only=True, tag_field="kind", tag="request_response"):
-    """The sender asks and the receiver answers, over TCP: several exchanges in a row on one connection, which the
-    sender closes at the end.
+    """Requests from the sender and responses from the receiver over TCP: successive exchanges on one connection,
+    which the sender closes at the end.
     """
 
-    exchanges: list[ExchangeRun]  # The exchanges in their order.
+    exchanges: list[ExchangeRun]  # The exchanges, in order.
 
 
 class ConstantRate(Part, frozen=True, kw_only=True, tag_field="kind", tag="constant_rate"):
@@ -376,46 +376,46 @@ class ConstantRate(Part, frozen=True, kw_only=True, tag_field="kind", tag="const
 
     rate_bps: int  # Rate of the payload.
     payload_bytes: int  # Payload of each datagram.
-    stop_ps: int | None  # From then on nothing is sent; null for a source that goes on to the end of the run.
+    stop_ps: int | None  # Time at which the source stops; null for the end of the run.
 
 
 class Program(Part, frozen=True, kw_only=True, tag_field="kind", tag="program"):
-    """Runs programs of the machine at one or both hosts, on the kernel engine alone. The connections that they make
-    are found by their packets, and take the flow's paths.
+    """Runs programs of the machine at one or both hosts; kernel engine only. Their connections are discovered by
+    their packets, and take the flow's paths.
     """
 
     client: Command | None  # At `src`, from the flow's start on.
     server: Command | None
-    """At `dst`, from before the run's first instant on; it is ended when all clients of the run have ended."""
+    """At `dst`, started before the run begins, and terminated when all clients of the run have ended."""
 
 
 class ExchangeRun(Part, frozen=True, kw_only=True):
-    """Exchanges in a row that are alike."""
+    """A run of identical exchanges."""
 
-    count: int  # How many there are.
+    count: int  # Their number.
     request_bytes: int  # Payload of each request.
     response_bytes: int  # Payload of each response.
     think_ps: int
-    """Time from the end of the response before to each request; the first request of the flow does not wait."""
+    """Time from the end of the previous response to each request; the first request of the flow does not wait."""
 
 
 class Command(Part, frozen=True, kw_only=True):
-    """A program with its arguments and surroundings."""
+    """A program with its arguments and environment."""
 
     arguments: list[str]  # The program, as a path or the name of one in the standard folders, and its arguments.
-    stop_ps: int | None  # When it is asked to end; null for a program that ends by itself, or with the run.
-    folder: str  # Where it is started: in its private folder, or at an absolute path of the machine.
-    environment: dict[str, str]  # What its environment has besides the usual.
+    stop_ps: int | None  # Time of SIGTERM; null for a program that ends by itself, or with the run.
+    folder: str  # Working directory: its private folder, or an absolute path of the machine.
+    environment: dict[str, str]  # Variables of its environment besides the standard ones.
     files: dict[str, str]  # Files of its private folder: the content of each in Base64 (RFC 4648).
 
 
 class Records(Part, frozen=True, kw_only=True):
-    """What is recorded. Everything that is off costs nothing."""
+    """Selects what is recorded. Records that are off cost nothing."""
 
     bin_ps: int | None  # Width of the throughput bins; null for no bins.
     tap_links: list[int]  # Links on which each flow's wire bytes are binned (the taps).
     bin_links: list[int]  # Links whose total bytes are binned.
-    bin_delivered: bool  # Bin the payload that reaches each receiver, and that which it delivers.
+    bin_delivered: bool  # Bin the payload that reaches each receiver, and the payload that it delivers.
     window_ps: int | None  # Interval of the window samples of every sender; 0 samples on every ACK; null for none.
     queue_ps: int | None  # Interval of the queue samples; null for none.
     queues: list[int]  # Queues that are sampled.
@@ -429,25 +429,25 @@ class Records(Part, frozen=True, kw_only=True):
 
 
 class Plan(Part, frozen=True, kw_only=True):
-    """Everything that one run needs, and nothing that depends on the machine."""
+    """Everything that one run needs, independent of the machine."""
 
     version: int  # Version of the format: 2.
     seed: int  # Seed of every random stream that the engine draws from (random loss, rules, queues).
-    end_ps: int  # End of the run at the latest.
+    end_ps: int  # Latest end of the run.
     stop_when_flows_complete: bool  # Stop as soon as every flow of limited size is complete.
     nodes: list[Node]  # Hosts and switches.
     links: list[Link]  # Unidirectional links.
     queues: list[Queue]  # Queues, each served by one or more links that start at its node.
-    paths: list[list[Step]]  # Paths and parts of paths. Each is here once, however many flows take it.
+    paths: list[list[Step]]  # Paths and parts of paths, each stored once, however many flows take it.
     route_switches: list[RouteSwitch]  # Places where a timeline chooses the path.
     forks: list[Fork]  # Queues behind which the path depends on the link that serves a packet.
-    marks: list[Mark]  # What packets can be marked with, at most eight.
+    marks: list[Mark]  # Marks that packets can get, at most eight.
     markers: list[Marker]  # Places where packets are marked.
     timelines: list[Timeline]  # Periodic programs that change the fabric.
-    controllers: list[Controller]  # What changes the fabric by what it sees.
+    controllers: list[Controller]  # Controllers, which change the fabric in response to its state.
     stacks: list[Stack]  # TCP stacks.
     rules: list[Choice]  # Congestion controls with their parameters.
-    groups: list[str]  # Names of what figures and metrics add up.
+    groups: list[str]  # Names of the groups that figures and metrics aggregate.
     flows: list[Flow]  # Flows.
     records: Records  # What is recorded.
 
@@ -458,7 +458,7 @@ Action: TypeAlias = (
 """A change of the fabric. Things are named by their index in the list of their kind."""
 
 Controls: TypeAlias = ControlledCircuit | ControlledFlows
-"""What a controller decides about."""
+"""What a controller controls."""
 
 Application: TypeAlias = Bulk | RequestResponse | ConstantRate | Program
-"""What a flow's application does."""
+"""A flow's application."""

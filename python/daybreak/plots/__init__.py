@@ -1,4 +1,4 @@
-"""From runs to figures: what `daybreak plot`, `daybreak.plot` and `run.plot` draw."""
+"""Plots of runs: what `daybreak plot`, `daybreak.plot` and `run.plot` draw."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -8,19 +8,21 @@ from matplotlib.figure import Figure
 from daybreak.runs import Run
 
 from .distributions import DISTRIBUTIONS
-from .draw import Drawn, Shown, draw, shown
+from .draw import AnnotatedFigure, FigureContent, draw, figure_content
 from .files import check, write
 from .notebook import as_html
 from .quantities import QUANTITIES
 
-__all__ = ["DISTRIBUTIONS", "QUANTITIES", "Drawn", "Shown", "as_html", "check", "draw", "plot", "shown", "write"]
+__all__ = [
+    "DISTRIBUTIONS", "QUANTITIES", "AnnotatedFigure", "FigureContent", "as_html", "check", "draw", "figure_content",
+    "plot", "write",
+]  # fmt: skip
 
 
 def plot(runs: Iterable[Run], **options: Any) -> Figure:
-    """What runs show over time, or one of `DISTRIBUTIONS`, as a figure; the options are those of `shown`. Raises
-    PlotError.
+    """A figure of runs over time, or of one of `DISTRIBUTIONS`; options as in `figure_content`. Raises PlotError.
 
-    A notebook shows the figure where it is the result of a cell, a script with its method `show`;
-    ``savefig("name.png")`` keeps it.
+    A notebook displays the figure as the result of a cell; in a script call its method `show`;
+    ``savefig("name.png")`` saves it.
     """
     return draw(list(runs), **options).figure

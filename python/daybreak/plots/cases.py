@@ -1,6 +1,6 @@
-"""Runs put together: those of one scenario on one engine, which differ by their seeds, are a case.
+"""Groups runs into cases: the runs of one scenario on one engine, which differ only by seed.
 
-A curve of a figure is that of a flow, a group, a variant or a whole run of each case; the mean over a case's runs.
+A curve of a figure shows a flow, a group, a variant or all flows of a case, as the mean over the case's runs.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from daybreak.errors import PlotError
 from daybreak.runs import Run
 
 CURVE = "curve"
-"""The column of a case's flows that says which curve each belongs to."""
+"""The column of a case's flows with the curve that each belongs to."""
 BY = {"flow": "flow_name", "group": "group", "variant": "variant", "run": "case"}
-"""What curves may be of, and the column of that."""
+"""What a curve may stand for, and the column with its name."""
 MOST_NAMES = 7
 """With more flows or groups than there are colours, their mean and range are drawn."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """Runs of one scenario on one engine, and their flows with the column `CURVE`, one table a run."""
+    """Runs of one scenario on one engine, and their flows with the column `CURVE`, one table per run."""
 
     name: str
     runs: tuple[Run, ...]
@@ -40,8 +40,8 @@ class Case:
 def cases(runs: Sequence[Run], labels: Sequence[str] | None = None) -> list[Case]:
     """The cases in the order of their first runs. Raises PlotError.
 
-    A case is called by its scenario; where several scenarios have one name, also by its engine if that tells them
-    apart, or else by the ``labels`` of its first run, or its number.
+    A case is named after its scenario; where several scenarios share a name, also after its engine if that
+    distinguishes them, or else by the label of its first run in ``labels``, or by its number.
     """
     if not runs:
         raise PlotError("runs: expected at least one")
@@ -69,8 +69,8 @@ def _names(firsts: Sequence[Run], labels: Sequence[str] | None) -> list[str]:
 
 
 def with_curves(found: Sequence[Case], by: str | None, pattern: str | None, *, apart: bool) -> tuple[list[Case], str]:
-    """The cases with their flows, and what curves are of. ``pattern`` is for names of flows; cases that are drawn
-    ``apart`` need no names that tell them from each other. Raises PlotError.
+    """The cases with their flows, and what the curves stand for, one of `BY`: ``by`` if given. ``pattern`` selects
+    flows by name; cases that are drawn ``apart`` need no distinct names. Raises PlotError.
     """
     if by is not None and by not in BY:
         raise PlotError(f'by = "{by}": expected {", ".join(list(BY)[:-1])} or {list(BY)[-1]}')
@@ -105,7 +105,7 @@ def _of(run: Run, case: str, pattern: str | None) -> pl.DataFrame:
 
 
 def _of_one(tables: Sequence[Sequence[pl.DataFrame]]) -> str:
-    """Flows, unless there are too many to tell apart and few groups."""
+    """Flows, unless there are too many to distinguish and only a few groups."""
     count = {
         kind: len({name for of_case in tables for table in of_case for name in table[BY[kind]].unique()})
         for kind in ("flow", "group")
@@ -114,7 +114,7 @@ def _of_one(tables: Sequence[Sequence[pl.DataFrame]]) -> str:
 
 
 def _of_several(tables: Sequence[Sequence[pl.DataFrame]]) -> str:
-    """Variants, where these tell the cases from each other."""
+    """Variants, if these distinguish the cases."""
     counts = Counter(name for of_case in tables for name in {n for table in of_case for n in table["variant"]})
     each = [{name for table in of_case for name in table["variant"]} for of_case in tables]
     return "variant" if all(len(names) == 1 for names in each) and max(counts.values()) == 1 else "run"

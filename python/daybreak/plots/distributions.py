@@ -1,4 +1,4 @@
-"""Figures of whole runs: slowdown by size, completion times, what waits in queues, how full links are."""
+"""Figures of whole runs: slowdown by size, completion times, queue occupancy, link utilisation."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PERCENTILES = (50, 99)
 
 @dataclass(frozen=True)
 class Distribution:
-    """One kind of figure, and what it is drawn with."""
+    """One kind of figure, and the function that draws it."""
 
     title: str
     draw: Callable[[Sequence[Case], str, list[str]], Figure]
@@ -31,7 +31,7 @@ class Distribution:
 def draw(
     name: str, found: Sequence[Case], *, by: str | None, flows: str | None, notes: list[str]
 ) -> Figure:  # fmt: skip
-    """The figure of one of `DISTRIBUTIONS`. Curves are of groups, unless several cases are drawn. Raises PlotError."""
+    """Draws one of `DISTRIBUTIONS`. Curves stand for groups, unless several cases are drawn. Raises PlotError."""
     named, _ = with_curves(found, by or ("group" if len(found) == 1 else None), flows, apart=False)
     title = ", ".join(case.name for case in named[:2]) + (" ..." if len(named) > 2 else "")
     runs = sum(len(case.runs) for case in named)
@@ -40,7 +40,7 @@ def draw(
 
 
 def _flows(found: Sequence[Case], notes: list[str]) -> dict[str, pl.DataFrame]:
-    """The flows of limited size of each curve, over all runs of its case."""
+    """The flows of limited size for each curve, over all runs of its case."""
     table = pl.concat([slowdown.table(one) for case in found for one in case.flows])
     table = table.filter(pl.col("bytes").is_not_null())
     if not table.height:
@@ -153,4 +153,4 @@ DISTRIBUTIONS: Mapping[str, Distribution] = {
     "occupancy": Distribution("What waits in queues", _occupancy),
     "utilisation": Distribution("Utilisation of links", _utilisation),
 }
-"""All of them by name. They are not over time, and each is a figure of its own."""
+"""All distributions by name. They have no time axis, and each is a figure of its own."""

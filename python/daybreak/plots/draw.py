@@ -1,4 +1,4 @@
-"""Draws what runs show over time."""
+"""Draws runs over time."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ from .rows import Drawing, rows_of
 from .view import Stretch, Timeline, View, Weeks, slots_for, text, weeks_for
 
 WEEK = "week"
-"""The word for a timeline's own period."""
+"""The option's word for a timeline's own period."""
 
 
 @dataclass(frozen=True)
-class Drawn:
-    """A figure, and sentences about what it does not show."""
+class AnnotatedFigure:
+    """A figure, and notes about what it leaves out."""
 
     figure: Figure
     notes: tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Shown:
-    """What a figure has: its rows in one facet or several, the words around them, and sentences about what it does not
-    show."""
+class FigureContent:
+    """The content of a figure: its rows in one or several facets, its title and labels, and notes about what it leaves
+    out."""
 
     facets: tuple[Facet, ...]
     title: str
@@ -50,46 +50,46 @@ class Shown:
 
     @property
     def rows(self) -> Sequence[Row]:
-        """Those of the first facet."""
+        """The rows of the first facet."""
         return self.facets[0].rows
 
 
 @dataclass(frozen=True)
 class Phases:
-    """Phases of a timeline that are shaded as one, and their label."""
+    """Phases of a timeline that are shaded alike, and their label."""
 
     steps: Timeline
     names: Sequence[str]
     label: str
 
 
-def draw(runs: Sequence[Run], **options: Any) -> Drawn:
-    """The figure of what `shown` finds; the options are its own. ``what`` may also be a text, with commas between
-    several. One of `DISTRIBUTIONS` may stand alone in it: of the other options it takes ``by``, ``flows`` and
-    ``labels``. Raises PlotError.
+def draw(runs: Sequence[Run], **options: Any) -> AnnotatedFigure:
+    """Draws what `figure_content` selects, with the same options. ``what`` may also be a comma-separated string, or
+    name one of `DISTRIBUTIONS` alone, which takes only the options ``by``, ``flows`` and ``labels``. Raises PlotError.
     """
     if isinstance(what := options.get("what"), str):
         options["what"] = [name.strip() for name in what.split(",")]
     names = [name for name in options.get("what") or () if name in DISTRIBUTIONS]
     if names:
         return _distribution(names[0], runs, **options)
-    found = shown(runs, **options)
-    return Drawn(stacked(found.facets, title=found.title, subtitle=found.subtitle, xlabel=found.xlabel), found.notes)
+    content = figure_content(runs, **options)
+    figure = stacked(content.facets, title=content.title, subtitle=content.subtitle, xlabel=content.xlabel)
+    return AnnotatedFigure(figure, content.notes)
 
 
 def _distribution(
     name: str, runs: Sequence[Run], *, what: Sequence[str], by: str | None = None, flows: str | None = None,
     labels: Sequence[str] | None = None, **others: Any,
-) -> Drawn:  # fmt: skip
+) -> AnnotatedFigure:  # fmt: skip
     given = [option.rstrip("_") for option, value in others.items() if value]
     if len(what) > 1 or given:
         besides = " and ".join([*(one for one in what if one != name), *given])
         raise PlotError(f"{name} is of whole runs and a figure of its own: expected nothing besides, not {besides}")
     notes: list[str] = []
-    return Drawn(distributions.draw(name, cases(runs, labels), by=by, flows=flows, notes=notes), tuple(notes))
+    return AnnotatedFigure(distributions.draw(name, cases(runs, labels), by=by, flows=flows, notes=notes), tuple(notes))
 
 
-def shown(
+def figure_content(
     runs: Sequence[Run],
     *,
     what: Sequence[str] | None = None,
@@ -103,19 +103,19 @@ def shown(
     facet: bool = False,
     labels: Sequence[str] | None = None,
     besides: Sequence[str] = (),
-) -> Shown:
-    """Quantities of `QUANTITIES` over time, one below the other, with days and nights shaded.
+) -> FigureContent:
+    """Selects quantities of `QUANTITIES` over time, drawn one below the other with days and nights shaded.
 
-    Of several runs of one scenario on one engine the mean is drawn with its 95 % interval. Runs of several scenarios
-    are overlaid, or stand beside each other with ``facet``. ``what`` are the quantities, all that are recorded but
-    goodput if not given. ``by`` says what curves are of: "flow", "group", "variant" or "run"; if not given, of one
-    scenario flows unless there are too many to tell apart, and of several variants where these tell them apart, or else
-    runs. ``flows`` is a pattern for names of flows. ``from_`` and ``to`` are times such as "5 ms". ``fold`` is the
-    length of a week, or "week" for the timeline's own: all weeks from the first reconfiguration on are laid over each
-    other. ``timeline`` names the one that is shaded, the first if not given; ``phase`` the phase that is shaded besides
-    the nights ("path 1", "day 0"): if not given, the days in which the same circuits are open for the drawn flows as in
-    the first such day, or else the first phase. ``labels`` name the runs where their scenarios' names do not.
-    ``besides`` are quantities that are drawn if they are recorded, beside the usual ones. Raises PlotError.
+    Several runs of one scenario on one engine are drawn as their mean with its 95 % interval. Runs of several scenarios
+    are overlaid, or side by side with ``facet``. ``what`` are the quantities; by default all recorded ones except
+    goodput. ``by`` is what a curve stands for: "flow", "group", "variant" or "run"; by default, for one scenario, flows
+    unless there are too many to distinguish, and for several scenarios variants if these distinguish them, or else
+    runs. ``flows`` is a pattern for the names of flows. ``from_`` and ``to`` are times such as "5 ms". ``fold`` is the
+    length of a week, or "week" for the timeline's period: all weeks from the first reconfiguration on are overlaid.
+    ``timeline`` names the timeline that is shaded, by default the first; ``phase`` the phase that is shaded besides the
+    nights ("path 1", "day 0"), by default the days in which the same circuits are open for the drawn flows as in the
+    first such day, or else the first phase. ``labels`` name runs that their scenarios' names do not distinguish.
+    ``besides`` are further quantities that are drawn if they are recorded. Raises PlotError.
     """
     notes: list[str] = []
     found, kind = with_curves(cases(runs, labels), by, flows, apart=facet)
@@ -130,7 +130,7 @@ def shown(
         network = Network(case.runs[0])
         shading = _shading(_phases(network, case.flows[0], steps, phase), view, of_case)
         if shading is not None:
-            # A run that ended sooner than the others has no phase any more.
+            # A run that ended before the others has no phase here.
             own = max(int(run.manifest["totals"]["ended_ns"]) for run in case.runs)
             shading = shading.until(own) if own < ended else shading
         scenario = case.runs[0].scenario
@@ -146,7 +146,7 @@ def shown(
     ]
     if not any(one.rows for one in facets):
         raise PlotError(f"there is nothing to draw: {'; '.join(notes)}")
-    return Shown(tuple(facets), _title(found), _subtitle(drawings), _xlabel(drawings[0].view), tuple(notes))
+    return FigureContent(tuple(facets), _title(found), _subtitle(drawings), _xlabel(drawings[0].view), tuple(notes))
 
 
 def _check_axes(drawings: Sequence[Drawing]) -> None:
@@ -159,7 +159,7 @@ def _check_axes(drawings: Sequence[Drawing]) -> None:
 
 
 def _shaded_alike(drawings: Sequence[Drawing], notes: list[str]) -> list[Drawing]:
-    """The drawings with the shading that all have, or without any."""
+    """The drawings with the shading that all share, or without any."""
     first = drawings[0].shading
     end = drawings[0].view.axis[1]
     spans = [(one.bands(end), one.nights(end)) if (one := drawing.shading) else None for drawing in drawings]
@@ -180,7 +180,7 @@ def _timeline(runs: Sequence[Run], name: str | None, notes: list[str]) -> Timeli
     if name is not None and name not in names:
         raise PlotError(f'timeline "{name}" has no step in the run: there are {", ".join(names)}')
     if name is None:
-        # One that changes rates or delays alone has no days and nights.
+        # A timeline that changes only rates or delays has no days and nights.
         names = steps.filter(pl.col("phase") != "")["timeline_name"].unique(maintain_order=True).to_list() or names[:1]
     if name is None and len(names) > 1:
         notes.append(f'days and nights are those of timeline "{names[0]}"; there are also {", ".join(names[1:])}')
@@ -229,7 +229,7 @@ def _view(
 
 
 def _phases(network: Network, flows: pl.DataFrame, steps: Timeline | None, phase: str | None) -> Phases | None:
-    """What is shaded besides the nights."""
+    """The phases that are shaded besides the nights."""
     if steps is None:
         if phase is not None:
             raise PlotError(f'phase "{phase}" is not there: the run has recorded no timeline')
@@ -237,7 +237,7 @@ def _phases(network: Network, flows: pl.DataFrame, steps: Timeline | None, phase
     if phase is not None and phase not in steps.phases:
         raise PlotError(f'phase "{phase}" is not there: timeline "{steps.name}" has {", ".join(steps.phases)}')
     days = network.days(steps.name, flows["flow"].to_list())
-    # Of the days those in which the flows have one and the same circuits.
+    # The days in which the flows have the same circuits.
     of_flows = [name for name in steps.phases if name in days and days[name].is_of_flows]
     same = [name for name in of_flows if days[name] == days[of_flows[0]]]
     names = [phase] if phase else same or steps.phases[:1] or [""]
@@ -299,7 +299,7 @@ def _seeds(runs: Sequence[Run]) -> str:
 
 
 def _subtitle(drawings: Sequence[Drawing]) -> str:
-    """What lines and bands are."""
+    """States what lines and bands mean."""
     view, case = drawings[0].view, drawings[0].case
     runs = max(len(drawing.case.runs) for drawing in drawings)
     if isinstance(view, Weeks):

@@ -1,4 +1,4 @@
-"""Figures as files: their kind is said by the file's name."""
+"""Writes figures to files; the suffix of the file's name selects the format."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from daybreak.figures.style import FORMATS, MADE_BY, rendered
 
 
 def write(figure: Figure, place: Path, *, force: bool = False) -> Path:
-    """Writes a figure as PNG, SVG or PDF, by the ending of ``place``: whole, or not at all.
+    """Writes a figure atomically as PNG, SVG or PDF, by the suffix of ``place``.
 
-    A file that is there is replaced only if it is a figure of Daybreak's, or with ``force``. Raises OutputError.
+    An existing file is replaced only if Daybreak made it, or with ``force``. Raises OutputError.
     """
     check(place, force=force)
     return put([rendered(figure, _kind(place))], place)
@@ -30,7 +30,8 @@ def check(place: Path, *, force: bool = False) -> None:
 
 
 def may_be_replaced(place: Path, mark: str, what: str, *, force: bool) -> None:
-    """Raises OutputError for a folder, or a file without our ``mark``; ``what`` says what such a file is."""
+    """Raises OutputError if ``place`` is a folder, or a file without our ``mark``; ``what`` names such a file in the
+    error."""
     try:
         if place.is_dir():
             raise OutputError(f"{place} cannot be written: it is a folder")
@@ -41,7 +42,7 @@ def may_be_replaced(place: Path, mark: str, what: str, *, force: bool) -> None:
 
 
 def put(pieces: Iterable[bytes], place: Path) -> Path:
-    """Writes the pieces of a file one after the other, whole or not at all. Raises OutputError."""
+    """Writes a file from its pieces, atomically. Raises OutputError."""
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(dir=place.parent, prefix=f".{place.name}.", delete=False) as file:

@@ -1,4 +1,4 @@
-"""What the plan of a run says of its network, which tables of a run do not."""
+"""Facts about a run's network that its plan has and its tables lack."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from daybreak.runs import Run, phases
 
 
 class Day(NamedTuple):
-    """The circuits that are open in a day: those that packets of the flows may cross, or all if there are none."""
+    """The circuits that are open in a day: those that packets of the flows may cross, or all of them if the flows cross
+    none."""
 
     links: Sequence[str]
     is_of_flows: bool
@@ -25,7 +26,7 @@ class Day(NamedTuple):
 
 @dataclass(frozen=True)
 class Network:
-    """That of a run. It is looked up when it is asked for, since the plan has to be made anew."""
+    """The network of a run. The plan is made on first use, since the scenario has to be lowered again."""
 
     run: Run
 
@@ -34,30 +35,30 @@ class Network:
         try:
             found = engines.lowered(self.run.scenario, self.run.seed, self.run.manifest["engine"]).content
         except DaybreakError:
-            # Of another version of Daybreak, for example.
+            # From another version of Daybreak, for example.
             return None
-        # A scenario with other flows is not that of the tables.
+        # A scenario with other flows does not belong to the tables.
         return found if len(found.flows) == self.run.flows.height else None
 
     @property
     def scenario(self) -> dict[str, Any]:
-        """What the user wrote, where it is that of the tables; else nothing."""
+        """The scenario as the user wrote it, empty if it does not belong to the tables."""
         written: dict[str, Any] = {} if self._plan is None else self.run.manifest["scenario"]
         return written
 
     def most_bps(self, flows: Sequence[int]) -> int | None:
-        """The most that the links bring to the receivers of these flows together; None if it is not known."""
+        """The total rate of the links into the receivers of these flows in bit/s; None if unknown."""
         return None if self._plan is None else ways.most_bps(self._plan, flows)
 
     def why_more(self, flows: Sequence[int], bits: float) -> str:
-        """Why these flows may bring `bits` more in a step than their links carry in it, as the end of a sentence."""
+        """Why these flows may exceed the rate of their links by `bits` in one step, as the end of a sentence."""
         if self._plan is None or bits <= ways.last_packets_bits(self._plan, flows):
             return "by less than a packet a step, as packets count where they end"
         why = ways.may_catch_up(self._plan, flows)
         return f"where {why}" if why else ""
 
     def capacity(self) -> pl.DataFrame | None:
-        """What each link could have carried: see `metrics.utilisation.over_run`; None if it is not known."""
+        """What each link could have carried: see `metrics.utilisation.over_run`; None if unknown."""
         if self._plan is None:
             return None
         ended_ns = int(self.run.manifest["totals"]["ended_ns"])
@@ -76,8 +77,8 @@ class Network:
         )
 
     def days(self, timeline: str, flows: Sequence[int]) -> dict[str, Day]:
-        """The days of a timeline of circuits; none of one that changes routes alone."""
-        # Of two programs of one name the second comes round.
+        """The days of a timeline of circuits by phase; empty for one that only changes routes."""
+        # Of two programs with one name the second one repeats.
         numbers = {} if self._plan is None else {line.name: at for at, line in enumerate(self._plan.timelines)}
         if self._plan is None or timeline not in numbers:
             return {}

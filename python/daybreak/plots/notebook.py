@@ -1,4 +1,4 @@
-"""A run as a notebook shows it: its facts, its flows, its tables, and a figure."""
+"""A run as displayed in a notebook: its facts, its flows, its tables, and a figure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _COLUMNS = ("flow_name", "group", "variant", "src", "dst", "delivered_bytes", "f
 
 
 def as_html(run: Run) -> str:
-    """The run as HTML that needs nothing else."""
+    """The run as self-contained HTML."""
     ended = text(int(run.manifest["totals"]["ended_ns"]))
     facts = f"{run.manifest['engine']}, seed {run.seed}, ended at {ended}"
     tables = ", ".join(f"{escape(name)} ({rows:,} rows)" for name, rows in run.manifest["tables"].items())

@@ -1,4 +1,4 @@
-"""What can be drawn over time: for each quantity the table that it comes from and how it is read."""
+"""What can be drawn over time: for each quantity its table and how it is read."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .cases import CURVE
 from .view import View, text
 
 COUNT_SLOTS = 150
-"""Most steps in which events are counted: in shorter ones most counts are 0 or 1."""
+"""Largest number of steps in which events are counted: in shorter ones most counts are 0 or 1."""
 MOST_QUEUES = 4
 
 Units = Sequence[tuple[str, float]]
@@ -26,7 +26,7 @@ _TIMES = (("s", 1e9), ("ms", 1e6), ("us", 1e3), ("ns", 1.0))
 
 @dataclass(frozen=True)
 class Source:
-    """A run, what of it is drawn, and what its curves are of: see `cases.BY`."""
+    """A run, the part of it that is drawn, and what its curves stand for: see `cases.BY`."""
 
     run: Run
     scenario: Scenario
@@ -37,30 +37,31 @@ class Source:
 
 @dataclass(frozen=True)
 class Quantity:
-    """One panel. `values` makes a table ``name, slot, time_s, value`` of a run, `title` says what its steps are."""
+    """One panel. `values` makes a table ``name, slot, time_s, value`` from a run, `title` its heading with the step
+    length."""
 
     axis: str
     units: Units
     record: str
-    """What of `records` must be on."""
+    """The record that must be on, a key of `records`."""
     is_recorded: Callable[[Run], bool]
     values: Callable[[Source], pl.DataFrame]
     title: Callable[[Source], str]
     is_per_flow: bool = True
     is_count: bool = False
-    """Whether it counts packets: where there are none it needs no panel."""
+    """Whether it counts packets: without any it needs no panel."""
     scope: Callable[[Run], str | None] | None = None
-    """Of what links carry: the scope of table `bins`."""
+    """The scope of table `bins`, for what links carry."""
     is_extra: bool = False
-    """Whether it is drawn only if it is asked for."""
+    """Whether it is drawn only on request."""
 
     @property
     def is_rate(self) -> bool:
-        """Whether it is carried by links, which have a rate."""
+        """Whether links carry it, so that their rate limits it."""
         return self.scope is not None
 
     def is_in_order(self, source: Source) -> bool:
-        """Whether it is what applications are given, which stands still at a hole."""
+        """Whether it is what applications receive, which stalls at a hole."""
         return self.scope is not None and self.scope(source.run) == "delivered"
 
 
@@ -81,7 +82,7 @@ def _binned(scope_of: Callable[[Run], str | None]) -> Callable[[Source], pl.Data
 
 
 def _sequence(source: Source) -> pl.DataFrame:
-    """What was delivered in order until the end of each slot."""
+    """Bytes delivered in order until the end of each slot."""
     rates = _binned(_goodput_scope)(source)
     ends = pl.Series(source.view.edges(every_ns=bin_ns(source))[1:] / 1e9)
     seconds = ends.gather(rates["slot"]) - rates["time_s"]
@@ -90,17 +91,17 @@ def _sequence(source: Source) -> pl.DataFrame:
 
 
 def bin_ns(source: Source) -> int:
-    """The length of the run's bins."""
+    """The length of the run's bins in ns."""
     return _ns(source.scenario.records.bins) or 1
 
 
 def _throughput_scope(run: Run) -> str | None:
-    """What the throughput is that of: payload that arrives, if it is recorded, or what the tapped links carry."""
+    """The scope of the throughput: payload that arrives, if it is recorded, or what the tapped links carry."""
     records = run.scenario.records
     if records.bins is None or "bins" not in run.manifest["tables"]:
         return None
     if records.delivered:
-        # A run of an earlier version has what was delivered alone.
+        # A run of an earlier version has only what was delivered.
         return "arrived" if not run.bins.height or (run.bins["scope"] == "arrived").any() else "delivered"
     return "tap" if records.taps else None
 
@@ -170,7 +171,7 @@ def _queue_ns(source: Source) -> int:
 
 
 def _ns(span: int | None) -> int:
-    """A time of the scenario, which counts picoseconds, in nanoseconds: at least 1, or 0 where there is none."""
+    """A time of the scenario (ps) in ns: at least 1, or 0 if there is none."""
     return max(1, int(span) // 1000) if span else 0
 
 
@@ -221,4 +222,4 @@ QUANTITIES: Mapping[str, Quantity] = {
         is_count=True,
     ),
 }  # fmt: skip
-"""All of them by name, in their order from the top of a figure."""
+"""All quantities by name, in their order from the top of a figure."""

@@ -22,9 +22,9 @@ from .quantities import MOST_QUEUES, QUANTITIES, Quantity, Source, Units, bin_ns
 from .view import View, Weeks
 
 FAINT_WEEKS = 60
-"""The most weeks that are drawn one by one behind their mean."""
+"""The largest number of weeks drawn individually behind their mean."""
 NEARLY_EMPTY = 0.05
-"""A queue with less than this part of the fullest one's packets is left out."""
+"""Queues with less than this part of the fullest one's packets are left out."""
 _ROUNDING = 1 + 1e-9
 _QUEUE_COLOURS = ("#000000", "#8c510a", "#01665e", "#762a83", "#7f7f7f")
 
@@ -33,7 +33,7 @@ Curves = dict[str, pl.DataFrame]
 
 @dataclass(frozen=True)
 class Drawing:
-    """A case, and what its curves are made of."""
+    """A case, and the sources of its curves."""
 
     case: Case
     sources: Sequence[Source]
@@ -42,13 +42,13 @@ class Drawing:
 
     @property
     def view(self) -> View:
-        """Which part of the time is drawn."""
+        """The part of the time that is drawn."""
         return self.sources[0].view
 
 
 @dataclass(frozen=True)
-class _Found:
-    """The curves of a quantity of one case by their names, and the weeks behind them; its title."""
+class _QuantityCurves:
+    """The curves of one quantity of a case by name, the weeks behind them, and the title."""
 
     curves: Curves
     faint: Curves
@@ -63,8 +63,8 @@ def rows_of(
     notes: list[str],
     besides: Sequence[str] = (),
 ) -> Iterator[tuple[Drawing, list[Row]]]:
-    """The rows of each facet: one for each case, or one for all of them; ``besides`` are quantities that are drawn only
-    if they are asked for, and here if they are recorded. Raises PlotError."""
+    """The rows of each facet, one facet per case with ``facet``, or one for all cases. ``what`` are the quantities;
+    those of ``besides`` are drawn if they are recorded. Raises PlotError."""
     runs = [run for drawing in drawings for run in drawing.case.runs]
     facets = [[drawing] for drawing in drawings] if facet else [list(drawings)]
     rows: list[list[Row]] = [[] for _ in facets]
@@ -92,7 +92,7 @@ def _is_one(facets: Sequence[Sequence[Drawing]]) -> bool:
 
 
 def _tones(drawings: Sequence[Drawing]) -> Mapping[str, str]:
-    """The colour of each curve of overlaid cases, which it has in every row."""
+    """The colour of each curve of overlaid cases, the same in every row."""
     names = dict.fromkeys(name for drawing in drawings for name in drawing.case.curves)
     return {words(name): colour(name, at) for at, name in enumerate(names)}
 
@@ -117,8 +117,8 @@ def _quantities(runs: Sequence[Run], what: Sequence[str] | None, notes: list[str
     return recorded
 
 
-def _found(drawing: Drawing, name: str, notes: list[str], *, is_asked: bool, is_one: bool) -> _Found | None:
-    """The curves of a quantity; a note where there are none, or an error where they were asked for."""
+def _found(drawing: Drawing, name: str, notes: list[str], *, is_asked: bool, is_one: bool) -> _QuantityCurves | None:
+    """The curves of a quantity; without any, adds a note, or raises PlotError if they were requested."""
     quantity, view = QUANTITIES[name], drawing.view
 
     def note(sentence: str) -> None:
@@ -153,11 +153,11 @@ def _found(drawing: Drawing, name: str, notes: list[str], *, is_asked: bool, is_
     if quantity.is_rate:
         curves, more = _on_links(curves, faint, drawing, quantity)
         title += f"; {more}" if more else ""
-    return _Found(curves, faint, title)
+    return _QuantityCurves(curves, faint, title)
 
 
 def _row(
-    quantity: Quantity, parts: Sequence[_Found], drawings: Sequence[Drawing], unit: tuple[str, float],
+    quantity: Quantity, parts: Sequence[_QuantityCurves], drawings: Sequence[Drawing], unit: tuple[str, float],
     tones: Mapping[str, str],
 ) -> Row:  # fmt: skip
     name, scale = unit
@@ -165,7 +165,7 @@ def _row(
     start_s, end_s = drawings[0].view.axis
     is_apart = not quantity.is_per_flow and len(drawings) == 1
     colours = _QUEUE_COLOURS if is_apart else tuple(tones.get(label, "#7f7f7f") for label in curves) if tones else ()
-    # What a title says more of one case is true of the row.
+    # The longest title of a case fits the whole row.
     title = max((part.title for part in parts), key=len)
     panel = Panel(
         title, curves, drawings[0].shading, start_s=start_s, end_s=end_s, steps=True,
@@ -180,7 +180,7 @@ def _slots(values: pl.DataFrame, view: Weeks) -> int:
 
 
 def _curves(values: pl.DataFrame, drawing: Drawing, quantity: Quantity) -> tuple[Curves, Curves]:
-    """The curves by their names in the legend, and the weeks behind them."""
+    """The curves by legend name, and the weeks behind them."""
     column, view, sources = CURVE, drawing.view, drawing.sources
     names = values[column].unique(maintain_order=True).to_list()
     faint: Curves = {}
@@ -207,11 +207,11 @@ def _curves(values: pl.DataFrame, drawing: Drawing, quantity: Quantity) -> tuple
 
 
 def _on_links(curves: Curves, faint: Curves, drawing: Drawing, quantity: Quantity) -> tuple[Curves, str]:
-    """The curves with intervals that end at the rate of the flows' links, and what is said where more is drawn."""
+    """The curves with intervals cut at the rate of the flows' links, and the reason if a curve exceeds it."""
     source = drawing.sources[0]
     names = source.flows[CURVE].unique(maintain_order=True).to_list()
     if len(names) != len(curves):
-        # Of many flows the mean is drawn, whose band holds values that there were.
+        # For many flows the mean is drawn, and its band shows actual values.
         return curves, ""
     cut: Curves = {}
     exceeded: list[int] = []
@@ -237,7 +237,7 @@ def _on_links(curves: Curves, faint: Curves, drawing: Drawing, quantity: Quantit
 
 
 def _with_state(name: str, sources: Sequence[Source]) -> str:
-    """A flow's or group's name, with a word where something of it has not come to its end."""
+    """The name of a flow or group, marked if any of its flows has not ended."""
     limited = pl.col("bytes") > 0
     open_ = [
         fct.table(source.flows).filter((pl.col(CURVE) == name) & limited & pl.col("fct_s").is_null()).height
@@ -250,9 +250,9 @@ def _with_state(name: str, sources: Sequence[Source]) -> str:
 
 
 def _fullest(values: pl.DataFrame, drawing: Drawing, notes: list[str], *, is_one: bool) -> pl.DataFrame:
-    """The fullest queues; those that are nearly empty beside them would only lie on the axis.
+    """The fullest queues; nearly empty ones would lie on the axis.
 
-    Of overlaid cases it is the fullest one of each, which gets the name of the case's curve.
+    For overlaid cases only the fullest queue of each, under the name of the case's curve.
     """
     column = CURVE
     most = values.group_by(column, maintain_order=True).agg(pl.col("value").max().fill_null(0))

@@ -14,12 +14,12 @@ from daybreak.figures import distributions, grids
 from daybreak.metrics import fct, measures, slowdown, units
 from daybreak.sweeps import AxisOf, Results
 
-from .draw import Drawn
+from .draw import AnnotatedFigure
 
 _OF_FLOWS = ("group", "variant")
-"""What the flows of a run differ by, beside the axes."""
+"""Properties by which the flows of a run differ, besides the axes."""
 _EACH_FLOW = {"fct": ("fct_s", "Flow completion time"), "slowdown": ("slowdown", "Slowdown")}
-"""What is drawn as a distribution over the flows."""
+"""Quantities that are drawn as a distribution over the flows."""
 _MOST_CURVES = 7
 _MOST_FACETS = 12
 _MOST_NAMED = 4
@@ -33,17 +33,17 @@ def draw(
     colour: str | None = None,
     facet: str | None = None,
     only: Mapping[str, str] | None = None,
-) -> Drawn:
-    """A figure of a sweep, and sentences about what it does not show. Raises PlotError.
+) -> AnnotatedFigure:
+    """A figure of a sweep, and notes about what it leaves out. Raises PlotError.
 
     ``x``, ``colour`` and ``facet`` are axes, or "group" or "variant" of the flows; ``y`` is a measure such as
     "fct.p99" (see `metrics.measures`): lines with the 95 % intervals over the seeds. With an axis as ``y`` and a
-    measure as ``colour`` it is a heat map, with "fct" or "slowdown" as ``x`` the distribution over the flows. What is
-    not given is taken from the axes in their order. ``only`` has a value for each axis of which one is drawn.
+    measure as ``colour`` it is a heat map, with "fct" or "slowdown" as ``x`` the distribution over the flows. Options
+    that are not given take the remaining axes in order. ``only`` fixes axes to one value each.
     """
     flows = _chosen(results, only or {})
     axes = {axis.name: axis for axis in _dimensions(results, flows)}
-    chosen = _Chosen(results, flows, axes)
+    chosen = _Selection(results, flows, axes)
     free = [name for name, axis in axes.items() if len(axis.values) > 1 and name not in _OF_FLOWS]
     if x in _EACH_FLOW:
         colour, facet = _rest((colour, facet), [name for name in free if name not in (colour, facet)])
@@ -65,7 +65,7 @@ def draw(
 
 
 def _rest(given: Sequence[str | None], free: list[str]) -> list[str | None]:
-    """What is given, or else what is left of the axes."""
+    """The given options, filled up with the remaining axes."""
     return [one or (free.pop(0) if free else None) for one in given]
 
 
@@ -96,7 +96,7 @@ def _chosen(results: Results, only: Mapping[str, str]) -> pl.DataFrame:
 
 
 def _dimensions(results: Results, flows: pl.DataFrame) -> list[AxisOf]:
-    """The axes and what the flows differ by, each with the values that there are."""
+    """The axes and the flows' other properties, each with its values."""
     found = []
     for axis in results.axes:
         there = set(flows[axis.name].to_list())
@@ -107,8 +107,8 @@ def _dimensions(results: Results, flows: pl.DataFrame) -> list[AxisOf]:
 
 
 @dataclass(frozen=True)
-class _Chosen:
-    """What of a sweep is drawn: the flows, and the axes with the values that these have."""
+class _Selection:
+    """The part of a sweep that is drawn: the flows, and the axes with the values that occur in them."""
 
     results: Results
     flows: pl.DataFrame
@@ -134,7 +134,7 @@ class _Chosen:
         return [(name, part) for name, part in parts if part.height]
 
 
-def _lines(chosen: _Chosen, over: tuple[str, str], colour: str | None, facet: str | None) -> Drawn:
+def _lines(chosen: _Selection, over: tuple[str, str], colour: str | None, facet: str | None) -> AnnotatedFigure:
     results, axes, (x, y) = chosen.results, chosen.axes, over
     measure = _measure(y)
     places, axis = _axis(axes[x])
@@ -175,17 +175,16 @@ def _lines(chosen: _Chosen, over: tuple[str, str], colour: str | None, facet: st
         facets, x=axis, ylabel=ylabel, title=_title(results, ": bands and bars are 95 % intervals"),
         legend=colour or "", note="; ".join(notes),
     )  # fmt: skip
-    return Drawn(figure, notes)
+    return AnnotatedFigure(figure, notes)
 
 
 def _cut(table: pl.DataFrame, measure: measures.Measure) -> pl.DataFrame:
-    """Means whose intervals end at the greatest value of the measure."""
+    """The means with their intervals cut at the greatest possible value of the measure."""
     return table if measure.most is None else table.with_columns(pl.col("high").clip(upper_bound=measure.most))
 
 
-def _notes(chosen: _Chosen, name: str, empty: Sequence[Mapping[str, Any]], count: int) -> tuple[str, ...]:
-    """Sentences about what of a sweep a figure leaves out: points of which the measure is not known, and runs that
-    failed."""
+def _notes(chosen: _Selection, name: str, empty: Sequence[Mapping[str, Any]], count: int) -> tuple[str, ...]:
+    """Notes about what a figure leaves out: points where the measure is unknown, and failed runs."""
     notes = []
     if empty:
         which = "; ".join(", ".join(f"{axis} = {value}" for axis, value in one.items()) for one in empty[:_MOST_NAMED])
@@ -199,7 +198,7 @@ def _notes(chosen: _Chosen, name: str, empty: Sequence[Mapping[str, Any]], count
     return tuple(notes)
 
 
-def _heat(chosen: _Chosen, over: tuple[str, str], name: str, facet: str | None) -> Drawn:
+def _heat(chosen: _Selection, over: tuple[str, str], name: str, facet: str | None) -> AnnotatedFigure:
     results, axes, (x, y) = chosen.results, chosen.axes, over
     measure = _measure(name)
     order = {one: {value: at for at, value in enumerate(_sorted(axes[one]))} for one in (x, y)}
@@ -224,10 +223,10 @@ def _heat(chosen: _Chosen, over: tuple[str, str], name: str, facet: str | None) 
         fields, x=shown[x], y=shown[y], label=label, title=_title(results, ": means"), unknown="-",
         note="; ".join(notes),
     )  # fmt: skip
-    return Drawn(figure, notes)
+    return AnnotatedFigure(figure, notes)
 
 
-def _distribution(chosen: _Chosen, x: str, colour: str | None, facet: str | None) -> Drawn:
+def _distribution(chosen: _Selection, x: str, colour: str | None, facet: str | None) -> AnnotatedFigure:
     results, flows = chosen.results, chosen.flows
     if facet is not None:
         raise PlotError(f'facet = "{facet}": distributions have no facets: choose one value with only')
@@ -248,7 +247,7 @@ def _distribution(chosen: _Chosen, x: str, colour: str | None, facet: str | None
     notes = [f"no flow has ended with {colour} = {name}" for name, table in curves.items() if not table.height]
     if unended := limited.height - known.len():
         notes.append(f"{unended} of {limited.height} flows have not ended: the curves end below 1")
-    return Drawn(figure, (*notes, *_notes(chosen, x, [], 0)))
+    return AnnotatedFigure(figure, (*notes, *_notes(chosen, x, [], 0)))
 
 
 def _measure(name: str) -> measures.Measure:
@@ -259,7 +258,7 @@ def _measure(name: str) -> measures.Measure:
 
 
 def _scaled(measure: measures.Measure, means: Sequence[float]) -> tuple[float, str]:
-    """What values are divided by, and the label of their axis."""
+    """The divisor of the values, and the label of their axis."""
     label = measure.label[0].upper() + measure.label[1:]
     if measure.unit == "s":
         scale, unit = units.unit_of(means, units.TIMES)
@@ -271,11 +270,11 @@ def _scaled(measure: measures.Measure, means: Sequence[float]) -> tuple[float, s
 
 
 _SCALES = {"ns": (1e9, units.TIMES), "bps": (1e9, units.RATES), "bytes": (1.0, units.SIZES)}
-"""By the unit of an axis: how many of it are one of the base of its units."""
+"""The factor from an axis's unit to the base of its display units."""
 
 
 def _axis(axis: AxisOf) -> tuple[dict[Any, float], grids.Axis]:
-    """Where each value of an axis stands, and what the axis shows."""
+    """The position of each value on an axis, and the axis."""
     if not axis.numbers:
         return {value: float(at) for at, value in enumerate(axis.values)}, grids.Axis(
             axis.name, list(map(str, axis.values))
@@ -292,7 +291,7 @@ def _axis(axis: AxisOf) -> tuple[dict[Any, float], grids.Axis]:
 
 
 def _sorted(axis: AxisOf) -> list[Any]:
-    """The values in the order of their numbers, if they have some."""
+    """The values, sorted by their numbers if they have any."""
     if not axis.numbers:
         return list(axis.values)
     return [value for _, value in sorted(zip(axis.numbers, axis.values, strict=True), key=lambda pair: pair[0])]

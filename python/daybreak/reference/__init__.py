@@ -1,4 +1,4 @@
-"""Reference pages, made from what they describe: `daybreak help`, and docs/reference."""
+"""Reference pages, generated from what they describe: `daybreak help`, and docs/reference."""
 
 from collections.abc import Callable, Mapping
 
@@ -10,6 +10,6 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "nights": lambda: scenario.text("nights.md"),
     "captures": lambda: scenario.text("captures.md"),
 }
-"""The pages by name; each makes its text, as Markdown."""
+"""The pages by name; each function returns its text as Markdown."""
 
 __all__ = ["PAGES", "scenario", "tables"]

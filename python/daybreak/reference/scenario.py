@@ -1,6 +1,6 @@
-"""The page of scenario files, made from their models: every key with its type, unit, default and an example.
+"""The page of scenario files, generated from their models: every key with its type, unit, default and an example.
 
-Sections follow the keys of a file from the top: a model has one, where it is first used.
+Sections follow the keys of a file from the top; each model has one where it is first used.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from daybreak.scenario.quantities import ETHERNET_FRAMING, Framing, Load, Loss, 
 
 @dataclass(frozen=True)
 class Key:
-    """One key of a table of a scenario file. ``default`` is empty where it must be given."""
+    """One key of a table of a scenario file. ``default`` is empty if the key is required."""
 
     name: str
     type: str
@@ -36,7 +36,7 @@ class Key:
 
 @dataclass(frozen=True)
 class Section:
-    """A model: where it stands in a file, what it is, and its keys."""
+    """A model: its place in a file, its description, and its keys."""
 
     model: type[BaseModel]
     places: tuple[str, ...]
@@ -50,7 +50,7 @@ def page() -> str:
 
 
 def sections() -> list[Section]:
-    """All models, in the order in which a reader of a scenario file meets them."""
+    """All models, in the order of their first use in a scenario file."""
     places: dict[type[BaseModel], list[tuple[str, bool]]] = {Scenario: [("", False)]}
     waiting: list[type[BaseModel]] = [Scenario]
     for model in waiting:
@@ -146,7 +146,7 @@ def _paragraphs(doc: str | None) -> str:
 
 
 def toml(value: Any) -> str:
-    """A value as a scenario file has it, in one line."""
+    """A value as in a scenario file, on one line."""
     if isinstance(value, dict):
         return "{ " + ", ".join(f"{key} = {toml(item)}" for key, item in value.items()) + " }"
     if isinstance(value, list | tuple):
@@ -182,7 +182,7 @@ def _plain(value: Any) -> Any:
 
 
 def _parts(annotation: Any) -> list[Any]:
-    """What a type is one of, without None."""
+    """The alternatives of a type, without None."""
     if get_origin(annotation) is Annotated:
         return _parts(get_args(annotation)[0])
     if get_origin(annotation) in (Union, types.UnionType):
@@ -191,7 +191,7 @@ def _parts(annotation: Any) -> list[Any]:
 
 
 def _models(annotation: Any) -> Iterator[tuple[type[BaseModel], bool]]:
-    """The models in a type, and whether each stands in a list."""
+    """The models in a type, and whether each is in a list."""
     for part in _parts(annotation):
         if isinstance(part, type) and issubclass(part, BaseModel):
             yield part, False
@@ -250,13 +250,13 @@ def _unit(annotation: Any) -> str:
 
 
 def _quantity_unit(quantity: type[Quantity]) -> str:
-    """The units that it is printed with, smallest first, without the binary ones."""
+    """The units in which it is printed, smallest first, without the binary ones."""
     printed = [unit for unit in reversed(quantity.printed) if "i" not in unit.removesuffix("bit/s")]
     return ", ".join(printed) if "bytes" not in quantity.base_unit or len(printed) > 1 else f"{printed[0]} or bytes"
 
 
 def _example(field: FieldInfo) -> Any:
-    """A value that a scenario may have, where the type tells one; None for tables of their own."""
+    """An example value, if the type implies one; None for tables of their own."""
     default = field.get_default(call_default_factory=True)
     for part in _parts(field.annotation):
         if get_origin(part) is Literal:

@@ -1,6 +1,6 @@
 """The page of the record tables: what a row is, and every column with its type, unit and meaning.
 
-Meanings are the comments of crates/trace/src/rows.rs; columns.toml has what these do not say.
+Meanings are the comments of crates/trace/src/rows.rs; columns.toml adds what these lack.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from daybreak.scenario import Scenario
 from .scenario import text
 
 _UNITS = {"_ns": "ns", "_bps": "bit/s", "bytes": "bytes", "packets": "packets"}
-"""Units by the endings of names."""
+"""Units by the suffix of a column's name."""
 _KEYS = (
     "flow", "of_flow", "is_reversed", "src_port", "dst_port", "link", "queue", "timeline", "step", "place", "id",
     "data", "controller", "path", "exchange", "packet",
@@ -41,7 +41,7 @@ _EVERY_TABLE: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Column:
-    """One column of a table, as a run has it. ``linux`` says what is different with real Linux."""
+    """One column of a run's table. ``linux`` states what is different with real Linux."""
 
     name: str
     type: str
@@ -61,9 +61,9 @@ class Table:
 
 
 def tables() -> list[Table]:
-    """All of them, with the columns that a run has. Raises KeyError where a column has no unit or no meaning."""
+    """All tables, with the columns that a run has. Raises KeyError if a column has no unit or no meaning."""
     meant = {name: (meaning, {column[0]: column[2] for column in columns}) for name, meaning, columns in described()}
-    # What a run has tells columns and types, those of the names included.
+    # The schema of a run gives columns and types, including the names.
     shown = run(Scenario.parse(_EVERY_TABLE))
     frames = dict(shown.tables())
     # Only real Linux runs programs.
@@ -78,7 +78,7 @@ def page() -> str:
 
 
 def facts() -> dict[str, dict[str, str]]:
-    """What columns.toml says, by section."""
+    """The content of columns.toml, by section."""
     return tomllib.loads(text("columns.toml"))
 
 

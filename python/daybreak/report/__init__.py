@@ -1,1 +1,1 @@
-"""The page of `daybreak report`: what runs and studies have shown, in one file that needs nothing else."""
+"""The page of `daybreak report`: the results of runs and studies in one self-contained file."""

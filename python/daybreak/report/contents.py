@@ -1,4 +1,4 @@
-"""What folders hold that a page is to show: studies, sweeps and runs, and what else is there."""
+"""Finds what a page shows of folders: studies, sweeps and runs, and what it leaves out."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _PURPOSES = {
     "agreement": "a comparison of the engines, which has a page of its own",
     "advice": "advice of daybreak tune",
 }
-"""What other commands leave, by the purpose of their folder."""
+"""Results of other commands, by the purpose of their folder."""
 _DEEPEST = 4
-"""Folders in folders that are looked into."""
+"""Depth to which folders are searched."""
 
 
 @dataclass
@@ -31,11 +31,11 @@ class Contents:
     runs: list[Run] = field(default_factory=list)
     sweeps: list[Results] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
-    """A sentence about each folder that holds something that a page does not show."""
+    """One sentence per folder with content that a page does not show."""
 
 
 def gather(places: Sequence[Path]) -> Contents:
-    """The studies, sweeps and runs in some folders and in the folders in these, each once. Raises OutputError."""
+    """The studies, sweeps and runs in the folders and their subfolders, each once. Raises OutputError."""
     found, seen = Contents(), set[tuple[object, ...]]()
     for place in places:
         before = _size(found)
@@ -57,7 +57,7 @@ def gather(places: Sequence[Path]) -> Contents:
                 found.runs.append(run)
             seen.add(key)
         if not own and before == _size(found):
-            # Nothing is there that anybody knows: this says why.
+            # Nothing recognisable is there: this raises the reason.
             read(place)
     if not found.studies and not found.runs and not found.sweeps:
         raise OutputError(
@@ -71,7 +71,7 @@ def _size(found: Contents) -> int:
 
 
 def _others(folder: Path) -> Iterator[str]:
-    """What a page does not show of a folder."""
+    """Sentences about content of a folder that a page does not show."""
     purpose = purpose_of(folder)
     if purpose in _PURPOSES:
         yield _PURPOSES[purpose]
@@ -84,10 +84,10 @@ def _others(folder: Path) -> Iterator[str]:
 
 
 def _folders(place: Path, depth: int = 0) -> Iterator[Path]:
-    """A folder, then those in it."""
+    """A folder, then its subfolders."""
     yield place
     try:
-        # A link may lead back; what is linked is given by itself.
+        # A link may lead back, and its target can be named directly.
         inside = [one for one in place.iterdir() if one.is_dir() and not one.is_symlink()] if place.is_dir() else []
     except OSError as error:
         raise OutputError(f"{place} cannot be read: {reason(error)}") from None

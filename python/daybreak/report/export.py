@@ -1,4 +1,4 @@
-"""Runs in the formats of other viewers, written as they are made: whole or not at all."""
+"""Exports runs to the formats of other viewers, streamed and atomic."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from daybreak.runs import Run
 from . import perfetto, qlog
 
 FORMATS = {"perfetto": ".json", "qlog": ".qlog"}
-"""The formats, and how their files end."""
+"""The formats, and the suffix of their files."""
 MOST_ROWS = 3_000_000
-"""Samples and losses in a file at most: more than a viewer can open."""
+"""Limit on the samples and losses in a file: more than a viewer can open."""
 MADE_BY = '"Daybreak '
-"""What a file has by which it is known again."""
+"""The mark by which our files are recognised."""
 
 
 def check(place: Path, *, force: bool) -> None:
@@ -31,7 +31,7 @@ def check(place: Path, *, force: bool) -> None:
 
 
 def write(run: Run, place: Path, kind: str, *, flows: str | None = None, force: bool = False) -> int:
-    """Writes a run in one of `FORMATS`, of the flows whose names fit a pattern; returns the number of flows.
+    """Writes a run in one of `FORMATS`, with the flows whose names match the pattern; returns the number of flows.
 
     Raises OutputError.
     """

@@ -1,4 +1,4 @@
-"""A figure of `plots` as data, which the page's script draws: the same rows, curves and shading."""
+"""A figure of `plots` as data for the page's script: the same rows, curves and shading."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from daybreak.figures.curves import Panel
 from daybreak.figures.shading import Shading
 from daybreak.figures.stacked import Facet, Row
 from daybreak.figures.style import colour
-from daybreak.plots import Shown
+from daybreak.plots import FigureContent
 
 _DIGITS = 5
-"""Of a value: more than a screen can show."""
+"""Significant digits of a value: more than a screen can show."""
 _MOST_SPANS = 4000
 """With more days or nights than this none are shaded."""
 
 
-def documents(shown: Shown) -> list[dict[str, Any]]:
-    """What the script reads of each facet that has rows: times in seconds, values in the unit of their row."""
+def documents(shown: FigureContent) -> list[dict[str, Any]]:
+    """The script's input for each facet that has rows: times in seconds, values in the unit of their row."""
     return [_document(facet, shown.xlabel) for facet in shown.facets if facet.rows]
 
 
 def _document(facet: Facet, xlabel: str) -> dict[str, Any]:
     first = facet.rows[0].panel
-    # Names are made for matplotlib, which reads formulas between dollar signs.
+    # Names are escaped for matplotlib, which reads formulas between dollar signs.
     title = facet.title.replace(r"\$", "$").removeprefix("\N{ZERO WIDTH SPACE}")
     return {
         "title": title, "xlabel": xlabel, "start": first.start_s, "end": first.until(),
@@ -46,7 +46,7 @@ def _row(row: Row) -> dict[str, Any]:
 
 def _curve(name: str, table: pl.DataFrame, tone: str) -> dict[str, Any]:
     found: dict[str, Any] = {
-        # Names are made for matplotlib, which reads formulas between dollar signs.
+        # Names are escaped for matplotlib, which reads formulas between dollar signs.
         "name": name.replace(r"\$", "$").removeprefix("\N{ZERO WIDTH SPACE}"), "colour": tone,
         "time": _numbers(table["time_s"], _DIGITS + 5), "value": _numbers(table["mean"]),
     }  # fmt: skip

@@ -1,7 +1,7 @@
-"""HTML that cannot be broken by what stands in it: every text is escaped where it becomes markup.
+"""HTML that its content cannot break: every text is escaped where it becomes markup.
 
-Names come from files that others may have written. A piece of markup is a `Markup`; any other text is escaped, also as
-the value of an attribute.
+Names come from files of any origin. A piece of markup is a `Markup`; any other text is escaped, also as the value of an
+attribute.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class Markup(str):
 Content = str | Iterable[str]
 _TAG = re.compile("<[^>]*>")
 _LONG = 24
-"""Letters of a table's cell that may be broken into lines."""
+"""Cells with more letters than this may break into lines."""
 
 
 def element(tag: str, *content: Content, **attributes: str | bool) -> Markup:
@@ -34,7 +34,7 @@ def element(tag: str, *content: Content, **attributes: str | bool) -> Markup:
 
 
 def text(*content: Content) -> Markup:
-    """The pieces one after the other."""
+    """The concatenated pieces."""
     return Markup(
         "".join(
             part if isinstance(part, Markup) else _plain(part) if isinstance(part, str) else text(*part)
@@ -44,7 +44,7 @@ def text(*content: Content) -> Markup:
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]], numeric: Iterable[str] = ()) -> Markup:
-    """A table that scrolls on its own where it is wider than the page; ``numeric`` columns stand to the right."""
+    """A table that scrolls on its own if it is wider than the page; ``numeric`` columns are right-aligned."""
     right = set(numeric)
 
     def cell(tag: str, column: str, content: str) -> Markup:
@@ -67,7 +67,7 @@ def data(content: Any, **attributes: str) -> Markup:
 
 
 def _plain(part: str) -> str:
-    """Escaped, and without characters that no page may have."""
+    """Escaped text without the characters that HTML forbids."""
     return escape("".join(c if c >= " " or c in "\n\t" else "\N{REPLACEMENT CHARACTER}" for c in part))
 
 

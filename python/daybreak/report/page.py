@@ -1,15 +1,15 @@
-"""Puts the page together. It may load nothing, and runs no script but its own: its policy says so to the browser."""
+"""Assembles the page. Its content security policy lets it load nothing and run no script but its own."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.resources import files
 
-from daybreak.sweeps import Results
+from daybreak.sweeps import Report, Results
 
 from . import runs, study, sweep
 from .contents import Contents
@@ -17,12 +17,11 @@ from .html import Markup, element, text
 from .writing import GENERATOR
 
 MOST_BESIDE = 4
-"""Scenarios at most whose figures stand beside each other."""
-Report = Callable[[float, int], object]
+"""Largest number of scenarios whose figures are shown side by side."""
 
 
 @dataclass(frozen=True)
-class Swept:
+class SweepPart:
     """A sweep."""
 
     results: Results
@@ -33,33 +32,33 @@ class Swept:
         return f"{self.results.name} (sweep)"
 
 
-Part = runs.Together | study.Reproduction | Swept
+Part = runs.RunGroup | study.Reproduction | SweepPart
 
 
 def report(contents: Contents, *, title: str = "", explained: bool = True, progress: Report | None = None) -> str:
-    """The page about what was found. Runs of one scenario are shown together, and what is left out is named.
+    """The page about the contents. Runs of one scenario are shown together, and what is left out is listed.
 
     With ``explained`` the first run of each scenario is repeated with the records that an explanation needs. Raises
     OutputError.
     """
-    parts: list[Part] = [*contents.studies, *map(Swept, contents.sweeps), *runs.together(contents.runs)]
-    tell = progress or (lambda done, total: None)
+    parts: list[Part] = [*contents.studies, *map(SweepPart, contents.sweeps), *runs.grouped(contents.runs)]
+    report_progress = progress or (lambda done, total: None)
     sections = []
     for number, part in enumerate(parts):
-        tell(number, len(parts))
+        report_progress(number, len(parts))
         match part:
             case study.Reproduction():
                 content = study.section(part)
-            case Swept():
+            case SweepPart():
                 content = sweep.section(part.results)
-            case runs.Together():
+            case runs.RunGroup():
                 content = runs.section(part, explained=explained)
         sections.append(element("section", element("h2", part.title), content, id=f"part-{number + 1}"))
-    several = [part for part in parts if isinstance(part, runs.Together)]
+    several = [part for part in parts if isinstance(part, runs.RunGroup)]
     if 1 < len(several) <= MOST_BESIDE:
         beside = runs.side_by_side(several)
         sections.insert(0, element("section", element("h2", "Side by side"), beside, id="side-by-side"))
-    tell(len(parts), len(parts))
+    report_progress(len(parts), len(parts))
     if contents.left_out:
         left_out = element("ul", [element("li", sentence) for sentence in contents.left_out])
         sections.append(element("section", element("h2", "Left out"), left_out))

@@ -1,7 +1,7 @@
 """A run as a trace for Perfetto (https://ui.perfetto.dev): the JSON of the Trace Event Format.
 
 Circuits and flows are slices, windows, RTTs, queues and throughput are counters, lost packets are instants. Times are
-microseconds, as the format has them, with the nanoseconds behind the point.
+in microseconds, as the format requires, with nanoseconds as decimals.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _COUNTERS = {"cwnd": "cwnd [segments]", "bytes_in_flight": "in flight [B]", "srt
 
 
 def events(run: Run, flows: pl.DataFrame) -> Iterator[Event]:
-    """All events of a run, of these ``flows`` as far as they are of flows."""
+    """All events of a run; events of flows only for these ``flows``."""
     for process, name in _PROCESSES.items():
         yield {"ph": "M", "pid": process, "name": "process_name", "args": {"name": name}}
     numbers = flows["flow"].to_list()

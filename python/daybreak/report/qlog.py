@@ -1,6 +1,6 @@
-"""A run as qlog (draft-ietf-quic-qlog-main-schema, version 0.3, JSON): a trace a flow, as its sender sees it.
+"""A run as qlog (draft-ietf-quic-qlog-main-schema, version 0.3, JSON): one trace per flow, from its sender's view.
 
-qlog is made for QUIC; what TCP has in common with it is there: `recovery:metrics_updated` from the samples of the
+qlog is made for QUIC; the events that TCP shares with it are `recovery:metrics_updated` from the samples of the
 window, `recovery:congestion_state_updated` where the state changes, and `recovery:packet_lost` for each packet that the
 network lost. A packet's number is the first byte of its payload. Windows are in bytes of payload.
 """
@@ -19,7 +19,7 @@ Trace = dict[str, Any]
 
 
 def traces(run: Run, flows: pl.DataFrame, payload_bytes: Mapping[int, int]) -> Iterator[Trace]:
-    """A trace for each of the ``flows``; ``payload_bytes`` has the payload of a full packet of each."""
+    """One trace for each of the ``flows``; ``payload_bytes`` maps each to the payload of a full packet."""
     numbers = flows["flow"].to_list()
     samples = _by_flow(run.window.filter(pl.col("flow").is_in(numbers)))
     lost = _by_flow(run.drops.filter(pl.col("flow").is_in(numbers) & pl.col("data")))

@@ -21,11 +21,11 @@ from .html import Markup, data, element, table, text
 _MOST_FLOWS = 200
 _MOST_BARS = 24
 _MOST_EXPLAINED = 5000
-"""An explanation looks at each ACK of each flow."""
+"""Limit for explanations, which process each ACK of each flow."""
 
 
 @dataclass(frozen=True)
-class Together:
+class RunGroup:
     """Runs of one scenario on one engine."""
 
     runs: tuple[Run, ...]
@@ -37,17 +37,17 @@ class Together:
         return f"{manifest['name']} ({manifest['engine']})"
 
 
-def together(runs: Sequence[Run]) -> list[Together]:
-    """The runs by scenario and engine, in their order."""
+def grouped(runs: Sequence[Run]) -> list[RunGroup]:
+    """Groups runs by scenario and engine, in order."""
     found: dict[str, list[Run]] = {}
     for run in runs:
         key = repr((run.manifest["scenario"], run.manifest["engine"], run.manifest["versions"]))
         found.setdefault(key, []).append(run)
-    return [Together(tuple(some)) for some in found.values()]
+    return [RunGroup(tuple(some)) for some in found.values()]
 
 
-def section(some: Together, *, explained: bool) -> Markup:
-    """The part of the page; ``explained`` repeats one run to say where the time of its flows went."""
+def section(some: RunGroup, *, explained: bool) -> Markup:
+    """The section of a group of runs; ``explained`` repeats one run to show where the time of its flows went."""
     manifest = some.runs[0].manifest
     description = manifest["scenario"].get("description", "")
     flows = [summary.flow_table(run) for run in some.runs]
@@ -93,7 +93,7 @@ def _groups(flows: Sequence[pl.DataFrame]) -> Markup:
 
 def _figure(runs: Sequence[Run]) -> Markup:
     try:
-        shown = plots.shown(runs, besides=["sequence"])
+        shown = plots.figure_content(runs, besides=["sequence"])
     except PlotError as error:
         return element("p", str(error))
     said = [shown.subtitle, *shown.notes]
@@ -103,11 +103,11 @@ def _figure(runs: Sequence[Run]) -> Markup:
     )
 
 
-def side_by_side(some: Sequence[Together]) -> Markup:
-    """The figures of some scenarios beside each other, with common axes: what is zoomed in one is in all."""
+def side_by_side(some: Sequence[RunGroup]) -> Markup:
+    """The figures of several scenarios side by side with common axes, which zoom together."""
     runs = [run for one in some for run in one.runs]
     try:
-        shown = plots.shown(runs, facet=True, besides=["sequence"])
+        shown = plots.figure_content(runs, facet=True, besides=["sequence"])
     except PlotError as error:
         return element("p", f"They cannot be shown side by side: {error}.")
     parts = [

@@ -1,4 +1,4 @@
-"""The part of a page about a study's folder: the claims with their verdicts, and the figures."""
+"""The section about a study's folder: the claims with their verdicts, and the figures."""
 
 from __future__ import annotations
 

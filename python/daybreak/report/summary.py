@@ -1,4 +1,4 @@
-"""Each flow's and each group's numbers over runs, and how people read them: one unit for each quantity of a table."""
+"""Summaries of flows and groups over runs, formatted with one unit for each quantity of a table."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _BY = ("group", "variant")
 
 
 def flow_table(run: Run) -> pl.DataFrame:
-    """Each flow's numbers, with the run's ``seed``. A flow that did not end has no FCT; its goodput is that of its time
-    in the run."""
+    """Each flow's summary, with the run's ``seed``. A flow that did not end has no FCT; its goodput is averaged over
+    its time in the run."""
     lasted_ns = (pl.lit(run.manifest["totals"]["ended_ns"]) - pl.col("start_ns").cast(pl.Int64)).clip(1)
     so_far = pl.col("delivered_bytes") * 8 / lasted_ns
     flows = slowdown.table(fct.table(run.flows)).with_columns(pl.coalesce("goodput_gbps", so_far).alias("goodput_gbps"))
@@ -35,11 +35,11 @@ def flow_rows(flows: pl.DataFrame) -> list[dict[str, Any]]:
 
 
 def group_rows(runs: Iterable[pl.DataFrame]) -> list[dict[str, Any]]:
-    """Each group's numbers over all runs, each run with its `flow_table`.
+    """Each group's summary over all runs, given the `flow_table` of each run.
 
     ``fct_s`` is the mean over the runs of each run's mean, with its 95 % confidence interval (``low_s``, ``high_s``;
-    null of one run); null if a flow did not end. The percentiles are those of all flows of all runs. ``jain`` is Jain's
-    index of the goodputs of a run's flows, its mean over the runs.
+    null with one run); null if a flow did not end. The percentiles are over all flows of all runs. ``jain`` is Jain's
+    index of the goodputs of a run's flows, averaged over the runs.
     """
     flows = pl.concat(list(runs), how="vertical")
     completed = pl.col("fct_s").is_not_null()
@@ -74,12 +74,12 @@ def size_rows(runs: Iterable[pl.DataFrame]) -> list[dict[str, Any]]:
 
 
 def counted(number: int | None) -> str:
-    """A count; of programs' connections some are not known."""
+    """A count; unknown for some connections of programs."""
     return "-" if number is None else str(number)
 
 
 def flow_columns(flows: pl.DataFrame, *, is_one_run: bool) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Headings and cells of a table with a row a flow. What is the same as the name of each flow is left out."""
+    """Headings and cells of a table with one row per flow. Columns that repeat the name of each flow are left out."""
     times, time_unit = in_one_unit(flows["fct_s"], TIMES)
     rates, rate_unit = in_one_unit(flows["goodput_gbps"], RATES)
     columns: dict[str, list[str]] = {} if is_one_run else {"seed": [str(seed) for seed in flows["seed"]]}

@@ -1,4 +1,4 @@
-"""A sweep as a table, with intervals, and as the part of a page."""
+"""A sweep as a table with intervals, and as the section of a page."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _MOST_ROWS = 500
 
 
 def columns(results: Results, most: int) -> tuple[tuple[str, ...], list[tuple[str, ...]], int]:
-    """Headings and cells of a table with a row a point and group, the number of its label columns; the first ``most``
-    rows."""
+    """Headings, cells (the first ``most`` rows) and number of label columns of a table with one row per point and
+    group."""
     found = results.summary()
     labels = [axis.name for axis in results.axes] + (["group"] if found["group"].n_unique() > 1 else [])
     scale, unit = unit_of((value for name in ("fct.mean", "fct.p99") for value in found[name].drop_nulls()), TIMES)
@@ -36,7 +36,7 @@ def columns(results: Results, most: int) -> tuple[tuple[str, ...], list[tuple[st
 
 
 def rows(results: Results) -> int:
-    """How many rows the whole table has."""
+    """Number of rows of the whole table."""
     return results.flows.select("point", "group").unique().height
 
 

@@ -1,4 +1,4 @@
-"""The page as a file: whole or not at all, and never in place of a file of somebody else's."""
+"""Writes the page to a file atomically, and never over a file that is not ours."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from daybreak.errors import OutputError
 from daybreak.plots.files import may_be_replaced, put
 
 GENERATOR = "Daybreak report"
-"""What the page names as its maker, by which it is known again."""
+"""The generator named in the page, by which our pages are recognised."""
 _ENDINGS = (".html", ".htm")
 
 
@@ -20,6 +20,6 @@ def check(place: Path, *, force: bool = False) -> None:
 
 
 def write(page: str, place: Path, *, force: bool = False) -> Path:
-    """Writes the page. A file that is there is replaced only if it is a report, or with ``force``."""
+    """Writes the page. An existing file is replaced only if it is a report, or with ``force``."""
     check(place, force=force)
     return put([page.encode("utf-8")], place)

@@ -1,6 +1,6 @@
 """Runs: the records of one scenario with one seed, in memory or in a folder of Parquet files."""
 
 from .naming import schema
-from .run import Recorded, Run, identity, read, read_all
+from .run import EngineOutput, Run, identity, read, read_all
 
-__all__ = ["Recorded", "Run", "identity", "read", "read_all", "schema"]
+__all__ = ["EngineOutput", "Run", "identity", "read", "read_all", "schema"]

@@ -1,4 +1,4 @@
-"""The folder of `daybreak run -o`: it is a run, or holds one a seed in folders `seed-1`, `seed-2` and so on."""
+"""The folder of `daybreak run -o`: a run itself, or one run per seed in folders `seed-1`, `seed-2` and so on."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from daybreak.scenario import Scenario
 from . import storage
 
 _SEED = re.compile(r"seed-\d+")
-# Words for people, of which nothing in a run depends.
+# Descriptions for people; no run depends on them.
 _WORDS = ("name", "description")
 
 
 @dataclass(frozen=True)
 class Folder:
-    """Where the run of each seed belongs."""
+    """The place of each seed's run."""
 
     root: Path
     places: Mapping[int, Path]
     finished: Mapping[int, Path]
-    """Runs that are there already: of the same plan, on the same engine, by the same program."""
+    """Runs that exist already, with the same plan, engine and program."""
     others: Sequence[Path]
-    """Other runs, which go when all of ours are there; none unless this is forced."""
+    """Other runs, which are removed once all of ours are written; empty unless forced."""
 
     def staging(self) -> Path:
         """Makes and returns the folder in which captures are written until their run is finished."""
@@ -39,7 +39,7 @@ class Folder:
         return place
 
     def remove_others(self) -> None:
-        """Removes what runs have written that are not ours, and nothing else. Raises OutputError."""
+        """Removes the files of the other runs, and nothing else. Raises OutputError."""
         for place in self.others:
             if place not in self.places.values():
                 storage.remove(place)
@@ -52,10 +52,10 @@ def claim(
     identity: Callable[[int], Mapping[str, Any]],
     force: bool = False,
 ) -> Folder:
-    """Decides what goes where, before anything is run or changed. Raises OutputError.
+    """Assigns a place to the run of each seed, before anything is run or changed. Raises OutputError.
 
-    `identity` tells a seed's run from all others (`runs.identity`). A folder that holds other runs is refused, unless
-    `force`; more seeds of the same experiment are no others.
+    `identity(seed)` identifies a seed's run (`runs.identity`). A folder that holds other runs is refused, unless
+    `force`; further seeds of the same experiment do not count as other runs.
     """
     storage.forget_unfinished(root)
     by_seed = [place for place in sorted(root.glob("seed-*")) if _SEED.fullmatch(place.name)]
@@ -85,7 +85,7 @@ def claim(
 
 
 def _why(manifest: Mapping[str, Any], expected: Mapping[str, Any], scenario: Scenario) -> str:
-    """What is different about a run; empty where it may be another seed of the same experiment."""
+    """What makes a run another one; empty where it may be another seed of the same experiment."""
     if _document(manifest["scenario"]) != _document(scenario.document()):
         return f'it holds a run of another scenario, "{manifest.get("name")}"'
     if manifest.get("engine") != expected["engine"]:
@@ -108,6 +108,6 @@ def _check(root: Path, places: Sequence[Path]) -> None:
     for place in places:
         if place.exists() or place.is_symlink():
             storage.check_writable(place)
-    # One answers for all: they are made in the same folder.
+    # One check is enough: all are written in the same folder.
     for place in absent[:1]:
         storage.check_writable(place)

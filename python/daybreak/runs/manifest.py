@@ -1,4 +1,4 @@
-"""What `manifest.json` of a run says, checked: whoever reads a run may rely on its fields."""
+"""The validated content of a run's `manifest.json`."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ class _Part(BaseModel):
 
 
 class Versions(_Part):
-    """What has run it."""
+    """The versions of the programs that made the run."""
 
     daybreak: str
     """Daybreak's version."""
     plan: _Count
     """Version of plans."""
     program: str
-    """What identifies the engine's program."""
+    """Identifies the engine's program."""
 
 
 class Totals(_Part):
@@ -31,11 +31,11 @@ class Totals(_Part):
 
     __pydantic_extra__: dict[str, _Count]
     ended_ns: _Count
-    """When it ended."""
+    """End of the run."""
 
 
 class Manifest(_Part):
-    """The manifest of a run. Fields that this version does not know are left alone."""
+    """The manifest of a run. Unknown fields are ignored."""
 
     name: str
     """The scenario's name."""
@@ -54,13 +54,13 @@ class Manifest(_Part):
     tables: dict[str, _Count]
     """Rows by table."""
     files: list[str] = []
-    """What programs have written, by its path in the folder."""
+    """Files that programs wrote, by path in the folder."""
     scenario: dict[str, Any]
     """The scenario as it was written."""
 
 
 def problem(document: Any) -> str | None:
-    """The sentence about the first field that is not as it must be; None if all are."""
+    """One sentence about the first invalid field; None if all are valid."""
     if not isinstance(document, dict):
         return "expected a table"
     try:

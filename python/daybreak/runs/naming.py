@@ -1,7 +1,7 @@
-"""Puts names beside the indices of the record tables, and null where there is no value.
+"""Adds names beside the indices of the record tables, and replaces the engines' marks for "no value" by null.
 
-An engine's columns are plain numbers, which say with one of them that there is nothing to say: a flow that did not end,
-a threshold that does not limit. No table that people see has such numbers.
+An engine's columns are plain numbers, one of which marks a missing value: a flow that did not end, a threshold that
+does not limit. Tables for users have null instead.
 """
 
 from __future__ import annotations
@@ -24,45 +24,45 @@ from daybreak.plan.types import Choice, Link, Plan, Queue, RouteSwitch
 from . import phases
 
 _NUMBERS = {name: [column for column, _, _ in columns] for name, _, columns in described()}
-"""The columns that engines fill, by table: whole numbers, some of which become words here."""
+"""The columns that engines fill, by table: integers, some of which become words here."""
 _TEXTS = ("group", "variant", "src", "dst", "name", "before", "phase", "scope", "reason", "event", "state", "end")
-"""Columns of words, besides names."""
+"""Columns that become words, besides names."""
 
 Columns = Mapping[str, np.ndarray[Any, Any]]
 """Columns by name."""
 EVENTS = control_events()
-"""What controllers do."""
+"""Controllers' decisions."""
 NO_FLOW = 2**32 - 1
-"""The flow of a decision that is not about one."""
+"""Mark of a decision that concerns no flow."""
 SCOPES = ("delivered", "tap", "link", "arrived")
 ENDS = ("client", "server")
 STATES = ("Open", "Disorder", "CWR", "Recovery", "Loss")
 
 NEVER_NS = 2**64 - 1
-"""An engine's mark of what has not happened by the end of the run."""
+"""An engine's mark of a time that did not come before the end of the run."""
 UNKNOWN = NO_STATUS = 2**32 - 1
-"""Its mark of a count that no one has kept, and of the exit code or the signal of a program that has none."""
+"""Its mark of an unknown count, and of the exit code or signal that a program does not have."""
 _NO_VALUE = {
     "flows": {"bytes": 0, "end_ns": NEVER_NS, "fct_ns": NEVER_NS}
     | dict.fromkeys(("rtos", "tlps", "fast_recoveries", "spurious"), UNKNOWN),
     "programs": {"start_ns": NEVER_NS, "end_ns": NEVER_NS, "exit_code": NO_STATUS, "signal": NO_STATUS},
     "window": {"ssthresh": 2**32 - 1, "srtt_ns": 0, "pacing_bps": 0},
 }
-"""What each column has where there is no value: an unlimited flow has no size, ssthresh may be unlimited, before the
-first sample there is no RTT, a sender that does not pace has no rate."""
+"""The mark of each column: an unlimited flow has no size, ssthresh may be unlimited, there is no RTT before the first
+sample, a sender that does not pace has no rate."""
 
 REASONS, _PLACES = zip(*drop_reasons(), strict=True)
-"""Why packets are lost, and what the place of each is."""
+"""Reasons for losses, and the kind of place where each happens."""
 
 
 def named(table: str, columns: Columns, plan: Plan) -> pl.DataFrame:
-    """The table of an engine's columns with its names, and null where there is no value."""
+    """The table of an engine's columns with names added, and null where there is no value."""
     frame = frame_of(columns, {name: ~given for name, given in _has_value(table, columns).items()})
     return TABLES[table](frame, plan) if table in TABLES else frame
 
 
 def misfit(table: str, frame: pl.DataFrame) -> str | None:
-    """What is wrong with a table that is read: the first column that is missing or of another kind; None if none is."""
+    """Names the first column of a table read from a file that is missing or of another type; None if there is none."""
     numbers = _NUMBERS.get(table, [])
     for column in numbers:
         if column not in frame.columns:
@@ -82,7 +82,7 @@ def misfit(table: str, frame: pl.DataFrame) -> str | None:
 
 
 def with_nulls(table: str, frame: pl.DataFrame) -> pl.DataFrame:
-    """A table that is read, with null where an engine has its mark; one that has nulls already stays as it is."""
+    """A table read from a file, with the engines' marks replaced by null; one that has nulls already is unchanged."""
     has_value = _has_value(table, frame)
     found = frame.with_columns(
         frame[name].zip_with(given, pl.Series([None], dtype=frame[name].dtype)) for name, given in has_value.items()
@@ -95,19 +95,19 @@ def with_nulls(table: str, frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _has_value(table: str, columns: Any) -> dict[str, Any]:
-    """By column whether there is a value in each row, of numpy columns or polars series alike."""
+    """For each column whether each row has a value; takes numpy columns or polars series."""
     has_value = {name: columns[name] != mark for name, mark in _NO_VALUE.get(table, {}).items()}
     if table == "drops":
-        # What carries no payload has no first byte of it.
+        # A packet without payload has no first byte.
         data = columns["data"]
         has_value["seq"] = data.cast(pl.Boolean) if isinstance(data, pl.Series) else data.astype(bool)
     return has_value
 
 
 def frame_of(columns: Mapping[str, Any], missing: Mapping[str, Any] = MappingProxyType({})) -> pl.DataFrame:
-    """A frame over the columns' own memory but where values are `missing`.
+    """A frame over the columns' own memory, copied only where values are `missing`.
 
-    One conversion of all columns costs a small run half of one for each.
+    Converting all columns at once costs a small run half as much as one by one.
     """
     arrays = [pa.array(values, mask=missing.get(name)) for name, values in columns.items()]
     return pl.DataFrame(pa.RecordBatch.from_arrays(arrays, names=list(columns)))
@@ -207,8 +207,8 @@ def _links(frame: pl.DataFrame, plan: Plan) -> pl.DataFrame:
 
 
 def _packets(frame: pl.DataFrame, plan: Plan) -> pl.DataFrame:
-    """With the time at which the last bit is at the link's end, jitter aside; null where that is not known, on links
-    whose rate or delay may change."""
+    """Adds the arrival time of the last bit at the link's end, without jitter; null on links whose rate or delay may
+    change."""
     changing = ways.changing_links(plan)
     links = pl.DataFrame(
         {
@@ -228,7 +228,7 @@ def _packets(frame: pl.DataFrame, plan: Plan) -> pl.DataFrame:
 
 
 def _circuits(frame: pl.DataFrame, plan: Plan) -> pl.DataFrame:
-    """With the phase that each step ends and the one that it begins; see `phases`."""
+    """Adds the phase that each step ends and the one that it begins; see `phases`."""
     names = _gather([line.name for line in plan.timelines], frame["timeline"], "timeline_name")
     taken = _with(frame, [names], after="timeline")
     together = phases.sharing(plan)
@@ -236,7 +236,7 @@ def _circuits(frame: pl.DataFrame, plan: Plan) -> pl.DataFrame:
         (timeline, step, is_first, *change)
         for timeline in range(len(plan.timelines))
         if timeline not in together
-        for is_first, changes in zip((True, False), phases.rounds(plan, timeline), strict=True)
+        for is_first, changes in zip((True, False), phases.periods(plan, timeline), strict=True)
         for step, change in enumerate(changes)
     ]
     schema = {"timeline": pl.UInt32, "step": pl.UInt32, "first": pl.Boolean, "before": pl.String, "phase": pl.String}
@@ -255,7 +255,7 @@ def _circuits(frame: pl.DataFrame, plan: Plan) -> pl.DataFrame:
 
 
 def _control(frame: pl.DataFrame, plan: Plan) -> pl.DataFrame:
-    """With the phase of the circuit or of the flow that begins with each decision; null where none does."""
+    """Adds the phase of the circuit or flow that begins with each decision; null where none does."""
     names = _gather([controller.name for controller in plan.controllers], frame["controller"], "controller_name")
     event = _gather(EVENTS, frame["event"], "event")
     flow = frame["flow"].replace(NO_FLOW, None)
@@ -281,7 +281,7 @@ def _programs(frame: pl.DataFrame, plan: Plan) -> pl.DataFrame:
 
 
 def with_found(plan: Plan, columns: Mapping[str, Columns]) -> Plan:
-    """The plan with the flows that were found in a run: "NAME-0", "NAME-1" ... are the connections of flow NAME."""
+    """The plan with the flows discovered in a run: "NAME-0", "NAME-1" ... are the connections of flow NAME."""
     found = columns.get("connections")
     if found is None:
         return plan
@@ -322,12 +322,12 @@ TABLES: dict[str, Callable[[pl.DataFrame, Plan], pl.DataFrame]] = {
     "programs": _programs,
     "packets": _packets,
 }
-"""How each table gets its names."""
+"""The function that adds names to each table."""
 
 
 @cache
 def schema() -> Mapping[str, tuple[str, ...]]:
-    """The columns of each table of a run, those of its names included."""
+    """The columns of each table of a run, including its names."""
     return {table: tuple(frame.columns) for table, frame in empty().items()}
 
 

@@ -1,10 +1,10 @@
-"""What the steps of a timeline's program and the decisions of controllers do, in the words of a scenario.
+"""Names the phases that begin with the steps of a timeline and the decisions of controllers.
 
-A phase is what a timeline has made of the network until its next step. Of a timeline that changes gates it is "night"
-while none of its circuits is open, and "day 0", "day 1" ... for the sets of circuits that are open, in the order in
-which they first are. A link is a circuit if the program leaves it without an open gate at some time, or if its queues
-have no other; so a packet network that serves whatever has no circuit at the moment is none. Of a timeline that changes
-routes alone it is "path 0", "path 1" ... for the paths in their order, and "night" where there is none.
+A phase is the state of the network from one step of a timeline to the next. Of a timeline that changes gates it is
+"night" while none of its circuits is open, and "day 0", "day 1" ... for the sets of circuits that are open, in the
+order in which they first are. A link is a circuit if the program leaves it without an open gate at some time, or if its
+queues have no other; so a packet network that serves the queues without a circuit is not one. Of a timeline that
+changes routes alone it is "path 0", "path 1" ... for the paths in their order, and "night" where there is none.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from daybreak.plan import types as plan
 NIGHT = "night"
 
 Change = tuple[str, str]
-"""The phase that a step ends, and the one that it begins."""
+"""The phase that a step ends and the one it begins."""
 _Gate = tuple[int, int]
 """A queue, and a link that may serve it."""
 
 
 def controlled_phase(controls: plan.Controls, event: str, path: int) -> str | None:
-    """What begins with a decision of a controller: "night" or "day 0" of a circuit, "path 0" ... or "night" of a flow.
-    None where nothing changes.
+    """The phase that begins with a controller's decision: "night" or "day 0" of a circuit, "path 0" ... or "night" of a
+    flow. None where nothing changes.
     """
     if event == "requested":
         return None
@@ -40,33 +40,33 @@ def controlled_phase(controls: plan.Controls, event: str, path: int) -> str | No
             assert_never(controls)
 
 
-class Rounds(NamedTuple):
-    """What each step of a program does in its first round, and in every other one."""
+class Periods(NamedTuple):
+    """What each step of a program does in its first period, and in every later one."""
 
     first: Sequence[Change]
     later: Sequence[Change]
 
 
-def rounds(content: plan.Plan, timeline: int) -> Rounds:
-    """What a timeline does while no other one changes the same gates or routes. What a step at time 0 ends is what it
-    ends in the next round."""
+def periods(content: plan.Plan, timeline: int) -> Periods:
+    """The changes of a timeline, if no other one changes the same gates or routes. The phase that a step at time 0 ends
+    is taken to be the one that it ends in the next period."""
     line, state = content.timelines[timeline], _State(content, timeline)
     # Before a step at time 0 there is nothing to name.
     before = "" if _starts_at_once(line) else state.phase()
     found: list[list[Change]] = [[], []]
-    for round_ in found:
+    for period_ in found:
         for step in line.steps:
             for action in step.actions:
                 state.do(action)
-            round_.append((before, before := state.phase()))
+            period_.append((before, before := state.phase()))
     first, later = found
     if first and _starts_at_once(line):
         first[0] = (later[0][0], first[0][1])
-    return Rounds(first, later)
+    return Periods(first, later)
 
 
 def sharing(content: plan.Plan) -> set[int]:
-    """The timelines that change gates or routes of others."""
+    """The timelines that change gates or routes which others change as well."""
     changing: dict[_Gate | int, set[int]] = defaultdict(set)
     for timeline, line in enumerate(content.timelines):
         for subject in _subjects(line):
@@ -75,15 +75,15 @@ def sharing(content: plan.Plan) -> set[int]:
 
 
 def walked(content: plan.Plan, taken: Iterable[tuple[int, int]]) -> list[Change]:
-    """What each step does that was taken, as the numbers of its timeline and of itself, in the order of the run: for
-    timelines that share gates or routes. What a step at time 0 ends is what it would in the next round, alone."""
+    """The change that each taken step makes, for timelines that share gates or routes. ``taken`` has (timeline, step)
+    in the order of the run. The phase that a step at time 0 ends is the one it would end in the next period, alone."""
     states = {timeline: _State(content, timeline) for timeline in sharing(content)}
     done: Counter[int] = Counter()
     found = []
     for timeline, step in taken:
         line = content.timelines[timeline]
         is_start = not done[timeline] and _starts_at_once(line)
-        before = rounds(content, timeline).later[step][0] if is_start else states[timeline].phase()
+        before = periods(content, timeline).later[step][0] if is_start else states[timeline].phase()
         for action in line.steps[step].actions:
             for state in states.values():
                 state.do(action)
@@ -93,7 +93,7 @@ def walked(content: plan.Plan, taken: Iterable[tuple[int, int]]) -> list[Change]
 
 
 def days(content: plan.Plan, timeline: int) -> dict[str, set[int]]:
-    """The links of the circuits that are open in each day of a timeline; empty of one that changes no gates."""
+    """The links of the circuits that are open in each day of a timeline; empty if it changes no gates."""
     state = _State(content, timeline)
     found: dict[str, set[int]] = {}
     for step in content.timelines[timeline].steps * 2:
@@ -117,7 +117,7 @@ class _State:
         }
 
     def do(self, action: plan.Action) -> None:
-        """An action of this timeline or of another."""
+        """Applies an action of this or another timeline."""
         match action:
             case plan.SetRoute():
                 if action.route_switch in self._routes:
@@ -137,15 +137,15 @@ class _State:
                 | plan.SetParameter()
                 | plan.SetMark()
             ):
-                # Other numbers, on the same paths.
+                # Only numbers change; the paths stay.
                 pass
             case _:
                 assert_never(action)
 
     def phase(self) -> str:
-        """What the network is now."""
+        """The name of the current phase."""
         if self.gates is None:
-            # Of several routes each may be on another path.
+            # Several routes may each be on a different path.
             on = sorted({-1 if path is None else path for path in self._routes.values()})
             return " and ".join(NIGHT if path < 0 else f"path {path}" for path in on)
         opened = frozenset(self.gates.open)

@@ -1,4 +1,4 @@
-"""A run: its tables, and the manifest that says where they come from."""
+"""A run: its tables, and the manifest that states their origin."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Recorded:
-    """What an engine hands over."""
+class EngineOutput:
+    """What an engine returns."""
 
     tables: Mapping[str, Columns]
     """Columns by table."""
@@ -40,18 +40,18 @@ class Recorded:
     capture: Path | None = None
     """The packets of the captured links, as a pcapng file."""
     keep: object = None
-    """Whatever must live as long as the capture's file is needed."""
+    """An object that must stay alive as long as the capture's file is needed."""
     files: Mapping[str, bytes] = field(default_factory=dict)
-    """What programs have written, by its path in the run's folder."""
+    """Files that programs wrote, by path in the run's folder."""
     facts: Mapping[str, Any] = field(default_factory=dict)
-    """What the engine says of itself in the manifest."""
+    """The engine's entry in the manifest."""
 
 
 class Run:
     """The records of one run.
 
-    Tables are polars frames with the columns of `crates/trace/src/rows.rs`, and names beside the numbers. Each is
-    made when it is first asked for. A run can be pickled: all of its tables and its capture travel with it.
+    Tables are polars frames with the columns of `crates/trace/src/rows.rs`, and names beside the numbers. Each is made
+    on first access. A run can be pickled, with all of its tables and its capture.
     """
 
     def __init__(
@@ -67,14 +67,14 @@ class Run:
         self.capture = capture
         """The packets of the captured links, as a pcapng file; it lives as long as the run."""
         self.files = files
-        """What programs have written, by its path in the run's folder: `programs/NAME-client/stdout` and so on."""
+        """Files that programs wrote, by path in the run's folder: `programs/NAME-client/stdout` and so on."""
         self._load = load
         self._keep = keep
         self._tables: dict[str, pl.DataFrame] = {}
 
     @classmethod
-    def of(cls, scenario: Scenario, plan: Plan, engine: str, program: str, recorded: Recorded) -> Run:
-        """The run of a scenario whose plan an engine's `program` has executed."""
+    def of(cls, scenario: Scenario, plan: Plan, engine: str, program: str, recorded: EngineOutput) -> Run:
+        """The run of a scenario whose `plan` was executed by an engine's `program`, which returned `recorded`."""
         manifest = {
             "name": scenario.name,
             **identity(plan, engine, program),
@@ -183,7 +183,7 @@ class Run:
 
     @property
     def seed(self) -> int:
-        """The seed that it was run with."""
+        """The seed of the run."""
         return int(self.manifest["seed"])
 
     def table(self, name: str) -> pl.DataFrame:
@@ -200,17 +200,17 @@ class Run:
             yield name, self.table(name)
 
     def write(self, directory: str | Path, force: bool = False) -> Path:
-        """Writes a Parquet file a table, the capture and `manifest.json`: all of it or nothing.
+        """Writes one Parquet file per table, the capture and `manifest.json`, atomically.
 
-        A folder that holds another run is refused, or with `force` that run is replaced; files that no run has written
+        A folder that holds another run is refused; with `force` that run is replaced. Files that no run has written
         stay. Raises OutputError.
         """
         return storage.write(self, Path(directory), force)
 
     def plot(self, **options: Any) -> Figure:
-        """What the run shows over time, as a figure: `daybreak.plot` of this run alone, with its options and errors.
+        """Draws the run over time: `daybreak.plot` of this run alone, with the same options and errors.
 
-        A notebook shows the figure where it is the result of a cell, a script with its method `show`.
+        A notebook displays the figure as the result of a cell; in a script call its method `show`.
         """
         return daybreak.plot([self], **options)
 
@@ -227,7 +227,7 @@ class Run:
 
 
 def identity(plan: Plan, engine: str, program: str) -> dict[str, Any]:
-    """What tells a run from every other one: where this is equal, so are the tables."""
+    """Identifies a run: two runs with equal identities have equal tables."""
     return {
         "seed": plan.content.seed,
         "engine": engine,
@@ -237,7 +237,7 @@ def identity(plan: Plan, engine: str, program: str) -> dict[str, Any]:
 
 
 def read(directory: str | Path) -> Run:
-    """The run in `directory`; its tables are read when they are asked for. Raises OutputError."""
+    """The run in `directory`; its tables are read on first access. Raises OutputError."""
     manifest, load, capture, files = storage.read(Path(directory))
     return Run(manifest, load, capture, files=files)
 
@@ -252,7 +252,7 @@ def read_all(directory: str | Path) -> list[Run]:
 def _arrived(
     manifest: dict[str, Any], tables: dict[str, pl.DataFrame], packets: bytes | None, files: dict[str, bytes]
 ) -> Run:
-    """A run that has been pickled. Its capture becomes a file of this process."""
+    """Unpickles a run. Its capture becomes a file of this process."""
     if packets is None:
         return Run(manifest, tables.__getitem__, files=files)
     staging = Staging(Path(tempfile.gettempdir()))
@@ -263,5 +263,5 @@ def _arrived(
 
 @cache
 def _version() -> str:
-    """Daybreak's, which takes longer to look up than a small run."""
+    """Daybreak's version, cached because looking it up takes longer than a small run."""
     return version("daybreak")

@@ -1,5 +1,5 @@
-"""Folders of work that is not finished yet. A lock tells that their process lives: what a dead one has left is removed
-by the next one that works at the same place.
+"""Folders of unfinished work. A lock shows that their process is alive; what a dead one has left is removed by the next
+process that works in the same place.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ class Staging:
         # Before the folder is made, so that Ctrl-C leaves none behind whenever it comes.
         self._remove = weakref.finalize(self, _remove, self.path, held)
         self.path.mkdir(mode=0o700)
-        # It takes its name when it is held: others may look at any moment, and remove what nobody holds.
+        # It gets its name only once it is locked: other processes remove folders without a lock.
         held.append((self.path / _TAKEN).open("w"))
         with suppress(OSError):
-            # Some file systems know no locks: then nobody removes it but this process.
+            # Some file systems have no locks: then only this process removes it.
             fcntl.flock(held[0], fcntl.LOCK_EX)
         (self.path / _TAKEN).rename(self.path / _LOCK)
 
@@ -53,13 +53,13 @@ class Staging:
 
 
 def remove_stale(base: Path, prefix: str = PREFIX) -> None:
-    """Removes what processes that were ended by force have left in `base`."""
+    """Removes what killed processes have left in `base`."""
     for folder in base.glob(f"{prefix}*"):
         with suppress(OSError):
             if folder.is_symlink():
                 continue
             if not (folder / _LOCK).exists():
-                # Its guest has cleared it up to the log, or it is only being made.
+                # Its guest has cleared everything but the log, or it is just being made.
                 if time.time() - folder.stat().st_mtime > _NEW_S:
                     shutil.rmtree(folder, ignore_errors=True)
                 continue
@@ -69,7 +69,7 @@ def remove_stale(base: Path, prefix: str = PREFIX) -> None:
 
 
 def remove_tree(path: Path) -> None:
-    """Removes a folder with all that is in it, however often it is interrupted meanwhile."""
+    """Removes a folder with its content, even if interrupted repeatedly meanwhile."""
     interrupted: KeyboardInterrupt | None = None
     while True:
         try:

@@ -1,8 +1,8 @@
-"""Runs on disk: a folder with a Parquet file a table, the packet capture, and `manifest.json`.
+"""Runs on disk: a folder with one Parquet file per table, the packet capture, and `manifest.json`.
 
-A folder that is not there yet is made under another name and renamed when it is whole. Into one that is there the files
-are moved, the manifest last: a folder is a run as soon as it has one, so that nobody ever reads half a run. Until then
-`manifest.unfinished.json` names the files that are the run's. All others are the user's, and stay as they are.
+A new folder is written under another name and renamed when complete. Files are moved into an existing folder, the
+manifest last: only a folder with a manifest is a run, so a partial run is never read. Until then
+`manifest.unfinished.json` lists the run's files. All other files are the user's and stay as they are.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ UNFINISHED = "manifest.unfinished.json"
 CAPTURE = "capture.pcapng"
 PROGRAMS = "programs"
 _REFUSED = (OSError, pl.exceptions.PolarsError)
-# What tells one run from another: with these equal, so are the tables.
+# These identify a run: with these equal, so are the tables.
 _FACTS = ("plan_hash", "engine", "seed", "versions")
 
 
 class Records(Protocol):
-    """What is written: a run."""
+    """The part of a run that is written."""
 
     manifest: dict[str, Any]
     capture: Path | None
@@ -45,7 +45,7 @@ class Records(Protocol):
 
 
 def write(run: Records, directory: Path, force: bool = False) -> Path:
-    """Writes `run` to `directory`. The same run may be there already; another one is replaced with `force` only."""
+    """Writes `run` to `directory`. The same run may exist there already; another one is replaced only with `force`."""
     if _is_there(run, directory, force):
         return directory
     check_writable(directory)
@@ -61,7 +61,7 @@ def write(run: Records, directory: Path, force: bool = False) -> Path:
                     made.rename(directory)
                     return directory
             except OSError:
-                # Somebody may have made the same run meanwhile; nothing else is in order.
+                # Another process may have written the same run meanwhile; anything else is an error.
                 if not directory.exists():
                     raise
             if not _is_there(run, directory, force):
@@ -86,7 +86,8 @@ def _is_there(run: Records, directory: Path, force: bool) -> bool:
 def read(
     directory: Path,
 ) -> tuple[dict[str, Any], Callable[[str], pl.DataFrame], Path | None, dict[str, bytes]]:
-    """The manifest of the run in `directory`, what reads a table of it, its capture, and what programs have written.
+    """The manifest of the run in `directory`, a function that reads a table of it by name, its capture, and the files
+    that programs wrote.
 
     Raises OutputError.
     """
@@ -123,7 +124,7 @@ def runs_in(directory: Path) -> list[Path]:
 
 
 def held(directory: Path) -> dict[str, Any] | None:
-    """The manifest of the run in `directory`; none where there is no run."""
+    """The manifest of the run in `directory`; None where there is no run."""
     try:
         return _manifest(directory)
     except OutputError:
@@ -131,7 +132,7 @@ def held(directory: Path) -> dict[str, Any] | None:
 
 
 def is_whole(directory: Path, manifest: Mapping[str, Any]) -> bool:
-    """Whether every file of the run is there."""
+    """Whether every file of the run exists."""
     return all((directory / name).is_file() for name in _files(manifest))
 
 
@@ -141,7 +142,7 @@ def is_same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
 
 
 def described(manifest: Mapping[str, Any]) -> str:
-    """A run in words, for sentences."""
+    """A run in words, for messages."""
     return f'a run of "{manifest.get("name")}" with seed {manifest["seed"]} on engine {manifest.get("engine")}'
 
 
@@ -169,11 +170,11 @@ def check_writable(directory: Path) -> None:
 
 
 def check_folder(place: Path, directory: Path) -> None:
-    """Raises OutputError when nothing can be written in `place`, which is there, for the sake of `directory`."""
+    """Raises OutputError when nothing can be written in the existing folder `place`, on behalf of `directory`."""
     if not place.is_dir():
         raise OutputError(f"{directory} cannot be written: {place} is not a directory")
     try:
-        # Permissions are not the only reason; a file tells all of them.
+        # Permissions are not the only reason; writing a file finds all of them.
         with tempfile.TemporaryFile(dir=place):
             pass
     except OSError as error:
@@ -181,19 +182,19 @@ def check_folder(place: Path, directory: Path) -> None:
 
 
 def staging_place(directory: Path) -> Path:
-    """Where what will be the run in `directory` is made: on the same file system, so that it can be renamed."""
+    """Where the future run in `directory` is written: on the same file system, so that it can be renamed."""
     return directory if directory.exists() else directory.parent
 
 
 def forget_unfinished(directory: Path) -> None:
-    """Removes what processes that were ended by force have left where runs for `directory` are made."""
+    """Removes what killed processes have left where runs for `directory` are written."""
     for place in {directory, directory.parent}:
         if place.is_dir():
             remove_stale(place)
 
 
 def _check_files(directory: Path) -> None:
-    """Nothing may be in the way that a run has not written."""
+    """Raises OutputError if a file that no run has written is in the way."""
     if not directory.is_dir():
         raise OutputError(f"{directory} cannot be written: it exists and is not a run")
     manifest = _marked(directory)
@@ -228,7 +229,7 @@ def _manifest(directory: Path, name: str = MANIFEST) -> dict[str, Any]:
 
 
 def _marked(directory: Path) -> dict[str, Any] | None:
-    """The manifest of a run that is there, or was to be."""
+    """The manifest of a finished or unfinished run."""
     for name in (MANIFEST, UNFINISHED):
         with suppress(OutputError):
             return _manifest(directory, name)
@@ -236,13 +237,13 @@ def _marked(directory: Path) -> dict[str, Any] | None:
 
 
 def _files(manifest: Mapping[str, Any]) -> list[str]:
-    """The files of a run beside its manifest, and no other, whatever a manifest says."""
+    """The files of a run beside its manifest; only names that a run may write, whatever the manifest lists."""
     capture = [CAPTURE] if manifest.get("capture", True) else []
     return [*(f"{name}.parquet" for name in TABLES if name in manifest["tables"]), *capture, *_written(manifest)]
 
 
 def _written(manifest: Mapping[str, Any]) -> list[str]:
-    """The files that programs have written."""
+    """The files that programs wrote."""
     return [name for name in manifest.get("files", []) if _is_programs(PurePosixPath(name))]
 
 
@@ -269,7 +270,7 @@ def _link_or_copy(source: Path, target: Path) -> None:
 
 
 def _clear(directory: Path) -> None:
-    """Takes away the files of the run that is there; a crash in between leaves a folder that still names them."""
+    """Removes the files of the existing run; a crash in between leaves a folder that still lists them."""
     manifest = _marked(directory)
     if manifest is None:
         return
@@ -278,7 +279,7 @@ def _clear(directory: Path) -> None:
     for name in _files(manifest):
         (directory / name).unlink(missing_ok=True)
     for name in _written(manifest):
-        # Folders that hold something else stay.
+        # Folders with other content stay.
         for folder in list(PurePosixPath(name).parents)[:-1]:
             with suppress(OSError):
                 (directory / folder).rmdir()

@@ -1,7 +1,7 @@
-"""Plans whose results hang on which of two packets comes first by nanoseconds.
+"""Finds plans whose results depend on which of two packets comes first by nanoseconds.
 
-Links of one rate that feed one queue send in step: packets come to it at the same instants again and again, and where
-it is full the same flow may lose its packet each time (Floyd and Jacobson, "Traffic phase effects in packet-switched
+Links of equal rate that feed one queue send in step: packets reach it at the same instants again and again, and when it
+is full the same flow may lose its packet each time (Floyd and Jacobson, "Traffic phase effects in packet-switched
 gateways", 1991). Real links and hosts have jitter, which ends this.
 """
 
@@ -14,7 +14,7 @@ from daybreak.plan import ways
 
 
 def ties(content: plan.Plan) -> str | None:
-    """A sentence where flows of TCP meet in step at a queue that may be full, and no link on their ways has jitter."""
+    """A warning if TCP flows meet in step at a queue that may be full and no link on their paths has jitter."""
     flows_by_path: dict[int, list[int]] = defaultdict(list)
     for number, flow in enumerate(content.flows):
         if not isinstance(flow.application, plan.ConstantRate):
@@ -32,7 +32,7 @@ def ties(content: plan.Plan) -> str | None:
     for queue, by_rate in coming.items():
         serving = sum(content.links[link].rate_bps for link in content.queues[queue].served_by)
         for rate, by_link in by_rate.items():
-            # Only what brings more than leaves fills a queue.
+            # A queue fills only if more enters than leaves.
             if len(by_link) > 1 and len(by_link) * rate > serving:
                 count = len({flow for flows in by_link.values() for flow in flows})
                 return (

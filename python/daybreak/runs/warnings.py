@@ -10,12 +10,12 @@ _PS_PER_MS = 10**9
 
 
 def warnings_of(content: plan.Plan) -> list[str]:
-    """A sentence for each."""
+    """One sentence per warning."""
     return list(_locked_timeouts(content))
 
 
 def _locked_timeouts(content: plan.Plan) -> Iterator[str]:
-    """Nights that come back after a whole number of times in the shortest timeout, and lose what is sent in them."""
+    """Lossy nights that recur exactly one shortest timeout later, so that retransmissions fall into a night again."""
     stacks = {flow.src_stack for flow in content.flows if not isinstance(flow.application, plan.ConstantRate)}
     timeouts = sorted({content.stacks[index].rto_min_ps for index in stacks})
     for timeline in content.timelines:

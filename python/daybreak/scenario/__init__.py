@@ -1,6 +1,6 @@
-"""Scenarios: what the user writes, validated, in human units; with a seed they become plans.
+"""Scenarios: the user's input, validated, in human units; with a seed they become plans.
 
-A scenario is made of the tables of a scenario file, or of these objects, whose quantities are text with units:
+A scenario is made from the tables of a scenario file, or from these objects, whose quantities are text with units:
 
     Scenario(
         name="one flow",

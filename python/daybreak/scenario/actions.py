@@ -1,4 +1,4 @@
-"""What a program may do to the network, by names."""
+"""Actions by which a program changes the network; things are referred to by name."""
 
 from typing import Annotated, Literal
 
@@ -9,8 +9,8 @@ from .model import Tagged
 from .quantities import Loss, QueueLimit, Rate, Span
 
 Downtime = Literal["drop", "hold", "drain", "make_before_break"]
-"""What becomes of packets in a night: lost; held until the day; held, but what was queued before is sent;
-or carried by the old path until the new one is there."""
+"""What happens to packets in a night: they are dropped; held until the day; held, except those queued before, which are
+sent; or carried by the old path until the new one is up."""
 
 
 class OpenGate(Tagged):
@@ -19,7 +19,7 @@ class OpenGate(Tagged):
     kind: Literal["open_gate"] = "open_gate"
     """The kind of action."""
     queue: str
-    """Name of the queue, or of a link that has it for itself."""
+    """Name of the queue, or of the link that it belongs to."""
     link: str
     """One of the links that may serve it."""
 
@@ -30,11 +30,11 @@ class CloseGate(Tagged):
     kind: Literal["close_gate"] = "close_gate"
     """The kind of action."""
     queue: str
-    """Name of the queue, or of a link that has it for itself."""
+    """Name of the queue, or of the link that it belongs to."""
     link: str
     """One of the links that may serve it."""
     downtime: Downtime = "hold"
-    """What becomes of the packets that wait."""
+    """What happens to the packets that wait."""
 
 
 def _limit(value: object) -> object:
@@ -42,18 +42,18 @@ def _limit(value: object) -> object:
 
 
 class SetLimit(Tagged):
-    """Gives a queue another limit. The first packets that fit into it are kept, the others are lost at once."""
+    """Changes a queue's limit. The first packets that fit are kept, the others are dropped at once."""
 
     kind: Literal["set_limit"] = "set_limit"
     """The kind of action."""
     queue: str
-    """Name of the queue, or of a link that has it for itself."""
+    """Name of the queue, or of the link that it belongs to."""
     limit: Annotated[QueueLimit | Literal["unlimited"], BeforeValidator(_limit)]
-    """Most that may wait, or "unlimited"."""
+    """The new limit, or "unlimited"."""
 
 
 class SetRate(Tagged):
-    """Gives a link another rate. A packet that is being sent finishes at the old one."""
+    """Changes a link's rate. A packet that is being sent finishes at the old rate."""
 
     kind: Literal["set_rate"] = "set_rate"
     """The kind of action."""
@@ -64,8 +64,8 @@ class SetRate(Tagged):
 
 
 class SetDelay(Tagged):
-    """Gives a link another propagation delay. It holds for packets whose last bit leaves from now on. No packet
-    overtakes another one: where the delay falls, what would arrive too early arrives right behind the packet before."""
+    """Changes a link's propagation delay, for packets whose last bit leaves from now on. No packet overtakes another:
+    if the delay falls, a packet that would arrive too early arrives right behind the one before it."""
 
     kind: Literal["set_delay"] = "set_delay"
     """The kind of action."""
@@ -76,7 +76,7 @@ class SetDelay(Tagged):
 
 
 class SetLoss(Tagged):
-    """Gives a link another probability of random loss, for packets whose first bit leaves from now on."""
+    """Changes a link's probability of random loss, for packets whose first bit leaves from now on."""
 
     kind: Literal["set_loss"] = "set_loss"
     """The kind of action."""
@@ -92,7 +92,7 @@ class SetParameter(Tagged):
     kind: Literal["set_parameter"] = "set_parameter"
     """The kind of action."""
     queue: str
-    """Name of the queue, or of a link that has it for itself."""
+    """Name of the queue, or of the link that it belongs to."""
     parameter: str
     """Name of the parameter."""
     value: ParameterValue
@@ -129,11 +129,11 @@ class Darken(Tagged):
     route: str
     """Name of the route."""
     downtime: Downtime = "hold"
-    """What becomes of packets meanwhile."""
+    """What happens to packets meanwhile."""
 
 
 Action = Annotated[
     OpenGate | CloseGate | SetLimit | SetRate | SetDelay | SetLoss | SetParameter | SetMark | SetRoute | Darken,
     Field(discriminator="kind"),
 ]
-"""One of them, by its kind."""
+"""An action, selected by its `kind`."""

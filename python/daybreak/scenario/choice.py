@@ -1,4 +1,4 @@
-"""Entries of a registry as a scenario names them: "cubic", or {name = "cubic", beta = 0.8} with parameters."""
+"""References to entries of a registry: "cubic", or {name = "cubic", beta = 0.8} with parameters."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ParameterValue = bool | int | float | str
 
 @dataclass(frozen=True)
 class Choice:
-    """A name, and the parameters that are given with it, as the user wrote them."""
+    """A name and its parameters, as the user wrote them."""
 
     name: str
     parameters: tuple[tuple[str, ParameterValue], ...] = ()
@@ -26,7 +26,7 @@ class Choice:
 
     @classmethod
     def registry(cls) -> list[Entry]:
-        """The entries that there are."""
+        """The entries to choose from."""
         raise NotImplementedError
 
     @classmethod
@@ -47,7 +47,7 @@ class Choice:
         return cls(value["name"], tuple(parameters.items()))
 
     def plain(self) -> str | dict[str, ParameterValue]:
-        """As a scenario file has it."""
+        """The value as in a scenario file."""
         return {"name": self.name, **dict(self.parameters)} if self.parameters else self.name
 
     def __str__(self) -> str:
@@ -55,7 +55,7 @@ class Choice:
 
     @classmethod
     def __get_pydantic_core_schema__(cls, _source: Any, _handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
-        # With a name of its own, the JSON Schema says it once.
+        # With a name of its own, it appears in the JSON Schema only once.
         return core_schema.no_info_plain_validator_function(
             cls.parse,
             ref=cls.__name__,
@@ -121,7 +121,7 @@ class FlowPolicy(Choice):
 
 
 def default_text(parameter: Parameter) -> str:
-    """The default of a parameter as a scenario would have it; "must be given" where there is none."""
+    """The default of a parameter in the notation of a scenario; "must be given" if there is none."""
     if parameter.default is None:
         return "must be given"
     return _text(*parameter.default)
@@ -137,7 +137,7 @@ def range_text(parameter: Parameter) -> str:
 
 
 def expected(parameter: Parameter) -> str:
-    """What a parameter can be, as the end of a sentence."""
+    """The permitted values of a parameter, as the end of a sentence."""
     match parameter.kind:
         case "switch":
             return "true or false"

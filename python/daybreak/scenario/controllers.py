@@ -1,4 +1,4 @@
-"""Controllers: what changes the network while flows run, by what it sees of it."""
+"""Controllers, which change the network while flows run, in response to its state."""
 
 from typing import Annotated, Literal
 
@@ -13,22 +13,22 @@ from .traffic import Via
 
 
 class CircuitController(Tagged):
-    """Opens links that are dark at the start when queues show that they are needed, and closes them again."""
+    """Opens links, which are dark at the start, when queues show demand, and closes them again."""
 
     kind: Literal["circuit"] = "circuit"
     """The kind of controller."""
     name: str | None = None
-    """Unique name; "controller-0" ... without one."""
+    """Unique name; by default "controller-0" ..."""
     policy: CircuitPolicy
-    """What decides, with its parameters: see `daybreak list schedules`."""
+    """The policy, with its parameters: see `daybreak list schedules`."""
     queues: Names = Field(min_length=1)
-    """Queues that it watches: they count together. Each by its name, or that of a link that has it for itself."""
+    """Queues that it watches, which count together; each by its name, or that of the link it belongs to."""
     links: Names = Field(min_length=1)
     """Links that it opens and closes together. They are dark at the start."""
     setup: Span = Span(0)
-    """Time from the decision to open the links to their being open."""
+    """Time from the decision to open the links until they are open."""
     downtime: Downtime = "hold"
-    """What becomes of the packets that wait for a link alone when it closes."""
+    """What happens to packets that can only take a link when it closes."""
 
     @model_validator(mode="after")
     def _makes_sense(self) -> "CircuitController":
@@ -41,7 +41,7 @@ class CircuitController(Tagged):
 
 class FlowController(MovedFlows, Tagged):
     """Moves single flows between their paths. They start on the first path of `between`, the normal one; each of the
-    others is for one flow at a time; one that is listed several times, for as many.
+    others serves one flow at a time, or as many as the number of times it is listed.
     """
 
     kind: Literal["paths"] = "paths"
@@ -49,19 +49,19 @@ class FlowController(MovedFlows, Tagged):
     between: tuple[Via, ...] = Field(min_length=2)
     """The paths, each as the links that it takes."""
     name: str | None = None
-    """Unique name; "controller-0" ... without one."""
+    """Unique name; by default "controller-0" ..."""
     policy: FlowPolicy
-    """What decides, with its parameters: see `daybreak list schedules`."""
+    """The policy, with its parameters: see `daybreak list schedules`."""
     setup: Span = Span(0)
-    """Time from the decision to move a flow to its new path's being in force. A flow is put back on the first path at
+    """Time from the decision to move a flow until its new path is in force. Moves back to the first path take effect at
     once."""
     downtime: Downtime = "make_before_break"
-    """What becomes of the flow's packets in that time."""
+    """What happens to the flow's packets in that time."""
     priorities: dict[str, Annotated[int, Field(ge=0, lt=2**32)]] = {}
-    """Flows or groups, and their priorities: the highest goes first. Others have 0."""
+    """Priorities of flows or groups: the highest goes first. Others have 0."""
     deadlines: dict[str, Annotated[Span, Field(gt=0)]] = {}
-    """Flows or groups, and how long after their start they should be complete."""
+    """Deadlines of flows or groups, relative to their start."""
 
 
 Controller = Annotated[CircuitController | FlowController, Field(discriminator="kind")]
-"""One of them, by its kind."""
+"""A controller, selected by its `kind`."""

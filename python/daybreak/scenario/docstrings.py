@@ -1,7 +1,7 @@
-"""What is written beneath the fields of models, for the pages and the schema made of it.
+"""Reads the docstrings of models' fields, for the reference pages and the JSON Schema.
 
-Pydantic can read it as each class is made, which costs a third of the time that it takes to import all models; few
-commands need it.
+Pydantic could read them when each class is created, at a third of the time to import all models; few commands need
+them.
 """
 
 import ast
@@ -15,7 +15,7 @@ from pydantic import BaseModel
 
 @cache
 def of_fields(model: type[BaseModel]) -> dict[str, str]:
-    """The docstring of each field of a model that has one, also of those that it inherits."""
+    """The docstrings of a model's fields, including inherited ones."""
     found: dict[str, str] = {}
     for cls in reversed(model.__mro__):
         if cls.__module__ in sys.modules and cls.__module__.startswith("daybreak."):
@@ -25,7 +25,7 @@ def of_fields(model: type[BaseModel]) -> dict[str, str]:
 
 @cache
 def _of_module(module: ModuleType) -> dict[str, dict[str, str]]:
-    """The docstrings of fields by class, of the classes that stand at the top of a module."""
+    """The docstrings of fields by class, for the top-level classes of a module."""
     tree = ast.parse(inspect.getsource(module))
     return {node.name: _of_class(node) for node in tree.body if isinstance(node, ast.ClassDef)}
 

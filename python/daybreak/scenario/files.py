@@ -14,7 +14,7 @@ from .workloads.rows import read_rows
 
 
 def load(path: str | Path) -> Scenario:
-    """Reads a scenario file. Raises ScenarioError, whose sentence names the file and the field."""
+    """Reads a scenario file. Raises ScenarioError, whose message names the file and the field."""
     path = Path(path)
     try:
         document = tomllib.loads(path.read_text(encoding="utf-8-sig"))
@@ -25,7 +25,7 @@ def load(path: str | Path) -> Scenario:
     except tomllib.TOMLDecodeError as error:
         raise ScenarioError(f"{path} is not valid TOML: {reason(error)}") from None
     except ValueError as error:
-        # A number with thousands of digits, or a date that no calendar has.
+        # A number with thousands of digits, or an invalid date.
         raise ScenarioError(f"{path} is not valid TOML: {reason(error).partition(';')[0]}") from None
     except RecursionError:
         raise ScenarioError(f"{path} is not a scenario file: its tables or lists are nested too deeply") from None
@@ -39,7 +39,7 @@ def load(path: str | Path) -> Scenario:
 
 
 def _put_rows(document: dict[str, Any], folder: Path) -> None:
-    """Puts the rows of the files that generators of flows name in the place of the names, where there is no mistake."""
+    """Replaces names of files in flow generators by the files' rows; invalid entries are left for validation."""
     arrivals = document.get("arrivals")
     for i, entry in enumerate(arrivals if isinstance(arrivals, list) else ()):
         for key in ("sizes", "process", "pairs"):

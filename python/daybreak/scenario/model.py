@@ -1,4 +1,4 @@
-"""The base of every scenario model: frozen, strict about keys, saved without what is default."""
+"""The base of every scenario model: frozen, strict about keys, saved without defaults."""
 
 import difflib
 from collections.abc import Callable, Iterator
@@ -22,12 +22,12 @@ from .problems import scenario_error
 
 
 class Model(BaseModel):
-    """A part of a scenario. Keys that it does not know are errors that list the known ones.
+    """A part of a scenario. Unknown keys are errors that list the known ones.
 
-    An object made in Python is validated as a table of a scenario file is, and raises ScenarioError.
+    Objects created in Python are validated like tables of a scenario file, and raise ScenarioError.
     """
 
-    # Validators are made when they are first needed: that of a scenario has those of its parts.
+    # Validators are built on first use: that of a scenario includes those of its parts.
     model_config = ConfigDict(
         extra="forbid", frozen=True, validate_by_name=True, validate_by_alias=True, defer_build=True
     )
@@ -39,12 +39,12 @@ class Model(BaseModel):
         except ValidationError as error:
             raise scenario_error(error, fields, type(self).__name__, "it") from None
 
-    # For pydantic: tables within tables need not be made by this, which would hide where in the file a mistake is.
+    # For pydantic: nested tables bypass this, which would hide the place of an error in the file.
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
 
     @classmethod
     def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        """The schema, with what is written beneath each field."""
+        """The schema, with the docstring of each field."""
         made = handler(schema)
         properties, written = handler.resolve_ref_schema(made)["properties"], docstrings.of_fields(cls)
         for name, field in cls.model_fields.items():
@@ -64,7 +64,7 @@ class Model(BaseModel):
 
 
 class Tagged(Model):
-    """A model that is told from others by its `kind`, which is therefore always saved."""
+    """A variant of a tagged union, identified by its `kind`, which is therefore always saved."""
 
     @model_serializer(mode="wrap")
     def _keep_kind(self, serialise: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
@@ -79,7 +79,7 @@ def check_texts(document: dict[str, Any], source: str) -> None:
 
 
 def _texts(document: Any) -> Iterator[str]:
-    """Every text in a document, keys included, however deep it is nested."""
+    """Every string in a document at any depth, keys included."""
     waiting = [document]
     while waiting:
         match waiting.pop():
@@ -92,7 +92,7 @@ def _texts(document: Any) -> Iterator[str]:
 
 
 def _is_unicode(text: str) -> bool:
-    """Whether it has no half of a surrogate pair, as bytes have that are no UTF-8 on the command line."""
+    """Whether it has no lone surrogate, which stands for an invalid UTF-8 byte of the command line."""
     try:
         text.encode()
     except UnicodeEncodeError:

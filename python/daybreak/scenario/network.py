@@ -1,4 +1,4 @@
-"""Hosts, switches, links, queues and marks, as a scenario names them."""
+"""Hosts, switches, links, queues and marks of a scenario."""
 
 from typing import Literal
 
@@ -21,8 +21,8 @@ class Node(Model):
 class Link(Model):
     """A link between two nodes, both ways unless `duplex = false`.
 
-    The direction from `from` to `to` carries the link's name, the other one the name with ".back". Without a
-    name they are called "a->b" and "b->a".
+    The direction from `from` to `to` has the link's name, the other one the name with ".back". Without a name they are
+    called "a->b" and "b->a".
     """
 
     name: str | None = None
@@ -32,25 +32,25 @@ class Link(Model):
     to: str
     """Node at its end."""
     duplex: bool = True
-    """Whether there is the same link in the other direction."""
+    """Whether there is an equal link in the other direction."""
     rate: Rate
     """Rate of each direction."""
     delay: Span
     """Propagation delay."""
     queue: QueueLimit = QueueLimit.parse("1000 packets")
-    """Most that waits for the link at a switch; drop-tail. A host's queue has its limit in `nic_queue`."""
+    """Limit of the link's queue at a switch (drop-tail). For a host's queue see `nic_queue`."""
     nic_queue: QueueLimit | None = None
-    """Most that waits for the link at a host; without it nothing is ever dropped there."""
+    """Limit of the link's queue at a host; unlimited if not given."""
     queue_kind: Discipline = Discipline("drop_tail")
     """Queue discipline of the link's own queue at a switch, with its parameters; drop-tail at a host."""
     scheduler: Literal["round_robin", "strict_priority"] = "round_robin"
-    """How it chooses among several queues: one packet of each in turn, or by their priority."""
+    """How the link chooses among several queues: one packet of each in turn, or by priority."""
     framing: Framing = Framing.parse("ethernet")
     """Bytes on the wire beyond the IP packet."""
     loss: Loss = Loss(0.0)
     """Probability that a packet is lost on the link."""
     jitter: Span = Span(0)
-    """Most that a packet is late beyond the delay, drawn evenly from zero to this; packets keep their order."""
+    """Largest additional delay of a packet, uniform between zero and this; packets keep their order."""
 
     @model_validator(mode="after")
     def _ends_differ(self) -> "Link":
@@ -70,10 +70,10 @@ class Link(Model):
 
 
 class Queue(Model):
-    """A queue in front of one or several links, such as a VOQ that a packet network and a circuit may serve.
+    """A queue in front of one or several links, such as a VOQ that both a packet network and a circuit may serve.
 
-    The links all start at one switch. Where they end at different ones, the link that serves a packet decides where the
-    packet goes: on the shortest way from there.
+    All links start at the same switch. If they end at different ones, the link that serves a packet determines where it
+    goes: on the shortest path from there.
     """
 
     name: str = Field(min_length=1)
@@ -81,21 +81,21 @@ class Queue(Model):
     served_by: Names = Field(min_length=1)
     """Links that may serve it, in the order in which they are tried."""
     to: Names = ()
-    """Hosts, or switches for all hosts at them: only packets to these wait here. Without it, all do that would cross
-    one of the links. Of several queues that fit, the one listed first takes the packet."""
+    """Hosts, or switches for all hosts at them: only packets to these wait here; by default all packets that would
+    cross one of the links. If several queues match, the one listed first takes the packet."""
     arriving_by: Names = ()
-    """Links: only packets that come over these wait here."""
+    """Links: only packets that arrive over these wait here."""
     limit: QueueLimit
-    """Most that may wait."""
+    """Limit of the queue."""
     kind: Discipline = Discipline("drop_tail")
     """Queue discipline, with its parameters."""
     priority: int = Field(default=0, ge=0, le=255)
-    """Of the queues of a link with strict priority those with the greatest are served first."""
+    """With strict priority, a link serves the queue with the greatest value first."""
     returned_limit: QueueLimit | None = None
-    """Room for packets that come back from a full queue further on, in packets. These are served before the others
-    and do not count against the limit. Without it none can come back."""
+    """Capacity, in packets, for packets that come back from a full queue further on. They are served before the others
+    and do not count against the limit. By default none can come back."""
     overflow: Literal["drop", "return"] = "drop"
-    """What becomes of a packet that finds the queue full: it is lost, or returns to the last queue on its way that has
+    """What happens to a packet that finds the queue full: it is dropped, or returns to the last queue on its path with
     a `returned_limit`, to be sent again."""
 
     @model_validator(mode="after")
@@ -111,11 +111,11 @@ class Mark(Model):
     name: str = Field(min_length=1)
     """Unique name."""
     shown_as: Literal["ece"]
-    """How the receiving host sees it: "ece" sets the ECE flag of the TCP header."""
+    """How the receiving host perceives it: "ece" sets the ECE flag of the TCP header."""
 
 
 class Marker(Model):
-    """A place that writes a mark on the packets that pass, while it is on. An action `set_mark` switches it."""
+    """A place that marks the packets that pass while it is on. The action `set_mark` switches it."""
 
     name: str = Field(min_length=1)
     """Unique name."""
@@ -124,8 +124,8 @@ class Marker(Model):
     at: str
     """Node that the packets pass."""
     from_: Names = Field(default=(), alias="from")
-    """Hosts, or switches for all hosts at them, that send the packets; all without it."""
+    """Senders of the packets: hosts, or switches for all hosts at them; by default all."""
     to: Names = ()
-    """Hosts, or switches for all hosts at them, to which the packets go; all without it."""
+    """Destinations of the packets: hosts, or switches for all hosts at them; by default all."""
     on: bool = False
     """Whether it is on at the start."""

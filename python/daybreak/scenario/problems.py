@@ -1,4 +1,4 @@
-"""Turns pydantic's findings into sentences that name the field, the value and what was expected."""
+"""Turns pydantic's errors into sentences that name the field, the value and what was expected."""
 
 from typing import Any
 
@@ -7,14 +7,14 @@ from pydantic import ValidationError
 from daybreak.errors import ScenarioError
 
 _MAX_VALUE = 60
-# Python writes no longer numbers as text.
+# Python converts no longer numbers to text.
 _MAX_BITS = 1000
 
 
 def scenario_error(error: ValidationError, document: Any, source: str, whole: str = "the scenario") -> ScenarioError:
-    """One error for all findings; its message is the first, with the number of the others.
+    """One error for all findings; its message is the first, followed by the number of others.
 
-    `source` opens each sentence, and `whole` is what `document` is called in a finding that names no field.
+    `source` opens each sentence, and `whole` stands for `document` in a finding that names no field.
     """
     fields: dict[str, str] = {}
     for finding in error.errors():
@@ -27,7 +27,7 @@ def scenario_error(error: ValidationError, document: Any, source: str, whole: st
 
 
 def _field(finding: Any, document: Any) -> str:
-    """The path as the user knows it; pydantic's has tags of unions in between."""
+    """The path as in the user's file, without the union tags of pydantic's path."""
     path, here = "", document
     location = finding["loc"]
     for index, key in enumerate(location):
@@ -44,7 +44,7 @@ def _field(finding: Any, document: Any) -> str:
 
 
 def sentence(field: str, finding: Any, whole: str = "the scenario") -> str:
-    """The sentence of one finding of pydantic's about the value of `field`."""
+    """The sentence for one of pydantic's findings about the value of `field`."""
     kind, context, value = finding["type"], finding.get("ctx", {}), finding["input"]
     subject = field or whole
     if kind == "missing":

@@ -1,4 +1,4 @@
-"""Programs of this machine as applications: what is run at the two hosts of a flow."""
+"""Programs of this machine as applications, run at the two hosts of a flow."""
 
 from __future__ import annotations
 
@@ -15,25 +15,26 @@ from .model import Model, Names, Tagged
 from .quantities import Span, reject
 
 MOST_CONTENT = 16 * 2**20
-"""Bytes of a program's files together."""
+"""Limit on the total size of a program's files in bytes."""
 
 
 class Command(Model):
-    """A program of this machine, with its arguments and surroundings. A list of words is short for its `run`."""
+    """A program of this machine, with its arguments and environment. A list of strings is short for its `run`."""
 
     run: tuple[str, ...] = Field(min_length=1)
-    """The program and its arguments: the name of one in the standard folders, an absolute path, or `./NAME` of `files`.
-    `{server}` and `{client}` stand for the names of the flow's hosts, `{python}` for the Python that runs Daybreak."""
+    """The program and its arguments. The program is a name in the standard folders, an absolute path, or `./NAME` of
+    `files`. `{server}` and `{client}` stand for the names of the flow's hosts, `{python}` for the Python that runs
+    Daybreak."""
     stop: Span | None = Field(default=None, gt=0)
-    """When it is asked to end (SIGTERM); without it, it ends by itself, or a server when all clients have ended."""
+    """Time of SIGTERM; by default it ends by itself, or a server when all clients have ended."""
     environment: dict[str, str] = {}
     """Variables of its environment, besides PATH, HOME, USER, LANG and TZ."""
     files: Names = ()
-    """Files beside the scenario's that it finds in its private folder."""
+    """Files, relative to the scenario's, that are copied to its private folder."""
     contents: dict[str, str] = {}
-    """What is in these files, in Base64: a scenario that is loaded from a file has it instead of `files`."""
+    """Content of these files in Base64, which replaces `files` when a scenario is loaded from a file."""
     folder: str = "."
-    """Where it starts: in its private folder, or at an absolute path of the machine, where it cannot write."""
+    """Working directory: its private folder, or an absolute path of the machine, where it cannot write."""
 
     @model_validator(mode="after")
     def _has_contents(self) -> Self:
@@ -54,22 +55,22 @@ def _words(value: Any) -> Any:
 
 
 Run = Annotated[Command, BeforeValidator(_words, json_schema_input_type=Command | tuple[str, ...])]
-"""A command, or its words."""
+"""A command, or its argument list."""
 
 
 class Programs(Tagged):
-    """Programs of this machine, unmodified, at the flow's hosts: on the kernel engine alone.
+    """Unmodified programs of this machine at the flow's hosts; kernel engine only.
 
-    Their connections are found by their packets and take the flow's paths; each is a flow of its own in the tables,
-    named after this one. A server at `to` is there before the run begins. A client at `from` starts at `start`.
+    Their connections are discovered by their packets and take the flow's paths; each is a flow of its own in the
+    tables, named after this one. A server at `to` is up before the run begins. A client at `from` starts at `start`.
     """
 
     kind: Literal["program"] = "program"
     """The kind of application."""
     client: Run | None = None
-    """What is run at `from`."""
+    """The program at `from`."""
     server: Run | None = None
-    """What is run at `to`."""
+    """The program at `to`."""
 
     @model_validator(mode="after")
     def _runs_something(self) -> Self:
@@ -79,9 +80,9 @@ class Programs(Tagged):
 
 
 def put_contents(flows: Any, folder: Path) -> None:
-    """Puts the contents of the files that programs have in the place of the names, where there is no mistake.
+    """Replaces names of programs' files by their contents; invalid entries are left for validation.
 
-    Raises ScenarioError for one that cannot be read.
+    Raises ScenarioError for a file that cannot be read.
     """
     for i, flow in enumerate(flows if isinstance(flows, list) else ()):
         application = flow.get("application") if isinstance(flow, dict) else None

@@ -1,8 +1,8 @@
 """Quantities with units, as people write them: "10 Gbit/s", "40 us", "3 MB", "2 GiB", "350 packets".
 
 Each type is an integer in its base unit (bit/s, ps, bytes), so arithmetic stays exact, and prints as
-text that parses back to the same number. This is the only place that knows units. Prefixes are
-exact: kB, MB, GB are powers of 1000, KiB, MiB, GiB powers of 1024; "b" and "bit" are bits, "B" bytes.
+text that parses back to the same number. Units are known only here. Prefixes are exact: kB, MB, GB are powers of 1000,
+KiB, MiB, GiB powers of 1024; "b" and "bit" are bits, "B" bytes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pydantic_core import PydanticCustomError, core_schema
 
 _NUMBER_AND_UNIT = re.compile(r"([+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d{1,3})?)\s*(.*)", re.ASCII)
 _SHARE = re.compile(r"(\d+(?:\.\d+)?(?:[eE][+-]?\d{1,3})?)\s*(%?)", re.ASCII)
-# Longer text is no number that anybody has written.
+# Longer text is not a sensible number.
 _LONGEST = 100
 
 _SI = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
@@ -50,7 +50,7 @@ class Quantity(int):
 
     @classmethod
     def parse(cls, text: Any) -> Self:
-        """Reads `text`; raises an error that says what was expected."""
+        """Parses `text`; raises an error that states what was expected."""
         if isinstance(text, cls):
             return text
         expected = f"expected {cls.noun} such as {cls.example}"
@@ -73,7 +73,7 @@ class Quantity(int):
 
     @classmethod
     def checked(cls, value: int) -> Self:
-        """`value` in base units, if it lies in the range that makes sense."""
+        """`value` in base units, if it is in the valid range."""
         if not cls.lowest <= value <= cls.highest:
             raise reject(f"expected {cls.noun} from {cls(cls.lowest)} to {cls(cls.highest)}")
         return cls(value)
@@ -110,7 +110,7 @@ class Quantity(int):
     def __get_pydantic_json_schema__(cls, _schema: Any, _handler: GetJsonSchemaHandler) -> dict[str, Any]:
         units = "|".join(re.escape(unit) for unit in cls.units)
         text = rf"\+?\d+(\.\d+)?([eE][+-]?\d{{1,3}})?\s*({units})"
-        # Nothing needs no unit.
+        # Zero needs no unit.
         nothing = r"|\+?0+(\.0+)?([eE][+-]?\d{1,3})?" if cls.lowest == 0 else ""
         return {
             "type": "string",
@@ -136,13 +136,13 @@ class Rate(Quantity):
 
 
 class OfferedRate(Rate):
-    """A rate that many links or hosts have together, in bit/s; it may exceed that of any link."""
+    """A total rate of many links or hosts in bit/s, which may exceed that of any link."""
 
     highest = 10**18
 
 
 class FlowRate(Rate):
-    """A rate at which a flow may send, in bit/s; none at all perhaps."""
+    """A rate at which a flow may send, in bit/s, which may be unlimited."""
 
     lowest = 0
 
@@ -190,7 +190,7 @@ class Size(Quantity):
     def __str__(self) -> str:
         if int(self) == 0:
             return "0 B"
-        # The shortest text of those that are exact reads best: "3 MB", not "2.861023 MiB".
+        # The shortest exact text reads best: "3 MB", not "2.861023 MiB".
         texts = (
             f"{int(self) // self.units[unit]} {unit}" for unit in self.printed if int(self) % self.units[unit] == 0
         )
@@ -198,7 +198,7 @@ class Size(Quantity):
 
 
 class FlowSize(Size):
-    """The payload of a flow that has an end."""
+    """The payload of a flow of limited size."""
 
     example = '"3 MB", "2 GiB" or "unlimited"'
     lowest = 1
@@ -211,7 +211,7 @@ class FlowSize(Size):
 
 
 class QueueLimit(Quantity):
-    """How much may wait in a queue: packets, or bytes (IP length). `in_packets` tells which."""
+    """Capacity of a queue, in packets if `in_packets`, else in bytes (IP length)."""
 
     noun = "a queue limit"
     example = '"350 packets" or "3 MB"'
@@ -249,12 +249,12 @@ class _Share(float):
 
     @classmethod
     def parse(cls, value: Any) -> Self:
-        """Reads one. Raises what pydantic takes for an error of the value."""
+        """Parses a share. Raises an error that pydantic reports for the value."""
         raise NotImplementedError
 
     @staticmethod
     def _read(value: Any, expected: str) -> tuple[Fraction, bool]:
-        """The number, and whether it was in percent."""
+        """The number, and whether it was given in percent."""
         match = None
         if isinstance(value, str | int | float) and not isinstance(value, bool):
             match = _SHARE.fullmatch(_short(value))

@@ -1,4 +1,4 @@
-"""What a run records. What is off costs nothing."""
+"""Selects what a run records. Records that are off cost nothing."""
 
 from typing import Annotated, Any, Literal
 
@@ -18,12 +18,12 @@ def _window_interval(value: Any) -> Any:
 
 
 class Records(Model):
-    """Choice of tables and of their detail."""
+    """Selects tables and their detail."""
 
     bins: Span | None = Field(default=Span.parse("10 ms"), gt=0)
     """Width of the throughput bins of table `bins`."""
     delivered: bool = True
-    """Bin the payload that reaches each receiver, and that which it delivers in order."""
+    """Bin the payload that reaches each receiver, and the payload that it delivers in order."""
     taps: tuple[str, ...] = ()
     """Links on which each flow's bytes are binned, framing included."""
     links: tuple[str, ...] = ()
@@ -33,7 +33,7 @@ class Records(Model):
     queues: Span | None = Field(default=None, gt=0)
     """Interval of the samples in table `queues`."""
     sampled_queues: tuple[str, ...] = ()
-    """Queues that are sampled, by their links' names; all queues of switches without a list."""
+    """Queues that are sampled, by their links' names; by default all queues of switches."""
     drops: bool = True
     """One row of table `drops` for every lost packet."""
     loss_bins: Span | None = Field(default=None, gt=0)

@@ -1,4 +1,4 @@
-"""The scenario: what the user wrote, validated, in human units."""
+"""The scenario: the user's input, validated, in human units."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from .traffic import Arrivals, Flow
 
 
 class Scenario(Model):
-    """Everything that one experiment says; with a seed it becomes a plan that an engine runs."""
+    """The complete description of one experiment; with a seed it becomes a plan that an engine runs."""
 
     name: str = Field(min_length=1, max_length=200)
-    """Name for people."""
+    """Descriptive name."""
     description: str = ""
-    """What it is for."""
+    """Its purpose."""
     duration: Span = Field(gt=0)
-    """End of the run at the latest."""
+    """Latest end of the run."""
     stop: Literal["flows_complete", "duration"] = "flows_complete"
-    """Stop as soon as every flow of limited size is complete, or at `duration`."""
+    """Stop as soon as every flow of limited size is complete, at the latest at `duration`."""
     topology: Topology | None = None
     """A ready network, by its kind in `daybreak list topologies`."""
     schedule: Schedule | None = None
@@ -43,29 +43,29 @@ class Scenario(Model):
     links: tuple[Link, ...] = ()
     """Links, besides those of the topology."""
     queues: tuple[Queue, ...] = ()
-    """Queues besides those that each link has for itself: shared by links, or for some packets only."""
+    """Queues besides the links' own: shared by links, or for some packets only."""
     marks: tuple[Mark, ...] = ()
-    """What the network can write on packets."""
+    """Marks that the network can write on packets."""
     markers: tuple[Marker, ...] = ()
     """Places that write marks on packets."""
     routing: Literal["first", "ecmp"] = "first"
-    """Among equally short ways take the one listed first, or draw one for each flow."""
+    """Among equally short paths take the one listed first, or draw one for each flow."""
     flows: tuple[Flow, ...] = ()
     """Flows."""
     arrivals: tuple[Arrivals, ...] = ()
     """Generators of flows."""
     routes: tuple[Route, ...] = ()
-    """Flows that programs move between paths."""
+    """Flows that programs move between paths, by name."""
     timelines: tuple[Timeline, ...] = ()
     """Programs that change the network."""
     controllers: tuple[Controller, ...] = ()
-    """What changes the network by what it sees of it."""
+    """Controllers, which change the network in response to its state."""
     stack: Stack = Stack()
-    """The TCP stack of every flow that names no other."""
+    """The default TCP stack of all flows."""
     stacks: dict[str, Stack] = {}
     """Other stacks, by name."""
     records: Records = Records()
-    """What is recorded."""
+    """The records that a run makes."""
 
     @classmethod
     def parse(cls, document: dict[str, Any], source: str = "scenario") -> Self:
@@ -80,7 +80,7 @@ class Scenario(Model):
             raise scenario_error(error, document, source) from None
 
     def document(self) -> dict[str, Any]:
-        """The scenario in the shape of a scenario file, without what is default."""
+        """The scenario in the shape of a scenario file, without defaults."""
         return self.model_dump(mode="json", by_alias=True, exclude_defaults=True, exclude_none=True)
 
     def to_toml(self) -> str:
@@ -90,8 +90,8 @@ class Scenario(Model):
     def with_(self, changes: dict[str, Any] | None = None, **fields: Any) -> Self:
         """A changed copy: `scenario.with_({"flows.0.variant": "bbr", "timelines.0.period": "10 ms"}, name="b")`.
 
-        A key is the dotted path of a field of the scenario file; a table that is given for a table replaces only the
-        keys that it has. Raises ScenarioError.
+        A key is the dotted path of a field of the scenario file; a table given for a table replaces only the keys that
+        it contains. Raises ScenarioError.
         """
         document = self.document()
         for path, value in ((changes or {}) | fields).items():
@@ -100,7 +100,7 @@ class Scenario(Model):
 
 
 def plain(value: Any) -> Any:
-    """A value as a scenario file has it: the tables of objects, the texts of quantities."""
+    """A value as in a scenario file: objects as tables, quantities as text."""
     if isinstance(value, Model):
         return value.model_dump(mode="json", by_alias=True, exclude_defaults=True, exclude_none=True)
     if isinstance(value, Quantity):

@@ -12,9 +12,9 @@ Legacy = Literal[
     "count_acks", "prr_by_retransmission", "two_tick_slack", "no_paws", "half_threshold",
     "no_echo_samples",
 ]  # fmt: skip
-"""A mechanism of older stacks."""
+"""A mechanism of older stacks, by name."""
 Linux = Literal["6.1", "6.12"]
-"""A version whose TCP is modelled whole."""
+"""A version whose TCP is modelled completely."""
 Bytes = Annotated[int, Field(ge=0, le=2**40)]
 
 
@@ -48,29 +48,31 @@ PRESETS: dict[str | None, dict[str, Any]] = {
         ),
     }
 }
-"""What each preset sets."""
+"""The settings of each preset."""
 
 
 class ReceiveBuffers(Model):
-    """How a host's NIC lays received frames into memory. What a segment takes of memory counts against the receive
-    buffer, not its payload, so with it the window differs; real NICs and drivers differ here."""
+    """How a host's NIC stores received frames in memory. The memory that a segment occupies counts against the receive
+    buffer, not its payload, so it affects the window; real NICs and drivers differ here."""
 
     linear: int = Field(default=4_096, ge=0, le=131_072)
-    """A frame that takes less than this, with 14 bytes of Ethernet header and 16 of headroom, lies in one buffer of a
-    power of two in bytes. Of a larger frame the headers do, and its payload lies in pages. Below 193 is as 193."""
+    """A frame below this size, with 14 bytes of Ethernet header and 16 of headroom, is stored in one buffer of a power
+    of two in bytes. Of a larger frame only the headers are, and its payload is stored in pages. Values below 193 act as
+    193."""
     page: int = Field(default=4_096, ge=256, le=4_096)
     """Size of a page."""
 
 
 class Stack(Model):
-    """Settings of one stack. Integers are in the unit that the sysctl has."""
+    """Settings of one stack. Integers are in the unit of the sysctl."""
 
     preset: Literal["ns2-2009"] | None = None
-    """Settings under one name, of which each may still be given: "ns2-2009" is the TCP of ns-2.35, with the sender of
-    Linux 2.6.22. Its CUBIC is `{name = "cubic", beta = 0.8, hystart = false, max_increment = 16, ack_ratio = true}`."""
+    """Settings under one name, each of which may still be overridden: "ns2-2009" is the TCP of ns-2.35, with the sender
+    of Linux 2.6.22. Its CUBIC is `{name = "cubic", beta = 0.8, hystart = false, max_increment = 16, ack_ratio =
+    true}`."""
     linux: Linux = "6.1"
-    """Version of Linux whose TCP it is: "6.1" (6.1.192) or "6.12" (6.12.117). With `--kernel 6.12` all hosts have this
-    one; the kernel engine refuses a scenario that says another version than its kernel's, or several."""
+    """Version of Linux whose TCP is modelled: "6.1" (6.1.192) or "6.12" (6.12.117). With `--kernel 6.12` all hosts have
+    this one; the kernel engine refuses a scenario with another version than its kernel's, or with several."""
     mtu: int = Field(default=1500, ge=576, le=65_535)
     """Largest IP packet, in bytes."""
     initial_window: int = Field(default=10, ge=1, le=10_000)
@@ -78,11 +80,11 @@ class Stack(Model):
     cwnd_clamp: int | None = Field(default=None, ge=2, le=2**31)
     """Upper bound of the congestion window in segments."""
     hz: int = Field(default=1000, ge=24, le=10_000)
-    """Timer ticks a second (CONFIG_HZ)."""
+    """Timer ticks per second (CONFIG_HZ)."""
     timer_dilation: int = Field(default=1, ge=1, le=1_000)
-    """How much faster the hosts' clocks run than the network's time. All timers and measured times of the stack, those
-    of its congestion control too, are in the hosts' time: with 20 an RTO of 200 ms passes in 10 ms of the network's.
-    So an emulation behaves that slows the network down by this factor, but not its hosts' kernels."""
+    """Factor by which the hosts' clocks run faster than the network's time. All timers and measured times of the stack,
+    including its congestion control, are in the hosts' time: with 20 an RTO of 200 ms takes 10 ms of the network's
+    time. This models an emulation that slows down the network by this factor, but not its hosts' kernels."""
     rto_min: Span = Field(default=Span.parse("200 ms"), gt=0)
     """Minimum retransmission timeout."""
     delayed_ack_min: Span = Field(default=Span.parse("40 ms"), gt=0)
@@ -96,7 +98,7 @@ class Stack(Model):
     tcp_moderate_rcvbuf: bool = True
     """Let the receive buffer grow with the flow."""
     tcp_adv_win_scale: int = Field(default=1, ge=-31, le=31)
-    """Part of the receive buffer that is window; 1 is half. Linux 6.12 measures it instead."""
+    """Share of the receive buffer that is window; 1 is half. Linux 6.12 measures it instead."""
     receive_buffers: ReceiveBuffers = ReceiveBuffers()
     """The receive buffers of the host's NIC."""
     tcp_window_scaling: bool = True
@@ -118,30 +120,30 @@ class Stack(Model):
     tcp_max_reordering: int = Field(default=300, ge=1, le=100_000)
     """Largest reordering degree."""
     tcp_slow_start_after_idle: bool = True
-    """Start slowly after an idle time."""
+    """Slow start after an idle time."""
     tcp_ecn: Literal[0, 1, 2] = 2
     """ECN: 0 off, 1 on, 2 when the peer asks."""
     tcp_comp_sack_delay_ns: int = Field(default=1_000_000, ge=0, le=10**9)
     """Longest delay of a compressed SACK."""
     tcp_comp_sack_slack_ns: int = Field(default=100_000, ge=0, le=10**9)
-    """Slack of its timer."""
+    """Slack of the compression timer."""
     tcp_comp_sack_nr: int = Field(default=44, ge=0, le=255)
-    """Most SACKs that are compressed into one; 0 switches it off."""
+    """Largest number of SACKs compressed into one; 0 disables compression."""
     tso_max_bytes: int = Field(default=0, ge=0, le=65_536)
-    """Segmentation offload: largest burst handed to the NIC at once; 0 is off."""
+    """Segmentation offload: largest burst handed to the NIC at once; 0 disables it."""
     tcp_limit_output_bytes: Annotated[int, Field(ge=1, le=2**31)] | Literal["off"] = 1_048_576
     """TCP small queues: most bytes of a flow in the host's NIC queue, or "off"."""
     tcp_no_metrics_save: bool = True
-    """Forget what a flow has learnt of its destination when it ends. Linux's default is off: the next flow between the
-    same hosts starts with the reordering degree (and, in the kernel engine, the RTT of the first timeout). When off,
-    the kernel engine counts timeouts, probes and recoveries of a host's flows together, at the first of them."""
+    """Do not cache metrics of the destination when a flow ends. Linux's default is off: the next flow between the same
+    hosts starts with the cached reordering degree (and, in the kernel engine, the RTT for the first timeout). When off,
+    the kernel engine counts timeouts, probes and recoveries of a host's flows together, under the first of them."""
     tcp_no_ssthresh_metrics_save: bool = True
-    """Forget the slow-start threshold in any case. On since Linux 5.6; with both off a flow starts with the threshold
-    that the last one between the same hosts has left, as it did before."""
+    """Never cache the slow-start threshold. On since Linux 5.6; with both off a flow starts with the threshold of the
+    previous one between the same hosts, as in older versions."""
     tdtcp: bool = False
-    """Time-division TCP (Chen et al., 2022), with any variant: a flow has a congestion state for each of two networks,
-    and its sender uses the second one from an ACK that is marked (`marks`, or `announce` of a schedule; "ece") until
-    one that is not. Needs `tcp_sack`, and no ECN. The kernel engine refuses it."""
+    """Time-division TCP (Chen et al., 2022), with any variant: a flow has one congestion state for each of two
+    networks, and its sender uses the second from a marked ACK (`marks`, or `announce` of a schedule; "ece") until an
+    unmarked one. Needs `tcp_sack`, and no ECN. The kernel engine refuses it."""
     legacy: tuple[Legacy, ...] = ()
     """Mechanisms of older stacks that Linux 6.1 does not have: "fack" (forward acknowledgement, with
     `tcp_recovery = 0`), "window_at_once" (no proportional rate reduction), "no_undo", "ack_every_packet",
@@ -154,7 +156,7 @@ class Stack(Model):
     "window_at_once"), "no_echo_samples" (congestion control gets no RTT from timestamps alone). The kernel engine
     refuses them."""
     max_pacing_rate: Rate | None = None
-    """`SO_MAX_PACING_RATE`; a variant that paces does so either way."""
+    """`SO_MAX_PACING_RATE`; variants that pace do so in any case."""
 
     @model_validator(mode="before")
     @classmethod
@@ -178,7 +180,7 @@ class Stack(Model):
         if self.tdtcp and not self.tcp_sack:
             raise reject("has tdtcp = true with tcp_sack = false: expected tcp_sack = true")
         if self.tdtcp and self.tcp_ecn == 1:
-            raise reject("has tdtcp = true with tcp_ecn = 1: expected 0 or 2, since ECN's echo tells the network")
+            raise reject("has tdtcp = true with tcp_ecn = 1: expected 0 or 2, since ECN's echo selects the network")
         if self.delayed_ack_min > self.delayed_ack_max:
             raise reject(
                 f"has delayed_ack_min = {self.delayed_ack_min}: "

@@ -19,11 +19,11 @@ class MovedFlows(Model):
     flows: tuple[str, ...] = ()
     """Moves these flows (each by its name, or the name of a flow with a `count`)."""
     between: tuple[Via, ...] = ()
-    """The paths, each as the links that it takes; without it only the ACKs move, which may carry responses."""
+    """The paths, each as a list of links; by default only the ACKs move, which may carry responses."""
     ack_between: tuple[Via, ...] = ()
-    """The paths of the ACKs, if these move as well: as many as `between`."""
+    """The paths of the ACKs, if these move as well: as many as in `between`."""
     hold_limit: QueueLimit | None = None
-    """Most packets that are held in a night; without it all are."""
+    """Largest number of packets held in a night; by default all are."""
 
     @model_validator(mode="after")
     def _moves_something(self) -> "MovedFlows":
@@ -41,34 +41,34 @@ class MovedFlows(Model):
 
     @property
     def ways(self) -> tuple[Via, ...]:
-        """The paths of what moves."""
+        """The paths of the data, or of the ACKs if only these move."""
         return self.between or self.ack_between
 
 
 class Route(MovedFlows):
-    """Flows that a program moves with `set_route`. They start on the first path."""
+    """Flows that a program moves with the action `set_route`. They start on the first path."""
 
     name: str = Field(min_length=1)
     """Unique name."""
 
 
 class Migrate(MovedFlows, Tagged):
-    """Moves flows from one path to the next at the end of every period, round and round.
+    """Moves flows cyclically from one path to the next at the end of every period.
 
-    Each period begins with its `night` (if there is one), in which no path is there; the day follows. The first
+    Each period begins with its `night` (if there is one), in which the flows have no path; the day follows. The first
     period has no night: the flows start on the first path.
     """
 
     kind: Literal["migrate"] = "migrate"
     """The kind of timeline."""
     name: str | None = None
-    """Unique name; "migrate-0" ... without one."""
+    """Unique name; by default "migrate-0" ..."""
     period: Span = Field(gt=0)
-    """Time between two moves, the night included."""
+    """Time between two moves, including the night."""
     night: Span = Span(0)
-    """Time without a path at the start of every period but the first."""
+    """Time without a path at the start of every period except the first."""
     downtime: Downtime = "drop"
-    """What becomes of packets in the night."""
+    """What happens to packets in the night."""
     start: Span = Span(0)
     """Start of the first period: the first move is one period later."""
 
@@ -80,32 +80,32 @@ class Migrate(MovedFlows, Tagged):
 
 
 class Circuit(Tagged):
-    """Opens and closes links in turn, week after week.
+    """Opens and closes links in a fixed order that repeats every week.
 
-    In each week every matching has a day, in which its links are open, and then a night, in which none is. Links
-    of the program are dark before `start` and in what is left of a longer week.
+    In each week every matching has a day, in which its links are open, followed by a night, in which none is. The
+    program's links are dark before `start` and in the remainder of a longer week.
     """
 
     kind: Literal["circuit"] = "circuit"
     """The kind of timeline."""
     name: str | None = None
-    """Unique name; "circuit-0" ... without one."""
+    """Unique name; by default "circuit-0" ..."""
     matchings: tuple[Via, ...] = Field(min_length=1)
-    """Links that are open in each day."""
+    """Links that are open in each day, one list per day."""
     day: Span = Field(gt=0)
     """Length of a day."""
     night: Span
     """Length of the night after each day."""
     week: Span | None = None
-    """Length of a week; all days and nights without one."""
+    """Length of a week; by default the sum of all days and nights."""
     downtime: Downtime = "hold"
-    """What becomes of the packets that wait for a link when it closes."""
+    """What happens to packets that wait for a link when it closes."""
     start: Span = Span(0)
     """Start of the first week."""
 
     @property
     def length(self) -> int:
-        """Picoseconds from one week to the next."""
+        """Length of a week in ps."""
         return int(self.week or len(self.matchings) * (self.day + self.night))
 
     @model_validator(mode="after")
@@ -123,27 +123,27 @@ class Circuit(Tagged):
 
 
 class ProgramStep(Model):
-    """What a program does at one time of its period."""
+    """The actions of a program at one time of its period."""
 
     at: Span
     """Time after the start of the period."""
     do: tuple[Action, ...] = Field(min_length=1)
-    """Actions, done in this order."""
+    """Actions, in order."""
 
 
 class Program(Tagged):
-    """Does what its steps say, period after period."""
+    """Repeats its steps in every period."""
 
     kind: Literal["program"] = "program"
     """The kind of timeline."""
     name: str | None = None
-    """Unique name; "program-0" ... without one."""
+    """Unique name; by default "program-0" ..."""
     period: Span = Field(gt=0)
-    """Time from one round of the steps to the next."""
+    """Length of a period."""
     start: Span = Span(0)
     """Start of the first period."""
     steps: tuple[ProgramStep, ...] = Field(min_length=1)
-    """What is done when, in the order of time."""
+    """The steps, in chronological order."""
 
     @model_validator(mode="after")
     def _makes_sense(self) -> "Program":

@@ -1,4 +1,4 @@
-"""Times that a scenario says, or has drawn."""
+"""Times of a scenario, fixed or random."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from .model import Model
 from .quantities import Span, reject
 
 DRAWN_TO = 1_000
-"""Drawn times are whole nanoseconds, so that a last digit that another machine's log() rounds otherwise is not seen."""
+"""Random times are rounded to this, so that different rounding of log() on another machine does not show."""
 
 
 class Uniform(Model):
-    """A time drawn evenly between two."""
+    """A time drawn uniformly between two bounds."""
 
     uniform: tuple[Span, Span]
-    """Earliest and latest."""
+    """Earliest and latest time."""
 
     @model_validator(mode="after")
     def _in_order(self) -> Uniform:
@@ -50,11 +50,11 @@ Time = Annotated[
     Annotated[Span, Tag("fixed")] | Annotated[Uniform, Tag("Uniform")] | Annotated[Exponential, Tag("Exponential")],
     Discriminator(_kind_of_time),
 ]
-"""A time such as "1 ms", or one that is drawn: {uniform = ["0 s", "1 ms"]}, {exponential = "1 ms"}."""
+"""A time such as "1 ms", or a random one: {uniform = ["0 s", "1 ms"]}, {exponential = "1 ms"}."""
 
 
 def drawn(time: Span | Uniform | Exponential, stream: Stream) -> int:
-    """Picoseconds of a time, drawn if it is random."""
+    """The time in ps, drawn from `stream` if it is random."""
     if isinstance(time, Uniform):
         low, high = (int(end) // DRAWN_TO for end in time.uniform)
         return (low + stream.below(high - low + 1)) * DRAWN_TO
@@ -64,5 +64,5 @@ def drawn(time: Span | Uniform | Exponential, stream: Stream) -> int:
 
 
 def exponential(mean_ps: float, stream: Stream) -> int:
-    """Picoseconds drawn from an exponential distribution."""
+    """A time in ps drawn from an exponential distribution with mean `mean_ps`."""
     return round(-math.log(1.0 - stream.unit()) * mean_ps / DRAWN_TO) * DRAWN_TO

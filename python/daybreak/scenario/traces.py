@@ -1,4 +1,4 @@
-"""Traces of links: what their rate, delay and loss were over time, in the scenario or in a CSV file beside it."""
+"""Traces of links: their rate, delay and loss over time, in the scenario or in a CSV file beside it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _HEADING = re.compile(r"(time|rate|delay|loss)(?:\s*\((.+)\))?")
 
 
 class TraceRow(Model):
-    """What the links are from a time of the trace on. What it does not say stays as it is."""
+    """The links' properties from a time of the trace on. Those that are not given stay unchanged."""
 
     time: Span
     """Time after the start of the trace."""
@@ -38,24 +38,24 @@ class TraceRow(Model):
 
 
 class LinkTrace(Tagged):
-    """Gives links the rate, delay and loss that a trace has over time, as if `set_rate`, `set_delay` and `set_loss`
-    were done at the time of each row."""
+    """Sets the rate, delay and loss of links from a trace, like the actions `set_rate`, `set_delay` and `set_loss` at
+    the time of each row."""
 
     kind: Literal["trace"] = "trace"
     """The kind of timeline."""
     name: str | None = None
-    """Unique name; "trace-0" ... without one."""
+    """Unique name; by default "trace-0" ..."""
     links: Names = Field(min_length=1)
-    """Names of the links (each of one direction) that all change alike."""
+    """Names of the links (each of one direction), which all change alike."""
     rows: tuple[TraceRow, ...] = ()
-    """What the links are from when on, in the order of time. Before the first row they are as they are made."""
+    """The links' properties over time, in chronological order. Before the first row they have their own."""
     file: str | None = None
-    """CSV file instead of `rows`, beside the scenario's: a column time and any of rate, delay and loss. A heading may
-    have the unit of plain numbers behind it, as in `delay (ms)`; an empty cell says nothing."""
+    """CSV file instead of `rows`, relative to the scenario's: a column time and any of rate, delay and loss. A heading
+    may end with the unit of plain numbers, as in `delay (ms)`; an empty cell leaves the property unchanged."""
     start: Span = Span(0)
     """Start of the trace."""
     period: Span | None = Field(default=None, gt=0)
-    """Time after which the trace begins again. Without it, the last row stays in force."""
+    """Period after which the trace repeats. By default the last row stays in force."""
 
     @model_validator(mode="after")
     def _makes_sense(self) -> Self:
@@ -77,7 +77,7 @@ class LinkTrace(Tagged):
 
 
 def put_traces(document: dict[str, Any], folder: Path) -> None:
-    """Puts the rows of the files that traces name in the place of the names, where there is no mistake."""
+    """Replaces names of files in traces by the files' rows; invalid entries are left for validation."""
     timelines = document.get("timelines")
     for i, entry in enumerate(timelines if isinstance(timelines, list) else ()):
         is_trace = isinstance(entry, dict) and entry.get("kind") == "trace" and "rows" not in entry

@@ -12,20 +12,20 @@ from .times import Time
 from .workloads import AllAtOnce, Every, OnePair, Pairs, Process, Sizes, Trace
 
 MOST_MESSAGE = 2**36
-"""Bytes of a request or a response."""
+"""Size of a request or a response."""
 
 
 class RequestResponse(Tagged):
-    """Requests and their responses, one after the other on one TCP connection, which the sender closes at the end."""
+    """Successive requests and responses on one TCP connection, which the sender closes at the end."""
 
     kind: Literal["request_response"] = "request_response"
     """The kind of application."""
     request: Size = Field(gt=0, le=MOST_MESSAGE)
     """Payload of each request."""
     response: Size | None = Field(default=None, gt=0, le=MOST_MESSAGE)
-    """Payload of each response; in `arrivals`, without it, what `sizes` draws for the flow."""
+    """Payload of each response; in `arrivals` by default the size drawn from `sizes`."""
     exchanges: int = Field(default=1, ge=1, le=1_000_000)
-    """How many requests there are."""
+    """Number of requests."""
     think: Time = Span(0)
     """Time from the end of a response to the next request."""
 
@@ -38,58 +38,58 @@ class ConstantRate(Tagged):
     rate: Rate = Field(gt=0)
     """Rate of the UDP payload."""
     payload: Size = Field(ge=16)
-    """Payload of each datagram, which begins with its number and the time at which it was sent (16 bytes)."""
+    """Payload of each datagram, which begins with its number and its sending time (16 bytes)."""
     stop: Span | None = None
-    """When it ends; without it, with the run."""
+    """End of the flow; by default the end of the run."""
 
 
 Application = Annotated[RequestResponse | ConstantRate | Programs, Field(discriminator="kind")]
-"""What a flow does if it is no bulk transfer."""
+"""The application of a flow that is no bulk transfer."""
 
 
 Via = Names
-"""Links that a path must take, in their order; the rest of it is the shortest way."""
+"""Links that a path must take, in order; the rest of it is the shortest way."""
 
 
 class Flow(Model):
     """A bulk transfer over one TCP connection, or another application; `count` of them for each pair of hosts.
 
-    `from` and `to` are a host or a group of hosts each. "senders[*]" are the hosts sender-0, sender-1 ...: a group is
-    called as its hosts are, with an "s", and its index is the number in their names, as in "senders[3]",
-    "senders[0:8]" (0 to 7), "senders[8:]". Hosts with two numbers have two indices: "hosts[0][*]" are host-0-0,
-    host-0-1 .... The hosts at a switch are a group by its name, counted from 0 in the order of the network:
-    "leaf-0[0:2]". A group as `from` and a host as `to` are an incast.
+    `from` and `to` are each a host or a group of hosts. "senders[*]" are the hosts sender-0, sender-1 ...: a group has
+    the name of its hosts with an "s", and its index is the number in their names, as in "senders[3]", "senders[0:8]" (0
+    to 7), "senders[8:]". Hosts with two numbers have two indices: "hosts[0][*]" are host-0-0, host-0-1 .... The hosts
+    at a switch form a group with its name, counted from 0 in the order of the network: "leaf-0[0:2]". A group as `from`
+    and a host as `to` form an incast.
     """
 
     name: str | None = None
-    """Unique name; "flow-0", "flow-1" ... without one. The hosts of a group are added, as in "incast/sender-0", or
-    "all/sender-0->receiver-1" where both are groups; with a `count`, then "-0", "-1" ...."""
+    """Unique name; by default "flow-0", "flow-1" ... For groups the host is appended, as in "incast/sender-0", or
+    "all/sender-0->receiver-1" if both are groups; with a `count`, then "-0", "-1" ...."""
     from_: str = Field(alias="from")
     """Sending host, or a group of hosts, each of which sends."""
     to: str
     """Receiving host, or a group of hosts, each of which receives."""
     pairing: Literal["all", "one_to_one"] = "all"
-    """Each host of `from` sends to each of `to` except itself, or to the one in its place alone."""
+    """Each host of `from` sends to each of `to` except itself, or only to the one at the same position."""
     variant: Variant = Variant("cubic")
     """Congestion control, with its parameters: see `daybreak list variants`."""
     size: FlowSize | Literal["unlimited"] | None = None
     """Payload of a bulk transfer, or "unlimited"."""
     application: Application | None = None
-    """What the flow does instead of a bulk transfer."""
+    """The application, if the flow is no bulk transfer."""
     start: Time = Span(0)
     """When the sender opens the connection, or sends its first datagram."""
     count: int = Field(default=1, ge=1, le=100_000)
-    """How many such flows there are, for each pair of hosts."""
+    """Number of such flows for each pair of hosts."""
     group: str | None = None
-    """Flows that metrics add up; the entry's `name` without one."""
+    """Group of flows that metrics aggregate; by default the entry's `name`."""
     via: Via = ()
     """Links that the data must take."""
     ack_via: Via = ()
     """Links that the ACKs must take."""
     stack: str | None = None
-    """Name of the sender's stack in `stacks`; the scenario's `stack` without one."""
+    """Name of the sender's stack in `stacks`; by default the scenario's `stack`."""
     receiver_stack: str | None = None
-    """Name of the receiver's stack; the same as the sender's without one."""
+    """Name of the receiver's stack; by default the sender's."""
 
     @model_validator(mode="after")
     def _does_one_thing(self) -> "Flow":
@@ -101,50 +101,50 @@ class Flow(Model):
 
 
 class Arrivals(Model):
-    """Flows that a generator makes: of random sizes, at random times, between many hosts.
+    """A generator of flows of random sizes, at random times, between many hosts.
 
-    It makes flows until its `sizes` or its `process` have no more, or until `count` or `lasts` says so.
+    It generates flows until its `sizes` or its `process` is exhausted, or until `count` or `lasts` is reached.
     """
 
     name: str = Field(min_length=1)
-    """Unique name; the flows are called "<name>-0", "<name>-1" ..."""
+    """Unique name; the flows are named "<name>-0", "<name>-1" ..."""
     from_: str | None = Field(default=None, alias="from")
-    """Sending host, where all flows have one."""
+    """Sending host, if it is the same for all flows."""
     to: str | None = None
-    """Receiving host, where all flows have one."""
+    """Receiving host, if it is the same for all flows."""
     pairs: Pairs | None = None
-    """Between which hosts flows go, by its kind in `daybreak list pairs`, instead of `from` and `to`. Where it takes
-    several hosts, it takes groups of them as well, such as "senders[*]" (see `flows`)."""
+    """The choice of host pairs, by its kind in `daybreak list pairs`, instead of `from` and `to`. Lists of hosts may
+    contain groups, such as "senders[*]" (see `flows`)."""
     variant: Variant = Variant("cubic")
     """Congestion control, with its parameters: see `daybreak list variants`."""
     sizes: Sizes | None = None
-    """What they carry, by its kind in `daybreak list sizes`."""
+    """The distribution of sizes, by its kind in `daybreak list sizes`."""
     application: RequestResponse | None = None
-    """What the flows do instead of bulk transfers: each asks, and the responses have the drawn size."""
+    """The application, if the flows are no bulk transfers: responses have the drawn size."""
     every: Time | None = None
-    """Time between arrivals; two generators with the same `every` and `start` make pairs. Short for a `process`."""
+    """Time between arrivals, short for a `process`; two generators with equal `every` and `start` generate pairs."""
     process: Process | None = None
-    """When flows arrive, by its kind in `daybreak list processes`, instead of `every`."""
+    """The arrival process, by its kind in `daybreak list processes`, instead of `every`."""
     at_once: int = Field(default=1, ge=1, le=100_000)
-    """Flows that arrive together."""
+    """Number of flows per arrival."""
     count: int | None = Field(default=None, ge=1, le=1_000_000)
     """Most flows."""
     lasts: Span | None = Field(default=None, gt=0)
-    """Time in which flows arrive, from `start` on."""
+    """Duration of the arrivals, from `start` on."""
     start: Time = Span(0)
-    """The first arrival; with a Poisson process, the time from which on flows arrive."""
+    """Time of the first arrival; with a Poisson process, the time from which flows arrive."""
     group: str | None = None
-    """Flows that metrics add up; the generator's name without one."""
+    """Group of flows that metrics aggregate; by default the generator's name."""
     via: Via = ()
     """Links that the data must take."""
     ack_via: Via = ()
     """Links that the ACKs must take."""
     stack: str | None = None
-    """Name of the sender's stack in `stacks`; the scenario's `stack` without one."""
+    """Name of the sender's stack in `stacks`; by default the scenario's `stack`."""
     receiver_stack: str | None = None
-    """Name of the receiver's stack; the same as the sender's without one."""
+    """Name of the receiver's stack; by default the sender's."""
     stream: str | None = None
-    """Name of the random stream of the sizes; generators that share one draw the same sizes."""
+    """Name of the random stream of the sizes; generators that share it draw the same sizes."""
 
     @model_validator(mode="after")
     def _says_each_thing_once(self) -> Self:
@@ -172,10 +172,10 @@ class Arrivals(Model):
 
     @property
     def arrival_process(self) -> Process:
-        """The process, which `every` is short for."""
+        """The process that `every` is short for, or the given one."""
         return self.process if self.process is not None else Every(gap=self.every)
 
     @property
     def host_pairs(self) -> Pairs:
-        """The pairs, which `from` and `to` are short for."""
+        """The pairs that `from` and `to` are short for, or the given ones."""
         return self.pairs if self.pairs is not None else OnePair(from_=self.from_, to=self.to)

@@ -1,4 +1,4 @@
-"""Runs what a study needs, and reads it setting by setting."""
+"""Runs the settings of a study, and reads the results setting by setting."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from daybreak.sweeps import Executor, Job, Report, Store, execute
 
 @dataclass(frozen=True)
 class Evidence(Generic[S, C, M]):
-    """What a study's runs at one scale have shown, kept in a store."""
+    """The stored results of a study's runs at one scale."""
 
     study: Study[S, C, M]
     scale: C
@@ -56,7 +56,7 @@ def gather(
     executor: Executor,
     progress: Report | None = None,
 ) -> list[Evidence[S, C, M]]:
-    """Runs what the figures need at each scale, all figures if none is named, unless ``directory`` has it already."""
+    """Runs what the figures (all if none is named) need at each scale, except runs that ``directory`` holds already."""
     wanted: dict[tuple[S, int], Job] = {}
     for scale in scales:
         for setting in study.settings(scale, figures):
@@ -70,5 +70,5 @@ def gather(
 
 
 def seeds(setting: Setting, scale: Scale) -> range:
-    """The seeds of a setting: 1, 2, 3 ..."""
+    """The seeds of a setting, from 1 to its number of runs."""
     return range(1, scale.runs_of(setting) + 1)

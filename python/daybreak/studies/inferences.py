@@ -1,8 +1,8 @@
 """Inferences as data: each number or choice that a study needs and its publication does not give.
 
-A study's ``inferences.toml`` has a table for each, by a short name: what it is, its value, where that comes from, and,
-where the study's scale has a field for it, the values over which `reproduce --sensitivity` varies it. An inference
-that was chosen after results were seen names the results, and the claims that it was fitted to are not counted.
+A study's ``inferences.toml`` has one table per inference, by a short name: its meaning, value and source and, if the
+study's scale has a field for it, the values over which `reproduce --sensitivity` varies it. An inference that was
+chosen after results were seen names the results, and claims that it was fitted to are not counted.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from importlib.resources.abc import Traversable
 from typing import Any, Literal, get_args
 
 Source = Literal["text", "other", "after"]
-"""Where a value comes from: it follows from the publication's text or numbers ("text"), from another source ("other"),
-or it was chosen after results were seen ("after")."""
+"""Source of a value: the publication's text or numbers ("text"), another source ("other"), or chosen after results were
+seen ("after")."""
 SOURCES = {
     "text": "follows from the text",
     "other": "another source",
@@ -32,18 +32,18 @@ class Inference:
     what: str
     """What the number or choice is."""
     value: str
-    """What is taken, with its unit."""
+    """The value, with its unit."""
     source: Source
     why: str
-    """The argument for the value; with the source "after", which results were seen."""
+    """The argument for the value; with source "after", the results that were seen."""
     field: str = ""
-    """The field of the study's scale that holds it; empty if nothing varies it."""
+    """The field of the study's scale that holds it; empty if it is not varied."""
     values: tuple[str, ...] = ()
     """What the field is varied over. A value may be followed by that of a field that goes with it: "1, gap_ms=1500"."""
     short: str = ""
-    """Two or three words for it, for figures; where nothing varies it none are needed."""
+    """Two or three words for figures; not needed if it is not varied."""
     labels: tuple[str, ...] = ()
-    """The values as people read them, with units; the values themselves if empty."""
+    """Labels of the values, with units; the values themselves if empty."""
     fixed: str = ""
     """Why nothing varies it; empty if something does."""
     of_hosts: bool = False
@@ -64,7 +64,7 @@ class Inference:
             raise ValueError(f'{self.name}: what claims were fitted to has the source "after"')
 
     def label(self, value: str) -> str:
-        """A value as people read it."""
+        """The label of a value."""
         return dict(zip(self.values, self.labels, strict=False)).get(value, value)
 
     def changes(self, value: str) -> dict[str, str]:
@@ -82,7 +82,7 @@ class Inference:
 
 
 def load_inferences(path: Traversable) -> tuple[Inference, ...]:
-    """The inferences of a study, in the order of the file; none without a file. Raises ValueError."""
+    """The inferences of a study, in the order of the file; empty without a file. Raises ValueError."""
     if not path.is_file():
         return ()
     found = []

@@ -1,4 +1,4 @@
-"""Columns of table `flows` that studies keep of their runs."""
+"""Columns of table `flows` that studies store of their runs."""
 
 _BEFORE = ("flow", "flow_name", "group", "variant", "bytes", "start_ns", "end_ns", "fct_ns")
 _AFTER = (
@@ -6,6 +6,6 @@ _AFTER = (
 )  # fmt: skip
 
 FLOW_COLUMNS = (*_BEFORE, *_AFTER)
-"""Of flows that all end."""
+"""For studies in which all flows end."""
 UNENDED_FLOW_COLUMNS = (*_BEFORE, "delivered_bytes", *_AFTER)
-"""Of flows some of which do not: what they have delivered as well."""
+"""For studies in which some do not: also the bytes they delivered."""

@@ -1,4 +1,4 @@
-"""The page of a reproduction: what holds, section by section with its figures, what was inferred, what was changed.
+"""The page of a reproduction: verdicts by section with figures, inferences, and changes after results were seen.
 
 The words are the study's, in its ``page.toml``: ``title``, ``network`` (what was studied, with the words that the page
 needs), ``about``, ``sizes`` (where fields of the scale may stand in braces; ``sizes_full`` where those of ``--full``
@@ -61,7 +61,7 @@ _LEGEND_OF = {
     LEFT_OUT: "| `left-out` | printed, and not compared here |",
     NOT_EVALUATED: "| `not-evaluated` | not comparable, for the reason given, or only at full size |",
 }
-"""Of verdicts that many pages do not have."""
+"""Explanations of verdicts that many pages lack."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def words(study: AnyStudy) -> dict[str, Any]:
 def command(
     study: AnyStudy, board: Scoreboard, figures: Sequence[str], sizes: Mapping[str, str] = _AS_THE_MODE_SAYS
 ) -> str:
-    """The command that makes this result again."""
+    """The command that reproduces this result."""
     parts = ["daybreak", "reproduce", study.name, f"--{board.mode}"]
     if board.engine != "simulated":
         engine, _, which = board.engine.partition(":")
@@ -163,7 +163,7 @@ def _legend(claims: Sequence[Claim]) -> str:
 
 
 def _counts(sections: Sequence[tuple[str, Sequence[Claim]]]) -> str:
-    """How the headline adds up: what holds of each section's printed numbers and statements."""
+    """How the headline adds up: the printed numbers and statements of each section that hold."""
     lines = ["| section | printed numbers | printed statements |", "|---|---|---|"]
     for (title, _), counts in zip(sections, tally.by_section([claims for _, claims in sections]), strict=True):
         cells = [f"{one.hold} of {one.judged}" if one.judged else "" for one in (counts["number"], counts["statement"])]
@@ -179,7 +179,7 @@ def _of(said: Mapping[str, Any], mode: str, figures: Sequence[str]) -> str:
 
 
 def _sizes(scale: Scale) -> dict[str, str]:
-    """The fields of a scale as a page has them; pairs as "100 at 10"."""
+    """The fields of a scale as text; pairs as "100 at 10"."""
     return {name: _text(value) for name, value in vars(scale).items()}
 
 
@@ -209,7 +209,7 @@ def _section(section: Section, said: Mapping[str, Any], main: str, engine: str, 
 
 
 def _notes(claims: Sequence[Claim]) -> list[str]:
-    """Why claims miss, each explanation once, and the numbers behind the verdicts."""
+    """The explanations of misses, each once, and the numbers behind the verdicts."""
     parts = _by_text((claim.explanation, claim) for claim in claims)
     details = _by_text((claim.note, claim) for claim in claims)
     found = []

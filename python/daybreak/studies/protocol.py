@@ -1,6 +1,6 @@
-"""What a study is: settings, evidence, claims, figures and a page, each as data or as functions of its own.
+"""The parts of a study: settings, evidence, claims, figures and a page, each as data or as functions.
 
-A study is a folder with a module `study`, whose ``STUDY`` puts these together, and data files beside it:
+A study is a folder with a module `study`, whose ``STUDY`` combines these, and data files beside it:
 
 - ``published.toml`` or ``published.csv``: what was printed (`published`);
 - ``page.toml``: the words of its page (`page`);
@@ -28,7 +28,7 @@ from daybreak.sweeps import Job, Reduction, Tables
 
 
 class Setting(Protocol, Hashable):
-    """One point of what a study varies; equal settings are run once."""
+    """One point of a study's parameter space; equal settings are run once."""
 
     @property
     def name(self) -> str:
@@ -36,45 +36,45 @@ class Setting(Protocol, Hashable):
 
 
 class Scale(Protocol):
-    """How large a reproduction is: a dataclass of the study's own sizes and numbers.
+    """The size of a reproduction: a dataclass of the study's own sizes and numbers.
 
-    They may be varied (`sensitivity`), and stand in the words of its page.
+    They may be varied (`sensitivity`), and are inserted into the text of its page.
     """
 
     @property
     def runs(self) -> int:
-        """Runs of each setting, or of most."""
+        """Number of runs of each setting, or of most settings."""
 
     def runs_of(self, setting: Any) -> int:
-        """Runs of a setting."""
+        """Number of runs of a setting."""
 
     def with_runs(self, runs: int) -> Self:
-        """The same with so many runs of every setting."""
+        """A copy with ``runs`` runs of every setting."""
 
 
-class Measured(Protocol):
-    """What the runs of one setting have shown."""
+class Measurements(Protocol):
+    """The measurements from the runs of one setting."""
 
     @property
     def flows(self) -> pl.DataFrame:
-        """The flows of all runs as `metrics.fct.table` has them, with ``run`` (the seed)."""
+        """The flows of all runs, as from `metrics.fct.table`, with ``run`` (the seed)."""
 
 
 S = TypeVar("S", bound=Setting)
 C = TypeVar("C", bound=Scale)
-M = TypeVar("M", bound=Measured)
+M = TypeVar("M", bound=Measurements)
 
 
 @dataclass(frozen=True)
 class Experiment(Generic[S, C, M]):
-    """What `--figure` takes: a figure or a table of the publication with its settings, claims and drawings."""
+    """One value of `--figure`: a figure or table of the publication with its settings, claims and drawings."""
 
     settings: Callable[[C], Sequence[S]]
-    """What it needs to have been run."""
+    """The settings that it needs."""
     judge: Callable[[Scoreboard, Mapping[S, M], C], None] = lambda board, measured, scale: None
-    """Makes its claims of what was measured in these settings."""
+    """Judges its claims by the measurements."""
     draw: Callable[[Mapping[S, M], C, PublishedValues], Mapping[str, Figure]] = lambda measured, scale, published: {}
-    """Draws its figures, by file name."""
+    """Draws its figures; returns them by file name."""
     tables: Callable[[Mapping[S, M], C], Mapping[str, pl.DataFrame]] = lambda measured, scale: {}
     """Its tables besides those that every study has, by file name."""
     of_model: bool = False
@@ -87,17 +87,17 @@ class Study(Generic[S, C, M]):
 
     name: str
     folder: Traversable
-    """Where its data files are."""
+    """The folder of its data files."""
     scales: Mapping[str, C]
     """The sizes of ``--quick`` and ``--full``, by "quick" and "full"."""
     experiments: Mapping[str, Experiment[S, C, M]]
-    """By what `--figure` takes, in the order of the page."""
+    """The experiments by value of `--figure`, in the order of the page."""
     job: Callable[[S, int, str], Job]
-    """A run of a setting with a seed, on the engine that was asked for, or on that of a setting that has its own."""
+    """The job of a setting with a seed, on the given engine unless the setting has its own."""
     reduction: Reduction
-    """What is kept of each run."""
+    """The reduction of each run."""
     measured: Callable[[S, Mapping[int, Tables]], M]
-    """Puts together what was kept of the runs of a setting, by seed."""
+    """Combines the stored tables of a setting's runs, by seed."""
     cost: Callable[[S], float] = lambda _: 0.0
     """How long a run of a setting takes, in any unit: the longest are run first."""
     again: Callable[[S, Path], Mapping[int, Tables]] | None = None
@@ -106,7 +106,7 @@ class Study(Generic[S, C, M]):
 
     @property
     def figures(self) -> tuple[str, ...]:
-        """What `--figure` takes."""
+        """The values of `--figure`."""
         return tuple(self.experiments)
 
     def figures_of(self, engine: str) -> tuple[str, ...]:
@@ -115,12 +115,12 @@ class Study(Generic[S, C, M]):
         return tuple(name for name, one in self.experiments.items() if simulated or not one.of_model)
 
     def settings(self, scale: C, figures: Sequence[str] = ()) -> list[S]:
-        """The settings of all experiments, or of some, each once."""
+        """The settings of all experiments, or of those in ``figures``, each once."""
         wanted = figures or self.figures
         return list(dict.fromkeys(setting for figure in wanted for setting in self.experiments[figure].settings(scale)))
 
     def published(self) -> PublishedValues:
-        """What was printed."""
+        """The published values."""
         files = [self.folder.joinpath(f"published.{kind}") for kind in ("toml", "csv")]
         found: PublishedValues = {}
         for path in files:
@@ -134,9 +134,9 @@ class Study(Generic[S, C, M]):
         return load_explanations(own if own.is_file() else self.folder.joinpath("explanations.toml"))
 
     def inferences(self) -> tuple[Inference, ...]:
-        """What the publication does not give."""
+        """The inferences."""
         return load_inferences(self.folder.joinpath("inferences.toml"))
 
 
 AnyStudy = Study[Any, Any, Any]
-"""A study, whatever its settings are."""
+"""A study with any type of settings."""

@@ -1,4 +1,4 @@
-"""Published values as data: what a publication printed, with its place, its unit and a tolerance."""
+"""Published values as data, each with its place in the publication, unit and tolerance."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from importlib.resources.abc import Traversable
 from typing import Any, Literal, get_args
 
 Kind = Literal["number", "statement", "set-up", "own"]
-"""What a claim is about: a number that is printed, a statement that is printed (a direction, an order, a bound), what
-was built, or a comparison of our own, which no publication makes."""
+"""Kind of a claim: a printed number, a printed statement (a direction, an order, a bound), the set-up, or a comparison
+of our own that no publication makes."""
 
 _AS = re.compile(r"as (?P<id>[\w-]+(?:\.[\w-]+)+)(?:[;,] (?P<more>.*))?")
 
 
 @dataclass(frozen=True)
-class Published:
+class PublishedEntry:
     """One entry of a file of published values: a claim, or a family of claims whose members the study's code names."""
 
     key: str
     figure: str
     what: str
-    """What the number is of, as our tables say it; words in braces are filled in by the study's code."""
+    """Description for our tables; words in braces are filled in by the study's code."""
     where: str
     printed: str
     unit: str
@@ -37,16 +37,16 @@ class Published:
     tolerance: str = ""
     note: str = ""
     quick: bool = True
-    """False if a reduced run cannot judge it."""
+    """Whether a reduced run can judge it."""
     counts_as: str = ""
-    """The number or statement that it tells, where several entries tell one: they count once (`tally`)."""
+    """The number or statement that it shares with other entries: they count once (`tally`)."""
     own: str = ""
-    """Suffixes of the rows that are comparisons of our own, as a pattern: "linux*" where the publication had another
+    """Pattern for suffixes of rows that are comparisons of our own, such as "linux*" if the publication had another
     TCP."""
     source: str = ""
     """Which of a study's sources has it, where there are several: "that the talk prints". Numbers are counted by it."""
     not_comparable: str = ""
-    """Why nothing here is compared with it; without a reason an entry that is left out counts as missed."""
+    """Why nothing is compared with it; an entry that is left out without a reason counts as missed."""
 
     def __post_init__(self) -> None:
         if self.kind not in get_args(Kind):
@@ -57,17 +57,17 @@ class Published:
         return "own" if self.own and fnmatchcase(suffix, self.own) else self.kind
 
     def statement(self, suffix: str = "") -> str:
-        """What a row of the entry counts as: its own number, or what all rows of the entry tell."""
+        """What a row of the entry counts as: its own number, or the statement that all rows of the entry share."""
         name = self.counts_as or self.key
         return f"{name}.{suffix}" if suffix in self.values else name
 
 
-PublishedValues = dict[str, Published]
-"""Entries by their keys."""
+PublishedValues = dict[str, PublishedEntry]
+"""Entries by key."""
 
 
 def load_published(path: Traversable) -> PublishedValues:
-    """The entries of a file: TOML, where tables with ``figure`` are entries, or CSV with a column a field."""
+    """The entries of a file: TOML, in which tables with ``figure`` are entries, or CSV with one column per field."""
     text = path.read_text(encoding="utf-8")
     entries = _of_csv(text, path.name) if path.name.endswith(".csv") else _of_toml("", tomllib.loads(text))
     found: PublishedValues = {}
@@ -79,9 +79,9 @@ def load_published(path: Traversable) -> PublishedValues:
 
 
 def load_explanations(path: Traversable) -> dict[str, str]:
-    """Why claims miss, by claim id: what was found when a miss was looked into. None if there is no such file.
+    """Explanations of misses, by claim id, from their investigation. Empty if there is no such file.
 
-    A text may be "as ID", with what is to be added behind a semicolon or a comma; it has the text of that id then.
+    A text may be "as ID", optionally with additions after a semicolon or a comma; it then has the text of that id.
     """
     if not path.is_file():
         return {}
@@ -99,22 +99,22 @@ def _resolved(text: str, texts: dict[str, str], name: str) -> str:
     return f"{same}; {found['more']}" if found["more"] else same
 
 
-def _of_toml(prefix: str, table: dict[str, Any]) -> Iterable[Published]:
+def _of_toml(prefix: str, table: dict[str, Any]) -> Iterable[PublishedEntry]:
     if "figure" in table:
-        yield Published(key=prefix, **table)
+        yield PublishedEntry(key=prefix, **table)
         return
     for name, value in table.items():
         if isinstance(value, dict):
             yield from _of_toml(f"{prefix}.{name}" if prefix else name, value)
 
 
-def _of_csv(text: str, name: str) -> Iterable[Published]:
-    """Columns are the fields; ``values`` is left out. A row a claim, as tables of hundreds of numbers have it."""
+def _of_csv(text: str, name: str) -> Iterable[PublishedEntry]:
+    """Columns are the fields without ``values``; one row per claim, for tables of hundreds of numbers."""
     for line, row in enumerate(csv.DictReader(io.StringIO(text)), start=2):
         fields: dict[str, Any] = dict(row)
         try:
             fields["value"] = float(fields["value"]) if fields.get("value") else None
             fields["quick"] = {"": True, "true": True, "false": False}[fields.get("quick") or ""]
-            yield Published(**fields)
+            yield PublishedEntry(**fields)
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"{name}, line {line}: {error}") from None

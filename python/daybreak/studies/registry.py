@@ -16,8 +16,8 @@ STUDIES = {
     "migration": "TCP flows that an optical switch moves between two links (CNSM 2022)",
     "space-switch": "VM transfers over a leaf-spine network with direct optical links, by who gets these and when",
 }
-"""Every study with a line about it; each is a folder here (with _ for -) with a module `study`, whose ``STUDY`` it
-is."""
+"""The studies, each with a one-line description; each is a folder here (with _ for -) whose module `study` has
+``STUDY``."""
 
 
 def study(name: str) -> AnyStudy:

@@ -32,11 +32,11 @@ def reproduce(
     workers: int | None = None,
     executor: Executor | None = None,
 ) -> Scoreboard:
-    """Runs what the figures need (all figures without a list) and writes everything to ``out``, or ``results/NAME``.
+    """Runs what the figures (by default all) need and writes everything to ``out``, by default ``results/NAME``.
 
-    ``mode`` is "quick" or "full"; ``seeds`` overrides its number of runs a setting, ``sizes`` other fields of its
-    scale. ``executor`` replaces the
-    ``workers`` threads. Returns the scoreboard. Finished runs are kept under ``out/runs`` and found again.
+    ``mode`` is "quick" or "full"; ``seeds`` overrides its number of runs per setting, ``sizes`` other fields of its
+    scale. ``executor`` replaces the ``workers`` threads. Returns the scoreboard. Finished runs are stored in
+    ``out/runs`` and reused.
     """
     possible = study.figures_of(engine)
     wanted = tuple(figures) or possible
@@ -60,7 +60,7 @@ def reproduce(
     sections: list[page.Section] = []
     flows: list[pl.DataFrame] = []
     for figure in wanted:
-        # A figure's settings are read, used and let go: all of them together would not be small.
+        # Results are read and released figure by figure, since all together would not be small.
         measured = evidence.of_figure(figure)
         before = len(board.claims)
         study.experiments[figure].judge(board, measured, scale)
@@ -86,13 +86,13 @@ def reproduce(
 
 
 def table_of_flows(setting: str, flows: pl.DataFrame) -> pl.DataFrame:
-    """The flows of all runs of a setting with the setting's name in front, without what follows from the rest."""
+    """The flows of all runs of a setting, with the setting's name as first column and without derived columns."""
     return flows.select(pl.lit(setting).alias("setting"), "run", pl.exclude("run", "end_s", "goodput_gbps"))
 
 
 def write_tables(directory: Path, flows: Sequence[pl.DataFrame], claims: Sequence[Claim]) -> None:
-    """The claims (markdown), and where something was run all flows (Parquet), and FCTs and loss recovery by setting and
-    group (CSV)."""
+    """Writes the claims (Markdown) and, if anything was run, all flows (Parquet), and FCTs and loss recovery by setting
+    and group (CSV)."""
     directory.mkdir(parents=True, exist_ok=True)
     (directory / "claims.md").write_text(markdown(claims), encoding="utf-8")
     if not flows:

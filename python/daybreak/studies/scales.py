@@ -1,4 +1,4 @@
-"""A study's scale: other sizes than its two have, and the parts of it that are inferred."""
+"""Changes a study's scale: other sizes than its two modes, and the parts of it that are inferred."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ Part = TypeVar("Part")
 
 
 def scale_of(study: AnyStudy, mode: str, seeds: int | None = None, sizes: Mapping[str, str] | None = None) -> Any:
-    """The study's scale of a mode, "quick" or "full", with other sizes and another number of runs of each setting.
+    """The study's scale for a mode ("quick" or "full"), with fields overridden by ``sizes`` and ``seeds`` runs per
+    setting.
 
     Raises UnknownName, and ScenarioError where a number is not possible.
     """
@@ -28,7 +29,7 @@ def scale_of(study: AnyStudy, mode: str, seeds: int | None = None, sizes: Mappin
 
 
 def varied(scale: Any, changes: Mapping[str, str]) -> Any:
-    """A study's scale with other values of some of its fields, given as text. Raises UnknownName, ScenarioError."""
+    """A copy of a scale with changed fields, given as text. Raises UnknownName, ScenarioError."""
     known = {one.name: getattr(scale, one.name) for one in fields(scale)}
     values: dict[str, Any] = {}
     for field, text in changes.items():
@@ -46,12 +47,12 @@ def varied(scale: Any, changes: Mapping[str, str]) -> Any:
 
 
 def unusual(part: Any) -> str:
-    """The fields of a dataclass that are not as by default, for names: ``hz=1000-phase=0``; empty if all are."""
+    """The non-default fields of a dataclass, for names: ``hz=1000-phase=0``; empty if there are none."""
     usual = type(part)()
     changed = [one.name for one in fields(part) if getattr(part, one.name) != getattr(usual, one.name)]
     return "-".join(f"{name}={getattr(part, name)}" for name in changed)
 
 
 def part_of(scale: Any, kind: type[Part]) -> Part:
-    """The fields of a scale that a dataclass has too, as one."""
+    """The fields that a scale shares with the dataclass ``kind``, as an instance of it."""
     return kind(**{one.name: getattr(scale, one.name) for one in fields(cast("Any", kind))})

@@ -1,9 +1,9 @@
-"""The scoreboard: published values beside ours, with a verdict each.
+"""The scoreboard: published values beside ours, each with a verdict.
 
-A claim with a printed number and a tolerance is judged by them (``pass`` or ``miss``), a claim about an order, a
-ratio or a trend by code (``shape-pass`` or ``shape-miss``). What a reduced run cannot judge is
-``not-evaluated``, with the reason in the note, and so is what cannot be compared. What is printed and was not compared
-is ``left-out``, and counts as missed. How rows are counted is said in `tally`.
+A claim with a printed number is judged by its tolerance (``pass`` or ``miss``), a claim about an order, a ratio or a
+trend by code (``shape-pass`` or ``shape-miss``). Claims that a reduced run cannot judge, or that cannot be compared,
+are ``not-evaluated``, with the reason in the note. Printed values that were not compared are ``left-out``, and count as
+missed. `tally` defines how rows are counted.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from typing import Any
 
 from daybreak.metrics.confidence import Interval, interval, of_all
 from daybreak.studies.inferences import Inference, fitted_to
-from daybreak.studies.published import Kind, Published, PublishedValues
+from daybreak.studies.published import Kind, PublishedEntry, PublishedValues
 
 PASS, MISS, SHAPE_PASS, SHAPE_MISS, NOT_EVALUATED = "pass", "miss", "shape-pass", "shape-miss", "not-evaluated"
 LEFT_OUT = "left-out"
 MISSED = (MISS, SHAPE_MISS, LEFT_OUT)
-"""Verdicts of what does not hold."""
+"""Verdicts of claims that do not hold."""
 
 
 def within(tolerance: str, published: float, ours: float) -> bool:
@@ -52,16 +52,16 @@ class Claim:
     note: str
     kind: Kind
     statement: str
-    """What it counts as: rows with one value count once (`tally`)."""
+    """What it counts as: rows with equal values count once (`tally`)."""
     fitted: str
-    """The inference that was fitted to it, so that it is not counted; empty if there is none."""
+    """The inference that was fitted to it, which excludes it from the count; empty if there is none."""
     explanation: str
     """Why it misses, as far as it was looked into."""
     source: str = ""
     """Which of the study's sources has it, where there are several."""
 
     def row(self) -> dict[str, Any]:
-        """The claim as `scoreboard.json` has it."""
+        """The claim as a row of `scoreboard.json`."""
         return {
             "id": self.id,
             "figure": self.figure,
@@ -82,7 +82,7 @@ class Claim:
 
     @classmethod
     def of_row(cls, row: Mapping[str, Any]) -> Claim:
-        """A claim that `row` has written. Raises KeyError, TypeError."""
+        """The claim of a row made by `row`. Raises KeyError, TypeError."""
         ci95 = row["ci95"]
         return cls(**{**row, "ci95": None if ci95 is None else (ci95[0], ci95[1])})
 
@@ -90,8 +90,8 @@ class Claim:
 class Scoreboard:
     """Collects the claims of one reproduction.
 
-    ``explanations`` have texts for claims that are known to miss; a claim that does has its own, and a verdict never
-    depends on it.
+    ``explanations`` has texts for claims that are known to miss, which are added to misses; verdicts never depend on
+    them.
     """
 
     def __init__(
@@ -114,7 +114,7 @@ class Scoreboard:
 
     @property
     def claims(self) -> list[Claim]:
-        """The claims in the order in which they were made."""
+        """The claims, in the order in which they were added."""
         return list(self._claims.values())
 
     def value(
@@ -126,10 +126,10 @@ class Scoreboard:
         note: str = "",
         **words: object,
     ) -> None:
-        """A claim judged by its published number and tolerance; ``ours`` has one value a run.
+        """Adds a claim judged by its published number and tolerance; ``ours`` has one value per run.
 
-        ``suffix`` makes the id of a member of a family, whose number is the one of the entry's ``values`` by the suffix
-        or the entry's own. ``words`` are those that the entry's ``what`` has in braces.
+        ``suffix`` completes the id of a member of a family, whose number is that of the suffix in the entry's
+        ``values`` or the entry's own. ``words`` fill the braces in the entry's ``what``.
         """
         entry = self.published[key]
         number = entry.values.get(suffix, entry.value)
@@ -155,7 +155,7 @@ class Scoreboard:
         note: str = "",
         **words: object,
     ) -> None:
-        """A claim judged by code: ``holds`` is the judgement, ``note`` has the measured numbers behind it."""
+        """Adds a claim judged by code: ``holds`` is the judgement, ``note`` has the measured numbers behind it."""
         entry = self.published[key]
         subject = _Subject(entry, entry.what.format(**words), suffix, _printed(entry), "")
         if self._too_small(subject):
@@ -164,7 +164,7 @@ class Scoreboard:
         self._add(subject, measured, SHAPE_PASS if holds else SHAPE_MISS, _join(entry, note))
 
     def not_evaluated(self, key: str, why: str) -> None:
-        """A claim that nothing here can judge."""
+        """Adds a claim that cannot be judged here, with the reason ``why``."""
         entry = self.published[key]
         self._add(_Subject(entry, entry.what, "", _printed(entry), ""), None, NOT_EVALUATED, _join(entry, why))
 
@@ -175,7 +175,7 @@ class Scoreboard:
         self._add(subject, None, LEFT_OUT, _join(entry, why))
 
     def complete(self) -> None:
-        """Adds what is published and was not compared: missed, unless its entry says why it cannot be compared."""
+        """Adds published values that were not compared: missed, unless the entry states why it cannot be compared."""
         compared = {claim.id for claim in self.claims}
         for entry in self.published.values():
             for suffix in entry.values or ("",):
@@ -189,7 +189,7 @@ class Scoreboard:
                     self._add(subject, None, LEFT_OUT, _join(entry, "printed, and not compared here"))
 
     def take(self, claims: Iterable[Claim]) -> None:
-        """Adds claims that were made before. Raises ValueError where an id is used twice."""
+        """Adds existing claims. Raises ValueError if an id is used twice."""
         for claim in claims:
             if claim.id in self._claims:
                 raise ValueError(f"claim id: {claim.id!r} is used twice")
@@ -211,7 +211,7 @@ class Scoreboard:
         path.write_text(json.dumps(self.document(), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
     def counts(self) -> dict[str, int]:
-        """How many claims have each verdict."""
+        """Number of claims by verdict."""
         return {
             verdict: sum(claim.verdict == verdict for claim in self.claims)
             for verdict in (PASS, MISS, SHAPE_PASS, SHAPE_MISS, LEFT_OUT, NOT_EVALUATED)
@@ -252,9 +252,9 @@ class Scoreboard:
 
 @dataclass(frozen=True)
 class _Subject:
-    """What a claim is about, before it is judged."""
+    """The subject of a claim before it is judged."""
 
-    entry: Published
+    entry: PublishedEntry
     what: str
     suffix: str
     published: float | str
@@ -262,7 +262,7 @@ class _Subject:
 
 
 def text(value: Interval | None) -> str:
-    """A mean with its half width, as notes have it; it is missing where a flow did not end."""
+    """A mean with its half width as text for notes; None means that a flow did not end."""
     return "unfinished" if value is None else value.text()
 
 
@@ -283,13 +283,13 @@ def markdown(claims: Iterable[Claim]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _printed(entry: Published, suffix: str = "") -> float | str:
+def _printed(entry: PublishedEntry, suffix: str = "") -> float | str:
     number = entry.values.get(suffix, entry.value)
     return entry.printed if number is None else number
 
 
 def _without_words(what: str) -> str:
-    """The text of an entry whose words in braces nobody has filled in."""
+    """The text of an entry with unfilled braces removed."""
     return re.sub(r",? ?\{\w+\}", "", what)
 
 
@@ -301,5 +301,5 @@ def _rounded(value: float) -> float:
     return float(f"{value:.6g}")
 
 
-def _join(entry: Published, *notes: str) -> str:
+def _join(entry: PublishedEntry, *notes: str) -> str:
     return "; ".join(note for note in (*notes, entry.note) if note)

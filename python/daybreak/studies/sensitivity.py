@@ -1,4 +1,5 @@
-"""How much do a study's verdicts depend on its inferences? Judges them with other values, one inference at a time."""
+"""Judges a study's claims with other values of its inferences, one at a time, to show how far verdicts depend on
+them."""
 
 from __future__ import annotations
 
@@ -20,15 +21,15 @@ from daybreak.sweeps import Executor, Local, Report, claim
 
 
 @dataclass(frozen=True)
-class Varied:
-    """A study judged as it is, and with each value of each inference."""
+class SensitivityResult:
+    """A study's claims as it is, and with each value of each inference."""
 
     base: Sequence[Claim]
     others: Mapping[tuple[str, str], Sequence[Claim]]
-    """By the name of the inference and the value."""
+    """Claims by name of the inference and value."""
 
     def changes(self) -> list[Change]:
-        """The verdicts that change; a row without a claim where none does."""
+        """The verdicts that change; one row without a claim for a value that changes none."""
         found: list[Change] = []
         base = {one.id: one for one in self.base}
         for (name, value), claims in self.others.items():
@@ -41,7 +42,7 @@ class Varied:
         return found
 
     def counts(self) -> list[Count]:
-        """How many printed numbers and statements hold, first as it is."""
+        """How many printed numbers and statements hold, starting with the unchanged study."""
         return [
             Count("", "", *_holding(self.base)),
             *(Count(name, value, *_holding(claims)) for (name, value), claims in self.others.items()),
@@ -59,12 +60,12 @@ def vary(
     out: Path | None = None,
     executor: Executor | None = None,
     progress: Report | None = None,
-) -> Varied:
-    """Varies each inference that has a field of the study's scale, or those in ``names``, over its values. ``mode``,
-    ``seeds`` and ``sizes`` are as in `reproduce`; all else is judged at these.
+) -> SensitivityResult:
+    """Varies each inference with a field in the study's scale, or those in ``names``, over its values. ``mode``,
+    ``seeds`` and ``sizes`` are as in `reproduce` and hold for all runs.
 
-    Writes the two files of `variation` and a figure to ``out``, or ``results/NAME-sensitivity``; finished runs are kept
-    there and found again. Raises UnknownName for an inference that is not there or that nothing varies.
+    Writes the two files of `variation` and a figure to ``out``, by default ``results/NAME-sensitivity``; finished runs
+    are stored there and reused. Raises UnknownName for an inference that does not exist or is not varied.
     """
     inferences = _chosen(study, names)
     for figure in figures:
@@ -87,7 +88,7 @@ def vary(
         for figure in figures or study.figures:
             study.experiments[figure].judge(board, evidence.of_figure(figure), evidence.scale)
         judged.append(board.claims)
-    found = Varied(
+    found = SensitivityResult(
         judged[0], {(name, value): claims for (name, value, _), claims in zip(points, judged[1:], strict=True)}
     )
     variation.save(found.changes(), place / variation.FILE)

@@ -1,8 +1,7 @@
-"""What a scoreboard's rows add up to: each printed number and statement once, by kind.
+"""Counts a scoreboard's rows: each printed number and statement once, by kind.
 
-Rows that tell one statement, such as one number for four variants and three periods, count once, and hold if all of
-them do. Rows that an inference was fitted to are left out of the count. A printed value that no row compares counts as
-missed.
+Rows of one statement, such as one number for four variants and three periods, count once, and hold if all of them do.
+Rows that an inference was fitted to are left out of the count. A printed value that no row compares counts as missed.
 """
 
 from __future__ import annotations
@@ -24,14 +23,14 @@ NOUNS: dict[str, tuple[str, str]] = {
 
 @dataclass(frozen=True)
 class Count:
-    """Of one kind: how many hold, of how many that were judged, and what was not judged."""
+    """Counts of one kind: how many hold, how many were judged, and how many were not."""
 
     hold: int = 0
     judged: int = 0
     left_out: int = 0
-    """Of those judged: never compared, so they do not hold."""
+    """Those among the judged that were never compared, so they do not hold."""
     fitted: int = 0
-    """Not judged, since an inference was fitted to them."""
+    """Those not judged since an inference was fitted to them."""
     not_evaluated: int = 0
 
 
@@ -42,7 +41,8 @@ def tally(claims: Iterable[Claim]) -> dict[Kind, Count]:
 
 
 def by_section(sections: Iterable[Sequence[Claim]]) -> list[dict[Kind, Count]]:
-    """Counts by kind of each section, which add up to those of `tally`: what has rows in several is of the first."""
+    """Counts by kind for each section, which add up to those of `tally`: a statement with rows in several sections
+    belongs to the first."""
     parts = [list(claims) for claims in sections]
     left = groups(claim for claims in parts for claim in claims)
     found = []
@@ -103,7 +103,7 @@ def by_source(claims: Iterable[Claim]) -> dict[str, Count]:
 
 
 def others(claims: Iterable[Claim]) -> str:
-    """What is not in the headline, in one sentence; empty if there is nothing."""
+    """One sentence about the claims that are not in the headline; empty if there are none."""
     every = list(claims)
     counts, fitted = tally(every), sum(bool(claim.fitted) for claim in every)
     parts = [
@@ -124,7 +124,7 @@ def others(claims: Iterable[Claim]) -> str:
 
 
 def largest_differences(claims: Iterable[Claim], count: int) -> list[Claim]:
-    """The printed numbers that ours are farthest from, relative to the printed one, each number once."""
+    """The printed numbers with the largest relative differences from ours, each number once."""
     farthest: dict[str, tuple[float, Claim]] = {}
     for claim in claims:
         if claim.kind != "number" or claim.ours is None or isinstance(claim.published, str) or claim.fitted:

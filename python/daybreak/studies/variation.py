@@ -1,7 +1,7 @@
-"""What depends on an inference: what `reproduce --sensitivity` has found when it was varied.
+"""The results of `reproduce --sensitivity`: what depends on each inference.
 
-The results of a study are committed in its folder: ``sensitivity.csv`` has a row for each inference, value and claim
-whose verdict with that value is another one than with the study's own, ``sensitivity-counts.csv`` how many numbers and
+They are committed in the study's folder: ``sensitivity.csv`` has one row per inference, value and claim whose verdict
+with that value differs from the one with the study's own value, ``sensitivity-counts.csv`` has how many numbers and
 statements hold with each value, from which the figure is drawn.
 """
 
@@ -27,25 +27,25 @@ AS_IT_IS = "as it is"
 
 @dataclass(frozen=True)
 class Change:
-    """A verdict that is another one with another value of an inference. ``claim`` is empty where none changes."""
+    """A verdict that changes with the value of an inference. ``claim`` is empty if no verdict changes."""
 
     inference: str
     value: str
     claim: str = ""
     verdict: str = ""
-    """With the study's own value."""
+    """Verdict with the study's own value."""
     other: str = ""
-    """With this one."""
+    """Verdict with this value."""
     ours: str = ""
-    """What was measured with the study's own value."""
+    """Measured number with the study's own value."""
     ours_other: str = ""
-    """What was measured with this one."""
+    """Measured number with this value."""
 
 
 @dataclass(frozen=True)
 class Count:
-    """How many printed numbers and statements hold with a value of an inference, of how many that are judged. Without
-    an inference: as the study has it."""
+    """How many printed numbers and statements hold with a value of an inference, of those judged. Without an inference:
+    for the unchanged study."""
 
     inference: str
     value: str
@@ -56,7 +56,7 @@ class Count:
 
 
 def load(folder: Traversable) -> dict[str, list[Change]]:
-    """The changes by inference; an inference that was not varied is not there."""
+    """The changes by inference, without inferences that were not varied."""
     found: dict[str, list[Change]] = {}
     for row in _rows(folder.joinpath(FILE)):
         found.setdefault(row["inference"], []).append(Change(**row))
@@ -64,7 +64,7 @@ def load(folder: Traversable) -> dict[str, list[Change]]:
 
 
 def load_counts(folder: Traversable) -> list[Count]:
-    """The counts, first as it is; none without the file."""
+    """The counts, starting with the unchanged study; empty without the file."""
     return [
         Count(row.pop("inference"), row.pop("value"), **{name: int(number) for name, number in row.items()})
         for row in _rows(folder.joinpath(COUNTS))
@@ -82,7 +82,7 @@ def save_counts(counts: Sequence[Count], path: Path) -> None:
 
 
 def draw(counts: Sequence[Count], inferences: Sequence[Inference]) -> Figure:
-    """How many hold with each value, with names for people."""
+    """Draws how many hold with each value, with readable labels."""
     known = {one.name: one for one in inferences}
     return sensitivity(
         [
@@ -96,11 +96,11 @@ def draw(counts: Sequence[Count], inferences: Sequence[Inference]) -> Figure:
 
 
 MOST_NAMED = 12
-"""Of more verdicts that change with a value the page has the number."""
+"""If more verdicts than this change with a value, the page has only their number."""
 
 
 def text(inference: Inference, changes: Sequence[Change] | None) -> str:
-    """What changes, value by value."""
+    """Describes what changes, value by value."""
     if changes is None:
         return "not run" if inference.field else ""
     by_value: Mapping[str, list[str]] = {value: [] for value in dict.fromkeys(change.value for change in changes)}

@@ -1,4 +1,4 @@
-"""Runs the tasks of a sweep on a Dask cluster, whose workers have the same Daybreak installed."""
+"""Runs the tasks of a sweep on a Dask cluster whose workers have the same Daybreak installed."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from typing import Any
 from daybreak.errors import EngineError, Interrupted, reason
 
 from .executor import Ended
-from .job import Kept, Task
+from .job import StoredRun, Task
 
 _CONNECT_S = 10
 _AHEAD = 2
-"""Tasks for each thread of the cluster that are handed over at once, so that none waits for the next one."""
+"""Tasks submitted per thread of the cluster, so that no thread waits for its next one."""
 
 
 @dataclass(frozen=True)
 class Dask:
     """Runs tasks on the cluster of the scheduler at `address`, such as ``tcp://host:8786``.
 
-    What runs on a worker that is lost is run again on another one. Only as many tasks as the cluster has room for are
-    handed over, and what comes back is let go at once.
+    Tasks of a lost worker run again on another one. Only as many tasks as the cluster has room for are submitted, and
+    each result is released as soon as it has arrived.
     """
 
     address: str
@@ -33,7 +33,7 @@ class Dask:
         except KeyboardInterrupt:
             raise Interrupted from None
         finally:
-            # Also cancels what nobody waits for any more.
+            # Also cancels tasks whose results are no longer wanted.
             client.close()
 
     def _connect(self) -> Any:
@@ -78,5 +78,5 @@ def _as_exception(error: BaseException) -> Exception:
     return error if isinstance(error, Exception) else EngineError(f"{type(error).__name__}: {error}")
 
 
-def _perform(task: Task) -> Kept:
+def _perform(task: Task) -> StoredRun:
     return task()

@@ -1,4 +1,4 @@
-"""Two scenarios side by side: the differences between their runs with the same seeds."""
+"""Compares two scenarios: the differences between their runs with the same seeds."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from daybreak.runs import Run, read_all
 from daybreak.scenario import Scenario, load
 
 Compared = Scenario | str | Path | Run | Iterable[Run]
-"""A scenario, the name of a scenario file or of a folder of runs, or runs."""
+"""What may be compared: a scenario, the path of a scenario file or of a folder of runs, or runs."""
 
 
 def compare(

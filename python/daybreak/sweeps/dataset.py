@@ -1,6 +1,6 @@
-"""What a sweep leaves: a folder a table, with Parquet files of some runs each, and `sweep.json`.
+"""The dataset of a sweep: one folder per table with Parquet files of several runs each, and `sweep.json`.
 
-`polars.read_parquet("DIR/flows")` reads all runs. Each row says which point, with which seed, and what the axes had.
+`polars.read_parquet("DIR/flows")` reads all runs. Each row has its point, its seed and the values of the axes.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from .store import Store
 
 MANIFEST = "sweep.json"
 RUNS = "runs"
-"""The store of a sweep's runs, in its folder."""
+"""Folder of the store within a sweep's folder."""
 _RUNS_A_FILE = 2000
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
-    """A run of a sweep that is kept."""
+class SweepRun:
+    """A run of a sweep whose result is stored."""
 
     point: int
     seed: int
@@ -43,11 +43,11 @@ def note(directory: Path, document: Mapping[str, Any]) -> None:
 
 
 Columns = Callable[[int], Mapping[str, Any]]
-"""What the axes have at a point."""
+"""The values of the axes at a point."""
 
 
-def write(directory: Path, store: Store, made: Sequence[Made], columns: Columns, tables: Sequence[str]) -> None:
-    """Writes the tables of the runs, in the order of points and seeds, in place of those of an earlier call.
+def write(directory: Path, store: Store, made: Sequence[SweepRun], columns: Columns, tables: Sequence[str]) -> None:
+    """Writes the tables of the runs in the order of points and seeds, replacing those of an earlier call.
 
     Only the runs of one file are in memory at a time. Raises OutputError.
     """
@@ -59,7 +59,7 @@ def write(directory: Path, store: Store, made: Sequence[Made], columns: Columns,
                 (draft / table).mkdir()
             for number, start in enumerate(range(0, len(ordered), _RUNS_A_FILE)):
                 some = ordered[start : start + _RUNS_A_FILE]
-                for table, frame in _together(store, some, columns, tables).items():
+                for table, frame in _tables_of(store, some, columns, tables).items():
                     frame.write_parquet(draft / table / f"part-{number:05d}.parquet", compression="zstd")
             for table in tables:
                 _put(draft / table, directory / table)
@@ -67,7 +67,9 @@ def write(directory: Path, store: Store, made: Sequence[Made], columns: Columns,
         raise OutputError(f"{directory} cannot be written: {reason(error)}") from None
 
 
-def _together(store: Store, some: Iterable[Made], columns: Columns, tables: Sequence[str]) -> dict[str, pl.DataFrame]:
+def _tables_of(
+    store: Store, some: Iterable[SweepRun], columns: Columns, tables: Sequence[str]
+) -> dict[str, pl.DataFrame]:
     frames: dict[str, list[pl.DataFrame]] = {table: [] for table in tables}
     keys: list[dict[str, Any]] = []
     for one in some:
@@ -80,7 +82,7 @@ def _together(store: Store, some: Iterable[Made], columns: Columns, tables: Sequ
 
 
 def _beside(index: pl.DataFrame, parts: list[pl.DataFrame]) -> pl.DataFrame:
-    """The rows of the parts, each with its row of the index."""
+    """The rows of the parts, each preceded by its row of the index."""
     rows = pl.concat(parts, how="vertical")
     owner = pl.Series("owner", list(_owners(parts)), dtype=pl.UInt32)
     return pl.concat([index[owner], rows], how="horizontal")

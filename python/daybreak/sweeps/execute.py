@@ -1,4 +1,4 @@
-"""Makes what a store lacks."""
+"""Runs the jobs whose results a store lacks."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterable, Iterator, Sized
 from daybreak.errors import DaybreakError
 
 from .executor import Executor, Local
-from .job import Job, Kept, Task
+from .job import Job, StoredRun, Task
 from .store import Store
 
 Report = Callable[[float, int | None], object]
-"""Told how many jobs are done (with fractions), and of how many, where that is known."""
+"""Called with the number of finished jobs (may be fractional) and the total, None where it is unknown."""
 
 
 def execute(
@@ -25,12 +25,12 @@ def execute(
     found: Callable[[Job, str], object] | None = None,
     kept: Callable[[Job, str], object] | None = None,
 ) -> None:
-    """Runs the jobs that the store does not hold, in their order. What is finished is kept whatever happens later.
+    """Runs the jobs that the store does not hold, in order. A finished job is stored whatever happens later.
 
-    Jobs are taken one by one as there is room for them, so that there may be any number of them, and their iterator may
-    decide by what is kept so far whether more are needed. With `failed`, which is told of them, jobs that end with an
-    error stop nobody else; without it the first error stops all and is raised. `found` is told of each job that the
-    store held already, `kept` of each that it holds now, with the name of the result. Raises Interrupted on Ctrl-C.
+    `jobs` is consumed lazily, one job as each slot becomes free, so it may be of any length and may decide from the
+    results stored so far whether more are needed. `failed(job, error)` is called for each job that ends with an error,
+    and the others go on; without it the first error stops all and is raised. `found(job, digest)` is called for each
+    job that the store held already, `kept(job, digest)` for each that it holds now. Raises Interrupted on Ctrl-C.
     """
     store.forget_unfinished()
     total = len(jobs) if isinstance(jobs, Sized) else None
@@ -43,7 +43,7 @@ def execute(
         with one_at_a_time:
             failed(job, error)
 
-    def tell(listener: Callable[[Job, str], object] | None, job: Job, digest: str) -> None:
+    def notify(listener: Callable[[Job, str], object] | None, job: Job, digest: str) -> None:
         if listener:
             with one_at_a_time:
                 listener(job, digest)
@@ -59,17 +59,17 @@ def execute(
                 continue
             digest = store.digest(plan, job.engine)
             if store.holds(digest):
-                tell(found, job, digest)
+                notify(found, job, digest)
                 settled += 1
             else:
                 yield Task(job, store.reduction, store.programs[job.engine], digest, plan)
 
-    def ended(task: Task, outcome: Kept | Exception) -> None:
+    def ended(task: Task, outcome: StoredRun | Exception) -> None:
         if isinstance(outcome, Exception):
             fail(task.job, outcome)
         else:
             store.put(task.digest, outcome)
-            tell(kept, task.job, task.digest)
+            notify(kept, task.job, task.digest)
 
     def report(done: float) -> None:
         if progress:

@@ -1,4 +1,4 @@
-"""The folder that a study or a comparison writes its results to: it must be its own."""
+"""Claims the folder that a study or a comparison writes its results to."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ _MARK = ".daybreak"
 def claim(folder: Path, purpose: str, *results: str) -> None:
     """Makes `folder` the one of this `purpose`, such as "study migration". Raises OutputError.
 
-    It may be new or empty, have been claimed before, or hold one of `results`, which earlier versions wrote: files of
-    anybody else's might have the names of those that are written here.
+    It may be new or empty, claimed before for this purpose, or hold one of the files `results`, which earlier versions
+    wrote. Any other folder might hold the user's own files under the names that are written here.
     """
     mark = folder / _MARK
     try:
@@ -31,7 +31,7 @@ def claim(folder: Path, purpose: str, *results: str) -> None:
 
 
 def purpose_of(folder: Path) -> str | None:
-    """What a folder was claimed for; None if it was not."""
+    """The purpose a folder was claimed for; None if it was not claimed."""
     try:
         return (folder / _MARK).read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError):

@@ -69,16 +69,16 @@ def _sound_seeds(seeds: int | tuple[int, ...]) -> int | tuple[int, ...]:
 
 
 class Axis(Model):
-    """One thing that is varied."""
+    """One axis: the fields that vary, and their values."""
 
     field: str | None = Field(default=None, min_length=1)
     """The dotted path of a field of the scenario file, as in `daybreak run --set`."""
     fields: tuple[str, ...] = Field(default=(), min_length=1)
-    """Several, which all get the same value."""
+    """Several such fields, which all get the same value."""
     values: tuple[Any, ...] = Field(default=(), min_length=1)
-    """What the field, or the fields, are set to."""
+    """The values that the field, or the fields, take in turn."""
     points: dict[str, dict[str, Any]] = Field(default={}, min_length=1)
-    """In place of fields and values: by name, what is changed."""
+    """Instead of fields and values: the changes of each named point."""
 
     @model_validator(mode="after")
     def _one_way(self) -> Self:
@@ -90,7 +90,7 @@ class Axis(Model):
         return self
 
     def choices(self) -> list[tuple[Any, dict[str, Any]]]:
-        """For each value what it is called, and the changes that it is."""
+        """For each value its label, and the changes it makes to the scenario."""
         if self.points:
             return list(self.points.items())
         fields = self.fields or (str(self.field),)
@@ -98,34 +98,35 @@ class Axis(Model):
 
 
 class Grid(Model):
-    """What a grid file says."""
+    """The content of a grid file."""
 
     scenario: str
     """The scenario file that is varied."""
     engine: str = "simulated"
     """The engine that runs it."""
     seeds: Annotated[StrictInt | tuple[int, ...], AfterValidator(_sound_seeds)] = 1
-    """Seeds; a number stands for 1, 2, 3 ..."""
+    """Seeds; a number n stands for the seeds 1 to n."""
     keep: tuple[str, ...] = Field(default=("flows",), min_length=1)
     """Tables that are kept of each run."""
     sample: int | None = Field(default=None, ge=1)
-    """How many points are drawn from the product; all without."""
+    """Number of points drawn from the product; all points if not given."""
     sample_seed: int = 1
-    """What they are drawn with."""
+    """Seed of that draw."""
     axes: dict[str, Axis] = {}
-    """What is varied, by name."""
+    """The axes by name."""
 
 
 @dataclass(frozen=True)
 class Points:
-    """The points of a grid over its scenario, by number. They are made one by one: there may be any number of them."""
+    """The points of a grid over its scenario, by number. They are generated one by one, so there may be any number of
+    them."""
 
     grid: Grid
     base: Scenario
 
     @property
     def count(self) -> int:
-        """How many there are."""
+        """Number of points."""
         total = self._total
         return total if self.grid.sample is None else min(self.grid.sample, total)
 
@@ -137,18 +138,18 @@ class Points:
         return iter(self._drawn if self.count < self._total else range(self._total))
 
     def on(self, engine: str) -> Points:
-        """The points on another engine."""
+        """These points on another engine."""
         return replace(self, grid=self.grid.model_copy(update={"engine": engine}))
 
     @property
     def seeds(self) -> Sequence[int]:
-        """What each of them is run with."""
+        """The seeds that each point is run with."""
         seeds = self.grid.seeds
         return range(1, seeds + 1) if isinstance(seeds, int) else seeds
 
     @property
     def runs(self) -> int:
-        """How many runs they are with the grid's seeds."""
+        """Number of runs: points times seeds."""
         seeds = self.grid.seeds
         return self.count * (seeds if isinstance(seeds, int) else len(seeds))
 
@@ -177,17 +178,17 @@ class Points:
         return any(field.split(".")[0] in parts for field in changed)
 
     def columns(self, number: int) -> dict[str, Any]:
-        """What each axis has at a point, of one type for all points: see `labels`."""
+        """The value of each axis at a point, of one type for all points: see `labels`."""
         return {name: self._labels[name][index] for name, index in self._chosen(number).items()}
 
     def row(self, number: int) -> dict[str, Any]:
-        """`columns`, and beside quantities their numbers: see `numbers`."""
+        """`columns`, with the number of each quantity beside it: see `numbers`."""
         chosen = self._chosen(number)
         return self.columns(number) | {column: of[chosen[name]] for name, (column, of) in self._numbers.items()}
 
     @cached_property
     def _numbers(self) -> dict[str, tuple[str, list[float]]]:
-        """By axis the column of its numbers, and the numbers."""
+        """For each axis of quantities the name of its column of numbers, and the numbers."""
         found = {name: numbers.column(name, axis.values) for name, axis in self.grid.axes.items()}
         return {name: column for name, column in found.items() if column}
 
@@ -202,7 +203,7 @@ class Points:
         return self.base.with_(changes) if changes else self.base
 
     def _chosen(self, number: int) -> dict[str, int]:
-        """Which value each axis has at a point."""
+        """The index of each axis's value at a point."""
         chosen = {}
         for name, choices in reversed(self._choices.items()):
             number, chosen[name] = divmod(number, len(choices))
@@ -221,8 +222,8 @@ def vary(
 ) -> Points:
     """The points of a grid over ``scenario``. Raises ScenarioError.
 
-    An axis is a list of values under the dotted path of its field, ``{"timelines.0.period": ["1 ms", "10 ms"]}``, or,
-    under a name of its own, a table as a grid file has it. The other arguments are the keys of a grid file.
+    An axis is either a list of values under the dotted path of its field, ``{"timelines.0.period": ["1 ms", "10
+    ms"]}``, or a table as in a grid file, under a name of its own. The other arguments are the keys of a grid file.
     """
     tables = {
         name: plain(dict(axis) if isinstance(axis, Mapping) else {"field": name, "values": _listed(axis)})
@@ -236,7 +237,7 @@ def vary(
 
 
 def _listed(values: Any) -> Any:
-    """A list of what can be listed; a text is one value, which the grid refuses."""
+    """An iterable as a list; a string stays one value, which the grid refuses."""
     return list(values) if isinstance(values, Iterable) and not isinstance(values, str | bytes) else values
 
 

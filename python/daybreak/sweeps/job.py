@@ -1,4 +1,4 @@
-"""One run of a sweep: what is run, what is kept of it, and the task that goes to wherever it is run.
+"""One run of a sweep: the job, what is stored of it, and the task that is sent to a worker.
 
 All of them can be pickled.
 """
@@ -37,9 +37,9 @@ class Job:
 
 @dataclass(frozen=True)
 class Reduction:
-    """What is kept of a run: `function` makes tables of it. It is a function of a module, so that it can be pickled.
+    """Selects what is stored of a run: `function` makes tables of it. It must be a module's function, to be picklable.
 
-    Runs that are reduced otherwise are not found again: change the `version` when the function changes.
+    Change the `version` when the function changes, so that results of the old one are not reused.
     """
 
     name: str
@@ -48,19 +48,19 @@ class Reduction:
 
 
 @dataclass(frozen=True)
-class Kept:
-    """What is kept of a run."""
+class StoredRun:
+    """What is stored of a run."""
 
     manifest: Mapping[str, Any]
-    """The run's: what was run, with which program."""
+    """The run's manifest: scenario, seed, engine and program."""
     tables: Tables
 
 
 @dataclass(frozen=True)
 class Task:
-    """A job on its way to where it is run: calling it runs it and returns what is kept.
+    """A job as it is sent to a worker: calling it runs it and returns what is stored.
 
-    `program` is the engine's program that the result counts for. Elsewhere there may be another one, which is an error.
+    `program` identifies the engine's program that the result is stored for; a worker with another one raises an error.
     """
 
     job: Job
@@ -69,15 +69,15 @@ class Task:
     digest: str
     """The name of the result; see `Store`."""
     plan: Plan | None = None
-    """The job's plan, which is made again elsewhere rather than sent."""
+    """The job's plan, which a worker lowers again rather than receives."""
 
-    def __call__(self, watch: Callable[[Progress], object] | None = None) -> Kept:
+    def __call__(self, watch: Callable[[Progress], object] | None = None) -> StoredRun:
         plan = self.plan
         if plan is None:
             self._check_program()
             plan = self.job.plan()
         run = single.execute(self.job.scenario, plan, self.job.engine, watch)
-        return Kept(run.manifest, dict(self.reduction.function(run)))
+        return StoredRun(run.manifest, dict(self.reduction.function(run)))
 
     def __reduce__(self) -> tuple[type[Task], tuple[object, ...]]:
         return Task, (self.job, self.reduction, self.program, self.digest)

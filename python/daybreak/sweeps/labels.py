@@ -1,4 +1,4 @@
-"""The values of an axis as a column of a sweep's tables has them, all of one type."""
+"""The values of an axis as a column of a sweep's tables, all of one type."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from . import numbers
 
 
 def labels(values: Sequence[Any]) -> list[Any]:
-    """Texts, whole numbers and switches as they are, numbers with fractions among them as such; of others the text, or
-    JSON, which is that of every value where two would have one text.
+    """Strings, integers and booleans unchanged, integers among floats as floats; otherwise each value's text, or JSON
+    for all of them where two would have the same text.
     """
     kinds = {type(value) for value in values}
     if len(kinds) == 1 and kinds <= {str, bool, int, float}:
@@ -23,7 +23,8 @@ def labels(values: Sequence[Any]) -> list[Any]:
 
 
 def twice(values: Sequence[Any]) -> tuple[Any, Any] | None:
-    """Two of the values that are the same, as text, as a number or as a quantity: "1 MB" and "1000 kB"."""
+    """Two of the values that are equal as text, as numbers or as quantities ("1 MB" and "1000 kB"); None if none
+    are."""
     column = numbers.column("", values)
     seen: dict[object, Any] = {}
     for value, key in zip(values, column[1] if column else map(_key, values), strict=True):
@@ -34,7 +35,7 @@ def twice(values: Sequence[Any]) -> tuple[Any, Any] | None:
 
 
 def is_among(value: Any, values: Sequence[Any]) -> bool:
-    """Whether one of the values is the same."""
+    """Whether one of the values equals `value`."""
     return any(_key(value) == _key(other) for other in values)
 
 

@@ -16,8 +16,8 @@ _PACKETS = re.compile(r"(\d+) ?packets?")
 
 
 def column(name: str, values: Sequence[Any]) -> tuple[str, list[float]] | None:
-    """The name of the column of numbers, and the number of each value; None unless all values have one unit, which at
-    least one of them names. Of a loss or a load others may be numbers: "0.1 %" and 0.01.
+    """The name of the column of numbers, and the number of each value. None unless all values have one unit and at
+    least one of them names it; shares may be mixed with plain numbers: "0.1 %" and 0.01.
     """
     if not any(isinstance(value, str) for value in values):
         return None
@@ -58,7 +58,7 @@ def _size(value: Any) -> float | None:
 
 
 def _share(value: Any) -> float | None:
-    """Of a loss or a load, which may also be a number."""
+    """A loss or a load, which may also be a plain number."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         return float(value)
     found = _PERCENT.fullmatch(value.strip()) if isinstance(value, str) else None
@@ -68,4 +68,4 @@ def _share(value: Any) -> float | None:
 _UNITS: dict[str, Callable[[Any], float | None]] = {
     "packets": _packets, "ns": _span, "bps": _rate, "bytes": _size, "share": _share,
 }  # fmt: skip
-"""By the ending of a column's name, how a value is read; the units are those of the records."""
+"""Parsers by the suffix of a column's name; the units are those of the records."""

@@ -1,4 +1,4 @@
-"""Which sweep has written the dataset of a folder: one that goes on adds to it, another one would replace it."""
+"""Identifies the sweep whose dataset a folder holds: the same sweep extends it, another one would replace it."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from . import dataset
 from .grid import Points
 from .labels import is_among
 
-# Words for people, of which nothing in a run depends.
+# Descriptions for people; no run depends on them.
 _WORDS = ("name", "description")
 
 
 def facts(points: Points) -> dict[str, Any]:
-    """What tells a sweep from others, for `sweep.json`."""
+    """What identifies a sweep, for `sweep.json`."""
     grid = points.grid.model_dump(mode="json", exclude_defaults=True)
     return {"grid": grid, "scenario": points.base.document()}
 
 
 def check(directory: Path, points: Points, force: bool) -> None:
-    """Raises OutputError where a folder holds the dataset of a sweep whose points and seeds are not all among these;
-    with `force` removes the dataset. The runs stay."""
+    """Raises OutputError if the folder holds the dataset of a sweep with points or seeds beyond these; with `force`
+    removes the dataset instead. The stored runs stay."""
     held = _held(directory)
     what = "" if held is None else _lost(held, facts(points), list(points.seeds))
     if held is None or not what:
@@ -45,7 +45,7 @@ def check(directory: Path, points: Points, force: bool) -> None:
 
 
 def _held(directory: Path) -> dict[str, Any] | None:
-    """What a folder says of its dataset; None where there is none."""
+    """The description of the folder's dataset; None if there is none."""
     try:
         document = json.loads((directory / dataset.MANIFEST).read_text(encoding="utf-8"))
         has_some = any(any((directory / table).glob("*.parquet")) for table in _keep(document["grid"]))
@@ -59,7 +59,7 @@ def _keep(grid: Mapping[str, Any]) -> list[str]:
 
 
 def _lost(held: Mapping[str, Any], new: Mapping[str, Any], seeds: Sequence[int]) -> str:
-    """What a sweep has that another one would not have, in words."""
+    """Describes what the held sweep has and the new one would not."""
     before, after = held["grid"], new["grid"]
     if "scenario" in held and _document(held["scenario"]) != _document(new["scenario"]):
         return f'of another scenario, "{held["scenario"].get("name")}"'

@@ -1,9 +1,9 @@
-"""How many runs a point needs: until the mean completion time of each group is known well enough.
+"""How many runs a point needs until the mean completion time of each group is known well enough.
 
 The seeds are the same series at every point (common random numbers), so that two points can be compared run by run over
-the seeds that both have. A relative half width of a confidence interval is looked at after each round, which is chosen
-so that the interval would be narrow enough if the deviation stayed what it is, and at most doubles the runs. Looking
-several times makes the true coverage a little less than nominal; at least five runs keep this small.
+the seeds that both have. The relative half width of the confidence interval is checked after each batch of runs. A
+batch is large enough to make the interval narrow enough if the deviation stayed the same, but at most doubles the runs.
+Repeated checks lower the true coverage a little below the nominal one; starting with five runs keeps this small.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ class Replication:
     """The runs of one point so far."""
 
     width: float
-    """Largest half width of the 95 % interval, over its mean."""
+    """Largest accepted half width of the 95 % interval, relative to its mean."""
     most: int
-    """Runs at most."""
+    """Largest number of runs."""
     means: dict[str, list[float | None]] = field(default_factory=dict)
-    """By group the mean FCT of each run; None where a flow did not end."""
+    """The mean FCT of each run by group; None where a flow did not end."""
     runs: int = 0
 
     def add(self, flows: pl.DataFrame) -> None:
-        """Takes another run into account, by its table `flows`."""
+        """Adds a run, given its table `flows`."""
         self.runs += 1
         of_run = fct.by_run(flows.with_columns(pl.lit(0).alias("run")))
         for group, mean in of_run.select("group", "fct_s").iter_rows():
             self.means.setdefault(group, []).append(mean)
 
     def half_width(self) -> float:
-        """The widest of the groups' intervals, as a part of the mean; infinite where a flow did not end."""
+        """The widest of the groups' half widths, relative to the mean; infinite where a flow did not end."""
         widest = 0.0
         for means in self.means.values():
             known = [mean for mean in means if mean is not None]
@@ -56,7 +56,7 @@ class Replication:
         return bool(self.means) and self.runs >= LEAST_RUNS and self.half_width() <= self.width
 
     def more(self) -> int:
-        """How many runs are needed next; none when the mean is known, cannot be known, or there are too many."""
+        """Number of runs in the next batch; 0 when the mean is known, cannot be known, or the limit is reached."""
         if self.runs < LEAST_RUNS:
             return max(0, min(LEAST_RUNS, self.most) - self.runs)
         half = self.half_width()
@@ -67,6 +67,6 @@ class Replication:
 
 
 def next_seeds(used: Sequence[int], count: int) -> list[int]:
-    """The seeds that go on after those that were used."""
+    """The next `count` seeds of the series after those already used."""
     first = max(used, default=0) + 1
     return list(range(first, first + count))

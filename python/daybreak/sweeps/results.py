@@ -1,4 +1,4 @@
-"""What a sweep has left: its axes with their values, and the flows of all runs."""
+"""Reads the results of a sweep: its axes with their values, and the flows of all runs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SUMMARY = ("fct.mean", "fct.p99", "slowdown.p99", "retransmits", "rtos")
 
 @dataclass(frozen=True)
 class AxisOf:
-    """An axis: its values as the column of its name has them, and their numbers in the unit of `column`, if any."""
+    """An axis: its values as in the column of its name, and their numbers in the unit of `column`, if any."""
 
     name: str
     values: tuple[Any, ...]
@@ -43,13 +43,13 @@ class Results:
 
     @property
     def name(self) -> str:
-        """That of the folder."""
+        """The folder's name."""
         return self.directory.resolve().name
 
     def summary(self) -> pl.DataFrame:
-        """A row a point and group of flows: the axes, ``group``, ``runs``, ``complete`` of ``limited`` flows of all
-        runs, and of each of `SUMMARY` the mean over the runs with its 95 % interval, as ``NAME``, ``NAME low`` and
-        ``NAME high``: null where it cannot be told of one of them."""
+        """One row per point and group of flows: the axes, ``group``, ``runs``, ``complete`` of ``limited`` flows over
+        all runs, and for each of `SUMMARY` the mean over the runs with its 95 % interval, as ``NAME``, ``NAME low`` and
+        ``NAME high``; null where the value of any run is unknown."""
         keys = ["point", *(axis.name for axis in self.axes), "group"]
         limited = pl.col("bytes").is_not_null()
         found = self.flows.group_by(keys, maintain_order=True).agg(
@@ -64,8 +64,8 @@ class Results:
         return found.drop("point")
 
     def over_runs(self, name: str, keys: Sequence[str], flows: pl.DataFrame | None = None) -> pl.DataFrame:
-        """A measure of each run, and its mean over the runs of each of ``keys`` with the 95 % interval; null where one
-        of them is unknown."""
+        """A measure's mean over the runs of each combination of ``keys``, with the 95 % interval; null where the value
+        of any run is unknown. ``flows`` are those of all runs if not given."""
         keyed = list(dict.fromkeys(["point", "seed", *keys]))
         of_runs = measures.of_runs(self.flows if flows is None else flows, name, by=keyed)
         found = confidence.over_runs(of_runs, list(keys), "value")
@@ -78,7 +78,7 @@ class Results:
 
 
 def is_sweep(directory: Path) -> bool:
-    """Whether a folder is that of a sweep."""
+    """Whether a folder holds a sweep."""
     return purpose_of(directory) == "sweep"
 
 

@@ -1,4 +1,4 @@
-"""Runs a grid: every point with every seed, then the dataset of all of them."""
+"""Runs a grid: every point with every seed, then writes the dataset."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from .replication import Replication, next_seeds
 from .store import Store
 
 APPLICATION_OF = {"exchanges": "request_response", "datagrams": "constant_rate"}
-"""Tables that a run has only if a flow of it has an application of this kind."""
+"""Tables that a run has only if one of its flows has an application of this kind."""
 MAX_RUNS = 1_000_000
-"""Runs of a sweep at most, where nothing else is said: each is a file, and some hundred bytes in memory."""
-Report = Callable[[float, int, str], object]
-"""Told how many runs are done (with fractions), of how many so far, and a few words."""
+"""Default limit on the runs of a sweep: each takes a file, and some hundred bytes of memory."""
+OnSweepProgress = Callable[[float, int, str], object]
+"""Called with the number of finished runs (may be fractional), the total so far, and a short description."""
 
 
 @dataclass(frozen=True)
@@ -43,31 +43,31 @@ class PointJob(Job):
 
 @dataclass(frozen=True)
 class Failure:
-    """A run, or a point without seed, that could not be made."""
+    """A run that failed, or a point (without seed) that is no valid scenario."""
 
     point: int
     seed: int | None
     values: Mapping[str, Any]
-    """What the axes have there."""
+    """The values of the axes there."""
     error: str
 
 
 @dataclass
 class Outcome:
-    """What a sweep has done."""
+    """The result of a sweep."""
 
     directory: Path
     points: int
-    made: list[dataset.Made] = field(default_factory=list)
+    made: list[dataset.SweepRun] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
     new: int = 0
-    """Runs that were not kept from an earlier sweep."""
+    """Runs executed now, rather than found in the store."""
     wide: list[int] = field(default_factory=list)
     """Points whose intervals are still wider than asked for."""
     seconds: float = 0.0
 
     def table(self, name: str = "flows") -> pl.DataFrame:
-        """A table of all runs, with ``point``, ``seed`` and a column an axis before its own. Raises OutputError."""
+        """A table of all runs, with ``point``, ``seed`` and one column per axis before its own. Raises OutputError."""
         place = self.directory / name
         if not any(place.glob("*.parquet")):
             raise OutputError(f'{place} cannot be read: the sweep has kept no table "{name}"')
@@ -83,12 +83,12 @@ class Outcome:
 
 
 def tables(run: Run, names: Sequence[str]) -> Tables:
-    """The tables of a run that a sweep keeps."""
+    """The named tables of a run."""
     return {name: run.table(name) for name in names}
 
 
 def reduction(names: Sequence[str]) -> Reduction:
-    """Keeps these tables of each run."""
+    """The reduction that keeps these tables of each run."""
     return Reduction(f"tables {' '.join(names)}", 2, partial(tables, names=tuple(names)))
 
 
@@ -101,16 +101,16 @@ def sweep(
     most_runs: int = 100,
     max_runs: int = MAX_RUNS,
     force: bool = False,
-    progress: Report | None = None,
+    progress: OnSweepProgress | None = None,
 ) -> Outcome:
-    """Runs every point with the grid's seeds, unless `directory` has it already, and writes the dataset there.
+    """Runs every point with the grid's seeds, except runs that `directory` holds already, and writes the dataset there.
 
-    ``points`` are those of `vary`, or the name of a grid file. `Outcome.table` reads the dataset.
-    With `width` (0.02: 2 %) a point gets more seeds until the 95 % interval of each group's mean FCT is as narrow, or
-    it has `most_runs`. What fails is told in the outcome and stops nothing else. A directory with the dataset of
-    another grid is refused, unless `force`; a larger grid of the same axes is no other one, and runs are kept in either
-    case. Raises ScenarioError where nothing can be run or the sweep could become more than `max_runs` runs,
-    OutputError, Interrupted; the same call goes on from there.
+    ``points`` come from `vary`, or are the path of a grid file. `Outcome.table` reads the dataset. With `width` (0.02:
+    2 %) a point gets more seeds until the half width of the 95 % interval of each group's mean FCT is at most that part
+    of the mean, or the point has `most_runs`. Failed runs are listed in the outcome and stop nothing else. A directory
+    with the dataset of another grid is refused, unless `force`; a larger grid of the same axes counts as the same, and
+    stored runs are kept in either case. Raises ScenarioError if nothing can be run or the sweep could exceed `max_runs`
+    runs, OutputError, or Interrupted, after which the same call resumes.
     """
     if not isinstance(points, Points):
         points = read(points)
@@ -141,7 +141,7 @@ def sweep(
 
 
 def _check_size(points: Points, most_of_point: int | None, max_runs: int) -> None:
-    """Raises ScenarioError where there are too many runs, before anything of them is made."""
+    """Raises ScenarioError, before anything is run, if there would be more than `max_runs` runs."""
     runs = points.runs if most_of_point is None else points.count * most_of_point
     if runs > max_runs:
         each = runs // points.count
@@ -153,7 +153,7 @@ def _check_size(points: Points, most_of_point: int | None, max_runs: int) -> Non
 
 
 def _check_kept(points: Points) -> None:
-    """Raises ScenarioError where runs would not have a table that is kept, before any is made."""
+    """Raises ScenarioError, before anything is run, if runs would lack a table that is to be kept."""
     wanted = {table: kind for table, kind in APPLICATION_OF.items() if table in points.grid.keep}
     if not wanted:
         return
@@ -161,7 +161,7 @@ def _check_kept(points: Points) -> None:
         try:
             scenario = points.scenario(point)
         except DaybreakError:
-            # It is told among the failures.
+            # Such a point is listed among the failures.
             continue
         does = [flow.application for flow in scenario.flows] + [flow.application for flow in scenario.arrivals]
         kinds = {application.kind for application in does if application}
@@ -179,20 +179,20 @@ class _State:
     store: Store
     executor: Executor
     outcome: Outcome
-    progress: Report | None
+    progress: OnSweepProgress | None
     start: float = field(default_factory=time.monotonic)
     before: int = 0
-    """Runs of earlier rounds."""
+    """Runs of earlier batches."""
     unsound: int = 0
-    """Runs that were not made because their point is no scenario."""
+    """Runs left out because their point is no valid scenario."""
 
-    def run(self, wanted: Iterable[tuple[int, Sequence[int]]], count: int) -> list[dataset.Made]:
-        """Runs points with seeds, `count` runs in all; returns what is made."""
+    def run(self, wanted: Iterable[tuple[int, Sequence[int]]], count: int) -> list[dataset.SweepRun]:
+        """Runs points with their seeds, `count` runs in all; returns those that are stored."""
         first = len(self.outcome.made)
 
         def found(job: Job, digest: str) -> None:
             assert isinstance(job, PointJob)
-            self.outcome.made.append(dataset.Made(job.point, job.seed, bytes.fromhex(digest)))
+            self.outcome.made.append(dataset.SweepRun(job.point, job.seed, bytes.fromhex(digest)))
 
         def kept(job: Job, digest: str) -> None:
             found(job, digest)
@@ -204,7 +204,7 @@ class _State:
 
         def report(done: float, _: int | None) -> None:
             if self.progress:
-                self._tell(self.before + self.unsound + done, self.before + count)
+                self._report(self.before + self.unsound + done, self.before + count)
 
         execute(
             self._jobs(wanted), self.store,
@@ -215,7 +215,7 @@ class _State:
         return self.outcome.made[first:]
 
     def _jobs(self, wanted: Iterable[tuple[int, Sequence[int]]]) -> Iterator[Job]:
-        """The runs of points with seeds, in their order, made as they are taken."""
+        """The jobs of points with their seeds, in order, generated lazily."""
         for point, seeds in wanted:
             try:
                 scenario = self.points.scenario(point)
@@ -230,7 +230,7 @@ class _State:
         text = str(error) if isinstance(error, DaybreakError) else f"{type(error).__name__}: {error}"
         self.outcome.failures.append(Failure(point, seed, self.points.columns(point), text))
 
-    def _tell(self, done: float, total: int) -> None:
+    def _report(self, done: float, total: int) -> None:
         assert self.progress
         failed = len(self.outcome.failures)
         self.progress(done, total, f"{failed} failed" if failed else "")

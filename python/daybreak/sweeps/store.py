@@ -1,8 +1,8 @@
-"""Files that keep what runs showed, each named by everything that it depends on: its content's address.
+"""A content-addressed store of runs: each file is named by a hash of everything that its content depends on.
 
 That is the plan (which has the seed), the engine with its program, and the reduction. A file is a zip archive with
-`manifest.json` and an Arrow stream a table. Nobody sees half of one: it is written under another name and renamed.
-Whoever finishes a run second writes the same bytes.
+`manifest.json` and one Arrow stream per table. It is written under another name and renamed, so a partial file is never
+read. A process that finishes the same run later writes the same bytes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import polars as pl
 from daybreak.errors import OutputError, reason
 from daybreak.scenario.lowering import Plan
 
-from .job import Job, Kept, Reduction
+from .job import Job, Reduction, StoredRun
 
 SUFFIX = ".zip"
 _MANIFEST = "manifest.json"
@@ -35,10 +35,10 @@ _MACHINE = socket.gethostname()
 
 @dataclass(frozen=True)
 class Store:
-    """Keeps what a reduction makes of runs.
+    """Stores what a reduction makes of runs.
 
-    `programs` tells each engine's program from other versions of it (`engines.program`): one that changes forgets the
-    runs of its engine and of no other.
+    `programs` identifies the version of each engine's program (`engines.program`): a change invalidates the stored runs
+    of that engine only.
     """
 
     directory: Path
@@ -46,24 +46,24 @@ class Store:
     programs: Mapping[str, str]
 
     def digest(self, plan: Plan, engine: str) -> str:
-        """The name of what is kept of a run."""
+        """The name under which a run is stored."""
         facts = (self.reduction.name, str(self.reduction.version), plan.hash, engine, self.programs[engine])
         return hashlib.sha256("\n".join(facts).encode()).hexdigest()[:32]
 
     def place(self, digest: str) -> Path:
-        """Its file; there are 256 folders of them, so that none has too many."""
+        """The file of that name, in one of 256 folders, so that none has too many files."""
         return self.directory / digest[:2] / f"{digest}{SUFFIX}"
 
     def has(self, job: Job) -> bool:
-        """Whether a job's run is kept."""
+        """Whether a job's run is stored."""
         return self.holds(self.digest(job.plan(), job.engine))
 
     def holds(self, digest: str) -> bool:
-        """Whether a run is kept under this name."""
+        """Whether a run is stored under this name."""
         return self.place(digest).is_file()
 
-    def put(self, digest: str, kept: Kept) -> None:
-        """Keeps a run: all of it, or nothing. Raises OutputError."""
+    def put(self, digest: str, kept: StoredRun) -> None:
+        """Stores a run atomically. Raises OutputError."""
         place = self.place(digest)
         draft = self.directory / _UNFINISHED / f"{_MACHINE}-{os.getpid()}-{uuid.uuid4().hex[:8]}{SUFFIX}"
         content = _packed(kept)
@@ -77,12 +77,12 @@ class Store:
         except OSError as error:
             raise OutputError(f"{place} cannot be written: {reason(error)}") from None
 
-    def get(self, job: Job) -> Kept:
-        """Reads what is kept of a job's run. Raises OutputError if it is not kept."""
+    def get(self, job: Job) -> StoredRun:
+        """Reads what is stored of a job's run. Raises OutputError if it is not there."""
         return self.read(self.digest(job.plan(), job.engine))
 
-    def read(self, digest: str) -> Kept:
-        """Reads what is kept under a name. Raises OutputError if nothing is."""
+    def read(self, digest: str) -> StoredRun:
+        """Reads what is stored under a name. Raises OutputError if nothing is."""
         place = self.place(digest)
         try:
             return _unpacked(place.read_bytes())
@@ -90,7 +90,7 @@ class Store:
             raise OutputError(f"{place} cannot be read: {reason(error)}") from None
 
     def forget_unfinished(self) -> None:
-        """Removes what processes of this machine that are gone have left half-written."""
+        """Removes the partial files of processes of this machine that no longer run."""
         with suppress(OSError):
             for draft in (self.directory / _UNFINISHED).iterdir():
                 machine, _, process = draft.name.rpartition("-")[0].rpartition("-")
@@ -108,10 +108,10 @@ def _write(content: bytes, draft: Path, place: Path) -> None:
         raise
 
 
-def _packed(kept: Kept) -> bytes:
+def _packed(kept: StoredRun) -> bytes:
     content = io.BytesIO()
     with ZipFile(content, "w") as archive:
-        # A ZipInfo has no time of its own, so that the same run gives the same bytes.
+        # A ZipInfo carries no time of its own, so the same run gives the same bytes.
         archive.writestr(ZipInfo(_MANIFEST), json.dumps(kept.manifest))
         for name, table in kept.tables.items():
             stream = io.BytesIO()
@@ -120,13 +120,13 @@ def _packed(kept: Kept) -> bytes:
     return content.getvalue()
 
 
-def _unpacked(content: bytes) -> Kept:
+def _unpacked(content: bytes) -> StoredRun:
     with ZipFile(io.BytesIO(content)) as archive:
         if _MANIFEST not in archive.namelist():
             raise BadZipFile(f"it has no {_MANIFEST}")
         names = [name.removesuffix(_TABLE) for name in archive.namelist() if name.endswith(_TABLE)]
         tables = {name: pl.read_ipc_stream(archive.read(f"{name}{_TABLE}")) for name in names}
-        return Kept(json.loads(archive.read(_MANIFEST)), tables)
+        return StoredRun(json.loads(archive.read(_MANIFEST)), tables)
 
 
 def _is_running(process: int) -> bool:

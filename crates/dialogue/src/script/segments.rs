@@ -8,7 +8,7 @@ use crate::claim::Relation;
 use crate::pattern::{ECN, FLAGS, Options, Pattern};
 use crate::words::Words;
 
-/// Most segments of a line.
+/// Limit on the segments of a line.
 const MOST_SEGMENTS: u64 = 10_000;
 /// Longest payload: an IP packet of 65,535 bytes with headers of 40.
 const LONGEST_PAYLOAD: u64 = 65_495;

@@ -1,4 +1,4 @@
-//! What a dialogue says before its first step: settings of the stack, the peer's options, and for whom it is.
+//! Parses what precedes the first step: settings of the stack, the peer's options, and the stacks it applies to.
 
 use daybreak_tcp::config::{EcnMode, Profile};
 use daybreak_tcp::congestion::find;

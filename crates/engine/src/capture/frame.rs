@@ -77,7 +77,7 @@ pub(super) fn encode(frame: &mut Vec<u8>, addresses: Addresses, segment: &Segmen
     length
 }
 
-/// The same for a datagram with `payload_bytes`.
+/// The headers of a datagram with `payload_bytes`.
 pub(super) fn encode_datagram(
     frame: &mut Vec<u8>,
     addresses: Addresses,

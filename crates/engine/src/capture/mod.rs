@@ -83,7 +83,7 @@ impl Capture {
         }
     }
 
-    /// Writes what is still buffered and tells whether all went well.
+    /// Writes what is still buffered and returns the first failure.
     pub(crate) fn finish(self) -> io::Result<()> {
         match self.failed {
             Some(error) => Err(error),

@@ -1,6 +1,6 @@
 //! Bytes in time bins, one series for each flow or link.
 //!
-//! Links may tell of packets that they will send, so a flow that changes its link comes back to a bin.
+//! Links may report packets that they will send, so a flow that changes its link comes back to a bin.
 
 use daybreak_trace::{BinColumns, BinRow, BinScope, Table};
 use daybreak_units::Instant;

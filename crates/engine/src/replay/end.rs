@@ -66,8 +66,8 @@ impl End {
         self.act(at);
     }
 
-    /// Everything that is due before the segment, then the segment. The application hears of it when what had to be
-    /// acknowledged at once is.
+    /// Everything that is due before the segment, then the segment. The application is notified after immediate
+    /// acknowledgements have been sent.
     pub fn hear(&mut self, at: Instant, segment: &Segment) {
         self.wait(at);
         let sent = self.sent.len();
@@ -129,7 +129,7 @@ impl End {
         self.written = self.connection.written_bytes();
     }
 
-    /// Tells TCP of what has left the NIC; false when that is nothing.
+    /// Notifies TCP of packets that have left the NIC; false if there are none.
     fn free(&mut self, now: Instant) -> bool {
         let mut is_freed = false;
         while let Some(bytes) = self.nic.started(now) {
@@ -149,7 +149,7 @@ impl Side {
         }
     }
 
-    /// The path of what it hears.
+    /// The path of the segments that it receives.
     fn way_in(self, flow: &Flow) -> (u32, &'static str) {
         match self {
             Side::Client => Side::Server.way_out(flow),
@@ -220,7 +220,7 @@ impl Nic {
     }
 }
 
-/// The link that brings to an end what it hears.
+/// The link over which an end receives.
 pub(super) struct LastLink {
     byte_time: ByteTime,
     framing: u32,

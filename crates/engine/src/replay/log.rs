@@ -129,7 +129,7 @@ impl Captured {
 }
 
 impl Dialogue {
-    /// Reads a log: a line with the names of the columns, then lines of `sent` or `heard` and the numbers.
+    /// Reads a log: a line with the names of the columns, then lines of `sent` or `heard` (received) and the numbers.
     ///
     /// # Errors
     /// When a line is something else; the error names the line and the column.

@@ -1,4 +1,4 @@
-//! What the flows' applications do: how they start, hear of data and time, and end.
+//! The flows' applications: how they start, react to data and time, and end.
 
 use daybreak_fabric::{Context, PacketId};
 use daybreak_host::{Calls, ConstantRate, Exchanges, Process};

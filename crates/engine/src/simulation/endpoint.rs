@@ -19,7 +19,7 @@ pub(super) struct Endpoint {
     pub alarm: Alarm,
     /// First step of its packets.
     pub path: u32,
-    /// Its packets tell when they leave the NIC's queue (TCP small queues).
+    /// Its packets are reported when they leave the NIC's queue (TCP small queues).
     pub announce: bool,
     /// Its application waits for data.
     pub reads: bool,
@@ -35,7 +35,7 @@ pub(super) struct Endpoint {
     /// The flow is complete when this number of bytes is acknowledged.
     pub goal: u64,
     pub connection: Connection,
-    /// Payload delivered to the application, as far as the probe has been told.
+    /// Payload delivered to the application, as far as reported to the probe.
     pub told: u64,
     /// What its host's queue will send.
     pub leaving: Leaving,
@@ -92,7 +92,7 @@ impl Endpoint {
         self.connection.window_row(0, Instant::ZERO).outstanding_bytes.saturating_sub(u64::from(has_flag))
     }
 
-    /// Tells the probe what a segment or a timer has changed: payload delivered, the window, or that the
+    /// Reports to the probe what a segment or a timer has changed: payload delivered, the window, or that the
     /// sender is connected (a client again at timers until the second segment: the samples begin with the last).
     #[inline(always)]
     pub(super) fn tell<P: Probe>(&mut self, index: u32, now: Instant, probe: &mut P) {
@@ -116,7 +116,7 @@ impl Endpoint {
         }
     }
 
-    /// Before an event changes a sender: tells the probe the samples of its window that are due.
+    /// Before an event changes a sender: passes the due samples of its window to the probe.
     #[inline(always)]
     pub(super) fn sample<P: Probe>(&self, index: u32, now: Instant, probe: &mut P) {
         if !P::LOOKS || !self.is_sampled {

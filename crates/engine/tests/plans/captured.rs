@@ -43,7 +43,7 @@ pub fn capture(plan: &Plan, links: &[u32], snaplen: u32) -> (Records, Vec<u8>) {
     (records, bytes)
 }
 
-/// The same with the packets' heads.
+/// Like the above, with the packets' heads.
 pub fn captured(plan: &Plan, links: &[u32]) -> (Records, Vec<Head>) {
     const ENHANCED_PACKET: u32 = 6;
     const IP: usize = 28 + 14; // head of the block, Ethernet

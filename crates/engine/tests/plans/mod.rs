@@ -72,7 +72,7 @@ pub fn day_and_night(downtime: Downtime) -> Plan {
     plan
 }
 
-/// The same with everything recorded but captures.
+/// The plan with everything recorded except captures.
 pub fn all_recorded(mut plan: Plan) -> Plan {
     let records = &mut plan.records;
     records.bin_ps = Some(100 * US);

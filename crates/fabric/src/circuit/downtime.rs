@@ -1,6 +1,6 @@
 //! Downtime policies.
 
-/// What becomes of packets while a route or a gate is dark.
+/// What happens to packets while a route or a gate is dark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -11,7 +11,7 @@ pub enum Downtime {
     Hold,
     /// Arrivals wait, but what was queued before the night is still sent.
     Drain,
-    /// The old path goes on serving through the night; nothing waits. A gate closes only when
+    /// The old path continues to serve through the night; nothing waits. A gate closes only when
     /// another gate of the same queue opens.
     MakeBeforeBreak,
 }

@@ -9,9 +9,9 @@ use crate::scheduler::Place;
 pub(crate) struct Gate {
     pub link: u32,
     pub state: GateState,
-    /// Where the queue stands in the link's scheduler; `None` for a link that serves this queue only.
+    /// The queue's place in the link's scheduler; `None` for a link that serves only this queue.
     pub place: Option<Place>,
-    /// While it drains: number of the first packet that the discipline of the queue keeps which may not pass.
+    /// While it drains: number of the first packet stored by the queue's discipline that may not pass.
     pub before: u64,
 }
 
@@ -19,7 +19,7 @@ pub(crate) struct Gate {
 pub(crate) enum GateState {
     Open,
     Closed,
-    /// Lets the packets through that were queued when the night began: the numbers still at the front of each lane.
+    /// Passes the packets that were queued when the night began: the numbers left at the front of each lane.
     Draining(Lanes),
     /// Open until another gate of the queue opens.
     Parting,
@@ -32,7 +32,8 @@ impl Gate {
         self.state != GateState::Closed
     }
 
-    /// True when the link may take a packet that arrives now. A draining gate is for those that were there before.
+    /// True when the link may take a packet that arrives now. A draining gate only passes those that were queued
+    /// before.
     #[inline]
     pub(crate) fn takes_arrivals(&self) -> bool {
         matches!(self.state, GateState::Open | GateState::Parting)
@@ -47,7 +48,7 @@ impl Gate {
         }
     }
 
-    /// Which of the packets that the discipline of the queue keeps may pass: those with lower numbers.
+    /// Bound for packets stored by the queue's discipline: those with lower numbers may pass.
     pub(crate) fn passes_before(&self) -> u64 {
         if let GateState::Draining(_) = self.state { self.before } else { u64::MAX }
     }
@@ -59,7 +60,7 @@ impl Gate {
         }
         self.state = match (self.state, downtime) {
             (GateState::Closed, _) | (_, Downtime::Drop | Downtime::Hold) => GateState::Closed,
-            // It is night already, and what has come since stays.
+            // It is night already, and later arrivals stay.
             (GateState::Draining(left), _) => GateState::Draining(left),
             (_, Downtime::Drain) => draining(waiting),
             (_, Downtime::MakeBeforeBreak) => GateState::Parting,
@@ -74,7 +75,7 @@ impl Gate {
         }
     }
 
-    /// Packets have left that the discipline of the queue keeps; it says how many with numbers below one are left.
+    /// Packets stored by the queue's discipline have left; `kept_before` is how many with lower numbers are left.
     pub(crate) fn recount(&mut self, kept_before: impl Fn(u64) -> u32) {
         if let GateState::Draining(left) = self.state {
             self.state = draining(left.with_others(kept_before(self.before)));

@@ -1,5 +1,4 @@
-//! What reconfiguration means for packets: gates between queues and links, and the policies for the
-//! time in which a route or a gate is dark.
+//! Reconfiguration: gates between queues and links, and the policies for the time in which a route or a gate is dark.
 
 mod downtime;
 mod gate;

@@ -1,4 +1,4 @@
-//! What may change a fabric while it runs.
+//! The actions that change a fabric while it runs.
 
 use daybreak_units::parameters::Value;
 
@@ -24,7 +24,7 @@ pub enum Action {
     Darken {
         /// Index of the route switch.
         route_switch: u32,
-        /// What becomes of packets that arrive meanwhile.
+        /// What happens to packets that arrive meanwhile.
         downtime: Downtime,
     },
     /// Let a link serve a queue.
@@ -40,36 +40,36 @@ pub enum Action {
         queue: u32,
         /// One of the links that may serve it.
         link: u32,
-        /// What becomes of the queue's packets.
+        /// What happens to the queue's packets.
         downtime: Downtime,
     },
-    /// Give a queue other limits. Of what waits, the first packets that fit are kept; the others are lost at once, the
-    /// last one first.
+    /// Change a queue's limits. The first waiting packets that fit are kept; the others are lost at once, the last one
+    /// first.
     SetLimit {
         /// Index of the queue.
         queue: u32,
-        /// Most packets that may wait; `None` for no limit.
+        /// Limit in packets; `None` for no limit.
         packets: Option<u64>,
-        /// Most bytes that may wait; `None` for no limit.
+        /// Limit in bytes; `None` for no limit.
         bytes: Option<u64>,
     },
-    /// Give a link another rate. A packet that is being sent finishes at the old one.
+    /// Change a link's rate. A packet that is being sent finishes at the old rate.
     SetRate {
         /// Index of the link.
         link: u32,
         /// The rate, at least 1 Mbit/s.
         rate_bps: u64,
     },
-    /// Give a link another propagation delay. It holds for packets whose last bit leaves from now on; those that are
-    /// under way arrive as they would have. No packet overtakes another one: where the delay falls, what would arrive
-    /// too early arrives a picosecond behind the packet before it.
+    /// Change a link's propagation delay, for packets whose last bit leaves from now on; those already under way are
+    /// not affected. No packet overtakes another: if the delay falls, a packet that would arrive too early arrives a
+    /// picosecond behind the one before it.
     SetDelay {
         /// Index of the link.
         link: u32,
         /// Time from the last bit sent to the arrival of the packet.
         delay_ps: u64,
     },
-    /// Give a link another probability of random loss. It holds for packets whose first bit leaves from now on.
+    /// Change a link's probability of random loss, for packets whose first bit leaves from now on.
     SetLoss {
         /// Index of the link.
         link: u32,
@@ -94,7 +94,7 @@ pub enum Action {
     },
 }
 
-/// What an action changes. The fabric is told at its construction what may ever be changed.
+/// What an action changes. Everything that may ever be changed is declared when the fabric is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Change {
     /// The route of a route switch.
@@ -121,7 +121,7 @@ pub enum Change {
 }
 
 impl Action {
-    /// What it changes.
+    /// What the action changes.
     pub fn change(&self) -> Change {
         match *self {
             Self::SetRoute { route_switch, .. } | Self::Darken { route_switch, .. } => Change::Route(route_switch),

@@ -1,9 +1,10 @@
-//! Brokers: flows ask for a path that they share with others, and get it one at a time.
+//! Brokers: flows request a path that they share with others, and get it one at a time.
 //!
-//! **Models** the agent between applications and the network's controller in on-demand light-path services: a flow asks
-//! when it starts, uses its first path while it waits and while its other path is set up, and gives the path back when it
-//! is complete. The policies differ in who is next; a higher priority always goes first. Except under `fair_share`
-//! nobody has to give back a path. **Does not model** the time that requests and answers take: add it to the set-up time.
+//! **Models** the agent between applications and the network's controller in on-demand light-path services: a flow
+//! requests a path when it starts, uses its first path while it waits and while the other path is set up, and gives the
+//! path back when it is complete. The policies differ in which flow is next; a higher priority always goes first.
+//! Except under `fair_share` no flow has to give back a path. **Does not model** the time that requests and answers
+//! take: add it to the set-up time.
 
 use std::cmp::Reverse;
 
@@ -45,7 +46,7 @@ const fn entry(new: fn(&Settings, Flows) -> Box<dyn Controller>) -> Entry {
     Entry { name: "", summary: "", parameters: &[], check: |_| Ok(()), controls: Controls::Flows(new) }
 }
 
-/// Who is next.
+/// The order in which flows get a path.
 #[derive(Clone, Copy, Debug)]
 enum Order {
     FirstCome,
@@ -59,7 +60,7 @@ struct Broker {
     order: Order,
     grants: Grants,
     waiting: Vec<Waiting>,
-    /// Requests so far, turns that ended included.
+    /// Requests so far, including turns that ended.
     requests: u64,
 }
 
@@ -67,7 +68,7 @@ struct Broker {
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     flow: u32,
-    /// Its place in the order of asking.
+    /// Its position in the order of requests.
     number: u64,
     /// When it should be complete.
     deadline: Instant,
@@ -83,7 +84,7 @@ impl Broker {
         self.waiting.push(Waiting { flow, number: self.requests, deadline });
     }
 
-    /// Takes the flow out that is next.
+    /// Removes the flow that is next.
     fn take_next(&mut self) -> Option<Waiting> {
         let key = |waiting: &Waiting| {
             let flow = &self.grants.flows[waiting.flow as usize];
@@ -98,7 +99,7 @@ impl Broker {
         Some(self.waiting.swap_remove(place))
     }
 
-    /// When somebody's turn is over.
+    /// When the turn of a path's flow is over.
     fn turn_ends(&self, state: State) -> Instant {
         match (self.order, state) {
             (Order::FairShare { turn }, State::InForce { since, .. }) => since.saturating_add(turn),
@@ -107,7 +108,7 @@ impl Broker {
         }
     }
 
-    /// Does all that is due.
+    /// Does everything that is due.
     fn settle(&mut self, now: Instant, orders: &mut Orders) {
         self.grants.advance(now, orders);
         while self.grants.has_free_path()
@@ -253,7 +254,7 @@ mod tests {
             found.into_iter().filter(|one| one.0 == InForce).map(|(_, flow, path)| (flow.unwrap(), path)).collect()
         };
         assert_eq!(in_force(decisions(&mut orders)), [(10, 1), (11, 2)]);
-        // One that waits gives up: nobody gets anything.
+        // One that waits gives up: no flow gets anything.
         broker.flow_ended(at(1), 2, &mut orders);
         assert_eq!(in_force(decisions(&mut orders)), []);
         broker.flow_ended(at(2), 1, &mut orders);
@@ -307,7 +308,8 @@ mod tests {
         let mut broker = broker("fair_share", &[("turn", Value::Ps(10_000_000_000))], of_three);
         let mut orders = Orders::default();
         (0..3).for_each(|flow| broker.flow_started(at([0, 5, 6][flow as usize]), flow, &mut orders));
-        // The third waits for ever. The first, whose turn began at 0, has the next at 10; the second's of 5 goes on to 15.
+        // The third waits forever. The first, whose turn began at 0, has the next at 10; the second's of 5 goes on to
+        // 15.
         for turn in [10, 15, 20, 25, 30] {
             assert_eq!(broker.next_at(), at(turn));
             broker.advance(at(turn), &NoCounters, &mut orders);

@@ -1,11 +1,11 @@
-//! Finds flows that carry much, and moves them to light-paths.
+//! Detects elephant flows, and moves them to light-paths.
 //!
-//! **Models** the self-management of hybrid optical and packet networks: a network manager reads the byte counters of the
-//! switches' flow rules at fixed times, takes a flow for an elephant when its rate has reached a threshold for some time,
-//! and sets up a light-path for it, if there is one; it takes the light-path back when the flow is complete or has been
-//! slower than a second threshold for some time. Where light-paths are short, a higher priority goes first, then a higher
-//! rate. A rate is that of the IP bytes between two readings. **Does not model** the time that a reading takes to get to
-//! the manager: add it to the set-up time.
+//! **Models** the self-management of hybrid optical and packet networks: a network manager reads the byte counters of
+//! the switches' flow rules at fixed times, classifies a flow as an elephant when its rate has reached a threshold for
+//! some time, and sets up a light-path for it, if there is one; it takes the light-path back when the flow is complete
+//! or has been slower than a second threshold for some time. If light-paths are scarce, a higher priority goes first,
+//! then a higher rate. A rate is that of the IP bytes between two readings. **Does not model** the time that a reading
+//! takes to get to the manager: add it to the set-up time.
 
 use std::cmp::Reverse;
 
@@ -78,12 +78,12 @@ struct Elephants {
     release_duration: Duration,
     preempt: bool,
     grants: Grants,
-    /// What is known of each flow.
+    /// The state of each flow.
     seen: Vec<Seen>,
     next_reading: Instant,
 }
 
-/// What the readings have shown of a flow.
+/// The state of a flow, from the readings.
 #[derive(Clone, Copy, Debug, Default)]
 struct Seen {
     /// It has started and is not complete.

@@ -1,4 +1,4 @@
-//! What a policy says of itself in the list of all.
+//! The registry entry of a policy.
 
 use std::fmt;
 
@@ -13,30 +13,30 @@ use crate::queue::SettingsError;
 pub struct Entry {
     /// Its name in scenarios.
     pub name: &'static str,
-    /// One line for people.
+    /// A one-line description.
     pub summary: &'static str,
-    /// What can be set about it.
+    /// Its parameters.
     pub parameters: &'static [Parameter],
-    /// What is wrong with settings each of which is in its range.
+    /// Checks settings that are individually in range for contradictions.
     pub(super) check: fn(&Settings) -> Result<(), String>,
-    /// What it controls, and how such a controller is made.
+    /// What it controls, with the constructor of such a controller.
     pub controls: Controls,
 }
 
-/// A circuit as a controller has it.
+/// A circuit under a controller.
 #[derive(Clone, Debug)]
 pub struct Circuit {
-    /// Queues that show the demand; somebody has to observe them.
+    /// Queues that indicate the demand; they have to be observed.
     pub queues: Vec<u32>,
-    /// What opens it.
+    /// Actions that open it.
     pub open: Vec<Action>,
-    /// What closes it, also at the start of a run.
+    /// Actions that close it, also at the start of a run.
     pub close: Vec<Action>,
-    /// Time from the decision to open it to its being open.
+    /// Time from the decision to open it until it is open.
     pub setup: Duration,
 }
 
-/// What a policy is for.
+/// The kinds of things that a policy controls.
 #[derive(Clone, Copy)]
 pub enum Controls {
     /// A circuit, which is open or closed.
@@ -49,7 +49,7 @@ impl Entry {
     /// The settings of a controller that gives some of the parameters.
     ///
     /// # Errors
-    /// When a name is unknown, a value does not fit or is missing, or values do not go together.
+    /// If a name is unknown, a value does not fit or is missing, or values contradict each other.
     pub fn settings<'a>(&self, given: impl IntoIterator<Item = (&'a str, Value)>) -> Result<Settings, SettingsError> {
         let settings = Settings::new(self.parameters, given)?;
         (self.check)(&settings).map_err(SettingsError::Together)?;

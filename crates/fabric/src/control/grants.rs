@@ -1,4 +1,4 @@
-//! Flows, the paths that they share besides the first one of each, and who has which.
+//! Tracks flows, the paths that they share besides the first one of each, and which flow has which.
 
 use daybreak_trace::ControlEvent;
 use daybreak_units::{Duration, Instant};
@@ -6,17 +6,17 @@ use daybreak_units::{Duration, Instant};
 use super::{Action, Decision, Orders, Report};
 use crate::circuit::Downtime;
 
-/// Flows as a controller has them. Every flow starts on its path 0, the normal one. Of the others, each is for one flow
-/// at a time.
+/// Flows under a controller. Every flow starts on its path 0, the normal one. Each of the others serves one flow at a
+/// time.
 #[derive(Clone, Debug)]
 pub struct Flows {
     /// The flows.
     pub flows: Vec<ControlledFlow>,
-    /// Paths of each flow, the first one included.
+    /// Number of paths of each flow, including the first.
     pub paths: u32,
-    /// Time from the decision to move a flow to a path to the path's being in force.
+    /// Time from the decision to move a flow to a path until the path is in force.
     pub setup: Duration,
-    /// What becomes of the flow's packets meanwhile.
+    /// What happens to the flow's packets meanwhile.
     pub downtime: Downtime,
 }
 
@@ -27,15 +27,15 @@ pub struct ControlledFlow {
     pub flow: u32,
     /// Its own route switches; that of the data first. Their alternatives are its paths.
     pub route_switches: Vec<u32>,
-    /// What it is going to send; `None` if it has no end.
+    /// The bytes it will send; `None` if unlimited.
     pub bytes: Option<u64>,
     /// Flows of a higher priority go first.
     pub priority: u32,
-    /// By when it should be complete, counted from its start.
+    /// Its deadline, relative to its start.
     pub deadline: Option<Duration>,
 }
 
-/// Who has which path.
+/// Which flow has which path.
 #[derive(Debug)]
 pub(super) struct Grants {
     pub(super) flows: Vec<ControlledFlow>,
@@ -68,7 +68,7 @@ impl Grants {
         self.states.contains(&State::Free)
     }
 
-    /// The state of the path that the flow has got, if it has.
+    /// The state of the path that the flow has, if any.
     pub(super) fn of_flow(&self, flow: u32) -> Option<State> {
         self.states().find(|&state| holder(state) == Some(flow))
     }
@@ -82,7 +82,7 @@ impl Grants {
         ends.min().unwrap_or(Instant::NEVER)
     }
 
-    /// Puts paths into force whose set-up is over.
+    /// Puts paths into force when their set-up is over.
     pub(super) fn advance(&mut self, now: Instant, orders: &mut Orders) {
         for (path, state) in (1..).zip(&mut self.states) {
             if let State::SettingUp { flow, until } = *state
@@ -95,12 +95,12 @@ impl Grants {
         }
     }
 
-    /// The flow asks for a path.
+    /// The flow requests a path.
     pub(super) fn request(&self, flow: u32, orders: &mut Orders) {
         self.flows[flow as usize].report(ControlEvent::Requested, 0, orders);
     }
 
-    /// Gives the first free path, which there is, to the flow, which has none.
+    /// Gives the first free path, which must exist, to the flow, which must have none.
     pub(super) fn grant(&mut self, now: Instant, flow: u32, orders: &mut Orders) {
         let Some(place) = self.states.iter().position(|&state| state == State::Free) else {
             unreachable!("a path is granted to flow {flow}, but none is free")
@@ -117,7 +117,7 @@ impl Grants {
         orders.actions.extend(dark);
     }
 
-    /// From now on the flow has its path, which is in force, as if it had just got it.
+    /// Starts a new turn of the flow on its path, which is in force.
     pub(super) fn begin_turn(&mut self, now: Instant, flow: u32) {
         for state in &mut self.states {
             if let State::InForce { flow: other, since } = state
@@ -128,7 +128,7 @@ impl Grants {
         }
     }
 
-    /// Puts the flow back on its first path, if it has got another.
+    /// Puts the flow back on its first path, if it has another.
     pub(super) fn release(&mut self, flow: u32, orders: &mut Orders) {
         let Some(place) = self.states.iter().position(|&state| holder(state) == Some(flow)) else { return };
         self.states[place] = State::Free;

@@ -1,5 +1,5 @@
 //! The only things that change a fabric while it runs: timelines and controllers. Every engine has a
-//! [`Control`](crate::Control), calls it when it is due, and tells it which flows start and end.
+//! [`Control`](crate::Control), calls it when it is due, and notifies it of flows that start and end.
 
 mod action;
 mod broker;

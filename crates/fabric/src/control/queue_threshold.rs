@@ -1,8 +1,8 @@
-//! Opens a circuit when a queue has become long, and closes it when the queue is short again.
+//! Opens a circuit when a queue becomes long, and closes it when the queue is short again.
 //!
-//! **Models** a control loop as in c-Through (Wang et al., SIGCOMM 2010) and Helios (Farrington et al., SIGCOMM 2010), which
-//! take what waits for a circuit as the demand: the lengths are read at fixed times, a circuit takes a while to be set
-//! up, and the two thresholds keep it from flapping. **Does not model** the time that a reading takes to get to the
+//! **Models** a control loop as in c-Through (Wang et al., SIGCOMM 2010) and Helios (Farrington et al., SIGCOMM 2010),
+//! which use the queue for a circuit as its demand: the lengths are read at fixed times, a circuit takes a while to be
+//! set up, and the two thresholds keep it from flapping. **Does not model** the time that a reading takes to get to the
 //! controller: add it to the set-up time. Several queues count together.
 
 use daybreak_trace::ControlEvent;
@@ -96,7 +96,7 @@ impl QueueThreshold {
         }
     }
 
-    /// What waits, in the unit of the thresholds, and the thresholds.
+    /// The occupancy in the unit of the thresholds, and the thresholds.
     fn lengths(&self, counters: &dyn Counters) -> (u64, u64, u64) {
         let waiting = self.circuit.queues.iter().map(|&queue| counters.queue(queue));
         match (self.high, self.low) {

@@ -1,4 +1,4 @@
-//! The policies that controllers may have: a policy decides when a circuit or a path is set up and given up, for whom.
+//! The policies of controllers: a policy decides when a circuit or a path is set up and released, and for which flow.
 
 use super::{Entry, broker, elephants, queue_threshold};
 

@@ -13,7 +13,7 @@ pub struct TimelineStep {
     pub actions: Vec<Action>,
 }
 
-/// A program that repeats for ever.
+/// A program that repeats forever.
 #[derive(Clone, Debug)]
 pub struct Timeline {
     period_start: Instant,
@@ -27,7 +27,7 @@ impl Timeline {
     /// are all shorter than the period.
     ///
     /// # Panics
-    /// If that does not hold.
+    /// If the offsets are not in order or not below the period.
     pub fn new(start: Instant, period: Duration, steps: Vec<TimelineStep>) -> Self {
         assert!(steps.is_sorted_by_key(|step| step.offset), "timeline steps are not in the order of their offsets");
         assert!(steps.iter().all(|step| step.offset < period), "a timeline step lies behind its period");

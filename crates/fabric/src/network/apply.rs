@@ -13,8 +13,8 @@ impl<B: Copy> Fabric<B> {
     /// Changes the fabric now.
     ///
     /// # Panics
-    /// If what the action changes is not among the changes that the fabric was told of when it was made: then it may
-    /// have taken it for unchangeable.
+    /// If what the action changes is not among the changes declared when the fabric was made, which may therefore have
+    /// treated it as constant.
     pub fn apply<S: Schedule, M: Monitor<B>>(&mut self, ctx: &mut Context<'_, S, M>, action: &Action) {
         assert!(
             self.changes.contains(&action.change()),

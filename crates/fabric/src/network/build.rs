@@ -19,7 +19,7 @@ use crate::{Slab, analytic};
 
 impl<B: Copy> Fabric<B> {
     /// Makes a fabric. To its impairments the packets of a flow and direction are copies of each other, unless
-    /// [`Fabric::identified_by`] says what tells them apart.
+    /// [`Fabric::identified_by`] distinguishes them.
     ///
     /// # Panics
     /// If the configuration names something that does not exist.

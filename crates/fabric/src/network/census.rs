@@ -1,4 +1,4 @@
-//! Where packets are and what links have done, and what of it controllers may look at.
+//! Positions of packets, totals of links, and the counters that controllers may read.
 
 use daybreak_units::Instant;
 
@@ -11,12 +11,12 @@ use crate::totals::{Census, LinkTotals, QueueTotals};
 use crate::{Monitor, Packet};
 
 impl<B: Copy> Fabric<B> {
-    /// What every link has done by `now`, the time of the last call or later.
+    /// Totals of every link by `now`, the time of the last call or later.
     pub fn link_totals(&self, now: Instant) -> impl Iterator<Item = LinkTotals> {
         (0..self.links.len() as u32).map(move |link| self.totals_of_link(link, now))
     }
 
-    /// What one link has done by `now`, the time of the last call or later.
+    /// Totals of one link by `now`, the time of the last call or later.
     pub fn totals_of_link(&self, link: u32, now: Instant) -> LinkTotals {
         let (link, analytic) = (&self.links[link as usize], &self.analytic[link as usize]);
         if analytic.exists {
@@ -35,8 +35,8 @@ impl<B: Copy> Fabric<B> {
         }
     }
 
-    /// The run ends at `now`, the time of the last call or later: the monitor is told which of the packets that it was told
-    /// of in advance are not sent.
+    /// The run ends at `now`, the time of the last call or later: reports to the monitor which of the packets announced
+    /// to it in advance are not sent.
     pub fn revoke_unsent<M: Monitor<B>>(&self, now: Instant, monitor: &mut M) {
         for (link, analytic) in (0..).zip(&self.analytic).filter(|(_, analytic)| analytic.is_metered()) {
             for position in analytic.ring.positions() {
@@ -49,7 +49,7 @@ impl<B: Copy> Fabric<B> {
         }
     }
 
-    /// What waits in a queue now.
+    /// The current occupancy of a queue.
     ///
     /// # Panics
     /// If the queue is served analytically: such a queue does not track its length.
@@ -61,8 +61,7 @@ impl<B: Copy> Fabric<B> {
         queue.occupancy()
     }
 
-    /// What has happened at every queue. Where departures are computed in advance, a packet counts when it is known to
-    /// come.
+    /// Totals of every queue. If departures are computed in advance, a packet counts as soon as its arrival is known.
     pub fn queue_totals(&self) -> impl Iterator<Item = QueueTotals> {
         self.totals.iter().copied()
     }
@@ -77,7 +76,7 @@ impl<B: Copy> Fabric<B> {
         self.slab.iter()
     }
 
-    /// Where the packets are at `now`, the time of the last call or later.
+    /// Positions of the packets at `now`, the time of the last call or later.
     pub fn census(&self, now: Instant) -> Census {
         let mut census = Census {
             alive: self.slab.len() as u64,

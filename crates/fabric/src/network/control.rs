@@ -17,14 +17,14 @@ pub struct Control {
     timelines: u32,
     /// The earliest wake that each one waits for.
     wakes: Vec<Instant>,
-    /// The controller of a flow, and the flow's place there.
+    /// The controller of a flow, and the flow's number there.
     flows: BTreeMap<u32, (u32, u32)>,
-    /// Kept for its memory.
+    /// Kept to reuse its memory.
     orders: Orders,
 }
 
 impl Control {
-    /// Timelines are numbered as they are added, controllers as well.
+    /// Adds a timeline. Timelines, then controllers, are numbered in the order of adding.
     ///
     /// # Panics
     /// If there are controllers already.
@@ -52,12 +52,12 @@ impl Control {
         self.wakes.push(Instant::NEVER);
     }
 
-    /// Flows whose starts and ends have to be told.
+    /// Flows whose starts and ends have to be reported.
     pub fn flows(&self) -> impl Iterator<Item = u32> {
         self.flows.keys().copied()
     }
 
-    /// Asks for the first wake of each; to be called once, at the start.
+    /// Schedules the first wake of each; to be called once, at the start.
     pub fn start<S: Schedule>(&mut self, schedule: &mut S) {
         for index in 0..self.controllers.len() as u32 {
             self.plan_wake(schedule, index);
@@ -127,7 +127,7 @@ impl Control {
         self.plan_wake(ctx.schedule, index);
     }
 
-    /// Wakes cannot be taken back: one that has become needless finds nothing due.
+    /// Wakes cannot be cancelled: a needless one finds nothing due.
     fn plan_wake<S: Schedule>(&mut self, schedule: &mut S, index: u32) {
         let next = self.controllers[index as usize].next_at();
         let wake = &mut self.wakes[index as usize];

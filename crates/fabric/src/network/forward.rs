@@ -1,4 +1,4 @@
-//! Takes packets from one step of their path to the next.
+//! Forwards packets from one step of their path to the next.
 
 use super::{Context, Fabric};
 use crate::circuit::Downtime;
@@ -7,7 +7,7 @@ use crate::path::{Decoded, NO_STEP};
 use crate::{DropReason, Monitor, PacketId, Schedule, Wake};
 
 impl<B: Copy> Fabric<B> {
-    /// Takes the packet, which came over a link or over none, to where it waits next. True when it is at its endpoint.
+    /// Forwards the packet, which may have come over a link, to where it waits next. True if it is at its endpoint.
     #[inline]
     pub(crate) fn forward<S: Schedule, M: Monitor<B>>(
         &mut self,
@@ -75,7 +75,7 @@ impl<B: Copy> Fabric<B> {
         true
     }
 
-    /// Lets the packet take the alternative in force. False if it stays here.
+    /// Routes the packet to the alternative in force. False if it stays here.
     #[inline(never)]
     fn pass_route_switch<S: Schedule, M: Monitor<B>>(
         &mut self,
@@ -103,7 +103,7 @@ impl<B: Copy> Fabric<B> {
         false
     }
 
-    /// Lets the packet into the queue of a fork. True if that is full and the packet goes on elsewhere.
+    /// Puts the packet into the queue of a fork. True if that is full and the packet takes the overflow path.
     #[inline(never)]
     fn enter_fork<S: Schedule, M: Monitor<B>>(
         &mut self,

@@ -1,7 +1,7 @@
-//! Fetches what an arrival will touch into the processor's cache, while others are handled.
+//! Prefetches the memory that an arrival will touch, while other events are handled.
 //!
-//! Each step needs what the one before has fetched, so some events should lie between them. None of
-//! them changes anything, and a wrong guess costs only time.
+//! Each step needs what the previous one has fetched, so some events should lie between them. None of them changes
+//! state, and a wrong guess costs only time.
 
 use super::Fabric;
 use crate::prefetch::prefetch;

@@ -28,18 +28,18 @@ use crate::{DropReason, Monitor, NewPacket, Packet, PacketId, Schedule, Slab, Wa
 
 pub use control::Control;
 
-/// What every call is told: the time, where to ask for further calls, and who watches.
+/// The context of every call: the time, the scheduler of further calls, and the monitor.
 pub struct Context<'a, S, M> {
     /// Now.
     pub now: Instant,
-    /// Takes the fabric's wishes to be called.
+    /// Takes the fabric's requests for further calls.
     pub schedule: &'a mut S,
-    /// Watches.
+    /// The monitor.
     pub monitor: &'a mut M,
 }
 
 impl<S, M> Context<'_, S, M> {
-    /// The same again, for a call that is not inlined: this one may then stay in registers.
+    /// A copy for a call that is not inlined, so that this one may stay in registers.
     #[inline(always)]
     pub(crate) fn again(&mut self) -> Context<'_, S, M> {
         Context { now: self.now, schedule: self.schedule, monitor: self.monitor }
@@ -55,7 +55,7 @@ pub struct Departure {
     pub bytes: u32,
 }
 
-/// A packet that comes to the queue of a link at a time from now on; `cursor` is its next step behind that.
+/// A packet that enters the queue of a link now or later; `cursor` is its step after that.
 #[derive(Clone, Copy)]
 struct Entering {
     link: u32,
@@ -75,17 +75,17 @@ pub struct Fabric<B> {
     pub(crate) queues: Vec<Queue>,
     pub(crate) gates: Vec<Gate>,
     pub(crate) links: Vec<Link>,
-    /// By link; a link that is not served analytically has one that does not exist.
+    /// By link; a placeholder with `exists = false` for a link that is not analytic.
     pub(crate) analytic: Vec<AnalyticLink>,
     /// By link; empty for a link that serves just one queue.
     pub(crate) schedulers: Vec<Scheduler>,
     pub(crate) impairments: Vec<Impairment>,
-    /// What impairments draw by.
+    /// The identity by which impairments draw.
     pub(crate) identify: fn(&B) -> Identity,
     pub(crate) route_switches: Vec<RouteSwitch>,
     pub(crate) forks: Vec<Fork>,
     pub(crate) markers: Vec<Marker>,
-    /// All that may be changed.
+    /// Everything that may be changed.
     pub(crate) changes: BTreeSet<Change>,
     pub(crate) departures: VecDeque<Departure>,
     /// By queue.
@@ -100,14 +100,14 @@ impl<B: Copy> Fabric<B> {
         self.cursors[path as usize]
     }
 
-    /// No packet to `endpoint` is under way, and none will be sent: what links remember of its packets is given up.
+    /// Discards the links' state of packets to `endpoint`, of which none is in flight and none will be sent.
     pub fn forget(&mut self, endpoint: u32) {
         for impairment in &mut self.impairments {
             impairment.forget(endpoint);
         }
     }
 
-    /// Makes a packet and puts it on its path.
+    /// Creates a packet and puts it on its path.
     #[inline(always)]
     pub fn send<S: Schedule, M: Monitor<B>>(&mut self, ctx: &mut Context<'_, S, M>, packet: NewPacket, body: &B) {
         let id = self.create(ctx, packet, body);
@@ -118,8 +118,8 @@ impl<B: Copy> Fabric<B> {
         debug_assert!(delivered.is_none(), "a path without a queue was added");
     }
 
-    /// The same, for a sender that wants to know when the packet leaves its first queue: at the time that is returned, if
-    /// it is settled (at once if the packet is lost), or else a [`Departure`] will tell.
+    /// Like [`Fabric::send`], for a sender that needs the time at which the packet leaves its first queue: it is
+    /// returned if settled (now if the packet is lost), or else a [`Departure`] will report it.
     #[inline(always)]
     pub fn send_announced<S: Schedule, M: Monitor<B>>(
         &mut self,
@@ -171,8 +171,8 @@ impl<B: Copy> Fabric<B> {
         self.forward_in_general(&mut ctx.again(), packet, link)
     }
 
-    /// The same for [`PacketId::NEXT`]. No [`Departure`] follows from it: such a link is not the first
-    /// of a packet that is announced.
+    /// [`Fabric::packet_arrives`] for [`PacketId::NEXT`]. No [`Departure`] follows from it: such a link is not the
+    /// first of a packet that is announced.
     #[inline(always)]
     pub fn next_arrives<S: Schedule, M: Monitor<B>>(
         &mut self,
@@ -220,7 +220,8 @@ impl<B: Copy> Fabric<B> {
         self.enter_analytic_links::<false, _, _>(ctx, Entering { link, at, id, cursor: cursor + 1, bytes });
     }
 
-    /// The same where a link looks at each packet, or its queue has to be asked whether it accepts this one, or marks it.
+    /// [`Fabric::enter_analytic_link`] for a link that processes each packet, or whose queue has to decide about this
+    /// one.
     #[inline(never)]
     fn ask_analytic_links<S: Schedule, M: Monitor<B>>(&mut self, ctx: &mut Context<'_, S, M>, entering: Entering) {
         if self.analytic[entering.link as usize].looks_singly() {
@@ -230,7 +231,7 @@ impl<B: Copy> Fabric<B> {
         }
     }
 
-    /// Takes the packet to a link that looks at each. Such a link passes none on.
+    /// Puts the packet on a link that processes each one. Such a link passes none on.
     #[inline(always)]
     fn enter_singly<S: Schedule, M: Monitor<B>>(&mut self, ctx: &mut Context<'_, S, M>, entering: Entering) {
         let Entering { link, at, id, cursor, bytes } = entering;
@@ -251,7 +252,7 @@ impl<B: Copy> Fabric<B> {
         }
     }
 
-    /// Asks the queue of an analytic link about a packet, which is marked or lost then if it says so. False if it is lost.
+    /// Applies the queue of an analytic link to a packet, which may be marked or lost. False if it is lost.
     #[inline(never)]
     fn ask_queue<S: Schedule, M: Monitor<B>>(
         &mut self,
@@ -276,7 +277,7 @@ impl<B: Copy> Fabric<B> {
         true
     }
 
-    /// Takes the packet through links that pass it on, and on to the first that does not.
+    /// Takes the packet through links that pass it on, to the first that does not.
     #[inline(always)]
     fn enter_analytic_links<const ASK: bool, S: Schedule, M: Monitor<B>>(
         &mut self,
@@ -355,7 +356,7 @@ impl<B: Copy> Fabric<B> {
         self.slab.get(id)
     }
 
-    /// What the packet `id`, which has been delivered, carries, for whoever shows its marks there.
+    /// The body of packet `id`, which has been delivered, for the caller that writes its marks there.
     #[inline]
     pub fn body_mut(&mut self, id: PacketId) -> &mut B {
         &mut self.slab.get_mut(id).body
@@ -367,7 +368,7 @@ impl<B: Copy> Fabric<B> {
         self.slab.remove(id);
     }
 
-    /// Whether [`Fabric::take_departure`] has something to tell.
+    /// Whether [`Fabric::take_departure`] has something to report.
     #[inline(always)]
     pub fn has_departures(&self) -> bool {
         !self.departures.is_empty()

@@ -1,7 +1,7 @@
-//! Packets wait in queues, and links that are free pull them out.
+//! Queueing and service: packets wait in queues, and free links pull them.
 //!
-//! Most queues are plain: one link serves them through an open gate and serves nothing else. What a plain queue does
-//! not need stands in the general case below.
+//! Most queues are plain: one link serves them through an open gate and serves nothing else. The rest is the general
+//! case below.
 
 use super::{Context, Departure, Fabric};
 use crate::circuit::Gate;
@@ -34,7 +34,7 @@ impl<B: Copy> Fabric<B> {
         }
     }
 
-    /// Lets the packet into the queue, on to an idle link, or loses it.
+    /// Puts the packet into the queue or on an idle link, or loses it.
     #[inline(always)]
     pub(crate) fn enqueue<S: Schedule, M: Monitor<B>>(
         &mut self,
@@ -47,7 +47,7 @@ impl<B: Copy> Fabric<B> {
         }
     }
 
-    /// The same, but false if the queue is full: then nothing has happened to the packet.
+    /// Like [`Fabric::enqueue`], but returns false if the queue is full: then nothing has happened to the packet.
     pub(crate) fn enqueue_if_it_fits<S: Schedule, M: Monitor<B>>(
         &mut self,
         ctx: &mut Context<'_, S, M>,
@@ -109,7 +109,7 @@ impl<B: Copy> Fabric<B> {
         Ok(())
     }
 
-    /// Makes sure that somebody calls when the link is free.
+    /// Schedules a wake-up for when the link becomes free.
     #[inline(always)]
     pub(crate) fn await_link<S: Schedule, M: Monitor<B>>(&mut self, ctx: &mut Context<'_, S, M>, link: u32) {
         let state = &mut self.links[link as usize];
@@ -178,7 +178,7 @@ impl<B: Copy> Fabric<B> {
         Ok(())
     }
 
-    /// Puts the packet into a queue whose discipline keeps the packets, and loses some if it is full now.
+    /// Puts the packet into a queue whose discipline stores the packets, and loses some if it is full now.
     fn keep<S: Schedule, M: Monitor<B>>(&mut self, ctx: &mut Context<'_, S, M>, index: u32, id: PacketId) {
         let packet = self.slab.get(id);
         let is_ect = packet.header.ecn().is_ect();
@@ -189,7 +189,8 @@ impl<B: Copy> Fabric<B> {
         ctx.monitor.queue_changed(ctx.now, index, occupancy.packets, occupancy.bytes);
     }
 
-    /// Loses packets of a queue whose discipline keeps them, at most `most` at a time, until no more wait than may. True if any were.
+    /// Loses packets of a queue whose discipline stores them, at most `most` at a time, until the rest fits. True if
+    /// any were lost.
     pub(crate) fn evict<S: Schedule, M: Monitor<B>>(
         &mut self,
         ctx: &mut Context<'_, S, M>,
@@ -216,8 +217,8 @@ impl<B: Copy> Fabric<B> {
         has_lost
     }
 
-    /// The packet, which went on from this queue before, is back and waits among the returned ones, on which neither the
-    /// queue's limit nor its discipline has a say.
+    /// The packet, which left this queue before, is back and waits among the returned ones, to which neither the
+    /// queue's limit nor its discipline applies.
     #[inline(never)]
     pub(crate) fn come_back<S: Schedule, M: Monitor<B>>(
         &mut self,
@@ -241,7 +242,7 @@ impl<B: Copy> Fabric<B> {
         self.now_waits(ctx, index);
     }
 
-    /// The first link that could take a packet from the queue, in which nothing waits, at once.
+    /// The first link that could immediately take a packet from the queue, in which nothing waits.
     fn idle_link<S, M>(&self, ctx: &Context<'_, S, M>, index: u32) -> Option<u32> {
         let queue = &self.queues[index as usize];
         let is_idle = |gate: &&Gate| gate.takes_arrivals() && self.links[gate.link as usize].is_idle(ctx.now);
@@ -249,7 +250,7 @@ impl<B: Copy> Fabric<B> {
         gates.iter().find(is_idle).map(|gate| gate.link).filter(|_| queue.is_empty())
     }
 
-    /// A packet has come to wait: its links are to look when they are free.
+    /// A packet has begun to wait: its links will check the queue when they are free.
     fn now_waits<S: Schedule, M: Monitor<B>>(&mut self, ctx: &mut Context<'_, S, M>, index: u32) {
         self.update_ready(index);
         let queue = &self.queues[index as usize];
@@ -260,7 +261,7 @@ impl<B: Copy> Fabric<B> {
         }
     }
 
-    /// Tells the links that serve other queues as well whether this one has a packet for them.
+    /// Notes, at links that serve other queues as well, whether this one has a packet for them.
     pub(crate) fn update_ready(&mut self, index: u32) {
         let queue = &self.queues[index as usize];
         for gate in &self.gates[queue.gates_start as usize..queue.gates_end as usize] {
@@ -270,8 +271,8 @@ impl<B: Copy> Fabric<B> {
         }
     }
 
-    /// A link that is free takes the next packet from the queues whose gates to it are open. What the discipline of the
-    /// queue drops then costs the link no time: it takes the next one.
+    /// A free link takes the next packet from the queues whose gates to it are open. Packets that the discipline drops
+    /// then cost the link no time: it takes the next one.
     #[inline(never)]
     pub(crate) fn pull_in_general<S: Schedule, M: Monitor<B>>(&mut self, ctx: &mut Context<'_, S, M>, link: u32) {
         let sole = self.links[link as usize].queue;
@@ -303,7 +304,7 @@ impl<B: Copy> Fabric<B> {
         }
     }
 
-    /// Takes the packet that leaves next over the link out of a queue that is ready, and asks the discipline about it.
+    /// Removes the next packet for the link from a queue that is ready, and applies the discipline to it.
     fn take_out<S: Schedule, M: Monitor<B>>(
         &mut self,
         ctx: &mut Context<'_, S, M>,

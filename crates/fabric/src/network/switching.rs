@@ -92,7 +92,7 @@ impl<B: Copy> Fabric<B> {
         &mut self.gates[queue.gates_start as usize..queue.gates_end as usize]
     }
 
-    /// Finds out whether the queue is plain: exactly one gate is open, none has a history, and the link serves nothing
+    /// Determines whether the queue is plain: exactly one gate is open, none has a history, and the link serves nothing
     /// else.
     pub(crate) fn update_sole_link(&mut self, index: u32) {
         let mut open = self.gates_of(index).iter().filter(|gate| gate.state != GateState::Closed);

@@ -1,10 +1,10 @@
 //! Controlled delay: Nichols, Jacobson, McGregor and Iyengar, "Controlled Delay Active Queue Management", RFC 8289.
 //!
-//! What counts is how long packets have waited when a link takes them. Once all have waited for `target` or longer, for
-//! as long as `interval`, one is refused; while that goes on the next is refused after interval / sqrt(count), where
-//! count is how many there were (section 5.5, the control law). A packet that has waited less ends it, and so does a queue
-//! with no more than one full packet in it. Where it begins again soon, within 16 intervals, it goes on with nearly the
-//! rate that it had. Refused means marked if the packet is ECN-capable and `ecn` is on, and dropped otherwise.
+//! The input is how long packets have waited when a link takes them. Once all have waited for at least `target`, for at
+//! least `interval`, one is refused; while this lasts the next is refused after interval / sqrt(count), where count is
+//! the number of refusals (section 5.5, the control law). A packet that has waited less ends it, and so does a queue
+//! with at most one full packet. If it begins again soon, within 16 intervals, it continues with nearly the previous
+//! rate. Refused means marked if the packet is ECN-capable and `ecn` is on, and dropped otherwise.
 //!
 //! What the RFC leaves open is done as Linux 6.1 does it (`sch_codel`):
 //! * The square root is a single step of Newton's method from the value for the count before, with 16 bits: after the
@@ -37,7 +37,7 @@ const BITS: u32 = 16;
 #[derive(Debug)]
 pub(crate) struct CoDel(Box<(Targets, Law)>);
 
-/// What is aimed at; of all sub-queues of a queue.
+/// The targets, common to all sub-queues of a queue.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Targets {
     /// Times are in ticks.
@@ -56,9 +56,9 @@ pub(super) struct Law {
     above_until: Option<u64>,
     /// Packets are being refused.
     refuses: bool,
-    /// When the next one is.
+    /// When the next refusal is due.
     next: u64,
-    /// The packet before was dropped: if this one has waited too long as well, the next time is due.
+    /// The previous packet was dropped: if this one has waited too long as well, the next time is due.
     dropped: bool,
     count: u32,
     /// `count` when this state began.
@@ -173,12 +173,12 @@ impl Law {
         verdict
     }
 
-    /// Nothing is there when a link asks.
+    /// The queue was empty when a link asked.
     pub(super) fn is_empty(&mut self) {
         *self = Self { above_until: None, refuses: false, dropped: false, ..*self };
     }
 
-    /// Packets were dropped since the queue was full: the sign is to be as much stronger.
+    /// Packets were dropped since the queue was full, which strengthens the signal by as many.
     pub(super) fn add_to_count(&mut self, packets: u32) {
         self.count = self.count.wrapping_add(packets);
     }
@@ -209,8 +209,8 @@ impl Law {
         self.next = self.after(targets, now);
     }
 
-    /// Newton's method for v = 1 / sqrt(count), a step from the value before: v (3 - count v^2) / 2, in the words of Linux. Where
-    /// `count` has leapt the difference is negative, and what comes of it is as arbitrary as there.
+    /// Newton's method for v = 1 / sqrt(count), a step from the value before: v (3 - count v^2) / 2, in the words of
+    /// Linux. Where `count` has leapt the difference is negative, and what comes of it is as arbitrary as there.
     fn step(&mut self) {
         let (count, root) = (u64::from(self.count), self.inverse_root);
         let difference = (3_u64 << (2 * BITS)).wrapping_sub(count.wrapping_mul(root * root));
@@ -305,8 +305,8 @@ mod tests {
         assert!(CoDel::check(&settings).unwrap_err().starts_with("parameter \"target\" is"));
     }
 
-    /// Refusals so far of packets that leave each millisecond after having waited for 20 ms, with the root of Linux and that
-    /// of the RFC, and with a good packet every 400 ms.
+    /// Refusals so far of packets that leave each millisecond after having waited for 20 ms, with the root of Linux and
+    /// that of the RFC, and with a good packet every 400 ms.
     #[test]
     fn refusals_over_time() {
         let exact = ("exact_root", Value::Switch(true));

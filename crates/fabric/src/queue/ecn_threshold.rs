@@ -1,12 +1,12 @@
 //! Threshold marking, the switch of DCTCP: Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010, section 3.1;
 //! RFC 8257, section 3.1.
 //!
-//! An ECN-capable packet that arrives is marked (CE) if the queue that it finds is longer than a threshold K, in packets
-//! or in bytes: the queue of this instant, not an average. Other packets are not marked. All are dropped only when
-//! the queue is full.
+//! An ECN-capable packet that arrives is marked (CE) if the queue that it finds is longer than a threshold K, in
+//! packets or in bytes: the queue of this instant, not an average. Other packets are not marked. All are dropped only
+//! when the queue is full.
 //!
-//! Both sources say "greater than K upon its arrival" and leave open whether the packet itself counts. By default
-//! it does not; `count_arrival` counts it, as the Etalon emulator does (NSDI 2020). A packet that finds the link idle does
+//! Both sources say "greater than K upon its arrival" and leave open whether the packet itself counts. By default it
+//! does not; `count_arrival` counts it, as the Etalon emulator does (NSDI 2020). A packet that finds the link idle does
 //! not wait and is not marked, and a packet that a link is sending has left the queue. The DCTCP paper suggests K = 20
 //! packets at 1 Gbit/s and 65 at 10 Gbit/s (section 3.5), in queues that count the packet being sent.
 //!
@@ -113,7 +113,7 @@ mod tests {
         assert_eq!(marking_begins(Value::Packets(10), false, false), None, "not ECN-capable");
     }
 
-    /// What is certain to be left unmarked is what would be left unmarked if packets only arrived, and not less.
+    /// The number that is certain to stay unmarked is exactly the number that would if packets only arrived.
     #[test]
     fn room_is_what_is_left_unmarked() {
         let capacity = Limits { packets: Some(50), bytes: None }.into();

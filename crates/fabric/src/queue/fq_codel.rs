@@ -1,23 +1,24 @@
 //! Flow queue CoDel: Høiland-Jørgensen, McKenney, Taht, Gettys and Dumazet, "The Flow Queue CoDel Packet Scheduler and
 //! Active Queue Management Algorithm", RFC 8290.
 //!
-//! Packets wait in sub-queues, by a hash of their flow and direction, and links take them from the sub-queues in turn: each
-//! may send `quantum` bytes, then the next (deficit round robin, section 4.2). A sub-queue that nothing was in is new, and new
-//! ones come before old ones until they have sent a quantum or are empty. Each has a CoDel of its own ([`super::codel`]). When
-//! the queue is full, the packet that comes is let in and the sub-queue with most bytes loses packets at its front: half of
-//! its bytes, but no more than `drop_batch` packets (section 4.1).
+//! Packets wait in sub-queues, by a hash of their flow and direction, and links take them from the sub-queues in turn:
+//! each may send `quantum` bytes, then the next (deficit round robin, section 4.2). A sub-queue that was empty is new,
+//! and new ones come before old ones until they have sent a quantum or are empty. Each has its own CoDel
+//! ([`super::codel`]). When the queue is full, an arriving packet is accepted and the sub-queue with most bytes loses
+//! packets at its front: half of its bytes, but at most `drop_batch` packets (section 4.1).
 //!
-//! What the RFC leaves open is done as Linux 6.1 does it (`sch_fq_codel`): a packet counts with the 14 bytes of its Ethernet
-//! header, for the quantum and for CoDel's last full packet, and the number of packets lost is added to the count of CoDel.
+//! What the RFC leaves open is done as Linux 6.1 does it (`sch_fq_codel`): a packet counts with the 14 bytes of its
+//! Ethernet header, for the quantum and for CoDel's last full packet, and the number of packets lost is added to the
+//! count of CoDel.
 //!
 //! And otherwise:
 //! * The hash is keyed by the queue's random stream, and two ends of a connection are two flows.
 //! * CoDel's full packet is the largest one so far; Linux takes the device's MTU.
-//! * There is no limit to memory but the queue's.
-//! * Where the queue has a way for packets that find it full, they take it, and none is lost.
-//! * A lower limit drops from the sub-queue with most bytes, one packet after the other. While a gate closes with `drain`, the turn
-//!   of a sub-queue is over when its next packet may not pass.
-//! * Packets that came back are served before, and not seen.
+//! * There is no limit on memory except the queue's.
+//! * If the queue has an overflow path, packets that find it full take it, and none is lost.
+//! * A lower limit drops from the sub-queue with most bytes, one packet after the other. While a gate closes with
+//!   `drain`, the turn of a sub-queue is over when its next packet may not pass.
+//! * Packets that came back are served first, and not seen.
 //!
 //! Checked packet by packet against `sch_fq_codel` of Linux 6.1.192 on drawn loads (`tools/disciplines-of-linux`,
 //! `tests/of_linux.rs`).
@@ -129,7 +130,7 @@ impl Discipline for FqCoDel {
         state.drop_batch = settings.whole("drop_batch") as u32;
     }
 
-    /// Only asked about packets that do not wait: they leave at once, and no sub-queue has anything to send.
+    /// Only called for packets that do not wait: they leave at once, and no sub-queue has anything to send.
     fn arrival(&mut self, arrival: &Arrival) -> Verdict {
         let state = &mut *self.0;
         state.finds_nothing();
@@ -223,7 +224,7 @@ impl State {
         }
     }
 
-    /// The packet that is next, and what CoDel does with it. One that it drops costs its sub-queue nothing, which stays first.
+    /// The next packet, and CoDel's verdict. A dropped one costs its sub-queue nothing, which stays first.
     fn next(&mut self, now: Instant, before: u64) -> Option<(Kept, Verdict)> {
         debug_assert!(before > 0, "no packet may pass");
         loop {
@@ -264,7 +265,8 @@ impl State {
         }
     }
 
-    /// Takes packets out of the sub-queue with most bytes: the first ones, until half is gone or there were `most`.
+    /// Removes packets from the sub-queue with most bytes: the first ones, until half of the bytes are gone or `most`
+    /// are removed.
     fn evict(&mut self, most: u32, lost: &mut Vec<Kept>) {
         let fattest = self.sub_queues.iter_mut().max_by_key(|one| (one.bytes, Reverse(one.number)));
         let Some(sub_queue) = fattest else { return };
@@ -328,7 +330,8 @@ mod tests {
         let mut fq = discipline(&[]);
         come(&mut fq, us(0), &[1; 10], 186);
         come(&mut fq, us(0), &[2; 3], 1_500);
-        // A deficit of 1514 is used up by 8 packets of 200 bytes, to -86; the next one, of 1428, by the other two with 1028 left.
+        // A deficit of 1514 is used up by 8 packets of 200 bytes, to -86; the next one, of 1428, by the other two with
+        // 1028 left.
         assert_eq!(order(&mut fq, us(1), 13), [1, 1, 1, 1, 1, 1, 1, 1, 2, 1, 1, 2, 2]);
     }
 
@@ -377,8 +380,8 @@ mod tests {
         assert_eq!(order(&mut fq, us(2), 9), [3, 3]);
     }
 
-    /// A link of 12 Mbit/s takes a packet of 1500 bytes each ms. One flow offers more than all of it, a second a third, and a
-    /// third a packet each 40 ms.
+    /// A link of 12 Mbit/s takes a packet of 1500 bytes each ms. One flow offers more than all of it, a second a third,
+    /// and a third a packet each 40 ms.
     #[test]
     fn shares_and_waits_of_flows_of_different_rates() {
         let mut curve = String::from("flow  offered  sent  dropped  longest wait in ms, from 1 s on\n");

@@ -1,6 +1,6 @@
-//! Queues: where packets wait for a link. The waiting itself and the limit are the same for all; a discipline,
-//! one file each, decides which packets that would fit are marked or dropped early: when they arrive, or when a link
-//! takes them. It may also keep the packets itself, and say which leaves next.
+//! Queues: where packets wait for a link. Waiting and limits are common to all; a discipline, one file each, decides
+//! which packets that would fit are marked or dropped early: when they arrive, or when a link takes them. It may also
+//! store the packets itself, and choose which leaves next.
 
 mod codel;
 mod drop_tail;
@@ -19,16 +19,16 @@ use crate::PacketId;
 
 pub(crate) use waiting::{Lane, Lanes, NOT_PLAIN, Queue};
 
-/// What a queue may hold; what is `None` is not limited.
+/// Limits of a queue; `None` means unlimited.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
-    /// Most packets that may wait.
+    /// Limit in packets.
     pub packets: Option<u64>,
-    /// Most bytes (IP length) that may wait.
+    /// Limit in bytes (IP length).
     pub bytes: Option<u64>,
 }
 
-/// [`Limits`] as they are compared with.
+/// [`Limits`] in the form used for comparisons.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Capacity {
     packets: u32,
@@ -55,12 +55,12 @@ impl Capacity {
         occupancy.packets < self.packets && occupancy.bytes + u64::from(bytes) <= self.bytes
     }
 
-    /// Whether no more waits than may.
+    /// Whether the occupancy is within the limits.
     pub(crate) fn holds(&self, occupancy: Occupancy) -> bool {
         occupancy.packets <= self.packets && occupancy.bytes <= self.bytes
     }
 
-    /// How many packets of at most `largest_packet` bytes fit for certain, even if nothing leaves.
+    /// Number of packets of at most `largest_packet` bytes that certainly fit, even if nothing leaves.
     pub(crate) fn room(&self, occupancy: Occupancy, largest_packet: u32) -> u32 {
         let packets = self.packets.saturating_sub(occupancy.packets);
         let bytes = self.bytes.saturating_sub(occupancy.bytes);
@@ -82,7 +82,7 @@ pub struct Occupancy {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrival {
     pub now: Instant,
-    /// What it finds.
+    /// The occupancy that it meets.
     pub occupancy: Occupancy,
     /// Its IP length.
     pub bytes: u32,
@@ -94,11 +94,11 @@ pub(crate) struct Arrival {
     pub flow: u32,
 }
 
-/// A packet that waits in a queue whose discipline keeps the packets.
+/// A packet in a queue whose discipline stores the packets.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Kept {
     pub id: PacketId,
-    /// In the order in which they came.
+    /// Number in the order of arrival.
     pub number: u64,
     /// Its flow and direction.
     pub flow: u32,
@@ -106,7 +106,7 @@ pub(crate) struct Kept {
     pub bytes: u32,
     /// It may be marked instead of dropped (RFC 3168).
     pub is_ect: bool,
-    /// When it came.
+    /// When it arrived.
     pub came: Instant,
 }
 
@@ -124,18 +124,18 @@ pub(crate) struct Leaving {
     pub is_ect: bool,
 }
 
-/// What is done with a packet that fits, or that a link takes.
+/// The decision about a packet that fits, or that a link takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// It waits at the end of the queue, or is sent.
     Accept,
-    /// As [`Verdict::Accept`], and it says from now on that it met congestion (CE). Only for packets that are ECN-capable.
+    /// As [`Verdict::Accept`], and it is marked (CE). Only for ECN-capable packets.
     Mark,
-    /// It is lost. Only said by a discipline that sees every arrival, or departure.
+    /// It is lost. Only returned by a discipline that sees every arrival, or departure.
     Drop,
 }
 
-/// What a discipline is made from.
+/// Arguments for the constructor of a discipline.
 #[derive(Debug)]
 pub(crate) struct Setup<'a> {
     pub settings: &'a Settings,
@@ -143,7 +143,7 @@ pub(crate) struct Setup<'a> {
     pub rate: Rate,
     /// Bytes that this link adds to each packet.
     pub framing_bytes: u32,
-    /// For what the discipline draws.
+    /// The discipline's random stream.
     pub stream: Stream,
 }
 
@@ -151,27 +151,26 @@ pub(crate) struct Setup<'a> {
 trait Discipline: Sized {
     /// Its name in scenarios.
     const NAME: &'static str;
-    /// One line for people.
+    /// A one-line description.
     const SUMMARY: &'static str;
-    /// What can be set about it.
+    /// Its parameters.
     const PARAMETERS: &'static [Parameter];
-    /// It must see packets that find a link idle and do not wait, and hear when the queue becomes empty.
+    /// It must see packets that find a link idle and do not wait, and be notified when the queue becomes empty.
     const SEES_EVERY_ARRIVAL: bool;
-    /// It is asked about every packet that a link takes, also one that has not waited. The times at which packets came are
-    /// kept for it.
+    /// It decides about every packet that a link takes, also one that has not waited. Arrival times of packets are
+    /// stored for it.
     const SEES_DEPARTURES: bool = false;
-    /// It keeps the packets that wait, and says which leaves next. A full queue lets the packet in that comes, and the discipline
-    /// says which ones are lost.
+    /// It stores the waiting packets, and chooses which leaves next. A full queue accepts an arriving packet, and the
+    /// discipline chooses which ones are lost.
     const KEEPS_PACKETS: bool = false;
-    /// Its verdicts depend on nothing but the occupancy and its settings, it accepts whatever fits, and
-    /// [`Discipline::room`] says the truth: so it need not be asked about packets that are sure to be accepted
-    /// unmarked, or that do not fit, and can be asked when a packet arrives on a link whose departures are computed in
-    /// advance (`analytic`).
+    /// Its verdicts depend only on the occupancy and its settings, it accepts whatever fits, and [`Discipline::room`]
+    /// is exact: so it need not decide about packets that are certain to be accepted unmarked, or that do not fit, and
+    /// can decide on arrival at a link whose departures are computed in advance (`analytic`).
     const SETTLES_ON_ARRIVAL: bool;
     /// It may mark packets.
     const MARKS: bool;
 
-    /// What is wrong with settings each of which is in its range.
+    /// Checks settings that are individually in range for contradictions.
     fn check(_settings: &Settings) -> Result<(), String> {
         Ok(())
     }
@@ -184,28 +183,28 @@ trait Discipline: Sized {
     fn departure(&mut self, _leaving: &Leaving) -> Verdict {
         Verdict::Accept
     }
-    /// Keeps a packet that waits. This and what follows is only called where it keeps packets.
+    /// Stores a packet. This and the following methods are only called if it stores packets.
     fn keep(&mut self, kept: Kept) {
         unreachable!("{} keeps no packets, not even {kept:?}", Self::NAME)
     }
-    /// The packet that a link takes next of those with numbers below `before`, and what is done with it.
+    /// The packet that a link takes next among those with numbers below `before`, and the verdict.
     fn next(&mut self, _now: Instant, _before: u64) -> Option<(Kept, Verdict)> {
         None
     }
-    /// How many packets with numbers below `number` it keeps.
+    /// Number of stored packets with numbers below `number`.
     fn kept_before(&self, _number: u64) -> u32 {
         0
     }
-    /// More waits than may: takes out one packet or more that are lost, but not more than `most`.
+    /// The queue exceeds its limits: removes at least one packet, which is lost, but at most `most`.
     fn evict(&mut self, _most: u32, _lost: &mut Vec<Kept>) {}
-    /// Takes out all packets.
+    /// Removes all packets.
     fn empty(&mut self, _lost: &mut Vec<Kept>) {}
     /// The last packet that waited has left.
     fn emptied(&mut self, _now: Instant) {}
     /// The first link that serves the queue has another rate from now on.
     fn rate_changed(&mut self, _rate: Rate) {}
-    /// How many packets of at most `largest_packet` bytes are certain to be accepted, and not marked, from this occupancy on,
-    /// even if nothing leaves.
+    /// Number of packets of at most `largest_packet` bytes that are certain to be accepted unmarked from this occupancy
+    /// on, even if nothing leaves.
     fn room(&self, _occupancy: Occupancy, _capacity: &Capacity, _largest_packet: u32) -> u32 {
         0
     }
@@ -216,11 +215,11 @@ trait Discipline: Sized {
 pub struct Entry {
     /// Its name in scenarios.
     pub name: &'static str,
-    /// One line for people.
+    /// A one-line description.
     pub summary: &'static str,
-    /// What can be set about it.
+    /// Its parameters.
     pub parameters: &'static [Parameter],
-    /// It may set CE.
+    /// Whether it may set CE.
     pub marks: bool,
     pub(crate) settles_on_arrival: bool,
     check: fn(&Settings) -> Result<(), String>,
@@ -228,10 +227,10 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// The settings of a queue that gives some of the parameters.
+    /// The settings of a queue that specifies some of the parameters.
     ///
     /// # Errors
-    /// When a name is unknown, a value does not fit or is missing, or values do not go together.
+    /// If a name is unknown, a value does not fit or is missing, or values contradict each other.
     pub fn settings<'a>(&self, given: impl IntoIterator<Item = (&'a str, Value)>) -> Result<Settings, SettingsError> {
         let settings = Settings::new(self.parameters, given)?;
         (self.check)(&settings).map_err(SettingsError::Together)?;
@@ -245,12 +244,12 @@ impl fmt::Debug for Entry {
     }
 }
 
-/// Why settings of a discipline are refused.
+/// Why settings of a discipline are rejected.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SettingsError {
     /// One parameter.
     Parameter(ParameterError),
-    /// Several that do not go together.
+    /// Several that contradict each other.
     Together(String),
 }
 

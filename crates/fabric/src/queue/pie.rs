@@ -1,15 +1,15 @@
 //! Proportional integral controller enhanced: Pan, Natarajan, Baker and White, "PIE: A Lightweight Control Scheme to
 //! Address the Bufferbloat Problem", RFC 8033.
 //!
-//! A packet that arrives is refused with a probability, which an update every `tupdate` changes: by alpha times what the
-//! waiting time is above `target`, and by beta times what it has grown since the update before. Refused means marked if the
-//! packet is ECN-capable, `ecn` is on and the probability is at most a tenth, and dropped otherwise. Nothing is refused
-//! within `max_burst` of a queue that was empty, while less than half the target is waited and the probability is below a
-//! fifth, and while less than two full packets wait. Refusals are spread (section 5.4): the next comes no sooner than when
-//! the probabilities since the last one have added up to 0.85.
+//! A packet that arrives is refused with a probability, which an update every `tupdate` changes: by alpha times the
+//! excess of the waiting time over `target`, and by beta times its growth since the previous update. Refused means
+//! marked if the packet is ECN-capable, `ecn` is on and the probability is at most a tenth, and dropped otherwise.
+//! Nothing is refused within `max_burst` of a queue that was empty, while less than half the target is waited and the
+//! probability is below a fifth, and while less than two full packets wait. Refusals are spread (section 5.4): the next
+//! comes no sooner than when the probabilities since the last one have added up to 0.85.
 //!
-//! The waiting time is that of the packet that left last (section 5.2, timestamps). What the RFC leaves open, and where Linux
-//! 6.1 (`sch_pie`) has another rule, is done as there:
+//! The waiting time is that of the packet that left last (section 5.2, timestamps). What the RFC leaves open, and where
+//! Linux 6.1 (`sch_pie`) has another rule, is done as there:
 //! * Times are in ticks of 64 ns; alpha and beta are in sixteenths of 1 / s.
 //! * While nothing has waited in two updates the probability falls by a 64th, not a 50th.
 //! * The allowance for bursts ends with the time between departures, not with updates.
@@ -20,7 +20,8 @@
 //! * A full packet is the largest one that has come so far; Linux takes the device's MTU.
 //! * Packets that came back are not seen when they leave.
 //!
-//! Checked decision by decision against `sch_pie` of Linux 6.1.192 on drawn loads (`tools/disciplines-of-linux`, `tests/of_linux.rs`).
+//! Checked decision by decision against `sch_pie` of Linux 6.1.192 on drawn loads (`tools/disciplines-of-linux`,
+//! `tests/of_linux.rs`).
 
 use daybreak_units::parameters::{Parameter, Settings};
 use daybreak_units::{Instant, Stream};
@@ -62,11 +63,11 @@ struct State {
     probability: f64,
     /// Sum of the probabilities since the last refusal.
     accumulated: f64,
-    /// For which packets are not refused, however many come.
+    /// Time for which no packets are refused, however many arrive.
     burst_left: u64,
-    /// What the packet waited that left last.
+    /// The waiting time of the packet that left last.
     wait: u64,
-    /// The same at the last update.
+    /// Its value at the last update.
     wait_before: u64,
     last_departure: Option<u64>,
 }
@@ -220,7 +221,7 @@ impl State {
         self.wait_before = self.wait;
     }
 
-    /// By which alpha and beta are multiplied, so that small probabilities change in small steps.
+    /// The factor of alpha and beta, so that small probabilities change in small steps.
     fn weight(&self) -> f64 {
         let steps = SMALL.iter().filter(|&&bound| self.probability < bound).count() as i32;
         if steps == 0 { 1.0 } else { 0.5 * 0.25_f64.powi(steps - 1) }
@@ -261,8 +262,8 @@ mod tests {
     #[test]
     fn the_probability_grows_by_weighted_distance_and_growth() {
         let mut pie = discipline(&[("max_burst", Value::Ps(0))]);
-        // 45 ms waited: 30 above the target, and 45 more than before. Alpha is 0.125 and beta 1.25 / s; at a probability
-        // of 0 they are 1 / 2048 of that (section 4.2): (0.125 * 0.030 + 1.25 * 0.045) / 2048.
+        // 45 ms waited: 30 above the target, and 45 more than before. Alpha is 0.125 and beta 1.25 / s; at a
+        // probability of 0 they are 1 / 2048 of that (section 4.2): (0.125 * 0.030 + 1.25 * 0.045) / 2048.
         leaves(&mut pie, 1_004, 45, 9);
         comes(&mut pie, 1_005, 9);
         let first = (0.125 * 0.030 + 1.25 * 0.045) / 2048.0;

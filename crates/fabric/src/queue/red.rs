@@ -2,21 +2,23 @@
 //! Transactions on Networking 1(4), 1993.
 //!
 //! The queue's average length is a low-pass filter with the weight w_q over the lengths that packets find on arrival.
-//! Between two thresholds a packet is refused with a probability that rises with the average up to max_p, spread out
-//! by counting packets since the last one that was refused, as in figure 2: a gap of 1 to 1/p_b - 1 packets, each as
-//! likely. Above the upper threshold every packet is
-//! refused; with `gentle` the probability rises from max_p to 1 between that and twice that first (Floyd, "Recommendation
-//! on using the gentle variant of RED", 2000). Refused means marked if the packet is ECN-capable and `ecn` is on, and
-//! dropped otherwise; where every packet is refused, all are dropped.
+//! Between two thresholds a packet is refused with a probability that rises with the average up to max_p, spread out by
+//! counting packets since the last one that was refused, as in figure 2: a gap of 1 to 1/p_b - 1 packets, each as
+//! likely. Above the upper threshold every packet is refused; with `gentle` the probability rises from max_p to 1
+//! between that and twice that first (Floyd, "Recommendation on using the gentle variant of RED", 2000). Refused means
+//! marked if the packet is ECN-capable and `ecn` is on, and dropped otherwise; where every packet is refused, all are
+//! dropped.
 //!
-//! The parameters' defaults are the paper's: thresholds of 5 and 15 packets, w_q = 0.002 (section 6), max_p = 1/50 (section 5).
+//! The parameters' defaults are the paper's: thresholds of 5 and 15 packets, w_q = 0.002 (section 6), max_p = 1/50
+//! (section 5).
 //!
 //! What the paper leaves open, and what is done here:
-//! * The packet that a link is sending has left the queue. A packet that finds nothing waiting takes part as a sample of
-//!   length 0, whether it has to wait or not.
-//! * For an idle time the paper lets m packets pass that might have been sent: here m is the time since the queue became
-//!   empty, or since the last packet that found it so, over that of a packet of `typical_packet` bytes on the first link
-//!   that serves the queue, rounded down; and at least the one sample above. A queue whose gates are closed is not empty.
+//! * The packet that a link is sending has left the queue. A packet that finds nothing waiting takes part as a sample
+//!   of length 0, whether it has to wait or not.
+//! * For an idle time the paper lets m packets pass that might have been sent: here m is the time since the queue
+//!   became empty, or since the last packet that found it so, over that of a packet of `typical_packet` bytes on the
+//!   first link that serves the queue, rounded down; and at least the one sample above. A queue whose gates are closed
+//!   is not empty.
 //! * A packet that does not fit counts for the average, and for nothing else.
 //! * With thresholds in bytes the average is one of bytes. The probability does not depend on the packet's size
 //!   (RFC 7141 advises against the paper's byte mode).
@@ -60,7 +62,7 @@ struct State {
     stream: Stream,
 }
 
-/// What the average alone says.
+/// The zone of the average.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Zone {
     Below,
@@ -176,7 +178,7 @@ impl Discipline for Red {
 }
 
 impl State {
-    /// Takes the length that a packet finds into the average.
+    /// Adds the length that a packet finds to the average.
     fn sample(&mut self, arrival: &Arrival) {
         let length = if self.in_bytes { arrival.occupancy.bytes } else { u64::from(arrival.occupancy.packets) };
         if length > 0 {
@@ -215,7 +217,7 @@ impl State {
     }
 }
 
-/// By multiplication alone, so that it is the same on every machine.
+/// By multiplication only, so that it is identical on every machine.
 fn power(base: f64, mut exponent: u64) -> f64 {
     let (mut result, mut square) = (1.0, base);
     while exponent > 0 {
@@ -317,8 +319,8 @@ mod tests {
         assert_eq!((red.0.average, red.0.count), (20.0, -1));
     }
 
-    /// Refused packets against the average, which with a weight of 1 is the queue's length. With counting the fraction is
-    /// 2 p_b where 1/p_b is whole, since the gap is 1 to 1/p_b - 1, each as likely.
+    /// Refused packets against the average, which with a weight of 1 is the queue's length. With counting the fraction
+    /// is 2 p_b where 1/p_b is whole, since the gap is 1 to 1/p_b - 1, each as likely.
     #[test]
     fn probability_against_average() {
         let measure = |gentle: bool, is_ect: bool, packets: u32| {

@@ -215,7 +215,8 @@ impl Queue {
         self.bytes -= packets.iter().map(|kept| u64::from(kept.bytes)).sum::<u64>();
     }
 
-    /// The packet that a link takes next of those that the discipline keeps with lower numbers, and what is done with it.
+    /// The packet that a link takes next of those that the discipline keeps with lower numbers, and what is done with
+    /// it.
     pub(crate) fn next(&mut self, now: Instant, before: u64) -> Option<(PacketId, Verdict)> {
         let (kept, verdict) = self.kind.next(now, before)?;
         self.have_left(&[kept]);
@@ -249,8 +250,8 @@ impl Queue {
         self.bytes -= u64::from(bytes);
     }
 
-    /// Takes the first packet of a lane out; `length` tells the bytes of a packet. With it comes the time at which it came, for
-    /// [`Queue::departure`].
+    /// Removes the first packet of a lane; `length` is the size of a packet in bytes. Also returns its arrival time,
+    /// for [`Queue::departure`].
     pub(crate) fn pop(&mut self, lane: Lane, length: impl Fn(PacketId) -> u32) -> Option<(PacketId, Option<Instant>)> {
         let (ring, bytes) = match (lane, &mut self.returned) {
             (Lane::Returned, Some(returned)) => (&mut returned.ring, &mut returned.bytes),
@@ -300,7 +301,7 @@ impl Queue {
     /// Changes a setting of the discipline.
     ///
     /// # Panics
-    /// If it has no such parameter or the value does not fit: whoever made the action had to look.
+    /// If it has no such parameter or the value does not fit: plan validation must have rejected it.
     pub(crate) fn set_parameter(&mut self, name: &str, value: daybreak_units::parameters::Value) {
         self.settings.set(name, value).unwrap_or_else(|error| panic!("an action cannot be applied: {error}"));
         self.kind.configure(&self.settings);

@@ -61,7 +61,7 @@ struct Watch {
     busy_until: Vec<Instant>,
     links: Vec<LinkConfig>,
     checks_rates: bool,
-    /// Occupancy of each queue as told.
+    /// Occupancy of each queue as reported.
     occupancy: Vec<(u32, u64)>,
 }
 
@@ -105,7 +105,7 @@ pub struct Rig {
     /// Where the packets to come are going.
     pub endpoint: u32,
     pub delivered: Vec<(Instant, u64)>,
-    /// The same with what the headers say.
+    /// Deliveries with the packets' headers.
     pub deliveries: Vec<Delivery>,
     pub dropped: Vec<Drop>,
     pub wakes: u64,
@@ -160,7 +160,7 @@ impl Rig {
         self.config.paths.len() as u32 - 1
     }
 
-    /// Tells that actions like these will be applied.
+    /// Declares that actions like these will be applied.
     pub fn declare(&mut self, actions: &[Action]) {
         self.config.changes.extend(actions.iter().map(Action::change));
         self.pipes.extend(actions.iter().filter_map(|action| match action.change() {
@@ -203,7 +203,8 @@ impl Rig {
         self.dropped.append(&mut self.watch.dropped);
     }
 
-    /// What has come and gone since this was last asked, in order; not what comes by links that are served analytically.
+    /// What has come and gone since this was last asked, in order; not what comes by links that are served
+    /// analytically.
     pub fn moves(&mut self) -> Vec<Move> {
         std::mem::take(&mut self.watch.moves)
     }

@@ -1,7 +1,7 @@
 //! The kernel as the host of a dialogue: a socket, an application that writes and reads, a packet socket.
 //!
-//! A system call that fails costs the guest 1 us of its time, so nothing is tried before poll says that it works
-//! (but connect).
+//! A system call that fails costs the guest 1 us of its time, so no call but connect is tried before poll reports that
+//! it will succeed.
 
 use std::os::fd::{AsRawFd, RawFd};
 
@@ -17,7 +17,7 @@ use crate::error::GuestError;
 use crate::jiffies;
 use crate::system::{self, Fd, Timer};
 
-/// What the application writes; one system call takes at most all of it.
+/// The application's data; one system call writes at most all of it.
 static ZEROS: [u8; 1 << 20] = [0; 1 << 20];
 const LONGEST: usize = 1 << 16;
 
@@ -27,7 +27,7 @@ pub struct Kernel {
     config: Config,
     wire: Wire,
     timer: Timer,
-    /// Made ready before the start; the application connects with it or it has been listening.
+    /// Prepared before the start; the application connects with it, or it is listening.
     socket: Fd,
     listens: bool,
     connection: Option<Fd>,
@@ -88,7 +88,7 @@ impl Kernel {
         self.zero_ns + at.as_ps().div_ceil(1_000)
     }
 
-    /// The next frame that has left already.
+    /// The next frame that has already left.
     fn frame(&mut self) -> Result<Option<Segment>, String> {
         let packets = self.stage.packets.as_raw_fd();
         while system::is_ready(packets, libc::POLLIN) {
@@ -101,7 +101,7 @@ impl Kernel {
         Ok(None)
     }
 
-    /// Writes what the socket takes now.
+    /// Writes as much as the socket takes now.
     fn push(&mut self) -> Result<(), String> {
         while self.unwritten > 0 && system::is_ready(self.fd(), libc::POLLOUT) {
             self.send()?;
@@ -150,7 +150,7 @@ impl Kernel {
         let mut left = bytes;
         while left > 0 && system::is_ready(self.fd(), libc::POLLIN) {
             match system::discard(self.fd(), usize::try_from(left).unwrap_or(usize::MAX)) {
-                // The peer has closed, or the connection was reset: the segments will tell.
+                // The peer has closed, or the connection was reset: the segments show which.
                 Ok(0) | Err(_) => break,
                 Ok(length) => {
                     self.delivered += length as u64;

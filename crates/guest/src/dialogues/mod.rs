@@ -2,7 +2,7 @@
 //!
 //! Each dialogue has a pair of network namespaces to itself. The stack under test lives in one; the other end
 //! of its cable is a packet socket, from which the peer's segments come. Time is virtual and stands still
-//! while anything runs, so every step happens when its line says and every answer is seen when it leaves.
+//! while anything runs, so every step happens at the time of its line and every answer is seen when it leaves.
 
 mod kernel;
 mod observe;
@@ -18,8 +18,8 @@ use serde_json::{Value, json};
 use crate::error::GuestError;
 use kernel::Kernel;
 
-/// A dialogue that says what the congestion rule draws is played so often, since Linux cannot be told. Of seven numbers,
-/// as BBR draws them, one then remains undrawn once in 19,000 dialogues.
+/// Attempts at a dialogue with given random draws of the congestion rule, which Linux cannot be given. Of seven
+/// possible numbers, as with BBR, a given one then remains undrawn once in 19,000 dialogues.
 const ATTEMPTS: usize = 64;
 
 /// Plays every `*.dialogue` of a directory in the order of the names; one JSON object each.
@@ -41,7 +41,7 @@ pub fn run(directory: &Path, mut report: impl FnMut(u64, usize)) -> Result<Vec<V
     Ok(verdicts)
 }
 
-/// The error is one of the machinery; what the kernel does differently is a verdict.
+/// The error is an infrastructure failure; a difference of the kernel is a verdict.
 fn verdict(text: &str) -> Result<Value, GuestError> {
     let script = match Script::parse(text) {
         Ok(script) => script,

@@ -24,11 +24,11 @@ const COUNTERS: [(&str, &[&str]); 9] = [
     ("dsacks", &["TCPDSACKRecvSegs"]),
     ("reordering_seen", &["TCPSACKReorder", "TCPRenoReorder", "TCPTSReorder"]),
 ];
-/// What the model counts and a kernel does not.
+/// Values that the model counts and a kernel does not.
 const WITHHELD: [&str; 4] = ["ecn_reductions", "dup_acks", "reordered", "duplicates"];
 
-/// What the socket, or its namespace, in which the calling thread must be, tells under this name. Its
-/// application has written so many bytes, and it has sent the SYN and not the SYN-ACK if it `opened`.
+/// The value that the socket, or its namespace, reports under `name`. The calling thread must be in the namespace. The
+/// application has `written` this number of bytes; with `opened` the socket sent the SYN, otherwise the SYN-ACK.
 pub fn of(socket: RawFd, name: &str, written: u64, opened: bool) -> Result<Answer, GuestError> {
     if WITHHELD.contains(&name) {
         return Ok(Answer::Withheld);
@@ -107,12 +107,18 @@ mod tests {
         }
         bytes[104..112].fill(0xff);
         bytes[120] = 11;
-        let told = |name| from_info(&bytes, name, 20, true).unwrap_or_default();
-        assert_eq!((told("state"), told("cwnd"), told("in_flight")), ("Recovery".into(), "9".into(), "9".into()));
-        let outstanding = ["unacked", "sacked", "lost", "retransmitted"].map(told);
+        let reported = |name| from_info(&bytes, name, 20, true).unwrap_or_default();
+        assert_eq!(
+            (reported("state"), reported("cwnd"), reported("in_flight")),
+            ("Recovery".into(), "9".into(), "9".into())
+        );
+        let outstanding = ["unacked", "sacked", "lost", "retransmitted"].map(reported);
         assert_eq!(outstanding, ["12", "3", "1", "1"].map(String::from));
-        assert_eq!((told("rto"), told("srtt"), told("ssthresh")), ("210000us".into(), "10000us".into(), "5".into()));
-        assert_eq!((told("acked"), told("pacing_rate")), ("10".into(), "0".into()));
+        assert_eq!(
+            (reported("rto"), reported("srtt"), reported("ssthresh")),
+            ("210000us".into(), "10000us".into(), "5".into())
+        );
+        assert_eq!((reported("acked"), reported("pacing_rate")), ("10".into(), "0".into()));
         assert_eq!(from_info(&bytes, "acked", 20, false).as_deref(), Some("11"));
         assert_eq!(from_info(&bytes, "acked", 9, false).as_deref(), Some("9"), "the rest is a FIN");
         bytes[76..80].copy_from_slice(&0x7fff_ffffu32.to_ne_bytes());

@@ -14,7 +14,8 @@ use crate::system::{self, Fd};
 /// A round trip: without one Linux remembers nothing.
 const RTT_NS: u64 = 1_000_000;
 
-/// Connects a socket whose segments go through `packets`, lets the peer close it first, so that no port stays in use, and closes it.
+/// Connects a socket whose segments go through `packets`, lets the peer close it first, so that no port stays in use,
+/// and closes it.
 pub fn make(packets: &Fd, socket: Fd) -> Result<(), GuestError> {
     // It says that it has not connected yet.
     let _ = system::connect(socket.as_raw_fd(), PEER);

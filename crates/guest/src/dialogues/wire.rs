@@ -1,7 +1,7 @@
 //! Segments as frames: Ethernet, IPv4, TCP with its options, checksums.
 //!
 //! A dialogue counts sequence numbers from each side's initial one, windows in bytes and timestamps from its
-//! start. This is where they become what stands on the wire, and back.
+//! start. Here they are converted to the fields on the wire, and back.
 
 use daybreak_tcp::{Ecn, Flags, Header, SackBlock, Segment, SynOptions};
 
@@ -16,17 +16,17 @@ pub const PEER: Address = Address { ip: 0x0a00_0002, port: 6_000 };
 pub const OWN_MAC: [u8; 6] = [2, 0, 0, 0, 0, 1];
 /// Ethernet address of the peer.
 pub const PEER_MAC: [u8; 6] = [2, 0, 0, 0, 0, 2];
-/// The peer's initial sequence number; any would do.
+/// The peer's initial sequence number, chosen arbitrarily.
 const PEER_ISN: u32 = 0x5000_0000;
 const IP: usize = 20;
 const TCP: usize = 20;
 
-/// What must be known of a connection to read and write its segments.
+/// The state of a connection needed to read and write its segments.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Wire {
     /// Initial sequence number of the stack under test.
     own_isn: u32,
-    /// What its timestamps are ahead of the dialogue's clock; none before the first.
+    /// Offset of its timestamps from the dialogue's clock; `None` before the first.
     stamp_offset: Option<u32>,
     /// Window scales that the SYNs offered, plus one.
     own_scale: u8,
@@ -129,7 +129,7 @@ impl Wire {
         Some(segment)
     }
 
-    /// A window is scaled when both SYNs said so, and never in a SYN (RFC 7323, section 2.2).
+    /// A window is scaled if both SYNs had the option, and never in a SYN (RFC 7323, section 2.2).
     fn shift(&self, is_syn: bool, scale_plus_one: u8) -> u8 {
         if is_syn || self.own_scale == 0 || self.peer_scale == 0 { 0 } else { scale_plus_one - 1 }
     }
@@ -233,7 +233,7 @@ fn checksum(parts: &[&[u8]]) -> u16 {
 mod tests {
     use super::*;
 
-    /// What the peer says, with the two ends exchanged, as if the stack under test had said it.
+    /// The peer's frame with the two ends exchanged, as if the stack under test had sent it.
     fn returned(mut frame: Vec<u8>) -> Vec<u8> {
         let (own, peer) = frame[26..34].split_at_mut(4);
         own.swap_with_slice(peer);

@@ -21,10 +21,10 @@ use self::nic::{Entries, Entry, Nic};
 pub use self::watch::Order;
 use self::watch::Watch;
 use crate::capture::Capture;
-use crate::discover::{Discovery, Seen};
+use crate::discover::{Discovery, PacketOwner};
 use crate::error::GuestError;
 use crate::events::{Event, Events};
-use crate::follow::{Arrival, Followed};
+use crate::follow::{Arrival, TrackedFlow};
 use crate::headers::{Headers, Protocol};
 use crate::layout::{Layout, delivers, ports};
 use crate::lookahead;
@@ -51,7 +51,7 @@ pub struct Switch<P> {
     ways: Vec<[Way; 2]>,
     waiting: Entries,
     /// What the flows' packets show: of the plan's flows, then of those that were found.
-    pub flows: Vec<Followed>,
+    pub flows: Vec<TrackedFlow>,
     /// Finds the connections of programs.
     pub discovery: Discovery,
     /// Requests that have been answered.
@@ -112,7 +112,7 @@ impl<P: Probe> Switch<P> {
             nics: layout.nics.iter().map(|nic| Nic::new(plan, nic.link)).collect(),
             ways,
             waiting: Entries::default(),
-            flows: (0..).zip(&plan.flows).map(|(index, flow)| Followed::new(index, flow)).collect(),
+            flows: (0..).zip(&plan.flows).map(|(index, flow)| TrackedFlow::new(index, flow)).collect(),
             exchanges: ExchangeColumns::default(),
             ends: vec![None; plan.flows.len()],
             discovery: Discovery::new(plan, layout),
@@ -196,11 +196,11 @@ impl<P: Probe> Switch<P> {
         let flows = &self.flows;
         Ok(match self.discovery.see(headers, from.owner, |flow| flows[flow as usize].is_closed()) {
             None => None,
-            Some(Seen::Known(flow, data)) => Some((flow, data)),
-            Some(Seen::New { of_flow, is_reversed }) => {
+            Some(PacketOwner::Known(flow, data)) => Some((flow, data)),
+            Some(PacketOwner::New { of_flow, is_reversed }) => {
                 let [there, back] = self.ways[of_flow as usize];
                 self.ways.push(if is_reversed { [back, there] } else { [there, back] });
-                self.flows.push(Followed::found(headers, now));
+                self.flows.push(TrackedFlow::found(headers, now));
                 self.watch.probe.flow_found();
                 Some((self.flows.len() as u32 - 1, true))
             }

@@ -60,7 +60,8 @@ impl<P: Probe> Watch<P> {
         self.probe.dropped(DropRow { time_ns: now.as_ns(), reason: reason as u8, place: at, flow, data, seq, bytes });
     }
 
-    /// A packet of `flow`, in the direction of the data or not, starts on a link, of which it is told where that is wanted.
+    /// A packet of `flow`, in the direction of the data or not, starts on a link; reported to the probe if it wants
+    /// that.
     pub(super) fn packet_row(
         &mut self,
         now: Instant,

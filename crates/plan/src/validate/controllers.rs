@@ -1,4 +1,4 @@
-//! Checks what controllers decide about, and that nobody else changes it.
+//! Checks what controllers control, and that nothing else changes it.
 
 use std::collections::BTreeMap;
 
@@ -65,7 +65,7 @@ fn check_flow(plan: &Plan, field: &str, flow: &ControlledFlow, paths: u32) -> Ch
     Ok(())
 }
 
-/// The entry of the policy, which can be set as the controller says.
+/// The registry entry of the controller's policy; checks its parameters.
 fn policy(field: &str, controller: &Controller) -> Result<&'static Entry, super::PlanError> {
     let choice = &controller.policy;
     let Some(entry) = control::find(&choice.name) else {
@@ -84,7 +84,7 @@ fn controls(field: &str, policy: &Entry, fits: bool) -> Check {
     ensure(fits, field, format!("\"{}\"", policy.name), || format!("that policy is for {}", policy.controls.name()))
 }
 
-/// What a controller changes nobody else does, and a flow has one controller.
+/// Nothing else may change what a controller changes, and a flow has at most one controller.
 fn check_sharing(plan: &Plan) -> Check {
     let mut owners: BTreeMap<Change, String> = BTreeMap::new();
     for (i, timeline) in plan.timelines.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Refuses a plan that no run can be made of, naming field and value.
+//! Rejects plans that cannot be run, naming field and value.
 
 mod controllers;
 mod network;
@@ -19,7 +19,7 @@ const LONGEST_PS: u64 = 1 << 62;
 /// Links, and ends of flows, are numbered below this.
 pub const MOST_COMPONENTS: u32 = 1 << 28;
 
-/// Why a plan is refused.
+/// Why a plan is rejected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{field} is {value}: {problem}")]
 pub struct PlanError {
@@ -33,7 +33,7 @@ pub struct PlanError {
 
 type Check = Result<(), PlanError>;
 
-/// All but whether congestion controls are modelled.
+/// Checks everything except whether congestion controls are modelled.
 pub(crate) fn validate(plan: &Plan) -> Check {
     ensure(plan.version == PLAN_VERSION, "version", plan.version, || {
         format!("this engine runs plans of version {PLAN_VERSION}")
@@ -84,7 +84,7 @@ fn unique_names<'a>(list: &str, names: impl Iterator<Item = &'a String>) -> Chec
     }
 }
 
-/// The refusal of a parameter of `choice`, which stands in `field`.
+/// Rejects a parameter of `choice` in `field`.
 fn refuse_parameter<T>(field: &str, choice: &Choice, error: ParameterError) -> Result<T, PlanError> {
     let at = |name: &str| format!("{field}.parameters.{name}");
     match error {

@@ -77,7 +77,7 @@ fn queues(plan: &Plan) -> Check {
     Ok(())
 }
 
-/// The settings that a queue's discipline begins with.
+/// The initial settings of a queue's discipline.
 pub(super) fn settings(field: &str, choice: &Choice) -> Result<Settings, PlanError> {
     let Some(entry) = queue::find(&choice.name) else {
         let known: Vec<&str> = queue::REGISTRY.iter().map(|entry| entry.name).collect();

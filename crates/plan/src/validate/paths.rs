@@ -1,5 +1,5 @@
-//! Checks paths: that each step begins where the one before ends, that all ways lead to the same place, and that none
-//! leads in a circle without crossing a link.
+//! Checks that each step of a path begins where the previous one ends, that all branches lead to the same node, and
+//! that no path loops without crossing a link.
 
 use std::ops::ControlFlow;
 
@@ -18,15 +18,15 @@ enum Span {
     Empty,
     /// From a node to a node.
     Between(u32, u32),
-    /// Back to the queue of a fork, with which it has its end in common.
+    /// Back to the queue of a fork, whose end it shares.
     Back(u32),
 }
 
-/// What is known of the end of a path, fork or route switch.
+/// State of the search for the end of a path, fork or route switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Found {
     Nothing,
-    /// Its parts are being looked at.
+    /// Its parts are being visited.
     InProgress,
     End(u32),
 }
@@ -84,7 +84,7 @@ impl Paths {
     }
 }
 
-/// Whether the packet crosses a link on the way.
+/// Whether the packet crosses a link on its path.
 fn waits(steps: &[Step]) -> bool {
     steps.iter().any(|step| !matches!(step, Step::Marker(_)))
 }
@@ -107,7 +107,7 @@ impl Search<'_> {
             let (start, end) = match self.step(&field, step)? {
                 ControlFlow::Continue(ends) => ends,
                 ControlFlow::Break(fork) => {
-                    // Where the packet is given back does not matter: that wire is not modelled.
+                    // The place of the return does not matter: that wire is not modelled.
                     span = Span::Back(fork);
                     break;
                 }
@@ -126,7 +126,8 @@ impl Search<'_> {
         Ok(span)
     }
 
-    /// The nodes at which a step starts and the packet is then, or at the end of its way; or the fork to which it returns.
+    /// The node at which a step starts, and the node of the packet after it or at the end of its path; or the fork to
+    /// which it returns.
     fn step(&mut self, field: &dyn Fn() -> String, step: Step) -> Result<ControlFlow<u32, (u32, u32)>, PlanError> {
         let plan = self.plan;
         Ok(ControlFlow::Continue(match step {
@@ -267,7 +268,7 @@ impl Search<'_> {
         })
     }
 
-    /// Full queues send packets on at once: that must end in another queue, and lead to the same place.
+    /// Full queues forward packets at once: that must end in another queue, and lead to the same node.
     fn check_overflows(&self, spans: &[Span]) -> Check {
         let plan = self.plan;
         let end_of = |fork: u32| match self.forks[fork as usize] {
@@ -301,7 +302,7 @@ impl Search<'_> {
         (0..plan.forks.len() as u32).try_for_each(|fork| self.check_circle(fork))
     }
 
-    /// Follows full queues from one to the next.
+    /// Follows a chain of full queues.
     fn check_circle(&self, start: u32) -> Check {
         let plan = self.plan;
         let mut at = start;

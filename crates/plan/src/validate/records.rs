@@ -1,9 +1,9 @@
-//! Checks what is to be recorded.
+//! Checks the selection of records.
 
 use super::{Check, bounded_time, ensure, positive_time, within};
 use crate::Plan;
 
-/// Most samples of a run: more rows than any memory holds.
+/// Limit on the samples of a run: more rows than any memory holds.
 const MOST_SAMPLES: u64 = 1 << 32;
 
 pub(super) fn check(plan: &Plan) -> Check {

@@ -58,7 +58,7 @@ fn check_stack(field: &str, stack: &Stack) -> Check {
     if stack.tdtcp {
         ensure(stack.tcp_sack, &at("tdtcp"), true, || "it needs tcp_sack".into())?;
         ensure(stack.tcp_ecn != 1, &at("tdtcp"), true, || {
-            "the flag that tells the path is ECN's echo, and tcp_ecn is 1".into()
+            "the flag that selects the path is ECN's echo, and tcp_ecn is 1".into()
         })?;
     }
     ensure([0, 2].contains(&stack.tcp_frto), &at("tcp_frto"), stack.tcp_frto, || "it is 0 or 2".into())?;

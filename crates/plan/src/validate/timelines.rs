@@ -1,4 +1,4 @@
-//! Checks what timelines do, and actions in general.
+//! Checks timelines, and actions in general.
 
 use super::{Check, bounded_time, ensure, network, positive_time, refuse, within};
 use crate::{Action, Plan, Timeline};

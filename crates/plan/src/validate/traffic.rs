@@ -1,4 +1,4 @@
-//! Checks flows, and the congestion controls that they use.
+//! Checks flows and their congestion controls.
 
 use daybreak_tcp::congestion;
 
@@ -8,9 +8,9 @@ use crate::{Application, Choice, Command, ExchangeRun, Flow, NodeKind, Plan};
 
 /// Headers of IPv4 and UDP without options.
 const IP_AND_UDP_HEADERS: u32 = 28;
-/// A datagram says its number and when it was sent.
+/// A datagram carries its number and its sending time.
 const LEAST_PAYLOAD: u32 = 16;
-/// Most bytes of a request or a response, and most exchanges of a flow, so that no sum overflows.
+/// Limit on the bytes of a request or a response, and on the exchanges of a flow, so that no sum overflows.
 const MOST_BYTES: u64 = 1 << 36;
 const MOST_EXCHANGES: u64 = 1 << 24;
 
@@ -25,7 +25,7 @@ pub(crate) fn check_rules(plan: &Plan) -> Check {
     Ok(())
 }
 
-/// Checks that nothing is run but what is modelled.
+/// Checks that everything that is run is modelled.
 pub(crate) fn check_simulated(plan: &Plan) -> Check {
     let program = |flow: &Flow| flow.application.commands().into_iter().flatten().next().cloned();
     match plan.flows.iter().enumerate().find_map(|(i, flow)| Some((i, flow, program(flow)?))) {
@@ -61,7 +61,7 @@ pub(super) fn check(plan: &Plan, paths: &Paths) -> Check {
         is_within("rule", flow.rule, plan.rules.len(), "rules")?;
         let rule = &plan.rules[flow.rule as usize];
         if plan.stacks[flow.src_stack as usize].tdtcp && needs_ecn(rule) {
-            let problem = "it needs ECN, whose echo is the flag that tells the path to its stack's tdtcp";
+            let problem = "it needs ECN, whose echo is the flag that selects the path of its stack's tdtcp";
             return refuse(field("rule"), format!("{} (\"{}\")", flow.rule, rule.name), problem);
         }
         application(plan, flow, &field)?;
@@ -77,12 +77,12 @@ pub(super) fn check(plan: &Plan, paths: &Paths) -> Check {
     Ok(())
 }
 
-/// Whether connections with this rule ask for ECN. A rule that is not modelled is left to the engine that has it.
+/// Whether connections with this rule need ECN. A rule that is not modelled is left to the engine that has it.
 fn needs_ecn(rule: &Choice) -> bool {
     congestion::find(&rule.name).is_ok_and(|entry| entry.capabilities.needs_ecn)
 }
 
-/// Checks what a flow's application does; `field` names a field of the flow.
+/// Checks a flow's application; `field` names a field of the flow.
 fn application(plan: &Plan, flow: &Flow, field: &impl Fn(&str) -> String) -> Check {
     match &flow.application {
         Application::Bulk { bytes: Some(0) } => {

@@ -16,7 +16,7 @@ pub struct Draws {
 /// One draw: a number below `outcomes`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Draw {
-    /// So many numbers were possible.
+    /// Number of possible values.
     pub outcomes: u32,
     /// This one it was.
     pub outcome: u32,

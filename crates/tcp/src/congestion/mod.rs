@@ -195,7 +195,7 @@ pub enum CaEvent {
     },
     /// The window was restarted after idle time (RFC 5681, section 4.1).
     WindowRestart,
-    /// A window reduction ended (leaving CWR or Recovery). Heard after `cwnd` was set to `ssthresh`;
+    /// A window reduction ended (leaving CWR or Recovery). Sent after `cwnd` was set to `ssthresh`;
     /// a rule that sets both itself has the last word.
     CompleteCwr,
     /// A retransmission timeout fired. Order: [`Congestion::ssthresh`], this event, the new `cwnd`,

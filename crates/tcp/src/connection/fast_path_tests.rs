@@ -1,10 +1,11 @@
 //! The short ways for usual segments do what the general ways do.
 //!
-//! Each end of a random conversation is a pair of connections that hear the same segments, timers and application calls
-//! at the same times. One of them takes every short way that it may, the other none: the plain ACK, the quiet sender, the
-//! segments of a window that follow each other without another look, the acknowledgement that has not changed, the probe
-//! timer that stands, the transmission order that is the sequence order, and data that arrives in order. After every
-//! input both must have sent the same and must be in the same state, and what they count must be what their records say.
+//! Each end of a random conversation is a pair of connections that receive the same segments, timers and application
+//! calls at the same times. One of them takes every short way that it may, the other none: the plain ACK, the quiet
+//! sender, the segments of a window that follow each other without another look, the acknowledgement that has not
+//! changed, the probe timer that stands, the transmission order that is the sequence order, and data that arrives in
+//! order. After every input both must have sent the same and must be in the same state, and what they count must be
+//! what their records say.
 
 use std::collections::BTreeMap;
 
@@ -268,7 +269,7 @@ impl<'a> World<'a> {
             let event = self.events.keys().next().map_or(Instant::NEVER, |key| key.0);
             let timers = [self.ends[0].fast.poll_timeout(), self.ends[1].fast.poll_timeout()];
             let next = event.min(timers[0]).min(timers[1]);
-            // A peer that has closed its window for good is probed for ever.
+            // A peer that has closed its window for good is probed forever.
             if next > Instant::ZERO + Duration::from_secs(600) {
                 return Ok(());
             }

@@ -112,7 +112,7 @@ impl Receiver {
         }
     }
 
-    /// A segment that is not processed: tell the peer where we stand, but do not join a loop of ACKs.
+    /// A segment that is not processed: inform the peer of our state, but do not join a loop of ACKs.
     #[cold]
     fn reject(&mut self, now: Instant, segment: &Segment, end: u64) {
         if segment.flags.contains(Flags::RST) {

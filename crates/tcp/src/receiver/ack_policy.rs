@@ -194,7 +194,7 @@ impl AckPolicy {
     pub(super) fn leave_quick_mode(&mut self) {
         self.quick = 0;
     }
-    /// The window could grow: the peer should hear of it.
+    /// The window could grow: the peer should be informed.
     #[inline]
     pub(super) fn on_window_growth(&mut self) {
         self.quick |= 1;

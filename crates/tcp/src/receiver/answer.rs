@@ -82,8 +82,8 @@ impl Receiver {
         self.has_blocks = !self.sacks.is_empty();
     }
 
-    /// The block that waited for an ACK with the older ones, and the growth of the window by its segment, of which the next
-    /// ACK tells.
+    /// Adds the block that waited for an ACK with the older ones, and the growth of the window by its segment, both of
+    /// which the next ACK reports.
     #[inline(never)]
     fn enter_late_block(&mut self) {
         let Some((block, growth)) = self.joins_after_ack.take() else { return };

@@ -108,7 +108,7 @@ impl Receiver {
         self.ack_pending |= decision == Decision::Now;
     }
 
-    /// The read freed so much of the buffer that the peer should hear of it at once. When the peer has closed, it needs no
+    /// The read freed so much of the buffer that the peer should be informed at once. A peer that has closed needs no
     /// more window.
     #[inline(always)]
     pub(super) fn window_doubles(&self, delivered: u64) -> bool {

@@ -103,9 +103,8 @@ impl SackList {
         self.count = (kept + 1) as u8;
     }
 
-    /// Reporting this segment pushes back blocks that the peer may not have been told of as they are now:
-    /// an ACK that is being held back should go first. A block that grows has grown in that ACK, but
-    /// still has its place.
+    /// Reporting this segment pushes back blocks whose current state may not have been reported to the peer: an ACK
+    /// that is being held back should go first. A block that grows has grown in that ACK, but still has its place.
     pub(super) fn pushes_back(&mut self, segment: SackBlock) -> bool {
         match self.position(segment) {
             Some(at) if at >= ALWAYS_CARRIED => join(&mut self.blocks[at], segment),

@@ -16,7 +16,7 @@ pub(super) enum Share {
     Part(u8),
     /// All but `1 / 2^n`.
     AllBut(u8),
-    /// In 256ths, by the last segment that told the peer's full size.
+    /// In 256ths, from the last segment that showed the peer's full size.
     Measured(u8),
 }
 

@@ -312,7 +312,7 @@ impl ReceiveWindow {
         memory > self.rcvbuf
     }
 
-    /// A segment of `len` bytes has told how large the peer's full segments are: it may show as well which part of the
+    /// A segment of `len` bytes has shown the size of the peer's full segments: it may also show which share of the
     /// buffer is payload.
     #[cold]
     pub(super) fn measure_share(&mut self, len: u32) {

@@ -39,7 +39,7 @@ impl Sender {
         }
     }
 
-    /// The window was reduced: tell the peer with the next new data.
+    /// The window was reduced: signal it to the peer with the next new data (CWR).
     pub(crate) fn queue_cwr(&mut self) {
         self.ecn.cwr_due = self.ecn.active;
     }

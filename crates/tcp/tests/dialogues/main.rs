@@ -385,6 +385,6 @@ fn a_dialogue_that_expects_something_else_fails() {
         "line 3: before this step, nothing expected at 20 ms: . 1:1 ack 1449 win 64128 ts 21 21"
     );
     assert_eq!(error("20ms > . 1 ack 1449\n+0 expect delivered 1449"), "line 4: delivered is 1448, expected 1449");
-    assert_eq!(error("20ms > . 1 ack 1449\n+0 expect mood good"), "line 4: the stack does not tell \"mood\"");
+    assert_eq!(error("20ms > . 1 ack 1449\n+0 expect mood good"), "line 4: the stack does not report \"mood\"");
     assert!(error("").starts_with("before the end of the dialogue, nothing expected at 20 ms"));
 }

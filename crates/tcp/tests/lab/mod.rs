@@ -13,7 +13,7 @@ use daybreak_units::{Duration, Instant, Rate};
 pub enum Rule {
     /// First transmissions of these.
     Drop(u64, u64),
-    /// So many retransmissions of this one.
+    /// Number of retransmissions of this one.
     DropAgain(u64, u64),
     /// First transmissions of these are late.
     Late(u64, u64, Duration),

@@ -86,7 +86,7 @@ impl World {
         }
     }
 
-    /// Two paths that take turns of this length, of which ACKs tell the client.
+    /// Two paths that take turns of this length, which ACKs announce to the client.
     #[allow(dead_code, reason = "not every test has several paths")]
     pub fn take_turns(&mut self, client: &Config, variant: &str, turn: Duration) {
         self.ends[0].add_path(client, congestion::find(variant).unwrap().rule(2));

@@ -1,4 +1,4 @@
-"""Which kernel a user means: "6.12", "6.12@250" (ticks a second), "@250", or the digest of an image."""
+"""Parses a user's choice of a kernel: "6.12", "6.12@250" (ticks per second), "@250", or the digest of an image."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ EXPECTED = "a version such as 6.12, one with its ticks such as 6.12@250, or a di
 
 @dataclass(frozen=True)
 class Choice:
-    """One kernel, or whichever is the usual one."""
+    """A choice of a kernel; the default one if empty."""
 
     version: str = ""
-    """A version or its series; the recipe's default one if empty."""
+    """A version or its series; the recipe's default if empty."""
     hz: int | None = None
-    """Ticks a second; those of the scenario's stacks if not given."""
+    """Ticks per second; those of the scenario's stacks if not given."""
     digest: str = ""
-    """The beginning of an image's digest, which says all else."""
+    """A prefix of an image's digest, which determines everything else."""
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """What a user has written. Raises UnknownName."""
+        """Parses a user's input. Raises UnknownName."""
         found = _VERSION.fullmatch(text)
         if text and found:
             hz = int(found["hz"]) if found["hz"] else None
@@ -40,7 +40,7 @@ class Choice:
         raise UnknownName(f'kernel = "{text}": expected {EXPECTED}')
 
     def command(self, default: str) -> str:
-        """The command that makes such an image; `default` is the version that needs no naming."""
+        """The command that builds such an image; `default` is the version that may be omitted."""
         version = f" --linux {self.version}" if self.version not in ("", default) else ""
         ticks = f" --hz {self.hz}" if self.hz not in (None, recipes.DEFAULT_HZ) else ""
         return f"daybreak kernel build{version}{ticks}"

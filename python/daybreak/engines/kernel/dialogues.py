@@ -1,4 +1,4 @@
-"""Plays dialogues with real Linux: the files that TCP's tests play with the model, in one guest a length of tick.
+"""Plays dialogues with real Linux: the files that TCP's tests play with the model, in one guest per tick rate.
 
     for verdict in play(find()): print(verdict.name, verdict.kind)
 
@@ -25,7 +25,7 @@ from .versions import series
 MEMORY = "256M"
 SUFFIX = ".dialogue"
 _IN_A_WORKING_COPY = Path("crates/tcp/tests/dialogues")
-# What the guest draws at random (initial sequence numbers, timestamps) is no part of a dialogue.
+# The guest's random numbers (initial sequence numbers, timestamps) are no part of a dialogue.
 _SEED = 1
 _LINUX = re.compile(r"^config linux (\d+\.\d+)\s*$", re.MULTILINE)
 _TICK = re.compile(r"^config jiffy (\d+)ms\s*$", re.MULTILINE)
@@ -34,23 +34,23 @@ Kind = Literal["agrees", "differs", "does not apply", "unreadable"]
 
 
 class NoDialogue(DaybreakError):
-    """A file that should be a dialogue is not there, or has not its name."""
+    """A dialogue's file does not exist or has another suffix."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What came of one dialogue."""
+    """The result of one dialogue."""
 
     name: str
     kind: Kind
     line: int | None
-    """Line at which the kernel said something else, or that cannot be read."""
+    """Line at which the kernel differed, or that cannot be parsed."""
     problem: str | None
     """What was expected and what the kernel sent, or why the dialogue does not apply."""
 
     @property
     def is_good(self) -> bool:
-        """False if the kernel says something else, or the file nothing."""
+        """False if the kernel differed, or the file is empty."""
         return self.kind in ("agrees", "does not apply")
 
 
@@ -70,9 +70,9 @@ def play(
     *,
     all_versions: bool = False,
 ) -> list[Verdict]:
-    """Plays each file from a fresh start; verdicts in the order of the names. Those with another tick than usual
-    (`config jiffy`) are played with the image of the choice that has it, if there is one. Those of another version of
-    Linux (`config linux`) do not apply, unless `all_versions` are asked for. Raises GuestFailed for a crash."""
+    """Plays each file from a fresh start; verdicts in the order of the names. Dialogues with another tick than the
+    default (`config jiffy`) are played with an image of the choice that has it, if there is one. Those for another
+    version of Linux (`config linux`) do not apply, unless `all_versions` is set. Raises GuestFailed for a crash."""
     texts = {file.stem: _read(file) for file in files}
     if len(texts) < len(files):
         raise NoDialogue("two of the dialogues have the same name: play them one after the other")
@@ -99,7 +99,7 @@ def play(
 
 
 def _hz(text: str) -> int:
-    """Ticks a second that a dialogue asks for."""
+    """Ticks per second that a dialogue requires."""
     tick = _TICK.search(text)
     return recipes.DEFAULT_HZ if tick is None or tick[1] == "0" else 1_000 // int(tick[1])
 

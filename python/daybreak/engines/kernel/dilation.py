@@ -1,8 +1,8 @@
-"""Hosts whose clocks run faster than the network's time: the guest runs the network as much slower.
+"""Emulates hosts whose clocks run faster than the network's time by slowing down the network.
 
-A real host's clock cannot run faster than the guest's time. So where all stacks have the same `timer_dilation` k, the
-guest is given the network stretched k times (every time of the network times k, every rate divided by k, stacks as
-they are), and the times in its tables are divided by k again. For the hosts it is the same.
+A real host's clock cannot run faster than the guest's time. So if all stacks have the same `timer_dilation` k, the
+guest runs the network stretched k times (every time of the network multiplied by k, every rate divided by k, stacks
+unchanged), and the times in its tables are divided by k again. The hosts see no difference.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ import numpy as np
 from daybreak.errors import PlanError
 from daybreak.plan import types
 from daybreak.plan.applications import runs_programs
-from daybreak.runs import Recorded
+from daybreak.runs import EngineOutput
 
 Columns = Mapping[str, np.ndarray[Any, Any]]
 
 _HOSTS = ("stacks", "rules")
-"""What is in the hosts' time."""
+"""Fields in the hosts' time."""
 _NONE = np.uint64(2**64 - 1)
-"""Stands in a column for what does not exist."""
+"""Mark of a missing value in a column."""
 
 
 def of(plan: types.Plan) -> int:
-    """By how much the network has to be slower; PlanError where the stacks or a controller do not allow it."""
+    """The factor by which the network has to be slower; PlanError if the stacks or a controller do not allow it."""
     dilations = sorted({stack.timer_dilation for stack in plan.stacks})
     dilation = dilations[-1] if dilations else 1
     if dilation == 1:
@@ -47,15 +47,16 @@ def of(plan: types.Plan) -> int:
 
 
 def slowed(plan: types.Plan, dilation: int) -> types.Plan:
-    """The plan with a network `dilation` times as slow, and clocks that agree. PlanError for an odd rate."""
+    """The plan with the network `dilation` times slower, and undilated clocks. PlanError for a rate that is not
+    divisible."""
     content = msgspec.to_builtins(plan)
     stretched = {name: part if name in _HOSTS else _stretched(part, dilation, name) for name, part in content.items()}
     stretched["stacks"] = [stack | {"timer_dilation": 1} for stack in content["stacks"]]
     return msgspec.convert(stretched, types.Plan)
 
 
-def in_network_time(recorded: Recorded, dilation: int) -> Recorded:
-    """What the guest has recorded, in the time of the network as it was asked for."""
+def in_network_time(recorded: EngineOutput, dilation: int) -> EngineOutput:
+    """The guest's records, converted back to the time of the original network."""
     if dilation == 1:
         return recorded
     tables = {
@@ -63,7 +64,7 @@ def in_network_time(recorded: Recorded, dilation: int) -> Recorded:
         for name, columns in recorded.tables.items()
     }
     totals = {name: value // dilation if name.endswith("_ns") else value for name, value in recorded.totals.items()}
-    return Recorded(tables, totals, recorded.capture, recorded.keep, recorded.files, recorded.facts)
+    return EngineOutput(tables, totals, recorded.capture, recorded.keep, recorded.files, recorded.facts)
 
 
 def _stretched(part: Any, dilation: int, name: str) -> Any:

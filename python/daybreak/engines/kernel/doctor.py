@@ -1,4 +1,4 @@
-"""What this machine has for the kernel engine, what is missing and how to get it."""
+"""Checks what this machine has for the kernel engine, what is missing and how to get it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ GUEST = "guest program"
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing looked at. `needed_for` is "build" or "run"; `remedy` is empty when nothing is to be done."""
+    """The result of one check. `needed_for` is "build" or "run"; `remedy` is empty if there is nothing to do."""
 
     name: str
     needed_for: Literal["build", "run"]
@@ -37,7 +37,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """All findings; `can_run` and `can_build` are what they come to."""
+    """All findings; `can_run` and `can_build` summarise them."""
 
     findings: tuple[Finding, ...]
 
@@ -51,7 +51,7 @@ class Diagnosis:
 
 
 def doctor(source: str | os.PathLike[str] | None = None) -> Diagnosis:
-    """Look at everything and change nothing."""
+    """Runs all checks; changes nothing."""
     findings = [_platform()]
     if findings[0].status == "ok":
         findings += [_tracing(), _cpu_state(), _memory(), _image(), _guest()]

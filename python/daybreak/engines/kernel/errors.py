@@ -1,4 +1,4 @@
-"""What can go wrong between a plan and a kernel that runs it."""
+"""Errors of the kernel engine."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from ...errors import EngineError
 
 
 class KernelEngineError(EngineError):
-    """The kernel engine could not do what was asked; the message is one sentence that names what."""
+    """The kernel engine could not do what was requested; the message is one sentence that names it."""
 
 
 class RecipeError(KernelEngineError):
@@ -34,4 +34,4 @@ class NoGuest(KernelEngineError):
 
 
 class GuestFailed(KernelEngineError):
-    """The guest crashed, stood still, or left no result."""
+    """The guest crashed, hung, or left no result."""

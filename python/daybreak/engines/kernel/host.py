@@ -1,4 +1,4 @@
-"""What this machine is: whether a process may trace another, and how large the CPU's extended state is.
+"""Probes this machine: whether a process may trace another, and how large the CPU's extended state is.
 
 User-Mode Linux runs its guests' processes through ptrace and keeps their extended state (x87, SSE, AVX, AMX) in a
 buffer of fixed size. Both facts are found by the same request that it makes: PTRACE_GETREGSET with NT_X86_XSTATE.
@@ -37,13 +37,13 @@ def is_supported() -> bool:
 
 
 def probe_tracing() -> TraceProbe:
-    """Trace a child of ours, ask for its extended state, end it."""
+    """Traces a child process, reads its extended state, and ends it."""
     libc = ctypes.CDLL(None, use_errno=True)
     libc.ptrace.restype = ctypes.c_long
     libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
     child = os.fork()
     if child == 0:
-        # Only what is safe after fork in a process that may have threads: two system calls and an exit.
+        # Only what is safe after fork in a multi-threaded process: two system calls and an exit.
         if libc.ptrace(PTRACE_TRACEME, 0, None, None) != 0:
             os._exit(1)
         os.kill(os.getpid(), signal.SIGSTOP)

@@ -30,7 +30,7 @@ from . import source as sources
 from .choice import USUAL, Choice
 from .errors import KernelEngineError, MissingTool, NoImage
 from .kept import ARCHIVE
-from .making import META, Making, Progress, Report
+from .making import META, Making, OnBuildProgress, Progress
 from .recipe import Recipe
 from .source import Source
 from .versions import is_of, numbers
@@ -50,21 +50,21 @@ class Image:
     build_s: float
     congestion_modules: tuple[str, ...]
     own_digest: str = ""
-    """Of the recipe without the user's modules and options."""
+    """Digest of the recipe without the user's modules and options."""
     users_modules: tuple[str, ...] = ()
     """Congestion modules of the user's."""
     users_config: str = ""
-    """Options of the user's, as they were written."""
+    """The user's options, as written."""
     variants: tuple[str, ...] = ()
-    """The congestion controls that it has."""
+    """The congestion controls it includes."""
     hz: int = recipes.DEFAULT_HZ
-    """Ticks a second."""
+    """Ticks per second."""
     pure: bool = False
     """Nothing under net/ was edited."""
     edits: tuple[str, ...] = ()
     """Names of the edits of its source."""
     source: str = ""
-    """Where its source was."""
+    """Place of its source."""
 
     @property
     def program(self) -> Path:
@@ -73,21 +73,21 @@ class Image:
 
     @property
     def digest(self) -> str:
-        """What it is known by: of everything that it was made of."""
+        """Its identity: a digest of everything it was made of."""
         return self.directory.name
 
     @property
     def size_bytes(self) -> int:
-        """What it takes on disk."""
+        """Its size on disk in bytes."""
         return sum(path.stat().st_size for path in self.directory.iterdir())
 
     @property
     def is_plain(self) -> bool:
-        """Whether nothing of it is the user's, but perhaps its ticks."""
+        """Whether nothing in it is the user's, except perhaps the ticks."""
         return not (self.pure or self.users_config or self.users_modules)
 
     def facts(self) -> dict[str, object]:
-        """What a run's manifest says of its kernel."""
+        """The kernel's entry in a run's manifest."""
         return {
             "version": self.source_version,
             "ticks": self.hz,
@@ -101,7 +101,7 @@ class Image:
 
 def build(
     source: str | os.PathLike[str] | None = None,
-    progress: Report | None = None,
+    progress: OnBuildProgress | None = None,
     *,
     linux: str | None = None,
     congestion: Sequence[str | os.PathLike[str]] = (),
@@ -220,7 +220,7 @@ def remove(choice: Choice) -> Image:
         raise NoImage(f"several kernel images fit: {each}; name one by its digest")
     directory = found[0].directory
     with _locked(directory, lambda _: None):
-        # What is renamed first is never taken for an image, however this ends.
+        # Once renamed it is never taken for an image, however this ends.
         gone = directory.with_name(f".{directory.name}.removed")
         directory.rename(gone)
         shutil.rmtree(gone)
@@ -249,7 +249,7 @@ def _how_to_get(choice: Choice, version: str, plan: Recipe, usable: Sequence[Ima
 
 
 def _preference(image: Image) -> tuple[object, ...]:
-    """Those with the usual ticks first, then those with least of the user's, then the newest."""
+    """Sort key: default ticks first, then the fewest additions of the user's, then the newest."""
     made_ns = (image.directory / META).stat().st_mtime_ns
     version = tuple(-number for number in numbers(image.source_version))
     users = (image.pure, bool(image.users_config), len(image.users_modules))
@@ -257,7 +257,8 @@ def _preference(image: Image) -> tuple[object, ...]:
 
 
 def images() -> list[Image]:
-    """Every whole image in the cache, in no promised order; those that another version has described are left out."""
+    """Every complete image in the cache, in no particular order; those described by an incompatible version are left
+    out."""
     found = []
     for path in cache_directory().glob(f"*/{META}"):
         with contextlib.suppress(KernelEngineError):
@@ -267,7 +268,7 @@ def images() -> list[Image]:
 
 
 def in_order() -> list[Image]:
-    """Every whole image in the cache: versions from the newest on, the usual ticks first."""
+    """Every complete image in the cache, newest version first, default ticks first."""
 
     def place(image: Image) -> tuple[object, ...]:
         return tuple(-number for number in numbers(image.source_version)), _preference(image)
@@ -299,15 +300,15 @@ def _load(directory: Path) -> Image:
 
 
 @contextlib.contextmanager
-def _locked(target: Path, report: Report) -> Iterator[None]:
-    """Nobody else makes or removes the image meanwhile; the file that says so goes when it is done."""
+def _locked(target: Path, report: OnBuildProgress) -> Iterator[None]:
+    """Locks the image against other builds and removals; the lock file is removed afterwards."""
     target.parent.mkdir(parents=True, exist_ok=True)
     path = target.with_name(f".{target.name}.lock")
     while True:
         with path.open("w") as file:
             _lock(file, report)
             if not _is_there(file, path):
-                continue  # whoever had the lock has removed the file with it
+                continue  # the previous holder removed the file with its lock
             try:
                 yield
             finally:
@@ -315,7 +316,7 @@ def _locked(target: Path, report: Report) -> Iterator[None]:
             return
 
 
-def _lock(file: IO[str], report: Report) -> None:
+def _lock(file: IO[str], report: OnBuildProgress) -> None:
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

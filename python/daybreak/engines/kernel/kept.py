@@ -1,4 +1,4 @@
-"""What of a build is kept, so that a congestion control of the user's only has to be compiled and linked.
+"""Archives a build, so that adding a user's congestion control only takes compiling and linking it.
 
 The objects, with what of the source they or another module may be made from: makefiles, the headers of all, and of the
 other files those that an object was made from. make compares times, so they stay as they are; it also compares
@@ -20,7 +20,7 @@ _PATH = re.compile(r"[^\s\\()'\"]+\.(?:c|S|h|rs)\b")
 
 
 def keep(work: Path, archive: Path) -> None:
-    """Packs `source` and `objects` in the folder of a build, less what nobody reads again. Raises BuildError."""
+    """Packs `source` and `objects` in the folder of a build, without what is never read again. Raises BuildError."""
     source = work / "source"
     used = _used(work / "objects", source)
     for path in source.rglob("*"):
@@ -32,7 +32,7 @@ def keep(work: Path, archive: Path) -> None:
 
 
 def restore(archive: Path, work: Path) -> None:
-    """Unpacks into the folder that they come from. Raises BuildError."""
+    """Unpacks the archive into the folder it was made from. Raises BuildError."""
     _tar(["-x", "-z", "-f", str(archive), "-C", str(work)], f"unpacking {str(archive)!r}")
 
 

@@ -1,4 +1,4 @@
-"""One build of a kernel: unpack, edit, configure, compile, boot once. What it leaves is whole or nothing but a log.
+"""One build of a kernel: unpack, edit, configure, compile, boot once. It leaves a complete image, or only a log.
 
 With the objects of an image that has all but the user's congestion modules, these are compiled and linked with them.
 """
@@ -39,21 +39,21 @@ MODULE_PATH = re.compile(rf"\S*{MODULE_HOME}/")
 BOOT_LIMIT_S = 60
 BOOT_MEMORY = "128M"
 VARIANTS = "congestion controls:"
-# Set by somebody who builds other kernels; here they would change what is built.
+# Environment variables of other kernel builds, which would change what is built here.
 FOREIGN_VARIABLES = ("ARCH", "CROSS_COMPILE", "CFLAGS", "LDFLAGS", "SUBARCH", "O")
 FOREIGN_PREFIXES = ("KBUILD", "KCONFIG", "MAKE")
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a build is: `done` of `total` objects in `stage` ("waiting", "unpacking", "compiling", "checking")."""
+    """Progress of a build: `done` of `total` objects in `stage` ("waiting", "unpacking", "compiling", "checking")."""
 
     stage: str
     done: int
     total: int
 
 
-Report = Callable[[Progress], None]
+OnBuildProgress = Callable[[Progress], None]
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Making:
     source: Source
     large_cpu_state: bool
     target: Path
-    report: Report
+    report: OnBuildProgress
     jobs: int
     base: Path | None = None
     trial: tuple[Path, ...] = ()

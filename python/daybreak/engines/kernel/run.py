@@ -17,11 +17,11 @@ from daybreak import _native
 from daybreak.errors import EngineError, PlanError, reason
 from daybreak.plan import types
 from daybreak.plan.applications import is_limited
-from daybreak.runs import Recorded
+from daybreak.runs import EngineOutput
 from daybreak.runs.staging import Staging
 from daybreak.scenario.lowering import Plan
 
-from ..single import Progress, Report
+from ..single import OnProgress, Progress
 from . import dilation, image, programs, workplace
 from . import recipe as recipes
 from .choice import USUAL, Choice
@@ -30,7 +30,7 @@ from .tables import read
 from .versions import series
 
 PATIENCE_S = 120.0
-"""A guest whose virtual time stands still for so long (of real time) is ended."""
+"""A guest is killed when its virtual time has not advanced for this long (real time)."""
 CAPTURE = "capture.pcapng"
 _KEPT_LINES = 12
 _LOOK_S = 0.1
@@ -38,17 +38,17 @@ _ANSWER_S = 10.0
 
 
 def variants(choice: Choice = USUAL) -> list[str]:
-    """The congestion controls of this machine's images, those of users' modules among them."""
+    """The congestion controls of this machine's images, including those of users' modules."""
     try:
         found = {name for kernel in image.fitting(choice) for name in kernel.variants}
     except KernelEngineError:
-        # The engine cannot run; a scenario is judged without it.
+        # The engine cannot run here; scenarios are validated without it.
         return [entry.name for entry in _native.variants()]
     return sorted(found)
 
 
 def ticks(choice: Choice = USUAL) -> int | None:
-    """Ticks a second that the choice gives all hosts; `None` where the scenario's stacks say them."""
+    """Ticks per second that the choice fixes for all hosts; `None` if the scenario's stacks set them."""
     return image.find(choice).hz if choice.digest else choice.hz
 
 
@@ -60,7 +60,7 @@ def linux(choice: Choice = USUAL) -> str:
 
 
 def check(plan: Plan, choice: Choice = USUAL) -> None:
-    """Raises PlanError for a plan that it cannot run, NoImage or NoGuest where it cannot run any."""
+    """Raises PlanError for a plan that it cannot run, NoImage or NoGuest if it cannot run any."""
     program = workplace.guest_program()
     _image(plan, choice)
     programs.refuse_missing(programs.with_python(plan.content))
@@ -70,7 +70,7 @@ def check(plan: Plan, choice: Choice = USUAL) -> None:
         refuse_unsupported(program, file)
 
 
-def execute(plan: Plan, progress: Report | None, staging: Path, choice: Choice = USUAL) -> Recorded:
+def execute(plan: Plan, progress: OnProgress | None, staging: Path, choice: Choice = USUAL) -> EngineOutput:
     """Runs a plan in a guest of its own. Raises PlanError for what the engine cannot do, GuestFailed for a crash."""
     program = workplace.guest_program()
     kernel = _image(plan, choice)
@@ -93,19 +93,19 @@ def execute(plan: Plan, progress: Report | None, staging: Path, choice: Choice =
                 captured.remove()
             raise
     capture = captured.path / CAPTURE if captured else None
-    recorded = Recorded(tables, totals, capture, captured, files, {"kernel": kernel.facts()})
+    recorded = EngineOutput(tables, totals, capture, captured, files, {"kernel": kernel.facts()})
     return dilation.in_network_time(recorded, slower)
 
 
 def _for_guest(plan: Plan) -> Plan:
-    """The plan as the guest runs it: with clocks that agree."""
+    """The plan as the guest runs it, with undilated clocks."""
     slower = dilation.of(plan.content)
     content = programs.with_python(plan.content if slower == 1 else dilation.slowed(plan.content, slower))
     return plan if content is plan.content else Plan(content)
 
 
 def _captured(run: Path, staging: Path) -> Staging:
-    """Where the capture goes at once, since it may be too large to be moved there: the guest finds a link to it."""
+    """The final folder of the capture, which may be too large to move later: the guest gets a link to it."""
     try:
         staged = Staging(staging)
     except OSError as error:
@@ -115,7 +115,7 @@ def _captured(run: Path, staging: Path) -> Staging:
 
 
 def _image(plan: Plan, choice: Choice) -> image.Image:
-    """The image with the congestion controls of the flows and the ticks of the hosts, which are all in one kernel."""
+    """The image with the congestion controls of all flows and the ticks of the hosts, which share one kernel."""
     ticks = {stack.hz for stack in plan.content.stacks} or {recipes.DEFAULT_HZ}
     asked, possible = (", ".join(map(str, sorted(hz))) for hz in (ticks, recipes.HZ))
     if len(ticks) > 1:
@@ -131,14 +131,14 @@ def _image(plan: Plan, choice: Choice) -> image.Image:
 
 
 def refuse_unsupported(program: Path, plan: Path) -> None:
-    """Asks the guest's program whether the plan can run; PlanError with its sentence if not."""
+    """Lets the guest's program check the plan; PlanError with its sentence if it cannot run."""
     checked = subprocess.run([program, "check", plan], capture_output=True, text=True, check=False)
     if checked.returncode:
         raise PlanError(checked.stderr.strip() or f"{program} refused the plan without a word")
 
 
 def memory(plan: types.Plan) -> str:
-    """Memory of the guest, as `mem=` wants it: what its buffers can hold, of which only what is used counts."""
+    """The guest's memory in the syntax of `mem=`: as much as its buffers can hold; only what is used is allocated."""
     buffers = sum(
         max(plan.stacks[flow.src_stack].tcp_wmem[2], plan.stacks[flow.dst_stack].tcp_rmem[2]) for flow in plan.flows
     )
@@ -161,7 +161,7 @@ def boot(program: Path, kernel: Path, directory: Path, watched: Watch, *, room: 
     try:
         _listen(guest.stdout, guest.stdin, watched)
     finally:
-        # Whoever holds this end keeps the guest alive.
+        # The guest lives as long as this end is open.
         guest.stdin.close()
         guest.wait()
         complaint = guest.stderr.read().decode(errors="replace").strip()
@@ -172,7 +172,7 @@ def boot(program: Path, kernel: Path, directory: Path, watched: Watch, *, room: 
 
 
 def _listen(console: Any, questions: Any, watched: Watch) -> None:
-    """Reads the console to its end; asks which program runs when the guest stands still, and raises."""
+    """Reads the console to its end; when the guest hangs, asks which program runs, and raises."""
     os.set_blocking(console.fileno(), False)
     with selectors.DefaultSelector() as selector:
         selector.register(console, selectors.EVENT_READ)
@@ -184,7 +184,7 @@ def _listen(console: Any, questions: Any, watched: Watch) -> None:
                     return
                 *lines, rest = (rest + (read_now or b"")).split(b"\n")
                 for line in lines:
-                    watched.hear(line.decode(errors="replace").rstrip())
+                    watched.on_line(line.decode(errors="replace").rstrip())
             if watched.stands_still() and not watched.asked:
                 watched.asked = True
                 questions.write(b"?")
@@ -193,12 +193,13 @@ def _listen(console: Any, questions: Any, watched: Watch) -> None:
 
 
 def program(choice: Choice = USUAL) -> str:
-    """The kernel's version and images, the digest of the guest's program and its switch, images of users' modules."""
+    """Identifies the kernel's version and images, the guest's program and its switch, and images with users'
+    modules."""
     guest = workplace.guest_program()
     digest = hashlib.sha256(guest.read_bytes() + workplace.switch_library(guest).read_bytes()).hexdigest()
     kernel, *others = [one for one in image.fitting(choice) if choice.hz in (None, one.hz)] or [image.find(choice)]
     named = f"Linux {kernel.source_version}{_apart(kernel)}, image {kernel.digest[:8]}"
-    # Which of the others a plan takes, its ticks and congestion controls decide.
+    # A plan's ticks and congestion controls decide which of the other images it uses.
     ticks = "".join(f", {one.hz} ticks {one.digest[:8]}" for one in others if one.hz != kernel.hz and one.is_plain)
     users = sorted(found.digest[:8] for found in others if found.users_modules)
     modules = f", with modules {' '.join(users)}" if users else ""
@@ -206,7 +207,7 @@ def program(choice: Choice = USUAL) -> str:
 
 
 def _apart(kernel: image.Image) -> str:
-    """What the image has of its own."""
+    """Describes how the image differs from a plain one."""
     parts = [f"{kernel.hz} ticks"] if kernel.hz != recipes.DEFAULT_HZ else []
     parts += ["nothing under net/ edited"] if kernel.pure else []
     parts += ["options of a user"] if kernel.users_config else []
@@ -215,10 +216,10 @@ def _apart(kernel: image.Image) -> str:
 
 @dataclass
 class Watch:
-    """What the guest has said so far."""
+    """The guest's console output so far."""
 
     plan: Plan | None
-    progress: Report | None
+    progress: OnProgress | None
     dilation: int = 1
     finished: bool = False
     error: str | None = None
@@ -230,8 +231,8 @@ class Watch:
     moved: float = field(default_factory=time.monotonic)
     tail: deque[str] = field(default_factory=lambda: deque(maxlen=_KEPT_LINES))
 
-    def hear(self, line: str) -> None:
-        """Takes a line of the console: "@" is progress, "!" an error, "?" who runs, "." the end."""
+    def on_line(self, line: str) -> None:
+        """Processes a line of the console: "@" is progress, "!" an error, "?" the running program, "." the end."""
         if line.startswith("@ "):
             now_ns, self.packets, self.complete = (int(word) for word in line.split()[1:])
             if now_ns > self.now_ns:
@@ -246,7 +247,7 @@ class Watch:
             self.tail.append(line)
 
     def look(self) -> None:
-        """Reports the progress, and gives up when nothing moves."""
+        """Reports the progress; raises when the guest hangs."""
         if self.stands_still() and (self.spinning is not None or self._still_s() > PATIENCE_S + _ANSWER_S):
             at = "before it started" if self.now_ns < 0 else f"at {self.now_ns / 1e9:.6f} s"
             if self.spinning:
@@ -259,14 +260,14 @@ class Watch:
             self.progress(Progress(now_ps, end_ps, self.packets, self.complete, limited))
 
     def stands_still(self) -> bool:
-        """Whether virtual time has not moved for too long."""
+        """Whether virtual time has not advanced for too long."""
         return self._still_s() > PATIENCE_S
 
     def _still_s(self) -> float:
         return time.monotonic() - self.moved
 
     def failure(self, complaint: str, status: int) -> Exception:
-        """Why there is no result."""
+        """The exception that explains why there is no result."""
         if self.error and self.error.startswith("the kernel engine cannot run this"):
             return PlanError(self.error)
         if self.error and self.error.startswith(("the client of flow", "the server of flow")):

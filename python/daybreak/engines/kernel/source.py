@@ -1,4 +1,4 @@
-"""Where the kernel source comes from: the distribution's `linux-source` package or a directory of the user's.
+"""Finds the kernel source: the distribution's `linux-source` package or a directory of the user's.
 
 The source is only read. What a build needs of it is copied (`unpack`), about a sixth of the whole.
 """
@@ -39,8 +39,8 @@ class Source:
 def locate(source: str | os.PathLike[str] | None, recipe: Recipe, linux: str | None = None) -> Source:
     """The source at `source`, a tarball or a directory; without one the newest of this version in /usr/src.
 
-    `linux` is a version, such as 6.12; the recipe's default one if not given. Raises MissingTool, which says how to get
-    the version and what is there in vain.
+    `linux` is a version such as 6.12, by default the recipe's. Raises MissingTool, which says how to get the version
+    and which sources were found instead.
     """
     if source is not None:
         path = Path(source).expanduser().resolve()
@@ -70,20 +70,20 @@ def hint(version: str) -> str:
 
 
 def installed(directory: Path | None = None) -> list[Path]:
-    """Source tarballs of the distribution, oldest version first; those whose name tells no version before them."""
+    """Source tarballs of the distribution, oldest version first, preceded by those without a version in their name."""
     home = directory or PACKAGE_DIRECTORY
     tarballs = [path for path in home.glob("linux-source-*") if _TARBALL_NAME.fullmatch(path.name) and path.is_file()]
     return sorted(tarballs, key=lambda path: (numbers(version_of(path)), path.name))
 
 
 def version_of(tarball: Path) -> str:
-    """The version that the name of a tarball of the distribution's tells; empty where it tells none."""
+    """The version in the name of a tarball of the distribution's; empty if there is none."""
     found = _VERSIONED_NAME.fullmatch(tarball.name)
     return found["version"] if found else ""
 
 
 def unpack(source: Source, recipe: Recipe, target: Path) -> None:
-    """Copy what a build needs of `source` into the empty directory `target`."""
+    """Copies what a build needs of `source` into the empty directory `target`."""
     skip = ["--anchored", "--wildcards"]
     if source.is_tarball:
         top = _top(source.path)
@@ -121,7 +121,7 @@ def _tarball(path: Path) -> Source:
 
 
 def _version_inside(tarball: Path) -> str:
-    """The version that a tarball's Makefile says, for one whose name does not."""
+    """The version in a tarball's Makefile, for tarballs without one in their name."""
     command = ["tar", "-x", "-O", "-f", str(tarball), f"{_top(tarball)}/Makefile"]
     done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
     version = _version(done.stdout)
@@ -149,7 +149,7 @@ def _directory(path: Path) -> Source:
 
 
 def version_in(tree: Path) -> str:
-    """The version that the Makefile of an unpacked source says; empty if it says none."""
+    """The version in the Makefile of an unpacked source; empty if there is none."""
     try:
         return _version((tree / "Makefile").read_text(errors="replace"))
     except OSError:

@@ -1,4 +1,4 @@
-"""Reads the file in which a guest leaves its tables: a line of JSON, then the columns as little-endian numbers."""
+"""Reads a guest's tables from their file: a line of JSON, then the columns as little-endian numbers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Tables = dict[str, dict[str, np.ndarray[Any, Any]]]
 
 
 def read(path: Path) -> tuple[Tables, dict[str, int]]:
-    """The tables and the totals; GuestFailed when the file is not whole."""
+    """The tables and the totals; GuestFailed if the file is incomplete."""
     try:
         content = path.read_bytes()
         head, _, body = content.partition(b"\n")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Tool:
-    """One thing that must be there. `package` is its name on Debian and Ubuntu."""
+    """A required program or file. `package` is its name on Debian and Ubuntu."""
 
     name: str
     package: str
@@ -39,7 +39,7 @@ NEEDED = (
 
 
 def missing() -> list[Tool]:
-    """Every needed tool that this machine lacks, so that one look suffices."""
+    """All required tools that this machine lacks."""
     return [tool for tool in NEEDED if not tool.is_present()]
 
 

@@ -1,4 +1,4 @@
-"""Versions of Linux as they are compared: "6.12.117" is of the series 6.12, which comes after 6.9."""
+"""Compares versions of Linux: "6.12.117" belongs to the series 6.12, which comes after 6.9."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def numbers(version: str) -> Numbers:
 
 
 def series(version: str) -> str:
-    """The two numbers by which a version is known: "6.12" of "6.12.117-rc1"."""
+    """The series of a version: "6.12" of "6.12.117-rc1"."""
     return ".".join(str(part) for part in numbers(version)[:2])
 
 

@@ -1,4 +1,4 @@
-"""Where guests run: a directory a run, removed with it; and where the guest's program and its switch are."""
+"""Places of guests: one directory per run, removed with it; the guest's program and its switch."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _RUN = "run-"
 
 
 def open_run() -> Staging:
-    """A new directory for a run, which goes when its block is left; what dead runs have left is removed on the way."""
+    """A new directory for a run, removed at the end of its block; also removes leftovers of dead runs."""
     return Staging(_base(), _RUN)
 
 
 def guest_program() -> Path:
-    """The program that is the guest's init: beside this package, or built by cargo in a working copy.
+    """The guest's init program: beside this package, or built by cargo in a working copy.
 
     The switch, a library that the guest's kernel loads, lies beside it.
     """
@@ -45,7 +45,7 @@ def switch_library(program: Path) -> Path:
 
 
 def memory_directory() -> str:
-    """Where the guest's memory is a file without a name: in memory if there is room, else on disk."""
+    """The directory of the unnamed file that backs the guest's memory: in memory if there is room, else on disk."""
     with contextlib.suppress(OSError):
         room = os.statvfs("/dev/shm")
         if room.f_bavail * room.f_frsize >= 2**30:

@@ -1,7 +1,7 @@
-"""From a scenario and a seed to a plan: integers only, names resolved, everything random drawn.
+"""Lowers a scenario and a seed to a plan: integers only, names resolved, random values drawn.
 
-The same scenario and seed give the same plan, byte for byte. What cannot be resolved (an unknown name, a flow
-without a path) is a ScenarioError that names the field and the value.
+Equal scenarios and seeds give equal plans, byte for byte. Anything that cannot be resolved (an unknown name, a flow
+without a path) raises a ScenarioError that names the field and the value.
 """
 
 from .plan import Plan, lower

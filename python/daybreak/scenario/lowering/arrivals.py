@@ -1,4 +1,4 @@
-"""The flows that generators make, drawn from streams named after them."""
+"""Generates the flows of `arrivals`, drawn from streams named after the generators."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ class _Arriving(NamedTuple):
     start_ps: int
     pair: Pair
     bytes: int | None
-    """Its size; None where its application says all."""
+    """Its size in bytes; None if its application determines it."""
 
 
 def arriving_flows(
     scenario: Scenario, index: int, seed: int, variants: Sequence[str] | None, most: int
 ) -> Iterator[PlannedFlow]:
-    """The flows of a generator. Raises ScenarioError also for more than `most`."""
+    """The flows of generator `index`, with seed `seed`. Raises ScenarioError, also for more than `most` flows."""
     arrivals, field = scenario.arrivals[index], f"arrivals[{index}]"
     resolve_variant(arrivals.variant, f"{field}.variant", variants)
     families: dict[Pair, Family] = {}
@@ -61,7 +61,7 @@ def _refuse_so_many(arrivals: Arrivals, field: str, most: int) -> None:
 
 
 def _family(arrivals: Arrivals, field: str, pair: Pair) -> Family:
-    """What the flows of one pair have in common; a generator for one pair is one family."""
+    """The family of the flows of one pair; a generator for one pair is one family."""
     if pair.source == pair.destination and arrivals.from_ is None:
         raise ScenarioError(f'{field}: has a flow from "{pair.source}" to itself: expected two different hosts', field)
     is_only = arrivals.from_ is not None
@@ -103,13 +103,13 @@ def _arriving(scenario: Scenario, arrivals: Arrivals, field: str, seed: int) -> 
     times = _times(arrivals, rates, Stream(seed, f"arrivals/{arrivals.name}/gap"))
     sizes = _sizes(arrivals, Stream(seed, f"sizes/{arrivals.stream or arrivals.name}"), field)
     count = _most_flows(arrivals, pairs.round, field)
-    # Sizes come first: where there are no more of them, nothing else is drawn.
+    # Sizes come first: when they are exhausted, nothing else may be drawn.
     flows = (_Arriving(start + at, pair, size) for size, at, pair in zip(sizes, times, pairs.pairs, strict=False))
     yield from _in_time(arrivals, start, islice(flows, count))
 
 
 def _host_pairs(scenario: Scenario, arrivals: Arrivals, field: str) -> Pairs:
-    """The pairs of a generator, with the hosts of each group in its place."""
+    """The pairs of a generator, with groups replaced by their hosts."""
     groups = HostGroups(scenario.nodes, scenario.links)
     nodes = [node.name for node in scenario.nodes]
     for key, name in (("from", arrivals.from_), ("to", arrivals.to)):
@@ -124,7 +124,7 @@ def _host_pairs(scenario: Scenario, arrivals: Arrivals, field: str) -> Pairs:
 
 
 def _in_time(arrivals: Arrivals, start: int, flows: Iterator[_Arriving]) -> Iterator[_Arriving]:
-    """Those that arrive while it lasts; rows of a trace may be in any order."""
+    """The flows that arrive within `lasts`; rows of a trace may be in any order."""
     if arrivals.lasts is None:
         yield from flows
         return
@@ -136,7 +136,7 @@ def _in_time(arrivals: Arrivals, start: int, flows: Iterator[_Arriving]) -> Iter
 
 
 def _times(arrivals: Arrivals, rates: Rates, stream: Stream) -> Iterator[int]:
-    """Times after the start, each for `at_once` flows."""
+    """Arrival times in ps after the start, each for `at_once` flows."""
     asks, sizes = arrivals.application, arrivals.sizes
     mean = sizes.mean if sizes is not None else int(asks.response or 0) if asks else 0
     mean *= arrivals.at_once * (asks.exchanges if asks else 1)
@@ -147,7 +147,7 @@ def _times(arrivals: Arrivals, rates: Rates, stream: Stream) -> Iterator[int]:
 
 
 def _rates(scenario: Scenario, arrivals: Arrivals, ends: Ends, field: str) -> Rates:
-    # Responses are sent by those that are asked.
+    # Responses are sent by the hosts that receive requests.
     senders = ends.senders if arrivals.application is None else ends.receivers
 
     def of_link(name: str) -> int:
@@ -166,7 +166,7 @@ def _rates(scenario: Scenario, arrivals: Arrivals, ends: Ends, field: str) -> Ra
 
 
 def _ways(link: Link) -> dict[str, str]:
-    """The node that each direction of a link leaves, by its name."""
+    """The node at which each direction of a link starts, by the direction's name."""
     forward = {link.forward_name: link.from_}
     return forward | {link.back_name: link.to} if link.duplex else forward
 
@@ -176,13 +176,13 @@ def _sizes(arrivals: Arrivals, stream: Stream, field: str) -> Iterable[int | Non
 
 
 def _most_flows(arrivals: Arrivals, round_of_pairs: int | None, field: str) -> int | None:
-    """The number of flows that bounds a generator; None where its sizes or a time do."""
+    """The number of flows of a generator; None if its sizes or a time limit it instead."""
     if arrivals.count is not None or (arrivals.sizes is not None and arrivals.sizes.ends):
         return arrivals.count
     if isinstance(arrivals.process, AllAtOnce):
         if round_of_pairs is None:
             raise ScenarioError(
-                f"{field}: expected a count: neither its sizes nor its pairs tell a number of flows", field
+                f"{field}: expected a count: neither its sizes nor its pairs limit the number of flows", field
             )
         return round_of_pairs
     if arrivals.lasts is None:

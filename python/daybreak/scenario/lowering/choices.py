@@ -1,4 +1,4 @@
-"""Entries of registries with their parameters, in the units of a plan."""
+"""Resolves entries of registries and their parameters, in the units of a plan."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .names import among, look_up
 
 
 def resolve(choice: Choice, field: str) -> plan.Choice:
-    """The choice with every parameter checked against the registry. Raises ScenarioError."""
+    """The choice with every parameter validated against the registry. Raises ScenarioError."""
     entry = entry_of(choice, field)
     given = dict(choice.parameters)
     values = {name: parameter_value(entry, name, value, f"{field}.{name}") for name, value in given.items()}
@@ -27,8 +27,8 @@ def resolve(choice: Choice, field: str) -> plan.Choice:
 
 
 def resolve_variant(choice: Variant, field: str, variants: Sequence[str] | None) -> plan.Choice:
-    """The congestion control, one of `variants` if these are given: a kernel may have some that are not modelled, and
-    those have no parameters here. Raises ScenarioError.
+    """The congestion control, one of `variants` if given: a kernel may have some that are not modelled, which have no
+    parameters here. Raises ScenarioError.
     """
     if variants is None:
         return resolve(choice, field)
@@ -47,7 +47,7 @@ def entry_of(choice: Choice, field: str) -> Entry:
 
 
 def parameter_value(entry: Entry, name: str, given: ParameterValue, field: str) -> plan.Value:
-    """The value of a parameter. Raises ScenarioError when there is no such, or the value does not fit."""
+    """The value of a parameter. Raises ScenarioError if there is no such parameter, or the value does not fit."""
     parameter = next((one for one in entry.parameters if one.name == name), None)
     if parameter is None:
         known = [one.name for one in entry.parameters]

@@ -1,4 +1,4 @@
-"""Controllers as the plan has them."""
+"""Lowers controllers."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _flows(
 
 
 def _names(flow: PlannedFlow) -> tuple[str, str, str]:
-    """What a flow may be called, the name that is its alone first."""
+    """The names that refer to a flow, its unique name first."""
     return flow.name, flow.of.name, flow.of.group
 
 

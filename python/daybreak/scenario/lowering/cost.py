@@ -1,6 +1,6 @@
-"""What a scenario would cost where one number of it decides: refused before it is made, with what to change.
+"""Refuses scenarios that a single number makes too expensive, before they are lowered, with advice on what to change.
 
-The bounds are some gigabytes of memory and some minutes of work. A run that only takes long is not refused.
+The bounds correspond to some gigabytes of memory and some minutes of work. A long run alone is not refused.
 """
 
 from __future__ import annotations
@@ -17,22 +17,23 @@ from ..traces import LinkTrace
 from ..traffic import Flow
 
 MOST_FLOWS = 1_000_000
-"""The most flows of one run: their plan takes some seconds and half a gigabyte, or minutes where each draws a path."""
+"""Limit on the flows of one run: their plan takes some seconds and half a gigabyte, or minutes if each draws a path."""
 MOST_SAMPLES = 50_000_000
 """Rows of a sampled table; each takes about 50 bytes."""
 MOST_BINS = 2**32
-"""Bins of table `bins`, of which an empty one has no row."""
+"""Bins of table `bins`; empty ones take no row."""
 MOST_STEPS = 20_000_000
-"""Steps of all timelines together; each takes a row of table `circuits` and some events."""
+"""Steps of all timelines; each takes a row of table `circuits` and some events."""
 
 MOST_READINGS = 1_000_000_000
 """Counters of queues and flows that one controller reads in a run."""
 
 
 def refuse_many_flows(flows: Sequence[Flow], pairs: Sequence[int]) -> None:
-    """Raises ScenarioError for more flows than a run can have, of entries with these numbers of pairs of hosts.
+    """Raises ScenarioError if the entries `flows`, with `pairs` pairs of hosts each, have more flows than a run can
+    have.
 
-    Arrivals have a bound each, of what they draw.
+    Generators are bounded separately, while they draw.
     """
     total = 0
     for i, (flow, number) in enumerate(zip(flows, pairs, strict=True)):
@@ -46,9 +47,9 @@ def refuse_many_flows(flows: Sequence[Flow], pairs: Sequence[int]) -> None:
 
 
 def refuse_short_intervals(scenario: Scenario, flows: int, queues: int) -> None:
-    """Raises ScenarioError for intervals with which a table would not fit into memory, or a run would never end."""
+    """Raises ScenarioError for intervals so short that a table would not fit into memory, or a run would never end."""
     records, duration = scenario.records, int(scenario.duration)
-    # As the engine counts them: of payload there are two bins, of what arrives and of what is delivered.
+    # As the engine counts them: payload has two kinds of bins, arrived and delivered.
     binned = len(records.taps) + len(records.links) + 2 * records.delivered
     sampled = [
         ("queues", records.queues, queues, f"samples of {queues} queues", MOST_SAMPLES),
@@ -72,7 +73,7 @@ def refuse_short_intervals(scenario: Scenario, flows: int, queues: int) -> None:
 
 
 def refuse_frequent_readings(field: str, interval: Span, counters: int, duration: Span) -> None:
-    """Raises ScenarioError for a controller that reads its counters more than `MOST_READINGS` times."""
+    """Raises ScenarioError for a controller that would read its counters more than `MOST_READINGS` times."""
     readings = counters * int(duration) // int(interval)
     if readings > MOST_READINGS:
         what = f"{readings:,} readings of {counters} counter{'s' if counters > 1 else ''}"
@@ -80,7 +81,7 @@ def refuse_frequent_readings(field: str, interval: Span, counters: int, duration
 
 
 def _periods(timeline: Timeline) -> Iterator[tuple[str, Span, int]]:
-    """The field that says how often something happens, how long it takes, and how many steps there are in it."""
+    """For each period of a timeline its field, its length, and its number of steps."""
     match timeline:
         case Migrate():
             yield "period", timeline.period, 2 if timeline.night else 1
@@ -98,7 +99,7 @@ def _periods(timeline: Timeline) -> Iterator[tuple[str, Span, int]]:
 
 
 def _refuse(field: str, interval: Span, cost: str, duration_ps: int, least_ps: float) -> None:
-    # Two digits are enough of an advice.
+    # Two digits are enough for advice.
     unit = 10 ** max(len(str(int(least_ps))) - 2, 0)
     least = Span((int(least_ps) // unit + 1) * unit)
     raise ScenarioError(

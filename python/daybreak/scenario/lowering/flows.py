@@ -1,4 +1,4 @@
-"""The flows of a scenario one by one, with what is random drawn from streams named after them."""
+"""The flows of a scenario, with random values drawn from streams named after them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .programs import programs
 
 
 def planned_flows(scenario: Scenario, seed: int, variants: Sequence[str] | None) -> list[PlannedFlow]:
-    """All flows, in the order of the scenario. `variants` are the congestion controls that there are."""
+    """All flows, in the order of the scenario. `variants` are the available congestion controls."""
     flows: list[PlannedFlow] = []
     groups = HostGroups(scenario.nodes, scenario.links)
     ends = [ends_of(written, groups, f"flows[{i}]") for i, written in enumerate(scenario.flows)]
@@ -48,7 +48,7 @@ def planned_flows(scenario: Scenario, seed: int, variants: Sequence[str] | None)
 
 
 def unnamed(index: int) -> str:
-    """The name of an entry that says none."""
+    """The default name of an entry."""
     return f"flow-{index}"
 
 
@@ -86,7 +86,7 @@ def _stops_after(start_ps: int, stop_ps: int, name: str, field: str) -> None:
 
 
 def _application(flow: Flow, family: Family, name: str, seed: int) -> plan.Application:
-    """What a flow does: a bulk transfer if it has a size."""
+    """The application of a flow: a bulk transfer if it has a size."""
     if flow.size is not None:
         return bulk(None if flow.size == "unlimited" else int(flow.size))
     match flow.application:

@@ -1,4 +1,4 @@
-"""Groups of hosts: the hosts that a pattern such as "senders[0:8]" stands for, and the pairs of two groups."""
+"""Groups of hosts: the hosts that a pattern such as "senders[0:8]" selects, and the pairs of two groups."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from ..traffic import Flow
 from .names import unknown
 
 _BRACKETS = re.compile(r"\S*[\[\]]")
-"""What is meant as a pattern, right or wrong."""
+"""Matches anything meant as a pattern, valid or not."""
 _PATTERN = re.compile(r"(?P<group>[^\[\]]+)(?P<indices>(\[[^\[\]]*\])+)")
 _INDEX = re.compile(r"\*|(?P<one>\d{1,9})|(?P<first>\d{0,9}):(?P<end>\d{0,9})", re.ASCII)
 _NUMBERED = re.compile(r"(?P<stem>.*?[^-\d].*?|)(?P<numbers>(-\d{1,9})+)", re.ASCII)
 
 
 class _Index(NamedTuple):
-    """The numbers from `first` to before `end`; all from `first` on without an end."""
+    """The numbers from `first` up to, but not including, `end`; without an end all from `first` on."""
 
     first: int
     end: int | None
@@ -32,17 +32,17 @@ class _Index(NamedTuple):
 
 
 class _Member(NamedTuple):
-    """A host of a group, and the numbers by which it is chosen there."""
+    """A host of a group, and its indices in the group."""
 
     numbers: tuple[int, ...]
     host: str
 
 
 class HostGroups:
-    """The groups of a network's hosts, in its order.
+    """The groups of a network's hosts, in the network's order.
 
-    Hosts whose names end in numbers are one group for each beginning and count of numbers: host-0-0, host-0-1 ... are
-    "hosts[*][*]". The hosts that have a link with a switch are a group by its name, with their places as numbers.
+    Hosts whose names end in numbers form one group for each prefix and count of numbers: host-0-0, host-0-1 ... are
+    "hosts[*][*]". The hosts linked to a switch form a group with its name, indexed by their position.
     """
 
     def __init__(self, nodes: Sequence[Node], links: Sequence[Link]):
@@ -51,7 +51,8 @@ class HostGroups:
         self._hosts = {node.name for node in nodes if node.kind == "host"}
 
     def of(self, name: str, field: str) -> tuple[str, ...] | None:
-        """The hosts of a pattern; None for what is none, the name of a host. Raises ScenarioError about `field`."""
+        """The hosts of a pattern; None if `name` is not a pattern but a host's name. Raises ScenarioError about
+        `field`."""
         if name in self._hosts or not _BRACKETS.match(name):
             return None
         match = _PATTERN.fullmatch(name)
@@ -74,13 +75,13 @@ class HostGroups:
         return chosen
 
     def among(self, names: Sequence[str], field: str) -> tuple[str, ...]:
-        """The names with the hosts of each pattern in its place. Raises ScenarioError."""
+        """The names, with each pattern replaced by its hosts. Raises ScenarioError."""
         return tuple(host for name in names for host in self.of(name, field) or (name,))
 
     def _refuse_missing(
         self, name: str, indices: Sequence[_Index], members: Sequence[_Member], chosen: Sequence[str], field: str
     ) -> None:
-        """An index beyond the last host would make fewer flows than it says."""
+        """Raises ScenarioError for an index beyond the last host, which would select fewer hosts than it says."""
         for place, index in enumerate(indices):
             last = max(members, key=lambda member: member.numbers[place])
             if index.end is not None and index.end > last.numbers[place] + 1:
@@ -93,7 +94,7 @@ class HostGroups:
 
     @cached_property
     def _groups(self) -> dict[tuple[str, int], list[_Member]]:
-        """The members of each group, by its name and how many indices it has."""
+        """The members of each group, by its name and number of indices."""
         groups: dict[tuple[str, int], list[_Member]] = {}
         for node in self._nodes:
             match = _NUMBERED.fullmatch(node.name)
@@ -115,12 +116,12 @@ class HostGroups:
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """The hosts between which an entry of `flows` has flows; of one that names hosts alone, they are not looked up."""
+    """The hosts between which an entry of `flows` has flows. Names of single hosts are not looked up."""
 
     sources: tuple[str, ...]
     destinations: tuple[str, ...]
     of_groups: tuple[bool, bool]
-    """Whether the sources, and the destinations, are a group."""
+    """Whether the sources and the destinations are groups."""
     is_one_to_one: bool
 
     def __len__(self) -> int:
@@ -131,7 +132,7 @@ class Ends:
         return len(self.sources) * len(self.destinations) - len(both)
 
     def __iter__(self) -> Iterator[tuple[str, str]]:
-        """Each source with each destination but itself, or with the one in its place."""
+        """Each source with each destination except itself, or with the one at the same position."""
         if self.is_one_to_one or not any(self.of_groups):
             yield from zip(self.sources, self.destinations, strict=True)
             return
@@ -139,7 +140,7 @@ class Ends:
             yield from ((source, destination) for destination in self.destinations if destination != source)
 
     def name(self, entry: str, source: str, destination: str) -> str:
-        """The name of the flows of a pair: the entry's, and the hosts that a group has given."""
+        """The name of the flows of a pair: the entry's, followed by the hosts that come from groups."""
         match self.of_groups:
             case (False, False):
                 return entry

@@ -30,13 +30,13 @@ class Mover:
 
     @property
     def moves_each_alone(self) -> bool:
-        """Flows have route switches of their own."""
+        """Whether each flow has route switches of its own."""
         return isinstance(self.of, FlowController)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Way:
-    """The way of the data or of the ACKs: the names of the fields that say where it leads."""
+    """The direction of the data or of the ACKs: the names of the fields that determine its path."""
 
     via: Literal["via", "ack_via"]
     between: Literal["between", "ack_between"]
@@ -96,7 +96,7 @@ class Moves:
         return self._known_path(flow, (destination, source), _ACKS)
 
     def _known_path(self, flow: PlannedFlow, ends: tuple[int, int], way: _Way) -> int:
-        """Flows of a family take one path, unless each draws its own or is moved alone."""
+        """The path of a flow; the flows of a family share one, unless each draws its own or is moved individually."""
         mover = self._mover_of_flow.get(flow.name)
         if mover is None and self._router.draws:
             return self._drawn_path(flow, ends, way)
@@ -108,7 +108,7 @@ class Moves:
         return index
 
     def _drawn_path(self, flow: PlannedFlow, ends: tuple[int, int], way: _Way) -> int:
-        """A path that the flow draws, which others may have drawn before."""
+        """A path that the flow draws; equal paths are shared."""
         via: tuple[str, ...] = getattr(flow.of, way.via)
         field = f"{flow.of.field}.{way.via}" if via else flow.of.field
         route = self._route(flow, ends, via, field)

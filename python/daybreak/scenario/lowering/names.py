@@ -18,7 +18,7 @@ def look_up(name: str, known: Sequence[str], field: str, noun: str) -> int:
 
 
 def unknown(name: str, known: Sequence[str], field: str, noun: str) -> UnknownName:
-    """The error of a name that is not `known`."""
+    """The error for a name that is not in `known`."""
     if len(name) > _LONGEST:
         name = f"{name[:_LONGEST]}..."
     if not known:
@@ -27,7 +27,7 @@ def unknown(name: str, known: Sequence[str], field: str, noun: str) -> UnknownNa
 
 
 def among(name: str, known: Sequence[str]) -> str:
-    """The end of a sentence about a name that is not `known`: what was meant perhaps, and the known ones."""
+    """The end of a sentence about an unknown name: a suggestion, if there is one, and the known names."""
     close = difflib.get_close_matches(name, known, n=1)
     guess = f' (did you mean "{close[0]}"?)' if close else ""
     listed = ", ".join(list(known)[:_LISTED])

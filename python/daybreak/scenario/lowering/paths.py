@@ -1,4 +1,4 @@
-"""The paths of a plan: steps through queues, forks and markers, each list of them once."""
+"""Makes the paths of a plan: steps through queues, forks and markers; equal paths are shared."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from .routes import Router
 
 @dataclass(frozen=True, slots=True)
 class Packets:
-    """Packets on their way, as far as it depends on them."""
+    """The properties of packets that their path depends on."""
 
     destination: int
     markers: tuple[int, ...]
-    """Markers that are for them."""
+    """Markers that apply to them."""
     came_by: int | None
-    """Link over which they have come."""
+    """Link over which they arrived."""
     back: int | None
-    """Fork to whose queue they return from a full one."""
+    """Fork whose queue they return to from a full queue."""
 
 
 class Paths:
@@ -63,7 +63,7 @@ class Paths:
         return index
 
     def packets(self, source: int, destination: int) -> Packets:
-        """Packets from one host to another, at the start of their way."""
+        """Packets from one host to another, at the start of their path."""
         ends = (source, destination)
         if ends not in self._markers_between:
             self._markers_between[ends] = tuple(place.index for place in self._marking if place.sees(*ends))
@@ -72,8 +72,8 @@ class Paths:
     def steps(self, packets: Packets, route: Sequence[OneWay], field: str) -> list[plan.Step]:
         """The steps of packets along a route to their destination.
 
-        At a queue whose links lead to different places it ends with a fork: the rest of the way is then the shortest
-        one behind each link.
+        At a queue whose links lead to different nodes the steps end with a fork, which continues with the shortest path
+        behind each link.
         """
         steps, behind = self.along(packets, route, field)
         if route and not (steps and steps[-1].kind == "fork"):
@@ -81,7 +81,7 @@ class Paths:
         return steps
 
     def along(self, packets: Packets, route: Sequence[OneWay], field: str) -> tuple[list[plan.Step], Packets]:
-        """The steps of packets across these links, and the packets behind them, not yet marked at the node there."""
+        """The steps of packets across these links, and the packets after them, not yet marked at the node there."""
         steps: list[plan.Step] = []
         for k, link in enumerate(route):
             steps += self._marked_at(link.source, packets)
@@ -123,7 +123,7 @@ class Paths:
         return len(ends) > 1 or queue.returned_limit is not None or queue.returns_overflow
 
     def _check_rest(self, queue: Waiting, rest: Sequence[OneWay], packets: Packets, field: str) -> None:
-        """What the user wants of a route behind a fork has to be what the fork does."""
+        """Raises ScenarioError if the user's route after a fork differs from the fork's own."""
         shortest = self._router.from_link(rest[0], packets.destination, field)
         if [link.index for link in rest[1:]] != [link.index for link in shortest]:
             raise ScenarioError(
@@ -133,8 +133,8 @@ class Paths:
             )
 
     def _fork(self, queue: Waiting, packets: Packets, field: str) -> int:
-        """The fork of a queue for these packets, made when it is first needed."""
-        # What they have come over does not matter any more, and where they came from only if they go back there.
+        """The fork of a queue for these packets, created on first use."""
+        # The link they arrived over no longer matters, and their fork only if they return to it.
         goes_back = queue.returns_overflow or queue.returned_limit is None
         packets = replace(packets, came_by=None, back=packets.back if goes_back else None)
         key = (queue.index, packets)

@@ -28,25 +28,25 @@ PLAN_VERSION = 2
 
 @dataclass(frozen=True)
 class Plan:
-    """A scenario in its resolved machine form, as engines take it."""
+    """A scenario in its resolved form for engines."""
 
     content: plan.Plan
 
     @cached_property
     def json(self) -> bytes:
-        """The text that an engine reads."""
+        """The JSON text that an engine reads."""
         return msgspec.json.encode(self.content)
 
     @cached_property
     def hash(self) -> str:
-        """SHA-256 of the text: runs of equal plans on one engine have equal records."""
+        """SHA-256 of the text: equal plans on one engine give equal records."""
         return hashlib.sha256(self.json).hexdigest()
 
 
 def lower(scenario: Scenario, seed: int, variants: Sequence[str] | None = None) -> Plan:
     """The plan of `scenario` with this `seed` (0 to 2^64 - 1). Raises ScenarioError.
 
-    `variants` are the congestion controls that the engine has, those of the simulator if not given.
+    `variants` are the engine's congestion controls, by default the simulator's.
     """
     if not isinstance(scenario, Scenario):
         raise ScenarioError(f"scenario = {scenario!r}: expected a Scenario, such as daybreak.load makes of a file")

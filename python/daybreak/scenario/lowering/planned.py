@@ -1,4 +1,4 @@
-"""A flow with its numbers, and what flows do."""
+"""Flows with drawn values, and their applications."""
 
 from __future__ import annotations
 
@@ -17,15 +17,13 @@ from ..traffic import RequestResponse
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Family:
-    """What flows of one entry of the scenario between two hosts have in common; names of the network are not looked up
-    yet.
-    """
+    """What the flows of one entry between two hosts share; names of the network are not resolved yet."""
 
     field: str
     entry: str
     """The name of the entry."""
     name: str
-    """That of the entry, with the hosts where it has flows between several."""
+    """Name of the family: the entry's, with the hosts if it has flows between several pairs."""
     group: str
     source: str
     destination: str
@@ -37,7 +35,7 @@ class Family:
 
 
 class PlannedFlow(NamedTuple):
-    """One flow with its numbers."""
+    """One flow with its drawn values."""
 
     of: Family
     name: str
@@ -47,12 +45,13 @@ class PlannedFlow(NamedTuple):
 
 @cache
 def bulk(size: int | None) -> plan.Bulk:
-    """A bulk transfer: there is one of each size, however many flows have it."""
+    """A bulk transfer; one object per size is shared by all flows."""
     return plan.Bulk(bytes=size)
 
 
 def exchanges(asks: RequestResponse, response: int, name: str, seed: int) -> plan.RequestResponse:
-    """The exchanges of flow `name`: all alike, or each with a think time of its own if that is drawn."""
+    """The exchanges of flow `name` with responses of `response` bytes: all alike, or with individual random think
+    times."""
     is_drawn = not isinstance(asks.think, Span)
     stream = Stream(seed, f"flow/{name}/think")
     return plan.RequestResponse(

@@ -1,4 +1,4 @@
-"""Programs of a flow, with the names of its hosts in their words."""
+"""Lowers the programs of a flow, with placeholders replaced by the names of its hosts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LONGEST_NAME = 63
 
 
 def programs(runs: Programs, client: str, server: str) -> plan.Program:
-    """What a flow runs at two hosts. Raises ScenarioError for names that no program could look up."""
+    """The programs of a flow at its two hosts. Raises ScenarioError for host names that no resolver accepts."""
     for host in (client, server):
         if not _HOST_NAME.fullmatch(host) or len(host) > _LONGEST_NAME:
             raise ScenarioError(

@@ -1,4 +1,4 @@
-"""Puts what a ready topology and a ready schedule stand for beside what the scenario says itself."""
+"""Expands a ready topology and a ready schedule into nodes, links, queues, markers and programs."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ from .planned import PlannedFlow
 
 
 def with_topology(scenario: Scenario) -> Scenario:
-    """The same scenario in nodes, links and queues.
+    """The scenario with its topology expanded into nodes, links and queues.
 
-    What the scenario says itself keeps its place: nodes and links of a topology come before its own, queues behind
-    them.
+    The topology's nodes and links are placed before the scenario's own, its queues after them.
     """
     topology = scenario.topology
     if topology is None:
@@ -33,7 +32,8 @@ def with_topology(scenario: Scenario) -> Scenario:
 
 
 def with_schedule(scenario: Scenario, topology: Topology | None, flows: Sequence[PlannedFlow]) -> Scenario:
-    """The same scenario in routes, markers and timelines, the schedule's behind its own. Raises ScenarioError."""
+    """The scenario with its schedule expanded into routes, markers and timelines, placed after its own. Raises
+    ScenarioError."""
     schedule = scenario.schedule
     if schedule is None:
         return scenario

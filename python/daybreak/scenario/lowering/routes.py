@@ -1,4 +1,4 @@
-"""Routes as lists of links: the shortest way (fewest links), or through links that the user names."""
+"""Finds routes as lists of links: the shortest path (fewest links), or one through links that the user names."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ class Router:
         self._ways: dict[tuple[int, int], list[OneWay]] = {}
 
     def from_link(self, link: OneWay, destination: int, field: str) -> list[OneWay]:
-        """The links from the end of a link to `destination`: the first of the shortest ways."""
+        """The links from the end of `link` to `destination`: the first of the shortest paths."""
         return self._shortest(link.target, destination, None, field)
 
     def path(self, flow: str, source: int, destination: int, via: tuple[OneWay, ...], field: str) -> list[OneWay]:
         """The links from `source` to `destination` through all of `via`.
 
-        Among equally short ways it takes the first, or with ECMP the one that the stream of `flow` draws.
+        Among equally short paths it takes the first, or with ECMP the one that the stream of `flow` draws.
         """
         draw = Stream(self._seed, f"route/{flow}/{source}-{destination}") if self.draws else None
         if not via:
-            # A shortest way crosses no link twice, and leads through no host.
+            # A shortest path crosses no link twice, and no host.
             return self._shortest(source, destination, draw, field)
         path: list[OneWay] = []
         here = source
@@ -77,15 +77,15 @@ class Router:
         return path + last
 
     def _ways_to(self, source: int, end: int) -> list[OneWay]:
-        """The links that shortest ways from one node to another one begin with; none where there is no way."""
+        """The first links of the shortest paths from one node to another; empty if there is no path."""
         hops = self._hops_to(end)
         ways = [link for link in self._leaving[source] if hops[link.target] == hops[source] - 1 >= 0]
         return [link for link in ways if link.target == end or self._network.nodes[link.target].kind != "host"]
 
     def _before(self, target: int) -> tuple[int, list[OneWay]]:
-        """The switch that a node hangs from and the link between, where there is one such link; else the node itself.
+        """The only switch that a node is attached to and the link between; the node itself if there is no single one.
 
-        So that all hosts of a switch share the search for ways to it.
+        All hosts of a switch then share the search for paths to it.
         """
         entering = self._entering[target]
         if len(entering) == 1 and self._network.nodes[entering[0].source].kind == "switch":
@@ -93,7 +93,7 @@ class Router:
         return target, []
 
     def _hops_to(self, target: int) -> list[int]:
-        """Links to cross from each node; -1 where there is no way."""
+        """Number of links from each node to `target`; -1 if there is no path."""
         if target not in self._hops:
             hops = [-1] * len(self._leaving)
             hops[target] = 0

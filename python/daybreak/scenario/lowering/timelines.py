@@ -1,4 +1,4 @@
-"""Timelines as the plan has them."""
+"""Lowers timelines."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _circuit(index: int, program: Circuit, network: Network, routed: Routed, end
         return [plan.CloseGate(queue=queue, link=link, downtime=program.downtime) for queue, link in gates(links)]
 
     steps = []
-    # The first step closes what the week does not begin with; gates are open when a run starts.
+    # Gates are open when a run starts, so the first step closes those that are closed at the start of a week.
     before = links
     for offset, open_links in _states(program, matchings):
         changes = closed(before - open_links) + opened(open_links if offset == 0 else open_links - before)
@@ -76,7 +76,7 @@ def _circuit(index: int, program: Circuit, network: Network, routed: Routed, end
     line = plan.Timeline(name=name, start_ps=int(program.start), period_ps=program.length, steps=steps)
     if program.start == 0:
         return [line]
-    # Two programs of one name, as the user has one timeline: what is done once, and what comes round.
+    # Two programs with one name, since the user has one timeline: one for the start, and one that repeats.
     dark = [plan.TimelineStep(offset_ps=0, actions=closed(links))]
     return [plan.Timeline(name=name, start_ps=0, period_ps=end_ps + 1, steps=dark), line]
 
@@ -88,7 +88,7 @@ def _states(program: Circuit, matchings: list[set[int]]) -> list[tuple[int, set[
     for k, matching in enumerate(matchings):
         states[k * slot] = matching
         states[k * slot + int(program.day)] = set()
-    # With nights of no length the next day, or the next week, begins where a night would.
+    # With nights of zero length the next day, or the next week, begins at the start of the night.
     for k, matching in enumerate(matchings):
         states[k * slot] = matching
     states.pop(program.length, None)
@@ -119,7 +119,7 @@ def _trace(index: int, trace: LinkTrace, network: Network, end_ps: int) -> plan.
             if row.loss is not None:
                 done.append(plan.SetLoss(link=link, loss_ppb=row.loss.ppb))
         steps.append(plan.TimelineStep(offset_ps=int(row.time), actions=done))
-    # Without a period it does not begin again before the run ends.
+    # Without a period it does not repeat before the run ends.
     period = int(trace.period or max(end_ps, trace.rows[-1].time) + 1)
     name = trace.name or f"trace-{index}"
     return plan.Timeline(name=name, start_ps=int(trace.start), period_ps=period, steps=steps)

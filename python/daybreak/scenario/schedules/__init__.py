@@ -1,5 +1,5 @@
-"""Ready schedules. Each is one file: a model of its parameters that makes timelines for a topology; add it to the list
-here."""
+"""Ready schedules, one file each: a model of the parameters that makes timelines for a topology. Add new ones to the
+list here."""
 
 from typing import Annotated
 

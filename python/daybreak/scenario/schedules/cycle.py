@@ -1,15 +1,16 @@
-"""States that come and go in a period that repeats."""
+"""Intervals in a repeating period."""
 
 from collections.abc import Iterable
 
 Interval = tuple[int, int]
-"""From a time to another, which is not part of it; both may lie before or behind the period."""
+"""Half-open interval from a time to another; both may lie outside of the period."""
 
 
 def changes(intervals: Iterable[Interval], period: int) -> list[tuple[int, bool]]:
-    """The times of the period at which one is inside of an interval from now on, or outside of all; the first is 0.
+    """The times of the period at which the state changes, and whether one is inside of an interval from then on. The
+    first time is 0.
 
-    Intervals that overlap or touch are one, also across the end of the period.
+    Intervals that overlap or touch are merged, also across the end of the period.
     """
     pieces: list[Interval] = []
     for start, end in intervals:

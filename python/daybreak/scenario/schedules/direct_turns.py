@@ -1,4 +1,4 @@
-"""Pairs of leaves that have their direct links in turn, as behind one space switch between two clusters."""
+"""Pairs of leaves use their direct links in turn, as behind one space switch between two clusters."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -18,28 +18,27 @@ _SPINE, _DIRECT = 0, 1
 
 
 class DirectTurns(ReadySchedule):
-    """Gives the direct links of a leaf-spine network to their pairs of leaves one after the other, round and round.
+    """Opens the direct links of a leaf-spine network cyclically, one pair of leaves at a time.
 
-    While a pair has its turn, its flows take its direct link; otherwise they take the first spine. All other direct
-    links are dark. The pairs have their turns in the order of the topology's `direct`, the first from 0 s on. ACKs take
-    the same way back.
+    During a pair's turn its flows take its direct link; otherwise they take the first spine. All other direct links are
+    dark. The turns follow the order of the topology's `direct`, the first from 0 s on. ACKs return the same way.
     """
 
     network: ClassVar[type[ReadyNetwork]] = LeafSpine
     kind: Literal["direct_turns"] = "direct_turns"
     """The kind of schedule."""
     turn: Span = Field(gt=0)
-    """From one pair's turn to the next pair's, the night included."""
+    """Length of a turn, including its night."""
     groups: Names = ()
-    """Only flows of these groups take direct links; without it, all flows between joined leaves do. Other flows between
-    these say their way by `via` and `ack_via`."""
+    """Only flows of these groups take direct links; by default all flows between leaves with a direct link. Other flows
+    between these need `via` and `ack_via`."""
     night: Span = Span(0)
-    """Time at the start of each turn in which no direct link is there."""
+    """Time at the start of each turn in which no direct link is up."""
     downtime: Downtime = "make_before_break"
-    """What becomes of packets of the flows that move, in the night: "make_before_break" has them take the spine."""
+    """What happens, in the night, to packets of the flows that move: with "make_before_break" they take the spine."""
     waiting: Literal["hold", "drop", "drain"] = "hold"
-    """What becomes of packets that wait for a direct link when its turn ends: they wait for its next one, are lost, or
-    are still sent."""
+    """What happens to packets that wait for a direct link when its turn ends: they wait for its next turn, are dropped,
+    or are still sent."""
 
     def parts(self, network: ReadyNetwork, traffic: Sequence[Traffic]) -> Parts:
         """The program and its routes."""
@@ -56,7 +55,7 @@ class DirectTurns(ReadySchedule):
         return Parts(self._program(network, routes), tuple(route for both in routes.values() for route in both))
 
     def _routes(self, network: LeafSpine, traffic: Sequence[Traffic]) -> dict[Pair, list[Route]]:
-        """For each pair, the flows of each direction; none where there are no flows."""
+        """For each pair the routes of its flows, by direction; none if it has no flows."""
         ways = {way for pair in network.direct for way in (pair, pair[::-1])}
         flows: defaultdict[tuple[int | None, int | None], list[str]] = defaultdict(list)
         for one in traffic:
@@ -81,10 +80,10 @@ class DirectTurns(ReadySchedule):
         }  # fmt: skip
 
     def _program(self, network: LeafSpine, routes: dict[Pair, list[Route]]) -> Program:
-        """Closes one pair's link and opens the next one's, and moves their flows."""
+        """Closes one pair's link, opens the next one's, and moves their flows."""
         pairs, turn, night = network.direct, int(self.turn), int(self.night)
         at: defaultdict[int, list[Action]] = defaultdict(list)
-        # Links are open when a run starts: the first step closes all that are not to be.
+        # Links are open when a run starts, so the first step closes the others.
         at[0] += [action for pair in pairs[0 if night else 1 : -1] for action in self._closed(pair)]
         for place, pair in enumerate(pairs):
             before, start = pairs[place - 1], place * turn
@@ -105,7 +104,7 @@ class DirectTurns(ReadySchedule):
 
 
 def _directions(pair: Pair) -> tuple[str, str]:
-    """The direct link of a pair, and its other direction."""
+    """The names of both directions of a pair's direct link."""
     return direct(pair), f"{direct(pair)}.back"
 
 

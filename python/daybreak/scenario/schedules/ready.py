@@ -1,4 +1,4 @@
-"""What all ready schedules have in common."""
+"""The base of all ready schedules."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,19 +11,19 @@ from ..topologies.ready import ReadyNetwork
 
 
 class Traffic(NamedTuple):
-    """The flows of one entry of the scenario, as far as schedules look at them."""
+    """The properties of the flows of one entry that schedules need."""
 
     name: str
     group: str
     source: str
     destination: str
     says_its_way: bool
-    """It has a `via`."""
+    """Whether it has a `via`."""
 
 
 @dataclass(frozen=True)
 class Parts:
-    """What a schedule stands for."""
+    """The expansion of a schedule."""
 
     program: Program
     routes: tuple[Route, ...] = ()
@@ -32,11 +32,11 @@ class Parts:
 
 
 class ReadySchedule(Tagged):
-    """A program for one kind of network, with few parameters."""
+    """A program for one kind of topology, with few parameters."""
 
     network: ClassVar[type[ReadyNetwork]]
-    """What it is for."""
+    """The topology it is for."""
 
     def parts(self, network: ReadyNetwork, traffic: Sequence[Traffic]) -> Parts:
-        """What it stands for in a network of its kind; raises ValueError with what was expected if it does not fit."""
+        """Its expansion for a network of its kind; raises ValueError with what was expected if it does not fit."""
         raise NotImplementedError

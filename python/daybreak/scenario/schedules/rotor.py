@@ -1,4 +1,5 @@
-"""The schedule of rotor switches: RotorNet (Mellette et al., SIGCOMM 2017); with nights in turn, Opera (NSDI 2020)."""
+"""The schedule of rotor switches: RotorNet (Mellette et al., SIGCOMM 2017), or with staggered nights Opera (NSDI
+2020)."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -16,10 +17,10 @@ from .ready import Parts, ReadySchedule, Traffic
 
 
 class Rotor(ReadySchedule):
-    """Several circuit switches share the N - 1 ways of joining N racks; each goes round its own, whatever the demand.
+    """Several circuit switches share the N - 1 matchings of N racks; each cycles through its own, regardless of demand.
 
-    Way k joins rack (j + k) mod N to rack j, and is switch (k - 1) mod `switches`' own. So each rack has as many
-    circuits at a time as there are switches, less those that have run out of ways in the last slot of a round.
+    Matching k connects rack (j + k) mod N to rack j, and belongs to switch (k - 1) mod `switches`. So each rack has as
+    many circuits at a time as there are switches, less those without a matching left in the last slot of a week.
     """
 
     network: ClassVar[type[ReadyNetwork]] = Hybrid
@@ -32,9 +33,9 @@ class Rotor(ReadySchedule):
     switches: int = Field(ge=1, le=255)
     """Number of circuit switches, each with a link of the circuits' rate to every rack."""
     staggered: bool = False
-    """The switches have their nights one after another, as in Opera, and not all at once, as in RotorNet."""
+    """Whether the switches have their nights one after another, as in Opera, or all at once, as in RotorNet."""
     packet_network: bool = False
-    """The packet network serves VOQs that have no circuit; without it packets wait for their circuits."""
+    """Whether the packet network serves VOQs without a circuit; otherwise packets wait for their circuits."""
 
     def parts(self, network: ReadyNetwork, traffic: Sequence[Traffic]) -> Parts:
         """The program."""
@@ -47,15 +48,15 @@ class Rotor(ReadySchedule):
 
     @property
     def slot(self) -> int:
-        """Picoseconds of a night and the day after it."""
+        """Length in ps of a night and the day after it."""
         return int(self.night + self.day)
 
-    def round(self, network: Hybrid) -> int:
-        """Picoseconds in which each pair of racks has a circuit once."""
+    def week(self, network: Hybrid) -> int:
+        """Length in ps of the week in which each pair of racks has a circuit once."""
         return self.slot * -(-(network.racks - 1) // self.switches)
 
     def days(self, network: Hybrid) -> dict[tuple[int, int], Interval]:
-        """The day of each ordered pair of racks in the round; it may end in the next one."""
+        """The day of each ordered pair of racks in the week; it may end in the next week."""
         days: dict[tuple[int, int], Interval] = {}
         for k in range(1, network.racks):
             place, switch = divmod(k - 1, self.switches)
@@ -66,8 +67,8 @@ class Rotor(ReadySchedule):
         return days
 
     def program(self, network: Hybrid) -> Program:
-        """What it does to the network."""
-        period = self.round(network)
+        """The program."""
+        period = self.week(network)
         at: defaultdict[int, list[Action]] = defaultdict(list)
         for pair, day in self.days(network).items():
             queue, up, way = voq(pair), packet(pair[0]), circuit(pair)
@@ -80,7 +81,7 @@ class Rotor(ReadySchedule):
             for offset, is_dark in changes([(start - int(self.night), end)], period):
                 at[offset].append(CloseGate(queue=queue, link=up) if is_dark else OpenGate(queue=queue, link=up))
         steps = tuple(
-            # Gates close before others open: no VOQ has two ways at an instant.
+            # Gates close before others open, so that no VOQ is served twice at one instant.
             ProgramStep(at=Span(offset), do=tuple(sorted(at[offset], key=lambda action: action.kind != "close_gate")))
             for offset in sorted(at)
         )

@@ -1,4 +1,4 @@
-"""The strobe schedule of Etalon (Mukerjee et al., NSDI 2020): every rack has a circuit to every other one in turn."""
+"""The strobe schedule of Etalon (Mukerjee et al., NSDI 2020): every rack has a circuit to every other rack in turn."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -26,31 +26,31 @@ class Resize(Model):
     """Larger VOQs for the days of their circuits."""
 
     limit: QueueLimit
-    """Limit of a VOQ from `before` its day until the day ends. What then is too much is lost from the tail."""
+    """Limit of a VOQ from `before` its day until the day ends. Excess packets are then dropped from the tail."""
     before: Span = Span(0)
     """Time before the day."""
     threshold: ParameterValue | None = None
-    """Parameter `threshold` of the VOQ's discipline meanwhile, if it has one."""
+    """Parameter `threshold` of the VOQ's discipline during that time, if it has one."""
 
 
 class Announce(Model):
-    """Marks that tell senders of a circuit: on the packets that come back from the circuit's far end, at the switch in
+    """Marks that announce a circuit to senders: on the packets that return from the circuit's far end, at the switch in
     front of the senders."""
 
     before: Span = Span(0)
-    """Time before the day from which on packets are marked."""
+    """Time before the day at which marking starts."""
     shown_as: Literal["ece"] = "ece"
-    """How the host sees the mark."""
+    """How the host perceives the mark."""
     until: Literal["day_end", "next_check"] = "day_end"
-    """When marking ends. "next_check" does as Etalon's switch: it looks at the schedule `before` each time at which a
-    night or a day begins, so that marking ends at the first look that finds no day of the circuit between the start of
-    the current night or day and the time it looks ahead to. That may be long after the day."""
+    """When marking ends. "next_check" does as Etalon's switch: it checks the schedule `before` each start of a night or
+    a day, so that marking ends at the first check that finds no day of the circuit between the start of the current
+    night or day and the time it looks ahead to. That may be long after the day."""
 
 
 class Strobe(ReadySchedule):
     """Connects rack (j + k) mod N to rack j in the k-th day of a week of N - 1, each after a night.
 
-    In a night the VOQs that will have a circuit wait; all others, and these after their day, are served by the packet
+    In a night the VOQs that get a circuit next wait; all others, and these after their day, are served by the packet
     network.
     """
 
@@ -62,12 +62,12 @@ class Strobe(ReadySchedule):
     night: Span
     """Length of the night before each day."""
     as_racks: int | None = Field(default=None, ge=2, le=10_000)
-    """Number of racks to mimic, at least those that there are: the week is as long as with that number, and the racks'
-    first day comes in the place of those that they would have with racks that are not there."""
+    """Number of racks to emulate, at least the actual number: the week is as long as with that number, and the racks'
+    first day takes the place of the days they would have with the missing racks."""
     resize: Resize | None = None
     """Larger VOQs for the days of their circuits."""
     announce: Announce | None = None
-    """Marks that tell senders of a circuit."""
+    """Marks that announce a circuit to senders."""
 
     @model_validator(mode="after")
     def _makes_sense(self) -> "Strobe":
@@ -76,7 +76,7 @@ class Strobe(ReadySchedule):
         return self
 
     def parts(self, network: ReadyNetwork, traffic: Sequence[Traffic]) -> Parts:
-        """The program, and the markers that it switches."""
+        """The program and its markers."""
         assert isinstance(network, Hybrid)
         if self.as_racks is not None and self.as_racks < network.racks:
             raise ValueError(f"as_racks = {self.as_racks}: expected at least the {network.racks} racks of the topology")
@@ -84,11 +84,11 @@ class Strobe(ReadySchedule):
 
     @property
     def slot(self) -> int:
-        """Picoseconds of a night and the day after it."""
+        """Length in ps of a night and the day after it."""
         return int(self.night + self.day)
 
     def week(self, network: Hybrid) -> int:
-        """Picoseconds from one week to the next."""
+        """Length of a week in ps."""
         return self.slot * ((self.as_racks or network.racks) - 1)
 
     def days(self, network: Hybrid) -> dict[tuple[int, int], list[Interval]]:
@@ -103,7 +103,7 @@ class Strobe(ReadySchedule):
         return days
 
     def program(self, network: Hybrid) -> Program:
-        """What it does to the network."""
+        """The program."""
         week, night = self.week(network), int(self.night)
         at: defaultdict[int, list[Action]] = defaultdict(list)
         for pair, days in self.days(network).items():
@@ -120,18 +120,18 @@ class Strobe(ReadySchedule):
                 for offset, is_on in changes(self._announced(days, week), week):
                     at[offset].append(SetMark(marker=way, on=is_on))
         steps = tuple(
-            # Gates close before others open: no link serves two queues at an instant.
+            # Gates close before others open, so that no link serves two queues at one instant.
             ProgramStep(at=Span(offset), do=tuple(sorted(at[offset], key=lambda action: action.kind != "close_gate")))
             for offset in sorted(at)
         )
         return Program(name=self.kind, period=Span(week), steps=steps)
 
     def marks(self) -> list[Mark]:
-        """What it marks packets with."""
+        """The marks that it uses."""
         return [Mark(name=MARK, shown_as=self.announce.shown_as)] if self.announce else []
 
     def markers(self, network: Hybrid) -> list[Marker]:
-        """Where it marks packets."""
+        """The markers that it switches."""
         if not self.announce:
             return []
         return [
@@ -164,5 +164,5 @@ class Strobe(ReadySchedule):
 
 
 def _latest(starts: list[int], time: int, period: int) -> int:
-    """The latest of the starts, in any period, that is not after a time."""
+    """The latest of the starts, repeated in every period, that is not after `time`."""
     return max(start + (time - start) // period * period for start in starts)

@@ -1,4 +1,5 @@
-"""Ready networks. Each is one file: a model of its parameters that builds nodes and links; add it to the list here."""
+"""Ready networks, one file each: a model of the parameters that builds nodes and links. Add new ones to the list
+here."""
 
 from typing import Annotated
 

@@ -25,11 +25,11 @@ class Dumbbell(ReadyNetwork):
     queue: QueueLimit
     """Limit of the bottleneck's queues."""
     queue_kind: Discipline = Discipline("drop_tail")
-    """Queue discipline of these, with its parameters."""
+    """Queue discipline of the bottleneck's queues, with its parameters."""
     other_queue_kind: Discipline = Discipline("drop_tail")
     """Queue discipline of the other queues at switches, which have no limit, with its parameters."""
     access_rate: Rate | None = None
-    """Rate of the hosts' links; the bottleneck's without one."""
+    """Rate of the hosts' links; by default the bottleneck's."""
     access_delay: Span = Span.parse("1 us")
     """Delay of the hosts' links, one way."""
     loss: Loss = Loss(0.0)

@@ -1,4 +1,4 @@
-"""Racks that are joined by a packet network and by circuits (Etalon: Mukerjee et al., NSDI 2020)."""
+"""Racks connected by a packet network and by circuits (Etalon: Mukerjee et al., NSDI 2020)."""
 
 from collections.abc import Iterator
 from typing import Literal
@@ -10,12 +10,12 @@ from ..network import Link, Node, Queue
 from ..quantities import Framing, QueueLimit, Rate, Span, reject
 from .ready import ReadyNetwork
 
-# Some hundred megabytes, and some seconds until a run starts.
+# Costs some hundred megabytes, and some seconds until a run starts.
 _MOST_LINKS = 100_000
 
 
 class Hybrid(ReadyNetwork):
-    """host-0-0, host-0-1 ... under tor-0, host-1-0 ... under tor-1 and so on; packet-switch joins all racks.
+    """host-0-0, host-0-1 ... under tor-0, host-1-0 ... under tor-1 and so on; packet-switch connects all racks.
 
     Packets from rack i to rack j wait in one queue at tor-i, "voq-i-j", which two networks may serve: the packet
     network, over "packet-i" to the packet switch and "packet-j.back" from there, and the circuit "circuit-i-j". Without
@@ -32,7 +32,7 @@ class Hybrid(ReadyNetwork):
     host_rate: Rate
     """Rate of a host's link to its switch."""
     to_host_rate: Rate | None = None
-    """Rate of the link from the switch to a host; the same as the other way without one."""
+    """Rate of the link from the switch to a host; by default that of the other direction."""
     host_delay: Span
     """Delay of the hosts' links, one way."""
     packet_rate: Rate
@@ -48,11 +48,11 @@ class Hybrid(ReadyNetwork):
     voq_kind: Discipline = Discipline("drop_tail")
     """Queue discipline of the VOQs, with its parameters."""
     returned_limit: QueueLimit = QueueLimit.parse("5 packets")
-    """Room of a VOQ for packets that come back from the packet switch."""
+    """Capacity of a VOQ for packets that come back from the packet switch."""
     fifo: QueueLimit = QueueLimit.parse("3 packets")
     """Limit of the packet switch's FIFOs."""
     fifo_kind: Discipline = Discipline("drop_tail")
-    """Queue discipline of these, with its parameters."""
+    """Queue discipline of the FIFOs, with its parameters."""
     other_queue_kind: Discipline = Discipline("drop_tail")
     """Queue discipline of the switches' queues for hosts, which have no limit, with its parameters."""
     framing: Framing = Framing.parse("ethernet")
@@ -140,5 +140,5 @@ def circuit(pair: tuple[int, int]) -> str:
 
 
 def voq(pair: tuple[int, int]) -> str:
-    """Where packets from one rack to another wait."""
+    """The VOQ for packets from one rack to another."""
     return f"voq-{pair[0]}-{pair[1]}"

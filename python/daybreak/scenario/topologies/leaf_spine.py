@@ -1,4 +1,4 @@
-"""Leaf switches with hosts, joined to spine switches, and pairs of them to each other by direct optical links."""
+"""Leaf switches with hosts, connected to spine switches, and in pairs by direct optical links."""
 
 from collections import Counter
 from typing import Annotated, Literal
@@ -10,7 +10,7 @@ from ..network import Link, Node
 from ..quantities import Framing, QueueLimit, Rate, Span, reject
 from .ready import ReadyNetwork
 
-# Some hundred megabytes, and some seconds until a run starts.
+# Costs some hundred megabytes, and some seconds until a run starts.
 _MOST_LINKS = 100_000
 
 
@@ -18,13 +18,13 @@ Pair = tuple[Annotated[int, Field(ge=0)], Annotated[int, Field(ge=0)]]
 
 
 class LeafSpine(ReadyNetwork):
-    """host-0 ... under leaf-0 ... (host h stands under leaf h / hosts_per_leaf), spine-0 ... above all of them.
+    """host-0 ... under leaf-0 ... (host h is under leaf h / hosts_per_leaf), spine-0 ... above all of them.
 
-    Every leaf has as many ports as there are spines, all of `spine_rate`. A direct link between two leaves takes one of
-    each: the link "direct-i-j" is there in place of those from leaf-i and leaf-j to the last spine; a second one of a
-    leaf takes its link to the last but one, and so on. So direct links move capacity and add none. The shortest way
-    between two joined leaves is their direct link: flows that should not take it say so by `via`, as in
-    `via = "leaf-0->spine-0"`, or a `schedule` or a controller moves them.
+    Every leaf has as many uplink ports as there are spines, all of `spine_rate`. A direct link between two leaves uses
+    one port of each: "direct-i-j" replaces the links of leaf-i and leaf-j to the last spine, a leaf's second direct
+    link the one to the last but one, and so on. So direct links move capacity and add none. The shortest path between
+    two leaves with a direct link takes it: flows that should not take it need a `via`, as in `via = "leaf-0->spine-0"`,
+    or are moved by a `schedule` or a controller.
     """
 
     kind: Literal["leaf_spine"] = "leaf_spine"
@@ -38,9 +38,9 @@ class LeafSpine(ReadyNetwork):
     rate: Rate
     """Rate of the hosts' links."""
     spine_rate: Rate | None = None
-    """Rate of the links to the spines, and of direct links; the hosts' without one."""
+    """Rate of the links to the spines, and of direct links; by default the hosts'."""
     direct: tuple[Pair, ...] = ()
-    """Pairs of leaves, as their numbers, that a direct link joins, which replaces a spine link of each."""
+    """Pairs of leaves, by number, with a direct link, which replaces a spine link of each."""
     delay: Span
     """Delay of every link, one way."""
     queue: QueueLimit
@@ -98,7 +98,7 @@ class LeafSpine(ReadyNetwork):
         return nodes, links
 
     def spines_of(self, leaf: int) -> int:
-        """How many spines a leaf is joined to: the first ones."""
+        """Number of spines that a leaf is connected to: the first ones."""
         return self.spines - self._direct_links_of()[leaf]
 
     def leaf_of(self, host: str) -> int | None:

@@ -1,4 +1,4 @@
-"""A sender and a receiver that a routed path joins, and a light-path from its first router to its last."""
+"""A sender and a receiver connected by a routed path, and a light-path from its first router to its last."""
 
 from typing import Literal
 
@@ -12,12 +12,12 @@ from .ready import ReadyNetwork
 
 class LightPath(ReadyNetwork):
     """sender, r1, r2, r3, receiver. The IP path from r1 to r3 takes the links "ip-1" and "ip-2", the light-path the
-    one-way link "optical". ACKs find no light-path, so they always return on the IP path; flows say by `via`, or a
-    timeline by `between`, which way the data takes.
+    one-way link "optical". The light-path has no reverse direction, so ACKs always return on the IP path; the path of
+    the data is chosen by `via` of a flow, or by `between` of a timeline.
 
     The hosts' links, "sender" and "receiver", have no delay. Each IP link has a quarter of the base round-trip time
-    each way, the light-path a part of it (`optical_delay`), so that the round-trip time by the light-path is half of
-    the base plus that.
+    each way, the light-path the delay `optical_delay`, so the round-trip time over the light-path is half of the base
+    plus that delay.
     """
 
     kind: Literal["light_path"] = "light_path"
@@ -33,15 +33,15 @@ class LightPath(ReadyNetwork):
     rtt: Span = Field(ge=8)
     """Base round-trip time on the IP path without serialisation."""
     optical_delay: Span | None = None
-    """One-way delay of the light-path; a tenth of `rtt` without one, so that the round-trip time falls to 0.6 of it."""
+    """One-way delay of the light-path; by default a tenth of `rtt`, so that the round-trip time falls to 0.6 of it."""
     queue: QueueLimit = QueueLimit.parse("500 packets")
     """Limit of every queue at a router."""
     queue_kind: Discipline = Discipline("drop_tail")
-    """Queue discipline of these, with its parameters."""
+    """Queue discipline of the routers' queues, with its parameters."""
     receiver_queue: QueueLimit | None = None
-    """Limit of the queue for the receiver at r3; the others' without one."""
+    """Limit of the queue for the receiver at r3; by default that of the other queues."""
     nic_queue: QueueLimit | None = None
-    """Limit of the queue in the sender; without one nothing is dropped there."""
+    """Limit of the queue in the sender; unlimited if not given."""
     framing: Framing = Framing.parse("ethernet")
     """Bytes on the wire beyond the IP packet."""
 

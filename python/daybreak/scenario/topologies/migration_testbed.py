@@ -13,9 +13,9 @@ from .ready import ReadyNetwork
 class MigrationTestbed(ReadyNetwork):
     """Server 1 sends from the ports sender-main and sender-migrated, server 2 receives at receiver-main and
     receiver-migrated. The switch is two nodes, ingress and egress, joined by the loopback links "green" and "blue".
-    ACKs come back over "bypass", which never is a bottleneck, so they do not meet the data.
+    ACKs return over "bypass", which is never a bottleneck, so they do not interfere with the data.
 
-    The base round-trip time is spread over the hosts' links (half), a loopback link and the bypass (a quarter each).
+    The base round-trip time is split over the hosts' links (half), a loopback link and the bypass (a quarter each).
     """
 
     kind: Literal["migration_testbed"] = "migration_testbed"
@@ -27,12 +27,12 @@ class MigrationTestbed(ReadyNetwork):
     queue: QueueLimit = QueueLimit.parse("350 packets")
     """Limit of each loopback link's queue."""
     queue_kind: Discipline = Discipline("drop_tail")
-    """Queue discipline of these, with its parameters."""
+    """Queue discipline of the loopback links' queues, with its parameters."""
     other_queue_kind: Discipline = Discipline("drop_tail")
     """Queue discipline of the other queues at switches, which have no limit, with its parameters."""
     jitter: Span = Span.parse("7.23 us")
     """Jitter of the servers' ports towards the switch; by default the time of one packet of 9000 bytes at 10 Gbit/s.
-    With less, two senders of one rate keep in step, and of a full queue one gets everything and the other nothing."""
+    With less, two senders of equal rate stay in phase, and one gets all of a full queue and the other nothing."""
     framing: Framing = Framing.parse("ethernet")
     """Bytes on the wire beyond the IP packet."""
 

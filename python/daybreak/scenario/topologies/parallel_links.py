@@ -24,7 +24,7 @@ class ParallelLink(Model):
     queue: QueueLimit
     """Limit of its queues."""
     queue_kind: Discipline = Discipline("drop_tail")
-    """Queue discipline of these, with its parameters."""
+    """Queue discipline of the link's queues, with its parameters."""
 
 
 class ParallelLinks(ReadyNetwork):

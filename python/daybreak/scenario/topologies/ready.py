@@ -1,4 +1,4 @@
-"""What all ready networks have in common."""
+"""The base of all ready networks."""
 
 from ..model import Tagged
 from ..network import Link, Node, Queue
@@ -12,5 +12,5 @@ class ReadyNetwork(Tagged):
         raise NotImplementedError
 
     def queues(self) -> list[Queue]:
-        """Its queues besides those that each link has for itself."""
+        """Its queues besides the links' own."""
         return []

@@ -1,4 +1,4 @@
-"""What topologies share that have senders on the left, receivers on the right, and links between the two."""
+"""Shared by topologies with senders on the left, receivers on the right, and links in the middle."""
 
 from typing import Any
 
@@ -6,7 +6,8 @@ from ..network import Link, Node
 
 
 def build(pairs: int, *, access: dict[str, Any], middle: list[Link]) -> tuple[list[Node], list[Link]]:
-    """sender-0, sender-1 ... - left, right - receiver-0, receiver-1 ..., with `middle` between left and right."""
+    """sender-0, sender-1 ... - left, right - receiver-0, receiver-1 ..., with the links `middle` between left and right
+    and the properties `access` of the hosts' links."""
     senders = [f"sender-{i}" for i in range(pairs)]
     receivers = [f"receiver-{i}" for i in range(pairs)]
     nodes = [Node(name=name) for name in senders + receivers]

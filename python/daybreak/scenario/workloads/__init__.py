@@ -1,5 +1,5 @@
-"""What makes many flows: how large they are, when they arrive, and between which hosts. Each registry is one file of
-models; add a model to its list here."""
+"""Workloads: sizes of flows, arrival processes, and host pairs. Each registry is one file of models; add new models to
+their list here."""
 
 from typing import Annotated, Any
 
@@ -38,7 +38,7 @@ FILED: dict[tuple[str, Any], type[FromRows]] = {
     for model in models
     if issubclass(model, FromRows)
 }
-"""Those whose tables may be files, by the key of the generator and their kind."""
+"""Models whose tables may be files, by the key of the generator and their kind."""
 
 
 def _choice_if_not_said(value: Any) -> Any:

@@ -1,6 +1,6 @@
 """Pairs of hosts between which a generator's flows go.
 
-Where hosts are not named, all hosts of the network are meant, in its order.
+If no hosts are named, all hosts of the network are used, in its order.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..quantities import reject
 from .rows import FromRows
 
 MOST_PAIRS = 1_000_000
-"""Pairs that are listed for one generator."""
+"""Limit on the pairs listed for one generator."""
 
 Order = Literal["in_turn", "drawn"]
 
@@ -33,41 +33,39 @@ class Pair(NamedTuple):
 
 
 class PairsOfFlows(NamedTuple):
-    """The pair of each flow, one after the other, and after how many each had one; None where they are drawn."""
+    """The pair of each flow in order, and the number after which they repeat; None if they are drawn."""
 
     pairs: Iterator[Pair]
     round: int | None
 
 
 class Ends(NamedTuple):
-    """The hosts that send, and those that receive, each once."""
+    """The sending and the receiving hosts, each once."""
 
     senders: frozenset[str]
     receivers: frozenset[str]
 
 
 class _Pairs(Tagged):
-    """What all of them can tell."""
+    """The interface of all choices of pairs."""
 
     def named(self) -> dict[str, Sequence[str]]:
-        """The hosts that it names, by the key and the place there; those of `from` and `to` of a generator are not
-        among them.
-        """
+        """The hosts that it names, by key and position; without `from` and `to` of a generator."""
         return {}
 
     def with_hosts(self, hosts_of: Callable[[Sequence[str], str], tuple[str, ...]]) -> Self:
-        """The same pairs, with the hosts of the groups in each list of hosts, of which `hosts_of` is told the key."""
+        """A copy with groups replaced by their hosts: `hosts_of(names, key)` expands the list under `key`."""
         lists = {key: getattr(self, key, None) for key in ("hosts", "from_", "to")}
         return self.model_copy(
             update={key: hosts_of(names, key.rstrip("_")) for key, names in lists.items() if isinstance(names, tuple)}
         )
 
     def ends(self, hosts: Sequence[str]) -> Ends:
-        """The hosts that may send, and those that may receive, of all `hosts`."""
+        """The hosts among `hosts` that may send, and those that may receive."""
         raise NotImplementedError
 
     def of_flows(self, hosts: Sequence[str], stream: Stream, field: str) -> PairsOfFlows:
-        """The pairs of a generator's flows. Raises ScenarioError about `field`, where this stands."""
+        """The pairs of a generator's flows, among `hosts`, drawn from `stream`. Raises ScenarioError about `field`."""
         raise NotImplementedError
 
 
@@ -88,7 +86,7 @@ class OnePair(_Pairs):
     """All flows from one host to another."""
 
     kind: Literal["one"] = "one"
-    """How pairs are chosen; this one is what `from` and `to` of the generator are short for."""
+    """How pairs are chosen; `from` and `to` of the generator are short for this kind."""
     from_: str = Field(alias="from")
     """Sending host."""
     to: str
@@ -105,11 +103,11 @@ class PairList(_Pairs):
     """The pairs of a list."""
 
     kind: Literal["list"] = "list"
-    """How pairs are chosen."""
+    """The kind of choice."""
     pairs: tuple[tuple[str, str], ...] = Field(min_length=1, max_length=MOST_PAIRS)
     """Sending and receiving host of each pair."""
     order: Order = "in_turn"
-    """Flows take the pairs one after the other and then again, or each draws one of them."""
+    """Whether flows take the pairs cyclically, or each draws one."""
 
     def named(self) -> dict[str, Sequence[str]]:
         return {f"pairs[{i}]": pair for i, pair in enumerate(self.pairs)}
@@ -122,12 +120,12 @@ class PairList(_Pairs):
 
 
 class _Among(_Pairs):
-    """Pairs of the same hosts on both sides."""
+    """Pairs with the same hosts on both sides."""
 
     hosts: Names = ()
-    """The hosts; all without it."""
+    """The hosts; by default all."""
     order: Order = "in_turn"
-    """Flows take the pairs one after the other and then again, or each draws one of them."""
+    """Whether flows take the pairs cyclically, or each draws one."""
 
     def named(self) -> dict[str, Sequence[str]]:
         return {"hosts": self.hosts}
@@ -137,14 +135,14 @@ class _Among(_Pairs):
 
 
 class AllToAll(_Among):
-    """Every host to every other one.
+    """Every host sends to every other one.
 
-    In turn, each host sends to the one after it first, then each to the second after it: as many flows as there are
-    hosts are a permutation.
+    In order, each host first sends to the one after it, then each to the second after it: successive flows, one per
+    host, form a permutation.
     """
 
     kind: Literal["all_to_all"] = "all_to_all"
-    """How pairs are chosen."""
+    """The kind of choice."""
 
     def of_flows(self, hosts: Sequence[str], stream: Stream, field: str) -> PairsOfFlows:
         among = self.hosts or hosts
@@ -160,10 +158,10 @@ class AllToAll(_Among):
 
 
 class Permutation(_Among):
-    """Every host sends to one other host and receives from one: a permutation without fixed points, drawn once."""
+    """Every host sends to one other host and receives from one: a random permutation without fixed points."""
 
     kind: Literal["permutation"] = "permutation"
-    """How pairs are chosen."""
+    """The kind of choice."""
 
     def of_flows(self, hosts: Sequence[str], stream: Stream, field: str) -> PairsOfFlows:
         among = list(self.hosts or hosts)
@@ -172,7 +170,7 @@ class Permutation(_Among):
 
 
 def _derangement(items: list[str], stream: Stream) -> list[str]:
-    """All permutations that leave nothing in its place are equally likely; one of e permutations is such a one."""
+    """A uniformly random derangement; about one of e permutations is one."""
     while True:
         shuffled = list(items)
         for last in range(len(shuffled) - 1, 0, -1):
@@ -183,21 +181,21 @@ def _derangement(items: list[str], stream: Stream) -> list[str]:
 
 
 class RandomPairs(_Pairs):
-    """Each flow draws its sender evenly, then its receiver evenly among the others."""
+    """Each flow draws its sender uniformly, then its receiver uniformly among the others."""
 
     kind: Literal["random"] = "random"
-    """How pairs are chosen."""
+    """The kind of choice."""
     from_: Names = Field(default=(), alias="from")
-    """Senders; all hosts without it."""
+    """Senders; by default all hosts."""
     to: Names = ()
-    """Receivers; all hosts without it."""
+    """Receivers; by default all hosts."""
 
     def named(self) -> dict[str, Sequence[str]]:
         return {"from": self.from_, "to": self.to}
 
     def ends(self, hosts: Sequence[str]) -> Ends:
         senders, receivers = frozenset(self.from_ or hosts), frozenset(self.to or hosts)
-        # A host does not send to itself: of one alone nothing comes.
+        # A host does not send to itself, so a single host yields no pair.
         return Ends(
             frozenset(host for host in senders if receivers - {host}),
             frozenset(host for host in receivers if senders - {host}),
@@ -221,16 +219,16 @@ def _random(senders: Sequence[str], receivers: Sequence[str], place: dict[str, i
 
 
 class Incast(_Pairs):
-    """Many hosts to one. With `at_once` as many as there are senders, all of them send at each arrival."""
+    """Many hosts send to one. With `at_once` equal to the number of senders, all of them send at each arrival."""
 
     kind: Literal["incast"] = "incast"
-    """How pairs are chosen."""
+    """The kind of choice."""
     from_: Names = Field(default=(), alias="from")
-    """Senders; all hosts but the receiver without it."""
+    """Senders; by default all hosts but the receiver."""
     to: str
     """The receiver."""
     order: Order = "in_turn"
-    """Flows take the senders one after the other and then again, or each draws one of them."""
+    """Whether flows take the senders cyclically, or each draws one."""
 
     def named(self) -> dict[str, Sequence[str]]:
         return {"from": self.from_, "to": [self.to]}
@@ -244,16 +242,17 @@ class Incast(_Pairs):
 
 
 class FanOut(_Pairs):
-    """One host to many. With an `application` it asks all of them, and their responses are an incast."""
+    """One host sends to many. With an `application` it sends requests to all of them, and their responses form an
+    incast."""
 
     kind: Literal["fan_out"] = "fan_out"
-    """How pairs are chosen."""
+    """The kind of choice."""
     from_: str = Field(alias="from")
     """The sender."""
     to: Names = ()
-    """Receivers; all hosts but the sender without it."""
+    """Receivers; by default all hosts but the sender."""
     order: Order = "in_turn"
-    """Flows take the receivers one after the other and then again, or each draws one of them."""
+    """Whether flows take the receivers cyclically, or each draws one."""
 
     def named(self) -> dict[str, Sequence[str]]:
         return {"from": [self.from_], "to": self.to}
@@ -267,16 +266,16 @@ class FanOut(_Pairs):
 
 
 class TrafficMatrix(FromRows, _Pairs):
-    """Each flow draws a pair by its weight: the share of the flows that a pair has, and on average of their bytes."""
+    """Each flow draws a pair by weight: a pair's expected share of the flows, and of their bytes."""
 
     columns = {"from": "text", "to": "text", "weight": "number"}
     rows_key = "weights"
     kind: Literal["matrix"] = "matrix"
-    """How pairs are chosen."""
+    """The kind of choice."""
     weights: tuple[tuple[str, str, float], ...] = Field(default=(), max_length=MOST_PAIRS)
-    """Sending host, receiving host and weight of each pair; pairs that are not there have no flows."""
+    """Sending host, receiving host and weight of each pair; pairs that are not listed have no flows."""
     file: str | None = None
-    """CSV file instead of `weights`, beside the scenario's: columns from, to and weight."""
+    """CSV file instead of `weights`, relative to the scenario's: columns from, to and weight."""
 
     @model_validator(mode="after")
     def _weighs(self) -> Self:

@@ -1,4 +1,4 @@
-"""Arrival processes: when flows come."""
+"""Arrival processes of flows."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ from .rows import FromRows
 
 
 class Rates(NamedTuple):
-    """The rates that a load may be a share of, in bit/s."""
+    """The rates in bit/s to which a load may refer."""
 
     of_link: Callable[[str], int]
-    """That of a link by its name."""
+    """The rate of a link by its name."""
     of_senders: Callable[[], int]
-    """That of all links that leave the hosts of the generator that send its data."""
+    """The total rate of all links that leave the generator's sending hosts."""
 
 
 class _Process:
-    """What all of them can tell."""
+    """The interface of all processes."""
 
     @property
     def ends(self) -> bool:
-        """Whether it makes a limited number of arrivals."""
+        """Whether the number of arrivals is limited."""
         return False
 
     def gaps(self, stream: Stream, mean_bytes: float, rates: Rates) -> Iterator[int]:
-        """Times from the start to the first arrival, and from each to the next, in picoseconds.
+        """Times from the start to the first arrival, and between successive arrivals, in ps.
 
-        `mean_bytes` come with each arrival.
+        `mean_bytes` is the mean size of an arrival.
         """
         raise NotImplementedError
 
 
 class Every(Tagged, _Process):
-    """One arrival after the other."""
+    """Arrivals at even intervals."""
 
     kind: Literal["every"] = "every"
     """The kind of process."""
@@ -56,22 +56,22 @@ class Every(Tagged, _Process):
 
 
 class Poisson(Tagged, _Process):
-    """A Poisson process whose rate follows from a load: flows a second times their mean size make the load.
+    """A Poisson process whose rate follows from a load: flows per second times their mean size equal the load.
 
-    Without a `link` or a `rate`, the load is the share of the links of all hosts that send, together: between 16 hosts
+    Without a `link` or a `rate`, the load is a share of the total rate of all sending hosts' links: between 16 hosts
     at 10 Gbit/s, with `pairs` of kind "random", "40 %" is 64 Gbit/s. The generator of HPCC (Li et al., SIGCOMM 2019)
-    counts loads in this way. It is payload; at an MTU of 1500, the headers on Ethernet take 6 % more of a link. Of
-    flows with an `application`, the responses count, and so do the links of the hosts that respond.
+    defines loads in this way. The load is payload; at an MTU of 1500, headers on Ethernet take 6 % more of a link. For
+    flows with an `application`, the responses and the links of the responding hosts count.
     """
 
     kind: Literal["poisson"] = "poisson"
     """The kind of process."""
     load: Load
-    """Share of that rate that all flows of the generator ask for together: "40 %", or 0.4."""
+    """Share of that rate that all flows of the generator offer together: "40 %", or 0.4."""
     link: str | None = None
-    """The link whose rate is meant instead; whether the flows take it is not looked at."""
+    """The link whose rate is used instead, whether or not the flows take it."""
     rate: OfferedRate | None = None
-    """The rate that is meant instead, which may be more than a link's."""
+    """The rate that is used instead, which may exceed a link's."""
 
     @model_validator(mode="after")
     def _has_one_rate(self) -> Self:
@@ -90,7 +90,7 @@ class Poisson(Tagged, _Process):
 
 
 class AllAtOnce(Tagged, _Process):
-    """All flows at the start: `count` of them, or else one for each of the pairs."""
+    """All flows at the start: `count` of them, or by default one for each pair."""
 
     kind: Literal["all_at_once"] = "all_at_once"
     """The kind of process."""
@@ -100,7 +100,7 @@ class AllAtOnce(Tagged, _Process):
 
 
 class Trace(FromRows, _Process):
-    """Flows that are listed: each with its time after the start, its hosts and its size."""
+    """Listed flows, each with its time after the start, its hosts and its size."""
 
     columns = {"time": "s", "from": "text", "to": "text", "size": "B"}
     rows_key = "flows"
@@ -109,8 +109,8 @@ class Trace(FromRows, _Process):
     flows: tuple[tuple[Span, str, str, FlowSize], ...] = ()
     """Time after the start, sending host, receiving host, and size of each flow."""
     file: str | None = None
-    """CSV file instead of `flows`, beside the scenario's: columns time, from, to and size; plain numbers are seconds
-    and bytes."""
+    """CSV file instead of `flows`, relative to the scenario's: columns time, from, to and size; plain numbers are
+    seconds and bytes."""
 
     @model_validator(mode="after")
     def _has_flows(self) -> Self:

@@ -1,4 +1,4 @@
-"""Tables that a scenario file has in files of their own: CSV beside it, whose rows are put in its place."""
+"""Tables of a scenario file that are in separate CSV files, whose rows replace the file's name."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ from ..quantities import reject
 
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d{1,3})?", re.ASCII)
 MOST_ROWS = 1_000_000
-"""Rows of one file."""
+"""Limit on the rows of one file."""
 
 
 class FromRows(Tagged):
-    """A model with a table that may be a file: `daybreak.load` puts the rows there, so that a scenario is complete."""
+    """A model with a table that may be in a file: `daybreak.load` inserts the rows, so that a scenario is
+    self-contained."""
 
     columns: ClassVar[dict[str, str]]
-    """What the header of the file says, and the unit of a plain number in each column."""
+    """The columns in the header of the file, and the unit of plain numbers in each."""
     rows_key: ClassVar[str]
     """The key of the table."""
 
@@ -46,7 +47,7 @@ def read_rows(path: Path, columns: dict[str, str], field: str) -> list[list[Any]
 
 
 def read_lines(path: Path, field: str) -> tuple[list[str], list[list[str]]]:
-    """The header of a CSV file and the cells of its other lines, as many in each. Raises ScenarioError."""
+    """The header of a CSV file and the cells of its other lines, equally many in each. Raises ScenarioError."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, ValueError) as error:
@@ -70,7 +71,7 @@ def read_lines(path: Path, field: str) -> tuple[list[str], list[list[str]]]:
 
 
 def _value(cell: str, unit: str) -> Any:
-    """A cell as a scenario file would have it."""
+    """A cell as a value of a scenario file."""
     if unit == "text" or not _NUMBER.fullmatch(cell):
         return cell
     return float(cell) if unit == "number" else f"{cell} {unit}"

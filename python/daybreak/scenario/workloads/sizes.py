@@ -1,6 +1,6 @@
-"""Distributions of the sizes of flows.
+"""Distributions of flow sizes.
 
-Draws are whole bytes, at least one, each from the next numbers of the generator's own stream.
+Draws are whole bytes, at least one, from the generator's own stream.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from ..model import Model, Tagged
 from ..quantities import FlowSize, Size, reject
 from .rows import FromRows, read_rows
 
-# Sums of sizes that are tried to find those that a total can be made of.
+# Limit on the sums that are tried when a total is composed of sizes.
 _MOST_SUMS = 5_000_000
 _LEAST_UNIT = 2.0**-54
-"""Half of the step between two numbers of a stream: keeps a number from being 0."""
+"""Half of the step between two numbers of a stream, added to avoid 0."""
 
 Points = Sequence[tuple[float, float]]
-"""A size in bytes, and the share of flows that are not larger."""
+"""Points of a cumulative distribution: a size in bytes, and the share of flows that are not larger."""
 
 
 class _Distribution:
-    """What all of them can tell."""
+    """The interface of all distributions."""
 
     @property
     def ends(self) -> bool:
-        """Whether it makes a limited number of sizes."""
+        """Whether the number of sizes is limited."""
         return False
 
     @property
@@ -46,17 +46,17 @@ class _Distribution:
         raise NotImplementedError
 
     def draws(self, stream: Stream, field: str) -> Iterator[int]:
-        """Sizes in bytes, one after the other. Raises ScenarioError about `field`, where the distribution stands."""
+        """Successive sizes in bytes, drawn from `stream`. Raises ScenarioError about `field`."""
         while True:
             yield max(1, round(self.draw(stream)))
 
     def draw(self, stream: Stream) -> float:
-        """One size in bytes, before it is rounded."""
+        """One size in bytes, before rounding."""
         raise NotImplementedError
 
 
 class FixedSizes(Tagged, _Distribution):
-    """All of one size."""
+    """A fixed size."""
 
     kind: Literal["fixed"] = "fixed"
     """The kind of distribution."""
@@ -72,14 +72,14 @@ class FixedSizes(Tagged, _Distribution):
 
 
 class ChoiceOfSizes(Model, _Distribution):
-    """Random sizes that add up to a total: each is drawn evenly from those that still allow it."""
+    """Random sizes that add up to a total: each is drawn uniformly from those that still allow it."""
 
     kind: Literal["choice_with_total"] = "choice_with_total"
-    """The kind of distribution; this one where none is given."""
+    """The kind of distribution; this is the default."""
     choice: tuple[Size, ...] = Field(min_length=1, max_length=1_000)
     """Sizes to choose from."""
     total: Size = Field(gt=0)
-    """What all of them add up to."""
+    """Their total."""
     max_flows: int = Field(default=1000, ge=1, le=100_000)
     """Most flows."""
 
@@ -124,7 +124,7 @@ class ChoiceOfSizes(Model, _Distribution):
 
 
 def _fewest_parts(steps: list[int], total: int) -> list[float]:
-    """For every sum up to `total`, the fewest steps that make it; infinite where none do."""
+    """For every sum up to `total` the smallest number of steps that add up to it; infinite if none do."""
     fewest: list[float] = [0] + [math.inf] * total
     for amount in range(1, total + 1):
         fewest[amount] = min((fewest[amount - step] for step in steps if step <= amount), default=math.inf) + 1
@@ -189,7 +189,7 @@ class LognormalSizes(Tagged, _Distribution):
 
 
 class BoundedPareto(Tagged, _Distribution):
-    """Pareto distributed sizes, on the condition that they lie between two bounds."""
+    """Pareto distributed sizes, conditioned on lying between two bounds."""
 
     kind: Literal["bounded_pareto"] = "bounded_pareto"
     """The kind of distribution."""
@@ -219,12 +219,12 @@ class BoundedPareto(Tagged, _Distribution):
 
     @property
     def _share(self) -> float:
-        """The share of an unbounded Pareto distribution that is not larger than `most`."""
+        """The cumulative share of an unbounded Pareto distribution at `most`."""
         return -math.expm1(-self.shape * math.log(self.most / self.least))
 
 
 class _Empirical(_Distribution):
-    """A distribution that was measured: straight lines between points of its cumulative distribution."""
+    """A measured distribution: linear interpolation between points of its cumulative distribution."""
 
     @property
     def _cdf(self) -> Points:
@@ -247,7 +247,7 @@ class _Empirical(_Distribution):
 
 
 class EmpiricalSizes(FromRows, _Empirical):
-    """A distribution that was measured: points of its cumulative distribution, with straight lines between them."""
+    """A measured distribution: points of its cumulative distribution, with linear interpolation between them."""
 
     columns = {"size": "B", "probability": "number"}
     rows_key = "points"
@@ -256,7 +256,8 @@ class EmpiricalSizes(FromRows, _Empirical):
     points: tuple[tuple[Size, float], ...] = ()
     """Sizes, and the share of flows that are not larger, up to 1. The share of the first point has exactly its size."""
     file: str | None = None
-    """CSV file instead of `points`, beside the scenario's: columns size and probability; plain numbers are bytes."""
+    """CSV file instead of `points`, relative to the scenario's: columns size and probability; plain numbers are
+    bytes."""
 
     @model_validator(mode="after")
     def _rises_to_one(self) -> Self:
@@ -277,7 +278,7 @@ class WebSearch(Tagged, _Empirical):
     """Flows of a cluster that answers web searches (Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010).
 
     The paper has a figure; the points are those of a traffic generator (Bai et al., PIAS, NSDI 2015), in
-    github.com/HKUST-SING/TrafficGenerator, `conf/DCTCP_CDF.txt`. Sizes are drawn between them, with straight lines; the
+    github.com/HKUST-SING/TrafficGenerator, `conf/DCTCP_CDF.txt`. Sizes are interpolated linearly between them; the
     mean is 1.71 MB.
     """
 
@@ -293,7 +294,7 @@ class DataMining(Tagged, _Empirical):
     """Flows of a cluster that mines data (Greenberg et al., "VL2", SIGCOMM 2009).
 
     The paper has a figure; the points are those of a traffic generator (Bai et al., PIAS, NSDI 2015), in
-    github.com/HKUST-SING/TrafficGenerator, `conf/VL2_CDF.txt`. Sizes are drawn between them, with straight lines. Half
+    github.com/HKUST-SING/TrafficGenerator, `conf/VL2_CDF.txt`. Sizes are interpolated linearly between them. Half
     of the flows have at most 1.1 kB; the mean is 12.7 MB.
     """
 
@@ -309,8 +310,8 @@ class Hadoop(Tagged, _Empirical):
     """Flows of a Hadoop cluster (Roy et al., "Inside the social network's (datacenter) network", SIGCOMM 2015).
 
     The paper has figures; the points are those of the simulations of HPCC (Li et al., SIGCOMM 2019), in
-    github.com/alibaba-edu/High-Precision-Congestion-Control, `traffic_gen/FbHdp_distribution.txt`. Sizes are drawn
-    between them, with straight lines. Half of the flows have at most 700 B; the mean is 120 kB.
+    github.com/alibaba-edu/High-Precision-Congestion-Control, `traffic_gen/FbHdp_distribution.txt`. Sizes are
+    interpolated linearly between them. Half of the flows have at most 700 B; the mean is 120 kB.
     """
 
     kind: Literal["hadoop"] = "hadoop"

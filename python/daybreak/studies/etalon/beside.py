@@ -1,8 +1,9 @@
-"""The model beside Linux 6.1 in the same scenarios, dilation included: where both miss a value, the emulator differs.
+"""Compares the model with Linux 6.1 in the same scenarios, including dilation: if both miss a value, the emulator
+differs.
 
     python -m daybreak.studies.etalon.beside -o docs/results/etalon-kernel/beside.csv
 
-Both engines run with hosts as the kernel engine has them (`testbed.KERNEL_HOSTS`).
+Both engines run with the kernel engine's hosts (`testbed.KERNEL_HOSTS`).
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ QUANTITIES = ("utilisation", "p50_all", "p99_all", "p50_circuit", "p99_packet")
 
 
 def settings(scale: Scale) -> list[Setting]:
-    """All variants with VOQs that keep their size and that grow, CUBIC with VOQs of all sizes, reTCP with all leads."""
+    """All variants with static and with growing VOQs, CUBIC with static VOQs of all sizes, reTCP with all lead
+    times."""
     chosen = [setting for variant in VARIANTS for setting in of_variant(scale, variant)]
     chosen += [static(scale, "cubic", packets) for packets in STATIC]
     chosen += [dynamic(scale, "retcp", tau) for tau in BEFORE_RETCP]
@@ -45,7 +47,7 @@ def settings(scale: Scale) -> list[Setting]:
 
 
 def beside(scale: Scale, *, seed: int = 1, workers: int | None = None) -> pl.DataFrame:
-    """A row a setting: of each quantity the model's value, the kernel's, and the first less the second."""
+    """One row per setting: for each quantity the model's value, the kernel's, and their difference."""
     chosen = settings(scale)
     jobs = [(scenario(setting, real_hosts=True), seed) for setting in chosen]
     found = {engine: run_many(jobs, engine=engine, workers=workers, reduce=_values) for engine in ENGINES}

@@ -1,4 +1,4 @@
-"""The claims: every published value beside ours."""
+"""Judges the claims: every published value beside ours."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import polars as pl
 
 from daybreak.metrics import confidence
 from daybreak.metrics.confidence import Interval
-from daybreak.studies.etalon.measured import Evidence, Measured
+from daybreak.studies.etalon.measured import Evidence, Measurements
 from daybreak.studies.etalon.settings import (
     BEFORE_CUBIC,
     BEFORE_RETCP,
@@ -38,7 +38,7 @@ WITHOUT_QUEUE_US = 2 * PACKET_TIME_US + 10
 
 
 def points(figure: str, scale: Scale) -> dict[str, Setting]:
-    """The settings of a figure that varies one thing, by the ends of its claims' ids."""
+    """The settings of a figure that varies one parameter, by the suffixes of its claims' ids."""
     match figure:
         case "4":
             return {variant: static(scale, variant, scale.small) for variant in VARIANTS}
@@ -56,7 +56,7 @@ def points(figure: str, scale: Scale) -> dict[str, Setting]:
 
 
 def judge_points(figure: str, board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
-    """Every value that is printed of a figure's settings."""
+    """Judges every printed value of a figure's settings."""
     if not scale.is_published:
         return
     settings = points(figure, scale)
@@ -68,8 +68,8 @@ def judge_points(figure: str, board: Scoreboard, evidence: Evidence, scale: Scal
 
 
 def judge_values(prefix: str, board: Scoreboard, evidence: Evidence, settings: Mapping[str, Setting]) -> None:
-    """Utilisations and latencies whose keys begin with ``prefix`` and end as ``settings`` say; for variants also the
-    correlation of their order with the published one."""
+    """Judges utilisations and latencies whose keys are ``prefix`` followed by the keys of ``settings``; for variants
+    also the correlation of their order with the published one."""
     for end, setting in settings.items():
         for name in ("utilisation", *LATENCIES):
             key = f"{prefix}.{name}.{end}"
@@ -84,22 +84,22 @@ def judge_values(prefix: str, board: Scoreboard, evidence: Evidence, settings: M
         board.value(f"{prefix}.rank", [float(spearmanr(printed, ours).statistic)])
 
 
-def advances(measured: Measured) -> list[float | None]:
-    """Kilobytes that a flow advances in the circuit's day, one value a run."""
+def advances(measured: Measurements) -> list[float | None]:
+    """Kilobytes that a flow advances in the circuit's day, one value per run."""
     setting = measured.setting
     end = (setting.racks - 1) * (setting.day_us + setting.night_us)
     return [float(at[1] - at[0]) for at in _progress(measured, (end - setting.day_us, end))]
 
 
-def _progress(measured: Measured, times_us: Sequence[float]) -> Iterator[np.ndarray]:
-    """The kilobytes at some times, run by run."""
+def _progress(measured: Measurements, times_us: Sequence[float]) -> Iterator[np.ndarray]:
+    """The progress in kilobytes at the given times, run by run."""
     for run in sorted(measured.progress["run"].unique()):
         curve = measured.progress.filter(run=run).sort("time_us")
         yield np.interp(times_us, curve["time_us"], curve["kilobytes"])
 
 
 def judge_switches(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
-    """Figure 2: what CUBIC makes of a slow, a modern and a future switch."""
+    """Figure 2: CUBIC over a slow, a modern and a future switch."""
     if not scale.is_published:
         return
     settings = switches(scale)
@@ -114,16 +114,16 @@ def judge_switches(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
     board.shape("2.ramp", used["slow"] > 80 and used["modern"] < 60, note=note)
 
 
-def shares_of_best(measured: Measured) -> list[float | None]:
-    """How far a flow has got by the end of a week, in percent of the best that the links allow, one value a run."""
+def shares_of_best(measured: Measurements) -> list[float | None]:
+    """Progress of a flow by the end of a week, in percent of the optimum that the links allow, one value per run."""
     best = optimal(measured.setting)
     week = max(best)
     return [100 * float(at[0]) / best[week] for at in _progress(measured, (week,))]
 
 
 def optimal(setting: Setting) -> Mapping[float, float]:
-    """The best progress of a flow in kB by the time in us, as the study has it: each network at its rate, headers and
-    all, shared by 16 flows, and nothing in the nights on both sides of the day."""
+    """The optimal progress of a flow in kB by time in us, as in the study: each network at its full rate, with headers,
+    shared by 16 flows, and nothing in the nights before and after the day."""
     week = (setting.racks - 1) * (setting.day_us + setting.night_us)
     packet, circuit = (rate / 8 / 16 for rate in (10_000 / 1000, 80_000 / 1000))
     night, dark = setting.night_us, week - setting.day_us - setting.night_us
@@ -139,7 +139,7 @@ def headline(scale: Scale) -> list[Setting]:
 
 
 def judge_headline(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
-    """What the talk and the paper say in words, and what has to hold of any such network."""
+    """Judges the statements of the talk and the paper, and what must hold for any such network."""
     if not scale.is_published:
         return
     small, grown = evidence[static(scale, "cubic", scale.small)], evidence[dynamic(scale, "cubic", 1800)]
@@ -164,7 +164,7 @@ def judge_headline(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
 
 
 HIGH = 90.0
-"""Utilisation in percent that is high: what the talk sizes its buffers for."""
+"""Utilisation in percent that counts as high: the one for which the talk sizes its buffers."""
 FULL = 99.0
 SHORT = 1.1
 """Ratio of latencies up to which a latency is low: at most this times that of a small VOQ."""
@@ -173,7 +173,7 @@ AFTER_US = 1000.0
 
 
 def _judge_words(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
-    """What the talk says of both techniques and of large queues."""
+    """Judges the talk's statements about both techniques and about large queues."""
 
     def of(setting: Setting, name: str) -> Interval:
         return confidence.interval(math.nan if one is None else one for one in evidence[setting].of(name))
@@ -256,5 +256,5 @@ def _judge_buffers(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
 
 
 def _above(one: Interval, other: Interval) -> bool:
-    """Whether a mean is above another one, with intervals that do not overlap where there are several runs."""
+    """Whether a mean is above another, with disjoint intervals if there are several runs."""
     return one.mean > other.mean and not one.overlaps(other)

@@ -1,4 +1,4 @@
-"""The run with 8 racks, of two days before the published one: another week, other VOQs, the same model."""
+"""The run with 8 racks, two days before the published one: with another week and other VOQs, but the same model."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ KEY = "8racks"
 
 
 def points(scale: Scale) -> dict[str, dict[str, Setting]]:
-    """The settings by figure, and by the ends of the claims' ids; ``7at500us`` are the variants at 500 us."""
+    """The settings by figure, and by the suffixes of the claims' ids; ``7at500us`` are the variants at 500 us."""
     scale = eight_racks(scale)
     found = {figure: claims.points(figure, scale) for figure in ("4", "5", "8")}
     found["6"] = {f"{tau}us": dynamic(scale, "cubic", tau) for tau in BEFORE_EIGHT}

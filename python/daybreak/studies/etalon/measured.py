@@ -1,4 +1,4 @@
-"""What the claims and figures need of the runs of one setting."""
+"""Measurements from the runs of one setting, as needed by claims and figures."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from daybreak.studies.kept import UNENDED_FLOW_COLUMNS
 from daybreak.sweeps import Reduction, Tables
 
 LEAST_PAYLOAD = 1000
-"""Bytes: packets with less count neither for utilisation nor for latency."""
+"""Bytes: smaller packets count neither for utilisation nor for latency."""
 CHUNK_WEEKS = 3
 SHIFT_US = 30
-"""Sequence curves are drawn this much earlier: the circuit's delay, so that a day begins as it does for the sender."""
+"""Shift of sequence curves: the circuit's delay, so that a day begins when it does for the sender."""
 NETWORKS = ("all", "circuit", "packet")
 
 
 @dataclass(frozen=True)
-class Measured:
+class Measurements:
     """The runs of one setting.
 
-    ``values`` has a row a run: `utilisation` (percent) and, for each of `NETWORKS`, `p50_...` and `p99_...` (us).
+    ``values`` has one row per run: `utilisation` (percent) and, for each of `NETWORKS`, `p50_...` and `p99_...` (us).
     ``progress`` (`time_us`, `kilobytes`) and ``occupancy`` (`time_us`, `packets`) are the curves of `metrics.folding`
-    from the end of one day of the circuit beyond that of the next, with ``run``.
+    from the end of one day of the circuit to beyond the end of the next, with ``run``.
     """
 
     setting: Setting
@@ -42,11 +42,11 @@ class Measured:
     occupancy: pl.DataFrame
 
     def of(self, name: str) -> list[float | None]:
-        """A column of ``values``, one value a run."""
+        """A column of ``values``, one value per run."""
         return self.values.sort("run")[name].to_list()
 
     def mean(self, name: str) -> float:
-        """Its mean; NaN where a run has none."""
+        """The mean of a column; NaN if a run has no value."""
         found = confidence.of_all(self.of(name))
         return float("nan") if found is None else found.mean
 
@@ -61,7 +61,7 @@ class Measured:
         return self.occupancy.group_by("time_us").agg(pl.col("packets").mean()).sort("time_us")
 
 
-Evidence = Mapping[Setting, Measured]
+Evidence = Mapping[Setting, Measurements]
 """The settings of a figure."""
 
 
@@ -91,14 +91,14 @@ def of_run(run: Run) -> Tables:
 
 
 REDUCTION = Reduction("etalon", 2, of_run)
-"""What is kept of each run."""
+"""The reduction of each run."""
 
 
 def values(crossed: pl.DataFrame, circuit: str, *, open_share: float) -> pl.DataFrame:
     """Utilisation in percent and percentiles of latency in us.
 
-    The emulator's log has latencies in whole microseconds, rounded down, and it relates utilisation to 9 of 10 parts of
-    the time that a circuit has: its day.
+    The emulator's log has latencies in whole microseconds, rounded down, and its utilisation refers to nine tenths of a
+    circuit's slot: its day.
     """
     row: dict[str, float | None] = {
         "utilisation": 100
@@ -113,15 +113,15 @@ def values(crossed: pl.DataFrame, circuit: str, *, open_share: float) -> pl.Data
     return pl.DataFrame([row], schema=dict.fromkeys(row, pl.Float64))
 
 
-def of_runs(setting: Setting, runs: Mapping[int, Tables]) -> Measured:
-    """Puts the tables of the runs of a setting together; ``runs`` are by seed."""
+def of_runs(setting: Setting, runs: Mapping[int, Tables]) -> Measurements:
+    """Combines the tables of a setting's runs; ``runs`` maps seeds to tables."""
     if not runs:
         raise ValueError(f'setting "{setting.name}": no runs')
     flows, *others = (
         confidence.stack((seed, runs[seed][name]) for seed in sorted(runs))
         for name in ("flows", "values", "progress", "occupancy")
     )
-    return Measured(setting, fct.table(flows), *others)
+    return Measurements(setting, fct.table(flows), *others)
 
 
 def again(setting: Setting, folder: Path) -> Mapping[int, Tables]:

@@ -12,11 +12,11 @@ from matplotlib.figure import Figure
 
 from daybreak.figures import fct as bar_figures
 from daybreak.figures.fct import Bar
-from daybreak.figures.folded import Folded, folded
+from daybreak.figures.folded import FoldedCurves, folded
 from daybreak.figures.sweeps import Line, Sweep, sweeps
 from daybreak.metrics.confidence import interval
 from daybreak.studies.etalon.claims import optimal, points
-from daybreak.studies.etalon.measured import Evidence, Measured
+from daybreak.studies.etalon.measured import Evidence, Measurements
 from daybreak.studies.etalon.settings import VARIANTS, Scale, Setting, delayed, dilation_pairs, switches, undilated
 from daybreak.studies.published import PublishedValues
 
@@ -29,10 +29,10 @@ NAMES = {
 }  # fmt: skip
 SHOWN = {"5": ("4p", "8p", "16p", "32p", "64p", "128p"), "6": ("0us", "600us", "1800us", "2400us"),
          "8": ("4p", "8p", "16p", "32p", "64p", "128p"), "9": ("0us", "50us", "150us", "250us")}  # fmt: skip
-"""Whose curves a figure shows: those of the published one."""
+"""The settings whose curves a figure shows, as in the published one."""
 EARLIER = "Grown before the day [us]"
 LONG_NIGHT_US = 100
-"""Shorter ones are not left out of the VOQ's curve, as in the published figures."""
+"""Nights shorter than this stay in the VOQ's curve, as in the published figures."""
 
 
 def sweep(figure: str, evidence: Evidence, scale: Scale, published: PublishedValues) -> Figures:
@@ -78,7 +78,7 @@ def panels(
 
 
 def figure2(evidence: Evidence, scale: Scale, published: PublishedValues) -> Figures:
-    """CUBIC over a slow, a modern and a future switch: one figure each, since their weeks have other lengths."""
+    """CUBIC over a slow, a modern and a future switch: one figure each, since their weeks differ in length."""
     return {
         f"figure2-{name}": _curves(
             "2" if name == "modern" else "", {"cubic": evidence[setting]}, scale, (0, 1.06 * _week(setting)), height=3.0
@@ -121,7 +121,7 @@ def delays(evidence: Evidence, scale: Scale, published: PublishedValues) -> Figu
 
 
 def dilation(evidence: Evidence, scale: Scale, published: PublishedValues) -> Figures:
-    """The same points with the emulator's clocks and with clocks that agree."""
+    """The points with the emulator's dilated clocks and with undilated clocks."""
     drawn: dict[str, Figure] = {}
     sizes = {figure: points(figure, scale) for figure in ("5", "6", "9")}
     for figure, settings in sizes.items():
@@ -163,13 +163,13 @@ def dilation(evidence: Evidence, scale: Scale, published: PublishedValues) -> Fi
 
 
 def _curves(
-    figure: str, shown: Mapping[str, Measured], scale: Scale, window: tuple[float, float], height: float = 4.4
+    figure: str, shown: Mapping[str, Measurements], scale: Scale, window: tuple[float, float], height: float = 4.4
 ) -> Figure:
     printed = _printed_curves() if scale.is_published else {}
     setting = next(iter(shown.values())).setting
     week = _week(setting)
     curves = {
-        _name(end): Folded(
+        _name(end): FoldedCurves(
             one.curve, _seen(one), printed.get((figure, end, "kilobytes")), printed.get((figure, end, "packets"))
         )
         for end, one in shown.items()
@@ -185,8 +185,8 @@ def _curves(
     return folded(curves, window_us=window, days_us=days, bounds=bounds, height=height)
 
 
-def _seen(measured: Measured) -> pl.DataFrame:
-    """What waits in the VOQ, without long nights: it is known where packets leave, and none does then."""
+def _seen(measured: Measurements) -> pl.DataFrame:
+    """Occupancy of the VOQ without long nights: it is sampled when packets leave, and none does then."""
     setting = measured.setting
     if setting.night_us < LONG_NIGHT_US:
         return measured.waiting
@@ -235,7 +235,7 @@ def _known(values: list[float | None]) -> list[float]:
 
 
 def tilted(figure: Figure) -> Figure:
-    """With names on the x axis that do not touch each other."""
+    """The figure with tilted labels on the x axis, which do not overlap."""
     for axes in figure.axes:
         axes.tick_params(axis="x", labelrotation=45)
     return figure

@@ -1,4 +1,4 @@
-"""What the study varied: one setting is one point of its figures."""
+"""The settings of the study: each is one point of its figures."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from daybreak._native import variants
 from daybreak.studies.scales import part_of, unusual
 
 STATIC = (4, 8, 16, 32, 64, 128)
-"""Packets of a VOQ that keeps its size."""
+"""Limits of static VOQs in packets."""
 BEFORE_CUBIC = tuple(range(0, 3001, 300))
 """Microseconds before the day at which VOQs grow (tau), for CUBIC."""
 BEFORE_RETCP = tuple(range(0, 301, 50))
@@ -17,7 +17,7 @@ BEFORE_VARIANTS = 1200
 BEFORE_EIGHT = tuple(range(0, 1201, 100))
 """Microseconds before the day at which VOQs grow in the run with 8 racks, whose week is 1400 us."""
 BEFORE_VARIANTS_EIGHT = (0, 500, 1000, 1200)
-"""Of these times, those at which that run has all variants."""
+"""The subset of these times at which that run has all variants."""
 _ALL = (
     "bbr", "bic", "cdg", "cubic", "dctcp", "highspeed", "htcp", "hybla", "illinois", "lp", "nv", "reno", "scalable",
     "vegas", "veno", "westwood", "yeah",
@@ -25,19 +25,19 @@ _ALL = (
 DELAYS_NS = (500, 1000, 1500, 2050, 2500)
 """Hosts' delays over which latencies are shown."""
 VARIANTS = tuple(name for name in _ALL if name in {entry.name for entry in variants()})
-"""Those of the comparison that the simulator has; the comparison leaves reTCP out."""
+"""The comparison's variants that the simulator has; the comparison leaves reTCP out."""
 MARKED_BEFORE = 600
-"""Microseconds before the day at which marks begin where VOQs keep their size: the emulator's default."""
+"""Microseconds before the day at which marking begins with static VOQs: the emulator's default."""
 
 
 @dataclass(frozen=True)
 class Hosts:
-    """What is inferred of the emulator's hosts: `inferences.toml` has the reasons."""
+    """Inferred properties of the emulator's hosts: `inferences.toml` has the reasons."""
 
     delay_ns: int = 1500
-    """One way between a host's TCP and its switch besides serialisation."""
+    """One-way delay between a host's TCP and its switch, without serialisation."""
     hz: int = 250
-    """Timer ticks a second."""
+    """Timer ticks per second."""
     start_us: int = 50
     """Flows start within this time."""
     small_queues: int = 0
@@ -49,15 +49,15 @@ class Hosts:
 
     @property
     def name(self) -> str:
-        """What is not as the study infers it, for names; empty if all is."""
+        """The deviations from the study's inferences, for names; empty if there are none."""
         return unusual(self)
 
 
 @dataclass(frozen=True)
 class Setting:
-    """One point. ``large`` and ``tau_us`` are of VOQs that grow for their day, and None for those that do not;
-    ``mark_us`` is how long before the day marks begin, None without marks. ``racks`` are those that the schedule
-    mimics; ``dilation`` is the hosts' `timer_dilation`."""
+    """One setting. ``large`` and ``tau_us`` describe VOQs that grow for their day, and are None for static ones;
+    ``mark_us`` is the time before the day at which marking begins, None without marks. ``racks`` is the number that the
+    schedule emulates; ``dilation`` is the hosts' `timer_dilation`."""
 
     variant: str
     weeks: int
@@ -83,8 +83,8 @@ class Setting:
 
 @dataclass(frozen=True)
 class Scale:
-    """How large a reproduction is: ``weeks`` of each run and number of ``runs``. The other fields are what the
-    published runs differ by: racks, packets of a VOQ before and in its day; and what is inferred."""
+    """The size of a reproduction: ``weeks`` of each run and number of ``runs``. The other fields are those in which the
+    published runs differ (racks, packets of a VOQ before and in its day) and the inferred ones."""
 
     weeks: int
     runs: int
@@ -111,7 +111,7 @@ class Scale:
         return self.runs if (setting.dilation, setting.hosts.delay_ns) == (self.dilation, self.delay_ns) else 1
 
     def with_runs(self, runs: int) -> Scale:
-        """The same with so many runs of every setting."""
+        """A copy with ``runs`` runs of every setting."""
         return replace(self, runs=runs)
 
     @property
@@ -121,7 +121,7 @@ class Scale:
 
     @property
     def is_published(self) -> bool:
-        """Whether it is as run 1581462196, whose values are printed."""
+        """Whether it matches run 1581462196, whose values are printed."""
         return (self.racks, self.small, self.large, self.dilation) == (25, 16, 50, 20)
 
 
@@ -130,18 +130,18 @@ SCALES = {"full": Scale(weeks=500, runs=3), "quick": Scale(weeks=300, runs=1)}
 
 
 def eight_racks(scale: Scale) -> Scale:
-    """As run 1581228040 was: 8 racks, and VOQs that grow to 64 packets."""
+    """The scale of run 1581228040: 8 racks, and VOQs that grow to 64 packets."""
     return replace(scale, racks=8, large=64)
 
 
 def static(scale: Scale, variant: str, packets: int) -> Setting:
-    """VOQs that keep their size."""
+    """A setting with static VOQs of ``packets``."""
     marks = MARKED_BEFORE if variant == "retcp" else None
     return Setting(variant, scale.weeks, scale.racks, packets, scale.dilation, mark_us=marks, hosts=scale.hosts)
 
 
 def dynamic(scale: Scale, variant: str, tau_us: int) -> Setting:
-    """VOQs that grow ``tau_us`` before their day."""
+    """A setting with VOQs that grow ``tau_us`` before their day."""
     marks = tau_us if variant == "retcp" else None
     return Setting(
         variant, scale.weeks, scale.racks, scale.small, scale.dilation, scale.large, tau_us, marks, hosts=scale.hosts
@@ -149,7 +149,7 @@ def dynamic(scale: Scale, variant: str, tau_us: int) -> Setting:
 
 
 def undilated(setting: Setting) -> Setting:
-    """The same with clocks that agree."""
+    """The setting with undilated clocks."""
     return replace(setting, dilation=1)
 
 
@@ -165,7 +165,7 @@ def switches(scale: Scale) -> dict[str, Setting]:
 
 
 def dilation_pairs(scale: Scale) -> list[Setting]:
-    """What is compared with and without dilation."""
+    """The settings that are compared with and without dilation."""
     points = [static(scale, "cubic", packets) for packets in STATIC]
     points += [dynamic(scale, "cubic", tau) for tau in (600, 1200, 1800, 2400)]
     points += [dynamic(scale, "retcp", tau) for tau in BEFORE_RETCP]

@@ -1,4 +1,4 @@
-"""The Etalon study: its parts put together."""
+"""The Etalon study: combines its parts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from importlib.resources import files
 
 from daybreak.engines import kind
 from daybreak.studies.etalon import claims, eight_racks, plots, tables, testbed
-from daybreak.studies.etalon.measured import REDUCTION, Evidence, Measured, again, of_runs
+from daybreak.studies.etalon.measured import REDUCTION, Evidence, Measurements, again, of_runs
 from daybreak.studies.etalon.settings import (
     SCALES,
     VARIANTS,
@@ -31,7 +31,7 @@ Settings = Callable[[Scale], Sequence[Setting]]
 
 
 def _nothing(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
-    """Nothing of it is published."""
+    """No claims: nothing about it is published."""
 
 
 def _no_figures(evidence: Evidence, scale: Scale, published: PublishedValues) -> plots.Figures:
@@ -75,11 +75,11 @@ _PARTS: dict[str, tuple[Settings, Judge, Draw]] = {
 
 
 def job(setting: Setting, seed: int, engine: str) -> Job:
-    """A run of a setting. On the kernel engine hosts are as its Linux 6.1 has them."""
+    """The job of a setting. On the kernel engine hosts are those of its Linux 6.1."""
     return Job(testbed.scenario(setting, real_hosts=kind(engine) == "kernel"), seed, engine)
 
 
-STUDY: Study[Setting, Scale, Measured] = Study(
+STUDY: Study[Setting, Scale, Measurements] = Study(
     name="etalon",
     folder=files(__package__),
     scales=SCALES,

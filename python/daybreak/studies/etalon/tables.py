@@ -6,12 +6,12 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from daybreak.studies.etalon.measured import Evidence, Measured
+from daybreak.studies.etalon.measured import Evidence, Measurements
 from daybreak.studies.etalon.settings import Scale
 
 
 def values(name: str, evidence: Evidence, scale: Scale) -> Mapping[str, pl.DataFrame]:
-    """Utilisation, latencies and TCP's counts of every run, a row each."""
+    """Utilisation, latencies and TCP counters, one row per run."""
     return {f"values-{name}": pl.concat([_rows(one) for one in evidence.values()])}
 
 
@@ -24,7 +24,7 @@ def delays(evidence: Evidence, scale: Scale) -> Mapping[str, pl.DataFrame]:
     return {"delays": pl.concat(rows)}
 
 
-def _rows(measured: Measured) -> pl.DataFrame:
+def _rows(measured: Measurements) -> pl.DataFrame:
     setting = measured.setting
     said = [
         pl.lit(value, dtype=kind).alias(name)

@@ -1,6 +1,6 @@
-"""The one testbed of all settings: three racks of sixteen hosts, of which one sends to one other.
+"""The testbed of all settings: three racks of sixteen hosts, one of which sends to another.
 
-What the emulator's code and logs state is taken as stated; what is inferred, and from what, is in `inferences.toml`.
+What the emulator's code and logs state is taken as stated; inferences, with their sources, are in `inferences.toml`.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from daybreak.studies.hosts import LINUX_4_15
 
 HOSTS = 16
 RACKS = 3
-"""Those that there are; the schedule mimics the others."""
+"""Actual racks; the schedule emulates the others."""
 CIRCUIT_GBPS, PACKET_GBPS = 80, 10
 MTU = 9000
 THRESHOLD = 10
 """Packets above which a VOQ marks (CE) for DCTCP."""
 CURVE_INTERVAL = "5 us"
-"""Of the samples of the VOQ."""
+"""Sampling interval of the VOQ."""
 
 
 def pair(racks: int) -> tuple[int, int]:
@@ -30,13 +30,13 @@ def pair(racks: int) -> tuple[int, int]:
 OFFLOAD_BYTES = 65_536
 """Segmentation offload of the emulator's hosts."""
 KERNEL_HOSTS = {"hz": 1000, "tso_max_bytes": 0}
-"""Those of the kernel engine: its image has 1000 ticks a second, and its NICs no segmentation offload."""
+"""Hosts of the kernel engine: its image has 1000 ticks per second, and its NICs no segmentation offload."""
 ETHERNET_HEADER = 14
-"""Bytes that a real NIC puts before a packet; the emulator's rates count none."""
+"""Bytes of header that a real NIC adds to a packet; the emulator's rates do not count them."""
 
 
 def scenario(setting: Setting, *, real_hosts: bool = False) -> Scenario:
-    """The scenario of a setting; a seed makes a run of it. With ``real_hosts`` the kernel engine can run it."""
+    """The scenario of a setting. With ``real_hosts`` the kernel engine can run it."""
     source, destination = pair(setting.racks)
     week_us = (setting.racks - 1) * (setting.day_us + setting.night_us)
     hosts = [f"host-{source}-{k}->tor-{source}" for k in range(HOSTS)]

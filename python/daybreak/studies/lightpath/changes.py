@@ -1,7 +1,7 @@
-"""What a setting may have otherwise than the study, each change by its name.
+"""Named changes that a setting may make to the study.
 
-A row is a mechanism in which the TCP of ns-2 differs from Linux 6.1: a stack of ns-2 may have it as Linux has it, and
-Linux as ns-2 has it. A remedy is another way to move the flow, or another network or TCP to move it in.
+A row is a mechanism in which the TCP of ns-2 differs from Linux 6.1: either stack can be given the other's version. A
+remedy is another way to move the flow, or another network or TCP.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ class Row:
     linux: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def of_ns2(self, document: Document, setting: Setting) -> None:
-        """Makes a stack have this as ns-2 has it."""
+        """Gives a stack this mechanism of ns-2."""
         self._take(document, self.ns2, [*_legacy(document), *self.mechanisms])
 
     def of_linux(self, document: Document, setting: Setting) -> None:
-        """Makes a stack have this as Linux has it."""
+        """Gives a stack this mechanism of Linux."""
         self._take(document, self.linux, [one for one in _legacy(document) if one not in self.mechanisms])
 
     def _take(self, document: Document, fields: Mapping[str, Mapping[str, Any]], legacy: list[str]) -> None:
@@ -52,7 +52,7 @@ def _legacy(document: Document) -> list[str]:
 
 CUBIC_2_1 = {"name": "cubic", "beta": 0.8, "hystart": False, "max_increment": 16, "ack_ratio": True}
 NS2_QUEUE = "499 packets"
-"""What the sender's queue holds in ns-2."""
+"""Capacity of the sender's queue in ns-2."""
 ROWS = {
     "marking": Row(
         "losses marked by sequence", "losses marked by time (RACK)",
@@ -94,16 +94,16 @@ ROWS = {
         {"topology": {"nic_queue": None}, "stack": {"tcp_limit_output_bytes": 1_048_576}},
     ),
 }  # fmt: skip
-"""The rows, by the names that they have in settings."""
+"""The rows, by their names in settings."""
 
 
 def long_queues(document: Document, setting: Setting) -> None:
-    """Nothing is lost in the sender or on the IP path."""
+    """Removes losses in the sender and on the IP path."""
     document["topology"] |= {"nic_queue": None, "queue": "1000000 packets", "receiver_queue": NS2_QUEUE}
 
 
 def long_sender_queue(document: Document, setting: Setting) -> None:
-    """Nothing is lost in the sender from the move on."""
+    """Removes losses in the sender from the move on."""
     _at(document, setting.move_s, {"kind": "set_limit", "queue": "sender", "limit": "unlimited"})
 
 
@@ -112,7 +112,7 @@ LARGER_FROM_S = 40
 
 
 def large_buffer(document: Document, setting: Setting) -> None:
-    """r3's queue has `LARGE_BUFFER` packets from `LARGER_FROM_S` on."""
+    """Gives r3's queue `LARGE_BUFFER` packets from `LARGER_FROM_S` on."""
     _at(document, LARGER_FROM_S, {"kind": "set_limit", "queue": "receiver", "limit": f"{LARGE_BUFFER} packets"})
 
 
@@ -123,7 +123,7 @@ def _at(document: Document, time_s: float, action: Document) -> None:
 
 
 def night(downtime: str) -> Callable[[Document, Setting], None]:
-    """Before the move there is no path for 0.4 base RTTs, which is what the light-path is shorter."""
+    """Removes the path for 0.4 base RTTs before the move, the time by which the light-path is shorter."""
 
     def apply(document: Document, setting: Setting) -> None:
         dark_s = setting.move_s - 0.4e-3 * setting.rtt_ms
@@ -134,7 +134,8 @@ def night(downtime: str) -> Callable[[Document, Setting], None]:
 
 
 def optical_delay(part: float) -> Callable[[Document, Setting], None]:
-    """The light-path has this part of the base RTT as its one-way delay, 0.1 in the study and 0.5 on the IP path."""
+    """Sets the light-path's one-way delay to this part of the base RTT; it is 0.1 in the study and 0.5 on the IP
+    path."""
 
     def apply(document: Document, setting: Setting) -> None:
         document["topology"]["optical_delay"] = f"{part * setting.rtt_ms * 1000:.0f} us"
@@ -143,24 +144,24 @@ def optical_delay(part: float) -> Callable[[Document, Setting], None]:
 
 
 def buffer_for_overlap(document: Document, setting: Setting) -> None:
-    """r3 has room for what the overlap brings, besides its own 500 packets."""
+    """Gives r3 room for the packets of the overlap, besides its own 500 packets."""
     document["topology"]["receiver_queue"] = f"{500 + round(setting.overlap_packets)} packets"
 
 
 def paced(document: Document, setting: Setting) -> None:
-    """The sender paces at the limiting rate, less what headers and an emptying queue take."""
+    """Paces the sender at the limiting rate, less headers and a margin to drain the queue."""
     document["stack"]["max_pacing_rate"] = f"{0.95 * setting.rate_mbps} Mbit/s"
 
 
 def by_duplicates(document: Document, setting: Setting) -> None:
-    """Neither RACK nor probes: losses are found by duplicate ACKs (RFC 6675)."""
+    """Disables RACK and probes: losses are detected by duplicate ACKs (RFC 6675)."""
     document["stack"] |= {"tcp_recovery": 0, "tcp_early_retrans": 0}
     document["stack"]["legacy"] = [one for one in _legacy(document) if one != "fack"]
 
 
 @dataclass(frozen=True)
 class Remedy:
-    """Something that may avoid the cost of a move."""
+    """A change that may avoid the cost of a move."""
 
     title: str
     apply: Callable[[Document, Setting], None]
@@ -176,7 +177,7 @@ REMEDIES = {
     "no-rack": Remedy("losses by duplicate ACKs, no RACK", by_duplicates),
     "paced": Remedy("sender paced at 95 % of the limit", paced),
 }
-"""Ways to move, by their names in settings. Without one the old path goes on: make before break."""
+"""Ways to move, by their names in settings. The default keeps the old path: make before break."""
 
 CHANGES: dict[str, Callable[[Document, Setting], None]] = {
     "long-queues": long_queues,

@@ -1,7 +1,7 @@
-"""What makes scenario D collapse, and what avoids it: one mechanism, or one remedy, at a time.
+"""What causes the collapse in scenario D, and what avoids it: one mechanism, or one remedy, at a time.
 
-All of it is D at 100 Mb/s and 1000 ms, where 3,333 packets overlap and r3 has room for 500. Since single packets decide
-how many window cuts follow each other, the flow is moved at several times.
+All settings are D at 100 Mb/s and 1000 ms, where 3,333 packets overlap and r3 has room for 500. Since single packets
+decide how many window cuts follow each other, the flow is moved at several times.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from daybreak.studies.scoreboard import Scoreboard
 APART_S = 0.5
 """Time between two moves."""
 OTHER = {NS2: "linux", "linux": "ns2"}
-"""As whose mechanism a stack gets one, as changes name it."""
+"""The other stack, whose mechanism a stack gets, in the names of changes."""
 PAIR_MOVES = 1
 XLABEL = "Sending lost in the 40 s after the move [s]"
 UNCHANGED = "unchanged"
 
 
 def moves(scale: Scale, stack: str, *changes: str) -> list[Setting]:
-    """A setting, moved when the rule says and some times later."""
+    """A setting, moved by the rule and at several later times."""
     first = Setting("D", 100, 1000, stack=stack)
     base = replace(first, after_s=WITHIN_S[1000], changes=changes)
     return [replace(base, move=f"{first.move_s + APART_S * number:g}") for number in range(scale.moves)]
 
 
 def of_rows(scale: Scale, stack: str) -> dict[str, list[Setting]]:
-    """The stack as it is, and with each mechanism as the other one has it, by the title of that."""
+    """The unchanged stack, and the stack with each mechanism of the other one, by the mechanism's title."""
     found = {UNCHANGED: moves(scale, stack)}
     for name, row in ROWS.items():
         title = row.title if stack != NS2 else row.linux_title
@@ -46,7 +46,7 @@ def of_rows(scale: Scale, stack: str) -> dict[str, list[Setting]]:
 
 
 def of_pairs(scale: Scale) -> dict[tuple[str, str], list[Setting]]:
-    """Linux with two rows as ns-2 has them."""
+    """Linux with pairs of mechanisms of ns-2."""
     few = replace(scale, moves=PAIR_MOVES)
     return {
         (first, second): moves(few, "linux", f"{first}-of-ns2", f"{second}-of-ns2")
@@ -56,38 +56,38 @@ def of_pairs(scale: Scale) -> dict[tuple[str, str], list[Setting]]:
 
 
 def of_remedies(scale: Scale, stack: str) -> dict[str, list[Setting]]:
-    """No move, the move as it is, and with each remedy, by title."""
+    """No move, the plain move, and the move with each remedy, by title."""
     plain = moves(scale, stack)
     found = {"no move at all": [one.unmoved() for one in plain], "old path goes on (as in the study)": plain}
     for name, remedy in REMEDIES.items():
-        # The TCP of ns-2 has no RACK that could be left out.
+        # The TCP of ns-2 has no RACK to disable.
         if (stack, name) != (NS2, "no-rack"):
             found[remedy.title] = moves(scale, stack, name)
     return found
 
 
 def causes_settings(scale: Scale) -> list[Setting]:
-    """What the causes need."""
+    """The settings of the causes."""
     single = [one for stack in STACKS for settings in of_rows(scale, stack).values() for one in settings]
     return [*single, *(one for settings in of_pairs(scale).values() for one in settings)]
 
 
 def remedies_settings(scale: Scale) -> list[Setting]:
-    """What the remedies need."""
+    """The settings of the remedies."""
     return [one for stack in STACKS for settings in of_remedies(scale, stack).values() for one in settings]
 
 
 def nothing_published(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
-    """The paper leaves this open."""
+    """No claims: the paper leaves this open."""
 
 
 def draw_causes(evidence: Evidence, scale: Scale, published: PublishedValues) -> dict[str, Figure]:
-    """Each mechanism at a time, a figure a stack: what one gets is not what the other one gets."""
+    """One mechanism at a time, one figure per stack, since each stack gets the other's mechanisms."""
     return {f"causes-{stack}": _figure(evidence, {stack: of_rows(scale, stack)}) for stack in STACKS}
 
 
 def draw_remedies(evidence: Evidence, scale: Scale, published: PublishedValues) -> dict[str, Figure]:
-    """Each remedy, in both stacks."""
+    """One remedy at a time, in both stacks."""
     return {"remedies": _figure(evidence, {stack: of_remedies(scale, stack) for stack in STACKS})}
 
 

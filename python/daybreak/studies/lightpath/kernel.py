@@ -1,6 +1,6 @@
 """The cells at 100 Mb/s on real Linux 6.1 beside the model, written to kernel.csv.
 
-At higher rates the kernel engine takes too long, and the TCP of ns-2 it cannot have. Run it again when a cell changes:
+At higher rates the kernel engine takes too long, and it cannot have the TCP of ns-2. Run it again when a cell changes:
 `python -m daybreak.studies.lightpath.kernel`.
 """
 
@@ -16,9 +16,9 @@ from daybreak.studies.lightpath.settings import SCENARIOS, Setting
 
 HEADER = "# Made by: python -m daybreak.studies.lightpath.kernel"
 CELLS = [Setting(scenario, 100, 100, move="10", after_s=10.0) for scenario in SCENARIOS if scenario != "A"]
-"""Linux takes no bound of the window from a scenario, which scenario A is about."""
+"""Without scenario A, which bounds the window: Linux takes no such bound from a scenario."""
 BUFFERS = [4096, 64_000_000, 64_000_000]
-"""They never bind either; those of the study are larger than Linux can be told."""
+"""Buffers that never bind either; those of the study are larger than Linux accepts."""
 FRAMING = 14
 """Bytes of an Ethernet header, which a real NIC sends. They count as bytes of the rates."""
 ENGINES = ("simulated", "kernel")
@@ -26,7 +26,7 @@ COUNTS = ("segments", "retransmits", "fast_recoveries", "spurious", "rtos", "dup
 
 
 def row(setting: Setting, engine: str) -> dict[str, object]:
-    """What one engine shows of a cell."""
+    """The results of one engine for a cell."""
     scenario = testbed.scenario(setting).with_(
         {"stack.tcp_rmem": BUFFERS, "stack.tcp_wmem": BUFFERS, "topology.framing": FRAMING}
     )

@@ -1,8 +1,8 @@
 """Self-management as a control loop: a manager finds elephants by their counters and moves them to light-paths.
 
-The smallest case is the study's one flow in scenario B, moved when the manager sees that it fills its link. The
-real one has 200 flows of mixed sizes and four light-paths, each for one flow at a time. The paper describes the loop
-in words, without a number: all numbers are ours.
+The smallest case is the study's one flow in scenario B, moved when the manager sees that it fills its link. The main
+case has 200 flows of mixed sizes and four light-paths, each for one flow at a time. The paper describes the loop only
+in words: all numbers are ours.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from daybreak.runs import Run
 from daybreak.scenario import Scenario
 from daybreak.studies.kept import UNENDED_FLOW_COLUMNS
 from daybreak.studies.lightpath import testbed
-from daybreak.studies.lightpath.settings import NS2, STACKS, Managed, Scale, Setting
+from daybreak.studies.lightpath.settings import NS2, STACKS, ManagedSetting, Scale, Setting
 from daybreak.studies.published import PublishedValues
 from daybreak.studies.scoreboard import Scoreboard
 from daybreak.sweeps import Tables
@@ -37,7 +37,7 @@ CASES = {
     "prior": "one, four have priority",
     "taken": "one, four may take it",
 }
-"""What is done with the 200 flows."""
+"""Ways to manage the 200 flows."""
 FAVOURED = "favoured"
 GROUPS = {
     "mouse": (150, "100 kB", "100 kB"),
@@ -45,32 +45,32 @@ GROUPS = {
     "elephant": (12, "100 MB", "100 MB"),
     FAVOURED: (4, "100 MB", "the four"),
 }
-"""Flows, their size, and what a figure calls them: the operator gives priority to four of the elephants."""
+"""Number of flows, size, and label in figures: the operator gives priority to four of the elephants."""
 LIGHT_PATHS = 4
 ONE_LIGHT_PATH = dict.fromkeys(("one-path", "prior", "taken"), 1)
-"""Cases in which elephants compete for a light-path, so that it matters who goes first."""
+"""Cases in which elephants compete for a light-path, so that their priority matters."""
 RTT_MS = 20
 WITHIN_S = 15
-"""The flows start evenly at random in so many seconds."""
+"""The flows start uniformly at random within this many seconds."""
 MANAGER = {"name": "elephants", "interval": "100 ms", "threshold": "40 Mbit/s", "duration": "300 ms",
            "release_threshold": "10 Mbit/s", "release_duration": "1 s"}  # fmt: skip
 SETUP = "50 ms"
 COUNTS = ("retransmits", "fast_recoveries", "spurious", "rtos")
-"""What moved flows pay."""
+"""Cost of a move to the moved flow."""
 POLICIES: Mapping[str, Mapping[str, Any]] = {"slow-to-act": {"duration": "5 s"}, "taken": {"preempt": True}}
-"""What the manager does otherwise in a case."""
+"""Changes to the manager in each case."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a managed run has shown: its flows, and what the manager did when to which."""
+    """The results of managed runs: the flows, and the manager's decisions."""
 
     flows: pl.DataFrame
     control: pl.DataFrame
 
     @property
     def moves(self) -> pl.DataFrame:
-        """When which flow got a light-path: ``run, flow, time_ns``."""
+        """The times at which flows got a light-path: ``run, flow, time_ns``."""
         return self.control.filter(pl.col("event") == "in_force").select("run", "flow", "time_ns")
 
     def mean_fct_s(self, group: str) -> list[float]:
@@ -79,23 +79,23 @@ class Outcome:
         return [float(mean) for mean in found.agg(pl.col("fct_s").mean()).sort("run")["fct_s"]]
 
 
-Evidence = Mapping[Managed, Outcome]
+Evidence = Mapping[ManagedSetting, Outcome]
 
 
-def settings(scale: Scale) -> list[Managed]:
+def settings(scale: Scale) -> list[ManagedSetting]:
     """Every case with every stack."""
-    return [Managed(case, stack) for stack in STACKS for case in (ONE_FLOW, *CASES)]
+    return [ManagedSetting(case, stack) for stack in STACKS for case in (ONE_FLOW, *CASES)]
 
 
-def scenario(setting: Managed) -> Scenario:
+def scenario(setting: ManagedSetting) -> Scenario:
     """The scenario of a setting."""
     if setting.case == ONE_FLOW:
         return _one_flow(setting)
     return Scenario.parse(_many_flows(setting), source=f'study lightpath, setting "{setting.name}"')
 
 
-def _one_flow(setting: Managed) -> Scenario:
-    """The study's flow in scenario B at 100 Mb/s: the manager takes the place of the timeline."""
+def _one_flow(setting: ManagedSetting) -> Scenario:
+    """The study's flow in scenario B at 100 Mb/s, with the manager instead of the timeline."""
     timed = testbed.scenario(Setting("B", 100, 100, stack=setting.stack, move="30", after_s=10.0))
     policy = MANAGER | {"interval": "1 s", "threshold": "99 Mbit/s", "duration": "2 s"}
     manager = {"kind": "paths", "name": "manager", "flows": ["elephant"], "between": [["ip-1", "ip-2"], ["optical"]],
@@ -103,7 +103,7 @@ def _one_flow(setting: Managed) -> Scenario:
     return timed.with_({"routes": [], "timelines": [], "controllers": [manager]}, name=setting.name)
 
 
-def _many_flows(setting: Managed) -> dict[str, Any]:
+def _many_flows(setting: ManagedSetting) -> dict[str, Any]:
     optical_ms = RTT_MS / 2 if setting.case == "same-delay" else RTT_MS / 10
     lights = [f"light-{number}" for number in range(1, ONE_LIGHT_PATH.get(setting.case, LIGHT_PATHS) + 1)]
     flows = [
@@ -140,25 +140,27 @@ def _many_flows(setting: Managed) -> dict[str, Any]:
 
 
 def of_run(run: Run) -> Tables:
-    """What is kept of a run."""
+    """Reduces a run."""
     return {"flows": run.flows.select(UNENDED_FLOW_COLUMNS), "control": run.control}
 
 
 def of_runs(runs: Mapping[int, Tables]) -> Outcome:
-    """Puts the tables of the runs together."""
+    """Combines the tables of the runs, by seed."""
     flows = confidence.stack((seed, runs[seed]["flows"]) for seed in sorted(runs))
     return Outcome(fct.table(flows), confidence.stack((seed, runs[seed]["control"]) for seed in sorted(runs)))
 
 
 def judge(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
-    """The paper has no number of it."""
+    """No claims: the paper has no numbers."""
 
 
 def draw(evidence: Evidence, scale: Scale, published: PublishedValues) -> dict[str, Figure]:
-    """Completion times of each size of flow, as parts of those without light-paths."""
+    """Completion times of each size of flow, relative to those without light-paths."""
     rows = {
         f"{called}, {title}": {
-            STACKS[stack]: _ratios(evidence[Managed(case, stack)], evidence[Managed(UNMANAGED, stack)], group)
+            STACKS[stack]: _ratios(
+                evidence[ManagedSetting(case, stack)], evidence[ManagedSetting(UNMANAGED, stack)], group
+            )
             for stack in STACKS
         }
         for group, (_, _, called) in GROUPS.items()
@@ -174,7 +176,7 @@ def _ratios(outcome: Outcome, base: Outcome, group: str) -> list[float]:
 
 
 def tables(evidence: Evidence, scale: Scale) -> Mapping[str, pl.DataFrame]:
-    """A row a case, and a group of flows or those of it that were moved. Counts are means of the runs."""
+    """One row per case and group of flows, or its moved flows. Counts are means over the runs."""
     rows = [
         row
         for setting, outcome in evidence.items()
@@ -184,7 +186,7 @@ def tables(evidence: Evidence, scale: Scale) -> Mapping[str, pl.DataFrame]:
     return {"management": pl.concat(rows)}
 
 
-def _rows(setting: Managed, outcome: Outcome, group: str) -> list[pl.DataFrame]:
+def _rows(setting: ManagedSetting, outcome: Outcome, group: str) -> list[pl.DataFrame]:
     of_group = outcome.flows.filter(pl.col("group") == group)
     runs = of_group["run"].n_unique()
     parts = {"all": of_group, "moved": of_group.join(outcome.moves, on=["run", "flow"], how="semi")}

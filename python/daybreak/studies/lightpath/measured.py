@@ -1,4 +1,4 @@
-"""What the claims and figures need of the run of one setting: rates, windows, queues and losses around the move."""
+"""Measurements from the run of one setting: rates, windows, queues and losses around the move."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from daybreak.sweeps import Tables
 
 BIN_NS = BIN_MS * 1_000_000
 WIDTHS_MS = {1000: (-10_000.0, 10_000.0), 100: (-2.0, 10.0), 1: (-0.01, 1.0)}
-"""Widths of the bins of table ``rates``, and the seconds around the move in which they are kept."""
+"""Widths of the bins of table ``rates``, and the seconds around the move that are stored."""
 SECOND = 1.0
 WITHIN_S = {10: 10.0, 100: 10.0, 1000: 40.0}
-"""Seconds after the move in which the trough is looked for, by base RTT in ms."""
+"""Seconds after the move within which the trough is searched, by base RTT in ms."""
 ENOUGH = 0.95
-"""Part of a rate at which a flow has recovered it."""
+"""Part of a rate at which a flow counts as recovered."""
 
 
 @dataclass(frozen=True)
-class Measured:
+class Measurements:
     """The run of one setting. Times are in seconds after the move.
 
     ``rates`` has ``width_ms, time_s`` (start of the bin) and Mb/s of packets on the wire: ``mbps`` that left r3 for the
@@ -58,25 +58,25 @@ class Measured:
 
     @property
     def reduction(self) -> float:
-        """The rate's part of that before the move that is missing in the lowest second; negative where it rises."""
+        """Relative reduction of the rate in the lowest second, compared to before the move; negative if it rises."""
         return 1 - self.trough().rate / self.before_mbps
 
     def recovery_s(self, level_mbps: float) -> float | None:
-        """Seconds until the rate is at 95 % of a level again; 0 if it is never below, None if it is not back."""
+        """Seconds until the rate is back at 95 % of a level; 0 if it is never below, None if it does not recover."""
         within = WITHIN_S.get(self.setting.rtt_ms, WITHIN_S[100])
         level = ENOUGH * level_mbps
         return transient.recovery_s(self.bins(1000), "mbps", width_s=SECOND, level=level, within_s=within)
 
     @property
     def missing_s(self) -> float:
-        """Seconds of sending, at the rate before, that the goodput lacks while the trough is looked for."""
+        """Missing goodput while the trough is searched, as seconds of sending at the rate before."""
         within = WITHIN_S.get(self.setting.rtt_ms, WITHIN_S[100])
         later = transient.mean_between(self.bins(1000), "goodput_mbps", 0.0, within)
         return within * (1.0 - later / self.before_mbps)
 
     @property
     def peak_mbps(self) -> float:
-        """The largest rate in a tenth of the first second."""
+        """The largest rate in a tenth of a second of the first second."""
         tenths = self.bins(100).filter((pl.col("time_s") >= 0) & (pl.col("time_s") < SECOND))
         return float(tenths["mbps"].cast(pl.Float64).max() or 0.0)  # type: ignore[arg-type]
 
@@ -86,25 +86,25 @@ class Measured:
         return int(part["lost"].sum())
 
     def lost_anywhere(self, from_s: float = 0.0) -> int:
-        """Data packets lost from a time on, in the sender or the network."""
+        """Number of data packets lost from a time on, in the sender or the network."""
         return int(self.losses.filter(pl.col("time_s") >= from_s)["lost"].sum())
 
     def queue_at_move(self, queue: str) -> int:
-        """Packets that wait in a queue at the move."""
+        """Number of packets waiting in a queue at the move."""
         samples = self.queues.filter((pl.col("queue") == queue) & (pl.col("time_s") < 0.05 * SECOND))
         return int(samples["packets"][-1]) if samples.height else 0
 
     def counted(self, name: str) -> int:
-        """A count of the flow's, over the whole run."""
+        """A counter of the flow, over the whole run."""
         return int(self.flows[name].sum())
 
 
-Evidence = Mapping[Setting, Measured]
+Evidence = Mapping[Setting, Measurements]
 """The settings of a figure."""
 
 
 def of_run(run: Run) -> Tables:
-    """The tables of one run, small enough to keep."""
+    """The tables of one run, small enough to store."""
     move_ns = moved_ns(run)
     flow = run.flows["flow"][0]
     relative = (pl.col("time_ns").cast(pl.Int64) - move_ns) / 1e9
@@ -131,7 +131,7 @@ def of_run(run: Run) -> Tables:
 
 
 def moved_ns(run: Run) -> int:
-    """When the flow was moved, or would have been."""
+    """Time at which the flow was moved, or would have been."""
     return int(run.circuits.filter(pl.col("timeline_name") == "move")["time_ns"][-1])
 
 
@@ -157,10 +157,12 @@ def _rates(bins: pl.DataFrame, move_ns: int, width_ms: int, from_s: float, to_s:
     return joined.select(width, (pl.col("slot") * width_ns / 1e9).alias("time_s"), *columns)
 
 
-def of_runs(setting: Setting, runs: Mapping[int, Tables]) -> Measured:
-    """Puts the tables of the run of a setting together; several runs are the same, since nothing is drawn by chance."""
+def of_runs(setting: Setting, runs: Mapping[int, Tables]) -> Measurements:
+    """Combines the tables of a setting's runs; all runs are equal, since nothing is random."""
     if not runs:
         raise ValueError(f'setting "{setting.name}": no runs')
     tables = runs[min(runs)]
     flows = confidence.stack((seed, runs[seed]["flows"]) for seed in sorted(runs))
-    return Measured(setting, fct.table(flows), tables["rates"], tables["windows"], tables["queues"], tables["losses"])
+    return Measurements(
+        setting, fct.table(flows), tables["rates"], tables["windows"], tables["queues"], tables["losses"]
+    )

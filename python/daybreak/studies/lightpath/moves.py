@@ -1,4 +1,4 @@
-"""Finds when the paper's rule moves each flow, and writes it to moves.csv.
+"""Determines when the paper's rule moves each flow, and writes moves.csv.
 
 The rule looks at the flow's own throughput, which the run itself produces: a first run without a move shows when the
 limit is reached, and the second, the same to the packet up to then, has the move at that time. Run it again when
@@ -27,14 +27,14 @@ from daybreak.studies.lightpath.settings import NAMES, NS2, RATES_MBPS, RTTS_MS,
 
 HEADER = "Made by: python -m daybreak.studies.lightpath.moves"
 SHORTEST_S = 15
-"""Length of the first try; each further one is twice as long."""
+"""Length of the first trial run; each further one is twice as long."""
 EARLIEST_S = 10
-"""The rule is not asked before, so that a burst of slow start is not taken for a flow that fills the path."""
+"""The rule applies only from here on, so that a burst of slow start does not count as filling the path."""
 SECOND_NS = 1_000_000_000
 
 
 def threshold(setting: Setting) -> float:
-    """Part of the limiting rate that counts as reached: a full link up to a cut packet.
+    """Part of the limiting rate that counts as reached: a full link except for a packet cut by the bin.
 
     In A the window is the limit, and serialisation lengthens the RTT that it is spread over by up to 3 %. Reno and
     Compound fill the path at 100 ms for less than a whole second.
@@ -45,7 +45,7 @@ def threshold(setting: Setting) -> float:
 
 
 def longest_s(setting: Setting) -> int:
-    """Seconds after which a flow is moved that has not reached its limit."""
+    """Seconds after which a flow is moved even if it has not reached its limit."""
     if setting.rate_mbps == 10_000:
         return {10: 60, 100: 300, 1000: 3600 if setting.stack == NS2 else 120}[setting.rtt_ms]
     if setting.stack == NS2 or setting.variant not in ("cubic", "compound"):
@@ -54,7 +54,8 @@ def longest_s(setting: Setting) -> int:
 
 
 def found(setting: Setting, guess_s: float = 0.0) -> tuple[float, bool]:
-    """The end of the first whole second that meets the rule, and whether there is one. First it tries up to a guess."""
+    """The end of the first whole second that meets the rule, and whether there is one. The first trial lasts
+    ``guess_s``."""
     length = max(SHORTEST_S, math.ceil(guess_s) + 1)
     while True:
         length = min(length, longest_s(setting))
@@ -73,7 +74,7 @@ def found(setting: Setting, guess_s: float = 0.0) -> tuple[float, bool]:
 
 
 def write(settings: Iterable[Setting], path: Path) -> None:
-    """Writes the file. A row that is there already and is not asked for is kept."""
+    """Writes the file. Existing rows of other settings are kept."""
     rows: dict[tuple[str, str], tuple[str, str]] = {}
     if path.is_file():
         lines = [line for line in path.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]

@@ -1,7 +1,8 @@
-"""Runs of ns-2.35 with the same set-up, and how far ours of the same cells may be from them.
+"""Runs of ns-2.35 with the same set-up, and how far ours may be from them.
 
-`ns2.csv` has a row a cell: when it was moved, and what was measured. Where single packets decide how many window cuts
-follow each other, ns-2 itself gives other values when the move is shifted by up to half a second: `ns2-shifted.csv`.
+`ns2.csv` has one row per cell: the time of the move, and the measurements. Where single packets decide how many window
+cuts follow each other, ns-2 itself gives other values when the move is shifted by up to half a second:
+`ns2-shifted.csv`.
 """
 
 from __future__ import annotations
@@ -21,17 +22,17 @@ COLUMNS = {
     "before": "before_mbps", "first_100ms": "first_100ms_mbps", "trough": "trough_1s_mbps",
     "recovery": "recovery_s_to_95pct_of_before", "dup_acks": "dupacks_500ms",
 }  # fmt: skip
-"""The values that are compared, and their columns."""
+"""The compared values, and their columns."""
 TOLERANCES = {
     "move": (0.03, 2.0), "before": (0.02, 0.0), "first_100ms": (0.05, 0.0), "trough": (0.15, 0.0),
     "recovery": (0.3, 3.0), "dup_acks": (0.3, 10.0),
 }  # fmt: skip
-"""Of each value: part of it, and the least in its unit."""
+"""Tolerance of each value: relative, and the least in its unit."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell of ns-2 and what it measured there, by name; None where it was not."""
+    """A cell of ns-2 and its measurements by name; None if not measured."""
 
     name: str
     setting: Setting
@@ -40,7 +41,7 @@ class Cell:
 
     @property
     def is_of_figure6(self) -> bool:
-        """Whether it is the run of figure 6, or that with a queue of the sender that never drops."""
+        """Whether it is the run of figure 6, or its variant in which the sender's queue never drops."""
         return self.name.startswith(FIGURE6)
 
     @property
@@ -50,7 +51,7 @@ class Cell:
 
     @property
     def settings(self) -> list[Setting]:
-        """What it takes: duplicate ACKs two runs more, up to the move and half a second longer."""
+        """The settings it needs: duplicate ACKs take two more runs, up to the move and half a second longer."""
         return [self.setting, *(counted(self.setting) if self.counts_duplicates else ())]
 
 
@@ -78,11 +79,11 @@ def _cell(row: Mapping[str, str]) -> Cell:
 
 
 def is_near(cell: Cell, name: str, ours: float | None) -> bool | None:
-    """Whether a value of ours is near that of ns-2; None where ns-2 has none, or where whole bursts decide. One that we
-    have not counts as missed."""
+    """Whether our value is near that of ns-2; None if ns-2 has none, or if whole bursts decide. A missing value of ours
+    counts as missed."""
     theirs = cell.move_s if name == "move" else cell.values[name]
     if name == "recovery" and theirs is None and cell.values["trough"] is not None:
-        return ours is None  # It was not back when the run ended, and ours is as long.
+        return ours is None  # It had not recovered when the run ended, and ours is as long.
     if theirs is None:
         return None
     if name == "first_100ms" and cell.setting.scenario == "A" and cell.setting.rtt_ms >= 100:
@@ -92,7 +93,8 @@ def is_near(cell: Cell, name: str, ours: float | None) -> bool | None:
 
 
 def band(cell: Cell, name: str) -> tuple[float, float]:
-    """What is near: what ns-2 itself gives, when the move is shifted too where that was tried, and the tolerance."""
+    """The range that counts as near: the values of ns-2, including shifted moves if there are any, and the
+    tolerance."""
     theirs = cell.move_s if name == "move" else cell.values[name]
     runs = shifted().get(cell.name, {}).values()
     known = [value for value in (theirs, *(run[name] for run in runs)) if value is not None]
@@ -103,7 +105,7 @@ def band(cell: Cell, name: str) -> tuple[float, float]:
 
 @cache
 def shifted() -> Mapping[str, Mapping[float, Mapping[str, float | None]]]:
-    """Runs of ns-2 with the move shifted, by cell and by the shift in seconds."""
+    """Runs of ns-2 with a shifted move, by cell and shift in seconds."""
     text = files(__package__).joinpath("ns2-shifted.csv").read_text(encoding="utf-8")
     found: dict[str, dict[float, Mapping[str, float | None]]] = {}
     for row in csv.DictReader(line for line in text.splitlines() if not line.startswith("#")):

@@ -1,4 +1,4 @@
-"""The study's figures, each from the measured settings."""
+"""The study's figures, drawn from measurements."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import polars as pl
 from matplotlib.figure import Figure
 
 from daybreak.figures.transient import EventPanel, around_event, heat
-from daybreak.studies.lightpath.measured import Evidence, Measured
+from daybreak.studies.lightpath.measured import Evidence, Measurements
 from daybreak.studies.lightpath.settings import NAMES, STACKS, Scale, Setting, figure3, figure4, figure5, figure6, grid
 from daybreak.studies.published import PublishedValues
 
@@ -91,7 +91,7 @@ def of_grid(evidence: Evidence, scale: Scale, published: PublishedValues) -> Fig
 
 
 def of_variants(evidence: Evidence, scale: Scale, published: PublishedValues) -> Figures:
-    """The same by variant, a figure for each stack."""
+    """Change of the rate in the worst second by variant, one figure per stack."""
     small = scale.of_variants()
     return {
         f"variants-{stack}": changes(
@@ -116,11 +116,11 @@ def _cell(mbps: int, rtt_ms: int) -> str:
 
 
 def rate_name(mbps: int) -> str:
-    """A rate as people write it."""
+    """A rate in the unit that reads best."""
     return f"{mbps // 1000} Gb/s" if mbps >= 1000 else f"{mbps} Mb/s"
 
 
-def gbps(measured: Measured, width_ms: int, rate: str = "mbps") -> pl.DataFrame:
+def gbps(measured: Measurements, width_ms: int, rate: str = "mbps") -> pl.DataFrame:
     """Throughput, or another rate, in bins of one width, each drawn at its end."""
     return measured.bins(width_ms).select(
         (pl.col("time_s") + width_ms / 1e3).alias("time_s"), (pl.col(rate) / 1e3).alias("value")

@@ -1,4 +1,4 @@
-"""What the study varied: the limit, its rate, the base round-trip time, the TCP, and when the flow is moved."""
+"""The settings of the study: the limit, its rate, the base round-trip time, the TCP, and the time of the move."""
 
 from __future__ import annotations
 
@@ -11,50 +11,50 @@ from importlib.resources import files
 SCENARIOS = ("A", "B", "C1", "C2", "D")
 """What limits the flow: TCP's buffers, the sender's link, all core links, the IP links, the receiver's link."""
 RATES_MBPS = {100: 622.08, 1000: 2488.0, 10_000: 39_813.0}
-"""The limiting rates, and beside each that of every link that does not limit (table 1)."""
+"""The limiting rates, each with the rate of all other links (table 1)."""
 RTTS_MS = (10, 100, 1000)
 NAMES = {"cubic": "CUBIC", "compound": "Compound", "reno": "Reno", "vegas": "Vegas"}
-"""The variants, with their names for people."""
+"""The variants, with their display names."""
 UDP = "udp"
-"""In place of a variant: datagrams at 0.95 of the limiting rate."""
+"""Instead of a variant: datagrams at 0.95 of the limiting rate."""
 NS2 = "ns2-2009"
-"""The study's own TCP: see `Stack.preset`. Its sender drops what does not fit into a queue of 500 packets."""
+"""The study's own TCP: see `Stack.preset`. Its sender drops packets that do not fit into a queue of 500 packets."""
 STACKS = {"linux": "Linux 6.1", NS2: "TCP of ns-2"}
-"""The TCP stacks, with their names for people."""
+"""The TCP stacks, with their display names."""
 
 AT_LIMIT = "limit"
-"""The rule of section 2: moved at the end of the first whole second in which the flow's rate reaches the limit."""
+"""The rule of section 2: move at the end of the first whole second in which the flow's rate reaches the limit."""
 
 
 @dataclass(frozen=True)
-class Assumed:
-    """What the paper does not print and other values may be tried of. Queues have as many packets as ns-2's limits, of
-    which one is the packet that is being sent."""
+class Assumptions:
+    """Values that the paper does not print, which may be varied. Queues are given as ns-2's limits, which include the
+    packet that is being sent."""
 
     sender_queue: int = 500
-    """Queue of the sender in the TCP of ns-2. That of Linux waits instead of dropping."""
+    """Queue of the sender in the TCP of ns-2. Linux's sender waits instead of dropping."""
     router_queues: int = 500
-    """Queues of the routers but r3's, which is printed."""
+    """Queues of the routers except r3's, which is printed."""
     start_ms: int = 1000
-    """When the flow starts."""
+    """Start of the flow."""
 
     @property
     def name(self) -> str:
-        """What is not as in the study, for the names of settings."""
+        """The deviations from the study, for names of settings."""
         mine = {"sender": self.sender_queue, "routers": self.router_queues, "start": self.start_ms}
         usual = {"sender": 500, "routers": 500, "start": 1000}
         return "-".join(f"{name}-{value}" for name, value in mine.items() if value != usual[name])
 
 
-ASSUMED = Assumed()
-"""As the study assumes it."""
+ASSUMED = Assumptions()
+"""The study's assumptions."""
 
 
 @dataclass(frozen=True)
 class Setting:
     """One run of one flow. ``move`` is `AT_LIMIT`, or a time in seconds as text.
 
-    Where it is not ``moved``, it stays on the IP path, and times count from when it would have been.
+    If not ``moved``, the flow stays on the IP path, and times count from when it would have been moved.
     """
 
     scenario: str
@@ -66,8 +66,8 @@ class Setting:
     after_s: float = 30.0
     moved: bool = True
     changes: tuple[str, ...] = ()
-    """What is otherwise than in the study: names of `CHANGES`."""
-    assumed: Assumed = ASSUMED
+    """Changes to the study: names of `CHANGES`."""
+    assumed: Assumptions = ASSUMED
 
     @property
     def name(self) -> str:
@@ -82,12 +82,12 @@ class Setting:
 
     @property
     def move_s(self) -> float:
-        """When the flow is moved."""
+        """Time of the move in seconds."""
         return _moves()[self.cell, self.stack].time_s if self.move == AT_LIMIT else float(self.move)
 
     @property
     def end_s(self) -> float:
-        """When the run ends."""
+        """End of the run in seconds."""
         return self.move_s + self.after_s
 
     @property
@@ -97,29 +97,29 @@ class Setting:
 
     @property
     def packets(self) -> float:
-        """Packets that it sends, roughly: of a flow that does not fill its path as many as the bound of CUBIC 2.1
-        allows. Infinity where `moves.csv` has no time of the move."""
+        """Approximate number of packets sent: for a flow that does not fill its path as many as the bound of CUBIC 2.1
+        allows. Infinity if `moves.csv` has no time of the move."""
         if self.move == AT_LIMIT and (self.cell, self.stack) not in _moves():
             return float("inf")
         return min(self.end_s * self.rate_mbps / 0.012, 155 * self.end_s**2 / (self.rtt_ms / 1e3))
 
     @property
     def overlap_packets(self) -> float:
-        """Packets that arrive on both paths: the light-path is 0.4 base RTTs shorter."""
+        """Packets that arrive while both paths deliver: the light-path is 0.4 base RTTs shorter."""
         return 0.4e-3 * self.rtt_ms * self.rate_mbps * 1e6 / 12_000
 
     def unmoved(self) -> Setting:
-        """The same without a move."""
+        """The setting without a move."""
         return replace(self, moved=False)
 
     def changed(self, *changes: str) -> Setting:
-        """The same with more changes."""
+        """The setting with further changes."""
         return replace(self, changes=(*self.changes, *changes))
 
 
 @dataclass(frozen=True)
-class Managed:
-    """A run with a manager that moves flows, or the one without that it is compared with."""
+class ManagedSetting:
+    """A setting with a manager that moves flows, or its baseline without one."""
 
     case: str
     stack: str
@@ -132,11 +132,11 @@ class Managed:
 
 @dataclass(frozen=True)
 class Move:
-    """When the rule of section 2 moves a flow."""
+    """The time at which the rule of section 2 moves a flow."""
 
     time_s: float
     is_reached: bool
-    """False: the rate was not reached in the time that it was given, and the flow is moved at its end."""
+    """Whether the rate was reached; if not, the flow is moved at the end of the allowed time."""
 
 
 @cache
@@ -148,9 +148,9 @@ def _moves() -> dict[tuple[str, str], Move]:
 
 @dataclass(frozen=True)
 class Scale:
-    """How large a reproduction is.
+    """The size of a reproduction.
 
-    Only in managed settings is something drawn by chance, when the flows start; of all others there is one run.
+    Only managed settings are random, in the start times of flows; all others have one run.
     """
 
     cells: tuple[tuple[int, int], ...]
@@ -160,17 +160,17 @@ class Scale:
     variant_cells: tuple[tuple[int, int], ...]
     """The cells of the variants other than CUBIC."""
     figure5_mbps: int
-    """Limiting rate of figure 5, 10 Gb/s in print: with less its growth counts as missed."""
+    """Limiting rate of figure 5, printed for 10 Gb/s: below that its growth counts as missed."""
     figure6_s: float
     """Seconds after the move in figures 6 and 7."""
     packets: float
-    """Cells of the grid that send no more packets than this are run."""
+    """Only cells of the grid that send at most this number of packets are run."""
     ns2_packets: float
-    """Cells that send no more packets than this are compared with ns-2; the values of the others count as missed."""
+    """Cells that send at most this number of packets are compared with ns-2; values of the others count as missed."""
     moves: int
-    """Moves at different times, of which the study of what makes D collapse takes the median."""
+    """Number of moves at different times, of which the study of D's collapse takes the median."""
     pairs: bool
-    """Whether it also looks at every pair of rows."""
+    """Whether it also covers every pair of rows."""
     runs: int = 1
     managed_runs: int = 5
     figure4_move: str = "100"
@@ -179,12 +179,12 @@ class Scale:
     router_queues: int = ASSUMED.router_queues
     start_ms: int = ASSUMED.start_ms
 
-    def runs_of(self, setting: Setting | Managed) -> int:
-        """Runs of a setting."""
-        return self.managed_runs if isinstance(setting, Managed) else self.runs
+    def runs_of(self, setting: Setting | ManagedSetting) -> int:
+        """Number of runs of a setting."""
+        return self.managed_runs if isinstance(setting, ManagedSetting) else self.runs
 
     def with_runs(self, runs: int) -> Scale:
-        """The same with so many runs of every setting."""
+        """A copy with ``runs`` runs of every setting."""
         return replace(self, runs=runs)
 
     def of_variants(self) -> Scale:
@@ -195,10 +195,10 @@ class Scale:
         """The cells of the grid with one stack."""
         return self.cells if stack == NS2 else self.linux_cells
 
-    def assumed(self, stack: str) -> Assumed:
-        """What figures 3 to 7 assume. The queue of Linux's sender waits, whatever that of ns-2 has room for."""
+    def assumed(self, stack: str) -> Assumptions:
+        """The assumptions of figures 3 to 7. Linux's sender never drops, whatever the limit of ns-2's queue."""
         sender_queue = self.sender_queue if stack == NS2 else ASSUMED.sender_queue
-        return Assumed(sender_queue, self.router_queues, self.start_ms)
+        return Assumptions(sender_queue, self.router_queues, self.start_ms)
 
 
 SMALL_CELLS = ((100, 10), (100, 100), (1000, 10), (1000, 100))
@@ -270,7 +270,8 @@ def figure6(scale: Scale, stack: str) -> Setting:
 
 
 def counted(setting: Setting) -> tuple[Setting, Setting]:
-    """The same up to the move, and half a second longer: what is counted over a run has happened in between."""
+    """The setting up to the move, and half a second longer: the difference of their counters is what happened in
+    between."""
     return replace(setting, after_s=0.0), replace(setting, after_s=0.5)
 
 

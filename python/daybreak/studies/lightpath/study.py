@@ -1,4 +1,4 @@
-"""The lightpath study: its parts put together."""
+"""The light-path study: combines its parts."""
 
 from __future__ import annotations
 
@@ -21,31 +21,33 @@ from daybreak.studies.lightpath.claims import (
     variants,
 )
 from daybreak.studies.lightpath.claims import kernel as kernel_board
-from daybreak.studies.lightpath.settings import RATES_MBPS, SCALES, STACKS, Managed, Setting
+from daybreak.studies.lightpath.settings import RATES_MBPS, SCALES, STACKS, ManagedSetting, Setting
 from daybreak.studies.protocol import AnyStudy, Experiment, Study
 from daybreak.sweeps import Job, Reduction, Tables
 
 
-def job(setting: Setting | Managed, seed: int, engine: str) -> Job:
-    """A run of a setting."""
-    make = management.scenario(setting) if isinstance(setting, Managed) else testbed.scenario(setting)
+def job(setting: Setting | ManagedSetting, seed: int, engine: str) -> Job:
+    """The job of a setting."""
+    make = management.scenario(setting) if isinstance(setting, ManagedSetting) else testbed.scenario(setting)
     return Job(make, seed, engine)
 
 
 def of_run(run: Run) -> Tables:
-    """What is kept of a run: of those that have no move by the clock, the flows and what a manager did."""
+    """Reduces a run: for managed runs to the flows and the manager's decisions."""
     is_timed = "move" in run.circuits["timeline_name"]
     return measured.of_run(run) if is_timed else management.of_run(run)
 
 
-def of_runs(setting: Setting | Managed, runs: Mapping[int, Tables]) -> measured.Measured | management.Outcome:
-    """Puts together what was kept of the runs of a setting."""
-    return management.of_runs(runs) if isinstance(setting, Managed) else measured.of_runs(setting, runs)
+def of_runs(
+    setting: Setting | ManagedSetting, runs: Mapping[int, Tables]
+) -> measured.Measurements | management.Outcome:
+    """Combines the stored tables of a setting's runs, by seed."""
+    return management.of_runs(runs) if isinstance(setting, ManagedSetting) else measured.of_runs(setting, runs)
 
 
-def cost(setting: Setting | Managed) -> float:
-    """Packets that it sends, roughly."""
-    if isinstance(setting, Managed):
+def cost(setting: Setting | ManagedSetting) -> float:
+    """Approximate number of packets that it sends."""
+    if isinstance(setting, ManagedSetting):
         return 20_000.0
     after = RATES_MBPS[setting.rate_mbps] if setting.scenario == "C2" and setting.moved else setting.rate_mbps
     return setting.rate_mbps * setting.move_s + after * setting.after_s

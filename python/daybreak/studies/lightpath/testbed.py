@@ -1,6 +1,6 @@
-"""The one network of all settings: sender, r1, r2, r3 and receiver, an IP path r1-r2-r3 and a light-path r1-r3.
+"""The network of all settings: sender, r1, r2, r3 and receiver, an IP path r1-r2-r3 and a light-path r1-r3.
 
-What is printed is taken as printed (table 1, section 2). What is inferred is in `inferences.toml`.
+Printed values are taken as printed (table 1, section 2). Inferences are in `inferences.toml`.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from daybreak.studies.lightpath.settings import NS2, RATES_MBPS, UDP, Setting
 PACKET = 1500
 """Bytes of a packet on the wire; there is no framing, as in ns-2."""
 PAYLOAD = PACKET - 52
-"""Bytes of it besides IP and TCP header with timestamps."""
+"""Payload: its bytes without IP and TCP headers with timestamps."""
 BIN_MS = 1
 SAMPLE_MS = 100
 """Interval of the samples of window and queues."""
 QUEUE_PACKETS = 499
-"""What waits in r3's queue: a limit of 500 packets is in ns-2 one of what waits and what is being sent."""
+"""Packets that may wait in r3's queue: the limit of 500 packets in ns-2 includes the one that is being sent."""
 UDP_PART = 0.95
 """Part of the limiting rate that datagrams take on the wire."""
 LIMITS = {
@@ -32,13 +32,13 @@ LIMITS = {
 }
 """The links that have the limiting rate."""
 BOTTLENECKS = {"A": "sender", "B": "sender", "C1": "ip-1", "C2": "ip-1", "D": "receiver"}
-"""The link whose queue fills first."""
+"""The link whose queue fills first, by scenario."""
 UNBOUNDED = 2**31
-"""Socket buffers in bytes. Half is window: 1 GiB, the most that the TCP header can say (RFC 7323, section 2.3)."""
+"""Socket buffers in bytes. Half is window: 1 GiB, the largest that a TCP header can express (RFC 7323, section 2.3)."""
 OF_2009 = {"cubic": CUBIC_2_1, "vegas": {"name": "vegas", "past_window": True, "syn_rtt": True}}
-"""Variants that were others in the TCP of ns-2."""
+"""Variants that differ in the TCP of ns-2."""
 ONCE = "86400 s"
-"""A period that no run reaches the end of."""
+"""A period longer than any run."""
 
 
 def scenario(setting: Setting) -> Scenario:
@@ -75,12 +75,12 @@ def scenario(setting: Setting) -> Scenario:
 
 
 def waiting(limit: int) -> str:
-    """What waits where ns-2 has a limit: all but the packet that is being sent."""
+    """The queue limit for a limit of ns-2, without the packet that is being sent."""
     return f"{limit - 1} packets"
 
 
 def sends(setting: Setting) -> dict[str, Any]:
-    """What the flow does: an endless transfer, or datagrams at a constant rate."""
+    """The flow's application: an unlimited transfer, or datagrams at a constant rate."""
     if setting.variant != UDP:
         return {"variant": variant(setting), "size": "unlimited"}
     payload = PACKET - 28

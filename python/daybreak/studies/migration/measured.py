@@ -1,4 +1,4 @@
-"""What the claims and figures need of the runs of one setting: tables with a column ``run`` (the seed)."""
+"""Measurements from the runs of one setting: tables with a column ``run`` (the seed)."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from daybreak.sweeps import Reduction, Tables
 
 BIN_NS = BIN_MS * 1_000_000
 GROUPS = ("migrated", "main")
-"""What is measured; Table II has others, of an earlier run."""
+"""Groups that are measured; Table II has others, of an earlier round of transfers."""
 
 
 @dataclass(frozen=True)
-class Measured:
+class Measurements:
     """The runs of one setting.
 
-    ``flows`` has a row a flow with ``fct_s`` and ``end_s``; ``throughput`` (``group, time_s, gbps``, wire bytes at
+    ``flows`` has one row per flow with ``fct_s`` and ``end_s``; ``throughput`` (``group, time_s, gbps``, wire bytes at
     the taps) and ``windows`` (``group, time_s, kilobytes, outstanding``, see `windows`) have a row for each 1 ms bin;
     ``phases`` has the intervals in which the migrated flow was on each path, or on none (`metrics.phases.intervals`).
     Settings of kind "forest" and "exchanges" have ``flows`` only; in the latter, those of responses.
@@ -37,15 +37,15 @@ class Measured:
     phases: pl.DataFrame
 
     def fcts(self, group: str) -> list[float | None]:
-        """Mean FCT of the group's flows in seconds, one value a run; None where a flow did not end."""
+        """Mean FCT of the group's flows in seconds, one value per run; None if a flow did not end."""
         return fct.by_run(self.flows).filter(group=group).sort("run")["fct_s"].to_list()
 
     def fct(self, group: str) -> Interval | None:
-        """Their mean over the runs; None if a flow did not end in some run."""
+        """Mean FCT over the runs; None if a flow did not end in some run."""
         return confidence.of_all(self.fcts(group))
 
     def prolongation(self) -> Interval | None:
-        """FCT of the migrated less that of the main flow in seconds; None if a flow did not end in some run."""
+        """FCT of the migrated minus that of the main flow in seconds; None if a flow did not end in some run."""
         return confidence.of_all(fct.prolongation(self.flows).sort("run")["prolongation_s"].to_list())
 
     def while_both(self, table: pl.DataFrame) -> pl.DataFrame:
@@ -59,18 +59,18 @@ class Measured:
         return migrated, main
 
     def rates_after(self, group: str, *, delay_s: float = 0.0) -> list[float]:
-        """Throughput of a flow from the other one's end (and ``delay_s``) to its own, one value a run."""
+        """Throughput of a flow from the other one's end (plus ``delay_s``) to its own, one value per run."""
         later = concurrency.after_others(self.throughput, self.flows, group, bin_ns=BIN_NS, delay_s=delay_s)
         return concurrency.means(later, group, "gbps")
 
 
-Evidence = Mapping[Setting, Measured]
+Evidence = Mapping[Setting, Measurements]
 """The settings of a figure."""
 
 
 def of_run(run: Run) -> Tables:
-    """The tables of one run, small enough to keep for all runs. Times count from the millisecond in which it begins, so
-    that those of several runs can be laid over each other."""
+    """The tables of one run, small enough to store for all runs. Times count from the millisecond in which it begins,
+    so that runs can be overlaid."""
     begin_ns = begin_of(run)
     flows = counted_from(begin_ns, run.flows.select(FLOW_COLUMNS).filter(pl.col("group").is_in(GROUPS)))
     if any(one.application for one in run.scenario.arrivals):
@@ -89,23 +89,23 @@ def of_run(run: Run) -> Tables:
 
 
 REDUCTION = Reduction("migration", 3, of_run)
-"""What is kept of each run."""
+"""The reduction of each run."""
 
 
 def begin_of(run: Run) -> int:
-    """The recorded bin in which the switch's cycle begins, or the flows where nothing moves, in nanoseconds."""
+    """Start in ns of the bin in which the switch's cycle begins, or the flows if nothing moves."""
     starts = [int(line.start) // 1000 for line in run.scenario.timelines] or [int(run.flows["start_ns"].min() or 0)]  # type: ignore[arg-type]
     return min(starts) // BIN_NS * BIN_NS
 
 
 def counted_from(begin_ns: int, table: pl.DataFrame) -> pl.DataFrame:
-    """A table with its times, not its durations, counted from ``begin_ns``."""
+    """A table with its times, but not its durations, relative to ``begin_ns``."""
     times = [name for name in ("start_ns", "end_ns", "time_ns") if name in table.columns]
     return table.with_columns(pl.col(name) - begin_ns for name in times)
 
 
 def _of_responses(flows: pl.DataFrame, exchanges: pl.DataFrame) -> pl.DataFrame:
-    """The flows with the size of their only response, and the time from asking for the connection to its last byte."""
+    """The flows with the size of their only response, and the time from opening the connection to its last byte."""
     own = exchanges.select("flow", "start_ns", "end_ns", "fct_ns", bytes="response_bytes")
     others = flows.drop("start_ns", "end_ns", "fct_ns", "bytes")
     return others.join(own, on="flow", how="left", validate="1:1", maintain_order="left").select(flows.columns)
@@ -114,8 +114,8 @@ def _of_responses(flows: pl.DataFrame, exchanges: pl.DataFrame) -> pl.DataFrame:
 def windows(samples: pl.DataFrame, flows: pl.DataFrame, end_ns: int) -> pl.DataFrame:
     """Windows over time: ``group``, ``time_s``, ``kilobytes`` in flight, and kilobytes ``outstanding``.
 
-    How the paper took its windows is not printed; the claims are judged by what is in flight. What is lost or has
-    arrived out of order is in flight no more, although it is outstanding until it is acknowledged: a sender that waits
+    The paper does not print how it measured windows; the claims are judged by the data in flight. Data that is lost or
+    has arrived out of order is no longer in flight, although it is outstanding until acknowledged: a sender that waits
     for a timeout may have 3 MB outstanding and a window of ten segments.
     """
     outstanding = samples.with_columns(bytes_in_flight="outstanding_bytes")
@@ -123,8 +123,8 @@ def windows(samples: pl.DataFrame, flows: pl.DataFrame, end_ns: int) -> pl.DataF
     return both[0].with_columns(both[1]["kilobytes"].alias("outstanding"))
 
 
-def of_runs(setting: Setting, runs: Mapping[int, Tables]) -> Measured:
-    """Puts the tables of the runs of a setting together; ``runs`` are by seed."""
+def of_runs(setting: Setting, runs: Mapping[int, Tables]) -> Measurements:
+    """Combines the tables of a setting's runs; ``runs`` maps seeds to tables."""
     if not runs:
         raise ValueError(f'setting "{setting.name}": no runs')
 
@@ -133,6 +133,6 @@ def of_runs(setting: Setting, runs: Mapping[int, Tables]) -> Measured:
 
     flows = stacked("flows")
     if setting.kind in ("forest", "exchanges"):
-        return Measured(setting, fct.table(flows), *(pl.DataFrame() for _ in range(3)))
+        return Measurements(setting, fct.table(flows), *(pl.DataFrame() for _ in range(3)))
     rates, held, circuits = map(stacked, ("throughput", "windows", "circuits"))
-    return Measured(setting, fct.table(flows), rates, held, phases.intervals(circuits))
+    return Measurements(setting, fct.table(flows), rates, held, phases.intervals(circuits))

@@ -1,4 +1,4 @@
-"""The study's figures, each from the measured settings, laid out as the paper lays them out."""
+"""The study's figures, drawn from measurements in the paper's layout."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from daybreak.metrics.series import mean_curve
 from daybreak.studies.migration.claims import figure8 as forest
 from daybreak.studies.migration.claims.table2 import averages
 from daybreak.studies.migration.claims.variants import OTHERS
-from daybreak.studies.migration.measured import BIN_NS, GROUPS, Evidence, Measured
+from daybreak.studies.migration.measured import BIN_NS, GROUPS, Evidence, Measurements
 from daybreak.studies.migration.settings import (
     CYCLES,
     GROUP_PERIODS,
@@ -136,7 +136,7 @@ def table2(evidence: Evidence, scale: Scale, published: PublishedValues) -> Figu
 
 
 def table2_exchanges(evidence: Evidence, scale: Scale, published: PublishedValues) -> Figures:
-    """The same where clients ask for the files."""
+    """Average throughputs with clients that request the files."""
     return {"table2-exchanges": _averages(evidence, published, partial(exchanges, scale), scale.reading)}
 
 
@@ -158,7 +158,7 @@ def _averages(evidence: Evidence, published: PublishedValues, of: Callable[[int]
 
 
 def kernel(evidence: Evidence, scale: Scale, published: PublishedValues) -> Figures:
-    """FCTs of the model beside those of the real kernel."""
+    """FCTs of the model and of the real kernel."""
     bars = []
     what = "Variant of the migrated / of the main flow, period or day + night"
     for row in kernel_rows():
@@ -173,9 +173,9 @@ def kernel(evidence: Evidence, scale: Scale, published: PublishedValues) -> Figu
     }
 
 
-def multiples(runs: dict[str, Measured], columns: int = 2, *, whole_cycles: bool = False) -> Figure:
-    """Throughput of the migrated and the main flow, a panel a setting, by its title; with ``whole_cycles`` in bins of
-    two periods, in which no state is seen."""
+def multiples(runs: dict[str, Measurements], columns: int = 2, *, whole_cycles: bool = False) -> Figure:
+    """Throughput of the migrated and the main flow, one panel per setting, by its title; with ``whole_cycles`` in bins
+    of two periods, which average over the states."""
     end = end_of(runs.values())
     panels = []
     for title, measured in runs.items():
@@ -185,7 +185,7 @@ def multiples(runs: dict[str, Measured], columns: int = 2, *, whole_cycles: bool
     return throughput_figures.over_time(panels, rate_gbps=RATE_GBPS, columns=columns, labels=LABELS, above=MOVING)
 
 
-def first_cycles(runs: dict[str, Measured], periods: int = 6) -> Figure:
+def first_cycles(runs: dict[str, Measurements], periods: int = 6) -> Figure:
     """The first periods of each setting, with the states and the nights."""
     panels = []
     for title, measured in runs.items():
@@ -197,8 +197,8 @@ def first_cycles(runs: dict[str, Measured], periods: int = 6) -> Figure:
     return throughput_figures.over_time(panels, rate_gbps=RATE_GBPS, labels=LABELS, above=MOVING)
 
 
-def pair_fcts(runs: dict[str, Measured], xlabel: str) -> Figure:
-    """FCTs of the migrated and the main flow, two bars a setting."""
+def pair_fcts(runs: dict[str, Measurements], xlabel: str) -> Figure:
+    """FCTs of the migrated and the main flow, two bars per setting."""
     bars = [Bar.of(name, group, measured.fcts(group)) for name, measured in runs.items() for group in GROUPS]
     return fct_figures.bars(bars, ylabel="FCT [s]", xlabel=xlabel, labels=LABELS)
 
@@ -208,23 +208,23 @@ def curve(table: pl.DataFrame, group: str, value: str, bin_ms: int, end_s: float
     return mean_curve(table, group, value, bin_ns=bin_ms * 1_000_000, recorded_ns=BIN_NS, end_s=end_s)
 
 
-def shading(measured: Measured) -> Shading:
-    """When the flows shared a link, and the nights."""
+def shading(measured: Measurements) -> Shading:
+    """Shading of the times in which the flows shared a link, and of the nights."""
     return Shading(phases.of_longest_run(measured.phases), SHARED, "sharing one link")
 
 
 def bin_ms(setting: Setting) -> int:
-    """Width of the bins of a setting's curves: 10 ms, or where that would hide the states, two of its periods."""
+    """Width of the bins of a setting's curves: 10 ms, or two of its periods if that would hide the states."""
     return 10 if setting.period_ms >= 25 else max(20, 2 * setting.period_ms)
 
 
-def end_of(runs: Iterable[Measured]) -> float:
-    """End of the time axis in seconds: a little after nine of ten runs of every setting have ended."""
+def end_of(runs: Iterable[Measurements]) -> float:
+    """End of the time axis in seconds: shortly after nine tenths of the runs of every setting have ended."""
     return 1.03 * max(fct.ended_by(measured.flows, part=0.9) or 1.0 for measured in runs)
 
 
 def figure8(evidence: Evidence, scale: Scale, published: PublishedValues) -> Figures:
-    """Predictions of the random forest for the runs of other folds, beside the actual prolongations."""
+    """Out-of-fold predictions of the random forest beside the actual prolongations."""
     if not forest.is_possible(scale):
         return {}
     found = forest.fitted(evidence, scale)

@@ -1,4 +1,4 @@
-"""What the study varied: one setting is one bar or panel of its figures, run with many seeds."""
+"""The settings of the study: each is one bar or panel of its figures, run with many seeds."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Any, Literal
 from daybreak.studies.scales import part_of, unusual
 
 NAMES = {"cubic": "CUBIC", "bbr": "BBR", "reno": "Reno", "westwood": "Westwood"}
-"""The variants, with their names for people."""
+"""The variants, with their display names."""
 SINGLE_PERIODS = (0, 50, 10)
 PAIR_PERIODS = (50, 25, 10, 1)
 MIXED_MAINS = ("bbr", "reno", "westwood")
 MIXED_PERIODS = (50, 10)
-"""Figure 6 (a) and (b). That (b) is 10 ms is an inference: the text calls it "a smaller period" only."""
+"""Figure 6 (a) and (b). That (b) is 10 ms is an inference: the text only calls it "a smaller period"."""
 CYCLES = ((100, 10), (50, 5), (20, 2), (10, 1))
 """Figure 7: period and night in ms, so that the days are 90, 45, 18 and 9 ms."""
 GROUP_PERIODS = (50, 25, 10)
@@ -25,10 +25,10 @@ FOREST_PERIODS = (1, 5, 10, 25, 50, 100)
 """Figure 8: the periods of Table I without downtime, beside `CYCLES`."""
 
 TICKS = (100, 250, 300, 1000)
-"""Timer ticks a second that kernels of distributions have."""
+"""Timer ticks per second of distribution kernels."""
 
 FIGURES = ("3", "4", "4-variants", "5", "6a", "6b", "7", "table2", "table2-exchanges", "8", "8-ticks", "kernel")
-"""What `--figure` takes; "kernel" is the comparison with the real kernel."""
+"""The values of `--figure`; "kernel" is the comparison with the real kernel."""
 
 
 READINGS = ("mean_goodput", "pooled_goodput", "group_goodput")
@@ -38,18 +38,19 @@ bytes over the time from the first start to the last end."""
 
 @dataclass(frozen=True)
 class Testbed:
-    """What the paper does not print of its testbed: `inferences.toml` has the reasons."""
+    """Properties of the testbed that the paper does not print: `inferences.toml` has the reasons."""
 
     buffer: int = 250
     """Packets that each loopback link buffers."""
     hz: int = 250
-    """Timer ticks a second of the hosts."""
+    """Timer ticks per second of the hosts."""
     phase: int = 1
-    """1: flows and the switch's cycle begin anywhere against the hosts' ticks, drawn for each run; 0: with a tick."""
+    """1: flows and the switch's cycle begin at a random phase of the hosts' ticks, drawn for each run; 0: with a
+    tick."""
     rtt_us: int = 40
     """Base round-trip time."""
     jitter_ns: int = 7230
-    """Most that a packet leaves a server's port late; 7230 is the time of one packet."""
+    """Largest jitter of a server's port in ns; 7230 is the time of one packet."""
     start_ms: int = 5
     """Flows start within this time."""
     small_queues: int = 0
@@ -59,12 +60,12 @@ class Testbed:
 
     @property
     def name(self) -> str:
-        """What is not as the study infers it, for names; empty if all is."""
+        """The deviations from the study's inferences, for names; empty if there are none."""
         return unusual(self)
 
 
 KERNEL_TESTBED = Testbed(buffer=350, hz=1000, phase=0, older=0)
-"""The testbed of kernel.toml's scenarios, which were run so."""
+"""The testbed with which kernel.toml's scenarios were run."""
 
 
 @dataclass(frozen=True)
@@ -90,16 +91,16 @@ class Setting:
 
     @property
     def period(self) -> str:
-        """The period as ids and titles have it: ``50ms``, or ``none``."""
+        """The period as in ids and titles: ``50ms``, or ``none``."""
         return f"{self.period_ms}ms" if self.period_ms else "none"
 
 
 @dataclass(frozen=True)
 class Scale:
-    """How large a reproduction is: MiB of a single flow, of each of two flows, of a group; numbers of runs; and what is
-    inferred of the testbed (`Testbed`) and of the way in which Table II's throughput is taken. Without ``forest_runs``
-    there is no figure 8; with ``forest_search`` the forest's parameters are searched for among 288, which takes an
-    hour, and are else the printed ones."""
+    """The size of a reproduction: MiB of a single flow, of each of two flows, of a group; numbers of runs; and the
+    inferences about the testbed (`Testbed`) and about the definition of Table II's throughput. Without ``forest_runs``
+    there is no figure 8; with ``forest_search`` the forest's parameters are searched among 288 combinations, which
+    takes an hour, instead of using the printed ones."""
 
     single_mib: int
     pair_mib: int
@@ -127,11 +128,11 @@ class Scale:
 
     @property
     def testbed(self) -> Testbed:
-        """The testbed of all settings but kernel.toml's."""
+        """The testbed of all settings except kernel.toml's."""
         return part_of(self, Testbed)
 
     def runs_of(self, setting: Setting) -> int:
-        """Runs of a setting."""
+        """Number of runs of a setting."""
         match setting.kind:
             case "single":
                 return self.single_runs
@@ -143,7 +144,7 @@ class Scale:
                 return self.forest_runs
 
     def with_runs(self, runs: int) -> Scale:
-        """The same with so many runs of every setting."""
+        """A copy with ``runs`` runs of every setting."""
         return replace(self, single_runs=runs, group_runs=runs, runs=runs, forest_runs=runs)
 
 
@@ -170,9 +171,9 @@ SCALES = {
     ),
 }
 """The two sizes. A single flow keeps its size in "quick", since its claim is an absolute time; groups keep their size
-and number, since their averages hang on the draw of sizes. For the same reason "full" draws more often than the paper's
-30 times: two sets of 30 draws differ by more than what is printed of the periods. Figure 8 has 160 settings, of which
-five runs each, not 30, take as long as all others together."""
+and number, since their averages depend on the draw of sizes. For the same reason "full" draws more often than the
+paper's 30 times: two sets of 30 draws differ by more than what is printed of the periods. Figure 8 has 160 settings, of
+which five runs each, not 30, take as long as all others together."""
 
 
 def single(scale: Scale, variant: str, period_ms: int) -> Setting:
@@ -191,12 +192,12 @@ def groups(scale: Scale, period_ms: int) -> Setting:
 
 
 def exchanges(scale: Scale, period_ms: int) -> Setting:
-    """Table II once more, with clients that ask for the files: the same sizes in runs of the same seed."""
+    """Table II with clients that request the files: equal seeds draw equal sizes."""
     return replace(groups(scale, period_ms), kind="exchanges")
 
 
 def forest(scale: Scale, migrated: str, main: str, period_ms: int, night_ms: int = 0) -> Setting:
-    """Figure 8: the two flows of `pair`, of which only completion times are kept."""
+    """Figure 8: the two flows of `pair`, of which only completion times are stored."""
     return replace(pair(scale, migrated, main, period_ms, night_ms), kind="forest")
 
 
@@ -206,7 +207,7 @@ def with_night(scale: Scale) -> list[Setting]:
 
 
 def of_hosts(setting: Setting, hz: int, older: int) -> Setting:
-    """A setting with hosts of other ticks and another age (`Testbed`)."""
+    """A setting with other ticks and another age of the hosts (`Testbed`)."""
     return replace(setting, testbed=replace(setting.testbed, hz=hz, older=older))
 
 

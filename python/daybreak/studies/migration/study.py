@@ -1,4 +1,4 @@
-"""The migration study: its parts put together."""
+"""The migration study: combines its parts."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from daybreak.studies.migration.claims import (
     table2,
     variants,
 )
-from daybreak.studies.migration.measured import REDUCTION, Measured, of_runs
+from daybreak.studies.migration.measured import REDUCTION, Measurements, of_runs
 from daybreak.studies.migration.settings import MIXED_PERIODS, SCALES, Scale, Setting, of_figure
 from daybreak.studies.protocol import Experiment, Study
 from daybreak.sweeps import Job
 
-EXPERIMENTS: dict[str, Experiment[Setting, Scale, Measured]] = {
+EXPERIMENTS: dict[str, Experiment[Setting, Scale, Measurements]] = {
     "3": Experiment(partial(of_figure, "3"), figure3.judge, plots.figure3),
     "4": Experiment(partial(of_figure, "4"), figure4.judge, plots.figure4),
     "4-variants": Experiment(partial(of_figure, "4-variants"), variants.judge, plots.figure4_variants),
@@ -41,15 +41,16 @@ EXPERIMENTS: dict[str, Experiment[Setting, Scale, Measured]] = {
     "8-ticks": Experiment(partial(of_figure, "8-ticks"), draw=ticks.draw, tables=ticks.tables, of_model=True),
     "kernel": Experiment(partial(of_figure, "kernel"), kernel.judge, plots.kernel, of_model=True),
 }
-"""What `--figure` takes, in the order of the page."""
+"""The values of `--figure`, in the order of the page."""
 
 
 LATEST_BEGIN_NS = 1_000_000_000
-"""Flows and switch begin within this: it has many ticks, and some rounds of the timer wheel's second level."""
+"""Flows and switch begin within this time, which spans many ticks and several turns of the timer wheel's second
+level."""
 
 
 def job(setting: Setting, seed: int, engine: str) -> Job:
-    """A run of a setting. When it begins against the hosts' ticks is drawn for each seed, alike for all settings. On
+    """The job of a setting. Its phase relative to the hosts' ticks is drawn for each seed, equal for all settings. On
     the kernel engine the hosts are Linux 6.1.192 with the ticks that the study infers."""
     if kind(engine) == "kernel":
         setting = replace(setting, testbed=replace(setting.testbed, older=0))
@@ -57,7 +58,7 @@ def job(setting: Setting, seed: int, engine: str) -> Job:
     return Job(testbed.scenario(setting, begin_ns), seed, engine)
 
 
-STUDY: Study[Setting, Scale, Measured] = Study(
+STUDY: Study[Setting, Scale, Measurements] = Study(
     name="migration",
     folder=files(__package__),
     scales=SCALES,

@@ -1,9 +1,9 @@
-"""The one testbed of all settings: two servers and a switch with a green and a blue loopback link.
+"""The testbed of all settings: two servers and a switch with a green and a blue loopback link.
 
-What is printed is taken as printed: 10 Gb/s everywhere, one port of each server for each of the two flows, ACKs
+Printed values are taken as printed: 10 Gb/s everywhere, one port of each server for each of the two flows, ACKs
 that bypass the loopback links, state 0 with the flows on separate links and state 1 with both on the green one,
-alternating with the reconfiguration period, and packets that arrive in a night dropped. What is inferred, and why, is
-in `inferences.toml`.
+alternating with the reconfiguration period, and packets that arrive in a night dropped. Inferences, with their reasons,
+are in `inferences.toml`.
 """
 
 from __future__ import annotations
@@ -19,25 +19,26 @@ BIN_MS = 1
 RATE_GBPS = 10.0
 MTU = 9000
 PAYLOAD = MTU - 52
-"""Bytes of a segment besides IP and TCP header with timestamps."""
+"""Payload of a segment: its bytes without IP and TCP headers with timestamps."""
 ARRIVAL_PERIOD = "10 ms"
 EARLIER = "earlier-"
-"""What the names of Table II's groups begin with in the run before the one that is measured."""
+"""Prefix of the names of Table II's groups in the round of transfers before the measured one."""
 MEASURED_FROM_NS = 6_000_000_000
-"""When the measured groups of Table II arrive: the run before takes less than 3 s, and the switch is in state 0."""
+"""Arrival time of the measured groups of Table II: the round before takes less than 3 s, and the switch is in state
+0."""
 MOST_FLOWS = 20
 REQUEST = "200 B"
-"""What a client asks with: the size of a short HTTP request. It is an inference, and takes the bypass."""
+"""A client's request: the size of a short HTTP request. It is an inference, and takes the bypass."""
 SIZES_MIB = tuple(2**n for n in range(9))
 BETWEEN = ("blue", "green")
 """The migrated flow's paths: one of its own, and the main flow's."""
 SEPARATE, SHARED = "path 0", "path 1"
-"""States 0 and 1, as table `circuits` calls the phases of the migrated flow."""
+"""States 0 and 1: the names of the migrated flow's phases in table `circuits`."""
 
 
 def scenario(setting: Setting, begin_ns: int = 0) -> Scenario:
-    """The scenario of a setting; a seed makes a run of it. The switch's cycle and the flows begin at ``begin_ns``; the
-    hosts' ticks are counted from 0."""
+    """The scenario of a setting. The switch's cycle and the flows begin at ``begin_ns``; the hosts' ticks count from
+    0."""
     bed = setting.testbed
     document: dict[str, Any] = {
         "name": setting.name,
@@ -60,13 +61,13 @@ def scenario(setting: Setting, begin_ns: int = 0) -> Scenario:
     if not bed.small_queues:
         document["stack"]["tcp_limit_output_bytes"] = "off"
     if setting.kind in ("forest", "exchanges"):
-        # Only completion times are kept of these.
+        # Only completion times are stored of these.
         document["records"] = {"drops": False, "circuits": False}
     variants = {"migrated": setting.migrated, "main": setting.main}
     groups = {group: _flow(group, variant, setting) for group, variant in variants.items() if variant}
     moved = ["migrated"]
     if setting.kind in ("groups", "exchanges"):
-        # The run before, whose flows have left their thresholds, then the one that is measured.
+        # The round before, whose flows leave their thresholds in the metrics cache, then the measured one.
         moved.append(f"{EARLIER}migrated")
         sizes = {
             "choice": [f"{size} MiB" for size in SIZES_MIB],
@@ -96,12 +97,12 @@ def scenario(setting: Setting, begin_ns: int = 0) -> Scenario:
 
 
 def _flow(group: str, variant: str, setting: Setting) -> dict[str, Any]:
-    """A flow of a group without its size; the way of the migrated one is the timeline's, if there is one."""
+    """A flow of a group without its size; a timeline, if there is one, sets the path of the migrated flow."""
     way = BETWEEN[0] if group == "migrated" else BETWEEN[1]
     links = {} if group == "migrated" and setting.period_ms else {"via": way}
     if setting.kind != "exchanges":
         return {"from": f"sender-{group}", "to": f"receiver-{group}", "ack_via": "bypass", "variant": variant} | links
-    # The client is where the data goes: its requests take the way of ACKs, and the responses that of data.
+    # The client receives the data: its requests take the path of ACKs, and the responses that of data.
     asks = {"application": {"kind": "request_response", "request": REQUEST}}
     ends = {"from": f"receiver-{group}", "to": f"sender-{group}", "via": "bypass", "variant": variant}
     return ends | asks | {f"ack_{key}": links[key] for key in links}

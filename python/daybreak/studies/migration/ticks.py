@@ -1,7 +1,7 @@
-"""Which cycle is worst, with hosts of other ticks and another age: what an inference decides, as numbers.
+"""Which cycle is worst for hosts with other ticks and another age: quantifies the effect of an inference.
 
-A downtime is outlasted by a tail loss probe or waited out until a retransmission timeout. Both end on ticks, whose
-number a second (HZ) the paper does not print. Figure 8 says which cycle prolongs most; this says with which hosts.
+A downtime ends with a tail loss probe or a retransmission timeout. Both fire on ticks, whose rate (HZ) the paper does
+not print. Figure 8 shows which cycle prolongs most; this shows for which hosts.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from daybreak.studies.migration.settings import CYCLES, TICKS, Scale, of_hosts, 
 from daybreak.studies.published import PublishedValues
 
 HOSTS = {1: "TCP of Linux 4.15 to 5.4", 0: "TCP of Linux 6.1.192"}
-"""What `Testbed.older` stands for."""
+"""Labels of the values of `Testbed.older`."""
 
 
 def table(evidence: Evidence, scale: Scale) -> pl.DataFrame:
     """FCT prolongation over all pairs of variants: ``hosts, hz, cycle, runs, unended, mean_s, low_s, high_s``.
 
-    ``unended`` is in how many runs a flow did not end within the 120 s of the scenario; only without such runs is there
-    a mean, with its 95 % interval.
+    ``unended`` is the number of runs in which a flow did not end within the 120 s of the scenario; the mean, with its
+    95 % interval, exists only without such runs.
     """
     rows = []
     for older, hosts in HOSTS.items():
@@ -53,7 +53,7 @@ def tables(evidence: Evidence, scale: Scale) -> dict[str, pl.DataFrame]:
 
 
 def draw(evidence: Evidence, scale: Scale, published: PublishedValues) -> Figures:
-    """A heat map for each age of the hosts: ticks up, cycles to the right."""
+    """One heat map per age of the hosts, with ticks over cycles."""
     if not with_night(scale):
         return {}
     found = table(evidence, scale)

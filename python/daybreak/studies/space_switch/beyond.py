@@ -1,4 +1,4 @@
-"""What might make transfers share a link unevenly, and other variants and parameters of TCP."""
+"""Possible causes of uneven sharing of a link, and other variants and parameters of TCP."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from daybreak.studies.published import PublishedValues
 from daybreak.studies.scoreboard import Scoreboard
 from daybreak.studies.space_switch import settings as grids
 from daybreak.studies.space_switch.claims import MUCH, TABLES, ratio
-from daybreak.studies.space_switch.measured import CLASSES, Evidence, Measured, VmClass
+from daybreak.studies.space_switch.measured import CLASSES, Evidence, Measurements, VmClass
 from daybreak.studies.space_switch.plots import ELEPHANTS, Figures, Frames
 from daybreak.studies.space_switch.settings import SCHEMES, UNEVEN, VARIANTS, Scale, Setting
 
 _COMPARED = ("no_direct_link", "ut", "on_demand")
-"""Schemes of which variants and parameters are compared."""
+"""Schemes for which variants and parameters are compared."""
 
 
 def cause_settings(scale: Scale) -> list[Setting]:
-    """What the comparison of causes needs."""
+    """The settings of the comparison of causes."""
     return [cell for transfers, scheme in UNEVEN for cell in grids.causes(scale, transfers, scheme).values()]
 
 
 def causes(evidence: Evidence, scale: Scale, published: PublishedValues) -> Figures:
-    """How unevenly mice and elephants share with each, and by the printed means."""
+    """How unevenly mice and elephants share with each cause, and according to the printed means."""
     bars = [
         Bar(name, _series(transfers, scheme, of), interval([uneven(evidence[cell], of)]),
             printed_unevenness(published, transfers, scheme, of))
@@ -57,14 +57,14 @@ def cause_table(evidence: Evidence, scale: Scale) -> Frames:
     return {"causes": pl.DataFrame(rows)}
 
 
-def uneven(measured: Measured, vm_class: VmClass) -> float:
+def uneven(measured: Measurements, vm_class: VmClass) -> float:
     """Mean throughput times mean completion time over the size: 1 if all transfers of a class take the same time."""
     rate, time = (measured.mean(vm_class, metric) for metric in ("throughput", "completion"))
     return rate * 1e6 * time / _bits(vm_class)
 
 
 def printed_unevenness(published: PublishedValues, transfers: int, scheme: str, vm_class: VmClass) -> float:
-    """`uneven` of the printed means."""
+    """`uneven` for the printed means."""
     of = {about: table for table, about in TABLES.items()}
     rate, time = (
         float(published[f"{of[vm_class, metric]}.{scheme}.{transfers}.mean"].printed)
@@ -82,12 +82,12 @@ def _cells() -> list[tuple[tuple[int, str], VmClass]]:
 
 
 def variant_settings(scale: Scale) -> list[Setting]:
-    """What the comparison of variants needs."""
+    """The settings of the comparison of variants."""
     return [cell for scheme in _COMPARED for cell in grids.variants(scale, scheme).values()]
 
 
 def variants(evidence: Evidence, scale: Scale, published: PublishedValues) -> Figures:
-    """Elephants' mean throughput with each."""
+    """Elephants' mean throughput with each variant."""
     bars = [
         Bar(name, SCHEMES[scheme], evidence[cell].interval("elephant", "throughput"))
         for scheme in _COMPARED
@@ -113,7 +113,7 @@ def variant_table(evidence: Evidence, scale: Scale) -> Frames:
 
 
 def judge_variants(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
-    """Whether the order of the schemes is that of CUBIC."""
+    """Judges whether the order of the schemes is that of CUBIC."""
     cells = {scheme: grids.variants(scale, scheme) for scheme in _COMPARED}
     for name in VARIANTS:
         without = evidence[cells["no_direct_link"][name]]

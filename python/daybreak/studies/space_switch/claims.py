@@ -1,4 +1,4 @@
-"""What the paper says, and whether it is so here."""
+"""Judges the paper's statements."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from daybreak.metrics import confidence
 from daybreak.metrics.confidence import interval
 from daybreak.studies.scoreboard import Scoreboard, text
 from daybreak.studies.space_switch import settings as grids
-from daybreak.studies.space_switch.measured import CLASSES, Evidence, Measured, Metric, VmClass
+from daybreak.studies.space_switch.measured import CLASSES, Evidence, Measurements, Metric, VmClass
 from daybreak.studies.space_switch.settings import SCHEMES, TRANSFERS, TURNS, Scale, one
 
 TABLES: dict[str, tuple[VmClass, Metric]] = {
@@ -21,9 +21,9 @@ TABLES: dict[str, tuple[VmClass, Metric]] = {
     "table4": ("mouse", "completion"),
 }
 ALIKE = 0.1
-"""Most that means differ that are almost the same."""
+"""Largest difference of means that counts as almost equal."""
 MUCH = 0.05
-"""Least part by which elephants have to be worse under UT."""
+"""Least relative difference by which elephants have to be worse under UT."""
 MODEST = 10.0
 """Largest gain in percent that counts as modest."""
 HALF = 50.0
@@ -33,7 +33,7 @@ SPREAD = 0.1
 EARLIER = 0.75
 """Largest ratio of completion times at which transfers are done much earlier."""
 TWICE_PRINTED = 48
-"""Transfers of which the paper prints the gain on demand twice, with two values."""
+"""Number of transfers for which the paper prints two values of the gain on demand."""
 
 
 def figure3(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
@@ -45,7 +45,7 @@ def figure3(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
 
 
 def tables(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
-    """Tables 1 to 4, and what they show of order and spread."""
+    """Tables 1 to 4, and their order and spread."""
     for table, (vm_class, metric) in TABLES.items():
         for transfers in TRANSFERS:
             for scheme in SCHEMES:
@@ -71,7 +71,7 @@ def tables(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
         )  # fmt: skip
 
 
-def _cell(board: Scoreboard, key: str, measured: Measured, vm_class: VmClass, metric: Metric) -> None:
+def _cell(board: Scoreboard, key: str, measured: Measurements, vm_class: VmClass, metric: Metric) -> None:
     values = measured.of(vm_class, metric)
     least, _, largest = measured.extremes(vm_class, metric)
     board.value(f"{key}.min", single(least))
@@ -79,7 +79,7 @@ def _cell(board: Scoreboard, key: str, measured: Measured, vm_class: VmClass, me
     board.value(f"{key}.max", single(largest))
 
 
-def _effects(board: Scoreboard, cells: Mapping[str, Measured], transfers: int) -> None:
+def _effects(board: Scoreboard, cells: Mapping[str, Measurements], transfers: int) -> None:
     """What the schemes change of the means: those with turns that of elephants, whose gain on demand is printed, and
     all three that of mice."""
     changed = [("elephant", scheme) for scheme in TURNS] + [("mouse", scheme) for scheme in (*TURNS, "on_demand")]
@@ -90,7 +90,7 @@ def _effects(board: Scoreboard, cells: Mapping[str, Measured], transfers: int) -
 
 
 def single(value: float) -> list[float | None]:
-    """A value of which there is one; None if it is missing."""
+    """A single value as a list; None if it is missing."""
     return [None if math.isnan(value) else value]
 
 
@@ -109,7 +109,7 @@ def ut(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
         _slow_start(board, measured, without)
 
 
-def _slow_start(board: Scoreboard, measured: Measured, without: Measured) -> None:
+def _slow_start(board: Scoreboard, measured: Measurements, without: Measurements) -> None:
     """Both classes start slowly again and again, and elephants suffer more from it."""
     transfers = measured.setting.transfers
     added = {of: 100 * (ratio(measured, without, of, "completion") - 1) for of in get_args(VmClass)}
@@ -155,7 +155,7 @@ def on_demand(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
     board.shape("abstract.half", min(gains) > HALF, min(gains), note=", ".join(f"{value:.1f} %" for value in gains))
 
 
-def _steady(board: Scoreboard, cells: Mapping[str, Measured], transfers: int) -> None:
+def _steady(board: Scoreboard, cells: Mapping[str, Measurements], transfers: int) -> None:
     """On demand elephants are done much earlier than with the other schemes, and their TCP repairs less."""
     repaired = {scheme: (cell.count("elephant", "retransmits"), cell.count("elephant", "rtos"))
                 for scheme, cell in cells.items()}  # fmt: skip
@@ -186,7 +186,7 @@ def capacity(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
 
 
 def instant(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
-    """Whether reconfiguration alone degrades performance, as the abstract has it."""
+    """Judges whether reconfiguration alone degrades performance, as the abstract states."""
     rates, listed = [], []
     for cell, at_once in grids.instant(scale).items():
         if cell.scheme == "ut":
@@ -200,8 +200,8 @@ def instant(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
     board.shape("abstract.detrimental", min(rates) <= 1 - MUCH, min(rates), note="; ".join(listed))
 
 
-def _mice(board: Scoreboard, key: str, measured: Measured, without: Measured, *, shorter: bool = False) -> None:
-    """Mice are almost as before, or a little faster."""
+def _mice(board: Scoreboard, key: str, measured: Measurements, without: Measurements, *, shorter: bool = False) -> None:
+    """Mice are almost unchanged, or a little faster."""
     transfers = measured.setting.transfers
     time = ratio(measured, without, "mouse", "completion")
     (low, _, high), (other_low, _, other_high) = (cell.extremes("mouse", "completion") for cell in (measured, without))
@@ -214,7 +214,7 @@ def _mice(board: Scoreboard, key: str, measured: Measured, without: Measured, *,
 
 
 def scaling(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
-    """Whether times at 100 Gb/s are a hundredth of those at 1 Gb/s."""
+    """Judges whether times at 100 Gb/s are a hundredth of those at 1 Gb/s."""
     for cell, fast in grids.fast(scale).items():
         for vm_class in get_args(VmClass):
             times = ratio(evidence[fast], evidence[cell], vm_class, "completion")
@@ -226,7 +226,7 @@ def scaling(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
 
 
 def kernel(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
-    """Whether the simulator's cell is that of real Linux."""
+    """Judges whether the simulator agrees with real Linux on these cells."""
     for cell, real in grids.kernel_cells(scale).items():
         for vm_class in get_args(VmClass):
             board.value(
@@ -238,11 +238,11 @@ def kernel(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
 
 
 def nothing(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
-    """What the paper does not ask."""
+    """No claims: the paper does not ask this."""
 
 
-def counts(vm_class: VmClass, **measured: Measured) -> str:
-    """Timeouts and retransmissions of a transfer, in the mean, on each side."""
+def counts(vm_class: VmClass, **measured: Measurements) -> str:
+    """Mean timeouts and retransmissions per transfer, on each side, as text."""
     parts = (
         f"{name.replace('_', ' ')} {one.count(vm_class, 'rtos'):.3g} timeouts and "
         f"{one.count(vm_class, 'retransmits'):.3g} retransmissions of a transfer"
@@ -251,7 +251,9 @@ def counts(vm_class: VmClass, **measured: Measured) -> str:
     return ", ".join(parts)
 
 
-def ratios(measured: Measured, other: Measured, metric: Metric, vm_class: VmClass = "elephant") -> list[float | None]:
+def ratios(
+    measured: Measurements, other: Measurements, metric: Metric, vm_class: VmClass = "elephant"
+) -> list[float | None]:
     """A class's mean over that of another setting, run by run: those of a seed start at the same times. None where a
     transfer was not complete."""
     pairs = zip(measured.of(vm_class, metric), other.of(vm_class, metric), strict=False)
@@ -259,23 +261,23 @@ def ratios(measured: Measured, other: Measured, metric: Metric, vm_class: VmClas
 
 
 def changes(
-    measured: Measured, without: Measured, metric: Metric, vm_class: VmClass = "elephant"
+    measured: Measurements, without: Measurements, metric: Metric, vm_class: VmClass = "elephant"
 ) -> list[float | None]:
     """What a scheme changes of a class's mean, in percent, run by run."""
     return [None if one is None else 100 * (one - 1) for one in ratios(measured, without, metric, vm_class)]
 
 
-def ratio(measured: Measured, other: Measured, vm_class: VmClass, metric: Metric) -> float:
+def ratio(measured: Measurements, other: Measurements, vm_class: VmClass, metric: Metric) -> float:
     """The mean over that of another setting."""
     return measured.mean(vm_class, metric) / other.mean(vm_class, metric)
 
 
-def gain(measured: Measured, without: Measured) -> float:
+def gain(measured: Measurements, without: Measurements) -> float:
     """Gain of elephants in mean throughput, in percent."""
     return 100 * (ratio(measured, without, "elephant", "throughput") - 1)
 
 
-def relative_range(measured: Measured) -> float:
+def relative_range(measured: Measurements) -> float:
     """The range of elephants' throughput over the runs, relative to its mean."""
     least, mean, largest = measured.extremes("elephant", "throughput")
     return (largest - least) / mean

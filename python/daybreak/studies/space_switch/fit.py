@@ -1,4 +1,4 @@
-"""How the gap of a move is fitted to one printed number, and what the other cells say of it."""
+"""Fits the gap of a move to one printed number, and tests it on the other cells."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ WORDS = {3: "three turns an epoch", 1: "one turn an epoch"}
 
 
 def draw(evidence: Evidence, scale: Scale, published: PublishedValues) -> Figures:
-    """The fitted cell over the gap, how far it is from the printed number, and the other cells with the fitted gap."""
+    """The fitted cell over the gap, its distance from the printed number, and the other cells with the fitted gap."""
     rows = table(evidence, scale, published)
     lines: dict[str, list[Line]] = {"elephant_mbps": [], "loss_percent": []}
     for shares, words in WORDS.items():

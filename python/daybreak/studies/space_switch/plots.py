@@ -1,4 +1,4 @@
-"""The study's figures and tables, each from the measured settings."""
+"""The study's figures and tables, made from measurements."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from daybreak.metrics.confidence import interval
 from daybreak.studies.published import PublishedValues
 from daybreak.studies.space_switch import settings as grids
 from daybreak.studies.space_switch.claims import TABLES
-from daybreak.studies.space_switch.measured import CLASSES, METRICS, Evidence, Measured, Metric, VmClass
+from daybreak.studies.space_switch.measured import CLASSES, METRICS, Evidence, Measurements, Metric, VmClass
 from daybreak.studies.space_switch.settings import ECMP, SCHEMES, TRANSFERS, TURNS, Scale, one
 from daybreak.studies.space_switch.testbed import DEADLINE_FACTOR, ELEPHANT_GIB, MIXED, alone_s
 
@@ -26,7 +26,7 @@ MOVES = {
     "hold": "packets held meanwhile",
     "drop": "packets lost meanwhile",
 }
-"""What becomes of the transfers that move."""
+"""Labels of the downtime policies."""
 
 Figures = dict[str, Figure]
 """Figures by file name."""
@@ -35,7 +35,7 @@ Frames = dict[str, pl.DataFrame]
 
 
 def figure3(evidence: Evidence, scale: Scale, published: PublishedValues) -> Figures:
-    """Mean throughput of 24 transfers under UT, by epoch; the text prints no value, only which epoch is the best."""
+    """Mean throughput of 24 transfers under UT, by epoch; the text prints only which epoch is the best."""
     points = [(float(one.sse_s), interval(evidence[one].mean_of_all("throughput"))) for one in grids.epochs(scale)]
     best = published["fig3.best"].value
     panel = Sweep("Mean throughput [Mbit/s]", [Line("24 transfers under UT", points)], at=best)
@@ -63,7 +63,7 @@ def of_scheme(scheme: str, number: int, evidence: Evidence, scale: Scale, publis
     return found
 
 
-def _box(measured: Measured, vm_class: VmClass, metric: Metric, published: PublishedValues) -> Box:
+def _box(measured: Measurements, vm_class: VmClass, metric: Metric, published: PublishedValues) -> Box:
     table = next(name for name, about in TABLES.items() if about == (vm_class, metric))
     key = f"{table}.{measured.setting.scheme}.{measured.setting.transfers}"
     least, mean, largest = (float(published[f"{key}.{end}"].printed) for end in ("min", "mean", "max"))
@@ -72,7 +72,7 @@ def _box(measured: Measured, vm_class: VmClass, metric: Metric, published: Publi
 
 
 def tables(evidence: Evidence, scale: Scale, published: PublishedValues) -> Figures:
-    """Mean throughput of elephants in every cell, and the printed one (table 1)."""
+    """Mean throughput of elephants in every cell, beside the printed one (table 1)."""
     bars = [
         Bar(
             f"{transfers} transfers", SCHEMES[scheme],
@@ -86,11 +86,11 @@ def tables(evidence: Evidence, scale: Scale, published: PublishedValues) -> Figu
 
 
 def cells(evidence: Evidence, scale: Scale) -> Frames:
-    """Least, mean and largest of every cell, with what goes on in TCP."""
+    """Minimum, mean and maximum of every cell, with TCP counters."""
     return {"cells": pl.concat(_cell(evidence[cell]) for cell in grids.printed(scale))}
 
 
-def _cell(measured: Measured) -> pl.DataFrame:
+def _cell(measured: Measurements) -> pl.DataFrame:
     rows = []
     for vm_class in get_args(VmClass):
         for metric, unit in METRICS.items():
@@ -109,7 +109,7 @@ def _cell(measured: Measured) -> pl.DataFrame:
 
 
 def instant(evidence: Evidence, scale: Scale, published: PublishedValues) -> Figures:
-    """Elephants' throughput under UT and DT with gaps, with moves that take no time, and the printed one."""
+    """Elephants' throughput under UT and DT with gaps, with instantaneous moves, and as printed."""
     gap = f"a gap of {scale.gap_ms / 1000:g} s at each move"
     bars = [
         Bar(
@@ -170,7 +170,7 @@ def spread_cells(evidence: Evidence, scale: Scale) -> Frames:
 def policies(evidence: Evidence, scale: Scale, published: PublishedValues) -> Figures:
     """Completion time of elephants by the broker's policy, of each size."""
     frame = broker_frame(evidence, scale)
-    # A value a run: the mean over the ToRs.
+    # One value per run: the mean over the ToRs.
     means = frame.group_by("policy", "size_gib", "run", maintain_order=True).agg(pl.col("completion_s").mean())
     bars = [
         Bar.of(row["policy"].replace("_", " "), f"{row['size_gib']:g} GiB", row["completion_s"])
@@ -180,7 +180,7 @@ def policies(evidence: Evidence, scale: Scale, published: PublishedValues) -> Fi
 
 
 def policy_table(evidence: Evidence, scale: Scale) -> Frames:
-    """Mean, longest, and how many were complete by their deadline."""
+    """Mean and longest completion time, and how many met their deadline."""
     frame = broker_frame(evidence, scale)
     return {
         "policies": frame.group_by("policy", maintain_order=True).agg(
@@ -249,7 +249,7 @@ def delay_cells(evidence: Evidence, scale: Scale) -> Frames:
 
 
 def delay_settings(scale: Scale) -> list[grids.Setting]:
-    """What `delays` needs."""
+    """The settings of `delays`."""
     return [
         cell
         for scheme in ("ut", "dt", "on_demand")
@@ -259,7 +259,7 @@ def delay_settings(scale: Scale) -> list[grids.Setting]:
 
 
 def place(cell: grids.Setting, vm_class: VmClass) -> str:
-    """A cell and a class below a bar, narrow enough for twelve beside each other."""
+    """Label of a cell and a class below a bar, narrow enough for twelve side by side."""
     scheme = SCHEMES[cell.scheme].replace(" link", "\nlink").replace("On ", "On\n")
     gap = ("gaps" if cell.night_us else "no gaps") if cell.scheme in TURNS else ""
     return "\n".join(word for word in (scheme, gap, vm_class) if word)

@@ -1,4 +1,4 @@
-"""What the study varied: how many transfers there are, who gets the direct links, and for how long."""
+"""The settings of the study: the number of transfers, which of them get the direct links, and for how long."""
 
 from __future__ import annotations
 
@@ -10,41 +10,41 @@ from daybreak.studies.scales import part_of, unusual
 
 TRANSFERS = (24, 48, 72)
 SCHEMES = {"no_direct_link": "No direct link", "ut": "UT", "dt": "DT", "on_demand": "On demand"}
-"""The printed schemes, with their names for people."""
+"""The published schemes, with their display names."""
 TURNS = ("ut", "dt")
 """The schemes in which the ToRs have direct links in turn."""
 ECMP = "ecmp"
-"""No direct link either, but each flow draws one of both spines."""
+"""Also without direct links, but each flow draws one of both spines."""
 SSE_S = (1, 2, 5, 10, 15, 20)
-"""Space-switch epochs of figure 3 in seconds; which ones the paper tried is in no text."""
+"""Space-switch epochs of figure 3 in seconds; the text does not print which ones the paper tried."""
 NIGHTS_US = (10, 1_000, 100_000, 1_000_000)
 """Reconfiguration delays."""
 GAPS_MS = {3: (0, 250, 500, 750, 1000), 1: (0, 750, 1500, 2250, 3000)}
-"""Longer ones, in which packets of the transfers that move are held, by the parts into which an epoch is divided."""
+"""Longer gaps, in which packets of moving transfers are held, by the number of parts of an epoch."""
 FITTED_MS = {3: 500, 1: 1500}
-"""With each, the gap of these that is nearest to the printed mean throughput of elephants in `FITTED_CELL`."""
+"""For each number of parts, the gap with the mean throughput nearest to the printed one in `FITTED_CELL`."""
 FITTED_CELL = (24, "ut")
-"""Transfers and scheme of the one cell that the gap is fitted to."""
+"""Transfers and scheme of the cell that the gap is fitted to."""
 SMALL = 10
-"""What sizes and epochs are divided by at least in the comparisons of delays and of brokers."""
+"""Smallest divisor of sizes and epochs in the comparisons of delays and of brokers."""
 POLICIES = ("first_come", "largest_first", "earliest_deadline", "fair_share")
 """Policies of a broker that gives a direct link to one transfer at a time."""
 SHARED = "shared"
-"""The paper's way: all elephants of a ToR have its direct link together."""
+"""The paper's policy: all elephants of a ToR share its direct link."""
 FAST_MBPS = 100_000
 KERNEL_DIVISOR = 10
 UNEVEN: dict[tuple[int, str], str] = {(24, "no_direct_link"): "mouse", (48, "on_demand"): "elephant"}
-"""Cells of which the tables show how unevenly transfers of a class share a link: mice very much, elephants hardly."""
+"""Cells for which the tables show how unevenly transfers share a link: mice strongly, elephants hardly."""
 
 
 @dataclass(frozen=True)
 class Network:
-    """What is inferred of the emulated network: `inferences.toml` has the reasons."""
+    """Inferred properties of the emulated network: `inferences.toml` has the reasons."""
 
     start_ms: int = 100
     """The transfers of a run start within this time, divided with the sizes."""
     delay_us: int = 20
-    """Of each link, one way."""
+    """One-way delay of each link."""
     queue_packets: int = 1000
     """Limit of each queue."""
     order: str = ""
@@ -53,13 +53,13 @@ class Network:
 
     @property
     def name(self) -> str:
-        """What is not as the study infers it, for names; empty if all is."""
+        """The deviations from the study's inferences, for names; empty if there are none."""
         return unusual(self)
 
 
 @dataclass(frozen=True)
 class Hosts:
-    """What the hosts' TCP has that CUBIC of Linux 6.1 with default settings has not."""
+    """Settings of the hosts' TCP that differ from CUBIC of Linux 6.1 with default settings."""
 
     variant: str = "cubic"
     initial_window: int = 10
@@ -70,11 +70,11 @@ class Hosts:
     marks: int = 0
     """ECN: queues mark above this many packets; 0 is off."""
     again: bool = False
-    """The same transfers have been made a round before, and the hosts keep the slow-start thresholds."""
+    """Whether the same transfers were made in an earlier round, whose slow-start thresholds the hosts cache."""
 
     @property
     def name(self) -> str:
-        """What is not as usual, for names; empty if all is."""
+        """The non-default settings, for names; empty if there are none."""
         return unusual(self)
 
 
@@ -87,18 +87,17 @@ VARIANTS = {
     "window 100": Hosts(initial_window=100),
     "RTO 10 ms": Hosts(rto_min_ms=10),
 }
-"""Variants of TCP, and CUBIC with another initial window or least RTO. With DCTCP
-switches mark above 65 packets."""
+"""Variants of TCP, and CUBIC with another initial window or minimum RTO. With DCTCP switches mark above 65 packets."""
 
 
 @dataclass(frozen=True)
 class Setting:
     """One point of the grid.
 
-    Sizes and the epoch are those of the paper divided by ``divisor``; at another ``rate_mbps`` than 1000 the epoch is
-    shorter as the rate is higher. ``night_us`` is how long a reconfiguration takes, divided likewise, and ``downtime``
-    what becomes of packets meanwhile. ``policy`` is the broker's; its policies are compared with elephants of three
-    sizes, ``mixed_sizes``. ``shares`` is into how many parts the ToRs divide an epoch.
+    Sizes and the epoch are those of the paper divided by ``divisor``; at another ``rate_mbps`` than 1000 the epoch
+    scales inversely with the rate. ``night_us`` is the duration of a reconfiguration, divided likewise, and
+    ``downtime`` its downtime policy. ``policy`` is the broker's; policies are compared with elephants of three sizes,
+    ``mixed_sizes``. ``shares`` is the number of parts into which the ToRs divide an epoch.
     """
 
     transfers: int
@@ -112,7 +111,7 @@ class Setting:
     mixed_sizes: bool = False
     shares: int = 1
     engine: str = ""
-    """Of a setting that has its own."""
+    """The setting's own epoch, if it has one."""
     network: Network = Network()
     hosts: Hosts = Hosts()
 
@@ -137,31 +136,31 @@ class Setting:
 
     @property
     def time_factor(self) -> float:
-        """How much longer everything takes at the paper's sizes and rate, if times scale as these."""
+        """Factor by which times are longer at the paper's sizes and rate, if times scale with these."""
         return self.divisor * self.rate_mbps / 1000
 
     def scaled(self, seconds: float) -> str:
-        """A time of the paper's as a scenario has it."""
+        """One of the paper's times, scaled for a scenario."""
         return f"{round(seconds * 1e9 / self.time_factor)} ns"
 
     @property
     def turn(self) -> str:
-        """How long a ToR has the direct link at a time."""
+        """Length of a ToR's turn with the direct link."""
         return self.scaled(self.sse_s / self.shares)
 
     @property
     def night(self) -> str:
-        """How long a reconfiguration takes."""
+        """Duration of a reconfiguration."""
         return self.scaled(self.night_us / 1e6)
 
 
 @dataclass(frozen=True)
 class Scale:
-    """How large a reproduction is.
+    """The size of a reproduction.
 
-    Runs of a setting, what sizes and epochs are divided by, runs of what goes beyond the paper, of the kernel and of
-    what the gap is fitted with, the epoch in seconds, in how many parts the ToRs divide it (1: each has one in turn),
-    and for how long transfers that move under UT and DT have no path, in milliseconds: their packets wait.
+    The fields are the runs of a setting, the divisor of sizes and epochs, the runs of settings beyond the paper, of the
+    kernel and of the fit of the gap, the epoch in seconds, the number of parts into which the ToRs divide it (1: each
+    has one in turn), and the time in ms for which moving transfers under UT and DT have no path: their packets wait.
     """
 
     runs: int
@@ -183,7 +182,7 @@ class Scale:
         return part_of(self, Network)
 
     def runs_of(self, setting: Setting) -> int:
-        """Runs of a setting."""
+        """Number of runs of a setting."""
         if setting.rate_mbps == 1000 // KERNEL_DIVISOR:
             return self.kernel_runs
         if setting in (*printed(self), *epochs(self)):
@@ -191,11 +190,11 @@ class Scale:
         return min(self.runs, self.fit_runs) if setting in fits(self) else self.other_runs
 
     def instantaneous(self) -> Scale:
-        """The same with moves that take no time."""
+        """A copy with instantaneous moves."""
         return replace(self, gap_ms=0)
 
     def with_runs(self, runs: int) -> Scale:
-        """The same with so many runs of every setting."""
+        """A copy with ``runs`` runs of every setting."""
         return replace(self, runs=runs, other_runs=min(self.other_runs, runs))
 
 
@@ -226,41 +225,42 @@ def epochs(scale: Scale) -> list[Setting]:
 
 
 def instant(scale: Scale) -> dict[Setting, Setting]:
-    """Cells of the schemes with turns, and the same with moves that take no time."""
+    """Cells of the schemes with turns, and their counterparts with instantaneous moves."""
     cells = printed(scale, TURNS), printed(scale.instantaneous(), TURNS)
     return dict(zip(*cells, strict=True))
 
 
 def fast(scale: Scale) -> dict[Setting, Setting]:
-    """Cells at 1 Gb/s, the paper's sizes and moves that take no time at every scale, and the same at 100 Gb/s."""
+    """Cells at 1 Gb/s with the paper's sizes and instantaneous moves at every scale, and their counterparts at 100
+    Gb/s."""
     cells = [cell for cell in printed(replace(scale.instantaneous(), divisor=1)) if cell.transfers == 24]
     return {cell: replace(cell, rate_mbps=FAST_MBPS) for cell in cells}
 
 
 def spread(scale: Scale) -> list[Setting]:
-    """The same network without direct links, with ECMP over both spines."""
+    """The network without direct links, with ECMP over both spines."""
     return [one(scale, transfers, ECMP) for transfers in TRANSFERS]
 
 
 def brokers(scale: Scale) -> dict[str, Setting]:
-    """On demand with 72 transfers whose elephants have three sizes, by policy."""
+    """On demand with 72 transfers and elephants of three sizes, by policy."""
     base = replace(one(replace(scale, divisor=max(SMALL, scale.divisor)), 72, "on_demand"), mixed_sizes=True)
     return {policy: replace(base, policy=policy) for policy in (SHARED, *POLICIES)}
 
 
 def delays(scale: Scale, scheme: str, downtime: str) -> dict[int, Setting]:
-    """24 transfers with reconfigurations that take a while, by microseconds."""
+    """24 transfers with reconfiguration delays, by delay in microseconds."""
     base = one(replace(scale.instantaneous(), divisor=max(SMALL, scale.divisor)), 24, scheme)
     return {night: replace(base, night_us=night, downtime=downtime) for night in NIGHTS_US}
 
 
 def gaps(scale: Scale, shares: int) -> dict[int, Setting]:
-    """The cell that the gap is fitted to with other gaps, by milliseconds."""
+    """The fitted cell with other gaps, by gap in milliseconds."""
     return {gap: one(replace(scale, shares=shares, gap_ms=gap), *FITTED_CELL) for gap in GAPS_MS[shares]}
 
 
 def others(scale: Scale, shares: int) -> list[Setting]:
-    """The other cells of the schemes with turns, with the gap that was fitted."""
+    """The other cells of the schemes with turns, with the fitted gap."""
     cells = printed(replace(scale, shares=shares, gap_ms=FITTED_MS[shares]), TURNS)
     return [cell for cell in cells if (cell.transfers, cell.scheme) != FITTED_CELL]
 
@@ -272,7 +272,7 @@ def fits(scale: Scale) -> list[Setting]:
 
 
 def causes(scale: Scale, transfers: int, scheme: str) -> dict[str, Setting]:
-    """What might make transfers share a link unevenly, by a name for people; where they hardly do, shorter queues."""
+    """Possible causes of uneven sharing of a link, by display name; for cells that share evenly only shorter queues."""
     base = one(scale, transfers, scheme)
     queues: dict[str, dict[str, Any]] = {
         "as it is": {},
@@ -298,7 +298,8 @@ def variants(scale: Scale, scheme: str) -> dict[str, Setting]:
 
 
 def kernel_cells(scale: Scale) -> dict[Setting, Setting]:
-    """24 transfers at a tenth of size and rate, so in the same times: on the simulator, and the same on real Linux."""
+    """24 transfers at a tenth of size and rate, so with equal times: on the simulator, and their counterparts on real
+    Linux."""
     if not scale.kernel_runs:
         return {}
     cells = [cell for cell in (*printed(scale), *instant(scale).values()) if cell.transfers == 24]

@@ -1,4 +1,4 @@
-"""The space-switch study: its parts put together."""
+"""The space-switch study: combines its parts."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from importlib.resources import files
 from daybreak.studies.protocol import Experiment, Study
 from daybreak.studies.space_switch import beyond, claims, fit, plots, testbed
 from daybreak.studies.space_switch import settings as grids
-from daybreak.studies.space_switch.measured import REDUCTION, Measured, again, of_runs
+from daybreak.studies.space_switch.measured import REDUCTION, Measurements, again, of_runs
 from daybreak.studies.space_switch.settings import SCALES, Scale, Setting
 from daybreak.sweeps import Job
 
 
 def job(setting: Setting, seed: int, engine: str) -> Job:
-    """A run of a setting."""
+    """The job of a setting."""
     return Job(testbed.scenario(setting, seed), seed, setting.engine or engine)
 
 
 def cost(setting: Setting) -> float:
-    """Bytes that it sends, roughly; the kernel takes its time."""
+    """Approximate number of bytes sent; the kernel is slower."""
     return setting.transfers / setting.divisor * (20 if setting.engine else 1)
 
 
@@ -28,7 +28,7 @@ def compared(scale: Scale, scheme: str) -> list[Setting]:
     return grids.printed(scale, ("no_direct_link", scheme))
 
 
-STUDY: Study[Setting, Scale, Measured] = Study(
+STUDY: Study[Setting, Scale, Measurements] = Study(
     name="space-switch",
     folder=files(__package__),
     scales=SCALES,

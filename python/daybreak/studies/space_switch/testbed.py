@@ -1,6 +1,6 @@
-"""The one network of all settings: three sender ToRs and three receiver ToRs under two spines.
+"""The network of all settings: three sender ToRs and three receiver ToRs under two spines.
 
-What is printed is taken as printed. What is inferred is in `inferences.toml`.
+Printed values are taken as printed. Inferences are in `inferences.toml`.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ MICE_TO_ONE_ELEPHANT = 7
 ELEPHANT_GIB = 3
 MOUSE_MIB = 250
 BEFORE = "before"
-"""Group of transfers that are not counted."""
+"""Group of uncounted transfers."""
 MIXED = (0.5, 1.0, 1.5)
 """Sizes of a ToR's three elephants in the comparison of brokers, as parts of the paper's."""
 DEADLINE_FACTOR = 2.5
-"""There, an elephant should be complete in this times what it takes alone."""
+"""Deadline factor in that comparison: relative to the time that an elephant takes alone."""
 GOODPUT = 1448 / 1514
-"""Of a link's bits: the payload of a packet with timestamps, and its bytes on the wire."""
+"""Payload of a packet with timestamps, and its bytes on the wire."""
 FRAMING = 14
 LONGEST_S = 1000
 ROUND_S = 100
-"""From a round of transfers to the same one again, where the hosts remember it."""
+"""Time between two rounds of transfers, if the hosts cache metrics."""
 GOLDEN = (math.sqrt(5) - 1) / 2
 
 
 def scenario(setting: Setting, seed: int = 1) -> Scenario:
-    """The scenario of a run of a setting."""
+    """The scenario of a setting and seed."""
     per_tor = setting.transfers // PAIRS
     start = start_s(setting, seed)
     has_direct = setting.scheme in ("ut", "dt", "on_demand")
@@ -61,15 +61,15 @@ def scenario(setting: Setting, seed: int = 1) -> Scenario:
 
 
 def start_s(setting: Setting, seed: int) -> float:
-    """When the transfers of a run start, at the paper's sizes: somewhere in a round of turns, elsewhere for each seed.
+    """Start time of a run's transfers, at the paper's sizes: a different phase of the cycle of turns for each seed.
 
-    Multiples of the golden ratio fill the round evenly however many seeds there are.
+    Multiples of the golden ratio cover the cycle evenly for any number of seeds.
     """
     return seed * GOLDEN % 1 * PAIRS * setting.sse_s / setting.shares
 
 
 def flows(setting: Setting, start: float) -> list[dict[str, Any]]:
-    """All transfers of a run; and before them, where the hosts remember it, those of a round that is not counted."""
+    """All transfers of a run, preceded by those of an uncounted round if the hosts cache metrics."""
     per_tor = setting.transfers // PAIRS
     found = [flow(setting, tor, place, start) for tor in range(PAIRS) for place in range(per_tor)]
     if setting.network.order:
@@ -83,7 +83,7 @@ def flows(setting: Setting, start: float) -> list[dict[str, Any]]:
 
 
 def stack(hosts: Hosts) -> dict[str, Any]:
-    """What the hosts' TCP has that is not Linux 6.1's default."""
+    """Settings of the hosts' TCP that are not Linux 6.1's defaults."""
     found: dict[str, Any] = {
         "initial_window": hosts.initial_window, "rto_min": f"{hosts.rto_min_ms} ms",
         "tso_max_bytes": 1024 * hosts.burst_kb, "tcp_ecn": 1 if hosts.marks else 2,
@@ -94,7 +94,7 @@ def stack(hosts: Hosts) -> dict[str, Any]:
 
 
 def discipline(setting: Setting) -> str | dict[str, Any]:
-    """That of the switches' queues."""
+    """The discipline of the switches' queues."""
     marks = setting.hosts.marks
     return {"name": "ecn_threshold", "threshold": f"{marks} packets"} if marks else "drop_tail"
 
@@ -129,7 +129,7 @@ def elephant_kib(setting: Setting, which: int) -> int:
 
 
 def broker(setting: Setting, tor: int) -> dict[str, Any]:
-    """The broker of a ToR's direct link: it grants it to its elephants, together or one at a time."""
+    """The broker of a ToR's direct link, which grants it to its elephants, together or one at a time."""
     per_tor = setting.transfers // PAIRS
     places = range(0, per_tor, MICE_TO_ONE_ELEPHANT + 1)
     names = [f"elephant-{tor}-{place}" for place in places]
@@ -155,7 +155,7 @@ def policy(setting: Setting) -> str | dict[str, Any]:
 
 
 def alone_s(setting: Setting, which: int) -> float:
-    """How long a ToR's elephant takes alone on a link."""
+    """Time in seconds that a ToR's elephant takes alone on a link."""
     return elephant_kib(setting, which) * 8192 / (setting.rate_mbps * 1e6 * GOODPUT)
 
 

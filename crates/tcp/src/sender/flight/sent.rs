@@ -16,7 +16,7 @@ pub(crate) struct Sent {
     pub delivered: u64,
     /// Sequence space: payload, and one for a FIN.
     pub len: u32,
-    /// Which packet it was on its last way to the NIC, to tell whether it is still queued there.
+    /// Its packet number when last passed to the NIC, to check whether it is still queued there.
     pub nic_serial: u32,
     /// Retransmissions of the connection up to its last one, which is one of them.
     pub retransmission: u32,

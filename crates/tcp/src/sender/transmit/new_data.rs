@@ -169,7 +169,7 @@ impl Sender {
         Outgoing { seq, len, fin, push, is_new: true }
     }
 
-    /// Tells the rule when nothing is in flight before a segment with data is sent.
+    /// Notifies the rule if nothing is in flight before a segment with data is sent.
     #[inline]
     pub(super) fn note_start(&mut self) {
         if self.path.in_flight() == 0 {

@@ -85,7 +85,7 @@ impl Sender {
         self.small_queue.is_on && (serial.wrapping_sub(self.small_queue.freed) as i32) >= 0
     }
 
-    /// Nothing waits in the host's queue, as far as TCP knows: without small queues it is not told.
+    /// Nothing waits in the host's queue, as far as TCP knows: without small queues it is not notified.
     pub(crate) fn host_queue_is_empty(&self) -> bool {
         !self.small_queue.is_on || self.small_queue.held < SEGMENT_OVERHEAD
     }

@@ -1,4 +1,4 @@
-"""The study's claims as code, one file a figure. Each function judges measured settings and fills the scoreboard.
+"""The study's claims as code, one file per figure. Each function judges measurements and fills the scoreboard.
 
-Every claim is made for each TCP stack; its id ends with the stack.
+Every claim exists for each TCP stack; its id ends with the stack.
 """

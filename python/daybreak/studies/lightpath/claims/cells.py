@@ -1,4 +1,4 @@
-"""Our runs of the TCP of ns-2 against ns-2 itself, cell by cell and value by value."""
+"""Compares our runs of the TCP of ns-2 with ns-2 itself, cell by cell and value by value."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from daybreak.studies.lightpath.settings import Scale, Setting
 from daybreak.studies.scoreboard import Scoreboard
 
 ENOUGH = 0.9
-"""Part of all values that has to be within its tolerance."""
+"""Share of all values that has to be within tolerance."""
 
 
 def asked(scale: Scale) -> list[Cell]:
@@ -22,12 +22,12 @@ def asked(scale: Scale) -> list[Cell]:
 
 
 def settings(scale: Scale) -> list[Setting]:
-    """What they take."""
+    """The settings of these cells."""
     return [setting for cell in asked(scale) for setting in cell.settings]
 
 
 def judge(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
-    """A claim for each cell, and one for all values together."""
+    """Adds a claim for each cell, and one for all values together."""
     near = compared = 0
     left_out = [cell for cell in cells() if cell not in asked(scale)]
     missing = sum(is_near(cell, name, None) is False for cell in left_out for name in ("move", *cell.values))

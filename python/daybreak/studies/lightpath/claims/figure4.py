@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import polars as pl
 
-from daybreak.studies.lightpath.measured import Evidence, Measured
+from daybreak.studies.lightpath.measured import Evidence, Measurements
 from daybreak.studies.lightpath.settings import STACKS, Scale, Setting, counted, figure4
 from daybreak.studies.scoreboard import Scoreboard
 
 ROUTERS = ("ip-1", "ip-2", "optical", "receiver")
 DIP = 0.99
-"""Part of the rate without a move below which a second counts as below it."""
+"""Relative rate, compared to no move, below which a second counts as below it."""
 
 
 def settings(scale: Scale, stack: str) -> list[Setting]:
-    """What the figure needs of one stack."""
+    """The settings of the figure for one stack."""
     b, c1 = figure4(scale, stack), figure4(scale, stack, "C1")
     return [b, b.unmoved(), c1, *counted(b)]
 
@@ -51,7 +51,7 @@ def judge(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
             )  # fmt: skip
 
 
-def seconds_below(moved: Measured, unmoved: Measured) -> int:
+def seconds_below(moved: Measurements, unmoved: Measurements) -> int:
     """Seconds after the move with less throughput than the same run without a move."""
     both = moved.bins(1000).join(unmoved.bins(1000), on="time_s", suffix="_unmoved")
     return both.filter((pl.col("time_s") >= 0) & (pl.col("mbps") < DIP * pl.col("mbps_unmoved"))).height

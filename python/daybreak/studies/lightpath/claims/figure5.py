@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from daybreak.metrics import transient
 from daybreak.metrics.transient import Line
-from daybreak.studies.lightpath.measured import Evidence, Measured
+from daybreak.studies.lightpath.measured import Evidence, Measurements
 from daybreak.studies.lightpath.settings import RATES_MBPS, STACKS, Scale, figure5
 from daybreak.studies.scoreboard import Scoreboard
 
@@ -59,7 +59,7 @@ def _miss_growth(board: Scoreboard, suffix: str, cell: str) -> None:
         board.shape(key, False, suffix=suffix, cell=cell, note="printed for 10 Gb/s, which was not run")
 
 
-def _judge_after(board: Scoreboard, measured: Measured, suffix: str, cell: str) -> None:
+def _judge_after(board: Scoreboard, measured: Measurements, suffix: str, cell: str) -> None:
     seconds, optical = measured.bins(1000), RATES_MBPS[measured.setting.rate_mbps]
     after = transient.line(seconds, "mbps", 25, 60)
     board.shape(
@@ -70,7 +70,7 @@ def _judge_after(board: Scoreboard, measured: Measured, suffix: str, cell: str) 
     board.shape("C2.optical_full", full is not None and 55 <= full <= 90, full, suffix=suffix, cell=cell)
 
 
-def growth_before(measured: Measured) -> Line:
+def growth_before(measured: Measurements) -> Line:
     """The line through the rate's rise before the move, from a third of the limit to 98 % of it."""
     rate = measured.setting.rate_mbps
     earlier = measured.bins(1000)

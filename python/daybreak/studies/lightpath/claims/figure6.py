@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from daybreak.studies.lightpath.claims.figure4 import seconds_below
-from daybreak.studies.lightpath.measured import Evidence, Measured
+from daybreak.studies.lightpath.measured import Evidence, Measurements
 from daybreak.studies.lightpath.settings import NS2, STACKS, Scale, Setting, counted, figure4, figure6
 from daybreak.studies.lightpath.testbed import QUEUE_PACKETS
 from daybreak.studies.scoreboard import Scoreboard
@@ -15,8 +15,8 @@ COUNTED_FROM_S = 60.0
 MUCH = 2.0
 """How many times as long is much longer."""
 BEFORE_RETRANSMISSIONS = 0.65
-"""Base RTTs after the move in which no retransmission can have come to r3: the first early packet's SACK is at the
-sender after 0.6, and what it sends then is at r3 a light-path delay of 0.1 later."""
+"""Base RTTs after the move in which no retransmission can have reached r3: the first early packet's SACK reaches the
+sender after 0.6, and a retransmission reaches r3 a light-path delay of 0.1 later."""
 
 
 def settings(scale: Scale, stack: str) -> list[Setting]:
@@ -26,7 +26,7 @@ def settings(scale: Scale, stack: str) -> list[Setting]:
 
 
 def judge(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
-    """Figure 6: the loss and what it does to the rate."""
+    """Figure 6: the loss and its effect on the rate."""
     for stack, name in STACKS.items():
         setting = figure6(scale, stack)
         measured, cell = evidence[setting], f"10 Gb/s, 10 ms, {name}"
@@ -62,7 +62,7 @@ def judge_queue(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
         measured, cell = evidence[figure6(scale, stack)], f"10 Gb/s, 10 ms, {name}"
         back = measured.recovery_s(measured.before_mbps) or 0.0
         if stack != NS2:
-            continue  # It is moved by the rule, and not when the paper's flow was.
+            continue  # It is moved by the rule, not at the time of the paper's flow.
         count = fillings(measured, back, back + 60)
         board.shape("D.probing", count >= 2, float(count), suffix=stack, cell=cell)
         moved_s = measured.setting.move_s
@@ -72,26 +72,26 @@ def judge_queue(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
         board.value("D.t_switch", [moved_s], suffix=stack, cell=cell)
 
 
-def arriving_gbps(measured: Measured) -> float:
+def arriving_gbps(measured: Measurements) -> float:
     """Largest rate at which packets arrive at r3 in a millisecond of the first half RTT."""
     span = 0.5e-3 * measured.setting.rtt_ms
     part = measured.bins(1).filter((pl.col("time_s") >= 0) & (pl.col("time_s") < span))
     return float(part["arriving_mbps"].cast(pl.Float64).max() or 0.0) / 1e3  # type: ignore[arg-type]
 
 
-def first_loss(measured: Measured) -> int:
+def first_loss(measured: Measurements) -> int:
     """Packets lost at r3 by the overlap itself."""
     return measured.lost("receiver", 0, BEFORE_RETRANSMISSIONS * 1e-3 * measured.setting.rtt_ms)
 
 
-def expected_loss(measured: Measured) -> float:
-    """What the overlap brings beyond r3's free buffer, of a flow that fills its link: 0.4 base RTTs of the rate."""
+def expected_loss(measured: Measurements) -> float:
+    """Packets of the overlap beyond r3's free buffer, for a flow that fills its link: 0.4 base RTTs of the rate."""
     free = QUEUE_PACKETS - measured.queue_at_move("receiver")
     return max(measured.setting.overlap_packets - free, 0.0)
 
 
-def fillings(measured: Measured, from_s: float, to_s: float) -> int:
-    """Times that r3's queue fills: spells of samples at its limit."""
+def fillings(measured: Measurements, from_s: float, to_s: float) -> int:
+    """Number of times that r3's queue fills: runs of samples at its limit."""
     samples = measured.queues.filter(
         (pl.col("queue") == "receiver") & (pl.col("time_s") >= from_s) & (pl.col("time_s") < to_s)
     )

@@ -7,14 +7,14 @@ from collections.abc import Iterable
 import polars as pl
 
 from daybreak.metrics import transient
-from daybreak.studies.lightpath.measured import Evidence, Measured
+from daybreak.studies.lightpath.measured import Evidence, Measurements
 from daybreak.studies.lightpath.settings import STACKS, Scale, grid
 from daybreak.studies.scoreboard import Scoreboard
 
 RISE = 1.6
-"""After over before in scenario A: 1.667 less what serialisation takes."""
+"""Ratio of the rate after to before the move in scenario A: 1.667, less the effect of serialisation."""
 SMALL, LARGE = 0.2, 0.8
-"""Reductions of section 4: of B and C below, of D above."""
+"""Reductions of section 4: B and C are below, D above."""
 
 
 def judge(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
@@ -54,7 +54,7 @@ def judge(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
         board.shape("D.large", least.reduction > LARGE, 100 * least.reduction, suffix=stack, cell=name, note=note)
 
 
-def _judge_set_up(board: Scoreboard, cells: list[Measured], stack: str, name: str) -> None:
+def _judge_set_up(board: Scoreboard, cells: list[Measurements], stack: str, name: str) -> None:
     reached = [one for one in cells if one.setting.reaches_limit]
     met = [one for one in reached if one.before_mbps >= 0.97 * one.setting.rate_mbps]
     board.shape(
@@ -65,26 +65,26 @@ def _judge_set_up(board: Scoreboard, cells: list[Measured], stack: str, name: st
         # After the move the last seconds of the run, when queues of the move are gone.
         ratios = [least_rtt_ms(one, *span, at_end=path < 1) / (path * one.setting.rtt_ms) for one in cells]
         known = [ratio for ratio in ratios if ratio > 0]
-        # No RTT is below that of its path, and some flow that stands in no queue has it but for serialisation.
+        # No RTT is below that of its path, and a flow without queueing has it except for serialisation.
         board.shape(key, min(known) >= 0.999 and min(known) < 1.02, min(known), suffix=stack, cell=name)
 
 
-def least_rtt_ms(measured: Measured, from_s: float, to_s: float, *, at_end: bool) -> float:
+def least_rtt_ms(measured: Measurements, from_s: float, to_s: float, *, at_end: bool) -> float:
     """Least smoothed RTT in a span before the move or before the end of the run."""
     end = float(measured.windows["time_s"].max() or 0.0) if at_end else 0.0  # type: ignore[arg-type]
     part = measured.windows.filter((pl.col("time_s") >= end + from_s) & (pl.col("time_s") <= end + to_s))
     return float(part["srtt_ms"].min() or 0.0)  # type: ignore[arg-type]
 
 
-def rises(measured: Measured) -> bool:
-    """Scenario A's kind: means of ten seconds rise by the ratio of the RTTs, and nothing is lost."""
+def rises(measured: Measurements) -> bool:
+    """Whether it behaves like scenario A: means of ten seconds rise by the ratio of the RTTs, and nothing is lost."""
     seconds = measured.bins(1000)
     before = transient.mean_between(seconds, "mbps", -2.0, 0.0)
     after = transient.mean_between(seconds, "mbps", 10.0, 20.0)
     return after / before >= RISE and measured.lost_anywhere() == 0
 
 
-def is_of_its_kind(measured: Measured) -> bool:
+def is_of_its_kind(measured: Measurements) -> bool:
     """Sections 4 and 5: A rises; C2 rises; B and C1 dip slightly or not; D collapses with loss."""
     match measured.setting.scenario:
         case "A":
@@ -97,6 +97,6 @@ def is_of_its_kind(measured: Measured) -> bool:
             return measured.reduction > LARGE and measured.lost("receiver", 0, 1) > 0
 
 
-def _others(said: str, cells: Iterable[Measured], found: list[Measured]) -> str:
+def _others(said: str, cells: Iterable[Measurements], found: list[Measurements]) -> str:
     names = [one.setting.cell for one in cells if one not in found]
     return f"{said}: {', '.join(names)}" if names else ""

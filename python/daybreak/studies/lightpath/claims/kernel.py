@@ -14,7 +14,7 @@ from daybreak.studies.scoreboard import Scoreboard
 
 
 def judge(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
-    """A row a cell: how many of the values are equal."""
+    """Adds one claim per cell: how many of the values are equal."""
     for cell, (model, kernel) in cells().items():
         off = differences(model, kernel)
         note = ", ".join(f"{name} {model[name]:g} beside {kernel[name]:g}" for name in off)
@@ -27,7 +27,7 @@ def table(evidence: Evidence, scale: Scale) -> Mapping[str, pl.DataFrame]:
 
 
 def differences(model: Mapping[str, float], kernel: Mapping[str, float]) -> list[str]:
-    """The values that are not equal."""
+    """The values that differ."""
     return [name for name in model if model[name] != kernel[name]]
 
 

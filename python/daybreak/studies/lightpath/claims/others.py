@@ -12,9 +12,9 @@ FULL_FROM = 0.995
 """Part of the rate before that datagrams keep: throughput is not affected."""
 DATAGRAMS = (("B", 1000, 100), ("C1", 1000, 100), ("D", 1000, 100), ("D", 1000, 10))
 LARGE_AT_S = {"46": 683, "59": 3821}
-"""When the flow is moved with a large buffer, and how many packets are in it then in ns-2."""
+"""Time of the move with a large buffer, and the packets in it at that time in ns-2."""
 LARGE_LOST = 4873
-"""Packets lost in ns-2 in 200 ms where the buffer is nearly full."""
+"""Packets lost in ns-2 in 200 ms if the buffer is nearly full."""
 
 
 def datagrams() -> list[Setting]:
@@ -43,7 +43,7 @@ def judge(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
         found = measured.lost_anywhere()
         kept = measured.trough().rate / measured.before_mbps
         late = float(measured.counted("reordered"))
-        # Where datagrams are lost at r3, it is a matter of phase which of the two streams loses them.
+        # The phase of the two streams decides which of them loses datagrams at r3.
         is_exact = abs(found - lost) <= max(0.01 * lost, 1) and (lost > 0 or abs(late - overlap) <= 0.01 * overlap)
         board.shape(
             "udp", is_exact and kept >= FULL_FROM, late, suffix=setting.cell, cell=setting.cell,

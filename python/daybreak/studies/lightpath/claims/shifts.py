@@ -1,4 +1,4 @@
-"""How far the rate falls when a cell is moved up to half a second earlier or later, in ns-2 and here."""
+"""How far the rate falls if the move is shifted by up to half a second, in ns-2 and here."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from daybreak.studies.scoreboard import Scoreboard
 
 NS2_NAME, OUR_NAME = "ns-2.35", "ours"
 ALIKE = 0.05
-"""Least p-value of a rank test at which two samples count as alike."""
+"""Smallest p-value of a rank test at which two samples count as alike."""
 FALLS = 0.5
 """Part of the rate before below which the worst second is a collapse, as in `D.severe`."""
 
 
 @dataclass(frozen=True)
 class Moves:
-    """A cell moved at several times: rate in the worst second over that before, by the shift in seconds."""
+    """A cell moved at several times: relative rate in the worst second, by shift in seconds."""
 
     cell: Cell
     ns2: Mapping[float, float]
@@ -33,13 +33,13 @@ class Moves:
 
     @property
     def falls(self) -> tuple[int, int]:
-        """After how many moves the rate falls by more than half: here, and in ns-2."""
+        """Number of moves after which the rate falls by more than half: here, and in ns-2."""
         mine, theirs = (sum(part < FALLS for part in side.values()) for side in (self.ours, self.ns2))
         return mine, theirs
 
     @property
     def p_value(self) -> float:
-        """Of the Mann-Whitney test: how often samples of one and the same distribution differ as much."""
+        """p-value of the Mann-Whitney test: how often samples of one distribution differ as much."""
         from scipy.stats import mannwhitneyu  # noqa: PLC0415
 
         mine, theirs = list(self.ours.values()), list(self.ns2.values())
@@ -47,12 +47,12 @@ class Moves:
 
 
 def settings(scale: Scale) -> list[Setting]:
-    """The moves of all cells that ns-2 was asked to move at other times."""
+    """The settings of all cells for which ns-2 has shifted moves."""
     return [setting for cell in _cells(scale) for setting in _settings(cell).values()]
 
 
 def judge(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
-    """Whether single moves of ns-2 and ours could be of one distribution."""
+    """Judges whether moves of ns-2 and ours could come from one distribution."""
     for one in _moves(evidence, scale):
         mine, theirs = one.falls
         count = len(one.ns2)

@@ -7,18 +7,18 @@ from itertools import pairwise
 
 import polars as pl
 
-from daybreak.studies.lightpath.measured import Evidence, Measured
+from daybreak.studies.lightpath.measured import Evidence, Measurements
 from daybreak.studies.lightpath.settings import NAMES, NS2, STACKS, Scale, Setting, grid
 from daybreak.studies.scoreboard import Scoreboard
 
 OPEN = "Open"
 ORDER = ("compound", "cubic", "reno", "vegas")
-"""The variants by the time in which they fill the path, the fastest first."""
+"""The variants by the time they take to fill the path, fastest first."""
 
 CUT = ("B", "C1", "D")
-"""Scenarios in which a move may cost a part of the rate."""
+"""Scenarios in which a move may reduce the rate."""
 FILLED = (1000, 100)
-"""Mb/s and ms of the cell whose filling times are compared: they are those of `moves.csv`, nothing is run for them."""
+"""Mb/s and ms of the cell whose filling times are compared, taken from `moves.csv` without a run."""
 
 
 def judge(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
@@ -76,8 +76,8 @@ def filling_cell(settings: list[Setting]) -> Setting:
 def _recoveries(
     evidence: Evidence, settings: list[Setting], others: list[Setting]
 ) -> Mapping[str, tuple[float, float]]:
-    """When a variant and another one are back, in seconds after the move: by cell, where either was below 95 %."""
-    # A cell that one of them takes too long to fill is not run.
+    """Recovery times in seconds of a variant and another one, by cell, if either fell below 95 %."""
+    # Cells that either takes too long to fill are not run.
     same = {(other.scenario, other.rate_mbps, other.rtt_ms): other for other in others}
     found = {
         one.cell: (_recovery(evidence[one]), _recovery(evidence[same[place]]))
@@ -87,9 +87,9 @@ def _recoveries(
     return {cell: both for cell, both in found.items() if max(both) > 0}
 
 
-def packets_per_rtt(measured: Measured) -> float:
-    """Growth of the window in packets per RTT, over all the time in congestion avoidance in which it does not fall; 0
-    where there is no such time, since a window that stands still is sampled once."""
+def packets_per_rtt(measured: Measurements) -> float:
+    """Growth of the window in packets per RTT, over the time in congestion avoidance in which it does not fall; 0 if
+    there is no such time, since a constant window is sampled once."""
     avoiding = (pl.col("state") == OPEN) & (pl.col("cwnd") > pl.col("ssthresh"))
     spells = measured.windows.with_columns(
         pl.col("cwnd").cast(pl.Int64).diff().alias("more"),
@@ -100,7 +100,7 @@ def packets_per_rtt(measured: Measured) -> float:
     return float(spells["more"].sum()) / rtts if rtts > 0 else 0.0
 
 
-def _recovery(measured: Measured) -> float:
+def _recovery(measured: Measurements) -> float:
     found = measured.recovery_s(measured.before_mbps)
     return float("inf") if found is None else found
 

@@ -1,1 +1,1 @@
-"""The study's claims as code, one file a figure. Each function judges measured settings and fills the scoreboard."""
+"""The study's claims as code, one file per figure. Each function judges measurements and fills the scoreboard."""

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from daybreak.metrics.confidence import interval
 from daybreak.metrics.throughput import ramps_s
-from daybreak.studies.migration.measured import BIN_NS, Evidence, Measured
+from daybreak.studies.migration.measured import BIN_NS, Evidence, Measurements
 from daybreak.studies.migration.settings import NAMES, SINGLE_PERIODS, Scale, single
 from daybreak.studies.migration.testbed import RATE_GBPS
 from daybreak.studies.scoreboard import Scoreboard
 
 FULL = 0.95
-"""Part of the link's rate from which it counts as full: a bin cannot show 100 %, it cuts packets."""
+"""Share of the link's rate from which it counts as full: a bin cannot show 100 %, since it cuts packets."""
 
 
 def judge(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
-    """FCT of 3.47 s whatever the period, and a full link within 10 ms."""
+    """An FCT of 3.47 s for every period, and a full link within 10 ms."""
     for variant, name in NAMES.items():
         runs = {period: evidence[single(scale, variant, period)] for period in SINGLE_PERIODS}
         for period, measured in runs.items():
@@ -38,12 +38,12 @@ def judge(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
         )
 
 
-def ramp_ms(measured: Measured) -> list[float | None]:
-    """Milliseconds from the flow's start to the end of the first full bin, one value a run."""
+def ramp_ms(measured: Measurements) -> list[float | None]:
+    """Milliseconds from the flow's start to the end of the first full bin, one value per run."""
     ramps = ramps_s(measured.throughput, measured.flows, gbps=FULL * RATE_GBPS, bin_ns=BIN_NS)
     return [None if ramp is None else 1e3 * ramp for ramp in ramps]
 
 
-def mean_fct(measured: Measured) -> float:
+def mean_fct(measured: Measurements) -> float:
     """Mean FCT of the flow over the runs; NaN if it did not end in some run."""
     return interval(float("nan") if value is None else value for value in measured.fcts("migrated")).mean

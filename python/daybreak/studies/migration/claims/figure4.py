@@ -8,7 +8,7 @@ import polars as pl
 
 from daybreak.metrics import concurrency, phases
 from daybreak.metrics.confidence import Interval, interval
-from daybreak.studies.migration.measured import BIN_NS, GROUPS, Evidence, Measured
+from daybreak.studies.migration.measured import BIN_NS, GROUPS, Evidence, Measurements
 from daybreak.studies.migration.settings import PAIR_PERIODS, Scale, pair
 from daybreak.studies.migration.testbed import RATE_GBPS, SEPARATE, SHARED
 from daybreak.studies.scoreboard import Scoreboard, text
@@ -18,7 +18,7 @@ FULL = 0.95
 
 
 def judge(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
-    """Nearly equal FCTs at 50 ms, and a migrated flow that suffers the more the shorter the period is."""
+    """Nearly equal FCTs at 50 ms, and a migrated flow that suffers more the shorter the period is."""
     runs = {period: evidence[pair(scale, "cubic", "cubic", period)] for period in PAIR_PERIODS}
     longer = {period: measured.prolongation() for period, measured in runs.items()}
     equal(board, longer[50], runs[50].fct("main"))
@@ -50,7 +50,7 @@ def judge(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
 
 
 def equal(board: Scoreboard, longer: Interval | None, main: Interval | None) -> None:
-    """FCTs that do not differ significantly."""
+    """The FCTs do not differ significantly."""
     if longer is None or main is None:
         board.shape("fig4.equal", False, note="a flow did not end")
         return
@@ -64,7 +64,7 @@ def is_equal(longer: Interval, main: Interval) -> bool:
     return abs(longer.mean) <= 0.1 * main.mean or longer.contains(0)
 
 
-def shared_fairly(board: Scoreboard, measured: Measured) -> None:
+def shared_fairly(board: Scoreboard, measured: Measurements) -> None:
     """Equal parts of the shared link, and time enough to fill one's own."""
     table = measured.while_both(measured.throughput)
     shared = phases.during(table, measured.phases, SHARED)
@@ -77,8 +77,8 @@ def shared_fairly(board: Scoreboard, measured: Measured) -> None:
     board.shape("fig4.ramp_up", rates.mean >= FULL * RATE_GBPS, rates)
 
 
-def sawtooth(board: Scoreboard, measured: Measured) -> None:
-    """Between the link's rate and half of it."""
+def sawtooth(board: Scoreboard, measured: Measurements) -> None:
+    """The throughput alternates between the link's rate and half of it."""
     table = measured.while_both(measured.throughput)
     for group in ("main", "migrated"):
         for name, phase in (("high", SEPARATE), ("low", SHARED)):

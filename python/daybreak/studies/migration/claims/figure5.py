@@ -10,7 +10,7 @@ import polars as pl
 from daybreak.metrics import concurrency, phases
 from daybreak.metrics.confidence import interval
 from daybreak.metrics.series import mean_height
-from daybreak.studies.migration.measured import BIN_NS, Evidence, Measured
+from daybreak.studies.migration.measured import BIN_NS, Evidence, Measurements
 from daybreak.studies.migration.settings import PAIR_PERIODS, Scale, pair, single
 from daybreak.studies.migration.testbed import SEPARATE
 from daybreak.studies.scoreboard import Scoreboard
@@ -42,7 +42,7 @@ def judge(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
     means = {period: concurrency.means(migrated(one), "migrated", "kilobytes") for period, one in runs.items()}
     sizes = {period: interval(values).mean for period, values in means.items()}
     board.shape("fig5.smaller", decreasing(sizes.values()), means[1], note=kilobytes(sizes))
-    # Windows of one length make the periods comparable.
+    # Windows of equal length make the periods comparable.
     heights = {
         period: mean_height(migrated(one), "kilobytes", bin_ns=BIN_NS, window_ns=100 * BIN_NS)
         for period, one in runs.items()
@@ -55,33 +55,34 @@ def judge(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
     board.shape("fig5.rampup", all(value >= 1.5 for value in ratios.values()), min(ratios.values()), note=note)
 
 
-def migrated(measured: Measured) -> pl.DataFrame:
+def migrated(measured: Measurements) -> pl.DataFrame:
     """The migrated flow's window while both flows run."""
     return measured.while_both(measured.windows).filter(pl.col("group") == "migrated")
 
 
-def cycles(measured: Measured) -> pl.DataFrame:
+def cycles(measured: Measurements) -> pl.DataFrame:
     """The cycles of both states. In the first of them the window still grows from nothing."""
     return phases.cycles(measured.phases, phase=SEPARATE)
 
 
-def cycle_peaks(measured: Measured, column: str) -> list[float]:
-    """Mean of the peaks of the whole cycles in KB, one value a run; ``column`` is one of the windows'."""
+def cycle_peaks(measured: Measurements, column: str) -> list[float]:
+    """Mean of the peaks of complete cycles in KB, one value per run; ``column`` is a column of ``windows``."""
     return phases.peaks(migrated(measured), cycles(measured), column, bin_ns=BIN_NS)
 
 
-def by_phase(measured: Measured, *, parts: int) -> list[float]:
+def by_phase(measured: Measurements, *, parts: int) -> list[float]:
     """Mean window in each part of the cycle in KB, over all cycles and runs."""
     return phases.folded(migrated(measured), cycles(measured), "kilobytes", parts=parts)
 
 
-def folded_height(measured: Measured) -> float:
-    """From valley to peak of the mean window by phase of the cycle, in KB: what repeats with the reconfigurations."""
+def folded_height(measured: Measurements) -> float:
+    """Valley-to-peak height in KB of the mean window by phase of the cycle: the part that repeats with
+    reconfigurations."""
     folded = by_phase(measured, parts=2 * measured.setting.period_ms)
     return max(folded) - min(folded) if folded else 0.0
 
 
-def ramp(measured: Measured) -> float:
+def ramp(measured: Measurements) -> float:
     """Largest window of the migrated flow after the main flow's end in KB, mean over the runs that have one."""
     ends = measured.flows.filter(pl.col("group") == "main").select("run", "end_s")
     later = measured.windows.filter(pl.col("group") == "migrated").join(ends, on="run")
@@ -90,10 +91,10 @@ def ramp(measured: Measured) -> float:
 
 
 def decreasing(values: Iterable[float]) -> bool:
-    """Whether each value is below the one before."""
+    """Whether each value is below the previous one."""
     return all(a > b for a, b in pairwise(values))
 
 
 def kilobytes(values: Mapping[int, float]) -> str:
-    """Values by period, as notes have them."""
+    """Values by period, as text for notes."""
     return ", ".join(f"{value:.0f} KB at {period} ms" for period, value in values.items())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from daybreak.metrics import concurrency, phases
 from daybreak.metrics.confidence import interval
 from daybreak.metrics.fairness import jain
-from daybreak.studies.migration.measured import GROUPS, Evidence, Measured
+from daybreak.studies.migration.measured import GROUPS, Evidence, Measurements
 from daybreak.studies.migration.settings import MIXED_MAINS, MIXED_PERIODS, Scale, pair
 from daybreak.studies.migration.testbed import SEPARATE
 from daybreak.studies.scoreboard import Scoreboard, text
@@ -44,7 +44,7 @@ def judge_b(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
         board.shape("fig6.magnitude", bool(differs), after, suffix=main, main=main, period=MIXED_PERIODS[1], note=note)
 
 
-def similar(board: Scoreboard, long: dict[str, Measured], short: dict[str, Measured]) -> None:
+def similar(board: Scoreboard, long: dict[str, Measurements], short: dict[str, Measurements]) -> None:
     """The same flow ends first."""
     longer = {main: (long[main].prolongation(), short[main].prolongation()) for main in MIXED_MAINS}
     same = [
@@ -55,7 +55,7 @@ def similar(board: Scoreboard, long: dict[str, Measured], short: dict[str, Measu
     board.shape("fig6.similar", len(same) == len(MIXED_MAINS), len(same), period=MIXED_PERIODS[1], note=note)
 
 
-def order(board: Scoreboard, runs: dict[str, Measured], part: str) -> None:
+def order(board: Scoreboard, runs: dict[str, Measurements], part: str) -> None:
     """Who gets how much."""
     rates = {main: measured.rates() for main, measured in runs.items()}
     period = runs["bbr"].setting.period_ms
@@ -82,7 +82,7 @@ def order(board: Scoreboard, runs: dict[str, Measured], part: str) -> None:
     board.shape("fig6.westwood_dominates", dominates, westwood, suffix=part, period=period, note=note)
 
 
-def by_run(measured: Measured) -> list[float]:
-    """Jain's index of the mean throughputs while both flows run, one value a run."""
+def by_run(measured: Measurements) -> list[float]:
+    """Jain's index of the mean throughputs while both flows run, one value per run."""
     both = measured.while_both(measured.throughput)
     return [jain(rates) for rates in zip(*(concurrency.means(both, group, "gbps") for group in GROUPS), strict=True)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from daybreak.metrics import concurrency
 from daybreak.metrics.confidence import Interval, interval
 from daybreak.studies.migration.claims.figure4 import is_equal
-from daybreak.studies.migration.measured import Evidence, Measured
+from daybreak.studies.migration.measured import Evidence, Measurements
 from daybreak.studies.migration.settings import CYCLES, Scale, pair
 from daybreak.studies.migration.testbed import RATE_GBPS
 from daybreak.studies.scoreboard import Scoreboard, text
@@ -46,7 +46,7 @@ def judge(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
     board.shape("fig7.after", later.mean < AFTER * DAYS * RATE_GBPS, later)
 
 
-def unlike(board: Scoreboard, light: Measured, *, is_below: bool) -> None:
+def unlike(board: Scoreboard, light: Measurements, *, is_below: bool) -> None:
     """Behind at 90+10 ms, where without downtime it is not."""
     longer, main = light.prolongation(), light.fct("main")
     if longer is None or main is None:
@@ -58,5 +58,5 @@ def unlike(board: Scoreboard, light: Measured, *, is_below: bool) -> None:
 
 
 def above(one: Interval | None, other: Interval | None) -> bool:
-    """Whether one mean is above the other with intervals that do not overlap."""
+    """Whether one mean is above the other with disjoint intervals."""
     return one is not None and other is not None and one.low > other.high

@@ -1,8 +1,8 @@
 """Figure 8 and section VI: the random forest that predicts the FCT prolongation, under the paper's own protocol.
 
-The paper took the runs of all its scenarios. Here they are two flows of one size, of all pairs of its variants, at all
-periods of Table I and all cycles of figure 7. Folds are of runs, as they must have been in the paper: runs of one
-setting are in several folds. What that hides is in the note of ``fig8.r2``.
+The paper used the runs of all its scenarios. Here these are two flows of equal size, all pairs of its variants, at all
+periods of Table I and all cycles of figure 7. Folds consist of runs, as they must have in the paper: runs of one
+setting are in several folds. The note of ``fig8.r2`` states what that hides.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ NONE_S = 0.1
 
 
 @dataclass(frozen=True)
-class Fitted:
-    """The forest's results, and its predictions of each run from the other folds."""
+class ForestFit:
+    """The forest's results, and its out-of-fold predictions of each run."""
 
     data: Dataset
     results: dict[str, Any]
@@ -44,27 +44,27 @@ class Fitted:
 
 
 def is_possible(scale: Scale) -> bool:
-    """Whether there are runs to learn from, and the packages to learn with."""
+    """Whether there are runs to learn from, and the packages are installed."""
     return bool(scale.forest_runs) and find_spec("sklearn") is not None
 
 
-def fitted(evidence: Evidence, scale: Scale, *, search: bool = False) -> Fitted:
+def fitted(evidence: Evidence, scale: Scale, *, search: bool = False) -> ForestFit:
     """Fits the forest with the printed parameters, or the best ones of a ``search``."""
     # The packages of models are optional.
     from daybreak.learn import dataset, paper  # noqa: PLC0415
 
     data = dataset.of_runs((scenario(setting), evidence[setting].flows) for setting in of_figure("8", scale))
     results, predicted = paper.evaluate(data, search=search)
-    return Fitted(data, results, predicted, [cycle(row) for row in data.table.iter_rows(named=True)])
+    return ForestFit(data, results, predicted, [cycle(row) for row in data.table.iter_rows(named=True)])
 
 
 def cycle(row: dict[str, Any]) -> str:
-    """Day and night as the paper has them."""
+    """Day and night in the paper's notation."""
     return f"{row['period_ms'] - row['night_ms']:g}+{row['night_ms']:g} ms"
 
 
 def judge(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
-    """How good the forest is, what it takes for important, and what it leaves unexplained."""
+    """The quality of the forest, its feature importances, and what it leaves unexplained."""
     if not is_possible(scale):
         reason = _MISSING if scale.forest_runs else "needs the full size and number of runs"
         for key in _KEYS:
@@ -125,11 +125,11 @@ def general(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
         board.shape("fig8.general", grows, means[-1] - means[0], suffix=suffix, night=night, note=note)
 
 
-def _rows(found: Fitted) -> list[tuple[float, dict[str, Any]]]:
+def _rows(found: ForestFit) -> list[tuple[float, dict[str, Any]]]:
     return list(zip(found.data.seconds(), found.data.table.iter_rows(named=True), strict=True))
 
 
-def _by_cycle(found: Fitted) -> dict[str, list[float]]:
+def _by_cycle(found: ForestFit) -> dict[str, list[float]]:
     """Prolongations of the runs at the cycles with a downtime."""
     names = [f"{period - night}+{night} ms" for period, night in CYCLES]
     values = pl.DataFrame({"cycle": found.cycles, "s": found.data.seconds()})

@@ -9,14 +9,14 @@ import polars as pl
 
 from daybreak.metrics import fct
 from daybreak.metrics.confidence import interval, of_all
-from daybreak.studies.migration.measured import GROUPS, Evidence, Measured
+from daybreak.studies.migration.measured import GROUPS, Evidence, Measurements
 from daybreak.studies.migration.settings import GROUP_PERIODS, READINGS, Scale, exchanges, groups
 from daybreak.studies.scoreboard import Scoreboard
 
 POOLED = READINGS[1]
-"""The reading that stands beside the one that is judged."""
+"""The reading that is shown beside the judged one."""
 LONGER_MS = 5
-"""An overhead of each transfer that the notes try. It is in no claim: nothing that is printed says it."""
+"""An overhead per transfer that the notes try. No claim uses it, since nothing printed supports it."""
 
 
 def judge(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
@@ -29,9 +29,9 @@ def judge(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
 
 
 def judge_exchanges(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
-    """The same of what clients ask for, beside the transfers of the same sizes that nobody asks for."""
+    """Judges the averages of requested transfers, beside those of plain transfers of equal sizes."""
 
-    def besides(measured: Measured, group: str) -> str:
+    def besides(measured: Measurements, group: str) -> str:
         pushed = evidence[groups(scale, measured.setting.period_ms)]
         pairs = list(zip(*(averages(one, group, scale.reading) for one in (pushed, measured)), strict=True))
         gain = interval(asked - sent for sent, asked in pairs if sent is not None and asked is not None)
@@ -46,7 +46,11 @@ def judge_exchanges(board: Scoreboard, evidence: Evidence, scale: Scale) -> None
 
 
 def _judge(
-    board: Scoreboard, evidence: Mapping[int, Measured], key: str, reading: str, besides: Callable[[Measured, str], str]
+    board: Scoreboard,
+    evidence: Mapping[int, Measurements],
+    key: str,
+    reading: str,
+    besides: Callable[[Measurements, str], str],
 ) -> None:
     """``evidence`` is by the period in ms; ``besides`` goes into the note of each average."""
     found: dict[str, dict[int, float]] = {group: {} for group in GROUPS}
@@ -72,15 +76,15 @@ def _judge(
     board.shape(f"{key}.above", all(gap > 0 for gap in gaps), min(gaps), note=note)
 
 
-def slower(measured: Measured, group: str) -> str:
-    """The average if each transfer took longer by what a client or server may take that the study does not have."""
+def slower(measured: Measurements, group: str) -> str:
+    """The average if each transfer took longer by a possible overhead of client and server that the study lacks."""
     by_run = measured.flows.filter(group=group).group_by("run")
     longer = by_run.agg((pl.col("bytes") * 8 / (pl.col("fct_ns") + LONGER_MS * 1e6)).mean().alias("gbps"))
     return f"{interval(longer['gbps']).mean:.3g} Gb/s if each transfer took {LONGER_MS} ms more"
 
 
-def changes(evidence: Mapping[int, Measured], group: str, reading: str) -> str:
-    """What the average gains from each period to the next, run by run: runs of one seed draw the same sizes."""
+def changes(evidence: Mapping[int, Measurements], group: str, reading: str) -> str:
+    """Gain of the average from each period to the next, run by run: equal seeds draw equal sizes."""
     parts: list[str] = []
     for before, after in pairwise(evidence):
         pairs = zip(*(averages(evidence[period], group, reading) for period in (before, after)), strict=True)
@@ -89,6 +93,6 @@ def changes(evidence: Mapping[int, Measured], group: str, reading: str) -> str:
     return ", ".join(parts)
 
 
-def averages(measured: Measured, group: str, reading: str) -> list[float | None]:
-    """Average throughput of a group in Gb/s, one value a run."""
+def averages(measured: Measurements, group: str, reading: str) -> list[float | None]:
+    """Average throughput of a group in Gb/s, one value per run."""
     return fct.group_throughput(measured.flows).filter(group=group).sort("run")[reading].to_list()

@@ -1,4 +1,4 @@
-"""Section V-B, last sentence on throughput: what figure 4 shows of CUBIC holds for the other variants."""
+"""Section V-B, last sentence on throughput: the finding of figure 4 for CUBIC holds for the other variants."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from daybreak.studies.scoreboard import Scoreboard, text
 
 OTHERS = tuple(variant for variant in NAMES if variant != "cubic")
 SHORT_MS = (10, 1)
-"""The periods at which figure 4's finding is clear: the intervals of both flows are apart."""
+"""The periods at which figure 4's finding is clear: the intervals of both flows are disjoint."""
 
 
 def judge(board: Scoreboard, evidence: Evidence, scale: Scale) -> None:
