@@ -305,11 +305,14 @@ def test_a_page_of_real_linux_has_words_and_explanations_of_its_own():
     said = page.words(STUDY)
     for engine, mine, other in (("kernel", "_kernel", ""), ("simulated", "", "_kernel")):
         board = Scoreboard("etalon", engine=engine, mode="full", seeds=1, published=STUDY.published())
-        text = page.write(STUDY, board, [page.Section("dilation", (), ())], QUICK)
+        text = page.write(STUDY, board, [page.Section("dilation", (), ())], QUICK, of_record=True)
         for there, words in (
             (f"summary{mine}", said), (f"changed{mine}", said), (f"text{mine}", said["figure"]["dilation"]),
         ):  # fmt: skip
             assert words[there].strip() in text
             assert words[there.removesuffix("_kernel") + other].strip() not in text
         assert ("What depends on each inference" in text) == (engine == "simulated")
-        assert ("What follows is of the simulator's runs" in text) == (engine == "kernel")
+        assert ("None of these was varied on this engine" in text) == (engine == "kernel")
+    board = Scoreboard("etalon", engine="kernel", mode="full", seeds=1, published=STUDY.published())
+    text = page.write(STUDY, board, [page.Section("dilation", (), ())], QUICK)
+    assert said["summary_kernel"].strip() not in text, "that was written for the committed result alone"
