@@ -16,7 +16,7 @@ from daybreak.studies import page
 from daybreak.studies.protocol import Experiment, Study
 from daybreak.studies.published import load_published
 from daybreak.studies.reproduce import reproduce
-from daybreak.sweeps import Job, Kept, Reduction
+from daybreak.sweeps import Job, Reduction, StoredRun
 
 CSV = """\
 key,figure,what,where,printed,unit,kind,value,tolerance,note,quick
@@ -198,7 +198,7 @@ fixed = "arithmetic"
 
 def on_a_kernel(task):
     kept = simulated(task)
-    return Kept({**kept.manifest, "kernel": {"version": "5.10.262", "ticks": 250}}, kept.tables)
+    return StoredRun({**kept.manifest, "kernel": {"version": "5.10.262", "ticks": 250}}, kept.tables)
 
 
 def test_a_page_of_a_kernel_has_no_words_of_the_simulators(study, tmp_path, monkeypatch):
