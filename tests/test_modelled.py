@@ -62,7 +62,9 @@ def test_the_settings_that_the_kernel_engine_refuses_are_those_that_it_looks_at(
     found |= set(re.findall(r'"records\.(\w+)"', records))
     # Which the engine takes from the stacks before the guest looks.
     found.remove("timer_dilation")
-    said = names(passage("Linux 6.1 cannot be given while it runs;", "Each is refused"))
+    said = names(
+        passage("parameters of congestion controls that cannot be set in a running Linux 6.1;", "Each is refused")
+    )
     assert sorted(name for name in said if name != "records") == sorted(found) == sorted(REFUSED)
 
 

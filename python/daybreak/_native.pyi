@@ -49,7 +49,7 @@ class Entry:
         """One line about it."""
     @property
     def parameters(self) -> list[Parameter]:
-        """What can be set about it."""
+        """Its parameters."""
 
 @final
 class Parameter:
@@ -63,7 +63,7 @@ class Parameter:
         """ "switch", "number", "count", "packets", "bytes", "time", "rate" or "length"."""
     @property
     def default(self) -> tuple[str, bool | int | float] | None:
-        """Unit and value where none is given; None where one must be."""
+        """Unit and default value; None if a value is required."""
     @property
     def range(self) -> tuple[int | float, int | float] | None:
         """Least and greatest value; None for a switch."""
@@ -84,10 +84,10 @@ def flow_policies() -> list[Entry]:
     """Every policy for controllers of flows."""
 
 def control_events() -> list[str]:
-    """What controllers do, in the order of the numbers in table `control`."""
+    """The decisions of controllers, in the order of the numbers in table `control`."""
 
 def drop_reasons() -> list[tuple[str, str]]:
-    """Why packets are lost, in the order of the numbers in table `drops`: a name, and what the place is an index of
+    """The reasons for losses, in the order of the numbers in table `drops`: a name, and what the place is an index of
     ("queue", "link" or "route_switch").
     """
 
@@ -95,7 +95,7 @@ def tables() -> list[tuple[str, str, list[tuple[str, str, str]]]]:
     """Every record table: its name, what a row is, and its columns with their types and meanings."""
 
 def check_plan(plan: bytes) -> None:
-    """Raises PlanError unless a run can be made of the plan."""
+    """Raises PlanError unless the plan can be run."""
 
 def plan_schema() -> str:
     """The JSON Schema of a plan, from which its Python types are made."""
@@ -105,9 +105,9 @@ def run(
 ) -> tuple[dict[str, dict[str, np.ndarray[Any, Any]]], dict[str, int]]:
     """Runs a plan to its end.
 
-    `capture` is the file for the packets of the plan's captured links. `progress` is called now and then with the
-    simulated time, its end (both in ps), the events so far, the complete flows and all flows of limited size; an
-    exception that it raises ends the run. Ctrl-C in the main thread does as well.
+    `capture` is the file for the packets of the plan's captured links. `progress` is called periodically with the
+    simulated time, its end (both in ps), the number of events so far, of complete flows and of flows of limited size;
+    an exception that it raises ends the run, as does Ctrl-C in the main thread.
 
     Returns the columns by table, and the totals of the run.
     """
@@ -126,7 +126,7 @@ def replay(
     """
 
 def benchmarks() -> list[tuple[str, str]]:
-    """Every benchmark: its name and a line about it."""
+    """Every benchmark: its name and a one-line description."""
 
 def benchmark_plan(name: str) -> str:
     """The plan of a benchmark, as JSON."""
