@@ -89,7 +89,7 @@ class Candidate:
 
     @property
     def utilisation(self) -> Interval | None:
-        """The same of `utilisation`."""
+        """Mean utilisation of the runs; none where it is missing in one."""
         return of_all(run.utilisation for run in self.runs)
 
     @property

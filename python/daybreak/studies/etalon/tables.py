@@ -16,7 +16,7 @@ def values(name: str, evidence: Evidence, scale: Scale) -> Mapping[str, pl.DataF
 
 
 def delays(evidence: Evidence, scale: Scale) -> Mapping[str, pl.DataFrame]:
-    """The same with the hosts' delay."""
+    """The rows of `values`, each with the hosts' delay of its run, in nanoseconds."""
     rows = [
         _rows(one).select(pl.lit(setting.hosts.delay_ns, dtype=pl.Int64).alias("host_delay_ns"), pl.all())
         for setting, one in evidence.items()
