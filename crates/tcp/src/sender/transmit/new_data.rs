@@ -41,7 +41,8 @@ impl Sender {
         }
         let last = u64::from(len) == left;
         let fin = last && self.buffer.close == Close::Made;
-        // A FIN needs room as well (RFC 9293, section 3.4), though not at the end of a burst, as Linux 6.1.192 cuts these.
+        // A FIN needs room as well (RFC 9293, section 3.4). Linux 6.1.192 was not asked where the NIC takes bursts: the FIN
+        // rides on the last one there.
         let fin_in_window = fin && !self.sizes.builds_bursts();
         if self.snd_nxt + u64::from(len) + u64::from(fin_in_window) > self.window_end() {
             return None;
