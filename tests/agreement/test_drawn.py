@@ -39,8 +39,9 @@ def test_the_scenarios_are_of_all_kinds() -> None:
     assert {case.mtu for case in CASES} == set(drawn.MTUS)
     assert {str(case.stack) for case in CASES} == {str(stack) for stack in ({}, *drawn.STACKS)}
     assert {str(case.receiver) for case in CASES} == {str(stack) for stack in ({}, *drawn.RECEIVERS)}
-    for kind in ("loss", "ack_loss", "period", "day", "night", "rmem", "wmem", "exchange", "threshold"):
+    for kind in ("loss", "ack_loss", "period", "day", "night", "rmem", "wmem", "exchange", "threshold", "tail"):
         assert 5 < sum(bool(getattr(case, kind)) for case in CASES) < 150, kind
+    assert 20 < sum((case.packets or 1_000) <= 60 for case in CASES) < 80
     rates, rtts = ([int(getattr(case, name)) for case in CASES] for name in ("rate", "rtt"))
     assert min(rates) >= 5 * 10**8 and max(rates) <= 10**10 and max(rates) > 10 * min(rates)
     assert min(rtts) >= 50 * 10**6 and max(rtts) <= 5 * 10**9 and max(rtts) > 20 * min(rtts)

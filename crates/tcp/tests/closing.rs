@@ -5,13 +5,27 @@ use daybreak_tcp::config::Config;
 use daybreak_tcp::{Connection, Flags, Header, Segment, SynOptions, congestion};
 use daybreak_units::{Duration, Instant};
 
+/// How long a NIC takes to send what it is given.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Nic {
+    NoTime,
+    LongerThanTheTest,
+}
+
 /// What leaves when the SYN is answered after 10 ms: payload bytes, and whether there is a FIN.
 fn first_window(bytes: u64) -> (Connection, Vec<(u32, bool)>) {
+    first_window_to(Nic::NoTime, bytes, true)
+}
+
+fn first_window_to(nic: Nic, bytes: u64, closes: bool) -> (Connection, Vec<(u32, bool)>) {
     let reno = congestion::find("reno").expect("it is registered").rule(1);
-    let mut client = Connection::client(Config { timestamps: false, ..Config::default() }, reno);
+    let config = Config { timestamps: false, limit_output_bytes: Some(1_048_576), ..Config::default() };
+    let mut client = Connection::client(config, reno);
     client.open(Instant::ZERO);
     client.write(Instant::ZERO, bytes);
-    client.close(Instant::ZERO);
+    if closes {
+        client.close(Instant::ZERO);
+    }
     assert!(client.poll_transmit(Instant::ZERO).is_some_and(|syn| syn.flags.contains(Flags::SYN)));
     let answer = Segment::from(Header {
         flags: Flags::SYN.with(Flags::ACK),
@@ -20,16 +34,22 @@ fn first_window(bytes: u64) -> (Connection, Vec<(u32, bool)>) {
         syn: SynOptions { mss: 1_460, window_scale_plus_one: 8, sack_permitted: true, timestamps: false },
         ..Header::default()
     });
-    let sent = hear(&mut client, 10, &answer);
+    let sent = answers(&mut client, nic, 10, &answer);
     (client, sent)
 }
 
-fn hear(client: &mut Connection, at_ms: u64, segment: &Segment) -> Vec<(u32, bool)> {
+fn answers(client: &mut Connection, nic: Nic, at_ms: u64, segment: &Segment) -> Vec<(u32, bool)> {
     let now = Instant::ZERO + Duration::from_ms(at_ms);
     client.on_segment(now, segment);
+    sends(client, nic, now)
+}
+
+fn sends(client: &mut Connection, nic: Nic, now: Instant) -> Vec<(u32, bool)> {
     let mut sent = Vec::new();
     while let Some(segment) = client.poll_transmit(now) {
-        client.on_nic_freed(now, 20 + segment.header_len() + segment.len);
+        if nic == Nic::NoTime {
+            client.on_nic_freed(now, 20 + segment.header_len() + segment.len);
+        }
         let fin = segment.flags.contains(Flags::FIN);
         if segment.len > 0 || fin {
             sent.push((segment.len, fin));
@@ -54,5 +74,36 @@ fn what_waits_for_the_window_carries_the_fin() {
     let (mut client, sent) = first_window(12 * 1_460);
     assert_eq!(sent, [(1_460, false); 10]);
     let ack = Segment::from(Header { flags: Flags::ACK, seq: 1, ack: 1 + 14_600, window: 65_535, ..Header::default() });
-    assert_eq!(hear(&mut client, 20, &ack), [(1_460, false), (1_460, true)]);
+    assert_eq!(answers(&mut client, Nic::NoTime, 20, &ack), [(1_460, false), (1_460, true)]);
+}
+
+/// `tcp_autocorking`: as Linux 6.1.192 sends such flows (`short` in the agreement suite).
+#[test]
+fn the_rest_of_a_write_waits_for_the_close_while_the_nic_is_busy() {
+    let sent = |bytes| first_window_to(Nic::LongerThanTheTest, bytes, true).1;
+    assert_eq!(sent(1_000), [(1_000, false), (0, true)], "nothing is in flight");
+    assert_eq!(sent(1_460), [(1_460, false), (0, true)], "it is a full segment");
+    assert_eq!(sent(1_461), [(1_460, false), (1, true)]);
+}
+
+#[test]
+fn the_rest_of_a_write_without_a_close_waits_for_a_departure() {
+    let (mut client, sent) = first_window_to(Nic::LongerThanTheTest, 1_461, false);
+    assert_eq!(sent, [(1_460, false)]);
+    let now = Instant::ZERO + Duration::from_ms(11);
+    client.on_nic_freed(now, 20 + 20 + 1_460);
+    assert_eq!(sends(&mut client, Nic::LongerThanTheTest, now), [(1, false)]);
+}
+
+#[test]
+fn the_rest_of_a_write_does_not_wait_for_less_memory_than_it_takes() {
+    // The ACK of the handshake is all that the NIC holds beside the first write, which is smaller than the second.
+    let (mut client, sent) = first_window_to(Nic::LongerThanTheTest, 100, false);
+    assert_eq!(sent, [(100, false)]);
+    let now = Instant::ZERO + Duration::from_ms(11);
+    client.set_nodelay(now, true);
+    client.write(now, 200);
+    assert_eq!(sends(&mut client, Nic::LongerThanTheTest, now), [(200, false)]);
+    client.write(now, 200);
+    assert_eq!(sends(&mut client, Nic::LongerThanTheTest, now), []);
 }

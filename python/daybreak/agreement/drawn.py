@@ -14,7 +14,7 @@ from daybreak import _native
 from daybreak._native import Stream
 from daybreak.errors import ScenarioError
 
-from .suite import Case
+from .suite import HEADERS, Case
 
 MOST = 10_000
 # Excluded: they need a switch of their own, or are not in Linux.
@@ -90,6 +90,8 @@ def _case(seed: int, number: int) -> Case:
         fields["threshold"] = round(draw.between(3, 100))
     if draw.chance(3):
         fields["exchange"] = draw.exchange(fields.pop("packets") * fields["mtu"])
+    else:
+        fields |= _size(_Draw(Stream(seed, f"agreement/drawn/{number}/size")), fields["packets"], fields["mtu"])
     longest_night = math.inf
     if shape == "moved":
         # Whole periods in the 200 ms of a timeout would let a flow lose each retransmission: see docs/fidelity.md.
@@ -103,6 +105,12 @@ def _case(seed: int, number: int) -> Case:
         fields["night"] = f"{min(draw.between(10, 500), longest_night):.0f} us"
         fields["downtime"] = draw.one(("drop", "hold", "drain") if shape == "circuit" else ("drop", "hold"))
     return Case.model_validate(fields)
+
+
+def _size(draw: _Draw, packets: int, mtu: int) -> dict[str, int]:
+    """Full segments, of which there are few in one flow of three, and bytes beyond them in one of two."""
+    packets = round(draw.between(1, 60)) if draw.chance(3) else packets
+    return {"packets": packets, "tail": round(draw.between(1, mtu - HEADERS)) if draw.chance(2) else 0}
 
 
 class _Draw:

@@ -41,6 +41,7 @@ _LABELS: dict[str, Callable[[Any], str]] = {
     "buffer": lambda value: f"{value:g}bdp",
     "mtu": lambda value: f"mtu{value}",
     "packets": lambda value: f"{value}p",
+    "tail": lambda value: f"tail{value}",
     "exchange": lambda value: _exchange(value),  # noqa: PLW0108 - it is defined below
     "threshold": lambda value: f"mark{value}",
     "loss": lambda value: f"{value * 100:g}%",
@@ -99,6 +100,8 @@ class Case(Model):
     """Largest IP packet in bytes."""
     packets: int | None = Field(default=None, ge=1, le=100_000)
     """Size of each flow in full segments."""
+    tail: int = Field(default=0, ge=0, le=9000)
+    """Bytes of each flow beyond its full segments."""
     exchange: RequestResponse | None = None
     """Requests and responses of each flow, in place of `packets`; the way back is a bottleneck as well then."""
     threshold: int | None = Field(default=None, ge=1)
@@ -138,8 +141,8 @@ class Case(Model):
     def _one_size(self) -> Case:
         if (self.packets is None) == (self.exchange is None):
             raise reject("has no size of its flows: expected either packets or exchange")
-        if self.exchange is not None and (self.exchange.response is None or self.repeat > 1):
-            raise reject("has an exchange: expected a response, and no repeat")
+        if self.exchange is not None and (self.exchange.response is None or self.repeat > 1 or self.tail):
+            raise reject("has an exchange: expected a response, and neither repeat nor tail")
         return self
 
     @model_validator(mode="after")
@@ -175,7 +178,7 @@ class Case(Model):
         """Payload of each flow, of requests and responses together."""
         if self.exchange is None:
             assert self.packets is not None
-            return self.packets * (self.mtu - HEADERS)
+            return self.packets * (self.mtu - HEADERS) + self.tail
         assert self.exchange.response is not None
         return self.exchange.exchanges * (int(self.exchange.request) + int(self.exchange.response))
 
@@ -209,6 +212,8 @@ class Family(Model):
     """See `Case.mtu`."""
     packets: Annotated[tuple[int | None, ...], BeforeValidator(_listed)] = (None,)
     """See `Case.packets`."""
+    tail: Annotated[tuple[int, ...], BeforeValidator(_listed)] = (0,)
+    """See `Case.tail`."""
     exchange: Annotated[tuple[RequestResponse | None, ...], BeforeValidator(_listed)] = (None,)
     """See `Case.exchange`."""
     threshold: Annotated[tuple[int | None, ...], BeforeValidator(_listed)] = (None,)

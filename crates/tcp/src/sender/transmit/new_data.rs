@@ -50,6 +50,9 @@ impl Sender {
         if len < full && last && !fin && !is_probe && self.nagle.holds(self.snd_una, self.flight.is_empty()) {
             return None;
         }
+        if last && !fin && !is_probe && self.autocorks(left) {
+            return None;
+        }
         if self.small_queue_holds(len, 0) {
             return None;
         }

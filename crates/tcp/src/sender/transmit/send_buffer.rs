@@ -62,6 +62,8 @@ pub(crate) struct SendBuffer {
     /// End of what was written before the application had to wait for room, and when that was. Linux sends full segments
     /// while they are written, and puts PSH on the last only if it has not left by then.
     waiting: (u64, Instant),
+    /// End of the last write that has returned, and when that was, until its last segment was looked at.
+    written: (u64, Instant),
     /// End of what is in the socket (`write_seq`).
     pub write_seq: u64,
     /// Payload that takes two thirds of the memory, at most: with more the application does not go on.
@@ -97,6 +99,7 @@ impl SendBuffer {
             pushes: VecDeque::new(),
             pushed: 1,
             waiting: (0, Instant::NEVER),
+            written: (0, Instant::NEVER),
         }
     }
 
@@ -156,6 +159,16 @@ impl SendBuffer {
             end += mss;
         }
         self.push_at(self.write_seq);
+    }
+
+    /// Whether the write that ends with the socket's data returns now, which it does once.
+    #[inline]
+    pub fn returns_from_write(&mut self, now: Instant) -> bool {
+        let returns = self.written == (self.write_seq, now);
+        if returns {
+            self.written.1 = Instant::NEVER;
+        }
+        returns
     }
 
     /// PSH stands at `end` as well, before all others.
@@ -231,7 +244,9 @@ impl Sender {
                 self.buffer.unpush(start);
             }
             self.buffer.mark_pushes(start + mss - started, mss, u64::from(self.peer.max_window));
-            if self.buffer.full && !self.sizes.builds_bursts() {
+            if !self.buffer.full {
+                self.buffer.written = (end, self.clock.now);
+            } else if !self.sizes.builds_bursts() {
                 self.buffer.waiting = (end, self.clock.now);
             }
             if !had_unsent {

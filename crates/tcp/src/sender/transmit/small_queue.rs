@@ -101,6 +101,20 @@ impl Sender {
         limit.saturating_sub(held).div_ceil(charge)
     }
 
+    /// Automatic corking (`tcp_autocorking`): the last `left` bytes of a write that returns now wait for more, or for the
+    /// next departure, if they fill no segment, and what the host's queue holds takes more memory than they do.
+    #[inline]
+    pub(crate) fn autocorks(&mut self, left: u64) -> bool {
+        if !self.small_queue.is_on || self.flight.is_empty() || !self.buffer.returns_from_write(self.clock.now) {
+            return false;
+        }
+        let a_burst = u64::from(self.sizes.segments_a_burst());
+        let corks = left < a_burst * u64::from(self.sizes.payload())
+            && self.small_queue.held >= left + a_burst * self.sizes.overhead;
+        self.small_queue.throttled |= corks;
+        corks
+    }
+
     /// True when a segment with `len` bytes must wait. Retransmissions (`factor_shift` 1) may use
     /// twice the limit.
     #[inline]
