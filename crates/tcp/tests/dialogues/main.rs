@@ -281,6 +281,7 @@ dialogues! {
     undo_counts_the_probe,
     undo_of_a_recovery_at_once,
     unread_behind_a_hole,
+    unused_window_before_burst,
     westwood_data_segments,
     whole_ranges,
     window_after_the_fin,

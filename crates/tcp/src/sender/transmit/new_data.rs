@@ -162,6 +162,10 @@ impl Sender {
         self.path.delivery.stamp(&mut sent, sent_us, path_idle);
         self.snd_nxt = sent.end();
         self.flight.push(&mut self.path.tally, sent);
+        if idle && self.buffer.is_written(self.clock.now) {
+            // Linux sends each segment while it is written, so that the window is validated when there is but one.
+            self.validate_cwnd(false);
+        }
         if len < self.sizes.payload() {
             self.nagle.on_small(self.snd_nxt);
         }

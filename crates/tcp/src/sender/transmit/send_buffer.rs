@@ -62,8 +62,10 @@ pub(crate) struct SendBuffer {
     /// End of what was written before the application had to wait for room, and when that was. Linux sends full segments
     /// while they are written, and puts PSH on the last only if it has not left by then.
     waiting: (u64, Instant),
-    /// End of the last write that has returned, and when that was, until its last segment was looked at.
-    written: (u64, Instant),
+    /// When the application wrote last.
+    wrote_at: Instant,
+    /// End of that write if it has returned, until its last segment was looked at.
+    written: u64,
     /// End of what is in the socket (`write_seq`).
     pub write_seq: u64,
     /// Payload that takes two thirds of the memory, at most: with more the application does not go on.
@@ -99,7 +101,8 @@ impl SendBuffer {
             pushes: VecDeque::new(),
             pushed: 1,
             waiting: (0, Instant::NEVER),
-            written: (0, Instant::NEVER),
+            wrote_at: Instant::NEVER,
+            written: 0,
         }
     }
 
@@ -161,12 +164,18 @@ impl SendBuffer {
         self.push_at(self.write_seq);
     }
 
+    /// The application writes now.
+    #[inline]
+    pub fn is_written(&self, now: Instant) -> bool {
+        self.wrote_at == now
+    }
+
     /// Whether the write that ends with the socket's data returns now, which it does once.
     #[inline]
     pub fn returns_from_write(&mut self, now: Instant) -> bool {
-        let returns = self.written == (self.write_seq, now);
+        let returns = self.is_written(now) && self.written == self.write_seq;
         if returns {
-            self.written.1 = Instant::NEVER;
+            self.written = 0;
         }
         returns
     }
@@ -244,9 +253,9 @@ impl Sender {
                 self.buffer.unpush(start);
             }
             self.buffer.mark_pushes(start + mss - started, mss, u64::from(self.peer.max_window));
-            if !self.buffer.full {
-                self.buffer.written = (end, self.clock.now);
-            } else if !self.sizes.builds_bursts() {
+            self.buffer.wrote_at = self.clock.now;
+            self.buffer.written = if self.buffer.full { 0 } else { end };
+            if self.buffer.full && !self.sizes.builds_bursts() {
                 self.buffer.waiting = (end, self.clock.now);
             }
             if !had_unsent {
