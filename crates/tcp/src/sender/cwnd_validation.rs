@@ -29,6 +29,18 @@ impl Sender {
     /// After a burst of transmissions that ended because the window was full (`limited`) or not.
     #[inline]
     pub(crate) fn validate_cwnd(&mut self, limited: bool) {
+        self.validate(limited, self.buffer.is_full());
+    }
+
+    /// After the first segment of a write that finds nothing in flight: each segment leaves while it is written, so there is
+    /// but one when the window is looked at, and the application has not come to wait for room.
+    #[inline(never)]
+    pub(crate) fn validate_as_written(&mut self) {
+        self.validate(false, false);
+    }
+
+    #[inline]
+    fn validate(&mut self, limited: bool, is_full: bool) {
         let (usage, window) = (&mut self.path.usage, &mut self.path.window);
         if self.snd_una >= usage.round_end
             || limited
@@ -42,25 +54,25 @@ impl Sender {
             self.path.usage.cwnd_used = 0;
             self.path.usage.stamp = self.clock.jiffies;
         } else {
-            self.note_unused_window();
+            self.note_unused_window(is_full);
         }
     }
 
-    fn note_unused_window(&mut self) {
+    fn note_unused_window(&mut self, is_full: bool) {
         let usage = &mut self.path.usage;
         usage.cwnd_used = usage.cwnd_used.max(self.path.tally.packets_out());
         if self.settings.slow_start_after_idle
             && self.clock.jiffies - usage.stamp >= self.path.rtt.rto
             && !self.path.capabilities.controls_window
         {
-            self.decay_unused_window();
+            self.decay_unused_window(is_full);
         }
     }
 
     /// The application has not filled the window for a whole timeout: halve what it did not use.
     #[cold]
-    fn decay_unused_window(&mut self) {
-        if self.path.state == CaState::Open && !self.buffer.is_full() {
+    fn decay_unused_window(&mut self, is_full: bool) {
+        if self.path.state == CaState::Open && !is_full {
             let used = self.path.usage.cwnd_used.max(self.settings.initial_window);
             if used < self.path.window.cwnd {
                 self.path.window.ssthresh = self.path.current_ssthresh();

@@ -282,6 +282,7 @@ dialogues! {
     undo_of_a_recovery_at_once,
     unread_behind_a_hole,
     unused_window_before_burst,
+    unused_window_before_long_write,
     westwood_data_segments,
     whole_ranges,
     window_after_the_fin,

@@ -163,8 +163,7 @@ impl Sender {
         self.snd_nxt = sent.end();
         self.flight.push(&mut self.path.tally, sent);
         if idle && self.buffer.is_written(self.clock.now) {
-            // Linux sends each segment while it is written, so that the window is validated when there is but one.
-            self.validate_cwnd(false);
+            self.validate_as_written();
         }
         if len < self.sizes.payload() {
             self.nagle.on_small(self.snd_nxt);
