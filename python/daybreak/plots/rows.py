@@ -148,8 +148,17 @@ def _found(drawing: Drawing, name: str, notes: list[str], *, is_asked: bool, is_
         values = _fullest(values, drawing, notes, is_one=is_one)
         title += "" if is_one else ", in the fullest queue"
     if isinstance(view, Weeks):
+        if quantity.is_per_flow:
+            present = _while_there(values, drawing)
+            if present["value"].null_count() > values["value"].null_count():
+                note("weeks before a flow has started and after it has ended do not count in its means")
+            values = present
         values = over_time.fold(values, CURVE, slots=_slots(values, view))
     curves, faint = _curves(values, drawing, quantity)
+    if not quantity.is_per_flow:
+        curves = _in_limits(curves, drawing)
+        if len(drawing.case.curves) > MOST_NAMES and len(drawing.sources) > 1 and not isinstance(view, Weeks):
+            title += "; bands are 95 % intervals over the runs"
     if quantity.is_rate:
         curves, more = _on_links(curves, faint, drawing, quantity)
         title += f"; {more}" if more else ""
@@ -173,6 +182,37 @@ def _row(
         colours=colours,
     )  # fmt: skip
     return Row(panel, f"{quantity.axis}\n[{name}]", has_names=is_apart)
+
+
+def _while_there(values: pl.DataFrame, drawing: Drawing) -> pl.DataFrame:
+    """The values with null where no flow of the curve has started, or all have ended."""
+    lives = pl.concat(
+        source.flows.group_by(pl.lit(source.run.seed, dtype=pl.Int64).alias("run"), CURVE).agg(
+            (pl.col("start_ns").min() / 1e9).alias("_from_s"),
+            pl.when(pl.col("end_ns").is_not_null().all()).then(pl.col("end_ns").max() / 1e9).alias("_to_s"),
+        )
+        for source in drawing.sources
+    )
+    step_s = (pl.col("time_s").shift(-1) - pl.col("time_s")).over("run", CURVE)
+    is_there = (pl.col("time_s") + step_s.fill_null(0) > pl.col("_from_s")) & (
+        pl.col("_to_s").is_null() | (pl.col("time_s") < pl.col("_to_s"))
+    )
+    return (
+        values.join(lives, on=["run", CURVE], how="left", maintain_order="left")
+        .with_columns(pl.when(is_there).then(pl.col("value")).alias("value"))
+        .drop("_from_s", "_to_s")
+    )
+
+
+def _in_limits(curves: Curves, drawing: Drawing) -> Curves:
+    """The curves of queues with intervals cut at what a queue may hold."""
+    most = drawing.network.most_packets()
+    return {
+        name: table.with_columns(pl.min_horizontal("high", pl.max_horizontal("mean", pl.lit(float(most[name])))))
+        if most.get(name) is not None
+        else table
+        for name, table in curves.items()
+    }
 
 
 def _slots(values: pl.DataFrame, view: Weeks) -> int:
