@@ -65,6 +65,12 @@ def test_an_interval_of_a_queue_ends_at_what_the_queue_may_hold(full_queue):
     assert wide.height and table["high"].max() == LIMIT
 
 
+def test_so_does_that_of_the_fullest_queue_of_overlaid_cases(full_queue):
+    longer = [daybreak.run(run.scenario.with_({"duration": "41 ms"}), seed=run.seed) for run in full_queue]
+    (row,) = plots.figure_content([*full_queue, *longer], what=["queues"]).rows
+    assert [table["high"].max() for table in row.panel.curves.values()] == [LIMIT, LIMIT]
+
+
 def test_bands_over_runs_are_told_from_those_over_flows(full_queue):
     flows = [{"size": "100 kB", "start": {"uniform": ["0 s", "1 ms"]}} for _ in range(20)]
     content = [

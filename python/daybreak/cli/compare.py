@@ -177,6 +177,8 @@ def _difference(row: dict[str, Any], scale: float) -> str:
 
     if row["unfinished"]:
         return f"- ({row['unfinished']} of {row['runs']} runs unfinished)"
+    if row["difference"] is None:
+        return "-"
     said = f"{'+' if row['difference'] > 0 else ''}{digits(row['difference'] / scale, 3)}"
     if row["low"] is None:
         return said

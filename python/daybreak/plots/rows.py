@@ -93,8 +93,21 @@ def _is_one(facets: Sequence[Sequence[Drawing]]) -> bool:
 
 def _tones(drawings: Sequence[Drawing]) -> Mapping[str, str]:
     """The colour of each curve of overlaid cases, the same in every row."""
-    names = dict.fromkeys(name for drawing in drawings for name in drawing.case.curves)
-    return {words(name): colour(name, at) for at, name in enumerate(names)}
+    found: dict[str, str] = {}
+    names = list(dict.fromkeys(name for drawing in drawings for name in drawing.case.curves))
+    for drawing in drawings:
+        found |= {_with_state(name, drawing.sources): colour(name, names.index(name)) for name in drawing.case.curves}
+    # A case has one curve where it has many flows, and of queues.
+    for at, drawing in enumerate(drawings):
+        for name in (drawing.case.name, _mean_of(drawing, len(drawing.case.curves), is_one=False)):
+            found.setdefault(words(name), colour(name, at))
+    return found
+
+
+def _mean_of(drawing: Drawing, count: int, *, is_one: bool) -> str:
+    """The name of a curve that stands for many."""
+    mean = f"mean of {count} {drawing.sources[0].by}s"
+    return mean if is_one else f"{drawing.case.name}: {mean}"
 
 
 def _quantities(runs: Sequence[Run], what: Sequence[str] | None, notes: list[str], besides: Sequence[str]) -> list[str]:
@@ -144,6 +157,7 @@ def _found(drawing: Drawing, name: str, notes: list[str], *, is_asked: bool, is_
         note(f"{name}: there were none" if quantity.is_count else f"{name}: there is no sample")
         return None
     title = quantity.title(drawing.sources[0])
+    fullest = "" if quantity.is_per_flow else _by_fullness(values)[CURVE][0]
     if not quantity.is_per_flow:
         values = _fullest(values, drawing, notes, is_one=is_one)
         title += "" if is_one else ", in the fullest queue"
@@ -154,9 +168,9 @@ def _found(drawing: Drawing, name: str, notes: list[str], *, is_asked: bool, is_
                 note("weeks before a flow has started and after it has ended do not count in its means")
             values = present
         values = over_time.fold(values, CURVE, slots=_slots(values, view))
-    curves, faint = _curves(values, drawing, quantity)
+    curves, faint = _curves(values, drawing, quantity, is_one=is_one)
     if not quantity.is_per_flow:
-        curves = _in_limits(curves, drawing)
+        curves = _in_limits(curves, drawing, None if is_one else fullest)
         if len(drawing.case.curves) > MOST_NAMES and len(drawing.sources) > 1 and not isinstance(view, Weeks):
             title += "; bands are 95 % intervals over the runs"
     if quantity.is_rate:
@@ -204,33 +218,41 @@ def _while_there(values: pl.DataFrame, drawing: Drawing) -> pl.DataFrame:
     )
 
 
-def _in_limits(curves: Curves, drawing: Drawing) -> Curves:
-    """The curves of queues with intervals cut at what a queue may hold."""
-    most = drawing.network.most_packets()
-    return {
-        name: table.with_columns(pl.min_horizontal("high", pl.max_horizontal("mean", pl.lit(float(most[name])))))
-        if most.get(name) is not None
-        else table
-        for name, table in curves.items()
-    }
+def _in_limits(curves: Curves, drawing: Drawing, queue: str | None) -> Curves:
+    """The curves of queues with intervals cut at what a queue may hold; ``queue`` names the only one if the curve has
+    the name of its case."""
+    limits = drawing.network.most_packets()
+    cut = dict(curves)
+    for name, table in curves.items():
+        if (most := limits.get(name if queue is None else words(queue))) is not None:
+            cut[name] = table.with_columns(pl.min_horizontal("high", pl.max_horizontal("mean", pl.lit(float(most)))))
+    return cut
+
+
+def _by_fullness(values: pl.DataFrame) -> pl.DataFrame:
+    """The most packets in each queue, the fullest one first."""
+    most = values.group_by(CURVE, maintain_order=True).agg(pl.col("value").max().fill_null(0))
+    return most.sort("value", descending=True, maintain_order=True)
 
 
 def _slots(values: pl.DataFrame, view: Weeks) -> int:
     return (int(values["slot"].max()) + 1) // view.weeks  # type: ignore[arg-type]
 
 
-def _curves(values: pl.DataFrame, drawing: Drawing, quantity: Quantity) -> tuple[Curves, Curves]:
+def _curves(values: pl.DataFrame, drawing: Drawing, quantity: Quantity, *, is_one: bool) -> tuple[Curves, Curves]:
     """The curves by legend name, and the weeks behind them."""
     column, view, sources = CURVE, drawing.view, drawing.sources
     names = values[column].unique(maintain_order=True).to_list()
     faint: Curves = {}
     if len(names) > MOST_NAMES and quantity.is_per_flow:
-        kind = sources[0].by
+        mean_of = words(_mean_of(drawing, len(names), is_one=is_one))
         if isinstance(view, Weeks):
-            return {f"mean of {len(names)} {kind}s": over_time.spread(values)}, faint
+            return {mean_of: over_time.spread(values)}, faint
         means = values.group_by(column, "time_s", maintain_order=True).agg(pl.col("value").mean())
-        return {f"mean of {len(names)} {kind}s": over_time.spread(means)}, faint
-    labels = {name: _with_state(name, sources) if quantity.is_per_flow else words(name) for name in names}
+        return {mean_of: over_time.spread(means)}, faint
+    # A queue of one of several cases has the name of the case's curve.
+    is_of_flows = quantity.is_per_flow or not is_one
+    labels = _distinct({name: _with_state(name, sources) if is_of_flows else words(name) for name in names})
     curves: Curves = {}
     for name in names:
         mine = values.filter(pl.col(column) == name)
@@ -244,6 +266,13 @@ def _curves(values: pl.DataFrame, drawing: Drawing, quantity: Quantity) -> tuple
             # Nothing that is drawn is ever below 0.
             curves[labels[name]] = mean.with_columns(pl.col("low").clip(lower_bound=0))
     return curves, faint
+
+
+def _distinct(labels: dict[str, str]) -> dict[str, str]:
+    """Labels that differ, though names may be alike as far as these are cut."""
+    if len(set(labels.values())) == len(labels):
+        return labels
+    return {name: f"{label} ({at})" for at, (name, label) in enumerate(labels.items(), 1)}
 
 
 def _on_links(curves: Curves, faint: Curves, drawing: Drawing, quantity: Quantity) -> tuple[Curves, str]:
@@ -295,8 +324,7 @@ def _fullest(values: pl.DataFrame, drawing: Drawing, notes: list[str], *, is_one
     For overlaid cases only the fullest queue of each, under the name of the case's curve.
     """
     column = CURVE
-    most = values.group_by(column, maintain_order=True).agg(pl.col("value").max().fill_null(0))
-    most = most.sort("value", descending=True, maintain_order=True)
+    most = _by_fullness(values)
     if not is_one:
         name = drawing.case.curves[0] if len(drawing.case.curves) == 1 else drawing.case.name
         return values.filter(pl.col(column) == most[column][0]).with_columns(pl.lit(name).alias(column))
