@@ -89,6 +89,9 @@ def compare(
             say(f"{one}: {engines.program(one)}")
     if any(row["is_different"] for _, table in tables for row in table.iter_rows(named=True)):
         say("* the 95 % interval of the difference is without 0")
+    differences = [row for _, table in tables for row in table.iter_rows(named=True) if row["difference"]]
+    if any(row["low"] is not None and row["low"] == row["high"] for row in differences):
+        say("± 0: no seed changes this difference, so that its interval does not show what other starts would change")
     groups = [set(flows["group"].unique()) for _, flows in found]
     missing = set[str]().union(*groups) - {group for _, table in tables for group in table["group"]}
     if missing:
