@@ -84,6 +84,24 @@ def test_bands_over_runs_are_told_from_those_over_flows(full_queue):
     assert "bands" not in queues.panel.title
 
 
+def test_a_caption_names_the_flow_that_exceeds_its_links_beside_one_that_does_not():
+    between = [
+        {"name": f"c{rate}", "rate": f"{rate} Gbit/s", "delay": "5 us", "queue": "50 packets"} for rate in (1, 9)
+    ]
+    topology = {"kind": "parallel_links", "pairs": 2, "access_rate": "10 Gbit/s", "between": between}
+    flows = [
+        {"name": name, "from": f"sender-{at}", "to": f"receiver-{at}", "via": via, "ack_via": f"{via}.back",
+         "size": "unlimited"}
+        for at, (name, via) in enumerate((("slow", "c1"), ("fast", "c9")))
+    ]  # fmt: skip
+    document = {"name": "two", "duration": "10 ms", "topology": topology, "flows": flows, "records": {"bins": "10 us"}}
+    runs = [daybreak.run(Scenario.parse(document))]
+    reason = "above the links' 1 Gbit/s by less than a packet a step, as packets count where they end"
+    for shown, caption in ((None, f"slow {reason}"), ("slow", reason), ("fast", "")):
+        (row,) = plots.figure_content(runs, what=["throughput"], flows=shown).rows
+        assert row.panel.title.partition("; ")[2] == caption
+
+
 @pytest.mark.parametrize("count", [1, 2])
 def test_a_title_is_cut_where_the_figure_ends_and_not_beyond(count):
     named = scenario([{"size": "10 kB"}], name="a scenario with a name as long as a name can be " * 3, duration="1 ms")

@@ -283,7 +283,7 @@ def _on_links(curves: Curves, faint: Curves, drawing: Drawing, quantity: Quantit
         # For many flows the mean is drawn, and its band shows actual values.
         return curves, ""
     cut: Curves = {}
-    exceeded: list[int] = []
+    exceeded: dict[str, int] = {}
     reasons: dict[str, None] = {}
     for name, (label, table) in zip(names, curves.items(), strict=True):
         flows = source.flows.filter(pl.col(CURVE) == name)["flow"].to_list()
@@ -294,15 +294,16 @@ def _on_links(curves: Curves, faint: Curves, drawing: Drawing, quantity: Quantit
         drawn = [table["mean"], *(one["value"] for one in faint.values())]
         highest = max(largest(values) for values in drawn)
         if highest > most * _ROUNDING:
-            exceeded.append(most)
+            exceeded[label] = most
             bits = (highest - most) * drawing.view.step_ns(every_ns=bin_ns(source)) / 1e9
             why = "where a hole is filled" if quantity.is_in_order(source) else drawing.network.why_more(flows, bits)
             reasons |= {why: None} if why else {}
     if not exceeded:
         return cut, ""
-    rates = [units.rate(one / 1e9) for one in (min(exceeded), max(exceeded))]
+    rates = [units.rate(one / 1e9) for one in (min(exceeded.values()), max(exceeded.values()))]
     upto = "" if rates[0] == rates[1] else f" to {rates[1]}"
-    return cut, " ".join([f"above the links' {rates[0]}{upto}", " and ".join(reasons)]).rstrip()
+    of = "" if len(exceeded) == len(curves) else f"{', '.join(exceeded)} "
+    return cut, " ".join([f"{of}above the links' {rates[0]}{upto}", " and ".join(reasons)]).rstrip()
 
 
 def _with_state(name: str, sources: Sequence[Source]) -> str:
