@@ -74,4 +74,6 @@ def whole(name: str, value: object, least: int, most: int | None = None) -> int:
 def reason(error: Exception) -> str:
     """What the system or a library says of its refusal, as the end of a sentence."""
     text = getattr(error, "strerror", None) or str(error).partition("\n")[0]
-    return text[:1].lower() + text[1:]
+    printable = "".join(letter if letter.isprintable() else f"\\x{ord(letter):02x}" for letter in text)
+    # An abbreviation keeps its capitals.
+    return printable if printable[1:2].isupper() else printable[:1].lower() + printable[1:]

@@ -9,6 +9,7 @@ import pytest
 from ready_files import ROOT
 
 from daybreak import run as daybreak_run
+from daybreak import save as daybreak_save
 from daybreak.cli.main import _run
 
 DOWNTIME = ROOT / "scenarios" / "04-downtime.toml"
@@ -74,6 +75,16 @@ def test_compare_has_a_row_of_what_some_runs_do_not_know_and_draws_what_is_known
     rows = daybreak("compare", *both, "--runs", 2).stdout.splitlines()
     assert re.fullmatch(r"flow-0 +mean FCT \[ms\] +2 +\d+\.?\d* +- +- \(2 of 2 runs unfinished\) *", rows[1]), rows
     assert [row.split("  ")[1].strip() for row in rows[1:4]] == ["mean FCT [ms]", "p99 FCT [ms]", "slowdown"]
+
+
+def test_compare_says_where_no_seed_changes_a_difference(tmp_path, one_flow):
+    both = [tmp_path / f"{name}.toml" for name in ("small", "large")]
+    for place, size in zip(both, ("1 MB", "2 MB"), strict=True):
+        daybreak_save(one_flow.with_({"flows.0.size": size}), place)
+    sentence = "± 0: no seed changes this difference"
+    assert sentence in daybreak("compare", *both, "--runs", 2).stdout
+    # Of one run there is no interval.
+    assert sentence not in daybreak("compare", *both, "--runs", 1).stdout
 
 
 def test_compare_shows_differences_of_scenarios_and_of_kept_runs(tmp_path):

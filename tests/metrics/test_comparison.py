@@ -63,3 +63,15 @@ def test_flows_without_a_size_have_no_completion_time():
 def test_without_a_common_seed_there_is_nothing_to_compare():
     with pytest.raises(ValueError, match="no group with a common seed"):
         paired(flows({1: 1}), flows({2: 1}))
+
+
+def test_a_value_that_one_variant_cannot_have_is_not_unfinished():
+    bulk = flows({1: 10, 2: 12})
+    exchanges = bulk.with_columns(pl.lit(None, dtype=pl.UInt64).alias("ideal_fct_ns"))
+    (row,) = paired(bulk, exchanges).filter(value="slowdown").iter_rows(named=True)
+    assert (row["first"], row["second"], row["difference"], row["unfinished"]) == (2.2, None, None, 0)
+    unended = bulk.with_columns(
+        pl.when(pl.col("run") == 1).then(pl.col(name)).alias(name) for name in ("end_ns", "fct_ns")
+    )
+    (row,) = paired(bulk, unended).filter(value="slowdown").iter_rows(named=True)
+    assert (row["difference"], row["unfinished"]) == (None, 1)

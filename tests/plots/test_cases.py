@@ -143,3 +143,28 @@ def test_a_sequence_goes_up_to_what_was_delivered_and_a_short_run_has_no_phase_l
     ended = early.manifest["totals"]["ended_ns"]
     assert facets[1].rows[0].panel.shading.intervals["end_ns"].to_list()[-1] == ended
     assert facets[0].rows[0].panel.shading.intervals["end_ns"].to_list()[-1] is None
+
+
+def test_a_case_has_one_colour_and_one_name_in_every_row_though_it_is_unfinished(one_flow):
+    some = [run(one_flow, name=name, **{"flows.0.size": size}) for name, size in (("a", "1 MB"), ("b", "1 GB"))]
+    shown = plots.figure_content(some, what=["throughput", "cwnd", "queues"])
+    assert [list(row.panel.curves) for row in shown.rows] == [["a", "b (unfinished)"]] * 3
+    assert len({tuple(row.panel.colours) for row in shown.rows}) == 1
+    assert len(set(shown.rows[0].panel.colours)) == 2 and "#7f7f7f" not in shown.rows[0].panel.colours
+
+
+def test_overlaid_cases_of_many_flows_keep_a_curve_each(one_flow):
+    some = [run(one_flow, name=name, **{"flows.0.count": 20, "flows.0.size": "10 kB"}) for name in ("a", "b")]
+    shown = plots.figure_content(some, what=["throughput", "queues"], by="flow")
+    assert list(shown.rows[0].panel.curves) == ["a: mean of 20 flows", "b: mean of 20 flows"]
+    assert list(shown.rows[1].panel.curves) == ["a", "b"]
+    for row in shown.rows:
+        assert len(set(row.panel.colours)) == 2 and "#7f7f7f" not in row.panel.colours
+
+
+def test_names_that_are_alike_as_far_as_they_are_cut_keep_a_curve_each(one_flow):
+    names = ["a flow whose name goes on for a long time, " + end for end in ("first", "last")]
+    flow = one_flow.model_dump(mode="json", by_alias=True)["flows"][0] | {"size": "10 kB"}
+    two = run(one_flow.with_({"flows": [flow | {"name": name} for name in names]}))
+    curves = plots.figure_content([two], what=["throughput"]).rows[0].panel.curves
+    assert [name[-4:] for name in curves] == [" (1)", " (2)"]

@@ -87,8 +87,8 @@ def compare(
     for one in dict.fromkeys(runners):
         if engines.kind(one) == "kernel" and not all(place.is_dir() for place in places):
             say(f"{one}: {engines.program(one)}")
-    if any(row["is_different"] for _, table in tables for row in table.iter_rows(named=True)):
-        say("* the 95 % interval of the difference is without 0")
+    for remark in _remarks([row for _, table in tables for row in table.iter_rows(named=True)]):
+        say(remark)
     groups = [set(flows["group"].unique()) for _, flows in found]
     missing = set[str]().union(*groups) - {group for _, table in tables for group in table["group"]}
     if missing:
@@ -171,12 +171,25 @@ def _table(baseline: str, tables: Sequence[tuple[str, Any]]) -> tuple[tuple[str,
     return tuple(columns), cells
 
 
+def _remarks(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What the signs in the table mean, as far as it has them."""
+    remarks = {
+        "* the 95 % interval of the difference is without 0": any(row["is_different"] for row in rows),
+        "± 0: no seed changes this difference, so that its interval does not show what other starts would change": any(
+            row["difference"] and row["low"] is not None and row["low"] == row["high"] for row in rows
+        ),
+    }
+    return [remark for remark, is_there in remarks.items() if is_there]
+
+
 def _difference(row: dict[str, Any], scale: float) -> str:
     """A difference with the half width of its interval, and a star if the interval excludes 0."""
     from daybreak.metrics.units import digits
 
     if row["unfinished"]:
         return f"- ({row['unfinished']} of {row['runs']} runs unfinished)"
+    if row["difference"] is None:
+        return "-"
     said = f"{'+' if row['difference'] > 0 else ''}{digits(row['difference'] / scale, 3)}"
     if row["low"] is None:
         return said

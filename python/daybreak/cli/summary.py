@@ -22,7 +22,10 @@ def print_runs(runs: Sequence[dict[str, Any]]) -> None:
     else:
         _print_groups(runs)
     if len(runs) > 1 and all(_is_alike(run, runs[0]) for run in runs):
-        say(f"all {len(runs)} runs are the same: nothing in this scenario is random (starts, sizes, loss and such)")
+        say(
+            f"the flows of all {len(runs)} runs are the same: nothing that is random in this scenario (starts, sizes, "
+            "loss and such) changed them"
+        )
     places = [run["out"] for run in runs if run["out"]]
     if places:
         say(f"records: {places[0]}" + (f" ... {places[-1]}" if len(places) > 1 else ""))
@@ -31,8 +34,11 @@ def print_runs(runs: Sequence[dict[str, Any]]) -> None:
 def _print_groups(runs: Sequence[dict[str, Any]]) -> None:
     flows = [run["flows"] for run in runs]
     say(f"{len(runs)} run{'s' if len(runs) > 1 else ''}, all flows of a group together:")
-    columns, cells = summary.group_columns(summary.group_rows(flows))
+    rows = summary.group_rows(flows)
+    columns, cells = summary.group_columns(rows)
     print_table(columns, cells, numeric=columns[2:])
+    if few := summary.few_flows(rows):
+        say(few)
     sizes = summary.size_rows(flows)
     if len({row["over_bytes"] for row in sizes}) > 1:
         say("slowdown (FCT over that of the flow alone on its path) by size:")

@@ -29,7 +29,8 @@ def paired(first: pl.DataFrame, second: pl.DataFrame) -> pl.DataFrame:
     One row per common group and value of `VALUES`: ``group, value, runs, first, second`` (means), ``difference``
     (second minus first), ``low``, ``high`` (its 95 % interval; null with fewer than two runs), ``is_different``
     (whether the interval excludes 0; null if unknown) and ``unfinished``: the number of runs in which the value is
-    unknown for either variant, such as the mean FCT where a flow did not end. If there are any, the difference is null.
+    unknown for either variant, such as the mean FCT where a flow did not end. If there are any, the difference is null,
+    and where the value is of one variant alone, such as the slowdown beside flows without an ideal FCT.
     Flows without a size have no FCT, hence no such row. Raises ValueError if there is no common seed.
     """
     tables = [_by_run(flows) for flows in (first, second)]
@@ -40,8 +41,11 @@ def paired(first: pl.DataFrame, second: pl.DataFrame) -> pl.DataFrame:
     for (group,), some in both.partition_by("group", as_dict=True, maintain_order=True).items():
         for value in VALUES:
             of = _APPLIES.get(value, value)
-            if any(flows.filter(pl.col("group") == group)[of].count() for flows in (first, second)):
-                rows.append((str(group), value, *_compared(some[value], some[f"{value}_second"])))
+            applies = [flows.filter(pl.col("group") == group)[of].count() > 0 for flows in (first, second)]
+            if any(applies):
+                compared = _compared(some[value], some[f"{value}_second"])
+                # What one of the variants cannot have is not unfinished.
+                rows.append((str(group), value, *(compared if all(applies) else (*compared[:-1], 0))))
     return pl.DataFrame(rows, schema=_SCHEMA, orient="row")
 
 

@@ -26,6 +26,8 @@ from .rows import Drawing, rows_of
 from .view import Stretch, Timeline, View, Weeks, slots_for, text, weeks_for
 
 WEEK = "week"
+_TITLE_LETTERS = 95
+"""As many fit above a figure of one column."""
 """The option's word for a timeline's own period."""
 
 
@@ -280,12 +282,14 @@ def _label(scenario: dict[str, Any], days: Mapping[str, Day], timeline: str, sho
 def _title(found: Sequence[Case]) -> str:
     if len(found) == 1:
         first = found[0].runs[0].manifest
-        return f"{words(first['name'], 80)}: {first['engine']}, {_seeds(found[0].runs)}"
+        runs = f": {first['engine']}, {_seeds(found[0].runs)}"
+        return words(first["name"], _TITLE_LETTERS - len(runs)) + runs
     counts = {len(case.runs) for case in found}
     each = f", {counts.pop()} runs each" if len(counts) == 1 and counts != {1} else ""
     scenarios = {str(case.runs[0].manifest["name"]) for case in found}
     if len(scenarios) == 1:
-        return f"{words(scenarios.pop(), 80)}, {len(found)} settings{each}"
+        settings = f", {len(found)} settings{each}"
+        return words(scenarios.pop(), _TITLE_LETTERS - len(settings)) + settings
     names = " and ".join(words(case.name, 40) for case in found[:2])
     return (names if len(found) == 2 else f"{len(found)} scenarios") + each
 

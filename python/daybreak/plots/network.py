@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -11,6 +11,7 @@ import polars as pl
 
 from daybreak import engines
 from daybreak.errors import DaybreakError
+from daybreak.figures.style import words
 from daybreak.plan import capacity, ways
 from daybreak.plan import types as plan
 from daybreak.runs import Run, phases
@@ -49,6 +50,26 @@ class Network:
     def most_bps(self, flows: Sequence[int]) -> int | None:
         """The total rate of the links into the receivers of these flows in bit/s; None if unknown."""
         return None if self._plan is None else ways.most_bps(self._plan, flows)
+
+    def most_packets(self) -> Mapping[str, int]:
+        """The most packets that may wait in a queue, by its name, as far as its limits are in packets."""
+        if self._plan is None:
+            return {}
+        programs = [step.actions for line in self._plan.timelines for step in line.steps]
+        controls = [one.controls for one in self._plan.controllers]
+        circuits = [one.open + one.close for one in controls if isinstance(one, plan.ControlledCircuit)]
+        changed = [
+            action for actions in (*programs, *circuits) for action in actions if isinstance(action, plan.SetLimit)
+        ]
+        limits = {at: [queue.limit_packets] for at, queue in enumerate(self._plan.queues)}
+        for action in changed:
+            limits[action.queue].append(action.packets)
+        # Packets that come back from a later queue wait beside the others.
+        return {
+            words(queue.name): max(known) + (queue.returned_limit_packets or 0)
+            for queue, of in zip(self._plan.queues, limits.values(), strict=True)
+            if len(known := [limit for limit in of if limit is not None]) == len(of)
+        }
 
     def why_more(self, flows: Sequence[int], bits: float) -> str:
         """Why these flows may exceed the rate of their links by `bits` in one step, as the end of a sentence."""

@@ -12,7 +12,7 @@ from daybreak.runs import Run
 from daybreak.scenario import Scenario
 
 from .cases import CURVE
-from .view import View, text
+from .view import View, Weeks, text
 
 COUNT_SLOTS = 150
 """Largest number of steps in which events are counted: in shorter ones most counts are 0 or 1."""
@@ -82,12 +82,15 @@ def _binned(scope_of: Callable[[Run], str | None]) -> Callable[[Source], pl.Data
 
 
 def _sequence(source: Source) -> pl.DataFrame:
-    """Bytes delivered in order until the end of each slot."""
+    """Bytes delivered in order until the end of each slot, since the start of what is drawn, or of its week."""
+    view = source.view
+    slots = view.parts(every_ns=bin_ns(source)) if isinstance(view, Weeks) else None
+    week = pl.col("slot") // slots if slots else pl.lit(0)
     rates = _binned(_goodput_scope)(source)
     ends = pl.Series(source.view.edges(every_ns=bin_ns(source))[1:] / 1e9)
     seconds = ends.gather(rates["slot"]) - rates["time_s"]
     in_slot = rates.with_columns((rates["value"] * seconds / 8).alias("value"))
-    return in_slot.with_columns(pl.col("value").cum_sum().over(CURVE))
+    return in_slot.with_columns(pl.col("value").cum_sum().over(CURVE, week))
 
 
 def bin_ns(source: Source) -> int:
@@ -190,7 +193,8 @@ QUANTITIES: Mapping[str, Quantity] = {
     ),
     "sequence": Quantity(
         "Sequence", _BYTES, "bins", lambda run: _goodput_scope(run) is not None, _sequence,
-        lambda source: "Payload delivered in order since the start of what is drawn" + _of_group(source, "sum"),
+        lambda source: "Payload delivered in order since the start of "
+        + ("the week" if isinstance(source.view, Weeks) else "what is drawn") + _of_group(source, "sum"),
         is_extra=True,
     ),
     "cwnd": Quantity(

@@ -93,8 +93,21 @@ def _is_one(facets: Sequence[Sequence[Drawing]]) -> bool:
 
 def _tones(drawings: Sequence[Drawing]) -> Mapping[str, str]:
     """The colour of each curve of overlaid cases, the same in every row."""
-    names = dict.fromkeys(name for drawing in drawings for name in drawing.case.curves)
-    return {words(name): colour(name, at) for at, name in enumerate(names)}
+    found: dict[str, str] = {}
+    names = list(dict.fromkeys(name for drawing in drawings for name in drawing.case.curves))
+    for drawing in drawings:
+        found |= {_with_state(name, drawing.sources): colour(name, names.index(name)) for name in drawing.case.curves}
+    # A case has one curve where it has many flows, and of queues.
+    for at, drawing in enumerate(drawings):
+        for name in (drawing.case.name, _mean_of(drawing, len(drawing.case.curves), is_one=False)):
+            found.setdefault(words(name), colour(name, at))
+    return found
+
+
+def _mean_of(drawing: Drawing, count: int, *, is_one: bool) -> str:
+    """The name of a curve that stands for many."""
+    mean = f"mean of {count} {drawing.sources[0].by}s"
+    return mean if is_one else f"{drawing.case.name}: {mean}"
 
 
 def _quantities(runs: Sequence[Run], what: Sequence[str] | None, notes: list[str], besides: Sequence[str]) -> list[str]:
@@ -144,12 +157,22 @@ def _found(drawing: Drawing, name: str, notes: list[str], *, is_asked: bool, is_
         note(f"{name}: there were none" if quantity.is_count else f"{name}: there is no sample")
         return None
     title = quantity.title(drawing.sources[0])
+    fullest = "" if quantity.is_per_flow else _by_fullness(values)[CURVE][0]
     if not quantity.is_per_flow:
         values = _fullest(values, drawing, notes, is_one=is_one)
         title += "" if is_one else ", in the fullest queue"
     if isinstance(view, Weeks):
+        if quantity.is_per_flow:
+            present = _while_there(values, drawing)
+            if present["value"].null_count() > values["value"].null_count():
+                note("weeks before a flow has started and after it has ended do not count in its means")
+            values = present
         values = over_time.fold(values, CURVE, slots=_slots(values, view))
-    curves, faint = _curves(values, drawing, quantity)
+    curves, faint = _curves(values, drawing, quantity, is_one=is_one)
+    if not quantity.is_per_flow:
+        curves = _in_limits(curves, drawing, None if is_one else fullest)
+        if len(drawing.case.curves) > MOST_NAMES and len(drawing.sources) > 1 and not isinstance(view, Weeks):
+            title += "; bands are 95 % intervals over the runs"
     if quantity.is_rate:
         curves, more = _on_links(curves, faint, drawing, quantity)
         title += f"; {more}" if more else ""
@@ -175,22 +198,61 @@ def _row(
     return Row(panel, f"{quantity.axis}\n[{name}]", has_names=is_apart)
 
 
+def _while_there(values: pl.DataFrame, drawing: Drawing) -> pl.DataFrame:
+    """The values with null where no flow of the curve has started, or all have ended."""
+    lives = pl.concat(
+        source.flows.group_by(pl.lit(source.run.seed, dtype=pl.Int64).alias("run"), CURVE).agg(
+            (pl.col("start_ns").min() / 1e9).alias("_from_s"),
+            pl.when(pl.col("end_ns").is_not_null().all()).then(pl.col("end_ns").max() / 1e9).alias("_to_s"),
+        )
+        for source in drawing.sources
+    )
+    step_s = (pl.col("time_s").shift(-1) - pl.col("time_s")).over("run", CURVE)
+    is_there = (pl.col("time_s") + step_s.fill_null(0) > pl.col("_from_s")) & (
+        pl.col("_to_s").is_null() | (pl.col("time_s") < pl.col("_to_s"))
+    )
+    return (
+        values.join(lives, on=["run", CURVE], how="left", maintain_order="left")
+        .with_columns(pl.when(is_there).then(pl.col("value")).alias("value"))
+        .drop("_from_s", "_to_s")
+    )
+
+
+def _in_limits(curves: Curves, drawing: Drawing, queue: str | None) -> Curves:
+    """The curves of queues with intervals cut at what a queue may hold; ``queue`` names the only one if the curve has
+    the name of its case."""
+    limits = drawing.network.most_packets()
+    cut = dict(curves)
+    for name, table in curves.items():
+        if (most := limits.get(name if queue is None else words(queue))) is not None:
+            cut[name] = table.with_columns(pl.min_horizontal("high", pl.max_horizontal("mean", pl.lit(float(most)))))
+    return cut
+
+
+def _by_fullness(values: pl.DataFrame) -> pl.DataFrame:
+    """The most packets in each queue, the fullest one first."""
+    most = values.group_by(CURVE, maintain_order=True).agg(pl.col("value").max().fill_null(0))
+    return most.sort("value", descending=True, maintain_order=True)
+
+
 def _slots(values: pl.DataFrame, view: Weeks) -> int:
     return (int(values["slot"].max()) + 1) // view.weeks  # type: ignore[arg-type]
 
 
-def _curves(values: pl.DataFrame, drawing: Drawing, quantity: Quantity) -> tuple[Curves, Curves]:
+def _curves(values: pl.DataFrame, drawing: Drawing, quantity: Quantity, *, is_one: bool) -> tuple[Curves, Curves]:
     """The curves by legend name, and the weeks behind them."""
     column, view, sources = CURVE, drawing.view, drawing.sources
     names = values[column].unique(maintain_order=True).to_list()
     faint: Curves = {}
     if len(names) > MOST_NAMES and quantity.is_per_flow:
-        kind = sources[0].by
+        mean_of = words(_mean_of(drawing, len(names), is_one=is_one))
         if isinstance(view, Weeks):
-            return {f"mean of {len(names)} {kind}s": over_time.spread(values)}, faint
+            return {mean_of: over_time.spread(values)}, faint
         means = values.group_by(column, "time_s", maintain_order=True).agg(pl.col("value").mean())
-        return {f"mean of {len(names)} {kind}s": over_time.spread(means)}, faint
-    labels = {name: _with_state(name, sources) if quantity.is_per_flow else words(name) for name in names}
+        return {mean_of: over_time.spread(means)}, faint
+    # A queue of one of several cases has the name of the case's curve.
+    is_of_flows = quantity.is_per_flow or not is_one
+    labels = _distinct({name: _with_state(name, sources) if is_of_flows else words(name) for name in names})
     curves: Curves = {}
     for name in names:
         mine = values.filter(pl.col(column) == name)
@@ -206,6 +268,13 @@ def _curves(values: pl.DataFrame, drawing: Drawing, quantity: Quantity) -> tuple
     return curves, faint
 
 
+def _distinct(labels: dict[str, str]) -> dict[str, str]:
+    """Labels that differ, though names may be alike as far as these are cut."""
+    if len(set(labels.values())) == len(labels):
+        return labels
+    return {name: f"{label} ({at})" for at, (name, label) in enumerate(labels.items(), 1)}
+
+
 def _on_links(curves: Curves, faint: Curves, drawing: Drawing, quantity: Quantity) -> tuple[Curves, str]:
     """The curves with intervals cut at the rate of the flows' links, and the reason if a curve exceeds it."""
     source = drawing.sources[0]
@@ -214,7 +283,7 @@ def _on_links(curves: Curves, faint: Curves, drawing: Drawing, quantity: Quantit
         # For many flows the mean is drawn, and its band shows actual values.
         return curves, ""
     cut: Curves = {}
-    exceeded: list[int] = []
+    exceeded: dict[str, int] = {}
     reasons: dict[str, None] = {}
     for name, (label, table) in zip(names, curves.items(), strict=True):
         flows = source.flows.filter(pl.col(CURVE) == name)["flow"].to_list()
@@ -225,15 +294,16 @@ def _on_links(curves: Curves, faint: Curves, drawing: Drawing, quantity: Quantit
         drawn = [table["mean"], *(one["value"] for one in faint.values())]
         highest = max(largest(values) for values in drawn)
         if highest > most * _ROUNDING:
-            exceeded.append(most)
+            exceeded[label] = most
             bits = (highest - most) * drawing.view.step_ns(every_ns=bin_ns(source)) / 1e9
             why = "where a hole is filled" if quantity.is_in_order(source) else drawing.network.why_more(flows, bits)
             reasons |= {why: None} if why else {}
     if not exceeded:
         return cut, ""
-    rates = [units.rate(one / 1e9) for one in (min(exceeded), max(exceeded))]
+    rates = [units.rate(one / 1e9) for one in (min(exceeded.values()), max(exceeded.values()))]
     upto = "" if rates[0] == rates[1] else f" to {rates[1]}"
-    return cut, " ".join([f"above the links' {rates[0]}{upto}", " and ".join(reasons)]).rstrip()
+    of = "" if len(exceeded) == len(curves) else f"{', '.join(exceeded)} "
+    return cut, " ".join([f"{of}above the links' {rates[0]}{upto}", " and ".join(reasons)]).rstrip()
 
 
 def _with_state(name: str, sources: Sequence[Source]) -> str:
@@ -255,8 +325,7 @@ def _fullest(values: pl.DataFrame, drawing: Drawing, notes: list[str], *, is_one
     For overlaid cases only the fullest queue of each, under the name of the case's curve.
     """
     column = CURVE
-    most = values.group_by(column, maintain_order=True).agg(pl.col("value").max().fill_null(0))
-    most = most.sort("value", descending=True, maintain_order=True)
+    most = _by_fullness(values)
     if not is_one:
         name = drawing.case.curves[0] if len(drawing.case.curves) == 1 else drawing.case.name
         return values.filter(pl.col(column) == most[column][0]).with_columns(pl.lit(name).alias(column))

@@ -79,8 +79,10 @@ def _facts(runs: Sequence[Run]) -> Markup:
 
 
 def _groups(flows: Sequence[pl.DataFrame]) -> Markup:
-    columns, cells = summary.group_columns(summary.group_rows(flows))
-    found = table(columns, cells, numeric=columns[2:])
+    rows = summary.group_rows(flows)
+    columns, cells = summary.group_columns(rows)
+    few = summary.few_flows(rows)
+    found = text(table(columns, cells, numeric=columns[2:]), element("p", f"{few.capitalize()}.") if few else "")
     sizes = summary.size_rows(flows)
     if len({row["over_bytes"] for row in sizes}) < 2:
         return found

@@ -118,6 +118,17 @@ def group_columns(rows: Sequence[dict[str, Any]]) -> tuple[tuple[str, ...], list
     return headings, cells
 
 
+def few_flows(rows: Sequence[dict[str, Any]]) -> str | None:
+    """A sentence about the percentiles of `group_rows` that are only the greatest value; None if there are none."""
+    limited = [row["limited"] for row in rows if row["limited"]]
+    of_fewer = {p: -(-100 // (100 - p)) for p in PERCENTILES}
+    greatest = [p for p, least in of_fewer.items() if limited and min(limited) < least]
+    if not greatest:
+        return None
+    names = ", ".join(f"p{p} of fewer than {of_fewer[p]}" for p in greatest)
+    return f"of few flows a percentile is the greatest value: {names}"
+
+
 def size_columns(rows: Sequence[dict[str, Any]]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Headings and cells of a table of `size_rows`."""
     headings = ("group", "variant", "size", "flows", "complete", *(f"slowdown p{p}" for p in OF_SLOWDOWN), "mean")

@@ -52,6 +52,11 @@ from .labels import labels, twice
 
 OF_EVERY_RUN = ("point", "seed")
 """Columns of every table of a sweep beside those of the axes."""
+OF_SUMMARIES = (
+    "complete", "deviation", "end_s", "fct_s", "goodput_gbps", "high", "limited", "low", "mean", "runs", "slowdown",
+    "t", "unknown", "value",
+)  # fmt: skip
+"""Columns that are made of table `flows` beside those of the axes where a sweep is summarised and drawn."""
 _AXIS_NAME = re.compile(r"\w([\w .-]*[\w.-])?")
 
 
@@ -290,6 +295,9 @@ def _problem(grid: Grid) -> str | None:
         owner = next((table for table in grid.keep if name in tables[table]), None)
         if owner:
             return f'axis "{name}": table {owner} has a column of this name; expected another one, such as "{name}_set"'
+        if "flows" in grid.keep and name in OF_SUMMARIES:
+            return f'axis "{name}": a summary of table flows has a column of this name; expected another one, such as \
+"{name}_set"'
     if doubled := _twice([field for axis in grid.axes.values() for field in {f for _, c in axis.choices() for f in c}]):
         return f'"{doubled}" is varied by two axes'
     return None

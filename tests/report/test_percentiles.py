@@ -1,0 +1,28 @@
+"""A percentile of few flows is named what it is: the greatest of their completion times."""
+
+import pytest
+
+import daybreak
+from daybreak.report import summary
+
+
+@pytest.mark.parametrize(
+    ("count", "greatest"), [(1, (50, 90, 99)), (2, (90, 99)), (9, (90, 99)), (10, (99,)), (100, ())]
+)
+def test_what_is_only_the_greatest_value_is_named_so(one_flow, count, greatest):
+    changes = {"flows.0.count": count, "flows.0.size": "100 kB", "duration": "9 s"}
+    start = {"flows.0.start": {"uniform": ["0 s", "50 us"]}}
+    (row,) = rows = summary.group_rows([summary.flow_table(daybreak.run(one_flow.with_(changes | start)))])
+    assert row["complete"] == count
+    sentence = summary.few_flows(rows) or ""
+    named = {p: f"p{p} of fewer than" in sentence for p in summary.PERCENTILES}
+    assert named == {p: p in greatest for p in summary.PERCENTILES}
+    if count > 1:
+        # The greatest of all, as the sentence says, or one that another flow exceeds.
+        most = summary.flow_table(daybreak.run(one_flow.with_(changes | start)))["fct_s"].max()
+        assert {p: row[f"p{p}_s"] == most for p in (90, 99)} == {p: p in greatest for p in (90, 99)}
+
+
+def test_groups_without_flows_of_limited_size_have_no_percentiles(one_flow):
+    endless = one_flow.with_({"flows.0.size": "unlimited", "duration": "1 ms", "stop": "duration"})
+    assert summary.few_flows(summary.group_rows([summary.flow_table(daybreak.run(endless))])) is None
