@@ -29,10 +29,11 @@ def ties(content: plan.Plan) -> str | None:
             of = content.queues[queue]
             if link is not None and (of.limit_packets is not None or of.limit_bytes is not None):
                 coming[queue][content.links[link].rate_bps][link] += flows
+    rates, shut = ways.least_rates(content), ways.gates_that_shut(content)
     for queue, by_rate in coming.items():
-        serving = sum(content.links[link].rate_bps for link in content.queues[queue].served_by)
+        serving = sum(rates[link] for link in content.queues[queue].served_by if (queue, link) not in shut)
         for rate, by_link in by_rate.items():
-            # A queue fills only if more enters than leaves.
+            # A queue fills only if more enters than leaves; while a gate is shut, its link takes nothing.
             if len(by_link) > 1 and len(by_link) * rate > serving:
                 count = len({flow for flows in by_link.values() for flow in flows})
                 return (
