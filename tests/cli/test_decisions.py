@@ -46,7 +46,7 @@ def test_options_that_would_change_nothing_are_refused(arguments, sentence, tmp_
     if "RUN" in arguments:
         daybreak_run(one_flow).write(run)
     done = daybreak(*(run if one == "RUN" else one for one in arguments))
-    assert done.returncode == 1 and done.stderr.startswith(f"daybreak: {sentence.replace('RUN', run)}"), done.stderr
+    assert done.returncode == 2 and done.stderr.startswith(f"daybreak: {sentence.replace('RUN', run)}"), done.stderr
     assert done.stderr.count("\n") == 1
 
 
@@ -93,7 +93,7 @@ def test_compare_shows_differences_of_scenarios_and_of_kept_runs(tmp_path):
     both = daybreak("compare", DOWNTIME, tmp_path)
     assert both.returncode == 1 and "is not a run" in both.stderr
     alone = daybreak("compare", DOWNTIME)
-    assert alone.returncode == 1 and "expected at least two" in alone.stderr
+    assert alone.returncode == 2 and "expected at least two" in alone.stderr
 
 
 def test_predict_simulates_what_was_not_measured_and_says_so():

@@ -85,7 +85,7 @@ def test_only_exports_are_replaced_and_mistakes_are_one_sentence(place, tmp_path
     with pytest.raises(OutputError, match="more than 3, which a viewer can open: choose flows"):
         export.write(run, tmp_path / "u.json", "perfetto")
     done = program("export", place, "--format", "svg", cwd=tmp_path)
-    assert done.returncode == 1 and one_sentence(done.stderr) and "expected perfetto or qlog" in done.stderr
+    assert done.returncode == 2 and one_sentence(done.stderr) and "expected perfetto or qlog" in done.stderr
     done = program("export", place, "--format", "qlog", cwd=tmp_path)
     assert done.returncode == 0 and (tmp_path / "run.qlog").is_file()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["notes.json", "run.qlog", "t.json", "t.qlog"]

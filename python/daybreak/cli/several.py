@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from daybreak.errors import ScenarioError
+from daybreak.errors import UsageError
 
 from .tables import print_table
 from .terminal import print_json, progress_bar, say
@@ -24,11 +24,11 @@ def compare(
     """Runs the requested comparison and prints it."""
     if sides:
         if most is not None:
-            raise ScenarioError(f"most: {most} runs are for comparisons of whole runs: expected no --segments")
+            raise UsageError(f"--most {most}: expected whole runs, not --segments or --receivers")
         _segments(kernels, source, quick, only, runs or 1, hz, sides, workers, out_, as_json)
         return
     if hz is not None:
-        raise ScenarioError(f"hz: {hz} ticks are for --segments and --receivers, and neither is given")
+        raise UsageError(f"--hz {hz}: expected --segments or --receivers")
     _whole_runs(kernels, source, quick, only, runs, most, workers, out_, as_json)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from daybreak.errors import OutputError
+from daybreak.errors import OutputError, UsageError
 
 from .learn import ModelFile, check_model, need_learn
 from .scenario import Changes, scenario_of
@@ -66,7 +66,7 @@ def tune(
     from daybreak.learn.tune import tune as find
 
     if objective not in OBJECTIVES:
-        raise OutputError(f'--for "{objective}": expected one of {", ".join(OBJECTIVES)}')
+        raise UsageError(f'--for "{objective}": expected one of {", ".join(OBJECTIVES)}')
     if file:
         plots.check(file, force=force)
     with progress_bar("simulating", shown=not as_json) as progress:
