@@ -246,6 +246,13 @@ def test_a_bad_scenario_is_one_sentence(tmp_path, case, command):
         (("agree", "--hz", "250"), 2, "--hz 250: expected --segments or --receivers"),
         (("agree", "--seed", "3"), 2, "--seed 3: expected --random"),
         (("tune", ONE_FLOW, "--for", "speed"), 2, '--for "speed": expected one of prolongation'),
+        (("agree", "--kernels", "6.12"), 2, "kernels: 6.12: expected two different ones or more"),
+        (("kernel", "dialogues", "--kernels", "6.1,6.1"), 2, "kernels: 6.1,6.1: expected two different ones or more"),
+        (("kernel", "dialogues", "--kernel", "newest"), 2, 'kernel = "newest": expected a version'),
+        (("kernel", "remove", "newest"), 2, 'kernel = "newest": expected a version'),
+        (("kernel", "remove", "6.99"), 1, "no kernel image is of that version"),
+        (("kernel", "build", "--hz", "500"), 2, "hz = 500: expected one of 100, 250, 300, 1000"),
+        (("kernel", "build", "--linux", "newest"), 2, "linux: 'newest' is not a version"),
         (("fly",), 2, "no such command 'fly'"),
     ],
 )

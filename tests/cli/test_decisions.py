@@ -162,7 +162,7 @@ def test_tune_says_what_its_advice_is(tune):
     shown = {line.split()[0]: line for line in done.stdout.splitlines() if line.startswith("timelines.0.period=")}
     assert " outside " in shown["timelines.0.period=2"] and " not sure " in shown["timelines.0.period=20"]
     refused = tune("--buffer", 0)
-    assert refused.returncode == 1 and "buffer 0: expected at least 1 packet" in refused.stderr
+    assert refused.returncode == 2 and "buffer 0: expected at least 1 packet" in refused.stderr
 
 
 def test_tune_says_where_periods_make_no_difference(tune):

@@ -11,6 +11,7 @@ from daybreak.errors import UsageError
 
 from .tables import print_table
 from .terminal import print_json, progress_bar, say
+from .usage import words
 
 if TYPE_CHECKING:
     from daybreak.agreement.segments import Side
@@ -39,6 +40,8 @@ def _segments(
     from daybreak.agreement import kernels as several
     from daybreak.agreement import result
 
+    with words():
+        several.check(kernels)
     with progress_bar("replaying", shown=not as_json) as progress:
         found = several.compare(
             kernels, source, quick=quick, only=only, seeds=range(1, runs + 1), out=out_, workers=workers,
@@ -62,7 +65,8 @@ def _whole_runs(
     from daybreak.agreement import kernels as several
     from daybreak.agreement import page
 
-    several.check(kernels)
+    with words():
+        several.check(kernels)
     engines = [several.engine_of(kernel) for kernel in kernels]
     pairs = [(engine, agreement.MODEL) for engine in engines] + list(itertools.combinations(engines, 2))
     found = []
