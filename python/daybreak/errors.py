@@ -11,7 +11,11 @@ class DaybreakError(Exception):
 
 
 class UsageError(DaybreakError):
-    """The words of a command do not fit together."""
+    """A command or a function is given a word that it does not take, or that does not go with the others.
+
+    The command line exits with code 2, as for an option that does not exist; every other error is about what the words
+    name, such as a file or a run.
+    """
 
     exit_code = 2
 

@@ -9,7 +9,7 @@ from daybreak import _native, agreement
 from daybreak.agreement import drawn, scenarios, segments
 from daybreak.cli.main import app
 from daybreak.engines import check, lowered
-from daybreak.errors import ScenarioError
+from daybreak.errors import ScenarioError, UsageError
 
 CASES = drawn.cases(200, 1)
 
@@ -79,16 +79,16 @@ def test_the_command_draws_in_place_of_a_suite(tmp_path, monkeypatch) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--seed", "5"], "seed: 5 .*--random"),
-        (["--segments", "--most", "9"], "most: 9 .*--runs"),
-        (["--receivers", "--most", "9"], "most: 9 .*--runs"),
+        (["--seed", "5"], "--seed 5: .*--random"),
+        (["--segments", "--most", "9"], "--most 9: .*--runs"),
+        (["--receivers", "--most", "9"], "--most 9: .*--runs"),
     ],
 )
 def test_an_option_that_would_be_ignored_is_refused(tmp_path, monkeypatch, options: list[str], said: str) -> None:
     for module, name in ((segments, "replay"), (agreement, "agree")):
         monkeypatch.setattr(module, name, lambda *_, **__: pytest.fail("it is run"))
     refused = CliRunner().invoke(app, ["agree", *options, "-o", str(tmp_path / "out")])
-    assert isinstance(refused.exception, ScenarioError)
+    assert isinstance(refused.exception, UsageError)
     assert re.match(said, str(refused.exception))
 
 

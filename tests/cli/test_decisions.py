@@ -47,7 +47,7 @@ def test_options_that_would_change_nothing_are_refused(arguments, sentence, tmp_
     if "RUN" in arguments:
         daybreak_run(one_flow).write(run)
     done = daybreak(*(run if one == "RUN" else one for one in arguments))
-    assert done.returncode == 1 and done.stderr.startswith(f"daybreak: {sentence.replace('RUN', run)}"), done.stderr
+    assert done.returncode == 2 and done.stderr.startswith(f"daybreak: {sentence.replace('RUN', run)}"), done.stderr
     assert done.stderr.count("\n") == 1
 
 
@@ -104,7 +104,7 @@ def test_compare_shows_differences_of_scenarios_and_of_kept_runs(tmp_path):
     both = daybreak("compare", DOWNTIME, tmp_path)
     assert both.returncode == 1 and "is not a run" in both.stderr
     alone = daybreak("compare", DOWNTIME)
-    assert alone.returncode == 1 and "expected at least two" in alone.stderr
+    assert alone.returncode == 2 and "expected at least two" in alone.stderr
 
 
 def test_predict_simulates_what_was_not_measured_and_says_so():
@@ -173,7 +173,7 @@ def test_tune_says_what_its_advice_is(tune):
     shown = {line.split()[0]: line for line in done.stdout.splitlines() if line.startswith("timelines.0.period=")}
     assert " outside " in shown["timelines.0.period=2"] and " not sure " in shown["timelines.0.period=20"]
     refused = tune("--buffer", 0)
-    assert refused.returncode == 1 and "buffer 0: expected at least 1 packet" in refused.stderr
+    assert refused.returncode == 2 and "buffer 0: expected at least 1 packet" in refused.stderr
 
 
 def test_tune_says_where_periods_make_no_difference(tune):

@@ -11,6 +11,7 @@ from ready_files import ROOT
 from daybreak.engines.kernel import recipe as recipes
 from daybreak.engines.kernel.errors import RecipeError
 from daybreak.engines.kernel.recipe import Edit
+from daybreak.errors import UsageError
 
 CONGESTION_CONTROLS = ["BBR", "BIC", "CDG", "CUBIC", "DCTCP", "HSTCP", "HTCP", "HYBLA", "ILLINOIS", "LP"]
 CONGESTION_CONTROLS += ["NV", "SCALABLE", "VEGAS", "VENO", "WESTWOOD", "YEAH"]
@@ -71,7 +72,7 @@ def test_ticks_change_the_kernel_and_the_digest_but_the_usual_ones_do_not(tmp_pa
     other.apply(tree, large_state=False)
     assert (tree / "arch/um/Kconfig").read_text() == "before\nconfig HZ\n\tint\n\tdefault 250\nafter\n"
     assert "1000" not in (tree / "arch/um/include/linux/time-internal.h").read_text()
-    with pytest.raises(RecipeError, match=r"hz = 500: expected one of 100, 250, 300, 1000"):
+    with pytest.raises(UsageError, match=r"hz = 500: expected one of 100, 250, 300, 1000"):
         recipes.load(hz=500)
 
 

@@ -13,7 +13,7 @@ from daybreak.engines import lowered, modelled, program
 from daybreak.engines.kernel import dialogues, image, matrix
 from daybreak.engines.kernel.choice import Choice
 from daybreak.engines.kernel.errors import NoImage
-from daybreak.errors import PlanError, UnknownName
+from daybreak.errors import PlanError, UsageError
 from daybreak.runs import read
 
 sys.path.insert(0, str(ROOT / "tests" / "cli"))
@@ -146,7 +146,7 @@ def test_the_command_says_which_kernel_ran(tmp_path):
             ["compare", SCENARIO, SCENARIO, "--engine", "kernel", "--kernel", "6.1,6.2,6.3"],
             "expected one kernel, or one",
         ),
-        (["agree", "--kernel", "6.1", "--kernels", "6.1,6.12"], "give one of the two options"),
+        (["agree", "--kernel", "6.1", "--kernels", "6.1,6.12"], "--kernels 6.1,6.12: expected no --kernel"),
         (["agree", "--kernels", "6.12"], "kernels: 6.12: expected two different ones or more"),
         (["kernel", "dialogues", "--kernels", "6.1,6.1"], "kernels: 6.1,6.1: expected two different ones or more"),
         (["kernel", "remove", "6.99"], "no kernel image is of that version"),
@@ -165,7 +165,7 @@ def test_what_cannot_be_meant_is_said_in_one_sentence(arguments, why, tmp_path):
 
 
 def test_the_same_kernel_twice_is_no_matrix():
-    with pytest.raises(UnknownName, match=r"kernels: 6\.1: expected two different ones"):
+    with pytest.raises(UsageError, match=r"kernels: 6\.1: expected two different ones"):
         matrix.play([Path("x.dialogue")], ["6.1"])
 
 

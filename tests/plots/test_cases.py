@@ -4,7 +4,7 @@ import pytest
 
 import daybreak
 from daybreak import plots
-from daybreak.errors import PlotError
+from daybreak.errors import PlotError, UsageError
 from daybreak.plan import capacity
 from daybreak.plots.cases import cases
 from daybreak.scenario import Scenario
@@ -89,9 +89,9 @@ def test_shading_that_differs_is_left_out_and_weeks_that_differ_are_refused(migr
 def test_distributions_are_drawn_of_one_run_and_of_several(three, kind):
     assert plots.draw(three[:1], what=[kind]).figure.axes
     assert plots.draw(three, what=[kind]).figure.axes
-    with pytest.raises(PlotError, match=f"{kind} is of whole runs and a figure of its own"):
+    with pytest.raises(UsageError, match=f"{kind} is of whole runs and a figure of its own"):
         plots.draw(three, what=[kind, "cwnd"])
-    with pytest.raises(PlotError, match="expected nothing besides, not fold"):
+    with pytest.raises(UsageError, match="expected nothing besides, not fold"):
         plots.draw(three, what=[kind], fold="1 ms")
 
 

@@ -10,7 +10,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 import daybreak
 from daybreak import plots
-from daybreak.errors import OutputError, PlotError
+from daybreak.errors import OutputError, PlotError, UsageError
 from daybreak.plan import ways
 from daybreak.plots.view import Stretch, Weeks
 from daybreak.scenario import Scenario
@@ -265,15 +265,10 @@ def test_short_runs_are_drawn(duration):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"what": ["speed"]}, '"speed" cannot be drawn: known are throughput, goodput, sequence, cwnd'),
-        ({"by": "host"}, 'by = "host": expected flow, group, variant or run'),
         ({"flows": "x*"}, 'no flow is called "x*": there are main, moved'),
-        ({"from_": "5"}, 'from = "5": expected a time such as "40 us" (a unit is missing)'),
         ({"from_": "5 s"}, "from = 5 s is not before the end of what is drawn: the run ended at"),
         ({"from_": "5 ms", "to": "5 ms"}, "from = 5 ms is not before the end of what is drawn: to = 5 ms"),
-        ({"fold": "0 s"}, "fold = 0 s: expected the length of a week above 0 s"),
         ({"fold": "5 s"}, "there is no whole week of 5 s between 10 ms and"),
-        ({"fold": "soon"}, 'fold = "soon": expected a time'),
         ({"what": ["throughput"], "fold": "3 ms"}, "throughput is recorded every 1 ms, too seldom for weeks of 3 ms"),
         ({"timeline": "x"}, 'timeline "x" has no step in the run: there are migrate-0'),
         ({"phase": "day 7"}, 'phase "day 7" is not there: timeline "migrate-0" has path'),
@@ -281,6 +276,22 @@ def test_short_runs_are_drawn(duration):
 )
 def test_mistakes_are_one_sentence(moved, options, sentence):
     with pytest.raises(PlotError, match=f"^{re.escape(sentence)}") as error:
+        plots.draw(moved[:1], **options)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"what": ["speed"]}, '"speed" cannot be drawn: known are throughput, goodput, sequence, cwnd'),
+        ({"by": "host"}, 'by = "host": expected flow, group, variant or run'),
+        ({"from_": "5"}, 'from = "5": expected a time such as "40 us" (a unit is missing)'),
+        ({"fold": "0 s"}, "fold = 0 s: expected the length of a week above 0 s"),
+        ({"fold": "soon"}, 'fold = "soon": expected a time'),
+    ],
+)
+def test_words_that_no_run_has_are_wrong_usage(moved, options, sentence):
+    with pytest.raises(UsageError, match=f"^{re.escape(sentence)}") as error:
         plots.draw(moved[:1], **options)
     assert "\n" not in str(error.value)
 

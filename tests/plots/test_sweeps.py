@@ -10,7 +10,7 @@ from cli.program import daybreak as program
 from cli.program import one_sentence
 from matplotlib.container import ErrorbarContainer
 
-from daybreak.errors import OutputError, PlotError, ScenarioError
+from daybreak.errors import OutputError, PlotError, ScenarioError, UsageError
 from daybreak.metrics import measures
 from daybreak.metrics.confidence import interval
 from daybreak.plots import sweeps
@@ -156,8 +156,6 @@ def test_intervals_end_at_the_greatest_value_of_a_measure(place):
     ("options", "sentence"),
     [
         ({"x": "nothing"}, '"nothing" is no axis of the sweep: there are queue, rule, group, variant'),
-        ({"x": "queue", "y": "fct.p0"}, '"fct.p0" is no measure: expected fct, slowdown or goodput'),
-        ({"x": "queue", "colour": "queue"}, '"queue" is given twice'),
         ({"x": "fct", "colour": "rule"}, 'facet = "queue": distributions have no facets'),
         ({"x": "queue", "only": {"rule": "bbr"}}, 'only: rule = "bbr" is not there: expected one of cubic, reno'),
         ({"x": "queue", "only": {"speed": "1"}}, 'only: "speed" is no axis'),
@@ -167,6 +165,13 @@ def test_intervals_end_at_the_greatest_value_of_a_measure(place):
 def test_mistakes_are_one_sentence(place, options, sentence):
     with pytest.raises(PlotError, match=sentence.replace("(", r"\(")):
         sweeps.draw(read_results(place), **options)
+
+
+def test_words_that_no_sweep_has_are_wrong_usage(place):
+    with pytest.raises(UsageError, match=r'"fct\.p0" is no measure: expected fct, slowdown or goodput'):
+        sweeps.draw(read_results(place), x="queue", y="fct.p0")
+    with pytest.raises(UsageError, match='"queue" is given twice'):
+        sweeps.draw(read_results(place), x="queue", colour="queue")
 
 
 def test_a_table_has_a_row_a_point_with_intervals(place):
@@ -196,9 +201,9 @@ def test_a_page_shows_a_sweep_and_the_commands_draw_it(place, tmp_path):
     out = tmp_path / "f.png"
     done = program("plot", place, "--x", "queue", "--y", "fct.p99", "--colour", "rule", "-o", out)
     assert done.returncode == 0 and out.is_file(), done.stderr
-    for wrong in (("--only", "rule"), ("--what", "cwnd"), ("--facet", "x")):
+    for code, wrong in ((2, ("--only", "rule")), (2, ("--what", "cwnd")), (1, ("--facet", "x"))):
         done = program("plot", place, *wrong, "-o", tmp_path / "g.png")
-        assert done.returncode == 1 and one_sentence(done.stderr), done.stderr
+        assert done.returncode == code and one_sentence(done.stderr), done.stderr
     assert not (tmp_path / "g.png").exists()
 
 

@@ -1,7 +1,9 @@
 """Exports: what other viewers read is what the tables have."""
 
 import json
+from pathlib import Path
 
+import jsonschema
 import pytest
 from cli.program import daybreak as program
 from cli.program import one_sentence
@@ -70,6 +72,46 @@ def test_qlog_has_a_trace_a_flow_in_the_order_of_time(place, tmp_path):
     ]  # fmt: skip
 
 
+def problems(schema, document):
+    """What a document has that its format does not allow."""
+    known = json.loads((Path(__file__).parent / "schemas" / f"{schema}.schema.json").read_text())
+    jsonschema.Draft202012Validator.check_schema(known)
+    return [error.message for error in jsonschema.Draft202012Validator(known).iter_errors(document)]
+
+
+def exported(run, place, kind):
+    export.write(run, place, kind)
+    return json.loads(place.read_text())
+
+
+@pytest.mark.parametrize("variant", ["cubic", "bbr"])
+def test_exports_keep_to_their_formats(place, tmp_path, variant):
+    # With pacing there is a rate as well.
+    run = daybreak.run(daybreak.read(place).scenario.with_({"flows.1.variant": variant}))
+    log, trace = exported(run, tmp_path / "t.qlog", "qlog"), exported(run, tmp_path / "t.json", "perfetto")
+    assert problems("qlog-0.3", log) == [] and problems("trace-events", trace) == []
+    names = {event["name"] for one in log["traces"] for event in one["events"]}
+    assert names == {f"recovery:{one}" for one in ("metrics_updated", "congestion_state_updated", "packet_lost")}
+    assert {event["ph"] for event in trace["traceEvents"]} == {"M", "X", "C", "i"}
+    # What the formats do not allow is found.
+    lost = next(e for one in log["traces"] for e in one["events"] if e["name"] == "recovery:packet_lost")
+    lost["data"]["trigger"] = "queue full"
+    assert len(problems("qlog-0.3", log)) == 1
+    next(event for event in trace["traceEvents"] if event["ph"] == "X").pop("dur")
+    assert len(problems("trace-events", trace)) == 1
+
+
+def test_slices_of_a_thread_do_not_overlap(place, tmp_path):
+    # A viewer nests slices of one thread, and drops those that cross.
+    ends = {}
+    for event in exported(daybreak.read(place), tmp_path / "t.json", "perfetto")["traceEvents"]:
+        if event["ph"] == "X":
+            thread = event["pid"], event["tid"]
+            assert round(event["ts"] * 1000) >= ends.get(thread, 0)
+            ends[thread] = round(event["ts"] * 1000) + round(event["dur"] * 1000)
+    assert len(ends) == 3
+
+
 def test_only_exports_are_replaced_and_mistakes_are_one_sentence(place, tmp_path, monkeypatch):
     run, mine = daybreak.read(place), tmp_path / "notes.json"
     mine.write_text("mine")
@@ -85,7 +127,7 @@ def test_only_exports_are_replaced_and_mistakes_are_one_sentence(place, tmp_path
     with pytest.raises(OutputError, match="more than 3, which a viewer can open: choose flows"):
         export.write(run, tmp_path / "u.json", "perfetto")
     done = program("export", place, "--format", "svg", cwd=tmp_path)
-    assert done.returncode == 1 and one_sentence(done.stderr) and "expected perfetto or qlog" in done.stderr
+    assert done.returncode == 2 and one_sentence(done.stderr) and "expected perfetto or qlog" in done.stderr
     done = program("export", place, "--format", "qlog", cwd=tmp_path)
     assert done.returncode == 0 and (tmp_path / "run.qlog").is_file()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["notes.json", "run.qlog", "t.json", "t.qlog"]

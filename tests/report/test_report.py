@@ -135,8 +135,8 @@ def test_names_are_text_whatever_they_are(content):
     assert WICKED in "".join(structure.texts)
     assert not [a for _, a in structure.elements if any(name.startswith("on") for name in a)]
     scripts = structure.named("script")
-    # One of data for the figure, and the page's own, which is the only one that the policy lets run.
-    assert [a.get("type") for a in scripts] == ["application/json", None]
+    # Two of data for the figure, and the page's own, which is the only one that the policy lets run.
+    assert [a.get("type") for a in scripts] == ["application/json", "text/plain", None]
     assert not structure.named("b")
     assert all("style" in attributes for attributes in structure.named("i"))
     assert len(structure.named("img")) == 1

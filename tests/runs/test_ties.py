@@ -90,6 +90,39 @@ def test_a_link_with_a_gate_is_not_counted_on_and_a_flow_does_not_meet_itself():
     assert ties(content_of("14-direct-links")).startswith('queue "leaf-0->spine-0": 5 flows')
 
 
+def between_racks(night):
+    """Two hosts of 1 Gbit/s each whose rack has a circuit of 10 Gbit/s, which is shut at night."""
+    return {
+        "name": "nights", "duration": "100 ms",
+        "topology": {
+            "kind": "hybrid", "racks": 2, "hosts": 2, "host_rate": "1 Gbit/s", "host_delay": "1 us",
+            "circuit_rate": "10 Gbit/s", "circuit_delay": "1 us", "packet_rate": "500 Mbit/s", "packet_delay": "1 us",
+            "voq": "16 packets",
+        },
+        "schedule": {"kind": "strobe", "day": "1 ms", "night": night},
+        "flows": [{"from": f"host-0-{k}", "to": f"host-1-{k}", "size": "1 MB"} for k in range(2)],
+    }  # fmt: skip
+
+
+def test_a_link_that_does_not_always_serve_a_queue_does_not_keep_it_empty():
+    assert said(dumbbell(2, rate="2 Gbit/s", access_rate="1 Gbit/s")) is None
+    assert said(between_racks("100 us")).startswith('queue "voq-0-1": 2 flows come to it by 2 links of one rate')
+
+
+def test_a_link_whose_rate_falls_below_what_comes_is_slow():
+    falling = dumbbell(2, rate="2 Gbit/s", access_rate="1 Gbit/s") | {
+        "timelines": [
+            {
+                "kind": "program",
+                "name": "falls",
+                "period": "10 ms",
+                "steps": [{"at": "5 ms", "do": [{"kind": "set_rate", "link": "bottleneck", "rate": "500 Mbit/s"}]}],
+            }
+        ]
+    }
+    assert said(falling).startswith('queue "bottleneck": 2 flows')
+
+
 def test_validate_says_it_and_succeeds():
     scenario = ROOT / "scenarios" / "12-on-demand.toml"
     done = program("validate", scenario)

@@ -452,3 +452,16 @@ def test_ready_grids_are_sound(path):
     # Of a large grid some hundred points, which a prime step spreads over all axes.
     for number in list(points)[:: 1 if len(points) < 400 else 7]:
         daybreak.engines.lowered(points.scenario(number), 1, points.grid.engine)
+
+
+def test_an_axis_may_be_a_list_under_the_name_of_its_field(base, tmp_path):
+    grid = tmp_path / "grid.toml"
+    (tmp_path / "base.toml").write_text(base.to_toml())
+    grid.write_text('scenario = "base.toml"\naxes = { "flows.0.variant" = ["reno", "bbr"] }\n')
+    points = read(grid)
+    assert [points.columns(number) for number in points] == [{"flows.0.variant": one} for one in ("reno", "bbr")]
+    assert [points.scenario(number).flows[0].variant.name for number in points] == ["reno", "bbr"]
+    for wrong in ("[]", '"reno"', "3"):
+        grid.write_text(f'scenario = "base.toml"\naxes = {{ "flows.0.variant" = {wrong} }}\n')
+        with pytest.raises(ScenarioError, match=r"axes\.flows\.0\.variant"):
+            read(grid)

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from daybreak import engines
-from daybreak.errors import ScenarioError
+from daybreak.errors import UsageError
 
 from . import several
 from .tables import print_table
 from .terminal import Json, print_json, progress_bar, say
+from .usage import engine_of
 
 if TYPE_CHECKING:
     from daybreak.agreement.segments import Side
@@ -82,10 +82,10 @@ def agree(
     --receivers segment by segment (kernels.json), else by the suite's targets, with a folder a pair.
     """
     source = _source(suite, random, seed)
-    engine = engines.with_kernel("kernel", kernel)
+    engine = engine_of("kernel", kernel)
     if kernels is not None:
         if kernel is not None:
-            raise ScenarioError(f"kernels: {kernels} are several and kernel is {kernel}: give one of the two options")
+            raise UsageError(f"--kernels {kernels}: expected no --kernel")
         several.compare(
             kernels.split(","), source, quick=quick, only=only or [], runs=runs, most=most, hz=hz,
             sides=_sides(segments=segments, receivers=receivers), workers=workers, out_=out_, as_json=as_json,
@@ -108,7 +108,7 @@ def agree(
         )
         return
     if hz is not None:
-        raise ScenarioError(f"hz: {hz} ticks are for --segments and --receivers, and neither is given")
+        raise UsageError(f"--hz {hz}: expected --segments or --receivers")
     from daybreak import agreement
     from daybreak.agreement import page
 
@@ -135,12 +135,12 @@ def agree(
 def _source(suite: Path | None, random: int | None, seed: int | None) -> Source:
     if random is None:
         if seed is not None:
-            raise ScenarioError(f"seed: {seed} says which scenarios --random draws, and there is no --random")
+            raise UsageError(f"--seed {seed}: expected --random, whose scenarios it draws")
         return suite
     from daybreak.agreement import drawn
 
     if suite is not None:
-        raise ScenarioError(f"random: {random} scenarios are drawn in place of a suite, and {suite} is one")
+        raise UsageError(f"--random {random}: expected no suite, and {suite} is one")
     return drawn.cases(random, 1 if seed is None else seed)
 
 
@@ -151,9 +151,7 @@ def _sides(*, segments: bool, receivers: bool) -> list[Side]:
 
 def _refuse_for_a_replay(most: int | None) -> None:
     if most is not None:
-        raise ScenarioError(
-            f"most: {most} runs are for comparisons of whole runs: --segments and --receivers take --runs"
-        )
+        raise UsageError(f"--most {most}: expected whole runs, not --segments or --receivers, which take --runs")
 
 
 def _segments(

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from daybreak.benchmark import suite
-from daybreak.errors import UnknownName
+from daybreak.errors import UsageError
 
 from .tables import print_table
 from .terminal import Json, print_json, progress_bar, say
@@ -31,7 +31,7 @@ def bench(
     chosen = names or list(suite.STANDARD)
     for name in chosen:
         if name not in known:
-            raise UnknownName(f'benchmark "{name}" is not known; known are {", ".join(known)}')
+            raise UsageError(f'benchmark "{name}" is not known; known are {", ".join(known)}')
     results: list[dict[str, float]] = []
     with progress_bar("measuring", shown=not as_json) as progress:
         for i, name in enumerate(chosen):

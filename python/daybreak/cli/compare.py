@@ -9,11 +9,11 @@ from typing import Annotated, Any
 import typer
 
 from daybreak import engines
-from daybreak.errors import OutputError, PlotError, ScenarioError
+from daybreak.errors import OutputError, PlotError, UsageError
 
-from .scenario import refuse
 from .tables import print_table
 from .terminal import Json, print_json, progress_bar, say
+from .usage import engine_of, refuse
 
 _LABELS = {
     "fct_s": "mean FCT", "fct_p99_s": "p99 FCT", "slowdown": "slowdown", "retransmits": "resent a flow",
@@ -59,7 +59,7 @@ def compare(
     from daybreak.metrics.comparison import paired
 
     if len(places) < 2:
-        raise OutputError("there is nothing to compare: expected at least two scenario files or folders of runs")
+        raise UsageError("there is nothing to compare: expected at least two scenario files or folders of runs")
     if out_:
         plots.check(out_, force=force)
     runners = _runners(places, {"runs": runs, "engine": engine, "kernel": kernel})
@@ -104,10 +104,8 @@ def _runners(places: Sequence[Path], options: Mapping[str, Any]) -> list[str]:
     engine, kernel, count = options["engine"] or "simulated", options["kernel"], len(places)
     kernels = [None] if kernel is None else kernel.split(",")
     if len(kernels) not in (1, count):
-        raise ScenarioError(
-            f'--kernel "{kernel}": expected one kernel, or one for each of the {count} that are compared'
-        )
-    runners = [engines.with_kernel(engine, one) for one in kernels]
+        raise UsageError(f'--kernel "{kernel}": expected one kernel, or one for each of the {count} that are compared')
+    runners = [engine_of(engine, one) for one in kernels]
     return runners if len(runners) == count else runners * count
 
 

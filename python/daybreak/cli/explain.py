@@ -9,9 +9,9 @@ import typer
 
 from daybreak.errors import PlotError
 
-from .scenario import refuse
 from .tables import print_table
 from .terminal import Json, print_json, progress_bar, say
+from .usage import refuse, seeds_of
 
 _SHOWN = 40
 
@@ -41,6 +41,7 @@ def explain(
     from daybreak.runs import read
     from daybreak.scenario import load
 
+    first = seeds_of(1 if seed is None else seed)[0]
     if out_ is not None:
         plots.check(out_, force=force)
     kept = read(run) if run.is_dir() else None
@@ -50,7 +51,7 @@ def explain(
         found = (
             split(kept.scenario, kept.seed, kept.manifest["engine"], kept, progress=progress)
             if kept
-            else split(load(run), 1 if seed is None else seed, progress=progress)
+            else split(load(run), first, progress=progress)
         )
     if out_ is not None:
         plots.write(_figure(found), out_, force=force)

@@ -9,6 +9,7 @@ import typer
 
 from .tables import print_table
 from .terminal import Json, print_json, progress_bar, say
+from .usage import words
 
 if TYPE_CHECKING:
     from daybreak.engines.kernel.image import Image
@@ -87,7 +88,9 @@ def remove(
     from daybreak.engines.kernel import image
     from daybreak.engines.kernel.choice import Choice
 
-    gone = image.remove(Choice.parse(kernel))
+    with words():
+        choice = Choice.parse(kernel)
+    gone = image.remove(choice)
     if as_json:
         print_json({"removed": gone.digest})
     else:
@@ -161,7 +164,8 @@ def dialogues(
     if kernels is not None:
         _matrix(files or find(), kernels.split(","), as_json)
         return
-    choice = Choice.parse(kernel) if kernel else Choice()
+    with words():
+        choice = Choice.parse(kernel) if kernel else Choice()
     with progress_bar("playing dialogues", shown=not as_json) as progress:
         verdicts = play(files or find(), progress=progress, choice=choice)
     if as_json:

@@ -9,10 +9,10 @@ from typing import Annotated, Any
 
 import typer
 
-from daybreak.errors import EngineError, Interrupted, OutputError, reason
+from daybreak.errors import EngineError, Interrupted, OutputError, UsageError, reason
 
-from .scenario import refuse
 from .terminal import Json, print_json, progress_bar, say
+from .usage import refuse
 
 ModelFile = Annotated[Path | None, typer.Option(help="Model of 'daybreak learn networks'; ours if not given.")]
 _OF_DRAWN = ("unseen", "kernel")
@@ -47,7 +47,7 @@ def learn(
     of its study.
     """
     if data not in _DATA:
-        raise OutputError(f'data "{data}": expected one of {", ".join(_DATA)}')
+        raise UsageError(f'data "{data}": expected one of {", ".join(_DATA)}')
     if data not in _OF_DRAWN:
         refuse({"runs": runs, "seed": seed}, f"expected data {' or '.join(_OF_DRAWN)}, not {data}")
     if data == "advice":

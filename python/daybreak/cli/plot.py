@@ -141,14 +141,14 @@ def _of_runs(
     folders: list[Path], options: dict[str, Any], others: dict[str, Any], facet: str | None
 ) -> tuple[Any, list[str]]:
     from daybreak import plots
-    from daybreak.errors import PlotError
+    from daybreak.errors import UsageError
     from daybreak.runs import read_all
 
     for name, value in others.items():
         if value is not None:
-            raise PlotError(f"--{name} is of a sweep, and {folders[0]} is none")
+            raise UsageError(f"--{name} is of a sweep, and {folders[0]} is none")
     if facet not in (None, "run"):
-        raise PlotError(f'--facet "{facet}": expected run')
+        raise UsageError(f'--facet "{facet}": expected run')
     options["from_"] = options.pop("from")
     found = [(run, str(folder)) for folder in folders for run in read_all(folder)]
     drawn = plots.draw([run for run, _ in found], labels=[label for _, label in found], facet=facet == "run", **options)
@@ -158,20 +158,20 @@ def _of_runs(
 def _of_sweep(
     folders: list[Path], others: dict[str, Any], options: dict[str, Any], facet: str | None
 ) -> tuple[Any, list[str]]:
-    from daybreak.errors import PlotError
+    from daybreak.errors import UsageError
     from daybreak.plots import sweeps
     from daybreak.sweeps import read_results
 
     if len(folders) > 1:
-        raise PlotError(f"{folders[0]} is a sweep: expected one of them alone")
+        raise UsageError(f"{folders[0]} is a sweep: expected one of them alone")
     for name, value in others.items():
         if value is not None:
-            raise PlotError(f"--{name} is of runs over time, and {folders[0]} is a sweep")
+            raise UsageError(f"--{name} is of runs over time, and {folders[0]} is a sweep")
     chosen = {}
     for text in options.pop("only") or ():
         name, sign, value = text.partition("=")
         if not sign:
-            raise PlotError(f'--only "{text}": expected AXIS=VALUE')
+            raise UsageError(f'--only "{text}": expected AXIS=VALUE')
         chosen[name.strip()] = value.strip()
     drawn = sweeps.draw(read_results(folders[0]), facet=facet, only=chosen, **options)
     return drawn.figure, list(drawn.notes)

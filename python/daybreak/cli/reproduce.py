@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
-from daybreak.engines import single
 from daybreak.errors import Interrupted, UsageError
 
 from .scenario import Kernel
 from .tables import print_table
 from .terminal import Json, print_json, progress_bar, say
+from .usage import engine_of, refuse, words
 
 if TYPE_CHECKING:
     from daybreak.studies.protocol import AnyStudy
@@ -61,22 +61,27 @@ def reproduce(
     study states for it, one at a time; sensitivity.csv has the verdicts that change.
     """
     from daybreak import studies
+    from daybreak.studies import scales
     from daybreak.studies.reproduce import reproduce as run
 
-    chosen = studies.study(study)
+    with words():
+        chosen = studies.study(study)
     sizes = _sizes(context.args, [one.name for one in fields(chosen.scales["full"])])
-    engine = single.with_kernel(engine, kernel)
+    engine = engine_of(engine, kernel)
+    mode = "full" if full else "quick"
+    with words():
+        scales.figures_of(chosen, figure or (), engine)
+        scales.scale_of(chosen, mode, seeds, sizes)
     if sensitivity:
         if engine != "simulated":
             raise UsageError(f'--engine: --sensitivity takes no other engine than "simulated", not "{engine}"')
-        _vary(chosen, inference or (), "full" if full else "quick", figure or (), seeds, sizes, out_, workers, as_json)
+        _vary(chosen, inference or (), mode, figure or (), seeds, sizes, out_, workers, as_json)
         return
-    if inference:
-        raise UsageError("--inference belongs to --sensitivity")
+    refuse({"inference": inference and inference[0]}, "expected --sensitivity, whose inferences these are")
     place = out_ or Path("results") / study
     with progress_bar(f"reproducing {study}", shown=not as_json) as progress, _resumable(place):
         board = run(
-            chosen, mode="full" if full else "quick", figures=tuple(figure or ()), engine=engine, seeds=seeds,
+            chosen, mode=mode, figures=tuple(figure or ()), engine=engine, seeds=seeds,
             sizes=sizes, out=place, progress=progress, workers=workers,
         )  # fmt: skip
     document = board.document()
@@ -125,9 +130,11 @@ def _vary(
     sizes: Mapping[str, str], out: Path | None, workers: int | None, as_json: bool,
 ) -> None:  # fmt: skip
     from daybreak.studies import variation
-    from daybreak.studies.sensitivity import vary
+    from daybreak.studies.sensitivity import chosen, vary
     from daybreak.sweeps import Local
 
+    with words():
+        chosen(study, names)
     place = out or Path("results") / f"{study.name}-sensitivity"
     with progress_bar(f"varying {study.name}", shown=not as_json) as progress, _resumable(place):
         found = vary(

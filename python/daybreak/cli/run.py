@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from daybreak import engines
-from daybreak.errors import Interrupted, OutputError
+from daybreak.errors import Interrupted, UsageError
 from daybreak.report.summary import flow_rows, flow_table, group_rows, size_rows
 from daybreak.runs import Run, folder, identity, read
 from daybreak.runs.warnings import warnings_of
@@ -17,6 +17,7 @@ from daybreak.runs.warnings import warnings_of
 from .scenario import Changes, File, Kernel, scenario_of
 from .summary import print_runs
 from .terminal import Json, complain, print_json, progress_bar, say
+from .usage import engine_of, seeds_of
 
 _MOST_RUNS = 100_000
 
@@ -49,16 +50,16 @@ def run(
     as_json: Json = False,
 ) -> None:
     """Run a scenario and summarise its flows. Runs that exist in the folder are not repeated."""
-    engine = engines.with_kernel(engine, kernel)
+    engine = engine_of(engine, kernel)
+    seeds = seeds_of(seed, runs)
     model = scenario_of(scenario, changes)
-    seeds = range(seed, seed + runs)
     plan = engines.lowered(model, seed, engine)
     engines.check(plan, engine)
     for warning in warnings_of(plan.content):
         complain(f"warning: {warning}")
     engines.lowered(model, seeds[-1], engine)
     if model.records.capture and out is None:
-        raise OutputError("records.capture has no place for the packets: give a folder with -o")
+        raise UsageError("records.capture has no place for the packets: give a folder with -o")
 
     def facts(one: int) -> Mapping[str, Any]:
         return identity(engines.lowered(model, one, engine), engine, engines.program(engine))

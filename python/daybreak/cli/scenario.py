@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from daybreak.errors import ScenarioError
+from daybreak.errors import UsageError
 from daybreak.scenario import Scenario, load
 
 File = Annotated[Path, typer.Argument(help="Scenario file (TOML).", metavar="SCENARIO.toml")]
@@ -23,15 +22,8 @@ Kernel = Annotated[
 Changes = Annotated[list[str] | None, typer.Option("--set", help="Change of the scenario, e.g. flows.0.variant=bbr.")]
 
 
-def refuse(options: Mapping[str, Any], sentence: str) -> None:
-    """Raises ScenarioError for the first of these options that was given, since it would have no effect."""
-    for name, value in options.items():
-        if value is not None:
-            raise ScenarioError(f"--{name} {value}: {sentence}")
-
-
 def scenario_of(file: Path, changes: list[str] | None) -> Scenario:
-    """Reads a scenario file and makes the changes. Raises ScenarioError."""
+    """Reads a scenario file and makes the changes. Raises ScenarioError, UsageError for a change that is none."""
     scenario = load(file)
     return scenario.with_(dict(_change(text) for text in changes)) if changes else scenario
 
@@ -39,10 +31,10 @@ def scenario_of(file: Path, changes: list[str] | None) -> Scenario:
 def _change(text: str) -> tuple[str, Any]:
     path, equals, value = text.partition("=")
     if not equals:
-        raise ScenarioError(f'--set "{text}": expected KEY=VALUE such as flows.0.variant=bbr')
+        raise UsageError(f'--set "{text}": expected KEY=VALUE such as flows.0.variant=bbr')
     try:
         return path, tomllib.loads(f"value = {value}")["value"]
     except RecursionError:
-        raise ScenarioError(f"--set {path}: the value is nested too deeply") from None
+        raise UsageError(f"--set {path}: the value is nested too deeply") from None
     except ValueError:
         return path, value

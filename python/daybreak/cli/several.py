@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from daybreak.errors import ScenarioError
+from daybreak.errors import UsageError
 
 from .tables import print_table
 from .terminal import print_json, progress_bar, say
+from .usage import words
 
 if TYPE_CHECKING:
     from daybreak.agreement.segments import Side
@@ -24,11 +25,11 @@ def compare(
     """Runs the requested comparison and prints it."""
     if sides:
         if most is not None:
-            raise ScenarioError(f"most: {most} runs are for comparisons of whole runs: expected no --segments")
+            raise UsageError(f"--most {most}: expected whole runs, not --segments or --receivers")
         _segments(kernels, source, quick, only, runs or 1, hz, sides, workers, out_, as_json)
         return
     if hz is not None:
-        raise ScenarioError(f"hz: {hz} ticks are for --segments and --receivers, and neither is given")
+        raise UsageError(f"--hz {hz}: expected --segments or --receivers")
     _whole_runs(kernels, source, quick, only, runs, most, workers, out_, as_json)
 
 
@@ -39,6 +40,8 @@ def _segments(
     from daybreak.agreement import kernels as several
     from daybreak.agreement import result
 
+    with words():
+        several.check(kernels)
     with progress_bar("replaying", shown=not as_json) as progress:
         found = several.compare(
             kernels, source, quick=quick, only=only, seeds=range(1, runs + 1), out=out_, workers=workers,
@@ -62,7 +65,8 @@ def _whole_runs(
     from daybreak.agreement import kernels as several
     from daybreak.agreement import page
 
-    several.check(kernels)
+    with words():
+        several.check(kernels)
     engines = [several.engine_of(kernel) for kernel in kernels]
     pairs = [(engine, agreement.MODEL) for engine in engines] + list(itertools.combinations(engines, 2))
     found = []

@@ -8,12 +8,12 @@ from typing import Annotated, Any
 
 import typer
 
-from daybreak import engines
-from daybreak.errors import Interrupted, ScenarioError
+from daybreak.errors import Interrupted, UsageError
 
-from .scenario import Kernel, refuse
+from .scenario import Kernel
 from .tables import print_table
 from .terminal import Json, print_json, progress_bar, say
+from .usage import engine_of, refuse
 
 _SHOWN = 20
 _ROWS = 40
@@ -57,13 +57,13 @@ def sweep(
     from daybreak.sweeps import sweep as run
 
     if scheduler and workers:
-        raise ScenarioError("--workers: a cluster has its own; expected either --workers or --scheduler")
+        raise UsageError("--workers: a cluster has its own; expected either --workers or --scheduler")
     if ci is None:
         refuse({"most-runs": most_runs}, "expected --ci, which adds runs")
     width = _part(ci) if ci else None
     points = read(grid)
     if kernel is not None:
-        points = points.on(engines.with_kernel(points.grid.engine, kernel))
+        points = points.on(engine_of(points.grid.engine, kernel))
     place = out_ or Path("results") / grid.stem
     with progress_bar(f"sweep {grid.stem}", shown=not as_json) as progress:
         try:
@@ -130,5 +130,5 @@ def _part(text: str) -> float:
     except ValueError:
         part = 0.0
     if rest or not 0 < part < 1:
-        raise ScenarioError(f'--ci "{text}": expected a part of the mean between 0 % and 100 %, such as 2%')
+        raise UsageError(f'--ci "{text}": expected a part of the mean between 0 % and 100 %, such as 2%')
     return part

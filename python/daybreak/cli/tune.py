@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from daybreak.errors import OutputError
+from daybreak.errors import OutputError, UsageError
 
 from .learn import ModelFile, check_model, need_learn
 from .scenario import Changes, scenario_of
 from .tables import print_table
 from .terminal import Json, print_json, progress_bar, say
+from .usage import words
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -62,11 +63,13 @@ def tune(
     need_learn()
     from daybreak import plots
     from daybreak.learn.files import load
-    from daybreak.learn.tune import OBJECTIVES
+    from daybreak.learn.tune import OBJECTIVES, check
     from daybreak.learn.tune import tune as find
 
     if objective not in OBJECTIVES:
-        raise OutputError(f'--for "{objective}": expected one of {", ".join(OBJECTIVES)}')
+        raise UsageError(f'--for "{objective}": expected one of {", ".join(OBJECTIVES)}')
+    with words():
+        check(buffer or (), variant or ())
     if file:
         plots.check(file, force=force)
     with progress_bar("simulating", shown=not as_json) as progress:

@@ -12,6 +12,7 @@ from daybreak.runs.warnings import warnings_of
 
 from .scenario import Changes, File, Kernel, scenario_of
 from .terminal import Json, print_json, say
+from .usage import engine_of
 
 
 def add_to(app: typer.Typer) -> None:
@@ -31,7 +32,7 @@ def validate(
     It warns of valid but surprising scenarios: nights that coincide with timeouts again and again, and flows whose
     packets reach a queue in phase, so that nanoseconds decide, since no link has jitter.
     """
-    engine = engines.with_kernel(engine, kernel)
+    engine = engine_of(engine, kernel)
     model = scenario_of(scenario, changes)
     plan = engines.lowered(model, 1, engine)
     engines.check(plan, engine)

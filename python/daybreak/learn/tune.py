@@ -171,7 +171,7 @@ def tune(
     it is the switch's. Raises ScenarioError where the scenario is not of the testbed's kind, or a buffer or a variant
     is none.
     """
-    _check(buffers, variants)
+    check(buffers, variants)
     settings_.describe(scenario)
     offered = periods(scenario)
     if not offered:
@@ -244,7 +244,8 @@ def _is_same(one: Candidate, other: Candidate) -> bool:
     return all(mine == its for mine, its in zip(one.runs, other.runs, strict=False))
 
 
-def _check(buffers: Sequence[int], variants: Sequence[str]) -> None:
+def check(buffers: Sequence[int], variants: Sequence[str]) -> None:
+    """Raises ScenarioError for a buffer or a variant that cannot be a candidate, or is given twice."""
     for buffer in buffers:
         if buffer < 1:
             raise ScenarioError(f"buffer {buffer}: expected at least 1 packet", "topology.queue")

@@ -114,6 +114,20 @@ def greatest_rates(content: types.Plan) -> list[int]:
     return rates
 
 
+def least_rates(content: types.Plan) -> list[int]:
+    """The least rate in bit/s that each link ever has."""
+    rates = [link.rate_bps for link in content.links]
+    for action in _actions(content):
+        if isinstance(action, types.SetRate):
+            rates[action.link] = min(rates[action.link], action.rate_bps)
+    return rates
+
+
+def gates_that_shut(content: types.Plan) -> set[tuple[int, int]]:
+    """The queues, each with a link, for which the link may stop serving the queue."""
+    return {(action.queue, action.link) for action in _actions(content) if isinstance(action, types.CloseGate)}
+
+
 def least_delays(content: types.Plan) -> list[int]:
     """The least propagation delay in picoseconds that each link ever has."""
     delays = [link.delay_ps for link in content.links]

@@ -20,7 +20,8 @@ __all__ = [
 
 
 def plot(runs: Iterable[Run], **options: Any) -> Figure:
-    """A figure of runs over time, or of one of `DISTRIBUTIONS`; options as in `figure_content`. Raises PlotError.
+    """A figure of runs over time, or of one of `DISTRIBUTIONS`; options as in `figure_content`. Raises PlotError,
+    UsageError.
 
     A notebook displays the figure as the result of a cell; in a script call its method `show`;
     ``savefig("name.png")`` saves it.

@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 
 import polars as pl
 
-from daybreak.errors import PlotError
+from daybreak.errors import PlotError, UsageError
 from daybreak.runs import Run
 
 CURVE = "curve"
@@ -38,7 +38,7 @@ class Case:
 
 
 def cases(runs: Sequence[Run], labels: Sequence[str] | None = None) -> list[Case]:
-    """The cases in the order of their first runs. Raises PlotError.
+    """The cases in the order of their first runs. Raises PlotError, UsageError.
 
     A case is named after its scenario; where several scenarios share a name, also after its engine if that
     distinguishes them, or else by the label of its first run in ``labels``, or by its number.
@@ -70,10 +70,10 @@ def _names(firsts: Sequence[Run], labels: Sequence[str] | None) -> list[str]:
 
 def with_curves(found: Sequence[Case], by: str | None, pattern: str | None, *, apart: bool) -> tuple[list[Case], str]:
     """The cases with their flows, and what the curves stand for, one of `BY`: ``by`` if given. ``pattern`` selects
-    flows by name; cases that are drawn ``apart`` need no distinct names. Raises PlotError.
+    flows by name; cases that are drawn ``apart`` need no distinct names. Raises PlotError, UsageError.
     """
     if by is not None and by not in BY:
-        raise PlotError(f'by = "{by}": expected {", ".join(list(BY)[:-1])} or {list(BY)[-1]}')
+        raise UsageError(f'by = "{by}": expected {", ".join(list(BY)[:-1])} or {list(BY)[-1]}')
     tables = [[_of(run, case.name, pattern) for run in case.runs] for case in found]
     is_alone = apart or len(found) == 1
     kind = by or (_of_one(tables) if is_alone else _of_several(tables))

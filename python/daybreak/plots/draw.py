@@ -10,7 +10,7 @@ import polars as pl
 from matplotlib.figure import Figure
 from pydantic_core import PydanticCustomError
 
-from daybreak.errors import PlotError
+from daybreak.errors import PlotError, UsageError
 from daybreak.figures.shading import Shading
 from daybreak.figures.stacked import Facet, Row, stacked
 from daybreak.figures.style import words
@@ -67,7 +67,8 @@ class Phases:
 
 def draw(runs: Sequence[Run], **options: Any) -> AnnotatedFigure:
     """Draws what `figure_content` selects, with the same options. ``what`` may also be a comma-separated string, or
-    name one of `DISTRIBUTIONS` alone, which takes only the options ``by``, ``flows`` and ``labels``. Raises PlotError.
+    name one of `DISTRIBUTIONS` alone, which takes only the options ``by``, ``flows`` and ``labels``. Raises
+    PlotError, UsageError.
     """
     if isinstance(what := options.get("what"), str):
         options["what"] = [name.strip() for name in what.split(",")]
@@ -86,7 +87,7 @@ def _distribution(
     given = [option.rstrip("_") for option, value in others.items() if value]
     if len(what) > 1 or given:
         besides = " and ".join([*(one for one in what if one != name), *given])
-        raise PlotError(f"{name} is of whole runs and a figure of its own: expected nothing besides, not {besides}")
+        raise UsageError(f"{name} is of whole runs and a figure of its own: expected nothing besides, not {besides}")
     notes: list[str] = []
     return AnnotatedFigure(distributions.draw(name, cases(runs, labels), by=by, flows=flows, notes=notes), tuple(notes))
 
@@ -105,6 +106,7 @@ def figure_content(
     facet: bool = False,
     labels: Sequence[str] | None = None,
     besides: Sequence[str] = (),
+    finer: int = 1,
 ) -> FigureContent:
     """Selects quantities of `QUANTITIES` over time, drawn one below the other with days and nights shaded.
 
@@ -117,7 +119,8 @@ def figure_content(
     ``timeline`` names the timeline that is shaded, by default the first; ``phase`` the phase that is shaded besides the
     nights ("path 1", "day 0"), by default the days in which the same circuits are open for the drawn flows as in the
     first such day, or else the first phase. ``labels`` name runs that their scenarios' names do not distinguish.
-    ``besides`` are further quantities that are drawn if they are recorded. Raises PlotError.
+    ``besides`` are further quantities that are drawn if they are recorded. With ``finer`` the time has as many times
+    the steps, as far as records allow, unless weeks are folded. Raises PlotError, UsageError.
     """
     notes: list[str] = []
     found, kind = with_curves(cases(runs, labels), by, flows, apart=facet)
@@ -128,7 +131,7 @@ def figure_content(
         of_case: list[str] = []
         steps = _timeline(case.runs, timeline, of_case)
         span = (_span("from", from_), _span("to", to), ended)
-        view = _view(span, fold=fold, steps=steps, curves=curves, notes=of_case)
+        view = _view(span, fold=fold, steps=steps, curves=curves, finer=finer, notes=of_case)
         network = Network(case.runs[0])
         shading = _shading(_phases(network, case.flows[0], steps, phase), view, of_case)
         if shading is not None:
@@ -196,12 +199,12 @@ def _span(name: str, value: str | Span | None) -> int | None:
     try:
         return int(Span.parse(value)) // 1000
     except PydanticCustomError as error:
-        raise PlotError(f'{name} = "{value}": {error.message()}') from None
+        raise UsageError(f'{name} = "{value}": {error.message()}') from None
 
 
 def _view(
     span: tuple[int | None, int | None, int], *, fold: str | Span | None, steps: Timeline | None, curves: int,
-    notes: list[str],
+    finer: int, notes: list[str],
 ) -> View:  # fmt: skip
     start, end, ended = span
     from_ns, to_ns = start or 0, min(max(ended, 1), end if end is not None else max(ended, 1))
@@ -209,7 +212,7 @@ def _view(
         limit = f"the run ended at {text(ended)}" if to_ns >= ended else f"to = {text(to_ns)}"
         raise PlotError(f"from = {text(from_ns)} is not before the end of what is drawn: {limit}")
     if fold is None:
-        return Stretch(from_ns, to_ns, slots_for(curves))
+        return Stretch(from_ns, to_ns, slots_for(curves), finer)
     if fold == WEEK:
         if steps is None or steps.period_ns is None:
             raise PlotError("no timeline has come round within the run: there is no week to fold, give its length")
@@ -217,7 +220,7 @@ def _view(
     else:
         week = _span("fold", fold) or 0
         if week <= 0:
-            raise PlotError(f"fold = {fold}: expected the length of a week above 0 s")
+            raise UsageError(f"fold = {fold}: expected the length of a week above 0 s")
     first = 0 if steps is None else steps.first_ns
     if first < from_ns:
         first += -(-(from_ns - first) // week) * week

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from daybreak.errors import PlotError
+from daybreak.errors import PlotError, UsageError
 from daybreak.figures.curves import Panel, largest
 from daybreak.figures.shading import Shading
 from daybreak.figures.stacked import Row
@@ -64,7 +64,7 @@ def rows_of(
     besides: Sequence[str] = (),
 ) -> Iterator[tuple[Drawing, list[Row]]]:
     """The rows of each facet, one facet per case with ``facet``, or one for all cases. ``what`` are the quantities;
-    those of ``besides`` are drawn if they are recorded. Raises PlotError."""
+    those of ``besides`` are drawn if they are recorded. Raises PlotError, UsageError."""
     runs = [run for drawing in drawings for run in drawing.case.runs]
     facets = [[drawing] for drawing in drawings] if facet else [list(drawings)]
     rows: list[list[Row]] = [[] for _ in facets]
@@ -113,7 +113,7 @@ def _mean_of(drawing: Drawing, count: int, *, is_one: bool) -> str:
 def _quantities(runs: Sequence[Run], what: Sequence[str] | None, notes: list[str], besides: Sequence[str]) -> list[str]:
     for name in what or ():
         if name not in QUANTITIES:
-            raise PlotError(f'"{name}" cannot be drawn: known are {", ".join([*QUANTITIES, *DISTRIBUTIONS])}')
+            raise UsageError(f'"{name}" cannot be drawn: known are {", ".join([*QUANTITIES, *DISTRIBUTIONS])}')
         for run in runs:
             if not QUANTITIES[name].is_recorded(run):
                 of = "the run" if len(runs) == 1 else f'the run of "{run.manifest["name"]}"'

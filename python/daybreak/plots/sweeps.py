@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from daybreak.errors import PlotError
+from daybreak.errors import PlotError, UsageError
 from daybreak.figures import distributions, grids
 from daybreak.metrics import fct, measures, slowdown, units
 from daybreak.sweeps import AxisOf, Results
@@ -34,7 +34,7 @@ def draw(
     facet: str | None = None,
     only: Mapping[str, str] | None = None,
 ) -> AnnotatedFigure:
-    """A figure of a sweep, and notes about what it leaves out. Raises PlotError.
+    """A figure of a sweep, and notes about what it leaves out. Raises PlotError, UsageError.
 
     ``x``, ``colour`` and ``facet`` are axes, or "group" or "variant" of the flows; ``y`` is a measure such as
     "fct.p99" (see `metrics.measures`): lines with the 95 % intervals over the seeds. With an axis as ``y`` and a
@@ -49,7 +49,7 @@ def draw(
         colour, facet = _rest((colour, facet), [name for name in free if name not in (colour, facet)])
         _check(axes, free, (colour, facet))
         if y not in (None, "ecdf"):
-            raise PlotError(f'y = "{y}": expected ecdf where x is {x}')
+            raise UsageError(f'y = "{y}": expected ecdf where x is {x}')
         return _distribution(chosen, x or "", colour, facet)
     is_heat = y in axes
     x = x or next((name for name in free if name not in (y, colour, facet)), None)
@@ -75,7 +75,7 @@ def _check(axes: Mapping[str, AxisOf], free: Sequence[str], used: Sequence[str |
             raise PlotError(f'"{name}" is no axis of the sweep: there are {", ".join(axes)}')
     given = [name for name in used if name is not None]
     if len(set(given)) < len(given):
-        raise PlotError(f'"{max(given, key=given.count)}" is given twice: expected x, y, colour and facet to differ')
+        raise UsageError(f'"{max(given, key=given.count)}" is given twice: expected x, y, colour and facet to differ')
     for name in free:
         if name not in used:
             values = ", ".join(map(str, axes[name].values[:4]))
@@ -254,7 +254,7 @@ def _measure(name: str) -> measures.Measure:
     try:
         return measures.measure(name)
     except ValueError as error:
-        raise PlotError(str(error)) from None
+        raise UsageError(str(error)) from None
 
 
 def _scaled(measure: measures.Measure, means: Sequence[float]) -> tuple[float, str]:

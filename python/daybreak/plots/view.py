@@ -67,6 +67,8 @@ class Stretch:
     start_ns: int
     end_ns: int
     most_slots: int = SLOTS
+    finer: int = 1
+    """How many times as many steps there are as in a figure that is not zoomed into."""
 
     def edges(self, *, every_ns: int = 0, slots: int = SLOTS) -> Edges:
         """The edges (ns) of at most about ``slots`` steps; with ``every_ns`` a step is a multiple of it, counted from
@@ -77,7 +79,7 @@ class Stretch:
 
     def step_ns(self, *, every_ns: int = 0, slots: int = SLOTS) -> int:
         """The length of a step in ns."""
-        length, slots = self.end_ns - self.start_ns, min(slots, self.most_slots)
+        length, slots = self.end_ns - self.start_ns, min(slots, self.most_slots) * self.finer
         if every_ns:
             return every_ns * max(1, -(-length // (every_ns * slots)))
         return _round_number(length / slots)

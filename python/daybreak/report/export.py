@@ -11,7 +11,7 @@ from pathlib import Path
 import polars as pl
 
 from daybreak.engines import lowered
-from daybreak.errors import OutputError
+from daybreak.errors import OutputError, UsageError
 from daybreak.plots.files import may_be_replaced, put
 from daybreak.runs import Run
 
@@ -33,10 +33,10 @@ def check(place: Path, *, force: bool) -> None:
 def write(run: Run, place: Path, kind: str, *, flows: str | None = None, force: bool = False) -> int:
     """Writes a run in one of `FORMATS`, with the flows whose names match the pattern; returns the number of flows.
 
-    Raises OutputError.
+    Raises OutputError, UsageError.
     """
     if kind not in FORMATS:
-        raise OutputError(f'format "{kind}" is not known: expected {" or ".join(FORMATS)}')
+        raise UsageError(f'format "{kind}" is not known: expected {" or ".join(FORMATS)}')
     check(place, force=force)
     chosen = _chosen(run, flows)
     _check_size(run, chosen)

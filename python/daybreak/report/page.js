@@ -4,6 +4,8 @@
 (() => {
   const SPACE = "http://www.w3.org/2000/svg";
   const LEFT = 58, RIGHT = 10, TOP = 24, BELOW = 12, PLOT = 118, AXIS = 34;
+  // With more steps of a curve, or flows, than these in view they are shown as they are from afar.
+  const MOST_STEPS = 4000, MOST_BARS = 400, THICKEST = 12;
   const TIMES = [["s", 1], ["ms", 1e3], ["us", 1e6], ["ns", 1e9]];
 
   const shape = (parent, tag, attributes, text) => {
@@ -19,6 +21,15 @@
     if (text !== undefined) made.textContent = text;
     parent.appendChild(made);
     return made;
+  };
+  const SIZES = [["GB", 1e9], ["MB", 1e6], ["kB", 1e3], ["B", 1]];
+  const duration = (seconds) => {
+    const [unit, scale] = TIMES.find(([, one]) => seconds * one >= 1) || TIMES[TIMES.length - 1];
+    return `${short(seconds * scale)} ${unit}`;
+  };
+  const size = (bytes) => {
+    const [unit, scale] = SIZES.find(([, one]) => bytes >= one) || SIZES[SIZES.length - 1];
+    return `${short(bytes / scale)} ${unit}`;
   };
   const short = (value) => String(Number(value.toPrecision(4)));
 
@@ -48,6 +59,7 @@
     constructor(host) {
       this.host = host;
       this.data = JSON.parse(host.querySelector("script").textContent);
+      this.packed = host.querySelector("script.detail");
       this.from = this.data.start;
       this.to = this.data.end;
       this.hidden = new Set();
@@ -96,10 +108,53 @@
     }
 
     zoomed(from, to) {
+      if (this.packed) this.unpack();
       this.from = Math.max(from, this.data.start);
       this.to = Math.min(to, this.data.end);
       this.reset.hidden = this.from === this.data.start && this.to === this.data.end;
       this.draw();
+    }
+
+    // Reads the short steps and the flows, at the first zoom.
+    async unpack() {
+      const packed = Uint8Array.from(atob(this.packed.textContent), (letter) => letter.charCodeAt(0));
+      this.packed = null;
+      const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
+      const { rows = [], flows } = JSON.parse(await new Response(stream).text());
+      for (const row of this.data.rows) {
+        const finer = rows.find((one) => one.label === row.label);
+        row.finer = finer?.title;
+        for (const curve of finer ? row.curves : []) curve.finer = finer.curves.find((one) => one.name === curve.name);
+      }
+      if (flows) this.flows = this.timed(flows);
+      this.draw();
+      for (const peer of this.peers) peer.draw();
+    }
+
+    timed(flows) {
+      let at = 0;
+      flows.start = flows.start.map((later) => (at += later) / 1e9);
+      flows.end = flows.start.map((start, i) => flows.fct[i] === null ? this.data.end : start + flows.fct[i] / 1e9);
+      return flows;
+    }
+
+    // A curve as it is shown: with the short steps where few of them are in view.
+    shown(curve) {
+      const { finer } = curve;
+      if (!finer || finer.time.length <= curve.time.length) return curve;
+      const steps = step(finer.time, this.to) - step(finer.time, this.from);
+      return steps > MOST_STEPS ? curve : { ...finer, colour: curve.colour, isFiner: true };
+    }
+
+    // The numbers of the flows in view; none if they are too many.
+    inView() {
+      if (!this.flows) return [];
+      const found = [], last = step(this.flows.start, this.to);
+      for (let i = 0; i <= last; i += 1) {
+        if (this.flows.end[i] <= this.from) continue;
+        if (found.push(i) > MOST_BARS) return [];
+      }
+      return found;
     }
 
     x(time) { return LEFT + (time - this.from) / (this.to - this.from) * this.inner; }
@@ -131,13 +186,14 @@
     }
 
     row(row, top, marks) {
-      const shown = row.curves.filter((curve) => !this.hidden.has(curve.name));
+      const shown = row.curves.filter((curve) => !this.hidden.has(curve.name)).map((curve) => this.shown(curve));
+      const flows = row.kind === "flows" && shown.length ? this.inView() : [];
       // Rows of one name have one scale in all of them.
       const alike = this.peers.map((peer) => peer.highest(peer.data.rows.find((one) => one.label === row.label)));
       const limit = Math.max(this.highest(row), ...alike) * 1.08 || 1;
       const y = (value) => top + PLOT - Math.max(0, value) / limit * PLOT;
       this.shade(top);
-      for (const mark of ticks(0, limit, 4)) {
+      for (const mark of flows.length ? [] : ticks(0, limit, 4)) {
         shape(this.svg, "line", { class: "grid", x1: LEFT, x2: LEFT + this.inner, y1: y(mark), y2: y(mark) });
         shape(this.svg, "text", { x: LEFT - 6, y: y(mark) + 4, "text-anchor": "end" }, label(mark));
       }
@@ -146,9 +202,31 @@
         shape(this.svg, "line", { class: "grid", x1: x, x2: x, y1: top, y2: top + PLOT });
       }
       shape(this.svg, "path", { class: "axis", fill: "none", d: `M${LEFT} ${top}V${top + PLOT}H${LEFT + this.inner}` });
-      for (const curve of shown) this.curve(curve, y);
-      const title = shape(this.svg, "text", { class: "title", x: 0, y: top - 8 }, `${row.label} [${row.unit}]`);
-      shape(title, "title", {}, row.title);
+      if (row.kind === "flows") this.bars = this.lanes(flows, top);
+      if (!flows.length) for (const curve of shown) this.curve(curve, y);
+      const name = flows.length ? `Flows, the ${flows.length} in view` : `${row.label} [${row.unit}]`;
+      const title = shape(this.svg, "text", { class: "title", x: 0, y: top - 8 }, name);
+      shape(title, "title", {}, shown.some((curve) => curve.isFiner) ? row.finer : row.title);
+    }
+
+    // A bar for each flow, in the first lane that is free when it starts.
+    lanes(flows, top) {
+      const free = [], bars = [];
+      for (const i of flows) {
+        const [start, end] = [this.flows.start[i], this.flows.end[i]];
+        let lane = free.findIndex((until) => until <= start);
+        if (lane < 0) lane = free.push(0) - 1;
+        free[lane] = end;
+        const x = this.x(Math.max(start, this.from));
+        bars.push({ i, lane, x, width: Math.max(1.5, this.x(Math.min(end, this.to)) - x) });
+      }
+      const each = Math.min(THICKEST, PLOT / free.length);
+      for (const bar of bars) {
+        bar.y = top + bar.lane * each;
+        bar.height = each * 0.8;
+        shape(this.svg, "rect", { class: "flow", x: bar.x, y: bar.y, width: bar.width, height: bar.height });
+      }
+      return bars;
     }
 
     // The greatest value of a row that is shown.
@@ -156,9 +234,9 @@
       let found = 0;
       for (const curve of row ? row.curves : []) {
         if (this.hidden.has(curve.name)) continue;
-        const last = step(curve.time, this.to);
-        for (let at = Math.max(0, step(curve.time, this.from)); at <= last; at += 1) {
-          found = Math.max(found, curve.value[at] || 0, curve.high ? curve.high[at] || 0 : 0);
+        const { time, value, high } = this.shown(curve), last = step(time, this.to);
+        for (let at = Math.max(0, step(time, this.from)); at <= last; at += 1) {
+          found = Math.max(found, value[at] || 0, high ? high[at] || 0 : 0);
         }
       }
       return found;
@@ -242,6 +320,27 @@
       }
     }
 
+    // A time in the axis' unit, to a thousandth of what is in view.
+    precise(time) {
+      const power = Math.floor(Math.log10((this.to - this.from) * this.scale));
+      return (time * this.scale).toFixed(Math.min(Math.max(3 - power, 0), 9));
+    }
+
+    // What is known of a flow, in the tip.
+    flow(i) {
+      const { name, start, fct, bytes, slowdown } = this.flows;
+      const facts = [
+        ["flow", name[i]], ["size", bytes[i] === null ? "unlimited" : size(bytes[i])], ["start", duration(start[i])],
+        ["FCT", fct[i] === null ? "did not end" : duration(fct[i] / 1e9)],
+        ["slowdown", slowdown[i] === null ? "-" : short(slowdown[i])],
+      ];
+      for (const [fact, value] of facts) {
+        const line = part(this.tip, "div");
+        part(line, "span", "", fact);
+        part(line, "b", "", value);
+      }
+    }
+
     // Shows the time of the pointer, without a tip: that is for the figure under it.
     mark(time) {
       if (!this.cursor) return;
@@ -255,8 +354,12 @@
       const time = this.time(x);
       for (const one of [this, ...this.peers]) one.mark(time);
       this.tip.replaceChildren();
-      part(this.tip, "strong", "", `${(time * this.scale).toPrecision(5)} ${this.unit}`);
-      for (const curve of row.curves.filter((one) => !this.hidden.has(one.name))) {
+      part(this.tip, "strong", "", `${this.precise(time)} ${this.unit}`);
+      const bar = row.kind === "flows" && this.bars.find((one) => x >= one.x - 2 && x <= one.x + one.width + 2
+        && y >= one.y - 1 && y <= one.y + one.height + 1);
+      if (bar) this.flow(bar.i);
+      for (const given of bar ? [] : row.curves.filter((one) => !this.hidden.has(one.name))) {
+        const curve = this.shown(given);
         const at = step(curve.time, time), value = at < 0 ? null : curve.value[at];
         const line = part(this.tip, "div");
         part(line, "i").style.background = curve.colour;

@@ -2,7 +2,8 @@
 
 qlog is made for QUIC; the events that TCP shares with it are `recovery:metrics_updated` from the samples of the
 window, `recovery:congestion_state_updated` where the state changes, and `recovery:packet_lost` for each packet that the
-network lost. A packet's number is the first byte of its payload. Windows are in bytes of payload.
+network lost. A packet's number is the first byte of its payload. Windows are in bytes of payload. Why and where the
+network lost a packet is none of the triggers that qlog has, so that it is a field of its own beside the event's data.
 """
 
 from __future__ import annotations
@@ -56,8 +57,8 @@ def _samples(window: pl.DataFrame, payload: int) -> Iterator[dict[str, Any]]:
 
 def _losses(drops: pl.DataFrame) -> Iterator[dict[str, Any]]:
     for time, reason, place, seq in drops.select("time_ns", "reason", "place_name", "seq").iter_rows():
-        data = {"header": {"packet_type": "unknown", "packet_number": seq}, "trigger": f"{reason} at {place}"}
-        yield _event(time, "recovery:packet_lost", data)
+        data = {"header": {"packet_type": "unknown", "packet_number": seq}}
+        yield _event(time, "recovery:packet_lost", data) | {"network_loss": f"{reason} at {place}"}
 
 
 def _event(time_ns: int, name: str, data: dict[str, Any]) -> dict[str, Any]:

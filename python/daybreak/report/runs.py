@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import polars as pl
 
@@ -15,9 +16,10 @@ from daybreak.metrics import units
 from daybreak.metrics.explanation import COLUMNS, PARTS, rows
 from daybreak.runs import Run
 
-from . import figure, summary
+from . import detail, figure, summary
 from .html import Markup, data, element, table, text
 
+_BESIDES = ("sequence",)
 _MOST_FLOWS = 200
 _MOST_BARS = 24
 _MOST_EXPLAINED = 5000
@@ -95,13 +97,31 @@ def _groups(flows: Sequence[pl.DataFrame]) -> Markup:
 
 def _figure(runs: Sequence[Run]) -> Markup:
     try:
-        shown = plots.figure_content(runs, besides=["sequence"])
+        shown = plots.figure_content(runs, besides=_BESIDES)
     except PlotError as error:
         return element("p", str(error))
+    (document,) = figure.documents(shown)
+    (fine,) = detail.finer(runs, [document], besides=_BESIDES)
     said = [shown.subtitle, *shown.notes]
     return text(
-        [element("div", data(one), class_="figure") for one in figure.documents(shown)],
+        _explorer(document, fine, runs[0]),
         element("ul", [element("li", note) for note in said if note], class_="notes") if any(said) else "",
+    )
+
+
+def _explorer(document: dict[str, Any], fine: dict[str, Any], run: Run) -> Markup:
+    """A figure that can be zoomed into, with the flows of one run if these are not its curves."""
+    whole = detail.with_flows(document, run)
+    if whole is document:
+        return element("div", data(whole), detail.block(fine), class_="figure")
+    flows = detail.flows(run)
+    said = (
+        "Drag over a time to zoom in: the flows of a short time are shown one by one."
+        if flows
+        else f"More than {detail.MOST_FLOWS:,} flows: none is shown by itself, daybreak plot --flows draws some."
+    )
+    return text(
+        element("div", data(whole), detail.block(fine | flows), class_="figure"), element("p", said, class_="notes")
     )
 
 
@@ -109,12 +129,15 @@ def side_by_side(some: Sequence[RunGroup]) -> Markup:
     """The figures of several scenarios side by side with common axes, which zoom together."""
     runs = [run for one in some for run in one.runs]
     try:
-        shown = plots.figure_content(runs, facet=True, besides=["sequence"])
+        shown = plots.figure_content(runs, facet=True, besides=_BESIDES)
     except PlotError as error:
         return element("p", f"They cannot be shown side by side: {error}.")
+    documents = figure.documents(shown)
+    fine = detail.finer(runs, documents, facet=True, besides=_BESIDES)
+    firsts = [one.runs[0] for one, facet in zip(some, shown.facets, strict=True) if facet.rows]
     parts = [
-        element("div", element("h3", one["title"]), element("div", data(one), class_="figure"))
-        for one in figure.documents(shown)
+        element("div", element("h3", one["title"]), _explorer(one, more, run))
+        for one, more, run in zip(documents, fine, firsts, strict=True)
     ]
     said = [shown.subtitle, *shown.notes]
     return text(

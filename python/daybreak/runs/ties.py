@@ -29,14 +29,13 @@ def ties(content: plan.Plan) -> str | None:
             of = content.queues[queue]
             if link is not None and (of.limit_packets is not None or of.limit_bytes is not None):
                 coming[queue][content.links[link].rate_bps][link] += flows
-    closing = _closing(content)
+    rates, shut = ways.least_rates(content), ways.gates_that_shut(content)
     for queue, by_rate in coming.items():
-        serving = sum(
-            content.links[link].rate_bps for link in content.queues[queue].served_by if (queue, link) not in closing
-        )
+        serving = sum(rates[link] for link in content.queues[queue].served_by if (queue, link) not in shut)
         for rate, by_link in by_rate.items():
             count = len({flow for flows in by_link.values() for flow in flows})
-            # A queue fills only if more enters than leaves. A flow that comes by two links does so in turn.
+            # A queue fills only if more enters than leaves; while a gate is shut, its link takes nothing. A flow that
+            # comes by two links does so in turn.
             if min(count, len(by_link)) > 1 and len(by_link) * rate > serving:
                 return (
                     f'queue "{content.queues[queue].name}": {count} flows come to it by {len(by_link)} links of one '
@@ -45,15 +44,3 @@ def ties(content: plan.Plan) -> str | None:
                     "compare several seeds"
                 )
     return None
-
-
-def _closing(content: plan.Plan) -> set[tuple[int, int]]:
-    """The queues and links between which a gate is closed at times."""
-    programs = [step.actions for line in content.timelines for step in line.steps]
-    circuits = [one.controls.close for one in content.controllers if isinstance(one.controls, plan.ControlledCircuit)]
-    return {
-        (action.queue, action.link)
-        for actions in (*programs, *circuits)
-        for action in actions
-        if isinstance(action, plan.CloseGate)
-    }

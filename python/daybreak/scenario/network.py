@@ -81,8 +81,8 @@ class Queue(Model):
     served_by: Names = Field(min_length=1)
     """Links that may serve it, in the order in which they are tried."""
     to: Names = ()
-    """Hosts, or switches for all hosts at them: only packets to these wait here; by default all packets that would
-    cross one of the links. If several queues match, the one listed first takes the packet."""
+    """Hosts, groups of hosts, or switches for all hosts at them: only packets to these wait here; by default all
+    packets that would cross one of the links. If several queues match, the one listed first takes the packet."""
     arriving_by: Names = ()
     """Links: only packets that arrive over these wait here."""
     limit: QueueLimit
@@ -124,8 +124,9 @@ class Marker(Model):
     at: str
     """Node that the packets pass."""
     from_: Names = Field(default=(), alias="from")
-    """Senders of the packets: hosts, or switches for all hosts at them; by default all."""
+    """Senders of the packets: hosts, groups of hosts such as "senders[0:8]" (see `flows`), or switches for all hosts at
+    them; by default all."""
     to: Names = ()
-    """Destinations of the packets: hosts, or switches for all hosts at them; by default all."""
+    """Destinations of the packets: hosts, groups of hosts, or switches for all hosts at them; by default all."""
     on: bool = False
     """Whether it is on at the start."""

@@ -18,7 +18,12 @@ def _window_interval(value: Any) -> Any:
 
 
 class Records(Model):
-    """Selects tables and their detail."""
+    """Selects tables and their detail.
+
+    Lists of links may contain groups of links. Links whose names end in numbers form groups as hosts do (see `flows`):
+    circuit-0-1 is one of "circuits[0][*]", and its other direction one of "circuits[0][*].back". "senders[*]->left" are
+    the links from each of these hosts to the node left; each end is a node or a group of hosts or switches.
+    """
 
     bins: Span | None = Field(default=Span.parse("10 ms"), gt=0)
     """Width of the throughput bins of table `bins`."""

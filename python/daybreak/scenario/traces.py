@@ -46,7 +46,8 @@ class LinkTrace(Tagged):
     name: str | None = None
     """Unique name; by default "trace-0" ..."""
     links: Names = Field(min_length=1)
-    """Names of the links (each of one direction), which all change alike."""
+    """Links (each of one direction), which all change alike: names, or groups of links such as "senders[*]->left" or
+    "circuits[0][*]" (see `records`)."""
     rows: tuple[TraceRow, ...] = ()
     """The links' properties over time, in chronological order. Before the first row they have their own."""
     file: str | None = None

@@ -8,13 +8,12 @@ from pathlib import Path
 import polars as pl
 
 from daybreak.engines import kind
-from daybreak.errors import ScenarioError, UnknownName
 from daybreak.figures.style import save
 from daybreak.metrics import retransmissions
 from daybreak.studies import page, variation
 from daybreak.studies.evidence import gather
 from daybreak.studies.protocol import AnyStudy
-from daybreak.studies.scales import scale_of
+from daybreak.studies.scales import figures_of, scale_of
 from daybreak.studies.scoreboard import Claim, Scoreboard, markdown
 from daybreak.sweeps import Executor, Local, Report, claim
 
@@ -38,13 +37,7 @@ def reproduce(
     scale. ``executor`` replaces the ``workers`` threads. Returns the scoreboard. Finished runs are stored in
     ``out/runs`` and reused.
     """
-    possible = study.figures_of(engine)
-    wanted = tuple(figures) or possible
-    for figure in wanted:
-        if figure not in study.figures:
-            raise UnknownName(f'figure: "{figure}" is not one of {", ".join(study.figures)}')
-        if figure not in possible:
-            raise ScenarioError(f'figure: "{figure}" is about the hosts of the simulator, not of engine {engine}')
+    wanted = figures_of(study, figures, engine)
     scale = scale_of(study, mode, seeds, sizes)
     out = Path(out or Path("results") / study.name)
     claim(out, f"study {study.name}", "scoreboard.json")
@@ -75,7 +68,7 @@ def reproduce(
     simulated = kind(engine) == "simulated"
     if simulated and (counts := variation.load_counts(study.folder)):
         save(variation.draw(counts, study.inferences()), out / "figures", variation.FIGURE)
-    if mode == "full" and not sizes and wanted == possible:
+    if mode == "full" and not sizes and wanted == study.figures_of(engine):
         board.complete()
     write_tables(out / "tables", flows, board.claims)
     if simulated and (changes := variation.load(study.folder)):

@@ -1,8 +1,9 @@
-"""Changes a study's scale: other sizes than its two modes, and the parts of it that are inferred."""
+"""What of a study is run: its figures, and its scale, with other sizes than its two modes and the parts of it that are
+inferred."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -26,6 +27,18 @@ def scale_of(study: AnyStudy, mode: str, seeds: int | None = None, sizes: Mappin
         raise ScenarioError(f"seeds: {seeds} is not above zero")
     scale = varied(study.scales[mode], sizes or {})
     return scale if seeds is None else scale.with_runs(seeds)
+
+
+def figures_of(study: AnyStudy, names: Sequence[str], engine: str = "simulated") -> tuple[str, ...]:
+    """The figures of these names, by default all that the engine can make. Raises UnknownName, and ScenarioError for
+    one that it cannot."""
+    possible = study.figures_of(engine)
+    for name in names:
+        if name not in study.figures:
+            raise UnknownName(f'figure: "{name}" is not one of {", ".join(study.figures)}')
+        if name not in possible:
+            raise ScenarioError(f'figure: "{name}" is about the hosts of the simulator, not of engine {engine}')
+    return tuple(names) or possible
 
 
 def varied(scale: Any, changes: Mapping[str, str]) -> Any:

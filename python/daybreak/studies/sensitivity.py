@@ -13,7 +13,7 @@ from daybreak.studies import variation
 from daybreak.studies.evidence import gather
 from daybreak.studies.inferences import Inference
 from daybreak.studies.protocol import AnyStudy
-from daybreak.studies.scales import scale_of, varied
+from daybreak.studies.scales import figures_of, scale_of, varied
 from daybreak.studies.scoreboard import Claim, Scoreboard
 from daybreak.studies.tally import tally
 from daybreak.studies.variation import Change, Count
@@ -67,10 +67,8 @@ def vary(
     Writes the two files of `variation` and a figure to ``out``, by default ``results/NAME-sensitivity``; finished runs
     are stored there and reused. Raises UnknownName for an inference that does not exist or is not varied.
     """
-    inferences = _chosen(study, names)
-    for figure in figures:
-        if figure not in study.figures:
-            raise UnknownName(f'figure: "{figure}" is not one of {", ".join(study.figures)}')
+    inferences = chosen(study, names)
+    figures = figures_of(study, figures)
     place = out or Path("results") / f"{study.name}-sensitivity"
     claim(place, f"sensitivity of study {study.name}", variation.FILE)
     scale = scale_of(study, mode, seeds, sizes)
@@ -85,7 +83,7 @@ def vary(
             study.name, engine="simulated", mode=mode, seeds=scale.runs, published=study.published(),
             inferences=study.inferences(),
         )  # fmt: skip
-        for figure in figures or study.figures:
+        for figure in figures:
             study.experiments[figure].judge(board, evidence.of_figure(figure), evidence.scale)
         judged.append(board.claims)
     found = SensitivityResult(
@@ -97,7 +95,8 @@ def vary(
     return found
 
 
-def _chosen(study: AnyStudy, names: Sequence[str]) -> list[Inference]:
+def chosen(study: AnyStudy, names: Sequence[str]) -> list[Inference]:
+    """The inferences of these names, by default all that can be varied. Raises UnknownName."""
     known = {one.name: one for one in study.inferences() if one.field}
     for name in names:
         if name not in known:

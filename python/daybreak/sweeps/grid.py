@@ -4,7 +4,10 @@
     seeds = 10                             # or a list; each point is run with each of them
     keep = ["flows"]                       # the tables that are kept of each run
 
-    [axes.period]                          # one field
+    [axes]
+    "flows.0.variant" = ["cubic", "bbr"]   # one field, which gives the axis its name
+
+    [axes.period]                          # one field, under another name
     field = "timelines.0.period"
     values = ["10 ms", "25 ms"]
 
@@ -17,9 +20,8 @@
 
 The points are the Cartesian product of the axes, the last one changing fastest; with `sample`, that number of them,
 drawn without replacement. The name of an axis is a column of each kept table; where its values are quantities, another
-column has their numbers (`period_ns`, `size_bytes`, `queue_packets`, `rate_bps`,
-`loss_share`). Neither the product nor the seeds are
-ever held in memory.
+column has their numbers (`period_ns`, `size_bytes`, `queue_packets`, `rate_bps`, `loss_share`). Neither the product nor
+the seeds are ever held in memory.
 """
 
 from __future__ import annotations
@@ -37,7 +39,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, Field, StrictInt, ValidationError, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, StrictInt, ValidationError, model_validator
 
 from daybreak.errors import ScenarioError, reason
 from daybreak.runs import schema
@@ -102,6 +104,13 @@ class Axis(Model):
         return [(value, dict.fromkeys(fields, value)) for value in self.values]
 
 
+def _with_fields(axes: Any) -> Any:
+    """Axes that are lists, as tables."""
+    if not isinstance(axes, dict):
+        return axes
+    return {name: {"field": name, "values": axis} if isinstance(axis, list) else axis for name, axis in axes.items()}
+
+
 class Grid(Model):
     """The content of a grid file."""
 
@@ -117,8 +126,8 @@ class Grid(Model):
     """Number of points drawn from the product; all points if not given."""
     sample_seed: int = 1
     """Seed of that draw."""
-    axes: dict[str, Axis] = {}
-    """The axes by name."""
+    axes: Annotated[dict[str, Axis], BeforeValidator(_with_fields)] = {}
+    """The axes by name. A list has the values of the field that its name is."""
 
 
 @dataclass(frozen=True)

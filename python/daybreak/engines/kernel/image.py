@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from ...errors import UsageError
 from . import host, tools
 from . import recipe as recipes
 from . import source as sources
@@ -122,7 +123,7 @@ def build(
     report = progress or (lambda _: None)
     usual = recipes.load(congestion=congestion, hz=hz, config=config)
     if source is not None and linux is not None:
-        raise MissingTool(f"linux: {linux} names the distribution's source, and source is another; give one of both")
+        raise UsageError(f"linux: {linux} names the distribution's source, and source is another; give one of both")
     if not host.is_supported():
         raise MissingTool("the kernel engine needs Linux on x86-64")
     lacking = tools.missing()

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from daybreak.errors import UnknownName
+from daybreak.errors import UsageError
 
 from . import dialogues, image
 from .choice import Choice
@@ -67,9 +67,9 @@ class Matrix:
 
 
 def play(files: Sequence[Path], kernels: Sequence[str], progress: Callable[[int, int], None] | None = None) -> Matrix:
-    """Plays the files with each of the kernels. Raises UnknownName, NoImage, GuestFailed."""
+    """Plays the files with each of the kernels. Raises UsageError, UnknownName, NoImage, GuestFailed."""
     if len(set(kernels)) < max(2, len(kernels)):
-        raise UnknownName(f"kernels: {','.join(kernels)}: expected two different ones or more")
+        raise UsageError(f"kernels: {','.join(kernels)}: expected two different ones or more")
     choices = [Choice.parse(name) for name in kernels]
     versions = tuple(image.find(choice).source_version for choice in choices)
     found: list[dict[str, Verdict]] = []

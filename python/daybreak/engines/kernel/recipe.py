@@ -17,7 +17,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from ...errors import reason
+from ...errors import UsageError, reason
 from .errors import RecipeError
 from .versions import is_of, is_series, numbers, series
 
@@ -177,10 +177,10 @@ def load(
 
     With these congestion modules as well: C files that register a Linux congestion control each. ``hz`` are ticks a
     second, ``version`` is the recipe's default one if not given. With ``pure`` nothing under net/ is edited, and reTCP,
-    which needs that, is left out. ``config`` is a file with options of the user's. Raises RecipeError.
+    which needs that, is left out. ``config`` is a file with options of the user's. Raises RecipeError, UsageError.
     """
     if hz not in HZ:
-        raise RecipeError(f"hz = {hz}: expected one of {', '.join(map(str, HZ))}")
+        raise UsageError(f"hz = {hz}: expected one of {', '.join(map(str, HZ))}")
     home = directory or default_directory()
     try:
         raw = tomllib.loads((home / RECIPE_FILE).read_text())

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from ...errors import UsageError
 from .errors import BuildError, MissingTool
 from .recipe import Recipe
 from .versions import is_of, numbers
@@ -51,7 +52,7 @@ def locate(source: str | os.PathLike[str] | None, recipe: Recipe, linux: str | N
         raise MissingTool(f"kernel source {str(path)!r} does not exist; {hint(recipe.default_version)}")
     wanted = linux or recipe.default_version
     if not numbers(wanted):
-        raise MissingTool(f"linux: {wanted!r} is not a version: expected one such as 6.12")
+        raise UsageError(f"linux: {wanted!r} is not a version: expected one such as 6.12")
     found = installed()
     fitting = [path for path in found if numbers(version_of(path)) and is_of(version_of(path), wanted)]
     if fitting:

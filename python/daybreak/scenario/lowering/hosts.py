@@ -2,40 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 from daybreak.errors import ScenarioError
 
 from ..network import Link, Node
 from ..traffic import Flow
-from .names import unknown
-
-_BRACKETS = re.compile(r"\S*[\[\]]")
-"""Matches anything meant as a pattern, valid or not."""
-_PATTERN = re.compile(r"(?P<group>[^\[\]]+)(?P<indices>(\[[^\[\]]*\])+)")
-_INDEX = re.compile(r"\*|(?P<one>\d{1,9})|(?P<first>\d{0,9}):(?P<end>\d{0,9})", re.ASCII)
-_NUMBERED = re.compile(r"(?P<stem>.*?[^-\d].*?|)(?P<numbers>(-\d{1,9})+)", re.ASCII)
-
-
-class _Index(NamedTuple):
-    """The numbers from `first` up to, but not including, `end`; without an end all from `first` on."""
-
-    first: int
-    end: int | None
-
-    def __contains__(self, number: object) -> bool:
-        return isinstance(number, int) and self.first <= number and (self.end is None or number < self.end)
-
-
-class _Member(NamedTuple):
-    """A host of a group, and its indices in the group."""
-
-    numbers: tuple[int, ...]
-    host: str
+from .patterns import Member, is_pattern, numbered, select
 
 
 class HostGroups:
@@ -53,54 +28,18 @@ class HostGroups:
     def of(self, name: str, field: str) -> tuple[str, ...] | None:
         """The hosts of a pattern; None if `name` is not a pattern but a host's name. Raises ScenarioError about
         `field`."""
-        if name in self._hosts or not _BRACKETS.match(name):
+        if name in self._hosts or not is_pattern(name):
             return None
-        match = _PATTERN.fullmatch(name)
-        if match is None:
-            raise ScenarioError(
-                f'{field} = "{name}": expected a host, or a group of hosts such as "senders[*]" or "senders[0:8]"',
-                field,
-            )
-        indices = tuple(_index(text, name, field) for text in match["indices"][1:-1].split("]["))
-        members = self._groups.get((match["group"], len(indices)))
-        if members is None:
-            listed = [f"{group}{'[*]' * count}" for group, count in self._groups]
-            raise unknown(name, listed, field, "group of hosts")
-        chosen = tuple(
-            member.host
-            for member in members
-            if all(number in index for number, index in zip(member.numbers, indices, strict=True))
-        )
-        self._refuse_missing(name, indices, members, chosen, field)
-        return chosen
+        return select(name, self._groups, field, "host", '"senders[*]" or "senders[0:8]"')
 
     def among(self, names: Sequence[str], field: str) -> tuple[str, ...]:
         """The names, with each pattern replaced by its hosts. Raises ScenarioError."""
         return tuple(host for name in names for host in self.of(name, field) or (name,))
 
-    def _refuse_missing(
-        self, name: str, indices: Sequence[_Index], members: Sequence[_Member], chosen: Sequence[str], field: str
-    ) -> None:
-        """Raises ScenarioError for an index beyond the last host, which would select fewer hosts than it says."""
-        for place, index in enumerate(indices):
-            last = max(members, key=lambda member: member.numbers[place])
-            if index.end is not None and index.end > last.numbers[place] + 1:
-                raise ScenarioError(
-                    f'{field} = "{name}": the last host of this group is "{last.host}": expected no number beyond it',
-                    field,
-                )
-        if not chosen:
-            raise ScenarioError(f'{field} = "{name}": no host is in it: expected at least one', field)
-
     @cached_property
-    def _groups(self) -> dict[tuple[str, int], list[_Member]]:
+    def _groups(self) -> dict[tuple[str, int], list[Member]]:
         """The members of each group, by its name and number of indices."""
-        groups: dict[tuple[str, int], list[_Member]] = {}
-        for node in self._nodes:
-            match = _NUMBERED.fullmatch(node.name)
-            if node.kind == "host" and match is not None and match["stem"]:
-                numbers = tuple(int(number) for number in match["numbers"][1:].split("-"))
-                groups.setdefault((f"{match['stem']}s", len(numbers)), []).append(_Member(numbers, node.name))
+        groups = numbered(node.name for node in self._nodes if node.kind == "host")
         at: dict[str, dict[str, None]] = {node.name: {} for node in self._nodes if node.kind == "switch"}
         for link in self._links:
             for host, switch in ((link.from_, link.to), (link.to, link.from_)):
@@ -110,7 +49,7 @@ class HostGroups:
         for switch, hosts in at.items():
             if hosts:
                 in_order = sorted(hosts, key=order.__getitem__)
-                groups[switch, 1] = [_Member((place,), host) for place, host in enumerate(in_order)]
+                groups[switch, 1] = [Member((place,), host) for place, host in enumerate(in_order)]
         return groups
 
 
@@ -180,14 +119,3 @@ def _refuse_unequal(flow: Flow, ends: Ends, field: str) -> None:
             raise ScenarioError(
                 f'{field} = "one_to_one": has a flow from "{source}" to itself: expected two different hosts', field
             )
-
-
-def _index(text: str, name: str, field: str) -> _Index:
-    match = _INDEX.fullmatch(text)
-    if match is None:
-        raise ScenarioError(
-            f'{field} = "{name}": expected an index such as "[*]", "[3]" or "[0:8]" in it, not "[{text}]"', field
-        )
-    if match["one"]:
-        return _Index(int(match["one"]), int(match["one"]) + 1)
-    return _Index(int(match["first"] or 0), int(match["end"]) if match["end"] else None)

@@ -13,6 +13,7 @@ from .cost import refuse_short_intervals
 from .families import Families
 from .flows import planned_flows
 from .gates import refuse_shared_gates
+from .groups import with_groups
 from .network import MarkingPlace, Network, marking_places
 from .planned import PlannedFlow
 from .queues import Queues
@@ -21,7 +22,7 @@ from .ready import with_schedule, with_topology
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Resolved:
-    """A scenario without ready parts, its network by index, and its flows with their numbers."""
+    """A scenario without ready parts and patterns, its network by index, and its flows with their numbers."""
 
     scenario: Scenario
     seed: int
@@ -38,7 +39,7 @@ def resolve_scenario(scenario: Scenario, seed: int, variants: Sequence[str] | No
     """The first stage of `lower`, with its arguments. Raises ScenarioError."""
     topology, scenario = scenario.topology, with_topology(scenario)
     flows = planned_flows(scenario, seed, variants)
-    scenario = with_schedule(scenario, topology, flows)
+    scenario = with_groups(with_schedule(scenario, topology, flows))
     network = Network.of(scenario)
     queues = Queues.of(scenario, network)
     refuse_short_intervals(scenario, len(flows), len(scenario.records.sampled_queues or queues.at_switches()))
