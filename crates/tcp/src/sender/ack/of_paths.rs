@@ -64,12 +64,12 @@ impl Sender {
             if !sender.is_measured(cleaned.first_us) {
                 cleaned.first_us = None;
             }
-            let asked = ack.flags.any(AckFlags::SET_TIMER);
+            let was_set = ack.flags.any(AckFlags::SET_TIMER);
             sender.respond::<false>(segment, &mut ack, &prior, cleaned);
-            let asks = ack.flags.any(AckFlags::SET_TIMER);
-            arms |= asks;
+            let is_set = ack.flags.any(AckFlags::SET_TIMER);
+            arms |= is_set;
             // Loss detection has set the timer itself.
-            waits |= asked && !asks;
+            waits |= was_set && !is_set;
         });
         self.transmit.arm_later(arms && !waits);
         self.settle_probe();

@@ -2,7 +2,7 @@
 
 use super::{Flight, Sent, Tally};
 
-/// What a loss mark says.
+/// What a loss mark means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lost {
     /// The segment as it was sent first.

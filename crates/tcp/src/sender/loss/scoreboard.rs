@@ -27,7 +27,7 @@ impl Scoreboard {
     }
 }
 
-/// What the blocks of an ACK say.
+/// What the blocks of an ACK report.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::sender) struct Reported {
     /// A duplicate that may be believed.

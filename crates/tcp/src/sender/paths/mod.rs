@@ -12,7 +12,7 @@
 //! in the paper; we chose it. Whatever is lost is sent again on the present path, and from then on it is a segment of
 //! that one.
 //!
-//! Which path is there is asked of a [`PathChoice`] at each ACK. Unless another is set it is the ECE flag that decides, as
+//! A [`PathChoice`] decides at each ACK which path is there. Unless another is set it is the ECE flag that decides, as
 //! with reTCP (`congestion/retcp.rs`): with it the second path is there, without it the first. The paper's switches send ICMP
 //! messages to hosts; here a sender learns of a change from the first ACK that passes the switch after it. The paper's option, by which segments and ACKs name their paths, is not modelled: an RTT
 //! or a rate is taken from a segment only if the present path has been there ever since it was sent, as far as the
@@ -45,7 +45,7 @@ const FIRST_BIT: u32 = Sent::PATH.trailing_zeros();
 /// What a connection with several paths has besides the present one.
 #[derive(Debug)]
 pub(crate) struct Paths {
-    /// Says which is there.
+    /// Chooses which is there.
     choice: Box<dyn PathChoice>,
     /// The others; empty with a single path.
     others: Vec<Path>,
@@ -117,7 +117,7 @@ impl Sender {
         self.flight.keep_time_order();
     }
 
-    /// Which path is there is asked of `choice` from now on.
+    /// `choice` decides which path is there from now on.
     pub fn choose_paths(&mut self, choice: Box<dyn PathChoice>) {
         self.paths.choice = choice;
     }
