@@ -113,6 +113,18 @@ def test_crates_know_only_those_above_them(crates):
     ]  # fmt: skip
 
 
-def test_our_crates_have_neither():
+def test_modules_know_only_those_above_them(crates):
+    folder = crates(TWO | {"two.rs": "pub struct Two;\n"})
+    above = ("made-up",)
+    assert TOOL.wrong_arrows(folder, {above: (("two",), ("one",))}) == []
+    beside = ["module one of made-up names two, which is not above it in ROOMS"]
+    assert TOOL.wrong_arrows(folder, {above: (("one",), ("two",))}) == beside
+    assert TOOL.wrong_arrows(folder, {above: (("one", "two"),)}) == beside
+    assert TOOL.wrong_arrows(folder, {above: (("two",), ("three",))}) == [
+        "module one of made-up is in no line of ROOMS", "ROOMS knows module three, which made-up has not",
+    ]  # fmt: skip
+
+
+def test_our_crates_have_none_of_these():
     done = subprocess.run([sys.executable, TOOL.__file__], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")

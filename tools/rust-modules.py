@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Refuses circles of modules in the Rust crates, and crates that know one that they should not.
+"""Refuses circles of modules in the Rust crates, and crates and modules that know one that they should not.
 
     .venv/bin/python tools/rust-modules.py
 
@@ -35,6 +35,24 @@ LAYERS = (
     ("guest-switch",),
 )
 """A crate may know those of the lines above its own."""
+ROOMS = {
+    ("tcp",): (
+        ("counters", "fast_path", "jiffies", "profile", "segment"),
+        ("config", "congestion"),
+        ("receiver", "sender"),
+        ("connection",),
+    ),
+    ("tcp", "sender"): (
+        ("clock", "cwnd_validation", "ecn", "flight", "metrics", "peer", "rule", "timer"),
+        ("measure", "settings", "transmit"),
+        ("finding", "sizes"),
+        ("loss",),
+        ("recovery",),
+        ("path",),
+        ("ack", "handshake", "paths", "shortcuts"),
+    ),
+}
+"""Likewise the children of these modules."""
 
 _TOKEN = re.compile(
     r"""//[^\n]*|/\*.*?\*/                      # comments
@@ -293,6 +311,31 @@ def problems(crates: Path) -> list[str]:
     return said
 
 
+def wrong_arrows(crates: Path, rooms: dict[Names, tuple[Names, ...]] = ROOMS) -> list[str]:
+    """A sentence for each module that names one that it should not know."""
+    said = []
+    for name in sorted({above[0] for above in rooms}):
+        root = crate(crates / name)
+        found = arrows(root)
+        modules = {module.name: module for module in root.all}
+        for above, lines in rooms.items():
+            if above[0] == name:
+                said += _wrong_arrows(modules[above], found.get(above, {}), lines)
+    return said
+
+
+def _wrong_arrows(above: Module, graph: dict[str, set[str]], lines: tuple[Names, ...]) -> list[str]:
+    place = {name: level for level, names in enumerate(lines) for name in names}
+    inside = "::".join(above.name)
+    said = [f"module {name} of {inside} is in no line of ROOMS" for name in sorted(above.children.keys() - place)]
+    said += [f"ROOMS knows module {name}, which {inside} has not" for name in sorted(place.keys() - above.children)]
+    for name in sorted(graph.keys() & place.keys()):
+        for other in sorted(graph[name] & place.keys()):
+            if place[other] >= place[name]:
+                said.append(f"module {name} of {inside} names {other}, which is not above it in ROOMS")
+    return said
+
+
 def _circle(above: Names, graph: dict[str, set[str]], names: list[str]) -> str:
     inside = (f"{a} -> {', '.join(sorted(graph[a] & set(names)))}" for a in names)
     return f"in {'::'.join(above)}: {'; '.join(inside)}"
@@ -315,7 +358,7 @@ def wrong_dependencies(crates: Path, layers: Iterable[Iterable[str]] = LAYERS) -
 
 
 if __name__ == "__main__":
-    found = problems(ROOT / "crates") + wrong_dependencies(ROOT / "crates")
+    found = problems(ROOT / "crates") + wrong_dependencies(ROOT / "crates") + wrong_arrows(ROOT / "crates")
     for sentence in found:
         print(sentence, file=sys.stderr)
     sys.exit(bool(found))

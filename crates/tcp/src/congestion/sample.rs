@@ -34,7 +34,7 @@ pub struct Timestamps {
     pub now: u32,
 }
 
-/// What an ACK says on its arrival, while window and state are as they were before. Counts are segments.
+/// What an ACK shows on its arrival, while window and state are as they were before. Counts are segments.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct AckArrival {
     /// Arrival of the ACK.

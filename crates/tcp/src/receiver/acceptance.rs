@@ -22,12 +22,10 @@ impl Receiver {
         self.accepts_next(segment) || self.accept_unusual(now, segment, &sender())
     }
 
-    /// [`Receiver::accept`] if it is the next in order, and not older than the one before: in the window by definition.
-    /// Without timestamps both are 0.
+    /// [`Receiver::accept`] if it is the next in order, and not older than the one before.
     #[inline(always)]
     pub(crate) fn accepts_next(&mut self, segment: &Segment) -> bool {
-        let is_newer = segment.ts_val.wrapping_sub(self.ts_recent) as i32 >= 0;
-        let is_next = segment.seq == self.rcv_nxt && is_newer && self.fast_path.is_on();
+        let is_next = self.is_surely_accepted(segment);
         if is_next && segment.seq == self.window.rcv_wup() {
             self.ts_recent = segment.ts_val;
         }

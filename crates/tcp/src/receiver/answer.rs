@@ -58,7 +58,7 @@ impl Receiver {
         if has_blocks {
             self.enter_late_block();
         }
-        !before_read && segment.sack_count == 0 && self.fast_path.is_on()
+        self.may_be_repeated(segment, before_read)
     }
 
     /// The window of an ACK that nothing has decided on before.

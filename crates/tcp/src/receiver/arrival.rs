@@ -29,7 +29,7 @@ impl Receiver {
             self.ts_recent = segment.ts_val;
         }
         self.measure_rtt(now, segment);
-        if !self.fast_path.is_on() || self.holds_data || self.window.is_full_at(self.rcv_nxt) {
+        if !self.takes_next_alone() {
             return self.on_unusual_data(now, segment, timing()).delivered;
         }
         self.take_next(now, segment, timing)
@@ -47,12 +47,10 @@ impl Receiver {
     /// Takes the payload and the FIN of an accepted segment and decides about its ACK, which seldom asks for `timing`.
     #[inline]
     pub fn on_data(&mut self, now: Instant, segment: &Segment, timing: impl Fn() -> SenderTiming) -> Received {
-        let unusual = segment.flags.0 & (Flags::FIN.0 | Flags::CWR.0) != 0 || !self.fast_path.is_on();
         if segment.sack_count > 0 {
             return self.on_data_behind_blocks(now, segment, timing());
         }
-        let is_next = segment.seq == self.rcv_nxt && segment.len > 0;
-        if unusual || !is_next || self.holds_data || self.window.is_full_at(self.rcv_nxt) {
+        if !self.is_usual_data(segment) {
             return self.on_unusual_data(now, segment, timing());
         }
         Received { delivered: self.take_next(now, segment, timing), fin: false }

@@ -1,6 +1,6 @@
 //! Congestion marks on what arrives, and how they are echoed.
 //!
-//! With RFC 3168 (section 6.1.3) one mark is echoed until the peer says CWR. A rule such as DCTCP wants to know how many
+//! With RFC 3168 (section 6.1.3) one mark is echoed until the peer sets CWR. A rule such as DCTCP wants to know how many
 //! segments were marked: then ECE says whether the last segment was, and where that changes an ACK goes out at once
 //! (RFC 8257, section 3.2). Segments before the change whose ACK is still held back get one of their own first, as in
 //! Linux 6.1.
@@ -9,7 +9,7 @@ use super::Receiver;
 use super::ack_policy::ECN_QUICKACKS;
 use crate::{Ecn, Flags, Segment};
 
-/// Marks that have come, and what is to be said of them.
+/// Marks that have come, and what is to be echoed of them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Echo {
     /// ACKs carry ECE.
@@ -24,7 +24,7 @@ pub(super) struct Echo {
     earlier: Option<EarlierAck>,
 }
 
-/// What an ACK says that is older than the last segment.
+/// What an ACK reports that is older than the last segment.
 #[derive(Clone, Copy, Debug)]
 struct EarlierAck {
     ack: u64,

@@ -44,6 +44,7 @@ mod reading;
 mod reassembly;
 mod sack_list;
 mod share;
+mod shortcuts;
 mod tree;
 mod window;
 

@@ -139,7 +139,7 @@ mod tests {
         for state in [CaState::Open, CaState::Disorder, CaState::Loss] {
             assert_eq!(threshold(state), 5 + 2, "11 / 2 + 11 / 4 in {state:?}");
         }
-        // PRR is on its way to the threshold: the window says nothing.
+        // PRR is on its way to the threshold: the window has no meaning.
         assert_eq!((threshold(CaState::Cwr), threshold(CaState::Recovery)), (5, 5));
     }
 }

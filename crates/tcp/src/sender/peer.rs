@@ -3,7 +3,7 @@
 use crate::Segment;
 use crate::config::Profile;
 
-/// What the peer has said of its window, in bytes.
+/// What the peer has advertised of its window, in bytes.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub(super) struct PeerWindow {
@@ -16,7 +16,7 @@ pub(super) struct PeerWindow {
 }
 
 impl PeerWindow {
-    /// The segment is newer than the one that said the present window, or offers more, its acknowledgement apart.
+    /// The segment is newer than the one that advertised the present window, or offers more, its acknowledgement apart.
     /// With [`Profile::same_segment_closes`] also that it is closed.
     #[inline]
     pub fn is_updated_by(&self, segment: &Segment, profile: Profile) -> bool {

@@ -1,4 +1,4 @@
-//! How the sender speaks with the congestion rule of its path.
+//! How the sender calls the congestion rule of its path.
 
 use daybreak_units::Duration;
 

@@ -1,4 +1,4 @@
-//! What a connection's configuration says to its sending half, in the sender's units.
+//! What a connection's configuration sets for its sending half, in the sender's units.
 
 use daybreak_units::{Duration, Rate};
 

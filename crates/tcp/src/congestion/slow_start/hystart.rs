@@ -21,7 +21,7 @@ use crate::congestion::{AckArrival, GSO_MAX_BYTES, Window};
 const LOW_WINDOW: u32 = 16;
 /// ACKs within this distance belong to one train (`hystart_ack_delta_us`).
 const TRAIN_SPACING_US: u64 = 2_000;
-/// RTT samples of a round before the delay test speaks.
+/// RTT samples of a round before the delay test decides.
 const MIN_SAMPLES: u32 = 8;
 /// Bounds of the tolerated rise of the RTT.
 const DELAY_RISE_US: (u64, u64) = (4_000, 16_000);

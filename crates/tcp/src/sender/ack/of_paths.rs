@@ -25,7 +25,7 @@ impl Sender {
             self.settle_probe();
             return;
         }
-        let mut heard = Vec::with_capacity(self.paths.others.len() + 1);
+        let mut findings = Vec::with_capacity(self.all_paths().count());
         self.on_each_path(|sender| {
             let (mut ack, prior) = (ack, sender.prior::<false>(ack.prior_una));
             if let Some(reported) = &reported {
@@ -33,17 +33,17 @@ impl Sender {
             }
             let cleaned = sender.clean_path(&mut ack);
             sender.drop_ambiguous(&mut ack);
-            heard.push((ack, prior, cleaned));
+            findings.push((ack, prior, cleaned));
         });
         self.pop_acknowledged();
         if let Some(reported) = &reported {
             self.remember_sacks(reported);
         }
         let reneging = self.flight.first().is_some_and(|first| first.has(Sent::SACKED));
-        let mut heard = heard.into_iter();
+        let mut findings = findings.into_iter();
         let (mut arms, mut waits) = (false, false);
         self.on_each_path(|sender| {
-            let (mut ack, prior, mut cleaned) = heard.next().expect("one for each path");
+            let (mut ack, prior, mut cleaned) = findings.next().expect("one for each path");
             let overdue = sender.detect_overdue();
             if let Some(wait_us) = overdue.wait_us {
                 sender.set_reorder_timer(wait_us);
@@ -64,12 +64,12 @@ impl Sender {
             if !sender.is_measured(cleaned.first_us) {
                 cleaned.first_us = None;
             }
-            let asked = ack.flags.any(AckFlags::SET_TIMER);
+            let was_set = ack.flags.any(AckFlags::SET_TIMER);
             sender.respond::<false>(segment, &mut ack, &prior, cleaned);
-            let asks = ack.flags.any(AckFlags::SET_TIMER);
-            arms |= asks;
+            let is_set = ack.flags.any(AckFlags::SET_TIMER);
+            arms |= is_set;
             // Loss detection has set the timer itself.
-            waits |= asked && !asks;
+            waits |= was_set && !is_set;
         });
         self.transmit.arm_later(arms && !waits);
         self.settle_probe();
@@ -79,16 +79,16 @@ impl Sender {
     #[cold]
     pub(super) fn on_old_ack_of_paths(&mut self, segment: &Segment, mut ack: Ack) {
         let reported = self.take_sacks(segment, &mut ack);
-        let mut heard = Vec::with_capacity(self.paths.others.len() + 1);
+        let mut findings = Vec::with_capacity(self.all_paths().count());
         self.on_each_path(|sender| {
             let (mut ack, delivered_before) = (ack, sender.path.delivery.delivered);
             sender.tag_reported(&reported, &mut ack);
-            heard.push((ack, delivered_before));
+            findings.push((ack, delivered_before));
         });
         self.remember_sacks(&reported);
-        let mut heard = heard.into_iter();
+        let mut findings = findings.into_iter();
         self.on_each_path(|sender| {
-            let (mut ack, delivered_before) = heard.next().expect("one for each path");
+            let (mut ack, delivered_before) = findings.next().expect("one for each path");
             sender.run_state_machine_of_old(&mut ack, delivered_before);
         });
         self.settle_probe();
@@ -97,15 +97,14 @@ impl Sender {
     /// The path's segments that are acknowledged; their records stay until all paths have seen theirs.
     fn clean_path(&mut self, ack: &mut Ack) -> Cleaned {
         let mut cleaned = Cleaned { reord: self.snd_nxt, ..Cleaned::default() };
-        for at in self.flight.positions() {
-            let record = self.flight.get(at);
-            if record.end() > self.snd_una {
-                break;
-            }
-            if self.path.tally.owns(record) {
-                self.clean_marked(at, ack, &mut cleaned);
-                cleaned.segments += 1;
-            }
+        let una = self.snd_una;
+        let next_acked =
+            |sender: &Self, at| sender.flight.of_path_from(&sender.path.tally, at, |record| record.end() <= una);
+        let mut next = next_acked(self, self.flight.head());
+        while let Some(at) = next {
+            self.clean_marked(at, ack, &mut cleaned);
+            cleaned.segments += 1;
+            next = next_acked(self, at.wrapping_add(1));
         }
         self.flight.release(&mut self.path.tally, cleaned.segments);
         if cleaned.segments > 0 {
@@ -122,7 +121,7 @@ impl Sender {
             self.flight.positions().find(|&at| self.flight.get(at).end() > self.snd_una).unwrap_or(self.flight.tail());
         self.flight.pop_to(at);
         debug_assert_eq!(
-            self.path.tally.packets_out() + self.paths.others.iter().map(|path| path.tally.packets_out()).sum::<u32>(),
+            self.all_paths().map(|path| path.tally.packets_out()).sum::<u32>(),
             self.flight.len(),
             "packets_out is not what is queued"
         );

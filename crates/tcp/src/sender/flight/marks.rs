@@ -2,7 +2,7 @@
 
 use super::{Flight, Sent, Tally};
 
-/// What a loss mark says.
+/// What a loss mark means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lost {
     /// The segment as it was sent first.
@@ -168,11 +168,10 @@ impl Flight {
     }
 
     fn unmark(&mut self, tally: &Tally, marks: u16) {
-        for at in self.positions() {
-            let record = self.get_mut(at);
-            if tally.owns(record) {
-                record.flags &= !marks;
-            }
+        let mut next = self.of_path_from(tally, self.head, |_| true);
+        while let Some(at) = next {
+            self.get_mut(at).flags &= !marks;
+            next = self.of_path_from(tally, at.wrapping_add(1), |_| true);
         }
     }
 
@@ -249,10 +248,10 @@ impl Flight {
         }
         let mut packets_out = 0;
         for tally in tallies {
-            let own = || records.iter().filter(|sent| tally.owns(sent));
-            let count = |bits| own().filter(|sent| sent.has(bits)).count() as u32;
+            let own: Vec<_> = self.positions_of(tally).map(|at| self.get(at)).collect();
+            let count = |bits| own.iter().filter(|sent| sent.has(bits)).count() as u32;
             let sacked = if has_sack { count(Sent::SACKED) } else { tally.sacked_out };
-            let found = [own().count() as u32, sacked, count(Sent::LOST), count(Sent::RETRANS)];
+            let found = [own.len() as u32, sacked, count(Sent::LOST), count(Sent::RETRANS)];
             if found != tally.counts() {
                 return Err(format!("path {:x} counts {:?}, its records say {found:?}", tally.tag(), tally.counts()));
             }

@@ -9,10 +9,12 @@
 //! | `sent.rs` | one record |
 //! | `tally.rs` | the counts of a path, and their estimate without SACK |
 //! | `marks.rs` | a segment is sent, SACKed, lost, sent again, acknowledged |
+//! | `of_path.rs` | which records are those of one path |
 //! | `time_order.rs` | the records in the order of their last transmission |
 //! | `sk_buff.rs` | what Linux does to the boundaries of segments: split, collapse, shift |
 
 mod marks;
+mod of_path;
 mod sent;
 mod sk_buff;
 mod tally;

@@ -1,7 +1,5 @@
 //! What one path has in flight, counted in segments.
 
-use super::Sent;
-
 /// The counts of one path's segments. They change only here, where the records do.
 #[derive(Clone, Debug, Default)]
 #[repr(C)]
@@ -25,12 +23,6 @@ impl Tally {
     #[inline]
     pub fn tag(&self) -> u16 {
         self.tag
-    }
-
-    /// The segment was last sent on this path.
-    #[inline]
-    pub fn owns(&self, sent: &Sent) -> bool {
-        sent.path() == self.tag
     }
 
     /// Sent and not acknowledged cumulatively.

@@ -138,30 +138,34 @@ impl Sender {
     fn mark_lost_below_high(&mut self) {
         let below = u64::from(self.path.reordering.degree + 1) * u64::from(self.sizes.mss);
         let high = self.highest_sacked();
-        let mut at = self.flight.find(self.path.fack.until.max(self.snd_una), self.sizes.mss);
-        while at != self.flight.tail() {
-            let sent = self.flight.get(at);
-            if sent.seq + below >= high {
-                break;
-            }
-            if !sent.has(Sent::SACKED | Sent::LOST) && self.path.tally.owns(sent) {
+        let mut until = self.path.fack.until;
+        let mut next_from = |sender: &Self, at| {
+            sender.flight.of_path_from(&sender.path.tally, at, |sent| {
+                let is_below = sent.seq + below < high;
+                if !is_below {
+                    until = sent.seq;
+                }
+                is_below
+            })
+        };
+        let mut next = next_from(self, self.flight.find(self.path.fack.until.max(self.snd_una), self.sizes.mss));
+        while let Some(at) = next {
+            if !self.flight.get(at).has(Sent::SACKED | Sent::LOST) {
                 self.mark_lost(at);
             }
-            at = at.wrapping_add(1);
+            next = next_from(self, at.wrapping_add(1));
         }
-        if at != self.flight.tail() {
-            self.path.fack.until = self.flight.get(at).seq;
-        }
+        self.path.fack.until = until;
     }
 
     fn mark_overtaken_retransmissions(&mut self) {
         let reach = self.path.fack.reach.unwrap_or(u64::MAX);
         let mut is_due = false;
-        let mut next = self.flight.oldest();
+        let mut next = self.flight.oldest_of_path(&self.path.tally, |_| true);
         while let Some(at) = next {
             let sent = *self.flight.get(at);
-            next = self.flight.newer(at);
-            if !sent.has(Sent::RETRANS) || !self.path.tally.owns(&sent) {
+            next = self.flight.newer_of_path(&self.path.tally, at, |_| true);
+            if !sent.has(Sent::RETRANS) {
                 continue;
             }
             if !self.path.fack.may_overtake(&sent) {

@@ -75,11 +75,8 @@ impl Sender {
         let mut to_mark = Vec::new();
         if self.path.tally.sacked_out() >= degree {
             let mut above = self.path.tally.sacked_out();
-            for at in self.flight.positions() {
+            for at in self.flight.positions_of(&self.path.tally) {
                 let sent = self.flight.get(at);
-                if !self.path.tally.owns(sent) {
-                    continue;
-                }
                 if sent.has(Sent::SACKED) {
                     above -= 1;
                 } else if above >= degree && !sent.has(Sent::LOST) {
@@ -89,10 +86,10 @@ impl Sender {
                     break;
                 }
             }
-        } else if found == Found::FirstLoss
-            && self.flight.first().is_some_and(|first| !first.has(Sent::LOST) && self.path.tally.owns(first))
-        {
-            to_mark.push(self.flight.head());
+        } else if found == Found::FirstLoss {
+            let head = self.flight.head();
+            let first = self.flight.positions_of(&self.path.tally).next();
+            to_mark.extend(first.filter(|&at| at == head && !self.flight.get(at).has(Sent::LOST)));
         }
         self.flight.keep_time_order();
         for at in to_mark {

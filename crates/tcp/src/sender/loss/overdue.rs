@@ -1,6 +1,7 @@
 //! Time-division TCP: what has been out for too long on a path that may be gone (`paths/mod.rs`).
 
 use crate::sender::Sender;
+use crate::sender::flight::Sent;
 
 /// Segments that have been out for too long, though later ones were delivered.
 #[derive(Clone, Copy, Debug, Default)]
@@ -16,25 +17,18 @@ impl Sender {
     /// RTT of the slowest path has passed, as for a tail loss probe (RFC 8985, section 7.2): they are lost, or the path may
     /// be long gone before one of its own segments shows it.
     pub(in crate::sender) fn detect_overdue(&mut self) -> Overdue {
-        let each = || std::iter::once(&self.path).chain(&self.paths.others);
-        let delivered_us = each().map(|path| path.rack.sent_us()).max().unwrap_or(0);
-        let patience_us = 2 * u64::from(each().map(|path| path.rtt.srtt_us()).max().unwrap_or(0));
+        let delivered_us = self.all_paths().map(|path| path.rack.sent_us()).max().unwrap_or(0);
+        let patience_us = 2 * u64::from(self.all_paths().map(|path| path.rtt.srtt_us()).max().unwrap_or(0));
         let now_us = self.clock.now_us;
         let mut overdue = Overdue::default();
         if patience_us == 0 {
             return overdue;
         }
-        let mut next = self.flight.oldest();
+        let is_passed = |sent: &Sent| sent.sent_us < delivered_us;
+        let mut next = self.flight.oldest_of_path(&self.path.tally, is_passed);
         while let Some(at) = next {
-            let sent = *self.flight.get(at);
-            if sent.sent_us >= delivered_us {
-                break;
-            }
-            next = self.flight.newer(at);
-            if !self.path.tally.owns(&sent) {
-                continue;
-            }
-            let wait_us = (sent.sent_us + patience_us).saturating_sub(now_us);
+            next = self.flight.newer_of_path(&self.path.tally, at, is_passed);
+            let wait_us = (self.flight.get(at).sent_us + patience_us).saturating_sub(now_us);
             if wait_us > 0 {
                 overdue.wait_us = Some(wait_us);
                 break;

@@ -127,17 +127,12 @@ impl Sender {
             }
         }
         let mut wait = 0i64;
-        let mut next = self.flight.oldest();
+        let path = &self.path;
+        let mut next = self.flight.oldest_of_path(&path.tally, |sent| path.rack.overtook(sent));
         while let Some(at) = next {
-            let sent = *self.flight.get(at);
-            if !self.path.rack.overtook(&sent) {
-                break;
-            }
-            next = self.flight.newer(at);
-            if !self.path.tally.owns(&sent) {
-                continue;
-            }
-            let remaining = self.path.rack.remaining_us(&sent, reo_wnd, now_us);
+            let path = &self.path;
+            next = self.flight.newer_of_path(&path.tally, at, |sent| path.rack.overtook(sent));
+            let remaining = path.rack.remaining_us(self.flight.get(at), reo_wnd, now_us);
             if remaining <= 0 {
                 self.mark_lost(at);
                 self.flight.note_racked(at);

@@ -27,7 +27,7 @@ impl Scoreboard {
     }
 }
 
-/// What the blocks of an ACK say.
+/// What the blocks of an ACK report.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::sender) struct Reported {
     /// A duplicate that may be believed.
@@ -159,19 +159,18 @@ impl Sender {
     /// A duplicate of data that is still outstanding: it clears the retransmissions that it reports. What is looked at by itself
     /// merges into what is below, as with any block.
     fn tag_dsack(&mut self, block: SackBlock, merges: bool, ack: &mut Ack) {
-        let mut at = self.flight.find(block.start, self.sizes.mss);
-        while at != self.flight.tail() {
+        let next_from =
+            |sender: &Self, at| sender.flight.of_path_from(&sender.path.tally, at, |sent| sent.seq < block.end);
+        let mut next = next_from(self, self.flight.find(block.start, self.sizes.mss));
+        while let Some(at) = next {
             let sent = *self.flight.get(at);
-            if sent.seq >= block.end {
-                break;
-            }
-            if sent.seq >= block.start && sent.end() <= block.end && self.path.tally.owns(&sent) {
+            if sent.seq >= block.start && sent.end() <= block.end {
                 self.tag_duplicate(at, &sent, ack);
                 if merges && !sent.has(Sent::MERGED) {
                     self.flight.shift(at, self.snd_una);
                 }
             }
-            at = at.wrapping_add(1);
+            next = next_from(self, at.wrapping_add(1));
         }
     }
 
@@ -219,13 +218,17 @@ impl Sender {
             return;
         }
         let splits = self.flight.merged_from(range.end, self.sizes.mss);
-        let mut at = self.flight.find(range.start, self.sizes.mss);
-        while at != self.flight.tail() {
+        let mut ends_inside = false;
+        let mut next_from = |sender: &Self, at| {
+            sender.flight.of_path_from(&sender.path.tally, at, |sent| {
+                ends_inside = sent.end() > range.end;
+                !ends_inside
+            })
+        };
+        let mut next = next_from(self, self.flight.find(range.start, self.sizes.mss));
+        while let Some(at) = next {
             let sent = self.flight.get(at);
-            if sent.end() > range.end {
-                break;
-            }
-            if sent.seq >= range.start && self.path.tally.owns(sent) {
+            if sent.seq >= range.start {
                 let is_merged = sent.has(Sent::MERGED);
                 if !sent.has(Sent::SACKED) {
                     self.tag_one(at, ack);
@@ -234,10 +237,10 @@ impl Sender {
                     self.flight.shift(at, self.snd_una);
                 }
             }
-            at = at.wrapping_add(1);
+            next = next_from(self, at.wrapping_add(1));
         }
         // Linux finds any segment again once it has come to the last.
-        *walked = if at == self.flight.tail() { 0 } else { range.end };
+        *walked = if ends_inside { range.end } else { 0 };
         if let Some(at) = splits {
             self.flight.part(at);
         }

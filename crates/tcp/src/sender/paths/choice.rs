@@ -1,4 +1,4 @@
-//! Who says which path of a connection is there.
+//! Who chooses which path of a connection is there.
 
 use daybreak_units::Instant;
 

@@ -12,7 +12,7 @@
 //! in the paper; we chose it. Whatever is lost is sent again on the present path, and from then on it is a segment of
 //! that one.
 //!
-//! Which path is there is asked of a [`PathChoice`] at each ACK. Unless another is set it is the ECE flag that decides, as
+//! A [`PathChoice`] decides at each ACK which path is there. Unless another is set it is the ECE flag that decides, as
 //! with reTCP (`congestion/retcp.rs`): with it the second path is there, without it the first. The paper's switches send ICMP
 //! messages to hosts; here a sender learns of a change from the first ACK that passes the switch after it. The paper's option, by which segments and ACKs name their paths, is not modelled: an RTT
 //! or a rate is taken from a segment only if the present path has been there ever since it was sent, as far as the
@@ -45,10 +45,10 @@ const FIRST_BIT: u32 = Sent::PATH.trailing_zeros();
 /// What a connection with several paths has besides the present one.
 #[derive(Debug)]
 pub(crate) struct Paths {
-    /// Says which is there.
+    /// Chooses which is there.
     choice: Box<dyn PathChoice>,
     /// The others; empty with a single path.
-    pub others: Vec<Path>,
+    others: Vec<Path>,
     /// Tag of the present path.
     present: u16,
     /// Since when it is, in microseconds.
@@ -68,6 +68,12 @@ impl Paths {
         if tag == present.tally.tag() {
             return present;
         }
+        self.other(tag)
+    }
+
+    /// The path with this tag, which is not the present one.
+    #[inline]
+    fn other(&mut self, tag: u16) -> &mut Path {
         self.others
             .iter_mut()
             .find(|path| path.tally.tag() == tag)
@@ -111,9 +117,14 @@ impl Sender {
         self.flight.keep_time_order();
     }
 
-    /// Which path is there is asked of `choice` from now on.
+    /// `choice` decides which path is there from now on.
     pub fn choose_paths(&mut self, choice: Box<dyn PathChoice>) {
         self.paths.choice = choice;
+    }
+
+    /// The present path, then the others.
+    pub(in crate::sender) fn all_paths(&self) -> impl Iterator<Item = &Path> {
+        std::iter::once(&self.path).chain(&self.paths.others)
     }
 
     /// There is more than one path.
@@ -149,10 +160,7 @@ impl Sender {
     #[inline]
     pub(in crate::sender) fn enter_path(&mut self, tag: u16) {
         if tag != self.path.tally.tag() {
-            std::mem::swap(
-                self.paths.others.iter_mut().find(|path| path.tally.tag() == tag).expect("a known path"),
-                &mut self.path,
-            );
+            std::mem::swap(self.paths.other(tag), &mut self.path);
         }
     }
 
@@ -173,13 +181,11 @@ impl Sender {
     /// The segment at `at` is about to be sent on the present path: if it was another's, it leaves that one with its
     /// marks, and is a new segment here.
     pub(in crate::sender) fn take_over(&mut self, at: u32) {
-        let record = self.flight.get(at);
-        if self.path.tally.owns(record) {
-            return;
+        let tag = self.flight.get(at).path();
+        if tag != self.path.tally.tag() {
+            let from = self.paths.other(tag);
+            self.flight.take_over(at, &mut from.tally, &mut self.path.tally, self.snd_una);
         }
-        let tag = record.path();
-        let from = self.paths.others.iter_mut().find(|path| path.tally.tag() == tag).expect("a known path");
-        self.flight.take_over(at, &mut from.tally, &mut self.path.tally, self.snd_una);
     }
 
     /// Another path than the present one has lost something that is to be sent again.
@@ -190,7 +196,7 @@ impl Sender {
     /// Sent and not acknowledged, SACKed, lost, and sent again and in flight, on all paths.
     pub fn outstanding(&self) -> [u32; 4] {
         let mut counts = [0; 4];
-        for path in std::iter::once(&self.path).chain(&self.paths.others) {
+        for path in self.all_paths() {
             counts.iter_mut().zip(path.tally.counts()).for_each(|(count, more)| *count += more);
         }
         counts

@@ -237,7 +237,7 @@ impl Sender {
         wait
     }
 
-    /// Section 7.4.2: what the ACK says of the probe.
+    /// Section 7.4.2: what the ACK shows of the probe.
     pub(crate) fn on_loss_probe_ack(&mut self, ack: u64, flags: AckFlags) {
         if ack < self.path.probe.high_seq {
             return;

@@ -81,21 +81,28 @@ impl Sender {
         } else if !self.sack_permitted {
             self.path.tally.forget_duplicates();
         }
-        let now_us = self.clock.now_us;
-        let head = self.flight.head();
-        for at in self.flight.positions() {
-            let sent = self.flight.get(at);
-            let is_recent = || {
-                self.settings.rack
-                    && self.sack_permitted
-                    && at != head
-                    && self.path.rack.remaining_us(sent, 0, now_us) > 0
-            };
-            if reneging || (self.path.tally.owns(sent) && !is_recent()) {
+        if reneging {
+            for at in self.flight.positions() {
                 self.mark_lost(at);
             }
+        } else {
+            self.mark_lost_of_path();
         }
         self.flight.resend_all_lost();
+    }
+
+    fn mark_lost_of_path(&mut self) {
+        let now_us = self.clock.now_us;
+        let head = self.flight.head();
+        let judges_age = self.settings.rack && self.sack_permitted;
+        let mut next = self.flight.of_path_from(&self.path.tally, head, |_| true);
+        while let Some(at) = next {
+            let is_recent = || self.path.rack.remaining_us(self.flight.get(at), 0, now_us) > 0;
+            if !(judges_age && at != head && is_recent()) {
+                self.mark_lost(at);
+            }
+            next = self.flight.of_path_from(&self.path.tally, at.wrapping_add(1), |_| true);
+        }
     }
 
     /// An ACK in Loss: undo, F-RTO (RFC 5682, section 3.1, SACK-enhanced), or slow start.

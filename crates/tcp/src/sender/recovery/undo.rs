@@ -28,7 +28,7 @@ impl Undo {
     }
 }
 
-/// What a partial ACK says of a recovery.
+/// What a partial ACK shows of a recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Partial {
     /// It goes on.
