@@ -2,6 +2,8 @@
 
 /// Counts since the start of the connection, in segments unless they say otherwise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+// The first of them counts with each segment.
+#[repr(C)]
 pub struct Counters {
     /// Segments with payload that were sent, retransmissions included.
     pub segments: u64,

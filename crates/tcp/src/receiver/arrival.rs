@@ -3,6 +3,7 @@
 use daybreak_units::{Duration, Instant};
 
 use super::ack_policy::{Arrival, MAX_QUICKACKS};
+use super::buffers::Buffers;
 use super::reassembly::{Inserted, OutOfOrder};
 use super::sack_list::{Dsack, SackList};
 use super::{Received, Receiver, SACK_BLOCKS, SenderTiming};
@@ -205,8 +206,7 @@ impl Receiver {
         self.window.rtt_by_window(now, self.rcv_nxt);
         let cost = self.window.cost_of(segment.len);
         self.check_ce(segment, taken + cost);
-        let buffers = self.window.buffers();
-        let counted = || buffers.counted(segment.len, cost);
+        let counted = |buffers: Buffers| buffers.counted(segment.len, cost);
         if segment.len >= GROWTH_MIN && self.window.grow(segment.len, counted, taken + cost, self.policy.rcv_mss()) {
             self.policy.on_window_growth();
         }
@@ -272,7 +272,7 @@ impl Receiver {
 
     pub(super) fn grow(&mut self, growth: Growth) {
         let Growth { len, counted, taken } = growth;
-        if self.window.grow(len, || counted, taken, self.policy.rcv_mss()) {
+        if self.window.grow(len, |_| counted, taken, self.policy.rcv_mss()) {
             self.policy.on_window_growth();
         }
     }

@@ -278,12 +278,12 @@ impl ReceiveWindow {
     /// A segment of `len` bytes arrived while `memory` bytes of the buffer are taken: `rcv_ssthresh` grows when
     /// segments like it, which count as `truesize`, fit the buffer. True when it grew.
     #[inline]
-    pub(super) fn grow(&mut self, len: u32, truesize: impl FnOnce() -> u64, memory: u64, rcv_mss: u32) -> bool {
+    pub(super) fn grow(&mut self, len: u32, truesize: impl FnOnce(Buffers) -> u64, memory: u64, rcv_mss: u32) -> bool {
         let limit = self.window_clamp.min(self.offer_beside(memory));
         if limit <= self.rcv_ssthresh {
             return false;
         }
-        let (len, truesize) = (u64::from(len), truesize());
+        let (len, truesize) = (u64::from(len), truesize(self.buffers));
         let step = if self.offer_of(truesize) <= len {
             2 * u64::from(self.advmss)
         } else {
@@ -568,10 +568,10 @@ mod tests {
         let mut window = established(&Config::default());
         window.resize(501_312);
         window.window_clamp = 250_656;
-        assert!(window.grow(1_448, || 2_304, 2_304, 1_448));
+        assert!(window.grow(1_448, |_| 2_304, 2_304, 1_448));
         assert_eq!(window.rcv_ssthresh, 64_088 + 2 * 1_448);
         // Ever more, up to what the buffer offers beside the segment itself: (501312 - 2304) / 2.
-        while window.grow(1_448, || 2_304, 2_304, 1_448) {}
+        while window.grow(1_448, |_| 2_304, 2_304, 1_448) {}
         assert_eq!(window.rcv_ssthresh, 249_504);
     }
 
@@ -582,9 +582,9 @@ mod tests {
         window.window_clamp = 3_145_728;
         // 200 bytes cost 1480 and take 740 of window. Half of that, 370, does not fit 200 bytes; a
         // quarter, 185, does, and is allowed up to a quarter of the largest window: 786432.
-        assert!(window.grow(200, || 1_480, 1_480, 536));
+        assert!(window.grow(200, |_| 1_480, 1_480, 536));
         assert_eq!(window.rcv_ssthresh, 64_088 + 2 * 536);
-        while window.grow(200, || 1_480, 1_480, 536) {}
+        while window.grow(200, |_| 1_480, 1_480, 536) {}
         assert!(window.rcv_ssthresh > 786_432 && window.rcv_ssthresh <= 786_432 + 2 * 536);
     }
 }

@@ -62,8 +62,9 @@ use path::Path;
 use paths::Paths;
 use peer::PeerWindow;
 use settings::{Settings, jiffies};
-use sizes::Sizes;
+use sizes::{Built, Sizes};
 use timer::{Timer, TimerKind};
+use transmit::pacing::PacingRates;
 use transmit::send_buffer::{Close, SendBuffer};
 use transmit::small_queue::SmallQueue;
 use transmit::{Nagle, Transmit};
@@ -89,20 +90,26 @@ pub(crate) struct Sender {
     sack_permitted: bool,
     /// The FIN has been sent.
     fin_sent: bool,
+    /// TCP small queues are on: what the host's queues hold is counted.
+    has_small_queue: bool,
+    /// A path is paced.
+    has_pacing: bool,
     sizes: Sizes,
-    /// The present path.
-    path: Path,
-    flight: Flight,
-    small_queue: SmallQueue,
-    buffer: SendBuffer,
-    settings: Settings,
-    handshake: HandshakeState,
+    pacing_rates: PacingRates,
     counters: Counters,
     nagle: Nagle,
     /// Timestamp that the latest ACK echoes.
     echoed: u32,
     /// Timeouts since `snd_una` last advanced.
     retransmits: u32,
+    /// The present path.
+    path: Path,
+    small_queue: SmallQueue,
+    flight: Flight,
+    buffer: SendBuffer,
+    settings: Settings,
+    handshake: HandshakeState,
+    built: Built,
     scoreboard: Scoreboard,
     fast_path: FastPath,
     /// The other paths.
@@ -115,21 +122,27 @@ impl Sender {
         let settings = Settings::new(config, &clock);
         let rto_min_us = config.rto_min.as_us().min(u64::from(u32::MAX)) as u32;
         let rtt = Rtt::new(&clock, settings.rto_initial, jiffies(&clock, config.rto_max), rto_min_us);
+        let ecn = EcnState::new(rule.capabilities.needs_ecn);
+        let path = Path::new(config, rule, rtt);
         Self {
             snd_una: 0,
             snd_nxt: 0,
             peer: PeerWindow::default(),
             transmit: Transmit::new(settings.tail_loss_probe),
             timer: Timer::UNSET,
-            ecn: EcnState::new(rule.capabilities.needs_ecn),
+            ecn,
             is_synchronised: false,
             sack_permitted: false,
             fin_sent: false,
+            has_small_queue: config.limit_output_bytes.is_some(),
+            has_pacing: path.window.is_paced,
             handshake: HandshakeState::default(),
             sizes: Sizes::new(config),
-            path: Path::new(config, rule, rtt),
+            built: Built::new(),
+            pacing_rates: PacingRates::new(config),
+            small_queue: SmallQueue::new(config.limit_output_bytes.unwrap_or(0)),
+            path,
             flight: Flight::new(),
-            small_queue: SmallQueue::new(config.limit_output_bytes),
             buffer: SendBuffer::new(config.wmem.default, config.wmem.max),
             settings,
             counters: Counters::default(),
@@ -398,7 +411,14 @@ mod tests {
 
     /// The first half of a cache line is the connection's.
     #[test]
-    fn the_clock_and_the_path_begin_with_a_cache_line() {
-        assert_eq!([offset_of!(Sender, clock), offset_of!(Sender, path)].map(|at| (32 + at) % 64), [0, 0]);
+    fn what_every_segment_touches_begins_with_a_cache_line() {
+        let starts = [
+            offset_of!(Sender, clock),
+            offset_of!(Sender, transmit),
+            offset_of!(Sender, sizes),
+            offset_of!(Sender, path),
+            offset_of!(Sender, small_queue),
+        ];
+        assert_eq!(starts.map(|at| (32 + at) % 64), [0; 5]);
     }
 }

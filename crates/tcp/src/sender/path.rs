@@ -38,8 +38,8 @@ pub(crate) struct Path {
     pub has_others: bool,
     pub pacing: Pacing,
     pub probe: LossProbe,
-    /// `snd_nxt` when the present state was entered: it ends when this is acknowledged.
-    pub high_seq: u64,
+    /// When data was last sent on it.
+    pub last_sent: Instant,
     /// Its congestion control.
     pub rule: Box<dyn Congestion>,
     pub delivery: Delivery,
@@ -51,8 +51,8 @@ pub(crate) struct Path {
     pub undo: Undo,
     pub reordering: Reordering,
     pub fack: Fack,
-    /// When data was last sent on it.
-    pub last_sent: Instant,
+    /// `snd_nxt` when the present state was entered: it ends when this is acknowledged.
+    pub high_seq: u64,
     /// F-RTO is judging a timeout (RFC 5682).
     pub frto: bool,
 }

@@ -1,6 +1,6 @@
 //! What a connection's configuration sets for its sending half, in the sender's units.
 
-use daybreak_units::{Duration, Rate};
+use daybreak_units::Duration;
 
 use super::clock::Clock;
 use crate::config::{Config, Profile};
@@ -20,21 +20,11 @@ pub(super) struct Settings {
     pub max_reordering: u32,
     /// The timeout before the first RTT sample, in jiffies.
     pub rto_initial: u64,
-    /// Percent of `cwnd / srtt` in slow start.
-    pub pacing_ss_ratio: u32,
-    /// Percent of `cwnd / srtt` in congestion avoidance.
-    pub pacing_ca_ratio: u32,
-    /// Largest pacing rate in bytes a second.
-    pub max_pacing_bytes: u64,
     pub profile: Profile,
 }
 
 impl Settings {
     pub fn new(config: &Config, clock: &Clock) -> Self {
-        let max_pacing_bytes = match config.max_pacing_rate {
-            Rate::ZERO => u64::MAX / 8,
-            rate => rate.as_bytes_per_sec(),
-        };
         Self {
             rack: config.rack,
             frto: config.frto,
@@ -44,9 +34,6 @@ impl Settings {
             reordering: config.reordering,
             max_reordering: config.max_reordering,
             rto_initial: jiffies(clock, config.rto_initial),
-            pacing_ss_ratio: config.pacing_ss_ratio,
-            pacing_ca_ratio: config.pacing_ca_ratio,
-            max_pacing_bytes,
             profile: config.profile,
         }
     }

@@ -27,9 +27,10 @@ pub(super) struct Sizes {
     pub tso_max_bytes: u32,
     /// What was negotiated of `mss`: a small window lessens it.
     pub full_mss: u32,
-    /// Runs of segments that wait and are smaller than the present ones: where each run ends, and the size of its segments.
-    pub built: VecDeque<(u64, u32)>,
 }
+
+/// Runs of segments that wait and are smaller than the present ones: where each run ends, and the size of its segments.
+pub(super) type Built = VecDeque<(u64, u32)>;
 
 impl Sizes {
     pub fn new(config: &Config) -> Self {
@@ -40,7 +41,6 @@ impl Sizes {
             overhead: segment_overhead(config.profile),
             tso_max_bytes: config.tso_max_bytes,
             full_mss: 0,
-            built: VecDeque::new(),
         }
     }
 
@@ -97,24 +97,24 @@ impl Sender {
         let mss_bytes = u64::from(mss);
         let whole = self.buffer.write_seq.saturating_sub(start) / mss_bytes * mss_bytes;
         if whole > 0 {
-            self.sizes.built.push_back((start + whole, mss));
+            self.built.push_back((start + whole, mss));
             self.sizes.built_end = start + whole;
         }
     }
 
     /// The next segment ends at `end`.
     pub(super) fn keep_rest(&mut self, end: u64) {
-        self.sizes.built.push_front((end, u32::MAX));
+        self.built.push_front((end, u32::MAX));
         self.sizes.built_end = self.sizes.built_end.max(end);
     }
 
     /// The longest that the next segment may be.
     #[cold]
     pub(super) fn built_len(&mut self) -> u32 {
-        while self.sizes.built.front().is_some_and(|&(end, _)| end <= self.snd_nxt) {
-            self.sizes.built.pop_front();
+        while self.built.front().is_some_and(|&(end, _)| end <= self.snd_nxt) {
+            self.built.pop_front();
         }
-        self.sizes.built.front().map_or(u32::MAX, |&(end, mss)| mss.min((end - self.snd_nxt) as u32))
+        self.built.front().map_or(u32::MAX, |&(end, mss)| mss.min((end - self.snd_nxt) as u32))
     }
 
     /// With [`crate::config::Profile::filled_segments`] one that is about to leave, and is shorter than `full`, takes in
@@ -132,21 +132,21 @@ impl Sender {
             return len;
         }
         let (next_end, filled) = (end + u64::from(next), end + u64::from(taken));
-        while self.sizes.built.front().is_some_and(|&(run_end, _)| run_end <= next_end) {
-            self.sizes.built.pop_front();
+        while self.built.front().is_some_and(|&(run_end, _)| run_end <= next_end) {
+            self.built.pop_front();
         }
         if taken < next && !is_last {
             self.keep_rest(next_end);
         }
         // What is left of the last one grows with what is written: it begins where this one ends.
         self.sizes.built_end = self.sizes.built_end.max(filled);
-        self.sizes.built.push_front((filled, u32::MAX));
+        self.built.push_front((filled, u32::MAX));
         len + taken
     }
 
     /// The length of the segment that begins at `start`, and whether it is the last one that waits.
     fn built_behind(&self, start: u64) -> (u32, bool) {
-        let run = self.sizes.built.iter().find(|&&(end, _)| end > start);
+        let run = self.built.iter().find(|&&(end, _)| end > start);
         let (run_end, size) = run.copied().unwrap_or((self.buffer.write_seq, self.sizes.mss));
         let len = u64::from(size).min(run_end.saturating_sub(start));
         (len as u32, start + len >= self.buffer.write_seq)
@@ -156,7 +156,7 @@ impl Sender {
     #[cold]
     pub(super) fn built_segments(&self) -> u64 {
         let (mut start, mut segments) = (self.snd_nxt, 0);
-        for &(end, mss) in self.sizes.built.iter().filter(|(end, _)| *end > self.snd_nxt) {
+        for &(end, mss) in self.built.iter().filter(|(end, _)| *end > self.snd_nxt) {
             segments += (end - start).div_ceil(u64::from(mss));
             start = end;
         }

@@ -26,17 +26,19 @@ pub(crate) use tally::Tally;
 
 /// The ring. Positions count up without end (modulo 2^32) and stay valid while the record is queued.
 #[derive(Debug)]
+// In this order what every segment touches is its first half of a cache line.
+#[repr(C)]
 pub(crate) struct Flight {
     ring: Box<[Sent]>,
     head: u32,
     tail: u32,
+    /// No segment below this position waits to be sent again.
+    resend_from: u32,
+    ordered: bool,
     /// Transmission order; only kept while `ordered`.
     oldest: u32,
     newest: u32,
     linked: u32,
-    /// No segment below this position waits to be sent again.
-    resend_from: u32,
-    ordered: bool,
     /// Segments without an `sk_buff` of their own.
     merged: u64,
     /// The `sk_buff` that was last shifted into another: first and last sequence number, the latter exclusive.

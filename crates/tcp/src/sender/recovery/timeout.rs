@@ -162,7 +162,7 @@ mod tests {
             sender.flight.push(&mut sender.path.tally, sent);
         }
         (sender.snd_una, sender.snd_nxt) = (1, 3_001);
-        sender.small_queue.is_on = false;
+        sender.has_small_queue = false;
         sender.timer.kind = TimerKind::Retransmit;
         sender.on_timer();
         assert_eq!(sender.path.tally.lost_out(), 3);

@@ -97,7 +97,7 @@ impl Sender {
         if segments * mss > window {
             segments = window / mss;
         }
-        if self.small_queue.is_on {
+        if self.has_small_queue {
             segments = segments.min(self.small_queue_room(on_way));
         }
         segments as u32

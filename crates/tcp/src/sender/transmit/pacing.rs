@@ -5,6 +5,7 @@
 
 use daybreak_units::{Instant, Rate};
 
+use crate::config::Config;
 use crate::sender::Sender;
 
 /// The segment, counted from 1, after which pacing begins (one initial window).
@@ -23,22 +24,40 @@ pub(crate) struct Pacing {
     pub waiting: bool,
 }
 
+/// How the pacing rate follows from the window. It does not change.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::sender) struct PacingRates {
+    /// Percent of `cwnd / srtt` in slow start.
+    ss_ratio: u32,
+    /// Percent of `cwnd / srtt` in congestion avoidance.
+    ca_ratio: u32,
+    /// Largest rate in bytes a second.
+    max_bytes: u64,
+}
+
+impl PacingRates {
+    pub fn new(config: &Config) -> Self {
+        let max_bytes = match config.max_pacing_rate {
+            Rate::ZERO => u64::MAX / 8,
+            rate => rate.as_bytes_per_sec(),
+        };
+        Self { ss_ratio: config.pacing_ss_ratio, ca_ratio: config.pacing_ca_ratio, max_bytes }
+    }
+}
+
 impl Sender {
     /// Recomputes `cwnd * mss / srtt`, times 200 % in slow start and 120 % above.
     #[inline]
     pub(crate) fn update_pacing_rate(&mut self) {
         let window = &self.path.window;
         let srtt_x8 = u64::from(self.path.rtt.srtt_x8());
-        let ratio = if window.cwnd < window.ssthresh / 2 {
-            self.settings.pacing_ss_ratio
-        } else {
-            self.settings.pacing_ca_ratio
-        };
+        let rates = &self.pacing_rates;
+        let ratio = if window.cwnd < window.ssthresh / 2 { rates.ss_ratio } else { rates.ca_ratio };
         // Percent, and eighths of a microsecond: bytes/s = mss * cwnd * ratio/100 * 8e6 / srtt_x8.
         let per_segment = u64::from(self.sizes.mss) * 80_000 * u64::from(ratio);
         let segments = u64::from(window.cwnd.max(self.path.tally.packets_out()));
         let rate = per_segment.saturating_mul(segments) / srtt_x8.max(1);
-        self.path.window.pacing_rate = Rate::from_bytes_per_sec(rate.min(self.settings.max_pacing_bytes));
+        self.path.window.pacing_rate = Rate::from_bytes_per_sec(rate.min(rates.max_bytes));
     }
 
     /// The wait for pacing may be over: then what is lost goes first. If another timer was due, the wait goes on: that timer
@@ -64,7 +83,7 @@ impl Sender {
     /// A segment without data leaves now: it does not wait, and what comes after it counts its credit from here.
     #[inline]
     pub(crate) fn note_departure(&mut self) {
-        if self.path.window.is_paced {
+        if self.has_pacing && self.path.window.is_paced {
             let pacing = &mut self.path.pacing;
             pacing.departure = pacing.departure.max(self.clock.now);
         }
@@ -101,7 +120,6 @@ impl Sender {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Config;
     use crate::congestion;
     use crate::sender::flight::Tally;
 

@@ -29,16 +29,14 @@ pub(in crate::sender) struct SmallQueue {
     freed: u32,
     /// `tcp_limit_output_bytes`.
     limit: u64,
-    /// What the host's queues hold is counted.
-    pub is_on: bool,
     /// A transmission waits for room.
     pub throttled: bool,
 }
 
 impl SmallQueue {
-    /// `None` switches small queues off.
-    pub fn new(limit: Option<u64>) -> Self {
-        Self { limit: limit.unwrap_or(0), is_on: limit.is_some(), ..Self::default() }
+    /// An empty queue with this limit (`tcp_limit_output_bytes`).
+    pub fn new(limit: u64) -> Self {
+        Self { limit, ..Self::default() }
     }
 
     #[inline]
@@ -51,7 +49,7 @@ impl Sender {
     /// A packet goes to the host's queue.
     #[inline]
     pub(crate) fn on_nic_queued(&mut self, ip_bytes: u32) {
-        if !self.small_queue.is_on {
+        if !self.has_small_queue {
             return;
         }
         self.small_queue.held += SmallQueue::charge(ip_bytes, self.sizes.overhead);
@@ -62,7 +60,7 @@ impl Sender {
     #[inline]
     pub(crate) fn on_nic_freed(&mut self, now: Instant, ip_bytes: u32) {
         self.clock.advance(now);
-        if !self.small_queue.is_on {
+        if !self.has_small_queue {
             return;
         }
         let charge = SmallQueue::charge(ip_bytes, self.sizes.overhead);
@@ -82,12 +80,12 @@ impl Sender {
 
     /// The packet is still in the host's queue: sending it again would be nonsense.
     pub(crate) fn is_in_host_queue(&self, serial: u32) -> bool {
-        self.small_queue.is_on && (serial.wrapping_sub(self.small_queue.freed) as i32) >= 0
+        self.has_small_queue && (serial.wrapping_sub(self.small_queue.freed) as i32) >= 0
     }
 
     /// Nothing waits in the host's queue, as far as TCP knows: without small queues it is not notified.
     pub(crate) fn host_queue_is_empty(&self) -> bool {
-        !self.small_queue.is_on || self.small_queue.held < SEGMENT_OVERHEAD
+        !self.has_small_queue || self.small_queue.held < SEGMENT_OVERHEAD
     }
 
     /// Full segments that may go to the host's queue before it holds too much, when `on_way` full
@@ -119,7 +117,7 @@ impl Sender {
     /// twice the limit.
     #[inline]
     pub(crate) fn small_queue_holds(&mut self, len: u32, factor_shift: u32) -> bool {
-        if !self.small_queue.is_on {
+        if !self.has_small_queue {
             return false;
         }
         let held = self.small_queue.held;
