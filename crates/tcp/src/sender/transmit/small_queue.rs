@@ -103,7 +103,7 @@ impl Sender {
     /// next departure, if they fill no segment, and what the host's queue holds takes more memory than they do.
     #[inline]
     pub(crate) fn autocorks(&mut self, left: u64) -> bool {
-        if !self.small_queue.is_on || self.flight.is_empty() || !self.buffer.returns_from_write(self.clock.now) {
+        if !self.has_small_queue || self.flight.is_empty() || !self.buffer.returns_from_write(self.clock.now) {
             return false;
         }
         let a_burst = u64::from(self.sizes.segments_a_burst());
