@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from daybreak.scenario.stack import PRESETS
+from daybreak.scenario.stack import LARGEST, PRESETS, UNBOUNDED
 from daybreak.studies.lightpath.settings import Setting
 
 Document = dict[str, Any]
@@ -72,6 +72,8 @@ ROWS = {
     "paws": Row(
         "timestamps and window not checked", "timestamps (PAWS) and window checked",
         ("no_paws", "no_receive_window"),
+        {"stack": {"tcp_wmem": (4_096, LARGEST, LARGEST)}},
+        {"stack": {"tcp_wmem": (4_096, UNBOUNDED, UNBOUNDED)}},
     ),
     "echo": Row("no RTT from timestamps alone", "RTT from timestamps too", ("no_echo_samples",)),
     "timer": Row("timer restarted by duplicates", "timer not restarted by duplicates", ("rto_restart",)),
