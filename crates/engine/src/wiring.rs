@@ -191,6 +191,7 @@ fn profile(stack: &Stack) -> Profile {
             Legacy::NoPaws => profile.no_paws = true,
             Legacy::HalfThreshold => profile.half_threshold = true,
             Legacy::NoEchoSamples => profile.no_echo_samples = true,
+            Legacy::NoReceiveWindow => profile.no_receive_window = true,
         }
     }
     profile

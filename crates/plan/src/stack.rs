@@ -56,6 +56,8 @@ pub enum Legacy {
     HalfThreshold,
     /// Congestion control gets no RTT from timestamps.
     NoEchoSamples,
+    /// There is no receive window.
+    NoReceiveWindow,
 }
 
 /// How a host's NIC stores received frames in memory: see `daybreak_tcp::config::ReceiveBuffers`.

@@ -56,6 +56,8 @@ pub struct Profile {
     /// Congestion control gets no RTT that only the echo of a timestamp gives, as where all that an ACK covers was sent
     /// twice (the estimator of the timer does).
     pub no_echo_samples: bool,
+    /// There is no receive window: the sender looks at none, and the receiver takes what lies beyond the one that it offers.
+    pub no_receive_window: bool,
     /// The part of the receive buffer that is window is measured: what payload was of the memory of a segment that showed
     /// another size of full segments than those before. `tcp_adv_win_scale` counts for nothing.
     pub measured_share: bool,
@@ -163,6 +165,12 @@ pub const BEHAVIOURS: &[Behaviour] = &[
         stacks: &[NS2],
         dialogues: &["no_echo_samples"],
         switch: |profile| &mut profile.no_echo_samples,
+    },
+    Behaviour {
+        name: "no_receive_window",
+        stacks: &[NS2],
+        dialogues: &["no_receive_window", "no_receive_window_at_receiver"],
+        switch: |profile| &mut profile.no_receive_window,
     },
     Behaviour {
         name: "measured_share",

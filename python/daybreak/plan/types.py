@@ -44,6 +44,7 @@ Legacy: TypeAlias = Literal[
     "no_paws",
     "half_threshold",
     "no_echo_samples",
+    "no_receive_window",
 ]
 """A mechanism of older stacks that Linux 6.1 does not have: see `daybreak_tcp::profile`."""
 

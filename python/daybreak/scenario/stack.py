@@ -10,7 +10,7 @@ from .quantities import Rate, Span, reject
 Legacy = Literal[
     "fack", "window_at_once", "no_undo", "ack_every_packet", "rto_restart", "forget_sacks", "whole_ranges",
     "count_acks", "prr_by_retransmission", "two_tick_slack", "no_paws", "half_threshold",
-    "no_echo_samples",
+    "no_echo_samples", "no_receive_window",
 ]  # fmt: skip
 """A mechanism of older stacks, by name."""
 Linux = Literal["6.1", "6.12"]
@@ -20,13 +20,15 @@ Bytes = Annotated[int, Field(ge=0, le=2**40)]
 
 UNBOUNDED = 2**31
 """A buffer in bytes of which half is window: 1 GiB, the most that the TCP header can say (RFC 7323, section 2.3)."""
+LARGEST = 2**32 - 1
+"""The largest buffer in bytes. ns-2 has no send buffer, and its sender may have more out than `UNBOUNDED`."""
 _MOST_PAGES = 17
 """Of one packet in Linux 6.1."""
 PRESETS: dict[str | None, dict[str, Any]] = {
     "ns2-2009": {
         "initial_window": 2,
         "tcp_rmem": (4_096, UNBOUNDED, UNBOUNDED),
-        "tcp_wmem": (4_096, UNBOUNDED, UNBOUNDED),
+        "tcp_wmem": (4_096, LARGEST, LARGEST),
         "tcp_moderate_rcvbuf": False,
         "tcp_dsack": False,
         "tcp_frto": 0,
@@ -45,6 +47,7 @@ PRESETS: dict[str | None, dict[str, Any]] = {
             "whole_ranges",
             "no_paws",
             "no_echo_samples",
+            "no_receive_window",
         ),
     }
 }
@@ -153,8 +156,9 @@ class Stack(Model):
     rebuilt by more than was delivered only when a retransmission is acknowledged: Linux 4.15 and 5.10),
     "two_tick_slack" (the tail loss probe and the reordering timer wait two ticks beyond what was measured, not 2 ms:
     Linux up to 6.5), "no_paws" (timestamps are not checked), "half_threshold" (the window of a fast recovery, with
-    "window_at_once"), "no_echo_samples" (congestion control gets no RTT from timestamps alone). The kernel engine
-    refuses them."""
+    "window_at_once"), "no_echo_samples" (congestion control gets no RTT from timestamps alone),
+    "no_receive_window" (the sender looks at no receive window, and the receiver takes what lies beyond the one that it
+    offers). The kernel engine refuses them."""
     max_pacing_rate: Rate | None = None
     """`SO_MAX_PACING_RATE`; variants that pace do so in any case."""
 

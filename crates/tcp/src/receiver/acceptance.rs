@@ -79,7 +79,7 @@ impl Receiver {
     #[inline(always)]
     pub fn is_in_window(&self, segment: &Segment) -> bool {
         segment.seq + segment.sequence_len() >= self.window.rcv_wup()
-            && segment.seq <= self.rcv_nxt + self.window.remaining(self.rcv_nxt)
+            && segment.seq <= self.rcv_nxt + self.window.room(self.rcv_nxt)
     }
 
     /// Before the handshake is done: some of it lies in the window of the SYN-ACK, or where that begins or ends.

@@ -83,11 +83,11 @@ impl Receiver {
         }
         let before = self.rcv_nxt;
         let end = segment.seq + segment.sequence_len();
-        let remaining = self.window.remaining(self.rcv_nxt);
+        let room = self.window.room(self.rcv_nxt);
         let (mut taken, mut first_end) = (self.memory(), end);
         let answers = self.profile.answers_when_full;
         let closes = answers && segment.len == 0 && segment.flags.contains(Flags::FIN);
-        if segment.seq <= before && end > before && (remaining > 0 || (closes && segment.seq == before)) {
+        if segment.seq <= before && end > before && (room > 0 || (closes && segment.seq == before)) {
             if answers && self.window.make_room(taken) {
                 self.policy.leave_quick_mode();
                 if self.window.overflows(taken) {
@@ -100,7 +100,7 @@ impl Receiver {
             self.counters.duplicates += 1;
             self.report_duplicate(segment.seq, end);
             self.acknowledge_quickly(MAX_QUICKACKS);
-        } else if segment.seq >= before + remaining {
+        } else if segment.seq >= before + room {
             if segment.seq < before {
                 self.report_duplicate(segment.seq, before);
             }

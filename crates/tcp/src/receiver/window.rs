@@ -216,6 +216,12 @@ impl ReceiveWindow {
         (self.rcv_wup + self.rcv_wnd).saturating_sub(rcv_nxt)
     }
 
+    /// How far beyond `rcv_nxt` data is taken.
+    #[inline]
+    pub(super) fn room(&self, rcv_nxt: u64) -> u64 {
+        if self.profile.no_receive_window { u64::MAX - rcv_nxt } else { self.remaining(rcv_nxt) }
+    }
+
     /// Nothing: the peer has filled the window that it was offered.
     #[inline]
     pub(super) fn is_full_at(&self, rcv_nxt: u64) -> bool {

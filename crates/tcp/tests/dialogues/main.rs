@@ -148,6 +148,8 @@ dialogues! {
     no_rack_partial_ack,
     no_echo_samples,
     no_paws,
+    no_receive_window,
+    no_receive_window_at_receiver,
     no_undo,
     nodelay,
     paced_probe,

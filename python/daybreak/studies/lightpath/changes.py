@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from daybreak.scenario.stack import PRESETS
+from daybreak.scenario.stack import LARGEST, PRESETS, UNBOUNDED
 from daybreak.studies.lightpath.settings import Setting
 
 Document = dict[str, Any]
@@ -69,7 +69,12 @@ ROWS = {
     "at-once": Row("window reduced at once", "window reduced step by step (PRR)", ("window_at_once",)),
     "forgets": Row("SACKs forgotten", "SACKs kept after a recovery", ("forget_sacks",)),
     "ranges": Row("SACK blocks of whole ranges", "SACK blocks of what the receiver holds", ("whole_ranges",)),
-    "paws": Row("timestamps not checked", "timestamps checked (PAWS)", ("no_paws",)),
+    "paws": Row(
+        "timestamps and window not checked", "timestamps (PAWS) and window checked",
+        ("no_paws", "no_receive_window"),
+        {"stack": {"tcp_wmem": (4_096, LARGEST, LARGEST)}},
+        {"stack": {"tcp_wmem": (4_096, UNBOUNDED, UNBOUNDED)}},
+    ),
     "echo": Row("no RTT from timestamps alone", "RTT from timestamps too", ("no_echo_samples",)),
     "timer": Row("timer restarted by duplicates", "timer not restarted by duplicates", ("rto_restart",)),
     "acks": Row(

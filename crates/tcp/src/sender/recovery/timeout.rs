@@ -27,7 +27,7 @@ impl Sender {
         self.enter_loss();
         let backoff = self.path.rtt.backoff;
         self.path.rtt.back_off(&self.clock);
-        if self.peer.window == 0 {
+        if self.peer.window == 0 && !self.settings.profile.no_receive_window {
             // The peer has closed its window below what is out: what is sent again asks for the window, and is no timeout.
             self.path.rtt.backoff = backoff;
         } else {
