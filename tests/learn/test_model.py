@@ -85,10 +85,11 @@ def test_intervals_are_calibrated_on_settings_that_are_asked_for():
         assert not model._is_asked([asked]).any(), change
 
 
-def test_the_shipped_model_is_as_good_as_was_published(shipped):
-    """On 200 settings that were drawn after it was made: `docs/learn/unseen-4.json` says what its data do."""
-    data = Dataset(pl.read_parquet(ROOT / "docs" / "learn" / "unseen-4.parquet"))
-    published = json.loads((ROOT / "docs" / "learn" / "unseen-4.json").read_text())
+@pytest.mark.parametrize("draw", ["unseen-4", "unseen-6"])
+def test_the_shipped_model_is_as_good_as_was_published(shipped, draw):
+    """On 200 and 400 settings that were drawn after it was made."""
+    data = Dataset(pl.read_parquet(ROOT / "docs" / "learn" / f"{draw}.parquet"))
+    published = json.loads((ROOT / "docs" / "learn" / f"{draw}.json").read_text())
     found = evaluate.judge(shipped, data)
     assert shipped.fingerprint == published["model"]
     for name in ("settings", "runs", "unended_runs", "outside", "unsure"):
