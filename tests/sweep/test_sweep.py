@@ -443,7 +443,7 @@ def test_the_command_shows_what_failed_and_says_so_in_its_exit_code(tmp_path):
     done = subprocess.run([*command, "-o", str(tmp_path / "o")], capture_output=True, text=True, check=False)
     assert done.returncode == 1 and "1 failures" in done.stdout and 'size = "a lot"' in done.stdout
     wrong = subprocess.run([*command, "--ci", "2 x"], capture_output=True, text=True, check=False)
-    assert wrong.returncode == 1 and '--ci "2 x": expected a part of the mean' in wrong.stderr
+    assert wrong.returncode == 2 and '--ci "2 x": expected a part of the mean' in wrong.stderr
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "grids").glob("*.toml")), ids=lambda path: path.stem)
