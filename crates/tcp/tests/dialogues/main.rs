@@ -103,6 +103,7 @@ dialogues! {
     fin_at_zero_window,
     fin_below_held_data,
     fin_beyond_the_window,
+    fin_beyond_the_window_probe,
     fin_forgets_dsack,
     fin_out_of_order_closing,
     fin_out_of_order_timewait_sack,

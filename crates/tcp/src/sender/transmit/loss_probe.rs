@@ -96,7 +96,7 @@ impl Sender {
         }
         let fits = {
             let left = self.buffer.write_seq.saturating_sub(self.snd_nxt).min(u64::from(self.sizes.mss));
-            self.has_unsent() && self.snd_nxt + left <= self.window_end()
+            self.has_unsent() && self.window_takes_next(left)
         };
         let outgoing = if fits {
             self.send_new(true)

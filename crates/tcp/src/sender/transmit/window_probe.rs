@@ -3,7 +3,6 @@
 use super::{Outgoing, Reason};
 use crate::sender::Sender;
 use crate::sender::timer::TimerKind;
-use crate::sender::transmit::send_buffer::Close;
 
 impl Sender {
     /// The peer's window is closed, or too small for the next segment, and nothing is out.
@@ -62,9 +61,7 @@ impl Sender {
             return;
         }
         let left = self.buffer.write_seq.saturating_sub(self.snd_nxt);
-        let next = left.min(u64::from(self.sizes.mss));
-        let fin = next == left && self.buffer.close == Close::Made;
-        if self.snd_nxt + next + u64::from(fin) <= self.window_end() {
+        if self.window_takes_next(left.min(u64::from(self.sizes.mss))) {
             self.path.rtt.backoff = 0;
             self.clear_timer();
         } else {
