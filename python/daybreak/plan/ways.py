@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
@@ -107,19 +107,20 @@ def may_catch_up(content: types.Plan, flows: Iterable[int]) -> str:
 
 def greatest_rates(content: types.Plan) -> list[int]:
     """The greatest rate in bit/s that each link ever has."""
-    rates = [link.rate_bps for link in content.links]
-    for action in _actions(content):
-        if isinstance(action, types.SetRate):
-            rates[action.link] = max(rates[action.link], action.rate_bps)
-    return rates
+    return _rates(content, max)
 
 
 def least_rates(content: types.Plan) -> list[int]:
     """The least rate in bit/s that each link ever has."""
+    return _rates(content, min)
+
+
+def _rates(content: types.Plan, of_two: Callable[[int, int], int]) -> list[int]:
+    """The rate in bit/s that ``of_two`` selects of all that each link ever has."""
     rates = [link.rate_bps for link in content.links]
     for action in _actions(content):
         if isinstance(action, types.SetRate):
-            rates[action.link] = min(rates[action.link], action.rate_bps)
+            rates[action.link] = of_two(rates[action.link], action.rate_bps)
     return rates
 
 
