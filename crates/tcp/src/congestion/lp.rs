@@ -78,6 +78,11 @@ impl Default for Lp {
 }
 
 impl Congestion for Lp {
+    /// Before `init` all delays are 0 in Linux 6.1.192, and 0 is not below a threshold of 0: it gives way.
+    fn cwnd_after_syn(&self, cwnd: u32) -> u32 {
+        (cwnd / 2).max(1)
+    }
+
     fn on_arrival(&mut self, window: &mut Window, ack: &AckArrival) {
         let stamps = ack.timestamps;
         if ack.rtt.is_some_and(|rtt| !rtt.is_zero())

@@ -245,6 +245,12 @@ impl Context {
 
 /// One congestion control rule.
 pub trait Congestion: std::fmt::Debug + Send {
+    /// What the ACK of a client's SYN, which comes before [`Congestion::init`], makes of a window of `cwnd` segments: the
+    /// first pacing rate is that of this window.
+    fn cwnd_after_syn(&self, cwnd: u32) -> u32 {
+        cwnd
+    }
+
     /// Called once the handshake is done, before the first data.
     fn init(&mut self, _window: &mut Window, _ctx: &Context) {}
 

@@ -146,7 +146,8 @@ impl Sender {
     /// is, or the one that is left when the SYN was sent again, and in slow start. Small queues depend on it.
     fn first_pacing_rate(&mut self) {
         let ssthresh = std::mem::replace(&mut self.path.window.ssthresh, u32::MAX);
-        self.path.window.cwnd = if self.handshake.syn_timed_out { 1 } else { UNTOLD_WINDOW };
+        let cwnd = if self.handshake.syn_timed_out { 1 } else { UNTOLD_WINDOW };
+        self.path.window.cwnd = self.path.rule.cwnd_after_syn(cwnd);
         self.update_pacing_rate();
         self.path.window.ssthresh = ssthresh;
     }

@@ -117,6 +117,7 @@ dialogues! {
     fin_waits_for_a_probe,
     fin_when_full,
     first_pacing_rate,
+    first_pacing_rate_lp,
     first_pacing_rate_passive,
     first_pacing_rate_syn_again,
     first_pacing_rate_threshold,
