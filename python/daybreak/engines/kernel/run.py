@@ -195,9 +195,9 @@ def _listen(console: Any, questions: Any, watched: Watch) -> None:
 def program(choice: Choice = USUAL) -> str:
     """Identifies the kernel's version and images, the guest's program and its switch, and images with users'
     modules."""
+    kernel, *others = [one for one in image.fitting(choice) if choice.hz in (None, one.hz)] or [image.find(choice)]
     guest = workplace.guest_program()
     digest = hashlib.sha256(guest.read_bytes() + workplace.switch_library(guest).read_bytes()).hexdigest()
-    kernel, *others = [one for one in image.fitting(choice) if choice.hz in (None, one.hz)] or [image.find(choice)]
     named = f"Linux {kernel.source_version}{_apart(kernel)}, image {kernel.digest[:8]}"
     # A plan's ticks and congestion controls decide which of the other images it uses.
     ticks = "".join(f", {one.hz} ticks {one.digest[:8]}" for one in others if one.hz != kernel.hz and one.is_plain)
