@@ -275,6 +275,8 @@ fn cube_roots_are_those_of_linux() {
         others,
         [4_116, 4_271, 4_456, 4_587, 5_088, 5_185, 5_379, 5_671, 2_991, 6_451, 3_266, 6_636, 3_573, 8_154]
     );
+    let more = [67, 82, 88, 98, 107, 114, 146, 181, 194].map(|below| cube_root(below * one));
+    assert_eq!(more, [5_639, 6_036, 6_181, 6_406, 6_594, 6_734, 7_314, 7_860, 8_044]);
     assert_eq!([0, 1, 7, 8].map(cube_root), [0, 1, 1, 2]);
     for value in (1..3_000).map(|below| below * one).chain([u64::MAX]) {
         let part = cube_root(value) as f64 / (value as f64).cbrt();
