@@ -105,7 +105,7 @@ impl Sender {
             self.path.rtt.begin_unmeasured(&self.clock);
         }
         self.transmit.start(self.clock.jiffies);
-        self.nagle.on_small(self.snd_una);
+        self.buffer.nagle.on_small(self.snd_una);
         self.sizes.overhead = segment_overhead(self.settings.profile) / u64::from(self.sizes.segments_a_burst());
         // Linux notifies the rule of an acknowledged SYN, but not of a SYN-ACK.
         let syn_rtt = rtt_us.filter(|_| is_client).map(|us| Duration::from_us(u64::from(us)));

@@ -64,10 +64,10 @@ use peer::PeerWindow;
 use settings::{Settings, jiffies};
 use sizes::{Built, Sizes};
 use timer::{Timer, TimerKind};
+use transmit::Transmit;
 use transmit::pacing::PacingRates;
 use transmit::send_buffer::{Close, SendBuffer};
 use transmit::small_queue::SmallQueue;
-use transmit::{Nagle, Transmit};
 
 const PS_PER_US: u64 = 1_000_000;
 
@@ -92,23 +92,18 @@ pub(crate) struct Sender {
     fin_sent: bool,
     /// TCP small queues are on: what the host's queues hold is counted.
     has_small_queue: bool,
-    /// A path is paced.
-    has_pacing: bool,
     sizes: Sizes,
     pacing_rates: PacingRates,
     counters: Counters,
-    nagle: Nagle,
     /// Timestamp that the latest ACK echoes.
     echoed: u32,
-    /// Timeouts since `snd_una` last advanced.
-    retransmits: u32,
+    handshake: HandshakeState,
     /// The present path.
     path: Path,
     small_queue: SmallQueue,
     flight: Flight,
     buffer: SendBuffer,
     settings: Settings,
-    handshake: HandshakeState,
     built: Built,
     scoreboard: Scoreboard,
     fast_path: FastPath,
@@ -135,20 +130,17 @@ impl Sender {
             sack_permitted: false,
             fin_sent: false,
             has_small_queue: config.limit_output_bytes.is_some(),
-            has_pacing: path.window.is_paced,
             handshake: HandshakeState::default(),
             sizes: Sizes::new(config),
             built: Built::new(),
-            pacing_rates: PacingRates::new(config),
+            pacing_rates: PacingRates::new(config, path.window.is_paced),
             small_queue: SmallQueue::new(config.limit_output_bytes.unwrap_or(0)),
             path,
             flight: Flight::new(),
             buffer: SendBuffer::new(config.wmem.default, config.wmem.max),
             settings,
             counters: Counters::default(),
-            nagle: Nagle::default(),
             echoed: 0,
-            retransmits: 0,
             scoreboard: Scoreboard::default(),
             fast_path: FastPath::default(),
             paths: Paths::default(),
@@ -284,14 +276,14 @@ impl Sender {
     /// `TCP_NODELAY`. When it is set, what is in the socket leaves, even from under a cork.
     pub fn set_nodelay(&mut self, now: Instant, is_on: bool) {
         self.begin(now);
-        self.nagle.set_nodelay(is_on);
+        self.buffer.nagle.set_nodelay(is_on);
         self.transmit.on_written();
     }
 
     /// `TCP_CORK`.
     pub fn set_cork(&mut self, now: Instant, is_on: bool) {
         self.begin(now);
-        self.nagle.set_cork(is_on);
+        self.buffer.nagle.set_cork(is_on);
         self.transmit.on_written();
     }
 
@@ -396,7 +388,7 @@ impl Sender {
             // After a plain ACK it says nothing any more.
             self.buffer.filled = None;
         }
-        let peer = (self.snd_una, self.snd_nxt, self.peer.window, self.peer.max_window, self.retransmits);
+        let peer = (self.snd_una, self.snd_nxt, self.peer.window, self.peer.max_window, self.timer.timeouts);
         let state = format!("{:?}", (&self.path, &self.paths, self.timer, peer, &self.buffer));
         self.path.pacing.departure = departure;
         state

@@ -32,12 +32,14 @@ pub(crate) enum TimerKind {
 pub(crate) struct Timer {
     pub at: Instant,
     pub kind: TimerKind,
+    /// Timeouts since `snd_una` last advanced.
+    pub timeouts: u32,
     /// When the probe timer was last set, and to how much, in jiffies.
     pub probe_set: (u64, u64),
 }
 
 impl Timer {
-    pub const UNSET: Self = Self { at: Instant::NEVER, kind: TimerKind::None, probe_set: (0, 0) };
+    pub const UNSET: Self = Self { at: Instant::NEVER, kind: TimerKind::None, timeouts: 0, probe_set: (0, 0) };
 }
 
 impl Sender {

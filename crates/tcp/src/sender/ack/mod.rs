@@ -131,7 +131,7 @@ impl Sender {
         if PLAIN || segment.ack > ack.prior_una {
             ack.flags.set(AckFlags::UNA_ADVANCED);
             if !PLAIN {
-                self.retransmits = 0;
+                self.timer.timeouts = 0;
             }
         }
         self.update_window::<PLAIN>(segment, ack);

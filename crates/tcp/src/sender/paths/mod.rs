@@ -111,7 +111,7 @@ impl Sender {
         assert!(tag != 0, "a connection has at most 16 paths");
         let path = Path::new(config, rule, self.path.rtt.clone());
         let tally = Tally::new(tag);
-        self.has_pacing |= path.window.is_paced;
+        self.pacing_rates.are_used |= path.window.is_paced;
         self.paths.others.push(Path { tally, has_others: true, one_by_one: true, ..path });
         (self.path.has_others, self.path.one_by_one) = (true, true);
         // Marks of one path may stand between those of another: no short way for what is sent in order.

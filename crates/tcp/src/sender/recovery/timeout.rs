@@ -32,7 +32,7 @@ impl Sender {
             self.path.rtt.backoff = backoff;
         } else {
             self.counters.rtos += 1;
-            self.retransmits += 1;
+            self.timer.timeouts += 1;
         }
         self.set_timer_unpaced(TimerKind::Retransmit, self.path.rtt.rto);
     }
@@ -45,7 +45,7 @@ impl Sender {
         self.path.fack.reach = None;
         if state <= CaState::Disorder
             || self.path.high_seq <= self.snd_una
-            || (state == CaState::Loss && self.retransmits == 0)
+            || (state == CaState::Loss && self.timer.timeouts == 0)
         {
             self.path.undo.prior_ssthresh = self.path.current_ssthresh();
             self.path.window.prior_cwnd = self.path.window.cwnd;
@@ -66,7 +66,7 @@ impl Sender {
         self.path.high_seq = self.snd_nxt;
         self.queue_cwr();
         self.path.probe.high_seq = 0;
-        self.path.frto = self.settings.frto && !self.has_paths() && (new_recovery || self.retransmits > 0);
+        self.path.frto = self.settings.frto && !self.has_paths() && (new_recovery || self.timer.timeouts > 0);
     }
 
     /// Everything is lost, but what was sent too recently for RACK to say so. If the peer had SACKed

@@ -143,7 +143,7 @@ impl Sender {
         }
         self.undo_reduction(true);
         self.counters.spurious_rtos += u64::from(by_frto);
-        self.retransmits = 0;
+        self.timer.timeouts = 0;
         if self.must_hold_state() {
             return true;
         }

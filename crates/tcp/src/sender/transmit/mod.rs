@@ -13,8 +13,6 @@ pub(super) mod small_queue;
 mod tso;
 mod window_probe;
 
-pub(super) use nagle::Nagle;
-
 use crate::sender::Sender;
 use crate::sender::timer::TimerKind;
 

@@ -56,7 +56,7 @@ impl Sender {
         if !self.window_takes_next(u64::from(len)) {
             return None;
         }
-        if len < full && last && !fin && !is_probe && self.nagle.holds(self.snd_una, self.flight.is_empty()) {
+        if len < full && last && !fin && !is_probe && self.buffer.nagle.holds(self.snd_una, self.flight.is_empty()) {
             return None;
         }
         if last && !fin && !is_probe && self.autocorks(left) {
@@ -175,7 +175,7 @@ impl Sender {
             self.validate_as_written();
         }
         if len < self.sizes.payload() {
-            self.nagle.on_small(self.snd_nxt);
+            self.buffer.nagle.on_small(self.snd_nxt);
         }
         self.fin_sent |= fin;
         self.transmit.started_from_idle |= idle;

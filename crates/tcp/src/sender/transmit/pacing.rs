@@ -31,17 +31,20 @@ pub(in crate::sender) struct PacingRates {
     ss_ratio: u32,
     /// Percent of `cwnd / srtt` in congestion avoidance.
     ca_ratio: u32,
+    /// A path is paced.
+    pub are_used: bool,
     /// Largest rate in bytes a second.
     max_bytes: u64,
 }
 
 impl PacingRates {
-    pub fn new(config: &Config) -> Self {
+    /// `are_used` if the first path is paced.
+    pub fn new(config: &Config, are_used: bool) -> Self {
         let max_bytes = match config.max_pacing_rate {
             Rate::ZERO => u64::MAX / 8,
             rate => rate.as_bytes_per_sec(),
         };
-        Self { ss_ratio: config.pacing_ss_ratio, ca_ratio: config.pacing_ca_ratio, max_bytes }
+        Self { ss_ratio: config.pacing_ss_ratio, ca_ratio: config.pacing_ca_ratio, are_used, max_bytes }
     }
 }
 
@@ -83,7 +86,7 @@ impl Sender {
     /// A segment without data leaves now: it does not wait, and what comes after it counts its credit from here.
     #[inline]
     pub(crate) fn note_departure(&mut self) {
-        if self.has_pacing && self.path.window.is_paced {
+        if self.pacing_rates.are_used && self.path.window.is_paced {
             let pacing = &mut self.path.pacing;
             pacing.departure = pacing.departure.max(self.clock.now);
         }

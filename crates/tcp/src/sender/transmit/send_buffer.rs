@@ -11,6 +11,7 @@ use daybreak_units::Instant;
 
 use crate::config::Profile;
 use crate::sender::Sender;
+use crate::sender::transmit::nagle::Nagle;
 
 /// Memory of a segment besides its payload: the socket buffer's descriptor (256 bytes) and its head
 /// of 512 bytes with header room and the shared page list. That is how a 6.1 kernel without tunnels
@@ -50,6 +51,8 @@ pub(crate) enum Close {
 // What every ACK touches comes last: in the sender more of it follows.
 #[repr(C)]
 pub(crate) struct SendBuffer {
+    /// Whether its last bytes wait for more.
+    pub nagle: Nagle,
     /// End of what the application has asked to send.
     app_end: u64,
     /// `sk_sndbuf`.
@@ -87,6 +90,7 @@ pub(crate) struct SendBuffer {
 impl SendBuffer {
     pub fn new(size: u64, max: u64) -> Self {
         Self {
+            nagle: Nagle::default(),
             app_end: 1,
             write_seq: 1,
             size,
@@ -246,7 +250,7 @@ impl Sender {
         if end > start {
             let mss = u64::from(self.sizes.mss);
             self.buffer.write_seq = end;
-            self.nagle.on_written();
+            self.buffer.nagle.on_written();
             let started = unsent % mss;
             if started > 0 {
                 // The last segment grows, so that it is no longer the end of a write.

@@ -39,10 +39,10 @@ impl Sender {
         }
         // Linux 6.1 pushes it. Of a segment that it splits, the rest stays a segment of its own, and is pushed as well.
         let whole = self.snd_nxt + size;
-        let small_end = self.nagle.small_end();
+        let small_end = self.buffer.nagle.small_end();
         let mut outgoing = self.push_new(len, false);
         // No small segment has to wait for it.
-        self.nagle.on_small(small_end);
+        self.buffer.nagle.on_small(small_end);
         outgoing.push = true;
         let at = self.flight.tail().wrapping_sub(1);
         self.flight.push_mark(at);
