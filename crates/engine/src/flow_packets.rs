@@ -33,7 +33,7 @@ pub(crate) fn peer_of(endpoint: u32) -> u32 {
 }
 
 /// A datagram travels in the fields of a segment, which all packets of the simulator carry: its number is `seq`, the
-/// time at which it was sent is `ack`, in picoseconds. Which of both a packet is, its flow says.
+/// time at which it was sent is `ack`, in picoseconds. Which of both a packet is, depends on its flow.
 pub(crate) fn segment_of(datagram: Datagram, payload_bytes: u32) -> Segment {
     Segment::from(Header {
         seq: datagram.number,

@@ -33,7 +33,7 @@ const PS_PER_NS: u64 = 1_000;
 pub enum Side {
     /// The one that opens the connection: the sender of a bulk transfer, or the client of an exchange.
     Client,
-    /// The one that is asked for it: the receiver of a bulk transfer, or who answers.
+    /// The end that accepts it: the receiver of a bulk transfer, or a server.
     Server,
 }
 
@@ -42,7 +42,7 @@ pub enum Side {
 pub struct Captured {
     /// When it started on its link.
     pub at: Instant,
-    /// What it says.
+    /// Its content.
     pub segment: Segment,
 }
 
@@ -150,7 +150,7 @@ fn find(plan: &Plan, flow: usize) -> Result<&Flow, EngineError> {
 }
 
 impl Dialogue {
-    /// The SYN, or the answer to one, with which an end begins; of a server that has said nothing there is none.
+    /// The SYN, or the answer to one, with which an end begins; of a server that has sent nothing there is none.
     fn opening(&self, side: Side) -> Result<Option<&Captured>, EngineError> {
         let Some(first) = self.sent.first() else {
             let problem = "what a client has sent starts with its SYN";

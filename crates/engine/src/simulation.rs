@@ -59,7 +59,7 @@ pub struct Progress {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Records {
     /// `flows`, `bins`, `window`, `queues`, `drops`, `circuits`, `control`, `latency`, `packets`, `links`, `queue_totals`;
-    /// a table that was not asked for is empty. With requests and responses also `exchanges`, with UDP also `datagrams`.
+    /// a table that was not requested is empty. With requests and responses also `exchanges`, with UDP also `datagrams`.
     pub tables: Vec<Table>,
     /// Packets that finished crossing a link, counted at every link.
     pub packet_hops: u64,
@@ -485,7 +485,7 @@ impl<P: Probe + Tables + Send> Run for Core<P> {
     }
 }
 
-/// Puts what the packet's header says into its segment.
+/// Puts what the packet's header carries into its segment.
 #[cold]
 #[inline(never)]
 fn show(fabric: &mut Fabric<Segment>, shown: Shown, id: PacketId) -> &Packet<Segment> {

@@ -77,7 +77,7 @@ fn look(plan: &Plan, queues: &mut [QueueConfig]) {
     for &link in records.tap_links.iter().chain(&records.bin_links) {
         metered[link as usize] = true;
     }
-    // Senders with TCP small queues want to know when a packet leaves their host's queue.
+    // Senders with TCP small queues are notified when a packet leaves their host's queue.
     let mut announced = vec![false; plan.nodes.len()];
     for flow in &plan.flows {
         for (node, stack) in [(flow.src, flow.src_stack), (flow.dst, flow.dst_stack)] {
@@ -197,7 +197,7 @@ fn profile(stack: &Stack) -> Profile {
     profile
 }
 
-/// The settings of an endpoint; what the plan does not say is Linux's default.
+/// The settings of an endpoint; what the plan leaves out is Linux's default.
 pub(crate) fn stack(stack: &Stack) -> Config {
     let buffer = |[min, default, max]: [u64; 3]| BufferLimits { min, default, max };
     Config {

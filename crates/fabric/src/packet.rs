@@ -9,7 +9,7 @@ use crate::prefetch::prefetch;
 pub struct PacketId(pub u32);
 
 impl PacketId {
-    /// The next packet at the end of a link that knows the order itself.
+    /// The next packet at the end of a link that keeps the order itself.
     pub const NEXT: Self = Self(u32::MAX);
 }
 

@@ -2,7 +2,7 @@
 
 /// Asks for the cache line in which `items[index]` begins; nothing happens when there is none.
 #[inline(always)]
-#[allow(unsafe_code)] // The only way to say it; a prefetch has no architectural effect.
+#[allow(unsafe_code)] // There is no safe way; a prefetch has no architectural effect.
 pub fn prefetch<T>(items: &[T], index: usize) {
     #[cfg(target_arch = "x86_64")]
     if let Some(item) = items.get(index) {

@@ -42,7 +42,7 @@ impl Repeats {
     fn count_again(&mut self, endpoint: u32, identity: Identity) -> u32 {
         let Class { next, highest_again } = &mut self.ways.get_mut(endpoint).classes[usize::from(identity.class)];
         if identity.number + 1 == *next {
-            // Mostly an ACK that says the same as the one before.
+            // Mostly an ACK like the one before.
             *highest_again += 1;
             return *highest_again;
         }
@@ -88,7 +88,7 @@ impl Way {
         Self { endpoint: FREE, classes: [Class { next: 0, highest_again: 0 }; Identity::CLASSES as usize] };
 }
 
-/// The ways, found by a hash of the endpoint: in the slot that it says or behind it, without a free slot between.
+/// The ways, found by a hash of the endpoint: in the slot of the hash or behind it, without a free slot between.
 /// Memory grows with the endpoints whose packets pass, however many there are.
 #[derive(Debug)]
 struct Ways {

@@ -1,4 +1,4 @@
-//! How the fabric asks to be called again.
+//! How the fabric schedules its next call.
 
 use daybreak_units::{Instant, splitmix};
 

@@ -34,11 +34,11 @@ impl Default for ReceiveBuffers {
 /// `net.ipv4.tcp_ecn`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EcnMode {
-    /// Neither ask for ECN nor grant it.
+    /// Neither request ECN nor grant it.
     Off,
     /// Ask for it and grant it.
     On,
-    /// Grant it when the peer asks.
+    /// Grant it when the peer requests it.
     Passive,
 }
 

@@ -1,6 +1,6 @@
 //! What one endpoint counts.
 
-/// Counts since the start of the connection, in segments unless they say otherwise.
+/// Counts since the start of the connection, in segments unless noted otherwise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 // The first of them counts with each segment.
 #[repr(C)]

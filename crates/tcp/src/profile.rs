@@ -1,7 +1,7 @@
 //! What differs between the stacks that are modelled.
 //!
 //! The rest of the crate is Linux 6.1.192. Another stack is that with some of the behaviours below, which are all that the
-//! code asks for: it never asks which stack it is. A behaviour that another version brings is a field of [`Profile`], a line
+//! code reads: it never looks which stack it is. A behaviour that another version brings is a field of [`Profile`], a line
 //! of [`BEHAVIOURS`], a dialogue that shows it, and the place in its mechanism that looks at the field.
 //!
 //! [`Profile::of_linux`] has what a later Linux does otherwise; behaviours of older stacks are switched on one by one.
@@ -63,7 +63,7 @@ pub struct Profile {
     pub measured_share: bool,
     /// What has arrived and is not read is taken off what was read, when the receive buffer is sized for a round trip.
     pub unread_apart: bool,
-    /// The first window may be larger than its field can say.
+    /// The first window may be larger than its field can hold.
     pub wide_first_window: bool,
     /// The receiver takes no RTT from an echo that is less than a tick of the timestamps' clock old (it is a tick in 6.1).
     pub whole_tick_rtts: bool,

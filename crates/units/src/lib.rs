@@ -2,7 +2,7 @@
 //! and the ECN field, which both TCP and the fabric use.
 //!
 //! One type per dimension; arithmetic that makes no physical sense (adding two instants) does not compile.
-//! Only the scenario parser knows text such as "10 Gbit/s".
+//! Only the scenario parser reads text such as "10 Gbit/s".
 
 mod ecn;
 pub mod parameters;

@@ -95,7 +95,7 @@ pub(super) fn encode_datagram(
     frame.extend([0; 2]);
     frame.extend(datagram.encode());
     let checksum = checksum(PROTOCOL_UDP, &frame[udp..], addresses, payload_bytes - Datagram::BYTES as u32);
-    // RFC 768: a sum of zero is sent as all ones, since zero says that there is none.
+    // RFC 768: a sum of zero is sent as all ones, since zero means that there is none.
     let checksum = if checksum == 0 { 0xFFFF } else { checksum };
     frame[udp + 6..udp + 8].copy_from_slice(&checksum.to_be_bytes());
     let length = ETHERNET_HEADER + ip_length;
@@ -184,7 +184,7 @@ fn sack_option(frame: &mut Vec<u8>, segment: &Segment) {
 
 /// Of TCP (RFC 9293, section 3.1) and UDP alike; `zeros` bytes follow, which add nothing but their length.
 fn checksum(protocol: u8, bytes: &[u8], addresses: Addresses, zeros: u32) -> u16 {
-    // UDP says its length in its header as well, which is among `bytes`.
+    // UDP has its length in its header as well, which is among `bytes`.
     let length = bytes.len() as u32 + zeros;
     let pseudo = sum(&addresses.source.ip()) + sum(&addresses.destination.ip()) + u32::from(protocol) + length;
     !fold(pseudo + sum(bytes))

@@ -1,5 +1,5 @@
-//! Packet capture of chosen links as pcapng, with Ethernet, IPv4 and TCP or UDP headers that say what the
-//! model's packets say. Payload is zeros, but for a datagram's number and time: the model carries none.
+//! Packet capture of chosen links as pcapng, with Ethernet, IPv4 and TCP or UDP headers that carry what the
+//! model's packets carry. Payload is zeros, but for a datagram's number and time: the model carries none.
 
 mod frame;
 mod pcapng;

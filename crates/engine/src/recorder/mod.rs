@@ -1,5 +1,5 @@
 //! Fills the record tables while a run goes on. Bins, histograms and samples stream: memory grows
-//! with the rows asked for, never with the number of packets.
+//! with the rows requested, never with the number of packets.
 
 mod bins;
 mod latency;
@@ -93,7 +93,7 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// A recorder of what `plan` asks for.
+    /// A recorder of what `plan` requests.
     pub fn new(plan: &Plan) -> Self {
         let records = &plan.records;
         let mut links = vec![LinkWatch::default(); plan.links.len()];
@@ -136,7 +136,7 @@ impl Recorder {
     }
 
     /// The tables `bins`, `window`, `queues`, `drops`, `losses`, `circuits`, `control`, `latency` and `packets`;
-    /// `end` is the time at which the run stopped. What was not asked for is empty.
+    /// `end` is the time at which the run stopped. What was not requested is empty.
     pub fn into_tables(self, end: Instant) -> Vec<Table> {
         vec![
             bins::into_table([self.delivered, self.taps, self.link_bins, self.arrived].into_iter().flatten()),

@@ -58,7 +58,7 @@ impl End {
         self.config.timestamp(at)
     }
 
-    /// The application begins: a client asks for a connection.
+    /// The application begins: a client opens a connection.
     pub fn begin(&mut self, at: Instant) {
         if self.is_opener {
             self.connection.open(at);

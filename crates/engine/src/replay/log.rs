@@ -1,4 +1,4 @@
-//! What a log of a conversation says: rows of whole numbers, from a capture, and therefore not to be trusted.
+//! The content of a log of a conversation: rows of whole numbers, from a capture, and therefore not to be trusted.
 
 use std::array::from_fn;
 
@@ -101,7 +101,7 @@ impl Captured {
         Ok(Self { at: Instant::from_ps(time_ns * PS_PER_NS), segment })
     }
 
-    /// The row of [`COLUMNS`] that says it.
+    /// Its row of [`COLUMNS`].
     pub fn row(&self) -> [u64; COLUMNS.len()] {
         let Header { seq, ack, len, window, ts_val, ts_ecr, flags, ecn, syn, .. } = self.segment.header;
         let [len, window, ts_val, ts_ecr] = [len, window, ts_val, ts_ecr].map(u64::from);

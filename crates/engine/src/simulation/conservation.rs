@@ -38,7 +38,7 @@ impl<P: Probe + Tables + Send> Core<P> {
         balance(|| "the slab".into(), census.alive, 0, 0, found)
     }
 
-    /// The events that are left know which packets are on which link.
+    /// The events that are left show which packets are on which link.
     pub(super) fn check_links(&self, left: &[Event]) -> Result<(), EngineError> {
         let mut under_way = vec![0u64; self.names.links.len()];
         for event in left.iter().filter(|event| event.rank() == Rank::Arrival) {

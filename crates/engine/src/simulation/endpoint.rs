@@ -25,7 +25,7 @@ pub(super) struct Endpoint {
     pub reads: bool,
     /// Its window is that of table `window`.
     pub is_sampled: bool,
-    /// The probe knows that it is connected.
+    /// The probe has seen that it is connected.
     pub has_begun: bool,
     /// How much faster its clock runs than the network's time.
     pub timer_dilation: u32,
@@ -41,7 +41,7 @@ pub(super) struct Endpoint {
     pub leaving: Leaving,
     /// Its application.
     pub process: Process,
-    /// Of a client that asks: when it is answered.
+    /// Of a client with requests: when it is answered.
     pub exchanges: Option<Box<Exchanges>>,
 }
 
@@ -59,7 +59,7 @@ impl Endpoint {
         self.reads = self.process.waits_for_data();
     }
 
-    /// What its host's clock shows at a time of the network. The connection knows no other time, so that timers, RTTs and
+    /// What its host's clock shows at a time of the network. The connection has no other time, so that timers, RTTs and
     /// rates are the host's, whatever the congestion control is.
     #[inline(always)]
     pub(super) fn clock(&self, now: Instant) -> Instant {
@@ -236,7 +236,7 @@ pub(super) struct Source {
 }
 
 impl Source {
-    /// Sends what is due, and sees to it that it is asked again.
+    /// Sends what is due, and schedules the next call.
     pub(super) fn send<P: Probe>(
         &mut self,
         index: u32,

@@ -193,7 +193,7 @@ mod tests {
         new(&entry.settings(given.iter().copied()).unwrap(), flows)
     }
 
-    /// All flows ask at once while the first one has the path; then each is complete 1 ms after it got it. The order in
+    /// All flows request it at once while the first one has the path; then each is complete 1 ms after it got it. The order in
     /// which they get it.
     fn order(name: &str, flows: Flows) -> Vec<u32> {
         let count = flows.flows.len() as u32;
@@ -280,7 +280,7 @@ mod tests {
             let in_force = decisions(&mut orders).into_iter().filter(|one| one.0 == InForce);
             got.extend(in_force.map(|(_, flow, _)| (now.as_us() / 1_000, flow.unwrap())));
         }
-        // The first waits behind the second and, since it gave the path back before the third asked, before the third.
+        // The first waits behind the second and, since it gave the path back before the third's request, before the third.
         assert_eq!(got, [(52, 11), (64, 10), (76, 12), (88, 11)]);
     }
 

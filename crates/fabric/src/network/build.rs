@@ -58,7 +58,7 @@ impl<B: Copy> Fabric<B> {
         fabric
     }
 
-    /// The random impairments of its links draw by what this says of a packet's body.
+    /// The random impairments of its links draw by this identity of a packet's body.
     #[must_use]
     pub fn identified_by(mut self, identify: fn(&B) -> Identity) -> Self {
         self.identify = identify;

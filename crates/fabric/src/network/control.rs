@@ -64,7 +64,7 @@ impl Control {
         }
     }
 
-    /// As a [`Wake::Control`] says.
+    /// Handles a [`Wake::Control`].
     pub fn wake<B: Copy, S: Schedule, M: Monitor<B>>(
         &mut self,
         fabric: &mut Fabric<B>,

@@ -147,7 +147,7 @@ impl<B: Copy> Fabric<B> {
         id
     }
 
-    /// [`Fabric::next_arrives`] or [`Fabric::packet_arrives`], as a [`Wake::Arrival`] says.
+    /// [`Fabric::next_arrives`] or [`Fabric::packet_arrives`], by the kind of [`Wake::Arrival`].
     #[inline(always)]
     pub fn arrive<S: Schedule, M: Monitor<B>>(
         &mut self,

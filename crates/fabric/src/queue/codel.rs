@@ -173,7 +173,7 @@ impl Law {
         verdict
     }
 
-    /// The queue was empty when a link asked.
+    /// The queue was empty when a link was ready.
     pub(super) fn is_empty(&mut self) {
         *self = Self { above_until: None, refuses: false, dropped: false, ..*self };
     }

@@ -215,7 +215,7 @@ impl State {
         }
     }
 
-    /// A link has asked and no sub-queue had a packet.
+    /// A link was ready and no sub-queue had a packet.
     fn finds_nothing(&mut self) {
         for place in self.new.drain(..).chain(self.old.drain(..)) {
             let sub_queue = &mut self.sub_queues[place as usize];

@@ -209,7 +209,7 @@ impl State {
             change += STEP;
         }
         self.probability = (self.probability + change).max(0.0);
-        // Where bytes wait and the packet before left an empty queue, too few do to say anything.
+        // Where bytes wait and the packet before left an empty queue, too few do to measure a rate.
         if self.wait == 0 && self.wait_before == 0 && bytes == 0 {
             self.probability -= self.probability / 64.0;
         }

@@ -204,7 +204,7 @@ impl State {
         }
     }
 
-    /// Whether a packet is refused when the average says p_b.
+    /// Whether a packet is refused when the average gives p_b.
     fn refuses(&mut self, p_b: f64) -> bool {
         self.count += 1;
         let left = 1.0 - self.count as f64 * p_b;

@@ -118,7 +118,7 @@ impl Queue {
         }
     }
 
-    /// Whether one open gate is all that there is to know about it.
+    /// Whether one open gate is all of its state.
     pub(crate) fn may_be_plain(&self) -> bool {
         !self.sees_every_arrival && !self.keeps_packets && self.came.is_none() && self.returned.is_none()
     }

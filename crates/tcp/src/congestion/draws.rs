@@ -1,7 +1,7 @@
 //! Random numbers of a congestion rule, which a replay can choose.
 //!
 //! What another sender has drawn is not known, but what it did shows it. So a replay tries: it makes the rule
-//! draw what it says, and looks at what the rule was asked.
+//! draw what it sets, and reads which draws the rule made.
 
 use daybreak_units::Stream;
 
@@ -52,7 +52,7 @@ impl Draws {
         }
     }
 
-    /// Draws these outcomes from now on, then zeros, and remembers what was asked.
+    /// Draws these outcomes from now on, then zeros, and records each draw.
     pub fn follow(&mut self, outcomes: Vec<u32>) {
         self.script = Some(Script { outcomes, made: Vec::new() });
     }

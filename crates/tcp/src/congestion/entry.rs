@@ -1,4 +1,4 @@
-//! What a rule says of itself in the list of all.
+//! A rule's entry in the registry.
 
 use daybreak_units::parameters::{Parameter, ParameterError, Settings, Value};
 
@@ -7,7 +7,7 @@ use super::Congestion;
 /// What a rule is to the sender, whatever its parameters and its state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capabilities {
-    /// The rule needs ECN (DCTCP): the handshake asks for it whatever the settings are, every segment is ECN-capable, and
+    /// The rule needs ECN (DCTCP): the handshake requests it whatever the settings are, every segment is ECN-capable, and
     /// the receiving half echoes each mark (RFC 8257, section 3.2).
     pub needs_ecn: bool,
     /// The rule needs the sender to pace (BBR).

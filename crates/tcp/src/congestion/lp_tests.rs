@@ -17,7 +17,7 @@ fn ack(at: u32, out: u32, back: u32, ahead: u32) -> AckArrival {
     }
 }
 
-/// A rule that knows delays of 10 to 30 ms, of late 10 ms.
+/// A rule that has seen delays of 10 to 30 ms, of late 10 ms.
 fn rule(ahead: u32) -> (Lp, Window) {
     let (mut rule, mut window) = (Lp::default(), Window::new(100, 50));
     (0..40).for_each(|n| rule.on_arrival(&mut window, &ack(1_000 + 10 * n, 10, 10, ahead)));

@@ -1,6 +1,6 @@
 //! Congestion control: the rule trait, what a rule sees and may edit, and the registry.
 //!
-//! A rule is one file. It sees an [`AckArrival`] and an [`AckSample`] of each ACK, edits a [`Window`], is asked for `ssthresh` when
+//! A rule is one file. It sees an [`AckArrival`] and an [`AckSample`] of each ACK, edits a [`Window`], returns `ssthresh` when
 //! the window must shrink, and is notified of [`CaEvent`]s and state changes. Loss detection (SACK,
 //! RACK-TLP), RTO, PRR, pacing, undo and F-RTO are shared machinery outside the rules.
 
@@ -99,7 +99,7 @@ pub struct Window {
     /// The sender paces with `pacing_rate` (`sk_pacing_status` is not "none").
     pub is_paced: bool,
     /// A rule sets this in [`Congestion::on_ack`] for a reduction without a loss: the sender enters CWR, once a
-    /// window of data, and asks for [`Congestion::ssthresh`].
+    /// window of data, and calls [`Congestion::ssthresh`].
     pub backs_off: bool,
     /// [`crate::config::Profile::count_acks`].
     pub counts_acks: bool,
@@ -203,7 +203,7 @@ pub enum CaEvent {
     Loss,
 }
 
-/// What a rule sees when it is asked for a decision outside an ACK.
+/// What a rule sees when it decides outside an ACK.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Context {
     /// Now.
@@ -285,7 +285,7 @@ pub trait Congestion: std::fmt::Debug + Send {
         2
     }
     /// Rate samples of what is now in flight must not count as the path's limit, since the rule holds
-    /// the window down on purpose (BBR in PROBE_RTT). The sender asks after [`Congestion::control`]
+    /// the window down on purpose (BBR in PROBE_RTT). The sender calls this after [`Congestion::control`]
     /// and then behaves as if the application were the limit.
     fn marks_app_limited(&self) -> bool {
         false

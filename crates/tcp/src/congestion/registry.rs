@@ -32,7 +32,7 @@ pub const REGISTRY: &[Entry] = &[
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown TCP variant \"{name}\"; known are {}", known())]
 pub struct UnknownVariant {
-    /// The name that was asked for.
+    /// The unknown name.
     pub name: String,
 }
 

@@ -307,7 +307,7 @@ mod tests {
         (rule, window)
     }
 
-    /// One ACK of one segment that `una` and `nxt` say in segments.
+    /// One ACK of one segment; `una` and `nxt` are in segments.
     fn ack(rule: &mut Vegas, window: &mut Window, una: u64, nxt: u64, rtt_us: u64) {
         let sample = AckArrival {
             acked: 1,

@@ -149,7 +149,7 @@ mod tests {
         rule.on_ack(window, &sample.sample());
     }
 
-    /// A rule that knows a base RTT of 10 ms.
+    /// A rule that has seen a base RTT of 10 ms.
     fn rule(cwnd: u32, ssthresh: u32) -> (Veno, Window) {
         let rule = Veno { samples: 2, base_rtt: 10_000, ..Veno::default() };
         (rule, Window::new(cwnd, ssthresh))

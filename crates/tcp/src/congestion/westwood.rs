@@ -83,7 +83,7 @@ impl Congestion for Westwood {
             self.rtt = self.jiffies.covering(rtt);
         }
         self.close_interval(self.jiffies.at(ack.now));
-        // The first ACK only says where to count from.
+        // The first ACK only sets where to count from.
         let before = self.snd_una.unwrap_or(ack.snd_una);
         self.confirmed += if ack.is_fast_path {
             ack.snd_una - before
@@ -254,7 +254,7 @@ mod tests {
                 rule.on_arrival(&mut window, &ack(ms, una, 20));
             }
         };
-        // The first ACK only says where to count from: 50 times 816 bytes in 51 ms are 800 a ms.
+        // The first ACK only sets where to count from: 50 times 816 bytes in 51 ms are 800 a ms.
         run(&mut rule, 0, 51, 816);
         run(&mut rule, 51, 102, 1_600);
         assert_eq!(rule.bandwidth, Some((800, 800)));

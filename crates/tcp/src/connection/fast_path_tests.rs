@@ -5,7 +5,7 @@
 //! sender, the segments of a window that follow each other without another look, the acknowledgement that has not
 //! changed, the probe timer that stands, the transmission order that is the sequence order, and data that arrives in
 //! order. After every input both must have sent the same and must be in the same state, and what they count must be
-//! what their records say.
+//! what their records hold.
 
 use std::collections::BTreeMap;
 
@@ -59,7 +59,7 @@ impl Pair {
     }
 }
 
-/// What a segment says: blocks that it does not carry are nobody's.
+/// The content of a segment; blocks that it does not carry are left out.
 fn words(segment: &Segment) -> String {
     format!("{:?} {:?}", Segment { sack: Default::default(), ..*segment }, segment.sacks())
 }
@@ -330,7 +330,7 @@ impl<'a> World<'a> {
     }
 }
 
-/// The segment as it arrives: the ECE flag says which path is there.
+/// The segment as it arrives: the ECE flag shows which path is there.
 fn shown(circuit: Option<Duration>, now: Instant, mut segment: Segment) -> Segment {
     if circuit.is_some_and(|period| (now.as_ps() / period.as_ps()) % 2 == 1) && !segment.flags.contains(Flags::SYN) {
         segment.flags = segment.flags.with(Flags::ECE);
@@ -357,7 +357,7 @@ proptest! {
         }
     }
 
-    /// With two paths that take turns: after every input each path counts what the records of its segments say.
+    /// With two paths that take turns: after every input each path's counts match the records of its segments.
     #[test]
     fn what_paths_count_adds_up(
         script in script(),

@@ -26,7 +26,7 @@ impl Connection {
         }
     }
 
-    /// Its acknowledgement says what the one before it said.
+    /// Its acknowledgement repeats the one before it.
     #[inline(always)]
     fn input_predicted(&mut self, segment: &Segment) {
         self.ack_fields_cached = false;
@@ -127,7 +127,7 @@ impl Connection {
         segment.seq >= next
     }
 
-    /// The next data in order that says nothing else: Linux 6.1 does not look at its acknowledgement (header prediction),
+    /// The next data in order that carries nothing else: Linux 6.1 does not look at its acknowledgement (header prediction),
     /// or that changes nothing.
     #[inline(always)]
     fn is_predicted_data(&self, segment: &Segment) -> bool {
@@ -197,7 +197,7 @@ impl Connection {
         }
     }
 
-    /// An ACK that asks the peer whether it meant that, but not twice in half a second (RFC 5961, section 7).
+    /// A challenge ACK, but not two in half a second (RFC 5961, section 7).
     fn challenge(&mut self) {
         if self.receiver.may_challenge(self.sender.clock().now) {
             self.ack_fields_cached = false;

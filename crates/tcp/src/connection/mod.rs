@@ -1,7 +1,7 @@
 //! One endpoint of a connection: its states, what comes in, what goes out, and when.
 //!
 //! The way of quinn and smoltcp: the caller hands in segments and the time, polls segments out until
-//! there are none, and asks when to come back. Nothing happens in between.
+//! there are none, and reads the time of the next call. Nothing happens in between.
 //!
 //! Not modelled: two ends that open at once, and a socket that is closed with data unread, which Linux
 //! resets.
@@ -103,7 +103,7 @@ impl Connection {
     }
 
     /// Adds a path with its own congestion control (time-division TCP). ACKs with ECE select the second path, ACKs without it
-    /// the first, unless [`Connection::choose_paths`] says otherwise. To be called before [`Connection::open`].
+    /// the first, unless [`Connection::choose_paths`] sets another choice. To be called before [`Connection::open`].
     ///
     /// # Panics
     /// When it has 16 paths already.

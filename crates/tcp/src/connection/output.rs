@@ -24,7 +24,7 @@ impl Connection {
         }
     }
 
-    /// All that a sender with nothing to send may have to say.
+    /// All that a sender without data may have to send.
     #[inline(always)]
     fn output_ack(&mut self) -> bool {
         if self.receiver.ack_pending() {
@@ -159,7 +159,7 @@ impl Connection {
         self.count_host_queue();
     }
 
-    /// An ACK that says how things were before the last segment.
+    /// An ACK with the state before the last segment.
     #[cold]
     fn write_earlier_ack(&mut self) {
         let ts_val = if self.timestamps { self.sender.clock().timestamp } else { 0 };
@@ -207,7 +207,7 @@ impl Connection {
         self.write_acknowledgement();
     }
 
-    /// What the receiver has to say, without anything else.
+    /// The receiver's ACK, without anything else.
     #[inline(always)]
     fn write_acknowledgement(&mut self) {
         self.out.flags = Flags::default();

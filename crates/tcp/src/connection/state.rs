@@ -8,7 +8,7 @@ use crate::receiver::Negotiated;
 use crate::sender::Opening;
 use crate::{Ecn, Flags, Header, Segment, SynOptions};
 
-/// What a segment has room for beside its header, whatever the peer says: all options and eight bytes (`tcp_min_snd_mss`).
+/// What a segment has room for beside its header, whatever the peer announces: all options and eight bytes (`tcp_min_snd_mss`).
 const LEAST_MSS: u32 = 48;
 
 /// State of an endpoint.
@@ -110,7 +110,7 @@ impl Connection {
                 segment.flags = segment.flags.with(Flags::ECE);
             }
         } else if handshake.ask_ecn && handshake.sent == 1 {
-            // RFC 3168, section 6.1.1.1: a SYN that is sent again does not ask, for the first one may have been
+            // RFC 3168, section 6.1.1.1: a SYN that is sent again does not request it, for the first one may have been
             // dropped because it did (tcp_ecn_fallback).
             segment.flags = segment.flags.with(Flags::ECE).with(Flags::CWR);
         }
@@ -134,7 +134,7 @@ impl Connection {
         }
     }
 
-    /// The peer does not know our SYN yet.
+    /// Our SYN is not acknowledged yet.
     pub(super) fn retry_syn(&mut self) {
         if self.handshake.sent == 1 {
             self.sender.retry_syn();
@@ -212,7 +212,7 @@ impl Connection {
         let is_client = self.state == State::SynSent;
         self.state = State::Established;
         self.receiver.established(now);
-        // Those that the peer has asked for say nothing of the network, and an answer to the first one shows that the others
+        // Those that the peer has provoked prove nothing about the network, and an answer to the first one shows that the others
         // were needless (Eifel detection, RFC 3522).
         let is_asked = self.handshake.timeouts == 0;
         let needless = is_asked || self.timestamps && segment.ts_ecr != 0 && segment.ts_ecr == self.handshake.stamp;

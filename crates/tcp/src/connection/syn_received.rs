@@ -47,7 +47,7 @@ impl Connection {
         self.receiver.may_challenge(self.sender.clock().now)
     }
 
-    /// What the SYN-ACK has acknowledged, said again without a SYN.
+    /// The acknowledgement of the SYN-ACK, without a SYN.
     fn repeat_acknowledgement(&mut self) {
         let mut reply = Segment::from(Header {
             seq: 1,

@@ -129,7 +129,7 @@ impl Receiver {
     }
 
     /// A duplicate ACK that was overtaken, not by longer than an RTO, is worth its SACK blocks, though its
-    /// timestamp is old. Linux refuses every other one, also those that say less than was known already.
+    /// timestamp is old. Linux refuses every other one, also those that acknowledge less than an earlier one.
     fn is_reordered_ack(&self, segment: &Segment, newer: i32, sender: &SenderProgress) -> bool {
         let late_us = -i64::from(newer) * self.timestamps.tick.as_us() as i64;
         let rto_us = sender.rto.as_us() as i64;

@@ -242,7 +242,7 @@ impl AckPolicy {
         self.demanded || (self.quick > 0 && !self.interactive) || self.ack_every_packet
     }
 
-    /// Decides after a segment was queued. `window_moves` says that more than one full segment has come
+    /// Decides after a segment was queued. `window_moves` is true if more than one full segment has come
     /// in order since the last ACK and that the next offer would be no smaller than the last one.
     #[inline]
     pub(super) fn decide(&self, window_moves: bool) -> Decision {
@@ -345,7 +345,7 @@ impl AckPolicy {
         send
     }
 
-    /// An ACK went out that does not speak of the last segment.
+    /// An ACK went out that does not cover the last segment.
     #[inline]
     pub(super) fn on_other_ack_sent(&mut self) {
         self.compressed_fires = Instant::NEVER;

@@ -31,7 +31,7 @@ impl Receiver {
 
     /// Puts the acknowledgement on any outgoing segment but a SYN: the ACK flag, `ack`, `window`,
     /// SACK and DSACK blocks, `ts_ecr` and ECE. Takes note that an ACK was sent: nothing is pending
-    /// or delayed afterwards. `ts_val` is the sender's. True when the next segment will say the same, the
+    /// or delayed afterwards. `ts_val` is the sender's. True when the next segment will carry the same, the
     /// timestamp apart, if nothing arrives before.
     #[inline(always)]
     pub fn fill_ack(&mut self, segment: &mut Segment) -> bool {

@@ -45,7 +45,7 @@ impl Receiver {
         u64::from(segment.len)
     }
 
-    /// Takes the payload and the FIN of an accepted segment and decides about its ACK, which seldom asks for `timing`.
+    /// Takes the payload and the FIN of an accepted segment and decides about its ACK, which seldom needs `timing`.
     #[inline]
     pub fn on_data(&mut self, now: Instant, segment: &Segment, timing: impl Fn() -> SenderTiming) -> Received {
         if segment.sack_count > 0 {

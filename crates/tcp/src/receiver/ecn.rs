@@ -1,7 +1,7 @@
 //! Congestion marks on what arrives, and how they are echoed.
 //!
-//! With RFC 3168 (section 6.1.3) one mark is echoed until the peer sets CWR. A rule such as DCTCP wants to know how many
-//! segments were marked: then ECE says whether the last segment was, and where that changes an ACK goes out at once
+//! With RFC 3168 (section 6.1.3) one mark is echoed until the peer sets CWR. A rule such as DCTCP counts marked
+//! segments: then ECE shows whether the last segment was marked, and where that changes an ACK goes out at once
 //! (RFC 8257, section 3.2). Segments before the change whose ACK is still held back get one of their own first, as in
 //! Linux 6.1.
 

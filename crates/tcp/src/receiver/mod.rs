@@ -4,7 +4,7 @@
 //! (PAWS and the window check of RFC 9293, section 3.10.7.4), then its own acknowledgement
 //! processing, then [`Receiver::measure_rtt`], of an established connection, and [`Receiver::on_data`] when the
 //! segment carries payload or FIN. After any input an
-//! acknowledgement is due when [`Receiver::ack_pending`] says so; [`Receiver::fill_ack`] completes
+//! acknowledgement is due while [`Receiver::ack_pending`] is true; [`Receiver::fill_ack`] completes
 //! every outgoing segment but a SYN, which is [`Receiver::fill_syn`]'s.
 //!
 //! Models Linux 6.1 with an application that reads whatever is in order at once: a segment is queued
@@ -62,7 +62,7 @@ pub struct Negotiated {
     pub sack: bool,
     /// ECN was negotiated (RFC 3168, section 6.1.1).
     pub ecn: bool,
-    /// ECE says of each segment whether it was marked (RFC 8257, section 3.2); otherwise it lasts until the peer says CWR.
+    /// ECE shows for each segment whether it was marked (RFC 8257, section 3.2); otherwise it lasts until the peer sets CWR.
     pub exact_echo: bool,
 }
 
@@ -75,7 +75,7 @@ pub struct SenderTiming {
     pub rto: Duration,
 }
 
-/// How far the sending half has come, as the peer's last ACK said.
+/// How far the sending half has come, by the peer's last ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SenderProgress {
     /// First byte that is not acknowledged.

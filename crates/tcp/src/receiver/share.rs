@@ -1,6 +1,6 @@
 //! Which part of the receive buffer is offered as window: the rest is for the overhead of segments.
 //!
-//! In Linux 6.1 a setting says it, `tcp_adv_win_scale`. With [`crate::config::Profile::measured_share`] the segments that
+//! In Linux 6.1 it is a setting, `tcp_adv_win_scale`. With [`crate::config::Profile::measured_share`] the segments that
 //! arrive do: half until one has shown which part of its memory is payload, and then so much, in 256ths.
 
 use super::buffers;

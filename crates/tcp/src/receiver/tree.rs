@@ -33,7 +33,7 @@ struct Node<T> {
     is_red: bool,
 }
 
-/// The tree. The caller says where a node is added.
+/// The tree. The caller chooses where a node is added.
 #[derive(Clone, Debug)]
 pub(super) struct Tree<T> {
     nodes: Vec<Node<T>>,

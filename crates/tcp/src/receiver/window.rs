@@ -28,7 +28,7 @@ const LARGEST_SET: u64 = 212_992;
 /// Largest value of the window field.
 const MAX_FIELD: u64 = 65_535;
 
-/// State of the receive window. Bytes, unless a field says otherwise.
+/// State of the receive window. Bytes, unless noted otherwise.
 #[derive(Clone, Debug)]
 // In this order what every segment touches lies in few cache lines.
 #[repr(C)]
@@ -230,8 +230,8 @@ impl ReceiveWindow {
     }
 
     /// The window that an ACK would offer now, when `memory` bytes of the buffer are taken and full
-    /// segments have `rcv_mss` bytes; whole steps of the window field. The second value says that the
-    /// buffer is more than half full.
+    /// segments have `rcv_mss` bytes; whole steps of the window field. The second value is true if
+    /// the buffer is more than half full.
     #[inline]
     pub(super) fn candidate(&self, memory: u64, rcv_mss: u32) -> (u64, bool) {
         let whole = self.whole;
@@ -276,7 +276,7 @@ impl ReceiveWindow {
         self.rcv_wup = rcv_nxt;
     }
 
-    /// The offer as the peer reads it: what the field can say.
+    /// The offer as the peer reads it: what the field can hold.
     #[inline]
     pub(super) fn offered(&self) -> u32 {
         ((self.rcv_wnd.min(MAX_FIELD << self.scale) >> self.scale) << self.scale) as u32

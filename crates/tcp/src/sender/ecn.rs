@@ -23,7 +23,7 @@ impl EcnState {
 }
 
 impl Sender {
-    /// The ECN field of a data segment, and whether it says CWR, which one does.
+    /// The ECN field of a data segment, and whether it carries CWR, which one does.
     #[inline]
     pub(crate) fn take_ecn(&mut self, is_new_data: bool) -> (Ecn, bool) {
         if !(self.ecn.active && is_new_data) {

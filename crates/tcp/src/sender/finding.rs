@@ -72,7 +72,7 @@ pub(crate) struct Ack {
     pub prior_una: u64,
     /// It carries the ECE flag, whether ECN was negotiated or not.
     pub has_ece: bool,
-    /// It acknowledges and says nothing else: header prediction took it (Linux's receive fast path), also a duplicate.
+    /// It acknowledges and carries nothing else: header prediction took it (Linux's receive fast path), also a duplicate.
     pub is_predicted: bool,
     /// Lowest segment that this ACK SACKs after data above it.
     pub sack_reord: u64,

@@ -8,7 +8,7 @@ use crate::congestion::{CaState, Context};
 use crate::sender::measure::rtt::Rtt;
 use crate::sender::transmit::send_buffer::segment_overhead;
 
-/// The window before a route or a rule says another (RFC 6928).
+/// The window unless a route or a rule sets another (RFC 6928).
 const UNTOLD_WINDOW: u32 = 10;
 /// Timeouts of a SYN after which the next wait is as long as the last one (`tcp_syn_linear_timeouts`).
 const LINEAR_TIMEOUTS: u32 = 4;

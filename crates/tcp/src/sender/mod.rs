@@ -2,7 +2,7 @@
 //!
 //! Each room owns a mechanism and its state (the table in ARCHITECTURE.md): `flight` what is in flight, `loss` which of it
 //! is lost, `recovery` what follows from that, `transmit` what may be sent, `ack` the order in which an ACK passes through
-//! them. The congestion rule is asked for windows and thresholds; everything else here is shared by all rules.
+//! them. The congestion rule supplies windows and thresholds; everything else here is shared by all rules.
 //!
 //! Models: the SACK scoreboard with DSACK, RACK-TLP (RFC 8985) with its adaptive reordering window, RTO
 //! (RFC 6298, Linux's variance, jiffies and timer wheel), F-RTO (RFC 5682), PRR (RFC 6937), NewReno
@@ -12,7 +12,7 @@
 //! algorithm, PSH, and window probes.
 //!
 //! Does not model: giving up after many timeouts (`tcp_retries2`), path MTU discovery, urgent data, TCP
-//! Fast Open. Where Linux and an RFC differ, the file of the mechanism says so, and Linux is followed.
+//! Fast Open. Where Linux and an RFC differ, the file of the mechanism notes it, and Linux is followed.
 //!
 //! Validated by dialogues (`tests/dialogues`), by random networks (`tests/properties.rs`), and against
 //! runs of the real kernel on the same paths: loss recovery to half a millisecond and to the count
@@ -168,7 +168,7 @@ impl Sender {
     pub fn clock(&self) -> &Clock {
         &self.clock
     }
-    /// What it knows of its network path.
+    /// The state of its network path.
     #[inline]
     pub fn path(&self) -> &Path {
         &self.path
@@ -371,7 +371,7 @@ impl Sender {
         self.flight.keep_time_order();
     }
 
-    /// Whether each path counts what the records of its segments say.
+    /// Whether each path's counts match the records of its segments.
     pub fn audit(&mut self) -> Result<(), String> {
         let tallies = self.paths.each(&mut self.path).map(|path| &path.tally);
         self.flight.audit(tallies, self.sack_permitted)
@@ -381,11 +381,11 @@ impl Sender {
     pub fn state(&mut self) -> String {
         let departure = self.path.pacing.departure;
         if !self.path.window.is_paced && !self.sizes.builds_bursts() {
-            // Nothing asks for it, and segments of a burst do not keep it.
+            // Nothing reads it, and segments of a burst do not keep it.
             self.path.pacing.departure = Instant::ZERO;
         }
         if self.buffer.filled.is_some_and(|(_, una)| una != self.snd_una) {
-            // After a plain ACK it says nothing any more.
+            // After a plain ACK it has no meaning any more.
             self.buffer.filled = None;
         }
         let peer = (self.snd_una, self.snd_nxt, self.peer.window, self.peer.max_window, self.timer.timeouts);

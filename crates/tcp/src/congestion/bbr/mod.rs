@@ -145,7 +145,7 @@ pub struct Bbr {
 }
 
 impl Bbr {
-    /// A rule whose phases of PROBE_BW begin as `seed` says.
+    /// A rule whose phases of PROBE_BW begin by `seed`.
     pub fn new(seed: u64) -> Self {
         Self {
             random: Draws::new(seed, "bbr"),
@@ -221,7 +221,7 @@ impl Congestion for Bbr {
     }
 
     fn undo_cwnd(&mut self, window: &Window) -> u32 {
-        // A reduction that was not due says nothing about a full pipe or a policer.
+        // A reduction that was not due proves neither a full pipe nor a policer.
         self.full_bandwidth = Bandwidth::default();
         self.full_rounds = 0;
         self.policer = Policer::default();

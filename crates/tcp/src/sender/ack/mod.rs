@@ -288,7 +288,7 @@ impl Sender {
         self.on_window_probe_ack();
     }
 
-    /// What an ACK says of a path when nothing is out.
+    /// What an ACK means for a path when nothing is out.
     pub(super) fn on_late_ack(&mut self, ack: &mut Ack) {
         if ack.flags.any(AckFlags::DSACKING) {
             self.run_state_machine(ack, false);
@@ -368,7 +368,7 @@ impl Sender {
         self.flight.pop_to(at);
         if !self.sack_permitted {
             self.uncount_duplicates(segments);
-            // Without SACK an original cannot be told from its retransmission.
+            // Without SACK an original cannot be distinguished from its retransmission.
             if ack.flags.any(AckFlags::RETRANS_DATA_ACKED) {
                 ack.flags.unset(AckFlags::ORIG_SACK_ACKED);
             }

@@ -2,7 +2,7 @@
 //!
 //! [`Flight`] is the retransmission queue: the records in sequence order, in a ring. Whatever changes the mark of a record
 //! changes the [`Tally`] of its path here as well, and nothing outside changes either; so the counts are what the records
-//! say. It decides nothing: loss detection and the scoreboard say which segment is lost or delivered.
+//! say. It decides nothing: loss detection and the scoreboard determine which segment is lost or delivered.
 //!
 //! | file | what it holds |
 //! |---|---|

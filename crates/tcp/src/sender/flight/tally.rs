@@ -127,7 +127,7 @@ impl Tally {
 
 #[cfg(test)]
 impl Tally {
-    /// These counts, whatever the records say.
+    /// These counts, without a look at the records.
     pub fn of(packets_out: u32, sacked_out: u32, lost_out: u32, retrans_out: u32) -> Self {
         Self { packets_out, sacked_out, lost_out, retrans_out, ..Self::default() }
     }

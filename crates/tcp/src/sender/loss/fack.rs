@@ -25,7 +25,7 @@ pub(crate) struct Fack {
     overtaken: u32,
     /// The retransmission that arrived last, in their order ([`Sent::retransmission`]), before this ACK.
     retransmission: u32,
-    /// The one that this ACK SACKs, and where it is. The pass comes by what lies below before it knows.
+    /// The one that this ACK SACKs, and where it is. The pass comes by what lies below before that.
     latest: Option<(u64, u32)>,
     /// The pass goes to the end.
     is_thorough: bool,

@@ -139,7 +139,7 @@ impl Sender {
         }
         self.scoreboard.dsacks += u64::from(segments);
         if self.scoreboard.dsacks > self.counters.retransmits {
-            // More than was ever sent again: the network duplicates, which says nothing.
+            // More than was ever sent again: the network duplicates, which proves nothing.
             return false;
         }
         self.counters.dsacks += u64::from(segments);

@@ -12,7 +12,7 @@ pub trait PathChoice: std::fmt::Debug + Send {
     fn choose(&mut self, now: Instant, ack: &Segment) -> u16;
 }
 
-/// The network marks what passes while the second path is there, and the peer echoes it: an ACK with the ECE flag says the
+/// The network marks what passes while the second path is there, and the peer echoes it: an ACK with the ECE flag means the
 /// second, one without it the first.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct EchoMarks;

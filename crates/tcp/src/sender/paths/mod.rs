@@ -4,9 +4,9 @@
 //! A network whose paths change under a connection in turn, such as packets and circuits, shows its senders which one
 //! is there now. For each the sender keeps a congestion state of its own, a [`Path`]; the sequence space and the
 //! scoreboard are one. [`Sender::path`] is the present one: it decides what may be sent. A segment belongs to the path
-//! on which it was sent last ([`Sent::PATH`]), and what an ACK says of it counts there. So an ACK is processed once for
+//! on which it was sent last ([`Sent::PATH`]), and what an ACK reports of it counts there. So an ACK is processed once for
 //! each path, which sees only its own segments, as if it were the present one. A path finds a segment lost by what was
-//! delivered of its own segments later; that segments of another path arrive says nothing, since paths differ in length
+//! delivered of its own segments later; that segments of another path arrive proves nothing, since paths differ in length
 //! (the paper's relaxed reordering detection), but that the segment is lost when it has had twice the RTT of the
 //! slowest path: its own may not come back for long, and what is missing holds the receiver's window. This limit is not
 //! in the paper; we chose it. Whatever is lost is sent again on the present path, and from then on it is a segment of
@@ -14,11 +14,11 @@
 //!
 //! A [`PathChoice`] decides at each ACK which path is there. Unless another is set it is the ECE flag that decides, as
 //! with reTCP (`congestion/retcp.rs`): with it the second path is there, without it the first. The paper's switches send ICMP
-//! messages to hosts; here a sender learns of a change from the first ACK that passes the switch after it. The paper's option, by which segments and ACKs name their paths, is not modelled: an RTT
-//! or a rate is taken from a segment only if the present path has been there ever since it was sent, as far as the
-//! sender knows.
+//! messages to hosts; here the first ACK that passes the switch after a change
+//! shows it to the sender. The paper's option, by which segments and ACKs name their paths, is not modelled: an RTT or a
+//! rate is taken from a segment only if no change has been seen since it was sent.
 //!
-//! There is one timer. A timeout is that of the path of the oldest segment, as long as the present path says; a tail loss
+//! There is one timer. A timeout is that of the path of the oldest segment, after the present path's RTO; a tail loss
 //! probe waits for the timer of reordering, and F-RTO does not judge. The paper's timeouts allow for an ACK that comes by
 //! the slowest path; Linux's least variance of 200 ms does so here. Several paths need SACK, and no ECN, whose echo is
 //! the same flag: a connection that has negotiated otherwise keeps its first path alone. What a host remembers of a

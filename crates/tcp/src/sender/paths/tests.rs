@@ -215,7 +215,7 @@ fn a_timetable_may_choose_among_three_paths_whatever_acks_say() {
     let mut sender = sender_with(3);
     sender.choose_paths(Box::new(Timetable));
     assert_eq!(send(&mut sender, 1_000, 100), (0..10).collect::<Vec<_>>());
-    // Each path has a window of its own; the ECE flag of the ACKs says nothing.
+    // Each path has a window of its own; the ECE flag of the ACKs means nothing.
     assert_eq!(ack(&mut sender, 2_100, 0, 1, None), (10..20).collect::<Vec<_>>());
     assert_eq!(ack(&mut sender, 3_100, 0, 2, None), (20..30).collect::<Vec<_>>());
     assert_eq!([0, 1, 2].map(|index| counts(&mut sender, index)[0]), [8, 10, 10]);

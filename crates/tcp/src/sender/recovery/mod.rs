@@ -217,7 +217,7 @@ impl Sender {
             self.on_reorder_timeout_of_paths();
             return;
         }
-        // The timer that this look asks for is the retransmission timer, which is set below.
+        // The timer that this look needs is the retransmission timer, which is set below.
         let _ = self.judge_reordering(false);
         if self.timer.kind != TimerKind::Retransmit {
             self.rearm_rto();

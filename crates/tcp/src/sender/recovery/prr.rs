@@ -33,7 +33,7 @@ impl Prr {
 }
 
 impl Sender {
-    /// Begins a reduction: asks the rule for the threshold.
+    /// Begins a reduction with the rule's threshold.
     pub(crate) fn start_cwnd_reduction(&mut self) {
         self.path.high_seq = self.snd_nxt;
         self.path.probe.high_seq = 0;

@@ -28,7 +28,7 @@ impl Sender {
         let backoff = self.path.rtt.backoff;
         self.path.rtt.back_off(&self.clock);
         if self.peer.window == 0 && !self.settings.profile.no_receive_window {
-            // The peer has closed its window below what is out: what is sent again asks for the window, and is no timeout.
+            // The peer has closed its window below what is out: what is sent again probes the window, and is no timeout.
             self.path.rtt.backoff = backoff;
         } else {
             self.counters.rtos += 1;
@@ -69,7 +69,7 @@ impl Sender {
         self.path.frto = self.settings.frto && !self.has_paths() && (new_recovery || self.timer.timeouts > 0);
     }
 
-    /// Everything is lost, but what was sent too recently for RACK to say so. If the peer had SACKed
+    /// Everything is lost, but what was sent too recently for RACK to find it lost. If the peer had SACKed
     /// the first segment, it has thrown data away (reneging, RFC 2018 section 8) and SACKs count for
     /// nothing.
     fn mark_lost_by_timeout(&mut self) {

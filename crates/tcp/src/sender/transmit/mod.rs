@@ -87,7 +87,7 @@ impl Transmit {
         self.ready = 0;
     }
 
-    /// An ACK has come. Unless it says that something is lost, nothing is sent again for it.
+    /// An ACK has come. Unless it shows a loss, nothing is sent again for it.
     #[inline]
     pub fn on_ack(&mut self) {
         self.reason = Reason::NewData;
@@ -99,7 +99,7 @@ impl Transmit {
         self.reason = Reason::Clock;
     }
 
-    /// F-RTO asks for new data.
+    /// F-RTO wants new data to be sent.
     pub fn ask_by_frto(&mut self) {
         self.reason = Reason::Frto;
     }

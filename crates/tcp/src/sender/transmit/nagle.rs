@@ -9,7 +9,7 @@ pub(in crate::sender) struct Nagle {
     nodelay: bool,
     /// `TCP_CORK`: small segments wait for more.
     corked: bool,
-    /// What is buffered is sent once, whatever these say.
+    /// What is buffered is sent once, regardless of these.
     push_once: bool,
 }
 

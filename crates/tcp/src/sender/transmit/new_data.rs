@@ -81,7 +81,7 @@ impl Sender {
         Some(outgoing)
     }
 
-    /// The next segment carries the FIN: Linux 6.1.192 sends it whatever the congestion window says.
+    /// The next segment carries the FIN: Linux 6.1.192 sends it whatever the congestion window is.
     fn next_is_final(&self) -> bool {
         let left = self.buffer.write_seq - self.snd_nxt;
         !self.settings.profile.fin_waits && self.buffer.close == Close::Made && left <= u64::from(self.sizes.payload())
@@ -112,7 +112,7 @@ impl Sender {
         segments as u32
     }
 
-    /// After a plain ACK: the full segments that may go out at once. The first one must not have to say CWR.
+    /// After a plain ACK: the full segments that may go out at once. The first one must not have to carry CWR.
     #[inline]
     pub(crate) fn plan_burst(&mut self) {
         if self.path.tally.packets_out() > 0

@@ -56,7 +56,7 @@ impl Sender {
     }
 
     /// Whether some of the segment at `at` lies within the peer's window, which may have shrunk since it was sent. What lies
-    /// beyond is split off. The first segment of all is sent again in any case: then it asks for the window.
+    /// beyond is split off. The first segment of all is sent again in any case: then it probes the window.
     pub(super) fn fits_window(&mut self, at: u32) -> bool {
         let sent = *self.flight.get(at);
         let start = sent.seq.max(self.snd_una);

@@ -53,7 +53,7 @@ pub(crate) enum Close {
 pub(crate) struct SendBuffer {
     /// Whether its last bytes wait for more.
     pub nagle: Nagle,
-    /// End of what the application has asked to send.
+    /// End of what the application wants to send.
     app_end: u64,
     /// `sk_sndbuf`.
     size: u64,
@@ -116,7 +116,7 @@ impl SendBuffer {
         self.is_locked = true;
     }
 
-    /// End of what the application has asked to send.
+    /// End of what the application wants to send.
     #[inline]
     pub fn app_end(&self) -> u64 {
         self.app_end
@@ -212,7 +212,7 @@ impl SendBuffer {
         }
     }
 
-    /// What the application has asked to write is in the socket.
+    /// All that the application wants to write is in the socket.
     #[inline]
     pub fn is_complete(&self) -> bool {
         self.write_seq == self.app_end
@@ -220,7 +220,7 @@ impl SendBuffer {
 }
 
 impl Sender {
-    /// The application asks to send `bytes` more; `u64::MAX` never ends.
+    /// The application wants to send `bytes` more; `u64::MAX` never ends.
     pub(in crate::sender) fn extend(&mut self, bytes: u64) {
         // Far beyond any run, and still with room for arithmetic.
         self.buffer.app_end = self.buffer.app_end.saturating_add(bytes).min(u64::MAX / 4);

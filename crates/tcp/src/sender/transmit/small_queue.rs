@@ -83,7 +83,7 @@ impl Sender {
         self.has_small_queue && (serial.wrapping_sub(self.small_queue.freed) as i32) >= 0
     }
 
-    /// Nothing waits in the host's queue, as far as TCP knows: without small queues it is not notified.
+    /// Nothing waits in the host's queue, as far as TCP can see: without small queues it is not notified.
     pub(crate) fn host_queue_is_empty(&self) -> bool {
         !self.has_small_queue || self.small_queue.held < SEGMENT_OVERHEAD
     }
