@@ -362,7 +362,7 @@ impl<P: Probe + Tables + Send> Core<P> {
         if endpoint.connection.is_unsynchronised() {
             self.metrics.inherit(index, &mut endpoint.connection);
         }
-        endpoint.connection.on_segment(clock, &self.fabric.packet(id).body);
+        endpoint.connection.on_segment(clock, &packet.body);
         self.fabric.release(id);
         endpoint.tell(index, now, &mut self.wire.probe);
         let state = endpoint.connection.state();

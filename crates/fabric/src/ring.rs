@@ -1,12 +1,14 @@
 //! A FIFO in a buffer whose length is a power of two.
 
+use daybreak_units::RingBuffer;
+
 use crate::prefetch::prefetch;
 
 /// Holds items in the order in which they came. Each has a position, counted modulo 2^32 from the first
 /// that ever came.
 #[derive(Debug)]
 pub(crate) struct Ring<T> {
-    items: Box<[T]>,
+    items: RingBuffer<T>,
     /// Position of the first item.
     head: u32,
     /// Position that the next item will have.
@@ -14,10 +16,10 @@ pub(crate) struct Ring<T> {
 }
 
 impl<T: Copy + Default> Ring<T> {
-    const FIRST_LENGTH: usize = 4;
+    const FIRST_LENGTH: u32 = 4;
 
     pub(crate) fn new() -> Self {
-        Self { items: vec![T::default(); Self::FIRST_LENGTH].into(), head: 0, tail: 0 }
+        Self { items: RingBuffer::new(Self::FIRST_LENGTH), head: 0, tail: 0 }
     }
 
     /// Position of the first item.
@@ -45,7 +47,7 @@ impl<T: Copy + Default> Ring<T> {
     /// Whether room has to be made before the next push.
     #[inline(always)]
     pub(crate) fn is_full(&self) -> bool {
-        self.len() as usize == self.items.len()
+        self.items.is_full_with(self.len())
     }
 
     /// Appends an item; [`Ring::is_full`] must be false.
@@ -53,8 +55,7 @@ impl<T: Copy + Default> Ring<T> {
     pub(crate) fn push(&mut self, item: T) {
         debug_assert!(!self.is_full());
         let tail = self.tail;
-        let slot = self.slot(tail);
-        self.items[slot] = item;
+        *self.items.get_mut(tail) = item;
         self.tail = tail.wrapping_add(1);
     }
 
@@ -82,15 +83,14 @@ impl<T: Copy + Default> Ring<T> {
     #[inline(always)]
     pub(crate) fn get(&self, position: u32) -> &T {
         debug_assert!(position.wrapping_sub(self.head) < self.len());
-        &self.items[self.slot(position)]
+        self.items.get(position)
     }
 
     /// The last item, which must be there.
     #[inline(always)]
     pub(crate) fn last_mut(&mut self) -> &mut T {
         debug_assert!(!self.is_empty());
-        let last = self.slot(self.tail.wrapping_sub(1));
-        &mut self.items[last]
+        self.items.get_mut(self.tail.wrapping_sub(1))
     }
 
     /// The positions of all items, oldest first.
@@ -102,29 +102,20 @@ impl<T: Copy + Default> Ring<T> {
     /// Asks for the cache line of the first item.
     #[inline(always)]
     pub(crate) fn prefetch_front(&self) {
-        prefetch(&self.items, self.slot(self.head));
+        prefetch(self.items.slots(), self.items.slot(self.head));
     }
 
     /// Asks for the cache line in which the next item will be put.
     #[inline(always)]
     pub(crate) fn prefetch_end(&self) {
-        prefetch(&self.items, self.slot(self.tail));
-    }
-
-    #[inline(always)]
-    fn slot(&self, position: u32) -> usize {
-        position as usize & (self.items.len() - 1)
+        prefetch(self.items.slots(), self.items.slot(self.tail));
     }
 
     /// Twice the room.
     #[cold]
     #[inline(never)]
     pub(crate) fn grow(&mut self) {
-        let mut larger = vec![T::default(); 2 * self.items.len()].into_boxed_slice();
-        for position in self.positions() {
-            larger[position as usize & (larger.len() - 1)] = *self.get(position);
-        }
-        self.items = larger;
+        self.items.double(self.head);
     }
 }
 

@@ -15,12 +15,11 @@ impl Flight {
     /// Appends a segment that is sent for the first time.
     #[inline]
     pub fn push(&mut self, tally: &mut Tally, sent: Sent) {
-        if self.len() as usize == self.ring.len() {
-            self.grow();
+        if self.ring.is_full_with(self.len()) {
+            self.ring.double(self.head);
         }
         let at = self.tail;
-        let slot = self.slot(at);
-        self.ring[slot] = sent;
+        *self.ring.get_mut(at) = sent;
         self.tail = at.wrapping_add(1);
         if self.ordered {
             self.link_newest(at);

@@ -13,6 +13,8 @@
 //! | `time_order.rs` | the records in the order of their last transmission |
 //! | `sk_buff.rs` | what Linux does to the boundaries of segments: split, collapse, shift |
 
+use daybreak_units::RingBuffer;
+
 mod marks;
 mod of_path;
 mod sent;
@@ -29,7 +31,7 @@ pub(crate) use tally::Tally;
 // In this order what every segment touches is its first half of a cache line.
 #[repr(C)]
 pub(crate) struct Flight {
-    ring: Box<[Sent]>,
+    ring: RingBuffer<Sent>,
     head: u32,
     tail: u32,
     /// No segment below this position waits to be sent again.
@@ -52,7 +54,7 @@ pub(crate) struct Flight {
 impl Flight {
     pub fn new() -> Self {
         Self {
-            ring: vec![Sent::default(); 16].into_boxed_slice(),
+            ring: RingBuffer::new(16),
             head: 0,
             tail: 0,
             oldest: 0,
@@ -67,10 +69,6 @@ impl Flight {
         }
     }
 
-    #[inline]
-    fn slot(&self, at: u32) -> usize {
-        at as usize & (self.ring.len() - 1)
-    }
     /// Position of the lowest record.
     #[inline]
     pub fn head(&self) -> u32 {
@@ -91,12 +89,11 @@ impl Flight {
     }
     #[inline]
     pub fn get(&self, at: u32) -> &Sent {
-        &self.ring[at as usize & (self.ring.len() - 1)]
+        self.ring.get(at)
     }
     #[inline]
     fn get_mut(&mut self, at: u32) -> &mut Sent {
-        let slot = self.slot(at);
-        &mut self.ring[slot]
+        self.ring.get_mut(at)
     }
     /// The lowest record.
     #[inline]
@@ -111,15 +108,6 @@ impl Flight {
     pub fn positions(&self) -> impl Iterator<Item = u32> + use<> {
         let head = self.head;
         (0..self.len()).map(move |offset| head.wrapping_add(offset))
-    }
-
-    #[cold]
-    fn grow(&mut self) {
-        let mut larger = vec![Sent::default(); self.ring.len() * 2].into_boxed_slice();
-        for at in self.positions() {
-            larger[at as usize & (larger.len() - 1)] = *self.get(at);
-        }
-        self.ring = larger;
     }
 
     /// Position of the record that holds `seq`, or of the first one after it.

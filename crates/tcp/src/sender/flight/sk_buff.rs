@@ -41,8 +41,8 @@ impl Flight {
     #[cold]
     pub fn split(&mut self, tally: &mut Tally, at: u32, len: u32) {
         let whole = *self.get(at);
-        if self.len() as usize == self.ring.len() {
-            self.grow();
+        if self.ring.is_full_with(self.len()) {
+            self.ring.double(self.head);
         }
         self.tail = self.tail.wrapping_add(1);
         let mut to = self.tail.wrapping_sub(1);
