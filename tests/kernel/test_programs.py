@@ -236,6 +236,7 @@ def test_datagrams_are_counted_and_the_lost_ones_too(payload, packets):
     found = run(scenario({"client": python(DATAGRAMS, str(payload)), "server": sink}, topology=narrow))
     (row,) = found.table("datagrams").filter(flow_name="a-0").iter_rows(named=True)
     assert row["sent"] == 200 * packets
+    assert row["variant"] == found.flows["variant"].item() == "none"
     assert row["lost"] > 0
     assert row["sent"] == row["delivered"] + row["lost"] + row["in_flight"]
     assert row["lost"] == found.table("queue_totals")["dropped_packets"].sum()
