@@ -11,6 +11,7 @@ from ready_files import ROOT
 from real_kernel import LACKING
 
 import daybreak
+from daybreak.engines.kernel import image
 from daybreak.engines.kernel import run as engine
 from daybreak.errors import DaybreakError, EngineError, PlanError
 from daybreak.scenario import Scenario
@@ -189,6 +190,43 @@ def test_what_a_program_sees_is_the_same_each_time_and_it_can_change_nothing_out
     assert "\nFalse False\n" in said, "neither the switch nor the machine's root"
 
 
+BY_IPV6 = """
+import socket
+with socket.socket(socket.AF_INET6) as listening:
+    listening.bind(("::", 7000))
+    listening.listen()
+    with socket.create_connection(("::1", 7000)):
+        print(listening.accept()[1][0])
+    connection, peer = listening.accept()
+    print(peer[0], connection.recv(100))
+    print([line.split()[-1] for line in open("/proc/net/if_inet6")])
+"""
+TO_IPV6 = """
+import socket
+with socket.socket(socket.AF_INET6) as client:
+    client.connect(("::ffff:10.0.0.2", 7000))
+    client.sendall(b"hello")
+"""
+
+
+def test_sockets_of_ipv6_need_an_option_of_the_kernel_and_say_so():
+    sentence = failure({"server": python(BY_IPV6), "client": ["/bin/sleep", "1"]})
+    assert "Address family not supported by protocol (its kernel is built without IPv6; with it: " in sentence
+
+
+def test_sockets_of_ipv6_carry_ipv4_and_nics_have_no_other_address():
+    has = [one for one in image.images() if image.is_current(one) and "CONFIG_IPV6=y" in one.users_config]
+    if not has:
+        pytest.skip("no kernel image has CONFIG_IPV6=y")
+    asked = scenario({"server": python(BY_IPV6), "client": python(TO_IPV6)})
+    found = daybreak.run(asked, engine=f"kernel:{has[0].digest}")
+    said = found.files["programs/a-server/stdout"].decode().splitlines()
+    # A NIC with an address of IPv6 would spend time on looking for routers.
+    assert said == ["::1", "::ffff:10.0.0.1 b'hello'", "['lo']"]
+    flow = found.flows.row(0, named=True)
+    assert (flow["flow_name"], flow["delivered_bytes"]) == ("a-0", 5)
+
+
 SERVER = """
 import socket
 with socket.create_server(("", 7000)) as listening:
@@ -257,6 +295,7 @@ def test_datagrams_are_counted_and_the_lost_ones_too(payload, packets):
             "filled its private",
         ),
         (["/bin/sh", "-c", "read line < /dev/tty"], "/dev/tty"),
+        (["/bin/sh", "-c", "exit 1"], "it wrote nothing, and has neither a terminal nor input"),
         (["/bin/sh", "-c", "head -c 80M /dev/zero > large"], "exit code"),
     ],
 )
