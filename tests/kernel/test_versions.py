@@ -104,6 +104,17 @@ def test_linux_6_12_says_what_the_dialogues_of_its_model_say():
     assert sum(verdict.kind == "agrees" for verdict in verdicts) > 200
 
 
+@pytest.mark.parametrize(("version", "differing"), [("6.12", ["room_for_growth", "room_for_growth_nearby"]),
+                                                    ("7.3", ["handshake_echo"])])  # fmt: skip
+def test_the_dialogues_of_the_page_show_what_differs_between_6_12_and_7_3(version, differing):
+    if lacking := _lacking(version):
+        pytest.skip(f"left out without Linux {version}: {lacking}")
+    files = sorted((ROOT / "docs" / "kernels").glob("*.dialogue"))
+    verdicts = dialogues.play(files, choice=Choice.parse(version))
+    assert [verdict.name for verdict in verdicts if verdict.kind == "differs"] == differing
+    assert sum(verdict.kind == "agrees" for verdict in verdicts) == len(files) - len(differing)
+
+
 def test_stacks_of_another_version_are_refused(one_flow):
     newer = one_flow.with_({"stack.linux": VERSION})
     with pytest.raises(PlanError, match=r"linux of the stacks is 6\.12, and the kernel is Linux 6\.1: name the kernel"):
