@@ -1,5 +1,6 @@
 """Programs of this machine on real Linux: servers and clients, their output, their flows, and what goes wrong."""
 
+import re
 import shutil
 import sys
 from base64 import b64encode
@@ -11,7 +12,7 @@ from ready_files import ROOT
 from real_kernel import LACKING
 
 import daybreak
-from daybreak.engines.kernel import image
+from daybreak.engines.kernel import image, programs
 from daybreak.engines.kernel import run as engine
 from daybreak.errors import DaybreakError, EngineError, PlanError
 from daybreak.scenario import Scenario
@@ -316,6 +317,20 @@ def test_a_program_that_is_not_there_is_named_before_anything_runs():
         run(scenario({"client": ["iperf4"]}))
     with pytest.raises(PlanError, match=r'"\./missing" is not among the files'):
         run(scenario({"client": ["./missing"]}))
+
+
+def test_a_program_where_each_has_a_folder_of_its_own_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(programs, "PRIVATE", (str(tmp_path),))
+    script = tmp_path / "script"
+    script.write_text("#!/bin/sh\n")
+    script.chmod(0o755)
+    why = f'"{script}" lies in {tmp_path}, of which each program has its own: expected a file of `files`'
+    with pytest.raises(PlanError, match=rf"flows\[0\].application.client.run: {re.escape(why)}"):
+        run(scenario({"client": [str(script)]}))
+    with pytest.raises(PlanError, match=rf'client.folder: "{re.escape(str(tmp_path))}" lies in '):
+        run(scenario({"client": {"run": ["true"], "folder": str(tmp_path)}}))
+    with pytest.raises(PlanError, match=r'"/etc/passwd" is not executable on this machine'):
+        run(scenario({"client": ["/etc/passwd"]}))
 
 
 def test_the_simulator_refuses_programs_by_name():
