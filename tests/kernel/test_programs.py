@@ -347,6 +347,13 @@ def test_a_program_that_lets_no_time_pass_is_named_and_ended(monkeypatch):
         run(scenario(spins))
 
 
+def test_a_program_that_lets_no_time_pass_without_our_environment_is_known_by_its_file(monkeypatch):
+    monkeypatch.setattr(engine, "PATIENCE_S", 5.0)
+    spins = {"client": ["/usr/bin/env", "-i", "/bin/sh", "-c", "while :; do :; done"]}
+    with pytest.raises(EngineError, match=r"a program \(/bin/sh\) ran for 5 s and let no time pass"):
+        run(scenario(spins))
+
+
 def test_a_program_is_asked_to_end_at_its_time():
     stops = {"client": {"run": ["/bin/sleep", "100"], "stop": "2 s"}}
     program = run(scenario(stops)).table("programs").row(0, named=True)

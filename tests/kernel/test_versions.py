@@ -145,6 +145,22 @@ def test_the_command_says_which_kernel_ran(tmp_path):
     assert read(tmp_path / "out").manifest["engine"] == "kernel:6.12"
 
 
+@with_both
+def test_sweeps_and_comparisons_say_which_kernels_ran(tmp_path):
+    grid = tmp_path / "grid.toml"
+    small = tmp_path / "small.toml"
+    small.write_text(SCENARIO.read_text().replace('"100 MB"', '"100 kB"'))
+    grid.write_text(f'scenario = "{small}"\nengine = "kernel"\nseeds = 1\n[axes]\n"flows.0.variant" = ["cubic"]\n')
+    done = command("sweep", grid, "--kernel", VERSION, "-o", tmp_path / "swept")
+    assert done.returncode == 0, done.stderr
+    assert "\nengine: Linux 6.12." in done.stdout
+    # One scenario, with both.
+    done = command("compare", small, "--engine", "kernel", "--kernel", "6.1,6.12", "--runs", 1)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split()[:6] == ["group", "what", "runs", "6.1", "6.12", "6.12"]
+    assert "\nkernel:6.1: Linux 6.1." in done.stdout and "\nkernel:6.12: Linux 6.12." in done.stdout
+
+
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
