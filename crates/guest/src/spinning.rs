@@ -7,6 +7,7 @@
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
+use std::path::Path;
 use std::time::Duration;
 
 /// The variable with the name of a program in words.
@@ -53,6 +54,8 @@ fn name_of(process: u32) -> Option<String> {
     let maps = fs::read_to_string(format!("/proc/{process}/maps")).ok()?;
     let memory = File::open(format!("/proc/{process}/mem")).ok()?;
     let regions = maps.lines().rev().filter(|line| line.split(' ').nth(1).is_some_and(|mode| mode.starts_with("rw")));
+    // Its memory has the stack of the guest's kernel as well, which ends in the same way.
+    let kernel = fs::read_link(format!("/proc/{process}/exe")).ok()?;
     let mut file = None;
     let name = regions.take(MOST_REGIONS).find_map(|line| {
         let (start, end) = line.split(' ').next()?.split_once('-')?;
@@ -61,7 +64,7 @@ fn name_of(process: u32) -> Option<String> {
         let from = start.max(end.saturating_sub(MOST_BYTES));
         let mut bytes = vec![0; (end - from) as usize];
         memory.read_exact_at(&mut bytes, from).ok()?;
-        file = file.take().or_else(|| file_in(&bytes));
+        file = file.take().or_else(|| file_in(&bytes).filter(|name| Path::new(name) != kernel));
         name_in(&bytes)
     });
     name.or_else(|| Some(format!("a program ({})", file?)))
