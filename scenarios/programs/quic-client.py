@@ -14,7 +14,7 @@ from aioquic.quic.connection import QuicConnection
 async def main(server: str, size: int) -> None:
     configuration = QuicConfiguration(alpn_protocols=["daybreak"], verify_mode=ssl.CERT_NONE)
     began = time.perf_counter()
-    # aioquic's connect() opens a socket of IPv6, which hosts do not have here.
+    # aioquic's connect() opens a socket of IPv6, which a kernel as it is built by default does not have.
     _, client = await asyncio.get_running_loop().create_datagram_endpoint(
         lambda: QuicConnectionProtocol(QuicConnection(configuration=configuration)), local_addr=("0.0.0.0", 0)
     )

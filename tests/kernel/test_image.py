@@ -29,7 +29,9 @@ case "$last" in
       echo "/some/where/arch/um/drivers/daybreak/congestion/mine.c:7:2: error: $MODULE_ERROR"
       echo 'make[1]: *** [mine.o] Error 1'; exit 2
     fi;;
-  allnoconfig) grep -v "$REFUSED_OPTION" "$KCONFIG_ALLCONFIG" > "$out/.config";;
+  allnoconfig)
+    echo "include $(realpath "$out/../source")/Makefile" > "$out/Makefile"
+    grep -v "$REFUSED_OPTION" "$KCONFIG_ALLCONFIG" > "$out/.config";;
   linux)
     echo '  CC      init/main.o'
     echo '  AR      init/built-in.a'
@@ -132,6 +134,23 @@ def test_a_users_congestion_control_makes_an_image_of_its_own(workshop, mine, mo
     newer = image.build(workshop, congestion=[mine])
     assert newer.directory != with_mine.directory
     assert image.find(variants={"mine"}) == newer
+
+
+def test_objects_of_a_cache_that_was_moved_are_not_linked_with(workshop, mine, monkeypatch, tmp_path):
+    image.build(workshop)
+    Path(os.environ["PRETENDED_CALLS"]).unlink()
+    (tmp_path / "cache").rename(tmp_path / "elsewhere")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "elsewhere"))
+    boots_with(monkeypatch, "congestion controls: reno cubic retcp mine")
+    assert image.build(workshop, congestion=[mine]).users_modules == ("mine",)
+    assert calls()[0] == "allnoconfig", "the whole is compiled, from its source"
+    # A cache behind a symbolic link has been in one place all along.
+    Path(os.environ["PRETENDED_CALLS"]).unlink()
+    (tmp_path / "cache").symlink_to(tmp_path / "elsewhere")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    image.build(workshop, hz=250)
+    image.build(workshop, hz=250, congestion=[mine])
+    assert calls().count("allnoconfig") == 1
 
 
 def test_other_ticks_make_an_image_of_their_own(workshop, one_flow):

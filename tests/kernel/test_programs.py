@@ -1,5 +1,6 @@
 """Programs of this machine on real Linux: servers and clients, their output, their flows, and what goes wrong."""
 
+import re
 import shutil
 import sys
 from base64 import b64encode
@@ -11,6 +12,7 @@ from ready_files import ROOT
 from real_kernel import LACKING
 
 import daybreak
+from daybreak.engines.kernel import image, programs
 from daybreak.engines.kernel import run as engine
 from daybreak.errors import DaybreakError, EngineError, PlanError
 from daybreak.scenario import Scenario
@@ -189,6 +191,43 @@ def test_what_a_program_sees_is_the_same_each_time_and_it_can_change_nothing_out
     assert "\nFalse False\n" in said, "neither the switch nor the machine's root"
 
 
+BY_IPV6 = """
+import socket
+with socket.socket(socket.AF_INET6) as listening:
+    listening.bind(("::", 7000))
+    listening.listen()
+    with socket.create_connection(("::1", 7000)):
+        print(listening.accept()[1][0])
+    connection, peer = listening.accept()
+    print(peer[0], connection.recv(100))
+    print([line.split()[-1] for line in open("/proc/net/if_inet6")])
+"""
+TO_IPV6 = """
+import socket
+with socket.socket(socket.AF_INET6) as client:
+    client.connect(("::ffff:10.0.0.2", 7000))
+    client.sendall(b"hello")
+"""
+
+
+def test_sockets_of_ipv6_need_an_option_of_the_kernel_and_say_so():
+    sentence = failure({"server": python(BY_IPV6), "client": ["/bin/sleep", "1"]})
+    assert "Address family not supported by protocol (its kernel is built without IPv6; with it: " in sentence
+
+
+def test_sockets_of_ipv6_carry_ipv4_and_nics_have_no_other_address():
+    has = [one for one in image.images() if image.is_current(one) and "CONFIG_IPV6=y" in one.users_config]
+    if not has:
+        pytest.skip("no kernel image has CONFIG_IPV6=y")
+    asked = scenario({"server": python(BY_IPV6), "client": python(TO_IPV6)})
+    found = daybreak.run(asked, engine=f"kernel:{has[0].digest}")
+    said = found.files["programs/a-server/stdout"].decode().splitlines()
+    # A NIC with an address of IPv6 would spend time on looking for routers.
+    assert said == ["::1", "::ffff:10.0.0.1 b'hello'", "['lo']"]
+    flow = found.flows.row(0, named=True)
+    assert (flow["flow_name"], flow["delivered_bytes"]) == ("a-0", 5)
+
+
 SERVER = """
 import socket
 with socket.create_server(("", 7000)) as listening:
@@ -236,6 +275,7 @@ def test_datagrams_are_counted_and_the_lost_ones_too(payload, packets):
     found = run(scenario({"client": python(DATAGRAMS, str(payload)), "server": sink}, topology=narrow))
     (row,) = found.table("datagrams").filter(flow_name="a-0").iter_rows(named=True)
     assert row["sent"] == 200 * packets
+    assert row["variant"] == found.flows["variant"].item() == "none"
     assert row["lost"] > 0
     assert row["sent"] == row["delivered"] + row["lost"] + row["in_flight"]
     assert row["lost"] == found.table("queue_totals")["dropped_packets"].sum()
@@ -256,6 +296,7 @@ def test_datagrams_are_counted_and_the_lost_ones_too(payload, packets):
             "filled its private",
         ),
         (["/bin/sh", "-c", "read line < /dev/tty"], "/dev/tty"),
+        (["/bin/sh", "-c", "exit 1"], "it wrote nothing, and has neither a terminal nor input"),
         (["/bin/sh", "-c", "head -c 80M /dev/zero > large"], "exit code"),
     ],
 )
@@ -278,6 +319,20 @@ def test_a_program_that_is_not_there_is_named_before_anything_runs():
         run(scenario({"client": ["./missing"]}))
 
 
+def test_a_program_where_each_has_a_folder_of_its_own_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(programs, "PRIVATE", (str(tmp_path),))
+    script = tmp_path / "script"
+    script.write_text("#!/bin/sh\n")
+    script.chmod(0o755)
+    why = f'"{script}" lies in {tmp_path}, of which each program has its own: expected a file of `files`'
+    with pytest.raises(PlanError, match=rf"flows\[0\].application.client.run: {re.escape(why)}"):
+        run(scenario({"client": [str(script)]}))
+    with pytest.raises(PlanError, match=rf'client.folder: "{re.escape(str(tmp_path))}" lies in '):
+        run(scenario({"client": {"run": ["true"], "folder": str(tmp_path)}}))
+    with pytest.raises(PlanError, match=r'"/etc/passwd" is not executable on this machine'):
+        run(scenario({"client": ["/etc/passwd"]}))
+
+
 def test_the_simulator_refuses_programs_by_name():
     with pytest.raises(
         PlanError, match=r"flows\[0\].application is true .flow \"a\".: programs run on the kernel engine"
@@ -289,6 +344,13 @@ def test_a_program_that_lets_no_time_pass_is_named_and_ended(monkeypatch):
     monkeypatch.setattr(engine, "PATIENCE_S", 5.0)
     spins = {"client": ["/bin/sh", "-c", "while :; do :; done"]}
     with pytest.raises(EngineError, match=r'the client of flow "a" \(/bin/sh .* ran for 5 s and let no time pass'):
+        run(scenario(spins))
+
+
+def test_a_program_that_lets_no_time_pass_without_our_environment_is_known_by_its_file(monkeypatch):
+    monkeypatch.setattr(engine, "PATIENCE_S", 5.0)
+    spins = {"client": ["/usr/bin/env", "-i", "/bin/sh", "-c", "while :; do :; done"]}
+    with pytest.raises(EngineError, match=r"a program \(/bin/sh\) ran for 5 s and let no time pass"):
         run(scenario(spins))
 
 

@@ -104,6 +104,17 @@ def test_linux_6_12_says_what_the_dialogues_of_its_model_say():
     assert sum(verdict.kind == "agrees" for verdict in verdicts) > 200
 
 
+@pytest.mark.parametrize(("version", "differing"), [("6.12", ["room_for_growth", "room_for_growth_nearby"]),
+                                                    ("7.3", ["handshake_echo"])])  # fmt: skip
+def test_the_dialogues_of_the_page_show_what_differs_between_6_12_and_7_3(version, differing):
+    if lacking := _lacking(version):
+        pytest.skip(f"left out without Linux {version}: {lacking}")
+    files = sorted((ROOT / "docs" / "kernels").glob("*.dialogue"))
+    verdicts = dialogues.play(files, choice=Choice.parse(version))
+    assert [verdict.name for verdict in verdicts if verdict.kind == "differs"] == differing
+    assert sum(verdict.kind == "agrees" for verdict in verdicts) == len(files) - len(differing)
+
+
 def test_stacks_of_another_version_are_refused(one_flow):
     newer = one_flow.with_({"stack.linux": VERSION})
     with pytest.raises(PlanError, match=r"linux of the stacks is 6\.12, and the kernel is Linux 6\.1: name the kernel"):
@@ -132,6 +143,22 @@ def test_the_command_says_which_kernel_ran(tmp_path):
     assert done.returncode == 0, done.stderr
     assert "engine: Linux 6.12." in done.stdout
     assert read(tmp_path / "out").manifest["engine"] == "kernel:6.12"
+
+
+@with_both
+def test_sweeps_and_comparisons_say_which_kernels_ran(tmp_path):
+    grid = tmp_path / "grid.toml"
+    small = tmp_path / "small.toml"
+    small.write_text(SCENARIO.read_text().replace('"100 MB"', '"100 kB"'))
+    grid.write_text(f'scenario = "{small}"\nengine = "kernel"\nseeds = 1\n[axes]\n"flows.0.variant" = ["cubic"]\n')
+    done = command("sweep", grid, "--kernel", VERSION, "-o", tmp_path / "swept")
+    assert done.returncode == 0, done.stderr
+    assert "\nengine: Linux 6.12." in done.stdout
+    # One scenario, with both.
+    done = command("compare", small, "--engine", "kernel", "--kernel", "6.1,6.12", "--runs", 1)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split()[:6] == ["group", "what", "runs", "6.1", "6.12", "6.12"]
+    assert "\nkernel:6.1: Linux 6.1." in done.stdout and "\nkernel:6.12: Linux 6.12." in done.stdout
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from ready_files import ROOT
 
 import daybreak
 from daybreak.runs import naming
+from daybreak.scenario.lowering import lower
 
 ROWS = (ROOT / "crates" / "trace" / "src" / "rows.rs").read_text(encoding="utf-8")
 
@@ -115,3 +116,27 @@ def test_what_a_closing_gate_loses_is_lost_at_its_queue():
     drops = daybreak.run(scenario).drops.filter(reason="gate_closed")
     assert drops.height > 0
     assert set(drops["place_name"]) == {"voq"}
+
+
+def test_datagrams_have_no_congestion_control():
+    sends = {"kind": "constant_rate", "rate": "100 Mbit/s", "payload": "1 kB", "stop": "1 ms"}
+    flows = [{"from": "sender-0", "to": "receiver-0", "name": "sends", "application": sends},
+             {"from": "sender-1", "to": "receiver-1", "name": "bulk", "size": "10 kB", "variant": "reno"}]  # fmt: skip
+    both = daybreak.Scenario.parse({
+        "name": "both", "duration": "20 ms", "flows": flows,
+        "topology": {"kind": "dumbbell", "pairs": 2, "rate": "1 Gbit/s", "delay": "10 us", "queue": "9 packets"},
+    })  # fmt: skip
+    run = daybreak.run(both)
+    assert dict(run.flows.select("flow_name", "variant").rows()) == {"sends": "none", "bulk": "reno"}
+    assert run.datagrams["variant"].to_list() == ["none"]
+
+
+def test_of_the_connections_of_a_program_those_of_tcp_have_a_congestion_control():
+    scenario = daybreak.load(ROOT / "scenarios" / "21-own-programs.toml")
+    plan = lower(scenario, seed=1).content
+    protocols = {"protocol": np.array([17, 6, 1])} | dict.fromkeys(("of_flow", "is_reversed"), np.zeros(3, np.uint32))
+    found = naming.with_found(plan, {"connections": protocols})
+    rows = naming.named("connections", {"flow": np.arange(1, 4)} | protocols, found)
+    assert rows["flow_name"].to_list() == ["echo-0", "echo-1", "echo-2"]
+    rows = naming.named("datagrams", {"flow": np.arange(1, 4)}, found)
+    assert rows["variant"].to_list() == ["none", "cubic", "none"]

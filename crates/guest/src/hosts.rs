@@ -150,6 +150,7 @@ fn shared_nic(plan: &Plan, nic: &Nic, index: u32) -> Result<u32, GuestError> {
     interface::no_offload(SHARED_NIC, &OF_THE_KERNEL)?;
     let device = system::device_index(SHARED_NIC)?;
     let mut netlink = Netlink::open()?;
+    only_ipv4(SHARED_NIC)?;
     netlink.ask(&interface::nic_up(device, End::mac(FIRST + index), nic.mtu))?;
     netlink.ask(&nic_queue(device, &plan.links[nic.link as usize], nic.mtu))?;
     Ok(device)
@@ -212,6 +213,7 @@ fn host(plan: &Plan, index: u32, end: &End) -> Result<u32, GuestError> {
     settings(stack)?;
     let device = system::device_index(NIC)?;
     let mut netlink = Netlink::open()?;
+    only_ipv4(NIC)?;
     netlink.ask(&interface::nic_up(device, End::mac(index), stack.mtu))?;
     netlink.ask(&interface::address(device, End::ip(index)))?;
     netlink.ask(&interface::route(device, End::ip(index), ALL_ENDS, &metrics(stack)))?;
@@ -223,6 +225,12 @@ fn host(plan: &Plan, index: u32, end: &End) -> Result<u32, GuestError> {
         set_sysctl("net/ipv4/tcp_congestion_control", &plan.rules[rule as usize].name)?;
     }
     Ok(device)
+}
+
+/// Keeps IPv6 off a NIC of a kernel that has it: looking for routers and neighbours would take the NIC's time. Its
+/// sockets carry IPv4 as well, by mapped addresses.
+fn only_ipv4(nic: &str) -> Result<(), GuestError> {
+    if system::has_ipv6() { set_sysctl(&format!("net/ipv6/conf/{nic}/disable_ipv6"), "1") } else { Ok(()) }
 }
 
 /// What the stack says and Linux keeps per route.

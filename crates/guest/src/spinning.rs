@@ -2,10 +2,12 @@
 //!
 //! Virtual time stands still while a program runs, so one that never waits ends the run. The guest cannot see it, since
 //! it gets no turn; the machine can. Every process of the guest is a process there, with the program's memory, in which
-//! the name stands that its supervisor has put into the environment.
+//! the name stands that its supervisor has put into the environment. One that was started without this environment is
+//! known by its file.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
+use std::path::Path;
 use std::time::Duration;
 
 /// The variable with the name of a program in words.
@@ -52,15 +54,27 @@ fn name_of(process: u32) -> Option<String> {
     let maps = fs::read_to_string(format!("/proc/{process}/maps")).ok()?;
     let memory = File::open(format!("/proc/{process}/mem")).ok()?;
     let regions = maps.lines().rev().filter(|line| line.split(' ').nth(1).is_some_and(|mode| mode.starts_with("rw")));
-    regions.take(MOST_REGIONS).find_map(|line| {
+    // Its memory has the stack of the guest's kernel as well, which ends in the same way.
+    let kernel = fs::read_link(format!("/proc/{process}/exe")).ok()?;
+    let mut file = None;
+    let name = regions.take(MOST_REGIONS).find_map(|line| {
         let (start, end) = line.split(' ').next()?.split_once('-')?;
         let [start, end] = [start, end].map(|number| u64::from_str_radix(number, 16).ok());
         let (start, end) = (start?, end?);
         let from = start.max(end.saturating_sub(MOST_BYTES));
         let mut bytes = vec![0; (end - from) as usize];
         memory.read_exact_at(&mut bytes, from).ok()?;
+        file = file.take().or_else(|| file_in(&bytes).filter(|name| Path::new(name) != kernel));
         name_in(&bytes)
-    })
+    });
+    name.or_else(|| Some(format!("a program ({})", file?)))
+}
+
+/// The file that was started, whose name is the last word of a stack, before eight zero bytes.
+fn file_in(bytes: &[u8]) -> Option<String> {
+    let word = bytes.strip_suffix(&[0; 8])?.strip_suffix(&[0])?.rsplit(|&byte| byte == 0).next()?;
+    let name = std::str::from_utf8(word).ok()?;
+    (!name.is_empty() && !name.contains(char::is_control)).then(|| name.to_owned())
 }
 
 /// The value of the variable in an environment somewhere in some bytes.
@@ -79,5 +93,13 @@ mod tests {
         let memory = b"\0\0HOME=/\0DAYBREAK_PROGRAMS=no\0DAYBREAK_PROGRAM=the client\nof it\0PATH=/bin\0";
         assert_eq!(name_in(memory).as_deref(), Some("the client of it"));
         assert_eq!(name_in(b"DAYBREAK=1"), None);
+    }
+
+    #[test]
+    fn a_stack_ends_with_the_name_of_the_file() {
+        let stack = b"\x01\0sh\0-c\0HOME=/\0/bin/sh\0\0\0\0\0\0\0\0\0";
+        assert_eq!(file_in(stack).as_deref(), Some("/bin/sh"));
+        assert_eq!(file_in(b"/bin/sh\0"), None);
+        assert_eq!(file_in(&[0; 64]), None);
     }
 }

@@ -401,11 +401,9 @@ impl Supervisor<'_> {
         if asked.is_none()
             && let Some(problem) = self.problem(ending, &left)
         {
-            let mut sentence = format!("{} {problem} at {:.6} s", self.name, now_ns as f64 / 1e9);
-            if let Some(line) = self.output.last_line() {
-                sentence += &format!(": {line}");
-            }
-            return Ok(Outcome::Failed(sentence));
+            let at = now_ns as f64 / 1e9;
+            let said = why(self.output.last_line(), system::has_ipv6());
+            return Ok(Outcome::Failed(format!("{} {problem} at {at:.6} s: {said}", self.name)));
         }
         let [stdout_bytes, stderr_bytes] = self.output.sizes();
         let (exit_code, signal) = match ending {
@@ -503,6 +501,19 @@ impl Supervisor<'_> {
     }
 }
 
+/// Why a program has failed: the last line that it wrote, and what it may have missed.
+fn why(last_line: Option<String>, has_ipv6: bool) -> String {
+    const NO_FAMILY: &str = "Address family not supported by protocol";
+    match last_line {
+        None => "it wrote nothing, and has neither a terminal nor input".to_owned(),
+        Some(line) if line.contains(NO_FAMILY) && !has_ipv6 => {
+            let how = "daybreak kernel build --config FILE, where FILE has CONFIG_IPV6=y";
+            format!("{line} (its kernel is built without IPv6; with it: {how})")
+        }
+        Some(line) => line,
+    }
+}
+
 /// Processes whose parent is this one, with their names.
 fn children() -> Vec<(i32, String)> {
     let me = std::process::id().to_string();
@@ -535,5 +546,14 @@ mod tests {
             assert_eq!(Outcome::parse(&(outcome.line() + "\n")), outcome);
         }
         assert!(matches!(Outcome::parse(""), Outcome::Failed(_)));
+    }
+
+    #[test]
+    fn a_failure_says_what_the_program_wrote_or_what_it_missed() {
+        assert_eq!(why(Some("no such luck".into()), false), "no such luck");
+        assert!(why(None, true).ends_with("neither a terminal nor input"));
+        let refused = || Some("socket: Address family not supported by protocol".to_owned());
+        assert!(why(refused(), false).contains("CONFIG_IPV6=y"));
+        assert_eq!(why(refused(), true), refused().unwrap());
     }
 }

@@ -238,6 +238,11 @@ pub fn set_sysctl(name: &str, value: &str) -> Outcome<()> {
     std::fs::write(&path, value).map_err(|error| GuestError::io(format!("set {name} to {value}"), error))
 }
 
+/// Whether the kernel has IPv6.
+pub fn has_ipv6() -> bool {
+    std::path::Path::new("/proc/sys/net/ipv6").is_dir()
+}
+
 /// Sets a flag or a number of a network device through ethtool's ioctl.
 pub fn ethtool(fd: RawFd, device: &str, command: u32, value: u32) -> Outcome<()> {
     const SIOCETHTOOL: libc::c_ulong = 0x8946;

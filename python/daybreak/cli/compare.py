@@ -42,7 +42,9 @@ def compare(
     ] = None,
     kernel: Annotated[
         str | None,
-        typer.Option(help="With engine kernel: the version of all, or one for each, such as 6.1,6.12."),
+        typer.Option(
+            help="With engine kernel: the version of all, or one for each, such as 6.1,6.12; also of one scenario."
+        ),
     ] = None,
     workers: Annotated[int | None, typer.Option(help="Parallel runs; by default one per processor.", min=1)] = None,
     out_: Annotated[
@@ -58,17 +60,16 @@ def compare(
     from daybreak import plots
     from daybreak.metrics.comparison import paired
 
-    if len(places) < 2:
-        raise UsageError("there is nothing to compare: expected at least two scenario files or folders of runs")
+    places, runners = _sides(places, {"runs": runs, "engine": engine, "kernel": kernel})
     if out_:
         plots.check(out_, force=force)
-    runners = _runners(places, {"runs": runs, "engine": engine, "kernel": kernel})
     runs = 10 if runs is None else runs
     with progress_bar("comparing", shown=not as_json) as progress:
         found = [_flows(place, one, runs, workers, progress) for place, one in zip(places, runners, strict=True)]
     names = _names([name for name, _ in found], places)
     if len(set(runners)) > 1:
-        names = [f"{one.partition(':')[2]} {name}" for name, one in zip(names, runners, strict=True)]
+        kernels = [one.partition(":")[2] for one in runners]
+        names = kernels if len(set(places)) == 1 else [" ".join(both) for both in zip(kernels, names, strict=True)]
     baseline, others = found[0][1], list(zip(names[1:], (flows for _, flows in found[1:]), places[1:], strict=True))
     tables = []
     for name, flows, place in others:
@@ -95,6 +96,15 @@ def compare(
         say(f"not in both, or not with a common seed: {', '.join(sorted(missing))}")
     if out_:
         say(f"the figure is in {out_}")
+
+
+def _sides(places: list[Path], options: Mapping[str, Any]) -> tuple[list[Path], list[str]]:
+    """What is compared, one scenario with several kernels as often as these, and the engine of each."""
+    if len(places) == 1 and options["kernel"] is not None:
+        places = places * len(options["kernel"].split(","))
+    if len(places) < 2:
+        raise UsageError("there is nothing to compare: expected at least two scenario files or folders of runs")
+    return places, _runners(places, options)
 
 
 def _runners(places: Sequence[Path], options: Mapping[str, Any]) -> list[str]:

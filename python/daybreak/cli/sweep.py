@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from daybreak import engines
 from daybreak.errors import Interrupted, UsageError
 
 from .scenario import Kernel
@@ -84,6 +85,8 @@ def sweep(
             f"{len(outcome.made)} runs of {outcome.points} points, {outcome.new} of them new{rate}; dataset: {tables}"
         )
         say(runs)
+        if engines.kind(points.grid.engine) == "kernel":
+            say(f"engine: {engines.program(points.grid.engine)}")
         if outcome.made and "flows" in points.grid.keep:
             _summarise(place)
         if outcome.wide:

@@ -19,7 +19,7 @@ import pyarrow as pa
 from daybreak._native import control_events, drop_reasons
 from daybreak._native import tables as described
 from daybreak.plan import ideal, ways
-from daybreak.plan.types import Choice, Link, Plan, Queue, RouteSwitch
+from daybreak.plan.types import Choice, ConstantRate, Link, Plan, Queue, RouteSwitch
 
 from . import phases
 
@@ -36,6 +36,10 @@ NO_FLOW = 2**32 - 1
 """Mark of a decision that concerns no flow."""
 SCOPES = ("delivered", "tap", "link", "arrived")
 ENDS = ("client", "server")
+NO_VARIANT = "none"
+"""In place of a congestion control, of flows that have none: datagrams."""
+TCP = 6
+"""Its number of IANA."""
 STATES = ("Open", "Disorder", "CWR", "Recovery", "Loss")
 
 NEVER_NS = 2**64 - 1
@@ -135,8 +139,8 @@ def _flow_groups(plan: Plan) -> list[str]:
 
 
 def _flow_variants(plan: Plan) -> list[str]:
-    rules = [variant(rule) for rule in plan.rules]
-    return [rules[flow.rule] for flow in plan.flows]
+    rules = [*map(variant, plan.rules), NO_VARIANT]
+    return [NO_VARIANT if isinstance(flow.application, ConstantRate) else rules[flow.rule] for flow in plan.flows]
 
 
 _FLOW_COLUMNS: dict[str, Callable[[Plan], list[str]]] = {
@@ -281,20 +285,24 @@ def _programs(frame: pl.DataFrame, plan: Plan) -> pl.DataFrame:
 
 
 def with_found(plan: Plan, columns: Mapping[str, Columns]) -> Plan:
-    """The plan with the flows discovered in a run: "NAME-0", "NAME-1" ... are the connections of flow NAME."""
+    """The plan with the flows discovered in a run: "NAME-0", "NAME-1" ... are the connections of flow NAME.
+
+    The rule of one without congestion control is behind the last one of the plan.
+    """
     found = columns.get("connections")
     if found is None:
         return plan
     taken = {flow.name for flow in plan.flows}
     flows, counts = list(plan.flows), dict[int, int]()
-    hosts = zip(found["of_flow"].tolist(), found["is_reversed"].tolist(), strict=True)
-    for of_flow, is_reversed in hosts:
+    columns_of_found = (found[name].tolist() for name in ("of_flow", "is_reversed", "protocol"))
+    for of_flow, is_reversed, protocol in zip(*columns_of_found, strict=True):
         of = plan.flows[of_flow]
         while (name := f"{of.name}-{counts.setdefault(of_flow, 0)}") in taken:
             counts[of_flow] += 1
         counts[of_flow] += 1
         src, dst = (of.dst, of.src) if is_reversed else (of.src, of.dst)
-        flows.append(msgspec.structs.replace(of, name=name, src=src, dst=dst))
+        rule = of.rule if protocol == TCP else len(plan.rules)
+        flows.append(msgspec.structs.replace(of, name=name, src=src, dst=dst, rule=rule))
     return msgspec.structs.replace(plan, flows=flows)
 
 

@@ -25,13 +25,12 @@ from pathlib import Path
 from typing import IO
 
 from ...errors import UsageError
-from . import host, tools
+from . import host, kept, tools
 from . import recipe as recipes
 from . import source as sources
 from .choice import USUAL, Choice
 from .errors import KernelEngineError, MissingTool, NoImage
-from .kept import ARCHIVE
-from .making import META, Making, OnBuildProgress, Progress
+from .making import META, Making, OnBuildProgress, Progress, folder_of_build
 from .recipe import Recipe
 from .source import Source
 from .versions import is_of, numbers
@@ -145,7 +144,7 @@ def build(
             if not (target / META).is_file():
                 Making(
                     plan, origin, large, target, report, jobs or os.cpu_count() or 1,
-                    base=base.directory if base and (base.directory / ARCHIVE).is_file() else None,
+                    base=base.directory if base and _has_objects(base) else None,
                     trial=() if base else usual.users_modules,
                 ).run()  # fmt: skip
             return _load(target)
@@ -282,6 +281,12 @@ def cache_directory() -> Path:
     base = os.environ.get("XDG_CACHE_HOME")
     root = Path(base) if base and os.path.isabs(base) else Path.home() / ".cache"
     return root / "daybreak" / "kernel"
+
+
+def _has_objects(image: Image) -> bool:
+    """Whether its objects can be linked with others."""
+    archive = image.directory / kept.ARCHIVE
+    return archive.is_file() and kept.is_of(archive, folder_of_build(image.directory))
 
 
 def key(recipe: Recipe, source: Source, large_state: bool) -> str:

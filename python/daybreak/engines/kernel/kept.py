@@ -36,6 +36,15 @@ def restore(archive: Path, work: Path) -> None:
     _tar(["-x", "-z", "-f", str(archive), "-C", str(work)], f"unpacking {str(archive)!r}")
 
 
+def is_of(archive: Path, work: Path) -> bool:
+    """Whether it was packed from this folder. A cache that was moved or copied has another: all would be compiled
+    anew, from a source that is not whole."""
+    name = "objects/Makefile"
+    command = ["tar", "-x", "-z", "-O", "--occurrence=1", "-f", str(archive), name]
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    return f"{work.resolve()}/source/" in done.stdout
+
+
 def _used(objects: Path, source: Path) -> set[str]:
     """Files of the source that the objects were made from, as make has noted them."""
     found: set[str] = set()

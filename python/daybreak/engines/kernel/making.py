@@ -76,7 +76,7 @@ class Making:
     def run(self) -> None:
         """Make `target`. It appears by a rename at the very end; a failure leaves `<target>.failed.log`."""
         # Objects are good only where they were made.
-        work = self.target.with_name(f".{(self.base or self.target).name}.building")
+        work = folder_of_build(self.base or self.target)
         remove_tree(work)  # left by a build that was killed; the lock says it is not running
         tree, objects, result = work / "source", work / "objects", work / "result"
         failed_log = self.target.with_name(f"{self.target.name}.failed.log")
@@ -198,6 +198,11 @@ class Making:
             "variants": variants,
         }
         (result / META).write_text(json.dumps(meta, indent=1) + "\n")
+
+
+def folder_of_build(target: Path) -> Path:
+    """The folder in which the image of a directory is made."""
+    return target.with_name(f".{target.name}.building")
 
 
 def _names(module: Path, variant: str) -> bool:

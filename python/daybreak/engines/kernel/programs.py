@@ -17,6 +17,8 @@ from daybreak.plan import types
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 """Where programs are looked for, as in the guest."""
 FOLDER = "programs"
+PRIVATE = ("/tmp", "/dev")
+"""Folders of which each program has its own instead of the machine's."""
 MEMORY_MIB = 512
 """Memory of the guest for each program."""
 _PYTHON = "{python}"
@@ -63,14 +65,30 @@ def refuse_missing(plan: types.Plan) -> None:
             if shutil.which(program, path=PATH) is None:
                 raise PlanError(f'{field}.run: there is no program "{program}" on this machine, in {PATH}')
         elif program.startswith("/"):
+            _refuse_private(f"{field}.run", program)
             if shutil.which(program) is None:
-                raise PlanError(f'{field}.run: there is no program "{program}" on this machine')
+                is_file = Path(program).is_file()
+                what = f'"{program}" is not executable' if is_file else f'there is no program "{program}"'
+                raise PlanError(f"{field}.run: {what} on this machine")
         elif program.removeprefix("./") not in command.files:
             raise PlanError(
                 f'{field}.run: "{program}" is not among the files of the program: expected a name or a path'
             )
-        if command.folder.startswith("/") and not Path(command.folder).is_dir():
-            raise PlanError(f'{field}.folder: "{command.folder}" is not a folder of this machine')
+        if command.folder.startswith("/"):
+            _refuse_private(f"{field}.folder", command.folder)
+            if not Path(command.folder).is_dir():
+                raise PlanError(f'{field}.folder: "{command.folder}" is not a folder of this machine')
+
+
+def _refuse_private(field: str, name: str) -> None:
+    """Raises PlanError for a path that leads to another place in the guest than on this machine."""
+    for path in (Path(name), Path(name).resolve()):
+        private = next((folder for folder in PRIVATE if path.is_relative_to(folder)), None)
+        if private:
+            raise PlanError(
+                f'{field}: "{name}" lies in {private}, of which each program has its own: expected a file of `files` '
+                "with a relative path, or another place"
+            )
 
 
 def put_files(plan: types.Plan, run: Path) -> None:
