@@ -87,7 +87,8 @@ def compare(
     for one in dict.fromkeys(runners):
         if engines.kind(one) == "kernel" and not all(place.is_dir() for place in places):
             say(f"{one}: {engines.program(one)}")
-    for remark in _remarks([row for _, table in tables for row in table.iter_rows(named=True)]):
+    remarks = _remarks([row for _, table in tables for row in table.iter_rows(named=True)])
+    for remark in [*remarks, *_few_flows([flows for _, flows in found])]:
         say(remark)
     groups = [set(flows["group"].unique()) for _, flows in found]
     missing = set[str]().union(*groups) - {group for _, table in tables for group in table["group"]}
@@ -178,6 +179,16 @@ def _remarks(rows: Sequence[Mapping[str, Any]]) -> list[str]:
         ),
     }
     return [remark for remark, is_there in remarks.items() if is_there]
+
+
+def _few_flows(tables: Sequence[Any]) -> list[str]:
+    """A sentence about percentiles that are only the greatest value of a run's flows, if there are any."""
+    from daybreak.metrics import measures
+
+    limited = [flows.filter(flows["bytes"].is_not_null()) for flows in tables]
+    counts = [count for flows in limited for count in flows.group_by("run", "group").len()["len"]]
+    few = measures.few_flows(counts, [99])
+    return [few] if few else []
 
 
 def _difference(row: dict[str, Any], scale: float) -> str:

@@ -8,7 +8,7 @@ A measure is named by its quantity and how that is aggregated: ``fct.mean``, ``f
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -83,6 +83,18 @@ def measure(name: str) -> Measure:
     at = (known.len() * percent / 100).ceil().cast(pl.Int64) - 1
     value = pl.when(known.len() > 0).then(ordered.get(at.clip(0), null_on_oob=True))
     return Measure(value, f"{'greatest' if how == 'max' else f'p{percent:g}'} {found.label}", found.unit)
+
+
+def few_flows(counts: Iterable[int], percentiles: Sequence[int]) -> str | None:
+    """A sentence about the percentiles that are only the greatest value, given how many flows each is of; None if there
+    are none."""
+    least = min((count for count in counts if count), default=None)
+    enough = {percentile: -(-100 // (100 - percentile)) for percentile in percentiles}
+    greatest = [percentile for percentile in percentiles if least is not None and least < enough[percentile]]
+    if not greatest:
+        return None
+    names = ", ".join(f"p{percentile} of fewer than {enough[percentile]}" for percentile in greatest)
+    return f"of few flows a percentile is the greatest value: {names}"
 
 
 def of_runs(flows: pl.DataFrame, name: str, *, by: Sequence[str]) -> pl.DataFrame:

@@ -7,6 +7,7 @@ from typing import Any
 
 from daybreak.errors import PlotError
 from daybreak.figures.style import rendered
+from daybreak.metrics import measures
 from daybreak.metrics.units import TIMES, digits, over, unit_of
 from daybreak.plots import sweeps
 from daybreak.sweeps import Results
@@ -40,6 +41,12 @@ def rows(results: Results) -> int:
     return results.flows.select("point", "group").unique().height
 
 
+def few_flows(results: Results) -> str | None:
+    """A sentence about percentiles that are only the greatest value of a run's flows; None if there are none."""
+    limited = results.flows.filter(results.flows["bytes"].is_not_null())
+    return measures.few_flows(limited.group_by("point", "seed", "group").len()["len"], [99])
+
+
 def section(results: Results) -> Markup:
     """The part of the page: the grid, a figure over the axes, and the table."""
     headings, cells, labels = columns(results, _MOST_ROWS)
@@ -51,11 +58,13 @@ def section(results: Results) -> Markup:
         "axes": "; ".join(f"{axis.name}: {', '.join(map(str, axis.values[:12]))}" for axis in results.axes),
     }  # fmt: skip
     said = f"The first {_MOST_ROWS} of {total} rows. " if total > _MOST_ROWS else ""
+    few = few_flows(results)
     return text(
         element("dl", [text(element("dt", name), element("dd", value)) for name, value in facts.items()]),
         element("h3", "Over the axes"), _figure(results),
         element("h3", "Points"), element("p", f"{said}Means over the runs with 95 % intervals; FCT in one unit."),
         table(headings, cells, numeric=headings[labels:]),
+        element("p", f"{few[:1].upper()}{few[1:]}.") if few else "",
     )  # fmt: skip
 
 
