@@ -16,7 +16,8 @@ from .terminal import Json, print_json, progress_bar, say
 from .usage import engine_of, refuse
 
 _LABELS = {
-    "fct_s": "mean FCT", "fct_p99_s": "p99 FCT", "slowdown": "slowdown", "retransmits": "resent a flow",
+    "fct_s": "mean FCT", "fct_p99_s": "p99 FCT", "slowdown": "slowdown",
+    "goodput_gbps": "goodput [Gbit/s]", "retransmits": "resent a flow",
     "rtos": "timeouts a flow",
 }  # fmt: skip
 _LONGEST = 24
@@ -35,7 +36,8 @@ def compare(
         typer.Argument(help="Scenario files or folders of runs; the first is the baseline.", metavar="A B..."),
     ],
     runs: Annotated[
-        int | None, typer.Option(help="Number of seeds of a scenario file: 1, 2, 3 ...; by default 10.", min=1)
+        int | None,
+        typer.Option(help="Number of seeds of a scenario file: 1, 2, 3 ...; by default 10.", min=1, max=100_000),
     ] = None,
     engine: Annotated[
         str | None, typer.Option(help="An engine of 'daybreak list engines', for scenario files; simulated.")
@@ -113,9 +115,9 @@ def _runners(places: Sequence[Path], options: Mapping[str, Any]) -> list[str]:
 def _flows(place: Path, engine: str, runs: int, workers: int | None, progress: Any) -> tuple[str, Any]:
     """The name of a scenario, and the flows of its runs."""
     from daybreak.engines import run_many
-    from daybreak.metrics import confidence
     from daybreak.runs import read_all
     from daybreak.scenario import load
+    from daybreak.sweeps.comparison import flows_of
 
     if place.is_dir():
         kept = read_all(place)
@@ -126,7 +128,7 @@ def _flows(place: Path, engine: str, runs: int, workers: int | None, progress: A
         scenario = load(place)
         jobs = [(scenario, seed) for seed in range(1, runs + 1)]
         kept = run_many(jobs, engine=engine, workers=workers, progress=progress)
-    return str(kept[0].manifest["name"]), confidence.stack((run.seed, run.flows) for run in kept)
+    return str(kept[0].manifest["name"]), flows_of(kept)
 
 
 def _names(names: Sequence[str], places: Sequence[Path]) -> list[str]:

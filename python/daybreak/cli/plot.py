@@ -177,6 +177,8 @@ def _of_sweep(
         name, sign, value = text.partition("=")
         if not sign:
             raise UsageError(f'--only "{text}": expected AXIS=VALUE')
+        if name.strip() in chosen:
+            raise UsageError(f'--only "{text}": {name.strip()} is given twice, and a figure is of one value')
         chosen[name.strip()] = value.strip()
     drawn = sweeps.draw(read_results(folders[0]), facet=facet, only=chosen, **options)
     return drawn.figure, list(drawn.notes)

@@ -71,7 +71,8 @@ def measure(name: str) -> Measure:
     found = _OF[of]
     how = how or "mean"
     # A flow that did not end is worse than every other.
-    known = pl.col(found.column).filter(_LIMITED if of != "slowdown" else pl.col("ideal_fct_ns").is_not_null())
+    has = {"fct": _LIMITED, "slowdown": pl.col("ideal_fct_ns").is_not_null(), "goodput": pl.lit(value=True)}
+    known = pl.col(found.column).filter(has[of])
     if how == "mean":
         return Measure(pl.when(known.is_not_null().all()).then(known.mean()), f"mean {found.label}", found.unit)
     percentile = _PERCENTILE.fullmatch("p100" if how == "max" else how)

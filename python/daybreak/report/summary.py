@@ -23,9 +23,8 @@ _BY = ("group", "variant")
 def flow_table(run: Run) -> pl.DataFrame:
     """Each flow's summary, with the run's ``seed``. A flow that did not end has no FCT; its goodput is averaged over
     its time in the run."""
-    lasted_ns = (pl.lit(run.manifest["totals"]["ended_ns"]) - pl.col("start_ns").cast(pl.Int64)).clip(1)
-    so_far = pl.col("delivered_bytes") * 8 / lasted_ns
-    flows = slowdown.table(fct.table(run.flows)).with_columns(pl.coalesce("goodput_gbps", so_far).alias("goodput_gbps"))
+    ended = pl.lit(run.manifest["totals"]["ended_ns"]).alias(fct.RUN_ENDED)
+    flows = slowdown.table(fct.table(run.flows.with_columns(ended)))
     return flows.select(pl.lit(run.seed, dtype=pl.UInt64).alias("seed"), *_COLUMNS, "ideal_fct_ns")
 
 

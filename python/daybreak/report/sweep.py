@@ -23,17 +23,25 @@ def columns(results: Results, most: int) -> tuple[tuple[str, ...], list[tuple[st
     found = results.summary()
     labels = [axis.name for axis in results.axes] + (["group"] if found["group"].n_unique() > 1 else [])
     scale, unit = unit_of((value for name in ("fct.mean", "fct.p99") for value in found[name].drop_nulls()), TIMES)
-    headings = (*labels, "runs", "complete", f"FCT [{unit}]", f"FCT p99 [{unit}]", "slowdown p99", "resent", "RTOs")
+    # The goodput of flows with an end says no more than their FCT.
+    rate = ["Gbit/s"] if found["goodput.mean"].count() and results.flows["bytes"].null_count() else []
+    is_endless = not results.flows["bytes"].count()
+    times = [] if is_endless else ["complete", f"FCT [{unit}]", f"FCT p99 [{unit}]", "slowdown p99"]
     cells = [
         (
             *(str(row[name]) for name in labels), str(row["runs"]),
-            f"{row['complete']} of {row['limited']}" if row["limited"] else "-", _mean(row, "fct.mean", scale),
-            _mean(row, "fct.p99", scale), _mean(row, "slowdown.p99", 1.0), _mean(row, "retransmits", 1.0),
-            _mean(row, "rtos", 1.0),
+            *([] if is_endless else _times(row, scale)),
+            *(_mean(row, "goodput.mean", 1.0) for _ in rate), _mean(row, "retransmits", 1.0), _mean(row, "rtos", 1.0),
         )
         for row in found.head(most).iter_rows(named=True)
     ]  # fmt: skip
-    return headings, cells, len(labels)
+    return (*labels, "runs", *times, *rate, "resent", "RTOs"), cells, len(labels)
+
+
+def _times(row: dict[str, Any], scale: float) -> list[str]:
+    """The cells about completion times."""
+    complete = f"{row['complete']} of {row['limited']}" if row["limited"] else "-"
+    return [complete, _mean(row, "fct.mean", scale), _mean(row, "fct.p99", scale), _mean(row, "slowdown.p99", 1.0)]
 
 
 def rows(results: Results) -> int:

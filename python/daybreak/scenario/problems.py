@@ -76,7 +76,7 @@ def _expectation(kind: str, context: dict[str, Any], message: str) -> str:
             return f"expected {context['expected']}"
         case "too_short" | "too_long":
             bound = f"least {context['min_length']}" if kind == "too_short" else f"most {context['max_length']}"
-            return f"expected at {bound} entries"
+            return f"expected at {bound} {'entry' if bound.endswith(' 1') else 'entries'}"
         case "string_too_short":
             return "expected a text that is not empty"
         case "string_type":
